@@ -1,0 +1,27 @@
+"""The one family of exceptions floodmark raises: each is a sentence with the way out."""
+
+from __future__ import annotations
+
+
+class FloodmarkError(Exception):
+    """Something the user can act on; the message says what is wrong and what to do."""
+
+
+class JavaError(FloodmarkError):
+    """Java is missing or too old."""
+
+
+class JarsError(FloodmarkError):
+    """The Delta jars are missing or could not be fetched."""
+
+
+class MetastoreLockedError(FloodmarkError):
+    """Another process holds the embedded metastore."""
+
+
+class ServerError(FloodmarkError):
+    """The local Spark Thrift server could not be started, reached or stopped."""
+
+
+class UsageError(FloodmarkError):
+    """The command was given something it cannot work with (exit code 2)."""

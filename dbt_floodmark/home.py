@@ -1,0 +1,60 @@
+"""floodmark's home: the folder that holds warehouses, metastores, locks and logs."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+HOME_VARIABLE = "FLOODMARK_HOME"
+FOLDER = ".floodmark"
+
+
+def resolve_home(project_root: str | Path | None = None) -> Path:
+    """Return ``FLOODMARK_HOME``, or ``.floodmark`` under the project (default: here)."""
+    chosen = os.environ.get(HOME_VARIABLE)
+    if chosen:
+        return Path(chosen).expanduser().resolve()
+    return Path(project_root or Path.cwd()).resolve() / FOLDER
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """The files of one Spark application: the session's, or the Thrift server's."""
+
+    root: Path
+
+    @classmethod
+    def session(cls, home: Path) -> Workplace:
+        """Return the workplace of Spark inside the dbt process."""
+        return cls(home / "session")
+
+    @classmethod
+    def thrift(cls, home: Path) -> Workplace:
+        """Return the workplace of the local Thrift server."""
+        return cls(home / "thrift")
+
+    @property
+    def warehouse(self) -> Path:
+        """Where managed tables lie."""
+        return self.root / "warehouse"
+
+    @property
+    def metastore(self) -> Path:
+        """Derby's database folder."""
+        return self.root / "metastore_db"
+
+    @property
+    def log(self) -> Path:
+        """Everything Spark, Hive and the JVM print."""
+        return self.root / "spark.log"
+
+    @property
+    def lock(self) -> Path:
+        """Names the process that has the metastore open."""
+        return self.root / "lock"
+
+    def create(self) -> Workplace:
+        """Make the folder, and return this."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        return self

@@ -1,0 +1,78 @@
+"""The settings Spark is started with: Delta, the workplace, and a small machine's defaults."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from dbt_floodmark.home import Workplace
+
+_RESOURCES = Path(__file__).resolve().parent / "resources"
+
+DELTA_CONF = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+
+#: Spark's and Delta's defaults are a cluster's; these cost seconds per statement on two cores.
+SMALL_MACHINE_CONF = {
+    "spark.master": "local[*]",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
+    "spark.sql.files.openCostInBytes": "65536",
+    "spark.sql.session.timeZone": "UTC",
+    # Else Hive logs a long stack trace whenever a column changes; Delta keeps the schema.
+    "spark.hadoop.hive.metastore.disallow.incompatible.col.type.changes": "false",
+}
+
+
+def spark_conf(
+    workplace: Workplace, jars: list[Path], overrides: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return the settings of a Spark application in ``workplace``.
+
+    ``overrides`` (the profile's ``server_side_parameters``) win, except that class path and
+    JVM options are added to ours.
+    """
+    given = {key: str(value) for key, value in (overrides or {}).items()}
+    class_path = [str(jar) for jar in jars]
+    java_options = [
+        f"-Dlog4j2.configurationFile={_RESOURCES / 'log4j2.properties'}",
+        f"-Dfloodmark.log={workplace.log}",
+        f"-Dderby.stream.error.file={workplace.root / 'derby.log'}",
+    ]
+    conf = {
+        **SMALL_MACHINE_CONF,
+        **DELTA_CONF,
+        "spark.app.name": "floodmark",
+        "spark.driver.memory": _driver_memory(),
+        "spark.sql.catalogImplementation": "hive",
+        "spark.sql.warehouse.dir": str(workplace.warehouse),
+        "spark.hadoop.javax.jdo.option.ConnectionURL": (
+            f"jdbc:derby:;databaseName={workplace.metastore};create=true"
+        ),
+        **given,
+    }
+    if given.get("spark.driver.extraClassPath"):
+        class_path.append(given["spark.driver.extraClassPath"])
+    conf["spark.driver.extraClassPath"] = os.pathsep.join(class_path)
+    quoted = [f'"{option}"' if " " in option else option for option in java_options]
+    if given.get("spark.driver.extraJavaOptions"):
+        quoted.append(given["spark.driver.extraJavaOptions"])
+    conf["spark.driver.extraJavaOptions"] = " ".join(quoted)
+    return conf
+
+
+def _driver_memory() -> str:
+    """A quarter of the machine, between 1 and 4 GiB: it is heap, not the whole process."""
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    except (ValueError, OSError):
+        total = 8.0
+    return f"{max(1, min(4, int(total // 4)))}g"

@@ -1,0 +1,117 @@
+{# Load one planned batch: stage, check, apply, commit. Returns its counts. #}
+{% macro _load_batch(run, batch) %}
+    {%- set select_sql = floodmark._bounded_select(run, batch) -%}
+    {%- if run.settings.strategy == 'append' and not floodmark._has_constraints() -%}
+        {%- set source = {'sql': select_sql, 'stage': none, 'columns': none, 'counts': {}} -%}
+    {%- else -%}
+        {%- set source = floodmark._stage(run, batch, select_sql) -%}
+    {%- endif -%}
+    {%- if batch.replaces -%}
+        {%- do floodmark._drop_what_is_not_delta(run) -%}
+        {%- do floodmark._apply_once(this, batch, floodmark._replace_table_sql(floodmark._latest_sql(run, source))) -%}
+    {%- elif floodmark._changes_target(run, batch, source) -%}
+        {%- set columns = floodmark._align_columns(run, source) -%}
+        {%- do floodmark._apply_once(this, batch,
+            floodmark._merge_sql(run, source, columns) if run.settings.strategy == 'merge' else floodmark._append_sql(source, columns)) -%}
+    {%- else -%}
+        {{ return(floodmark._finish(run, batch, {'version': none, 'metrics': {}}, source)) }}
+    {%- endif -%}
+    {%- set landed = floodmark._landed(this, batch) -%}
+    {%- if landed is none -%}
+        {%- do floodmark._stop('batch ' ~ batch.batch_id ~ ' did not reach ' ~ this ~ ': its history does not show it, so the mark stays. '
+            ~ 'Another run may have written it at the same time: run again') -%}
+    {%- endif -%}
+    {{ return(floodmark._finish(run, batch, landed, source)) }}
+{% endmacro %}
+
+
+{# The SELECT with this batch's bounds; behind an is_incremental() guard a first load has none, and what must wait is held back here. #}
+{% macro _bounded_select(run, batch) %}
+    {%- set select_sql = floodmark._select_of(batch, run.sql) -%}
+    {%- if not run.guarded -%}
+        {{ return(select_sql) }}
+    {%- endif -%}
+    {%- set watermark = run.settings.watermark -%}
+    {%- set column = floodmark._find_column(floodmark._columns_of(query=select_sql), watermark.column) -%}
+    {%- if column is none -%}
+        {%- do floodmark._refuse([{'setting': 'watermark.column', 'got': watermark.column, 'expected': 'a column of the SELECT',
+            'todo': 'Behind the is_incremental() guard the mark of a first load is read from what it loaded: add the column, or remove the guard'}]) -%}
+    {%- endif -%}
+    {%- set name = floodmark._quoted(column.name) -%}
+    {%- set terms = [] -%}
+    {%- if batch.cap_position is not none -%}
+        {%- do terms.append(name ~ ' <= ' ~ floodmark._position_literal(batch.cap_position, batch.family)) -%}
+    {%- endif -%}
+    {%- if watermark.nulls == 'exclude' -%}
+        {%- do terms.append(name ~ ' is not null') -%}
+    {%- endif -%}
+    {%- if not terms -%}
+        {{ return(select_sql) }}
+    {%- endif -%}
+    {%- set keeps_nulls = ' or ' ~ name ~ ' is null' if watermark.nulls != 'exclude' else '' -%}
+    {{ return('select * from (\n' ~ select_sql ~ '\n) where ' ~ terms | join(' and ') ~ keeps_nulls) }}
+{% endmacro %}
+
+
+{# Run a statement under the transaction id of a batch: Delta takes it once on each table, whoever sends it, and however often.
+   The commit's user metadata names the batch, so that it can be found again. The id leaves the session with the statement. #}
+{% macro _apply_once(table, batch, sql, fence=false) %}
+    {%- set conf = {
+        'spark.databricks.delta.write.txnAppId': 'floodmark/' ~ floodmark._model_id() ~ '/' ~ batch.generation,
+        'spark.databricks.delta.write.txnVersion': batch.batch_id,
+        'spark.databricks.delta.commitInfo.userMetadata': floodmark._batch_tag(batch) ~ ('/fence' if fence else ''),
+    } -%}
+    {%- set before = [] -%}
+    {%- set after = [] -%}
+    {%- for key, value in conf.items() -%}
+        {%- do before.append('set ' ~ key ~ ' = ' ~ value) -%}
+        {%- do after.append('reset ' ~ key) -%}
+    {%- endfor -%}
+    {%- do floodmark._execute(before + [sql] + after) -%}
+{% endmacro %}
+
+
+{% macro _batch_tag(batch) %}
+    {{ return('floodmark/' ~ floodmark._model_id() ~ '/' ~ batch.generation ~ '/' ~ batch.batch_id) }}
+{% endmacro %}
+
+
+{# The commit of a batch in a table's history: {version, metrics}; none where the table does not have it. #}
+{% macro _landed(table, batch) %}
+    {%- set tag = floodmark._batch_tag(batch) -%}
+    {%- for limit in [' limit 20', ''] -%}
+        {%- set rows = run_query('describe history ' ~ table ~ limit).rows -%}
+        {%- for row in rows if row['userMetadata'] == tag and row['operation'] not in ['ADD COLUMNS', 'CHANGE COLUMNS', 'SET TBLPROPERTIES'] -%}
+            {%- set metrics = {} -%}
+            {%- for name, value in modules.re.findall('(num\\w+)\\W+(\\d+)', row['operationMetrics'] | string) -%}
+                {%- do metrics.update({name: value | int}) -%}
+            {%- endfor -%}
+            {{ return({'version': row['version'] | int, 'metrics': metrics}) }}
+        {%- endfor -%}
+        {%- if rows | length < 20 -%}
+            {{ return(none) }}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(none) }}
+{% endmacro %}
+
+
+{# `create or replace table` takes a Delta table or nothing: what else stands there goes first, as in dbt-spark. #}
+{% macro _drop_what_is_not_delta(run) %}
+    {%- if run.target.exists and not run.target.is_delta -%}
+        {%- do adapter.drop_relation(run.target.relation) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Whether the batch has anything to write: an empty one moves the mark in the ledger alone. #}
+{% macro _changes_target(run, batch, source) %}
+    {%- if source.stage is none -%}
+        {{ return(run_query('select 1 as one from (\n' ~ source.sql ~ '\n) limit 1').rows | length > 0) }}
+    {%- elif not source.counts.rows_read -%}
+        {{ return(false) }}
+    {%- elif run.settings.strategy == 'append' or run.settings.watermark and not batch.lookback and batch.nulls != 'include' and batch.low_position is not none -%}
+        {{ return(true) }}
+    {%- endif -%}
+    {{ return(floodmark._count_changes(run, source) > 0) }}
+{% endmacro %}

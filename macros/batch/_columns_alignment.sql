@@ -1,0 +1,54 @@
+{# The columns to write, after on_schema_change: names that SELECT and target share. What the SELECT lacks keeps its
+   value on update and is NULL on insert. #}
+{% macro _align_columns(run, source) %}
+    {%- set source_columns = source.columns or floodmark._columns_of(query=source.sql) -%}
+    {%- set target_columns = floodmark._columns_of(relation=this) -%}
+    {%- set mode = run.settings.on_schema_change -%}
+    {%- set changes = floodmark._schema_changes(source_columns, target_columns) -%}
+    {%- if mode == 'fail' and (changes.new or changes.gone or changes.retyped) -%}
+        {%- do floodmark._stop('the SELECT and ' ~ this ~ ' differ (' ~ floodmark._describe_changes(changes)
+            ~ "): on_schema_change is 'fail'. Run with --full-refresh, or set on_schema_change to 'append_new_columns'") -%}
+    {%- elif mode == 'sync_all_columns' and (changes.gone or changes.retyped) -%}
+        {%- do floodmark._stop('the SELECT and ' ~ this ~ ' differ (' ~ floodmark._describe_changes(changes)
+            ~ '): Delta can add columns but not drop or retype them in place. Run with --full-refresh') -%}
+    {%- elif mode in ['append_new_columns', 'sync_all_columns'] and changes.new -%}
+        {%- set added = [] -%}
+        {%- for column in changes.new -%}
+            {%- do added.append(floodmark._quoted(column.name) ~ ' ' ~ column.type) -%}
+        {%- endfor -%}
+        {%- do floodmark._execute(['alter table ' ~ this ~ ' add columns (' ~ added | join(', ') ~ ')']) -%}
+        {%- set target_columns = target_columns + changes.new -%}
+    {%- endif -%}
+    {%- set names = [] -%}
+    {%- for column in target_columns if floodmark._find_column(source_columns, column.name) -%}
+        {%- do names.append(column.name) -%}
+    {%- endfor -%}
+    {{ return(names) }}
+{% endmacro %}
+
+
+{# How a SELECT differs from its table: {new, gone, retyped}, each a list of columns. #}
+{% macro _schema_changes(source_columns, target_columns) %}
+    {%- set changes = {'new': [], 'gone': [], 'retyped': []} -%}
+    {%- for column in source_columns -%}
+        {%- set known = floodmark._find_column(target_columns, column.name) -%}
+        {%- if known is none -%}
+            {%- do changes.new.append(column) -%}
+        {%- elif known.type != column.type -%}
+            {%- do changes.retyped.append(column) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- for column in target_columns if not floodmark._find_column(source_columns, column.name) -%}
+        {%- do changes.gone.append(column) -%}
+    {%- endfor -%}
+    {{ return(changes) }}
+{% endmacro %}
+
+
+{% macro _describe_changes(changes) %}
+    {%- set parts = [] -%}
+    {%- for what, columns in {'new': changes.new, 'gone': changes.gone, 'of another type': changes.retyped}.items() if columns -%}
+        {%- do parts.append(what ~ ': ' ~ columns | map(attribute='name') | join(', ')) -%}
+    {%- endfor -%}
+    {{ return(parts | join('; ')) }}
+{% endmacro %}

@@ -1,0 +1,50 @@
+{# Record a batch as committed, now that the target shows it, and drop its stage. Returns the counts. #}
+{% macro _finish(run, batch, landed, source) %}
+    {%- set metrics = landed.metrics -%}
+    {%- set inserted = metrics.get('numTargetRowsInserted', metrics.get('numOutputRows', 0)) -%}
+    {%- set updated = metrics.get('numTargetRowsUpdated', 0) -%}
+    {%- set stage = floodmark._stage_relation(batch) -%}
+    {%- set staged = source.counts if source else (floodmark._stage_counts(run, stage, batch) if floodmark._stage_exists(stage) else {}) -%}
+    {%- set rows_read = staged.get('rows_read', inserted) -%}
+    {%- set mark = floodmark._mark_after(run, batch) -%}
+    {%- set target_id = floodmark._detail(this).id if batch.replaces or not run.target.id else run.target.id -%}
+    {%- set counts = {
+        'rows_read': rows_read, 'rows_kept': rows_read, 'rows_dropped': 0, 'rows_quarantined': 0,
+        'rows_inserted': inserted, 'rows_updated': updated, 'rows_deleted': metrics.get('numTargetRowsDeleted', 0),
+        'rows_tied': staged.get('rows_tied', 0), 'rows_null': batch.get('rows_null') or 0, 'rows_future': batch.get('rows_future') or 0,
+        'rows_late': batch.get('rows_late') or 0,
+    } -%}
+    {%- set values = {
+        'high': floodmark._string_literal(mark), 'mark': floodmark._string_literal(mark),
+        'upstream_version': batch.upstream_version if batch.upstream_version is not none else 'null',
+        'target_id': floodmark._string_literal(target_id),
+        'target_version': landed.version if landed.version is not none else 'null',
+        'files': floodmark._counted_files_sql(run, batch) if batch.files else 'null',
+    } -%}
+    {%- do values.update(counts) -%}
+    {%- do floodmark._record('committed', batch, values) -%}
+    {%- if run.settings.strategy == 'merge' or floodmark._has_constraints() -%}
+        {%- do floodmark._execute(['drop table if exists ' ~ stage]) -%}
+    {%- endif -%}
+    {%- do run.state.update({
+        'last_batch_id': batch.batch_id, 'finished_id': batch.batch_id,
+        'committed': {'batch_id': batch.batch_id, 'mark': mark, 'generation': batch.generation, 'family': batch.family,
+            'target_id': target_id, 'upstream_version': batch.upstream_version},
+    }) -%}
+    {%- do run.target.update({'id': target_id, 'exists': true, 'is_delta': true, 'is_empty': false}) -%}
+    {{ return(counts) }}
+{% endmacro %}
+
+
+{# The mark that a batch leaves: its high bound, never below the mark before; for a guarded first load the greatest value it committed. #}
+{% macro _mark_after(run, batch) %}
+    {%- if run.settings.watermark is none -%}
+        {{ return(none) }}
+    {%- elif batch.high is not none -%}
+        {{ return(batch.high) }}
+    {%- endif -%}
+    {%- set column = 'max(' ~ floodmark._quoted(run.settings.watermark.column) ~ ')' -%}
+    {%- set cap = ' where ' ~ floodmark._quoted(run.settings.watermark.column) ~ ' <= ' ~ floodmark._position_literal(batch.cap_position, batch.family) if batch.cap_position is not none else '' -%}
+    {%- set greatest = run_query('select ' ~ floodmark._position_text_sql(column, batch.family) ~ ' as greatest from ' ~ this ~ cap).rows[0][0] -%}
+    {{ return(floodmark._position_print(floodmark._position_from_text(greatest, batch.family), batch.family)) }}
+{% endmacro %}

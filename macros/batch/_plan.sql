@@ -1,0 +1,116 @@
+{# The next batch of this run, recorded in the ledger; none where nothing waits. #}
+{% macro _next_batch(run) %}
+    {%- set replaces = run.first and (run.full_refresh or run.target.is_empty) -%}
+    {%- set mark = none if replaces or not run.state.committed else run.state.committed.mark -%}
+    {%- if run.settings.watermark -%}
+        {%- set plan = floodmark._plan_watermark(run.settings, run.upstream, floodmark._position_parse(mark, run.upstream.family), run.ceiling, run.guarded) -%}
+        {%- do run.update({'ceiling': plan.ceiling}) -%}
+        {%- do plan.update({'rows_late': floodmark._warn_late(run, plan)}) -%}
+    {%- elif run.settings.files -%}
+        {%- set plan = floodmark._plan_files(run, replaces) -%}
+    {%- else -%}
+        {%- set plan = floodmark._plan_whole() -%}
+    {%- endif -%}
+    {%- if floodmark._is_nothing_new(run, plan, replaces) -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set kind = 'incremental' if not replaces and run.state.committed else ('full_refresh' if run.full_refresh and run.target.exists else 'first_load') -%}
+    {%- do plan.update({
+        'settings': run.settings,
+        'batch_id': (run.state.last_batch_id or 0) + 1,
+        'kind': kind,
+        'replaces': replaces,
+        'generation': invocation_id if replaces or not run.state.committed else run.state.committed.generation,
+    }) -%}
+    {%- do floodmark._check_gaps(run, plan) -%}
+    {%- do floodmark._record_plan(plan) -%}
+    {%- do run.update({'first': false}) -%}
+    {{ return(plan) }}
+{% endmacro %}
+
+
+{# Bounds of the next batch in positions and in the ledger's text. #}
+{% macro _plan_watermark(settings, upstream, mark, ceiling, guarded=false) %}
+    {%- set watermark = settings.watermark -%}
+    {%- set family = upstream.family -%}
+    {%- set is_sequence = family == 'sequence' -%}
+    {%- set now = (modules.datetime.datetime.now(modules.pytz.utc) - modules.datetime.datetime(1970, 1, 1, tzinfo=modules.pytz.utc)) -%}
+    {%- set cap = none if is_sequence else (now.days * 86400 + now.seconds) * 1000000 + now.microseconds + floodmark._parse_duration(watermark.max_future) -%}
+    {%- set start = none if watermark.start is none else (watermark.start | int if is_sequence else floodmark._parse_timestamp(watermark.start)) -%}
+    {%- set distances = {} -%}
+    {%- for key in ['lookback', 'step'] -%}
+        {%- set value = watermark[key] -%}
+        {%- do distances.update({key: none if value is none else (value | int if is_sequence else floodmark._parse_duration(value))}) -%}
+    {%- endfor -%}
+    {%- set upstream_version = floodmark._version_of(upstream.relation) if upstream.is_delta and (distances.lookback or is_sequence) else none -%}
+    {%- set waiting = floodmark._query_json(floodmark._waiting_sql(upstream, mark, start, cap, ceiling))[0] -%}
+    {%- if waiting.rows_null and watermark.nulls == 'error' -%}
+        {%- do floodmark._stop('{:,}'.format(waiting.rows_null) ~ ' rows of ' ~ upstream.relation ~ ' have no ' ~ upstream.column
+            ~ ": give them a value, or set watermark.nulls to 'exclude' or 'include'") -%}
+    {%- endif -%}
+    {%- set first = floodmark._position_from_text(waiting.first, family) -%}
+    {%- set last = floodmark._position_from_text(waiting.last, family) -%}
+    {%- set high = floodmark._step_high(first, last, distances.step, family) -%}
+    {%- set high = mark if high is none else high -%}
+    {{ return({
+        'family': family,
+        'low_position': mark, 'low': floodmark._position_print(mark, family),
+        'high_position': none if guarded else high, 'high': none if guarded else floodmark._position_print(high, family),
+        'start_position': start, 'lookback': distances.lookback or 0, 'nulls': watermark.nulls,
+        'cap': floodmark._position_print(cap, family) if guarded else none,
+        'cap_position': cap if guarded else none,
+        'is_waiting': first is not none, 'is_last': guarded or high == last or last is none,
+        'ceiling': last if ceiling is none else ceiling,
+        'rows_null': waiting.rows_null, 'rows_future': waiting.rows_future,
+        'upstream_version': upstream_version, 'files': none, 'rows_late': 0,
+    }) }}
+{% endmacro %}
+
+
+{# Whether a run may end here: nothing above the mark, and nothing below it that could have changed. #}
+{% macro _is_nothing_new(run, plan, replaces) %}
+    {%- if replaces and not run.target.exists or run.full_refresh and run.first -%}
+        {{ return(false) }}
+    {%- elif run.settings.files -%}
+        {{ return(not plan.files) }}
+    {%- elif not run.settings.watermark -%}
+        {{ return(false) }}
+    {%- elif plan.is_waiting -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {%- if plan.nulls == 'include' and plan.rows_null -%}
+        {{ return(not run.first) }}
+    {%- elif not plan.lookback or plan.low_position is none or not run.first -%}
+        {{ return(true) }}
+    {%- endif -%}
+    {%- set read = run.state.committed.upstream_version -%}
+    {{ return(plan.upstream_version is not none and read is not none and plan.upstream_version | int == read | int) }}
+{% endmacro %}
+
+
+{# Insert the batch under a transaction id of its own and read it back: only what is stored counts. #}
+{% macro _record_plan(plan) %}
+    {%- do floodmark._record('planned', plan, {
+        'high': floodmark._string_literal(plan.high),
+        'cap': floodmark._string_literal(plan.cap),
+        'upstream_version': plan.get('upstream_version', none) if plan.get('upstream_version') is not none else 'null',
+        'files': floodmark._files_literal(plan.files) if plan.get('files') else 'null',
+        'rows_null': plan.get('rows_null', 0), 'rows_future': plan.get('rows_future', 0),
+    }) -%}
+    {%- set stored = floodmark._model_state().planned -%}
+    {%- if stored.batch_id | int != plan.batch_id or stored.invocation_id != invocation_id -%}
+        {%- do floodmark._stop('another run is loading it now (batch ' ~ stored.batch_id ~ ', invocation ' ~ stored.invocation_id
+            ~ ', since ' ~ stored.at ~ ' UTC): let that run end, then run again') -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The plan of a model that reads all that its SELECT gives, in one batch. #}
+{% macro _plan_whole(files=none, is_last=true) %}
+    {{ return({
+        'family': none, 'low': none, 'high': none, 'cap': none,
+        'low_position': none, 'high_position': none, 'cap_position': none, 'start_position': none,
+        'lookback': 0, 'nulls': none, 'upstream_version': none, 'rows_null': 0, 'rows_future': 0, 'rows_late': 0,
+        'files': files, 'is_last': is_last,
+    }) }}
+{% endmacro %}

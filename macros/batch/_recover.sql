@@ -1,0 +1,52 @@
+{# Finish or fail the batch that an earlier run planned and did not end; counts of the batch, or none where it was failed.
+   A dead run and a slow one look alike, so every step here is safe beside a run that still lives: each statement has
+   the transaction id of the batch, and Delta takes it once. #}
+{% macro _recover(run, planned) %}
+    {%- set batch = floodmark._stored_batch(run, planned) -%}
+    {%- set landed = floodmark._landed(this, batch) if run.target.is_delta else none -%}
+    {%- set abandons = landed is none and run.target.exists and (run.full_refresh or batch.kind == 'full_refresh') -%}
+    {%- if abandons and run.target.is_delta -%}
+        {%- do floodmark._fence(batch) -%}
+        {%- set landed = floodmark._landed(this, batch) -%}
+    {%- endif -%}
+    {%- set counts = none -%}
+    {%- if landed is not none -%}
+        {%- set counts = floodmark._finish(run, batch, landed, none) -%}
+    {%- elif abandons or batch.kind == 'full_refresh' -%}
+        {%- do floodmark._record('failed', batch, {'error': "'the run died before the table was replaced'"}) -%}
+        {%- do run.state.update({'finished_id': batch.batch_id}) -%}
+    {%- else -%}
+        {%- set counts = floodmark._load_batch(run, batch) -%}
+    {%- endif -%}
+    {{ return(counts) }}
+{% endmacro %}
+
+
+{# The batch as the ledger stored it, in the form that _next_batch gives. #}
+{% macro _stored_batch(run, planned) %}
+    {%- set watermark = run.settings.watermark -%}
+    {%- set family = planned.family -%}
+    {%- set lookback = watermark.lookback if watermark else none -%}
+    {%- set start = watermark.start if watermark else none -%}
+    {{ return({
+        'settings': run.settings, 'batch_id': planned.batch_id | int, 'kind': planned.kind, 'generation': planned.generation,
+        'replaces': planned.kind in ['first_load', 'full_refresh'] and run.target.is_empty,
+        'family': family, 'low': planned.low, 'high': planned.high, 'cap': planned.cap,
+        'low_position': floodmark._position_parse(planned.low, family),
+        'high_position': floodmark._position_parse(planned.high, family),
+        'cap_position': floodmark._position_parse(planned.cap, family),
+        'start_position': none if start is none else (start | int if family == 'sequence' else floodmark._parse_timestamp(start)),
+        'lookback': 0 if not lookback else (lookback | int if family == 'sequence' else floodmark._parse_duration(lookback)),
+        'nulls': watermark.nulls if watermark else none,
+        'upstream_version': planned.upstream_version,
+        'files': floodmark._stored_files(planned.batch_id) if run.settings.files else none,
+        'rows_null': 0, 'rows_future': 0, 'rows_late': 0, 'is_last': false,
+    }) }}
+{% endmacro %}
+
+
+{# Use up the transaction id of a batch on the target with no rows, so that a run which still lives cannot apply it later. #}
+{% macro _fence(batch) %}
+    {%- set column = floodmark._columns_of(relation=this)[0].name -%}
+    {%- do floodmark._apply_once(this, batch, 'insert into ' ~ this ~ ' (' ~ floodmark._quoted(column) ~ ') select null where false', fence=true) -%}
+{% endmacro %}

@@ -1,0 +1,93 @@
+{# Write the SELECT's output once, and take every check and count from there. Returns {sql, stage, columns, counts}. #}
+{% macro _stage(run, batch, select_sql) %}
+    {%- set stage = floodmark._stage_relation(batch) -%}
+    {%- if not floodmark._stage_exists(stage) -%}
+        {%- do floodmark._assert_contract(select_sql) -%}
+        {%- do floodmark._apply_once(stage, batch, 'create or replace table ' ~ stage ~ ' using delta as\nselect * from (\n' ~ select_sql ~ '\n)') -%}
+    {%- endif -%}
+    {%- set source = {'sql': 'select * from ' ~ stage, 'stage': stage, 'columns': floodmark._columns_of(relation=stage), 'counts': {}} -%}
+    {%- do floodmark._check_stage_columns(run, batch, source) -%}
+    {%- do source.update({'counts': floodmark._stage_counts(run, stage, batch, source)}) -%}
+    {%- do floodmark._check_constraints(batch, source) -%}
+    {%- do floodmark._check_keys(run, batch, source) -%}
+    {{ return(source) }}
+{% endmacro %}
+
+
+{% macro _stage_relation(batch) %}
+    {{ return(floodmark.ledger_schema() ~ '.' ~ floodmark._stage_name(batch.batch_id)) }}
+{% endmacro %}
+
+
+{% macro _stage_name(batch_id) %}
+    {{ return(('stage__' ~ this.schema ~ '__' ~ this.identifier ~ '__' ~ batch_id) | lower) }}
+{% endmacro %}
+
+
+{# Whether an earlier run left this stage: from the listing of this invocation. #}
+{% macro _stage_exists(stage) %}
+    {%- set parts = stage.split('.') -%}
+    {{ return(adapter.get_relation(none, parts[0], parts[1]) is not none) }}
+{% endmacro %}
+
+
+{# Counts of a stage in one pass: rows_read, keys that come more than once, NULL keys, the range of each key column. #}
+{% macro _stage_counts(run, stage, batch, source=none) %}
+    {%- set keys = run.settings.unique_key -%}
+    {%- if run.settings.strategy != 'merge' -%}
+        {{ return(floodmark._query_json("select to_json(named_struct('rows_read', count(*))) from " ~ stage)[0]) }}
+    {%- endif -%}
+    {%- set columns = source.columns if source else floodmark._columns_of(relation=stage) -%}
+    {%- set ranges = [] -%}
+    {%- for key in keys -%}
+        {%- set quoted = floodmark._quoted(key) -%}
+        {%- do ranges.append("'null_" ~ loop.index0 ~ "', count_if(" ~ quoted ~ " is null)") -%}
+        {%- if floodmark._has_range(floodmark._find_column(columns, key)) -%}
+            {%- set text = floodmark._range_text_sql(quoted, floodmark._find_column(columns, key).type) -%}
+            {%- do ranges.append("'min_" ~ loop.index0 ~ "', " ~ text | replace('@', 'min')) -%}
+            {%- do ranges.append("'max_" ~ loop.index0 ~ "', " ~ text | replace('@', 'max')) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- set counts = floodmark._query_json(
+        "select to_json(named_struct('rows_read', coalesce(sum(n), 0), 'repeated', count_if(n > 1), " ~ ranges | join(', ') ~ ")) "
+        ~ "from (select " ~ floodmark._quoted_csv(keys) ~ ", count(*) as n from " ~ stage ~ " group by " ~ floodmark._quoted_csv(keys) ~ ")"
+    )[0] -%}
+    {%- do counts.update({'rows_tied': floodmark._count_ties(run, stage, columns) if counts.repeated else 0}) -%}
+    {{ return(counts) }}
+{% endmacro %}
+
+
+{# merge needs its key columns in the SELECT. #}
+{% macro _check_stage_columns(run, batch, source) %}
+    {%- set problems = [] -%}
+    {%- for key in run.settings.unique_key if run.settings.strategy == 'merge' and not floodmark._find_column(source.columns, key) -%}
+        {%- do problems.append({'setting': 'unique_key', 'got': key, 'expected': 'a column of the SELECT', 'todo': 'Add it to the SELECT, or correct the name'}) -%}
+    {%- endfor -%}
+    {%- if problems -%}
+        {%- do floodmark._fail(batch, 'unique_key is not in the SELECT') -%}
+        {%- do floodmark._refuse(problems) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Where no column says which row is the latest, a key may come once in a batch: refused, the keys named. #}
+{% macro _check_keys(run, batch, source) %}
+    {%- if run.settings.strategy == 'merge' and source.counts.repeated and not floodmark._order_column(run, source.columns) -%}
+        {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
+        {%- set named = floodmark._query_json('select to_json(struct(' ~ keys ~ ")) from " ~ source.stage ~ ' group by ' ~ keys ~ ' having count(*) > 1 order by 1 limit 5') -%}
+        {%- set shown = [] -%}
+        {%- for key in named -%}
+            {%- do shown.append(key | tojson) -%}
+        {%- endfor -%}
+        {%- do floodmark._fail(batch, source.counts.repeated ~ ' keys come more than once') -%}
+        {%- do floodmark._stop(source.counts.repeated ~ ' keys come more than once in the batch and no watermark column in the SELECT says which row is the latest: '
+            ~ shown | join(', ') ~ '. Add the watermark column to the SELECT, or make the key unique') -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Record a batch as failed before the node stops; its stage goes, so that the next run plans and reads anew. #}
+{% macro _fail(batch, error) %}
+    {%- do floodmark._record('failed', batch, {'error': floodmark._string_literal(error)}) -%}
+    {%- do floodmark._execute(['drop table if exists ' ~ floodmark._stage_relation(batch)]) -%}
+{% endmacro %}

@@ -1,0 +1,56 @@
+{# The files of the next batch: those in the folder that no batch of this table has, oldest first. #}
+{% macro _plan_files(run, replaces) %}
+    {%- set most = run.settings.files.get('max_files_per_batch', 1000) -%}
+    {%- set files = floodmark._query_json(floodmark._unseen_files_sql(run, replaces, most + 1)) -%}
+    {{ return(floodmark._plan_whole(files[:most], files | length <= most)) }}
+{% endmacro %}
+
+
+{% macro _unseen_files_sql(run, replaces, most) %}
+    {%- set generation = none if replaces or not run.state.committed else run.state.committed.generation -%}
+    {%- set files = run.settings.files -%}
+    select to_json(struct(path, size, modified_at)) as file from (
+        select _metadata.file_path as path, _metadata.file_size as size, unix_micros(_metadata.file_modification_time) as modified_at
+        from binaryFile.`{{ floodmark._files_path(files) }}` {{ floodmark._files_options(files) }}
+    ) as found
+    {%- if generation is not none %}
+    left anti join (
+        select file.path from (
+            select explode(files) as file from {{ floodmark.ledger_schema() }}.batch_log
+            where model = {{ floodmark._string_literal(floodmark._model_id()) }} and generation = {{ floodmark._string_literal(generation) }} and event = 'committed'
+        )
+    ) as loaded on found.path = loaded.path
+    {%- endif %}
+    order by modified_at, path
+    limit {{ most }}
+{% endmacro %}
+
+
+{# The planned files of a batch, as the ledger has them. #}
+{% macro _stored_files(batch_id) %}
+    {{ return(floodmark._query_json(
+        'select to_json(file) from (select explode(files) as file from ' ~ floodmark.ledger_schema() ~ '.batch_log where model = '
+        ~ floodmark._string_literal(floodmark._model_id()) ~ ' and batch_id = ' ~ batch_id ~ " and event = 'planned')")) }}
+{% endmacro %}
+
+
+{# The ledger's array of files as one literal. #}
+{% macro _files_literal(files) %}
+    {{ return('from_json(' ~ floodmark._string_literal(files | tojson) ~ ", 'array<struct<path: string, size: bigint, modified_at: bigint, rows: bigint>>')") }}
+{% endmacro %}
+
+
+{# The same with the lines that each file holds. #}
+{% macro _counted_files_sql(run, batch) %}
+    {%- set lines = {} -%}
+    {%- set rows = floodmark._query_json("select to_json(struct(path, count(*) as rows)) from (select _metadata.file_path as path from "
+        ~ floodmark._files_sql(run.settings.files, batch.files) ~ ") group by path") -%}
+    {%- for row in rows -%}
+        {%- do lines.update({row.path: row.rows}) -%}
+    {%- endfor -%}
+    {%- set counted = [] -%}
+    {%- for file in batch.files -%}
+        {%- do counted.append({'path': file.path, 'size': file.size, 'modified_at': file.modified_at, 'rows': lines.get(file.path, 0)}) -%}
+    {%- endfor -%}
+    {{ return(floodmark._files_literal(counted)) }}
+{% endmacro %}

@@ -1,0 +1,87 @@
+{# Create the ledger where it is missing: one append-only Delta log, and the views that people read.
+   Runs once at the start of `dbt build` and `dbt run`, before any thread loads. #}
+{% macro create_ledger() %}
+    {%- if execute and flags.WHICH in ['build', 'run', 'retry'] and target.type == 'spark' and not floodmark._is_dry() -%}
+        {%- set schema = floodmark.ledger_schema() -%}
+        {%- do floodmark._execute(['create schema if not exists ' ~ schema]) -%}
+        {%- set present = run_query('show tables in ' ~ schema).columns[1].values() -%}
+        {%- if 'batch_log' not in present -%}
+            {%- do floodmark._execute([floodmark._batch_log_sql(schema)]) -%}
+        {%- endif -%}
+        {%- for name, sql in floodmark._ledger_views(schema).items() if name not in present -%}
+            {%- do floodmark._execute(['create or replace view ' ~ schema ~ '.' ~ name ~ ' as ' ~ sql]) -%}
+        {%- endfor -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# --empty and --sample never touch the ledger. #}
+{% macro _is_dry() %}
+    {{ return((flags.EMPTY or flags.SAMPLE) | as_bool) }}
+{% endmacro %}
+
+
+{% macro _ledger_exists() %}
+    {%- set log = adapter.get_relation(none, floodmark.ledger_schema(), 'batch_log') -%}
+    {{ return(log is not none) }}
+{% endmacro %}
+
+
+{# One row an event: a batch is planned, then committed or failed. Nothing is ever updated, so threads never conflict. #}
+{% macro _batch_log_sql(schema) %}
+    create table if not exists {{ schema }}.batch_log (
+        model string comment 'schema.alias of the model',
+        batch_id bigint comment 'number of the batch, per model, never falling',
+        event string comment 'planned, committed or failed',
+        at timestamp comment 'when the event was recorded',
+        kind string comment 'incremental, first_load, full_refresh, backfill or stream',
+        generation string comment 'the invocation that began the table: part of the transaction id',
+        invocation_id string comment 'the dbt invocation that recorded the event',
+        family string comment 'timestamp, timestamp_ntz, date or sequence; NULL without a watermark',
+        low string comment 'the previous mark; NULL at first',
+        high string comment 'the high bound',
+        cap string comment 'rows above it wait: now and max_future, as of the plan',
+        mark string comment 'the mark once the batch is committed',
+        upstream_version bigint comment 'Delta version of the upstream when the batch was planned',
+        target_id string comment 'Delta id of the table that the batch left',
+        target_version bigint comment 'Delta version that the batch made',
+        files array<struct<path: string, size: bigint, modified_at: bigint, rows: bigint>> comment 'the files of the batch; modified_at in microseconds',
+        rows_read bigint, rows_inserted bigint, rows_updated bigint, rows_deleted bigint,
+        rows_kept bigint, rows_dropped bigint, rows_quarantined bigint,
+        rows_null bigint comment 'rows without a watermark value, left out',
+        rows_future bigint comment 'rows beyond max_future, waiting',
+        rows_late bigint comment 'rows that came at or below the mark',
+        rows_tied bigint comment 'rows with the key and the watermark value of another, decided by row hash',
+        error string
+    ) using delta
+    tblproperties ('delta.autoOptimize.autoCompact' = 'true', 'floodmark.ledger' = '1')
+{% endmacro %}
+
+
+{# What people query: name and SELECT of each view. #}
+{% macro _ledger_views(schema) %}
+    {%- set terminal = "event in ('committed', 'failed')" -%}
+    {%- set counts = [] -%}
+    {%- for name in ['rows_read', 'rows_inserted', 'rows_updated', 'rows_deleted', 'rows_kept', 'rows_dropped', 'rows_quarantined'] -%}
+        {%- do counts.append('max(' ~ name ~ ') as ' ~ name) -%}
+    {%- endfor -%}
+    {%- set state = "case when count_if(event = 'committed') > 0 then 'committed' when count_if(event = 'failed') > 0 then 'failed' else 'planned' end" -%}
+    {{ return({
+        'batches': "select model, batch_id, max(kind) as kind, max(low) as low, "
+            ~ "coalesce(max(high) filter (where event = 'committed'), max(high)) as high, " ~ state ~ " as state, "
+            ~ counts | join(', ') ~ ", min(at) filter (where event = 'planned') as started_at, "
+            ~ "max(at) filter (where " ~ terminal ~ ") as finished_at, max(target_version) as target_version, "
+            ~ "coalesce(max(invocation_id) filter (where " ~ terminal ~ "), max(invocation_id)) as invocation_id, max(error) as error, "
+            ~ "max(rows_null) as rows_null, max(rows_future) as rows_future, max(rows_late) as rows_late, max(rows_tied) as rows_tied "
+            ~ "from " ~ schema ~ ".batch_log group by model, batch_id",
+        'watermarks': "select model as table_name, last.mark as watermark_value, last.at as last_updated, "
+            ~ "if(last.family = 'sequence', 'sequence', 'timestamp') as kind, last.batch_id "
+            ~ "from (select model, max_by(struct(mark, at, family, batch_id), batch_id) as last from " ~ schema ~ ".batch_log "
+            ~ "where event = 'committed' group by model) where last.mark is not null",
+        'files': "select model, file.path, file.size, timestamp_micros(file.modified_at) as modified_at, batch_id, state, file.rows "
+            ~ "from (select model, batch_id, " ~ state ~ " as state, max_by(files, if(event = 'planned', 0, 1)) filter (where files is not null) as files "
+            ~ "from " ~ schema ~ ".batch_log group by model, batch_id) lateral view explode(files) f as file where state <> 'failed'",
+        'expectation_results': "select cast(null as string) as model, cast(null as bigint) as batch_id, cast(null as string) as name, "
+            ~ "cast(null as bigint) as violations, cast(null as string) as action where false",
+    }) }}
+{% endmacro %}

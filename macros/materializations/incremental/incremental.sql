@@ -1,0 +1,52 @@
+{#
+  dbt's own word `incremental`: a model that uses a setting of floodmark's loads under the batch protocol
+  (docs/flow/incremental.md), every other model goes to dbt-spark's materialization as if floodmark were not there.
+#}
+{% materialization incremental, adapter='spark', supported_languages=['sql', 'python'] %}
+    {%- if not floodmark._is_managed() -%}
+        {{ return(dbt.materialization_incremental_spark()) }}
+    {%- endif -%}
+
+    {%- set settings = floodmark._settings() -%}
+    {%- set target_relation = this.incorporate(type='table') -%}
+    {%- do floodmark._require_own_session() -%}
+
+    {{ run_hooks(pre_hooks) }}
+
+    {%- if floodmark._is_dry() -%}
+        {%- do floodmark._load_dry(sql) -%}
+    {%- else -%}
+        {%- do floodmark._load(settings, sql) -%}
+        {%- do floodmark._persist_constraints(target_relation) -%}
+        {%- do apply_grants(target_relation, config.get('grants'), should_revoke=should_revoke(load_relation(this), should_full_refresh())) -%}
+        {%- do floodmark._persist_docs(target_relation) -%}
+    {%- endif -%}
+
+    {{ run_hooks(post_hooks) }}
+
+    {{ return({'relations': [target_relation]}) }}
+{% endmaterialization %}
+
+
+{# On a session profile every thread would share one Spark session, and so each other's transaction ids. #}
+{% macro _require_own_session() %}
+    {%- if target.threads | int > 1 and run_query('set spark.floodmark.plugin').rows[0][1] == '<undefined>' -%}
+        {%- set command = run_query("select java_method('java.lang.System', 'getProperty', 'sun.java.command') as command").rows[0][0] -%}
+        {%- if 'pyspark-shell' in command | string -%}
+            {%- do floodmark._stop('without the floodmark plugin all threads of a session profile share one Spark session; '
+                ~ 'run with --threads 1, or let the plugin work (pip install dbt-floodmark, and no FLOODMARK_PLUGIN=0)') -%}
+        {%- endif -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# --empty and --sample: create the table where there is none, else only analyse the SELECT; the ledger stays as it is. #}
+{% macro _load_dry(sql) %}
+    {%- set select_sql = floodmark._select_of({'family': 'timestamp', 'low_position': none, 'start_position': none, 'high_position': none, 'nulls': none}, sql) -%}
+    {%- if load_relation(this) is none -%}
+        {%- do floodmark._execute([floodmark._replace_table_sql(select_sql)]) -%}
+    {%- else -%}
+        {%- do floodmark._columns_of(query=select_sql) -%}
+    {%- endif -%}
+    {%- do store_raw_result(name='main', message='OK (ledger untouched)', code='OK', rows_affected='-1') -%}
+{% endmacro %}

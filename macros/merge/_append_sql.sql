@@ -1,0 +1,31 @@
+{# Insert the batch's rows, columns by name. #}
+{% macro _append_sql(source, columns) %}
+    insert into {{ this }} ({{ floodmark._quoted_csv(columns) }})
+    select {{ floodmark._quoted_csv(columns) }} from (
+    {{ source.sql }}
+    )
+{% endmacro %}
+
+
+{# Create the target, or replace it in one commit, with what the batch holds. #}
+{% macro _replace_table_sql(select_sql) %}
+    {%- set properties = {'delta.enableDeletionVectors': 'true'} -%}
+    {%- if floodmark._setting('change_feed') is not sameas false -%}
+        {%- do properties.update({'delta.enableChangeDataFeed': 'true'}) -%}
+    {%- endif -%}
+    {%- do properties.update(config.get('tblproperties') or {}) -%}
+    {%- set pairs = [] -%}
+    {%- for name, value in properties.items() -%}
+        {%- do pairs.append(floodmark._string_literal(name) ~ ' = ' ~ floodmark._string_literal(value)) -%}
+    {%- endfor -%}
+    {%- do floodmark._assert_contract(select_sql) -%}
+    create or replace table {{ this }}
+    using delta
+    {{ options_clause() }}
+    tblproperties ({{ pairs | join(', ') }})
+    {{ partition_cols(label='partitioned by') }}
+    {{ clustered_cols(label='clustered by') }}
+    {{ location_clause() }}
+    as
+    {{ select_sql }}
+{% endmacro %}

@@ -1,0 +1,78 @@
+{# The column of the SELECT that says which row of a key is the latest: the watermark column, or none. #}
+{% macro _order_column(run, columns) %}
+    {%- set watermark = run.settings.watermark -%}
+    {%- set column = floodmark._find_column(columns, watermark.column) if watermark else none -%}
+    {{ return(column.name if column else none) }}
+{% endmacro %}
+
+
+{# The staged rows, one a key: the greatest watermark value wins, ties by the greater row hash. #}
+{% macro _latest_sql(run, source) %}
+    {%- if source.stage is none or not source.counts.get('repeated') -%}
+        {{ return(source.sql) }}
+    {%- endif -%}
+    {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
+    {%- set order = floodmark._quoted(floodmark._order_column(run, source.columns)) -%}
+    {%- set names = floodmark._quoted_csv(source.columns | map(attribute='name') | list) -%}
+    {{ return('select ' ~ names ~ ' from (\n            select *, row_number() over (partition by ' ~ keys
+        ~ ' order by ' ~ order ~ ' desc nulls last, ' ~ floodmark._row_hash_sql(source.columns | map(attribute='name') | list) ~ ' desc) as _floodmark_rank\n            from '
+        ~ source.stage ~ '\n        ) where _floodmark_rank = 1') }}
+{% endmacro %}
+
+
+{# SQL of a hash over columns: NULL differs from '', names keep columns apart, times keep their microseconds. #}
+{% macro _row_hash_sql(names, prefix='') %}
+    {%- set formats = "map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')" -%}
+    {%- set pairs = [] -%}
+    {%- for name in names | sort -%}
+        {%- do pairs.append(floodmark._string_literal(name | lower) ~ ', ' ~ prefix ~ floodmark._quoted(name)) -%}
+    {%- endfor -%}
+    {{ return('sha2(to_json(named_struct(' ~ pairs | join(', ') ~ '), ' ~ formats ~ '), 256)') }}
+{% endmacro %}
+
+
+{# Whether the source row of a match replaces the target row. With an order column the later row wins and, of two rows
+   of one time, the one with the greater hash; without one any difference counts. #}
+{% macro _wins_predicate(run, source, columns) %}
+    {%- set order = floodmark._order_column(run, source.columns) -%}
+    {%- set updated = floodmark._updated_columns(columns) -%}
+    {%- set source_hash = floodmark._row_hash_sql(updated, 'DBT_INTERNAL_SOURCE.') -%}
+    {%- set target_hash = floodmark._row_hash_sql(updated, 'DBT_INTERNAL_DEST.') -%}
+    {%- if order is none or order | lower not in columns | map('lower') | list -%}
+        {{ return(source_hash ~ ' <> ' ~ target_hash) }}
+    {%- endif -%}
+    {%- set s = 'DBT_INTERNAL_SOURCE.' ~ floodmark._quoted(order) -%}
+    {%- set t = 'DBT_INTERNAL_DEST.' ~ floodmark._quoted(order) -%}
+    {{ return('(' ~ s ~ ' > ' ~ t ~ ' or (' ~ t ~ ' is null and (' ~ s ~ ' is not null or ' ~ source_hash ~ ' <> ' ~ target_hash ~ '))'
+        ~ ' or (' ~ s ~ ' = ' ~ t ~ ' and ' ~ source_hash ~ ' > ' ~ target_hash ~ '))') }}
+{% endmacro %}
+
+
+{# Rows of a batch that differ from another row of their key and of its greatest watermark value. #}
+{% macro _count_ties(run, stage, columns) %}
+    {%- set order = floodmark._order_column(run, columns) -%}
+    {%- if order is none -%}
+        {{ return(0) }}
+    {%- endif -%}
+    {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
+    {%- set value = floodmark._quoted(order) -%}
+    {%- set hash = floodmark._row_hash_sql(columns | map(attribute='name') | list) -%}
+    {{ return(run_query('select cast(coalesce(sum(hashes - 1), 0) as bigint) as ties from (select count(distinct ' ~ hash ~ ') as hashes from (select *, max(' ~ value ~ ') over (partition by '
+        ~ keys ~ ') as _floodmark_latest from ' ~ stage ~ ') where ' ~ value ~ ' <=> _floodmark_latest group by ' ~ keys ~ ')').rows[0][0] | int) }}
+{% endmacro %}
+
+
+{# Staged rows that would insert or update: a batch that re-reads rows commits nothing where they stand already. #}
+{% macro _count_changes(run, source) %}
+    {%- set columns = [] -%}
+    {%- for column in source.columns if floodmark._find_column(floodmark._columns_of(relation=this), column.name) -%}
+        {%- do columns.append(column.name) -%}
+    {%- endfor -%}
+    {%- if columns | length < source.columns | length and run.settings.on_schema_change != 'ignore' -%}
+        {{ return(1) }}
+    {%- endif -%}
+    {%- set wins = floodmark._wins_predicate(run, source, columns) if floodmark._updated_columns(columns) else 'false' -%}
+    {{ return(run_query('select count(*) as changes from (' ~ floodmark._latest_sql(run, source) ~ ') as DBT_INTERNAL_SOURCE left join (select *, true as _floodmark_matched from '
+        ~ this ~ ') as DBT_INTERNAL_DEST on ' ~ floodmark._key_predicates(run, source) | join(' and ')
+        ~ ' where DBT_INTERNAL_DEST._floodmark_matched is null or ' ~ wins).rows[0][0] | int) }}
+{% endmacro %}

@@ -1,0 +1,81 @@
+{#
+  MERGE of a staged batch: keys joined NULL-safe, the batch's key range as literals so that Delta skips files,
+  the latest row per key by the watermark column, ties by the greater row hash (docs/guides/merge.md).
+#}
+{% macro _merge_sql(run, source, columns) %}
+    {%- set assignments = [] -%}
+    {%- for name in floodmark._updated_columns(columns) -%}
+        {%- do assignments.append('DBT_INTERNAL_DEST.' ~ floodmark._quoted(name) ~ ' = DBT_INTERNAL_SOURCE.' ~ floodmark._quoted(name)) -%}
+    {%- endfor -%}
+    {%- set predicates = floodmark._key_predicates(run, source) + (config.get('incremental_predicates') or config.get('predicates') or []) -%}
+    merge into {{ this }} as DBT_INTERNAL_DEST
+    using (
+        {{ floodmark._latest_sql(run, source) }}
+    ) as DBT_INTERNAL_SOURCE
+    on {{ predicates | join('\n        and ') }}
+    {%- if assignments %}
+    when matched and {{ floodmark._wins_predicate(run, source, columns) }} then update set
+        {{ assignments | join(',\n        ') }}
+    {%- endif %}
+    when not matched then insert ({{ floodmark._quoted_csv(columns) }})
+        values ({{ floodmark._quoted_csv(columns, 'DBT_INTERNAL_SOURCE.') }})
+{% endmacro %}
+
+
+{# The columns that a match updates: merge_update_columns, or all but merge_exclude_columns. #}
+{% macro _updated_columns(columns) %}
+    {%- set only = config.get('merge_update_columns') -%}
+    {%- set except = config.get('merge_exclude_columns') -%}
+    {%- if only and except -%}
+        {%- do floodmark._refuse([{'setting': 'merge_update_columns', 'expected': 'merge_update_columns or merge_exclude_columns, not both', 'todo': 'Remove one'}]) -%}
+    {%- endif -%}
+    {%- set names = [] -%}
+    {%- for name in columns -%}
+        {%- if (not only or name | lower in only | map('lower') | list) and (not except or name | lower not in except | map('lower') | list) -%}
+            {%- do names.append(name) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(names) }}
+{% endmacro %}
+
+
+{# How source and target rows meet: keys equal or both NULL, and target keys within the batch's range. #}
+{% macro _key_predicates(run, source) %}
+    {%- set predicates = [] -%}
+    {%- for key in run.settings.unique_key -%}
+        {%- set quoted = floodmark._quoted(key) -%}
+        {%- do predicates.append('DBT_INTERNAL_SOURCE.' ~ quoted ~ ' <=> DBT_INTERNAL_DEST.' ~ quoted) -%}
+        {%- set low = source.counts['min_' ~ loop.index0] -%}
+        {%- set high = source.counts['max_' ~ loop.index0] -%}
+        {%- if low is defined and low is not none and high is not none and low | length < 200 and high | length < 200 -%}
+            {%- set type = floodmark._find_column(source.columns, key).type -%}
+            {%- set range = 'DBT_INTERNAL_DEST.' ~ quoted ~ ' between ' ~ floodmark._range_literal(low, type) ~ ' and ' ~ floodmark._range_literal(high, type) -%}
+            {%- do predicates.append('(' ~ range ~ (' or DBT_INTERNAL_DEST.' ~ quoted ~ ' is null' if source.counts['null_' ~ loop.index0] else '') ~ ')') -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(predicates) }}
+{% endmacro %}
+
+
+{# Whether a key column's range can be written as literals that Delta's file statistics understand. #}
+{% macro _has_range(column) %}
+    {{ return(column is not none and (column.type in ['string', 'date', 'timestamp', 'timestamp_ntz', 'tinyint', 'smallint', 'int', 'bigint'] or column.type.startswith('decimal'))) }}
+{% endmacro %}
+
+
+{# SQL text of the least or greatest key, `@` standing for min or max; times as exact microseconds. #}
+{% macro _range_text_sql(quoted, type) %}
+    {{ return('cast(unix_micros(@(' ~ quoted ~ ')) as string)' if type == 'timestamp' else 'cast(@(' ~ quoted ~ ') as string)') }}
+{% endmacro %}
+
+
+{% macro _range_literal(text, type) %}
+    {%- if type == 'string' -%}
+        {{ return(floodmark._string_literal(text)) }}
+    {%- elif type == 'timestamp' -%}
+        {{ return('timestamp_micros(' ~ text ~ ')') }}
+    {%- elif type in ['date', 'timestamp_ntz'] -%}
+        {{ return(type ~ "'" ~ text ~ "'") }}
+    {%- endif -%}
+    {{ return('cast(' ~ floodmark._string_literal(text) ~ ' as ' ~ type ~ ')') }}
+{% endmacro %}

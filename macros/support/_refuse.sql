@@ -1,0 +1,30 @@
+{# Stop the node with every problem found: model, setting, got, expected, what to do.
+   `problems` is a list of {setting, got, expected, todo}; `got` may be left out. #}
+{% macro _refuse(problems) %}
+    {%- set lines = [] -%}
+    {%- for problem in problems -%}
+        {%- set got = ' got ' ~ (problem.got | tojson) ~ ';' if 'got' in problem else '' -%}
+        {%- do lines.append('  - ' ~ problem.setting ~ ':' ~ got ~ ' expected ' ~ problem.expected ~ '. ' ~ problem.todo) -%}
+    {%- endfor -%}
+    {%- set count = problems | length ~ (' problem' if problems | length == 1 else ' problems') -%}
+    {{ exceptions.raise_compiler_error(
+        "floodmark refuses model '" ~ floodmark._model_id() ~ "': " ~ count ~ '\n' ~ lines | join('\n')
+    ) }}
+{% endmacro %}
+
+
+{# Stop the node with one sentence about what was found at run time. #}
+{% macro _stop(sentence) %}
+    {{ exceptions.raise_compiler_error("floodmark, model '" ~ floodmark._model_id() ~ "': " ~ sentence) }}
+{% endmacro %}
+
+
+{% macro _warn(sentence) %}
+    {% do exceptions.warn("floodmark, model '" ~ floodmark._model_id() ~ "': " ~ sentence) %}
+{% endmacro %}
+
+
+{# The name of this model in the ledger: schema.alias. #}
+{% macro _model_id() %}
+    {{ return(this.schema ~ '.' ~ this.identifier) }}
+{% endmacro %}

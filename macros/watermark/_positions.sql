@@ -1,0 +1,103 @@
+{#
+  A position is a point of the watermark column as an exact integer: microseconds since 1970-01-01 UTC for
+  timestamps and dates, the number itself for sequences. Jinja calculates with positions; SQL sees literals.
+#}
+
+{# The family of a column type: timestamp, timestamp_ntz, date, sequence, or none where it cannot be a watermark. #}
+{% macro _position_family(type) %}
+    {%- if type in ['timestamp', 'timestamp_ntz', 'date'] -%}
+        {{ return(type) }}
+    {%- elif type in ['tinyint', 'smallint', 'int', 'bigint'] or modules.re.fullmatch('decimal\\(\\d+,0\\)', type) -%}
+        {{ return('sequence') }}
+    {%- endif -%}
+    {{ return(none) }}
+{% endmacro %}
+
+
+{# SQL text of an expression of a family, in the form that _position_from_text reads. #}
+{% macro _position_text_sql(expression, family) %}
+    {{ return('cast(' ~ ('unix_micros(' ~ expression ~ ')' if family == 'timestamp' else expression) ~ ' as string)') }}
+{% endmacro %}
+
+
+{# The position that SQL printed with _position_text_sql; none for NULL. #}
+{% macro _position_from_text(text, family) %}
+    {%- if text is none -%}
+        {{ return(none) }}
+    {%- elif family in ['timestamp', 'sequence'] -%}
+        {{ return(text | int) }}
+    {%- endif -%}
+    {{ return(floodmark._parse_timestamp(text)) }}
+{% endmacro %}
+
+
+{# Microseconds since 1970 of 'yyyy-MM-dd[ HH:mm[:ss[.ffffff]]]', read as UTC; none where the text has another form. #}
+{% macro _parse_timestamp(text) %}
+    {%- set parts = modules.re.fullmatch('(\\d{4})-(\\d\\d)-(\\d\\d)(?:[ T](\\d\\d):(\\d\\d)(?::(\\d\\d)(?:\\.(\\d{1,6}))?)?)?(?:Z|\\+00:?00)?', text | string | trim) -%}
+    {%- if not parts -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set n = parts.groups() -%}
+    {%- set month = n[1] | int -%}
+    {%- set days = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] -%}
+    {%- if not (1 <= month <= 12) or not (1 <= n[2] | int <= days[month - 1]) or (n[3] or 0) | int > 23
+            or (n[4] or 0) | int > 59 or (n[5] or 0) | int > 59 or n[0] | int < 1 -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set delta = modules.datetime.datetime(n[0] | int, month, 1, (n[3] or 0) | int, (n[4] or 0) | int, (n[5] or 0) | int)
+        - modules.datetime.datetime(1970, 1, 1) -%}
+    {%- set micros = ((n[6] or '0') ~ '000000')[:6] | int -%}
+    {{ return(((delta.days + n[2] | int - 1) * 86400 + delta.seconds) * 1000000 + micros) }}
+{% endmacro %}
+
+
+{# A position as the ledger prints it: UTC yyyy-MM-dd HH:mm:ss.SSSSSS, or digits; none for none. #}
+{% macro _position_print(position, family) %}
+    {%- if position is none -%}
+        {{ return(none) }}
+    {%- elif family == 'sequence' -%}
+        {{ return(position | string) }}
+    {%- endif -%}
+    {{ return((modules.datetime.datetime(1970, 1, 1) + modules.datetime.timedelta(microseconds=position)).isoformat(' ', 'microseconds')) }}
+{% endmacro %}
+
+
+{# The position that the ledger printed. #}
+{% macro _position_parse(text, family) %}
+    {%- if text is none -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {{ return(text | int if family == 'sequence' else floodmark._parse_timestamp(text)) }}
+{% endmacro %}
+
+
+{# A SQL literal of the column's own type, so that Delta can skip files; timestamps carry their zone. #}
+{% macro _position_literal(position, family) %}
+    {%- if family == 'sequence' -%}
+        {{ return(position | string) }}
+    {%- endif -%}
+    {%- set text = floodmark._position_print(position, family) -%}
+    {%- if family == 'date' -%}
+        {{ return("date'" ~ text[:10] ~ "'") }}
+    {%- elif family == 'timestamp_ntz' -%}
+        {{ return("timestamp_ntz'" ~ text ~ "'") }}
+    {%- endif -%}
+    {{ return("timestamp'" ~ text ~ "+00:00'") }}
+{% endmacro %}
+
+
+{# The smallest step of a family, in positions: one microsecond, one day, or one. #}
+{% macro _position_unit(family) %}
+    {{ return(86400000000 if family == 'date' else 1) }}
+{% endmacro %}
+
+
+{# Microseconds of a duration such as '2 hours' or '1 day'; none where it is not one. #}
+{% macro _parse_duration(text) %}
+    {%- set micros = {
+        'microsecond': 1, 'millisecond': 1000, 'second': 1000000, 'minute': 60000000,
+        'hour': 3600000000, 'day': 86400000000, 'week': 604800000000,
+    } -%}
+    {%- set parts = modules.re.fullmatch('(\\d+)\\s+(' ~ micros.keys() | join('|') ~ ')s?', text | string | trim | lower) -%}
+    {{ return((parts.group(1) | int) * micros[parts.group(2)] if parts else none) }}
+{% endmacro %}

@@ -1,0 +1,74 @@
+{# The relation that holds the watermark column: {relation, column, family, is_delta}; none where it does not exist
+   and `required` is false. Checks that depend on types stop here, before anything is written. #}
+{% macro _upstream(settings, required=true) %}
+    {%- set watermark = settings.watermark -%}
+    {%- set relation = floodmark._upstream_relation(watermark.from) -%}
+    {%- set cached = adapter.get_relation(relation.database, relation.schema, relation.identifier) -%}
+    {%- if cached is none -%}
+        {%- if not required -%}
+            {{ return(none) }}
+        {%- endif -%}
+        {%- do floodmark._stop('its upstream ' ~ relation ~ ' does not exist: build it first') -%}
+    {%- endif -%}
+    {%- set column = floodmark._find_column(floodmark._columns_of(relation=cached), watermark.column) -%}
+    {%- set family = floodmark._position_family(column.type) if column else none -%}
+    {%- do floodmark._validate_column(settings, cached, column, family) -%}
+    {{ return({'relation': cached, 'column': column.name, 'family': family, 'is_delta': cached.is_delta and not cached.is_view}) }}
+{% endmacro %}
+
+
+{# The relation that `from` names, or the model's only upstream. #}
+{% macro _upstream_relation(name) %}
+    {%- set candidates = {} -%}
+    {%- for id in model.depends_on.nodes -%}
+        {%- set node = graph.sources.get(id) or graph.nodes.get(id) -%}
+        {%- if node and (name is none or name in [node.name, node.get('source_name', '') ~ '.' ~ node.name]) -%}
+            {%- do candidates.update({id: node}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if candidates | length != 1 -%}
+        {%- set names = [] -%}
+        {%- for id in model.depends_on.nodes -%}
+            {%- do names.append(id.split('.')[-1]) -%}
+        {%- endfor -%}
+        {%- do floodmark._refuse([{'setting': 'watermark.from', 'got': name,
+            'expected': 'the one ref or source that holds the column, of: ' ~ (names | join(', ') or 'none'),
+            'todo': 'Name it' if names else 'Read the rows from a ref or a source'}]) -%}
+    {%- endif -%}
+    {%- set node = candidates.values() | first -%}
+    {%- if node.resource_type == 'source' -%}
+        {{ return(api.Relation.create(schema=node.schema, identifier=node.identifier)) }}
+    {%- elif node.config.materialized == 'ephemeral' -%}
+        {%- do floodmark._refuse([{'setting': 'watermark.from', 'got': node.name, 'expected': 'a table, a view or a source',
+            'todo': 'An ephemeral model has no relation to find the high mark in: materialize it or name its upstream'}]) -%}
+    {%- endif -%}
+    {{ return(ref(node.package_name, node.name)) }}
+{% endmacro %}
+
+
+{# What a column's type forbids: a list of problems, refused at once. #}
+{% macro _validate_column(settings, relation, column, family) %}
+    {%- set watermark = settings.watermark -%}
+    {%- if column is none -%}
+        {%- do floodmark._refuse([{'setting': 'watermark.column', 'got': watermark.column, 'expected': 'a column of ' ~ relation, 'todo': 'Correct the name, or name the upstream that has it in `from`'}]) -%}
+    {%- elif family is none -%}
+        {%- do floodmark._refuse([{'setting': 'watermark.column', 'got': column.name ~ ' ' ~ column.type,
+            'expected': 'a timestamp, a date or a whole number',
+            'todo': 'Cast it in a model upstream, such as cast(' ~ column.name ~ ' as ' ~ ('timestamp' if column.type == 'string' else 'bigint') ~ ')'}]) -%}
+    {%- endif -%}
+    {%- set problems = [] -%}
+    {%- set kind = 'sequence' if family == 'sequence' else 'timestamp' -%}
+    {%- if watermark.kind not in [none, kind] -%}
+        {%- do problems.append({'setting': 'watermark.kind', 'got': watermark.kind, 'expected': "'" ~ kind ~ "' for a column of type " ~ column.type, 'todo': 'Leave it out: the type tells'}) -%}
+    {%- endif -%}
+    {%- for key in ['lookback', 'step'] if watermark[key] is not none -%}
+        {%- do problems.extend(floodmark._distance_problems('watermark.' ~ key, watermark[key], kind, key)) -%}
+    {%- endfor -%}
+    {%- set is_number = modules.re.fullmatch('-?\\d+', watermark.start | string) is not none -%}
+    {%- if watermark.start is not none and is_number != (kind == 'sequence') -%}
+        {%- do problems.append({'setting': 'watermark.start', 'got': watermark.start, 'expected': 'a whole number' if kind == 'sequence' else "a UTC time such as '2026-01-31'", 'todo': 'It must fit the column, ' ~ column.type}) -%}
+    {%- endif -%}
+    {%- if problems -%}
+        {%- do floodmark._refuse(problems) -%}
+    {%- endif -%}
+{% endmacro %}
