@@ -51,7 +51,7 @@
 {% macro _begin_run(settings, sql) %}
     {%- set upstream = floodmark._upstream(settings) if settings.watermark else none -%}
     {%- set state = floodmark._model_state() -%}
-    {%- set target_state = floodmark._target_state() -%}
+    {%- set target_state = floodmark._target_state(has_mark=state.committed is not none) -%}
     {%- set run = {
         'settings': settings, 'sql': sql, 'upstream': upstream, 'state': state, 'target': target_state,
         'full_refresh': should_full_refresh(), 'ceiling': none, 'recovered': none, 'first': true,

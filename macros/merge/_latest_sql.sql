@@ -65,7 +65,8 @@
 {# Staged rows that would insert or update: a batch that re-reads rows commits nothing where they stand already. #}
 {% macro _count_changes(run, source) %}
     {%- set columns = [] -%}
-    {%- for column in source.columns if floodmark._find_column(floodmark._columns_of(relation=this), column.name) -%}
+    {%- set target_columns = floodmark._columns_of(relation=this) -%}
+    {%- for column in source.columns if floodmark._find_column(target_columns, column.name) -%}
         {%- do columns.append(column.name) -%}
     {%- endfor -%}
     {%- if columns | length < source.columns | length and run.settings.on_schema_change != 'ignore' -%}

@@ -33,7 +33,7 @@
         {{ return('true /* the upstream does not exist yet: bounds come with the first run */') }}
     {%- endif -%}
     {%- set state = floodmark._model_state() if floodmark._ledger_exists() else none -%}
-    {%- set target = floodmark._target_state() -%}
+    {%- set target = floodmark._target_state(has_mark=state is not none and state.committed is not none) -%}
     {%- set mark = none if target.is_empty or should_full_refresh()
         else floodmark._position_parse(state.committed.mark if state and state.committed else none, upstream.family) -%}
     {%- set plan = floodmark._plan_watermark(settings, upstream, mark, none) -%}

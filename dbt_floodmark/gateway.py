@@ -1,0 +1,122 @@
+"""Start Spark inside this process: one JVM, one SparkContext, quietly."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dbt_floodmark.errors import FloodmarkError, MetastoreLockedError
+from dbt_floodmark.home import Workplace
+from dbt_floodmark.jars import require_jars
+from dbt_floodmark.java import find_java
+from dbt_floodmark.lock import MetastoreLock, locked_sentence
+from dbt_floodmark.messages import is_derby_locked, readable
+from dbt_floodmark.spark_conf import spark_conf
+
+# pyspark prints every SQL error as JSON with its stack trace; dbt shows ours.
+logging.getLogger("SQLQueryContextLogger").disabled = True
+
+_starting = threading.Lock()
+_locks: dict[Path, MetastoreLock] = {}
+
+
+def root_session(home: Path, parameters: Mapping[str, str]) -> Any:
+    """Return the process's Spark session, started if there is none.
+
+    A session that somebody else made (a test, a notebook) is used as it is.
+
+    Raises:
+        FloodmarkError: Java, the jars or the metastore are not ready.
+    """
+    with _starting:
+        active = _active_session()
+        return active if active is not None else _start(Workplace.session(home), parameters)
+
+
+def _active_session() -> Any | None:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    context = SparkContext._active_spark_context
+    if context is None or context._jsc is None:
+        return None
+    session = SparkSession._instantiatedSession
+    if session is not None and session._sc is context:
+        return session
+    return SparkSession(context)
+
+
+def _start(workplace: Workplace, parameters: Mapping[str, str]) -> Any:
+    find_java()
+    conf = spark_conf(workplace, require_jars(), parameters)
+    workplace.create()
+    lock = _locks.setdefault(workplace.root, MetastoreLock(workplace.lock))
+    lock.acquire()
+    try:
+        _launch_jvm(workplace, conf)
+        lock.record_jvm(_jvm_pid())
+        return _session(workplace, conf)
+    except BaseException:
+        if _jvm_pid() is None:
+            lock.release()
+        raise
+
+
+def _launch_jvm(workplace: Workplace, conf: Mapping[str, str]) -> None:
+    """Start the JVM ourselves: pyspark would let it write on the console."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.java_gateway import launch_gateway
+
+    if SparkContext._gateway is not None:
+        return
+    settings = SparkConf(loadDefaults=False)
+    for key, value in conf.items():
+        settings.set(key, value)
+    with open(workplace.log, "ab") as log:
+        try:
+            gateway = launch_gateway(settings, popen_kwargs={"stdout": log, "stderr": log})
+        except PySparkRuntimeError as exc:
+            raise FloodmarkError(
+                f"Spark's JVM ended before it was ready: what it said is in {workplace.log}."
+            ) from exc
+    SparkContext._ensure_initialized(gateway=gateway)
+    # A JVM that is told to leave releases Derby at once; one that notices needs a second.
+    atexit.register(_stop_jvm, gateway)
+
+
+def _stop_jvm(gateway: Any) -> None:
+    process = getattr(gateway, "proc", None)
+    if process is not None and process.poll() is None:
+        process.terminate()
+
+
+def _jvm_pid() -> int | None:
+    from pyspark import SparkContext
+
+    process = getattr(SparkContext._gateway, "proc", None)
+    return getattr(process, "pid", None)
+
+
+def _session(workplace: Workplace, conf: Mapping[str, str]) -> Any:
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    try:
+        session = builder.enableHiveSupport().getOrCreate()
+        # The first question opens the metastore: better here than in somebody's model.
+        session.sql("show databases").collect()
+    except Exception as exc:
+        text = str(exc)
+        if is_derby_locked(text):
+            raise MetastoreLockedError(locked_sentence(workplace.lock)) from exc
+        raise FloodmarkError(
+            f"Spark did not start: {readable(text)} (the log is {workplace.log})."
+        ) from exc
+    return session

@@ -1,0 +1,104 @@
+"""Turn what Spark, Hive and Delta throw into one sentence that can be read."""
+
+from __future__ import annotations
+
+import re
+
+_STACK = re.compile(r"\n\s+at |\n\s*JVM stacktrace:|\n\s*\.\.\. \d+ more")
+_CONDITION = re.compile(r"\[[A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*\] ")
+_SQLSTATE = re.compile(r"SQLSTATE: [0-9A-Z]{5}")
+_POSITION = re.compile(r";?\s*(?:\(|== SQL.*?)?line (\d+),? pos(?:ition)? (\d+)\)?", re.DOTALL)
+_EXCEPTION_NAME = re.compile(r"^(?:[\w$]+\.)+[\w$]*(?:Exception|Error):\s*")
+_PY4J = re.compile(r"^An error occurred while calling [^\n]*\n:\s*")
+_HIVE = re.compile(r"^Error running query:\s*")
+
+_CONFLICT = re.compile(
+    r"DELTA_CONCURRENT_\w+|DELTA_METADATA_CHANGED|DELTA_PROTOCOL_CHANGED|DELTA_CONCURRENT_TRANSACTION"
+    r"|Concurrent(?:Append|DeleteRead|DeleteDelete|Transaction|Write|Modification)Exception"
+    r"|MetadataChangedException|ProtocolChangedException"
+)
+_DERBY = re.compile(r"XSDB6|Another instance of Derby may have already booted")
+_CANCELLED = re.compile(
+    r"SPARK_JOB_CANCELLED|cancelled part of cancelled job group|OPERATION_CANCELED|"
+    r"java\.lang\.InterruptedException|Query failed with status: CANCELED_STATE"
+)
+_TARGET = re.compile(
+    r"\b(?:merge\s+(?:with\s+schema\s+evolution\s+)?into|insert\s+(?:with\s+schema\s+evolution\s+)?"
+    r"(?:into|overwrite)|delete\s+from|update|(?:create|replace|alter|drop|truncate)\s+table"
+    r"(?:\s+if\s+(?:not\s+)?exists)?)\s+(?:table\s+)?([`\w.]+)",
+    re.IGNORECASE,
+)
+_COMMENTS = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
+
+CANCELLED = "cancelled: this statement was stopped before it ended"
+
+
+def is_conflict(text: str) -> bool:
+    """Tell whether Delta refused a commit because somebody else committed first."""
+    return bool(_CONFLICT.search(text))
+
+
+def is_derby_locked(text: str) -> bool:
+    """Tell whether Derby refused a second process."""
+    return bool(_DERBY.search(text))
+
+
+def target_table(sql: str) -> str:
+    """Return the table a statement writes, as it stands there, or 'the table'."""
+    match = _TARGET.search(_COMMENTS.sub(" ", sql))
+    return match.group(1).replace("`", "") if match else "the table"
+
+
+def readable(text: str, sql: str = "") -> str:
+    """Return the sentence in an error's text: condition, message, SQL state, position.
+
+    ``sql`` is the statement that failed; it names the table in a commit conflict.
+    """
+    if _CONFLICT.search(text):
+        return (
+            f"another run wrote {target_table(sql)} at the same time: "
+            "nothing of this batch was applied; run again"
+        )
+    if _CANCELLED.search(text):
+        return CANCELLED
+    sentence = _innermost(text)
+    state = _SQLSTATE.search(sentence)
+    if state is None:
+        return _first_line(sentence)
+    position = _POSITION.search(sentence, state.end())
+    where = f" (line {position.group(1)}, position {position.group(2)})" if position else ""
+    return _one_line(sentence[: state.end()]) + where
+
+
+def _innermost(text: str) -> str:
+    """The part of a chain of causes that says most: the last one with an error condition."""
+    causes = re.split(r"\n\s*Caused by: ", text)
+    for cause in reversed(causes):
+        body = _STACK.split(cause, maxsplit=1)[0]
+        conditions = [match for match in _CONDITION.finditer(body)]
+        if conditions:
+            return body[_start(body, conditions) :]
+    return _STACK.split(causes[0], maxsplit=1)[0]
+
+
+def _start(body: str, conditions: list[re.Match[str]]) -> int:
+    # Hive repeats the condition before the exception's name: the last one before the first
+    # SQL state opens the message; those after it belong to the quoted plan.
+    state = _SQLSTATE.search(body)
+    end = state.start() if state else len(body)
+    before = [match.start() for match in conditions if match.start() < end]
+    return before[-1] if before else conditions[0].start()
+
+
+def _first_line(text: str) -> str:
+    line = _PY4J.sub("", text.strip())
+    previous = None
+    while previous != line:
+        previous = line
+        line = _HIVE.sub("", _EXCEPTION_NAME.sub("", line)).strip()
+    lines = [part.strip() for part in line.splitlines() if part.strip()]
+    return lines[0] if lines else (text.strip() or "Spark failed without a message")
+
+
+def _one_line(text: str) -> str:
+    return re.sub(r"\s+", " ", text).strip()

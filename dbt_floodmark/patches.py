@@ -1,0 +1,241 @@
+"""The changes floodmark makes to dbt-spark, each put on once and only where it fits."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import traceback
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any
+
+from dbt.adapters.contracts.connection import AdapterResponse, ConnectionState, LazyHandle
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.spark import connections, session
+from dbt.adapters.spark.__version__ import version as dbt_spark_version
+from dbt.adapters.spark.connections import SparkConnectionManager, SparkConnectionMethod
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt_floodmark.errors import FloodmarkError
+from dbt_floodmark.home import Workplace, resolve_home
+from dbt_floodmark.lock import locked_sentence
+from dbt_floodmark.messages import CANCELLED, is_derby_locked, readable
+from dbt_floodmark.versions import DBT_SPARK
+
+logger = AdapterLogger("Floodmark")
+
+_MARK = "_floodmark_original"
+
+#: What we rely on in dbt-spark: (owner, member, parameters it must have).
+_EXPECTED: tuple[tuple[Any, str, tuple[str, ...]], ...] = (
+    (SparkConnectionManager, "open", ("connection",)),
+    (SparkConnectionManager, "exception_handler", ("self", "sql")),
+    (SparkConnectionManager, "get_response", ("cursor",)),
+    (SparkConnectionManager, "cancel_open", ("self",)),
+    (SparkConnectionManager, "__init__", ("self", "profile", "mp_context")),
+    (session, "SessionConnectionWrapper", ("handle",)),
+    (getattr(session, "SessionConnectionWrapper", None), "_fix_binding", ("value",)),
+    (
+        connections,
+        "PyhiveConnectionWrapper",
+        ("handle", "poll_interval", "query_timeout", "query_retries"),
+    ),
+    (connections, "CONNECTION_LOST_EXCEPTIONS", ()),
+    (connections, "ThriftState", ()),
+)
+
+
+def unknown_inside() -> list[str]:
+    """Return what is not as expected in the installed dbt-spark; empty when we know it."""
+    problems = []
+    if not dbt_spark_version.startswith(f"{DBT_SPARK}."):
+        problems.append(f"it is not {DBT_SPARK}")
+    for owner, name, parameters in _EXPECTED:
+        member = getattr(owner, name, None)
+        label = f"{getattr(owner, '__name__', owner).rpartition('.')[2]}.{name}"
+        if member is None and name != "ThriftState":
+            problems.append(f"{label} is missing")
+        elif parameters and _parameters(member) != parameters:
+            problems.append(f"{label} takes other arguments")
+    return problems
+
+
+def _parameters(member: Any) -> tuple[str, ...]:
+    original = getattr(member, _MARK, member)
+    return tuple(inspect.signature(original).parameters)
+
+
+def apply() -> None:
+    """Put every patch on; those that are on stay as they are."""
+    _replace(SparkConnectionManager, "__init__", _init)
+    _replace(SparkConnectionManager, "open", _open, classmethod)
+    _replace(SparkConnectionManager, "exception_handler", _exception_handler)
+    _replace(SparkConnectionManager, "get_response", _get_response, classmethod)
+    _replace(SparkConnectionManager, "cancel_open", _cancel_open)
+
+
+def remove() -> None:
+    """Take every patch off again."""
+    for name in ("__init__", "open", "exception_handler", "get_response", "cancel_open"):
+        saved = SparkConnectionManager.__dict__.get(f"{_MARK}_{name}")
+        if saved is None:
+            continue
+        delattr(SparkConnectionManager, f"{_MARK}_{name}")
+        if saved is _INHERITED:
+            delattr(SparkConnectionManager, name)
+        else:
+            setattr(SparkConnectionManager, name, saved)
+
+
+_INHERITED = object()
+
+
+def _replace(
+    owner: type, name: str, make: Callable[[Callable[..., Any]], Any], wrap: Any = None
+) -> None:
+    keep = f"{_MARK}_{name}"
+    if keep in owner.__dict__:
+        return
+    original = getattr(owner, name)
+    function = getattr(original, "__func__", original)
+    patched = functools.wraps(function)(make(function))
+    setattr(patched, _MARK, original)
+    setattr(owner, keep, owner.__dict__.get(name, _INHERITED))
+    setattr(owner, name, wrap(patched) if wrap else patched)
+
+
+def _init(original: Callable[..., None]) -> Callable[..., None]:
+    def init(self: Any, profile: Any, mp_context: Any) -> None:
+        original(self, profile, mp_context)
+        # Credentials travel to every connection, the project's folder does not.
+        profile.credentials._floodmark_root = getattr(profile, "project_root", None)
+
+    return init
+
+
+def _open(original: Callable[..., Any]) -> Callable[..., Any]:
+    def open_connection(cls: Any, connection: Any) -> Any:
+        if connection.state == ConnectionState.OPEN:
+            return connection
+        method = connection.credentials.method
+        if method == SparkConnectionMethod.SESSION:
+            return _open_session(connection)
+        if method == SparkConnectionMethod.THRIFT:
+            return _open_thrift(original, cls, connection)
+        return original(cls, connection)
+
+    return open_connection
+
+
+def _open_session(connection: Any) -> Any:
+    from dbt_floodmark.gateway import root_session
+    from dbt_floodmark.session import FloodmarkSession
+
+    credentials = connection.credentials
+    parameters = credentials.server_side_parameters
+    _refuse_cancelled(connection)
+    try:
+        root = root_session(project_home(credentials), parameters)
+    except FloodmarkError as exc:
+        connection.handle = None
+        connection.state = ConnectionState.FAIL
+        raise DbtRuntimeError(str(exc)) from exc
+    _refuse_cancelled(connection)
+    connection.handle = FloodmarkSession(root, parameters)
+    connection.state = ConnectionState.OPEN
+    return connection
+
+
+def _open_thrift(original: Callable[..., Any], cls: Any, connection: Any) -> Any:
+    from dbt_floodmark.thrift import FloodmarkThrift
+
+    credentials = connection.credentials
+    server = f"{credentials.host}:{credentials.port}"
+    credentials.server_side_parameters.setdefault("spark.sql.session.timeZone", "UTC")
+    credentials.server_side_parameters.setdefault("spark.floodmark.plugin", "on")
+    _refuse_cancelled(connection)
+    try:
+        opened = original(cls, connection)
+    except Exception as exc:
+        if "Could not connect to any of" not in str(exc):
+            raise
+        connection.handle = None
+        connection.state = ConnectionState.FAIL
+        raise DbtRuntimeError(
+            f"No Spark Thrift server answers at {server}: start one with `floodmark serve start`."
+        ) from exc
+    opened.handle = FloodmarkThrift(opened.handle, server)
+    return opened
+
+
+def _refuse_cancelled(connection: Any) -> None:
+    if getattr(connection, "_floodmark_cancelled", False):
+        raise DbtRuntimeError(CANCELLED)
+
+
+def project_home(credentials: Any) -> Any:
+    """Return floodmark's home for the project that these credentials were loaded with."""
+    return resolve_home(getattr(credentials, "_floodmark_root", None))
+
+
+def _exception_handler(original: Callable[..., Any]) -> Callable[..., Any]:
+    @contextmanager
+    def exception_handler(self: Any, sql: str) -> Generator[None, None, None]:
+        try:
+            yield
+        except Exception as exc:
+            text = _text(exc)
+            logger.debug(f"Error while running:\n{sql}")
+            logger.debug("".join(traceback.format_exception(exc)) + text)
+            if is_derby_locked(text):
+                lock = Workplace.session(project_home(self.profile.credentials)).lock
+                raise DbtRuntimeError(locked_sentence(lock)) from None
+            if isinstance(exc, DbtRuntimeError) and not _is_database(exc):
+                raise
+            raise DbtRuntimeError(readable(text, sql)) from None
+
+    return exception_handler
+
+
+def _is_database(exc: Exception) -> bool:
+    from dbt_common.exceptions import DbtDatabaseError
+
+    return isinstance(exc, DbtDatabaseError)
+
+
+def _text(exc: Exception) -> str:
+    """Everything an error says; Thrift's responses carry it in their status."""
+    status = getattr(exc.args[0], "status", None) if exc.args else None
+    if status is not None:
+        return str(status.errorMessage)
+    if isinstance(exc, DbtRuntimeError):
+        return str(exc.msg)
+    stack = getattr(exc, "_stackTrace", None)
+    return f"{exc}\n{stack}" if stack and stack not in str(exc) else str(exc)
+
+
+def _get_response(original: Callable[..., Any]) -> Callable[..., Any]:
+    def get_response(cls: Any, cursor: Any) -> AdapterResponse:
+        counts = getattr(cursor, "row_counts", None)
+        return counts.response() if counts is not None else original(cls, cursor)
+
+    return get_response
+
+
+def _cancel_open(original: Callable[..., Any]) -> Callable[..., Any]:
+    def cancel_open(self: Any) -> list[str]:
+        this_connection = self.get_if_exists()
+        names = []
+        with self.lock:
+            others = [one for one in self.thread_connections.values() if one is not this_connection]
+        for connection in others:
+            connection._floodmark_cancelled = True
+            # Asking a lazy handle would open the very connection we want to stop.
+            lazy = isinstance(connection._handle, LazyHandle)
+            if not lazy and connection._handle is not None and connection.state == "open":
+                self.cancel(connection)
+            if connection.name is not None:
+                names.append(connection.name)
+        return names
+
+    return cancel_open

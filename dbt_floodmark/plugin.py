@@ -1,0 +1,43 @@
+"""The plugin dbt finds on every command: it readies dbt-spark for floodmark."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.plugins.manager import dbtPlugin
+
+SWITCH = "FLOODMARK_PLUGIN"
+
+logger = AdapterLogger("Floodmark")
+
+
+class FloodmarkPlugin(dbtPlugin):  # type: ignore[misc]
+    """Patches dbt-spark's connections; other adapters are not touched."""
+
+    def initialize(self) -> None:
+        """Put the patches on, unless switched off or dbt-spark is one we do not know."""
+        # The profile is loaded by now, and with it its adapter: no spark, nothing to do.
+        if os.environ.get(SWITCH) == "0" or "dbt.adapters.spark" not in sys.modules:
+            return
+        try:
+            from dbt_floodmark import patches
+
+            problems = patches.unknown_inside()
+        except (ImportError, AttributeError) as exc:
+            problems = [str(exc)]
+        if problems:
+            logger.warning(unknown_sentence(problems))
+            return
+        patches.apply()
+
+
+def unknown_sentence(problems: list[str]) -> str:
+    """Say why the plugin stays off."""
+    from importlib.metadata import version
+
+    return (
+        f"dbt-spark {version('dbt-spark')} is not a version floodmark knows: "
+        f"{'; '.join(problems)}; the plugin stays off (set {SWITCH}=0 to silence this)."
+    )

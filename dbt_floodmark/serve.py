@@ -1,0 +1,241 @@
+"""A local Spark Thrift server in the background: warm, and open to many processes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from dbt_floodmark.errors import MetastoreLockedError, ServerError
+from dbt_floodmark.home import Workplace
+from dbt_floodmark.jars import require_jars
+from dbt_floodmark.java import find_java
+from dbt_floodmark.lock import locked_sentence
+from dbt_floodmark.messages import is_derby_locked
+from dbt_floodmark.processes import command_of, is_alive
+from dbt_floodmark.spark_conf import spark_conf
+
+HOST = "127.0.0.1"
+DEFAULT_PORT = 10000
+MAIN_CLASS = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
+
+#: Seconds a server may take to answer its first statement.
+START_TIMEOUT = 120.0
+#: Seconds it may take to leave before it is killed.
+STOP_TIMEOUT = 15.0
+
+
+@dataclass(frozen=True)
+class ThriftServer:
+    """A running server: process id, port on 127.0.0.1, and floodmark's home."""
+
+    pid: int
+    port: int
+    home: Path
+
+
+def start_server(
+    home: Path, port: int = 0, parameters: Mapping[str, str] | None = None
+) -> ThriftServer:
+    """Start a server with warehouse and metastore under ``home`` and wait until it answers.
+
+    Args:
+        home: floodmark's home; the server's files are in its ``thrift`` folder.
+        port: port on 127.0.0.1; 0 takes a free one.
+        parameters: Spark settings that win over floodmark's.
+
+    Raises:
+        JavaError: no fitting Java.
+        JarsError: the Delta jars are missing.
+        MetastoreLockedError: another process has the metastore open.
+        ServerError: one runs already, the port is in use, or it did not come up.
+    """
+    workplace = Workplace.thrift(home.resolve())
+    running = running_server(home)
+    if running is not None:
+        raise ServerError(
+            f"A server already runs at {HOST}:{running.port} (process {running.pid}): use it, "
+            "or stop it with `floodmark serve stop`."
+        )
+    find_java()
+    jars = require_jars()
+    chosen = port or _free_port()
+    if not _is_free(chosen):
+        raise ServerError(
+            f"Port {chosen} is in use by another program: choose another with "
+            f"`floodmark serve start --port {chosen + 1}` and FLOODMARK_THRIFT_PORT={chosen + 1}, "
+            "or stop that program."
+        )
+    workplace.create()
+    process = _launch(workplace, jars, chosen, parameters or {})
+    server = ThriftServer(process.pid, chosen, home.resolve())
+    _write(workplace, server)
+    try:
+        _wait_until_it_answers(workplace, process, chosen)
+    except BaseException:
+        _end(process.pid)
+        _state_file(workplace).unlink(missing_ok=True)
+        raise
+    return server
+
+
+def stop_server(server: ThriftServer) -> None:
+    """Stop a server: it is asked to leave, and killed when it does not.
+
+    Raises:
+        ServerError: its process id now belongs to a process that is not ours.
+    """
+    workplace = Workplace.thrift(server.home)
+    if is_alive(server.pid):
+        if not _is_ours(server.pid):
+            raise ServerError(
+                f"Process {server.pid} is not floodmark's server any more and is left alone: "
+                f"remove {_state_file(workplace)} if the server is gone."
+            )
+        _end(server.pid)
+    _state_file(workplace).unlink(missing_ok=True)
+
+
+def running_server(home: Path) -> ThriftServer | None:
+    """Return the server that was started in ``home`` and is still alive, or None."""
+    try:
+        state = json.loads(_state_file(Workplace.thrift(home.resolve())).read_text("utf-8"))
+        server = ThriftServer(int(state["pid"]), int(state["port"]), home.resolve())
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return server if is_alive(server.pid) and _is_ours(server.pid) else None
+
+
+def recorded_server(home: Path) -> ThriftServer | None:
+    """Return the server that the state file names, alive or not."""
+    try:
+        state = json.loads(_state_file(Workplace.thrift(home.resolve())).read_text("utf-8"))
+        return ThriftServer(int(state["pid"]), int(state["port"]), home.resolve())
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def answers(port: int, host: str = HOST) -> bool:
+    """Tell whether a Spark Thrift server runs a statement there."""
+    import logging
+
+    from pyhive import hive
+
+    logging.getLogger("thrift.transport.TSocket").setLevel(logging.CRITICAL)
+    if host == HOST and _is_free(port):
+        return False
+    try:
+        with contextlib.closing(hive.connect(host=host, port=port, username="floodmark")) as link:
+            cursor = link.cursor()
+            cursor.execute("select 1")
+            return bool(cursor.fetchall() == [(1,)])
+    except Exception:
+        # Whatever it is, refused or half started: it does not answer.
+        return False
+
+
+def _launch(
+    workplace: Workplace, jars: list[Path], port: int, parameters: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
+    import pyspark
+
+    spark_home = Path(pyspark.__file__).parent
+    conf = spark_conf(
+        workplace,
+        jars,
+        {
+            "spark.app.name": "floodmark-thrift",
+            "spark.hadoop.hive.server2.thrift.port": str(port),
+            "spark.hadoop.hive.server2.thrift.bind.host": HOST,
+            **parameters,
+        },
+    )
+    command = [str(spark_home / "bin" / "spark-submit"), "--class", MAIN_CLASS]
+    for key, value in conf.items():
+        command += ["--conf", f"{key}={value}"]
+    command.append("spark-internal")
+    with open(workplace.log, "ab") as log:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd=workplace.root,
+            env={**os.environ, "SPARK_HOME": str(spark_home)},
+            # A Ctrl-C in the terminal that started it is not meant for the server.
+            start_new_session=True,
+        )
+
+
+def _wait_until_it_answers(
+    workplace: Workplace, process: subprocess.Popen[bytes], port: int
+) -> None:
+    began = workplace.log.stat().st_size if workplace.log.exists() else 0
+    deadline = time.monotonic() + START_TIMEOUT
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            with open(workplace.log, "rb") as log:
+                log.seek(max(0, began - 20_000))
+                said = log.read().decode("utf-8", "replace")
+            if is_derby_locked(said):
+                raise MetastoreLockedError(locked_sentence(workplace.lock))
+            raise ServerError(
+                f"The server ended before it answered: what it said is in {workplace.log}."
+            )
+        if answers(port):
+            return
+        time.sleep(0.2)
+    raise ServerError(
+        f"The server did not answer within {START_TIMEOUT:.0f} s: what it said is in {workplace.log}."
+    )
+
+
+def _end(pid: int) -> None:
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+        deadline = time.monotonic() + STOP_TIMEOUT
+        while is_alive(pid) and time.monotonic() < deadline:
+            # When it is our child it must be reaped to be gone.
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
+            time.sleep(0.05)
+        if not is_alive(pid):
+            return
+
+
+def _is_ours(pid: int) -> bool:
+    command = command_of(pid)
+    return MAIN_CLASS in command or "spark-submit" in command or "spark-class" in command
+
+
+def _state_file(workplace: Workplace) -> Path:
+    return workplace.root / "server.json"
+
+
+def _write(workplace: Workplace, server: ThriftServer) -> None:
+    state = {**asdict(server), "home": str(server.home)}
+    _state_file(workplace).write_text(json.dumps(state), "utf-8")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+        return True
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,190 @@
+"""dbt-spark's session method, with a Spark session of its own for each connection."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from dbt.adapters.spark.connections import SparkConnectionWrapper
+from dbt.adapters.spark.session import SessionConnectionWrapper
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt_floodmark.messages import CANCELLED
+from dbt_floodmark.row_counts import RowCounts, row_counts
+
+_numbers = itertools.count(1)
+
+#: What a column of a cursor's description is: PEP 249's seven fields.
+ColumnDescription = tuple[str, Any, None, None, None, None, bool]
+
+
+class FloodmarkSession(SparkConnectionWrapper):
+    """One dbt connection: one ``SparkSession.newSession()`` of the shared context.
+
+    dbt opens a connection per node, so settings, the current schema and temporary views
+    end with the node.
+    """
+
+    def __init__(self, root: Any, parameters: Mapping[str, str]) -> None:
+        """Open a session beside ``root`` and apply ``parameters`` to it once."""
+        self.spark = root.newSession()
+        self.group = f"floodmark-{os.getpid()}-{next(_numbers)}"
+        self.cancelled = False
+        self._description: list[ColumnDescription] = []
+        self._rows: list[tuple[Any, ...]] = []
+        self._configure(parameters)
+
+    def cursor(self) -> FloodmarkSession:
+        """Return the connection, which is its own cursor."""
+        return self
+
+    def execute(self, sql: str, bindings: list[Any] | None = None) -> None:
+        """Run a statement to its end and keep its rows."""
+        if self.cancelled:
+            raise DbtRuntimeError(CANCELLED)
+        text = sql.strip()
+        text = text[:-1] if text.endswith(";") else sql
+        if bindings is not None:
+            fixed = [SessionConnectionWrapper._fix_binding(value) for value in bindings]
+            text = text % tuple(fixed)
+        # The group belongs to the thread, and a pool's threads change connections.
+        self.spark.sparkContext.setJobGroup(self.group, "floodmark", interruptOnCancel=True)
+        frame = self.spark.sql(text)
+        fields = frame.schema.fields
+        self._description = [
+            (field.name, field.dataType.simpleString(), None, None, None, None, field.nullable)
+            for field in fields
+        ]
+        rows = frame.collect()
+        converters = [utc_converter(field.dataType) for field in fields]
+        self._rows = _convert_rows(rows, converters)
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """Return the rows not fetched yet."""
+        rows, self._rows = self._rows, []
+        return rows
+
+    def fetchmany(self, size: int = 1) -> list[tuple[Any, ...]]:
+        """Return at most ``size`` of the rows not fetched yet."""
+        rows, self._rows = self._rows[:size], self._rows[size:]
+        return rows
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        """Return the next row, or None."""
+        rows = self.fetchmany(1)
+        return rows[0] if rows else None
+
+    @property
+    def description(self) -> Sequence[ColumnDescription]:
+        """Name, Spark type and nullability of each column, as PEP 249 has it."""
+        return self._description
+
+    @property
+    def row_counts(self) -> RowCounts | None:
+        """What the last statement wrote, if it told."""
+        return row_counts([column[0] for column in self._description], self._rows)
+
+    def cancel(self) -> None:
+        """Stop what this connection runs, from any thread, and let nothing follow."""
+        self.cancelled = True
+        self.spark.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(self.group)
+
+    def close(self) -> None:
+        """Let go of the rows; the session goes with the object."""
+        self._rows = []
+        self._description = []
+
+    def rollback(self, *args: Any, **kwargs: Any) -> None:
+        """Do nothing: Spark has no transactions over statements."""
+
+    def _configure(self, parameters: Mapping[str, str]) -> None:
+        from pyspark.errors import PySparkException
+
+        ours = {"spark.sql.session.timeZone": "UTC", "spark.floodmark.plugin": "on"}
+        for key, value in {**ours, **parameters}.items():
+            try:
+                self.spark.conf.set(key, str(value))
+            except PySparkException as exc:
+                # Settings of the context (memory, master) were applied when it started.
+                if "CANNOT_MODIFY" not in str(exc):
+                    raise
+
+
+Converter = Callable[[Any], Any]
+
+
+def _convert_rows(rows: list[Any], converters: list[Converter | None]) -> list[tuple[Any, ...]]:
+    if not any(converters):
+        return [tuple(row) for row in rows]
+    return [
+        tuple(
+            value if convert is None else convert(value)
+            for value, convert in zip(row, converters, strict=True)
+        )
+        for row in rows
+    ]
+
+
+def to_utc(value: dt.datetime | None) -> dt.datetime | None:
+    """Return a datetime of this process's time zone as a naive UTC one.
+
+    pyspark hands timestamps over in local time, with ``fold`` set where an hour repeats.
+    """
+    if value is None:
+        return None
+    return value.astimezone(dt.timezone.utc).replace(tzinfo=None)
+
+
+def utc_converter(data_type: Any) -> Converter | None:
+    """Return what makes the timestamps in a value of this type UTC, or None if it has none."""
+    from pyspark.sql import types
+
+    if isinstance(data_type, types.TimestampType):
+        return to_utc
+    if isinstance(data_type, types.ArrayType):
+        return _array_converter(utc_converter(data_type.elementType))
+    if isinstance(data_type, types.MapType):
+        return _map_converter(utc_converter(data_type.keyType), utc_converter(data_type.valueType))
+    if isinstance(data_type, types.StructType):
+        return _struct_converter([utc_converter(field.dataType) for field in data_type.fields])
+    return None
+
+
+def _array_converter(element: Converter | None) -> Converter | None:
+    if element is None:
+        return None
+    return lambda value: None if value is None else [element(item) for item in value]
+
+
+def _map_converter(key: Converter | None, item: Converter | None) -> Converter | None:
+    if key is None and item is None:
+        return None
+    left, right = key or _same, item or _same
+    return lambda value: (
+        None if value is None else {left(name): right(one) for name, one in value.items()}
+    )
+
+
+def _struct_converter(fields: list[Converter | None]) -> Converter | None:
+    if not any(fields):
+        return None
+
+    def convert(value: Any) -> Any:
+        if value is None:
+            return None
+        from pyspark.sql import Row
+
+        parts = [
+            one if change is None else change(one)
+            for one, change in zip(value, fields, strict=True)
+        ]
+        return Row(*value.__fields__)(*parts)
+
+    return convert
+
+
+def _same(value: Any) -> Any:
+    return value

@@ -1,0 +1,107 @@
+"""dbt-spark's thrift method: quick polls, each statement sent once, counts kept."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from typing import Any
+
+from dbt.adapters.spark.connections import (
+    CONNECTION_LOST_EXCEPTIONS,
+    PyhiveConnectionWrapper,
+    ThriftState,
+)
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
+
+from dbt_floodmark.row_counts import RowCounts, row_counts
+
+#: Seconds before the second look at a statement; each wait is half as long again.
+FIRST_WAIT = 0.005
+_GROWTH = 1.5
+_WRITES = re.compile(r"^\s*(?:/\*.*?\*/\s*|--[^\n]*\n\s*)*(merge|insert|update|delete)\b", re.I | re.S)
+
+# thrift logs a refused connection with a stack trace; we say it in a sentence.
+logging.getLogger("thrift.transport.TSocket").setLevel(logging.CRITICAL)
+
+
+class FloodmarkThrift(PyhiveConnectionWrapper):
+    """One dbt connection to a Spark Thrift server."""
+
+    def __init__(self, wrapped: PyhiveConnectionWrapper, server: str) -> None:
+        """Take over the connection that dbt-spark opened to ``server`` (host:port)."""
+        super().__init__(
+            wrapped.handle,
+            poll_interval=wrapped.poll_interval,
+            query_timeout=wrapped.query_timeout,
+            query_retries=0,
+        )
+        self._server = server
+        self._written: list[Any] | None = None
+
+    def execute(self, sql: str, bindings: list[Any] | None = None) -> None:
+        """Run a statement once: sent twice, it might be applied twice."""
+        self._written = None
+        try:
+            self._execute_with_polling(sql, bindings)
+            if _WRITES.match(sql):
+                self._written = list(self._cursor.fetchall())
+        except CONNECTION_LOST_EXCEPTIONS as exc:
+            raise DbtRuntimeError(
+                f"The Spark Thrift server at {self._server} went away while a statement ran, "
+                "which may or may not have been applied: start it (`floodmark serve start`) and "
+                "run again."
+            ) from exc
+
+    def _execute_with_polling(self, sql: str, bindings: list[Any] | None) -> None:
+        text = sql.strip()
+        text = text[:-1] if text.endswith(";") else sql
+        fixed = None if bindings is None else [self._fix_binding(value) for value in bindings]
+        self._cursor.execute(text, fixed, async_=True)
+        answer = self._wait()
+        state = answer.operationState
+        if answer.errorMessage:
+            raise DbtDatabaseError(answer.errorMessage)
+        if state != ThriftState.FINISHED_STATE:
+            name = ThriftState._VALUES_TO_NAMES.get(state, f"Unknown<{state!r}>")
+            raise DbtDatabaseError(f"Query failed with status: {name}")
+
+    def _wait(self) -> Any:
+        pending = {
+            ThriftState.INITIALIZED_STATE,
+            ThriftState.RUNNING_STATE,
+            ThriftState.PENDING_STATE,
+        }
+        started = time.monotonic()
+        wait = FIRST_WAIT
+        answer = self._cursor.poll()
+        while answer.operationState in pending:
+            if self.query_timeout is not None and time.monotonic() - started > self.query_timeout:
+                self.cancel()
+                raise DbtRuntimeError(f"Query exceeded timeout of {self.query_timeout} seconds")
+            time.sleep(min(wait, self.poll_interval))
+            wait *= _GROWTH
+            answer = self._cursor.poll()
+        return answer
+
+    def fetchall(self) -> list[Any]:
+        """Return the rows not fetched yet."""
+        if self._written is not None:
+            rows, self._written = self._written, []
+            return rows
+        return list(self._cursor.fetchall())
+
+    def fetchmany(self, size: int = 1) -> list[Any]:
+        """Return at most ``size`` of the rows not fetched yet."""
+        if self._written is not None:
+            rows, self._written = self._written[:size], self._written[size:]
+            return rows
+        return list(self._cursor.fetchmany(size))
+
+    @property
+    def row_counts(self) -> RowCounts | None:
+        """What the last statement wrote, if it told."""
+        if not self._written:
+            return None
+        columns = [column[0].rpartition(".")[2] for column in self._cursor.description or []]
+        return row_counts(columns, self._written)

@@ -1,0 +1,71 @@
+"""One warm Spark session and one Thrift server for the whole suite, each with its own warehouse."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.harness import Project, run_sql
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where the suite's warehouses and metastores lie."""
+    path = tmp_path_factory.mktemp("floodmark")
+    os.environ["FLOODMARK_HOME"] = str(path)
+    yield path
+    os.environ.pop("FLOODMARK_HOME", None)
+
+
+@pytest.fixture(scope="session")
+def thrift_port(home: Path) -> Iterator[int]:
+    """The port of the suite's Thrift server; FLOODMARK_TEST_THRIFT_PORT names one that runs already."""
+    running = os.environ.get("FLOODMARK_TEST_THRIFT_PORT")
+    if running:
+        yield int(running)
+        return
+    from dbt_floodmark.serve import start_server, stop_server
+
+    server = start_server(home)
+    yield server.port
+    stop_server(server)
+
+
+@pytest.fixture(params=["session", "thrift"], scope="module")
+def target(request: pytest.FixtureRequest) -> str:
+    """Every test of loading runs on both profiles."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def make_project(
+    target: str, thrift_port: int, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Callable[..., Project]:
+    """Make a project with a schema of its own, dropped after the module: make_project('name')."""
+    made: list[Project] = []
+
+    def make(name: str, threads: int = 4) -> Project:
+        module = re.sub(r"\W", "_", request.module.__name__.split(".")[-1])
+        project = Project(
+            root=tmp_path_factory.mktemp(name),
+            target=target,
+            schema=f"{module}_{name}".lower(),
+            thrift_port=thrift_port,
+            threads=threads,
+        )
+        if target == "session":
+            project.dbt("run-operation", "floodmark.ledger_schema")
+        run_sql(target, thrift_port, f"drop schema if exists {project.schema} cascade")
+        run_sql(target, thrift_port, f"drop schema if exists {project.schema}_floodmark cascade")
+        run_sql(target, thrift_port, f"create schema {project.schema}")
+        made.append(project)
+        return project
+
+    yield make
+    for project in made:
+        run_sql(target, thrift_port, f"drop schema if exists {project.schema} cascade")
+        run_sql(target, thrift_port, f"drop schema if exists {project.schema}_floodmark cascade")

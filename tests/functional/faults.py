@@ -1,0 +1,72 @@
+"""Cut a dbt run before any statement that it sends: by an abort inside the process, or by SIGKILL of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+_NODE = re.compile(r'"node_id": "\w+\.\w+\.(\w+)"')
+_COMMENT = re.compile(r"^\s*/\*.*?\*/\s*", re.S)
+_WRITES = re.compile(r"(insert|merge|create|drop|alter|comment|delete|update)\b", re.I)
+
+
+@dataclass
+class Faults:
+    """Where to cut: node name -> number of the statement (from 1) that is not sent any more."""
+
+    cuts: dict[str, int] = field(default_factory=dict)
+    kill: bool = False
+    sent: dict[str, list[str]] = field(default_factory=dict)
+
+    def before(self, sql: str) -> None:
+        """Count a statement of a node, and cut the run where its time has come."""
+        found = _NODE.search(sql)
+        if not found:
+            return
+        statements = self.sent.setdefault(found.group(1), [])
+        statements.append(_COMMENT.sub("", sql).strip())
+        if len(statements) >= self.cuts.get(found.group(1), 1 << 30):
+            if self.kill:
+                os.kill(os.getpid(), signal.SIGKILL)
+            raise RuntimeError(f"cut before statement {len(statements)}")
+
+
+def cut_points(statements: list[str], every: bool = False) -> list[int]:
+    """Where to cut a run that sends ``statements``: before the first, and behind each that writes.
+
+    A cut before or behind a statement that only reads leaves the tables as the cut before it
+    does, so those points are one; ``every`` has them all.
+    """
+    points = [1]
+    for number, sql in enumerate(statements, start=1):
+        if number < len(statements) and (every or _WRITES.match(sql)):
+            points.append(number + 1)
+    return points
+
+
+@contextmanager
+def injected(faults: Faults) -> Iterator[Faults]:
+    """Let ``faults`` see every statement that floodmark's connections send."""
+    from dbt_floodmark.session import FloodmarkSession
+    from dbt_floodmark.thrift import FloodmarkThrift
+
+    originals: list[tuple[Any, Any]] = []
+    for connection in (FloodmarkSession, FloodmarkThrift):
+        original = connection.execute
+
+        def execute(self: Any, sql: str, bindings: Any = None, _original: Any = original) -> None:
+            faults.before(sql)
+            _original(self, sql, bindings)
+
+        originals.append((connection, original))
+        connection.execute = execute  # type: ignore[method-assign]
+    try:
+        yield faults
+    finally:
+        for connection, original in originals:
+            connection.execute = original

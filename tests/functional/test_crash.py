@@ -1,0 +1,180 @@
+"""The crash lab: a run is cut at every point, runs again, and is compared with an undisturbed run.
+
+Session: an abort inside the process. Thrift: SIGKILL of the dbt process against the warm server.
+Between cut and second run new rows arrive, so that a batch which read twice would show.
+FLOODMARK_LAB=full cuts before and behind reading statements too (faults.cut_points says why that is the same).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.functional.faults import Faults, cut_points, injected
+from tests.functional.zygote import Zygote
+from tests.harness import Project, values
+
+EVERY = os.environ.get("FLOODMARK_LAB") == "full"
+
+APPEND = """
+{{ config(materialized='incremental', watermark={'column': 'seq', 'gaps': 'ignore'}) }}
+select seq, v from {{ source('raw', 'events') }} where {{ floodmark.watermark_filter() }}
+"""
+MERGE = """
+{{ config(materialized='incremental', incremental_strategy='merge', unique_key='k',
+          watermark={'column': 'at', 'lookback': '2 hours'}) }}
+select seq % 7 as k, at, v from {{ source('raw', 'events') }}
+{% if is_incremental() %} where {{ floodmark.watermark_filter() }} {% endif %}
+"""
+CATCH_UP = """
+{{ config(materialized='incremental', incremental_strategy='merge', unique_key='seq',
+          watermark={'column': 'seq', 'step': 6, 'gaps': 'ignore'}) }}
+select seq, v from {{ source('raw', 'events') }} where {{ floodmark.watermark_filter() }}
+"""
+FILES = """
+{{ config(materialized='incremental', files={'path': '%s', 'schema': 'id bigint, v string'}) }}
+select id, v, _metadata.file_name as file from {{ floodmark.new_files() }}
+"""
+
+
+@dataclass
+class Lab:
+    """A project whose models come in copies, one a cut point."""
+
+    project: Project
+    landing: Path
+    zygote: Zygote | None
+    copies: dict[str, int] = field(default_factory=dict)
+    next_seq: int = 1
+
+    def sql_of(self, scenario: str) -> str:
+        """The model of a scenario."""
+        texts = {"append": APPEND, "merge": MERGE, "catch_up": CATCH_UP, "files": FILES % self.landing}
+        return texts[scenario]
+
+    def arrive(self, count: int) -> None:
+        """New rows, half of the keys seen before, and a new file."""
+        rows = [
+            (seq, f"timestamp'2026-01-01 00:00:00+00:00' + make_dt_interval(0, {seq})", f"v{seq}")
+            for seq in range(self.next_seq, self.next_seq + count)
+        ]
+        text = ", ".join(f"({seq}, {at}, '{v}')" for seq, at, v in rows)
+        self.project.sql(f"insert into {self.project.schema}.events values {text}")
+        lines = [json.dumps({"id": seq, "v": v}) for seq, _, v in rows]
+        (self.landing / f"{self.next_seq:05d}.json").write_text("\n".join(lines) + "\n")
+        self.next_seq += count
+
+    def names(self) -> list[str]:
+        """Every copy."""
+        return [f"{s}_{i}" for s, count in self.copies.items() for i in range(count)]
+
+    def cut(self, points: dict[str, list[int]]) -> None:
+        """Run every copy, each cut at its own point."""
+        cuts = {
+            f"{scenario}_{i}": point
+            for scenario, found in points.items()
+            for i, point in enumerate(found)
+        }
+        if self.zygote is None:
+            with injected(Faults(cuts=cuts)) as faults:
+                run = self.project.dbt("run", "--select", *cuts)
+            assert set(run.status.values()) == {"error"}, run.status
+            assert all(len(faults.sent[name]) == point for name, point in cuts.items())
+            return
+        requests = [
+            {"args": ["run", "--select", name], "root": str(self.project.root), "cuts": {name: point}}
+            for name, point in cuts.items()
+        ]
+        for pair in (requests[i : i + 2] for i in range(0, len(requests), 2)):
+            assert [answer["status"] for answer in self.zygote.run(*pair)] == [-9] * len(pair)
+
+    def expect_equal(self) -> None:
+        """Every copy holds what its undisturbed control holds."""
+        for scenario, count in self.copies.items():
+            control = self.project.rows(f"{scenario}_control")
+            for i in range(count):
+                assert self.project.rows(f"{scenario}_{i}") == control, f"{scenario}_{i}"
+
+
+@pytest.fixture(scope="module")
+def lab(
+    make_project: Callable[..., Project], target: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Lab]:
+    project = make_project("lab")
+    landing = tmp_path_factory.mktemp("landing")
+    project.sql(f"create table {project.schema}.events (seq bigint, at timestamp, v string) using delta")
+    project.source("events")
+    zygote = Zygote.start() if target == "thrift" else None
+    lab = Lab(project, landing, zygote)
+    yield lab
+    if zygote:
+        zygote.stop()
+
+
+SCENARIOS = ["append", "merge", "catch_up", "files"]
+
+
+def test_every_cut_ends_in_the_tables_of_an_undisturbed_run(lab: Lab) -> None:
+    project = lab.project
+    for scenario in SCENARIOS:
+        project.model(f"{scenario}_control", lab.sql_of(scenario))
+    for day in ("first load", "incremental"):
+        lab.arrive(10)
+        with injected(Faults()) as seen:
+            project.build("--select", *[f"{s}_control" for s in SCENARIOS])
+        points = {s: cut_points(seen.sent[f"{s}_control"], EVERY) for s in SCENARIOS}
+        for scenario, found in points.items():
+            assert len(found) >= 3, (day, scenario, seen.sent[f"{scenario}_control"])
+            if day == "first load":
+                lab.copies[scenario] = len(found)
+                for i in range(len(found)):
+                    project.model(f"{scenario}_{i}", lab.sql_of(scenario))
+            points[scenario] = found[: lab.copies[scenario]]
+            # what an incremental run has more of is cut in copies of its own
+            lab.copies[scenario] = max(lab.copies[scenario], len(points[scenario]))
+        lab.cut(points)
+        lab.arrive(5)
+        project.build()
+        lab.expect_equal()
+        events = project.sql(f"select seq, v from {project.schema}.events")
+        assert Counter(project.sql(f"select seq, v from {project.schema}.append_control")) == Counter(events)
+        states = project.sql(
+            f"select distinct state from {project.schema}_floodmark.batches"
+        )
+        assert states == [("committed",)], states
+    stages = [
+        row for row in project.sql(f"show tables in {project.schema}_floodmark") if "stage__" in row[1]
+    ]
+    assert stages == []
+
+
+def test_a_full_refresh_that_dies_leaves_the_table_or_replaces_it(lab: Lab) -> None:
+    project = lab.project
+    project.model("refresh_control", MERGE)
+    lab.arrive(3)
+    project.build("--select", "refresh_control")
+    with injected(Faults()) as seen:
+        project.build("--select", "refresh_control", "--full-refresh")
+    found = cut_points(seen.sent["refresh_control"], EVERY)
+    for i in range(len(found)):
+        project.model(f"refresh_{i}", MERGE)
+    project.build("--select", "refresh_*")
+    before = project.rows("refresh_control")
+    with injected(Faults(cuts={f"refresh_{i}": point for i, point in enumerate(found)})):
+        project.dbt("run", "--full-refresh", "--select", *[f"refresh_{i}" for i in range(len(found))])
+    for i in range(len(found)):
+        assert project.rows(f"refresh_{i}") == before
+    lab.arrive(3)
+    project.build("--select", "refresh_*")
+    for i in range(len(found)):
+        assert project.rows(f"refresh_{i}") == project.rows("refresh_control")
+    failed = project.sql(
+        f"select error from {project.schema}_floodmark.batches where state = 'failed'"
+    )
+    assert set(failed) == {("the run died before the table was replaced",)}

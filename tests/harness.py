@@ -1,0 +1,197 @@
+"""A dbt project of a test: models written by the test, dbt run in this process, tables read back by SQL."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+OPT_IN = """\
+{% materialization incremental, adapter='spark', supported_languages=['sql', 'python'] %}
+    {{ return(floodmark.materialization_incremental_spark()) }}
+{% endmaterialization %}
+"""
+
+
+@dataclass
+class Run:
+    """What a dbt invocation did: node name -> status and message, and everything it logged."""
+
+    success: bool
+    status: dict[str, str] = field(default_factory=dict)
+    message: dict[str, str] = field(default_factory=dict)
+    log: str = ""
+
+
+def link_package(root: Path) -> None:
+    """Install floodmark's macros in a project, as `dbt deps` would."""
+    package = root / "dbt_packages" / "floodmark"
+    package.mkdir(parents=True)
+    shutil.copy(REPOSITORY / "dbt_project.yml", package)
+    os.symlink(REPOSITORY / "macros", package / "macros")
+
+
+@dataclass
+class Project:
+    """A project in `root` on one profile target; every table lies in `schema`."""
+
+    root: Path
+    target: str
+    schema: str
+    thrift_port: int
+    threads: int = 4
+
+    def __post_init__(self) -> None:
+        """Lay out the project with the package and the opt-in that `floodmark init` writes."""
+        for folder in ("models", "macros", "seeds", "tests"):
+            (self.root / folder).mkdir(parents=True, exist_ok=True)
+        link_package(self.root)
+        (self.root / "packages.yml").write_text("packages: [{local: dbt_packages/floodmark}]\n")
+        (self.root / "macros" / "floodmark.sql").write_text(OPT_IN)
+        (self.root / "dbt_project.yml").write_text(
+            yaml.safe_dump(
+                {
+                    "name": "shop",
+                    "version": "1.0.0",
+                    "config-version": 2,
+                    "profile": "shop",
+                    "flags": {"send_anonymous_usage_stats": False, "validate_macro_args": True},
+                    "dispatch": [
+                        {"macro_namespace": "dbt", "search_order": ["shop", "floodmark", "dbt"]}
+                    ],
+                }
+            )
+        )
+        self.write_profile()
+
+    def write_profile(self, **settings: Any) -> None:
+        """Write profiles.yml for this target; `settings` go into the output."""
+        output: dict[str, Any] = {"type": "spark", "schema": self.schema, "threads": self.threads}
+        if self.target == "session":
+            output |= {"method": "session", "host": "localhost"}
+        else:
+            output |= {
+                "method": "thrift",
+                "host": "127.0.0.1",
+                "port": self.thrift_port,
+                "user": "test",
+                "poll_interval": 1,
+                "query_retries": 0,
+            }
+        outputs = {self.target: output | settings}
+        (self.root / "profiles.yml").write_text(
+            yaml.safe_dump({"shop": {"target": self.target, "outputs": outputs}})
+        )
+
+    def model(self, name: str, sql: str, yml: str | None = None) -> None:
+        """Write a model, and its YAML entry where given (the text below `- name: ...`)."""
+        (self.root / "models" / f"{name}.sql").write_text(sql)
+        if yml is not None:
+            body = "".join(f"    {line}\n" for line in yml.strip("\n").split("\n"))
+            (self.root / "models" / f"{name}.yml").write_text(f"models:\n  - name: {name}\n{body}")
+
+    def source(self, *tables: str) -> None:
+        """Declare source `raw` over tables of this project's schema: {{ source('raw', 't') }}."""
+        entry = {"name": "raw", "schema": self.schema, "tables": [{"name": t} for t in tables]}
+        (self.root / "models" / "sources.yml").write_text(yaml.safe_dump({"sources": [entry]}))
+
+    def dbt(self, *args: str) -> Run:
+        """Run dbt in this process and say what became of each node."""
+        from dbt.cli.main import dbtRunner
+
+        lines: list[str] = []
+        runner = dbtRunner(callbacks=[lambda event: lines.append(str(event.info.msg))])
+        command = [*args, "--project-dir", str(self.root), "--profiles-dir", str(self.root)]
+        with working_directory(self.root):
+            outcome = runner.invoke([*command, "--quiet", "--no-use-colors"])
+        run = Run(success=outcome.success, log="\n".join(lines))
+        if outcome.exception is not None:
+            run.log += f"\n{outcome.exception}"
+        for result in getattr(outcome.result, "results", None) or []:
+            run.status[result.node.name] = str(result.status.value)
+            run.message[result.node.name] = result.message or ""
+        return run
+
+    def build(self, *args: str) -> Run:
+        """`dbt run`, which must succeed."""
+        run = self.dbt("run", *args)
+        assert run.success, run.log[-6000:]
+        return run
+
+    def sql(self, statement: str) -> list[tuple[Any, ...]]:
+        """Run one statement on this target's Spark and fetch its rows."""
+        return run_sql(self.target, self.thrift_port, statement)
+
+    def rows(self, relation: str, columns: str = "*") -> Counter[tuple[Any, ...]]:
+        """The rows of a table as a multiset of texts, so that duplicates count."""
+        columns = "to_json(struct(*))" if columns == "*" else f"to_json(struct({columns}))"
+        return Counter(self.sql(f"select {columns} from {self.schema}.{relation}"))
+
+    def ledger(self, model: str, columns: str, view: str = "batches") -> list[tuple[Any, ...]]:
+        """Rows of a ledger view for one model, by batch."""
+        name = "table_name" if view == "watermarks" else "model"
+        return self.sql(
+            f"select {columns} from {self.schema}_floodmark.{view} "
+            f"where {name} = '{self.schema}.{model}' order by batch_id"
+        )
+
+    def mark(self, model: str) -> str | None:
+        """The model's mark in the ledger."""
+        marks = self.ledger(model, "watermark_value", "watermarks")
+        return marks[0][0] if marks else None
+
+    def version(self, model: str) -> int:
+        """The Delta version of a model's table."""
+        return int(self.sql(f"describe history {self.schema}.{model} limit 1")[0][0])
+
+
+def run_sql(target: str, thrift_port: int, statement: str) -> list[tuple[Any, ...]]:
+    """One statement on the warm session of this process, or on the test Thrift server."""
+    if target == "session":
+        from pyspark.sql import SparkSession
+
+        session = SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+        return [tuple(row) for row in session.sql(statement).collect()]
+    from pyhive import hive
+
+    with hive.connect(host="127.0.0.1", port=thrift_port, username="test") as connection:
+        cursor = connection.cursor()
+        cursor.execute(statement)
+        return [tuple(row) for row in cursor.fetchall()] if cursor.description else []
+
+
+@contextmanager
+def working_directory(path: Path) -> Iterator[None]:
+    """dbt leaves the process in the project's folder; tests share one process."""
+    before = Path.cwd()
+    os.chdir(path)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+def values(rows: Iterable[tuple[Any, ...]]) -> str:
+    """SQL text of rows for `insert into t values ...`: strings quoted, None as null, rest as they are."""
+
+    def text(value: Any) -> str:
+        if value is None:
+            return "null"
+        return "'" + value.replace("'", "\\'") + "'" if isinstance(value, str) else str(value)
+
+    return ", ".join("(" + ", ".join(map(text, row)) + ")" for row in rows)
+
+
+def sentence(log: str) -> str:
+    """A log with all white space folded, so that wrapped sentences can be found."""
+    return re.sub(r"\s+", " ", log)
