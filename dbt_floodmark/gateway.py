@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import logging
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,9 +15,6 @@ from dbt_floodmark.java import find_java
 from dbt_floodmark.lock import MetastoreLock, locked_sentence
 from dbt_floodmark.messages import is_derby_locked, readable
 from dbt_floodmark.spark_conf import spark_conf
-
-# pyspark prints every SQL error as JSON with its stack trace; dbt shows ours.
-logging.getLogger("SQLQueryContextLogger").disabled = True
 
 _starting = threading.Lock()
 _locks: dict[Path, MetastoreLock] = {}
@@ -33,8 +29,17 @@ def root_session(home: Path, parameters: Mapping[str, str]) -> Any:
         FloodmarkError: Java, the jars or the metastore are not ready.
     """
     with _starting:
+        _quiet_pyspark()
         active = _active_session()
         return active if active is not None else _start(Workplace.session(home), parameters)
+
+
+def _quiet_pyspark() -> None:
+    """pyspark prints every SQL error as JSON with its stack trace; dbt shows ours."""
+    from pyspark.logger import PySparkLogger
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True
 
 
 def _active_session() -> Any | None:

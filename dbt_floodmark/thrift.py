@@ -19,7 +19,9 @@ from dbt_floodmark.row_counts import RowCounts, row_counts
 #: Seconds before the second look at a statement; each wait is half as long again.
 FIRST_WAIT = 0.005
 _GROWTH = 1.5
-_WRITES = re.compile(r"^\s*(?:/\*.*?\*/\s*|--[^\n]*\n\s*)*(merge|insert|update|delete)\b", re.I | re.S)
+_WRITES = re.compile(
+    r"^\s*(?:/\*.*?\*/\s*|--[^\n]*\n\s*)*(merge|insert|update|delete)\b", re.I | re.S
+)
 
 # thrift logs a refused connection with a stack trace; we say it in a sentence.
 logging.getLogger("thrift.transport.TSocket").setLevel(logging.CRITICAL)

@@ -10,7 +10,7 @@
         {%- do floodmark._drop_what_is_not_delta(run) -%}
         {%- do floodmark._apply_once(this, batch, floodmark._replace_table_sql(floodmark._latest_sql(run, source))) -%}
     {%- elif floodmark._changes_target(run, batch, source) -%}
-        {%- set columns = floodmark._align_columns(run, source) -%}
+        {%- set columns = floodmark._align_columns(run, batch, source) -%}
         {%- do floodmark._apply_once(this, batch,
             floodmark._merge_sql(run, source, columns) if run.settings.strategy == 'merge' else floodmark._append_sql(source, columns)) -%}
     {%- else -%}

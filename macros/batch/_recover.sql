@@ -4,7 +4,9 @@
 {% macro _recover(run, planned) %}
     {%- set batch = floodmark._stored_batch(run, planned) -%}
     {%- set landed = floodmark._landed(this, batch) if run.target.is_delta else none -%}
-    {%- set abandons = landed is none and run.target.exists and (run.full_refresh or batch.kind == 'full_refresh') -%}
+    {#- an incremental batch of a table that was dropped or emptied since is no more: all its rows come with a first load -#}
+    {%- set lost = batch.kind == 'incremental' and run.target.is_empty -%}
+    {%- set abandons = landed is none and (lost or run.target.exists and (run.full_refresh or batch.kind == 'full_refresh')) -%}
     {%- if abandons and run.target.is_delta -%}
         {%- do floodmark._fence(batch) -%}
         {%- set landed = floodmark._landed(this, batch) -%}
@@ -13,7 +15,9 @@
     {%- if landed is not none -%}
         {%- set counts = floodmark._finish(run, batch, landed, none) -%}
     {%- elif abandons or batch.kind == 'full_refresh' -%}
-        {%- do floodmark._record('failed', batch, {'error': "'the run died before the table was replaced'"}) -%}
+        {%- set error = 'the table was dropped or emptied before the batch was applied' if lost else 'the run died before the table was replaced' -%}
+        {%- do floodmark._record('failed', batch, {'error': floodmark._string_literal(error)}) -%}
+        {%- do floodmark._execute(['drop table if exists ' ~ floodmark._stage_relation(batch)]) -%}
         {%- do run.state.update({'finished_id': batch.batch_id}) -%}
     {%- else -%}
         {%- set counts = floodmark._load_batch(run, batch) -%}

@@ -74,7 +74,7 @@
 {% macro _check_keys(run, batch, source) %}
     {%- if run.settings.strategy == 'merge' and source.counts.repeated and not floodmark._order_column(run, source.columns) -%}
         {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
-        {%- set named = floodmark._query_json('select to_json(struct(' ~ keys ~ ")) from " ~ source.stage ~ ' group by ' ~ keys ~ ' having count(*) > 1 order by 1 limit 5') -%}
+        {%- set named = floodmark._query_json('select to_json(struct(' ~ keys ~ "), map('ignoreNullFields', 'false')) from " ~ source.stage ~ ' group by ' ~ keys ~ ' having count(*) > 1 order by 1 limit 5') -%}
         {%- set shown = [] -%}
         {%- for key in named -%}
             {%- do shown.append(key | tojson) -%}

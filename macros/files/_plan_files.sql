@@ -40,17 +40,18 @@
 {% endmacro %}
 
 
-{# The same with the lines that each file holds. #}
+{# The same with the lines that each file holds. A file that vanished since the plan is left out: should it come back, it is new. #}
 {% macro _counted_files_sql(run, batch) %}
+    {%- set files = run.settings.files -%}
+    {%- set rows = floodmark._query_json("select to_json(named_struct('path', _metadata.file_path, 'rows', count_if(trim(value) <> ''))) from text.`"
+        ~ floodmark._files_path(files) ~ '` ' ~ floodmark._files_options(files) ~ ' where ' ~ floodmark._files_predicate(batch.files) ~ ' group by _metadata.file_path') -%}
     {%- set lines = {} -%}
-    {%- set rows = floodmark._query_json("select to_json(struct(path, count(*) as rows)) from (select _metadata.file_path as path from "
-        ~ floodmark._files_sql(run.settings.files, batch.files) ~ ") group by path") -%}
     {%- for row in rows -%}
         {%- do lines.update({row.path: row.rows}) -%}
     {%- endfor -%}
     {%- set counted = [] -%}
-    {%- for file in batch.files -%}
-        {%- do counted.append({'path': file.path, 'size': file.size, 'modified_at': file.modified_at, 'rows': lines.get(file.path, 0)}) -%}
+    {%- for file in batch.files if file.path in lines -%}
+        {%- do counted.append({'path': file.path, 'size': file.size, 'modified_at': file.modified_at, 'rows': lines[file.path]}) -%}
     {%- endfor -%}
     {{ return(floodmark._files_literal(counted)) }}
 {% endmacro %}

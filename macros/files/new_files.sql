@@ -33,12 +33,17 @@
 
 {# A relation over the given files; without files it is empty. A line that is not of the schema stops the batch. #}
 {% macro _files_sql(files, batch_files) %}
+    {{ return("(select _floodmark_line.*, _metadata from (select from_json(value, " ~ floodmark._string_literal(files.get('schema'))
+        ~ ", map('mode', 'FAILFAST')) as _floodmark_line, _metadata from (select ltrim('\ufeff', value) as value, _metadata from text.`"
+        ~ floodmark._files_path(files) ~ '` ' ~ floodmark._files_options(files) ~ ' where ' ~ floodmark._files_predicate(batch_files) ~ ") where trim(value) <> ''))") }}
+{% endmacro %}
+
+
+{# Only these files: Spark prunes by it before it reads. #}
+{% macro _files_predicate(batch_files) %}
     {%- set paths = [] -%}
     {%- for file in batch_files -%}
         {%- do paths.append(floodmark._string_literal(file.path)) -%}
     {%- endfor -%}
-    {%- set chosen = '_metadata.file_path in (' ~ paths | join(', ') ~ ')' if paths else 'false' -%}
-    {{ return("(select _floodmark_line.*, _metadata from (select from_json(value, " ~ floodmark._string_literal(files.get('schema'))
-        ~ ", map('mode', 'FAILFAST')) as _floodmark_line, _metadata from (select ltrim('\ufeff', value) as value, _metadata from text.`"
-        ~ floodmark._files_path(files) ~ '` ' ~ floodmark._files_options(files) ~ ' where ' ~ chosen ~ ") where trim(value) <> ''))") }}
+    {{ return('_metadata.file_path in (' ~ paths | join(', ') ~ ')' if paths else 'false') }}
 {% endmacro %}

@@ -6,7 +6,7 @@
         ~ "'last_batch_id', max(batch_id), "
         ~ "'finished_id', max(batch_id) filter (where event <> 'planned'), "
         ~ "'planned', max_by(" ~ event ~ ", batch_id) filter (where event = 'planned'), "
-        ~ "'committed', max_by(" ~ event ~ ", batch_id) filter (where event = 'committed'))) as state "
+        ~ "'committed', max_by(" ~ event ~ ", batch_id) filter (where event = 'committed')), map('ignoreNullFields', 'false')) as state "
         ~ "from " ~ floodmark.ledger_schema() ~ ".batch_log where model = " ~ floodmark._string_literal(floodmark._model_id())
     ) -%}
     {{ return(rows[0]) }}

@@ -54,7 +54,7 @@
         {{ return([{'setting': 'watermark', 'got': watermark, 'expected': "a mapping such as {'column': 'created_at'}", 'todo': 'Write it as a mapping'}]) }}
     {%- endif -%}
     {%- set problems = [] -%}
-    {%- set known = ['column', 'kind', 'from', 'lookback', 'step', 'start', 'nulls', 'max_future', 'gaps', 'gap_timeout'] -%}
+    {%- set known = ['column', 'kind', 'from', 'lookback', 'step', 'start', 'nulls', 'max_future', 'gaps'] -%}
     {%- for key in watermark if key not in known -%}
         {%- do problems.append({'setting': 'watermark.' ~ key, 'got': watermark[key], 'expected': 'one of ' ~ known | join(', '), 'todo': 'Remove it or correct its name'}) -%}
     {%- endfor -%}

@@ -1,0 +1,41 @@
+# floodmark: everything from a machine with Python 3.10-3.12, Java 17+ and make.
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.floodmark-setup
+PYTHON ?= $(shell for p in python3 python3.12 python3.11 python3.10; do \
+	$$p -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 12))' 2>/dev/null \
+	&& { echo $$p; break; }; done)
+ARGS ?=
+
+.PHONY: setup demo test lint check-tools
+
+setup: $(STAMP)
+
+# Packages change with pyproject.toml alone: the stamp makes repeated calls quick.
+$(STAMP): pyproject.toml dbt_floodmark/versions.py | check-tools
+	@test -x $(BIN)/python || { echo "Making a virtual environment in $(VENV)"; \
+		$(PYTHON) -m venv $(VENV) || { echo "Python's venv module does not work here: install it (on Debian: apt install python3-venv)."; exit 1; }; }
+	@echo "Installing floodmark and its packages (a few minutes the first time)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --progress-bar off -e '.[dev]' \
+		|| { echo "The packages could not be installed, which needs the network once: connect and run make setup again."; exit 1; }
+	@$(BIN)/floodmark setup
+	@touch $@
+
+check-tools:
+	@test -n "$(PYTHON)" || { echo "Python 3.10, 3.11 or 3.12 is needed and none was found: install one, or run make PYTHON=/path/to/python."; exit 1; }
+	@java="$${JAVA_HOME:+$$JAVA_HOME/bin/}java"; \
+	major=$$("$$java" -version 2>&1 | sed -n 's/.*version "\(1\.\)\{0,1\}\([0-9]*\).*/\2/p' | head -n 1); \
+	test "$${major:-0}" -ge 17 || { echo "Java 17 or newer is needed ($${major:+found }$${major:-none was found}): install it and put it on PATH, or point JAVA_HOME at it."; exit 1; }
+
+demo: setup
+	@$(BIN)/floodmark demo $(ARGS)
+
+test: setup
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: setup
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/sqlfluff lint models

@@ -1,0 +1,173 @@
+"""``floodmark demo``: the worked example in its own fresh warehouse, three builds."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dbt_floodmark.cli.ledger import Row, read_ledger
+from dbt_floodmark.cli.output import console, table
+from dbt_floodmark.cli.runner import dbt_arguments, exit_code, invoke, project_option
+from dbt_floodmark.errors import FloodmarkError, UsageError
+from dbt_floodmark.home import FOLDER, HOME_VARIABLE
+from dbt_floodmark.package import package_root
+
+_BATCHES = (
+    "select model, batch_id, kind, low, high, rows_read, rows_inserted, rows_updated, rows_deleted, "
+    "started_at, finished_at, invocation_id from {{ floodmark.ledger_schema() }}.batches "
+    "where state = 'committed' order by started_at, model"
+)
+
+
+@dataclass(frozen=True)
+class Build:
+    """One `dbt build` of the demo."""
+
+    number: int
+    invocation_id: str
+
+
+@click.command()
+@project_option
+@click.option(
+    "--invoices", type=click.IntRange(1), default=500, show_default=True, help="Invoices a day."
+)
+@click.option("--land", "land_only", type=click.IntRange(1), help="Only land this day's files.")
+@click.option("--resume", is_flag=True, help="Build once more in the demo's warehouse, as it is.")
+def demo(project_dir: Path, invoices: int, land_only: int | None, resume: bool) -> None:
+    """Load the worked example: day 1, days 2 and 3, and once more with nothing new.
+
+    The demo has a warehouse of its own, .floodmark/demo, and starts it afresh together with
+    data/landing.
+
+    \b
+    Example:
+        floodmark demo
+        floodmark demo --invoices 100000
+        floodmark demo --land 4 && floodmark demo --resume
+    """
+    project = example_project(project_dir)
+    landing = project / "data" / "landing"
+    if land_only is not None:
+        _land(landing, land_only, invoices)
+        return
+    home = project / FOLDER / "demo"
+    os.environ[HOME_VARIABLE] = str(home)
+    if resume:
+        builds = [_build(project, 1)]
+        _show(project, builds)
+        return
+    for folder in (home, landing):
+        shutil.rmtree(folder, ignore_errors=True)
+    _land(landing, 1, invoices)
+    builds = [_build(project, 1)]
+    for day in (2, 3):
+        _land(landing, day, invoices)
+    builds.append(_build(project, 2))
+    before = _versions(project)
+    builds.append(_build(project, 3))
+    after = _versions(project)
+    _show(project, builds)
+    _say_commits(before, after)
+
+
+def example_project(project_dir: Path) -> Path:
+    """Return the project with the worked example: the one named, else floodmark's checkout."""
+    for candidate in (project_dir, package_root()):
+        models = candidate / "models"
+        if (models / "bronze" / "bronze_invoices.sql").is_file():
+            return candidate.resolve()
+    raise UsageError(
+        "The worked example is not here: run `floodmark demo` in a checkout of floodmark, or name "
+        "one with --project-dir."
+    )
+
+
+def _land(landing: Path, day: int, invoices: int) -> None:
+    from dbt_floodmark.demo_data import land_day
+
+    counts = land_day(landing, day, invoices=invoices)
+    what = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+    console().print(f"Day {day} has landed: {what}.")
+
+
+def _build(project: Path, number: int) -> Build:
+    from dbt_common.invocation import get_invocation_id
+
+    console().rule(f"build {number}", align="left")
+    options = dbt_arguments(project, None, "session")
+    result = invoke(["build", *options])
+    if not result.success:
+        console().print("The build failed; `floodmark demo --resume` goes on where it stopped.")
+        sys.exit(exit_code(result))
+    return Build(number, str(get_invocation_id()))
+
+
+def _rows(project: Path) -> list[Row]:
+    return read_ledger(_BATCHES, project, None, "session")
+
+
+def _versions(project: Path) -> dict[str, int]:
+    """Return the latest Delta version of each table that floodmark has loaded."""
+    from dbt_floodmark.gateway import root_session
+    from dbt_floodmark.home import resolve_home
+
+    spark = root_session(resolve_home(project), {})
+    names = sorted({row["model"] for row in _rows(project)})
+    return {
+        name: int(spark.sql(f"describe history {name} limit 1").collect()[0]["version"])
+        for name in names
+    }
+
+
+def _show(project: Path, builds: list[Build]) -> None:
+    runs = {build.invocation_id: build.number for build in builds}
+    rows = [row for row in _rows(project) if row["invocation_id"] in runs]
+    columns = [("run", "right"), ("model", "left"), ("batch", "right"), ("bounds", "left")]
+    columns += [(name, "right") for name in ("read", "inserted", "updated", "deleted", "seconds")]
+    screen = console()
+    screen.print()
+    screen.print(table("What each run loaded", columns, [_line(runs, row) for row in rows]))
+    for build in builds:
+        if not any(row["invocation_id"] == build.invocation_id for row in rows):
+            screen.print(f"Run {build.number} found nothing new.")
+
+
+def _line(runs: dict[str, int], row: Row) -> list[Any]:
+    seconds = (row["finished_at"] - row["started_at"]).total_seconds()
+    counts = [row[f"rows_{name}"] for name in ("read", "inserted", "updated", "deleted")]
+    return [
+        runs[row["invocation_id"]],
+        row["model"],
+        row["batch_id"],
+        _bounds(row),
+        *counts,
+        f"{seconds:.1f}",
+    ]
+
+
+def _bounds(row: Row) -> str:
+    low, high = (_short(row[name]) for name in ("low", "high"))
+    if not high:
+        return "–"
+    return f"{low} < … ≤ {high}" if low else f"≤ {high}"
+
+
+def _short(value: Any) -> str:
+    """A bound without the zeros after its seconds."""
+    return "" if value is None else str(value).removesuffix(".000000")
+
+
+def _say_commits(before: dict[str, int], after: dict[str, int]) -> None:
+    changed = [name for name in after if after[name] != before.get(name)]
+    if changed:
+        raise FloodmarkError(
+            f"The third build had nothing new, but it committed on {', '.join(changed)}."
+        )
+    console().print(f"The third build made no commit on any of {len(after)} tables.")

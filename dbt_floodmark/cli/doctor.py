@@ -1,0 +1,167 @@
+"""``floodmark doctor``: is everything there, and what to do where it is not."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.text import Text
+
+from dbt_floodmark import versions
+from dbt_floodmark.cli.output import console, table
+from dbt_floodmark.cli.runner import default_profiles, require_project, target_options
+from dbt_floodmark.errors import FloodmarkError
+from dbt_floodmark.home import Workplace, resolve_home
+from dbt_floodmark.jars import jar_folder, missing_jars
+from dbt_floodmark.java import find_java
+from dbt_floodmark.lock import is_locked, read_holder
+from dbt_floodmark.serve import answers
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report; ``fix`` is set where there is a problem."""
+
+    subject: str
+    found: str
+    fix: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is to do."""
+        return not self.fix
+
+
+@click.command()
+@target_options
+def doctor(project_dir: Path, profiles_dir: str | None, target: str | None) -> None:
+    """Check Java, jars, versions, profile, metastore and server; exit code 1 on a problem.
+
+    \b
+    Example:
+        floodmark doctor -t thrift
+    """
+    project = require_project(project_dir)
+    findings = [check_java(), check_jars(), *check_versions()]
+    findings += check_target(project, profiles_dir, target)
+    rows = [
+        [
+            Text("ok" if one.ok else "problem", style="green" if one.ok else "red"),
+            one.subject,
+            one.found,
+            one.fix,
+        ]
+        for one in findings
+    ]
+    shown = table("", [("", "left"), ("", "left"), ("found", "left"), ("what to do", "left")], [])
+    for row in rows:
+        shown.add_row(*row)
+    console().print(shown)
+    sys.exit(0 if all(one.ok for one in findings) else 1)
+
+
+def check_java() -> Finding:
+    """Is there a Java that Spark runs on?"""
+    try:
+        java = find_java()
+    except FloodmarkError as exc:
+        found, _, fix = str(exc).rpartition(": ")
+        return Finding("Java", found, fix)
+    return Finding("Java", f"{java.major} ({java.executable})")
+
+
+def check_jars() -> Finding:
+    """Are the Delta jars there?"""
+    missing = missing_jars()
+    if missing:
+        return Finding("Delta jars", f"not in {jar_folder()}", "run `floodmark setup`")
+    return Finding("Delta jars", str(jar_folder()))
+
+
+def check_versions() -> list[Finding]:
+    """Are Python and the packages those that floodmark is tested with?"""
+    low, high = versions.PYTHON_SUPPORTED
+    here = sys.version_info[:2]
+    python = ".".join(map(str, here))
+    supported = f"{low[0]}.{low[1]} to {high[0]}.{high[1]}"
+    findings = [Finding("Python", python, "" if low <= here <= high else f"use Python {supported}")]
+    for package, wanted in (
+        ("dbt-core", versions.DBT_CORE),
+        ("dbt-spark", versions.DBT_SPARK),
+        ("pyspark", versions.PYSPARK),
+        ("delta-spark", versions.DELTA_SPARK),
+    ):
+        try:
+            found = version(package)
+        except PackageNotFoundError:
+            found = "not installed"
+        fits = found == wanted or found.startswith(f"{wanted}.")
+        sign = "~=" if wanted.count(".") == 1 else "=="
+        pin = f"{wanted}.0" if sign == "~=" else wanted
+        fix = "" if fits else f"pip install '{package}{sign}{pin}'"
+        findings.append(Finding(package, found, fix))
+    return findings
+
+
+def check_target(project: Path, profiles_dir: str | None, target: str | None) -> list[Finding]:
+    """Is there a profile with this target, and can it be worked with now?"""
+    try:
+        profile = _load_profile(project, profiles_dir, target)
+    except Exception as exc:
+        said = " ".join(str(exc).split())
+        return [Finding("profile", said, "mend profiles.yml or name its folder: --profiles-dir")]
+    credentials = profile.credentials
+    name = f"{profile.profile_name}, target {profile.target_name}"
+    if credentials.type != "spark":
+        fix = "use a target of type spark: floodmark acts on no other"
+        return [Finding("profile", f"{name}, type {credentials.type}", fix)]
+    checks: dict[str, Callable[[], Finding]] = {
+        "session": lambda: check_metastore(resolve_home(project)),
+        "thrift": lambda: check_server(str(credentials.host), int(credentials.port)),
+    }
+    method = str(getattr(credentials.method, "value", credentials.method))
+    findings = [Finding("profile", f"{name}, method {method}")]
+    return [*findings, checks[method]()] if method in checks else findings
+
+
+def check_metastore(home: Path) -> Finding:
+    """Is the embedded metastore free?"""
+    workplace = Workplace.session(home)
+    if not is_locked(workplace.lock):
+        return Finding("metastore", f"free ({workplace.root})")
+    holder = read_holder(workplace.lock)
+    who = f"process {holder.pid} ({holder.command})" if holder else "another process"
+    return Finding(
+        "metastore",
+        f"{workplace.root} is in use by {who}",
+        "wait until it ends, or `floodmark serve start` and -t thrift",
+    )
+
+
+def check_server(host: str, port: int) -> Finding:
+    """Does the Thrift server of the target answer?"""
+    if answers(port, host):
+        return Finding("Thrift server", f"answers at {host}:{port}")
+    return Finding("Thrift server", f"none answers at {host}:{port}", "run `floodmark serve start`")
+
+
+def _load_profile(project: Path, profiles_dir: str | None, target: str | None) -> Any:
+    from dbt.config.runtime import load_profile
+    from dbt.flags import set_from_args
+    from dbt_common.context import set_invocation_context
+
+    arguments = ["--project-dir", str(project)]
+    if profiles_dir:
+        arguments += ["--profiles-dir", profiles_dir]
+    chosen = [*arguments, *default_profiles(arguments)]
+    folder = chosen[chosen.index("--profiles-dir") + 1] if "--profiles-dir" in chosen else None
+    set_invocation_context(os.environ)
+    set_from_args(Namespace(profiles_dir=folder, project_dir=str(project), vars={}), {})
+    return load_profile(str(project), {}, target_override=target)

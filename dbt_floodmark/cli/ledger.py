@@ -1,0 +1,59 @@
+"""Read the ledger's views through dbt, on whatever target the project has."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from dbt_floodmark.cli.runner import dbt_arguments, invoke
+from dbt_floodmark.errors import FloodmarkError
+
+NO_LEDGER = "There is no ledger yet: it appears with the first `floodmark build`."
+
+_ABSENT = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND")
+
+Row = dict[str, Any]
+
+
+class NoLedgerError(FloodmarkError):
+    """Nothing has been loaded on this target yet."""
+
+
+def read_ledger(
+    sql: str, project_dir: Path, profiles_dir: str | None = None, target: str | None = None
+) -> list[Row]:
+    """Return the rows of a query; ``{{ floodmark.ledger_schema() }}`` names the schema.
+
+    Raises:
+        NoLedgerError: the views are not there.
+        FloodmarkError: dbt could not run the query.
+    """
+    options = dbt_arguments(project_dir, profiles_dir, target)
+    quiet = ["--quiet", "--log-level", "none", "--no-write-json"]
+    result = invoke(["show", "--inline", sql, "--limit", "-1", *quiet, *options])
+    if not result.success:
+        raise _failure(result)
+    table = result.result.results[0].agate_table
+    return [
+        {name: _plain(value) for name, value in zip(table.column_names, row, strict=True)}
+        for row in table.rows
+    ]
+
+
+def _failure(result: Any) -> FloodmarkError:
+    text = str(result.exception or "")
+    if not text and result.result is not None:
+        text = " ".join(str(one.message) for one in result.result.results if one.message)
+    if any(condition in text for condition in _ABSENT):
+        return NoLedgerError(NO_LEDGER)
+    return FloodmarkError(f"dbt could not read the ledger: {' '.join(text.split())}")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, dt.datetime):
+        return value.replace(tzinfo=None)
+    return value

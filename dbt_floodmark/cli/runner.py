@@ -1,0 +1,97 @@
+"""dbt inside this process, and what every command needs to know about a project."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dbt_floodmark.errors import UsageError
+
+EXIT_OK, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
+
+
+def project_option(command: Any) -> Any:
+    """Add ``--project-dir`` to a command."""
+    return click.option(
+        "--project-dir",
+        type=click.Path(file_okay=False, path_type=Path),
+        default=Path("."),
+        help="The dbt project (default: here).",
+    )(command)
+
+
+def target_options(command: Any) -> Any:
+    """Add dbt's options that choose a profile and a target."""
+    for option in (
+        click.option("-t", "--target", help="The profile's target, for instance thrift."),
+        click.option("--profiles-dir", type=click.Path(), help="Where profiles.yml is."),
+    ):
+        command = option(command)
+    return project_option(command)
+
+
+def require_project(project_dir: Path) -> Path:
+    """Return the project's absolute path, or refuse a folder that is none."""
+    if not (project_dir / "dbt_project.yml").is_file():
+        raise UsageError(
+            f"There is no dbt_project.yml in {project_dir.resolve()}: go to a project, "
+            "name one with --project-dir, or make one with `floodmark init DIR`."
+        )
+    return project_dir.resolve()
+
+
+def default_profiles(arguments: Sequence[str]) -> list[str]:
+    """Return ``--profiles-dir`` for a project that keeps its profiles in ``profiles/``.
+
+    Empty when the user has said where they are, in an option or the environment.
+    """
+    if _value(arguments, "--profiles-dir") or os.environ.get("DBT_PROFILES_DIR"):
+        return []
+    project = Path(_value(arguments, "--project-dir") or os.environ.get("DBT_PROJECT_DIR") or ".")
+    folder = project / "profiles"
+    return ["--profiles-dir", str(folder)] if (folder / "profiles.yml").is_file() else []
+
+
+def dbt_arguments(project_dir: Path, profiles_dir: str | None, target: str | None) -> list[str]:
+    """Return the options that make dbt work on this project and target."""
+    arguments = ["--project-dir", str(project_dir)]
+    if profiles_dir:
+        arguments += ["--profiles-dir", profiles_dir]
+    arguments += default_profiles(arguments)
+    return [*arguments, "--target", target] if target else arguments
+
+
+def invoke(arguments: Sequence[str]) -> Any:
+    """Run dbt with these arguments and return its ``dbtRunnerResult``."""
+    from dbt.cli.main import dbtRunner
+
+    return dbtRunner().invoke(list(arguments))
+
+
+def exit_code(result: Any) -> int:
+    """Return what dbt itself would exit with: 0, 1 (something failed) or 2 (did not run)."""
+    if result.success:
+        return EXIT_OK
+    return EXIT_USAGE if result.exception is not None else EXIT_FAILED
+
+
+def usage_sentence(result: Any) -> str | None:
+    """Return what is wrong with the arguments; dbt prints every other error itself."""
+    from dbt.cli.exceptions import DbtUsageException
+
+    if isinstance(result.exception, DbtUsageException):
+        return " ".join(str(result.exception).split())
+    return None
+
+
+def _value(arguments: Sequence[str], option: str) -> str | None:
+    for index, argument in enumerate(arguments):
+        if argument == option and index + 1 < len(arguments):
+            return arguments[index + 1]
+        if argument.startswith(f"{option}="):
+            return argument.partition("=")[2]
+    return None

@@ -1,0 +1,96 @@
+"""``floodmark serve``: a warm local Spark Thrift server."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from dbt_floodmark import serve as server
+from dbt_floodmark.cli.output import console
+from dbt_floodmark.cli.runner import project_option
+from dbt_floodmark.home import resolve_home
+
+
+@click.group()
+def serve() -> None:
+    """Start, stop or look at a local Spark Thrift server (target thrift).
+
+    \b
+    Example:
+        floodmark serve start
+        floodmark build -t thrift
+        floodmark serve stop
+    """
+
+
+@serve.command()
+@project_option
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=server.DEFAULT_PORT,
+    envvar="FLOODMARK_THRIFT_PORT",
+    show_default=True,
+    help="Port on 127.0.0.1; 0 takes a free one.",
+)
+def start(project_dir: Path, port: int) -> None:
+    """Start the server in the background and wait until it answers.
+
+    \b
+    Example:
+        floodmark serve start --port 10001
+    """
+    screen = console()
+    home = resolve_home(project_dir)
+    with screen.status("Starting a Spark Thrift server"):
+        started = server.start_server(home, port)
+    screen.print(
+        f"A Spark Thrift server answers at {server.HOST}:{started.port} (process {started.pid}).",
+        soft_wrap=True,
+    )
+    if started.port != server.DEFAULT_PORT:
+        screen.print(f"For the thrift target: export FLOODMARK_THRIFT_PORT={started.port}")
+
+
+@serve.command()
+@project_option
+def stop(project_dir: Path) -> None:
+    """Stop the server that was started here.
+
+    \b
+    Example:
+        floodmark serve stop
+    """
+    home = resolve_home(project_dir)
+    recorded = server.recorded_server(home)
+    screen = console()
+    if recorded is None:
+        screen.print(f"No server was started in {home}.", soft_wrap=True)
+        return
+    with screen.status("Stopping the Spark Thrift server"):
+        server.stop_server(recorded)
+    screen.print("The Spark Thrift server is stopped.")
+
+
+@serve.command("status")
+@project_option
+def serve_status(project_dir: Path) -> None:
+    """Tell whether a server runs and answers; exit code 1 when not.
+
+    \b
+    Example:
+        floodmark serve status
+    """
+    running = server.running_server(resolve_home(project_dir))
+    screen = console()
+    if running is None:
+        screen.print("No Spark Thrift server runs: start one with `floodmark serve start`.")
+        sys.exit(1)
+    state = "answers" if server.answers(running.port) else "does not answer (yet)"
+    screen.print(
+        f"The Spark Thrift server at {server.HOST}:{running.port} {state} (process {running.pid}).",
+        soft_wrap=True,
+    )
+    sys.exit(0 if state == "answers" else 1)
