@@ -26,7 +26,7 @@ class RowCounts:
         """Return dbt's response, for instance ``OK 12 rows (10 inserted, 2 updated)``."""
         kinds = [f"{count:,} {kind}" for kind, count in self.by_kind if count]
         rows = "row" if self.affected == 1 else "rows"
-        detail = f" ({', '.join(kinds)})" if len(kinds) > 1 or self.by_kind[1:] and kinds else ""
+        detail = f" ({', '.join(kinds)})" if len(kinds) > 1 or (self.by_kind[1:] and kinds) else ""
         return AdapterResponse(
             _message=f"OK {self.affected:,} {rows}{detail}", code="OK", rows_affected=self.affected
         )

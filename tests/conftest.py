@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness import Project, run_sql
+from tests.harness import SPARK_PARAMETERS, Project, run_sql
 
 
 @pytest.fixture(scope="session")
@@ -30,7 +30,7 @@ def thrift_port(home: Path) -> Iterator[int]:
         return
     from dbt_floodmark.serve import start_server, stop_server
 
-    server = start_server(home)
+    server = start_server(home, parameters=SPARK_PARAMETERS)
     yield server.port
     stop_server(server)
 
@@ -43,7 +43,10 @@ def target(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def make_project(
-    target: str, thrift_port: int, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+    target: str,
+    thrift_port: int,
+    tmp_path_factory: pytest.TempPathFactory,
+    request: pytest.FixtureRequest,
 ) -> Callable[..., Project]:
     """Make a project with a schema of its own, dropped after the module: make_project('name')."""
     made: list[Project] = []

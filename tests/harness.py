@@ -16,6 +16,13 @@ import yaml
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
+#: The suite's Spark runs thousands of tiny statements: compiling them well costs more than it saves.
+SPARK_PARAMETERS = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.driver.memory": "2g",
+}
+
 OPT_IN = """\
 {% materialization incremental, adapter='spark', supported_languages=['sql', 'python'] %}
     {{ return(floodmark.materialization_incremental_spark()) }}
@@ -78,7 +85,11 @@ class Project:
         """Write profiles.yml for this target; `settings` go into the output."""
         output: dict[str, Any] = {"type": "spark", "schema": self.schema, "threads": self.threads}
         if self.target == "session":
-            output |= {"method": "session", "host": "localhost"}
+            output |= {
+                "method": "session",
+                "host": "localhost",
+                "server_side_parameters": SPARK_PARAMETERS,
+            }
         else:
             output |= {
                 "method": "thrift",
@@ -195,3 +206,27 @@ def values(rows: Iterable[tuple[Any, ...]]) -> str:
 def sentence(log: str) -> str:
     """A log with all white space folded, so that wrapped sentences can be found."""
     return re.sub(r"\s+", " ", log)
+
+
+def incremental(
+    upstream: str,
+    select: str = "*",
+    *,
+    guard: bool = False,
+    where: str = "",
+    alias: str | None = None,
+    **config: Any,
+) -> str:
+    """SQL of an incremental model over `upstream` (Jinja), bounded by `watermark_filter()`."""
+    call = "floodmark.watermark_filter(" + (f"alias='{alias}'" if alias else "") + ")"
+    bounds = f"where {{{{ {call} }}}}{where}"
+    if guard:
+        bounds = f"{{% if is_incremental() %}}\n{bounds}\n{{% endif %}}"
+    settings = {"materialized": "incremental"} | config
+    arguments = ", ".join(f"{name}={value!r}" for name, value in settings.items())
+    return f"{{{{ config({arguments}) }}}}\nselect {select} from {upstream}\n{bounds}\n"
+
+
+def table(name: str) -> str:
+    """Jinja of a table declared with Project.source."""
+    return f"{{{{ source('raw', '{name}') }}}}"

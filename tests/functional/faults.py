@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,10 +17,16 @@ _WRITES = re.compile(r"(insert|merge|create|drop|alter|comment|delete|update)\b"
 
 @dataclass
 class Faults:
-    """Where to cut: node name -> number of the statement (from 1) that is not sent any more."""
+    """Where to cut: node name -> the first statement that is not sent any more.
 
-    cuts: dict[str, int] = field(default_factory=dict)
+    It is named by its number (from 1), by a pattern that it matches ("before: merge into"), or
+    by one that the statement ahead of it matches ("after: merge into"). ``act`` is called
+    instead of the cut, and the statement is sent.
+    """
+
+    cuts: dict[str, int | str] = field(default_factory=dict)
     kill: bool = False
+    act: Callable[[], None] | None = None
     sent: dict[str, list[str]] = field(default_factory=dict)
 
     def before(self, sql: str) -> None:
@@ -30,10 +36,21 @@ class Faults:
             return
         statements = self.sent.setdefault(found.group(1), [])
         statements.append(_COMMENT.sub("", sql).strip())
-        if len(statements) >= self.cuts.get(found.group(1), 1 << 30):
+        if self._is_reached(self.cuts.get(found.group(1), 1 << 30), statements):
+            if self.act is not None:
+                self.act()
+                return
             if self.kill:
                 os.kill(os.getpid(), signal.SIGKILL)
             raise RuntimeError(f"cut before statement {len(statements)}")
+
+    @staticmethod
+    def _is_reached(cut: int | str, statements: list[str]) -> bool:
+        if isinstance(cut, int):
+            return len(statements) >= cut
+        where, _, pattern = cut.partition(": ")
+        past = statements if where == "before" else statements[:-1]
+        return any(re.search(pattern, sql, re.I | re.S) for sql in past)
 
 
 def cut_points(statements: list[str], every: bool = False) -> list[int]:

@@ -18,7 +18,7 @@ import pytest
 
 from tests.functional.faults import Faults, cut_points, injected
 from tests.functional.zygote import Zygote
-from tests.harness import Project, values
+from tests.harness import Project
 
 EVERY = os.environ.get("FLOODMARK_LAB") == "full"
 
@@ -55,7 +55,12 @@ class Lab:
 
     def sql_of(self, scenario: str) -> str:
         """The model of a scenario."""
-        texts = {"append": APPEND, "merge": MERGE, "catch_up": CATCH_UP, "files": FILES % self.landing}
+        texts = {
+            "append": APPEND,
+            "merge": MERGE,
+            "catch_up": CATCH_UP,
+            "files": FILES % self.landing,
+        }
         return texts[scenario]
 
     def arrive(self, count: int) -> None:
@@ -88,7 +93,11 @@ class Lab:
             assert all(len(faults.sent[name]) == point for name, point in cuts.items())
             return
         requests = [
-            {"args": ["run", "--select", name], "root": str(self.project.root), "cuts": {name: point}}
+            {
+                "args": ["run", "--select", name],
+                "root": str(self.project.root),
+                "cuts": {name: point},
+            }
             for name, point in cuts.items()
         ]
         for pair in (requests[i : i + 2] for i in range(0, len(requests), 2)):
@@ -108,7 +117,9 @@ def lab(
 ) -> Iterator[Lab]:
     project = make_project("lab")
     landing = tmp_path_factory.mktemp("landing")
-    project.sql(f"create table {project.schema}.events (seq bigint, at timestamp, v string) using delta")
+    project.sql(
+        f"create table {project.schema}.events (seq bigint, at timestamp, v string) using delta"
+    )
     project.source("events")
     zygote = Zygote.start() if target == "thrift" else None
     lab = Lab(project, landing, zygote)
@@ -143,13 +154,15 @@ def test_every_cut_ends_in_the_tables_of_an_undisturbed_run(lab: Lab) -> None:
         project.build()
         lab.expect_equal()
         events = project.sql(f"select seq, v from {project.schema}.events")
-        assert Counter(project.sql(f"select seq, v from {project.schema}.append_control")) == Counter(events)
-        states = project.sql(
-            f"select distinct state from {project.schema}_floodmark.batches"
-        )
+        assert Counter(
+            project.sql(f"select seq, v from {project.schema}.append_control")
+        ) == Counter(events)
+        states = project.sql(f"select distinct state from {project.schema}_floodmark.batches")
         assert states == [("committed",)], states
     stages = [
-        row for row in project.sql(f"show tables in {project.schema}_floodmark") if "stage__" in row[1]
+        row
+        for row in project.sql(f"show tables in {project.schema}_floodmark")
+        if "stage__" in row[1]
     ]
     assert stages == []
 
@@ -167,7 +180,9 @@ def test_a_full_refresh_that_dies_leaves_the_table_or_replaces_it(lab: Lab) -> N
     project.build("--select", "refresh_*")
     before = project.rows("refresh_control")
     with injected(Faults(cuts={f"refresh_{i}": point for i, point in enumerate(found)})):
-        project.dbt("run", "--full-refresh", "--select", *[f"refresh_{i}" for i in range(len(found))])
+        project.dbt(
+            "run", "--full-refresh", "--select", *[f"refresh_{i}" for i in range(len(found))]
+        )
     for i in range(len(found)):
         assert project.rows(f"refresh_{i}") == before
     lab.arrive(3)

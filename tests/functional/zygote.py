@@ -50,7 +50,8 @@ class Zygote:
         self.process.wait(timeout=30)
 
 
-def _child(request: dict[str, Any], output: Path) -> None:
+def run_request(request: dict[str, Any]) -> tuple[bool, str]:
+    """Run dbt, killed by SIGKILL where the request's cuts say; success and log."""
     from dbt.cli.main import dbtRunner
 
     from tests.functional.faults import Faults, injected
@@ -61,14 +62,18 @@ def _child(request: dict[str, Any], output: Path) -> None:
     with injected(Faults(cuts=request.get("cuts") or {}, kill=True)):
         command = [*request["args"], "--project-dir", request["root"]]
         outcome = runner.invoke([*command, "--profiles-dir", request["root"], "--quiet"])
-    output.write_text("\n".join(lines))
-    os._exit(0 if outcome.success else 1)
+    return outcome.success, "\n".join(lines)
+
+
+def _child(request: dict[str, Any], output: Path) -> None:
+    success, log = run_request(request)
+    output.write_text(log)
+    os._exit(0 if success else 1)
 
 
 def _serve() -> None:
     import tempfile
 
-    import dbt.cli.main
     from dbt.adapters import spark  # noqa: F401 - loaded once, before the forks
 
     silent = os.open(os.devnull, os.O_WRONLY)

@@ -1,0 +1,131 @@
+"""Whole processes die: the dbt process with its Spark inside, and the Thrift server under a running build."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.functional.faults import Faults, injected
+from tests.harness import REPOSITORY, SPARK_PARAMETERS, Project
+
+SOURCE = """
+{{ config(materialized='table', file_format='delta') }}
+select id as seq, id % 5 as k, timestamp'2026-01-01 00:00:00+00:00' + make_dt_interval(0, 0, id) as at
+from range({{ var('n') }})
+"""
+APPEND = """
+{{ config(materialized='incremental', watermark={'column': 'seq'}) }}
+select seq, k from {{ ref('events') }} where {{ floodmark.watermark_filter() }}
+"""
+MERGE = """
+{{ config(materialized='incremental', incremental_strategy='merge', unique_key='k',
+          watermark={'column': 'at', 'lookback': '1 minute'}) }}
+select k, seq, at from {{ ref('events') }}
+{% if is_incremental() %} where {{ floodmark.watermark_filter() }} {% endif %}
+"""
+
+KILLS = [
+    ("m_append", "after: insert into .*batch_log.*'planned'"),
+    ("m_append", "before: (create or replace table|insert into) crash_process.m_append"),
+    ("m_append", "after: (create or replace table|insert into) crash_process.m_append"),
+    ("m_append", "before: insert into .*batch_log.*'committed'"),
+    ("m_merge", "after: insert into .*batch_log.*'planned'"),
+    ("m_merge", "before: create or replace table .*stage__"),
+    ("m_merge", "after: create or replace table .*stage__"),
+    ("m_merge", "before: (create or replace table crash_process.m_merge|merge into)"),
+    ("m_merge", "after: (create or replace table crash_process.m_merge|merge into)"),
+    ("m_merge", "after: insert into .*batch_log.*'committed'"),
+]
+
+
+def write_models(project: Project) -> None:
+    """One source that grows with variable n, an append and a merge of it."""
+    project.model("events", SOURCE)
+    project.model("m_append", APPEND)
+    project.model("m_merge", MERGE)
+
+
+def test_sigkill_of_a_session_process_at_ten_points(tmp_path: Path) -> None:
+    project = Project(tmp_path / "project", "session", "crash_process", thrift_port=0)
+    write_models(project)
+    home = tmp_path / "home"
+    for number, (node, cut) in enumerate(KILLS, start=1):
+        assert run_child(project, home, number * 10, {node: cut}) == -signal.SIGKILL, (node, cut)
+    assert run_child(project, home, 200, {}) == 0
+    assert read_child(project, home) == {
+        "m_append": [[seq, seq % 5] for seq in range(200)],
+        "m_merge": [[k, 195 + k] for k in range(5)],
+    }
+
+
+def run_child(project: Project, home: Path, rows: int, cuts: dict[str, str]) -> int:
+    """`dbt run` in a process of its own, killed where ``cuts`` says; its exit status."""
+    request = {"args": ["run", "--vars", json.dumps({"n": rows})], "root": str(project.root)}
+    return child(home, {**request, "cuts": cuts}).returncode
+
+
+def read_child(project: Project, home: Path) -> dict[str, list[list[int]]]:
+    """The two tables, read by dbt in the metastore of the killed processes."""
+    found = {}
+    for table, columns in {"m_append": "seq, k", "m_merge": "k, seq"}.items():
+        sql = f"select {columns} from {project.schema}.{table} order by 1"
+        args = ["show", "--inline", sql, "--limit", "-1", "--output", "json", "--vars", '{"n": 1}']
+        outcome = child(home, {"args": args, "root": str(project.root), "cuts": {}, "print": True})
+        assert outcome.returncode == 0, outcome.stdout
+        shown = json.loads(outcome.stdout[outcome.stdout.index("{") :])["show"]
+        found[table] = [list(row.values()) for row in shown]
+    return found
+
+
+def child(home: Path, request: dict[str, object]) -> subprocess.CompletedProcess[str]:
+    """One dbt run in a process of its own, with its own metastore."""
+    return subprocess.run(
+        [sys.executable, "-m", "tests.functional.one_run", json.dumps(request)],
+        env={**os.environ, "FLOODMARK_HOME": str(home)},
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def test_thrift_server_killed_under_a_merge_and_started_again(tmp_path: Path) -> None:
+    from dbt_floodmark.serve import start_server, stop_server
+
+    server = start_server(tmp_path, parameters=SPARK_PARAMETERS)
+    try:
+        project = Project(tmp_path / "project", "thrift", "server_killed", server.port)
+        write_models(project)
+        project.build("--vars", '{"n": 50}')
+
+        def kill_soon() -> None:
+            threading.Timer(0.2, os.kill, (server.pid, signal.SIGKILL)).start()
+
+        with injected(Faults(cuts={"m_merge": "before: merge into"}, act=kill_soon)) as faults:
+            run = project.dbt("run", "--vars", '{"n": 100}')
+        assert faults.sent["m_merge"][-1].startswith(("merge into", "reset", "describe", "insert"))
+        assert not run.success
+        server = start_server(tmp_path, server.port, SPARK_PARAMETERS)
+        project.build("--vars", '{"n": 120}')
+        rows = project.sql("select seq, k from server_killed.m_append")
+        assert Counter(rows) == Counter((seq, seq % 5) for seq in range(120))
+        assert Counter(project.sql("select k, seq from server_killed.m_merge")) == Counter(
+            (k, 115 + k) for k in range(5)
+        )
+    finally:
+        stop_server(server)
+
+
+@pytest.fixture(autouse=True)
+def own_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These tests choose their homes themselves."""
+    monkeypatch.delenv("FLOODMARK_HOME", raising=False)
