@@ -58,7 +58,8 @@ def require_jars() -> list[Path]:
     missing = missing_jars(folder)
     if missing:
         raise JarsError(
-            f"The Delta jars are not in {folder} ({missing[0]} is missing): run `floodmark setup` once."
+            f"The Delta jars are not in {folder} ({missing[0]} is missing): "
+            "run `floodmark setup` once."
         )
     return [folder / name for name in JARS]
 
@@ -123,8 +124,8 @@ def _resolve(ivy: Path, scratch: Path, log: Path) -> None:
         )
     if answer.returncode != 0:
         raise JarsError(
-            f"The Delta jars ({JAR_COORDINATE}) could not be fetched, which needs the network once: "
-            f"connect and run `floodmark setup` again, or copy them into {jar_folder()} "
+            f"The Delta jars ({JAR_COORDINATE}) could not be fetched, which needs the network "
+            f"once: connect and run `floodmark setup` again, or copy them into {jar_folder()} "
             f"(what Ivy said is in {log})."
         )
 

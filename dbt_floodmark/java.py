@@ -33,7 +33,8 @@ def find_java() -> Java:
     major = _major_version(executable)
     if major < JAVA_MINIMUM:
         raise JavaError(
-            f"Java {major} at {executable} is too old, Spark needs Java {JAVA_MINIMUM} or newer: {_FIX}."
+            f"Java {major} at {executable} is too old, Spark needs Java {JAVA_MINIMUM} or newer: "
+            f"{_FIX}."
         )
     return Java(executable, major)
 

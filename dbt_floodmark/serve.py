@@ -193,7 +193,8 @@ def _wait_until_it_answers(
             return
         time.sleep(0.2)
     raise ServerError(
-        f"The server did not answer within {START_TIMEOUT:.0f} s: what it said is in {workplace.log}."
+        f"The server did not answer within {START_TIMEOUT:.0f} s: "
+        f"what it said is in {workplace.log}."
     )
 
 

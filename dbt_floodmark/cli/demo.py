@@ -19,8 +19,9 @@ from dbt_floodmark.home import FOLDER, HOME_VARIABLE
 from dbt_floodmark.package import package_root
 
 _BATCHES = (
-    "select model, batch_id, kind, low, high, rows_read, rows_inserted, rows_updated, rows_deleted, "
-    "started_at, finished_at, invocation_id from {{ floodmark.ledger_schema() }}.batches "
+    "select model, batch_id, kind, low, high, rows_read, rows_inserted, rows_updated, "
+    "rows_deleted, started_at, finished_at, invocation_id "
+    "from {{ floodmark.ledger_schema() }}.batches "
     "where state = 'committed' order by started_at, model"
 )
 

@@ -51,18 +51,10 @@ def doctor(project_dir: Path, profiles_dir: str | None, target: str | None) -> N
     project = require_project(project_dir)
     findings = [check_java(), check_jars(), *check_versions()]
     findings += check_target(project, profiles_dir, target)
-    rows = [
-        [
-            Text("ok" if one.ok else "problem", style="green" if one.ok else "red"),
-            one.subject,
-            one.found,
-            one.fix,
-        ]
-        for one in findings
-    ]
     shown = table("", [("", "left"), ("", "left"), ("found", "left"), ("what to do", "left")], [])
-    for row in rows:
-        shown.add_row(*row)
+    for one in findings:
+        state = Text("ok" if one.ok else "problem", style="green" if one.ok else "red")
+        shown.add_row(state, one.subject, one.found, one.fix)
     console().print(shown)
     sys.exit(0 if all(one.ok for one in findings) else 1)
 

@@ -5,8 +5,6 @@
     {%- if run.recovered is not none -%}
         {%- do floodmark._add_counts(ns.total, run.recovered) -%}
     {%- endif -%}
-    {#- behind a guard a first load is unfiltered: what a recovered one did not read comes with the next run -#}
-    {%- set ns.done = run.recovered is not none and run.guarded -%}
     {%- for _ in range(100000) if not ns.done -%}
         {%- set batch = floodmark._next_batch(run) -%}
         {%- if batch is none -%}
@@ -54,7 +52,7 @@
     {%- set target_state = floodmark._target_state(has_mark=state.committed is not none) -%}
     {%- set run = {
         'settings': settings, 'sql': sql, 'upstream': upstream, 'state': state, 'target': target_state,
-        'full_refresh': should_full_refresh(), 'ceiling': none, 'recovered': none, 'first': true,
+        'full_refresh': should_full_refresh(), 'ceiling': none, 'recovered': none, 'first': true, 'generation': none,
         'guarded': settings.watermark is not none and '/*floodmark:bounds' not in sql,
     } -%}
     {%- if run.guarded and is_incremental() -%}

@@ -20,7 +20,7 @@
         'batch_id': (run.state.last_batch_id or 0) + 1,
         'kind': kind,
         'replaces': replaces,
-        'generation': invocation_id if replaces or not run.state.committed else run.state.committed.generation,
+        'generation': run.generation or invocation_id if replaces or not run.state.committed else run.state.committed.generation,
     }) -%}
     {%- do floodmark._check_gaps(run, plan) -%}
     {%- do floodmark._record_plan(plan) -%}

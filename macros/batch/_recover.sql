@@ -6,8 +6,11 @@
     {%- set landed = floodmark._landed(this, batch) if run.target.is_delta else none -%}
     {#- an incremental batch of a table that was dropped or emptied since is no more: all its rows come with a first load -#}
     {%- set lost = batch.kind == 'incremental' and run.target.is_empty -%}
-    {%- set abandons = landed is none and (lost or run.target.exists and (run.full_refresh or batch.kind == 'full_refresh')) -%}
-    {%- if abandons and run.target.is_delta -%}
+    {#- a first load that is not in the history is planned anew, so that it reads what came since; it keeps its transaction
+        id, and the greater batch number wins -#}
+    {%- set unmade = batch.kind == 'first_load' and batch.replaces -%}
+    {%- set abandons = landed is none and (lost or unmade or run.target.exists and (run.full_refresh or batch.kind == 'full_refresh')) -%}
+    {%- if abandons and run.target.is_delta and not unmade -%}
         {%- do floodmark._fence(batch) -%}
         {%- set landed = floodmark._landed(this, batch) -%}
     {%- endif -%}
@@ -19,6 +22,7 @@
         {%- do floodmark._record('failed', batch, {'error': floodmark._string_literal(error)}) -%}
         {%- do floodmark._execute(['drop table if exists ' ~ floodmark._stage_relation(batch)]) -%}
         {%- do run.state.update({'finished_id': batch.batch_id}) -%}
+        {%- do run.update({'generation': batch.generation if unmade else none}) -%}
     {%- else -%}
         {%- set counts = floodmark._load_batch(run, batch) -%}
     {%- endif -%}

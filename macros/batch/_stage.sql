@@ -77,10 +77,10 @@
         {%- set named = floodmark._query_json('select to_json(struct(' ~ keys ~ "), map('ignoreNullFields', 'false')) from " ~ source.stage ~ ' group by ' ~ keys ~ ' having count(*) > 1 order by 1 limit 5') -%}
         {%- set shown = [] -%}
         {%- for key in named -%}
-            {%- do shown.append(key | tojson) -%}
+            {%- do shown.append(tojson(key)) -%}
         {%- endfor -%}
         {%- do floodmark._fail(batch, source.counts.repeated ~ ' keys come more than once') -%}
-        {%- do floodmark._stop(source.counts.repeated ~ ' keys come more than once in the batch and no watermark column in the SELECT says which row is the latest: '
+        {%- do floodmark._stop(source.counts.repeated ~ (' key comes' if source.counts.repeated == 1 else ' keys come') ~ ' more than once in the batch and no watermark column in the SELECT says which row is the latest: '
             ~ shown | join(', ') ~ '. Add the watermark column to the SELECT, or make the key unique') -%}
     {%- endif -%}
 {% endmacro %}

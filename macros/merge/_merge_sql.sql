@@ -26,9 +26,6 @@
 {% macro _updated_columns(columns) %}
     {%- set only = config.get('merge_update_columns') -%}
     {%- set except = config.get('merge_exclude_columns') -%}
-    {%- if only and except -%}
-        {%- do floodmark._refuse([{'setting': 'merge_update_columns', 'expected': 'merge_update_columns or merge_exclude_columns, not both', 'todo': 'Remove one'}]) -%}
-    {%- endif -%}
     {%- set names = [] -%}
     {%- for name in columns -%}
         {%- if (not only or name | lower in only | map('lower') | list) and (not except or name | lower not in except | map('lower') | list) -%}

@@ -39,12 +39,14 @@
     {%- endif -%}
     {%- set n = parts.groups() -%}
     {%- set month = n[1] | int -%}
-    {%- set days = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] -%}
+    {%- set year = n[0] | int -%}
+    {%- set leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) -%}
+    {%- set days = [31, 29 if leap else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] -%}
     {%- if not (1 <= month <= 12) or not (1 <= n[2] | int <= days[month - 1]) or (n[3] or 0) | int > 23
-            or (n[4] or 0) | int > 59 or (n[5] or 0) | int > 59 or n[0] | int < 1 -%}
+            or (n[4] or 0) | int > 59 or (n[5] or 0) | int > 59 or year < 1 -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- set delta = modules.datetime.datetime(n[0] | int, month, 1, (n[3] or 0) | int, (n[4] or 0) | int, (n[5] or 0) | int)
+    {%- set delta = modules.datetime.datetime(year, month, 1, (n[3] or 0) | int, (n[4] or 0) | int, (n[5] or 0) | int)
         - modules.datetime.datetime(1970, 1, 1) -%}
     {%- set micros = ((n[6] or '0') ~ '000000')[:6] | int -%}
     {{ return(((delta.days + n[2] | int - 1) * 86400 + delta.seconds) * 1000000 + micros) }}

@@ -25,6 +25,9 @@
         {%- do problems.append({'setting': 'unique_key', 'got': none, 'expected': 'a column or a list of columns',
             'todo': 'merge needs the key that identifies a row'}) -%}
     {%- endif -%}
+    {%- if config.get('merge_update_columns') and config.get('merge_exclude_columns') -%}
+        {%- do problems.append({'setting': 'merge_update_columns', 'expected': 'merge_update_columns or merge_exclude_columns, not both', 'todo': 'Remove one'}) -%}
+    {%- endif -%}
     {%- if config.get('file_format') not in [none, 'delta'] -%}
         {%- do problems.append({'setting': 'file_format', 'got': config.get('file_format'), 'expected': "'delta'",
             'todo': 'Remove the setting: floodmark\'s models are Delta tables'}) -%}

@@ -1,0 +1,358 @@
+"""Macros rendered without Spark and without dbt: text halves and arithmetic."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import jinja2
+import pytest
+
+MACROS = Path(__file__).resolve().parents[2] / "macros"
+ROOMS = ("support", "watermark", "merge", "files", "batch")
+HOUR, DAY = 3_600_000_000, 86_400_000_000
+
+
+class Returned(Exception):
+    """What dbt's `return` throws: the value leaves the macro as it is, not as text."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        self.value = value
+
+
+class Refused(Exception):
+    """What `exceptions.raise_compiler_error` throws."""
+
+
+def leave(value: Any = None) -> None:
+    raise Returned(value)
+
+
+def refuse(message: str) -> None:
+    raise Refused(message)
+
+
+def called(macro: Callable[..., Any]) -> Callable[..., Any]:
+    """A macro that gives what it returns, or its text, as in dbt."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return macro(*args, **kwargs)
+        except Returned as returned:
+            return returned.value
+
+    return call
+
+
+def load(**context: Any) -> SimpleNamespace:
+    """The package's macros as `floodmark.<name>`, with a context as dbt's."""
+    floodmark = SimpleNamespace()
+    environment = jinja2.Environment(extensions=["jinja2.ext.do"])
+    environment.globals |= {
+        "floodmark": floodmark,
+        "return": leave,
+        "exceptions": SimpleNamespace(raise_compiler_error=refuse),
+        "tojson": json.dumps,
+        "fromjson": json.loads,
+        "modules": SimpleNamespace(re=re, datetime=datetime),
+        "this": SimpleNamespace(schema="shop", identifier="orders", __str__=lambda: "shop.orders"),
+        "config": {},
+    } | context
+    for path in sorted(file for room in ROOMS for file in (MACROS / room).glob("*.sql")):
+        template = environment.from_string(path.read_text())
+        space = template.new_context()
+        list(template.root_render_func(space))
+        for name in re.findall(r"{% macro (\w+)\(", path.read_text()):
+            setattr(floodmark, name, called(space.vars[name]))
+    return floodmark
+
+
+@pytest.fixture(scope="module")
+def floodmark() -> SimpleNamespace:
+    return load()
+
+
+@pytest.mark.parametrize(
+    ("text", "micros"),
+    [
+        ("2 hours", 2 * HOUR),
+        ("1 day", DAY),
+        ("3 WEEKS", 21 * DAY),
+        ("10 microseconds", 10),
+        ("5 milliseconds", 5000),
+        ("1 minute", 60_000_000),
+        ("0 seconds", 0),
+        ("1 month", None),
+        ("-1 day", None),
+        ("1.5 hours", None),
+        ("hours", None),
+        ("7", None),
+        (7, None),
+        (None, None),
+    ],
+)
+def test_parse_duration(floodmark: SimpleNamespace, text: Any, micros: int | None) -> None:
+    assert floodmark._parse_duration(text) == micros
+
+
+@pytest.mark.parametrize(
+    ("text", "micros"),
+    [
+        ("1970-01-01", 0),
+        ("1970-01-02 00:00", DAY),
+        ("1970-01-01T01:00:00Z", HOUR),
+        ("1970-01-01 00:00:00.000001", 1),
+        ("1970-01-01 00:00:00.5+00:00", 500_000),
+        ("1969-12-31 23:59:59.999999", -1),
+        ("2024-02-29", 1709164800 * 1_000_000),
+        ("2024-02-32", None),
+        ("2024-13-01", None),
+        ("2024-01-01 24:00", None),
+        ("2024-01-01 10:00+02:00", None),
+        ("yesterday", None),
+        ("20240101", None),
+    ],
+)
+def test_parse_timestamp(floodmark: SimpleNamespace, text: str, micros: int | None) -> None:
+    assert floodmark._parse_timestamp(text) == micros
+
+
+@pytest.mark.parametrize("text", ["2023-02-29", "2024-02-30", "2023-04-31", "1900-02-29"])
+def test_days_that_no_month_has_are_no_timestamps(floodmark: SimpleNamespace, text: str) -> None:
+    assert floodmark._parse_timestamp(text) is None
+
+
+@pytest.mark.parametrize(
+    ("position", "family", "text", "literal"),
+    [
+        (1, "timestamp", "1970-01-01 00:00:00.000001", "timestamp'{}+00:00'"),
+        (-1, "timestamp", "1969-12-31 23:59:59.999999", "timestamp'{}+00:00'"),
+        (DAY, "timestamp_ntz", "1970-01-02 00:00:00.000000", "timestamp_ntz'{}'"),
+        (DAY, "date", "1970-01-02 00:00:00.000000", "date'1970-01-02'"),
+        (10**37 + 1, "sequence", "1" + "0" * 36 + "1", "{}"),
+        (9007199254740993, "sequence", "9007199254740993", "{}"),
+        (-5, "sequence", "-5", "{}"),
+    ],
+)
+def test_positions_print_and_parse_back(
+    floodmark: SimpleNamespace, position: int, family: str, text: str, literal: str
+) -> None:
+    assert floodmark._position_print(position, family) == text
+    assert floodmark._position_parse(text, family) == position
+    assert floodmark._position_literal(position, family) == literal.format(text)
+
+
+def test_no_position_prints_and_parses_as_none(floodmark: SimpleNamespace) -> None:
+    assert floodmark._position_print(None, "timestamp") is None
+    assert floodmark._position_parse(None, "sequence") is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "family"),
+    [
+        ("timestamp", "timestamp"),
+        ("timestamp_ntz", "timestamp_ntz"),
+        ("date", "date"),
+        ("bigint", "sequence"),
+        ("decimal(38,0)", "sequence"),
+        ("decimal(10,2)", None),
+        ("string", None),
+        ("double", None),
+    ],
+)
+def test_position_family(floodmark: SimpleNamespace, kind: str, family: str | None) -> None:
+    assert floodmark._position_family(kind) == family
+
+
+def bounds(**batch: Any) -> dict[str, Any]:
+    return {
+        "family": "sequence",
+        "low_position": None,
+        "high_position": None,
+        "start_position": None,
+        "lookback": 0,
+        "nulls": "error",
+    } | batch
+
+
+@pytest.mark.parametrize(
+    ("batch", "predicate"),
+    [
+        (bounds(low_position=3, high_position=9), "(n > 3 and n <= 9)"),
+        (bounds(low_position=3, high_position=9, lookback=2), "(n > 1 and n <= 9)"),
+        (bounds(high_position=9), "(n <= 9)"),
+        (bounds(start_position=4, high_position=9), "(n >= 4 and n <= 9)"),
+        (bounds(low_position=5, start_position=4, high_position=9), "(n > 5 and n <= 9)"),
+        (bounds(), "(n is not null)"),
+        (bounds(high_position=9, nulls="include"), "(n <= 9 or n is null)"),
+        (
+            bounds(family="timestamp", low_position=HOUR, high_position=DAY, lookback=HOUR),
+            "(n > timestamp'1970-01-01 00:00:00.000000+00:00' "
+            "and n <= timestamp'1970-01-02 00:00:00.000000+00:00')",
+        ),
+        (
+            bounds(family="date", low_position=2 * DAY, high_position=3 * DAY, lookback=HOUR),
+            "(n > date'1970-01-02' and n <= date'1970-01-04')",
+        ),
+    ],
+)
+def test_bounds_predicate(
+    floodmark: SimpleNamespace, batch: dict[str, Any], predicate: str
+) -> None:
+    assert floodmark._bounds_predicate("n", batch) == predicate
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "step", "family", "high"),
+    [
+        (1, 100, None, "sequence", 100),
+        (1, 100, 10, "sequence", 10),
+        (95, 100, 10, "sequence", 100),
+        (1, 100, 1, "sequence", 1),
+        (None, None, 10, "sequence", None),
+        (0, 10 * DAY, DAY, "timestamp", DAY - 1),
+        (0, 10 * DAY, DAY, "date", 0),
+        (0, 10 * DAY, 7 * DAY, "date", 6 * DAY),
+        (0, 10 * DAY, HOUR, "date", 0),
+    ],
+)
+def test_step_high(
+    floodmark: SimpleNamespace,
+    first: int | None,
+    last: int | None,
+    step: int | None,
+    family: str,
+    high: int | None,
+) -> None:
+    assert floodmark._step_high(first, last, step, family) == high
+
+
+@pytest.mark.parametrize(
+    ("value", "literal"),
+    [
+        ("plain", "'plain'"),
+        ("O'Brien", r"'O\'Brien'"),
+        ("back\\slash", r"'back\\slash'"),
+        ("\\'", r"'\\\''"),
+        ("two\nlines\r", r"'two\nlines\r'"),
+        ("", "''"),
+        (5, "'5'"),
+        (None, "null"),
+        (jinja2.Undefined(), "null"),
+    ],
+)
+def test_string_literal(floodmark: SimpleNamespace, value: Any, literal: str) -> None:
+    assert floodmark._string_literal(value) == literal
+
+
+def test_quoted(floodmark: SimpleNamespace) -> None:
+    assert floodmark._quoted("my key") == "`my key`"
+    assert floodmark._quoted("tick`s") == "`tick``s`"
+    assert floodmark._quoted_csv(["a", "b"], "t.") == "t.`a`, t.`b`"
+
+
+def test_a_refusal_names_every_problem(floodmark: SimpleNamespace) -> None:
+    problems = [
+        {"setting": "a", "got": "it's", "expected": "x", "todo": "Do this"},
+        {"setting": "b", "expected": "y", "todo": "Do that"},
+    ]
+    with pytest.raises(Refused) as refused:
+        floodmark._refuse(problems)
+    assert str(refused.value) == (
+        "floodmark refuses model 'shop.orders': 2 problems\n"
+        '  - a: got "it\'s"; expected x. Do this\n'
+        "  - b: expected y. Do that"
+    )
+
+
+def test_every_marker_of_a_select_gets_the_bounds(floodmark: SimpleNamespace) -> None:
+    sql = (
+        "select 1 where /*floodmark:bounds `n`*/ true /*floodmark:end*/\n"
+        "union all select 2 where /*floodmark:bounds o.`n`*/ true /*floodmark:end*/"
+    )
+    batch = bounds(low_position=1, high_position=2) | {"files": None}
+    assert floodmark._select_of(batch, sql) == (
+        "select 1 where (`n` > 1 and `n` <= 2)\nunion all select 2 where (o.`n` > 1 and o.`n` <= 2)"
+    )
+
+
+def column(name: str, kind: str) -> dict[str, str]:
+    return {"name": name, "type": kind}
+
+
+def merge_text(columns: list[dict[str, str]], counts: dict[str, Any], **config: Any) -> str:
+    floodmark = load(config=config)
+    run = {"settings": {"unique_key": ["id"], "watermark": {"column": "ts"}, "strategy": "merge"}}
+    source = {
+        "sql": "select * from stage",
+        "stage": "stage",
+        "columns": columns,
+        "counts": counts,
+    }
+    text = floodmark._merge_sql(run, source, [c["name"] for c in columns])
+    return re.sub(r"\s+", " ", text).strip()
+
+
+COLUMNS = [column("id", "bigint"), column("v", "string"), column("ts", "timestamp")]
+
+
+def test_merge_joins_null_safe_within_the_key_range() -> None:
+    text = merge_text(COLUMNS, {"min_0": "1", "max_0": "9", "null_0": 0})
+    assert "using ( select * from stage ) as DBT_INTERNAL_SOURCE" in text
+    assert (
+        "on DBT_INTERNAL_SOURCE.`id` <=> DBT_INTERNAL_DEST.`id` and (DBT_INTERNAL_DEST.`id` "
+        "between cast('1' as bigint) and cast('9' as bigint)) when matched"
+    ) in text
+    assert "DBT_INTERNAL_SOURCE.`ts` > DBT_INTERNAL_DEST.`ts`" in text
+    assert text.endswith(
+        "when not matched then insert (`id`, `v`, `ts`) values (DBT_INTERNAL_SOURCE.`id`, "
+        "DBT_INTERNAL_SOURCE.`v`, DBT_INTERNAL_SOURCE.`ts`)"
+    )
+
+
+def test_merge_with_null_keys_looks_at_null_keys_too() -> None:
+    text = merge_text(COLUMNS, {"min_0": "1", "max_0": "9", "null_0": 2})
+    assert "and cast('9' as bigint) or DBT_INTERNAL_DEST.`id` is null)" in text
+
+
+def test_merge_of_repeated_keys_takes_the_latest() -> None:
+    text = merge_text(COLUMNS, {"repeated": 1})
+    assert "row_number() over (partition by `id` order by `ts` desc nulls last, sha2(" in text
+    assert "where _floodmark_rank = 1" in text
+
+
+def test_merge_without_the_watermark_column_updates_what_differs() -> None:
+    text = merge_text(COLUMNS[:2], {})
+    assert re.search(r"when matched and sha2\(.*\) <> sha2\(.*\) then update set", text)
+
+
+def test_merge_columns_are_narrowed_by_the_config() -> None:
+    text = merge_text(COLUMNS, {}, merge_update_columns=["V"])
+    assert re.search(r"update set DBT_INTERNAL_DEST.`v` = DBT_INTERNAL_SOURCE.`v` when not", text)
+    text = merge_text(COLUMNS, {}, merge_exclude_columns=["v"])
+    assert "DBT_INTERNAL_DEST.`v` = " not in text
+
+
+def test_merge_takes_incremental_predicates() -> None:
+    text = merge_text(COLUMNS, {}, incremental_predicates=["DBT_INTERNAL_DEST.day > 1"])
+    assert "<=> DBT_INTERNAL_DEST.`id` and DBT_INTERNAL_DEST.day > 1 when matched" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "literal"),
+    [
+        ("a'b", "string", r"'a\'b'"),
+        ("1", "timestamp", "timestamp_micros(1)"),
+        ("2024-01-01", "date", "date'2024-01-01'"),
+        ("2024-01-01 00:00:00", "timestamp_ntz", "timestamp_ntz'2024-01-01 00:00:00'"),
+        ("1.10", "decimal(10,2)", "cast('1.10' as decimal(10,2))"),
+    ],
+)
+def test_range_literals(floodmark: SimpleNamespace, text: str, kind: str, literal: str) -> None:
+    assert floodmark._range_literal(text, kind) == literal
