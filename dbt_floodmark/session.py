@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,9 @@ from dbt_floodmark.messages import CANCELLED
 from dbt_floodmark.row_counts import RowCounts, row_counts
 
 _numbers = itertools.count(1)
+
+#: Seconds between two attempts to stop a statement.
+_CANCEL_AGAIN = 0.2
 
 #: What a column of a cursor's description is: PEP 249's seven fields.
 ColumnDescription = tuple[str, Any, None, None, None, None, bool]
@@ -33,6 +37,8 @@ class FloodmarkSession(SparkConnectionWrapper):
         self.spark = root.newSession()
         self.group = f"floodmark-{os.getpid()}-{next(_numbers)}"
         self.cancelled = False
+        self._idle = threading.Event()
+        self._idle.set()
         self._description: list[ColumnDescription] = []
         self._rows: list[tuple[Any, ...]] = []
         self._configure(parameters)
@@ -43,8 +49,16 @@ class FloodmarkSession(SparkConnectionWrapper):
 
     def execute(self, sql: str, bindings: list[Any] | None = None) -> None:
         """Run a statement to its end and keep its rows."""
-        if self.cancelled:
-            raise DbtRuntimeError(CANCELLED)
+        self._idle.clear()
+        try:
+            # Looked at after the clear: a cancel either sees us running or is seen here.
+            if self.cancelled:
+                raise DbtRuntimeError(CANCELLED)
+            self._run(sql, bindings)
+        finally:
+            self._idle.set()
+
+    def _run(self, sql: str, bindings: list[Any] | None) -> None:
         text = sql.strip()
         text = text[:-1] if text.endswith(";") else sql
         if bindings is not None:
@@ -90,6 +104,16 @@ class FloodmarkSession(SparkConnectionWrapper):
     def cancel(self) -> None:
         """Stop what this connection runs, from any thread, and let nothing follow."""
         self.cancelled = True
+        self._cancel_jobs()
+        threading.Thread(target=self._keep_cancelling, daemon=True).start()
+
+    def _keep_cancelling(self) -> None:
+        # A statement is many jobs, and Spark's ban on a group's future jobs does not hold for
+        # the shuffle stages that adaptive execution submits one by one.
+        while not self._idle.wait(_CANCEL_AGAIN):
+            self._cancel_jobs()
+
+    def _cancel_jobs(self) -> None:
         self.spark.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(self.group)
 
     def close(self) -> None:

@@ -60,8 +60,6 @@ def make_project(
             thrift_port=thrift_port,
             threads=threads,
         )
-        if target == "session":
-            project.dbt("run-operation", "floodmark.ledger_schema")
         run_sql(target, thrift_port, f"drop schema if exists {project.schema} cascade")
         run_sql(target, thrift_port, f"drop schema if exists {project.schema}_floodmark cascade")
         run_sql(target, thrift_port, f"create schema {project.schema}")

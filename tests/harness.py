@@ -129,8 +129,9 @@ class Project:
         if outcome.exception is not None:
             run.log += f"\n{outcome.exception}"
         for result in getattr(outcome.result, "results", None) or []:
-            run.status[result.node.name] = str(result.status.value)
-            run.message[result.node.name] = result.message or ""
+            if hasattr(result, "node"):  # run-operation has none
+                run.status[result.node.name] = str(result.status.value)
+                run.message[result.node.name] = result.message or ""
         return run
 
     def build(self, *args: str) -> Run:
@@ -169,9 +170,9 @@ class Project:
 def run_sql(target: str, thrift_port: int, statement: str) -> list[tuple[Any, ...]]:
     """One statement on the warm session of this process, or on the test Thrift server."""
     if target == "session":
-        from pyspark.sql import SparkSession
+        from dbt_floodmark.gateway import root_session
 
-        session = SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+        session = root_session(Path(os.environ["FLOODMARK_HOME"]), SPARK_PARAMETERS)
         return [tuple(row) for row in session.sql(statement).collect()]
     from pyhive import hive
 

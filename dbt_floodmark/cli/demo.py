@@ -145,7 +145,7 @@ def _line(runs: dict[str, int], row: Row) -> list[Any]:
     counts = [row[f"rows_{name}"] for name in ("read", "inserted", "updated", "deleted")]
     return [
         runs[row["invocation_id"]],
-        row["model"],
+        row["model"].rpartition(".")[2],
         row["batch_id"],
         _bounds(row),
         *counts,
@@ -161,8 +161,8 @@ def _bounds(row: Row) -> str:
 
 
 def _short(value: Any) -> str:
-    """A bound without the zeros after its seconds."""
-    return "" if value is None else str(value).removesuffix(".000000")
+    """A bound to the second: the table should fit a terminal."""
+    return "" if value is None else str(value).partition(".")[0]
 
 
 def _say_commits(before: dict[str, int], after: dict[str, int]) -> None:

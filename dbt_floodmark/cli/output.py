@@ -10,8 +10,12 @@ from rich.table import Table
 
 
 def console() -> Console:
-    """Return the console; rich itself honours NO_COLOR."""
-    return Console(highlight=False)
+    """Return the console; rich itself honours NO_COLOR.
+
+    Into a file or a pipe, tables keep their lines whole.
+    """
+    screen = Console(highlight=False)
+    return screen if screen.is_terminal else Console(highlight=False, width=200)
 
 
 def table(title: str, columns: list[tuple[str, str]], rows: list[list[Any]]) -> Table:

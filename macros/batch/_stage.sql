@@ -3,7 +3,7 @@
     {%- set stage = floodmark._stage_relation(batch) -%}
     {%- if not floodmark._stage_exists(stage) -%}
         {%- do floodmark._assert_contract(select_sql) -%}
-        {%- do floodmark._apply_once(stage, batch, 'create or replace table ' ~ stage ~ ' using delta as\nselect * from (\n' ~ select_sql ~ '\n)') -%}
+        {%- do floodmark._apply_once(stage, batch, 'create or replace table ' ~ stage ~ ' using delta' ~ floodmark._stage_properties() ~ ' as\nselect * from (\n' ~ select_sql ~ '\n)') -%}
     {%- endif -%}
     {%- set source = {'sql': 'select * from ' ~ stage, 'stage': stage, 'columns': floodmark._columns_of(relation=stage), 'counts': {}} -%}
     {%- do floodmark._check_stage_columns(run, batch, source) -%}
@@ -16,6 +16,13 @@
 
 {% macro _stage_relation(batch) %}
     {{ return(floodmark.ledger_schema() ~ '.' ~ floodmark._stage_name(batch.batch_id)) }}
+{% endmacro %}
+
+
+{# A stage takes the column names that its target takes: those with spaces need Delta's column mapping. #}
+{% macro _stage_properties() %}
+    {%- set mapping = (config.get('tblproperties') or {}).get('delta.columnMapping.mode') -%}
+    {{ return(" tblproperties ('delta.columnMapping.mode' = " ~ floodmark._string_literal(mapping) ~ ')' if mapping else '') }}
 {% endmacro %}
 
 
@@ -49,8 +56,8 @@
         {%- endif -%}
     {%- endfor -%}
     {%- set counts = floodmark._query_json(
-        "select to_json(named_struct('rows_read', coalesce(sum(n), 0), 'repeated', count_if(n > 1), " ~ ranges | join(', ') ~ ")) "
-        ~ "from (select " ~ floodmark._quoted_csv(keys) ~ ", count(*) as n from " ~ stage ~ " group by " ~ floodmark._quoted_csv(keys) ~ ")"
+        "select to_json(named_struct('rows_read', coalesce(sum(_floodmark_rows), 0), 'repeated', count_if(_floodmark_rows > 1), " ~ ranges | join(', ') ~ ")) "
+        ~ "from (select " ~ floodmark._quoted_csv(keys) ~ ", count(*) as _floodmark_rows from " ~ stage ~ " group by " ~ floodmark._quoted_csv(keys) ~ ")"
     )[0] -%}
     {%- do counts.update({'rows_tied': floodmark._count_ties(run, stage, columns) if counts.repeated else 0}) -%}
     {{ return(counts) }}

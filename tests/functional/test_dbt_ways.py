@@ -72,7 +72,8 @@ class Story:
     dry_ledger: list[str] = field(default_factory=list)
 
     def run(self, name: str, *args: str) -> None:
-        self.runs[name] = self.project.dbt(*args)
+        self.runs[name] = run = self.project.dbt(*args)
+        assert run.status, run.log[-6000:]
         schema = self.project.schema
         self.versions[name] = {m: self.project.version(m) for m in ("documented", "contracted")}
         models = ("hooked", "broken_hook", "contracted", "plain", "shaped", "dry")
@@ -108,7 +109,11 @@ def story(make_project: Callable[..., Project]) -> Iterator[Story]:
         "broken_hook",
         incremental(orders, post_hook="select raise_error('post-hook broke')", watermark=TS),
     )
-    project.model("contracted", incremental(orders, "id, amount, ts", watermark=TS), CONTRACT)
+    project.model(
+        "contracted",
+        incremental(orders, "id, amount, ts", on_schema_change="fail", watermark=TS),
+        CONTRACT,
+    )
     project.model(
         "documented",
         incremental(orders, persist_docs={"relation": True, "columns": True}, watermark=TS),

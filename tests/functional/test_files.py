@@ -14,14 +14,20 @@ import pytest
 from tests.harness import Project, Run
 
 ODD = 'it\'s 100% "ünï cöde".json'
+ODD_PRINTED = "it's%20100%25%20%22ünï%20cöde%22.json"  # as Spark's _metadata prints it
 DAY_1 = {
     "plain.json": b'{"id": 1, "name": "a"}\n{"id": 2, "name": "b"}\n',
     ODD: b'{"id": 3, "name": "c"}\n',
     "windows.json": b'\xef\xbb\xbf{"id": 4, "name": "d"}\r\n\r\n  \r\n{"id": 5, "name": "e"}\r\n',
-    "nothing.json": b"",
+    "nothing.json": b"",  # Spark lists no empty file: it is new once it holds something
     "deep/er/no_line_end.json": '{"id": 6, "name": "é\\"\\\\"}'.encode(),
 }
-DAY_2 = {"old.json": b'{"id": 7, "name": "old"}\n', "new.json": b'{"id": 8, "name": "new"}\n'}
+DAY_2 = {
+    "old.json": b'{"id": 7, "name": "old"}\n',
+    "new.json": b'{"id": 8, "name": "new"}\n',
+    "nothing.json": b'{"id": 10, "name": "filled"}\n',
+}
+FILES = {**DAY_1, **DAY_2}
 BAD = b'{"id": 2, "name": "b"}\nnot json\n'
 MODELS = ("bronze", "batched", "merged", "strict")
 
@@ -98,13 +104,17 @@ def test_each_file_is_loaded_once_with_its_rows(story: Story) -> None:
         {
             (1, "a", "plain.json"): 1,
             (2, "b", "plain.json"): 1,
-            (3, "c", ODD): 1,
+            (3, "c", ODD_PRINTED): 1,
             (4, "d", "windows.json"): 1,
             (5, "e", "windows.json"): 1,
             (6, 'é"\\', "no_line_end.json"): 1,
         }
     )
-    assert story.ids("bronze", 2) == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert story.ids("bronze", 2) == [1, 2, 3, 4, 5, 6, 7, 8, 10]
+
+
+def test_an_empty_file_is_loaded_once_it_holds_something(story: Story) -> None:
+    assert (10, "filled", "nothing.json") in story.rows[1]["bronze"]
 
 
 def test_an_old_modification_time_loses_nothing(story: Story) -> None:
@@ -119,9 +129,9 @@ def test_batches_and_merge_load_the_same(story: Story, model: str) -> None:
 def test_max_files_per_batch_makes_several_batches_in_one_run(story: Story) -> None:
     batches = story.project.ledger("batched", "batch_id, state")
     assert batches == [(1, "committed"), (2, "committed"), (3, "committed"), (4, "committed")]
-    assert "3 batches" in story.runs[0].message["batched"]
+    assert "2 batches" in story.runs[0].message["batched"]
     files = story.project.ledger("batched", "batch_id", "files")
-    assert Counter(batch for (batch,) in files) == {1: 2, 2: 2, 3: 1, 4: 2}
+    assert Counter(batch for (batch,) in files) == {1: 2, 2: 2, 3: 2, 4: 1}
 
 
 def test_a_run_with_nothing_new_makes_no_commit(story: Story) -> None:
@@ -133,10 +143,10 @@ def test_a_run_with_nothing_new_makes_no_commit(story: Story) -> None:
 def test_the_ledger_names_every_file_with_its_rows(story: Story) -> None:
     files = story.project.ledger("merged", "path, size, batch_id, state, rows", "files")
     found = {path.rsplit("/", 1)[1]: rest for path, *rest in files}
-    assert len(files) == len(DAY_1) + len(DAY_2)
+    assert len(files) == len(FILES)
     assert found["plain.json"] == [len(DAY_1["plain.json"]), 1, "committed", 2]
     assert found["windows.json"][3] == 2
-    assert found["nothing.json"] == [0, 1, "committed", 0]
+    assert found["nothing.json"] == [len(FILES["nothing.json"]), 2, "committed", 1]
     assert found["old.json"] == [len(DAY_2["old.json"]), 2, "committed", 1]
     [(modified,)] = story.project.sql(
         f"select cast(unix_seconds(modified_at) as string) from {story.project.schema}_floodmark."
@@ -162,4 +172,4 @@ def test_a_full_refresh_loads_every_file_again(story: Story) -> None:
     batches = story.project.ledger("bronze", "batch_id, kind")
     assert batches == [(1, "first_load"), (2, "incremental"), (3, "full_refresh")]
     third = story.project.ledger("bronze", "path, batch_id", "files")
-    assert sum(batch == 3 for _, batch in third) == len(DAY_1) + len(DAY_2)
+    assert sum(batch == 3 for _, batch in third) == len(FILES)

@@ -1,0 +1,86 @@
+"""`floodmark init` writes a whole project, or says in a sentence why not."""
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from dbt_floodmark.cli import main
+
+
+def _floodmark(*arguments):
+    return CliRunner().invoke(main, list(arguments), prog_name="floodmark")
+
+
+def test_files(tmp_path):
+    shop = tmp_path / "my-Shop"
+    answer = _floodmark("init", str(shop))
+    assert answer.exit_code == 0, answer.output
+    written = {
+        str(path.relative_to(shop))
+        for path in shop.rglob("*")
+        if path.is_file() and "dbt_packages" not in path.parts
+    }
+    assert written == {
+        ".gitignore",
+        "dbt_project.yml",
+        "macros/floodmark.sql",
+        "models/events.sql",
+        "models/events.yml",
+        "packages.yml",
+        "profiles/profiles.yml",
+        "seeds/raw_events.csv",
+        "seeds/raw_events.yml",
+    }
+    project = yaml.safe_load((shop / "dbt_project.yml").read_text())
+    assert (project["name"], project["profile"]) == ("my_shop", "my_shop")
+    assert project["dispatch"] == [
+        {"macro_namespace": "dbt", "search_order": ["my_shop", "floodmark", "dbt"]}
+    ]
+    profiles = yaml.safe_load((shop / "profiles" / "profiles.yml").read_text())
+    assert set(profiles["my_shop"]["outputs"]) == {"session", "thrift"}
+    package = shop / "dbt_packages" / "floodmark"
+    assert {path.name for path in package.iterdir()} == {"dbt_project.yml", "macros"}
+    assert "{{ floodmark.watermark_filter() }}" in answer.output
+
+
+def test_not_empty(tmp_path):
+    (tmp_path / "here").write_text("")
+    answer = _floodmark("init", str(tmp_path))
+    assert answer.exit_code == 2
+    assert f"floodmark: {tmp_path} is not empty: name a new folder, or empty it first." in (
+        answer.output
+    )
+
+
+@pytest.mark.parametrize("name", ["1shop", "floodmark", "a b"])
+def test_no_name(tmp_path, name):
+    answer = _floodmark("init", str(tmp_path / name))
+    assert answer.exit_code == 2
+    assert answer.output.strip() == (
+        f"floodmark: No project can be called '{name}': choose a folder name of letters, digits "
+        "and underscores that starts with a letter and is not floodmark or dbt."
+    )
+    assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("command", ["status", "doctor"])
+def test_no_project(tmp_path, command):
+    answer = _floodmark(command, "--project-dir", str(tmp_path))
+    assert answer.exit_code == 2
+    assert answer.output.strip() == (
+        f"floodmark: There is no dbt_project.yml in {tmp_path}: go to a project, name one with "
+        "--project-dir, or make one with `floodmark init DIR`."
+    )
+
+
+@pytest.mark.parametrize("command", sorted(main.commands))
+def test_every_command_has_help_with_an_example(command):
+    answer = _floodmark(command, "--help")
+    assert answer.exit_code == 0
+    assert "Example:" in answer.output and f"floodmark {command}" in answer.output
+
+
+def test_wrong_option_of_dbt(tmp_path):
+    answer = _floodmark("build", "--nope")
+    assert answer.exit_code == 2
+    assert answer.output.strip() == "floodmark: No such option '--nope'."

@@ -1,0 +1,86 @@
+"""What Spark, Hive and Delta throw becomes one sentence."""
+
+import pytest
+
+from dbt_floodmark.messages import CANCELLED, is_derby_locked, readable, target_table
+
+SESSION = (
+    "[TABLE_OR_VIEW_NOT_FOUND] The table or view `nope` cannot be found.\nVerify the spelling. "
+    "SQLSTATE: 42P01; line 6 pos 18;\n'Project [*]\n+- 'UnresolvedRelation [nope], [], false\n\n"
+    "JVM stacktrace:\norg.apache.spark.sql.AnalysisException: [TABLE_OR_VIEW_NOT_FOUND] again\n"
+    "\tat org.apache.spark.sql.errors.X(X.scala:1)\n"
+)
+THRIFT = (
+    "org.apache.hive.service.cli.HiveSQLException: Error running query: [TABLE_OR_VIEW_NOT_FOUND] "
+    "org.apache.spark.sql.AnalysisException: [TABLE_OR_VIEW_NOT_FOUND] The table or view `nope` "
+    "cannot be found.\nVerify the spelling. SQLSTATE: 42P01; line 6 pos 18;\n'Project [*]\n"
+    "\tat org.apache.spark.sql.hive.thriftserver.X(X.scala:43)\n"
+)
+WANTED = (
+    "[TABLE_OR_VIEW_NOT_FOUND] The table or view `nope` cannot be found. Verify the spelling. "
+    "SQLSTATE: 42P01 (line 6, position 18)"
+)
+
+
+@pytest.mark.parametrize("text", [SESSION, THRIFT], ids=["session", "thrift"])
+def test_one_sentence_with_state_and_position(text):
+    assert readable(text) == WANTED
+
+
+def test_the_cause_says_more_than_the_failed_task():
+    text = (
+        "An error occurred while calling o1.sql.\n: org.apache.spark.SparkException: "
+        "[TASK_WRITE_FAILED] Task failed while writing rows to file:/x. SQLSTATE: 58030\n"
+        "\tat org.X(X.scala:1)\nCaused by: org.apache.spark.SparkArithmeticException: "
+        "[DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012\n\tat org.Y(Y.scala:2)\n\t... 3 more\n"
+    )
+    assert readable(text) == "[DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012"
+
+
+def test_an_error_without_condition_keeps_its_first_line():
+    text = (
+        "An error occurred while calling o7.sql.\n: java.lang.RuntimeException: the disk is gone\n"
+        "\tat java.base/X(X.java:1)\n"
+    )
+    assert readable(text) == "the disk is gone"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[DELTA_CONCURRENT_APPEND] ConcurrentAppendException: Files were added. SQLSTATE: 2D521",
+        "io.delta.exceptions.ConcurrentTransactionException: This error occurs when ...",
+        "io.delta.exceptions.MetadataChangedException: [DELTA_METADATA_CHANGED] changed",
+        "io.delta.exceptions.ProtocolChangedException: [DELTA_PROTOCOL_CHANGED] changed",
+    ],
+)
+def test_a_commit_conflict_names_the_table(text):
+    assert readable(text, "/* dbt */ merge into `shop`.`events` as t using s on 1") == (
+        "another run wrote shop.events at the same time: nothing of this batch was applied; "
+        "run again"
+    )
+
+
+@pytest.mark.parametrize(
+    ("sql", "table"),
+    [
+        ("insert into t select 1", "t"),
+        ("create or replace table `a`.`b` using delta as select 1", "a.b"),
+        ("-- update nothing\nmerge with schema evolution into a.b using s", "a.b"),
+        ("alter table a.b add columns (c int)", "a.b"),
+        ("delete from a.b where true", "a.b"),
+        ("select 1", "the table"),
+    ],
+)
+def test_the_table_that_a_statement_writes(sql, table):
+    assert target_table(sql) == table
+
+
+def test_a_cancelled_statement_says_so():
+    assert readable("[SPARK_JOB_CANCELLED] Job 3 cancelled SQLSTATE: XXKDA") == CANCELLED
+    assert CANCELLED == "cancelled: this statement was stopped before it ended"
+
+
+def test_derby_is_recognised():
+    assert is_derby_locked("ERROR XSDB6: Another instance of Derby may have already booted ...")
+    assert not is_derby_locked("anything else")
