@@ -35,9 +35,13 @@ def thrift_port(home: Path) -> Iterator[int]:
     stop_server(server)
 
 
-@pytest.fixture(params=["session", "thrift"], scope="module")
+#: `make test` runs the tests of loading on Thrift, `make test-all` on both profiles.
+TARGETS = os.environ.get("FLOODMARK_TEST_TARGETS", "thrift").split(",")
+
+
+@pytest.fixture(params=TARGETS, scope="module")
 def target(request: pytest.FixtureRequest) -> str:
-    """Every test of loading runs on both profiles."""
+    """The profile target that a test of loading runs on."""
     return str(request.param)
 
 

@@ -10,6 +10,8 @@ import pytest
 from tests.functional.zygote import Zygote
 from tests.harness import Project, sentence
 
+pytestmark = pytest.mark.lab
+
 ROUNDS = 6
 
 

@@ -16,6 +16,8 @@ import pytest
 from tests.functional.faults import Faults, injected
 from tests.harness import REPOSITORY, SPARK_PARAMETERS, Project
 
+pytestmark = pytest.mark.lab
+
 SOURCE = """
 {{ config(materialized='table', file_format='delta') }}
 select id as seq, id % 5 as k, timestamp'2026-01-01 00:00:00+00:00' + make_dt_interval(0, 0, id) as at

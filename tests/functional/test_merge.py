@@ -58,8 +58,9 @@ MODELS = {
     "in_steps": merged("orders_all", watermark={"step": "30 minutes"}),
     "null_key": merged("nullable", "a, v, ts", key="a"),
     "null_keys": merged("nullable", key=["a", "b"]),
-    "odd_names": merged("odd", key=ODD_KEY, tblproperties=MAPPED),
-    "typed": merged("typed", key=["dec", "d", "t", "n", "b"]),
+    # with the change feed on Delta 4.4 refuses a CREATE TABLE AS with column mapping
+    "odd_names": merged("odd", key=ODD_KEY, tblproperties=MAPPED, change_feed=False),
+    "key_types": merged("typed", key=["dec", "d", "t", "n", "b"]),
     "without_column": merged("repeated", "id, v"),
     "update_some": merged("orders", merge_update_columns=["v"], change_feed=False),
     "exclude_some": merged("orders", merge_exclude_columns=["v"]),
@@ -193,7 +194,7 @@ def test_odd_key_names(story: Story) -> None:
 
 
 def test_key_types(story: Story) -> None:
-    assert [row["v"] for row in story.rows[1]["typed"]] == ["two"]
+    assert [row["v"] for row in story.rows[1]["key_types"]] == ["two"]
 
 
 def test_repeated_keys_are_refused_where_no_column_says_which_is_the_latest(story: Story) -> None:

@@ -199,5 +199,5 @@ def test_spark_says_one_sentence_and_nothing_else(project):
     said, _ = _start(project, "wrong").communicate(timeout=180)
     assert "[TABLE_OR_VIEW_NOT_FOUND] The table or view `not_there` cannot be found." in said
     assert "SQLSTATE: 42P01 (line " in said
-    for noise in ("\tat ", "WARN", "Traceback", "incubator", "ivy", "SQLQueryContextLogger"):
+    for noise in ("\tat ", " WARN ", "Traceback", "incubator", "ivy", "SQLQueryContextLogger"):
         assert noise not in said, said
