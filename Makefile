@@ -17,7 +17,7 @@ $(STAMP): pyproject.toml dbt_floodmark/versions.py | check-tools
 	@test -x $(BIN)/python || { echo "Making a virtual environment in $(VENV)"; \
 		$(PYTHON) -m venv $(VENV) || { echo "Python's venv module does not work here: install it (on Debian: apt install python3-venv)."; exit 1; }; }
 	@echo "Installing floodmark and its packages (a few minutes the first time)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --progress-bar off -e '.[dev]' \
+	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --progress-bar off -e '.[dev]' \
 		|| { echo "The packages could not be installed, which needs the network once: connect and run make setup again."; exit 1; }
 	@$(BIN)/floodmark setup
 	@touch $@
