@@ -136,6 +136,8 @@ def answers(port: int, host: str = HOST) -> bool:
             cursor = link.cursor()
             cursor.execute("select 1")
             return bool(cursor.fetchall() == [(1,)])
+    except ImportError:
+        raise
     except Exception:
         # Whatever it is, refused or half started: it does not answer.
         return False
