@@ -33,11 +33,6 @@ _COMMENTS = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
 CANCELLED = "cancelled: this statement was stopped before it ended"
 
 
-def is_conflict(text: str) -> bool:
-    """Tell whether Delta refused a commit because somebody else committed first."""
-    return bool(_CONFLICT.search(text))
-
-
 def is_derby_locked(text: str) -> bool:
     """Tell whether Derby refused a second process."""
     return bool(_DERBY.search(text))

@@ -14,7 +14,7 @@
 {% endmacro %}
 
 
-{# The validated settings of this model as one mapping; durations in microseconds, unique_key a list. #}
+{# The validated settings of this model as one mapping: durations as they were written, unique_key a list. #}
 {% macro _settings() %}
     {%- do floodmark._validate_settings() -%}
     {%- set watermark = floodmark._setting('watermark') -%}
@@ -25,7 +25,6 @@
         'on_schema_change': config.get('on_schema_change') or 'ignore',
         'files': floodmark._setting('files'),
         'watermark': none,
-        'change_feed': floodmark._setting('change_feed') is not sameas false,
     } -%}
     {%- if watermark is not none -%}
         {%- do settings.update({'watermark': {
