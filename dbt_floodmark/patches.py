@@ -14,13 +14,14 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark import connections, session
 from dbt.adapters.spark.__version__ import version as dbt_spark_version
 from dbt.adapters.spark.connections import SparkConnectionManager, SparkConnectionMethod
+from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.home import Workplace, resolve_home
 from dbt_floodmark.lock import locked_sentence
 from dbt_floodmark.messages import CANCELLED, is_derby_locked, readable
-from dbt_floodmark.versions import DBT_SPARK
+from dbt_floodmark.versions import DBT_SPARK, __version__
 
 logger = AdapterLogger("Floodmark")
 
@@ -72,10 +73,18 @@ def apply() -> None:
     _replace(SparkConnectionManager, "exception_handler", _exception_handler)
     _replace(SparkConnectionManager, "get_response", _get_response, classmethod)
     _replace(SparkConnectionManager, "cancel_open", _cancel_open)
+    # What macros can ask without a statement: `adapter.floodmark_plugin is defined`.
+    SparkAdapter.floodmark_plugin = _plugin_version
+    SparkAdapter._available_ = SparkAdapter._available_ | {"floodmark_plugin"}
+
+
+def _plugin_version(adapter: Any) -> str:
+    return __version__
 
 
 def remove() -> None:
     """Take every patch off again."""
+    SparkAdapter._available_ = SparkAdapter._available_ - {"floodmark_plugin"}
     for name in ("__init__", "open", "exception_handler", "get_response", "cancel_open"):
         saved = SparkConnectionManager.__dict__.get(f"{_MARK}_{name}")
         if saved is None:
@@ -152,7 +161,6 @@ def _open_thrift(original: Callable[..., Any], cls: Any, connection: Any) -> Any
     credentials = connection.credentials
     server = f"{credentials.host}:{credentials.port}"
     credentials.server_side_parameters.setdefault("spark.sql.session.timeZone", "UTC")
-    credentials.server_side_parameters.setdefault("spark.floodmark.plugin", "on")
     _refuse_cancelled(connection)
     try:
         opened = original(cls, connection)

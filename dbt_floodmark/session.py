@@ -127,8 +127,7 @@ class FloodmarkSession(SparkConnectionWrapper):
     def _configure(self, parameters: Mapping[str, str]) -> None:
         from pyspark.errors import PySparkException
 
-        ours = {"spark.sql.session.timeZone": "UTC", "spark.floodmark.plugin": "on"}
-        for key, value in {**ours, **parameters}.items():
+        for key, value in {"spark.sql.session.timeZone": "UTC", **parameters}.items():
             try:
                 self.spark.conf.set(key, str(value))
             except PySparkException as exc:

@@ -16,11 +16,17 @@ import yaml
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
-#: The suite's Spark runs thousands of tiny statements: compiling them well costs more than it saves.
+#: The suite's Spark runs thousands of statements over a few rows each, so planning and compiling are all its work:
+#: interpreted expressions, one task a stage, and room for the JIT's code (when the code cache fills up, the JVM
+#: throws compiled code away and everything takes three times as long). The demo and its test run on the defaults.
 SPARK_PARAMETERS = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-    "spark.sql.shuffle.partitions": "2",
+    "spark.driver.extraJavaOptions": "-XX:ReservedCodeCacheSize=512m -XX:+UseParallelGC",
     "spark.driver.memory": "2g",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.databricks.delta.snapshotPartitions": "1",
 }
 
 OPT_IN = """\

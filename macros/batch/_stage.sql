@@ -19,10 +19,12 @@
 {% endmacro %}
 
 
-{# A stage takes the column names that its target takes: those with spaces need Delta's column mapping. #}
+{# A stage is read whole, so it needs no file statistics. It takes the column names that its target takes: those with
+   spaces need Delta's column mapping. #}
 {% macro _stage_properties() %}
     {%- set mapping = (config.get('tblproperties') or {}).get('delta.columnMapping.mode') -%}
-    {{ return(" tblproperties ('delta.columnMapping.mode' = " ~ floodmark._string_literal(mapping) ~ ')' if mapping else '') }}
+    {{ return(" tblproperties ('delta.dataSkippingNumIndexedCols' = '0'"
+        ~ (", 'delta.columnMapping.mode' = " ~ floodmark._string_literal(mapping) if mapping else '') ~ ')') }}
 {% endmacro %}
 
 

@@ -27,8 +27,21 @@
     {%- call statement('floodmark_record', auto_begin=false) -%}
         insert into {{ floodmark.ledger_schema() }}.batch_log with (
             txnAppId = {{ floodmark._string_literal('floodmark/' ~ step ~ '/' ~ floodmark._model_id()) }},
-            txnVersion = '{{ batch.batch_id }}'
+            txnVersion = '{{ batch.batch_id }}',
+            userMetadata = {{ floodmark._string_literal(floodmark._event_tag(event, batch)) }}
         ) ({{ columns.keys() | join(', ') }})
         select {{ columns.values() | join(', ') }}
     {%- endcall -%}
+{% endmacro %}
+
+
+{# The user metadata of the commit that records an event: the batch, and the run that recorded it. #}
+{% macro _event_tag(event, batch) %}
+    {{ return(floodmark._batch_tag(batch) ~ '/' ~ event ~ '/' ~ invocation_id) }}
+{% endmacro %}
+
+
+{# The user metadata of a table's newest commits. #}
+{% macro _recent_tags(table) %}
+    {{ return(run_query('describe history ' ~ table ~ ' limit 10').columns['userMetadata'].values()) }}
 {% endmacro %}

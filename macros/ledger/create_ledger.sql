@@ -54,7 +54,7 @@
         rows_tied bigint comment 'rows with the key and the watermark value of another, decided by row hash',
         error string
     ) using delta
-    tblproperties ('delta.autoOptimize.autoCompact' = 'true', 'floodmark.ledger' = '1')
+    tblproperties ('delta.autoOptimize.autoCompact' = 'true', 'delta.dataSkippingStatsColumns' = 'model,batch_id', 'floodmark.ledger' = '1')
 {% endmacro %}
 
 

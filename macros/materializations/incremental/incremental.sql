@@ -30,7 +30,7 @@
 
 {# On a session profile every thread would share one Spark session, and so each other's transaction ids. #}
 {% macro _require_own_session() %}
-    {%- if target.threads | int > 1 and run_query('set spark.floodmark.plugin').rows[0][1] == '<undefined>' -%}
+    {%- if target.threads | int > 1 and adapter.floodmark_plugin is not defined -%}
         {%- set command = run_query("select java_method('java.lang.System', 'getProperty', 'sun.java.command') as command").rows[0][0] -%}
         {%- if 'pyspark-shell' in command | string -%}
             {%- do floodmark._stop('without the floodmark plugin all threads of a session profile share one Spark session; '
