@@ -63,6 +63,7 @@ class Project:
     schema: str
     thrift_port: int
     threads: int = 4
+    profile: str = "shop"
 
     def __post_init__(self) -> None:
         """Lay out the project with the package and the opt-in that `floodmark init` writes."""
@@ -107,7 +108,7 @@ class Project:
             }
         outputs = {self.target: output | settings}
         (self.root / "profiles.yml").write_text(
-            yaml.safe_dump({"shop": {"target": self.target, "outputs": outputs}})
+            yaml.safe_dump({self.profile: {"target": self.target, "outputs": outputs}})
         )
 
     def model(self, name: str, sql: str, yml: str | None = None) -> None:

@@ -14,6 +14,7 @@ import click
 from dbt_floodmark.cli.ledger import Row, read_ledger
 from dbt_floodmark.cli.output import console, table
 from dbt_floodmark.cli.runner import dbt_arguments, exit_code, invoke, project_option
+from dbt_floodmark.demo_data import MINIMUM_INVOICES, land_day
 from dbt_floodmark.errors import FloodmarkError, UsageError
 from dbt_floodmark.home import FOLDER, HOME_VARIABLE
 from dbt_floodmark.package import package_root
@@ -37,7 +38,11 @@ class Build:
 @click.command()
 @project_option
 @click.option(
-    "--invoices", type=click.IntRange(1), default=500, show_default=True, help="Invoices a day."
+    "--invoices",
+    type=click.IntRange(MINIMUM_INVOICES),
+    default=500,
+    show_default=True,
+    help="Invoices a day.",
 )
 @click.option("--land", "land_only", type=click.IntRange(1), help="Only land this day's files.")
 @click.option("--resume", is_flag=True, help="Build once more in the demo's warehouse, as it is.")
@@ -91,8 +96,6 @@ def example_project(project_dir: Path) -> Path:
 
 
 def _land(landing: Path, day: int, invoices: int) -> None:
-    from dbt_floodmark.demo_data import land_day
-
     counts = land_day(landing, day, invoices=invoices)
     what = ", ".join(f"{count:,} {name}" for name, count in counts.items())
     console().print(f"Day {day} has landed: {what}.")

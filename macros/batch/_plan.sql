@@ -36,27 +36,22 @@
     {%- set is_sequence = family == 'sequence' -%}
     {%- set now = (modules.datetime.datetime.now(modules.pytz.utc) - modules.datetime.datetime(1970, 1, 1, tzinfo=modules.pytz.utc)) -%}
     {%- set cap = none if is_sequence else (now.days * 86400 + now.seconds) * 1000000 + now.microseconds + floodmark._parse_duration(watermark.max_future) -%}
-    {%- set start = none if watermark.start is none else (watermark.start | int if is_sequence else floodmark._parse_timestamp(watermark.start)) -%}
-    {%- set distances = {} -%}
-    {%- for key in ['lookback', 'step'] -%}
-        {%- set value = watermark[key] -%}
-        {%- do distances.update({key: none if value is none else (value | int if is_sequence else floodmark._parse_duration(value))}) -%}
-    {%- endfor -%}
-    {%- set upstream_version = floodmark._version_of(upstream.relation) if upstream.is_delta and (distances.lookback or is_sequence) else none -%}
-    {%- set waiting = floodmark._query_json(floodmark._waiting_sql(upstream, mark, start, cap, ceiling))[0] -%}
+    {%- set reach = floodmark._reach(watermark, family) -%}
+    {%- set upstream_version = floodmark._version_of(upstream.relation) if upstream.is_delta and (reach.lookback or is_sequence) else none -%}
+    {%- set waiting = floodmark._query_json(floodmark._waiting_sql(upstream, mark, reach.start, cap, ceiling))[0] -%}
     {%- if waiting.rows_null and watermark.nulls == 'error' -%}
-        {%- do floodmark._stop('{:,}'.format(waiting.rows_null) ~ ' rows of ' ~ upstream.relation ~ ' have no ' ~ upstream.column
-            ~ ": give them a value, or set watermark.nulls to 'exclude' or 'include'") -%}
+        {%- do floodmark._stop(floodmark._counted(waiting.rows_null, 'row') ~ ' of ' ~ upstream.relation ~ (' has no ' if waiting.rows_null == 1 else ' have no ') ~ upstream.column
+            ~ ": give " ~ ('it' if waiting.rows_null == 1 else 'them') ~ " a value, or set watermark.nulls to 'exclude' or 'include'") -%}
     {%- endif -%}
     {%- set first = floodmark._position_from_text(waiting.first, family) -%}
     {%- set last = floodmark._position_from_text(waiting.last, family) -%}
-    {%- set high = floodmark._step_high(first, last, distances.step, family) -%}
+    {%- set high = floodmark._step_high(first, last, reach.step, family) -%}
     {%- set high = mark if high is none else high -%}
     {{ return({
         'family': family,
         'low_position': mark, 'low': floodmark._position_print(mark, family),
         'high_position': none if guarded else high, 'high': none if guarded else floodmark._position_print(high, family),
-        'start_position': start, 'lookback': distances.lookback or 0, 'nulls': watermark.nulls,
+        'start_position': reach.start, 'lookback': reach.lookback, 'nulls': watermark.nulls,
         'cap': floodmark._position_print(cap, family) if guarded else none,
         'cap_position': cap if guarded else none,
         'is_waiting': first is not none, 'is_last': guarded or high == last or last is none,

@@ -34,8 +34,7 @@
 {% macro _stored_batch(run, planned) %}
     {%- set watermark = run.settings.watermark -%}
     {%- set family = planned.family -%}
-    {%- set lookback = watermark.lookback if watermark else none -%}
-    {%- set start = watermark.start if watermark else none -%}
+    {%- set reach = floodmark._reach(watermark or {}, family) -%}
     {{ return({
         'settings': run.settings, 'batch_id': planned.batch_id | int, 'kind': planned.kind, 'generation': planned.generation,
         'replaces': planned.kind in ['first_load', 'full_refresh'] and run.target.is_empty,
@@ -43,8 +42,7 @@
         'low_position': floodmark._position_parse(planned.low, family),
         'high_position': floodmark._position_parse(planned.high, family),
         'cap_position': floodmark._position_parse(planned.cap, family),
-        'start_position': none if start is none else (start | int if family == 'sequence' else floodmark._parse_timestamp(start)),
-        'lookback': 0 if not lookback else (lookback | int if family == 'sequence' else floodmark._parse_duration(lookback)),
+        'start_position': reach.start, 'lookback': reach.lookback,
         'nulls': watermark.nulls if watermark else none,
         'upstream_version': planned.upstream_version,
         'files': floodmark._stored_files(planned.batch_id) if run.settings.files else none,

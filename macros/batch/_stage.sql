@@ -88,8 +88,9 @@
         {%- for key in named -%}
             {%- do shown.append(tojson(key)) -%}
         {%- endfor -%}
-        {%- do floodmark._fail(batch, source.counts.repeated ~ ' keys come more than once') -%}
-        {%- do floodmark._stop(source.counts.repeated ~ (' key comes' if source.counts.repeated == 1 else ' keys come') ~ ' more than once in the batch and no watermark column in the SELECT says which row is the latest: '
+        {%- set repeated = floodmark._counted(source.counts.repeated, 'key') ~ (' comes' if source.counts.repeated == 1 else ' come') ~ ' more than once' -%}
+        {%- do floodmark._fail(batch, repeated) -%}
+        {%- do floodmark._stop(repeated ~ ' in the batch and no watermark column in the SELECT says which row is the latest: '
             ~ shown | join(', ') ~ '. Add the watermark column to the SELECT, or make the key unique') -%}
     {%- endif -%}
 {% endmacro %}

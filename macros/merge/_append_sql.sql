@@ -10,7 +10,9 @@
 {# Create the target, or replace it in one commit, with what the batch holds. #}
 {% macro _replace_table_sql(select_sql) %}
     {%- set properties = {'delta.enableDeletionVectors': 'true'} -%}
-    {%- if floodmark._setting('change_feed') is not sameas false -%}
+    {#- Delta cannot create a table with both column mapping and the change feed -#}
+    {%- set mapped = 'delta.columnMapping.mode' in (config.get('tblproperties') or {}) -%}
+    {%- if floodmark._setting('change_feed') is sameas true or not mapped and floodmark._setting('change_feed') is not sameas false -%}
         {%- do properties.update({'delta.enableChangeDataFeed': 'true'}) -%}
     {%- endif -%}
     {%- do properties.update(config.get('tblproperties') or {}) -%}

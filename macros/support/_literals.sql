@@ -22,3 +22,9 @@
     {%- endfor -%}
     {{ return(quoted | join(', ')) }}
 {% endmacro %}
+
+
+{# A count and its noun, such as '1 row' and '1,200 rows'. #}
+{% macro _counted(count, noun) %}
+    {{ return('{:,} '.format(count) ~ noun ~ ('' if count == 1 else 's')) }}
+{% endmacro %}

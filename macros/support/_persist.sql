@@ -70,7 +70,7 @@
             {%- do counts.append(floodmark._string_literal(name) ~ ', count_if(not (' ~ expression ~ '))') -%}
         {%- endfor -%}
         {%- for name, count in floodmark._query_json('select to_json(named_struct(' ~ counts | join(', ') ~ ')) from ' ~ source.stage)[0].items() if count -%}
-            {%- do broken.append(name ~ ' (' ~ count ~ (' row)' if count == 1 else ' rows)')) -%}
+            {%- do broken.append(name ~ ' (' ~ floodmark._counted(count, 'row') ~ ')') -%}
         {%- endfor -%}
     {%- endif -%}
     {%- if broken -%}

@@ -7,7 +7,7 @@
     {%- set high = plan.high_position if plan.high_position is not none else plan.ceiling -%}
     {%- set ranges = floodmark._missing_ranges(run.upstream, plan.low_position, high) -%}
     {%- if ranges.shown -%}
-        {%- set sentence = ranges.count ~ (' gap' if ranges.count == 1 else ' gaps') ~ ' in ' ~ run.upstream.relation ~ '.' ~ run.upstream.column ~ ', missing: ' ~ ranges.shown | join(', ')
+        {%- set sentence = floodmark._counted(ranges.count, 'gap') ~ ' in ' ~ run.upstream.relation ~ '.' ~ run.upstream.column ~ ', missing: ' ~ ranges.shown | join(', ')
             ~ (', ...' if ranges.count > ranges.shown | length else '') -%}
         {%- if watermark.gaps == 'fail' -%}
             {%- do floodmark._stop(sentence ~ ". watermark.gaps is 'fail': nothing was loaded; load the missing numbers, or set gaps to 'warn'") -%}
@@ -65,7 +65,7 @@
     {%- set late = run_query('select (select count(*) from ' ~ run.upstream.relation ~ ' where ' ~ below ~ ') - (select count(*) from '
         ~ run.upstream.relation ~ ' version as of ' ~ committed.upstream_version ~ ' where ' ~ below ~ ') as late').rows[0][0] | int -%}
     {%- if late > 0 -%}
-        {%- do floodmark._warn(late ~ (' row' if late == 1 else ' rows') ~ ' came late into ' ~ run.upstream.relation ~ ': at or below the mark '
+        {%- do floodmark._warn(floodmark._counted(late, 'row') ~ ' came late into ' ~ run.upstream.relation ~ ': at or below the mark '
             ~ plan.low ~ ' of ' ~ run.upstream.column ~ ', and not loaded. A sequence that started again shows like this. Set watermark.lookback to catch late rows, or run with --full-refresh') -%}
     {%- endif -%}
     {{ return(late) }}

@@ -103,3 +103,17 @@
     {%- set parts = modules.re.fullmatch('(\\d+)\\s+(' ~ micros.keys() | join('|') ~ ')s?', text | string | trim | lower) -%}
     {{ return((parts.group(1) | int) * micros[parts.group(2)] if parts else none) }}
 {% endmacro %}
+
+
+{# A watermark's settings in positions: {start, step} or none, and lookback, 0 where there is none. #}
+{% macro _reach(watermark, family) %}
+    {%- set reach = {'start': none, 'step': none, 'lookback': 0} -%}
+    {%- for key in reach if watermark[key] is defined and watermark[key] is not none -%}
+        {%- if family == 'sequence' -%}
+            {%- do reach.update({key: watermark[key] | int}) -%}
+        {%- else -%}
+            {%- do reach.update({key: floodmark._parse_timestamp(watermark.start) if key == 'start' else floodmark._parse_duration(watermark[key])}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(reach) }}
+{% endmacro %}

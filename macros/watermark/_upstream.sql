@@ -3,6 +3,10 @@
 {% macro _upstream(settings, required=true) %}
     {%- set watermark = settings.watermark -%}
     {%- set relation = floodmark._upstream_relation(watermark.from) -%}
+    {%- if (relation.schema ~ '.' ~ relation.identifier) | lower == floodmark._model_id() | lower -%}
+        {%- do floodmark._refuse([{'setting': 'watermark.from', 'got': floodmark._model_id(), 'expected': 'another table than the one the model loads',
+            'todo': 'Give the model an alias or a schema of its own'}]) -%}
+    {%- endif -%}
     {%- set cached = adapter.get_relation(relation.database, relation.schema, relation.identifier) -%}
     {%- if cached is none -%}
         {%- if not required -%}

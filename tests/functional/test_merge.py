@@ -58,8 +58,7 @@ MODELS = {
     "in_steps": merged("orders_all", watermark={"step": "30 minutes"}),
     "null_key": merged("nullable", "a, v, ts", key="a"),
     "null_keys": merged("nullable", key=["a", "b"]),
-    # with the change feed on Delta 4.4 refuses a CREATE TABLE AS with column mapping
-    "odd_names": merged("odd", key=ODD_KEY, tblproperties=MAPPED, change_feed=False),
+    "odd_names": merged("odd", key=ODD_KEY, tblproperties=MAPPED),
     "key_types": merged("typed", key=["dec", "d", "t", "n", "b"]),
     "without_column": merged("repeated", "id, v"),
     "update_some": merged("orders", merge_update_columns=["v"], change_feed=False),

@@ -235,6 +235,13 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
             "src, other. Name it"
         ],
     ),
+    "own_table": (
+        incremental(table("own_table"), watermark=TS),
+        [
+            'watermark.from: got "{schema}.own_table"; expected another table than the one the model '
+            "loads. Give the model an alias or a schema of its own"
+        ],
+    ),
     "key_not_selected": (
         incremental(SRC, "ts", incremental_strategy="merge", unique_key=["id", "nr"], watermark=TS),
         [
@@ -296,7 +303,7 @@ def project(make_project: Callable[..., Project]) -> Project:
             f"create table {project.schema}.{name} using delta as select 1L as id, 's' as s, "
             "1.5d as dbl, timestamp'2024-01-01 00:00:00Z' as ts"
         )
-    project.source("src", "other", "absent")
+    project.source("src", "other", "absent", "own_table")
     for name, (sql, _) in REFUSED.items():
         project.model(name, sql)
     project.model("no_upstream", incremental(table("absent"), watermark=TS))

@@ -1,0 +1,158 @@
+"""The worked example: what its days load, a third build without commits, and any cut ends in the same tables."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dbt_floodmark.demo_data import land_day
+from tests.functional.faults import Faults, injected
+from tests.harness import REPOSITORY, Project, Run
+
+INVOICES = 40
+MODELS = (
+    "bronze_invoices",
+    "bronze_pos_events",
+    "silver_invoices",
+    "silver_invoice_lines",
+    "silver_pos_events",
+    "gold_daily_store_sales",
+    "gold_item_sales",
+    "gold_customer_totals",
+)
+#: When a row was loaded differs from run to run, and nothing else does.
+LOAD_TIME = "loaded_at"
+
+
+def become_the_example(project: Project) -> None:
+    """Replace the project's files by the repository's own models, seeds and tests."""
+    for name in ("macros", "models", "seeds", "tests", "dbt_packages"):
+        shutil.rmtree(project.root / name)
+    (project.root / "packages.yml").unlink()
+    shutil.copy(REPOSITORY / "dbt_project.yml", project.root)
+    os.symlink(REPOSITORY / "macros", project.root / "macros")
+    for name in ("models", "seeds", "tests/dbt"):
+        shutil.copytree(REPOSITORY / name, project.root / name)
+    project.profile = "floodmark"
+    project.write_profile()
+
+
+@dataclass
+class Example:
+    """The example in one schema, over one landing folder."""
+
+    project: Project
+    landing: Path
+    runs: list[Run] = field(default_factory=list)
+    before: dict[str, int] = field(default_factory=dict)
+
+    def dbt(self, *args: str) -> Run:
+        run = self.project.dbt(*args, "--vars", json.dumps({"landing": str(self.landing)}))
+        self.runs.append(run)
+        return run
+
+    def batches(self) -> dict[str, list[dict[str, Any]]]:
+        found: dict[str, list[dict[str, Any]]] = {model: [] for model in MODELS}
+        schema = self.project.schema
+        for (text,) in self.project.sql(
+            f"select to_json(struct(*)) from {schema}_floodmark.batches order by batch_id"
+        ):
+            batch = json.loads(text)
+            found[batch["model"].split(".")[1]].append(batch)
+        return found
+
+    def rows(self, model: str) -> Counter[tuple[Any, ...]]:
+        columns = [row[0] for row in self.project.sql(f"describe {self.project.schema}.{model}")]
+        kept = ", ".join(name for name in columns if name != LOAD_TIME)
+        return self.project.rows(model, kept)
+
+    def versions(self) -> dict[str, int]:
+        return {model: self.project.version(model) for model in MODELS}
+
+
+@pytest.fixture(scope="module")
+def landing(tmp_path_factory: pytest.TempPathFactory, target: str) -> Path:
+    return tmp_path_factory.mktemp(f"landing_{target}")
+
+
+@pytest.fixture(scope="module")
+def control(make_project: Callable[..., Project], landing: Path) -> Example:
+    """Day 1; days 2 and 3; nothing new: whole builds, with every data test and unit test."""
+    project = make_project("example")
+    become_the_example(project)
+    example = Example(project, landing)
+    land_day(landing, 1, invoices=INVOICES)
+    example.dbt("build")
+    for day in (2, 3):
+        land_day(landing, day, invoices=INVOICES)
+    example.dbt("build")
+    example.before = example.versions()
+    example.dbt("run")
+    return example
+
+
+def test_every_build_and_every_test_of_it_passes(control: Example) -> None:
+    for run in control.runs:
+        bad = {n: run.message[n] for n, s in run.status.items() if s not in ("success", "pass")}
+        assert run.success and not bad, bad or run.log[-4000:]
+    assert sum(status == "pass" for status in control.runs[0].status.values()) > 55
+
+
+def test_days_two_and_three_are_loaded_alone(control: Example) -> None:
+    batches = control.batches()
+    for model, found in batches.items():
+        assert [batch["state"] for batch in found] == ["committed"] * len(found), model
+        assert found[0]["kind"] == "first_load" and len(found) >= 2, model
+    landed = control.project.sql(
+        f"select batch_id, count(*) from {control.project.schema}_floodmark.files "
+        "where model like '%bronze_invoices' group by batch_id order by batch_id"
+    )
+    assert len(landed) == 2 and all(files > 0 for _, files in landed)
+    read = [batch["rows_read"] for batch in batches["bronze_invoices"]]
+    assert sum(read) == sum(control.rows("bronze_invoices").values())
+    assert read[0] >= INVOICES and read[1] >= 2 * INVOICES
+
+
+def test_a_build_with_nothing_new_makes_no_commit(control: Example) -> None:
+    assert control.versions() == control.before
+    assert all("nothing new" in control.runs[2].message[model] for model in MODELS), control.runs[
+        2
+    ].message
+
+
+@pytest.mark.lab
+def test_builds_cut_anywhere_end_in_the_same_tables(
+    control: Example, make_project: Callable[..., Project], tmp_path: Path
+) -> None:
+    """Each node is cut at a random statement, four runs a day, then one run goes through."""
+    project = make_project("example_cut")
+    become_the_example(project)
+    example = Example(project, tmp_path)
+    seed = random.randrange(10**6)
+    dice = random.Random(seed)
+    assert example.dbt("seed").success
+    for days in ((1,), (2, 3)):
+        for day in days:
+            land_day(tmp_path, day, invoices=INVOICES)
+        for _ in range(4):
+            with injected(Faults(cuts={model: dice.randint(1, 30) for model in MODELS})):
+                example.dbt("run")
+        run = example.dbt("run")
+        assert run.success, (seed, run.log[-4000:])
+    for model in MODELS:
+        ours, theirs = example.rows(model), control.rows(model)
+        assert _anywhere(ours, tmp_path) == _anywhere(theirs, control.landing), (seed, model)
+
+
+def _anywhere(rows: Counter[tuple[Any, ...]], landing: Path) -> Counter[str]:
+    """Rows whose file paths do not tell where the files landed."""
+    return Counter({str(row[0]).replace(str(landing), "<landing>"): n for row, n in rows.items()})
