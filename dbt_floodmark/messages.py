@@ -17,6 +17,10 @@ _CONFLICT = re.compile(
     r"|Concurrent(?:Append|DeleteRead|DeleteDelete|Transaction|Write|Modification)Exception"
     r"|MetadataChangedException|ProtocolChangedException"
 )
+_ALREADY_THERE = re.compile(
+    r"DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION|DELTA_TABLE_ALREADY_EXISTS|"
+    r"(?:TABLE_OR_VIEW|SCHEMA)_ALREADY_EXISTS|AlreadyExistsException"
+)
 _DERBY = re.compile(r"XSDB6|Another instance of Derby may have already booted")
 _CANCELLED = re.compile(
     r"SPARK_JOB_CANCELLED|cancelled part of cancelled job group|OPERATION_CANCELED|"
@@ -29,6 +33,9 @@ _TARGET = re.compile(
     re.IGNORECASE,
 )
 _COMMENTS = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
+
+#: What the statements that create the ledger carry (macros/ledger/create_ledger.sql).
+LEDGER_MARK = "/*floodmark:ledger*/"
 
 CANCELLED = "cancelled: this statement was stopped before it ended"
 
@@ -49,6 +56,8 @@ def readable(text: str, sql: str = "") -> str:
 
     ``sql`` is the statement that failed; it names the table in a commit conflict.
     """
+    if LEDGER_MARK in sql and (_CONFLICT.search(text) or _ALREADY_THERE.search(text)):
+        return "another run is creating the ledger at the same time: nothing was loaded; run again"
     if _CONFLICT.search(text):
         return (
             f"another run wrote {target_table(sql)} at the same time: "

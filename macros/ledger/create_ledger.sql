@@ -3,13 +3,13 @@
 {% macro create_ledger() %}
     {%- if execute and flags.WHICH in ['build', 'run', 'retry'] and target.type == 'spark' and not floodmark._is_dry() -%}
         {%- set schema = floodmark.ledger_schema() -%}
-        {%- do floodmark._execute(['create schema if not exists ' ~ schema]) -%}
+        {%- do floodmark._execute(['/*floodmark:ledger*/ create schema if not exists ' ~ schema]) -%}
         {%- set present = run_query('show tables in ' ~ schema).columns[1].values() -%}
         {%- if 'batch_log' not in present -%}
-            {%- do floodmark._execute([floodmark._batch_log_sql(schema)]) -%}
+            {%- do floodmark._execute(['/*floodmark:ledger*/ ' ~ floodmark._batch_log_sql(schema)]) -%}
         {%- endif -%}
         {%- for name, sql in floodmark._ledger_views(schema).items() if name not in present -%}
-            {%- do floodmark._execute(['create or replace view ' ~ schema ~ '.' ~ name ~ ' as ' ~ sql]) -%}
+            {%- do floodmark._execute(['/*floodmark:ledger*/ create or replace view ' ~ schema ~ '.' ~ name ~ ' as ' ~ sql]) -%}
         {%- endfor -%}
     {%- endif -%}
 {% endmacro %}

@@ -76,6 +76,22 @@ def test_the_table_that_a_statement_writes(sql, table):
     assert target_table(sql) == table
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION] Cannot create table ('a.batch_log').",
+        "[TABLE_OR_VIEW_ALREADY_EXISTS] Cannot create table or view. SQLSTATE: 42P07",
+        "org.apache.hadoop.hive.metastore.api.AlreadyExistsException: Table batches already exists",
+    ],
+)
+def test_two_runs_that_create_the_ledger_at_once(text):
+    sql = "/* {} */ /*floodmark:ledger*/ create table if not exists a.batch_log (model string)"
+    assert readable(text, sql) == (
+        "another run is creating the ledger at the same time: nothing was loaded; run again"
+    )
+    assert readable(text, "create table a.b (c int)") != readable(text, sql)
+
+
 def test_a_cancelled_statement_says_so():
     assert readable("[SPARK_JOB_CANCELLED] Job 3 cancelled SQLSTATE: XXKDA") == CANCELLED
     assert CANCELLED == "cancelled: this statement was stopped before it ended"
