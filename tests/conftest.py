@@ -35,8 +35,8 @@ def thrift_port(home: Path) -> Iterator[int]:
     stop_server(server)
 
 
-#: `make test` runs the tests of loading on Thrift, `make test-all` on both profiles.
-TARGETS = os.environ.get("FLOODMARK_TEST_TARGETS", "thrift").split(",")
+#: The profile targets that the tests of loading run on.
+TARGETS = os.environ.get("FLOODMARK_TEST_TARGETS", "session,thrift").split(",")
 
 
 @pytest.fixture(params=TARGETS, scope="module")

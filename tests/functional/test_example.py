@@ -29,8 +29,9 @@ MODELS = (
     "gold_item_sales",
     "gold_customer_totals",
 )
-#: When a row was loaded differs from run to run, and nothing else does.
-LOAD_TIME = "loaded_at"
+#: They differ from run to run: when a row was loaded, and, where a till sent an invoice twice, the file whose copy
+#: the row hash prefers, since the two examples have landing folders of their own.
+BY_RUN = ("loaded_at", "source_file")
 
 
 def become_the_example(project: Project) -> None:
@@ -72,7 +73,7 @@ class Example:
 
     def rows(self, model: str) -> Counter[tuple[Any, ...]]:
         columns = [row[0] for row in self.project.sql(f"describe {self.project.schema}.{model}")]
-        kept = ", ".join(name for name in columns if name != LOAD_TIME)
+        kept = ", ".join(name for name in columns if name not in BY_RUN)
         return self.project.rows(model, kept)
 
     def versions(self) -> dict[str, int]:
@@ -102,7 +103,11 @@ def control(make_project: Callable[..., Project], landing: Path) -> Example:
 
 def test_every_build_and_every_test_of_it_passes(control: Example) -> None:
     for run in control.runs:
-        bad = {n: run.message[n] for n, s in run.status.items() if s not in ("success", "pass")}
+        bad = {
+            n: run.message[n]
+            for n, s in run.status.items()
+            if s not in ("success", "pass", "no-op")
+        }
         assert run.success and not bad, bad or run.log[-4000:]
     assert sum(status == "pass" for status in control.runs[0].status.values()) > 55
 
@@ -149,10 +154,4 @@ def test_builds_cut_anywhere_end_in_the_same_tables(
         run = example.dbt("run")
         assert run.success, (seed, run.log[-4000:])
     for model in MODELS:
-        ours, theirs = example.rows(model), control.rows(model)
-        assert _anywhere(ours, tmp_path) == _anywhere(theirs, control.landing), (seed, model)
-
-
-def _anywhere(rows: Counter[tuple[Any, ...]], landing: Path) -> Counter[str]:
-    """Rows whose file paths do not tell where the files landed."""
-    return Counter({str(row[0]).replace(str(landing), "<landing>"): n for row, n in rows.items()})
+        assert example.rows(model) == control.rows(model), (seed, model)
