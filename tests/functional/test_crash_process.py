@@ -75,16 +75,20 @@ def run_child(project: Project, home: Path, rows: int, cuts: dict[str, str]) -> 
 
 
 def read_child(project: Project, home: Path) -> dict[str, list[list[int]]]:
-    """The two tables, read by dbt in the metastore of the killed processes."""
-    found = {}
-    for table, columns in {"m_append": "seq, k", "m_merge": "k, seq"}.items():
-        sql = f"select {columns} from {project.schema}.{table} order by 1"
-        args = ["show", "--inline", sql, "--limit", "-1", "--output", "json", "--vars", '{"n": 1}']
-        outcome = child(home, {"args": args, "root": str(project.root), "cuts": {}, "print": True})
-        assert outcome.returncode == 0, outcome.stdout
-        shown = json.loads(outcome.stdout[outcome.stdout.index("{") :])["show"]
-        found[table] = [list(row.values()) for row in shown]
-    return found
+    """The two tables, read by dbt in the metastore of the killed processes: seq, k and k, seq, in order."""
+    tables = {"m_append": "seq as one, k as two", "m_merge": "k as one, seq as two"}
+    sql = " union all ".join(
+        f"select '{table}' as name, {columns} from {project.schema}.{table}"
+        for table, columns in tables.items()
+    )
+    args = ["show", "--inline", sql, "--limit", "-1", "--output", "json", "--vars", '{"n": 1}']
+    outcome = child(home, {"args": args, "root": str(project.root), "cuts": {}, "print": True})
+    assert outcome.returncode == 0, outcome.stdout
+    shown = json.loads(outcome.stdout[outcome.stdout.index("{") :])["show"]
+    found: dict[str, list[list[int]]] = {table: [] for table in tables}
+    for row in shown:
+        found[row["name"]].append([row["one"], row["two"]])
+    return {table: sorted(rows) for table, rows in found.items()}
 
 
 def child(home: Path, request: dict[str, object]) -> subprocess.CompletedProcess[str]:

@@ -138,7 +138,7 @@ def test_a_build_with_nothing_new_makes_no_commit(control: Example) -> None:
 def test_builds_cut_anywhere_end_in_the_same_tables(
     control: Example, make_project: Callable[..., Project], tmp_path: Path
 ) -> None:
-    """Each node is cut at a random statement, four runs a day, then one run goes through."""
+    """Each node is cut at a random statement, three runs a delivery, then one run goes through."""
     project = make_project("example_cut")
     become_the_example(project)
     example = Example(project, tmp_path)
@@ -148,7 +148,7 @@ def test_builds_cut_anywhere_end_in_the_same_tables(
     for days in ((1,), (2, 3)):
         for day in days:
             land_day(tmp_path, day, invoices=INVOICES)
-        for _ in range(4):
+        for _ in range(3):
             with injected(Faults(cuts={model: dice.randint(1, 30) for model in MODELS})):
                 example.dbt("run")
         run = example.dbt("run")

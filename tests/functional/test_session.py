@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness import SPARK_PARAMETERS
+from tests.harness import SPARK_PARAMETERS, run_sql
 
 SLOW = "select sum(a.id * b.id) as s from range(3000000) a join range(3000000) b on a.id % 7 = b.id % 7"
 
@@ -141,7 +141,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     (folder / "profiles.yml").write_text(
         "{shop: {target: s, outputs: {s: {type: spark, method: session, host: localhost, "
-        "schema: shop, threads: 2}}}}"
+        "schema: shop, threads: 2}, t: {type: spark, method: thrift, host: 127.0.0.1, user: test, "
+        "port: \"{{ env_var('SHOP_PORT', '0') | as_number }}\", schema: ctrl_c, threads: 2, "
+        "poll_interval: 1, query_retries: 0}}}}"
     )
     (folder / "models" / "slow.sql").write_text(
         "{{ config(materialized='table', file_format='delta') }} " + SLOW
@@ -151,12 +153,16 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _start(project: Path, model: str) -> subprocess.Popen[str]:
+def _start(project: Path, model: str, *options: str, port: int = 0) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "dbt.cli.main", "--no-use-colors", "run", "-s", model]
     return subprocess.Popen(
-        command,
+        [*command, *options],
         cwd=project,
-        env={**os.environ, "FLOODMARK_HOME": str(project / ".floodmark")},
+        env={
+            **os.environ,
+            "FLOODMARK_HOME": str(project / ".floodmark"),
+            "SHOP_PORT": str(port),
+        },
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -193,6 +199,22 @@ def test_ctrl_c_lock_and_kill(project):
     process.communicate()
     said, _ = _start(project, "quick").communicate(timeout=180)
     assert "PASS=1" in said, said
+
+
+def test_ctrl_c_on_thrift(project, thrift_port):
+    run_sql("thrift", thrift_port, "drop schema if exists ctrl_c cascade")
+    process = _start(project, "slow", "-t", "t", port=thrift_port)
+    _until(process, "START sql")
+    time.sleep(3)
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=60)
+    assert time.monotonic() - began < 10, said
+    assert "CANCEL query model.shop.slow" in said
+    said, _ = _start(project, "quick", "-t", "t", port=thrift_port).communicate(timeout=180)
+    assert "PASS=1" in said, said
+    assert run_sql("thrift", thrift_port, "show tables in ctrl_c") == [("ctrl_c", "quick", False)]
+    run_sql("thrift", thrift_port, "drop schema ctrl_c cascade")
 
 
 def test_spark_says_one_sentence_and_nothing_else(project):
