@@ -3,7 +3,7 @@
 {% macro _refuse(problems) %}
     {%- set lines = [] -%}
     {%- for problem in problems -%}
-        {%- set got = ' got ' ~ tojson(problem.got) ~ ';' if 'got' in problem else '' -%}
+        {%- set got = ' got ' ~ tojson(problem.got, sort_keys=true) ~ ';' if 'got' in problem else '' -%}
         {%- do lines.append('  - ' ~ problem.setting ~ ':' ~ got ~ ' expected ' ~ problem.expected ~ '. ' ~ problem.todo) -%}
     {%- endfor -%}
     {%- set count = problems | length ~ (' problem' if problems | length == 1 else ' problems') -%}
