@@ -160,7 +160,9 @@ def _open_thrift(original: Callable[..., Any], cls: Any, connection: Any) -> Any
 
     credentials = connection.credentials
     server = f"{credentials.host}:{credentials.port}"
-    credentials.server_side_parameters.setdefault("spark.sql.session.timeZone", "UTC")
+    # Spark's server takes a session's settings under Hive's prefix alone; dbt-spark leaves it out.
+    zone = credentials.server_side_parameters.get("spark.sql.session.timeZone", "UTC")
+    credentials.server_side_parameters["set:hiveconf:spark.sql.session.timeZone"] = zone
     _refuse_cancelled(connection)
     try:
         opened = original(cls, connection)

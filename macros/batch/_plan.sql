@@ -100,7 +100,7 @@
     {%- set stored = floodmark._model_state().planned -%}
     {%- if stored.batch_id | int != plan.batch_id or stored.invocation_id != invocation_id -%}
         {%- do floodmark._stop('another run is loading it now (batch ' ~ stored.batch_id ~ ', invocation ' ~ stored.invocation_id
-            ~ ', since ' ~ stored.at ~ ' UTC): let that run end, then run again') -%}
+            ~ ', since ' ~ floodmark._position_print(stored.at, 'timestamp')[:19] ~ ' UTC): let that run end, then run again') -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -1,6 +1,6 @@
 {# What the ledger knows of this model, in one read: {last_batch_id, finished_id, planned, committed}. #}
 {% macro _model_state() %}
-    {%- set event = 'struct(batch_id, kind, generation, invocation_id, family, low, high, cap, mark, upstream_version, target_id, date_format(at, "yyyy-MM-dd HH:mm:ss") as at)' -%}
+    {%- set event = 'struct(batch_id, kind, generation, invocation_id, family, low, high, cap, mark, upstream_version, target_id, unix_micros(at) as at)' -%}
     {%- set rows = floodmark._query_json(
         "select to_json(named_struct("
         ~ "'last_batch_id', max(batch_id), "

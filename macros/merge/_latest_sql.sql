@@ -22,7 +22,7 @@
 
 {# SQL of a hash over columns: NULL differs from '', names keep columns apart, times keep their microseconds. #}
 {% macro _row_hash_sql(names, prefix='') %}
-    {%- set formats = "map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')" -%}
+    {%- set formats = "map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timeZone', 'UTC')" -%}
     {%- set pairs = [] -%}
     {%- for name in names | sort -%}
         {%- do pairs.append(floodmark._string_literal(name | lower) ~ ', ' ~ prefix ~ floodmark._quoted(name)) -%}

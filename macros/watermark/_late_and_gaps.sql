@@ -57,7 +57,9 @@
     {%- endif -%}
     {%- set column = floodmark._quoted(run.upstream.column) -%}
     {%- set below = column ~ ' <= ' ~ (plan.low_position - plan.lookback) -%}
-    {%- set recent = "_metadata.file_modification_time >= timestamp'" ~ run.state.planned.at ~ "+00:00'" -%}
+    {#- the last plan read the upstream's version a moment before it was recorded -#}
+    {%- set since = floodmark._position_literal(run.state.planned.at - 60000000, 'timestamp') -%}
+    {%- set recent = '_metadata.file_modification_time >= ' ~ since -%}
     {%- set suspects = run_query('select count(*) as n from ' ~ run.upstream.relation ~ ' where ' ~ below ~ ' and ' ~ recent).rows[0][0] | int -%}
     {%- if not suspects -%}
         {{ return(0) }}
