@@ -5,9 +5,15 @@
     {%- else -%}
         {%- set described = run_query('describe table ' ~ relation) -%}
     {%- endif -%}
+    {{ return(floodmark._described_columns(described.rows)) }}
+{% endmacro %}
+
+
+{# The columns in the rows of a DESCRIBE, in order: a list of {name, type, comment}. #}
+{% macro _described_columns(rows) %}
     {%- set columns = [] -%}
     {%- set ns = namespace(done=false) -%}
-    {%- for row in described.rows -%}
+    {%- for row in rows -%}
         {#- what follows an empty name or a '#' is partitioning, not columns -#}
         {%- if not row[0] or row[0].startswith('#') -%}
             {%- set ns.done = true -%}
@@ -17,6 +23,21 @@
         {%- endif -%}
     {%- endfor -%}
     {{ return(columns) }}
+{% endmacro %}
+
+
+{# What a relation is: {columns, provider}; provider is `delta`, another format's name, or none for a view. dbt's cache does
+   not tell the format of a table that this invocation has made. #}
+{% macro _describe(relation) %}
+    {%- set rows = run_query('describe table extended ' ~ relation).rows -%}
+    {%- set ns = namespace(in_details=false, provider=none) -%}
+    {%- for row in rows -%}
+        {%- set ns.in_details = ns.in_details or row[0] == '# Detailed Table Information' -%}
+        {%- if ns.in_details and row[0] == 'Provider' -%}
+            {%- set ns.provider = row[1] | lower -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return({'columns': floodmark._described_columns(rows), 'provider': ns.provider}) }}
 {% endmacro %}
 
 

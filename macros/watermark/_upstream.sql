@@ -14,10 +14,11 @@
         {%- endif -%}
         {%- do floodmark._stop('its upstream ' ~ relation ~ ' does not exist: build it first') -%}
     {%- endif -%}
-    {%- set column = floodmark._find_column(floodmark._columns_of(relation=cached), watermark.column) -%}
+    {%- set described = floodmark._describe(cached) -%}
+    {%- set column = floodmark._find_column(described.columns, watermark.column) -%}
     {%- set family = floodmark._position_family(column.type) if column else none -%}
     {%- do floodmark._validate_column(settings, cached, column, family) -%}
-    {{ return({'relation': cached, 'column': column.name, 'family': family, 'is_delta': cached.is_delta and not cached.is_view}) }}
+    {{ return({'relation': cached, 'column': column.name, 'family': family, 'is_delta': described.provider == 'delta'}) }}
 {% endmacro %}
 
 
