@@ -84,7 +84,7 @@
 
 
 {# Insert the batch under a transaction id of its own and read it back: only what is stored counts. The log's newest commits
-   show it for a tenth of what a read of the log costs; where many threads wrote since, the log itself is read. #}
+   show it for a fraction of what a read of the log costs; where many threads wrote since, the log itself is read. #}
 {% macro _record_plan(plan) %}
     {%- do floodmark._record('planned', plan, {
         'high': floodmark._string_literal(plan.high),
