@@ -86,7 +86,7 @@ def test_sessions_views_and_settings_stay_in_their_node(
             + ("where {{ floodmark.watermark_filter() }}" if watermark else ""),
         )
     try:
-        for round_ in range(1, 4):
+        for round_ in range(1, 3):
             project.sql(f"insert into {project.schema}.events values ({round_})")
             project.build()
             for number, (name, schema, alias) in enumerate(nodes):

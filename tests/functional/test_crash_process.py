@@ -34,6 +34,10 @@ select k, seq, at from {{ ref('events') }}
 {% if is_incremental() %} where {{ floodmark.watermark_filter() }} {% endif %}
 """
 
+#: A JVM that lives for seconds does not earn back what the optimizing compiler costs.
+SHORT_LIVED = SPARK_PARAMETERS | {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m"
+}
 KILLS = [
     ("m_append", "after: insert into .*batch_log.*'planned'"),
     ("m_append", "before: (create or replace table|insert into) crash_process.m_append"),
@@ -57,6 +61,7 @@ def write_models(project: Project) -> None:
 
 def test_sigkill_of_a_session_process_at_ten_points(tmp_path: Path) -> None:
     project = Project(tmp_path / "project", "session", "crash_process", thrift_port=0)
+    project.write_profile(server_side_parameters=SHORT_LIVED)
     write_models(project)
     home = tmp_path / "home"
     for number, (node, cut) in enumerate(KILLS, start=1):
