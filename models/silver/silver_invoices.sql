@@ -31,7 +31,6 @@ invoices as (
         cast(CESS as decimal(18, 2)) as cess,
         DeliveryType as delivery_type,
         DeliveryAddress as delivery_address,
-        source_file,
         -- A row of the future waits above the mark until it is a day ahead (max_future): for gold it is new then.
         greatest(loaded_at, created_at - interval 1 day) as loaded_at
     from bronze
