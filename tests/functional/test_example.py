@@ -29,8 +29,7 @@ MODELS = (
     "gold_item_sales",
     "gold_customer_totals",
 )
-#: They differ from run to run: when a row was loaded, and, where a till sent an invoice twice, the file whose copy
-#: the row hash prefers, since the two examples have landing folders of their own.
+#: When a row was loaded differs from run to run, and each example here has a landing folder of its own.
 BY_RUN = ("loaded_at", "source_file")
 
 
