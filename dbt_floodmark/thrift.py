@@ -7,6 +7,7 @@ import re
 import time
 from typing import Any
 
+from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.connections import (
     CONNECTION_LOST_EXCEPTIONS,
     PyhiveConnectionWrapper,
@@ -15,6 +16,8 @@ from dbt.adapters.spark.connections import (
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt_floodmark.row_counts import RowCounts, row_counts
+
+logger = AdapterLogger("Floodmark")
 
 #: Seconds before the second look at a statement; each wait is half as long again.
 FIRST_WAIT = 0.005
@@ -85,6 +88,17 @@ class FloodmarkThrift(PyhiveConnectionWrapper):
             wait *= _GROWTH
             answer = self._cursor.poll()
         return answer
+
+    def close(self) -> None:
+        """Close the session. The node's work is done: a server that fails here fails no node.
+
+        Spark 4.2's server may answer with a NoClassDefFoundError, of a class of Hive's LLAP that
+        it does not ship.
+        """
+        try:
+            super().close()
+        except Exception as exc:
+            logger.debug(f"The Thrift server at {self._server} did not close a session: {exc}")
 
     def fetchall(self) -> list[Any]:
         """Return the rows not fetched yet."""
