@@ -18,7 +18,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 
 #: The suite's Spark runs thousands of statements over a few rows each, so planning and compiling are all its work:
 #: interpreted expressions, one task a stage, and room for the JIT's code (when the code cache fills up, the JVM
-#: throws compiled code away and everything takes three times as long). The demo and its test run on the defaults.
+#: throws compiled code away and everything takes three times as long). The command's tests run on the defaults.
 SPARK_PARAMETERS = {
     "spark.driver.extraJavaOptions": "-XX:ReservedCodeCacheSize=512m -XX:+UseParallelGC",
     "spark.driver.memory": "2g",

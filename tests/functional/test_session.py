@@ -178,8 +178,7 @@ def _until(process: subprocess.Popen[str], words: str) -> None:
     raise AssertionError(f"dbt ended before it said {words!r}")
 
 
-def test_ctrl_c_lock_and_kill(project):
-    process = _start(project, "slow")
+def _expect_ctrl_c_to_end(process: subprocess.Popen[str]) -> None:
     _until(process, "START sql")
     time.sleep(3)
     began = time.monotonic()
@@ -187,6 +186,10 @@ def test_ctrl_c_lock_and_kill(project):
     said, _ = process.communicate(timeout=60)
     assert time.monotonic() - began < 10, said
     assert "CANCEL query model.shop.slow" in said
+
+
+def test_ctrl_c_lock_and_kill(project):
+    _expect_ctrl_c_to_end(_start(project, "slow"))
 
     process = _start(project, "slow")
     _until(process, "START sql")
@@ -203,14 +206,7 @@ def test_ctrl_c_lock_and_kill(project):
 
 def test_ctrl_c_on_thrift(project, thrift_port):
     run_sql("thrift", thrift_port, "drop schema if exists ctrl_c cascade")
-    process = _start(project, "slow", "-t", "t", port=thrift_port)
-    _until(process, "START sql")
-    time.sleep(3)
-    began = time.monotonic()
-    process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=60)
-    assert time.monotonic() - began < 10, said
-    assert "CANCEL query model.shop.slow" in said
+    _expect_ctrl_c_to_end(_start(project, "slow", "-t", "t", port=thrift_port))
     said, _ = _start(project, "quick", "-t", "t", port=thrift_port).communicate(timeout=180)
     assert "PASS=1" in said, said
     assert run_sql("thrift", thrift_port, "show tables in ctrl_c") == [("ctrl_c", "quick", False)]
