@@ -8,7 +8,7 @@ PYTHON ?= $(shell for p in python3 python3.12 python3.11 python3.10; do \
 	&& { echo $$p; break; }; done)
 ARGS ?=
 
-.PHONY: setup demo test test-quick lint check-tools
+.PHONY: setup demo test test-quick lint bench check-tools
 
 setup: $(STAMP)
 
@@ -37,6 +37,9 @@ test: setup
 # The tests of loading on Thrift alone, without the crash and concurrency labs.
 test-quick: setup
 	@FLOODMARK_TEST_TARGETS=thrift $(BIN)/python -m pytest -m 'not lab' $(ARGS)
+
+bench: setup
+	@$(BIN)/python -m benchmarks $(ARGS)
 
 lint: setup
 	@$(BIN)/ruff check .

@@ -6,13 +6,17 @@ import sys
 
 import click
 
+from dbt_floodmark.cli.backfill import backfill
 from dbt_floodmark.cli.dbt_commands import PASSED_THROUGH, dbt_command
 from dbt_floodmark.cli.demo import demo
 from dbt_floodmark.cli.doctor import doctor
 from dbt_floodmark.cli.init import init
+from dbt_floodmark.cli.operations import maintain, reset
+from dbt_floodmark.cli.plan import plan
+from dbt_floodmark.cli.reconcile import reconcile
 from dbt_floodmark.cli.serve import serve
 from dbt_floodmark.cli.setup import setup
-from dbt_floodmark.cli.status import status
+from dbt_floodmark.cli.status import history, status
 from dbt_floodmark.errors import FloodmarkError, UsageError
 from dbt_floodmark.versions import __version__
 
@@ -47,7 +51,22 @@ def main() -> None:
     """
 
 
-for _command in (init, demo, status, doctor, serve, setup):
+_OWN = (
+    init,
+    demo,
+    status,
+    history,
+    plan,
+    backfill,
+    reset,
+    reconcile,
+    maintain,
+    doctor,
+    serve,
+    setup,
+)
+
+for _command in _OWN:
     main.add_command(_command)
 for _name in PASSED_THROUGH:
     main.add_command(dbt_command(_name))

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from dbt_floodmark import versions
 from dbt_floodmark.cli.output import console, table
+from dbt_floodmark.cli.project import Project
 from dbt_floodmark.cli.runner import default_profiles, require_project, target_options
 from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.home import Workplace, resolve_home
@@ -42,7 +43,7 @@ class Finding:
 @click.command()
 @target_options
 def doctor(project_dir: Path, profiles_dir: str | None, target: str | None) -> None:
-    """Check Java, jars, versions, profile, metastore and server; exit code 1 on a problem.
+    """Check Java, jars, versions, profile, metastore, server and ledger; exit code 1 on a problem.
 
     \b
     Example:
@@ -51,6 +52,9 @@ def doctor(project_dir: Path, profiles_dir: str | None, target: str | None) -> N
     project = require_project(project_dir)
     findings = [check_java(), check_jars(), *check_versions()]
     findings += check_target(project, profiles_dir, target)
+    if all(one.ok for one in findings):
+        with console(stderr=True).status("Comparing the ledger with the tables"):
+            findings += check_ledger(project, profiles_dir, target)
     shown = table("", [("", "left"), ("", "left"), ("found", "left"), ("what to do", "left")], [])
     for one in findings:
         state = Text("ok" if one.ok else "problem", style="green" if one.ok else "red")
@@ -123,12 +127,23 @@ def check_target(project: Path, profiles_dir: str | None, target: str | None) ->
     return [*findings, checks[method]()] if method in checks else findings
 
 
+def check_ledger(folder: Path, profiles_dir: str | None, target: str | None) -> list[Finding]:
+    """Are the tables those that the ledger's last batches left?"""
+    project = Project(folder, profiles_dir, target)
+    rows = project.query("{{ floodmark._disagreements_sql() }}") if project.models else []
+    found = [Finding(row["model"], row["problem"], row["remedy"]) for row in rows]
+    count = len(project.models)
+    return found or [Finding("ledger", f"fits the tables ({count} models)")]
+
+
 def check_metastore(home: Path) -> Finding:
     """Is the embedded metastore free?"""
     workplace = Workplace.session(home)
     if not is_locked(workplace.lock):
         return Finding("metastore", f"free ({workplace.root})")
     holder = read_holder(workplace.lock)
+    if holder and holder.pid == os.getpid():
+        return Finding("metastore", f"free ({workplace.root})")
     who = f"process {holder.pid} ({holder.command})" if holder else "another process"
     return Finding(
         "metastore",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,11 @@ from dbt_floodmark.cli.runner import dbt_arguments, invoke
 from dbt_floodmark.errors import FloodmarkError
 
 NO_LEDGER = "There is no ledger yet: it appears with the first `floodmark build`."
+
+#: What floodmark's macros say, without dbt's frame around it.
+_OWN = re.compile(
+    r"(?:floodmark, )?(model '[^']+': .*?|floodmark loads no model .*?)(?: > in macro .*)?$"
+)
 
 _ABSENT = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND")
 
@@ -34,7 +40,12 @@ def read_ledger(
     quiet = ["--quiet", "--log-level", "none", "--no-write-json"]
     result = invoke(["show", "--inline", sql, "--limit", "-1", *quiet, *options])
     if not result.success:
-        raise _failure(result)
+        raise failure(result, "dbt could not read the ledger")
+    return rows_of(result)
+
+
+def rows_of(result: Any) -> list[Row]:
+    """Return the rows of a ``dbt show``."""
     table = result.result.results[0].agate_table
     return [
         {name: _plain(value) for name, value in zip(table.column_names, row, strict=True)}
@@ -42,13 +53,16 @@ def read_ledger(
     ]
 
 
-def _failure(result: Any) -> FloodmarkError:
+def failure(result: Any, what: str) -> FloodmarkError:
+    """Return why a dbt invocation failed: floodmark's own sentence, or dbt's behind ``what``."""
     text = str(result.exception or "")
     if not text and result.result is not None:
         text = " ".join(str(one.message) for one in result.result.results if one.message)
     if any(condition in text for condition in _ABSENT):
         return NoLedgerError(NO_LEDGER)
-    return FloodmarkError(f"dbt could not read the ledger: {' '.join(text.split())}")
+    said = " ".join(text.split())
+    own = _OWN.search(said)
+    return FloodmarkError(own.group(1) if own else f"{what}: {said}")
 
 
 def _plain(value: Any) -> Any:

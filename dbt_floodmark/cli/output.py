@@ -9,13 +9,25 @@ from rich.console import Console
 from rich.table import Table
 
 
-def console() -> Console:
+def console(stderr: bool = False) -> Console:
     """Return the console; rich itself honours NO_COLOR.
 
-    Into a file or a pipe, tables keep their lines whole.
+    Into a file or a pipe, tables keep their lines whole. Progress goes to ``stderr``, so that
+    what is printed can be piped.
     """
-    screen = Console(highlight=False)
-    return screen if screen.is_terminal else Console(highlight=False, width=200)
+    screen = Console(highlight=False, stderr=stderr)
+    return screen if screen.is_terminal else Console(highlight=False, stderr=stderr, width=200)
+
+
+def lag_text(lag: int | None, kind: str | None) -> str | None:
+    """Return a lag as people read it: '2 d 03:04:05', or a number with its unit."""
+    if lag is None:
+        return None
+    if kind != "timestamp":
+        return f"{lag:,} {'versions' if kind == 'version' else 'numbers'}"
+    days, rest = divmod(max(lag, 0), 86_400)
+    clock = f"{rest // 3600:02}:{rest % 3600 // 60:02}:{rest % 60:02}"
+    return f"{days} d {clock}" if days else clock
 
 
 def table(title: str, columns: list[tuple[str, str]], rows: list[list[Any]]) -> Table:

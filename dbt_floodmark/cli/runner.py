@@ -34,6 +34,20 @@ def target_options(command: Any) -> Any:
     return project_option(command)
 
 
+def select_option(command: Any) -> Any:
+    """Add dbt's ``--select``: the models that a command looks at."""
+    return click.option(
+        "-s", "--select", multiple=True, help="Models, as dbt's --select has them; may be repeated."
+    )(command)
+
+
+def json_option(command: Any) -> Any:
+    """Add ``--json``."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")(
+        command
+    )
+
+
 def require_project(project_dir: Path) -> Path:
     """Return the project's absolute path, or refuse a folder that is none."""
     if not (project_dir / "dbt_project.yml").is_file():

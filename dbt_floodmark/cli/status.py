@@ -1,4 +1,4 @@
-"""``floodmark status``: the marks and the last batches."""
+"""``floodmark status`` and ``floodmark history``: marks, lag and batches."""
 
 from __future__ import annotations
 
@@ -9,69 +9,133 @@ from typing import Any
 
 import click
 
-from dbt_floodmark.cli.ledger import NoLedgerError, Row, read_ledger
-from dbt_floodmark.cli.output import console, table
-from dbt_floodmark.cli.runner import require_project, target_options
-
-_MARKS = "select * from {{ floodmark.ledger_schema() }}.watermarks order by table_name"
-_BATCHES = (
-    "select * from {{ floodmark.ledger_schema() }}.batches order by started_at desc, model limit "
-)
+from dbt_floodmark.cli.ledger import NO_LEDGER, NoLedgerError, Row
+from dbt_floodmark.cli.output import console, lag_text, table
+from dbt_floodmark.cli.project import Project
+from dbt_floodmark.cli.runner import json_option, select_option, target_options
 
 
 @click.command()
 @target_options
-@click.option("--batches", type=click.IntRange(1), default=10, show_default=True, help="How many.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+@select_option
+@json_option
 def status(
-    project_dir: Path, profiles_dir: str | None, target: str | None, batches: int, as_json: bool
+    project_dir: Path,
+    profiles_dir: str | None,
+    target: str | None,
+    select: tuple[str, ...],
+    as_json: bool,
 ) -> None:
-    """Show each table's mark and the last batches.
+    """Show each model's mark, its lag behind the source, and its last batch.
 
     \b
     Example:
         floodmark status --project-dir shop
-        floodmark status --json
+        floodmark status --select silver --json
     """
-    project = require_project(project_dir)
-    try:
-        marks = read_ledger(_MARKS, project, profiles_dir, target)
-        last = read_ledger(f"{_BATCHES}{batches}", project, profiles_dir, target)
-    except NoLedgerError as exc:
-        empty: dict[str, list[Row]] = {"watermarks": [], "batches": []}
-        click.echo(json.dumps(empty) if as_json else str(exc))
-        return
+    with console(stderr=True).status("Reading the ledger"):
+        project = Project(project_dir, profiles_dir, target)
+        chosen = json.dumps([model.name for model in project.select(select)])
+        rows = (
+            project.query("{{ floodmark._status_sql(" + chosen + ") }}") if project.models else []
+        )
     if as_json:
-        click.echo(json.dumps({"watermarks": marks, "batches": last}, default=_text, indent=2))
+        print_json({"models": [_json_row(row) for row in rows]})
         return
-    screen = console()
-    screen.print(_marks_table(marks))
-    screen.print()
-    screen.print(_batches_table(last))
+    if not rows:
+        console().print("No model of this project sets a watermark or files.")
+        return
+    console().print(_table(rows))
+    if all(row["batch_id"] is None for row in rows):
+        console().print(NO_LEDGER)
+
+
+@click.command()
+@target_options
+@json_option
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many.")
+@click.argument("model")
+def history(
+    project_dir: Path,
+    profiles_dir: str | None,
+    target: str | None,
+    as_json: bool,
+    limit: int,
+    model: str,
+) -> None:
+    """Show a model's batches, newest first.
+
+    \b
+    Example:
+        floodmark history silver_invoices --limit 5
+    """
+    with console(stderr=True).status("Reading the ledger"):
+        project = Project(project_dir, profiles_dir, target)
+        name = project.one(model).name
+        try:
+            rows = project.query("{{ floodmark._history_sql('" + name + f"', {limit}) }}}}")
+        except NoLedgerError:
+            rows = []
+    if as_json:
+        print_json({"model": name, "batches": rows})
+        return
+    if not rows:
+        console().print(f"{name} has not been loaded yet.")
+        return
+    console().print(_history_table(rows))
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON; times as ISO 8601, UTC."""
+    click.echo(json.dumps(value, default=_text, indent=2))
 
 
 def _text(value: Any) -> str:
     return value.isoformat(sep=" ") if isinstance(value, dt.datetime) else str(value)
 
 
-def _marks_table(rows: list[Row]) -> Any:
-    names = ("table_name", "watermark_value", "kind", "batch_id", "last_updated")
-    columns = [("table", "left"), ("mark", "left"), ("kind", "left"), ("batch", "right")]
-    return table(
-        "Marks",
-        [*columns, ("last updated (UTC)", "left")],
-        [[row[name] for name in names] for row in rows],
+_COUNTS = ("rows_read", "rows_inserted", "rows_updated", "rows_deleted", "rows_future")
+
+
+def _json_row(row: Row) -> Row:
+    batch = ("batch_id", "batch_kind", "state", *_COUNTS, "finished_at", "error")
+    shown: Row = {key: row[key] for key in ("name", "model", "kind", "mark", "source_value")}
+    shown["lag"] = int(row["lag"]) if row["lag"] is not None else None
+    shown["lag_unit"] = {"timestamp": "seconds", "sequence": "numbers", "version": "versions"}.get(
+        row["kind"]
     )
+    last = {key.removeprefix("batch_"): row[key] for key in batch if key != "batch_id"}
+    shown["last_batch"] = {"batch_id": row["batch_id"], **last} if row["batch_id"] else None
+    return shown
 
 
-def _batches_table(rows: list[Row]) -> Any:
-    left = ("model", "batch_id", "kind", "state", "low", "high")
-    right = ("rows_read", "rows_inserted", "rows_updated", "rows_deleted")
-    columns = [
-        *[(name.replace("_id", ""), "left") for name in left],
-        *[(name.removeprefix("rows_"), "right") for name in right],
-        ("finished (UTC)", "left"),
-        ("error", "left"),
-    ]
-    names = (*left, *right, "finished_at", "error")
-    return table("Last batches", columns, [[row[name] for name in names] for row in rows])
+def _table(rows: list[Row]) -> Any:
+    columns = [("model", "left"), ("mark", "left"), ("lag", "right"), ("batch", "right")]
+    columns += [("state", "left"), ("read", "right"), ("inserted", "right"), ("updated", "right")]
+    columns += [("deleted", "right"), ("waiting", "right"), ("finished (UTC)", "left")]
+    lines = []
+    for row in rows:
+        lag = int(row["lag"]) if row["lag"] is not None else None
+        line = [row["name"], row["mark"], lag_text(lag, row["kind"]), row["batch_id"]]
+        line += [row["state"], *(row[name] for name in _COUNTS)]
+        lines.append([*line, str(row["finished_at"] or "–").partition(".")[0]])
+    if any(row["error"] for row in rows):
+        columns.append(("error", "left"))
+        for line, row in zip(lines, rows, strict=True):
+            line.append(row["error"])
+    return table("", columns, lines)
+
+
+def _history_table(rows: list[Row]) -> Any:
+    left = ("batch_id", "kind", "state", "low", "high")
+    right = ("rows_read", "rows_inserted", "rows_updated", "rows_deleted", "rows_late")
+    columns = [(name.replace("_id", ""), "left") for name in left]
+    columns += [(name.removeprefix("rows_"), "right") for name in right]
+    columns += [("finished (UTC)", "left"), ("note", "left")]
+    lines = []
+    for row in rows:
+        who = f" ({row['recorded_by']})" if row["recorded_by"] else ""
+        note = row["error"] or f"{row['reason'] or ''}{who}".strip() or None
+        finished = str(row["finished_at"] or "–").partition(".")[0]
+        lines.append([*(row[name] for name in (*left, *right)), finished, note])
+    return table("", columns, lines)

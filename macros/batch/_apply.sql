@@ -3,16 +3,25 @@
     {%- set select_sql = floodmark._bounded_select(run, batch) -%}
     {%- if run.settings.strategy == 'append' and not floodmark._has_constraints() -%}
         {%- set source = {'sql': select_sql, 'stage': none, 'columns': none, 'counts': {}} -%}
+        {%- if batch.family == 'version' -%}
+            {%- do floodmark._check_change_columns(run, batch, floodmark._columns_of(query=select_sql)) -%}
+        {%- endif -%}
     {%- else -%}
         {%- set source = floodmark._stage(run, batch, select_sql) -%}
     {%- endif -%}
     {%- if batch.replaces -%}
         {%- do floodmark._drop_what_is_not_delta(run) -%}
-        {%- do floodmark._apply_once(this, batch, floodmark._replace_table_sql(floodmark._latest_sql(run, source))) -%}
+        {%- do floodmark._apply_once(this, batch, floodmark._replace_table_sql(floodmark._kept_sql(run, source))) -%}
     {%- elif floodmark._changes_target(run, batch, source) -%}
         {%- set columns = floodmark._align_columns(run, batch, source) -%}
-        {%- do floodmark._apply_once(this, batch,
-            floodmark._merge_sql(run, source, columns) if run.settings.strategy == 'merge' else floodmark._append_sql(source, columns)) -%}
+        {%- if run.settings.strategy == 'merge' -%}
+            {%- set statement_sql = floodmark._merge_sql(run, source, columns) -%}
+        {%- elif run.settings.strategy == 'insert_overwrite' or batch.kind == 'backfill' -%}
+            {%- set statement_sql = floodmark._replace_range_sql(run, batch, source, columns) -%}
+        {%- else -%}
+            {%- set statement_sql = floodmark._append_sql(source, columns) -%}
+        {%- endif -%}
+        {%- do floodmark._apply_once(this, batch, statement_sql) -%}
     {%- else -%}
         {{ return(floodmark._finish(run, batch, {'version': none, 'metrics': {}}, source)) }}
     {%- endif -%}
@@ -57,7 +66,7 @@
    The commit's user metadata names the batch, so that it can be found again. The id leaves the session with the statement. #}
 {% macro _apply_once(table, batch, sql, fence=false) %}
     {%- set conf = {
-        'spark.databricks.delta.write.txnAppId': 'floodmark/' ~ floodmark._model_id() ~ '/' ~ batch.generation,
+        'spark.databricks.delta.write.txnAppId': 'floodmark/' ~ (batch.get('model') or floodmark._model_id()) ~ '/' ~ batch.generation,
         'spark.databricks.delta.write.txnVersion': batch.batch_id,
         'spark.databricks.delta.commitInfo.userMetadata': floodmark._batch_tag(batch) ~ ('/fence' if fence else ''),
     } -%}
@@ -72,23 +81,19 @@
 
 
 {% macro _batch_tag(batch) %}
-    {{ return('floodmark/' ~ floodmark._model_id() ~ '/' ~ batch.generation ~ '/' ~ batch.batch_id) }}
+    {{ return('floodmark/' ~ (batch.get('model') or floodmark._model_id()) ~ '/' ~ batch.generation ~ '/' ~ batch.batch_id) }}
 {% endmacro %}
 
 
 {# The commit of a batch in a table's history: {version, metrics}; none where the table does not have it. #}
 {% macro _landed(table, batch) %}
     {%- set tag = floodmark._batch_tag(batch) -%}
-    {%- for limit in [' limit 20', ''] -%}
-        {%- set rows = run_query('describe history ' ~ table ~ limit).rows -%}
-        {%- for row in rows if row['userMetadata'] == tag and row['operation'] not in ['ADD COLUMNS', 'CHANGE COLUMNS', 'SET TBLPROPERTIES'] -%}
-            {%- set metrics = {} -%}
-            {%- for name, value in modules.re.findall('(num\\w+)\\W+(\\d+)', row['operationMetrics'] | string) -%}
-                {%- do metrics.update({name: value | int}) -%}
-            {%- endfor -%}
-            {{ return({'version': row['version'] | int, 'metrics': metrics}) }}
+    {%- for limit in [20, none] -%}
+        {%- set commits = floodmark._history(table, limit) -%}
+        {%- for commit in commits if commit.tag == tag and commit.operation not in ['ADD COLUMNS', 'CHANGE COLUMNS', 'SET TBLPROPERTIES'] -%}
+            {{ return({'version': commit.version, 'metrics': commit.counts}) }}
         {%- endfor -%}
-        {%- if rows | length < 20 -%}
+        {%- if commits | length < 20 -%}
             {{ return(none) }}
         {%- endif -%}
     {%- endfor -%}
@@ -106,11 +111,13 @@
 
 {# Whether the batch has anything to write: an empty one moves the mark in the ledger alone. #}
 {% macro _changes_target(run, batch, source) %}
-    {%- if source.stage is none -%}
+    {%- if batch.kind == 'backfill' and run.settings.strategy != 'merge' -%}
+        {{ return(true) }}
+    {%- elif source.stage is none -%}
         {{ return(run_query('select 1 as one from (\n' ~ source.sql ~ '\n) limit 1').rows | length > 0) }}
     {%- elif not source.counts.rows_read -%}
         {{ return(false) }}
-    {%- elif run.settings.strategy == 'append' or run.settings.watermark and not batch.lookback and batch.nulls != 'include' and batch.low_position is not none -%}
+    {%- elif run.settings.strategy != 'merge' or batch.family == 'version' or run.settings.watermark and not batch.lookback and batch.nulls != 'include' and batch.low_position is not none -%}
         {{ return(true) }}
     {%- endif -%}
     {{ return(floodmark._count_changes(run, source) > 0) }}

@@ -1,7 +1,7 @@
 {# The columns to write, after on_schema_change: names that SELECT and target share. What the SELECT lacks keeps its
    value on update and is NULL on insert. #}
 {% macro _align_columns(run, batch, source) %}
-    {%- set source_columns = source.columns or floodmark._columns_of(query=source.sql) -%}
+    {%- set source_columns = floodmark._target_columns(source.columns or floodmark._columns_of(query=source.sql)) -%}
     {%- set target_columns = floodmark._columns_of(relation=this) -%}
     {%- set mode = run.settings.on_schema_change -%}
     {%- set changes = floodmark._schema_changes(source_columns, target_columns) -%}

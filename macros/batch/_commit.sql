@@ -6,30 +6,37 @@
     {%- set stage = floodmark._stage_relation(batch) -%}
     {%- set staged = source.counts if source else (floodmark._stage_counts(run, stage, batch) if floodmark._stage_exists(stage) else {}) -%}
     {%- set rows_read = staged.get('rows_read', inserted) -%}
-    {%- set mark = floodmark._mark_after(run, batch) -%}
+    {%- set is_backfill = batch.kind == 'backfill' -%}
+    {%- set mark = run.state.committed.mark if is_backfill else floodmark._mark_after(run, batch) -%}
+    {#- a backfill reads again below the mark: what the last batch knew of the upstream stays -#}
+    {%- set known = run.state.committed if is_backfill else batch -%}
     {%- set target_id = floodmark._detail(this).id if batch.replaces or not run.target.id else run.target.id -%}
     {%- set counts = {
         'rows_read': rows_read, 'rows_kept': rows_read, 'rows_dropped': 0, 'rows_quarantined': 0,
-        'rows_inserted': inserted, 'rows_updated': updated, 'rows_deleted': metrics.get('numTargetRowsDeleted', 0),
+        'rows_inserted': inserted, 'rows_updated': updated, 'rows_deleted': metrics.get('numTargetRowsDeleted', metrics.get('numDeletedRows', 0)),
         'rows_tied': staged.get('rows_tied', 0), 'rows_null': batch.get('rows_null') or 0, 'rows_future': batch.get('rows_future') or 0,
         'rows_late': batch.get('rows_late') or 0,
     } -%}
+    {%- set is_last = known.is_last and not known.is_held and not (known.rows_future or 0) -%}
     {%- set values = {
-        'high': floodmark._string_literal(mark), 'mark': floodmark._string_literal(mark),
-        'upstream_version': batch.upstream_version if batch.upstream_version is not none else 'null',
+        'high': floodmark._string_literal(batch.high if is_backfill else mark), 'mark': floodmark._string_literal(mark),
+        'upstream_version': known.upstream_version if known.upstream_version is not none else 'null',
+        'upstream_at': floodmark._string_literal(known.upstream_at), 'upstream_id': floodmark._string_literal(known.upstream_id),
+        'is_last': is_last, 'lookback': known.lookback or 0,
         'target_id': floodmark._string_literal(target_id),
         'target_version': landed.version if landed.version is not none else 'null',
         'files': floodmark._counted_files_sql(run, batch) if batch.files else 'null',
     } -%}
     {%- do values.update(counts) -%}
     {%- do floodmark._record('committed', batch, values) -%}
-    {%- if run.settings.strategy == 'merge' or floodmark._has_constraints() -%}
+    {%- if run.settings.strategy != 'append' or floodmark._has_constraints() -%}
         {%- do floodmark._execute(['drop table if exists ' ~ stage]) -%}
     {%- endif -%}
     {%- do run.state.update({
         'last_batch_id': batch.batch_id, 'finished_id': batch.batch_id,
         'committed': {'batch_id': batch.batch_id, 'mark': mark, 'generation': batch.generation, 'family': batch.family,
-            'target_id': target_id, 'upstream_version': batch.upstream_version},
+            'target_id': target_id, 'watermark_column': batch.watermark_column, 'upstream': batch.upstream, 'is_last': is_last, 'lookback': known.lookback or 0,
+            'upstream_version': known.upstream_version, 'upstream_at': known.upstream_at, 'upstream_id': known.upstream_id},
     }) -%}
     {%- do run.target.update({'id': target_id, 'exists': true, 'is_delta': true, 'is_empty': false}) -%}
     {{ return(counts) }}
@@ -40,7 +47,7 @@
 {% macro _mark_after(run, batch) %}
     {%- if run.settings.watermark is none -%}
         {{ return(none) }}
-    {%- elif batch.high is not none -%}
+    {%- elif batch.high is not none or not batch.replaces and batch.kind not in ['first_load', 'full_refresh'] or not floodmark._find_column(floodmark._columns_of(relation=this), run.settings.watermark.column) -%}
         {{ return(batch.high) }}
     {%- endif -%}
     {%- set column = 'max(' ~ floodmark._quoted(run.settings.watermark.column) ~ ')' -%}

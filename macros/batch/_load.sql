@@ -1,12 +1,13 @@
-{# Finish what an earlier run left, then load batch after batch until nothing waits. #}
+{# Finish what an earlier run left, then load batch after batch until nothing waits, or read a range again (_backfill). #}
 {% macro _load(settings, sql) %}
     {%- set ns = namespace(done=false, total={'batches': 0, 'rows_read': 0, 'rows_inserted': 0, 'rows_updated': 0, 'rows_deleted': 0}) -%}
     {%- set run = floodmark._begin_run(settings, sql) -%}
     {%- if run.recovered is not none -%}
         {%- do floodmark._add_counts(ns.total, run.recovered) -%}
     {%- endif -%}
-    {%- for _ in range(100000) if not ns.done -%}
-        {%- set batch = floodmark._next_batch(run) -%}
+    {%- set next = floodmark._next_backfill_batch if run.backfill else floodmark._next_batch -%}
+    {%- for _ in range(100000) if not ns.done and not run.is_untouched -%}
+        {%- set batch = next(run) -%}
         {%- if batch is none -%}
             {%- set ns.done = true -%}
         {%- else -%}
@@ -47,45 +48,68 @@
 
 {# What a run knows before its first batch: settings, SELECT, upstream, target, ledger; an unfinished batch is finished here. #}
 {% macro _begin_run(settings, sql) %}
-    {%- set upstream = floodmark._upstream(settings) if settings.watermark else none -%}
     {%- set state = floodmark._model_state() -%}
-    {%- set target_state = floodmark._target_state(has_mark=state.committed is not none) -%}
     {%- set run = {
-        'settings': settings, 'sql': sql, 'upstream': upstream, 'state': state, 'target': target_state,
+        'settings': settings, 'sql': sql, 'upstream': none, 'commits': floodmark._upstream_log(settings, state), 'state': state,
+        'target': floodmark._target_state(state), 'backfill': floodmark._backfill_range(),
         'full_refresh': should_full_refresh(), 'ceiling': none, 'recovered': none, 'first': true, 'generation': none,
-        'guarded': settings.watermark is not none and '/*floodmark:bounds' not in sql,
+        'guarded': settings.watermark is not none and '/*floodmark:bounds' not in sql and '/*floodmark:changes' not in sql,
     } -%}
+    {%- do run.update({'is_untouched': floodmark._is_untouched(run)}) -%}
+    {%- if run.is_untouched -%}
+        {%- do floodmark._drop_stale_stage(state) -%}
+        {{ return(run) }}
+    {%- endif -%}
+    {%- do run.update({'upstream': floodmark._upstream(settings) if settings.watermark else none}) -%}
     {%- if run.guarded and is_incremental() -%}
         {%- do floodmark._refuse([{'setting': 'watermark', 'got': settings.watermark, 'expected': 'floodmark.watermark_filter() in the SELECT of an incremental run',
             'todo': 'Add "where {{ floodmark.watermark_filter() }}" behind is_incremental()'}]) -%}
     {%- endif -%}
     {%- do floodmark._drop_stale_stage(state) -%}
     {%- if state.last_batch_id is not none and state.last_batch_id != state.finished_id -%}
+        {%- if state.planned.kind in ['incremental', 'backfill'] -%}
+            {%- do floodmark._check_target(run) -%}
+        {%- endif -%}
         {%- do run.update({'recovered': floodmark._recover(run, state.planned)}) -%}
     {%- endif -%}
     {%- do floodmark._check_target(run) -%}
+    {%- if run.upstream and run.upstream.family == 'version' -%}
+        {%- do floodmark._check_changes(run) -%}
+    {%- endif -%}
     {{ return(run) }}
 {% endmacro %}
 
 
-{# Where mark and table disagree the run stops and names both ways out. #}
+{# How to go on where mark and table disagree: never guessed, always one of these two. #}
+{% macro _ways_out() %}
+    {{ return('run it once with --full-refresh to load everything again, or set the mark with `floodmark reset ' ~ this.identifier ~ ' --to <value>`') }}
+{% endmacro %}
+
+
+{# Where mark and table, or mark and upstream, disagree the run stops and names both ways out. #}
 {% macro _check_target(run) %}
     {%- set committed = run.state.committed -%}
     {%- if run.full_refresh or run.target.is_empty and (run.target.is_delta or not run.target.exists or run.target.relation.is_view) -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- set ways_out = 'run it once with --full-refresh to load everything again' -%}
+    {%- set settings = run.settings -%}
     {%- if not run.target.is_delta -%}
-        {%- do floodmark._stop(this ~ ' exists and is not a Delta table: ' ~ ways_out) -%}
+        {%- do floodmark._stop(this ~ ' exists and is not a Delta table: run it once with --full-refresh to load everything again') -%}
     {%- elif committed is none and run.settings.strategy == 'append' -%}
-        {%- do floodmark._stop(this ~ ' has rows, but the ledger has no mark for it, so append cannot tell which rows are new: '
-            ~ ways_out ~ ', or set the mark with `floodmark reset ' ~ this.identifier ~ ' --to <value>`') -%}
+        {%- do floodmark._stop(this ~ ' has rows, but the ledger has no mark for it, so append cannot tell which rows are new: ' ~ floodmark._ways_out()) -%}
     {%- elif committed is not none and committed.target_id is not none and committed.target_id != run.target.id -%}
-        {%- do floodmark._stop(this ~ ' is not the table that batch ' ~ committed.batch_id ~ ' left (it was dropped, recreated or replaced by something else): '
-            ~ ways_out ~ ', or set the mark with `floodmark reset ' ~ this.identifier ~ ' --to <value>`') -%}
+        {%- do floodmark._stop(this ~ ' is not the table that batch ' ~ committed.batch_id ~ ' left (it was dropped, recreated or replaced by something else): ' ~ floodmark._ways_out()) -%}
+    {%- elif run.target.disturbed -%}
+        {%- do floodmark._stop(this ~ ' ' ~ run.target.disturbed ~ ' after batch ' ~ run.state.landed.batch_id ~ ', so rows below the mark are missing: ' ~ floodmark._ways_out()) -%}
     {%- elif committed is not none and run.upstream is not none and committed.family is not none and committed.family != run.upstream.family -%}
-        {%- do floodmark._stop('its mark is a ' ~ committed.family ~ ', but ' ~ run.upstream.column ~ ' is a ' ~ run.upstream.family ~ ': '
-            ~ ways_out ~ ', or set the mark with `floodmark reset ' ~ this.identifier ~ ' --to <value>`') -%}
+        {%- set now = 'the versions of ' ~ run.upstream.relation if run.upstream.family == 'version' else run.upstream.column ~ ' is a ' ~ run.upstream.family -%}
+        {%- do floodmark._stop('its mark is a ' ~ committed.family ~ ', but ' ~ ('the watermark is now ' if run.upstream.family == 'version' else '') ~ now ~ ': ' ~ floodmark._ways_out()) -%}
+    {%- elif committed is not none and committed.watermark_column and settings.watermark and committed.watermark_column | lower != settings.watermark.column | lower -%}
+        {%- do floodmark._stop('its mark is of the column ' ~ committed.watermark_column ~ ', but the watermark is now ' ~ settings.watermark.column ~ ': ' ~ floodmark._ways_out()) -%}
+    {%- endif -%}
+    {%- set disturbed = floodmark._upstream_disturbed(run) -%}
+    {%- if disturbed -%}
+        {%- do floodmark._stop('its upstream ' ~ run.upstream.relation ~ ' ' ~ disturbed ~ ' after batch ' ~ committed.batch_id ~ ', so the mark may not fit it: ' ~ floodmark._ways_out()) -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -3,14 +3,28 @@
     {%- set replaces = run.first and (run.full_refresh or run.target.is_empty) -%}
     {%- set mark = none if replaces or not run.state.committed else run.state.committed.mark -%}
     {%- if run.settings.watermark -%}
-        {%- set plan = floodmark._plan_watermark(run.settings, run.upstream, floodmark._position_parse(mark, run.upstream.family), run.ceiling, run.guarded) -%}
+        {%- do run.upstream.update({'commit': floodmark._upstream_commit(run, replaces)}) -%}
+        {%- set position = floodmark._position_parse(mark, run.upstream.family) -%}
+        {%- if run.upstream.family == 'version' -%}
+            {%- if run.first -%}
+                {%- do floodmark._require_change_feed(run.upstream.relation) -%}
+            {%- endif -%}
+            {%- set plan = floodmark._plan_version(run, position) -%}
+        {%- else -%}
+            {%- set plan = floodmark._plan_watermark(run, position, run.ceiling) -%}
+        {%- endif -%}
         {%- do run.update({'ceiling': plan.ceiling}) -%}
+        {%- do plan.update({'watermark_column': run.settings.watermark.column, 'upstream': floodmark._relation_name(run.upstream.relation), 'upstream_version': run.upstream.commit.version,
+            'upstream_at': run.upstream.commit.at, 'upstream_id': run.upstream.commit.id}) -%}
         {%- do plan.update({'rows_late': floodmark._warn_late(run, plan)}) -%}
     {%- elif run.settings.files -%}
         {%- set plan = floodmark._plan_files(run, replaces) -%}
     {%- else -%}
         {%- set plan = floodmark._plan_whole() -%}
     {%- endif -%}
+    {#- what came since the run's first plan lies above its ceiling: only a run of one batch has seen all that its version holds -#}
+    {%- do plan.update({'is_held': not run.first or run.settings.watermark and run.settings.watermark.sql is not none}) -%}
+    {%- do floodmark._check_gaps(run, plan) -%}
     {%- if floodmark._is_nothing_new(run, plan, replaces) -%}
         {{ return(none) }}
     {%- endif -%}
@@ -22,7 +36,6 @@
         'replaces': replaces,
         'generation': run.generation or invocation_id if replaces or not run.state.committed else run.state.committed.generation,
     }) -%}
-    {%- do floodmark._check_gaps(run, plan) -%}
     {%- do floodmark._record_plan(plan) -%}
     {%- do run.update({'first': false}) -%}
     {{ return(plan) }}
@@ -30,14 +43,15 @@
 
 
 {# Bounds of the next batch in positions and in the ledger's text. #}
-{% macro _plan_watermark(settings, upstream, mark, ceiling, guarded=false) %}
-    {%- set watermark = settings.watermark -%}
+{% macro _plan_watermark(run, mark, ceiling, reach=none) %}
+    {%- set watermark = run.settings.watermark -%}
+    {%- set upstream = run.upstream -%}
+    {%- set guarded = run.guarded -%}
     {%- set family = upstream.family -%}
     {%- set is_sequence = family == 'sequence' -%}
-    {%- set now = (modules.datetime.datetime.now(modules.pytz.utc) - modules.datetime.datetime(1970, 1, 1, tzinfo=modules.pytz.utc)) -%}
-    {%- set cap = none if is_sequence else (now.days * 86400 + now.seconds) * 1000000 + now.microseconds + floodmark._parse_duration(watermark.max_future) -%}
-    {%- set reach = floodmark._reach(watermark, family) -%}
-    {%- set upstream_version = floodmark._version_of(upstream.relation) if upstream.is_delta and (reach.lookback or is_sequence) else none -%}
+    {%- set cap = none if is_sequence else floodmark._now() + floodmark._parse_duration(watermark.max_future) -%}
+    {%- set reach = reach or floodmark._reach(watermark, family) -%}
+    {%- set ceiling = floodmark._high_by_sql(watermark, upstream) if watermark.sql and ceiling is none else ceiling -%}
     {%- set waiting = floodmark._query_json(floodmark._waiting_sql(upstream, mark, reach.start, cap, ceiling))[0] -%}
     {%- if waiting.rows_null and watermark.nulls == 'error' -%}
         {%- do floodmark._stop(floodmark._counted(waiting.rows_null, 'row') ~ ' of ' ~ upstream.relation ~ (' has no ' if waiting.rows_null == 1 else ' have no ') ~ upstream.column
@@ -47,18 +61,18 @@
     {%- set last = floodmark._position_from_text(waiting.last, family) -%}
     {%- set high = floodmark._step_high(first, last, reach.step, family) -%}
     {%- set high = mark if high is none else high -%}
-    {{ return({
+    {%- set plan = floodmark._plan_whole(is_last=guarded or high == last or last is none) -%}
+    {%- do plan.update({
         'family': family,
         'low_position': mark, 'low': floodmark._position_print(mark, family),
         'high_position': none if guarded else high, 'high': none if guarded else floodmark._position_print(high, family),
         'start_position': reach.start, 'lookback': reach.lookback, 'nulls': watermark.nulls,
         'cap': floodmark._position_print(cap, family) if guarded else none,
         'cap_position': cap if guarded else none,
-        'is_waiting': first is not none, 'is_last': guarded or high == last or last is none,
-        'ceiling': last if ceiling is none else ceiling,
+        'is_waiting': first is not none, 'first_position': first, 'ceiling': last if ceiling is none else ceiling,
         'rows_null': waiting.rows_null, 'rows_future': waiting.rows_future,
-        'upstream_version': upstream_version, 'files': none, 'rows_late': 0,
-    }) }}
+    }) -%}
+    {{ return(plan) }}
 {% endmacro %}
 
 
@@ -72,6 +86,8 @@
         {{ return(false) }}
     {%- elif plan.is_waiting -%}
         {{ return(false) }}
+    {%- elif plan.family == 'version' -%}
+        {{ return(true) }}
     {%- endif -%}
     {%- if plan.nulls == 'include' and plan.rows_null -%}
         {{ return(not run.first) }}
@@ -79,7 +95,7 @@
         {{ return(true) }}
     {%- endif -%}
     {%- set read = run.state.committed.upstream_version -%}
-    {{ return(plan.upstream_version is not none and read is not none and plan.upstream_version | int == read | int) }}
+    {{ return(plan.upstream_version is not none and read is not none and (run.state.committed.lookback or 0) | int == plan.lookback and plan.upstream_version | int == read | int) }}
 {% endmacro %}
 
 
@@ -89,7 +105,9 @@
     {%- do floodmark._record('planned', plan, {
         'high': floodmark._string_literal(plan.high),
         'cap': floodmark._string_literal(plan.cap),
-        'upstream_version': plan.get('upstream_version', none) if plan.get('upstream_version') is not none else 'null',
+        'upstream_version': plan.upstream_version if plan.upstream_version is not none else 'null',
+        'upstream_at': floodmark._string_literal(plan.upstream_at), 'upstream_id': floodmark._string_literal(plan.upstream_id),
+        'is_last': plan.is_last and not plan.is_held, 'lookback': plan.lookback,
         'files': floodmark._files_literal(plan.files) if plan.get('files') else 'null',
         'rows_null': plan.get('rows_null', 0), 'rows_future': plan.get('rows_future', 0),
     }) -%}
@@ -110,7 +128,7 @@
     {{ return({
         'family': none, 'low': none, 'high': none, 'cap': none,
         'low_position': none, 'high_position': none, 'cap_position': none, 'start_position': none,
-        'lookback': 0, 'nulls': none, 'upstream_version': none, 'rows_null': 0, 'rows_future': 0, 'rows_late': 0,
-        'files': files, 'is_last': is_last,
+        'lookback': 0, 'nulls': none, 'rows_null': 0, 'rows_future': 0, 'rows_late': 0, 'files': files, 'is_last': is_last, 'is_held': false,
+        'watermark_column': none, 'upstream': none, 'upstream_version': none, 'upstream_at': none, 'upstream_id': none, 'reason': none,
     }) }}
 {% endmacro %}

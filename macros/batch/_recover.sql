@@ -5,11 +5,11 @@
     {%- set batch = floodmark._stored_batch(run, planned) -%}
     {%- set landed = floodmark._landed(this, batch) if run.target.is_delta else none -%}
     {#- an incremental batch of a table that was dropped or emptied since is no more: all its rows come with a first load -#}
-    {%- set lost = batch.kind == 'incremental' and run.target.is_empty -%}
+    {%- set lost = batch.kind in ['incremental', 'backfill'] and run.target.is_empty -%}
     {#- a first load that is not in the history is planned anew, so that it reads what came since; it keeps its transaction
         id, and the greater batch number wins -#}
     {%- set unmade = batch.kind == 'first_load' and batch.replaces -%}
-    {%- set abandons = landed is none and (lost or unmade or run.target.exists and (run.full_refresh or batch.kind == 'full_refresh')) -%}
+    {%- set abandons = landed is none and (lost or unmade or batch.kind == 'backfill' or run.target.exists and (run.full_refresh or batch.kind == 'full_refresh')) -%}
     {%- if abandons and run.target.is_delta and not unmade -%}
         {%- do floodmark._fence(batch) -%}
         {%- set landed = floodmark._landed(this, batch) -%}
@@ -18,7 +18,8 @@
     {%- if landed is not none -%}
         {%- set counts = floodmark._finish(run, batch, landed, none) -%}
     {%- elif abandons or batch.kind == 'full_refresh' -%}
-        {%- set error = 'the table was dropped or emptied before the batch was applied' if lost else 'the run died before the table was replaced' -%}
+        {%- set error = 'the table was dropped or emptied before the batch was applied' if lost
+            else ('the backfill died before the batch was applied' if batch.kind == 'backfill' else 'the run died before the table was replaced') -%}
         {%- do floodmark._record('failed', batch, {'error': floodmark._string_literal(error)}) -%}
         {%- do floodmark._execute(['drop table if exists ' ~ floodmark._stage_relation(batch)]) -%}
         {%- do run.state.update({'finished_id': batch.batch_id}) -%}
@@ -42,9 +43,10 @@
         'low_position': floodmark._position_parse(planned.low, family),
         'high_position': floodmark._position_parse(planned.high, family),
         'cap_position': floodmark._position_parse(planned.cap, family),
-        'start_position': reach.start, 'lookback': reach.lookback,
+        'start_position': reach.start, 'lookback': 0 if planned.kind == 'backfill' else reach.lookback,
         'nulls': watermark.nulls if watermark else none,
-        'upstream_version': planned.upstream_version,
+        'upstream_version': planned.upstream_version, 'upstream_at': planned.upstream_at, 'upstream_id': planned.upstream_id,
+        'watermark_column': planned.watermark_column, 'upstream': planned.upstream, 'reason': planned.reason,
         'files': floodmark._stored_files(planned.batch_id) if run.settings.files else none,
         'rows_null': 0, 'rows_future': 0, 'rows_late': 0, 'is_last': false,
     }) }}
@@ -52,7 +54,8 @@
 
 
 {# Use up the transaction id of a batch on the target with no rows, so that a run which still lives cannot apply it later. #}
-{% macro _fence(batch) %}
-    {%- set column = floodmark._columns_of(relation=this)[0].name -%}
-    {%- do floodmark._apply_once(this, batch, 'insert into ' ~ this ~ ' (' ~ floodmark._quoted(column) ~ ') select null where false', fence=true) -%}
+{% macro _fence(batch, relation=none) %}
+    {%- set table = relation or this -%}
+    {%- set column = floodmark._columns_of(relation=table)[0].name -%}
+    {%- do floodmark._apply_once(table, batch, 'insert into ' ~ table ~ ' (' ~ floodmark._quoted(column) ~ ') select null where false', fence=true) -%}
 {% endmacro %}

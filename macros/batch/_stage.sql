@@ -2,11 +2,17 @@
 {% macro _stage(run, batch, select_sql) %}
     {%- set stage = floodmark._stage_relation(batch) -%}
     {%- if not floodmark._stage_exists(stage) -%}
-        {%- do floodmark._assert_contract(select_sql) -%}
+        {%- do floodmark._assert_contract(floodmark._without_change_columns(batch, select_sql)) -%}
+        {%- if floodmark._replaces_partitions(run, batch) -%}
+            {%- set select_sql = floodmark._whole_partitions_select(run, batch, select_sql) -%}
+        {%- endif -%}
         {%- do floodmark._apply_once(stage, batch, 'create or replace table ' ~ stage ~ ' using delta' ~ floodmark._stage_properties() ~ ' as\nselect * from (\n' ~ select_sql ~ '\n)') -%}
     {%- endif -%}
     {%- set source = {'sql': 'select * from ' ~ stage, 'stage': stage, 'columns': floodmark._columns_of(relation=stage), 'counts': {}} -%}
     {%- do floodmark._check_stage_columns(run, batch, source) -%}
+    {%- if batch.family == 'version' -%}
+        {%- do floodmark._check_change_columns(run, batch, source.columns) -%}
+    {%- endif -%}
     {%- do source.update({'counts': floodmark._stage_counts(run, stage, batch, source)}) -%}
     {%- do floodmark._check_constraints(batch, source) -%}
     {%- do floodmark._check_keys(run, batch, source) -%}
@@ -28,8 +34,9 @@
 {% endmacro %}
 
 
-{% macro _stage_name(batch_id) %}
-    {{ return(('stage__' ~ this.schema ~ '__' ~ this.identifier ~ '__' ~ batch_id) | lower) }}
+{% macro _stage_name(batch_id, relation=none) %}
+    {%- set table = relation or this -%}
+    {{ return(('stage__' ~ table.schema ~ '__' ~ table.identifier ~ '__' ~ batch_id) | lower) }}
 {% endmacro %}
 
 
@@ -43,7 +50,9 @@
 {# Counts of a stage in one pass: rows_read, keys that come more than once, NULL keys, the range of each key column. #}
 {% macro _stage_counts(run, stage, batch, source=none) %}
     {%- set keys = run.settings.unique_key -%}
-    {%- if run.settings.strategy != 'merge' -%}
+    {%- if source and floodmark._replaces_partitions(run, batch) -%}
+        {{ return(floodmark._partition_counts(run, batch, source)) }}
+    {%- elif run.settings.strategy != 'merge' -%}
         {{ return(floodmark._query_json("select to_json(named_struct('rows_read', count(*))) from " ~ stage)[0]) }}
     {%- endif -%}
     {%- set columns = source.columns if source else floodmark._columns_of(relation=stage) -%}

@@ -1,15 +1,17 @@
 {# The files of the next batch: those in the folder that no batch of this table has, oldest first. #}
 {% macro _plan_files(run, replaces) %}
     {%- set most = run.settings.files.get('max_files_per_batch', 1000) -%}
-    {%- set files = floodmark._query_json(floodmark._unseen_files_sql(run, replaces, most + 1)) -%}
+    {%- set files = floodmark._query_json('select to_json(struct(*)) from (' ~ floodmark._unseen_files_sql(run, replaces)
+        ~ ' order by modified_at, path limit ' ~ (most + 1) ~ ')') -%}
     {{ return(floodmark._plan_whole(files[:most], files | length <= most)) }}
 {% endmacro %}
 
 
-{% macro _unseen_files_sql(run, replaces, most) %}
+{# Files of the folder that no committed batch of this table has: path, size in bytes, modified_at in microseconds. #}
+{% macro _unseen_files_sql(run, replaces) %}
     {%- set generation = none if replaces or not run.state.committed else run.state.committed.generation -%}
     {%- set files = run.settings.files -%}
-    select to_json(struct(path, size, modified_at)) as file from (
+    select found.path, found.size, found.modified_at from (
         select _metadata.file_path as path, _metadata.file_size as size, unix_micros(_metadata.file_modification_time) as modified_at
         from binaryFile.`{{ floodmark._files_path(files) }}` {{ floodmark._files_options(files) }}
     ) as found
@@ -21,8 +23,6 @@
         )
     ) as loaded on found.path = loaded.path
     {%- endif %}
-    order by modified_at, path
-    limit {{ most }}
 {% endmacro %}
 
 

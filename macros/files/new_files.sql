@@ -10,7 +10,15 @@
             'todo': 'floodmark.new_files() needs the folder to read'}]) -%}
     {%- endif -%}
     {%- do floodmark._validate_settings() -%}
-    {{ return('/*floodmark:files*/ ' ~ floodmark._files_sql(files, []) ~ ' /*floodmark:end*/') }}
+    {%- set comment = '' -%}
+    {%- if var('floodmark_plan', false) -%}
+        {%- set run = floodmark._look(floodmark._settings()) -%}
+        {%- set unseen = floodmark._query_json("select to_json(named_struct('n', count(*), 'bytes', coalesce(sum(size), 0))) from ("
+            ~ floodmark._unseen_files_sql(run, run.replaces) ~ ')')[0] -%}
+        {%- set comment = floodmark._plan_comment({'kind': run.kind if unseen.n or run.replaces and not run.target.exists else 'nothing new', 'low': none, 'high': none, 'lookback': 0,
+            'rows_null': 0, 'rows_future': 0, 'file_count': unseen.n, 'file_bytes': unseen.bytes}) -%}
+    {%- endif -%}
+    {{ return('/*floodmark:files*/ ' ~ comment ~ floodmark._files_sql(files, []) ~ ' /*floodmark:end*/') }}
 {% endmacro %}
 
 

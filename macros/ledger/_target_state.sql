@@ -1,28 +1,76 @@
-{# What stands where the model loads: {exists, is_empty, is_delta, id, relation}. A table without files is empty; one
-   with files may be too, which is looked up only where no mark tells (`has_mark`). #}
-{% macro _target_state(has_mark=false) %}
+{# What stands where the model loads: {exists, is_empty, is_delta, id, relation, disturbed}. Where the table's newest commit is
+   the one that the ledger knows, nobody has touched it since; else it is looked at: a table without files is empty, one
+   with files may be too, which is looked up only where no mark tells. `disturbed` says what was done to it, or is none. #}
+{% macro _target_state(state) %}
     {%- set relation = load_relation(this) -%}
     {%- if relation is none or relation.is_view or not relation.is_delta -%}
-        {{ return({'exists': relation is not none, 'is_delta': false, 'is_empty': true, 'id': none, 'relation': relation}) }}
+        {{ return({'exists': relation is not none, 'is_delta': false, 'is_empty': true, 'id': none, 'relation': relation, 'disturbed': none}) }}
+    {%- endif -%}
+    {%- set landed = state.landed if state else none -%}
+    {%- set newest = floodmark._history(this, 1)[0] if landed else none -%}
+    {%- if newest and newest.version == landed.target_version and newest.tag == floodmark._batch_tag(landed) -%}
+        {{ return({'exists': true, 'is_delta': true, 'is_empty': landed.kind in ['first_load', 'full_refresh'] and newest.counts.get('numOutputRows') == 0, 'id': state.committed.target_id, 'relation': relation, 'disturbed': none}) }}
     {%- endif -%}
     {%- set detail = floodmark._detail(this) -%}
-    {{ return({'exists': true, 'is_delta': true, 'is_empty': detail.files == 0 or not has_mark and floodmark._has_no_rows(this), 'id': detail.id, 'relation': relation}) }}
+    {{ return({
+        'exists': true, 'is_delta': true, 'id': detail.id, 'relation': relation,
+        'is_empty': detail.files == 0 or not (state and state.committed) and floodmark._has_no_rows(this),
+        'disturbed': floodmark._disturbed_since(this, newest.version, landed.target_version) if landed and detail.id == state.committed.target_id else none,
+    }) }}
 {% endmacro %}
 
 
-{# Identity and size of a Delta table: {id, files, properties}. #}
+{# What was done to a table since its version `known` that took rows back, as a part of a sentence; else none. #}
+{% macro _disturbed_since(relation, newest, known) %}
+    {{ return(floodmark._restored_below(floodmark._history(relation, newest - known + 1), known) if newest > known else none) }}
+{% endmacro %}
+
+
+{# 'was restored to ...' where one of these commits put the table back behind version `known`; none where not. #}
+{% macro _restored_below(commits, known) %}
+    {%- set ns = namespace(at=none) -%}
+    {%- for commit in commits if commit.version == known -%}
+        {%- set ns.at = commit.at -%}
+    {%- endfor -%}
+    {%- for commit in commits if commit.version > known and commit.operation == 'RESTORE' -%}
+        {%- if commit.restored.version is not none and commit.restored.version < known -%}
+            {{ return('was restored to version ' ~ commit.restored.version) }}
+        {%- elif commit.restored.version is none and (ns.at is none or commit.restored.time < ns.at) -%}
+            {{ return('was restored to ' ~ commit.restored.time) }}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(none) }}
+{% endmacro %}
+
+
+{# A Delta table's newest commits, newest first: {version, at, operation, tag, restored, counts}. `at` is text; `restored` is
+   what a RESTORE went back to, {version} or {time}; `counts` the operation's metrics. #}
+{% macro _history(relation, limit=none) %}
+    {%- set commits = [] -%}
+    {%- for row in run_query('describe history ' ~ relation ~ (' limit ' ~ limit if limit is not none else '')).rows -%}
+        {%- set parameters = row['operationParameters'] | string -%}
+        {%- set version = modules.re.search('version\\W+(\\d+)', parameters) -%}
+        {%- set time = modules.re.search('timestamp\\W+(\\d[-0-9:. ]+)', parameters) -%}
+        {%- set counts = {} -%}
+        {%- for name, value in modules.re.findall('(num\\w+)\\W+(\\d+)', row['operationMetrics'] | string) -%}
+            {%- do counts.update({name: value | int}) -%}
+        {%- endfor -%}
+        {%- do commits.append({
+            'version': row['version'] | int, 'at': row['timestamp'] | string, 'operation': row['operation'], 'tag': row['userMetadata'],
+            'restored': {'version': version.group(1) | int if version else none, 'time': time.group(1) if time else ''}, 'counts': counts,
+        }) -%}
+    {%- endfor -%}
+    {{ return(commits) }}
+{% endmacro %}
+
+
+{# Identity and size of a Delta table: {id, files, bytes, properties}. #}
 {% macro _detail(relation) %}
     {%- set row = run_query('describe detail ' ~ relation).rows[0] -%}
-    {{ return({'id': row['id'], 'files': row['numFiles'] | int, 'properties': row['properties'] | string}) }}
+    {{ return({'id': row['id'], 'files': row['numFiles'] | int, 'bytes': row['sizeInBytes'] | int, 'properties': row['properties'] | string}) }}
 {% endmacro %}
 
 
 {% macro _has_no_rows(relation) %}
     {{ return(run_query('select 1 as one from ' ~ relation ~ ' limit 1').rows | length == 0) }}
-{% endmacro %}
-
-
-{# The current Delta version of a table. #}
-{% macro _version_of(relation) %}
-    {{ return(run_query('describe history ' ~ relation ~ ' limit 1').rows[0]['version'] | int) }}
 {% endmacro %}

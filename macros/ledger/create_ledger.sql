@@ -32,17 +32,23 @@
     create table if not exists {{ schema }}.batch_log (
         model string comment 'schema.alias of the model',
         batch_id bigint comment 'number of the batch, per model, never falling',
-        event string comment 'planned, committed or failed',
+        event string comment 'planned, committed, failed, or waiting: a gap was seen at `low`',
         at timestamp comment 'when the event was recorded',
-        kind string comment 'incremental, first_load, full_refresh, backfill or stream',
+        kind string comment 'incremental, first_load, full_refresh, backfill, stream or reset',
         generation string comment 'the invocation that began the table: part of the transaction id',
         invocation_id string comment 'the dbt invocation that recorded the event',
-        family string comment 'timestamp, timestamp_ntz, date or sequence; NULL without a watermark',
+        family string comment 'timestamp, timestamp_ntz, date, sequence or version; NULL without a watermark',
+        watermark_column string comment 'the column that the bounds are of',
         low string comment 'the previous mark; NULL at first',
         high string comment 'the high bound',
         cap string comment 'rows above it wait: now and max_future, as of the plan',
         mark string comment 'the mark once the batch is committed',
+        is_last boolean comment 'whether nothing more was due when the batch was planned',
+        lookback bigint comment 'how far below the mark it read, in microseconds or numbers',
+        upstream string comment 'schema.table that the bounds are of',
         upstream_version bigint comment 'Delta version of the upstream when the batch was planned',
+        upstream_at string comment 'when that version was committed: with it, the identity of the upstream',
+        upstream_id string comment 'Delta id of the upstream',
         target_id string comment 'Delta id of the table that the batch left',
         target_version bigint comment 'Delta version that the batch made',
         files array<struct<path: string, size: bigint, modified_at: bigint, rows: bigint>> comment 'the files of the batch; modified_at in microseconds',
@@ -52,7 +58,9 @@
         rows_future bigint comment 'rows beyond max_future, waiting',
         rows_late bigint comment 'rows that came at or below the mark',
         rows_tied bigint comment 'rows with the key and the watermark value of another, decided by row hash',
-        error string
+        error string,
+        reason string comment 'of a reset or a backfill: why, or which range',
+        recorded_by string comment 'the user who reset the mark'
     ) using delta
     tblproperties ('delta.autoOptimize.autoCompact' = 'true', 'delta.dataSkippingStatsColumns' = 'model,batch_id', 'floodmark.ledger' = '1')
 {% endmacro %}
@@ -72,10 +80,11 @@
             ~ counts | join(', ') ~ ", min(at) filter (where event = 'planned') as started_at, "
             ~ "max(at) filter (where " ~ terminal ~ ") as finished_at, max(target_version) as target_version, "
             ~ "coalesce(max(invocation_id) filter (where " ~ terminal ~ "), max(invocation_id)) as invocation_id, max(error) as error, "
-            ~ "max(rows_null) as rows_null, max(rows_future) as rows_future, max(rows_late) as rows_late, max(rows_tied) as rows_tied "
-            ~ "from " ~ schema ~ ".batch_log group by model, batch_id",
+            ~ "max(rows_null) as rows_null, max(rows_future) as rows_future, max(rows_late) as rows_late, max(rows_tied) as rows_tied, "
+            ~ "max(reason) as reason, max(recorded_by) as recorded_by "
+            ~ "from " ~ schema ~ ".batch_log where event <> 'waiting' group by model, batch_id",
         'watermarks': "select model as table_name, last.mark as watermark_value, last.at as last_updated, "
-            ~ "if(last.family = 'sequence', 'sequence', 'timestamp') as kind, last.batch_id "
+            ~ "if(last.family in ('sequence', 'version'), last.family, 'timestamp') as kind, last.batch_id "
             ~ "from (select model, max_by(struct(mark, at, family, batch_id), batch_id) as last from " ~ schema ~ ".batch_log "
             ~ "where event = 'committed' group by model) where last.mark is not null",
         'files': "select model, file.path, file.size, timestamp_micros(file.modified_at) as modified_at, batch_id, state, file.rows "

@@ -1,8 +1,29 @@
 {# The column of the SELECT that says which row of a key is the latest: the watermark column, or none. #}
 {% macro _order_column(run, columns) %}
     {%- set watermark = run.settings.watermark -%}
-    {%- set column = floodmark._find_column(columns, watermark.column) if watermark else none -%}
-    {{ return(column.name if column else none) }}
+    {%- if watermark -%}
+        {%- set column = floodmark._find_column(columns, '_commit_version' if watermark.kind == 'version' else watermark.column) -%}
+        {{ return(column.name if column else none) }}
+    {%- endif -%}
+    {{ return(none) }}
+{% endmacro %}
+
+
+{# The columns of a batch that its table has: all but those of the change feed. #}
+{% macro _target_columns(columns) %}
+    {{ return(columns | rejectattr('name', 'in', floodmark._change_columns()) | list) }}
+{% endmacro %}
+
+
+{# What a first load writes: the latest row of each key, without those that a change took away. #}
+{% macro _kept_sql(run, source) %}
+    {%- set latest = floodmark._latest_sql(run, source) -%}
+    {%- if source.columns is none or floodmark._target_columns(source.columns) | length == source.columns | length -%}
+        {{ return(latest) }}
+    {%- endif -%}
+    {%- set deletes = floodmark._deletes_predicate(run, source.columns) -%}
+    {{ return('select ' ~ floodmark._quoted_csv(floodmark._target_columns(source.columns) | map(attribute='name') | list) ~ ' from (\n' ~ latest ~ '\n)'
+        ~ (' where not ' ~ deletes if deletes else '')) }}
 {% endmacro %}
 
 
@@ -12,10 +33,12 @@
         {{ return(source.sql) }}
     {%- endif -%}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
-    {%- set order = floodmark._quoted(floodmark._order_column(run, source.columns)) -%}
+    {%- set deletes = floodmark._deletes_predicate(run, source.columns) -%}
+    {#- a commit that takes a row of a key away and adds another leaves the other -#}
+    {%- set order = floodmark._quoted(floodmark._order_column(run, source.columns)) ~ ' desc nulls last' ~ (', ' ~ deletes if deletes else '') -%}
     {%- set names = floodmark._quoted_csv(source.columns | map(attribute='name') | list) -%}
     {{ return('select ' ~ names ~ ' from (\n            select *, row_number() over (partition by ' ~ keys
-        ~ ' order by ' ~ order ~ ' desc nulls last, ' ~ floodmark._row_hash_sql(source.columns | map(attribute='name') | list) ~ ' desc) as _floodmark_rank\n            from '
+        ~ ' order by ' ~ order ~ ', ' ~ floodmark._row_hash_sql(source.columns | map(attribute='name') | list) ~ ' desc) as _floodmark_rank\n            from '
         ~ source.stage ~ '\n        ) where _floodmark_rank = 1') }}
 {% endmacro %}
 
@@ -56,9 +79,10 @@
     {%- endif -%}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
     {%- set value = floodmark._quoted(order) -%}
-    {%- set hash = floodmark._row_hash_sql(columns | map(attribute='name') | list) -%}
+    {%- set deletes = floodmark._deletes_predicate(run, columns) -%}
+    {%- set hash = floodmark._row_hash_sql(floodmark._target_columns(columns) | map(attribute='name') | list) -%}
     {{ return(run_query('select cast(coalesce(sum(hashes - 1), 0) as bigint) as ties from (select count(distinct ' ~ hash ~ ') as hashes from (select *, max(' ~ value ~ ') over (partition by '
-        ~ keys ~ ') as _floodmark_latest from ' ~ stage ~ ') where ' ~ value ~ ' <=> _floodmark_latest group by ' ~ keys ~ ')').rows[0][0] | int) }}
+        ~ keys ~ ') as _floodmark_latest from ' ~ stage ~ (' where not ' ~ deletes if deletes else '') ~ ') where ' ~ value ~ ' <=> _floodmark_latest group by ' ~ keys ~ ')').rows[0][0] | int) }}
 {% endmacro %}
 
 

@@ -8,16 +8,20 @@
         {%- do assignments.append('DBT_INTERNAL_DEST.' ~ floodmark._quoted(name) ~ ' = DBT_INTERNAL_SOURCE.' ~ floodmark._quoted(name)) -%}
     {%- endfor -%}
     {%- set predicates = floodmark._key_predicates(run, source) + (config.get('incremental_predicates') or config.get('predicates') or []) -%}
+    {%- set deletes = floodmark._deletes_predicate(run, source.columns, 'DBT_INTERNAL_SOURCE.') %}
     merge into {{ this }} as DBT_INTERNAL_DEST
     using (
         {{ floodmark._latest_sql(run, source) }}
     ) as DBT_INTERNAL_SOURCE
     on {{ predicates | join('\n        and ') }}
+    {%- if deletes %}
+    when matched and {{ deletes }} then delete
+    {%- endif %}
     {%- if assignments %}
     when matched and {{ floodmark._wins_predicate(run, source, columns) }} then update set
         {{ assignments | join(',\n        ') }}
     {%- endif %}
-    when not matched then insert ({{ floodmark._quoted_csv(columns) }})
+    when not matched {{ 'and not ' ~ deletes if deletes }} then insert ({{ floodmark._quoted_csv(columns) }})
         values ({{ floodmark._quoted_csv(columns, 'DBT_INTERNAL_SOURCE.') }})
 {% endmacro %}
 

@@ -41,6 +41,12 @@
 {% endmacro %}
 
 
+{# A relation as the ledger names it: schema.table. #}
+{% macro _relation_name(relation) %}
+    {{ return(relation.schema ~ '.' ~ relation.identifier) }}
+{% endmacro %}
+
+
 {# The entry of `columns` whose name equals `name` without regard to case, or none. #}
 {% macro _find_column(columns, name) %}
     {%- for column in columns if column.name | lower == name | lower -%}

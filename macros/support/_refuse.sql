@@ -26,5 +26,5 @@
 
 {# The name of this model in the ledger: schema.alias. #}
 {% macro _model_id() %}
-    {{ return(this.schema ~ '.' ~ this.identifier) }}
+    {{ return(this.schema ~ '.' ~ this.identifier if this is defined and this is not none else 'operation') }}
 {% endmacro %}

@@ -32,6 +32,20 @@
 {% endmacro %}
 
 
+{# The high mark that `watermark.sql` computes over the upstream: a position of the column's family. NULL lets nothing pass. #}
+{% macro _high_by_sql(watermark, upstream) %}
+    {%- set query = 'select ' ~ watermark.sql ~ ' as high from ' ~ upstream.relation -%}
+    {%- set type = floodmark._columns_of(query=query)[0].type -%}
+    {%- if floodmark._position_family(type) != upstream.family -%}
+        {%- do floodmark._refuse([{'setting': 'watermark.sql', 'got': watermark.sql, 'expected': 'an aggregate of type ' ~ upstream.family ~ ', the family of ' ~ upstream.column ~ ', not ' ~ type,
+            'todo': 'Cast it, such as cast(' ~ watermark.sql ~ ' as ' ~ ('bigint' if upstream.family == 'sequence' else upstream.family) ~ ')'}]) -%}
+    {%- endif -%}
+    {%- set text = floodmark._query_json('select to_json(named_struct(\'high\', ' ~ floodmark._position_text_sql('high', upstream.family)
+        ~ "), map('ignoreNullFields', 'false')) from (" ~ query ~ ')')[0].high -%}
+    {{ return(floodmark._least_position(upstream.family) if text is none else floodmark._position_from_text(text, upstream.family)) }}
+{% endmacro %}
+
+
 {# The high bound of the next batch: all that waits, or one step from the next existing value on. #}
 {% macro _step_high(first, last, step, family) %}
     {%- if step is none or last is none -%}
@@ -56,9 +70,13 @@
     {%- elif batch.start_position is not none -%}
         {%- do terms.append(column ~ ' >= ' ~ floodmark._position_literal(batch.start_position, family)) -%}
     {%- endif -%}
-    {%- if batch.high_position is not none -%}
+    {%- if batch.high_position is none and batch.get('unbounded') is not sameas true -%}
+        {#- nothing was due when the batch was planned: what has come since is the next run's -#}
+        {#- not `false`: Spark reads `where (false)` as a table alias -#}
+        {%- set terms = ['1 = 0'] -%}
+    {%- elif batch.high_position is not none -%}
         {%- do terms.append(column ~ ' <= ' ~ floodmark._position_literal(batch.high_position, family)) -%}
     {%- endif -%}
-    {%- set within = terms | join(' and ') if terms else column ~ ' is not null' -%}
+    {%- set within = terms | join(' and ') or column ~ ' is not null' -%}
     {{ return('(' ~ within ~ (' or ' ~ column ~ ' is null' if batch.nulls == 'include' else '') ~ ')') }}
 {% endmacro %}

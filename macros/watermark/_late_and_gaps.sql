@@ -1,26 +1,65 @@
-{# Sequences: missing numbers between the mark and the high bound, by `gaps`; refused before the batch is planned. #}
+{# Sequences: missing numbers between the mark and the high bound, by `gaps`; refused, or held back, before the batch is planned. #}
 {% macro _check_gaps(run, plan) %}
     {%- set watermark = run.settings.watermark -%}
     {%- if not watermark or plan.family != 'sequence' or watermark.gaps == 'ignore' or not plan.is_waiting -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set high = plan.high_position if plan.high_position is not none else plan.ceiling -%}
-    {%- set ranges = floodmark._missing_ranges(run.upstream, plan.low_position, high) -%}
+    {%- set low = plan.low_position if plan.low_position is not none or plan.start_position is none else plan.start_position - 1 -%}
+    {%- set ranges = floodmark._missing_ranges(run.upstream, low, high) -%}
     {%- if ranges.shown -%}
         {%- set sentence = floodmark._counted(ranges.count, 'gap') ~ ' in ' ~ run.upstream.relation ~ '.' ~ run.upstream.column ~ ', missing: ' ~ ranges.shown | join(', ')
             ~ (', ...' if ranges.count > ranges.shown | length else '') -%}
         {%- if watermark.gaps == 'fail' -%}
             {%- do floodmark._stop(sentence ~ ". watermark.gaps is 'fail': nothing was loaded; load the missing numbers, or set gaps to 'warn'") -%}
         {%- endif -%}
-        {%- do floodmark._warn(sentence) -%}
+        {%- if watermark.gaps == 'wait' -%}
+            {%- do floodmark._wait_for_gap(run, plan, ranges.first, high, sentence) -%}
+        {%- else -%}
+            {%- do floodmark._warn(sentence) -%}
+        {%- endif -%}
     {%- endif -%}
 {% endmacro %}
 
 
-{# Missing ranges of a sequence in (low, high]: {count, shown}; two anti joins, so that no single task sorts the batch. #}
+{# Hold the batch below the first missing number until `gap_timeout` has passed since the gap was first seen. The ledger has
+   that moment, with all numbers that were there: every gap among them is as old. What is older than the timeout loads, gap
+   or not. #}
+{% macro _wait_for_gap(run, plan, missing, high, sentence) %}
+    {%- set seen = run.state.waiting -%}
+    {%- if not seen or missing < seen.low | int or missing > seen.high | int -%}
+        {%- set now = floodmark._now() -%}
+        {%- set seen = {'low': missing | string, 'high': high | string, 'at': now} -%}
+        {%- do floodmark._record('waiting', {'batch_id': run.state.last_batch_id or 0, 'txn_version': now, 'kind': none, 'generation': none,
+            'family': plan.family, 'low': seen.low}, {'high': floodmark._string_literal(seen.high)}) -%}
+        {%- do run.state.update({'waiting': seen}) -%}
+    {%- endif -%}
+    {%- set until = seen.at + floodmark._parse_duration(run.settings.watermark.gap_timeout) -%}
+    {%- if floodmark._now() >= until -%}
+        {%- do floodmark._warn(sentence ~ '. They did not come within gap_timeout (' ~ run.settings.watermark.gap_timeout ~ ') and are passed') -%}
+        {%- set limit = seen.high | int -%}
+        {%- do plan.update({'is_last': limit >= plan.high_position and plan.is_last}) -%}
+    {%- else -%}
+        {%- do floodmark._warn(sentence ~ '. Rows from ' ~ missing ~ ' on wait, until ' ~ floodmark._position_print(until, 'timestamp')[:19] ~ ' UTC') -%}
+        {%- set limit = missing - 1 -%}
+        {%- do plan.update({'is_last': true, 'is_held': true, 'is_waiting': plan.first_position <= limit}) -%}
+    {%- endif -%}
+    {%- if limit < plan.high_position -%}
+        {%- do plan.update({'high_position': limit, 'high': floodmark._position_print(limit, plan.family)}) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Missing ranges of a sequence in (low, high]: {count, shown, first}. Where the numbers are as many as they should be there is
+   none; else two anti joins, so that no single task sorts the batch. #}
 {% macro _missing_ranges(upstream, low, high) %}
     {%- set column = floodmark._quoted(upstream.column) -%}
     {%- set bounds = column ~ ' <= ' ~ high ~ (' and ' ~ column ~ ' > ' ~ low if low is not none else '') -%}
+    {%- set counted = floodmark._query_json("select to_json(named_struct('n', count(distinct " ~ column ~ "), 'least', cast(min(" ~ column ~ ") as string))) from "
+        ~ upstream.relation ~ ' where ' ~ bounds)[0] -%}
+    {%- if counted.n == high - (low if low is not none else counted.least | int - 1) -%}
+        {{ return({'count': 0, 'shown': [], 'first': none}) }}
+    {%- endif -%}
     {%- set sql -%}
         with present as (
             select distinct cast({{ column }} as decimal(38, 0)) as n from {{ upstream.relation }} where {{ bounds }}
@@ -43,7 +82,7 @@
         {%- set end = found.to[loop.index0] -%}
         {%- do shown.append(start | string if start == end else start ~ '-' ~ end) -%}
     {%- endfor -%}
-    {{ return({'count': found.count, 'shown': shown}) }}
+    {{ return({'count': found.count, 'shown': shown, 'first': found.from[0] | int if found.from else none}) }}
 {% endmacro %}
 
 
@@ -57,8 +96,8 @@
     {%- endif -%}
     {%- set column = floodmark._quoted(run.upstream.column) -%}
     {%- set below = column ~ ' <= ' ~ (plan.low_position - plan.lookback) -%}
-    {#- the last plan read the upstream's version a moment before it was recorded -#}
-    {%- set since = floodmark._position_literal(run.state.planned.at - 60000000, 'timestamp') -%}
+    {#- a commit's files are older than the commit: a day is far more than it takes to write them -#}
+    {%- set since = floodmark._position_literal(floodmark._parse_timestamp(committed.upstream_at[:19]) - 86400000000, 'timestamp') -%}
     {%- set recent = '_metadata.file_modification_time >= ' ~ since -%}
     {%- set suspects = run_query('select count(*) as n from ' ~ run.upstream.relation ~ ' where ' ~ below ~ ' and ' ~ recent).rows[0][0] | int -%}
     {%- if not suspects -%}

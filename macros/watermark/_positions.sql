@@ -1,6 +1,6 @@
 {#
   A position is a point of the watermark column as an exact integer: microseconds since 1970-01-01 UTC for
-  timestamps and dates, the number itself for sequences. Jinja calculates with positions; SQL sees literals.
+  timestamps and dates, the number itself for sequences and Delta versions. Jinja calculates with positions; SQL sees literals.
 #}
 
 {# The family of a column type: timestamp, timestamp_ntz, date, sequence, or none where it cannot be a watermark. #}
@@ -14,6 +14,12 @@
 {% endmacro %}
 
 
+{# Whether positions of a family are plain numbers. #}
+{% macro _is_counted(family) %}
+    {{ return(family in ['sequence', 'version']) }}
+{% endmacro %}
+
+
 {# SQL text of an expression of a family, in the form that _position_from_text reads. #}
 {% macro _position_text_sql(expression, family) %}
     {{ return('cast(' ~ ('unix_micros(' ~ expression ~ ')' if family == 'timestamp' else expression) ~ ' as string)') }}
@@ -24,7 +30,7 @@
 {% macro _position_from_text(text, family) %}
     {%- if text is none -%}
         {{ return(none) }}
-    {%- elif family in ['timestamp', 'sequence'] -%}
+    {%- elif family == 'timestamp' or floodmark._is_counted(family) -%}
         {{ return(text | int) }}
     {%- endif -%}
     {{ return(floodmark._parse_timestamp(text)) }}
@@ -57,7 +63,7 @@
 {% macro _position_print(position, family) %}
     {%- if position is none -%}
         {{ return(none) }}
-    {%- elif family == 'sequence' -%}
+    {%- elif floodmark._is_counted(family) -%}
         {{ return(position | string) }}
     {%- endif -%}
     {{ return((modules.datetime.datetime(1970, 1, 1) + modules.datetime.timedelta(microseconds=position)).isoformat(' ', 'microseconds')) }}
@@ -69,13 +75,13 @@
     {%- if text is none -%}
         {{ return(none) }}
     {%- endif -%}
-    {{ return(text | int if family == 'sequence' else floodmark._parse_timestamp(text)) }}
+    {{ return(text | int if floodmark._is_counted(family) else floodmark._parse_timestamp(text)) }}
 {% endmacro %}
 
 
 {# A SQL literal of the column's own type, so that Delta can skip files; timestamps carry their zone. #}
 {% macro _position_literal(position, family) %}
-    {%- if family == 'sequence' -%}
+    {%- if floodmark._is_counted(family) -%}
         {{ return(position | string) }}
     {%- endif -%}
     {%- set text = floodmark._position_print(position, family) -%}
@@ -85,6 +91,26 @@
         {{ return("timestamp_ntz'" ~ text ~ "'") }}
     {%- endif -%}
     {{ return("timestamp'" ~ text ~ "+00:00'") }}
+{% endmacro %}
+
+
+{# Whether a text is a position of a family. #}
+{% macro _is_position(text, family) %}
+    {%- set value = modules.re.fullmatch('-?\\d+', text | string) if floodmark._is_counted(family) else floodmark._parse_timestamp(text) -%}
+    {{ return(value is not none) }}
+{% endmacro %}
+
+
+{# This moment as a timestamp's position. #}
+{% macro _now() %}
+    {%- set now = modules.datetime.datetime.now(modules.pytz.utc) - modules.datetime.datetime(1970, 1, 1, tzinfo=modules.pytz.utc) -%}
+    {{ return((now.days * 86400 + now.seconds) * 1000000 + now.microseconds) }}
+{% endmacro %}
+
+
+{# A position below every other of its family. #}
+{% macro _least_position(family) %}
+    {{ return(-(10 ** 37) if floodmark._is_counted(family) else floodmark._parse_timestamp('0001-01-02')) }}
 {% endmacro %}
 
 
@@ -109,7 +135,7 @@
 {% macro _reach(watermark, family) %}
     {%- set reach = {'start': none, 'step': none, 'lookback': 0} -%}
     {%- for key in reach if watermark[key] is defined and watermark[key] is not none -%}
-        {%- if family == 'sequence' -%}
+        {%- if floodmark._is_counted(family) -%}
             {%- do reach.update({key: watermark[key] | int}) -%}
         {%- else -%}
             {%- do reach.update({key: floodmark._parse_timestamp(watermark.start) if key == 'start' else floodmark._parse_duration(watermark[key])}) -%}

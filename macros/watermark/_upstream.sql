@@ -1,9 +1,11 @@
-{# The relation that holds the watermark column: {relation, column, family, is_delta}; none where it does not exist
-   and `required` is false. Checks that depend on types stop here, before anything is written. #}
+{# The relation that holds the watermark column: {relation, column, family, is_delta, is_kept}; none where it does not exist
+   and `required` is false. `is_kept` is false where dbt makes the table anew in every run. Checks that depend on types stop
+   here, before anything is written. #}
 {% macro _upstream(settings, required=true) %}
     {%- set watermark = settings.watermark -%}
-    {%- set relation = floodmark._upstream_relation(watermark.from) -%}
-    {%- if (relation.schema ~ '.' ~ relation.identifier) | lower == floodmark._model_id() | lower -%}
+    {%- set node = floodmark._upstream_node(watermark.from, model) -%}
+    {%- set relation = floodmark._node_relation(node) -%}
+    {%- if floodmark._relation_name(relation) | lower == floodmark._model_id() | lower -%}
         {%- do floodmark._refuse([{'setting': 'watermark.from', 'got': floodmark._model_id(), 'expected': 'another table than the one the model loads',
             'todo': 'Give the model an alias or a schema of its own'}]) -%}
     {%- endif -%}
@@ -15,17 +17,27 @@
         {%- do floodmark._stop('its upstream ' ~ relation ~ ' does not exist: build it first') -%}
     {%- endif -%}
     {%- set described = floodmark._describe(cached) -%}
-    {%- set column = floodmark._find_column(described.columns, watermark.column) -%}
-    {%- set family = floodmark._position_family(column.type) if column else none -%}
-    {%- do floodmark._validate_column(settings, cached, column, family) -%}
-    {{ return({'relation': cached, 'column': column.name, 'family': family, 'is_delta': described.provider == 'delta'}) }}
+    {%- set found = {
+        'relation': cached, 'is_delta': described.provider == 'delta', 'column': none, 'family': 'version',
+        'is_kept': node.resource_type in ['source', 'snapshot'] or node.config.materialized not in ['table', 'view', 'seed'],
+    } -%}
+    {%- if watermark.kind == 'version' -%}
+        {%- do floodmark._require_delta(watermark, cached, found.is_delta) -%}
+    {%- else -%}
+        {%- set column = floodmark._find_column(described.columns, watermark.column) -%}
+        {%- set family = floodmark._position_family(column.type) if column else none -%}
+        {%- do floodmark._validate_column(settings, cached, column, family) -%}
+        {%- do found.update({'column': column.name, 'family': family}) -%}
+    {%- endif -%}
+    {{ return(found) }}
 {% endmacro %}
 
 
-{# The relation that `from` names, or the model's only upstream. #}
-{% macro _upstream_relation(name) %}
+{# The node that `name` (watermark.from) means, or the only upstream of `loaded`, a model's node. #}
+{% macro _upstream_node(name, loaded) %}
+    {%- set name = name if name is not none else floodmark._changes_name(loaded.raw_code) -%}
     {%- set candidates = {} -%}
-    {%- for id in model.depends_on.nodes -%}
+    {%- for id in loaded.depends_on.nodes -%}
         {%- set node = graph.sources.get(id) or graph.nodes.get(id) -%}
         {%- if node and (name is none or name in [node.name, node.get('source_name', '') ~ '.' ~ node.name]) -%}
             {%- do candidates.update({id: node}) -%}
@@ -33,7 +45,7 @@
     {%- endfor -%}
     {%- if candidates | length != 1 -%}
         {%- set names = [] -%}
-        {%- for id in model.depends_on.nodes -%}
+        {%- for id in loaded.depends_on.nodes -%}
             {%- do names.append(id.split('.')[-1]) -%}
         {%- endfor -%}
         {%- do floodmark._refuse([{'setting': 'watermark.from', 'got': name,
@@ -41,11 +53,18 @@
             'todo': 'Name it' if names else 'Read the rows from a ref or a source'}]) -%}
     {%- endif -%}
     {%- set node = candidates.values() | first -%}
-    {%- if node.resource_type == 'source' -%}
-        {{ return(api.Relation.create(schema=node.schema, identifier=node.identifier)) }}
-    {%- elif node.config.materialized == 'ephemeral' -%}
+    {%- if node.config.materialized == 'ephemeral' -%}
         {%- do floodmark._refuse([{'setting': 'watermark.from', 'got': node.name, 'expected': 'a table, a view or a source',
             'todo': 'An ephemeral model has no relation to find the high mark in: materialize it or name its upstream'}]) -%}
+    {%- endif -%}
+    {{ return(node) }}
+{% endmacro %}
+
+
+{# Where an upstream node lies: inside a model as `ref` gives it, with --defer in mind. #}
+{% macro _node_relation(node) %}
+    {%- if node.resource_type == 'source' or this is not defined or this is none -%}
+        {{ return(api.Relation.create(schema=node.schema, identifier=node.identifier or node.alias)) }}
     {%- endif -%}
     {{ return(ref(node.package_name, node.name)) }}
 {% endmacro %}
@@ -65,6 +84,10 @@
     {%- set kind = 'sequence' if family == 'sequence' else 'timestamp' -%}
     {%- if watermark.kind not in [none, kind] -%}
         {%- do problems.append({'setting': 'watermark.kind', 'got': watermark.kind, 'expected': "'" ~ kind ~ "' for a column of type " ~ column.type, 'todo': 'Leave it out: the type tells'}) -%}
+    {%- endif -%}
+    {%- if kind == 'sequence' and settings.strategy == 'insert_overwrite' -%}
+        {%- do problems.append({'setting': 'incremental_strategy', 'got': 'insert_overwrite', 'expected': 'a timestamp or date watermark, and ' ~ column.name ~ ' is a ' ~ column.type,
+            'todo': 'Use merge for sequences'}) -%}
     {%- endif -%}
     {%- for key in ['lookback', 'step'] if watermark[key] is not none -%}
         {%- do problems.extend(floodmark._distance_problems('watermark.' ~ key, watermark[key], kind, key)) -%}

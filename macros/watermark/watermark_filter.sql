@@ -11,7 +11,7 @@
             'todo': 'Call it in the incremental model that loads the rows, not upstream of it'}]) -%}
     {%- endif -%}
     {%- set watermark = floodmark._setting('watermark') -%}
-    {%- if watermark is not mapping or not watermark.get('column') -%}
+    {%- if watermark is not mapping or not watermark.get('column') or watermark.get('kind') == 'version' -%}
         {%- do floodmark._refuse([{
             'setting': 'watermark', 'got': watermark, 'expected': "{'column': '<name>'}",
             'todo': 'floodmark.watermark_filter() needs the column that grows'}]) -%}
@@ -27,27 +27,72 @@
 
 {# The predicate that the next run would use; a placeholder where the upstream does not exist yet. Reads, writes nothing. #}
 {% macro _next_bounds(column) %}
-    {%- set settings = floodmark._settings() -%}
-    {%- set upstream = floodmark._upstream(settings, required=false) -%}
-    {%- if upstream is none -%}
+    {%- set plan = floodmark._next_plan() -%}
+    {%- if plan is none -%}
         {{ return('true /* the upstream does not exist yet: bounds come with the first run */') }}
+    {%- elif var('floodmark_bounds', none) == 'passed' -%}
+        {%- do plan.update({'high_position': plan.low_position if plan.low_position is not none else floodmark._least_position(plan.family), 'low_position': none, 'nulls': none}) -%}
     {%- endif -%}
-    {%- set state = floodmark._model_state() if floodmark._ledger_exists() else none -%}
-    {%- set target = floodmark._target_state(has_mark=state is not none and state.committed is not none) -%}
-    {%- set mark = none if target.is_empty or should_full_refresh()
-        else floodmark._position_parse(state.committed.mark if state and state.committed else none, upstream.family) -%}
-    {%- set plan = floodmark._plan_watermark(settings, upstream, mark, none) -%}
-    {{ return(floodmark._bounds_predicate(column, plan)) }}
+    {{ return(floodmark._plan_comment(plan) ~ floodmark._bounds_predicate(column, plan)) }}
 {% endmacro %}
 
 
-{# The compiled SELECT with this batch's bounds and files between its markers. #}
+{# With the variable `floodmark_plan`, what `floodmark plan` prints, as a comment in the compiled SQL. #}
+{% macro _plan_comment(plan) %}
+    {%- if not var('floodmark_plan', false) -%}
+        {{ return('') }}
+    {%- endif -%}
+    {%- set shown = {'kind': plan.kind, 'low': plan.low, 'high': plan.high if plan.kind != 'nothing new' else none, 'lookback': plan.lookback,
+        'rows_null': plan.rows_null, 'rows_future': plan.rows_future, 'files': plan.get('file_count'), 'bytes': plan.get('file_bytes')} -%}
+    {{ return('/*floodmark:plan ' ~ tojson(shown) | replace('*/', '* /') ~ '*/ ') }}
+{% endmacro %}
+
+
+{# The plan of the next run's first batch, or with the variable `floodmark_plan` of all its batches in one; none where the
+   upstream does not exist yet. Reads, writes nothing. #}
+{% macro _next_plan() %}
+    {%- set settings = floodmark._settings() -%}
+    {%- set upstream = floodmark._upstream(settings, required=false) -%}
+    {%- if upstream is none -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set run = floodmark._look(settings, upstream) -%}
+    {%- set committed = run.state.committed -%}
+    {%- do upstream.update({'commit': floodmark._upstream_commit(run, run.replaces)}) -%}
+    {%- if var('floodmark_plan', false) -%}
+        {%- do settings.watermark.update({'step': none}) -%}
+    {%- endif -%}
+    {%- set mark = none if run.replaces else floodmark._position_parse(committed.mark if committed else none, upstream.family) -%}
+    {%- set plan = floodmark._plan_version(run, mark) if upstream.family == 'version' else floodmark._plan_watermark(run, mark, none) -%}
+    {%- do plan.update({'upstream_version': upstream.commit.version}) -%}
+    {%- do plan.update({'kind': run.kind if run.replaces or not floodmark._is_nothing_new(run, plan, run.replaces) else 'nothing new'}) -%}
+    {{ return(plan) }}
+{% endmacro %}
+
+
+{# What `dbt compile` knows of a model's next run; nothing is written. #}
+{% macro _look(settings, upstream=none) %}
+    {%- set state = floodmark._model_state() if floodmark._ledger_exists() else {'committed': none, 'landed': none} -%}
+    {%- set target_state = floodmark._target_state(state) -%}
+    {%- set replaces = should_full_refresh() or target_state.is_empty -%}
+    {{ return({'settings': settings, 'upstream': upstream, 'state': state, 'target': target_state, 'guarded': false, 'ceiling': none, 'first': true,
+        'full_refresh': should_full_refresh(), 'replaces': replaces,
+        'kind': ('full_refresh' if should_full_refresh() and target_state.exists else 'first_load') if replaces else 'incremental'}) }}
+{% endmacro %}
+
+
+{# The compiled SELECT with this batch's bounds, versions and files between its markers. #}
 {% macro _select_of(batch, sql) %}
     {%- set ns = namespace(sql=sql) -%}
     {%- for marker in modules.re.findall('/\\*floodmark:bounds (.*?)\\*/', sql) | unique -%}
         {%- set found = '/\\*floodmark:bounds ' ~ modules.re.escape(marker) ~ '\\*/.*?/\\*floodmark:end\\*/' -%}
         {%- set predicate = floodmark._bounds_predicate(marker, batch) | replace('\\', '\\\\') -%}
         {%- set ns.sql = modules.re.sub(found, predicate, ns.sql, flags=modules.re.S) -%}
+    {%- endfor -%}
+    {%- for name, preimages in modules.re.findall('/\\*floodmark:changes (\\S+?)( preimages)?\\*/', sql) | unique -%}
+        {%- set found = '/\\*floodmark:changes ' ~ modules.re.escape(name ~ preimages) ~ '\\*/.*?/\\*floodmark:end\\*/' -%}
+        {%- set rows = floodmark._changes_sql(name, batch, preimages != '') | replace('\\', '\\\\') -%}
+        {%- set ns.sql = modules.re.sub(found, rows, ns.sql, flags=modules.re.S) -%}
     {%- endfor -%}
     {%- if batch.files -%}
         {%- set reader = floodmark._files_sql(batch.settings.files, batch.files) | replace('\\', '\\\\') -%}

@@ -10,8 +10,9 @@ from tests.harness import Project, Run, incremental, sentence, table
 
 SRC = table("src")
 TS = {"column": "ts"}
+VERSION = {"kind": "version"}
 DURATIONS = "Units are microseconds, milliseconds, seconds, minutes, hours, days and weeks"
-KEYS = "one of column, kind, from, lookback, step, start, nulls, max_future, gaps"
+KEYS = "one of column, kind, from, lookback, step, start, nulls, max_future, gaps, gap_timeout, sql"
 FILE_KEYS = "one of path, format, schema, glob, recursive, max_files_per_batch"
 FILES = {"path": "landing", "schema": "id bigint"}
 UNGUARD = (
@@ -27,6 +28,14 @@ def over_files(**config: object) -> str:
     return f"{{{{ config({arguments}) }}}} select * from {{{{ floodmark.new_files() }}}}"
 
 
+def over_changes(**config: object) -> str:
+    arguments = ", ".join(f"{name}={value!r}" for name, value in config.items())
+    return (
+        f"{{{{ config(materialized='incremental', {arguments}) }}}} "
+        "select * from {{ floodmark.changes(source('raw', 'src')) }}"
+    )
+
+
 def watermarked(**watermark: object) -> str:
     return incremental(SRC, watermark=TS | watermark)
 
@@ -40,8 +49,8 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
     "strategy": (
         incremental(SRC, incremental_strategy="replace", watermark=TS),
         [
-            "incremental_strategy: got \"replace\"; expected 'append' or 'merge'. Choose one of "
-            "them, or leave out floodmark's settings to load as dbt-spark does"
+            "incremental_strategy: got \"replace\"; expected 'append', 'merge' or 'insert_overwrite'. "
+            "Choose one of them, or leave out floodmark's settings to load as dbt-spark does"
         ],
     ),
     "later_settings": (
@@ -99,9 +108,9 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
     "choices": (
         watermarked(kind="date", nulls="drop", gaps="stop"),
         [
-            'watermark.kind: got "date"; expected one of timestamp, sequence. Use one of them',
+            'watermark.kind: got "date"; expected one of timestamp, sequence, version. Use one of them',
             'watermark.nulls: got "drop"; expected one of error, exclude, include. Use one of them',
-            'watermark.gaps: got "stop"; expected one of ignore, warn, fail. Use one of them',
+            'watermark.gaps: got "stop"; expected one of ignore, warn, wait, fail. Use one of them',
         ],
     ),
     "distances": (
@@ -151,6 +160,74 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
     "guarded_step": (
         incremental(SRC, guard=True, watermark=TS | {"step": "1 day"}),
         [f"watermark.step: {UNGUARD}"],
+    ),
+    "guarded_sql": (
+        incremental(SRC, guard=True, watermark=TS | {"sql": "max(ts)"}),
+        [f"watermark.sql: {UNGUARD}"],
+    ),
+    "guarded_wait": (
+        incremental(SRC, guard=True, watermark={"column": "id", "gaps": "wait"}),
+        [f"watermark.gaps: {UNGUARD}"],
+    ),
+    "gap_timeout": (
+        watermarked(gap_timeout=60),
+        [
+            "watermark.gap_timeout: got 60; expected a duration such as '2 hours'. " + DURATIONS,
+        ],
+    ),
+    "version_keys": (
+        over_changes(
+            watermark={"kind": "version", "column": "ts", "lookback": "1 day", "step": "x"}
+        ),
+        [
+            'watermark.column: got "ts"; expected one of kind, from, step, start with kind '
+            "'version'. Remove it: the versions of the upstream table have no such thing",
+            'watermark.lookback: got "1 day"; expected one of kind, from, step, start with kind '
+            "'version'. Remove it: the versions of the upstream table have no such thing",
+            'watermark.step: got "x"; expected a whole number of versions. Versions count from 0',
+        ],
+    ),
+    "version_without_changes": (
+        f"{{{{ config(materialized='incremental', watermark={VERSION!r}) }}}} select * from {SRC}",
+        [
+            'watermark: got {"kind": "version"}; expected floodmark.changes(ref(...)) in the SELECT, '
+            "without an is_incremental() guard. Read \"from {{ floodmark.changes(ref('x')) }}\": the "
+            "first load is a snapshot by itself"
+        ],
+    ),
+    "changes_without_version": (
+        over_changes(watermark=TS),
+        [
+            "watermark: got {\"column\": \"ts\"}; expected {'kind': 'version'} on an incremental "
+            "model. floodmark.changes() reads from version to version of its upstream"
+        ],
+    ),
+    "version_overwrite": (
+        over_changes(watermark=VERSION, incremental_strategy="insert_overwrite", partition_by="id"),
+        [
+            "watermark.kind: got \"version\"; expected 'append' or 'merge' with kind 'version'. "
+            "merge applies updates and deletes"
+        ],
+    ),
+    "overwrite_without_partition": (
+        incremental(SRC, incremental_strategy="insert_overwrite", watermark=TS),
+        [
+            "partition_by: got []; expected one column, derived from the watermark column. "
+            "insert_overwrite replaces whole partitions: add cast(<watermark column> as date) to the "
+            "SELECT and name it here"
+        ],
+    ),
+    "overwrite_by_sequence": (
+        incremental(
+            SRC,
+            incremental_strategy="insert_overwrite",
+            partition_by="s",
+            watermark={"column": "id"},
+        ),
+        [
+            'incremental_strategy: got "insert_overwrite"; expected a timestamp or date watermark, '
+            "and id is a bigint. Use merge for sequences"
+        ],
     ),
     "no_filter": (
         f"{{{{ config(materialized='incremental', watermark={TS!r}) }}}} select * from {SRC}",

@@ -189,7 +189,9 @@ def bounds(**batch: Any) -> dict[str, Any]:
         (bounds(high_position=9), "(n <= 9)"),
         (bounds(start_position=4, high_position=9), "(n >= 4 and n <= 9)"),
         (bounds(low_position=5, start_position=4, high_position=9), "(n > 5 and n <= 9)"),
-        (bounds(), "(n is not null)"),
+        (bounds(), "(1 = 0)"),
+        (bounds(nulls="include"), "(1 = 0 or n is null)"),
+        (bounds(unbounded=True), "(n is not null)"),
         (bounds(high_position=9, nulls="include"), "(n <= 9 or n is null)"),
         (
             bounds(family="timestamp", low_position=HOUR, high_position=DAY, lookback=HOUR),

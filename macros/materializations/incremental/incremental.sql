@@ -42,7 +42,9 @@
 
 {# --empty and --sample: create the table where there is none, else only analyse the SELECT; the ledger stays as it is. #}
 {% macro _load_dry(sql) %}
-    {%- set select_sql = floodmark._select_of({'family': 'timestamp', 'low_position': none, 'start_position': none, 'high_position': none, 'nulls': none}, sql) -%}
+    {%- set select_sql = floodmark._select_of({'family': 'timestamp', 'unbounded': true, 'low_position': none, 'start_position': none, 'high_position': none, 'nulls': none}, sql) -%}
+    {%- set kind = (floodmark._setting('watermark') or {}).get('kind') -%}
+    {%- set select_sql = floodmark._without_change_columns({'family': kind}, select_sql) -%}
     {%- if load_relation(this) is none -%}
         {%- do floodmark._execute([floodmark._replace_table_sql(select_sql)]) -%}
     {%- else -%}

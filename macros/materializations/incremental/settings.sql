@@ -19,16 +19,18 @@
     {%- do floodmark._validate_settings() -%}
     {%- set watermark = floodmark._setting('watermark') -%}
     {%- set unique_key = config.get('unique_key') or [] -%}
+    {%- set partition_by = config.get('partition_by') or [] -%}
     {%- set settings = {
         'strategy': config.get('incremental_strategy') or 'append',
         'unique_key': [unique_key] if unique_key is string else unique_key | list,
         'on_schema_change': config.get('on_schema_change') or 'ignore',
         'files': floodmark._setting('files'),
+        'partition_by': [partition_by] if partition_by is string else partition_by | list,
         'watermark': none,
     } -%}
     {%- if watermark is not none -%}
         {%- do settings.update({'watermark': {
-            'column': watermark.column,
+            'column': watermark.get('column'),
             'kind': watermark.get('kind'),
             'from': watermark.get('from'),
             'lookback': watermark.get('lookback'),
@@ -37,6 +39,8 @@
             'nulls': watermark.get('nulls', 'error'),
             'max_future': watermark.get('max_future', '1 day'),
             'gaps': watermark.get('gaps', 'warn'),
+            'gap_timeout': watermark.get('gap_timeout', '1 hour'),
+            'sql': watermark.get('sql'),
         }}) -%}
     {%- endif -%}
     {{ return(settings) }}

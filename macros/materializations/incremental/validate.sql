@@ -13,8 +13,8 @@
     {%- set strategy = config.get('incremental_strategy') or 'append' -%}
     {%- set watermark = floodmark._setting('watermark') -%}
     {%- set files = floodmark._setting('files') -%}
-    {%- if strategy not in ['append', 'merge'] -%}
-        {%- do problems.append({'setting': 'incremental_strategy', 'got': strategy, 'expected': "'append' or 'merge'",
+    {%- if strategy not in ['append', 'merge', 'insert_overwrite'] -%}
+        {%- do problems.append({'setting': 'incremental_strategy', 'got': strategy, 'expected': "'append', 'merge' or 'insert_overwrite'",
             'todo': 'Choose one of them, or leave out floodmark\'s settings to load as dbt-spark does'}) -%}
     {%- endif -%}
     {%- for name in ['expectations', 'cdc', 'snapshot_diff'] if floodmark._setting(name) is not none -%}
@@ -24,6 +24,9 @@
     {%- if strategy == 'merge' and not config.get('unique_key') -%}
         {%- do problems.append({'setting': 'unique_key', 'got': none, 'expected': 'a column or a list of columns',
             'todo': 'merge needs the key that identifies a row'}) -%}
+    {%- endif -%}
+    {%- if strategy == 'insert_overwrite' -%}
+        {%- do problems.extend(floodmark._overwrite_problems(watermark)) -%}
     {%- endif -%}
     {%- if config.get('merge_update_columns') and config.get('merge_exclude_columns') -%}
         {%- do problems.append({'setting': 'merge_update_columns', 'expected': 'merge_update_columns or merge_exclude_columns, not both', 'todo': 'Remove one'}) -%}
@@ -57,19 +60,22 @@
         {{ return([{'setting': 'watermark', 'got': watermark, 'expected': "a mapping such as {'column': 'created_at'}", 'todo': 'Write it as a mapping'}]) }}
     {%- endif -%}
     {%- set problems = [] -%}
-    {%- set known = ['column', 'kind', 'from', 'lookback', 'step', 'start', 'nulls', 'max_future', 'gaps'] -%}
+    {%- if watermark.get('kind') == 'version' -%}
+        {{ return(floodmark._version_problems(watermark)) }}
+    {%- endif -%}
+    {%- set known = ['column', 'kind', 'from', 'lookback', 'step', 'start', 'nulls', 'max_future', 'gaps', 'gap_timeout', 'sql'] -%}
     {%- for key in watermark if key not in known -%}
         {%- do problems.append({'setting': 'watermark.' ~ key, 'got': watermark[key], 'expected': 'one of ' ~ known | join(', '), 'todo': 'Remove it or correct its name'}) -%}
     {%- endfor -%}
     {%- if not watermark.get('column') or watermark.column is not string -%}
         {%- do problems.append({'setting': 'watermark.column', 'got': watermark.get('column'), 'expected': 'the name of the column that grows', 'todo': 'Name a column of the upstream relation'}) -%}
     {%- endif -%}
-    {%- set choices = {'kind': ['timestamp', 'sequence'], 'nulls': ['error', 'exclude', 'include'], 'gaps': ['ignore', 'warn', 'fail']} -%}
+    {%- set choices = {'kind': ['timestamp', 'sequence', 'version'], 'nulls': ['error', 'exclude', 'include'], 'gaps': ['ignore', 'warn', 'wait', 'fail']} -%}
     {%- for key, allowed in choices.items() if watermark.get(key) is not none and watermark[key] not in allowed -%}
         {%- do problems.append({'setting': 'watermark.' ~ key, 'got': watermark[key], 'expected': 'one of ' ~ allowed | join(', '), 'todo': 'Use one of them'}) -%}
     {%- endfor -%}
     {%- set sequence = watermark.get('kind') == 'sequence' -%}
-    {%- for key in ['lookback', 'step', 'max_future'] if watermark.get(key) is not none -%}
+    {%- for key in ['lookback', 'step', 'max_future', 'gap_timeout'] if watermark.get(key) is not none -%}
         {%- do problems.extend(floodmark._distance_problems('watermark.' ~ key, watermark[key], watermark.get('kind'), key)) -%}
     {%- endfor -%}
     {%- set start = watermark.get('start') -%}
@@ -88,8 +94,15 @@
         {%- do problems.append({'setting': 'watermark.nulls', 'got': 'include', 'expected': "'error' or 'exclude' with '" ~ strategy ~ "'",
             'todo': "Use incremental_strategy='merge': rows without a value are read in every run"}) -%}
     {%- endif -%}
-    {%- if (start is not none or watermark.get('step') is not none) and modules.re.search('is_incremental\\s*\\(', model.raw_code) -%}
-        {%- do problems.append({'setting': 'watermark.' ~ ('start' if start is not none else 'step'), 'expected': 'the filter without the is_incremental() guard',
+    {%- set bounded = [] -%}
+    {%- for key in ['start', 'step', 'sql'] if watermark.get(key) is not none -%}
+        {%- do bounded.append(key) -%}
+    {%- endfor -%}
+    {%- if watermark.get('gaps') == 'wait' -%}
+        {%- do bounded.append('gaps') -%}
+    {%- endif -%}
+    {%- if bounded and modules.re.search('is_incremental\\s*\\(', model.raw_code) -%}
+        {%- do problems.append({'setting': 'watermark.' ~ bounded[0], 'expected': 'the filter without the is_incremental() guard',
             'todo': 'Remove the guard: floodmark.watermark_filter() bounds the first load too'}) -%}
     {%- endif -%}
     {%- if not modules.re.search('is_incremental\\s*\\(', model.raw_code) and '/*floodmark:bounds' not in (model.get('compiled_code') or '/*floodmark:bounds') -%}
@@ -100,14 +113,53 @@
 {% endmacro %}
 
 
-{# Problems of a lookback, step or max_future: durations for timestamps, whole numbers for sequences. #}
+{# Problems of a watermark of kind `version`: it has no column, and so nothing that belongs to one. #}
+{% macro _version_problems(watermark) %}
+    {%- set problems = [] -%}
+    {%- for key in watermark if key not in ['kind', 'from', 'step', 'start'] -%}
+        {%- do problems.append({'setting': 'watermark.' ~ key, 'got': watermark[key], 'expected': "one of kind, from, step, start with kind 'version'",
+            'todo': 'Remove it: the versions of the upstream table have no such thing'}) -%}
+    {%- endfor -%}
+    {%- for key in ['step', 'start'] if watermark.get(key) is not none and not modules.re.fullmatch('\\d+', watermark[key] | string) -%}
+        {%- do problems.append({'setting': 'watermark.' ~ key, 'got': watermark[key], 'expected': 'a whole number of versions', 'todo': 'Versions count from 0'}) -%}
+    {%- endfor -%}
+    {%- if config.get('incremental_strategy') == 'insert_overwrite' -%}
+        {%- do problems.append({'setting': 'watermark.kind', 'got': 'version', 'expected': "'append' or 'merge' with kind 'version'", 'todo': 'merge applies updates and deletes'}) -%}
+    {%- endif -%}
+    {%- if not floodmark._is_dry() and '/*floodmark:changes' not in (model.get('compiled_code') or '/*floodmark:changes') -%}
+        {%- do problems.append({'setting': 'watermark', 'got': watermark, 'expected': 'floodmark.changes(ref(...)) in the SELECT, without an is_incremental() guard',
+            'todo': 'Read "from {{ floodmark.changes(ref(\'x\')) }}": the first load is a snapshot by itself'}) -%}
+    {%- endif -%}
+    {{ return(problems) }}
+{% endmacro %}
+
+
+{# insert_overwrite replaces the partitions that the bounds touch. #}
+{% macro _overwrite_problems(watermark) %}
+    {%- set problems = [] -%}
+    {%- set partition_by = config.get('partition_by') or [] -%}
+    {%- set partition_by = [partition_by] if partition_by is string else partition_by -%}
+    {%- if watermark is not mapping -%}
+        {%- do problems.append({'setting': 'watermark', 'got': watermark, 'expected': "a watermark for 'insert_overwrite'", 'todo': 'It says which partitions are new: set one, or use merge'}) -%}
+    {%- elif watermark.get('kind') == 'sequence' or watermark.get('nulls') == 'include' -%}
+        {%- do problems.append({'setting': 'incremental_strategy', 'got': 'insert_overwrite', 'expected': 'a timestamp or date watermark, every row with a value', 'todo': 'Use merge for sequences and for rows without a value'}) -%}
+    {%- endif -%}
+    {%- if partition_by | length != 1 -%}
+        {%- do problems.append({'setting': 'partition_by', 'got': partition_by, 'expected': 'one column, derived from the watermark column',
+            'todo': 'insert_overwrite replaces whole partitions: add cast(<watermark column> as date) to the SELECT and name it here'}) -%}
+    {%- endif -%}
+    {{ return(problems) }}
+{% endmacro %}
+
+
+{# Problems of a lookback, step, max_future or gap_timeout: durations for timestamps, whole numbers for sequences. #}
 {% macro _distance_problems(setting, value, kind, key) %}
     {%- set is_number = value is not string and value is number and value == value | int or modules.re.fullmatch('\\d+', value | string) is not none -%}
     {%- set is_duration = floodmark._parse_duration(value) is not none -%}
     {%- set expected = "a duration such as '2 hours'" -%}
-    {%- if kind == 'sequence' and key != 'max_future' -%}
+    {%- if kind == 'sequence' and key not in ['max_future', 'gap_timeout'] -%}
         {%- set valid, expected = is_number, 'a whole number, for a sequence' -%}
-    {%- elif kind == 'timestamp' or key == 'max_future' -%}
+    {%- elif kind == 'timestamp' or key in ['max_future', 'gap_timeout'] -%}
         {%- set valid = is_duration -%}
     {%- else -%}
         {%- set valid, expected = is_number or is_duration, expected ~ ', or a whole number for a sequence' -%}

@@ -1,0 +1,70 @@
+"""``floodmark backfill``: read a range again, exactly once."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dbt_floodmark.cli.output import console, table
+from dbt_floodmark.cli.project import Project
+from dbt_floodmark.cli.runner import exit_code, target_options
+from dbt_floodmark.errors import UsageError
+
+
+@click.command()
+@target_options
+@click.option("--from", "start", required=True, metavar="VALUE", help="First value, inclusive.")
+@click.option("--to", "end", required=True, metavar="VALUE", help="End of the range, exclusive.")
+@click.option("--step", metavar="STEP", help="At most this much a batch: '1 day', 100000.")
+@click.argument("model")
+def backfill(
+    project_dir: Path,
+    profiles_dir: str | None,
+    target: str | None,
+    start: str,
+    end: str,
+    step: str | None,
+    model: str,
+) -> None:
+    """Read a range of the watermark again; the mark stays where it is.
+
+    merge merges the rows; append and insert_overwrite delete the range and insert it, in one
+    commit a batch. Times are UTC. A backfill that was stopped goes on when it is run again.
+
+    \b
+    Example:
+        floodmark backfill silver_invoices --from 2026-01-01 --to 2026-02-01 --step '1 day'
+    """
+    project = Project(project_dir, profiles_dir, target)
+    chosen = project.one(model)
+    kind = (chosen.watermark or {}).get("kind")
+    if chosen.watermark is None or kind == "version":
+        raise UsageError(
+            f"{model} has no timestamp or sequence watermark: load files and versions again "
+            "with --full-refresh."
+        )
+    wanted: dict[str, Any] = {"from": start, "to": end}
+    if step is not None:
+        wanted["step"] = step
+    result = project.invoke(
+        ["run", "--select", chosen.name, "--vars", json.dumps({"floodmark_backfill": wanted})]
+    )
+    if result.success:
+        reason = f"backfill from {start} to {end}" + (f" by {step}" if step else "")
+        _show(project, chosen.model_id, reason)
+    sys.exit(exit_code(result))
+
+
+def _show(project: Project, model_id: str, reason: str) -> None:
+    rows = project.query(
+        "select batch_id, low, high, rows_read, rows_inserted, rows_updated, rows_deleted "
+        f"from {{{{ floodmark.ledger_schema() }}}}.batches where model = '{model_id}' "
+        f"and kind = 'backfill' and state = 'committed' and reason = '{reason}' order by batch_id"
+    )
+    columns = [("batch", "right"), ("above", "left"), ("up to", "left"), ("read", "right")]
+    columns += [(name, "right") for name in ("inserted", "updated", "deleted")]
+    console().print(table("", columns, [list(row.values()) for row in rows]))

@@ -1,0 +1,86 @@
+"""``floodmark plan``: what the next run would load. Nothing is written."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dbt_floodmark.cli.ledger import Row
+from dbt_floodmark.cli.output import console, table
+from dbt_floodmark.cli.project import Model, Project, jinja_text
+from dbt_floodmark.cli.runner import json_option, select_option, target_options
+from dbt_floodmark.cli.status import print_json
+
+_PLAN = re.compile(r"/\*floodmark:plan (\{.*?\})\*/", re.DOTALL)
+
+
+@click.command()
+@target_options
+@select_option
+@json_option
+@click.option("--count/--no-count", default=True, help="Count the rows (reads them).")
+def plan(
+    project_dir: Path,
+    profiles_dir: str | None,
+    target: str | None,
+    select: tuple[str, ...],
+    as_json: bool,
+    count: bool,
+) -> None:
+    """Show what the next run would load: bounds, rows, files, versions. Writes nothing.
+
+    \b
+    Example:
+        floodmark plan --select silver_invoices
+        floodmark plan --no-count --json
+    """
+    screen = console(stderr=True)
+    with screen.status("Parsing the project") as progress:
+        project = Project(project_dir, profiles_dir, target)
+        models = project.select(select)
+        progress.update("Reading marks and sources")
+        compiled = project.compile(models, floodmark_plan=True) if models else {}
+        plans = []
+        for number, model in enumerate(models, 1):
+            progress.update(f"Counting rows of {model.name} ({number} of {len(models)})")
+            plans.append(_plan_of(project, model, compiled.get(model.name, ""), count))
+    if as_json:
+        print_json({"models": plans})
+        return
+    if not plans:
+        console().print("No model of this project sets a watermark or files.")
+        return
+    console().print(_table(plans))
+
+
+def _plan_of(project: Project, model: Model, sql: str, count: bool) -> Row:
+    found = _PLAN.search(sql)
+    shown: Row = {"name": model.name, "model": model.model_id, "kind": "first_load"}
+    shown |= dict.fromkeys(("low", "high", "files", "bytes", "rows"))
+    if found:
+        shown |= json.loads(found.group(1))
+    elif "/*floodmark:end*/" in sql:
+        shown["kind"] = "upstream is missing"
+        return shown
+    due = shown["kind"] != "nothing new" and not shown["files"]
+    if count and due:
+        rows = project.query(f"select count(*) as n from ({jinja_text(sql)})")
+        shown["rows"] = rows[0]["n"]
+    elif shown["kind"] == "nothing new":
+        shown["rows"] = 0
+    return shown
+
+
+def _table(plans: list[Row]) -> Any:
+    columns = [("model", "left"), ("next", "left"), ("above", "left"), ("up to", "left")]
+    columns += [("rows", "right"), ("files", "right"), ("MB", "right")]
+    lines = []
+    for one in plans:
+        size = None if one["bytes"] is None else f"{one['bytes'] / 1e6:,.1f}"
+        kind = str(one["kind"]).replace("_", " ")
+        lines.append([one["name"], kind, one["low"], one["high"], one["rows"], one["files"], size])
+    return table("", columns, lines)

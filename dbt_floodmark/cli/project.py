@@ -1,0 +1,171 @@
+"""A dbt project as the command sees it: parsed once, its models asked by name, dbt run on it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dbt_floodmark.cli.ledger import Row, failure, rows_of
+from dbt_floodmark.cli.runner import dbt_arguments, require_project
+from dbt_floodmark.errors import FloodmarkError, UsageError
+
+_SETTINGS = ("watermark", "files", "expectations", "cdc", "snapshot_diff")
+_QUIET = ("--quiet", "--log-level", "none", "--no-write-json")
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model that floodmark loads."""
+
+    name: str
+    unique_id: str
+    model_id: str
+    strategy: str
+    unique_key: tuple[str, ...]
+    watermark: Mapping[str, Any] | None
+    files: Mapping[str, Any] | None
+
+
+class Project:
+    """A project on one target; dbt runs in this process, on the manifest parsed at the start."""
+
+    def __init__(self, folder: Path, profiles_dir: str | None, target: str | None) -> None:
+        """Parse the project.
+
+        Raises:
+            UsageError: there is no project in the folder.
+            FloodmarkError: dbt could not parse it.
+        """
+        self.folder = require_project(folder)
+        self.options = dbt_arguments(self.folder, profiles_dir, target)
+        from dbt.cli.main import dbtRunner
+
+        parsed = dbtRunner().invoke(["parse", *_QUIET[:3], *self.options])
+        if not parsed.success:
+            raise failure(parsed, "dbt could not parse the project")
+        self.manifest = parsed.result
+        self.models = _managed_models(self.manifest)
+
+    def invoke(self, arguments: Sequence[str], printed: bool = False) -> Any:
+        """Run dbt and return its ``dbtRunnerResult``; with ``printed``, show what macros print."""
+        from dbt.cli.main import dbtRunner
+
+        runner = dbtRunner(manifest=self.manifest, callbacks=[_show_printed] if printed else [])
+        return runner.invoke([*arguments, *self.options])
+
+    def one(self, name: str) -> Model:
+        """Return the model of this name.
+
+        Raises:
+            UsageError: floodmark loads no such model; the sentence names those it loads.
+        """
+        if name not in self.models:
+            loaded = ", ".join(sorted(self.models)) or "none"
+            raise UsageError(f"floodmark loads no model '{name}' in this project: {loaded}.")
+        return self.models[name]
+
+    def select(self, selection: Sequence[str]) -> list[Model]:
+        """Return the models that dbt's ``--select`` finds; all where it is empty.
+
+        Raises:
+            UsageError: the selection holds no model that floodmark loads.
+        """
+        if not selection:
+            return [self.models[name] for name in sorted(self.models)]
+        only = ["--resource-type", "model", "--output", "json", "--output-keys", "unique_id"]
+        listed = self.invoke(["ls", "--select", *selection, *only, *_QUIET])
+        if not listed.success:
+            raise failure(listed, "dbt could not select")
+        ids = {json.loads(line)["unique_id"] for line in listed.result}
+        found = [model for model in self.models.values() if model.unique_id in ids]
+        if not found:
+            raise UsageError(f"floodmark loads none of --select {' '.join(selection)}.")
+        return sorted(found, key=lambda model: model.name)
+
+    def query(self, sql: str) -> list[Row]:
+        """Return the rows of a query, which may hold Jinja.
+
+        Raises:
+            NoLedgerError: the ledger's views are not there.
+            FloodmarkError: dbt could not run the query.
+        """
+        result = self.invoke(["show", "--inline", sql, "--limit", "-1", *_QUIET])
+        if not result.success:
+            raise failure(result, "dbt could not read the ledger")
+        return rows_of(result)
+
+    def operation(self, macro: str, **arguments: Any) -> None:
+        """Run a macro of floodmark's; what it prints is shown.
+
+        Raises:
+            FloodmarkError: the macro stopped, with its sentence.
+        """
+        given = json.dumps({key: value for key, value in arguments.items() if value is not None})
+        result = self.invoke(
+            ["run-operation", f"floodmark.{macro}", "--args", given, *_QUIET], True
+        )
+        if not result.success:
+            raise failure(result, f"dbt could not run floodmark.{macro}")
+
+    def compile(self, models: Sequence[Model], **variables: Any) -> dict[str, str]:
+        """Return the compiled SQL of models by name, with these dbt variables.
+
+        Raises:
+            FloodmarkError: a model could not be compiled.
+        """
+        names = [model.name for model in models]
+        given = ["--vars", json.dumps(variables)]
+        result = self.invoke(["compile", "--select", *names, *given, *_QUIET])
+        if not result.success:
+            raise failure(result, "dbt could not compile")
+        return {one.node.name: one.node.compiled_code or "" for one in result.result.results}
+
+
+def _managed_models(manifest: Any) -> dict[str, Model]:
+    found = {}
+    for node in manifest.nodes.values():
+        if node.resource_type != "model" or node.config.materialized != "incremental":
+            continue
+        settings = _settings(node.config)
+        if not any(settings.get(name) is not None for name in _SETTINGS):
+            continue
+        key = node.config.unique_key or ()
+        found[node.name] = Model(
+            name=node.name,
+            unique_id=node.unique_id,
+            model_id=f"{node.schema}.{node.alias}",
+            strategy=node.config.incremental_strategy or "append",
+            unique_key=(key,) if isinstance(key, str) else tuple(key),
+            watermark=settings.get("watermark"),
+            files=settings.get("files"),
+        )
+    return found
+
+
+def _settings(config: Any) -> dict[str, Any]:
+    meta = (config.get("meta") or {}).get("floodmark") or {}
+    return {
+        name: config.get(name) if config.get(name) is not None else meta.get(name)
+        for name in _SETTINGS
+    }
+
+
+def _show_printed(event: Any) -> None:
+    if event.info.name == "PrintEvent":
+        click.echo(event.data.msg)
+
+
+def jinja_text(text: str) -> str:
+    """Return Jinja that yields exactly this text, whatever braces and quotes are in it.
+
+    Raises:
+        FloodmarkError: the text ends a raw block itself.
+    """
+    if "endraw" in text:
+        raise FloodmarkError("A compiled model may not contain the word endraw.")
+    return "{% raw %}" + text + "{% endraw %}"

@@ -1,0 +1,103 @@
+"""``floodmark reconcile``: rows that the mark has passed and the target lacks, or holds twice."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dbt_floodmark.cli.ledger import Row
+from dbt_floodmark.cli.output import console, table
+from dbt_floodmark.cli.project import Model, Project, jinja_text
+from dbt_floodmark.cli.runner import json_option, target_options
+from dbt_floodmark.cli.status import print_json
+from dbt_floodmark.errors import UsageError
+
+
+@click.command()
+@target_options
+@json_option
+@click.option("--key", multiple=True, help="A key column; may be repeated. Default: unique_key.")
+@click.option("--sample", type=click.IntRange(1), default=10, show_default=True, help="Keys shown.")
+@click.argument("model")
+def reconcile(
+    project_dir: Path,
+    profiles_dir: str | None,
+    target: str | None,
+    as_json: bool,
+    key: tuple[str, ...],
+    sample: int,
+    model: str,
+) -> None:
+    """Compare what the SELECT gives up to the mark with the table; exit code 1 on a difference.
+
+    Says which keys the table lacks or holds too often, how late the missing rows are, the
+    lookback that would have caught them, and the backfill that repairs. Writes nothing.
+
+    \b
+    Example:
+        floodmark reconcile silver_invoices
+        floodmark reconcile bronze_events --key event_id
+    """
+    with console(stderr=True).status("Comparing the source with the table"):
+        project = Project(project_dir, profiles_dir, target)
+        chosen = project.one(model)
+        keys = key or chosen.unique_key
+        _refuse(chosen, keys)
+        sql = project.compile([chosen], floodmark_bounds="passed")[chosen.name]
+        found = _compare(project, chosen, keys, sql, sample)
+    if as_json:
+        print_json(found)
+    else:
+        _print(found)
+    sys.exit(0 if found["missing"] == found["repeated"] == 0 else 1)
+
+
+def _refuse(model: Model, keys: tuple[str, ...]) -> None:
+    if model.watermark is None or model.watermark.get("kind") == "version":
+        raise UsageError(
+            f"{model.name} has no timestamp or sequence watermark: files and versions miss nothing."
+        )
+    if not keys:
+        raise UsageError(
+            f"{model.name} has no unique_key: name the columns that identify a row with --key."
+        )
+
+
+def _compare(
+    project: Project, model: Model, keys: tuple[str, ...], sql: str, sample: int
+) -> dict[str, Any]:
+    arguments = f"'{model.name}', {json.dumps(list(keys))}, {sample}"
+    rows: list[Row] = project.query(
+        "{% set due %}" + jinja_text(sql) + "{% endset %}"
+        "{{ floodmark._reconcile_sql(due, " + arguments + ") }}"
+    )
+    found: dict[str, Any] = {"model": model.model_id, **json.loads(rows[0]["found"])}
+    found["backfill"] = None
+    if found["missing"] or found["repeated"]:
+        found["backfill"] = (
+            f"floodmark backfill {model.name} --from '{found['from']}' --to '{found['to']}'"
+        )
+    return found
+
+
+def _print(found: dict[str, Any]) -> None:
+    screen = console()
+    screen.print(
+        f"{found['model']}, up to its mark {found['mark']}: {found['expected']:,} rows expected, "
+        f"{found['missing']:,} keys missing, {found['repeated']:,} keys held too often."
+    )
+    if found["missing"] == found["repeated"] == 0:
+        return
+    columns = [("problem", "left"), ("key", "left"), ("expected", "right"), ("held", "right")]
+    lines = [[one["problem"], one["key"], one["expected"], one["held"]] for one in found["sample"]]
+    screen.print(table("", columns, lines))
+    if found["lookback"]:
+        screen.print(
+            f"The missing rows lie up to {found['lookback']} below the mark: "
+            f"a lookback of '{found['lookback']}' would have caught them."
+        )
+    screen.print(f"To repair: {found['backfill']}", soft_wrap=True)

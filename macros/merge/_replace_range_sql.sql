@@ -1,0 +1,134 @@
+{#
+  insert_overwrite under a watermark, and backfills: rows of a range are deleted and inserted in one commit. The range is
+  literal, so files outside of it are not touched.
+#}
+
+{# Whether a batch replaces whole partitions; a backfill replaces its bounds alone. #}
+{% macro _replaces_partitions(run, batch) %}
+    {{ return(run.settings.strategy == 'insert_overwrite' and not batch.replaces and batch.kind != 'backfill') }}
+{% endmacro %}
+
+
+{# Delete and insert what lies in the batch's range: whole partitions, or (a backfill) the bounds of the watermark column. #}
+{% macro _replace_range_sql(run, batch, source, columns) %}
+    {%- if floodmark._replaces_partitions(run, batch) -%}
+        {%- set partition = floodmark._find_column(source.columns, run.settings.partition_by[0]) -%}
+        {%- set predicate = floodmark._quoted(partition.name) ~ ' between ' ~ floodmark._range_literal(source.counts.least, partition.type)
+            ~ ' and ' ~ floodmark._range_literal(source.counts.greatest, partition.type) -%}
+    {%- else -%}
+        {%- set predicate = floodmark._bounds_predicate(floodmark._quoted(run.settings.watermark.column), batch) -%}
+    {%- endif -%}
+    {%- set selected = [] -%}
+    {%- for column in floodmark._columns_of(relation=this) -%}
+        {%- do selected.append((floodmark._quoted(column.name) if column.name in columns else 'cast(null as ' ~ column.type ~ ')') ~ ' as ' ~ floodmark._quoted(column.name)) -%}
+    {%- endfor -%}
+    insert into {{ this }} replace where {{ predicate }}
+    select {{ selected | join(', ') }} from (
+    {{ source.sql }}
+    )
+{% endmacro %}
+
+
+{# How the partition column follows from the watermark column, found in the rows themselves: {rows, first, last, least, greatest,
+   units}; first and last are of the watermark column, least and greatest of the partition column; units those that fit. #}
+{% macro _derivation(run, columns, family, from_sql) %}
+    {%- set value = floodmark._quoted(run.settings.watermark.column) -%}
+    {%- set partition = floodmark._find_column(columns, run.settings.partition_by[0]) -%}
+    {%- set candidates = floodmark._partition_expressions(value, partition.type) -%}
+    {%- set watermark_text = floodmark._position_text_sql('@(' ~ value ~ ')', family) -%}
+    {%- set partition_text = floodmark._range_text_sql(floodmark._quoted(partition.name), partition.type) -%}
+    {%- set values = ["'rows', count(*)"] -%}
+    {%- for name, text in {'first': watermark_text | replace('@', 'min'), 'last': watermark_text | replace('@', 'max'),
+            'least': partition_text | replace('@', 'min'), 'greatest': partition_text | replace('@', 'max')}.items() -%}
+        {%- do values.append("'" ~ name ~ "', " ~ text) -%}
+    {%- endfor -%}
+    {%- for candidate in candidates -%}
+        {%- do values.append("'differ_" ~ loop.index0 ~ "', count_if(not (" ~ floodmark._quoted(partition.name) ~ ' <=> ' ~ candidate.expression ~ '))') -%}
+    {%- endfor -%}
+    {%- set found = floodmark._query_json('select to_json(named_struct(' ~ values | join(', ') ~ ')) from ' ~ from_sql)[0] -%}
+    {%- set units = [] -%}
+    {%- for candidate in candidates -%}
+        {%- if not found['differ_' ~ loop.index0] and candidate.unit not in units -%}
+            {%- do units.append(candidate.unit) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do found.update({'units': units}) -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
+{% macro _refuse_partition(run, batch, columns) %}
+    {%- set partition = floodmark._find_column(columns, run.settings.partition_by[0]) -%}
+    {%- set name = run.settings.watermark.column -%}
+    {%- do floodmark._fail(batch, 'partition_by does not follow from the watermark column') -%}
+    {%- do floodmark._refuse([{'setting': 'partition_by', 'got': partition.name ~ ' ' ~ partition.type,
+        'expected': 'a year, quarter, month, week, day or hour of ' ~ name,
+        'todo': 'Derive it in the SELECT, such as cast(' ~ name ~ ' as date) or date_format(' ~ name ~ ", 'yyyy-MM')"}]) -%}
+{% endmacro %}
+
+
+{# The SELECT of the whole partitions that the batch's rows lie in. It reads from the start of the coarsest unit that fits to its
+   end, a week more on both sides where weeks fit too, and keeps these partitions alone: a range that is too wide does no harm. #}
+{% macro _whole_partitions_select(run, batch, select_sql) %}
+    {%- set columns = floodmark._columns_of(query=select_sql) -%}
+    {%- set problems = [] -%}
+    {%- for setting, name in {'watermark.column': run.settings.watermark.column, 'partition_by': run.settings.partition_by[0]}.items() if not floodmark._find_column(columns, name) -%}
+        {%- do problems.append({'setting': setting, 'got': name, 'expected': 'a column of the SELECT', 'todo': 'insert_overwrite compares the two: add it'}) -%}
+    {%- endfor -%}
+    {%- if problems -%}
+        {%- do floodmark._fail(batch, 'columns are missing') -%}
+        {%- do floodmark._refuse(problems) -%}
+    {%- endif -%}
+    {%- set family = batch.family -%}
+    {%- set found = floodmark._derivation(run, columns, family, '(\n' ~ select_sql ~ '\n)') -%}
+    {%- if not found.rows -%}
+        {{ return(select_sql) }}
+    {%- elif not found.units -%}
+        {%- do floodmark._refuse_partition(run, batch, columns) -%}
+    {%- endif -%}
+    {%- set unit = found.units[0] -%}
+    {%- set start = "date_trunc('" ~ unit ~ "', @)" -%}
+    {%- set week = ' @ interval 1 week' if 'week' in found.units and unit != 'week' else '' -%}
+    {%- set first = start | replace('@', floodmark._position_literal(floodmark._position_from_text(found.first, family), family)) ~ week | replace('@', '-') -%}
+    {%- set last = start | replace('@', floodmark._position_literal(floodmark._position_from_text(found.last, family), family))
+        ~ ' + interval ' ~ {'quarter': '3 month'}.get(unit, '1 ' ~ unit) ~ week | replace('@', '+') -%}
+    {%- set edges = floodmark._query_json("select to_json(named_struct('low', " ~ floodmark._position_text_sql('cast(' ~ first ~ ' as ' ~ family ~ ')', family)
+        ~ ", 'high', " ~ floodmark._position_text_sql('cast(' ~ last ~ ' as ' ~ family ~ ')', family) ~ '))')[0] -%}
+    {%- set smallest = floodmark._position_unit(family) -%}
+    {%- set rounded = floodmark._select_of(dict(batch, low_position=floodmark._position_from_text(edges.low, family) - smallest, lookback=0, start_position=none,
+        high_position=floodmark._position_from_text(edges.high, family) - smallest), run.sql) -%}
+    {%- set partition = floodmark._find_column(columns, run.settings.partition_by[0]) -%}
+    {{ return('select * from (\n' ~ rounded ~ '\n) where ' ~ floodmark._quoted(partition.name) ~ ' between ' ~ floodmark._range_literal(found.least, partition.type)
+        ~ ' and ' ~ floodmark._range_literal(found.greatest, partition.type)) }}
+{% endmacro %}
+
+
+{# Counts of a stage of whole partitions: {rows_read, least, greatest}, the last two the range of partitions that it replaces. #}
+{% macro _partition_counts(run, batch, source) %}
+    {%- set found = floodmark._derivation(run, source.columns, batch.family, source.stage) -%}
+    {%- if found.rows and not found.units -%}
+        {%- do floodmark._refuse_partition(run, batch, source.columns) -%}
+    {%- endif -%}
+    {{ return({'rows_read': found.rows, 'least': found.get('least'), 'greatest': found.get('greatest')}) }}
+{% endmacro %}
+
+
+{# Ways in which a partition column can follow from a time, the coarsest first: a list of {unit, expression}. A coarser unit than
+   the true one only reads more whole partitions. #}
+{% macro _partition_expressions(value, type) %}
+    {%- set found = [] -%}
+    {%- for unit in ['year', 'quarter', 'month', 'week', 'day', 'hour'] -%}
+        {%- set starts = "date_trunc('" ~ unit ~ "', " ~ value ~ ')' -%}
+        {%- if type == 'date' and unit != 'hour' -%}
+            {%- do found.append({'unit': unit, 'expression': 'cast(' ~ starts ~ ' as date)'}) -%}
+        {%- elif type in ['timestamp', 'timestamp_ntz'] -%}
+            {%- do found.append({'unit': unit, 'expression': 'cast(' ~ starts ~ ' as ' ~ type ~ ')'}) -%}
+        {%- elif type in ['string', 'int', 'bigint'] -%}
+            {%- for pattern in {'year': ['yyyy'], 'month': ['yyyy-MM', 'yyyyMM'], 'day': ['yyyy-MM-dd', 'yyyyMMdd'], 'hour': ['yyyy-MM-dd HH', 'yyyy-MM-dd-HH', 'yyyyMMddHH']}.get(unit, [])
+                    if type == 'string' or '-' not in pattern -%}
+                {%- do found.append({'unit': unit, 'expression': 'cast(date_format(' ~ value ~ ", '" ~ pattern ~ "') as " ~ type ~ ')'}) -%}
+            {%- endfor -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}

@@ -1,0 +1,72 @@
+{# A SELECT of one JSON row that compares `due`, the model's SELECT up to the mark, with its table, by key: expected, missing and
+   repeated counts, a sample, the range they lie in ([from, to), of the watermark column), and the lookback that reaches the
+   lowest missing row. With merge a key belongs once, else as often as the SELECT gives it. #}
+{% macro _reconcile_sql(due, name, keys, sample) %}
+    {%- if not execute -%}
+        {{ return('select 1') }}
+    {%- endif -%}
+    {%- set node = floodmark._managed_node(name) -%}
+    {%- set id = floodmark._node_id(node) -%}
+    {%- set upstream = floodmark._node_upstream(node) -%}
+    {%- set state = floodmark._model_state(id) if floodmark._ledger_exists() else none -%}
+    {%- set relation = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
+    {%- if not state or not state.committed or state.committed.mark is none or relation is none -%}
+        {%- do floodmark._stop_operation(id, 'it has no mark yet: run it first') -%}
+    {%- endif -%}
+    {%- set family = state.committed.family -%}
+    {%- set columns = floodmark._columns_of(query=due) -%}
+    {%- set held_columns = floodmark._columns_of(relation=relation) -%}
+    {%- for key in keys if not floodmark._find_column(columns, key) or not floodmark._find_column(held_columns, key) -%}
+        {%- do floodmark._stop_operation(id, 'there is no column ' ~ key ~ ' in both its SELECT and its table') -%}
+    {%- endfor -%}
+    {%- set value = floodmark._find_column(columns, upstream.column) -%}
+    {%- set position = '@(' ~ (floodmark._quoted(value.name) if value else 'cast(null as ' ~ ('bigint' if family == 'sequence' else family) ~ ')') ~ ')' -%}
+    {%- set key_struct = 'struct(' ~ floodmark._quoted_csv(keys) ~ ')' -%}
+    {%- set once = (node.config.get('incremental_strategy') or 'append') == 'merge' -%}
+    {%- set query -%}
+        with due as (select {{ key_struct }} as k, {{ '1' if once else 'count(*)' }} as n, {{ position | replace('@', 'min') }} as p, {{ position | replace('@', 'max') }} as q
+            from ({{ due }}) group by {{ floodmark._quoted_csv(keys) }}),
+        held as (select {{ key_struct }} as k, count(*) as n from {{ relation }} group by {{ floodmark._quoted_csv(keys) }}),
+        compared as (
+            select k, due.n as expected, coalesce(held.n, 0) as held, p, q, if(coalesce(held.n, 0) < due.n, 'missing', 'repeated') as problem
+            from due left join held using (k) where coalesce(held.n, 0) {{ '= 0 or held.n > 1' if once else '<> due.n' }}
+        )
+        select to_json(named_struct(
+            'expected', (select coalesce(sum(n), 0) from due),
+            'missing', count_if(problem = 'missing'), 'repeated', count_if(problem = 'repeated'),
+            'least', {{ floodmark._position_text_sql('min(p)', family) }}, 'greatest', {{ floodmark._position_text_sql('max(q)', family) }},
+            'least_missing', {{ floodmark._position_text_sql("min(p) filter (where problem = 'missing')", family) }},
+            'sample', (select collect_list(named_struct('problem', problem, 'key', to_json(k, map('ignoreNullFields', 'false')), 'expected', expected, 'held', held))
+                from (select * from compared order by problem, to_json(k) limit {{ sample }}))
+        ), map('ignoreNullFields', 'false')) from compared
+    {%- endset -%}
+    {%- set found = floodmark._query_json(query)[0] -%}
+    {%- set mark = floodmark._position_parse(state.committed.mark, family) -%}
+    {%- do found.update({'mark': state.committed.mark, 'from': none, 'to': none, 'lookback': none}) -%}
+    {%- if found.least is not none -%}
+        {%- do found.update({'from': floodmark._position_print(floodmark._position_from_text(found.least, family), family),
+            'to': floodmark._position_print(floodmark._position_from_text(found.greatest, family) + floodmark._position_unit(family), family)}) -%}
+    {%- endif -%}
+    {%- if found.least_missing is not none -%}
+        {#- bounds are open below: one unit more than the distance reaches the row -#}
+        {%- set distance = mark - floodmark._position_from_text(found.least_missing, family) + 1 -%}
+        {%- do found.update({'lookback': distance | string if family == 'sequence' else floodmark._duration_print(distance)}) -%}
+    {%- endif -%}
+    {%- for name in ['least', 'greatest', 'least_missing'] -%}
+        {%- do found.pop(name) -%}
+    {%- endfor -%}
+    {{ return(floodmark._values_sql({'found': 'string'}, [[tojson(found)]])) }}
+{% endmacro %}
+
+
+{# Microseconds as the shortest whole duration that is not less: '90 seconds', '2 hours', '3 days'. #}
+{% macro _duration_print(micros) %}
+    {%- set ns = namespace(text=none) -%}
+    {%- for unit, size in {'day': 86400000000, 'hour': 3600000000, 'minute': 60000000, 'second': 1000000, 'microsecond': 1}.items() -%}
+        {%- set count = (micros + size - 1) // size -%}
+        {%- if ns.text is none and (micros >= 2 * size or size == 1) -%}
+            {%- set ns.text = count ~ ' ' ~ unit ~ ('' if count == 1 else 's') -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(ns.text) }}
+{% endmacro %}

@@ -1,0 +1,60 @@
+{# OPTIMIZE tables of many small files and VACUUM those that have not been for a while: the models that floodmark loads, and the
+   ledger. `models` names some; `dry_run` only says what would be done. #}
+{% macro maintain(models=none, dry_run=false, small_file_mb=16, min_small_files=8, vacuum_days=7) %}
+    {%- set ns = namespace(done=0) -%}
+    {%- for id in floodmark._maintained(models) -%}
+        {%- set ns.done = ns.done + floodmark._maintain_table(id, dry_run, small_file_mb, min_small_files, vacuum_days) -%}
+    {%- endfor -%}
+    {%- do print(('Nothing to do.' if not ns.done else floodmark._counted(ns.done, 'statement') ~ (' would run.' if dry_run else ' ran.'))) -%}
+{% endmacro %}
+
+
+{# The Delta tables to look at: those of the models, and the ledger's log where no models are named. #}
+{% macro _maintained(models) %}
+    {%- set ids = [] -%}
+    {%- for node in floodmark._managed_nodes(models).values() -%}
+        {%- set relation = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
+        {%- if relation is not none and relation.is_delta -%}
+            {%- do ids.append(floodmark._node_id(node)) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- set ids = ids | sort -%}
+    {%- if models is none and floodmark._ledger_exists() -%}
+        {%- do ids.append(floodmark.ledger_schema() ~ '.batch_log') -%}
+    {%- endif -%}
+    {{ return(ids) }}
+{% endmacro %}
+
+
+{# Maintain one table; the number of statements. #}
+{% macro _maintain_table(id, dry_run, small_file_mb, min_small_files, vacuum_days) %}
+    {%- set detail = floodmark._detail(id) -%}
+    {%- set statements = [] -%}
+    {%- set mean = detail.bytes / detail.files if detail.files else 0 -%}
+    {%- if detail.files >= min_small_files and mean < small_file_mb * 1048576 -%}
+        {%- do statements.append({'sql': 'optimize ' ~ id, 'why': floodmark._counted(detail.files, 'file') ~ ' of ' ~ '{:,.1f}'.format(mean / 1048576) ~ ' MB on average'}) -%}
+    {%- endif -%}
+    {%- set age = floodmark._days_since_vacuum(id) -%}
+    {%- if age >= vacuum_days -%}
+        {%- do statements.append({'sql': 'vacuum ' ~ id, 'why': 'last vacuumed or made ' ~ floodmark._counted(age, 'day') ~ ' ago'}) -%}
+    {%- endif -%}
+    {%- for one in statements -%}
+        {%- do print(('would run: ' if dry_run else '') ~ one.sql ~ ' (' ~ one.why ~ ')') -%}
+        {%- if not dry_run -%}
+            {%- do floodmark._execute([one.sql]) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(statements | length) }}
+{% endmacro %}
+
+
+{# Whole days since a table's last VACUUM, or since the oldest commit in its log. #}
+{% macro _days_since_vacuum(id) %}
+    {%- set ns = namespace(since=none) -%}
+    {%- for commit in floodmark._history(id) -%}
+        {%- if ns.since is none or not ns.since.vacuum -%}
+            {%- set ns.since = {'at': commit.at, 'vacuum': commit.operation == 'VACUUM END'} -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return((floodmark._now() - floodmark._parse_timestamp(ns.since.at[:19])) // 86400000000) }}
+{% endmacro %}

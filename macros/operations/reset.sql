@@ -1,0 +1,63 @@
+{# Move a model's mark on purpose: the next run loads what lies above `to`. The ledger keeps who did it and why.
+   Without `to` the mark is forgotten, and merge loads from `start`. #}
+{% macro reset(model, to=none, reason=none) %}
+    {%- set node = floodmark._managed_node(model) -%}
+    {%- set id = floodmark._node_id(node) -%}
+    {%- set watermark = floodmark._node_setting(node, 'watermark') -%}
+    {%- if watermark is not mapping -%}
+        {%- do floodmark._stop_operation(id, 'it has no watermark, so there is no mark to move: use --full-refresh') -%}
+    {%- endif -%}
+    {%- set relation = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
+    {%- if relation is none -%}
+        {%- do floodmark._stop_operation(id, 'it has no table yet: its next run is a first load, from `start` on') -%}
+    {%- endif -%}
+    {%- set state = floodmark._model_state(id) -%}
+    {%- set strategy = node.config.get('incremental_strategy') or 'append' -%}
+    {%- if to is none and strategy == 'append' -%}
+        {%- do floodmark._stop_operation(id, 'append without a mark would load every row again: name a value with `to`, or use --full-refresh') -%}
+    {%- endif -%}
+    {%- set upstream = floodmark._node_upstream(node) -%}
+    {%- if upstream is none or upstream.family is none -%}
+        {%- do floodmark._stop_operation(id, 'its upstream, or the watermark column in it, is missing: build it first') -%}
+    {%- endif -%}
+    {%- set position = floodmark._reach({'start': to}, upstream.family).start if to is not none and floodmark._is_position(to, upstream.family) else none -%}
+    {%- if to is not none and position is none -%}
+        {%- do floodmark._stop_operation(id, "got '" ~ to ~ "' as a mark: expected " ~ ('a whole number' if floodmark._is_counted(upstream.family) else "a UTC time such as '2026-01-31' or '2026-01-31 06:00:00'")) -%}
+    {%- endif -%}
+    {%- if state.last_batch_id != state.finished_id -%}
+        {%- do floodmark._give_up(id, relation, state.planned) -%}
+    {%- endif -%}
+    {%- set before = state.committed.mark if state.committed else none -%}
+    {%- set mark = floodmark._position_print(position, upstream.family) -%}
+    {%- set batch = {'model': id, 'batch_id': (state.last_batch_id or 0) + 1, 'kind': 'reset', 'generation': state.committed.generation if state.committed else invocation_id,
+        'family': upstream.family, 'watermark_column': upstream.column, 'upstream': floodmark._relation_name(upstream.relation), 'low': before, 'reason': reason} -%}
+    {%- do floodmark._record('committed', batch, {
+        'high': floodmark._string_literal(mark), 'mark': floodmark._string_literal(mark), 'is_last': false,
+        'target_id': floodmark._string_literal(floodmark._detail(relation).id), 'target_version': floodmark._history(relation, 1)[0].version,
+        'recorded_by': 'current_user()',
+    }) -%}
+    {%- set again = strategy == 'append' and before is not none and state.committed.family == upstream.family and position < floodmark._position_parse(before, upstream.family) -%}
+    {%- do print('The mark of ' ~ id ~ ' is now ' ~ (mark or 'none') ~ ' (it was ' ~ (before or 'none') ~ ').'
+        ~ (' append loads the rows above it again: delete them first if they are there.' if again else '')) -%}
+{% endmacro %}
+
+
+{# End a batch that an earlier run left open, without loading it: its transaction id is used up on the table where it has not
+   landed, so that a run which still lives cannot apply it later. #}
+{% macro _give_up(id, relation, planned) %}
+    {%- set batch = dict(planned, model=id) -%}
+    {%- set landed = floodmark._landed(relation, batch) if relation.is_delta else none -%}
+    {%- if landed is none and relation.is_delta -%}
+        {%- do floodmark._fence(batch, relation) -%}
+        {%- set landed = floodmark._landed(relation, batch) -%}
+    {%- endif -%}
+    {%- do floodmark._record('failed' if landed is none else 'committed', batch, {'error': "'given up by a reset'" if landed is none else 'null',
+        'mark': floodmark._string_literal(planned.high), 'target_version': landed.version if landed else 'null'}) -%}
+    {%- do floodmark._execute(['drop table if exists ' ~ floodmark.ledger_schema() ~ '.' ~ floodmark._stage_name(planned.batch_id, relation)]) -%}
+{% endmacro %}
+
+
+{# Stop an operation with one sentence. #}
+{% macro _stop_operation(id, sentence) %}
+    {{ exceptions.raise_compiler_error("floodmark, model '" ~ id ~ "': " ~ sentence) }}
+{% endmacro %}

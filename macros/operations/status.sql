@@ -1,0 +1,112 @@
+{# Print each model's mark, how far it lies behind its source, and its last batch. #}
+{% macro status(models=none) %}
+    {%- do run_query(floodmark._status_sql(models)).print_table(max_rows=none, max_columns=none) -%}
+{% endmacro %}
+
+
+{# A SELECT of one row a model that floodmark loads: model, kind, mark, source_value (the greatest value upstream), lag (seconds,
+   numbers or versions), then its last batch. Reads, writes nothing. #}
+{% macro _status_sql(models=none) %}
+    {%- if not execute -%}
+        {{ return('select 1') }}
+    {%- endif -%}
+    {%- set log = floodmark.ledger_schema() -%}
+    {%- set has_ledger = floodmark._ledger_exists() -%}
+    {%- set rows = [] -%}
+    {%- for node in floodmark._managed_nodes(models).values() -%}
+        {%- set upstream = floodmark._node_upstream(node) -%}
+        {%- do rows.append([node.name, floodmark._node_id(node), upstream.family if upstream else none, floodmark._source_value(upstream)]) -%}
+    {%- endfor -%}
+    with configured as ({{ floodmark._values_sql({'name': 'string', 'model': 'string', 'family': 'string', 'source_value': 'string'}, rows) }}),
+    marks as (
+        {%- if has_ledger %} select table_name, watermark_value, last_updated from {{ log }}.watermarks
+        {%- else %} select cast(null as string) as table_name, cast(null as string) as watermark_value, cast(null as timestamp) as last_updated where false
+        {%- endif %}
+    ),
+    last_batches as (
+        {%- if has_ledger %} select model, max_by(struct(batch_id, kind, state, rows_read, rows_inserted, rows_updated, rows_deleted, rows_future, finished_at, error), batch_id) as b
+        from {{ log }}.batches group by model
+        {%- else %} select cast(null as string) as model, cast(null as struct<batch_id: bigint, kind: string, state: string, rows_read: bigint, rows_inserted: bigint,
+            rows_updated: bigint, rows_deleted: bigint, rows_future: bigint, finished_at: timestamp, error: string>) as b where false
+        {%- endif %}
+    )
+    select name, configured.model,
+        case when family in ('sequence', 'version') then family when family is not null then 'timestamp' end as kind,
+        watermark_value as mark, source_value,
+        case when family in ('sequence', 'version') then cast(cast(source_value as decimal(38, 0)) - cast(watermark_value as decimal(38, 0)) as string)
+            else cast(unix_seconds(cast(source_value as timestamp)) - unix_seconds(cast(watermark_value as timestamp)) as string) end as lag,
+        b.batch_id, b.kind as batch_kind, b.state, b.rows_read, b.rows_inserted, b.rows_updated, b.rows_deleted, b.rows_future,
+        cast(b.finished_at as string) as finished_at, b.error
+    from configured left join marks on marks.table_name = configured.model left join last_batches on last_batches.model = configured.model
+    order by configured.model
+{% endmacro %}
+
+
+{# The greatest value of the watermark upstream, as the ledger prints marks; none where there is none. #}
+{% macro _source_value(upstream) %}
+    {%- if upstream is none or upstream.family is none -%}
+        {{ return(none) }}
+    {%- elif upstream.family == 'version' -%}
+        {{ return(floodmark._history(upstream.relation, 1)[0].version | string) }}
+    {%- endif -%}
+    {%- set greatest = floodmark._position_text_sql('max(' ~ floodmark._quoted(upstream.column) ~ ')', upstream.family) -%}
+    {%- set text = floodmark._query_json("select to_json(named_struct('v', " ~ greatest ~ "), map('ignoreNullFields', 'false')) from " ~ upstream.relation)[0].v -%}
+    {{ return(floodmark._position_print(floodmark._position_from_text(text, upstream.family), upstream.family)) }}
+{% endmacro %}
+
+
+{# Print a model's batches, newest first. #}
+{% macro history(model, limit=20) %}
+    {%- do run_query(floodmark._history_sql(model, limit)).print_table(max_rows=none, max_columns=none) -%}
+{% endmacro %}
+
+
+{# A SELECT of a model's batches, newest first. #}
+{% macro _history_sql(model, limit=20) %}
+    {%- if not execute -%}
+        {{ return('select 1') }}
+    {%- endif -%}
+    {%- set id = floodmark._node_id(floodmark._managed_node(model)) -%}
+    select batch_id, kind, state, low, high, rows_read, rows_inserted, rows_updated, rows_deleted, rows_null, rows_future, rows_late, rows_tied,
+        cast(started_at as string) as started_at, cast(finished_at as string) as finished_at, target_version, invocation_id, error, reason, recorded_by
+    from {{ floodmark.ledger_schema() }}.batches where model = {{ floodmark._string_literal(id) }} order by batch_id desc limit {{ limit }}
+{% endmacro %}
+
+
+{# A SELECT of what is wrong between the ledger and the tables: model, problem, remedy. #}
+{% macro _disagreements_sql() %}
+    {%- if not execute -%}
+        {{ return('select 1') }}
+    {%- endif -%}
+    {%- set rows = [] -%}
+    {%- if floodmark._ledger_exists() -%}
+        {%- for node in floodmark._managed_nodes().values() -%}
+            {%- set found = floodmark._disagreement(node) -%}
+            {%- if found -%}
+                {%- do rows.append([floodmark._node_id(node)] + found) -%}
+            {%- endif -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {{ return(floodmark._values_sql({'model': 'string', 'problem': 'string', 'remedy': 'string'}, rows)) }}
+{% endmacro %}
+
+
+{# What is wrong with one model, and what to do: [problem, remedy], or none. #}
+{% macro _disagreement(node) %}
+    {%- set state = floodmark._model_state(floodmark._node_id(node)) -%}
+    {%- set relation = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
+    {%- set ways_out = '`dbt build -s ' ~ node.name ~ ' --full-refresh`, or `floodmark reset ' ~ node.name ~ ' --to <value>`' -%}
+    {%- if state.last_batch_id is not none and state.last_batch_id != state.finished_id -%}
+        {{ return(['batch ' ~ state.last_batch_id ~ ' is unfinished', 'run the model: it finishes the batch first']) }}
+    {%- elif not state.committed -%}
+        {{ return(['the table has rows and the ledger no mark', ways_out] if relation is not none and relation.is_delta and not floodmark._has_no_rows(relation) else none) }}
+    {%- elif relation is none -%}
+        {{ return(['the ledger has batch ' ~ state.committed.batch_id ~ ', but there is no table', 'run the model: it is a first load']) }}
+    {%- elif not relation.is_delta -%}
+        {{ return(['it is not a Delta table', 'run it once with --full-refresh']) }}
+    {%- elif floodmark._detail(relation).id != state.committed.target_id -%}
+        {{ return(['it is not the table that batch ' ~ state.committed.batch_id ~ ' left', ways_out]) }}
+    {%- endif -%}
+    {%- set restored = floodmark._disturbed_since(relation, floodmark._history(relation, 1)[0].version, state.landed.target_version) if state.landed else none -%}
+    {{ return(['it ' ~ restored ~ ' after batch ' ~ state.landed.batch_id, ways_out] if restored else none) }}
+{% endmacro %}

@@ -1,0 +1,156 @@
+{# The rows of a Delta table that changed since the last batch, for watermark kind `version`: the table's columns,
+   `_change_type` and `_commit_version`. Stands in a FROM; the materialization puts in the versions of each batch. #}
+{% macro changes(relation, preimages=false) %}
+    {%- if not execute -%}
+        {{ return('(select 1)') }}
+    {%- endif -%}
+    {%- set snapshot = "(select *, 'insert' as _change_type, cast(0 as bigint) as _commit_version from " ~ relation ~ ')' -%}
+    {%- if model.resource_type == 'unit_test' or floodmark._is_dry() -%}
+        {{ return(snapshot) }}
+    {%- endif -%}
+    {%- set watermark = floodmark._setting('watermark') -%}
+    {%- if model.config.materialized != 'incremental' or watermark is not mapping or watermark.get('kind') != 'version' -%}
+        {%- do floodmark._refuse([{'setting': 'watermark', 'got': watermark, 'expected': "{'kind': 'version'} on an incremental model",
+            'todo': 'floodmark.changes() reads from version to version of its upstream'}]) -%}
+    {%- endif -%}
+    {%- set name = floodmark._relation_name(relation) -%}
+    {%- set rows = snapshot -%}
+    {%- set comment = '' -%}
+    {%- if flags.WHICH in ['compile', 'show', 'generate'] -%}
+        {%- set plan = floodmark._next_plan() -%}
+        {%- set rows = floodmark._changes_sql(name, plan, preimages) if plan else snapshot -%}
+        {%- set comment = floodmark._plan_comment(plan) if plan else '' -%}
+    {%- endif -%}
+    {{ return('/*floodmark:changes ' ~ name ~ (' preimages' if preimages else '') ~ '*/ ' ~ comment ~ rows ~ ' /*floodmark:end*/') }}
+{% endmacro %}
+
+
+{# A relation over the changes of a batch: the versions above its low bound up to its high one; at first the whole table as it
+   is at the high version, as inserts. #}
+{% macro _changes_sql(name, batch, preimages) %}
+    {%- set low = batch.low_position if batch.low_position is not none else (batch.start_position - 1 if batch.start_position is not none else none) -%}
+    {%- if low is none -%}
+        {{ return("(select *, 'insert' as _change_type, cast(" ~ batch.high_position ~ ' as bigint) as _commit_version from ' ~ name ~ ' version as of ' ~ batch.high_position ~ ')') }}
+    {%- endif -%}
+    {%- if low >= batch.high_position -%}
+        {{ return("(select *, 'insert' as _change_type, cast(null as bigint) as _commit_version from " ~ name ~ ' where false)') }}
+    {%- endif -%}
+    {{ return('(select * except (_commit_timestamp) from table_changes(' ~ floodmark._string_literal(name) ~ ', ' ~ (low + 1) ~ ', ' ~ batch.high_position ~ ')'
+        ~ ("" if preimages else " where _change_type <> 'update_preimage'") ~ ')') }}
+{% endmacro %}
+
+
+{# The upstream that a model's code reads with changes(), as `watermark.from` would name it; none where it reads none or several. #}
+{% macro _changes_name(code) %}
+    {%- set names = [] -%}
+    {%- for kind, arguments in modules.re.findall('floodmark\\.changes\\(\\s*(ref|source)\\(([^)]*)\\)', code) -%}
+        {%- set parts = modules.re.findall('["\']([^"\']+)["\']', arguments) -%}
+        {%- do names.append(parts | join('.') if kind == 'source' else parts | last) -%}
+    {%- endfor -%}
+    {{ return(names[0] if names | unique | list | length == 1 else none) }}
+{% endmacro %}
+
+
+{# The columns that changes() adds: Delta keeps their names for itself, so no table can have them. #}
+{% macro _change_columns() %}
+    {{ return(['_change_type', '_commit_version']) }}
+{% endmacro %}
+
+
+{# SQL that is true where a change takes its row away; none where the rows say nothing of it. Preimages do: what an update
+   moved to another key, or out of the SELECT's filter, leaves this table. #}
+{% macro _deletes_predicate(run, columns, prefix='') %}
+    {%- if not run.settings.watermark or run.settings.watermark.kind != 'version' or not floodmark._find_column(columns, '_change_type') -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {{ return('coalesce(' ~ prefix ~ "_change_type in ('delete', 'update_preimage'), false)") }}
+{% endmacro %}
+
+
+{# The SELECT without the columns of the change feed, as its table has it. #}
+{% macro _without_change_columns(batch, select_sql) %}
+    {%- if batch.family != 'version' -%}
+        {{ return(select_sql) }}
+    {%- endif -%}
+    {%- set columns = floodmark._target_columns(floodmark._columns_of(query=select_sql)) -%}
+    {{ return('select ' ~ floodmark._quoted_csv(columns | map(attribute='name') | list) ~ ' from (\n' ~ select_sql ~ '\n)') }}
+{% endmacro %}
+
+
+{# Every changes() must be of the table that the mark is of. #}
+{% macro _check_changes(run) %}
+    {%- set name = floodmark._relation_name(run.upstream.relation) -%}
+    {%- for found in modules.re.findall('/\\*floodmark:changes (\\S+?)(?: preimages)?\\*/', run.sql) if found | lower != name | lower -%}
+        {%- do floodmark._refuse([{'setting': 'watermark.from', 'got': found, 'expected': 'changes() of ' ~ name ~ ' alone', 'todo': 'One mark a model: read other tables with ref()'}]) -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{# append keeps every row it is given: changes that say more than "new" are refused, and so are names that Delta keeps for itself. #}
+{% macro _check_change_columns(run, batch, columns) %}
+    {%- set problems = [] -%}
+    {%- for name in floodmark._change_columns() if run.settings.strategy != 'merge' and floodmark._find_column(columns, name) -%}
+        {%- do problems.append({'setting': 'incremental_strategy', 'got': run.settings.strategy ~ ' with a column ' ~ name, 'expected': "'merge', or another name for the column",
+            'todo': 'merge applies updates and deletes; to keep every change as a row, write ' ~ name ~ ' as ' ~ name[1:]}) -%}
+    {%- endfor -%}
+    {%- if problems -%}
+        {%- do floodmark._fail(batch, 'columns of the change feed') -%}
+        {%- do floodmark._refuse(problems) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The next versions to read. The whole history between the mark and now must still be there. #}
+{% macro _plan_version(run, mark) %}
+    {%- set watermark = run.settings.watermark -%}
+    {%- set reach = floodmark._reach(watermark, 'version') -%}
+    {%- set newest = run.upstream.commit.version -%}
+    {%- set ceiling = run.ceiling if run.ceiling is not none else newest -%}
+    {%- set before = mark if mark is not none else (reach.start - 1 if reach.start is not none else none) -%}
+    {%- if before is not none and ceiling > before -%}
+        {%- do floodmark._require_versions(run.upstream.relation, before + 1, ceiling) -%}
+    {%- endif -%}
+    {%- set high = ceiling if before is none or reach.step is none else [before + reach.step, ceiling] | min -%}
+    {#- nothing below the mark, or below `start`, is read again where the upstream has not come so far -#}
+    {%- set high = [high, before] | max if before is not none else high -%}
+    {%- set plan = floodmark._plan_whole(is_last=high >= ceiling) -%}
+    {%- do plan.update({
+        'family': 'version', 'low_position': mark, 'low': floodmark._position_print(mark, 'version'),
+        'high_position': high, 'high': floodmark._position_print(high, 'version'), 'start_position': reach.start,
+        'is_waiting': mark is none or high > mark, 'ceiling': ceiling,
+    }) -%}
+    {{ return(plan) }}
+{% endmacro %}
+
+
+{# Kind `version` reads Delta's change feed: refused where there is none, with the statement that helps. #}
+{% macro _require_delta(watermark, relation, is_delta) %}
+    {%- if not is_delta -%}
+        {%- do floodmark._refuse([{'setting': 'watermark.kind', 'got': 'version', 'expected': 'a Delta table, and ' ~ relation ~ ' is none',
+            'todo': 'Use a timestamp or a sequence, or read a Delta table'}]) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# A batch reads what the upstream recorded: from `first` on every version must be in its log, and the change feed on. #}
+{% macro _require_versions(relation, first, last) %}
+    {%- set limit = last - first + 2 -%}
+    {%- set commits = floodmark._history(relation, limit) -%}
+    {%- if commits | length == limit and (commits | last).version > first -%}
+        {#- others have written since the run began: the newest commits do not reach down to the first -#}
+        {%- set commits = floodmark._history(relation) -%}
+    {%- endif -%}
+    {%- set oldest = (commits | last).version -%}
+    {%- if oldest > first -%}
+        {%- do floodmark._stop('versions ' ~ first ~ ' to ' ~ (oldest - 1) ~ ' of ' ~ relation ~ ' have expired (delta.logRetentionDuration): '
+            ~ floodmark._ways_out() ~ '. Run more often than the log is kept') -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{% macro _require_change_feed(relation) %}
+    {%- if not modules.re.search('delta.enablechangedatafeed\\W+true', floodmark._detail(relation).properties | lower) -%}
+        {%- do floodmark._refuse([{'setting': 'watermark.kind', 'got': 'version', 'expected': 'a change feed on ' ~ relation,
+            'todo': "Switch it on: alter table " ~ relation ~ " set tblproperties ('delta.enableChangeDataFeed' = 'true')"}]) -%}
+    {%- endif -%}
+{% endmacro %}

@@ -1,0 +1,94 @@
+"""A dbt-spark project that knows nothing of floodmark adds the package, and then turns one model."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from typing import Any
+
+from tests.harness import OPT_IN, Project, incremental, link_package, table
+
+PLAIN = """
+{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', file_format='delta') }}
+select id, v, ts from {{ source('raw', 'orders') }}
+{% if is_incremental() %} where ts > (select max(ts) from {{ this }}) {% endif %}
+"""
+MODELS = {
+    "merged": PLAIN,
+    "appended": PLAIN.replace("'merge'", "'append'").replace("unique_key='id', ", ""),
+    "overwritten": "{{ config(materialized='incremental', incremental_strategy='insert_overwrite', "
+    "partition_by='v', file_format='parquet') }} select id, ts, v from " + table("orders"),
+    "a_table": "{{ config(materialized='table', file_format='delta') }} select * from {{ ref('merged') }}",
+    "a_view": "{{ config(materialized='view') }} select * from {{ ref('merged') }}",
+}
+
+
+def _looks(project: Project) -> dict[str, Any]:
+    """Rows and definition of every model, without what changes from run to run."""
+    found = {}
+    for model in MODELS:
+        rows = project.rows(model)
+        created = project.sql(f"show create table {project.schema}.{model}")[0][0]
+        found[model] = (rows, created)
+    return found
+
+
+def _arrive(project: Project, day: int) -> None:
+    project.sql(
+        f"insert into {project.schema}.orders values (1, 'v{day}', timestamp'2024-01-0{day} 00:00:00Z'), "
+        f"({day + 1}, 'new', timestamp'2024-01-0{day} 00:00:00Z')"
+    )
+
+
+def _story(project: Project) -> list[dict[str, Any]]:
+    """Two runs and what each left."""
+    s = project.schema
+    project.sql(
+        f"create or replace table {s}.orders (id bigint, v string, ts timestamp) using delta"
+    )
+    looks = []
+    for day in (1, 2):
+        _arrive(project, day)
+        project.build(*(["--full-refresh"] if day == 1 else []))
+        looks.append(_looks(project))
+    return looks
+
+
+def test_its_models_build_as_before_and_one_becomes_watermarked(
+    make_project: Callable[..., Project],
+) -> None:
+    project = make_project("before")
+    root = project.root
+    project.source("orders")
+    for name, sql in MODELS.items():
+        project.model(name, sql)
+    shutil.rmtree(root / "dbt_packages")
+    (root / "packages.yml").unlink()
+    (root / "macros" / "floodmark.sql").unlink()
+    without = _story(project)
+
+    link_package(root)
+    (root / "packages.yml").write_text("packages: [{local: dbt_packages/floodmark}]\n")
+    (root / "macros" / "floodmark.sql").write_text(OPT_IN)
+    assert _story(project) == without
+    assert project.sql(f"select * from {project.schema}_floodmark.batches") == []
+    listed = project.dbt("ls", "--resource-type", "model", "--output", "name")
+    assert set(listed.log.split()) >= set(MODELS)
+    assert "bronze_invoices" not in listed.log  # the worked example stays off
+
+    project.model(
+        "merged",
+        incremental(
+            table("orders"),
+            "id, v, ts",
+            incremental_strategy="merge",
+            unique_key="id",
+            watermark={"column": "ts"},
+        ),
+    )
+    _arrive(project, 3)
+    project.build()
+    project.build()
+    rows = project.sql(f"select id, v from {project.schema}.merged order by id")
+    assert rows == [(1, "v3"), (2, "new"), (3, "new"), (4, "new")]
+    assert project.mark("merged") == "2024-01-03 00:00:00.000000"

@@ -1,0 +1,332 @@
+"""floodmark's own words on both targets: plan, status, history, backfill, reset, reconcile, maintain."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+from click.testing import CliRunner, Result
+
+from dbt_floodmark.cli import main
+from tests.harness import Project, incremental, sentence, table, working_directory
+
+BY_TS = {"column": "ts"}
+
+
+@dataclass
+class Story:
+    project: Project
+    said: dict[str, Result] = field(default_factory=dict)
+
+    def __call__(self, *words: str) -> Result:
+        """`floodmark <words>` on the project."""
+        root = str(self.project.root)
+        with working_directory(self.project.root):
+            return CliRunner().invoke(
+                main,
+                [*words, "--project-dir", root, "--profiles-dir", root],
+                catch_exceptions=False,
+            )
+
+    def json(self, *words: str) -> dict:
+        result = self(*words, "--json")
+        return json.loads(result.stdout)
+
+    def plan(self, model: str, *words: str) -> dict:
+        plans = self.json("plan", *words)["models"]
+        return next(one for one in plans if one["name"] == model)
+
+
+def day(number: int) -> str:
+    return f"timestamp'2024-01-{number:02} 00:00:00Z'"
+
+
+@pytest.fixture(scope="module")
+def story(make_project: Callable[..., Project]) -> Story:
+    """Ten days loaded; late rows, a repeated row and new ones since."""
+    project = make_project("story")
+    s = project.schema
+    project.sql(
+        f"create table {s}.events (id bigint, v string, ts timestamp, seq bigint) using delta "
+        "tblproperties ('delta.enableChangeDataFeed' = 'true')"
+    )
+    project.source("events")
+    events = table("events")
+    project.model(
+        "merged",
+        incremental(events, incremental_strategy="merge", unique_key="id", watermark=BY_TS),
+    )
+    project.model(
+        "appended", incremental(events, "id, v, ts", watermark=BY_TS | {"step": "3 days"})
+    )
+    project.model(
+        "overwritten",
+        incremental(
+            events,
+            "id, v, ts, cast(ts as date) as day",
+            incremental_strategy="insert_overwrite",
+            partition_by="day",
+            watermark=BY_TS,
+        ),
+    )
+    project.model("numbered", incremental(events, "id, seq", watermark={"column": "seq"}))
+    project.model(
+        "versioned",
+        "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', "
+        "watermark={'kind': 'version'}) }}\n"
+        "select * from {{ floodmark.changes(source('raw', 'events')) }}",
+    )
+    landing = project.root / "landing"
+    landing.mkdir()
+    (landing / "a.json").write_text('{"id": 1}\n{"id": 2}\n')
+    project.model(
+        "filed",
+        "{{ config(materialized='incremental', files={'path': '" + str(landing) + "', "
+        "'schema': 'id bigint'}) }}\nselect id from {{ floodmark.new_files() }}",
+    )
+    project.model("plain", f"{{{{ config(materialized='table') }}}} select id from {events}")
+    story = Story(project)
+    story.said["plan before"] = story("plan", "--json")
+    rows = ", ".join(f"({i}, 'v{i}', {day(i)}, {i})" for i in range(1, 11))
+    project.sql(f"insert into {s}.events values {rows}")
+    story.said["plan first"] = story("plan", "--json")
+    project.build()
+    project.sql(
+        f"insert into {s}.events values (20, 'late', {day(4)}, 4), (11, 'new', {day(11)}, 11)"
+    )
+    (landing / "b.json").write_text('{"id": 3}\n')
+    return story
+
+
+def by_name(result: Result) -> dict[str, dict]:
+    return {one["name"]: one for one in json.loads(result.stdout)["models"]}
+
+
+def test_plan_before_the_first_run(story: Story) -> None:
+    plans = by_name(story.said["plan first"])
+    assert set(plans) == {"merged", "appended", "overwritten", "numbered", "versioned", "filed"}
+    assert {one["kind"] for one in plans.values()} == {"first_load"}
+    assert plans["merged"]["rows"] == plans["appended"]["rows"] == plans["versioned"]["rows"] == 10
+    assert plans["appended"]["high"] == "2024-01-10 00:00:00.000000"
+    assert (plans["filed"]["files"], plans["filed"]["bytes"]) == (1, 20)
+
+
+def test_plan_tells_what_the_next_run_would_load_and_writes_nothing(story: Story) -> None:
+    project = story.project
+    before = project.sql(f"select count(*) from {project.schema}_floodmark.batch_log")
+    plans = by_name(story("plan", "--json"))
+    assert (plans["merged"]["kind"], plans["merged"]["rows"]) == ("incremental", 1)
+    assert plans["merged"]["low"] == "2024-01-10 00:00:00.000000"
+    assert plans["merged"]["high"] == "2024-01-11 00:00:00.000000"
+    assert plans["versioned"]["rows"] == 2
+    assert (plans["versioned"]["low"], plans["versioned"]["high"]) == ("1", "2")
+    assert plans["filed"]["files"] == 1
+    shown = story("plan", "--select", "merged", "--no-count")
+    assert shown.exit_code == 0
+    assert "merged" in shown.output and "appended" not in shown.output
+    assert project.sql(f"select count(*) from {project.schema}_floodmark.batch_log") == before
+
+
+def test_status_tells_mark_lag_and_last_batch(story: Story) -> None:
+    told = {one["name"]: one for one in story.json("status")["models"]}
+    merged = told["merged"]
+    assert merged["mark"] == "2024-01-10 00:00:00.000000"
+    assert merged["source_value"] == "2024-01-11 00:00:00.000000"
+    assert (merged["lag"], merged["lag_unit"]) == (86_400, "seconds")
+    assert merged["last_batch"]["rows_read"] == 10
+    assert (told["numbered"]["lag"], told["numbered"]["lag_unit"]) == (1, "numbers")
+    assert (told["versioned"]["lag"], told["versioned"]["lag_unit"]) == (1, "versions")
+    assert told["filed"]["mark"] is None
+    shown = story("status", "--select", "merged")
+    assert "1 d 00:00:00" in shown.output
+    assert "numbered" not in shown.output
+
+
+def test_history_lists_batches_newest_first(story: Story) -> None:
+    batches = story.json("history", "appended")["batches"]
+    assert [one["batch_id"] for one in batches] == [4, 3, 2, 1]
+    assert batches[-1]["kind"] == "first_load"
+    assert "first_load" in story("history", "appended").output
+
+
+def test_reconcile_finds_late_rows_and_names_what_helps(story: Story) -> None:
+    result = story("reconcile", "merged")
+    assert result.exit_code == 1
+    found = story.json("reconcile", "merged")
+    assert (found["expected"], found["missing"], found["repeated"]) == (11, 1, 0)
+    assert found["sample"] == [{"problem": "missing", "key": '{"id":20}', "expected": 1, "held": 0}]
+    assert found["lookback"] == "7 days"
+    assert "a lookback of '7 days' would have caught them" in sentence(result.output)
+    assert found["backfill"] == (
+        "floodmark backfill merged --from '2024-01-04 00:00:00.000000' --to '2024-01-04 00:00:00.000001'"
+    )
+    assert story("reconcile", "appended").exit_code == 2
+    assert story.json("reconcile", "appended", "--key", "id")["missing"] == 1
+
+
+def test_backfill_repairs_what_reconcile_found(story: Story) -> None:
+    project = story.project
+    before = project.mark("merged")
+    words = ("backfill", "merged", "--from", "2024-01-04", "--to", "2024-01-05")
+    result = story(*words)
+    assert result.exit_code == 0, result.output
+    assert story("reconcile", "merged").exit_code == 0
+    assert project.mark("merged") == before
+    assert project.ledger("merged", "kind, low, high, rows_inserted")[-1] == (
+        "backfill",
+        "2024-01-03 23:59:59.999999",
+        "2024-01-04 23:59:59.999999",
+        1,
+    )
+    story(*words)
+    assert project.sql(f"select count(*) from {project.schema}.merged where id = 20") == [(1,)]
+
+
+@pytest.mark.parametrize("model", ["appended", "overwritten"])
+def test_backfill_by_delete_and_insert_may_be_repeated(story: Story, model: str) -> None:
+    project = story.project
+    s = project.schema
+    project.sql(
+        f"insert into {s}.{model} (id, v, ts{', day' if model == 'overwritten' else ''}) "
+        f"select id, 'twice', ts{', cast(ts as date)' if model == 'overwritten' else ''} from {s}.{model} where id = 5"
+    )
+    assert story.json("reconcile", model, "--key", "id")["repeated"] == 1
+    for _ in range(2):
+        result = story(
+            "backfill", model, "--from", "2024-01-03", "--to", "2024-01-07", "--step", "2 days"
+        )
+        assert result.exit_code == 0, result.output
+    assert story("reconcile", model, "--key", "id").exit_code == 0
+    assert project.sql(f"select id, v from {s}.{model} order by id, v") == project.sql(
+        f"select id, v from {s}.events where id <> 11 order by id, v"
+    )
+
+
+def test_a_backfill_that_died_goes_on_behind_its_last_batch(story: Story) -> None:
+    """The second batch meets a constraint; mended, the same command does only what is left."""
+    project = story.project
+    s = project.schema
+    project.sql(f"alter table {s}.merged add constraint no_five check (id <> 5 or v <> 'changed')")
+    project.sql(
+        f"update {s}.events set v = 'changed', ts = ts + interval 1 second where id in (2, 5)"
+    )
+    words = ("backfill", "merged", "--from", "2024-01-02", "--to", "2024-01-09", "--step", "2 days")
+    assert story(*words).exit_code == 1
+    done = project.ledger("merged", "high, state")[-2:]
+    assert [state for _, state in done] == ["committed", "planned"]
+    project.sql(f"alter table {s}.merged drop constraint no_five")
+    assert story(*words).exit_code == 0
+    lows = [low for (low,) in project.ledger("merged", "low") if low]
+    assert lows.count("2024-01-01 23:59:59.999999") == 1
+    changed = project.sql(f"select id from {s}.merged where v = 'changed' order by id")
+    assert changed == [(2,), (5,)]
+
+
+def test_after_it_all_a_run_loads_what_is_new_once(story: Story) -> None:
+    project = story.project
+    project.build()
+    for model in ("merged", "appended", "overwritten", "numbered", "versioned", "filed"):
+        rows = project.sql(
+            f"select id, count(*) from {project.schema}.{model} group by id having count(*) > 1"
+        )
+        assert rows == [], model
+    assert project.sql(f"select count(*) from {project.schema}.filed") == [(3,)]
+    assert {one["kind"] for one in by_name(story("plan", "--json")).values()} == {"nothing new"}
+
+
+def test_reset_moves_the_mark(story: Story) -> None:
+    result = story("reset", "merged", "--to", "2024-01-09", "--reason", "a test")
+    assert result.exit_code == 0, result.output
+    assert story.project.mark("merged") == "2024-01-09 00:00:00.000000"
+    assert story.plan("merged")["rows"] == 2
+
+
+def test_maintain_says_and_does(story: Story) -> None:
+    project = story.project
+    words = ("maintain", "--select", "appended", "--min-small-files", "2", "--vacuum-days", "0")
+    version = project.version("appended")
+    said = story(*words, "--dry-run").output
+    assert f"would run: optimize {project.schema}.appended" in said
+    assert "2 statements would run." in said
+    assert project.version("appended") == version
+    assert "2 statements ran." in story(*words).output
+    operations = project.sql(f"describe history {project.schema}.appended limit 3")
+    assert {row[4] for row in operations} >= {"OPTIMIZE", "VACUUM END"}
+    assert project.build("--select", "appended").message["appended"] == "APPEND nothing new"
+
+
+def test_doctor_compares_ledger_and_tables(story: Story) -> None:
+    project = story.project
+    project.sql(f"drop table {project.schema}.numbered")
+    result = story("doctor")
+    assert result.exit_code == 1
+    assert (
+        f"{project.schema}.numbered the ledger has batch 2, but there is no table run the model: it "
+        "is a first load"
+    ) in sentence(result.output)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("history", "nope"), "floodmark loads no model 'nope' in this project: appended, filed, "),
+        (("plan", "--select", "plain"), "floodmark loads none of --select plain."),
+        (
+            ("reset", "filed", "--reason", "x"),
+            "filed has no watermark, so there is no mark to move.",
+        ),
+        (
+            ("backfill", "versioned", "--from", "1", "--to", "2"),
+            "versioned has no timestamp or sequence",
+        ),
+        (("reconcile", "versioned"), "versioned has no timestamp or sequence watermark"),
+        (
+            ("reconcile", "appended"),
+            "appended has no unique_key: name the columns that identify a row",
+        ),
+        (("backfill", "merged", "--from", "2024-01-01"), "Missing option '--to'"),
+    ],
+)
+def test_wrong_input_gets_one_sentence_and_exit_code_2(
+    story: Story, words: tuple[str, ...], said: str
+) -> None:
+    result = story(*words)
+    assert result.exit_code == 2
+    assert said in result.output
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("--from", "soon", "--to", "2024-01-02"),
+            'floodmark_backfill.from: got "soon"; expected a UTC time',
+        ),
+        (
+            ("--from", "2024-01-02", "--to", "2024-01-02"),
+            "is empty: `from` is inclusive, `to` is exclusive",
+        ),
+        (("--from", "2030-01-01", "--to", "2030-01-02"), "begins above the mark"),
+        (
+            ("--from", "2024-01-01", "--to", "2024-01-02", "--step", "fast"),
+            "floodmark_backfill.step",
+        ),
+    ],
+)
+def test_refused_backfills(
+    story: Story, words: tuple[str, ...], said: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    result = story("backfill", "merged", *words)
+    assert result.exit_code == 1
+    assert said in sentence(result.output + capfd.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    "command", ["status", "history", "plan", "backfill", "reset", "reconcile", "maintain", "doctor"]
+)
+def test_every_command_has_help_with_an_example(command: str) -> None:
+    result = CliRunner().invoke(main, [command, "--help"])
+    assert result.exit_code == 0
+    assert f"Example:\n      floodmark {command}" in result.output

@@ -1,0 +1,177 @@
+"""gaps: wait, marks by SQL, and whole partitions under a watermark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from tests.harness import Project, Run, incremental, sentence, table
+
+TS = {"column": "ts"}
+PARTITIONS = {
+    "by_day": ("cast(ts as date)", {}),
+    "by_month": ("date_format(ts, 'yyyy-MM')", {}),
+    "by_month_number": ("cast(date_format(ts, 'yyyyMM') as int)", {}),
+    "by_hour": ("date_trunc('hour', ts)", {}),
+    "by_day_stepped": ("cast(ts as date)", {"step": "1 day"}),
+    "by_day_lookback": ("cast(ts as date)", {"lookback": "3 days"}),
+    "by_ten_days": (
+        "date_add(date'2024-01-01', cast(datediff(ts, date'2024-01-01') / 10 as int) * 10 + 1)",
+        {},
+    ),
+}
+
+
+def overwriting(expression: str, watermark: dict) -> str:
+    return incremental(
+        table("events"),
+        f"id, v, ts, {expression} as part",
+        incremental_strategy="insert_overwrite",
+        partition_by="part",
+        watermark=TS | watermark,
+    )
+
+
+MODELS = {name: overwriting(*how) for name, how in PARTITIONS.items()} | {
+    "waits": incremental(table("numbers"), watermark={"column": "n", "gaps": "wait"}),
+    "waited": incremental(
+        table("numbers"),
+        watermark={"column": "n", "gaps": "wait", "gap_timeout": "0 seconds"},
+    ),
+    "held_back": incremental(table("events"), watermark=TS | {"sql": "max(ts) - interval 1 day"}),
+    "held_by_nothing": incremental(
+        table("events"), watermark=TS | {"sql": "max(ts) filter (where id > 1000)"}
+    ),
+    "of_another_type": incremental(table("events"), watermark=TS | {"sql": "max(id)"}),
+}
+
+
+@dataclass
+class Story:
+    project: Project
+    runs: dict[str, Run] = field(default_factory=dict)
+    ids: dict[str, dict[str, list]] = field(default_factory=dict)
+    versions: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    def run(self, name: str, *args: str) -> None:
+        self.runs[name] = self.project.dbt("run", *args)
+        s = self.project.schema
+        present = {row[1] for row in self.project.sql(f"show tables in {s}")}
+        self.ids[name] = {}
+        for model in MODELS:
+            if model in present:
+                key = "n" if model in ("waits", "waited") else "id"
+                rows = self.project.sql(f"select {key} from {s}.{model} order by 1")
+                self.ids[name][model] = [row[0] for row in rows]
+        self.versions[name] = {m: self.project.version(m) for m in PARTITIONS if m in present}
+
+
+def at(text: str) -> str:
+    return f"timestamp'2024-{text}:00Z'"
+
+
+@pytest.fixture(scope="module")
+def story(make_project: Callable[..., Project]) -> Story:
+    project = make_project("story")
+    s = project.schema
+    project.sql(f"create table {s}.events (id bigint, v string, ts timestamp) using delta")
+    project.sql(f"create table {s}.numbers (n bigint) using delta")
+    project.source("events", "numbers")
+    for name, sql in MODELS.items():
+        project.model(name, sql)
+    story = Story(project)
+    project.sql(
+        f"insert into {s}.events values (1, 'a', {at('01-30 08:00')}), (2, 'a', {at('01-31 08:00')}), "
+        f"(3, 'a', {at('01-31 09:30')})"
+    )
+    project.sql(f"insert into {s}.numbers values (1), (2), (3), (6), (7), (9)")
+    story.run("first")
+    # On the mark's own day: a new row above the mark, a late one below, one that changed, one that went.
+    project.sql(
+        f"insert into {s}.events values (4, 'b', {at('01-31 18:00')}), (5, 'late', {at('01-31 07:00')})"
+    )
+    project.sql(f"update {s}.events set v = 'changed' where id = 2")
+    project.sql(f"delete from {s}.events where id = 3")
+    project.sql(f"insert into {s}.events values (6, 'b', {at('02-02 00:00')})")
+    project.sql(f"insert into {s}.numbers values (4)")
+    story.run("second")
+    story.run("quiet")
+    project.sql(f"insert into {s}.numbers values (5), (11)")
+    story.run("third")
+    story.run("fourth", "--select", "waited")
+    return story
+
+
+@pytest.mark.parametrize(
+    "model", ["by_day", "by_month", "by_month_number", "by_day_stepped", "by_day_lookback"]
+)
+def test_whole_partitions_are_replaced(story: Story, model: str) -> None:
+    s = story.project.schema
+    rows = story.project.sql(f"select id, v, ts from {s}.{model} order by id")
+    assert rows == story.project.sql(f"select id, v, ts from {s}.events order by id")
+    assert story.project.mark(model) == "2024-02-02 00:00:00.000000"
+
+
+def test_partitions_that_the_bounds_do_not_touch_stay(story: Story) -> None:
+    """The hours of 2, 3 and 5 lie below the mark."""
+    rows = story.project.sql(f"select id, v from {story.project.schema}.by_hour order by id")
+    assert rows == [(1, "a"), (2, "a"), (3, "a"), (4, "b"), (6, "b")]
+
+
+def test_a_partition_that_does_not_follow_from_the_watermark_is_refused(story: Story) -> None:
+    assert (
+        '- partition_by: got "part date"; expected a year, quarter, month, week, day or hour of ts. '
+        "Derive it in the SELECT, such as cast(ts as date) or date_format(ts, 'yyyy-MM')"
+    ) in sentence(story.runs["second"].message["by_ten_days"])
+    assert story.ids["second"]["by_ten_days"] == [1, 2, 3]
+
+
+def test_a_quiet_run_makes_no_commit(story: Story) -> None:
+    quiet = {m: v for m, v in story.versions["quiet"].items() if m != "by_ten_days"}
+    assert quiet == {m: story.versions["second"][m] for m in quiet}
+
+
+def test_gaps_wait_loads_up_to_the_first_missing_number(story: Story) -> None:
+    assert story.ids["first"]["waits"] == [1, 2, 3]
+    assert story.ids["second"]["waits"] == [1, 2, 3, 4]
+    assert story.ids["third"]["waits"] == [1, 2, 3, 4, 5, 6, 7]
+    s = story.project.schema
+    assert (
+        f"floodmark, model '{s}.waits': 2 gaps in {s}.numbers.n, missing: 4-5, 8. Rows from 4 on wait, until "
+    ) in sentence(story.runs["first"].log)
+
+
+def test_a_gap_older_than_gap_timeout_is_passed_with_a_warning(story: Story) -> None:
+    """All gaps that were there at that moment are as old; what comes later is a late row."""
+    assert story.ids["first"]["waited"] == [1, 2, 3, 6, 7, 9]
+    assert (
+        "missing: 4-5, 8. They did not come within gap_timeout (0 seconds) and are passed"
+    ) in sentence(story.runs["first"].log)
+    assert story.ids["fourth"]["waited"] == [1, 2, 3, 6, 7, 9, 11]
+
+
+def test_a_mark_by_sql(story: Story) -> None:
+    assert story.ids["first"]["held_back"] == [1]
+    assert story.ids["second"]["held_back"] == [1, 2, 4, 5]
+    assert story.project.mark("held_back") == "2024-01-31 18:00:00.000000"
+
+
+def test_a_mark_by_sql_that_is_null_lets_nothing_pass(story: Story) -> None:
+    assert story.ids["third"]["held_by_nothing"] == []
+    assert story.project.mark("held_by_nothing") is None
+
+
+def test_a_mark_by_sql_of_another_type_is_refused(story: Story) -> None:
+    assert (
+        '- watermark.sql: got "max(id)"; expected an aggregate of type timestamp, the family of ts, '
+        "not bigint. Cast it, such as cast(max(id) as timestamp)"
+    ) in sentence(story.runs["first"].message["of_another_type"])
+
+
+def test_everything_else_succeeded(story: Story) -> None:
+    expected = {"first": {"of_another_type"}, "fourth": set()}
+    for name, run in story.runs.items():
+        failed = {node for node, status in run.status.items() if status == "error"}
+        assert failed == expected.get(name, {"of_another_type", "by_ten_days"}), name
