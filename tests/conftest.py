@@ -12,6 +12,14 @@ import pytest
 from tests.harness import SPARK_PARAMETERS, Project, run_sql
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With `-n`, one process has all tests of a target, and so one warm Spark; others go by module."""
+    for item in items:
+        chosen = getattr(item, "callspec", None)
+        target = chosen.params.get("target") if chosen else None
+        item.add_marker(pytest.mark.xdist_group(target or item.path.stem))
+
+
 @pytest.fixture(scope="session")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Where the suite's warehouses and metastores lie."""
@@ -48,12 +56,13 @@ def target(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def make_project(
     target: str,
-    thrift_port: int,
+    home: Path,
     tmp_path_factory: pytest.TempPathFactory,
     request: pytest.FixtureRequest,
 ) -> Callable[..., Project]:
     """Make a project with a schema of its own, dropped after the module: make_project('name')."""
     made: list[Project] = []
+    thrift_port = request.getfixturevalue("thrift_port") if target == "thrift" else 0
 
     def make(name: str, threads: int = 4) -> Project:
         module = re.sub(r"\W", "_", request.module.__name__.split(".")[-1])

@@ -64,10 +64,10 @@
 {% endmacro %}
 
 
-{# Identity and size of a Delta table: {id, files, bytes, properties}. #}
+{# Identity, place and size of a Delta table: {id, location, files, bytes, properties}. #}
 {% macro _detail(relation) %}
     {%- set row = run_query('describe detail ' ~ relation).rows[0] -%}
-    {{ return({'id': row['id'], 'files': row['numFiles'] | int, 'bytes': row['sizeInBytes'] | int, 'properties': row['properties'] | string}) }}
+    {{ return({'id': row['id'], 'location': row['location'], 'files': row['numFiles'] | int, 'bytes': row['sizeInBytes'] | int, 'properties': row['properties'] | string}) }}
 {% endmacro %}
 
 

@@ -26,7 +26,8 @@
 
 
 {# A relation over the changes of a batch: the versions above its low bound up to its high one; at first the whole table as it
-   is at the high version, as inserts. #}
+   is at the high version, as inserts. The feed is named by its path: one query that reads a table and its feed by one name gets the
+   table twice, without the feed's columns (Spark keeps resolved relations by name). #}
 {% macro _changes_sql(name, batch, preimages) %}
     {%- set low = batch.low_position if batch.low_position is not none else (batch.start_position - 1 if batch.start_position is not none else none) -%}
     {%- if low is none -%}
@@ -35,7 +36,7 @@
     {%- if low >= batch.high_position -%}
         {{ return("(select *, 'insert' as _change_type, cast(null as bigint) as _commit_version from " ~ name ~ ' where false)') }}
     {%- endif -%}
-    {{ return('(select * except (_commit_timestamp) from table_changes(' ~ floodmark._string_literal(name) ~ ', ' ~ (low + 1) ~ ', ' ~ batch.high_position ~ ')'
+    {{ return('(select * except (_commit_timestamp) from table_changes_by_path(' ~ floodmark._string_literal(floodmark._detail(name).location) ~ ', ' ~ (low + 1) ~ ', ' ~ batch.high_position ~ ')'
         ~ ("" if preimages else " where _change_type <> 'update_preimage'") ~ ')') }}
 {% endmacro %}
 

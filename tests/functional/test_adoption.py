@@ -13,6 +13,7 @@ PLAIN = """
 select id, v, ts from {{ source('raw', 'orders') }}
 {% if is_incremental() %} where ts > (select max(ts) from {{ this }}) {% endif %}
 """
+BY_RUN = ("Created Time", "Last Access", "Statistics", "transient_lastDdlTime", "Table Properties")
 MODELS = {
     "merged": PLAIN,
     "appended": PLAIN.replace("'merge'", "'append'").replace("unique_key='id', ", ""),
@@ -28,8 +29,10 @@ def _looks(project: Project) -> dict[str, Any]:
     found = {}
     for model in MODELS:
         rows = project.rows(model)
-        created = project.sql(f"show create table {project.schema}.{model}")[0][0]
-        found[model] = (rows, created)
+        described = project.sql(f"describe table extended {project.schema}.{model}")
+        lasting = [row for row in described if row[0] not in BY_RUN]
+        properties = project.sql(f"show tblproperties {project.schema}.{model}")
+        found[model] = (rows, lasting, [p for p in properties if p[0] not in BY_RUN])
     return found
 
 

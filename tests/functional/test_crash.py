@@ -37,6 +37,15 @@ CATCH_UP = """
           watermark={'column': 'seq', 'step': 6, 'gaps': 'ignore'}) }}
 select seq, v from {{ source('raw', 'events') }} where {{ floodmark.watermark_filter() }}
 """
+VERSION = """
+{{ config(materialized='incremental', incremental_strategy='merge', unique_key='k', watermark={'kind': 'version'}) }}
+select seq % 7 as k, at, v, _change_type, _commit_version from {{ floodmark.changes(source('raw', 'events')) }}
+"""
+OVERWRITE = """
+{{ config(materialized='incremental', incremental_strategy='insert_overwrite', partition_by='day',
+          watermark={'column': 'at'}) }}
+select seq, v, at, cast(at as date) as day from {{ source('raw', 'events') }} where {{ floodmark.watermark_filter() }}
+"""
 FILES = """
 {{ config(materialized='incremental', files={'path': '%s', 'schema': 'id bigint, v string'}) }}
 select id, v, _metadata.file_name as file from {{ floodmark.new_files() }}
@@ -59,6 +68,8 @@ class Lab:
             "append": APPEND,
             "merge": MERGE,
             "catch_up": CATCH_UP,
+            "version": VERSION,
+            "overwrite": OVERWRITE,
             "files": FILES % self.landing,
         }
         return texts[scenario]
@@ -119,7 +130,8 @@ def lab(
     project = make_project("lab")
     landing = tmp_path_factory.mktemp("landing")
     project.sql(
-        f"create table {project.schema}.events (seq bigint, at timestamp, v string) using delta"
+        f"create table {project.schema}.events (seq bigint, at timestamp, v string) using delta "
+        "tblproperties ('delta.enableChangeDataFeed' = 'true')"
     )
     project.source("events")
     zygote = Zygote.start() if target == "thrift" else None
@@ -129,7 +141,7 @@ def lab(
         zygote.stop()
 
 
-SCENARIOS = ["append", "merge", "catch_up", "files"]
+SCENARIOS = ["append", "merge", "catch_up", "files", "version", "overwrite"]
 
 
 @pytest.mark.lab

@@ -64,6 +64,7 @@ def story(make_project: Callable[..., Project]) -> Iterator[Story]:
     config["dispatch"] = [
         {"macro_namespace": "dbt", "search_order": ["shop", "community", "floodmark", "dbt"]}
     ]
+    config["models"] = {"shop": {"+file_format": "delta"}}  # dbt-spark clones no other
     (project.root / "dbt_project.yml").write_text(yaml.safe_dump(config))
     project.model(
         "dispatched",
@@ -88,8 +89,8 @@ def test_ls_and_selectors(story: Story) -> None:
 def test_show_prints_the_rows_of_the_next_batch(story: Story) -> None:
     story.project.sql(f"insert into {story.project.schema}.orders values (2, 'b', now())")
     shown = story.dbt("show", "--select", "appended", "--output", "json")
-    rows = json.loads(shown.log[shown.log.index("{") : shown.log.rindex("}") + 1])["show"]
-    assert [row["id"] for row in rows] == [2]
+    assert '"id": 2' in shown.log
+    assert '"id": 1' not in shown.log
 
 
 def test_docs_generate_has_every_model_and_its_lineage(story: Story) -> None:
@@ -107,12 +108,15 @@ def test_source_freshness(story: Story) -> None:
 
 def test_retry_loads_what_failed(story: Story) -> None:
     project = story.project
-    broken = incremental(table("orders"), "id, ts, raise_error('broken') as v", **MERGE)
+    broken = incremental(
+        table("orders"), "id, ts, cast(raise_error('broken') as string) as v", **MERGE
+    )
     project.model("retried", broken)
     assert story.dbt("run", "--select", "retried", "merged").status["retried"] == "error"
     project.model("retried", incremental(table("orders"), **MERGE))
     run = story.dbt("retry")
-    assert run.status == {"retried": "success"}
+    assert run.status["retried"] == "success"
+    assert "merged" not in run.status
     assert project.sql(f"select count(*) from {project.schema}.retried") == [(2,)]
     (project.root / "models" / "retried.sql").unlink()
 
@@ -140,7 +144,7 @@ def test_a_clone_has_rows_and_no_mark(story: Story) -> None:
     )
     assert cloned.success, cloned.log
     run = story.dbt("run", "--select", "merged", "appended", target="dev")
-    assert run.status == {"merged": "success", "appended": "error"}
+    assert (run.status["merged"], run.status["appended"]) == ("success", "error")
     assert (
         f"{story.other}.appended has rows, but the ledger has no mark for it, so append cannot tell "
         "which rows are new: run it once with --full-refresh to load everything again, or set the "
