@@ -38,7 +38,7 @@
     {%- set order = floodmark._quoted(floodmark._order_column(run, source.columns)) ~ ' desc nulls last' ~ (', ' ~ deletes if deletes else '') -%}
     {%- set names = floodmark._quoted_csv(source.columns | map(attribute='name') | list) -%}
     {{ return('select ' ~ names ~ ' from (\n            select *, row_number() over (partition by ' ~ keys
-        ~ ' order by ' ~ order ~ ', ' ~ floodmark._row_hash_sql(source.columns | map(attribute='name') | list) ~ ' desc) as _floodmark_rank\n            from '
+        ~ ' order by ' ~ order ~ ', ' ~ floodmark._row_hash_sql(floodmark._target_columns(source.columns) | map(attribute='name') | list) ~ ' desc) as _floodmark_rank\n            from '
         ~ source.stage ~ '\n        ) where _floodmark_rank = 1') }}
 {% endmacro %}
 

@@ -39,7 +39,7 @@ select seq, v from {{ source('raw', 'events') }} where {{ floodmark.watermark_fi
 """
 VERSION = """
 {{ config(materialized='incremental', incremental_strategy='merge', unique_key='k', watermark={'kind': 'version'}) }}
-select seq % 7 as k, at, v, _change_type, _commit_version from {{ floodmark.changes(source('raw', 'events')) }}
+select seq as k, at, v, _change_type, _commit_version from {{ floodmark.changes(source('raw', 'events')) }}
 """
 OVERWRITE = """
 {{ config(materialized='incremental', incremental_strategy='insert_overwrite', partition_by='day',
