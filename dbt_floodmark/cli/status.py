@@ -45,9 +45,10 @@ def status(
     if not rows:
         console().print("No model of this project sets a watermark or files.")
         return
-    console().print(_table(rows))
     if all(row["batch_id"] is None for row in rows):
         console().print(NO_LEDGER)
+        return
+    console().print(_table(rows))
 
 
 @click.command()

@@ -58,13 +58,13 @@ def test_a_new_project_loads_only_what_is_new(shop):
     assert second.returncode == 0, second.stdout + second.stderr
     answer = _floodmark("status", "--json", cwd=shop)
     told = json.loads(answer.stdout)
-    assert [(mark["table_name"], mark["watermark_value"]) for mark in told["watermarks"]] == [
-        ("shop.events", "2024-05-03 12:00:00.000000")
-    ]
-    batches = sorted(told["batches"], key=lambda batch: batch["batch_id"])
+    (events,) = told["models"]
+    assert (events["model"], events["mark"]) == ("shop.events", "2024-05-03 12:00:00.000000")
+    answer = _floodmark("history", "events", "--json", cwd=shop)
+    batches = json.loads(answer.stdout)["batches"]
     assert [(one["kind"], one["state"], one["rows_read"]) for one in batches] == [
-        ("first_load", "committed", 3),
         ("incremental", "committed", 1),
+        ("first_load", "committed", 3),
     ]
 
 
