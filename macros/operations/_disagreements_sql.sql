@@ -1,0 +1,37 @@
+{# A SELECT of what is wrong between the ledger and the tables: model, problem, remedy. #}
+{% macro _disagreements_sql() %}
+    {%- if not execute -%}
+        {{ return('select 1') }}
+    {%- endif -%}
+    {%- set rows = [] -%}
+    {%- if floodmark._ledger_exists() -%}
+        {%- for node in floodmark._managed_nodes().values() -%}
+            {%- set found = floodmark._disagreement(node) -%}
+            {%- if found -%}
+                {%- do rows.append([floodmark._node_id(node)] + found) -%}
+            {%- endif -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {{ return(floodmark._values_sql({'model': 'string', 'problem': 'string', 'remedy': 'string'}, rows)) }}
+{% endmacro %}
+
+
+{# What is wrong with one model, and what to do: [problem, remedy], or none. #}
+{% macro _disagreement(node) %}
+    {%- set state = floodmark._model_state(floodmark._node_id(node)) -%}
+    {%- set relation = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
+    {%- set ways_out = '`dbt build -s ' ~ node.name ~ ' --full-refresh`, or `floodmark reset ' ~ node.name ~ ' --to <value>`' -%}
+    {%- if state.last_batch_id is not none and state.last_batch_id != state.finished_id -%}
+        {{ return(['batch ' ~ state.last_batch_id ~ ' is unfinished', 'run the model: it finishes the batch first']) }}
+    {%- elif not state.committed -%}
+        {{ return(['the table has rows and the ledger no mark', ways_out] if relation is not none and relation.is_delta and not floodmark._has_no_rows(relation) else none) }}
+    {%- elif relation is none -%}
+        {{ return(['the ledger has batch ' ~ state.committed.batch_id ~ ', but there is no table', 'run the model: it is a first load']) }}
+    {%- elif not relation.is_delta -%}
+        {{ return(['it is not a Delta table', 'run it once with --full-refresh']) }}
+    {%- elif floodmark._detail(relation).id != state.committed.target_id -%}
+        {{ return(['it is not the table that batch ' ~ state.committed.batch_id ~ ' left', ways_out]) }}
+    {%- endif -%}
+    {%- set restored = floodmark._disturbed_since(relation, floodmark._history(relation, 1)[0].version, state.landed.target_version) if state.landed else none -%}
+    {{ return(['it ' ~ restored ~ ' after batch ' ~ state.landed.batch_id, ways_out] if restored else none) }}
+{% endmacro %}

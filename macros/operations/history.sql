@@ -1,0 +1,16 @@
+{# Print a model's batches, newest first. #}
+{% macro history(model, limit=20) %}
+    {%- do run_query(floodmark._history_sql(model, limit)).print_table(max_rows=none, max_columns=none) -%}
+{% endmacro %}
+
+
+{# A SELECT of a model's batches, newest first. #}
+{% macro _history_sql(model, limit=20) %}
+    {%- if not execute -%}
+        {{ return('select 1') }}
+    {%- endif -%}
+    {%- set id = floodmark._node_id(floodmark._managed_node(model)) -%}
+    select batch_id, kind, state, low, high, rows_read, rows_inserted, rows_updated, rows_deleted, rows_null, rows_future, rows_late, rows_tied,
+        cast(started_at as string) as started_at, cast(finished_at as string) as finished_at, target_version, invocation_id, error, reason, recorded_by
+    from {{ floodmark.ledger_schema() }}.batches where model = {{ floodmark._string_literal(id) }} order by batch_id desc limit {{ limit }}
+{% endmacro %}
