@@ -27,6 +27,9 @@ MODELS = {
 def _looks(project: Project) -> dict[str, Any]:
     """Rows and definition of every model, without what changes from run to run."""
     found = {}
+    project.sql(
+        f"refresh table {project.schema}.overwritten"
+    )  # Parquet: Spark keeps the old file list
     for model in MODELS:
         rows = project.rows(model)
         described = project.sql(f"describe table extended {project.schema}.{model}")
