@@ -12,6 +12,7 @@ import pytest
 from tests.harness import SPARK_PARAMETERS, Project, run_sql
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With `-n`, one process has all tests of a target, and so one warm Spark; others go by module."""
     for item in items:
