@@ -31,9 +31,8 @@ check-tools:
 demo: setup
 	@$(BIN)/floodmark demo $(ARGS)
 
-# Three processes: one for each target's warm Spark, one for the tests that start their own.
 test: setup
-	@$(BIN)/python -m pytest -n 3 --dist loadgroup $(ARGS)
+	@$(BIN)/python -m pytest $(ARGS)
 
 # The tests of loading on Thrift alone, without the crash and concurrency labs.
 test-quick: setup

@@ -12,15 +12,6 @@ import pytest
 from tests.harness import SPARK_PARAMETERS, Project, run_sql
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With `-n`, one process has all tests of a target, and so one warm Spark; others go by module."""
-    for item in items:
-        chosen = getattr(item, "callspec", None)
-        target = chosen.params.get("target") if chosen else None
-        item.add_marker(pytest.mark.xdist_group(target or item.path.stem))
-
-
 @pytest.fixture(scope="session")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Where the suite's warehouses and metastores lie."""
