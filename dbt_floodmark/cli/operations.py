@@ -14,14 +14,14 @@ from dbt_floodmark.errors import UsageError
 @click.command()
 @target_options
 @click.option("--to", metavar="VALUE", help="The new mark (UTC). Without it the mark is forgotten.")
-@click.option("--reason", required=True, help="Why; the ledger keeps it with your name.")
+@click.option("--reason", metavar="TEXT", help="Why; the ledger keeps it with your name.")
 @click.argument("model")
 def reset(
     project_dir: Path,
     profiles_dir: str | None,
     target: str | None,
     to: str | None,
-    reason: str,
+    reason: str | None,
     model: str,
 ) -> None:
     """Move a model's mark on purpose: its next run loads what lies above it.
