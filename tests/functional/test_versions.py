@@ -205,7 +205,7 @@ def test_a_source_without_a_change_feed_is_refused_with_the_statement_that_helps
 
 
 def test_everything_else_succeeded(story: Story) -> None:
-    for name, run in story.runs.items():
+    for run in story.runs.values():
         failed = {node for node, status in run.status.items() if status == "error"}
         assert failed == ({"everything", "no_feed"} if "everything" in run.status else set())
 
