@@ -98,8 +98,8 @@ class Project:
         self.spark = root_session(self.root / "home", PARAMETERS)
         self.sql(f"create schema if not exists {SCHEMA}")
 
-    def _yaml(self, name: str, **content: Any) -> None:
-        (self.root / name).write_text(yaml.safe_dump(content))
+    def _yaml(self, file: str, **content: Any) -> None:
+        (self.root / file).write_text(yaml.safe_dump(content))
 
     def sources(self, *names: str) -> None:
         """Declare tables of the schema as source `raw`."""
