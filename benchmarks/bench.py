@@ -39,9 +39,8 @@ class Result:
     goal: str
     ours: list[float]
     peer: list[float]
+    #: Ours may take at most this many times the peer's time.
     limit: float
-    #: True where ours may take at most ``limit`` times the peer's time.
-    ratio_of: str = "ours / peer"
 
     @property
     def ratio(self) -> float:

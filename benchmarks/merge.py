@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from benchmarks.bench import Project, Result, in_turn, project
-from benchmarks.tables import arrive, create_source, ours, theirs
+from benchmarks.bench import Project, Result, project
+from benchmarks.tables import arrive, ours, ours_and_theirs, theirs
 
 
-def measure(made: Project, rows: int, keys: str, rounds: int) -> tuple[list[float], list[float]]:
+def measure(made: Project, rows: int, keys: str, rounds: int) -> list[list[float]]:
     """Seconds of ours and of dbt-spark's node."""
-    create_source(made, rows)
-    made.run("ours", "theirs", full_refresh=True)
-    ours_seconds, their_seconds = in_turn(
-        rounds,
-        lambda number: arrive(made, rows, number, keys),
-        lambda: made.run("ours")["ours"],
-        lambda: made.run("theirs")["theirs"],
-    )
-    return ours_seconds, their_seconds
+    return ours_and_theirs(made, rows, rounds, lambda number: arrive(made, rows, number, keys))
 
 
 def run(rows: int = 10_000_000, rounds: int = 5) -> list[Result]:

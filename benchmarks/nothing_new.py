@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.bench import Result, in_turn, project
-from benchmarks.tables import create_source, ours, theirs
+from benchmarks.tables import create_source, ours, ours_and_theirs, theirs
 
 MODELS = 10
 
@@ -16,14 +16,7 @@ def run(rows: int = 10_000_000, rounds: int = 5) -> list[Result]:
         made.model("ours", ours())
         made.model("theirs", theirs())
         for size, limit in ((1_000, 1.3), (1_000_000, 0.5), (rows, 0.2)):
-            create_source(made, size)
-            made.run("ours", "theirs", full_refresh=True)
-            quiet, peer = in_turn(
-                rounds,
-                lambda number: None,
-                lambda: made.run("ours")["ours"],
-                lambda: made.run("theirs")["theirs"],
-            )
+            quiet, peer = ours_and_theirs(made, size, rounds, lambda number: None)
             question = f"Nothing new, {size:,} rows"
             results.append(Result(question, f"≤ {limit:.2f}", quiet, peer, limit))
         create_source(made, 1_000_000)

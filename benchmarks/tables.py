@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from benchmarks.bench import COLUMNS, SCHEMA, Project
+from collections.abc import Callable
+
+from benchmarks.bench import COLUMNS, SCHEMA, Project, in_turn
 
 CHANGED, NEW = 10_000, 1_000
 
@@ -31,7 +33,7 @@ def arrive(project: Project, rows: int, number: int, keys: str, name: str = "sou
     )
 
 
-def ours(source: str = "source", lookback: str = "") -> str:
+def ours(source: str = "source") -> str:
     """floodmark's merge by a timestamp watermark."""
     return (
         "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', "
@@ -47,4 +49,18 @@ def theirs(source: str = "source") -> str:
         "file_format='delta') }}\n"
         f"select * from {{{{ source('raw', '{source}') }}}}\n"
         "{% if is_incremental() %} where updated_at > (select max(updated_at) from {{ this }}) {% endif %}"
+    )
+
+
+def ours_and_theirs(
+    project: Project, rows: int, rounds: int, prepare: Callable[[int], None]
+) -> list[list[float]]:
+    """Seconds of the nodes `ours` and `theirs`, both loaded in full from a source of `rows` rows before."""
+    create_source(project, rows)
+    project.run("ours", "theirs", full_refresh=True)
+    return in_turn(
+        rounds,
+        prepare,
+        lambda: project.run("ours")["ours"],
+        lambda: project.run("theirs")["theirs"],
     )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from typing import Any
 
+import click
 from rich.console import Console
 from rich.table import Table
 
@@ -49,3 +51,12 @@ def cell(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return str(value)
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON; times as ISO 8601, UTC."""
+    click.echo(json.dumps(value, default=_text, indent=2))
+
+
+def _text(value: Any) -> str:
+    return value.isoformat(sep=" ") if isinstance(value, dt.datetime) else str(value)

@@ -10,10 +10,9 @@ from typing import Any
 import click
 
 from dbt_floodmark.cli.ledger import Row
-from dbt_floodmark.cli.output import console, table
+from dbt_floodmark.cli.output import console, print_json, table
 from dbt_floodmark.cli.project import Model, Project, jinja_text
 from dbt_floodmark.cli.runner import json_option, target_options
-from dbt_floodmark.cli.status import print_json
 from dbt_floodmark.errors import UsageError
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import click
 
 from dbt_floodmark.cli.ledger import NO_LEDGER, NoLedgerError, Row
-from dbt_floodmark.cli.output import console, lag_text, table
+from dbt_floodmark.cli.output import console, lag_text, print_json, table
 from dbt_floodmark.cli.project import Project
 from dbt_floodmark.cli.runner import json_option, select_option, target_options
 
@@ -84,15 +83,6 @@ def history(
         console().print(f"{name} has not been loaded yet.")
         return
     console().print(_history_table(rows))
-
-
-def print_json(value: Any) -> None:
-    """Print a value as JSON; times as ISO 8601, UTC."""
-    click.echo(json.dumps(value, default=_text, indent=2))
-
-
-def _text(value: Any) -> str:
-    return value.isoformat(sep=" ") if isinstance(value, dt.datetime) else str(value)
 
 
 _COUNTS = ("rows_read", "rows_inserted", "rows_updated", "rows_deleted", "rows_future")

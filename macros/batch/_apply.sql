@@ -66,7 +66,7 @@
    The commit's user metadata names the batch, so that it can be found again. The id leaves the session with the statement. #}
 {% macro _apply_once(table, batch, sql, fence=false) %}
     {%- set conf = {
-        'spark.databricks.delta.write.txnAppId': 'floodmark/' ~ (batch.get('model') or floodmark._model_id()) ~ '/' ~ batch.generation,
+        'spark.databricks.delta.write.txnAppId': 'floodmark/' ~ floodmark._batch_model(batch) ~ '/' ~ batch.generation,
         'spark.databricks.delta.write.txnVersion': batch.batch_id,
         'spark.databricks.delta.commitInfo.userMetadata': floodmark._batch_tag(batch) ~ ('/fence' if fence else ''),
     } -%}
@@ -80,8 +80,14 @@
 {% endmacro %}
 
 
+{# The model that a batch is of: this one, or in an operation the one that the batch names. #}
+{% macro _batch_model(batch) %}
+    {{ return(batch.get('model') or floodmark._model_id()) }}
+{% endmacro %}
+
+
 {% macro _batch_tag(batch) %}
-    {{ return('floodmark/' ~ (batch.get('model') or floodmark._model_id()) ~ '/' ~ batch.generation ~ '/' ~ batch.batch_id) }}
+    {{ return('floodmark/' ~ floodmark._batch_model(batch) ~ '/' ~ batch.generation ~ '/' ~ batch.batch_id) }}
 {% endmacro %}
 
 

@@ -21,11 +21,10 @@
     {%- endif -%}
     {%- set plan = floodmark._plan_watermark(run, range.low, range.high, {'start': none, 'step': range.step, 'lookback': 0}) -%}
     {#- the last batch reaches to the end of the range: rows that are gone upstream go from the table too -#}
-    {%- set is_last = plan.is_last -%}
-    {%- if is_last -%}
+    {%- if plan.is_last -%}
         {%- do plan.update({'high_position': range.high, 'high': floodmark._position_print(range.high, plan.family)}) -%}
     {%- endif -%}
-    {%- do plan.update({'settings': run.settings, 'batch_id': run.state.last_batch_id + 1, 'kind': 'backfill', 'replaces': false, 'is_last': is_last,
+    {%- do plan.update({'settings': run.settings, 'batch_id': run.state.last_batch_id + 1, 'kind': 'backfill', 'replaces': false,
         'generation': run.state.committed.generation, 'reason': range.reason, 'watermark_column': run.settings.watermark.column, 'upstream': run.state.committed.upstream}) -%}
     {%- do floodmark._record_plan(plan) -%}
     {%- do run.backfill.update({'low': plan.high_position}) -%}

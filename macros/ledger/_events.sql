@@ -19,7 +19,7 @@
 {# Append an event of a batch under a transaction id of its own: a second run that records the same batch is skipped. #}
 {% macro _record(event, batch, values) %}
     {%- set step = {'planned': 'plan', 'waiting': 'wait'}.get(event, 'finish') -%}
-    {%- set id = batch.get('model') or floodmark._model_id() -%}
+    {%- set id = floodmark._batch_model(batch) -%}
     {%- set columns = {
         'model': floodmark._string_literal(id), 'batch_id': batch.batch_id,
         'event': floodmark._string_literal(event), 'at': 'current_timestamp()',

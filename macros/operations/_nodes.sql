@@ -2,7 +2,7 @@
 {% macro _managed_nodes(names=none) %}
     {%- set found = {} -%}
     {%- for node in graph.nodes.values() if node.resource_type == 'model' and node.config.materialized == 'incremental' and (names is none or node.name in names) -%}
-        {%- for setting in ['watermark', 'files', 'expectations', 'cdc', 'snapshot_diff'] if floodmark._node_setting(node, setting) is not none -%}
+        {%- for setting in floodmark._managing_settings() if floodmark._node_setting(node, setting) is not none -%}
             {%- do found.update({node.name: node}) -%}
         {%- endfor -%}
     {%- endfor -%}
@@ -22,8 +22,7 @@
 
 {# A floodmark setting of a node, from config or from `meta: {floodmark: {...}}`; none where it is not set. #}
 {% macro _node_setting(node, name) %}
-    {%- set meta = (node.config.get('meta') or {}).get('floodmark') or {} -%}
-    {{ return(node.config.get(name) if node.config.get(name) is not none else meta.get(name)) }}
+    {{ return(floodmark._configured(node.config, name)) }}
 {% endmacro %}
 
 

@@ -11,13 +11,13 @@
     {%- set state = floodmark._model_state(id) if floodmark._ledger_exists() else none -%}
     {%- set relation = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
     {%- if not state or not state.committed or state.committed.mark is none or relation is none -%}
-        {%- do floodmark._stop_operation(id, 'it has no mark yet: run it first') -%}
+        {%- do floodmark._stop('it has no mark yet: run it first', id) -%}
     {%- endif -%}
     {%- set family = state.committed.family -%}
     {%- set columns = floodmark._columns_of(query=due) -%}
     {%- set held_columns = floodmark._columns_of(relation=relation) -%}
     {%- for key in keys if not floodmark._find_column(columns, key) or not floodmark._find_column(held_columns, key) -%}
-        {%- do floodmark._stop_operation(id, 'there is no column ' ~ key ~ ' in both its SELECT and its table') -%}
+        {%- do floodmark._stop('there is no column ' ~ key ~ ' in both its SELECT and its table', id) -%}
     {%- endfor -%}
     {%- set value = floodmark._find_column(columns, upstream.column) -%}
     {%- set position = '@(' ~ (floodmark._quoted(value.name) if value else 'cast(null as ' ~ ('bigint' if family == 'sequence' else family) ~ ')') ~ ')' -%}

@@ -5,24 +5,24 @@
     {%- set id = floodmark._node_id(node) -%}
     {%- set watermark = floodmark._node_setting(node, 'watermark') -%}
     {%- if watermark is not mapping -%}
-        {%- do floodmark._stop_operation(id, 'it has no watermark, so there is no mark to move: use --full-refresh') -%}
+        {%- do floodmark._stop('it has no watermark, so there is no mark to move: use --full-refresh', id) -%}
     {%- endif -%}
     {%- set relation = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
     {%- if relation is none -%}
-        {%- do floodmark._stop_operation(id, 'it has no table yet: its next run is a first load, from `start` on') -%}
+        {%- do floodmark._stop('it has no table yet: its next run is a first load, from `start` on', id) -%}
     {%- endif -%}
     {%- set state = floodmark._model_state(id) -%}
     {%- set strategy = node.config.get('incremental_strategy') or 'append' -%}
     {%- if to is none and strategy == 'append' -%}
-        {%- do floodmark._stop_operation(id, 'append without a mark would load every row again: name a value with `to`, or use --full-refresh') -%}
+        {%- do floodmark._stop('append without a mark would load every row again: name a value with `to`, or use --full-refresh', id) -%}
     {%- endif -%}
     {%- set upstream = floodmark._node_upstream(node) -%}
     {%- if upstream is none or upstream.family is none -%}
-        {%- do floodmark._stop_operation(id, 'its upstream, or the watermark column in it, is missing: build it first') -%}
+        {%- do floodmark._stop('its upstream, or the watermark column in it, is missing: build it first', id) -%}
     {%- endif -%}
     {%- set position = floodmark._reach({'start': to}, upstream.family).start if to is not none and floodmark._is_position(to, upstream.family) else none -%}
     {%- if to is not none and position is none -%}
-        {%- do floodmark._stop_operation(id, "got '" ~ to ~ "' as a mark: expected " ~ ('a whole number' if floodmark._is_counted(upstream.family) else "a UTC time such as '2026-01-31' or '2026-01-31 06:00:00'")) -%}
+        {%- do floodmark._stop("got '" ~ to ~ "' as a mark: expected " ~ ('a whole number' if floodmark._is_counted(upstream.family) else "a UTC time such as '2026-01-31' or '2026-01-31 06:00:00'"), id) -%}
     {%- endif -%}
     {%- if state.last_batch_id != state.finished_id -%}
         {%- do floodmark._give_up(id, relation, state.planned) -%}
@@ -54,10 +54,4 @@
     {%- do floodmark._record('failed' if landed is none else 'committed', batch, {'error': "'given up by a reset'" if landed is none else 'null',
         'mark': floodmark._string_literal(planned.high), 'target_version': landed.version if landed else 'null'}) -%}
     {%- do floodmark._execute(['drop table if exists ' ~ floodmark.ledger_schema() ~ '.' ~ floodmark._stage_name(planned.batch_id, relation)]) -%}
-{% endmacro %}
-
-
-{# Stop an operation with one sentence. #}
-{% macro _stop_operation(id, sentence) %}
-    {{ exceptions.raise_compiler_error("floodmark, model '" ~ id ~ "': " ~ sentence) }}
 {% endmacro %}

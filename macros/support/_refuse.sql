@@ -13,9 +13,9 @@
 {% endmacro %}
 
 
-{# Stop the node with one sentence about what was found at run time. #}
-{% macro _stop(sentence) %}
-    {{ exceptions.raise_compiler_error("floodmark, model '" ~ floodmark._model_id() ~ "': " ~ sentence) }}
+{# Stop the node, or an operation on model `id`, with one sentence about what was found at run time. #}
+{% macro _stop(sentence, id=none) %}
+    {{ exceptions.raise_compiler_error("floodmark, model '" ~ (id or floodmark._model_id()) ~ "': " ~ sentence) }}
 {% endmacro %}
 
 

@@ -1,13 +1,25 @@
 {# A floodmark setting of this model, from config or from `meta: {floodmark: {...}}`; none where it is not set. #}
 {% macro _setting(name) %}
-    {%- set meta = config.get('meta') or {} -%}
-    {{ return(config.get(name) if config.get(name) is not none else (meta.get('floodmark') or {}).get(name)) }}
+    {{ return(floodmark._configured(config, name)) }}
+{% endmacro %}
+
+
+{# The same in any config: this model's, or that of a node in the graph. #}
+{% macro _configured(settings, name) %}
+    {%- set meta = settings.get('meta') or {} -%}
+    {{ return(settings.get(name) if settings.get(name) is not none else (meta.get('floodmark') or {}).get(name)) }}
+{% endmacro %}
+
+
+{# The settings that make a model floodmark's. #}
+{% macro _managing_settings() %}
+    {{ return(['watermark', 'files', 'expectations', 'cdc', 'snapshot_diff']) }}
 {% endmacro %}
 
 
 {# Whether the model uses a setting of floodmark's; all others load exactly as in dbt-spark. #}
 {% macro _is_managed() %}
-    {%- for name in ['watermark', 'files', 'expectations', 'cdc', 'snapshot_diff'] if floodmark._setting(name) is not none -%}
+    {%- for name in floodmark._managing_settings() if floodmark._setting(name) is not none -%}
         {{ return(true) }}
     {%- endfor -%}
     {{ return(false) }}
