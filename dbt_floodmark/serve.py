@@ -26,6 +26,15 @@ HOST = "127.0.0.1"
 DEFAULT_PORT = 10000
 MAIN_CLASS = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
 
+#: Hive's server runs each statement on a new thread until it has a hundred, and as another user than the session before; either
+#: makes Hive open its metastore anew, which was a tenth of all its work. One user, and few threads that stay, need it once.
+ONE_USER_FEW_THREADS = {
+    "spark.hadoop.hive.server2.enable.doAs": "false",
+    "spark.hadoop.hive.server2.async.exec.threads": "16",
+    "spark.hadoop.hive.server2.async.exec.keepalive.time": "1h",
+    "spark.hadoop.hive.server2.thrift.worker.keepalive.time": "1h",
+}
+
 #: Seconds a server may take to answer its first statement.
 START_TIMEOUT = 120.0
 #: Seconds it may take to leave before it is killed.
@@ -156,6 +165,7 @@ def _launch(
             "spark.app.name": "floodmark-thrift",
             "spark.hadoop.hive.server2.thrift.port": str(port),
             "spark.hadoop.hive.server2.thrift.bind.host": HOST,
+            **ONE_USER_FEW_THREADS,
             **parameters,
         },
     )

@@ -6,10 +6,30 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from tests.harness import SPARK_PARAMETERS, Project, run_sql
+
+
+#: The profile targets that the tests of loading run on.
+TARGETS = os.environ.get("FLOODMARK_TEST_TARGETS", "session,thrift").split(",")
+
+
+class ByTarget(LoadScopeScheduling):
+    """With workers (`-n 2`), all tests of a target go to one of them: a JVM is cold for minutes."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        parameters = nodeid.partition("[")[2].rstrip("]").split("-")
+        return next((target for target in TARGETS if target in parameters), "neither")
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByTarget:
+    """The scheduler of `pytest -n`: the targets begin, the rest follows."""
+    config.option.loadscopereorder = False
+    return ByTarget(config, log)
 
 
 @pytest.fixture(scope="session")
@@ -33,10 +53,6 @@ def thrift_port(home: Path) -> Iterator[int]:
     server = start_server(home, parameters=SPARK_PARAMETERS)
     yield server.port
     stop_server(server)
-
-
-#: The profile targets that the tests of loading run on.
-TARGETS = os.environ.get("FLOODMARK_TEST_TARGETS", "session,thrift").split(",")
 
 
 @pytest.fixture(params=TARGETS, scope="module")

@@ -35,7 +35,7 @@
             txnVersion = '{{ batch.get('txn_version', batch.batch_id) }}',
             userMetadata = {{ floodmark._string_literal(floodmark._event_tag(event, batch)) }}
         ) ({{ columns.keys() | join(', ') }})
-        select {{ columns.values() | join(', ') }}
+        values ({{ columns.values() | join(', ') }})
     {%- endcall -%}
 {% endmacro %}
 
