@@ -13,7 +13,6 @@ from xdist.scheduler import LoadScopeScheduling
 
 from tests.harness import SPARK_PARAMETERS, Project, run_sql
 
-
 #: The profile targets that the tests of loading run on.
 TARGETS = os.environ.get("FLOODMARK_TEST_TARGETS", "session,thrift").split(",")
 

@@ -62,7 +62,7 @@
         reason string comment 'of a reset or a backfill: why, or which range',
         recorded_by string comment 'the user who reset the mark'
     ) using delta
-    tblproperties ('delta.autoOptimize.autoCompact' = 'true', 'delta.checkpointInterval' = '100', 'delta.dataSkippingStatsColumns' = 'model,batch_id', 'floodmark.ledger' = '1')
+    tblproperties ('delta.autoOptimize.autoCompact' = 'true', 'delta.checkpointInterval' = '30', 'delta.dataSkippingStatsColumns' = 'model,batch_id', 'floodmark.ledger' = '1')
 {% endmacro %}
 
 

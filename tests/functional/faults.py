@@ -69,6 +69,12 @@ def cut_points(statements: list[str], every: bool = False) -> list[int]:
     return points
 
 
+def open_points(statements: list[str]) -> list[int]:
+    """Those cut points at which a batch is planned and not committed, or another is to follow."""
+    events = [i for i, sql in enumerate(statements, start=1) if re.search(r"\bbatch_log with", sql)]
+    return [point for point in cut_points(statements) if events[0] < point <= events[-1]]
+
+
 @contextmanager
 def injected(faults: Faults) -> Iterator[Faults]:
     """Let ``faults`` see every statement that floodmark's connections send."""
