@@ -21,7 +21,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 #: throws compiled code away and everything takes three times as long). The command's tests run on the defaults.
 SPARK_PARAMETERS = {
     "spark.driver.extraJavaOptions": "-XX:ReservedCodeCacheSize=512m -XX:+UseParallelGC",
-    "spark.driver.memory": "2g",
+    "spark.driver.memory": "3g",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
