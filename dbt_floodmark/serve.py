@@ -26,8 +26,8 @@ HOST = "127.0.0.1"
 DEFAULT_PORT = 10000
 MAIN_CLASS = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
 
-#: Hive's server runs each statement on a new thread until it has a hundred, and as another user than the session before; either
-#: makes Hive open its metastore anew, which was a tenth of all its work. One user, and few threads that stay, need it once.
+#: Hive's server runs each statement on a new thread until it has a hundred, and each session as a
+#: user of its own; either makes Hive open its metastore anew (docs/decisions/0006).
 ONE_USER_FEW_THREADS = {
     "spark.hadoop.hive.server2.enable.doAs": "false",
     "spark.hadoop.hive.server2.async.exec.threads": "16",

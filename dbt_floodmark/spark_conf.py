@@ -24,8 +24,8 @@ SMALL_MACHINE_CONF = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.shuffle.partitions": "4",
     "spark.databricks.delta.snapshotPartitions": "2",
-    # Delta keeps the log of each table that it saw for an hour, with the session that read it: about 4 MB each, so that
-    # a server which stages many batches would fill its heap.
+    # Delta keeps each table's log for an hour, with the session that read it: 4 MB each, and every
+    # staged batch is a table (docs/decisions/0006).
     "spark.databricks.delta.delta.log.cacheSize": "100",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
     "spark.sql.files.openCostInBytes": "65536",
