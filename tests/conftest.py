@@ -25,6 +25,7 @@ class ByTarget(LoadScopeScheduling):
         return next((target for target in TARGETS if target in parameters), "neither")
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByTarget:
     """The scheduler of `pytest -n`: the targets begin, the rest follows."""
     config.option.loadscopereorder = False
