@@ -35,6 +35,10 @@ ONE_USER_FEW_THREADS = {
     "spark.hadoop.hive.server2.thrift.worker.keepalive.time": "1h",
 }
 
+#: How long the server holds an answer about a statement that still runs (Hive: five seconds); a
+#: client can cancel only between two.
+SHORT_POLLS = {"spark.hadoop.hive.server2.long.polling.timeout": "1s"}
+
 #: Seconds a server may take to answer its first statement.
 START_TIMEOUT = 120.0
 #: Seconds it may take to leave before it is killed.
@@ -166,6 +170,7 @@ def _launch(
             "spark.hadoop.hive.server2.thrift.port": str(port),
             "spark.hadoop.hive.server2.thrift.bind.host": HOST,
             **ONE_USER_FEW_THREADS,
+            **SHORT_POLLS,
             **parameters,
         },
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import threading
 import time
 from typing import Any
 
@@ -15,6 +16,7 @@ from dbt.adapters.spark.connections import (
 )
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
+from dbt_floodmark.messages import CANCELLED
 from dbt_floodmark.row_counts import RowCounts, row_counts
 
 logger = AdapterLogger("Floodmark")
@@ -43,6 +45,15 @@ class FloodmarkThrift(PyhiveConnectionWrapper):
         )
         self._server = server
         self._written: list[Any] | None = None
+        self._cancelled = threading.Event()
+
+    def cancel(self) -> None:
+        """Have the statement stopped, from any thread, and let nothing follow.
+
+        The thread that waits for it tells the server: a Thrift connection is for one thread at a
+        time, and two that write to it may both wait for ever.
+        """
+        self._cancelled.set()
 
     def execute(self, sql: str, bindings: list[Any] | None = None) -> None:
         """Run a statement once: sent twice, it might be applied twice."""
@@ -61,6 +72,8 @@ class FloodmarkThrift(PyhiveConnectionWrapper):
     def _execute_with_polling(self, sql: str, bindings: list[Any] | None) -> None:
         text = sql.strip()
         text = text[:-1] if text.endswith(";") else sql
+        if self._cancelled.is_set():
+            raise DbtRuntimeError(CANCELLED)
         fixed = None if bindings is None else [self._fix_binding(value) for value in bindings]
         self._cursor.execute(text, fixed, async_=True)
         answer = self._wait()
@@ -82,9 +95,11 @@ class FloodmarkThrift(PyhiveConnectionWrapper):
         answer = self._cursor.poll()
         while answer.operationState in pending:
             if self.query_timeout is not None and time.monotonic() - started > self.query_timeout:
-                self.cancel()
+                super().cancel()
                 raise DbtRuntimeError(f"Query exceeded timeout of {self.query_timeout} seconds")
-            time.sleep(min(wait, self.poll_interval))
+            if self._cancelled.wait(min(wait, self.poll_interval)):
+                super().cancel()
+                raise DbtRuntimeError(CANCELLED)
             wait *= _GROWTH
             answer = self._cursor.poll()
         return answer

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from types import SimpleNamespace
+from typing import Any
 
-from dbt.adapters.spark.connections import PyhiveConnectionWrapper
+import pytest
+from dbt.adapters.spark.connections import PyhiveConnectionWrapper, ThriftState
+from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_floodmark.thrift import FloodmarkThrift
+
+
+def _connection(cursor: Any, close: Callable[[], None] = lambda: None) -> FloodmarkThrift:
+    handle = SimpleNamespace(cursor=lambda: cursor, close=close)
+    wrapped = PyhiveConnectionWrapper(handle, poll_interval=1, query_timeout=None, query_retries=0)
+    return FloodmarkThrift(wrapped, "127.0.0.1:10000")
 
 
 def test_a_server_that_cannot_close_a_session_fails_no_node():
@@ -16,7 +27,52 @@ def test_a_server_that_cannot_close_a_session_fails_no_node():
         closed.append(True)
         raise RuntimeError("NoClassDefFoundError: org/apache/hadoop/hive/llap/security/LlapSigner")
 
-    handle = SimpleNamespace(cursor=lambda: SimpleNamespace(), close=close)
-    wrapped = PyhiveConnectionWrapper(handle, poll_interval=1, query_timeout=None, query_retries=0)
-    FloodmarkThrift(wrapped, "127.0.0.1:10000").close()
+    _connection(SimpleNamespace(), close).close()
     assert closed == [True]
+
+
+class _RunsForEver:
+    """A cursor whose statement never ends, and who used it."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, str]] = []
+        self.polled = threading.Event()
+
+    def _note(self, call: str) -> None:
+        self.calls.append((call, threading.current_thread().name))
+
+    def execute(self, *args: Any, **kwargs: Any) -> None:
+        self._note("execute")
+
+    def poll(self) -> Any:
+        self._note("poll")
+        self.polled.set()
+        return SimpleNamespace(operationState=ThriftState.RUNNING_STATE, errorMessage=None)
+
+    def cancel(self) -> None:
+        self._note("cancel")
+
+
+def test_the_thread_that_waits_cancels_for_the_thread_that_asks():
+    cursor, failed = _RunsForEver(), []
+    connection = _connection(cursor)
+    connection.cursor()
+
+    def run() -> None:
+        try:
+            connection.execute("select 1")
+        except DbtRuntimeError as exc:
+            failed.append(exc)
+
+    node = threading.Thread(target=run, name="node")
+    node.start()
+    assert cursor.polled.wait(5)
+    connection.cancel()
+    node.join(5)
+    assert [exc.msg for exc in failed] == ["cancelled: this statement was stopped before it ended"]
+    assert cursor.calls[-1] == ("cancel", "node")
+    assert {thread for _, thread in cursor.calls} == {"node"}
+
+    with pytest.raises(DbtRuntimeError, match="cancelled: this statement was stopped"):
+        connection.execute("select 2")
+    assert cursor.calls[-1] == ("cancel", "node")
