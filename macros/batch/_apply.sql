@@ -1,7 +1,7 @@
 {# Load one planned batch: stage, check, apply, commit. Returns its counts. #}
 {% macro _load_batch(run, batch) %}
     {%- set select_sql = floodmark._bounded_select(run, batch) -%}
-    {%- if run.settings.strategy == 'append' and not floodmark._has_constraints() -%}
+    {%- if not floodmark._needs_stage(run) -%}
         {%- set source = {'sql': select_sql, 'stage': none, 'columns': none, 'counts': {}} -%}
         {%- if batch.family == 'version' -%}
             {%- do floodmark._check_change_columns(run, batch, floodmark._columns_of(query=select_sql)) -%}
@@ -31,6 +31,12 @@
             ~ 'Another run may have written it at the same time: run again') -%}
     {%- endif -%}
     {{ return(floodmark._finish(run, batch, landed, source)) }}
+{% endmacro %}
+
+
+{# Whether a batch takes more than the one statement that reads the SELECT in one pass. #}
+{% macro _needs_stage(run) %}
+    {{ return(run.settings.strategy != 'append' or floodmark._has_constraints()) }}
 {% endmacro %}
 
 
@@ -94,12 +100,12 @@
 {# The commit of a batch in a table's history: {version, metrics}; none where the table does not have it. #}
 {% macro _landed(table, batch) %}
     {%- set tag = floodmark._batch_tag(batch) -%}
-    {%- for limit in [20, none] -%}
+    {%- for limit in [3, 20, none] -%}
         {%- set commits = floodmark._history(table, limit) -%}
         {%- for commit in commits if commit.tag == tag and commit.operation not in ['ADD COLUMNS', 'CHANGE COLUMNS', 'SET TBLPROPERTIES'] -%}
             {{ return({'version': commit.version, 'metrics': commit.counts}) }}
         {%- endfor -%}
-        {%- if commits | length < 20 -%}
+        {%- if limit is not none and commits | length < limit -%}
             {{ return(none) }}
         {%- endif -%}
     {%- endfor -%}

@@ -26,7 +26,7 @@
     {%- endif -%}
     {%- do plan.update({'settings': run.settings, 'batch_id': run.state.last_batch_id + 1, 'kind': 'backfill', 'replaces': false,
         'generation': run.state.committed.generation, 'reason': range.reason, 'watermark_column': run.settings.watermark.column, 'upstream': run.state.committed.upstream}) -%}
-    {%- do floodmark._record_plan(plan) -%}
+    {%- do floodmark._record_plan(run, plan) -%}
     {%- do run.backfill.update({'low': plan.high_position}) -%}
     {%- do run.update({'first': false}) -%}
     {{ return(plan) }}

@@ -1,17 +1,20 @@
 {# Finish what an earlier run left, then load batch after batch until nothing waits, or read a range again (_backfill). #}
 {% macro _load(settings, sql) %}
-    {%- set ns = namespace(done=false, total={'batches': 0, 'rows_read': 0, 'rows_inserted': 0, 'rows_updated': 0, 'rows_deleted': 0}) -%}
-    {%- set run = floodmark._begin_run(settings, sql) -%}
+    {%- set ns = namespace(done=false, run=floodmark._begin_run(settings, sql), total={'batches': 0, 'rows_read': 0, 'rows_inserted': 0, 'rows_updated': 0, 'rows_deleted': 0}) -%}
+    {%- set run = ns.run -%}
     {%- if run.recovered is not none -%}
         {%- do floodmark._add_counts(ns.total, run.recovered) -%}
     {%- endif -%}
     {%- set next = floodmark._next_backfill_batch if run.backfill else floodmark._next_batch -%}
     {%- for _ in range(100000) if not ns.done and not run.is_untouched -%}
-        {%- set batch = next(run) -%}
-        {%- if batch is none -%}
+        {%- set batch = next(ns.run) -%}
+        {%- if ns.run.is_stale -%}
+            {%- set ns.run = floodmark._begin_run(settings, sql, remembers=false) -%}
+            {%- set ns.done = ns.run.is_untouched -%}
+        {%- elif batch is none -%}
             {%- set ns.done = true -%}
         {%- else -%}
-            {%- do floodmark._add_counts(ns.total, floodmark._load_batch(run, batch)) -%}
+            {%- do floodmark._add_counts(ns.total, floodmark._load_batch(ns.run, batch)) -%}
             {%- set ns.done = batch.is_last -%}
         {%- endif -%}
     {%- endfor -%}
@@ -46,12 +49,18 @@
 {% endmacro %}
 
 
-{# What a run knows before its first batch: settings, SELECT, upstream, target, ledger; an unfinished batch is finished here. #}
-{% macro _begin_run(settings, sql) %}
-    {%- set state = floodmark._model_state() -%}
+{# What a run knows before its first batch: settings, SELECT, upstream, target, ledger; an unfinished batch is finished here.
+   With `remembers` the ledger is read only where what the invocation knew when it began does not fit the target any more. #}
+{% macro _begin_run(settings, sql, remembers=true) %}
+    {%- set state = floodmark._remembered_state() if remembers and not floodmark._backfill_range() else none -%}
+    {%- set target = floodmark._target_state(state) if state else none -%}
+    {%- if not target or not target.is_known -%}
+        {%- set state = floodmark._model_state() -%}
+        {%- set target = floodmark._target_state(state) -%}
+    {%- endif -%}
     {%- set run = {
         'settings': settings, 'sql': sql, 'upstream': none, 'commits': floodmark._upstream_log(settings, state), 'state': state,
-        'target': floodmark._target_state(state), 'backfill': floodmark._backfill_range(),
+        'target': target, 'is_stale': false, 'backfill': floodmark._backfill_range(),
         'full_refresh': should_full_refresh(), 'ceiling': none, 'recovered': none, 'first': true, 'generation': none,
         'guarded': settings.watermark is not none and '/*floodmark:bounds' not in sql and '/*floodmark:changes' not in sql,
     } -%}
@@ -114,12 +123,13 @@
 {% endmacro %}
 
 
-{# A run that died between its commit and its last statement left its stage behind. #}
+{# A run that died between its commit and its last statement left its stage behind: the run that planned the batch, or the one
+   that finished it. #}
 {% macro _drop_stale_stage(state) %}
-    {%- if state.last_batch_id is not none and state.last_batch_id == state.finished_id -%}
-        {%- set stage = floodmark.ledger_schema() ~ '.' ~ floodmark._stage_name(state.last_batch_id) -%}
+    {%- for event in [state.planned, state.committed] if event and event.batch_id == state.finished_id -%}
+        {%- set stage = floodmark._stage_relation(event) -%}
         {%- if floodmark._stage_exists(stage) -%}
             {%- do floodmark._execute(['drop table if exists ' ~ stage]) -%}
         {%- endif -%}
-    {%- endif -%}
+    {%- endfor -%}
 {% endmacro %}

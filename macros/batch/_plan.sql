@@ -36,7 +36,7 @@
         'replaces': replaces,
         'generation': run.generation or invocation_id if replaces or not run.state.committed else run.state.committed.generation,
     }) -%}
-    {%- do floodmark._record_plan(plan) -%}
+    {%- do floodmark._record_plan(run, plan) -%}
     {%- do run.update({'first': false}) -%}
     {{ return(plan) }}
 {% endmacro %}
@@ -100,8 +100,9 @@
 
 
 {# Insert the batch under a transaction id of its own and read it back: only what is stored counts. The log's newest commits
-   show it for a fraction of what a read of the log costs; where many threads wrote since, the log itself is read. #}
-{% macro _record_plan(plan) %}
+   show it for a fraction of what a read of the log costs; where many threads wrote since, the log itself is read. A run whose
+   knowledge is as old as its invocation may find the number taken: then it is stale, and begins again. #}
+{% macro _record_plan(run, plan) %}
     {%- do floodmark._record('planned', plan, {
         'high': floodmark._string_literal(plan.high),
         'cap': floodmark._string_literal(plan.cap),
@@ -112,11 +113,15 @@
         'rows_null': plan.get('rows_null', 0), 'rows_future': plan.get('rows_future', 0),
     }) -%}
     {%- set log = floodmark.ledger_schema() ~ '.batch_log' -%}
+    {%- set was_remembered = run.state.is_remembered -%}
+    {%- do run.state.update({'is_remembered': false}) -%}
     {%- if floodmark._event_tag('planned', plan) in floodmark._recent_tags(log) -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set stored = floodmark._model_state().planned -%}
-    {%- if stored.batch_id | int != plan.batch_id or stored.invocation_id != invocation_id -%}
+    {%- if was_remembered and (stored.batch_id | int != plan.batch_id or stored.invocation_id != invocation_id) -%}
+        {%- do run.update({'is_stale': true}) -%}
+    {%- elif stored.batch_id | int != plan.batch_id or stored.invocation_id != invocation_id -%}
         {%- do floodmark._stop('another run is loading it now (batch ' ~ stored.batch_id ~ ', invocation ' ~ stored.invocation_id
             ~ ', since ' ~ floodmark._position_print(stored.at, 'timestamp')[:19] ~ ' UTC): let that run end, then run again') -%}
     {%- endif -%}
@@ -130,5 +135,6 @@
         'low_position': none, 'high_position': none, 'cap_position': none, 'start_position': none,
         'lookback': 0, 'nulls': none, 'rows_null': 0, 'rows_future': 0, 'rows_late': 0, 'files': files, 'is_last': is_last, 'is_held': false,
         'watermark_column': none, 'upstream': none, 'upstream_version': none, 'upstream_at': none, 'upstream_id': none, 'reason': none,
+        'invocation_id': invocation_id, 'is_staged': false,
     }) }}
 {% endmacro %}

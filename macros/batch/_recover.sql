@@ -1,6 +1,6 @@
 {# Finish or fail the batch that an earlier run planned and did not end; counts of the batch, or none where it was failed.
-   A dead run and a slow one look alike, so every step here is safe beside a run that still lives: each statement has
-   the transaction id of the batch, and Delta takes it once. #}
+   A dead run and a slow one look alike, so every step here is safe beside a run that still lives: the target takes the
+   transaction id of the batch once, and a run writes no stage but its own. #}
 {% macro _recover(run, planned) %}
     {%- set batch = floodmark._stored_batch(run, planned) -%}
     {%- set landed = floodmark._landed(this, batch) if run.target.is_delta else none -%}
@@ -25,6 +25,9 @@
         {%- do run.state.update({'finished_id': batch.batch_id}) -%}
         {%- do run.update({'generation': batch.generation if unmade else none}) -%}
     {%- else -%}
+        {%- if not batch.is_staged -%}
+            {%- do batch.update({'invocation_id': invocation_id}) -%}
+        {%- endif -%}
         {%- set counts = floodmark._load_batch(run, batch) -%}
     {%- endif -%}
     {{ return(counts) }}
@@ -37,6 +40,7 @@
     {%- set family = planned.family -%}
     {%- set reach = floodmark._reach(watermark or {}, family) -%}
     {{ return({
+        'invocation_id': planned.invocation_id, 'is_staged': floodmark._stage_exists(floodmark._stage_relation(planned)),
         'settings': run.settings, 'batch_id': planned.batch_id | int, 'kind': planned.kind, 'generation': planned.generation,
         'replaces': planned.kind in ['first_load', 'full_refresh'] and run.target.is_empty,
         'family': family, 'low': planned.low, 'high': planned.high, 'cap': planned.cap,

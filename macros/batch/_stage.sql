@@ -1,14 +1,19 @@
-{# Write the SELECT's output once, and take every check and count from there. Returns {sql, stage, columns, counts}. #}
+{# Write the SELECT's output once, and take every check and count from there. Returns {sql, stage, columns, counts}. Parquet takes
+   every name and type, and Spark lists such a table only once it is whole; a new Delta table costs it twice the time, since
+   its state has to be put together before the first read. #}
 {% macro _stage(run, batch, select_sql) %}
     {%- set stage = floodmark._stage_relation(batch) -%}
-    {%- if not floodmark._stage_exists(stage) -%}
+    {%- if batch.is_staged -%}
+        {%- set columns = floodmark._columns_of(relation=stage) -%}
+    {%- else -%}
         {%- do floodmark._assert_contract(floodmark._without_change_columns(batch, select_sql)) -%}
         {%- if floodmark._replaces_partitions(run, batch) -%}
             {%- set select_sql = floodmark._whole_partitions_select(run, batch, select_sql) -%}
         {%- endif -%}
-        {%- do floodmark._apply_once(stage, batch, 'create or replace table ' ~ stage ~ ' using delta' ~ floodmark._stage_properties() ~ ' as\nselect * from (\n' ~ select_sql ~ '\n)') -%}
+        {%- set columns = floodmark._columns_of(query=select_sql) -%}
+        {%- do floodmark._execute(['create table ' ~ stage ~ ' using parquet as\nselect * from (\n' ~ select_sql ~ '\n)']) -%}
     {%- endif -%}
-    {%- set source = {'sql': 'select * from ' ~ stage, 'stage': stage, 'columns': floodmark._columns_of(relation=stage), 'counts': {}} -%}
+    {%- set source = {'sql': 'select * from ' ~ stage, 'stage': stage, 'columns': columns, 'counts': {}} -%}
     {%- do floodmark._check_stage_columns(run, batch, source) -%}
     {%- if batch.family == 'version' -%}
         {%- do floodmark._check_change_columns(run, batch, source.columns) -%}
@@ -20,23 +25,10 @@
 {% endmacro %}
 
 
-{% macro _stage_relation(batch) %}
-    {{ return(floodmark.ledger_schema() ~ '.' ~ floodmark._stage_name(batch.batch_id)) }}
-{% endmacro %}
-
-
-{# A stage is read whole, so it needs no file statistics. It takes the column names that its target takes: those with
-   spaces need Delta's column mapping. #}
-{% macro _stage_properties() %}
-    {%- set mapping = (config.get('tblproperties') or {}).get('delta.columnMapping.mode') -%}
-    {{ return(" tblproperties ('delta.dataSkippingNumIndexedCols' = '0'"
-        ~ (", 'delta.columnMapping.mode' = " ~ floodmark._string_literal(mapping) if mapping else '') ~ ')') }}
-{% endmacro %}
-
-
-{% macro _stage_name(batch_id, relation=none) %}
+{# The stage of a batch, named after the run that writes it: nobody else does, so its rows never change. #}
+{% macro _stage_relation(batch, relation=none) %}
     {%- set table = relation or this -%}
-    {{ return(('stage__' ~ table.schema ~ '__' ~ table.identifier ~ '__' ~ batch_id) | lower) }}
+    {{ return(floodmark.ledger_schema() ~ '.' ~ ('stage__' ~ table.schema ~ '__' ~ table.identifier ~ '__' ~ batch.batch_id ~ '__' ~ batch.invocation_id[:8]) | lower) }}
 {% endmacro %}
 
 

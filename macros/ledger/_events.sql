@@ -1,24 +1,92 @@
-{# What the ledger knows of a model, in one read: {last_batch_id, finished_id, planned, committed, landed, waiting}. `committed` is
-   the last committed batch, `landed` the last that wrote to the target, `waiting` the gap that was waited for last. #}
+{# What the ledger knows of a model: {last_batch_id, finished_id, planned, committed, landed}. `planned` is the last planned batch,
+   `committed` the last committed one, `landed` the last that wrote to the target. The newest events tell, nearly always. #}
 {% macro _model_state(model_id=none) %}
-    {%- set event = 'struct(batch_id, kind, generation, invocation_id, family, watermark_column, low, high, cap, mark, is_last, lookback, upstream, upstream_version, upstream_at, upstream_id, target_id, target_version, reason, unix_micros(at) as at)' -%}
-    {%- set rows = floodmark._query_json(
-        "select to_json(named_struct("
-        ~ "'last_batch_id', max(batch_id) filter (where event <> 'waiting'), "
-        ~ "'finished_id', max(batch_id) filter (where event in ('committed', 'failed')), "
-        ~ "'planned', max_by(" ~ event ~ ", batch_id) filter (where event = 'planned'), "
-        ~ "'committed', max_by(" ~ event ~ ", batch_id) filter (where event = 'committed'), "
-        ~ "'landed', max_by(" ~ event ~ ", batch_id) filter (where event = 'committed' and target_version is not null), "
-        ~ "'waiting', max_by(" ~ event ~ ", at) filter (where event = 'waiting')), map('ignoreNullFields', 'false')) as state "
-        ~ "from " ~ floodmark.ledger_schema() ~ ".batch_log where model = " ~ floodmark._string_literal(model_id or floodmark._model_id())
-    ) -%}
-    {{ return(rows[0]) }}
+    {%- set ids = [model_id or floodmark._model_id()] -%}
+    {%- set state = floodmark._fold_events(floodmark._newest_events(ids)) -%}
+    {{ return(state if state.is_whole else floodmark._fold_events(floodmark._newest_events(ids, none))) }}
 {% endmacro %}
 
 
-{# Append an event of a batch under a transaction id of its own: a second run that records the same batch is skipped. #}
+{# Read the states of all models that this invocation builds, once, before its threads start. They go into `graph`, the one
+   object that all nodes of an invocation share. #}
+{% macro _remember_states() %}
+    {%- set ids = [] -%}
+    {%- for node in floodmark._managed_nodes().values() if node.unique_id in selected_resources -%}
+        {%- do ids.append(floodmark._node_id(node)) -%}
+    {%- endfor -%}
+    {%- if ids -%}
+        {%- set events = floodmark._newest_events(ids) -%}
+        {%- set states = {} -%}
+        {%- for id in ids -%}
+            {%- set state = floodmark._fold_events(events | selectattr('model', 'equalto', id) | list) -%}
+            {%- if state.is_whole -%}
+                {%- do states.update({id: state}) -%}
+            {%- endif -%}
+        {%- endfor -%}
+        {%- do graph.update({'floodmark': {'invocation_id': invocation_id, 'states': states}}) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The model's state as this invocation found it when it began; none where it did not look, or an unfinished batch was there.
+   Good for as long as the target stands at the batch that it names and the next batch's number is free. #}
+{% macro _remembered_state() %}
+    {%- set remembered = graph.get('floodmark') or {} -%}
+    {%- set state = remembered.states.get(floodmark._model_id()) if remembered.get('invocation_id') == invocation_id -%}
+    {{ return(dict(state, is_remembered=true) if state and state.landed and state.last_batch_id == state.finished_id else none) }}
+{% endmacro %}
+
+
+{# Events of the batches of these models, the greatest batch first: the `newest` ones of each model, none for all. Plain rows:
+   aggregates over an event's columns cost Spark four times as much to compile. #}
+{% macro _newest_events(model_ids, newest=30) %}
+    {%- set names = [] -%}
+    {%- for id in model_ids -%}
+        {%- do names.append(floodmark._string_literal(id)) -%}
+    {%- endfor -%}
+    {%- set log = floodmark.ledger_schema() ~ '.batch_log' -%}
+    {%- set which = ' where model in (' ~ names | join(', ') ~ ") and event <> 'waiting'" -%}
+    {%- set rows = log ~ which if newest is none or names | length == 1
+        else '(select *, row_number() over (partition by model order by batch_id desc) as _floodmark_rank from ' ~ log ~ which ~ ') where _floodmark_rank <= ' ~ newest -%}
+    {{ return(floodmark._query_json(
+        "select to_json(struct(model, batch_id, event, kind, generation, invocation_id, family, watermark_column, low, high, cap, mark, is_last, lookback, "
+        ~ "upstream, upstream_version, upstream_at, upstream_id, target_id, target_version, reason, unix_micros(at) as at), map('ignoreNullFields', 'false')) as event from "
+        ~ rows ~ ' order by batch_id desc' ~ (' limit ' ~ newest if newest is not none and names | length == 1 else '')
+    )) }}
+{% endmacro %}
+
+
+{# The state that these events tell; `is_whole` is false where older ones may tell more. A batch that one run committed while
+   another gave it up is failed: the other fenced the target, or replaces it. #}
+{% macro _fold_events(events, newest=30) %}
+    {%- set state = {'last_batch_id': none, 'finished_id': none, 'planned': none, 'committed': none, 'landed': none} -%}
+    {%- set failed = events | selectattr('event', 'equalto', 'failed') | map(attribute='batch_id') | list -%}
+    {%- for event in events -%}
+        {%- set found = [] -%}
+        {%- if event.event == 'planned' -%}
+            {%- do found.append('planned') -%}
+        {%- elif event.event == 'committed' and event.batch_id not in failed -%}
+            {%- do found.extend(['committed', 'landed'] if event.target_version is not none else ['committed']) -%}
+        {%- endif -%}
+        {%- for name in found if state[name] is none -%}
+            {%- do state.update({name: event}) -%}
+        {%- endfor -%}
+        {%- if state.last_batch_id is none -%}
+            {%- do state.update({'last_batch_id': event.batch_id}) -%}
+        {%- endif -%}
+        {%- if state.finished_id is none and event.event in ['committed', 'failed'] -%}
+            {%- do state.update({'finished_id': event.batch_id}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do state.update({'is_whole': events | length < newest or (state.planned is not none and state.landed is not none)}) -%}
+    {{ return(state) }}
+{% endmacro %}
+
+
+{# Append an event of a batch. A plan goes under a transaction id of its own: of two runs that plan one number Delta takes one, and
+   skips the other. The id makes Delta read the log's whole state, so what may stand there twice goes without. #}
 {% macro _record(event, batch, values) %}
-    {%- set step = {'planned': 'plan', 'waiting': 'wait'}.get(event, 'finish') -%}
+    {%- set step = {'planned': 'plan', 'waiting': 'wait', 'failed': 'finish'}.get(event, 'finish' if batch.kind == 'reset' else none) -%}
     {%- set id = floodmark._batch_model(batch) -%}
     {%- set columns = {
         'model': floodmark._string_literal(id), 'batch_id': batch.batch_id,
@@ -31,8 +99,10 @@
     {%- do columns.update(values) -%}
     {%- call statement('floodmark_record', auto_begin=false) -%}
         insert into {{ floodmark.ledger_schema() }}.batch_log with (
+            {%- if step %}
             txnAppId = {{ floodmark._string_literal('floodmark/' ~ step ~ '/' ~ id) }},
             txnVersion = '{{ batch.get('txn_version', batch.batch_id) }}',
+            {%- endif %}
             userMetadata = {{ floodmark._string_literal(floodmark._event_tag(event, batch)) }}
         ) ({{ columns.keys() | join(', ') }})
         values ({{ columns.values() | join(', ') }})

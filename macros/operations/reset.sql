@@ -53,5 +53,5 @@
     {%- endif -%}
     {%- do floodmark._record('failed' if landed is none else 'committed', batch, {'error': "'given up by a reset'" if landed is none else 'null',
         'mark': floodmark._string_literal(planned.high), 'target_version': landed.version if landed else 'null'}) -%}
-    {%- do floodmark._execute(['drop table if exists ' ~ floodmark.ledger_schema() ~ '.' ~ floodmark._stage_name(planned.batch_id, relation)]) -%}
+    {%- do floodmark._execute(['drop table if exists ' ~ floodmark._stage_relation(batch, relation)]) -%}
 {% endmacro %}

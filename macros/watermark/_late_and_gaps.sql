@@ -22,17 +22,24 @@
 {% endmacro %}
 
 
+{# The gap that this model waited for last, {low, high, at}; none where it never did. #}
+{% macro _last_wait() %}
+    {%- set waits = floodmark._query_json("select to_json(struct(low, high, unix_micros(at) as at)) as wait from " ~ floodmark.ledger_schema() ~ ".batch_log where model = "
+        ~ floodmark._string_literal(floodmark._model_id()) ~ " and event = 'waiting' order by batch_log.at desc limit 1") -%}
+    {{ return(waits[0] if waits else none) }}
+{% endmacro %}
+
+
 {# Hold the batch below the first missing number until `gap_timeout` has passed since the gap was first seen. The ledger has
    that moment, with all numbers that were there: every gap among them is as old. What is older than the timeout loads, gap
    or not. #}
 {% macro _wait_for_gap(run, plan, missing, high, sentence) %}
-    {%- set seen = run.state.waiting -%}
+    {%- set seen = floodmark._last_wait() -%}
     {%- if not seen or missing < seen.low | int or missing > seen.high | int -%}
         {%- set now = floodmark._now() -%}
         {%- set seen = {'low': missing | string, 'high': high | string, 'at': now} -%}
         {%- do floodmark._record('waiting', {'batch_id': run.state.last_batch_id or 0, 'txn_version': now, 'kind': none, 'generation': none,
             'family': plan.family, 'low': seen.low}, {'high': floodmark._string_literal(seen.high)}) -%}
-        {%- do run.state.update({'waiting': seen}) -%}
     {%- endif -%}
     {%- set until = seen.at + floodmark._parse_duration(run.settings.watermark.gap_timeout) -%}
     {%- if floodmark._now() >= until -%}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 
@@ -61,6 +62,61 @@ def test_two_runs_of_one_model_load_each_row_once(
         assert {row[0] for row in project.ledger(model, "state")} == {"committed"}
         read = [int(row[0]) for row in project.ledger(model, "rows_inserted")]
         assert sum(read) == sum(expected.values())
+
+
+@pytest.mark.parametrize("target", ["thrift"], scope="module")
+@pytest.mark.parametrize("strategy", ["append", "merge"])
+@pytest.mark.parametrize(
+    "behind", [r"describe history \S+\.m limit 1", r"insert into \S+batch_log"]
+)
+def test_what_another_run_loads_meanwhile_is_not_loaded_again(
+    make_project: Callable[..., Project],
+    zygote: Zygote,
+    monkeypatch: pytest.MonkeyPatch,
+    strategy: str,
+    behind: str,
+) -> None:
+    """The ledger is read when an invocation begins; a run that loads the model behind that is seen all the same."""
+    from dbt_floodmark.thrift import FloodmarkThrift
+
+    project = make_project(f"meanwhile_{strategy}_{len(behind)}")
+    project.sql(f"create table {project.schema}.events (seq bigint, v string) using delta")
+    project.source("events")
+    key = ", unique_key='seq', watermark={'column': 'seq', 'lookback': 5}"
+    project.model(
+        "m",
+        f"{{{{ config(materialized='incremental', incremental_strategy='{strategy}'"
+        + (key if strategy == "merge" else ", watermark={'column': 'seq'}")
+        + ") }} select * from {{ source('raw', 'events') }} where {{ floodmark.watermark_filter() }}",
+    )
+
+    def arrive(first: int) -> None:
+        project.sql(
+            f"insert into {project.schema}.events select id, 'v' from range({first}, {first + 10})"
+        )
+
+    arrive(0)
+    project.build()
+    arrive(10)
+    others: list[dict] = []
+    execute = FloodmarkThrift.execute
+
+    def execute_behind_another_run(connection, sql, bindings=None):
+        if not others and re.search(behind, sql):
+            others.extend(zygote.run({"args": ["run"], "root": str(project.root)}))
+        return execute(connection, sql, bindings)
+
+    monkeypatch.setattr(FloodmarkThrift, "execute", execute_behind_another_run)
+    run = project.build()
+    assert [other["status"] for other in others] == [0], others
+    assert run.message["m"] == f"{strategy.upper()} nothing new"
+    assert project.sql(f"select seq from {project.schema}.m order by seq") == [
+        (seq,) for seq in range(20)
+    ]
+    assert project.ledger("m", "batch_id, state, rows_inserted") == [
+        (1, "committed", 10),
+        (2, "committed", 10),
+    ]
 
 
 def test_sessions_views_and_settings_stay_in_their_node(
