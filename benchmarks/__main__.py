@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
+import subprocess
 import sys
+from collections.abc import Callable
 
 from benchmarks import cold, loader, merge, nothing_new, share
 from benchmarks.bench import REPOSITORY, Result, machine
 
-QUESTIONS = {
+QUESTIONS: dict[str, Callable[..., list[Result]]] = {
     "merge": merge.run,
     "nothing_new": nothing_new.run,
     "share": share.run,
@@ -48,21 +50,26 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, help="rounds that count, after one that warms up")
     parser.add_argument("questions", nargs="*", choices=[[], *QUESTIONS])
     given = parser.parse_args()
-    for name in given.questions or QUESTIONS:
-        options = {}
-        if given.rows and name in SIZED:
-            options["rows"] = given.rows
-        if given.rounds:
-            options["rounds"] = given.rounds
-        print(f"{name} ...", file=sys.stderr, flush=True)
-        results = QUESTIONS[name](**options)
-        arguments = " ".join(sys.argv[1:])
-        text = section(
-            name, results, f"make bench ARGS='{arguments}'" if arguments else "make bench"
-        )
-        print(text, flush=True)
-        keep(name, text)
-    if "cold" not in (given.questions or QUESTIONS) or len(given.questions) != 1:
+    names = given.questions or list(QUESTIONS)
+    arguments = " ".join(sys.argv[1:])
+    if len(names) == 1:
+        ask(names[0], given.rows, given.rounds, arguments)
+        return
+    options = [one for one in sys.argv[1:] if one not in QUESTIONS]
+    for name in names:
+        # Each in a process of its own: a Spark's metastore goes with the question's folder.
+        subprocess.run([sys.executable, "-m", "benchmarks", *options, name], check=True)
+
+
+def ask(name: str, rows: int | None, rounds: int | None, arguments: str) -> None:
+    """Ask one question, print its results and keep them in the page."""
+    options: dict[str, int | None] = {"rows": rows if name in SIZED else None, "rounds": rounds}
+    print(f"{name} ...", file=sys.stderr, flush=True)
+    results = QUESTIONS[name](**{key: value for key, value in options.items() if value})
+    text = section(name, results, f"make bench ARGS='{arguments}'")
+    print(text, flush=True)
+    keep(name, text)
+    if name != "cold":
         print(f"peak memory of this runner: {cold.peak_memory():.0f} MB")
 
 

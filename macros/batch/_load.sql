@@ -66,7 +66,6 @@
     } -%}
     {%- do run.update({'is_untouched': floodmark._is_untouched(run)}) -%}
     {%- if run.is_untouched -%}
-        {%- do floodmark._drop_stale_stage(state) -%}
         {{ return(run) }}
     {%- endif -%}
     {%- do run.update({'upstream': floodmark._upstream(settings) if settings.watermark else none}) -%}

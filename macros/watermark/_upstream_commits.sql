@@ -13,7 +13,7 @@
     {%- if cached is none or not cached.is_delta or (state.committed.upstream or '') | lower != floodmark._relation_name(cached) | lower -%}
         {{ return(none) }}
     {%- endif -%}
-    {{ return(floodmark._history(cached, 20)) }}
+    {{ return(floodmark._history(cached, 5)) }}
 {% endmacro %}
 
 
@@ -59,9 +59,9 @@
     {%- if committed.upstream and committed.upstream | lower != name | lower -%}
         {%- do floodmark._stop('its mark is of ' ~ committed.upstream ~ ', but the watermark is now of ' ~ name ~ ': ' ~ floodmark._ways_out()) -%}
     {%- endif -%}
-    {%- set commits = run.commits or floodmark._history(upstream.relation, 20) -%}
+    {%- set commits = run.commits or floodmark._history(upstream.relation, 5) -%}
     {%- set newest = commits[0].version -%}
-    {%- if newest - known >= 20 -%}
+    {%- if newest - known >= commits | length -%}
         {%- set commits = floodmark._history(upstream.relation, newest - known + 1) -%}
     {%- endif -%}
     {%- set ns = namespace(same=false) -%}
