@@ -1,15 +1,14 @@
 {# Finish what an earlier run left, then load batch after batch until nothing waits, or read a range again (_backfill). #}
 {% macro _load(settings, sql) %}
-    {%- set ns = namespace(done=false, run=floodmark._begin_run(settings, sql), total={'batches': 0, 'rows_read': 0, 'rows_inserted': 0, 'rows_updated': 0, 'rows_deleted': 0}) -%}
-    {%- set run = ns.run -%}
-    {%- if run.recovered is not none -%}
-        {%- do floodmark._add_counts(ns.total, run.recovered) -%}
-    {%- endif -%}
-    {%- set next = floodmark._next_backfill_batch if run.backfill else floodmark._next_batch -%}
-    {%- for _ in range(100000) if not ns.done and not run.is_untouched -%}
+    {%- set ns = namespace(run=floodmark._begin_run(settings, sql), total={'batches': 0, 'rows_read': 0, 'rows_inserted': 0, 'rows_updated': 0, 'rows_deleted': 0}) -%}
+    {%- set ns.done = ns.run.is_untouched -%}
+    {%- do floodmark._add_counts(ns.total, ns.run.recovered) -%}
+    {%- set next = floodmark._next_backfill_batch if ns.run.backfill else floodmark._next_batch -%}
+    {%- for _ in range(100000) if not ns.done -%}
         {%- set batch = next(ns.run) -%}
         {%- if ns.run.is_stale -%}
             {%- set ns.run = floodmark._begin_run(settings, sql, remembers=false) -%}
+            {%- do floodmark._add_counts(ns.total, ns.run.recovered) -%}
             {%- set ns.done = ns.run.is_untouched -%}
         {%- elif batch is none -%}
             {%- set ns.done = true -%}
@@ -22,9 +21,10 @@
 {% endmacro %}
 
 
+{# Add the counts of a batch to the run's; none is no batch. #}
 {% macro _add_counts(total, counts) %}
-    {%- do total.update({'batches': total.batches + 1}) -%}
-    {%- for name in ['rows_read', 'rows_inserted', 'rows_updated', 'rows_deleted'] -%}
+    {%- do total.update({'batches': total.batches + (1 if counts else 0)}) -%}
+    {%- for name in ['rows_read', 'rows_inserted', 'rows_updated', 'rows_deleted'] if counts -%}
         {%- do total.update({name: total[name] + (counts.get(name) or 0)}) -%}
     {%- endfor -%}
 {% endmacro %}
@@ -73,13 +73,15 @@
         {%- do floodmark._refuse([{'setting': 'watermark', 'got': settings.watermark, 'expected': 'floodmark.watermark_filter() in the SELECT of an incremental run',
             'todo': 'Add "where {{ floodmark.watermark_filter() }}" behind is_incremental()'}]) -%}
     {%- endif -%}
-    {%- do floodmark._drop_stale_stage(state) -%}
+    {%- set stages = floodmark._stages(this) -%}
+    {%- do run.update({'stages': stages}) -%}
     {%- if state.last_batch_id is not none and state.last_batch_id != state.finished_id -%}
         {%- if state.planned.kind in ['incremental', 'backfill'] -%}
             {%- do floodmark._check_target(run) -%}
         {%- endif -%}
         {%- do run.update({'recovered': floodmark._recover(run, state.planned)}) -%}
     {%- endif -%}
+    {%- do floodmark._drop_stages(stages, run.state.finished_id) -%}
     {%- do floodmark._check_target(run) -%}
     {%- if run.upstream and run.upstream.family == 'version' -%}
         {%- do floodmark._check_changes(run) -%}
@@ -119,16 +121,4 @@
     {%- if disturbed -%}
         {%- do floodmark._stop('its upstream ' ~ run.upstream.relation ~ ' ' ~ disturbed ~ ' after batch ' ~ committed.batch_id ~ ', so the mark may not fit it: ' ~ floodmark._ways_out()) -%}
     {%- endif -%}
-{% endmacro %}
-
-
-{# A run that died between its commit and its last statement left its stage behind: the run that planned the batch, or the one
-   that finished it. #}
-{% macro _drop_stale_stage(state) %}
-    {%- for event in [state.planned, state.committed] if event and event.batch_id == state.finished_id -%}
-        {%- set stage = floodmark._stage_relation(event) -%}
-        {%- if floodmark._stage_exists(stage) -%}
-            {%- do floodmark._execute(['drop table if exists ' ~ stage]) -%}
-        {%- endif -%}
-    {%- endfor -%}
 {% endmacro %}

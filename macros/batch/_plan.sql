@@ -118,10 +118,15 @@
     {%- if floodmark._event_tag('planned', plan) in floodmark._recent_tags(log) -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- set stored = floodmark._model_state().planned -%}
-    {%- if was_remembered and (stored.batch_id | int != plan.batch_id or stored.invocation_id != invocation_id) -%}
+    {%- set state = floodmark._model_state() -%}
+    {%- set stored = state.planned -%}
+    {%- if stored and stored.batch_id | int == plan.batch_id and stored.invocation_id == invocation_id -%}
+        {{ return(none) }}
+    {%- elif was_remembered and state.last_batch_id == state.finished_id -%}
         {%- do run.update({'is_stale': true}) -%}
-    {%- elif stored.batch_id | int != plan.batch_id or stored.invocation_id != invocation_id -%}
+    {%- elif not stored or stored.batch_id | int != state.last_batch_id -%}
+        {%- do floodmark._stop('its mark was reset while this run loaded it: run again') -%}
+    {%- else -%}
         {%- do floodmark._stop('another run is loading it now (batch ' ~ stored.batch_id ~ ', invocation ' ~ stored.invocation_id
             ~ ', since ' ~ floodmark._position_print(stored.at, 'timestamp')[:19] ~ ' UTC): let that run end, then run again') -%}
     {%- endif -%}
@@ -135,6 +140,5 @@
         'low_position': none, 'high_position': none, 'cap_position': none, 'start_position': none,
         'lookback': 0, 'nulls': none, 'rows_null': 0, 'rows_future': 0, 'rows_late': 0, 'files': files, 'is_last': is_last, 'is_held': false,
         'watermark_column': none, 'upstream': none, 'upstream_version': none, 'upstream_at': none, 'upstream_id': none, 'reason': none,
-        'invocation_id': invocation_id, 'is_staged': false,
     }) }}
 {% endmacro %}

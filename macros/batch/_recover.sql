@@ -9,7 +9,9 @@
     {#- a first load that is not in the history is planned anew, so that it reads what came since; it keeps its transaction
         id, and the greater batch number wins -#}
     {%- set unmade = batch.kind == 'first_load' and batch.replaces -%}
-    {%- set abandons = landed is none and (lost or unmade or batch.kind == 'backfill' or run.target.exists and (run.full_refresh or batch.kind == 'full_refresh')) -%}
+    {#- one that finds rows it does not know of would append all of its own to them -#}
+    {%- set blind = batch.kind == 'first_load' and run.settings.strategy == 'append' -%}
+    {%- set abandons = landed is none and (lost or unmade or blind or batch.kind == 'backfill' or run.target.exists and (run.full_refresh or batch.kind == 'full_refresh')) -%}
     {%- if abandons and run.target.is_delta and not unmade -%}
         {%- do floodmark._fence(batch) -%}
         {%- set landed = floodmark._landed(this, batch) -%}
@@ -21,13 +23,9 @@
         {%- set error = 'the table was dropped or emptied before the batch was applied' if lost
             else ('the backfill died before the batch was applied' if batch.kind == 'backfill' else 'the run died before the table was replaced') -%}
         {%- do floodmark._record('failed', batch, {'error': floodmark._string_literal(error)}) -%}
-        {%- do floodmark._execute(['drop table if exists ' ~ floodmark._stage_relation(batch)]) -%}
         {%- do run.state.update({'finished_id': batch.batch_id}) -%}
         {%- do run.update({'generation': batch.generation if unmade else none}) -%}
     {%- else -%}
-        {%- if not batch.is_staged -%}
-            {%- do batch.update({'invocation_id': invocation_id}) -%}
-        {%- endif -%}
         {%- set counts = floodmark._load_batch(run, batch) -%}
     {%- endif -%}
     {{ return(counts) }}
@@ -40,7 +38,7 @@
     {%- set family = planned.family -%}
     {%- set reach = floodmark._reach(watermark or {}, family) -%}
     {{ return({
-        'invocation_id': planned.invocation_id, 'is_staged': floodmark._stage_exists(floodmark._stage_relation(planned)),
+        'staged_by': run.stages | selectattr('batch_id', 'equalto', planned.batch_id | int) | map(attribute='staged_by') | first | default(none),
         'settings': run.settings, 'batch_id': planned.batch_id | int, 'kind': planned.kind, 'generation': planned.generation,
         'replaces': planned.kind in ['first_load', 'full_refresh'] and run.target.is_empty,
         'family': family, 'low': planned.low, 'high': planned.high, 'cap': planned.cap,

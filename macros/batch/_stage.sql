@@ -3,7 +3,7 @@
    its state has to be put together before the first read. #}
 {% macro _stage(run, batch, select_sql) %}
     {%- set stage = floodmark._stage_relation(batch) -%}
-    {%- if batch.is_staged -%}
+    {%- if batch.staged_by -%}
         {%- set columns = floodmark._columns_of(relation=stage) -%}
     {%- else -%}
         {%- do floodmark._assert_contract(floodmark._without_change_columns(batch, select_sql)) -%}
@@ -26,16 +26,35 @@
 
 
 {# The stage of a batch, named after the run that writes it: nobody else does, so its rows never change. #}
-{% macro _stage_relation(batch, relation=none) %}
-    {%- set table = relation or this -%}
-    {{ return(floodmark.ledger_schema() ~ '.' ~ ('stage__' ~ table.schema ~ '__' ~ table.identifier ~ '__' ~ batch.batch_id ~ '__' ~ batch.invocation_id[:8]) | lower) }}
+{% macro _stage_relation(batch) %}
+    {{ return(floodmark.ledger_schema() ~ '.' ~ floodmark._stage_prefix(this) ~ batch.batch_id ~ '__' ~ (batch.staged_by or invocation_id[:8])) }}
 {% endmacro %}
 
 
-{# Whether an earlier run left this stage: from the listing of this invocation. #}
-{% macro _stage_exists(stage) %}
-    {%- set parts = stage.split('.') -%}
-    {{ return(adapter.get_relation(none, parts[0], parts[1]) is not none) }}
+{% macro _stage_prefix(relation) %}
+    {{ return(('stage__' ~ relation.schema ~ '__' ~ relation.identifier ~ '__') | lower) }}
+{% endmacro %}
+
+
+{# The stages that runs of a model left: a list of {relation, batch_id, staged_by}. #}
+{% macro _stages(relation) %}
+    {%- set prefix = floodmark._stage_prefix(relation) -%}
+    {%- set stages = [] -%}
+    {%- for row in run_query("show tables in " ~ floodmark.ledger_schema() ~ " like '" ~ prefix ~ "*'").rows -%}
+        {%- set found = modules.re.fullmatch(modules.re.escape(prefix) ~ '(\\d+)__([0-9a-f]{8})', row['tableName']) -%}
+        {%- if found -%}
+            {%- do stages.append({'relation': floodmark.ledger_schema() ~ '.' ~ row['tableName'], 'batch_id': found.group(1) | int, 'staged_by': found.group(2)}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(stages) }}
+{% endmacro %}
+
+
+{# Drop those of them whose batches are finished. #}
+{% macro _drop_stages(stages, finished_id) %}
+    {%- for stage in stages if finished_id is not none and stage.batch_id <= finished_id -%}
+        {%- do floodmark._execute(['drop table if exists ' ~ stage.relation]) -%}
+    {%- endfor -%}
 {% endmacro %}
 
 

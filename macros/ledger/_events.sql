@@ -1,9 +1,16 @@
 {# What the ledger knows of a model: {last_batch_id, finished_id, planned, committed, landed}. `planned` is the last planned batch,
    `committed` the last committed one, `landed` the last that wrote to the target. The newest events tell, nearly always. #}
 {% macro _model_state(model_id=none) %}
-    {%- set ids = [model_id or floodmark._model_id()] -%}
-    {%- set state = floodmark._fold_events(floodmark._newest_events(ids)) -%}
-    {{ return(state if state.is_whole else floodmark._fold_events(floodmark._newest_events(ids, none))) }}
+    {%- set id = model_id or floodmark._model_id() -%}
+    {%- set events = floodmark._newest_events([id]) -%}
+    {%- set state = floodmark._fold_events(events) -%}
+    {%- if events | length == 30 and state.committed is none -%}
+        {%- do events.extend(floodmark._newest_events([id], " and event = 'committed'")) -%}
+    {%- endif -%}
+    {%- if events | length >= 30 and state.landed is none -%}
+        {%- do events.extend(floodmark._newest_events([id], ' and target_version is not null')) -%}
+    {%- endif -%}
+    {{ return(floodmark._fold_events(events)) }}
 {% endmacro %}
 
 
@@ -18,10 +25,7 @@
         {%- set events = floodmark._newest_events(ids) -%}
         {%- set states = {} -%}
         {%- for id in ids -%}
-            {%- set state = floodmark._fold_events(events | selectattr('model', 'equalto', id) | list) -%}
-            {%- if state.is_whole -%}
-                {%- do states.update({id: state}) -%}
-            {%- endif -%}
+            {%- do states.update({id: floodmark._fold_events(events | selectattr('model', 'equalto', id) | list)}) -%}
         {%- endfor -%}
         {%- do graph.update({'floodmark': {'invocation_id': invocation_id, 'states': states}}) -%}
     {%- endif -%}
@@ -37,35 +41,34 @@
 {% endmacro %}
 
 
-{# Events of the batches of these models, the greatest batch first: the `newest` ones of each model, none for all. Plain rows:
-   aggregates over an event's columns cost Spark four times as much to compile. #}
-{% macro _newest_events(model_ids, newest=30) %}
+{# The newest 30 events of each of these models that meet a condition (` and ...`), the greatest batch first. Plain rows: aggregates
+   over an event's columns cost Spark four times as much to compile. #}
+{% macro _newest_events(model_ids, condition='') %}
     {%- set names = [] -%}
     {%- for id in model_ids -%}
         {%- do names.append(floodmark._string_literal(id)) -%}
     {%- endfor -%}
     {%- set log = floodmark.ledger_schema() ~ '.batch_log' -%}
-    {%- set which = ' where model in (' ~ names | join(', ') ~ ") and event <> 'waiting'" -%}
-    {%- set rows = log ~ which if newest is none or names | length == 1
-        else '(select *, row_number() over (partition by model order by batch_id desc) as _floodmark_rank from ' ~ log ~ which ~ ') where _floodmark_rank <= ' ~ newest -%}
+    {%- set which = ' where model in (' ~ names | join(', ') ~ ") and event <> 'waiting'" ~ condition -%}
+    {%- set rows = log ~ which if names | length == 1
+        else '(select *, row_number() over (partition by model order by batch_id desc) as _floodmark_rank from ' ~ log ~ which ~ ') where _floodmark_rank <= 30' -%}
     {{ return(floodmark._query_json(
         "select to_json(struct(model, batch_id, event, kind, generation, invocation_id, family, watermark_column, low, high, cap, mark, is_last, lookback, "
         ~ "upstream, upstream_version, upstream_at, upstream_id, target_id, target_version, reason, unix_micros(at) as at), map('ignoreNullFields', 'false')) as event from "
-        ~ rows ~ ' order by batch_id desc' ~ (' limit ' ~ newest if newest is not none and names | length == 1 else '')
+        ~ rows ~ ' order by batch_id desc' ~ (' limit 30' if names | length == 1 else '')
     )) }}
 {% endmacro %}
 
 
-{# The state that these events tell; `is_whole` is false where older ones may tell more. A batch that one run committed while
-   another gave it up is failed: the other fenced the target, or replaces it. #}
-{% macro _fold_events(events, newest=30) %}
+{# The state that these events tell. A batch that one run failed and another committed is committed where it is in the target. #}
+{% macro _fold_events(events) %}
     {%- set state = {'last_batch_id': none, 'finished_id': none, 'planned': none, 'committed': none, 'landed': none} -%}
     {%- set failed = events | selectattr('event', 'equalto', 'failed') | map(attribute='batch_id') | list -%}
     {%- for event in events -%}
         {%- set found = [] -%}
         {%- if event.event == 'planned' -%}
             {%- do found.append('planned') -%}
-        {%- elif event.event == 'committed' and event.batch_id not in failed -%}
+        {%- elif event.event == 'committed' and (event.target_version is not none or event.batch_id not in failed) -%}
             {%- do found.extend(['committed', 'landed'] if event.target_version is not none else ['committed']) -%}
         {%- endif -%}
         {%- for name in found if state[name] is none -%}
@@ -78,15 +81,15 @@
             {%- do state.update({'finished_id': event.batch_id}) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- do state.update({'is_whole': events | length < newest or (state.planned is not none and state.landed is not none)}) -%}
     {{ return(state) }}
 {% endmacro %}
 
 
-{# Append an event of a batch. A plan goes under a transaction id of its own: of two runs that plan one number Delta takes one, and
-   skips the other. The id makes Delta read the log's whole state, so what may stand there twice goes without. #}
+{# Append an event of a batch. A plan goes under a transaction id of its own, and so does a reset, which takes a number too: of two
+   that take one number Delta takes one, and skips the other. The id makes Delta read the log's whole state, so what may stand
+   there twice goes without. #}
 {% macro _record(event, batch, values) %}
-    {%- set step = {'planned': 'plan', 'waiting': 'wait', 'failed': 'finish'}.get(event, 'finish' if batch.kind == 'reset' else none) -%}
+    {%- set step = {'planned': 'plan', 'waiting': 'wait', 'failed': 'finish'}.get(event, 'plan' if batch.kind == 'reset' else none) -%}
     {%- set id = floodmark._batch_model(batch) -%}
     {%- set columns = {
         'model': floodmark._string_literal(id), 'batch_id': batch.batch_id,

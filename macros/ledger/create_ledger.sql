@@ -76,7 +76,7 @@
     {%- for name in ['rows_read', 'rows_inserted', 'rows_updated', 'rows_deleted', 'rows_kept', 'rows_dropped', 'rows_quarantined'] -%}
         {%- do counts.append('max(' ~ name ~ ') as ' ~ name) -%}
     {%- endfor -%}
-    {%- set state = "case when count_if(event = 'failed') > 0 then 'failed' when count_if(event = 'committed') > 0 then 'committed' else 'planned' end" -%}
+    {%- set state = "case when count(target_version) > 0 then 'committed' when count_if(event = 'failed') > 0 then 'failed' when count_if(event = 'committed') > 0 then 'committed' else 'planned' end" -%}
     {{ return({
         'batches': "select model, batch_id, max(kind) as kind, max(low) as low, "
             ~ "coalesce(max(high) filter (where event = 'committed'), max(high)) as high, " ~ state ~ " as state, "

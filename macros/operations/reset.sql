@@ -36,6 +36,9 @@
         'target_id': floodmark._string_literal(floodmark._detail(relation).id), 'target_version': floodmark._history(relation, 1)[0].version,
         'recorded_by': 'current_user()',
     }) -%}
+    {%- if floodmark._event_tag('committed', batch) not in floodmark._recent_tags(floodmark.ledger_schema() ~ '.batch_log') and floodmark._model_state(id).committed.invocation_id != invocation_id -%}
+        {%- do floodmark._stop('another run is loading it now: let that run end, then reset again', id) -%}
+    {%- endif -%}
     {%- set again = strategy == 'append' and before is not none and state.committed.family == upstream.family and position < floodmark._position_parse(before, upstream.family) -%}
     {%- do print('The mark of ' ~ id ~ ' is now ' ~ (mark or 'none') ~ ' (it was ' ~ (before or 'none') ~ ').'
         ~ (' append loads the rows above it again: delete them first if they are there.' if again else '')) -%}
@@ -53,5 +56,5 @@
     {%- endif -%}
     {%- do floodmark._record('failed' if landed is none else 'committed', batch, {'error': "'given up by a reset'" if landed is none else 'null',
         'mark': floodmark._string_literal(planned.high), 'target_version': landed.version if landed else 'null'}) -%}
-    {%- do floodmark._execute(['drop table if exists ' ~ floodmark._stage_relation(batch, relation)]) -%}
+    {%- do floodmark._drop_stages(floodmark._stages(relation), planned.batch_id) -%}
 {% endmacro %}

@@ -64,59 +64,104 @@ def test_two_runs_of_one_model_load_each_row_once(
         assert sum(read) == sum(expected.values())
 
 
-@pytest.mark.parametrize("target", ["thrift"], scope="module")
-@pytest.mark.parametrize("strategy", ["append", "merge"])
-@pytest.mark.parametrize(
-    "behind", [r"describe history \S+\.m limit 1", r"insert into \S+batch_log"]
-)
-def test_what_another_run_loads_meanwhile_is_not_loaded_again(
-    make_project: Callable[..., Project],
-    zygote: Zygote,
-    monkeypatch: pytest.MonkeyPatch,
-    strategy: str,
-    behind: str,
-) -> None:
-    """The ledger is read when an invocation begins; a run that loads the model behind that is seen all the same."""
+@pytest.fixture
+def meanwhile(zygote: Zygote, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Have another dbt process do something, to its end, behind the next statement that matches."""
     from dbt_floodmark.thrift import FloodmarkThrift
 
-    project = make_project(f"meanwhile_{strategy}_{len(behind)}")
-    project.sql(f"create table {project.schema}.events (seq bigint, v string) using delta")
-    project.source("events")
-    key = ", unique_key='seq', watermark={'column': 'seq', 'lookback': 5}"
-    project.model(
-        "m",
-        f"{{{{ config(materialized='incremental', incremental_strategy='{strategy}'"
-        + (key if strategy == "merge" else ", watermark={'column': 'seq'}")
-        + ") }} select * from {{ source('raw', 'events') }} where {{ floodmark.watermark_filter() }}",
-    )
-
-    def arrive(first: int) -> None:
-        project.sql(
-            f"insert into {project.schema}.events select id, 'v' from range({first}, {first + 10})"
-        )
-
-    arrive(0)
-    project.build()
-    arrive(10)
-    others: list[dict] = []
     execute = FloodmarkThrift.execute
 
-    def execute_behind_another_run(connection, sql, bindings=None):
-        if not others and re.search(behind, sql):
-            others.extend(zygote.run({"args": ["run"], "root": str(project.root)}))
-        return execute(connection, sql, bindings)
+    def plan(project: Project, before: str, *args: str) -> None:
+        done: list[str] = []
 
-    monkeypatch.setattr(FloodmarkThrift, "execute", execute_behind_another_run)
+        def execute_behind_it(connection, sql, bindings=None):
+            if not done and re.search(before, sql):
+                done.append(sql)
+                (answer,) = zygote.run({"args": list(args), "root": str(project.root)})
+                assert answer["status"] == 0, answer["log"]
+            return execute(connection, sql, bindings)
+
+        monkeypatch.setattr(FloodmarkThrift, "execute", execute_behind_it)
+
+    return plan
+
+
+LOOK, PLAN = r"describe history \S+\.m limit 1", r"insert into \S+batch_log"
+
+
+def _numbers(make_project: Callable[..., Project], name: str, strategy: str) -> Project:
+    project = make_project(name)
+    project.sql(f"create table {project.schema}.events (seq bigint) using delta")
+    project.source("events")
+    settings = {
+        "append": "watermark={'column': 'seq'}",
+        "merge": "watermark={'column': 'seq', 'lookback': 5}, unique_key='seq'",
+    }[strategy]
+    project.model(
+        "m",
+        f"{{{{ config(materialized='incremental', incremental_strategy='{strategy}', {settings}) }}}} "
+        "select * from {{ source('raw', 'events') }} where {{ floodmark.watermark_filter() }}",
+    )
+    _arrive(project, 0)
+    project.build()
+    _arrive(project, 10)
+    return project
+
+
+def _arrive(project: Project, first: int) -> None:
+    project.sql(f"insert into {project.schema}.events select id from range({first}, {first + 10})")
+
+
+def _loaded(project: Project) -> list[int]:
+    return [row[0] for row in project.sql(f"select seq from {project.schema}.m order by seq")]
+
+
+@pytest.mark.parametrize("target", ["thrift"], scope="module")
+@pytest.mark.parametrize("strategy", ["append", "merge"])
+@pytest.mark.parametrize("before", [LOOK, PLAN], ids=["look", "plan"])
+def test_what_another_run_loads_meanwhile_is_not_loaded_again(
+    make_project: Callable[..., Project], meanwhile: Callable[..., None], strategy: str, before: str
+) -> None:
+    """The ledger is read when an invocation begins; a run that loads the model behind that is seen all the same."""
+    project = _numbers(make_project, f"meanwhile_{strategy}_{len(before)}", strategy)
+    meanwhile(project, before, "run")
     run = project.build()
-    assert [other["status"] for other in others] == [0], others
     assert run.message["m"] == f"{strategy.upper()} nothing new"
-    assert project.sql(f"select seq from {project.schema}.m order by seq") == [
-        (seq,) for seq in range(20)
-    ]
+    assert _loaded(project) == list(range(20))
     assert project.ledger("m", "batch_id, state, rows_inserted") == [
         (1, "committed", 10),
         (2, "committed", 10),
     ]
+
+
+@pytest.mark.parametrize("target", ["thrift"], scope="module")
+@pytest.mark.parametrize("before", [LOOK, PLAN], ids=["look", "plan"])
+def test_a_reset_meanwhile_holds(
+    make_project: Callable[..., Project], meanwhile: Callable[..., None], before: str
+) -> None:
+    project = _numbers(make_project, f"reset_{len(before)}", "append")
+    meanwhile(project, before, "run-operation", "reset", "--args", "{model: m, to: 14}")
+    project.build()
+    assert _loaded(project) == [*range(10), *range(15, 20)]
+    assert project.ledger("m", "batch_id, kind, low, high") == [
+        (1, "first_load", None, "9"),
+        (2, "reset", "9", "14"),
+        (3, "incremental", "14", "19"),
+    ]
+
+
+@pytest.mark.parametrize("target", ["thrift"], scope="module")
+def test_a_mark_behind_many_failures_is_found(make_project: Callable[..., Project]) -> None:
+    project = _numbers(make_project, "failures", "append")
+    project.sql(
+        f"insert into {project.schema}_floodmark.batch_log (model, batch_id, event, at, kind) "
+        f"select '{project.schema}.m', id, explode(array('planned', 'failed')), now(), 'incremental' "
+        "from range(2, 42)"
+    )
+    for _ in range(2):
+        project.build()
+        assert _loaded(project) == list(range(20))
+    assert project.ledger("m", "batch_id, low, high")[-1] == (42, "9", "19")
 
 
 def test_sessions_views_and_settings_stay_in_their_node(

@@ -14,7 +14,7 @@ import jinja2
 import pytest
 
 MACROS = Path(__file__).resolve().parents[2] / "macros"
-ROOMS = ("support", "watermark", "merge", "files", "batch")
+ROOMS = ("support", "watermark", "merge", "files", "batch", "ledger")
 HOUR, DAY = 3_600_000_000, 86_400_000_000
 
 
@@ -54,6 +54,7 @@ def load(**context: Any) -> SimpleNamespace:
     """The package's macros as `floodmark.<name>`, with a context as dbt's."""
     floodmark = SimpleNamespace()
     environment = jinja2.Environment(extensions=["jinja2.ext.do"])
+    environment.filters["as_bool"] = bool
     environment.globals |= {
         "floodmark": floodmark,
         "return": leave,
@@ -358,3 +359,47 @@ def test_merge_takes_incremental_predicates() -> None:
 )
 def test_range_literals(floodmark: SimpleNamespace, text: str, kind: str, literal: str) -> None:
     assert floodmark._range_literal(text, kind) == literal
+
+
+def event(batch_id: int, kind: str, target_version: int | None = None) -> dict[str, Any]:
+    """An event of the ledger, as far as the state of a model depends on it."""
+    return {"batch_id": batch_id, "event": kind, "target_version": target_version}
+
+
+def folded(floodmark: SimpleNamespace, *events: dict[str, Any]) -> tuple[Any, ...]:
+    """The numbers of a state: last, finished, planned, committed, landed."""
+    state = floodmark._fold_events(list(events))
+    numbers = [
+        state[name] and state[name]["batch_id"] for name in ("planned", "committed", "landed")
+    ]
+    return (state["last_batch_id"], state["finished_id"], *numbers)
+
+
+def test_a_model_that_has_no_event_has_no_state(floodmark: SimpleNamespace) -> None:
+    assert folded(floodmark) == (None, None, None, None, None)
+
+
+def test_the_last_batch_may_be_unfinished(floodmark: SimpleNamespace) -> None:
+    events = [
+        event(3, "planned"),
+        event(2, "committed"),
+        event(2, "planned"),
+        event(1, "committed", 0),
+    ]
+    assert folded(floodmark, *events) == (3, 2, 3, 2, 1)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_events_of_one_batch_come_in_any_order(floodmark: SimpleNamespace, order: int) -> None:
+    twice = [event(2, "planned"), event(2, "committed", 7), event(2, "committed")][::order]
+    assert folded(floodmark, *twice) == (2, 2, 2, 2, 2)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize(("version", "committed"), [(7, 2), (None, 1)])
+def test_of_failed_and_committed_the_target_decides(
+    floodmark: SimpleNamespace, order: int, version: int | None, committed: int
+) -> None:
+    both = [event(2, "committed", version), event(2, "failed"), event(2, "planned")][::order]
+    state = folded(floodmark, *both, event(1, "committed", 5))
+    assert state == (2, 2, 2, committed, committed)
