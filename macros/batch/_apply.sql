@@ -9,7 +9,9 @@
     {%- else -%}
         {%- set source = floodmark._stage(run, batch, select_sql) -%}
     {%- endif -%}
-    {%- if batch.replaces -%}
+    {%- if run.settings.strategy == 'cdc' -%}
+        {{ return(floodmark._apply_cdc(run, batch, source)) }}
+    {%- elif batch.replaces -%}
         {%- do floodmark._drop_what_is_not_delta(run) -%}
         {%- do floodmark._apply_once(this, batch, floodmark._replace_table_sql(floodmark._kept_sql(run, source))) -%}
     {%- elif floodmark._changes_target(run, batch, source) -%}
@@ -27,10 +29,15 @@
     {%- endif -%}
     {%- set landed = floodmark._landed(this, batch) -%}
     {%- if landed is none -%}
-        {%- do floodmark._stop('batch ' ~ batch.batch_id ~ ' did not reach ' ~ this ~ ': its history does not show it, so the mark stays. '
-            ~ 'Another run may have written it at the same time: run again') -%}
+        {%- do floodmark._stop_unlanded(batch) -%}
     {%- endif -%}
     {{ return(floodmark._finish(run, batch, landed, source)) }}
+{% endmacro %}
+
+
+{% macro _stop_unlanded(batch) %}
+    {%- do floodmark._stop('batch ' ~ batch.batch_id ~ ' did not reach ' ~ this ~ ': its history does not show it, so the mark stays. '
+        ~ 'Another run may have written it at the same time: run again') -%}
 {% endmacro %}
 
 
@@ -69,12 +76,14 @@
 
 
 {# Run a statement under the transaction id of a batch: Delta takes it once on each table, whoever sends it, and however often.
-   The commit's user metadata names the batch, so that it can be found again. The id leaves the session with the statement. #}
+   The commit's user metadata names the batch, so that it can be found again. The id leaves the session with the statement.
+   cdc, whose batches take several statements, numbers its attempts too: one that takes over leaves none before it behind itself. #}
 {% macro _apply_once(table, batch, sql, fence=false) %}
+    {%- set is_cdc = batch.settings.strategy == 'cdc' -%}
     {%- set conf = {
-        'spark.databricks.delta.write.txnAppId': 'floodmark/' ~ floodmark._batch_model(batch) ~ '/' ~ batch.generation,
-        'spark.databricks.delta.write.txnVersion': batch.batch_id,
-        'spark.databricks.delta.commitInfo.userMetadata': floodmark._batch_tag(batch) ~ ('/fence' if fence else ''),
+        'spark.databricks.delta.write.txnAppId': 'floodmark/' ~ floodmark._batch_model(batch) ~ '/' ~ batch.generation ~ ('/cdc' if is_cdc else ''),
+        'spark.databricks.delta.write.txnVersion': batch.batch_id * 10 ** 11 + batch.get('attempt', 0) * 2 + (0 if fence else 1) if is_cdc else batch.batch_id,
+        'spark.databricks.delta.commitInfo.userMetadata': floodmark._batch_tag(batch) ~ ('/fence/' ~ invocation_id if fence else ('/by/' ~ floodmark._writer(batch) if is_cdc else '')),
     } -%}
     {%- set before = [] -%}
     {%- set after = [] -%}
@@ -97,13 +106,13 @@
 {% endmacro %}
 
 
-{# The commit of a batch in a table's history: {version, metrics}; none where the table does not have it. #}
+{# The commit of a batch in a table's history: {version, metrics, writer, operation}; none where the table does not have it. #}
 {% macro _landed(table, batch) %}
     {%- set tag = floodmark._batch_tag(batch) -%}
     {%- for limit in [3, 20, none] -%}
         {%- set commits = floodmark._history(table, limit) -%}
         {%- for commit in commits if commit.tag == tag and commit.operation not in ['ADD COLUMNS', 'CHANGE COLUMNS', 'SET TBLPROPERTIES'] -%}
-            {{ return({'version': commit.version, 'metrics': commit.counts}) }}
+            {{ return({'version': commit.version, 'metrics': commit.counts, 'writer': commit.writer, 'operation': commit.operation}) }}
         {%- endfor -%}
         {%- if limit is not none and commits | length < limit -%}
             {{ return(none) }}

@@ -32,6 +32,9 @@
     {%- if floodmark._needs_stage(run) -%}
         {%- do floodmark._execute(['drop table if exists ' ~ stage]) -%}
     {%- endif -%}
+    {%- if source and source.get('resolved') -%}
+        {%- do floodmark._execute(['drop table if exists ' ~ source.resolved]) -%}
+    {%- endif -%}
     {%- do run.state.update({
         'last_batch_id': batch.batch_id, 'finished_id': batch.batch_id,
         'committed': {'batch_id': batch.batch_id, 'mark': mark, 'generation': batch.generation, 'family': batch.family,
@@ -43,15 +46,17 @@
 {% endmacro %}
 
 
-{# The mark that a batch leaves: its high bound, never below the mark before; for a guarded first load the greatest value it committed. #}
+{# The mark that a batch leaves: its high bound, never below the mark before; for a guarded first load the greatest value it committed,
+   or of its events, since deletes leave no row. #}
 {% macro _mark_after(run, batch) %}
+    {%- set loaded = floodmark._stage_relation(batch) if run.settings.strategy == 'cdc' else this -%}
     {%- if run.settings.watermark is none -%}
         {{ return(none) }}
-    {%- elif batch.high is not none or not batch.replaces and batch.kind not in ['first_load', 'full_refresh'] or not floodmark._find_column(floodmark._columns_of(relation=this), run.settings.watermark.column) -%}
+    {%- elif batch.high is not none or not batch.replaces and batch.kind not in ['first_load', 'full_refresh'] or not floodmark._find_column(floodmark._columns_of(relation=loaded), run.settings.watermark.column) -%}
         {{ return(batch.high) }}
     {%- endif -%}
     {%- set column = 'max(' ~ floodmark._quoted(run.settings.watermark.column) ~ ')' -%}
     {%- set cap = ' where ' ~ floodmark._quoted(run.settings.watermark.column) ~ ' <= ' ~ floodmark._position_literal(batch.cap_position, batch.family) if batch.cap_position is not none else '' -%}
-    {%- set greatest = run_query('select ' ~ floodmark._position_text_sql(column, batch.family) ~ ' as greatest from ' ~ this ~ cap).rows[0][0] -%}
+    {%- set greatest = run_query('select ' ~ floodmark._position_text_sql(column, batch.family) ~ ' as greatest from ' ~ loaded ~ cap).rows[0][0] -%}
     {{ return(floodmark._position_print(floodmark._position_from_text(greatest, batch.family), batch.family)) }}
 {% endmacro %}

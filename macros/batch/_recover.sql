@@ -12,13 +12,17 @@
     {#- one that finds rows it does not know of would append all of its own to them -#}
     {%- set blind = batch.kind == 'first_load' and run.settings.strategy == 'append' -%}
     {%- set abandons = landed is none and (lost or unmade or blind or batch.kind == 'backfill' or run.target.exists and (run.full_refresh or batch.kind == 'full_refresh')) -%}
-    {%- if abandons and run.target.is_delta and not unmade -%}
+    {%- set is_cdc = run.settings.strategy == 'cdc' -%}
+    {%- if landed is none and is_cdc and run.target.is_delta and not unmade -%}
+        {%- set landed = floodmark._take_over(run, batch) -%}
+    {%- elif abandons and run.target.is_delta and not unmade -%}
         {%- do floodmark._fence(batch) -%}
         {%- set landed = floodmark._landed(this, batch) -%}
     {%- endif -%}
     {%- set counts = none -%}
     {%- if landed is not none -%}
-        {%- set counts = floodmark._finish(run, batch, landed, none) -%}
+        {%- set source = floodmark._recover_state(run, batch, landed) if is_cdc and 'AS SELECT' in landed.operation else none -%}
+        {%- set counts = floodmark._finish(run, batch, landed, source) -%}
     {%- elif abandons or batch.kind == 'full_refresh' -%}
         {%- set error = 'the table was dropped or emptied before the batch was applied' if lost
             else ('the backfill died before the batch was applied' if batch.kind == 'backfill' else 'the run died before the table was replaced') -%}
@@ -38,7 +42,7 @@
     {%- set family = planned.family -%}
     {%- set reach = floodmark._reach(watermark or {}, family) -%}
     {{ return({
-        'staged_by': run.stages | selectattr('batch_id', 'equalto', planned.batch_id | int) | map(attribute='staged_by') | first | default(none),
+        'staged_by': run.stages | selectattr('resolved_by', 'equalto', none) | selectattr('batch_id', 'equalto', planned.batch_id | int) | map(attribute='staged_by') | first | default(none),
         'settings': run.settings, 'batch_id': planned.batch_id | int, 'kind': planned.kind, 'generation': planned.generation,
         'replaces': planned.kind in ['first_load', 'full_refresh'] and run.target.is_empty,
         'family': family, 'low': planned.low, 'high': planned.high, 'cap': planned.cap,

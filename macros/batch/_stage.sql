@@ -6,11 +6,18 @@
     {%- if batch.staged_by -%}
         {%- set columns = floodmark._columns_of(relation=stage) -%}
     {%- else -%}
-        {%- do floodmark._assert_contract(floodmark._without_change_columns(batch, select_sql)) -%}
+        {%- if run.settings.strategy == 'cdc' -%}
+            {%- set select_sql = floodmark._events_sql(run.settings.cdc, select_sql) -%}
+        {%- else -%}
+            {%- do floodmark._assert_contract(floodmark._without_change_columns(batch, select_sql)) -%}
+        {%- endif -%}
         {%- if floodmark._replaces_partitions(run, batch) -%}
             {%- set select_sql = floodmark._whole_partitions_select(run, batch, select_sql) -%}
         {%- endif -%}
         {%- set columns = floodmark._columns_of(query=select_sql) -%}
+        {%- if run.settings.strategy == 'cdc' -%}
+            {%- do floodmark._check_event_columns(run, batch, columns) -%}
+        {%- endif -%}
         {%- do floodmark._execute(['create table ' ~ stage ~ ' using parquet as\nselect * from (\n' ~ select_sql ~ '\n)']) -%}
     {%- endif -%}
     {%- set source = {'sql': 'select * from ' ~ stage, 'stage': stage, 'columns': columns, 'counts': {}} -%}
@@ -21,6 +28,9 @@
     {%- do source.update({'counts': floodmark._stage_counts(run, stage, batch, source)}) -%}
     {%- do floodmark._check_constraints(batch, source) -%}
     {%- do floodmark._check_keys(run, batch, source) -%}
+    {%- if run.settings.strategy == 'cdc' -%}
+        {%- do floodmark._check_events(run, batch, source) -%}
+    {%- endif -%}
     {{ return(source) }}
 {% endmacro %}
 
@@ -36,14 +46,15 @@
 {% endmacro %}
 
 
-{# The stages that runs of a model left: a list of {relation, batch_id, staged_by}. #}
+{# The stages that runs of a model left: a list of {relation, batch_id, staged_by, resolved_by}; the last is the run that resolved
+   a batch of cdc (_resolve), none for the stage itself. #}
 {% macro _stages(relation) %}
     {%- set prefix = floodmark._stage_prefix(relation) -%}
     {%- set stages = [] -%}
     {%- for row in run_query("show tables in " ~ floodmark.ledger_schema() ~ " like '" ~ prefix ~ "*'").rows -%}
-        {%- set found = modules.re.fullmatch(modules.re.escape(prefix) ~ '(\\d+)__([0-9a-f]{8})', row['tableName']) -%}
+        {%- set found = modules.re.fullmatch(modules.re.escape(prefix) ~ '(\\d+)__([0-9a-f]{8})(?:__([0-9a-f]{8}))?', row['tableName']) -%}
         {%- if found -%}
-            {%- do stages.append({'relation': floodmark.ledger_schema() ~ '.' ~ row['tableName'], 'batch_id': found.group(1) | int, 'staged_by': found.group(2)}) -%}
+            {%- do stages.append({'relation': floodmark.ledger_schema() ~ '.' ~ row['tableName'], 'batch_id': found.group(1) | int, 'staged_by': found.group(2), 'resolved_by': found.group(3)}) -%}
         {%- endif -%}
     {%- endfor -%}
     {{ return(stages) }}
@@ -63,6 +74,8 @@
     {%- set keys = run.settings.unique_key -%}
     {%- if source and floodmark._replaces_partitions(run, batch) -%}
         {{ return(floodmark._partition_counts(run, batch, source)) }}
+    {%- elif run.settings.strategy == 'cdc' -%}
+        {{ return(floodmark._event_counts(run, stage, source.columns if source else floodmark._columns_of(relation=stage))) }}
     {%- elif run.settings.strategy != 'merge' -%}
         {{ return(floodmark._query_json("select to_json(named_struct('rows_read', count(*))) from " ~ stage)[0]) }}
     {%- endif -%}

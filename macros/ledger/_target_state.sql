@@ -43,8 +43,8 @@
 {% endmacro %}
 
 
-{# A Delta table's newest commits, newest first: {version, at, operation, tag, restored, counts}. `at` is text; `restored` is
-   what a RESTORE went back to, {version} or {time}; `counts` the operation's metrics. #}
+{# A Delta table's newest commits, newest first: {version, at, operation, tag, writer, restored, counts}. `at` is text; `restored` is
+   what a RESTORE went back to, {version} or {time}; `counts` the operation's metrics; `writer` the runs whose stages cdc read. #}
 {% macro _history(relation, limit=none) %}
     {%- set commits = [] -%}
     {%- for row in run_query('describe history ' ~ relation ~ (' limit ' ~ limit if limit is not none else '')).rows -%}
@@ -55,8 +55,10 @@
         {%- for name, value in modules.re.findall('(num\\w+)\\W+(\\d+)', row['operationMetrics'] | string) -%}
             {%- do counts.update({name: value | int}) -%}
         {%- endfor -%}
+        {%- set tag = (row['userMetadata'] or '').split('/by/') -%}
         {%- do commits.append({
-            'version': row['version'] | int, 'at': row['timestamp'] | string, 'operation': row['operation'], 'tag': row['userMetadata'],
+            'version': row['version'] | int, 'at': row['timestamp'] | string, 'operation': row['operation'],
+            'tag': tag[0] or none, 'writer': tag[1] if tag | length > 1 else none,
             'restored': {'version': version.group(1) | int if version else none, 'time': time.group(1) if time else ''}, 'counts': counts,
         }) -%}
     {%- endfor -%}

@@ -90,7 +90,7 @@
 {# append keeps every row it is given: changes that say more than "new" are refused, and so are names that Delta keeps for itself. #}
 {% macro _check_change_columns(run, batch, columns) %}
     {%- set problems = [] -%}
-    {%- for name in floodmark._change_columns() if run.settings.strategy != 'merge' and floodmark._find_column(columns, name) -%}
+    {%- for name in floodmark._change_columns() if run.settings.strategy not in ['merge', 'cdc'] and floodmark._find_column(columns, name) -%}
         {%- do problems.append({'setting': 'incremental_strategy', 'got': run.settings.strategy ~ ' with a column ' ~ name, 'expected': "'merge', or another name for the column",
             'todo': 'merge applies updates and deletes; to keep every change as a row, write ' ~ name ~ ' as ' ~ name[1:]}) -%}
     {%- endfor -%}

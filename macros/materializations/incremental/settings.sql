@@ -37,6 +37,7 @@
         'unique_key': [unique_key] if unique_key is string else unique_key | list,
         'on_schema_change': config.get('on_schema_change') or 'ignore',
         'files': floodmark._setting('files'),
+        'cdc': floodmark._cdc_settings(),
         'partition_by': [partition_by] if partition_by is string else partition_by | list,
         'watermark': none,
     } -%}

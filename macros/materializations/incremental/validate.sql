@@ -1,6 +1,6 @@
 {# Check all that can be checked without Spark, and refuse with every problem at once. #}
 {% macro _validate_settings() %}
-    {%- set problems = floodmark._strategy_problems() + floodmark._watermark_problems() + floodmark._files_problems() -%}
+    {%- set problems = floodmark._strategy_problems() + floodmark._watermark_problems() + floodmark._files_problems() + floodmark._cdc_problems() -%}
     {%- if problems -%}
         {%- do floodmark._refuse(problems) -%}
     {%- endif -%}
@@ -13,11 +13,11 @@
     {%- set strategy = config.get('incremental_strategy') or 'append' -%}
     {%- set watermark = floodmark._setting('watermark') -%}
     {%- set files = floodmark._setting('files') -%}
-    {%- if strategy not in ['append', 'merge', 'insert_overwrite'] -%}
-        {%- do problems.append({'setting': 'incremental_strategy', 'got': strategy, 'expected': "'append', 'merge' or 'insert_overwrite'",
+    {%- if strategy not in ['append', 'merge', 'insert_overwrite', 'cdc'] -%}
+        {%- do problems.append({'setting': 'incremental_strategy', 'got': strategy, 'expected': "'append', 'merge', 'insert_overwrite' or 'cdc'",
             'todo': 'Choose one of them, or leave out floodmark\'s settings to load as dbt-spark does'}) -%}
     {%- endif -%}
-    {%- for name in ['expectations', 'cdc', 'snapshot_diff'] if floodmark._setting(name) is not none -%}
+    {%- for name in ['expectations', 'snapshot_diff'] if floodmark._setting(name) is not none -%}
         {%- do problems.append({'setting': name, 'expected': 'no such setting in this version',
             'todo': 'Leave it out'}) -%}
     {%- endfor -%}

@@ -1,0 +1,186 @@
+{#
+  A batch of events takes two statements: one on what is remembered beside the table, one on the table. Both read one stage, so both
+  must read the stage of one run; the commit that comes first says whose (`/by/<run>` in its user metadata). A batch adds to what is
+  remembered first; a first load or a full refresh replaces the table first, so that one which dies leaves the old pair as it was.
+#}
+
+{# Apply a staged batch, and record it as committed. Returns its counts. #}
+{% macro _apply_cdc(run, batch, source) %}
+    {%- do source.update({'has_state': floodmark._has_state()}) -%}
+    {%- if batch.replaces -%}
+        {%- do floodmark._resolve(run, batch, source) -%}
+        {%- do floodmark._drop_what_is_not_delta(run) -%}
+        {%- do floodmark._apply_once(this, batch, floodmark._replace_table_sql(floodmark._first_rows_sql(run, source))) -%}
+    {%- else -%}
+        {%- do floodmark._align_cdc(run, batch, source) -%}
+        {%- do floodmark._resolve(run, batch, source) -%}
+        {%- if not batch.get('state_is_written') -%}
+            {%- do floodmark._write_state(run, batch, source) -%}
+        {%- endif -%}
+        {%- if floodmark._changes_cdc_target(run, batch, source) -%}
+            {%- do floodmark._apply_once(this, batch, floodmark._scd2_merge_sql(run, source) if run.settings.cdc.scd_type == 2 else floodmark._scd1_merge_sql(run, source)) -%}
+        {%- else -%}
+            {{ return(floodmark._finish(run, batch, {'version': none, 'metrics': {}}, source)) }}
+        {%- endif -%}
+    {%- endif -%}
+    {%- set landed = floodmark._landed(this, batch) -%}
+    {%- if landed is none -%}
+        {%- do floodmark._stop_unlanded(batch) -%}
+    {%- endif -%}
+    {%- if batch.replaces -%}
+        {%- do floodmark._replace_state(run, batch, source, landed) -%}
+    {%- endif -%}
+    {%- set counts = floodmark._finish(run, batch, landed, source) -%}
+    {%- do floodmark._compact_state(run, batch, source) -%}
+    {{ return(counts) }}
+{% endmacro %}
+
+
+{# The columns to write, after on_schema_change. #}
+{% macro _align_cdc(run, batch, source) %}
+    {%- set shaped = dict(source, columns=floodmark._cdc_table_columns(run.settings.cdc, source.columns)) -%}
+    {%- do source.update({'written': floodmark._align_columns(run, batch, shaped)}) -%}
+    {%- if source.has_state -%}
+        {%- do floodmark._prepare_state(run, source) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# SCD 2: what becomes of every event that the batch touches, written once, so that both statements read the same. #}
+{% macro _resolve(run, batch, source) %}
+    {%- if run.settings.cdc.scd_type == 2 -%}
+        {%- set relation = floodmark._resolved_relation(batch) -%}
+        {%- if not batch.get('resolved_by') -%}
+            {%- do floodmark._execute(['create table ' ~ relation ~ ' using parquet as\n' ~ floodmark._scd2_sql(run, batch, source)]) -%}
+        {%- endif -%}
+        {%- set changes = ['table_write', 'table_remove', 'state_write', 'state_remove'] -%}
+        {%- set counts = [] -%}
+        {%- for change in changes -%}
+            {%- do counts.append("'" ~ change ~ "', count_if(_floodmark_" ~ change ~ ')') -%}
+        {%- endfor -%}
+        {%- do source.update({'resolved': relation, 'changes': floodmark._query_json('select to_json(named_struct(' ~ counts | join(', ') ~ ')) from ' ~ relation)[0]}) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Named after the stage that it is made of and the run that makes it. #}
+{% macro _resolved_relation(batch) %}
+    {{ return(floodmark._stage_relation(batch) ~ '__' ~ (batch.get('resolved_by') or invocation_id[:8])) }}
+{% endmacro %}
+
+
+{# The runs whose stages the statements of a batch read, as their commits name them. #}
+{% macro _writer(batch) %}
+    {%- set staged_by = batch.staged_by or invocation_id[:8] -%}
+    {{ return(staged_by ~ ('-' ~ (batch.get('resolved_by') or invocation_id[:8]) if batch.settings.cdc.scd_type == 2 else '')) }}
+{% endmacro %}
+
+
+{# The rows of a first load. #}
+{% macro _first_rows_sql(run, source) %}
+    {%- set columns = floodmark._cdc_table_columns(run.settings.cdc, source.columns) | map(attribute='name') | list -%}
+    {%- if run.settings.cdc.scd_type == 2 -%}
+        {{ return('select ' ~ floodmark._quoted_csv(columns) ~ ' from ' ~ source.resolved ~ ' where _floodmark_table_write') }}
+    {%- endif -%}
+    {{ return('select ' ~ floodmark._quoted_csv(columns) ~ ' from (\n' ~ floodmark._winners_sql(run, source, remembers=false) ~ '\n) where not _floodmark_delete') }}
+{% endmacro %}
+
+
+{# Add to what is remembered what the batch's events ask for. #}
+{% macro _write_state(run, batch, source) %}
+    {%- if run.settings.cdc.scd_type == 2 -%}
+        {%- set needed = source.changes.state_write or source.changes.state_remove -%}
+    {%- else -%}
+        {%- set needed = source.has_state or source.counts.deletes or source.counts.truncates -%}
+    {%- endif -%}
+    {%- if needed -%}
+        {%- do floodmark._prepare_state(run, source) -%}
+        {%- do floodmark._apply_once(floodmark._state_relation(), batch, floodmark._scd2_state_sql(run, source) if run.settings.cdc.scd_type == 2 else floodmark._scd1_state_sql(run, source)) -%}
+        {%- set landed = floodmark._landed(floodmark._state_relation(), batch) -%}
+        {%- if landed is none or landed.writer != floodmark._writer(batch) -%}
+            {%- do floodmark._stop_unlanded(batch) -%}
+        {%- endif -%}
+        {%- do source.update({'has_state': true}) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# What a first load remembers, from the stage of the run whose table landed. #}
+{% macro _replace_state(run, batch, source, landed) %}
+    {%- if landed.writer != floodmark._writer(batch) -%}
+        {%- do floodmark._stop_unlanded(batch) -%}
+    {%- endif -%}
+    {%- if run.settings.cdc.scd_type == 2 -%}
+        {%- set needed = source.changes.state_write -%}
+        {%- set rows = floodmark._scd2_state_rows_sql(source, floodmark._state_columns(run, source)) -%}
+    {%- else -%}
+        {%- set needed = source.counts.deletes or source.counts.truncates -%}
+        {%- set rows = floodmark._scd1_state_rows_sql(run, source, remembers=false) -%}
+    {%- endif -%}
+    {%- if source.has_state or needed -%}
+        {%- set names = floodmark._state_columns(run, source) | map(attribute='name') | list -%}
+        {%- do floodmark._apply_once(floodmark._state_relation(), batch, 'create or replace table ' ~ floodmark._state_relation() ~ ' using delta '
+            ~ "comment 'What floodmark remembers of the events of " ~ this ~ "' tblproperties ('delta.enableDeletionVectors' = 'true') as\nselect "
+            ~ floodmark._quoted_csv(names) ~ ' from (\n' ~ rows ~ '\n)') -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Whether the batch changes the table: one that reads events again commits nothing where they stand already. #}
+{% macro _changes_cdc_target(run, batch, source) %}
+    {%- if run.settings.cdc.scd_type == 2 -%}
+        {{ return(source.changes.table_write + source.changes.table_remove > 0) }}
+    {%- elif not source.counts.rows_read -%}
+        {{ return(false) }}
+    {%- elif run.settings.watermark and not batch.lookback and batch.kind != 'backfill' -%}
+        {{ return(true) }}
+    {%- endif -%}
+    {{ return(floodmark._count_scd1_changes(run, source) > 0) }}
+{% endmacro %}
+
+
+{# Take over an unfinished batch: the transaction ids of every run before are used up on both tables, so that none of them can write any more,
+   and what one of them had written already says whose stage counts. Returns the batch's commit on the table where it is there. #}
+{% macro _take_over(run, batch) %}
+    {%- do batch.update({'attempt': floodmark._now() // 1000000}) -%}
+    {%- set state = floodmark._state_relation() -%}
+    {%- for table in [this, state] if table == this or floodmark._has_state() -%}
+        {%- do floodmark._fence(batch, table) -%}
+        {%- if floodmark._batch_tag(batch) ~ '/fence/' ~ invocation_id not in floodmark._recent_tags(table) -%}
+            {%- do floodmark._stop('another run is finishing batch ' ~ batch.batch_id ~ ' now: run again') -%}
+        {%- endif -%}
+        {%- set landed = floodmark._landed(table, batch) -%}
+        {%- if landed is not none and table == this -%}
+            {{ return(landed) }}
+        {%- elif landed is not none -%}
+            {%- do floodmark._read_stage_of(run, batch, landed.writer) -%}
+            {%- do batch.update({'state_is_written': true}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(none) }}
+{% endmacro %}
+
+
+{# Let a batch read the stage of the run that a commit names. #}
+{% macro _read_stage_of(run, batch, writer) %}
+    {%- set runs = writer.split('-') -%}
+    {%- set resolved_by = runs[1] if runs | length > 1 else none -%}
+    {%- set found = run.stages | selectattr('batch_id', 'equalto', batch.batch_id) | selectattr('staged_by', 'equalto', runs[0]) | selectattr('resolved_by', 'equalto', resolved_by) | list -%}
+    {%- if not found -%}
+        {%- do floodmark._stop('another run has finished batch ' ~ batch.batch_id ~ ' meanwhile: run again') -%}
+    {%- endif -%}
+    {%- do batch.update({'staged_by': runs[0], 'resolved_by': resolved_by}) -%}
+{% endmacro %}
+
+
+{# A first load or full refresh whose table is there: finish what is remembered, from the same stage. #}
+{% macro _recover_state(run, batch, landed) %}
+    {%- do floodmark._read_stage_of(run, batch, landed.writer) -%}
+    {%- do batch.update({'attempt': floodmark._now() // 1000000}) -%}
+    {%- set stage = floodmark._stage_relation(batch) -%}
+    {%- set columns = floodmark._columns_of(relation=stage) -%}
+    {%- set source = {'sql': 'select * from ' ~ stage, 'stage': stage, 'columns': columns, 'counts': floodmark._event_counts(run, stage, columns), 'has_state': floodmark._has_state()} -%}
+    {%- do floodmark._resolve(run, batch, source) -%}
+    {%- do floodmark._replace_state(run, batch, source, landed) -%}
+    {{ return(source) }}
+{% endmacro %}

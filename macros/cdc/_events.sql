@@ -1,0 +1,211 @@
+{#
+  The events of a batch: the SELECT's rows and what makes them events, evaluated before any column is selected away.
+  `_floodmark_sequence` orders the events of a key; `_floodmark_delete` and `_floodmark_truncate` are true where the conditions are.
+#}
+
+{# The SELECT with these columns. #}
+{% macro _events_sql(cdc, select_sql) %}
+    {{ return('select *, (' ~ cdc.sequence ~ ') as _floodmark_sequence, ' ~ floodmark._true_sql(cdc.deletes) ~ ' as _floodmark_delete, '
+        ~ floodmark._true_sql(cdc.truncates) ~ ' as _floodmark_truncate from (\n' ~ select_sql ~ '\n)') }}
+{% endmacro %}
+
+
+{# A condition counts only where it is true: NULL is no delete. #}
+{% macro _true_sql(condition) %}
+    {{ return('coalesce((' ~ condition ~ '), false)' if condition else 'false') }}
+{% endmacro %}
+
+
+{# The columns of the table that are the analyst's own: those of the SELECT, in its order, after column_list or except_column_list. #}
+{% macro _own_columns(cdc, columns) %}
+    {%- set only = cdc.column_list | map('lower') | list -%}
+    {%- set without = cdc.except_column_list | map('lower') | list -%}
+    {%- set found = [] -%}
+    {%- for column in floodmark._target_columns(columns) if not column.name.startswith('_floodmark_') -%}
+        {%- if (not only or column.name | lower in only) and column.name | lower not in without -%}
+            {%- do found.append(column) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
+{# All columns of the table: the analyst's, start and end of a row's validity in SCD 2, and the sequence of its last event. #}
+{% macro _cdc_table_columns(cdc, columns) %}
+    {%- set type = floodmark._find_column(columns, '_floodmark_sequence').type -%}
+    {%- set added = [{'name': '_floodmark_sequence', 'type': type}] -%}
+    {%- if cdc.scd_type == 2 -%}
+        {%- set added = [{'name': cdc.start_at, 'type': type}, {'name': cdc.end_at, 'type': type}] + added -%}
+    {%- endif -%}
+    {{ return(floodmark._own_columns(cdc, columns) + added) }}
+{% endmacro %}
+
+
+{# The columns whose changes start a new row in SCD 2: by default all but the key and what sequence_by names, which differs in every event. #}
+{% macro _tracked_columns(run, own) %}
+    {%- set cdc = run.settings.cdc -%}
+    {%- set only = cdc.tracked | map('lower') | list -%}
+    {%- set without = (run.settings.unique_key + (cdc.untracked or cdc.sequence_by)) | map('lower') | list -%}
+    {%- set names = [] -%}
+    {%- for column in own if (column.name | lower in only if only else column.name | lower not in without) -%}
+        {%- do names.append(column.name) -%}
+    {%- endfor -%}
+    {{ return(names) }}
+{% endmacro %}
+
+
+{# What the types of the events forbid, refused with all problems at once, before anything is written. #}
+{% macro _check_event_columns(run, batch, columns) %}
+    {%- set cdc = run.settings.cdc -%}
+    {%- set own = floodmark._own_columns(cdc, columns) -%}
+    {%- set given = columns | rejectattr('name', 'in', ['_floodmark_sequence', '_floodmark_delete', '_floodmark_truncate']) | list -%}
+    {%- set problems = [] -%}
+    {%- set type = floodmark._find_column(columns, '_floodmark_sequence').type -%}
+    {%- if floodmark._has_no_order(type) -%}
+        {%- do problems.append({'setting': 'cdc.sequence_by', 'got': cdc.sequence ~ ' ' ~ type, 'expected': 'a type that has an order', 'todo': 'Use a number, a time or a text'}) -%}
+    {%- endif -%}
+    {%- for name in ['_floodmark_delete', '_floodmark_truncate'] if floodmark._find_column(columns, name).type != 'boolean' -%}
+        {%- do problems.append({'setting': 'cdc.apply_as_' ~ name[11:] ~ 's', 'got': cdc[name[11:] ~ 's'] ~ ' ' ~ floodmark._find_column(columns, name).type,
+            'expected': 'a condition', 'todo': "Write one, such as \"operation = 'DELETE'\""}) -%}
+    {%- endfor -%}
+    {%- for key in run.settings.unique_key -%}
+        {%- set column = floodmark._find_column(own, key) -%}
+        {%- if column is none -%}
+            {%- do problems.append({'setting': 'unique_key', 'got': key, 'expected': 'a column of the SELECT that the table keeps',
+                'todo': 'Add it to the SELECT' ~ (' and to column_list' if cdc.column_list else '') ~ ', or correct the name'}) -%}
+        {%- elif floodmark._has_no_order(column.type) -%}
+            {%- do problems.append({'setting': 'unique_key', 'got': key ~ ' ' ~ column.type, 'expected': 'a type that can be compared', 'todo': 'Use another key'}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- for setting in ['column_list', 'except_column_list', 'track_history_column_list', 'track_history_except_column_list', 'ignore_null_updates'] -%}
+        {%- set listed = cdc[{'track_history_column_list': 'tracked', 'track_history_except_column_list': 'untracked'}.get(setting, setting)] -%}
+        {%- for name in ([] if listed is boolean else listed) if not floodmark._find_column(given if setting in ['column_list', 'except_column_list'] else own, name) -%}
+            {%- do problems.append({'setting': 'cdc.' ~ setting, 'got': name, 'expected': 'columns of the ' ~ ('SELECT' if setting in ['column_list', 'except_column_list'] else 'table'),
+                'todo': 'Correct the name or remove it'}) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- set kept = ['_floodmark_'] + ([cdc.start_at, cdc.end_at] if cdc.scd_type == 2 else []) -%}
+    {%- for column in given if column.name.startswith('_floodmark_') or column.name | lower in kept | map('lower') | list -%}
+        {%- do problems.append({'setting': 'cdc', 'got': 'a column ' ~ column.name ~ ' in the SELECT', 'expected': 'no column that floodmark writes itself',
+            'todo': 'Leave it out or give it another name'}) -%}
+    {%- endfor -%}
+    {%- set doubled = [] -%}
+    {%- for column in given if given | map(attribute='name') | map('lower') | list | select('equalto', column.name | lower) | list | length > 1 and column.name | lower not in doubled -%}
+        {%- do doubled.append(column.name | lower) -%}
+    {%- endfor -%}
+    {%- for name in doubled -%}
+        {%- do problems.append({'setting': 'cdc', 'got': 'a column ' ~ name ~ ' twice in the SELECT', 'expected': 'each column once', 'todo': 'Give one another name'}) -%}
+    {%- endfor -%}
+    {%- if not problems and not batch.replaces and run.target.exists -%}
+        {%- do problems.extend(floodmark._key_type_problems(run, columns)) -%}
+    {%- endif -%}
+    {%- if problems -%}
+        {%- do floodmark._fail(batch, 'columns of the events') -%}
+        {%- do floodmark._refuse(problems) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Keys and the sequence must be of the table's own types: what they compare with does not change under them. #}
+{% macro _key_type_problems(run, columns) %}
+    {%- set problems = [] -%}
+    {%- set table = floodmark._columns_of(relation=this) -%}
+    {%- set cdc = run.settings.cdc -%}
+    {%- for name in ['_floodmark_sequence'] + ([cdc.start_at, cdc.end_at] if cdc.scd_type == 2 else []) if not floodmark._find_column(table, name) -%}
+        {%- do problems.append({'setting': 'incremental_strategy', 'got': 'cdc on ' ~ this ~ ', which has no column ' ~ name, 'expected': 'a table that cdc made with these settings',
+            'todo': 'Run it once with --full-refresh'}) -%}
+    {%- endfor -%}
+    {%- if not problems and cdc.scd_type == 1 and floodmark._find_column(table, '__start_at') and floodmark._find_column(table, '__end_at') -%}
+        {%- do problems.append({'setting': 'cdc.stored_as_scd_type', 'got': 1, 'expected': '2, as ' ~ this ~ ' was made', 'todo': 'Run it once with --full-refresh to change the type'}) -%}
+    {%- endif -%}
+    {%- for key in run.settings.unique_key + ['_floodmark_sequence'] if not problems -%}
+        {%- set column = floodmark._find_column(columns, key) -%}
+        {%- set known = floodmark._find_column(table, key) -%}
+        {%- if known is none or known.type != column.type -%}
+            {%- do problems.append({'setting': 'unique_key' if key != '_floodmark_sequence' else 'cdc.sequence_by', 'got': (key if key != '_floodmark_sequence' else cdc.sequence) ~ ' ' ~ column.type,
+                'expected': known.type ~ ', as in ' ~ this if known else 'a column of ' ~ this, 'todo': 'Cast it in the SELECT, or run once with --full-refresh'}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(problems) }}
+{% endmacro %}
+
+
+{# Whether values of a type cannot be put in order. #}
+{% macro _has_no_order(type) %}
+    {{ return(modules.re.search('\\b(map|variant|void|geometry|geography)\\b|\\binterval$', type) is not none) }}
+{% endmacro %}
+
+
+{# Counts of a batch's events in one pass: {rows_read, keyless, unordered, same, deletes, truncates, rows_tied, null_i, min_i, max_i, least}. #}
+{% macro _event_counts(run, stage, columns) %}
+    {%- set keys = run.settings.unique_key -%}
+    {%- set quoted = floodmark._quoted_csv(keys) -%}
+    {%- set missing = [] -%}
+    {%- set values = ["'rows_read', coalesce(sum(_floodmark_rows), 0)", "'deletes', coalesce(sum(_floodmark_deletes), 0)",
+        "'truncates', coalesce(sum(if(_floodmark_truncate, _floodmark_rows, 0)), 0)", "'same', count_if(_floodmark_rows > 1 and not _floodmark_truncate)",
+        "'unordered', coalesce(sum(if(_floodmark_sequence is null, _floodmark_rows, 0)), 0)"] -%}
+    {%- for key in keys -%}
+        {%- set name = floodmark._quoted(key) -%}
+        {%- do missing.append(name ~ ' is null') -%}
+        {%- set column = floodmark._find_column(columns, key) -%}
+        {%- do values.append("'null_" ~ loop.index0 ~ "', 0") -%}
+        {%- if floodmark._has_range(column) -%}
+            {%- set text = floodmark._range_text_sql(name, column.type) -%}
+            {%- do values.append("'min_" ~ loop.index0 ~ "', " ~ text | replace('@', 'min')) -%}
+            {%- do values.append("'max_" ~ loop.index0 ~ "', " ~ text | replace('@', 'max')) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do values.append("'keyless', coalesce(sum(if((" ~ missing | join(' or ') ~ ') and not _floodmark_truncate, _floodmark_rows, 0)), 0)') -%}
+    {%- set sequence = floodmark._find_column(columns, '_floodmark_sequence') -%}
+    {%- if floodmark._has_range(sequence) -%}
+        {%- do values.append("'least', " ~ floodmark._range_text_sql('_floodmark_sequence', sequence.type) | replace('@', 'min')) -%}
+    {%- endif -%}
+    {%- set counts = floodmark._query_json('select to_json(named_struct(' ~ values | join(', ') ~ ')) from (select ' ~ quoted
+        ~ ', _floodmark_sequence, _floodmark_truncate, count(*) as _floodmark_rows, count_if(_floodmark_delete) as _floodmark_deletes from ' ~ stage
+        ~ ' group by ' ~ quoted ~ ', _floodmark_sequence, _floodmark_truncate)')[0] -%}
+    {%- do counts.update({'rows_tied': 0, 'tied_keys': []}) -%}
+    {%- if counts.same -%}
+        {%- do counts.update(floodmark._event_ties(run, stage, columns)) -%}
+    {%- endif -%}
+    {{ return(counts) }}
+{% endmacro %}
+
+
+{# Events that differ from another of their key and sequence: {rows_tied, tied_keys}, the keys of five of them. #}
+{% macro _event_ties(run, stage, columns) %}
+    {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
+    {%- set hash = floodmark._row_hash_sql(floodmark._own_columns(run.settings.cdc, columns) | map(attribute='name') | list) -%}
+    {{ return(floodmark._query_json("select to_json(named_struct('rows_tied', coalesce(sum(hashes - 1), 0), 'tied_keys', slice(array_sort(collect_list(named)), 1, 5))) from ("
+        ~ 'select count(distinct if(_floodmark_delete, null, ' ~ hash ~ ")) + max(if(_floodmark_delete, 1, 0)) as hashes, to_json(struct(" ~ keys ~ ', _floodmark_sequence as sequence)) as named from '
+        ~ stage ~ ' where not _floodmark_truncate group by ' ~ keys ~ ', _floodmark_sequence) where hashes > 1')[0]) }}
+{% endmacro %}
+
+
+{# Events without a key or a sequence: the batch is rejected as a whole, the rows named. Ties are named in a warning. #}
+{% macro _check_events(run, batch, source) %}
+    {%- set counts = source.counts -%}
+    {%- set cdc = run.settings.cdc -%}
+    {%- set missing = [] -%}
+    {%- for key in run.settings.unique_key -%}
+        {%- do missing.append(floodmark._quoted(key) ~ ' is null') -%}
+    {%- endfor -%}
+    {%- set found = [] -%}
+    {%- if counts.keyless -%}
+        {%- do found.append(floodmark._counted(counts.keyless, 'event') ~ (' has' if counts.keyless == 1 else ' have') ~ ' no ' ~ run.settings.unique_key | join(' or ')) -%}
+    {%- endif -%}
+    {%- if counts.unordered -%}
+        {%- do found.append(floodmark._counted(counts.unordered, 'event') ~ (' has' if counts.unordered == 1 else ' have') ~ ' no sequence (' ~ cdc.sequence ~ ')') -%}
+    {%- endif -%}
+    {%- if found -%}
+        {%- set names = floodmark._quoted_csv(floodmark._own_columns(dict(cdc, column_list=[], except_column_list=[]), source.columns) | map(attribute='name') | list) -%}
+        {%- set shown = run_query('select left(to_json(struct(' ~ names ~ ')), 300) as event from ' ~ source.stage ~ ' where _floodmark_sequence is null or not _floodmark_truncate and ('
+            ~ missing | join(' or ') ~ ') order by 1 limit 5').columns[0].values() -%}
+        {%- do floodmark._fail(batch, found | join(' and ')) -%}
+        {%- do floodmark._stop(found | join(' and ') ~ ': ' ~ shown | join(', ') ~ '. Nothing was written: leave them out in the SELECT, or give them a value') -%}
+    {%- endif -%}
+    {%- if counts.rows_tied -%}
+        {%- do floodmark._warn(floodmark._counted(counts.rows_tied, 'event') ~ (' has' if counts.rows_tied == 1 else ' have') ~ ' the key and the sequence of another with other values: '
+            ~ counts.tied_keys | join(', ') ~ '. ' ~ ('A delete' if cdc.scd_type == 2 else 'An upsert') ~ ' beats '
+            ~ ('an upsert' if cdc.scd_type == 2 else 'a delete') ~ ', and of two upserts the one with the greater hash stays') -%}
+    {%- endif -%}
+{% endmacro %}

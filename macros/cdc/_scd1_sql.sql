@@ -1,0 +1,153 @@
+{#
+  SCD 1: per key the event with the greatest sequence decides; if it is a delete, the key is absent. Of two events of one sequence an
+  upsert beats a delete, and of two upserts the greater row hash wins. Deletes are remembered, so that an older upsert which comes
+  later changes nothing; a truncate at T takes every row and event below T away.
+#}
+
+{# The event that decides, one a key; events below a truncate are none. With `remembers` truncates of earlier batches count too. #}
+{% macro _winners_sql(run, source, remembers=true) %}
+    {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
+    {%- set own = floodmark._own_columns(run.settings.cdc, source.columns) | map(attribute='name') | list -%}
+    {%- set tie = ', ' ~ floodmark._row_hash_sql(own) ~ ' desc' if source.counts.same else '' -%}
+    {%- set floor = floodmark._truncated_sql(run, source, remembers) -%}
+    {{ return('select * from (select *, row_number() over (partition by ' ~ keys ~ ' order by _floodmark_sequence desc, _floodmark_delete' ~ tie ~ ') as _floodmark_rank from '
+        ~ source.stage ~ ' where not _floodmark_truncate' ~ (' and coalesce(_floodmark_sequence >= (' ~ floor ~ '), true)' if floor else '') ~ ') where _floodmark_rank = 1') }}
+{% endmacro %}
+
+
+{# SQL of the greatest sequence of a truncate; none where there can be none. #}
+{% macro _truncated_sql(run, source, remembers=true) %}
+    {%- set parts = [] -%}
+    {%- if source.counts.truncates -%}
+        {%- do parts.append('select _floodmark_sequence from ' ~ source.stage ~ ' where _floodmark_truncate') -%}
+    {%- endif -%}
+    {%- if remembers and source.has_state and run.settings.cdc.truncates -%}
+        {%- do parts.append('select _floodmark_sequence from ' ~ floodmark._state_relation() ~ " where _floodmark_kind = 'truncate'") -%}
+    {%- endif -%}
+    {{ return('select max(_floodmark_sequence) from (' ~ parts | join(' union all ') ~ ')' if parts else none) }}
+{% endmacro %}
+
+
+{# Tombstones, the greatest of each key: {keys, _floodmark_sequence}. #}
+{% macro _tombstones_sql(run, source) %}
+    {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
+    {%- set ttl = run.settings.cdc.tombstone_ttl -%}
+    {%- set alive = ' and _floodmark_at > ' ~ floodmark._position_literal(floodmark._now() - floodmark._parse_duration(ttl), 'timestamp') if ttl else '' -%}
+    {{ return('select ' ~ keys ~ ', max(_floodmark_sequence) as _floodmark_sequence from ' ~ floodmark._state_relation() ~ " where _floodmark_kind = 'delete'" ~ alive ~ ' group by ' ~ keys) }}
+{% endmacro %}
+
+
+{# What the table takes from a batch: its deciding events, without upserts below a tombstone, and the rows that a truncate takes away. #}
+{% macro _scd1_source_sql(run, source) %}
+    {%- set sql = floodmark._winners_sql(run, source) -%}
+    {%- if source.has_state -%}
+        {%- set sql = 'select e.* from (\n' ~ sql ~ '\n) as e left anti join (' ~ floodmark._tombstones_sql(run, source) ~ ') as d on ' ~ floodmark._same_key(run, 'e', 'd')
+            ~ ' and not e._floodmark_delete and d._floodmark_sequence > e._floodmark_sequence' -%}
+    {%- endif -%}
+    {%- if not source.counts.truncates -%}
+        {{ return(sql) }}
+    {%- endif -%}
+    {%- set floor = '(' ~ floodmark._truncated_sql(run, source) ~ ')' -%}
+    {%- set names = [] -%}
+    {%- for column in source.columns -%}
+        {%- set quoted = floodmark._quoted(column.name) -%}
+        {%- set value = {'_floodmark_sequence': floor, '_floodmark_delete': 'true', '_floodmark_truncate': 'false'}.get(column.name,
+            't.' ~ quoted if column.name | lower in run.settings.unique_key | map('lower') | list else 'cast(null as ' ~ column.type ~ ')') -%}
+        {%- do names.append(value ~ ' as ' ~ quoted) -%}
+    {%- endfor -%}
+    {%- set all = floodmark._quoted_csv(source.columns | map(attribute='name') | list) -%}
+    {{ return('select ' ~ all ~ ' from (\n' ~ sql ~ '\n) union all select ' ~ names | join(', ') ~ ' from ' ~ this ~ ' as t left anti join (' ~ floodmark._winners_sql(run, source)
+        ~ ') as e on ' ~ floodmark._same_key(run, 'e', 't') ~ ' where t._floodmark_sequence < ' ~ floor) }}
+{% endmacro %}
+
+
+{# Keys of two relations that are the same, NULL-safe. #}
+{% macro _same_key(run, one, other) %}
+    {%- set parts = [] -%}
+    {%- for key in run.settings.unique_key -%}
+        {%- do parts.append(one ~ '.' ~ floodmark._quoted(key) ~ ' <=> ' ~ other ~ '.' ~ floodmark._quoted(key)) -%}
+    {%- endfor -%}
+    {{ return(parts | join(' and ')) }}
+{% endmacro %}
+
+
+{# Whether an event beats the row of its key: a delete needs a greater sequence, an upsert an equal one and the greater hash. #}
+{% macro _scd1_wins(written) %}
+    {%- set own = written | reject('equalto', '_floodmark_sequence') | list -%}
+    {%- set s = 'DBT_INTERNAL_SOURCE._floodmark_sequence' -%}
+    {%- set t = 'DBT_INTERNAL_DEST._floodmark_sequence' -%}
+    {{ return('coalesce(' ~ s ~ ' > ' ~ t ~ ' or ' ~ s ~ ' = ' ~ t ~ ' and not DBT_INTERNAL_SOURCE._floodmark_delete and '
+        ~ floodmark._row_hash_sql(own, 'DBT_INTERNAL_SOURCE.') ~ ' > ' ~ floodmark._row_hash_sql(own, 'DBT_INTERNAL_DEST.') ~ ', true)') }}
+{% endmacro %}
+
+
+{% macro _scd1_merge_sql(run, source) %}
+    {%- set assignments = [] -%}
+    {%- for name in source.written -%}
+        {%- do assignments.append(floodmark._quoted(name) ~ ' = DBT_INTERNAL_SOURCE.' ~ floodmark._quoted(name)) -%}
+    {%- endfor -%}
+    {#- a truncate reaches beyond the keys of the batch -#}
+    {%- set met = floodmark._key_predicates(run, dict(source, counts={}) if source.counts.truncates else source) %}
+    merge into {{ this }} as DBT_INTERNAL_DEST
+    using (
+        {{ floodmark._scd1_source_sql(run, source) }}
+    ) as DBT_INTERNAL_SOURCE
+    on {{ met | join('\n        and ') }}
+    when matched and DBT_INTERNAL_SOURCE._floodmark_delete and {{ floodmark._scd1_wins(source.written) }} then delete
+    when matched and not DBT_INTERNAL_SOURCE._floodmark_delete and {{ floodmark._scd1_wins(source.written) }} then update set
+        {{ assignments | join(',\n        ') }}
+    when not matched and not DBT_INTERNAL_SOURCE._floodmark_delete then insert ({{ floodmark._quoted_csv(source.written) }})
+        values ({{ floodmark._quoted_csv(source.written, 'DBT_INTERNAL_SOURCE.') }})
+{% endmacro %}
+
+
+{# How many rows of the table the batch would change. #}
+{% macro _count_scd1_changes(run, source) %}
+    {%- set met = floodmark._key_predicates(run, dict(source, counts={}) if source.counts.truncates else source) -%}
+    {{ return(run_query('select count(*) as changes from (' ~ floodmark._scd1_source_sql(run, source) ~ ') as DBT_INTERNAL_SOURCE left join (select *, true as _floodmark_matched from '
+        ~ this ~ ') as DBT_INTERNAL_DEST on ' ~ met | join(' and ') ~ ' where if(DBT_INTERNAL_DEST._floodmark_matched is null, not DBT_INTERNAL_SOURCE._floodmark_delete, '
+        ~ floodmark._scd1_wins(source.written) ~ ')').rows[0][0] | int) }}
+{% endmacro %}
+
+
+{# What is remembered of a batch: its deletes, its truncate, and upserts that lift a tombstone, so that it can be cleared away. #}
+{% macro _scd1_state_rows_sql(run, source, remembers=true) %}
+    {%- set keys = floodmark._quoted_csv(run.settings.unique_key, 'e.') -%}
+    {%- set row = 'select ' ~ keys ~ ", e._floodmark_sequence, if(e._floodmark_delete, 'delete', 'upsert') as _floodmark_kind, current_timestamp() as _floodmark_at from ("
+        ~ floodmark._winners_sql(run, source, remembers) ~ ') as e' -%}
+    {%- set parts = [] -%}
+    {%- if remembers and source.has_state -%}
+        {%- do parts.append(row ~ ' left join (' ~ floodmark._tombstones_sql(run, source) ~ ') as d on ' ~ floodmark._same_key(run, 'e', 'd')
+            ~ ' where if(e._floodmark_delete, coalesce(d._floodmark_sequence < e._floodmark_sequence, true), d._floodmark_sequence <= e._floodmark_sequence)') -%}
+    {%- else -%}
+        {%- do parts.append(row ~ ' where e._floodmark_delete') -%}
+    {%- endif -%}
+    {%- if source.counts.truncates -%}
+        {%- set nulls = [] -%}
+        {%- for key in run.settings.unique_key -%}
+            {%- do nulls.append('cast(null as ' ~ floodmark._find_column(source.columns, key).type ~ ')') -%}
+        {%- endfor -%}
+        {%- do parts.append('select ' ~ nulls | join(', ') ~ ", max(_floodmark_sequence), 'truncate', current_timestamp() from " ~ source.stage ~ ' where _floodmark_truncate') -%}
+    {%- endif -%}
+    {{ return(parts | join('\nunion all\n')) }}
+{% endmacro %}
+
+
+{% macro _scd1_state_sql(run, source) %}
+    insert into {{ floodmark._state_relation() }} ({{ floodmark._quoted_csv(floodmark._state_columns(run, source) | map(attribute='name') | list) }})
+    {{ floodmark._scd1_state_rows_sql(run, source) }}
+{% endmacro %}
+
+
+{# Now and then: keep of each key its greatest tombstone, and none where an upsert has lifted it or its time is over. One commit that
+   changes nothing in what the tombstones say, so it stands outside of the batch. #}
+{% macro _compact_state(run, batch, source) %}
+    {%- if run.settings.cdc.scd_type == 1 and source.has_state and batch.batch_id % 16 == 0 -%}
+        {%- set state = floodmark._state_relation() -%}
+        {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
+        {%- set ttl = run.settings.cdc.tombstone_ttl -%}
+        {%- set alive = " where _floodmark_kind <> 'delete' or _floodmark_at > " ~ floodmark._position_literal(floodmark._now() - floodmark._parse_duration(ttl), 'timestamp') if ttl else '' -%}
+        {%- do floodmark._execute(['insert overwrite ' ~ state ~ ' by name select ' ~ keys ~ ', _floodmark_sequence, _floodmark_kind, _floodmark_at from (select *, row_number() over (partition by ' ~ keys
+            ~ " order by _floodmark_sequence desc, _floodmark_kind desc) as _floodmark_rank from " ~ state ~ alive ~ ") where _floodmark_rank = 1 and _floodmark_kind <> 'upsert'"]) -%}
+    {%- endif -%}
+{% endmacro %}

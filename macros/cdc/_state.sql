@@ -1,0 +1,59 @@
+{#
+  What cdc must remember beside the table lives in a Delta table next to it, <model>__cdc_state (docs/guides/cdc.md): in SCD 1 the
+  deletes (tombstones) and truncates; in SCD 2 deletes that end no row and the events of a row but its last. Its size follows what is
+  open, not the history. `_floodmark_kind` is delete, truncate or upsert.
+#}
+
+{% macro _state_relation() %}
+    {{ return(api.Relation.create(database=this.database, schema=this.schema, identifier=this.identifier ~ '__cdc_state', type='table')) }}
+{% endmacro %}
+
+
+{# Whether the model has such a table yet: it is made when there is something to remember. #}
+{% macro _has_state() %}
+    {%- set relation = floodmark._state_relation() -%}
+    {{ return(run_query("show tables in " ~ relation.schema ~ " like '" ~ relation.identifier | lower ~ "'").rows | length > 0) }}
+{% endmacro %}
+
+
+{# Its columns for the events of a batch: key and sequence, and in SCD 2 what the table's row of the event would hold. #}
+{% macro _state_columns(run, source) %}
+    {%- set columns = [] -%}
+    {%- set own = floodmark._own_columns(run.settings.cdc, source.columns) -%}
+    {%- for column in own if run.settings.cdc.scd_type == 2 or column.name | lower in run.settings.unique_key | map('lower') | list -%}
+        {%- do columns.append(column) -%}
+    {%- endfor -%}
+    {{ return(columns + [floodmark._find_column(source.columns, '_floodmark_sequence'),
+        {'name': '_floodmark_kind', 'type': 'string'}, {'name': '_floodmark_at', 'type': 'timestamp'}]) }}
+{% endmacro %}
+
+
+{# Make it, or add the columns that are new in the table. #}
+{% macro _prepare_state(run, source) %}
+    {%- set state = floodmark._state_relation() -%}
+    {%- set columns = floodmark._state_columns(run, source) -%}
+    {%- if not source.has_state -%}
+        {%- do floodmark._execute(['create table if not exists ' ~ state ~ ' (' ~ floodmark._column_list(columns) ~ ') using delta '
+            ~ "comment 'What floodmark remembers of the events of " ~ this ~ "' tblproperties ('delta.enableDeletionVectors' = 'true')"]) -%}
+    {%- elif run.settings.cdc.scd_type == 2 -%}
+        {%- set known = floodmark._columns_of(relation=state) -%}
+        {%- set table = floodmark._columns_of(relation=this) -%}
+        {%- set added = [] -%}
+        {%- for column in columns if not floodmark._find_column(known, column.name) and floodmark._find_column(table, column.name) -%}
+            {%- do added.append(column) -%}
+        {%- endfor -%}
+        {%- if added -%}
+            {%- do floodmark._execute(['alter table ' ~ state ~ ' add columns (' ~ floodmark._column_list(added) ~ ')']) -%}
+        {%- endif -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Columns as DDL. #}
+{% macro _column_list(columns) %}
+    {%- set parts = [] -%}
+    {%- for column in columns -%}
+        {%- do parts.append(floodmark._quoted(column.name) ~ ' ' ~ column.type) -%}
+    {%- endfor -%}
+    {{ return(parts | join(', ')) }}
+{% endmacro %}

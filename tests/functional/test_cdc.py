@@ -1,0 +1,189 @@
+"""SEMANTICS.md, "CDC": every case by name, and random histories against an oracle in plain Python."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.functional.cdc_oracle import Event, parse, scd1, scd2
+from tests.harness import Project, incremental, table
+
+SCD_1 = {
+    "1": ("ua@10 ub@20", "b"),
+    "2": ("ub@20 / ua@10", "b"),
+    "3": ("ua@10 / d@20 / ux@15", None),
+    "4": ("d@20 / ux@10", None),
+    "5": ("d@20 / ux@30", "x"),
+    "6": ("d@20 / ux@20", "x"),
+    "7": ("ua@10 / d@10", "a"),
+    "8": ("ua@20 / d@15", "a"),
+    "9": ("d@10 / d@5 / ux@8", None),
+    "deleted_twice": ("ua@10 d@20 / ub@30 / d@40 / ux@35 / ux@25", None),
+    "lifted_and_deleted": ("d@20 / ua@30 / d@25 / d@31 / ux@30", None),
+}
+SCD_2 = {
+    "1": ("ua@10 ub@20 d@30 uc@40", "a[10,20) b[20,30) c[40,-)"),
+    "2": ("ua@10 / ub@5", "b[5,10) a[10,-)"),
+    "3": ("ua@10 uc@20 / ub@15", "a[10,15) b[15,20) c[20,-)"),
+    "4": ("ua@10 ub@30 / d@20", "a[10,20) b[30,-)"),
+    "5": ("ua@10 d@20 / d@15", "a[10,15)"),
+    "6": ("ua@10 d@20 / d@15 / ux@17", "a[10,15) x[17,20)"),
+    "7": ("d@20 / ux@10", "x[10,20)"),
+    "8": ("d@20 / ux@30", "x[30,-)"),
+    "9": ("ua@10 ua@20 / ub@30", "a[10,30) b[30,-)"),
+    "10": ("ua@10 / ua@10", "a[10,-)"),
+    "11": ("ua@10 d@10", ""),
+    "split_run": ("ua@10 ua@30 / ub@20", "a[10,20) b[20,30) a[30,-)"),
+    "joined_runs": ("ua@10 ub@20 ua@30 / d@40 / ua@5", "a[5,20) b[20,30) a[30,40)"),
+    "deleted_inside": ("ua@10 ua@20 ua@30 / d@15 / d@20 / ux@25", "a[10,15) x[25,30) a[30,-)"),
+}
+
+
+def rows_of(text: str) -> list[tuple[Any, ...]]:
+    """`a[10,20) b[20,-)` as rows."""
+    found = [part.replace("[", ",").rstrip(")").split(",") for part in text.split()]
+    return [(value, int(start), None if end == "-" else int(end)) for value, start, end in found]
+
+
+def cdc(upstream: str, select: str = "*", *, key: Any = "k", step: int | None = 1, **settings: Any) -> str:
+    """A cdc model over a feed whose batches are numbered in `arrived`."""
+    watermark = {"column": "arrived", "gaps": "ignore"} | ({"step": step} if step else {})
+    config = settings.pop("config", {})
+    settings = {
+        "sequence_by": "seq",
+        "apply_as_deletes": "op = 'd'",
+        "except_column_list": ["arrived", "op", "seq"],
+    } | settings
+    return incremental(
+        table(upstream),
+        select,
+        incremental_strategy="cdc",
+        unique_key=key,
+        watermark=watermark,
+        cdc={name: value for name, value in settings.items() if value is not None},
+        **config,
+    )
+
+
+def held(project: Project, model: str, columns: str) -> dict[str, list[tuple[Any, ...]]]:
+    """The rows of a model by key, each a tuple of these columns."""
+    rows: dict[str, list[tuple[Any, ...]]] = {}
+    for (text,) in project.sql(
+        f"select to_json(struct({columns}), map('ignoreNullFields', 'false')) from {project.schema}.{model}"
+    ):
+        key, *values = json.loads(text).values()
+        rows.setdefault(key, []).append(tuple(values))
+    return {key: sorted(values, key=repr) for key, values in rows.items()}
+
+
+def land(project: Project, name: str, batches: list[tuple[int, str, Event]]) -> None:
+    """A feed of (arrived, key, event)."""
+    project.sql(f"create table {project.schema}.{name} (arrived int, k string, seq bigint, op string, v string, w int) using delta")
+    values = ", ".join(
+        f"({arrived}, {'null' if event.op == 't' else repr(key)}, {event.sequence}, '{event.op}', "
+        + (f"'{event.values[0]}'" if event.values else "null")
+        + ", "
+        + (str(event.values[1]) if len(event.values) > 1 else "null")
+        + ")"
+        for arrived, key, event in batches
+    )
+    project.sql(f"insert into {project.schema}.{name} values {values}")
+
+
+def numbered(cases: dict[str, tuple[str, Any]]) -> list[tuple[int, str, Event]]:
+    return [
+        (arrived, name, event)
+        for name, (history, _) in cases.items()
+        for arrived, batch in enumerate(parse(history), start=1)
+        for event in batch
+    ]
+
+
+def test_every_case_of_the_rules(make_project: Callable[..., Project]) -> None:
+    project = make_project("cases")
+    land(project, "one", numbered(SCD_1))
+    land(project, "two", numbered(SCD_2))
+    project.source("one", "two")
+    for step in (1, None):
+        suffix = "steps" if step else "once"
+        project.model(f"scd1_{suffix}", cdc("one", step=step))
+        project.model(f"scd2_{suffix}", cdc("two", step=step, stored_as_scd_type=2))
+    project.build()
+    expected_1 = {name: [(row,)] for name, (_, row) in SCD_1.items() if row}
+    expected_2 = {name: sorted(rows_of(rows), key=repr) for name, (_, rows) in SCD_2.items() if rows}
+    for suffix in ("steps", "once"):
+        assert held(project, f"scd1_{suffix}", "k, v") == expected_1
+        assert held(project, f"scd2_{suffix}", "k, v, __start_at, __end_at") == expected_2
+    columns = [row[0] for row in project.sql(f"describe {project.schema}.scd2_steps")]
+    assert columns == ["k", "v", "w", "__start_at", "__end_at", "_floodmark_sequence"]
+    columns = [row[0] for row in project.sql(f"describe {project.schema}.scd1_steps")]
+    assert columns == ["k", "v", "w", "_floodmark_sequence"]
+    for name, (history, row) in SCD_1.items():
+        assert scd1(e for batch in parse(history) for e in batch) == ((row,) if row else None), name
+    for name, (history, rows) in SCD_2.items():
+        assert scd2(e for batch in parse(history) for e in batch) == rows_of(rows), name
+
+
+def random_histories(seed: int, count: int, truncates: bool = False) -> list[tuple[str, Event]]:
+    """Events of `count` keys: 20 % deletes, 15 % sent twice, values that repeat, NULLs, sequences that tie a delete."""
+    chance = random.Random(seed)
+    events = []
+    for number in range(count):
+        taken: dict[int, Event] = {}
+        for _ in range(chance.randint(1, 9)):
+            at = chance.randint(1, 12)
+            if at in taken and chance.random() < 0.5:
+                event = Event("d", at)
+            elif at in taken:
+                continue
+            elif chance.random() < 0.2:
+                event = Event("d", at)
+            else:
+                event = Event("u", at, (chance.choice(["a", "b", "c"]), chance.choice([1, 2])))
+            taken[at] = event
+            copies = 2 if chance.random() < 0.15 else 1
+            events.extend([(f"k{number}", event)] * copies)
+    return events
+
+
+def shuffled(seed: int, events: list[tuple[str, Event]]) -> list[tuple[int, str, Event]]:
+    chance = random.Random(seed)
+    return [(chance.randint(1, 8), key, event) for key, event in events]
+
+
+def test_any_order_and_any_split_give_the_oracles_table(make_project: Callable[..., Project]) -> None:
+    project = make_project("shuffles")
+    histories = random_histories(7, 240)
+    by_key: dict[str, list[Event]] = {}
+    for key, event in histories:
+        by_key.setdefault(key, []).append(event)
+    for feed in ("f1", "f2"):
+        land(project, feed, shuffled(hash(feed) % 1000 if False else int(feed[1]), histories))
+    project.source("f1", "f2")
+    for feed in ("f1", "f2"):
+        for step in (1, None):
+            suffix = f"{feed}_{'steps' if step else 'once'}"
+            project.model(f"scd1_{suffix}", cdc(feed, step=step))
+            project.model(f"scd2_{suffix}", cdc(feed, step=step, stored_as_scd_type=2))
+            project.model(
+                f"tracked_{suffix}",
+                cdc(feed, step=step, stored_as_scd_type=2, track_history_column_list=["v"]),
+            )
+    project.build()
+    wanted_1 = {key: [row] for key, events in by_key.items() if (row := scd1(events))}
+    wanted_2 = {key: sorted(rows, key=repr) for key, events in by_key.items() if (rows := scd2(events))}
+    wanted_t = {
+        key: sorted(rows, key=repr)
+        for key, events in by_key.items()
+        if (rows := scd2(events, slice(0, 1)))
+    }
+    for feed in ("f1", "f2"):
+        for kind in ("steps", "once"):
+            assert held(project, f"scd1_{feed}_{kind}", "k, v, w") == wanted_1
+            assert held(project, f"scd2_{feed}_{kind}", "k, v, w, __start_at, __end_at") == wanted_2
+            assert held(project, f"tracked_{feed}_{kind}", "k, v, w, __start_at, __end_at") == wanted_t
