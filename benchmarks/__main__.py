@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from benchmarks import cold, loader, merge, nothing_new, share
+from benchmarks import cdc, cold, loader, merge, nothing_new, share
 from benchmarks.bench import REPOSITORY, Result, machine
 
 QUESTIONS: dict[str, Callable[..., list[Result]]] = {
@@ -16,9 +16,10 @@ QUESTIONS: dict[str, Callable[..., list[Result]]] = {
     "nothing_new": nothing_new.run,
     "share": share.run,
     "loader": loader.run,
+    "cdc": cdc.run,
     "cold": cold.run,
 }
-SIZED = ("merge", "nothing_new", "loader")
+SIZED = ("merge", "nothing_new", "loader", "cdc")
 PAGE = REPOSITORY / "docs" / "benchmarks.md"
 MARK = "<!-- results of {name} -->"
 

@@ -115,7 +115,9 @@ class Project:
         """Run one statement."""
         return list(self.spark.sql(statement).collect())
 
-    def run(self, *models: str, full_refresh: bool = False) -> dict[str, float]:
+    def run(
+        self, *models: str, full_refresh: bool = False, command: str = "run"
+    ) -> dict[str, float]:
         """`dbt run` of these models: seconds of each node, and of all of them as 'wall'."""
         from dbt.cli.main import dbtRunner
 
@@ -126,7 +128,7 @@ class Project:
         more = ["--full-refresh"] if full_refresh else []
         begun = time.perf_counter()
         runner = dbtRunner(manifest=self.manifest)
-        outcome = runner.invoke(["run", "--select", *models, *more, *quiet, *where])
+        outcome = runner.invoke([command, "--select", *models, *more, *quiet, *where])
         wall = time.perf_counter() - begun
         if not outcome.success:
             raise SystemExit(f"dbt failed: {outcome.exception or outcome.result.results}")

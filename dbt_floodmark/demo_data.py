@@ -11,6 +11,10 @@ A day's invoices come in three number series:
   as they were (duplicated) and some changed (corrected).
 - ``9``: sales of the day before, made on a till that was offline around midnight (late).
 
+Customers are inserted on the first day and changed, deleted and inserted again on every day. Some
+changes of a day land with the next day's files, so events of a customer come out of order, and some
+are sent twice.
+
 Everything that arrives a day late was created after 22:15, so a watermark with a lookback of two
 hours finds it. A correction keeps the invoice's day, store, customer and line items; only
 quantities and amounts change, and CreatedTime is later.
@@ -61,6 +65,15 @@ EVENT_FIELDS = (
     "EventTime",
     "InvoiceNumber",
 )
+CHANGE_FIELDS = (
+    "CustomerCardNo",
+    "FullName",
+    "HomeCity",
+    "HomeState",
+    "LoyaltyTier",
+    "operation",
+    "sequence_num",
+)
 
 # The same stores and items are the seeds seeds/stores.csv and seeds/items.csv.
 STORE_IDS = tuple(f"STR{1001 + n}" for n in range(12))
@@ -95,6 +108,10 @@ CITIES = (
     ("Pune", "Maharashtra"),
 )
 PAYMENT_METHODS = ("CARD", "CASH", "UPI")
+TIERS = ("BASIC", "SILVER", "GOLD")
+FIRST_NAMES = ("Aarav", "Diya", "Ishaan", "Kavya", "Meera", "Rohan", "Sana", "Vikram")
+LAST_NAMES = ("Bose", "D'Souza", "Iyer", "Khan", "Nair", "Patel", "Rao", "Singh")
+CHANGES_PER_DAY = 120
 
 _MINUTE = 60_000
 _OPENING = 8 * 60 * _MINUTE
@@ -155,8 +172,9 @@ class _Event(NamedTuple):
 def land_day(landing: Path, day: int, invoices: int = 500, seed: int = 7) -> dict[str, int]:
     """Write one day's files under ``landing``, each of them whole or not at all.
 
-    The files are JSON lines: ``invoices/*.json`` and ``pos_events/*.json``. Landing the same day
-    again with the same arguments leaves its files untouched.
+    The files are JSON lines: ``invoices/*.json``, ``pos_events/*.json`` and
+    ``customer_changes/*.json``. Landing the same day again with the same arguments leaves its files
+    untouched.
 
     Args:
         landing: The landing folder; it is created where it does not exist.
@@ -167,7 +185,8 @@ def land_day(landing: Path, day: int, invoices: int = 500, seed: int = 7) -> dic
     Returns:
         ``invoices`` (new invoice numbers), ``late`` (those of them created on the day before),
         ``duplicated`` and ``corrected`` (lines that bring a known number again), ``lines`` (all
-        invoice lines written), ``events``, ``missing_events`` (numbers left out) and ``files``.
+        invoice lines written), ``events``, ``missing_events`` (numbers left out), ``changes``
+        (lines of customer changes) and ``files``.
 
     Raises:
         ValueError: If ``day`` is below 1 or ``invoices`` below 10.
@@ -184,10 +203,16 @@ def land_day(landing: Path, day: int, invoices: int = 500, seed: int = 7) -> dic
     with _Drop(landing / "pos_events") as drop:
         for event in _numbered_events(day, seed, printed):
             drop.write(f"pos_events-{stem}.json", event)
+    event_files = drop.files
+    changes = list(_landed_changes(day, seed))
+    with _Drop(landing / "customer_changes") as drop:
+        for change in changes:
+            drop.write(f"customer_changes-{stem}.json", change)
     return counts | {
         "events": EVENTS_PER_DAY,
         "missing_events": MISSING_EVENTS_PER_DAY,
-        "files": invoice_files + drop.files,
+        "changes": len(changes),
+        "files": invoice_files + event_files + drop.files,
     }
 
 
@@ -351,7 +376,7 @@ def _invoice(random: Random, number: str, created: int) -> _Invoice:
         member = int(draw() * _MEMBERS)
         # Every fourth member is a prime one, so that a card has one type for ever.
         customer_type = "PRIME" if member % 4 == 0 else "NONPRIME"
-        card = f"{4_000_000_000 + member * 7_919:010d}"
+        card = _card(member)
     address = None
     if card is not None and draw() < 0.25:
         address = _address(random)
@@ -372,6 +397,10 @@ def _invoice(random: Random, number: str, created: int) -> _Invoice:
         address=address,
         lines=tuple(lines),
     )
+
+
+def _card(member: int) -> str:
+    return f"{4_000_000_000 + member * 7_919:010d}"
 
 
 def _address(random: Random) -> _Address:
@@ -470,3 +499,47 @@ def _numbered_events(day: int, seed: int, printed: list[_Invoice]) -> Iterator[s
             event.invoice,
         )
         yield _encode(dict(zip(EVENT_FIELDS, fields, strict=True)))
+
+
+class _Change(NamedTuple):
+    """A customer's change, and how it lands: with the next day's files, and how often."""
+
+    line: str
+    late: bool
+    copies: int
+
+
+def _landed_changes(day: int, seed: int) -> list[str]:
+    """The changes in the day's files: its own, and late ones of the day before."""
+    landed = [change for change in _changes(day, seed) if not change.late]
+    if day > 1:
+        landed += [change for change in _changes(day - 1, seed) if change.late]
+    lines = [change.line for change in landed for _ in range(change.copies)]
+    Random(f"{seed}/{day}/customers/order").shuffle(lines)
+    return lines
+
+
+def _changes(day: int, seed: int) -> Iterator[_Change]:
+    """What happens to customers on a day; ``sequence_num`` is its time in microseconds."""
+    random = Random(f"{seed}/{day}/customers")
+    midnight = _midnight(day)
+    if day == 1:
+        for member in range(_MEMBERS):
+            line = _change_json(random, member, "INSERT", (midnight + member) * 1000)
+            yield _Change(line, late=False, copies=1)
+    for position in range(CHANGES_PER_DAY):
+        member = int(random.random() * _MEMBERS)
+        time = midnight + _OPENING + int(random.random() * (_LAST_MOMENT - _OPENING))
+        operation = "DELETE" if random.random() < 0.2 else "UPDATE"
+        late, copies = random.random() < 0.15, 2 if random.random() < 0.05 else 1
+        line = _change_json(random, member, operation, time * 1000 + position)
+        yield _Change(line, late, copies)
+
+
+def _change_json(random: Random, member: int, operation: str, sequence: int) -> str:
+    city, state = CITIES[int(random.random() * len(CITIES))]
+    name = f"{FIRST_NAMES[member % 8]} {LAST_NAMES[member // 8 % 8]}"
+    tier = TIERS[int(random.random() * len(TIERS))]
+    known = (None,) * 4 if operation == "DELETE" else (name, city, state, tier)
+    fields = (_card(member), *known, operation, sequence)
+    return _encode(dict(zip(CHANGE_FIELDS, fields, strict=True)))

@@ -60,6 +60,12 @@ def _refuse(model: Model, keys: tuple[str, ...]) -> None:
         raise UsageError(
             f"{model.name} has no timestamp or sequence watermark: files and versions miss nothing."
         )
+    if model.strategy == "cdc":
+        raise UsageError(
+            f"{model.name} applies change events, so its rows are not those of its SELECT: read "
+            f"events again with `floodmark backfill {model.name} --from ... --to ...`, which "
+            "changes nothing where nothing is missing."
+        )
     if not keys:
         raise UsageError(
             f"{model.name} has no unique_key: name the columns that identify a row with --key."

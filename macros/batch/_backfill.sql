@@ -89,7 +89,7 @@
         {%- do problems.extend(floodmark._distance_problems('floodmark_backfill.step', range.step, 'sequence' if family == 'sequence' else 'timestamp', 'step')) -%}
     {%- endif -%}
     {%- set column = run.settings.watermark.column -%}
-    {%- if run.settings.strategy != 'merge' and not (floodmark._find_column(floodmark._columns_of(relation=this), column) and floodmark._find_column(floodmark._columns_of(query=run.sql), column)) -%}
+    {%- if run.settings.strategy not in ['merge', 'cdc'] and not (floodmark._find_column(floodmark._columns_of(relation=this), column) and floodmark._find_column(floodmark._columns_of(query=run.sql), column)) -%}
         {%- do problems.append({'setting': 'watermark.column', 'got': column, 'expected': 'a column of the SELECT and of ' ~ this,
             'todo': 'A backfill deletes and inserts by it: add it to the SELECT, or use merge'}) -%}
     {%- endif -%}

@@ -7,6 +7,9 @@
         {%- set columns = floodmark._columns_of(relation=stage) -%}
     {%- else -%}
         {%- if run.settings.strategy == 'cdc' -%}
+            {%- if config.get('contract').enforced -%}
+                {%- do floodmark._assert_contract(floodmark._cdc_shape_sql(run.settings.cdc, select_sql)) -%}
+            {%- endif -%}
             {%- set select_sql = floodmark._events_sql(run.settings.cdc, select_sql) -%}
         {%- else -%}
             {%- do floodmark._assert_contract(floodmark._without_change_columns(batch, select_sql)) -%}

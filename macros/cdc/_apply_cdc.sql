@@ -18,7 +18,8 @@
             {%- do floodmark._write_state(run, batch, source) -%}
         {%- endif -%}
         {%- if floodmark._changes_cdc_target(run, batch, source) -%}
-            {%- do floodmark._apply_once(this, batch, floodmark._scd2_merge_sql(run, source) if run.settings.cdc.scd_type == 2 else floodmark._scd1_merge_sql(run, source)) -%}
+            {%- set merge = {'scd1': floodmark._scd1_merge_sql, 'partial': floodmark._partial_merge_sql, 'scd2': floodmark._scd2_merge_sql}[floodmark._cdc_way(run)] -%}
+            {%- do floodmark._apply_once(this, batch, merge(run, source)) -%}
         {%- else -%}
             {{ return(floodmark._finish(run, batch, {'version': none, 'metrics': {}}, source)) }}
         {%- endif -%}
@@ -33,6 +34,12 @@
     {%- set counts = floodmark._finish(run, batch, landed, source) -%}
     {%- do floodmark._compact_state(run, batch, source) -%}
     {{ return(counts) }}
+{% endmacro %}
+
+
+{# How the events become rows: scd1, partial (SCD 1 with ignore_null_updates) or scd2. #}
+{% macro _cdc_way(run) %}
+    {{ return('scd2' if run.settings.cdc.scd_type == 2 else ('partial' if floodmark._ignores_nulls(run.settings.cdc) else 'scd1')) }}
 {% endmacro %}
 
 
@@ -79,10 +86,12 @@
 {# The rows of a first load. #}
 {% macro _first_rows_sql(run, source) %}
     {%- set columns = floodmark._cdc_table_columns(run.settings.cdc, source.columns) | map(attribute='name') | list -%}
-    {%- if run.settings.cdc.scd_type == 2 -%}
+    {%- set way = floodmark._cdc_way(run) -%}
+    {%- if way == 'scd2' -%}
         {{ return('select ' ~ floodmark._quoted_csv(columns) ~ ' from ' ~ source.resolved ~ ' where _floodmark_table_write') }}
     {%- endif -%}
-    {{ return('select ' ~ floodmark._quoted_csv(columns) ~ ' from (\n' ~ floodmark._winners_sql(run, source, remembers=false) ~ '\n) where not _floodmark_delete') }}
+    {%- set rows = floodmark._partial_rows_sql(run, source, is_first=true) if way == 'partial' else floodmark._winners_sql(run, source, remembers=false) -%}
+    {{ return('select ' ~ floodmark._quoted_csv(columns) ~ ' from (\n' ~ rows ~ '\n) where not _floodmark_delete') }}
 {% endmacro %}
 
 
@@ -135,7 +144,8 @@
     {%- elif run.settings.watermark and not batch.lookback and batch.kind != 'backfill' -%}
         {{ return(true) }}
     {%- endif -%}
-    {{ return(floodmark._count_scd1_changes(run, source) > 0) }}
+    {{ return(run_query('select 1 as one from (\n' ~ floodmark._partial_rows_sql(run, source) ~ '\n) limit 1').rows | length > 0 if floodmark._cdc_way(run) == 'partial'
+        else floodmark._count_scd1_changes(run, source) > 0) }}
 {% endmacro %}
 
 

@@ -30,14 +30,39 @@
 {% endmacro %}
 
 
-{# All columns of the table: the analyst's, start and end of a row's validity in SCD 2, and the sequence of its last event. #}
+{# The own columns of the table as it stands. #}
+{% macro _table_own_columns(run) %}
+    {%- set cdc = run.settings.cdc -%}
+    {%- set added = [floodmark._memory_column(cdc)] + ([cdc.start_at | lower, cdc.end_at | lower] if cdc.scd_type == 2 else []) -%}
+    {%- set columns = [] -%}
+    {%- for column in floodmark._columns_of(relation=this) if column.name | lower not in added -%}
+        {%- do columns.append(column) -%}
+    {%- endfor -%}
+    {{ return(columns) }}
+{% endmacro %}
+
+
+{# All columns of the table: the analyst's, start and end of a row's validity in SCD 2, and what a row remembers of its events. #}
 {% macro _cdc_table_columns(cdc, columns) %}
     {%- set type = floodmark._find_column(columns, '_floodmark_sequence').type -%}
-    {%- set added = [{'name': '_floodmark_sequence', 'type': type}] -%}
+    {%- set added = [{'name': floodmark._memory_column(cdc), 'type': floodmark._memory_type(type) if floodmark._ignores_nulls(cdc) else type}] -%}
     {%- if cdc.scd_type == 2 -%}
         {%- set added = [{'name': cdc.start_at, 'type': type}, {'name': cdc.end_at, 'type': type}] + added -%}
     {%- endif -%}
     {{ return(floodmark._own_columns(cdc, columns) + added) }}
+{% endmacro %}
+
+
+{# A SELECT of no rows with the columns of the table that these events would make. #}
+{% macro _cdc_shape_sql(cdc, select_sql) %}
+    {%- set events = floodmark._events_sql(cdc, select_sql) -%}
+    {%- set columns = [] -%}
+    {%- for column in floodmark._cdc_table_columns(cdc, floodmark._columns_of(query=events)) -%}
+        {%- set quoted = floodmark._quoted(column.name) -%}
+        {%- set is_own = not column.name.startswith('_floodmark_') and column.name not in [cdc.start_at, cdc.end_at] -%}
+        {%- do columns.append((quoted if is_own else 'cast(null as ' ~ column.type ~ ')') ~ ' as ' ~ quoted) -%}
+    {%- endfor -%}
+    {{ return('select ' ~ columns | join(', ') ~ ' from (\n' ~ events ~ '\n) where false') }}
 {% endmacro %}
 
 
@@ -111,22 +136,31 @@
     {%- set problems = [] -%}
     {%- set table = floodmark._columns_of(relation=this) -%}
     {%- set cdc = run.settings.cdc -%}
-    {%- for name in ['_floodmark_sequence'] + ([cdc.start_at, cdc.end_at] if cdc.scd_type == 2 else []) if not floodmark._find_column(table, name) -%}
+    {%- for name in [floodmark._memory_column(cdc)] + ([cdc.start_at, cdc.end_at] if cdc.scd_type == 2 else []) if not floodmark._find_column(table, name) -%}
         {%- do problems.append({'setting': 'incremental_strategy', 'got': 'cdc on ' ~ this ~ ', which has no column ' ~ name, 'expected': 'a table that cdc made with these settings',
             'todo': 'Run it once with --full-refresh'}) -%}
     {%- endfor -%}
     {%- if not problems and cdc.scd_type == 1 and floodmark._find_column(table, '__start_at') and floodmark._find_column(table, '__end_at') -%}
         {%- do problems.append({'setting': 'cdc.stored_as_scd_type', 'got': 1, 'expected': '2, as ' ~ this ~ ' was made', 'todo': 'Run it once with --full-refresh to change the type'}) -%}
     {%- endif -%}
-    {%- for key in run.settings.unique_key + ['_floodmark_sequence'] if not problems -%}
-        {%- set column = floodmark._find_column(columns, key) -%}
-        {%- set known = floodmark._find_column(table, key) -%}
-        {%- if known is none or known.type != column.type -%}
-            {%- do problems.append({'setting': 'unique_key' if key != '_floodmark_sequence' else 'cdc.sequence_by', 'got': (key if key != '_floodmark_sequence' else cdc.sequence) ~ ' ' ~ column.type,
-                'expected': known.type ~ ', as in ' ~ this if known else 'a column of ' ~ this, 'todo': 'Cast it in the SELECT, or run once with --full-refresh'}) -%}
-        {%- endif -%}
-    {%- endfor -%}
+    {%- if not problems -%}
+        {%- for key in run.settings.unique_key -%}
+            {%- do problems.extend(floodmark._type_problems('unique_key', key, floodmark._find_column(columns, key).type, floodmark._find_column(table, key))) -%}
+        {%- endfor -%}
+        {%- set memory = floodmark._find_column(table, floodmark._memory_column(cdc)) -%}
+        {%- set known = memory.type if memory.name == '_floodmark_sequence' else floodmark._struct_fields(memory.type)[0].type -%}
+        {%- do problems.extend(floodmark._type_problems('cdc.sequence_by', cdc.sequence, floodmark._find_column(columns, '_floodmark_sequence').type, {'type': known})) -%}
+    {%- endif -%}
     {{ return(problems) }}
+{% endmacro %}
+
+
+{% macro _type_problems(setting, name, type, known) %}
+    {%- if known and known.type == type -%}
+        {{ return([]) }}
+    {%- endif -%}
+    {{ return([{'setting': setting, 'got': name ~ ' ' ~ type, 'expected': known.type ~ ', as in ' ~ this if known else 'a column of ' ~ this,
+        'todo': 'Cast it in the SELECT, or run once with --full-refresh'}]) }}
 {% endmacro %}
 
 

@@ -113,8 +113,15 @@
 {# What is remembered of a batch: its deletes, its truncate, and upserts that lift a tombstone, so that it can be cleared away. #}
 {% macro _scd1_state_rows_sql(run, source, remembers=true) %}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key, 'e.') -%}
+    {%- set deciding = floodmark._winners_sql(run, source, remembers) -%}
+    {#- with ignore_null_updates a delete counts below an upsert too: it takes away what was set before it -#}
+    {%- if floodmark._ignores_nulls(run.settings.cdc) -%}
+        {%- set names = floodmark._quoted_csv(run.settings.unique_key) -%}
+        {%- set deciding = 'select ' ~ names ~ ', _floodmark_sequence, false as _floodmark_delete from (' ~ deciding ~ ') where not _floodmark_delete union all select ' ~ names
+            ~ ', max(_floodmark_sequence), true from ' ~ source.stage ~ ' where _floodmark_delete and not _floodmark_truncate group by ' ~ names -%}
+    {%- endif -%}
     {%- set row = 'select ' ~ keys ~ ", e._floodmark_sequence, if(e._floodmark_delete, 'delete', 'upsert') as _floodmark_kind, current_timestamp() as _floodmark_at from ("
-        ~ floodmark._winners_sql(run, source, remembers) ~ ') as e' -%}
+        ~ deciding ~ ') as e' -%}
     {%- set parts = [] -%}
     {%- if remembers and source.has_state -%}
         {%- do parts.append(row ~ ' left join (' ~ floodmark._tombstones_sql(run, source) ~ ') as d on ' ~ floodmark._same_key(run, 'e', 'd')

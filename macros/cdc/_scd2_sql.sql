@@ -8,41 +8,39 @@
   each of its keys the rows that end at or behind the batch's first event.
 #}
 
-{# What becomes of every event of the batch's keys: own columns, _floodmark_sequence, _floodmark_delete, start and end of the row that it is
-   the last event of, and four flags: table_write and table_remove (a row that starts here), state_write and state_remove. #}
+{# What becomes of every event of the batch's keys: the table's columns as the row has them that it is the last event of,
+   _floodmark_sequence, _floodmark_delete, and four flags: table_write and table_remove (a row that starts here), state_write and state_remove. #}
 {% macro _scd2_sql(run, batch, source) %}
     {%- set cdc = run.settings.cdc -%}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
-    {%- set own = floodmark._own_columns(cdc, source.columns) if batch.replaces else floodmark._scd2_own(run, source) -%}
+    {%- set own = floodmark._own_columns(cdc, source.columns) if batch.replaces else floodmark._table_own_columns(run) -%}
     {%- set names = own | map(attribute='name') | list -%}
-    {%- set tracked = floodmark._tracked_columns(run, own) -%}
     {%- set type = floodmark._find_column(source.columns, '_floodmark_sequence').type -%}
-    {%- set events = [] -%}
-    {%- for column in own -%}
-        {%- set quoted = floodmark._quoted(column.name) -%}
-        {%- do events.append(quoted if floodmark._find_column(source.columns, column.name) else 'cast(null as ' ~ column.type ~ ') as ' ~ quoted) -%}
-    {%- endfor -%}
+    {%- set partial = floodmark._ignores_nulls(cdc) -%}
+    {%- set parts = floodmark._leaves_of(run, own, source.columns) if partial else none -%}
+    {%- set carried = floodmark._carried_columns(run, parts, source.columns, '', '_floodmark_sequence') if partial else floodmark._given_sql(own, source.columns) %}
     with members as (
-        select {{ events | join(', ') }}, _floodmark_sequence, _floodmark_delete, 'event' as _floodmark_what,
-            cast(null as {{ type }}) as _floodmark_start, cast(null as {{ type }}) as _floodmark_end
+        select {{ carried }}, _floodmark_sequence, _floodmark_delete, 'event' as _floodmark_what, cast(null as {{ type }}) as _floodmark_old_start,
+            cast(null as {{ type }}) as _floodmark_old_end{{ ', cast(null as string) as _floodmark_before' if partial }}
         from {{ source.stage }}
         {%- if not batch.replaces %}
         union all
-        {{ floodmark._scd2_known_sql(run, source, names, type) }}
+        {{ floodmark._scd2_known_sql(run, source, own, parts, type) }}
         {%- endif %}
-    ),
-    hashed as (
-        select *, {{ floodmark._fingerprint_sql(tracked) }} as _floodmark_tracked from members
     ),
     ranked as (
         select *,
             row_number() over (partition by {{ keys }}, _floodmark_sequence order by _floodmark_what = 'start', _floodmark_delete desc,
-                {{ floodmark._row_hash_sql(names) }} desc, array_position(array('row', 'hidden', 'end', 'event'), _floodmark_what)) as _floodmark_rank,
-            bool_or(_floodmark_what = 'start' or _floodmark_what = 'row' and _floodmark_start = _floodmark_sequence)
+                {{ floodmark._row_hash_sql(parts.plain | map(attribute='name') | list + run.settings.unique_key if partial else names) }} desc, array_position(array('row', 'hidden', 'end', 'event'), _floodmark_what)) as _floodmark_rank,
+            bool_or(_floodmark_what = 'start' or _floodmark_what = 'row' and _floodmark_old_start = _floodmark_sequence)
                 over (partition by {{ keys }}, _floodmark_sequence) as _floodmark_started,
             bool_or(_floodmark_what = 'hidden') over (partition by {{ keys }}, _floodmark_sequence) as _floodmark_hidden,
             min(if(_floodmark_what = 'hidden', null, _floodmark_sequence)) over (partition by {{ keys }}) as _floodmark_lowest
-        from hashed
+        from members
+    ),
+    {{ floodmark._filled_sql(run, own, parts, keys, type) if partial else 'formed as (select * from ranked where _floodmark_rank = 1 and _floodmark_sequence >= _floodmark_lowest),' }}
+    hashed as (
+        select *, {{ floodmark._fingerprint_sql(floodmark._tracked_columns(run, own)) }} as _floodmark_tracked from formed
     ),
     lined as (
         select *,
@@ -51,78 +49,125 @@
             lead(_floodmark_tracked) over (partition by {{ keys }} order by _floodmark_sequence) as _floodmark_next_tracked,
             coalesce(lag(_floodmark_delete) over (partition by {{ keys }} order by _floodmark_sequence), true) as _floodmark_begins_anew,
             lag(_floodmark_tracked) over (partition by {{ keys }} order by _floodmark_sequence) as _floodmark_before_tracked
-        from ranked where _floodmark_rank = 1 and _floodmark_sequence >= _floodmark_lowest
+        from hashed
     ),
     flagged as (
         select *,
             not _floodmark_delete and (_floodmark_begins_anew or _floodmark_before_tracked <> _floodmark_tracked) as _floodmark_begins,
-            not _floodmark_delete and (_floodmark_next_deletes or _floodmark_next_tracked <> _floodmark_tracked) as _floodmark_ends,
-            not _floodmark_delete and not (_floodmark_next_deletes or _floodmark_next_tracked <> _floodmark_tracked)
-                or _floodmark_delete and _floodmark_begins_anew as _floodmark_remembered
+            not _floodmark_delete and (_floodmark_next_deletes or _floodmark_next_tracked <> _floodmark_tracked) as _floodmark_ends
         from lined
     ),
     bounded as (
-        select * except (_floodmark_start, _floodmark_end), _floodmark_start as _floodmark_old_start, _floodmark_end as _floodmark_old_end,
+        select *, if(_floodmark_delete, _floodmark_begins_anew, not _floodmark_ends) as _floodmark_remembered,
             last_value(if(_floodmark_begins, _floodmark_sequence, null), true)
-                over (partition by {{ keys }} order by _floodmark_sequence rows between unbounded preceding and current row) as _floodmark_start,
-            _floodmark_next as _floodmark_end
+                over (partition by {{ keys }} order by _floodmark_sequence rows between unbounded preceding and current row) as _floodmark_start
         from flagged
     ),
     resolved as (
-        select {{ floodmark._quoted_csv(names) }}, _floodmark_sequence, _floodmark_delete, _floodmark_start, _floodmark_end,
-            _floodmark_ends and not (_floodmark_what = 'row' and _floodmark_old_start <=> _floodmark_start and _floodmark_old_end <=> _floodmark_end) as _floodmark_table_write,
+        select {{ floodmark._quoted_csv(names) }}, {{ '_floodmark_columns, ' if partial }}_floodmark_sequence, _floodmark_delete,
+            _floodmark_start as {{ floodmark._quoted(cdc.start_at) }}, _floodmark_next as {{ floodmark._quoted(cdc.end_at) }},
+            _floodmark_ends and not (_floodmark_what = 'row' and _floodmark_old_start <=> _floodmark_start and _floodmark_old_end <=> _floodmark_next{{ ' and _floodmark_same' if partial }}) as _floodmark_table_write,
             _floodmark_started and not _floodmark_begins as _floodmark_table_remove,
-            _floodmark_remembered and _floodmark_what <> 'hidden' as _floodmark_state_write,
+            _floodmark_remembered and not (_floodmark_what = 'hidden'{{ ' and _floodmark_same' if partial }}) as _floodmark_state_write,
             _floodmark_hidden and not _floodmark_remembered as _floodmark_state_remove
         from bounded
     )
-    select *{{ ', _floodmark_start as ' ~ floodmark._quoted(cdc.start_at) ~ ', _floodmark_end as ' ~ floodmark._quoted(cdc.end_at) }} from resolved
-    where _floodmark_table_write or _floodmark_table_remove or _floodmark_state_write or _floodmark_state_remove
+    select * from resolved where _floodmark_table_write or _floodmark_table_remove or _floodmark_state_write or _floodmark_state_remove
 {% endmacro %}
 
 
-{# The table's own columns that the batch writes or keeps: those of the table, with its types. #}
-{% macro _scd2_own(run, source) %}
-    {%- set cdc = run.settings.cdc -%}
-    {%- set columns = [] -%}
-    {%- for column in floodmark._columns_of(relation=this) if column.name | lower not in ['_floodmark_sequence', cdc.start_at | lower, cdc.end_at | lower] -%}
-        {%- do columns.append(column) -%}
+{# Columns by name; NULL where the relation lacks one. #}
+{% macro _given_sql(columns, known, prefix='') %}
+    {%- set values = [] -%}
+    {%- for column in columns -%}
+        {%- set quoted = floodmark._quoted(column.name) -%}
+        {%- do values.append((prefix ~ quoted if floodmark._find_column(known, column.name) else 'cast(null as ' ~ column.type ~ ')') ~ ' as ' ~ quoted) -%}
     {%- endfor -%}
-    {{ return(columns) }}
+    {{ return(values | join(', ')) }}
+{% endmacro %}
+
+
+{# The same for ignore_null_updates: keys, columns that are written as they come, and leaves with the sequences that set them. #}
+{% macro _carried_columns(run, parts, known, prefix, sequence=none, set=none) %}
+    {%- set columns = [] -%}
+    {%- for key in run.settings.unique_key -%}
+        {%- do columns.append(prefix ~ floodmark._quoted(key)) -%}
+    {%- endfor -%}
+    {{ return(columns | join(', ') ~ floodmark._member_columns(parts.plain | map(attribute='name') | list, parts.leaves, known, prefix, sequence, set)) }}
 {% endmacro %}
 
 
 {# What is known of the batch's keys, as events: of each row that may change its last event ('row'), its start where that is another
-   event, and the delete that ended it; and what is remembered beside the table ('hidden'). #}
-{% macro _scd2_known_sql(run, source, names, type) %}
+   event, and the delete that ended it ('end'); and what is remembered beside the table ('hidden'). #}
+{% macro _scd2_known_sql(run, source, own, parts, type) %}
     {%- set cdc = run.settings.cdc -%}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
-    {%- set start = floodmark._quoted(cdc.start_at) -%}
-    {%- set end = floodmark._quoted(cdc.end_at) -%}
+    {%- set start = 'DBT_INTERNAL_DEST.' ~ floodmark._quoted(cdc.start_at) -%}
+    {%- set end = 'DBT_INTERNAL_DEST.' ~ floodmark._quoted(cdc.end_at) -%}
+    {%- set last = floodmark._row_sequence(cdc, 'k.') -%}
+    {%- set before = own | map(attribute='name') | list + ['_floodmark_columns'] -%}
     {%- set touched = '(select ' ~ keys ~ ', min(_floodmark_sequence) as _floodmark_least from ' ~ source.stage ~ ' group by ' ~ keys ~ ')' %}
-        select {{ floodmark._quoted_csv(names, 'k.') }}, m._floodmark_sequence, m._floodmark_delete, m._floodmark_what, k._floodmark_start, k._floodmark_end
+        select {{ floodmark._carried_columns(run, parts, own, 'k.', set='k._floodmark_columns.set') if parts else floodmark._given_sql(own, own, 'k.') }},
+            m._floodmark_at, m._floodmark_delete, m._floodmark_what, k._floodmark_start, k._floodmark_end{{ ', ' ~ floodmark._row_hash_sql(before, 'k.') if parts }}
         from (
-            select DBT_INTERNAL_DEST.*, DBT_INTERNAL_DEST.{{ start }} as _floodmark_start, DBT_INTERNAL_DEST.{{ end }} as _floodmark_end,
-                lead(DBT_INTERNAL_DEST.{{ start }}) over (partition by {{ floodmark._quoted_csv(run.settings.unique_key, 'DBT_INTERNAL_DEST.') }} order by DBT_INTERNAL_DEST.{{ start }}) as _floodmark_next
+            select DBT_INTERNAL_DEST.*, {{ start }} as _floodmark_start, {{ end }} as _floodmark_end,
+                lead({{ start }}) over (partition by {{ floodmark._quoted_csv(run.settings.unique_key, 'DBT_INTERNAL_DEST.') }} order by {{ start }}) as _floodmark_next
             from {{ this }} as DBT_INTERNAL_DEST join {{ touched }} as DBT_INTERNAL_SOURCE
                 on {{ (floodmark._key_predicates(run, source) + floodmark._scd2_reach(run, source)) | join(' and ') }}
-                and (DBT_INTERNAL_DEST.{{ end }} is null or DBT_INTERNAL_DEST.{{ end }} >= DBT_INTERNAL_SOURCE._floodmark_least)
+                and ({{ end }} is null or {{ end }} >= DBT_INTERNAL_SOURCE._floodmark_least)
         ) as k lateral view inline(array(
-            named_struct('_floodmark_sequence', k._floodmark_sequence, '_floodmark_delete', false, '_floodmark_what', 'row'),
-            named_struct('_floodmark_sequence', if(k._floodmark_start = k._floodmark_sequence, null, k._floodmark_start), '_floodmark_delete', false, '_floodmark_what', 'start'),
-            named_struct('_floodmark_sequence', if(k._floodmark_next <=> k._floodmark_end, null, k._floodmark_end), '_floodmark_delete', true, '_floodmark_what', 'end')
-        )) m as _floodmark_sequence, _floodmark_delete, _floodmark_what
-        where m._floodmark_sequence is not null
+            named_struct('at', {{ last }}, 'deletes', false, 'what', 'row'),
+            named_struct('at', if(k._floodmark_start = {{ last }}, null, k._floodmark_start), 'deletes', false, 'what', 'start'),
+            named_struct('at', if(k._floodmark_next <=> k._floodmark_end, null, k._floodmark_end), 'deletes', true, 'what', 'end')
+        )) m as _floodmark_at, _floodmark_delete, _floodmark_what
+        where m._floodmark_at is not null
         {%- if source.has_state %}
-        {%- set state_columns = floodmark._columns_of(relation=floodmark._state_relation()) %}
-        {%- set values = [] %}
-        {%- for name in names %}
-            {%- do values.append('h.' ~ floodmark._quoted(name) if floodmark._find_column(state_columns, name) else 'null') %}
-        {%- endfor %}
+        {%- set remembered = floodmark._columns_of(relation=floodmark._state_relation()) %}
         union all
-        select {{ values | join(', ') }}, h._floodmark_sequence, h._floodmark_kind = 'delete', 'hidden', cast(null as {{ type }}), cast(null as {{ type }})
+        select {{ floodmark._carried_columns(run, parts, remembered, 'h.', set='h._floodmark_columns.set') if parts else floodmark._given_sql(own, remembered, 'h.') }},
+            h._floodmark_sequence, h._floodmark_kind = 'delete', 'hidden', null, null{{ ', ' ~ floodmark._row_hash_sql(before, 'h.') if parts }}
         from {{ floodmark._state_relation() }} as h left semi join {{ touched }} as e on {{ floodmark._same_key(run, 'h', 'e') }}
         {%- endif %}
+{% endmacro %}
+
+
+{# ignore_null_updates: one event a sequence, leaf by leaf, and each leaf filled with what was set last since the last delete. #}
+{% macro _filled_sql(run, own, parts, keys, type) %}
+    {%- set plain = parts.plain | map(attribute='name') | list -%}
+    {%- set so_far = 'over (partition by ' ~ keys ~ ' order by _floodmark_sequence rows between unbounded preceding and current row)' -%}
+    {%- set same = 'over (partition by ' ~ keys ~ ', _floodmark_sequence)' -%}
+    {%- set collapsed, filled, kept, values, ats = [], [], [], {}, {} -%}
+    {%- for leaf in parts.leaves -%}
+        {%- set i = loop.index0 | string -%}
+        {%- set order = 'if(_floodmark_leaf_# is null or _floodmark_delete or _floodmark_what = \'start\', null, struct(_floodmark_at_#, xxhash64(_floodmark_leaf_#)))' | replace('#', i) -%}
+        {%- do collapsed.append(('max_by(_floodmark_leaf_#, ' ~ order ~ ') ' ~ same ~ ' as _floodmark_value_#') | replace('#', i)) -%}
+        {%- do collapsed.append(('max(if(_floodmark_leaf_# is null or _floodmark_delete or _floodmark_what = \'start\', null, _floodmark_at_#)) ' ~ same ~ ' as _floodmark_set_#') | replace('#', i)) -%}
+        {%- do filled.append(('max_by(_floodmark_value_#, _floodmark_set_#) ' ~ so_far ~ ' as _floodmark_filled_#') | replace('#', i)) -%}
+        {%- do filled.append(('max(_floodmark_set_#) ' ~ so_far ~ ' as _floodmark_filled_at_#') | replace('#', i)) -%}
+        {%- set counts = 'not _floodmark_delete and coalesce(_floodmark_filled_at_' ~ i ~ ' > _floodmark_deleted, _floodmark_filled_at_' ~ i ~ ' is not null)' -%}
+        {%- do kept.append('if(' ~ counts ~ ', _floodmark_filled_' ~ i ~ ', null) as _floodmark_new_' ~ i) -%}
+        {%- do kept.append('if(' ~ counts ~ ', _floodmark_filled_at_' ~ i ~ ', null) as _floodmark_new_at_' ~ i) -%}
+        {%- do values.update({leaf.path: '_floodmark_new_' ~ i}) -%}
+        {%- do ats.update({leaf.path: '_floodmark_new_at_' ~ i}) -%}
+    {%- endfor -%}
+    {%- set written = [] -%}
+    {%- for column in own -%}
+        {%- set quoted = floodmark._quoted(column.name) -%}
+        {%- do written.append(floodmark._from_leaves_sql(column.name, column.type, values) ~ ' as ' ~ quoted if floodmark._find_column(parts.ignoring, column.name) else quoted) -%}
+    {%- endfor -%}
+    {%- set flags = ['sequence', 'delete', 'what', 'old_start', 'old_end', 'before', 'started', 'hidden'] -%}
+    {%- set carried = '_floodmark_' ~ flags | join(', _floodmark_') %}
+    collapsed as (select *{{ ', ' if collapsed }}{{ collapsed | join(', ') }} from ranked where _floodmark_sequence >= _floodmark_lowest),
+    filled as (
+        select *, max(if(_floodmark_delete, _floodmark_sequence, null)) {{ so_far }} as _floodmark_deleted{{ ', ' if filled }}{{ filled | join(', ') }}
+        from collapsed where _floodmark_rank = 1
+    ),
+    kept as (select *{{ ', ' if kept }}{{ kept | join(', ') }} from filled),
+    rebuilt as (
+        select {{ written | join(', ') }}, named_struct('sequence', _floodmark_sequence, 'deleted_at', cast(null as {{ type }}), 'set', {{ floodmark._set_sql(parts.leaves, ats, type) }}) as _floodmark_columns, {{ carried }}
+        from kept
+    ),
+    formed as (select *, _floodmark_before <=> {{ floodmark._row_hash_sql(own | map(attribute='name') | list + ['_floodmark_columns']) }} as _floodmark_same from rebuilt),
 {% endmacro %}
 
 
@@ -145,12 +190,10 @@
 {% macro _scd2_merge_sql(run, source) %}
     {%- set cdc = run.settings.cdc -%}
     {%- set start = floodmark._quoted(cdc.start_at) -%}
-    {%- set written = floodmark._scd2_own(run, source) | map(attribute='name') | list + [cdc.start_at, cdc.end_at, '_floodmark_sequence'] -%}
-    {%- set assignments = [] -%}
+    {%- set written = floodmark._table_own_columns(run) | map(attribute='name') | list + [cdc.start_at, cdc.end_at, floodmark._memory_column(cdc)] -%}
     {%- set removed = [] -%}
     {%- for name in written -%}
         {%- do removed.append(floodmark._quoted(name) if name != cdc.start_at else '_floodmark_sequence') -%}
-        {%- do assignments.append(floodmark._quoted(name) ~ ' = DBT_INTERNAL_SOURCE.' ~ floodmark._quoted(name)) -%}
     {%- endfor %}
     merge into {{ this }} as DBT_INTERNAL_DEST
     using (
@@ -160,11 +203,21 @@
     ) as DBT_INTERNAL_SOURCE
     on {{ (floodmark._key_predicates(run, source) + floodmark._scd2_reach(run, source)) | join('\n        and ') }}
         and DBT_INTERNAL_DEST.{{ start }} = DBT_INTERNAL_SOURCE.{{ start }}
-    when matched and DBT_INTERNAL_SOURCE._floodmark_removes then delete
+    {{- floodmark._write_matches_sql(written, 'DBT_INTERNAL_SOURCE._floodmark_removes') }}
+{% endmacro %}
+
+
+{# The clauses of a MERGE whose source says of each row whether it is to be removed. #}
+{% macro _write_matches_sql(names, removes) %}
+    {%- set assignments = [] -%}
+    {%- for name in names -%}
+        {%- do assignments.append(floodmark._quoted(name) ~ ' = DBT_INTERNAL_SOURCE.' ~ floodmark._quoted(name)) -%}
+    {%- endfor %}
+    when matched and {{ removes }} then delete
     when matched then update set
         {{ assignments | join(',\n        ') }}
-    when not matched and not DBT_INTERNAL_SOURCE._floodmark_removes then insert ({{ floodmark._quoted_csv(written) }})
-        values ({{ floodmark._quoted_csv(written, 'DBT_INTERNAL_SOURCE.') }})
+    when not matched and not {{ removes }} then insert ({{ floodmark._quoted_csv(names) }})
+        values ({{ floodmark._quoted_csv(names, 'DBT_INTERNAL_SOURCE.') }})
 {% endmacro %}
 
 
@@ -180,15 +233,9 @@
 
 {% macro _scd2_state_sql(run, source) %}
     {%- set columns = [] -%}
-    {%- set known = floodmark._columns_of(relation=floodmark._state_relation()) -%}
     {%- set table = floodmark._columns_of(relation=this) -%}
-    {%- for column in known if column.name in ['_floodmark_kind', '_floodmark_at'] or floodmark._find_column(table, column.name) -%}
+    {%- for column in floodmark._columns_of(relation=floodmark._state_relation()) if column.name in ['_floodmark_sequence', '_floodmark_kind', '_floodmark_at'] or floodmark._find_column(table, column.name) -%}
         {%- do columns.append(column) -%}
-    {%- endfor -%}
-    {%- set names = columns | map(attribute='name') | list -%}
-    {%- set assignments = [] -%}
-    {%- for name in names -%}
-        {%- do assignments.append(floodmark._quoted(name) ~ ' = DBT_INTERNAL_SOURCE.' ~ floodmark._quoted(name)) -%}
     {%- endfor %}
     merge into {{ floodmark._state_relation() }} as DBT_INTERNAL_DEST
     using (
@@ -196,9 +243,5 @@
     ) as DBT_INTERNAL_SOURCE
     on {{ floodmark._key_predicates(run, source) | join('\n        and ') }}
         and DBT_INTERNAL_DEST._floodmark_sequence = DBT_INTERNAL_SOURCE._floodmark_sequence
-    when matched and DBT_INTERNAL_SOURCE._floodmark_removes then delete
-    when matched then update set
-        {{ assignments | join(',\n        ') }}
-    when not matched and not DBT_INTERNAL_SOURCE._floodmark_removes then insert ({{ floodmark._quoted_csv(names) }})
-        values ({{ floodmark._quoted_csv(names, 'DBT_INTERNAL_SOURCE.') }})
+    {{- floodmark._write_matches_sql(columns | map(attribute='name') | list, 'DBT_INTERNAL_SOURCE._floodmark_removes') }}
 {% endmacro %}

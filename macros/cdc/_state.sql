@@ -23,8 +23,11 @@
     {%- for column in own if run.settings.cdc.scd_type == 2 or column.name | lower in run.settings.unique_key | map('lower') | list -%}
         {%- do columns.append(column) -%}
     {%- endfor -%}
-    {{ return(columns + [floodmark._find_column(source.columns, '_floodmark_sequence'),
-        {'name': '_floodmark_kind', 'type': 'string'}, {'name': '_floodmark_at', 'type': 'timestamp'}]) }}
+    {%- set sequence = floodmark._find_column(source.columns, '_floodmark_sequence') -%}
+    {%- if run.settings.cdc.scd_type == 2 and floodmark._ignores_nulls(run.settings.cdc) -%}
+        {%- do columns.append({'name': '_floodmark_columns', 'type': floodmark._memory_type(sequence.type)}) -%}
+    {%- endif -%}
+    {{ return(columns + [sequence, {'name': '_floodmark_kind', 'type': 'string'}, {'name': '_floodmark_at', 'type': 'timestamp'}]) }}
 {% endmacro %}
 
 

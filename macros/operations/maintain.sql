@@ -9,13 +9,17 @@
 {% endmacro %}
 
 
-{# The Delta tables to look at: those of the models, and the ledger's log where no models are named. #}
+{# The Delta tables to look at: those of the models, what cdc remembers beside them, and the ledger's log where no models are named. #}
 {% macro _maintained(models) %}
     {%- set ids = [] -%}
     {%- for node in floodmark._managed_nodes(models).values() -%}
         {%- set relation = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
         {%- if relation is not none and relation.is_delta -%}
             {%- do ids.append(floodmark._node_id(node)) -%}
+            {%- set state = adapter.get_relation(none, node.schema, relation.identifier ~ '__cdc_state') -%}
+            {%- if state is not none -%}
+                {%- do ids.append(floodmark._relation_name(state)) -%}
+            {%- endif -%}
         {%- endif -%}
     {%- endfor -%}
     {%- set ids = ids | sort -%}

@@ -22,12 +22,16 @@ INVOICES = 40
 MODELS = (
     "bronze_invoices",
     "bronze_pos_events",
+    "bronze_customer_changes",
+    "silver_customers",
+    "silver_customers_history",
     "silver_invoices",
     "silver_invoice_lines",
     "silver_pos_events",
     "gold_daily_store_sales",
     "gold_item_sales",
     "gold_customer_totals",
+    "gold_invoice_customers",
 )
 #: When a row was loaded differs from run to run, and each example here has a landing folder of its own.
 BY_RUN = ("loaded_at", "source_file")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dbt_floodmark import demo_data
-from dbt_floodmark.demo_data import EVENT_FIELDS, INVOICE_FIELDS, land_day
+from dbt_floodmark.demo_data import CHANGE_FIELDS, EVENT_FIELDS, INVOICE_FIELDS, land_day
 
 SEEDS = Path(__file__).parents[2] / "seeds"
 DAY = 24 * 60 * 60 * 1000
@@ -97,6 +97,7 @@ def test_the_counts_are_those_of_the_files(tmp_path: Path, day: int, invoices: i
     assert counts["corrected"] > 0
     assert (counts["late"] > 0) == (day > 1)
     assert counts["events"] == len(read(tmp_path, "pos_events"))
+    assert counts["changes"] == len(read(tmp_path, "customer_changes"))
     assert counts["files"] == len(contents(tmp_path))
 
 
@@ -111,6 +112,28 @@ def test_every_line_has_exactly_the_fields(landing: Path) -> None:
         assert row["NumberOfItems"] == sum(item["ItemQty"] for item in items)
     for row in read(landing, "pos_events"):
         assert tuple(row) == EVENT_FIELDS
+    for row in read(landing, "customer_changes"):
+        assert tuple(row) == CHANGE_FIELDS
+        assert (row["FullName"] is None) == (row["operation"] == "DELETE")
+
+
+def test_customer_changes_come_out_of_order_and_some_twice(tmp_path: Path) -> None:
+    lines: list[str] = []
+    late = 0
+    for day in (1, 2, 3):
+        land_day(tmp_path, day, invoices=10)
+    for day, file in enumerate(sorted((tmp_path / "customer_changes").glob("*.json")), start=1):
+        landed = file.read_text().splitlines()
+        lines += landed
+        numbers = [json.loads(line)["sequence_num"] for line in landed]
+        assert numbers != sorted(numbers)
+        midnight = (FIRST_MIDNIGHT + (day - 1) * DAY) * 1000
+        late += sum(number < midnight for number in numbers)
+    assert late > 0 and len(set(lines)) < len(lines)
+    deleted = {json.loads(x)["CustomerCardNo"] for x in lines if '"DELETE"' in x}
+    assert len(deleted) > 20
+    events = {json.loads(x)["sequence_num"]: x for x in lines}
+    assert len(events) == len(set(lines)), "a sequence number is of one event"
 
 
 def test_duplicates_come_within_a_file_across_files_and_across_days(landing: Path) -> None:

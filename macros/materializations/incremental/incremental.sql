@@ -14,7 +14,7 @@
     {{ run_hooks(pre_hooks) }}
 
     {%- if floodmark._is_dry() -%}
-        {%- do floodmark._load_dry(sql) -%}
+        {%- do floodmark._load_dry(settings, sql) -%}
     {%- else -%}
         {%- do floodmark._load(settings, sql) -%}
         {%- do floodmark._persist_constraints(target_relation) -%}
@@ -41,10 +41,14 @@
 
 
 {# --empty and --sample: create the table where there is none, else only analyse the SELECT; the ledger stays as it is. #}
-{% macro _load_dry(sql) %}
+{% macro _load_dry(settings, sql) %}
     {%- set select_sql = floodmark._select_of({'family': 'timestamp', 'unbounded': true, 'low_position': none, 'start_position': none, 'high_position': none, 'nulls': none}, sql) -%}
     {%- set kind = (floodmark._setting('watermark') or {}).get('kind') -%}
-    {%- set select_sql = floodmark._without_change_columns({'family': kind}, select_sql) -%}
+    {%- if settings.strategy == 'cdc' -%}
+        {%- set select_sql = floodmark._cdc_shape_sql(settings.cdc, select_sql) -%}
+    {%- else -%}
+        {%- set select_sql = floodmark._without_change_columns({'family': kind}, select_sql) -%}
+    {%- endif -%}
     {%- if load_relation(this) is none -%}
         {%- do floodmark._execute([floodmark._replace_table_sql(select_sql)]) -%}
     {%- else -%}

@@ -1,0 +1,113 @@
+{#
+  ignore_null_updates: a NULL in an event leaves the column as it was. So that order does not matter, each column, and each leaf of a
+  struct, remembers the sequence that set it last: in the table's own `_floodmark_columns`, struct<sequence, deleted_at, set>, where
+  `set` maps a leaf's path to that sequence and `deleted_at` is the last delete before it. Of two values of one sequence the one
+  with the greater hash stays, leaf by leaf.
+#}
+
+{# Whether a NULL means "as it was" in some column. #}
+{% macro _ignores_nulls(cdc) %}
+    {{ return(cdc.ignore_null_updates is not sameas false and cdc.ignore_null_updates != []) }}
+{% endmacro %}
+
+
+{# The column in which a row remembers its last event, and SQL of that event's sequence. #}
+{% macro _memory_column(cdc) %}
+    {{ return('_floodmark_columns' if floodmark._ignores_nulls(cdc) else '_floodmark_sequence') }}
+{% endmacro %}
+
+
+{% macro _row_sequence(cdc, prefix='') %}
+    {{ return(prefix ~ ('_floodmark_columns.sequence' if floodmark._ignores_nulls(cdc) else '_floodmark_sequence')) }}
+{% endmacro %}
+
+
+{# The type of `_floodmark_columns`, for a sequence type. #}
+{% macro _memory_type(type) %}
+    {{ return('struct<sequence:' ~ type ~ ',deleted_at:' ~ type ~ ',set:map<string,' ~ type ~ '>>') }}
+{% endmacro %}
+
+
+{# The own columns whose NULLs are ignored, those that are written as they come, and the leaves of the first:
+   {ignoring, plain, leaves}; a leaf is {path, column, get, type}. A column that the events lack is one of the first: it stays as it was. #}
+{% macro _leaves_of(run, own, given) %}
+    {%- set cdc = run.settings.cdc -%}
+    {%- set keys = run.settings.unique_key | map('lower') | list -%}
+    {%- set listed = none if cdc.ignore_null_updates is sameas true else cdc.ignore_null_updates | map('lower') | list -%}
+    {%- set found = {'ignoring': [], 'plain': [], 'leaves': []} -%}
+    {%- for column in own if column.name | lower not in keys -%}
+        {%- if listed is none or column.name | lower in listed or not floodmark._find_column(given, column.name) -%}
+            {%- do found.ignoring.append(column) -%}
+            {%- do found.leaves.extend(floodmark._leaves(column.name, floodmark._quoted(column.name), column.name, column.type)) -%}
+        {%- else -%}
+            {%- do found.plain.append(column) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
+{# The leaves of a column or field: itself, or those of its fields where it is a struct. #}
+{% macro _leaves(path, get, column, type) %}
+    {%- if not type.startswith('struct<') -%}
+        {{ return([{'path': path, 'column': column, 'get': get, 'type': type}]) }}
+    {%- endif -%}
+    {%- set leaves = [] -%}
+    {%- for field in floodmark._struct_fields(type) -%}
+        {%- do leaves.extend(floodmark._leaves(path ~ '.' ~ field.name, get ~ '.' ~ floodmark._quoted(field.name), column, field.type)) -%}
+    {%- endfor -%}
+    {{ return(leaves) }}
+{% endmacro %}
+
+
+{# The fields of a struct type as DESCRIBE prints it: a list of {name, type}. #}
+{% macro _struct_fields(type) %}
+    {%- set fields = [] -%}
+    {%- set ns = namespace(depth=0, quoted=false, part='') -%}
+    {%- for letter in type[7:-1] ~ ',' -%}
+        {%- if letter == '`' -%}
+            {%- set ns.quoted = not ns.quoted -%}
+        {%- endif -%}
+        {%- if not ns.quoted and letter in '<(' -%}
+            {%- set ns.depth = ns.depth + 1 -%}
+        {%- elif not ns.quoted and letter in '>)' -%}
+            {%- set ns.depth = ns.depth - 1 -%}
+        {%- endif -%}
+        {%- if letter == ',' and ns.depth == 0 and not ns.quoted -%}
+            {%- set named = modules.re.fullmatch('(`(?:[^`]|``)*`|[^:]*):(.*)', ns.part) -%}
+            {%- set name = named.group(1) -%}
+            {%- do fields.append({'name': name[1:-1] | replace('``', '`') if name.startswith('`') else name, 'type': named.group(2)}) -%}
+            {%- set ns.part = '' -%}
+        {%- else -%}
+            {%- set ns.part = ns.part ~ letter -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(fields) }}
+{% endmacro %}
+
+
+{# A column put together from its leaves; `values` maps a leaf's path to SQL. A struct none of whose leaves has a value is NULL. #}
+{% macro _from_leaves_sql(path, type, values) %}
+    {%- if not type.startswith('struct<') -%}
+        {{ return(values[path]) }}
+    {%- endif -%}
+    {%- set parts = [] -%}
+    {%- for field in floodmark._struct_fields(type) -%}
+        {%- do parts.append(floodmark._string_literal(field.name) ~ ', ' ~ floodmark._from_leaves_sql(path ~ '.' ~ field.name, field.type, values)) -%}
+    {%- endfor -%}
+    {%- set filled = [] -%}
+    {%- for leaf in floodmark._leaves(path, '', '', type) -%}
+        {%- do filled.append(values[leaf.path] ~ ' is not null') -%}
+    {%- endfor -%}
+    {{ return('if(' ~ filled | join(' or ') ~ ', cast(named_struct(' ~ parts | join(', ') ~ ') as ' ~ type ~ '), null)') }}
+{% endmacro %}
+
+
+{# The map of leaves that have a value to the sequences that set them; `at` maps a leaf's path to SQL. #}
+{% macro _set_sql(leaves, at, type) %}
+    {%- set entries = [] -%}
+    {%- for leaf in leaves -%}
+        {%- do entries.append('struct(' ~ floodmark._string_literal(leaf.path) ~ ' as key, ' ~ at[leaf.path] ~ ' as value)') -%}
+    {%- endfor -%}
+    {{ return('cast(map_from_entries(filter(array(' ~ entries | join(', ') ~ '), e -> e.value is not null)) as map<string,' ~ type ~ '>)') }}
+{% endmacro %}
