@@ -79,7 +79,7 @@
    The commit's user metadata names the batch, so that it can be found again. The id leaves the session with the statement.
    cdc, whose batches take several statements, numbers its attempts too: one that takes over leaves none before it behind itself. #}
 {% macro _apply_once(table, batch, sql, fence=false) %}
-    {%- set is_cdc = batch.settings.strategy == 'cdc' -%}
+    {%- set is_cdc = batch.settings is defined and batch.settings.strategy == 'cdc' -%}
     {%- set conf = {
         'spark.databricks.delta.write.txnAppId': 'floodmark/' ~ floodmark._batch_model(batch) ~ '/' ~ batch.generation ~ ('/cdc' if is_cdc else ''),
         'spark.databricks.delta.write.txnVersion': batch.batch_id * 10 ** 11 + batch.get('attempt', 0) * 2 + (0 if fence else 1) if is_cdc else batch.batch_id,

@@ -15,6 +15,8 @@
     {%- set is_cdc = run.settings.strategy == 'cdc' -%}
     {%- if landed is none and is_cdc and run.target.is_delta and not unmade -%}
         {%- set landed = floodmark._take_over(run, batch) -%}
+        {#- what stands half written beside the table is finished, never given up -#}
+        {%- set abandons = abandons and landed is none and (lost or not batch.get('state_is_written')) -%}
     {%- elif abandons and run.target.is_delta and not unmade -%}
         {%- do floodmark._fence(batch) -%}
         {%- set landed = floodmark._landed(this, batch) -%}

@@ -7,19 +7,14 @@
         {%- set columns = floodmark._columns_of(relation=stage) -%}
     {%- else -%}
         {%- if run.settings.strategy == 'cdc' -%}
-            {%- if config.get('contract').enforced -%}
-                {%- do floodmark._assert_contract(floodmark._cdc_shape_sql(run.settings.cdc, select_sql)) -%}
-            {%- endif -%}
+            {%- set columns = floodmark._checked_events(run, batch, select_sql) -%}
             {%- set select_sql = floodmark._events_sql(run.settings.cdc, select_sql) -%}
         {%- else -%}
             {%- do floodmark._assert_contract(floodmark._without_change_columns(batch, select_sql)) -%}
-        {%- endif -%}
-        {%- if floodmark._replaces_partitions(run, batch) -%}
-            {%- set select_sql = floodmark._whole_partitions_select(run, batch, select_sql) -%}
-        {%- endif -%}
-        {%- set columns = floodmark._columns_of(query=select_sql) -%}
-        {%- if run.settings.strategy == 'cdc' -%}
-            {%- do floodmark._check_event_columns(run, batch, columns) -%}
+            {%- if floodmark._replaces_partitions(run, batch) -%}
+                {%- set select_sql = floodmark._whole_partitions_select(run, batch, select_sql) -%}
+            {%- endif -%}
+            {%- set columns = floodmark._columns_of(query=select_sql) -%}
         {%- endif -%}
         {%- do floodmark._execute(['create table ' ~ stage ~ ' using parquet as\nselect * from (\n' ~ select_sql ~ '\n)']) -%}
     {%- endif -%}

@@ -47,9 +47,6 @@
 {% macro _align_cdc(run, batch, source) %}
     {%- set shaped = dict(source, columns=floodmark._cdc_table_columns(run.settings.cdc, source.columns)) -%}
     {%- do source.update({'written': floodmark._align_columns(run, batch, shaped)}) -%}
-    {%- if source.has_state -%}
-        {%- do floodmark._prepare_state(run, source) -%}
-    {%- endif -%}
 {% endmacro %}
 
 
@@ -119,18 +116,17 @@
     {%- if landed.writer != floodmark._writer(batch) -%}
         {%- do floodmark._stop_unlanded(batch) -%}
     {%- endif -%}
+    {%- set columns = floodmark._state_columns(run, source, floodmark._own_columns(run.settings.cdc, source.columns)) -%}
     {%- if run.settings.cdc.scd_type == 2 -%}
         {%- set needed = source.changes.state_write -%}
-        {%- set rows = floodmark._scd2_state_rows_sql(source, floodmark._state_columns(run, source)) -%}
+        {%- set rows = floodmark._scd2_state_rows_sql(source, columns) -%}
     {%- else -%}
         {%- set needed = source.counts.deletes or source.counts.truncates -%}
         {%- set rows = floodmark._scd1_state_rows_sql(run, source, remembers=false) -%}
     {%- endif -%}
     {%- if source.has_state or needed -%}
-        {%- set names = floodmark._state_columns(run, source) | map(attribute='name') | list -%}
-        {%- do floodmark._apply_once(floodmark._state_relation(), batch, 'create or replace table ' ~ floodmark._state_relation() ~ ' using delta '
-            ~ "comment 'What floodmark remembers of the events of " ~ this ~ "' tblproperties ('delta.enableDeletionVectors' = 'true') as\nselect "
-            ~ floodmark._quoted_csv(names) ~ ' from (\n' ~ rows ~ '\n)') -%}
+        {%- do floodmark._apply_once(floodmark._state_relation(), batch, 'create or replace table ' ~ floodmark._state_relation() ~ ' using delta ' ~ floodmark._state_properties_sql()
+            ~ ' as\nselect ' ~ floodmark._quoted_csv(columns | map(attribute='name') | list) ~ ' from (\n' ~ rows ~ '\n)') -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -3,16 +3,14 @@
   `_floodmark_sequence` orders the events of a key; `_floodmark_delete` and `_floodmark_truncate` are true where the conditions are.
 #}
 
-{# The SELECT with these columns. #}
-{% macro _events_sql(cdc, select_sql) %}
-    {{ return('select *, (' ~ cdc.sequence ~ ') as _floodmark_sequence, ' ~ floodmark._true_sql(cdc.deletes) ~ ' as _floodmark_delete, '
-        ~ floodmark._true_sql(cdc.truncates) ~ ' as _floodmark_truncate from (\n' ~ select_sql ~ '\n)') }}
-{% endmacro %}
-
-
-{# A condition counts only where it is true: NULL is no delete. #}
-{% macro _true_sql(condition) %}
-    {{ return('coalesce((' ~ condition ~ '), false)' if condition else 'false') }}
+{# The SELECT with these columns. A condition counts only where it is true: NULL is no delete; with `raw` it keeps its type. #}
+{% macro _events_sql(cdc, select_sql, raw=false) %}
+    {%- set conditions = [] -%}
+    {%- for condition in [cdc.deletes, cdc.truncates] -%}
+        {%- do conditions.append('false' if not condition else ('(' ~ condition ~ ')' if raw else 'coalesce((' ~ condition ~ '), false)')) -%}
+    {%- endfor -%}
+    {{ return('select *, (' ~ cdc.sequence ~ ') as _floodmark_sequence, ' ~ conditions[0] ~ ' as _floodmark_delete, '
+        ~ conditions[1] ~ ' as _floodmark_truncate from (\n' ~ select_sql ~ '\n)') }}
 {% endmacro %}
 
 
@@ -76,6 +74,17 @@
         {%- do names.append(column.name) -%}
     {%- endfor -%}
     {{ return(names) }}
+{% endmacro %}
+
+
+{# The columns of the events, checked before anything is written. #}
+{% macro _checked_events(run, batch, select_sql) %}
+    {%- set columns = floodmark._columns_of(query=floodmark._events_sql(run.settings.cdc, select_sql, raw=true)) -%}
+    {%- do floodmark._check_event_columns(run, batch, columns) -%}
+    {%- if config.get('contract').enforced -%}
+        {%- do floodmark._assert_contract(floodmark._cdc_shape_sql(run.settings.cdc, select_sql)) -%}
+    {%- endif -%}
+    {{ return(columns) }}
 {% endmacro %}
 
 

@@ -141,7 +141,7 @@
 
 
 {% macro _scd1_state_sql(run, source) %}
-    insert into {{ floodmark._state_relation() }} ({{ floodmark._quoted_csv(floodmark._state_columns(run, source) | map(attribute='name') | list) }})
+    insert into {{ floodmark._state_relation() }} ({{ floodmark._quoted_csv(run.settings.unique_key) }}, _floodmark_sequence, _floodmark_kind, _floodmark_at)
     {{ floodmark._scd1_state_rows_sql(run, source) }}
 {% endmacro %}
 

@@ -16,10 +16,9 @@
 {% endmacro %}
 
 
-{# Its columns for the events of a batch: key and sequence, and in SCD 2 what the table's row of the event would hold. #}
-{% macro _state_columns(run, source) %}
+{# Its columns, for a table with these own columns: key and sequence, and in SCD 2 what the table's row of the event would hold. #}
+{% macro _state_columns(run, source, own) %}
     {%- set columns = [] -%}
-    {%- set own = floodmark._own_columns(run.settings.cdc, source.columns) -%}
     {%- for column in own if run.settings.cdc.scd_type == 2 or column.name | lower in run.settings.unique_key | map('lower') | list -%}
         {%- do columns.append(column) -%}
     {%- endfor -%}
@@ -34,21 +33,27 @@
 {# Make it, or add the columns that are new in the table. #}
 {% macro _prepare_state(run, source) %}
     {%- set state = floodmark._state_relation() -%}
-    {%- set columns = floodmark._state_columns(run, source) -%}
+    {%- set columns = floodmark._state_columns(run, source, floodmark._table_own_columns(run)) -%}
     {%- if not source.has_state -%}
-        {%- do floodmark._execute(['create table if not exists ' ~ state ~ ' (' ~ floodmark._column_list(columns) ~ ') using delta '
-            ~ "comment 'What floodmark remembers of the events of " ~ this ~ "' tblproperties ('delta.enableDeletionVectors' = 'true')"]) -%}
+        {%- do floodmark._execute(['create table if not exists ' ~ state ~ ' (' ~ floodmark._column_list(columns) ~ ') using delta ' ~ floodmark._state_properties_sql()]) -%}
     {%- elif run.settings.cdc.scd_type == 2 -%}
         {%- set known = floodmark._columns_of(relation=state) -%}
-        {%- set table = floodmark._columns_of(relation=this) -%}
         {%- set added = [] -%}
-        {%- for column in columns if not floodmark._find_column(known, column.name) and floodmark._find_column(table, column.name) -%}
+        {%- for column in columns if not floodmark._find_column(known, column.name) -%}
             {%- do added.append(column) -%}
         {%- endfor -%}
         {%- if added -%}
             {%- do floodmark._execute(['alter table ' ~ state ~ ' add columns (' ~ floodmark._column_list(added) ~ ')']) -%}
         {%- endif -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# Columns may have names that only column mapping takes, as in the table. #}
+{% macro _state_properties_sql() %}
+    {%- set mapping = (config.get('tblproperties') or {}).get('delta.columnMapping.mode') -%}
+    {{ return("comment 'What floodmark remembers of the events of " ~ this ~ "' tblproperties ('delta.enableDeletionVectors' = 'true'"
+        ~ (", 'delta.columnMapping.mode' = '" ~ mapping ~ "'" if mapping else '') ~ ')') }}
 {% endmacro %}
 
 

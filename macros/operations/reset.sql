@@ -25,7 +25,7 @@
         {%- do floodmark._stop("got '" ~ to ~ "' as a mark: expected " ~ ('a whole number' if floodmark._is_counted(upstream.family) else "a UTC time such as '2026-01-31' or '2026-01-31 06:00:00'"), id) -%}
     {%- endif -%}
     {%- if state.last_batch_id != state.finished_id -%}
-        {%- do floodmark._give_up(id, relation, state.planned) -%}
+        {%- do floodmark._give_up(id, relation, dict(state.planned, settings={'strategy': strategy})) -%}
     {%- endif -%}
     {%- set before = state.committed.mark if state.committed else none -%}
     {%- set mark = floodmark._position_print(position, upstream.family) -%}
@@ -50,6 +50,13 @@
 {% macro _give_up(id, relation, planned) %}
     {%- set batch = dict(planned, model=id) -%}
     {%- set landed = floodmark._landed(relation, batch) if relation.is_delta else none -%}
+    {%- if batch.settings.strategy == 'cdc' and landed is none -%}
+        {%- set beside = adapter.get_relation(none, relation.schema, relation.identifier ~ '__cdc_state') -%}
+        {%- if beside is not none and floodmark._landed(beside, batch) is not none -%}
+            {%- do floodmark._stop('batch ' ~ planned.batch_id ~ ' stands half written beside the table: run the model once, which finishes it, then reset', id) -%}
+        {%- endif -%}
+        {%- do batch.update({'attempt': floodmark._now() // 1000000}) -%}
+    {%- endif -%}
     {%- if landed is none and relation.is_delta -%}
         {%- do floodmark._fence(batch, relation) -%}
         {%- set landed = floodmark._landed(relation, batch) -%}

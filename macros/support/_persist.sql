@@ -55,6 +55,16 @@
 {% endmacro %}
 
 
+{# Those of them that an event can be asked for: an upsert that sets all its columns, not what the table adds. #}
+{% macro _event_constraints(cdc) %}
+    {%- set found = {} -%}
+    {%- for name, expression in floodmark._constraints().items() if not floodmark._ignores_nulls(cdc) and not modules.re.search('_floodmark_|' ~ cdc.start_at ~ '|' ~ cdc.end_at, expression) -%}
+        {%- do found.update({name: '_floodmark_delete or _floodmark_truncate or (' ~ expression ~ ')'}) -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
 {% macro _has_constraints() %}
     {{ return(floodmark._constraints() | length > 0) }}
 {% endmacro %}
@@ -63,7 +73,7 @@
 {# Rows that break a constraint stop the batch before the target is touched. #}
 {% macro _check_constraints(batch, source) %}
     {%- set broken = [] -%}
-    {%- set constraints = floodmark._constraints() -%}
+    {%- set constraints = floodmark._event_constraints(batch.settings.cdc) if batch.settings.cdc else floodmark._constraints() -%}
     {%- if constraints -%}
         {%- set counts = [] -%}
         {%- for name, expression in constraints.items() -%}

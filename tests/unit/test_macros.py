@@ -14,7 +14,7 @@ import jinja2
 import pytest
 
 MACROS = Path(__file__).resolve().parents[2] / "macros"
-ROOMS = ("support", "watermark", "merge", "files", "batch", "ledger")
+ROOMS = ("support", "watermark", "merge", "files", "batch", "ledger", "cdc")
 HOUR, DAY = 3_600_000_000, 86_400_000_000
 
 
@@ -65,7 +65,9 @@ def load(**context: Any) -> SimpleNamespace:
         "this": SimpleNamespace(schema="shop", identifier="orders", __str__=lambda: "shop.orders"),
         "config": {},
     } | context
-    for path in sorted(file for room in ROOMS for file in (MACROS / room).glob("*.sql")):
+    settings = MACROS / "materializations" / "incremental" / "settings.sql"
+    rooms = sorted(file for room in ROOMS for file in (MACROS / room).glob("*.sql"))
+    for path in [settings, *rooms]:
         template = environment.from_string(path.read_text())
         space = template.new_context()
         list(template.root_render_func(space))
@@ -403,3 +405,79 @@ def test_of_failed_and_committed_the_target_decides(
     both = [event(2, "committed", version), event(2, "failed"), event(2, "planned")][::order]
     state = folded(floodmark, *both, event(1, "committed", 5))
     assert state == (2, 2, 2, committed, committed)
+
+
+def test_struct_types_fall_into_their_fields(floodmark: SimpleNamespace) -> None:
+    fields = floodmark._struct_fields(
+        "struct<a:int,b:struct<c:decimal(10,2),d:array<int>>,m:map<string,struct<x:int>>,`my: fi``eld`:string>"
+    )
+    assert [(field["name"], field["type"]) for field in fields] == [
+        ("a", "int"),
+        ("b", "struct<c:decimal(10,2),d:array<int>>"),
+        ("m", "map<string,struct<x:int>>"),
+        ("my: fi`eld", "string"),
+    ]
+
+
+def test_leaves_are_the_fields_that_are_no_structs(floodmark: SimpleNamespace) -> None:
+    leaves = floodmark._leaves("s", "`s`", "s", "struct<a:int,b:struct<c:string,`d.e`:date>>")
+    assert [(leaf["path"], leaf["get"], leaf["type"]) for leaf in leaves] == [
+        ("s.a", "`s`.`a`", "int"),
+        ("s.b.c", "`s`.`b`.`c`", "string"),
+        ("s.b.d.e", "`s`.`b`.`d.e`", "date"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("type_", "ordered"),
+    [
+        ("bigint", True),
+        ("struct<a:int,b:timestamp>", True),
+        ("interval day to second", True),
+        ("map<string,int>", False),
+        ("struct<a:map<string,int>>", False),
+        ("variant", False),
+        ("interval", False),
+        ("void", False),
+    ],
+)
+def test_a_sequence_needs_a_type_with_an_order(
+    floodmark: SimpleNamespace, type_: str, ordered: bool
+) -> None:
+    assert floodmark._has_no_order(type_) is not ordered
+
+
+def cdc_of(**cdc: Any) -> Any:
+    config = {"incremental_strategy": "cdc", "unique_key": "k", "cdc": cdc}
+    return load(config=config)
+
+
+def test_cdc_settings_take_what_auto_cdc_takes() -> None:
+    settings = cdc_of(
+        sequence_by=["at", "seq"], stored_as_scd_type="2", ignore_null_updates=["v"]
+    )._cdc_settings()
+    assert settings["sequence"] == "struct(at, seq)" and settings["scd_type"] == 2
+    assert settings["ignore_null_updates"] == ["v"] and settings["start_at"] == "__start_at"
+    one = cdc_of(sequence_by="seq", except_column_list="op")._cdc_settings()
+    assert one["sequence"] == "seq" and one["except_column_list"] == ["op"]
+    assert one["ignore_null_updates"] is False and one["scd_type"] == 1
+
+
+def test_every_problem_of_cdc_is_named_at_once() -> None:
+    problems = cdc_of(
+        stored_as_scd_type=1,
+        column_list=["k"],
+        except_column_list=["v"],
+        start_at="from",
+        tombstone_ttl="soon",
+        apply_as_deletes=True,
+        sequence="seq",
+    )._cdc_problems()
+    assert sorted(problem["setting"] for problem in problems) == [
+        "cdc.apply_as_deletes",
+        "cdc.column_list",
+        "cdc.sequence",
+        "cdc.sequence_by",
+        "cdc.start_at",
+        "cdc.tombstone_ttl",
+    ]
