@@ -14,6 +14,7 @@ from dbt_floodmark.cli.init import init
 from dbt_floodmark.cli.operations import maintain, reset
 from dbt_floodmark.cli.plan import plan
 from dbt_floodmark.cli.reconcile import reconcile
+from dbt_floodmark.cli.restate import restate
 from dbt_floodmark.cli.serve import serve
 from dbt_floodmark.cli.setup import setup
 from dbt_floodmark.cli.status import history, status
@@ -58,6 +59,7 @@ _OWN = (
     history,
     plan,
     backfill,
+    restate,
     reset,
     reconcile,
     maintain,

@@ -3,7 +3,7 @@
     {%- set ns = namespace(run=floodmark._begin_run(settings, sql), total={'batches': 0, 'rows_read': 0, 'rows_inserted': 0, 'rows_updated': 0, 'rows_deleted': 0}) -%}
     {%- set ns.done = ns.run.is_untouched -%}
     {%- do floodmark._add_counts(ns.total, ns.run.recovered) -%}
-    {%- set next = floodmark._next_backfill_batch if ns.run.backfill else floodmark._next_batch -%}
+    {%- set next = floodmark._next_restate_batch if ns.run.restate else (floodmark._next_backfill_batch if ns.run.backfill else floodmark._next_batch) -%}
     {%- for _ in range(100000) if not ns.done -%}
         {%- set batch = next(ns.run) -%}
         {%- if ns.run.is_stale -%}
@@ -52,7 +52,7 @@
 {# What a run knows before its first batch: settings, SELECT, upstream, target, ledger; an unfinished batch is finished here.
    With `remembers` the ledger is read only where what the invocation knew when it began does not fit the target any more. #}
 {% macro _begin_run(settings, sql, remembers=true) %}
-    {%- set state = floodmark._remembered_state() if remembers and not floodmark._backfill_range() else none -%}
+    {%- set state = floodmark._remembered_state() if remembers and not floodmark._backfill_range() and not floodmark._restate_asked() else none -%}
     {%- set target = floodmark._target_state(state) if state else none -%}
     {%- if not target or not target.is_known -%}
         {%- set state = floodmark._model_state() -%}
@@ -60,7 +60,7 @@
     {%- endif -%}
     {%- set run = {
         'settings': settings, 'sql': sql, 'upstream': none, 'commits': floodmark._upstream_log(settings, state), 'state': state,
-        'target': target, 'is_stale': false, 'backfill': floodmark._backfill_range(),
+        'target': target, 'is_stale': false, 'backfill': floodmark._backfill_range(), 'restate': floodmark._restate_asked(),
         'full_refresh': should_full_refresh(), 'ceiling': none, 'recovered': none, 'first': true, 'generation': none,
         'guarded': settings.watermark is not none and '/*floodmark:bounds' not in sql and '/*floodmark:changes' not in sql,
     } -%}

@@ -9,6 +9,9 @@
         {%- if run.settings.strategy == 'cdc' -%}
             {%- set columns = floodmark._checked_events(run, batch, select_sql) -%}
             {%- set select_sql = floodmark._events_sql(run.settings.cdc, select_sql) -%}
+            {%- if floodmark._restates_from(batch) is not none -%}
+                {%- set select_sql = floodmark._restated_events_sql(run, batch, select_sql, floodmark._find_column(columns, '_floodmark_sequence').type) -%}
+            {%- endif -%}
         {%- else -%}
             {%- do floodmark._assert_contract(floodmark._without_change_columns(batch, select_sql)) -%}
             {%- if floodmark._replaces_partitions(run, batch) -%}

@@ -6,7 +6,11 @@
 
 {# Apply a staged batch, and record it as committed. Returns its counts. #}
 {% macro _apply_cdc(run, batch, source) %}
-    {%- do source.update({'has_state': floodmark._has_state()}) -%}
+    {%- do source.update({'has_state': floodmark._has_state(), 'restates': floodmark._restates_from(batch) is not none}) -%}
+    {%- if source.restates -%}
+        {#- what goes may have no events any more, and so lie beyond their range -#}
+        {%- do source.update({'counts': {'rows_read': source.counts.rows_read, 'deletes': source.counts.deletes, 'truncates': source.counts.truncates, 'same': source.counts.same, 'rows_tied': source.counts.rows_tied}}) -%}
+    {%- endif -%}
     {%- if batch.replaces -%}
         {%- do floodmark._resolve(run, batch, source) -%}
         {%- do floodmark._drop_what_is_not_delta(run) -%}
@@ -18,7 +22,8 @@
             {%- do floodmark._write_state(run, batch, source) -%}
         {%- endif -%}
         {%- if floodmark._changes_cdc_target(run, batch, source) -%}
-            {%- set merge = {'scd1': floodmark._scd1_merge_sql, 'partial': floodmark._partial_merge_sql, 'scd2': floodmark._scd2_merge_sql}[floodmark._cdc_way(run)] -%}
+            {%- set merge = {'scd1': floodmark._scd1_merge_sql, 'partial': floodmark._partial_merge_sql, 'restated': floodmark._scd1_restated_merge_sql,
+                'scd2': floodmark._scd2_merge_sql}[floodmark._batch_way(run, source)] -%}
             {%- do floodmark._apply_once(this, batch, merge(run, source)) -%}
         {%- else -%}
             {{ return(floodmark._finish(run, batch, {'version': none, 'metrics': {}}, source)) }}
@@ -50,12 +55,21 @@
 {% endmacro %}
 
 
-{# SCD 2: what becomes of every event that the batch touches, written once, so that both statements read the same. #}
+{# The same of a batch; `restated` where it makes the rows of SCD 1 anew. #}
+{% macro _batch_way(run, source) %}
+    {%- set way = floodmark._cdc_way(run) -%}
+    {{ return('restated' if source.get('restates') and way != 'scd2' else way) }}
+{% endmacro %}
+
+
+{# SCD 2 and restatements: what becomes of every event that the batch touches, written once, so that both statements read the same. #}
 {% macro _resolve(run, batch, source) %}
-    {%- if run.settings.cdc.scd_type == 2 -%}
+    {%- set way = floodmark._batch_way(run, source) -%}
+    {%- if way in ['scd2', 'restated'] -%}
         {%- set relation = floodmark._resolved_relation(batch) -%}
         {%- if not batch.get('resolved_by') -%}
-            {%- do floodmark._execute(['create table ' ~ relation ~ ' using parquet as\n' ~ floodmark._scd2_sql(run, batch, source)]) -%}
+            {%- do floodmark._execute(['create table ' ~ relation ~ ' using parquet as\n'
+                ~ (floodmark._scd2_sql(run, batch, source) if way == 'scd2' else floodmark._scd1_restated_sql(run, batch, source))]) -%}
         {%- endif -%}
         {%- set changes = ['table_write', 'table_remove', 'state_write', 'state_remove'] -%}
         {%- set counts = [] -%}
@@ -76,7 +90,8 @@
 {# The runs whose stages the statements of a batch read, as their commits name them. #}
 {% macro _writer(batch) %}
     {%- set staged_by = batch.staged_by or invocation_id[:8] -%}
-    {{ return(staged_by ~ ('-' ~ (batch.get('resolved_by') or invocation_id[:8]) if batch.settings.cdc.scd_type == 2 else '')) }}
+    {%- set resolves = batch.settings.cdc.scd_type == 2 or floodmark._restates_from(batch) is not none -%}
+    {{ return(staged_by ~ ('-' ~ (batch.get('resolved_by') or invocation_id[:8]) if resolves else '')) }}
 {% endmacro %}
 
 
@@ -94,14 +109,16 @@
 
 {# Add to what is remembered what the batch's events ask for. #}
 {% macro _write_state(run, batch, source) %}
-    {%- if run.settings.cdc.scd_type == 2 -%}
+    {%- set way = floodmark._batch_way(run, source) -%}
+    {%- set statement = {'scd2': floodmark._scd2_state_sql, 'restated': floodmark._scd1_restated_state_sql}.get(way, floodmark._scd1_state_sql) -%}
+    {%- if source.get('changes') -%}
         {%- set needed = source.changes.state_write or source.changes.state_remove -%}
     {%- else -%}
         {%- set needed = source.has_state or source.counts.deletes or source.counts.truncates -%}
     {%- endif -%}
     {%- if needed -%}
         {%- do floodmark._prepare_state(run, source) -%}
-        {%- do floodmark._apply_once(floodmark._state_relation(), batch, floodmark._scd2_state_sql(run, source) if run.settings.cdc.scd_type == 2 else floodmark._scd1_state_sql(run, source)) -%}
+        {%- do floodmark._apply_once(floodmark._state_relation(), batch, statement(run, source)) -%}
         {%- set landed = floodmark._landed(floodmark._state_relation(), batch) -%}
         {%- if landed is none or landed.writer != floodmark._writer(batch) -%}
             {%- do floodmark._stop_unlanded(batch) -%}
@@ -133,7 +150,7 @@
 
 {# Whether the batch changes the table: one that reads events again commits nothing where they stand already. #}
 {% macro _changes_cdc_target(run, batch, source) %}
-    {%- if run.settings.cdc.scd_type == 2 -%}
+    {%- if source.get('changes') -%}
         {{ return(source.changes.table_write + source.changes.table_remove > 0) }}
     {%- elif not source.counts.rows_read -%}
         {{ return(false) }}

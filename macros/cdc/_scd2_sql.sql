@@ -17,6 +17,9 @@
     {%- set names = own | map(attribute='name') | list -%}
     {%- set type = floodmark._find_column(source.columns, '_floodmark_sequence').type -%}
     {%- set partial = floodmark._ignores_nulls(cdc) -%}
+    {%- set restates = floodmark._restates_from(batch) is not none -%}
+    {#- marks of what goes are no events -#}
+    {%- set live = " and _floodmark_what not in ('start', 'gone')" if restates else '' -%}
     {%- set parts = floodmark._leaves_of(run, own, source.columns) if partial else none -%}
     {%- set carried = floodmark._carried_columns(run, parts, source.columns, '', '_floodmark_sequence') if partial else floodmark._given_sql(own, source.columns) %}
     with members as (
@@ -25,20 +28,20 @@
         from {{ source.stage }}
         {%- if not batch.replaces %}
         union all
-        {{ floodmark._scd2_known_sql(run, source, own, parts, type) }}
+        {{ floodmark._scd2_marked_sql(run, batch, source, own, parts, type) if restates else floodmark._scd2_known_sql(run, source, own, parts, type) }}
         {%- endif %}
     ),
     ranked as (
         select *,
-            row_number() over (partition by {{ keys }}, _floodmark_sequence order by _floodmark_what = 'start', _floodmark_delete desc,
+            row_number() over (partition by {{ keys }}, _floodmark_sequence order by _floodmark_what in ('start', 'gone'), _floodmark_delete desc,
                 {{ floodmark._row_hash_sql(parts.plain | map(attribute='name') | list + run.settings.unique_key if partial else names) }} desc, array_position(array('row', 'hidden', 'end', 'event'), _floodmark_what)) as _floodmark_rank,
             bool_or(_floodmark_what = 'start' or _floodmark_what = 'row' and _floodmark_old_start = _floodmark_sequence)
                 over (partition by {{ keys }}, _floodmark_sequence) as _floodmark_started,
-            bool_or(_floodmark_what = 'hidden') over (partition by {{ keys }}, _floodmark_sequence) as _floodmark_hidden,
+            bool_or(_floodmark_what in ('hidden', 'gone')) over (partition by {{ keys }}, _floodmark_sequence) as _floodmark_hidden,
             min(if(_floodmark_what = 'hidden', null, _floodmark_sequence)) over (partition by {{ keys }}) as _floodmark_lowest
         from members
     ),
-    {{ floodmark._filled_sql(run, own, parts, keys, type) if partial else 'formed as (select * from ranked where _floodmark_rank = 1 and _floodmark_sequence >= _floodmark_lowest),' }}
+    {{ floodmark._filled_sql(run, own, parts, keys, type, live) if partial else 'formed as (select * from ranked where _floodmark_rank = 1 and _floodmark_sequence >= _floodmark_lowest' ~ live ~ '),' }}
     hashed as (
         select *, {{ floodmark._fingerprint_sql(floodmark._tracked_columns(run, own)) }} as _floodmark_tracked from formed
     ),
@@ -73,6 +76,16 @@
         from bounded
     )
     select * from resolved where _floodmark_table_write or _floodmark_table_remove or _floodmark_state_write or _floodmark_state_remove
+    {%- if restates %}
+    {%- set gone = [] %}
+    {%- for column in own %}
+        {%- set quoted = floodmark._quoted(column.name) %}
+        {%- do gone.append(quoted if column.name | lower in run.settings.unique_key | map('lower') | list else 'cast(null as ' ~ column.type ~ ')') %}
+    {%- endfor %}
+    union all
+    select {{ gone | join(', ') }}, {{ 'null, ' if partial }}_floodmark_sequence, false, null, null, false, _floodmark_started, false, _floodmark_hidden
+    from ranked where _floodmark_rank = 1 and _floodmark_what in ('start', 'gone')
+    {%- endif %}
 {% endmacro %}
 
 
@@ -132,16 +145,16 @@
 
 
 {# ignore_null_updates: one event a sequence, leaf by leaf, and each leaf filled with what was set last since the last delete. #}
-{% macro _filled_sql(run, own, parts, keys, type) %}
+{% macro _filled_sql(run, own, parts, keys, type, live) %}
     {%- set plain = parts.plain | map(attribute='name') | list -%}
     {%- set so_far = 'over (partition by ' ~ keys ~ ' order by _floodmark_sequence rows between unbounded preceding and current row)' -%}
     {%- set same = 'over (partition by ' ~ keys ~ ', _floodmark_sequence)' -%}
     {%- set collapsed, filled, kept, values, ats = [], [], [], {}, {} -%}
     {%- for leaf in parts.leaves -%}
         {%- set i = loop.index0 | string -%}
-        {%- set order = 'if(_floodmark_leaf_# is null or _floodmark_delete or _floodmark_what = \'start\', null, struct(_floodmark_at_#, xxhash64(_floodmark_leaf_#)))' | replace('#', i) -%}
+        {%- set order = 'if(_floodmark_leaf_# is null or _floodmark_delete or _floodmark_what in (\'start\', \'gone\'), null, struct(_floodmark_at_#, xxhash64(_floodmark_leaf_#)))' | replace('#', i) -%}
         {%- do collapsed.append(('max_by(_floodmark_leaf_#, ' ~ order ~ ') ' ~ same ~ ' as _floodmark_value_#') | replace('#', i)) -%}
-        {%- do collapsed.append(('max(if(_floodmark_leaf_# is null or _floodmark_delete or _floodmark_what = \'start\', null, _floodmark_at_#)) ' ~ same ~ ' as _floodmark_set_#') | replace('#', i)) -%}
+        {%- do collapsed.append(('max(if(_floodmark_leaf_# is null or _floodmark_delete or _floodmark_what in (\'start\', \'gone\'), null, _floodmark_at_#)) ' ~ same ~ ' as _floodmark_set_#') | replace('#', i)) -%}
         {%- do filled.append(('max_by(_floodmark_value_#, _floodmark_set_#) ' ~ so_far ~ ' as _floodmark_filled_#') | replace('#', i)) -%}
         {%- do filled.append(('max(_floodmark_set_#) ' ~ so_far ~ ' as _floodmark_filled_at_#') | replace('#', i)) -%}
         {%- set counts = 'not _floodmark_delete and coalesce(_floodmark_filled_at_' ~ i ~ ' > _floodmark_deleted, _floodmark_filled_at_' ~ i ~ ' is not null)' -%}
@@ -160,7 +173,7 @@
     collapsed as (select *{{ ', ' if collapsed }}{{ collapsed | join(', ') }} from ranked where _floodmark_sequence >= _floodmark_lowest),
     filled as (
         select *, max(if(_floodmark_delete, _floodmark_sequence, null)) {{ so_far }} as _floodmark_deleted{{ ', ' if filled }}{{ filled | join(', ') }}
-        from collapsed where _floodmark_rank = 1
+        from collapsed where _floodmark_rank = 1{{ live }}
     ),
     kept as (select *{{ ', ' if kept }}{{ kept | join(', ') }} from filled),
     rebuilt as (

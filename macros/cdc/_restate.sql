@@ -1,0 +1,164 @@
+{#
+  A restatement makes the rows of some keys anew from the feed, without a full refresh: `floodmark restate`, or
+  `dbt run --select <model> --vars '{floodmark_restate: {from: ...}}'`. The keys are those that have, in the feed, in the table or beside
+  it, anything at or behind the sequence `from`. It is a batch of kind backfill that leaves the mark where it is.
+#}
+
+{# What this run was asked to restate: {from}; none where it was not. #}
+{% macro _restate_asked() %}
+    {{ return(var('floodmark_restate', none)) }}
+{% endmacro %}
+
+
+{# The sequence that a batch restates from, as it was written; none for every other batch. #}
+{% macro _restates_from(batch) %}
+    {%- set reason = batch.get('reason') or '' -%}
+    {{ return(reason[13:] if batch.kind == 'backfill' and reason.startswith('restate from ') else none) }}
+{% endmacro %}
+
+
+{# The one batch of a restatement: all of the feed up to the mark. #}
+{% macro _next_restate_batch(run) %}
+    {%- if not run.first -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set asked = run.restate -%}
+    {%- if run.settings.strategy != 'cdc' or run.settings.files or not run.state.committed or run.target.is_empty or run.full_refresh or asked is not mapping or asked.get('from') is none -%}
+        {%- do floodmark._refuse([{'setting': 'floodmark_restate', 'got': asked, 'expected': "{from: <sequence>} on a cdc model that reads a table and was loaded before",
+            'todo': 'Run the model first; other models are repaired by a backfill or --full-refresh'}]) -%}
+    {%- endif -%}
+    {%- set committed = run.state.committed -%}
+    {%- set family = run.upstream.family if run.upstream else none -%}
+    {%- set plan = floodmark._plan_whole() -%}
+    {%- do plan.update({'settings': run.settings, 'batch_id': run.state.last_batch_id + 1, 'kind': 'backfill', 'replaces': false, 'generation': committed.generation,
+        'reason': 'restate from ' ~ asked.get('from'), 'family': family, 'high': committed.mark, 'high_position': floodmark._position_parse(committed.mark, family),
+        'nulls': run.settings.watermark.nulls if run.settings.watermark else none, 'watermark_column': committed.watermark_column, 'upstream': committed.upstream}) -%}
+    {%- do floodmark._record_plan(run, plan) -%}
+    {%- do run.update({'first': false}) -%}
+    {{ return(plan) }}
+{% endmacro %}
+
+
+{# `from` as a literal of the sequence's type; refused where it is none. #}
+{% macro _restate_literal(batch, type) %}
+    {%- set text = floodmark._string_literal(floodmark._restates_from(batch)) -%}
+    {%- set plain = not modules.re.match('struct|array|binary', type) -%}
+    {%- if not plain or run_query('select try_cast(' ~ text ~ ' as ' ~ type ~ ') is null as bad').rows[0][0] | string | lower == 'true' -%}
+        {%- do floodmark._fail(batch, 'from is not of the type of the sequence') -%}
+        {%- do floodmark._refuse([{'setting': 'floodmark_restate.from', 'got': floodmark._restates_from(batch), 'expected': 'a value of the sequence, ' ~ type,
+            'todo': 'Write it as text' if plain else 'A sequence of several parts has no such value: use --full-refresh'}]) -%}
+    {%- endif -%}
+    {{ return('cast(' ~ text ~ ' as ' ~ type ~ ')') }}
+{% endmacro %}
+
+
+{# The keys to restate, of the events of a relation, the table and what lies beside it. #}
+{% macro _restated_keys_sql(run, batch, events, type, has_state) %}
+    {%- set cdc = run.settings.cdc -%}
+    {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
+    {%- set from = floodmark._restate_literal(batch, type) -%}
+    {%- set ends = ' or ' ~ floodmark._quoted(cdc.end_at) ~ ' >= ' ~ from if cdc.scd_type == 2 else '' -%}
+    {%- set deletes = ' or _floodmark_columns.deleted_at >= ' ~ from if floodmark._cdc_way(run) == 'partial' else '' -%}
+    select {{ keys }} from {{ events }} where not _floodmark_truncate and _floodmark_sequence >= {{ from }}
+    union select {{ keys }} from {{ this }} where {{ floodmark._row_sequence(cdc) }} >= {{ from }}{{ ends }}{{ deletes }}
+    {%- if has_state %}
+    union select {{ keys }} from {{ floodmark._state_relation() }} where _floodmark_kind <> 'truncate' and _floodmark_sequence >= {{ from }}
+    {%- endif %}
+{% endmacro %}
+
+
+{# The events of these keys, and the truncates of all. #}
+{% macro _restated_events_sql(run, batch, events_sql, type) %}
+    with events as (
+    {{ events_sql }}
+    )
+    select * from events where _floodmark_truncate
+    union all
+    select e.* from events as e left semi join (
+        {{ floodmark._restated_keys_sql(run, batch, 'events', type, floodmark._has_state()) }}
+    ) as k on {{ floodmark._same_key(run, 'e', 'k') }} and not e._floodmark_truncate
+{% endmacro %}
+
+
+{# SCD 1: the rows of the keys as the feed has them, and what is remembered of them, with the flags of _scd2_sql. #}
+{% macro _scd1_restated_sql(run, batch, source) %}
+    {%- set cdc = run.settings.cdc -%}
+    {%- set type = floodmark._find_column(source.columns, '_floodmark_sequence').type -%}
+    {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
+    {%- set names = floodmark._cdc_table_columns(cdc, source.columns) | map(attribute='name') | list -%}
+    {%- set memory = floodmark._memory_column(cdc) -%}
+    {%- set columns = [] -%}
+    {%- set nulls = [] -%}
+    {%- for name in names -%}
+        {%- set quoted = floodmark._quoted(name) -%}
+        {%- set is_key = name | lower in run.settings.unique_key | map('lower') | list -%}
+        {%- do columns.append(('k.' if is_key else 'r.') ~ quoted) -%}
+        {%- do nulls.append(('s.' if is_key else 'null as ') ~ quoted) -%}
+    {%- endfor -%}
+    {%- set state = floodmark._state_relation() %}
+    with restated as (
+        {{ floodmark._restated_keys_sql(run, batch, source.stage, type, source.has_state) }}
+    ),
+    formed as (
+        {{ floodmark._first_rows_sql(run, source) }}
+    ),
+    remembered as (
+        select {{ keys }}, _floodmark_sequence, _floodmark_kind from ({{ floodmark._scd1_state_rows_sql(run, source, remembers=false) }}) where _floodmark_kind <> 'truncate'
+    )
+    select {{ columns | join(', ') }}, r._floodmark_there is null as _floodmark_delete, cast(null as {{ type }}) as _floodmark_at, cast(null as string) as _floodmark_kind,
+        r._floodmark_there is not null as _floodmark_table_write, r._floodmark_there is null as _floodmark_table_remove, false as _floodmark_state_write, false as _floodmark_state_remove
+    from restated as k left join (select *, true as _floodmark_there from formed) as r on {{ floodmark._same_key(run, 'k', 'r') }}
+    union all
+    select {{ nulls | join(', ') }}, null, s._floodmark_sequence, s._floodmark_kind, false, false, true, false from remembered as s
+    {%- if source.has_state %}
+    union all
+    select {{ nulls | join(', ') }}, null, s._floodmark_sequence, s._floodmark_kind, false, false, false, true
+    from (select distinct {{ keys }}, _floodmark_sequence, _floodmark_kind from {{ state }} where _floodmark_kind <> 'truncate') as s
+    left semi join restated as k on {{ floodmark._same_key(run, 'k', 's') }}
+    left anti join remembered as n on {{ floodmark._same_key(run, 'n', 's') }} and n._floodmark_sequence = s._floodmark_sequence and n._floodmark_kind = s._floodmark_kind
+    {%- endif %}
+{% endmacro %}
+
+
+{# The MERGE of these rows into an SCD 1 table. #}
+{% macro _scd1_restated_merge_sql(run, source) %}
+    {%- set names = source.written %}
+    merge into {{ this }} as DBT_INTERNAL_DEST
+    using (select * from {{ source.resolved }} where _floodmark_table_write or _floodmark_table_remove) as DBT_INTERNAL_SOURCE
+    on {{ floodmark._same_key(run, 'DBT_INTERNAL_SOURCE', 'DBT_INTERNAL_DEST') }}
+    {{- floodmark._write_matches_sql(names, 'DBT_INTERNAL_SOURCE._floodmark_table_remove') }}
+{% endmacro %}
+
+
+{# And into what SCD 1 remembers. #}
+{% macro _scd1_restated_state_sql(run, source) %}
+    {%- set keys = floodmark._quoted_csv(run.settings.unique_key) %}
+    merge into {{ floodmark._state_relation() }} as DBT_INTERNAL_DEST
+    using (
+        select {{ keys }}, _floodmark_at as _floodmark_sequence, _floodmark_kind, _floodmark_state_remove from {{ source.resolved }}
+        where _floodmark_state_write or _floodmark_state_remove
+    ) as DBT_INTERNAL_SOURCE
+    on {{ floodmark._same_key(run, 'DBT_INTERNAL_SOURCE', 'DBT_INTERNAL_DEST') }} and DBT_INTERNAL_DEST._floodmark_sequence = DBT_INTERNAL_SOURCE._floodmark_sequence
+        and DBT_INTERNAL_DEST._floodmark_kind = DBT_INTERNAL_SOURCE._floodmark_kind
+    when matched and DBT_INTERNAL_SOURCE._floodmark_state_remove then delete
+    when not matched and not DBT_INTERNAL_SOURCE._floodmark_state_remove then insert ({{ keys }}, _floodmark_sequence, _floodmark_kind, _floodmark_at)
+        values ({{ floodmark._quoted_csv(run.settings.unique_key, 'DBT_INTERNAL_SOURCE.') }}, DBT_INTERNAL_SOURCE._floodmark_sequence, DBT_INTERNAL_SOURCE._floodmark_kind, current_timestamp())
+{% endmacro %}
+
+
+{# SCD 2: what is known of the keys, as marks of what goes: where a row starts ('start'), and what is remembered ('gone'). #}
+{% macro _scd2_marked_sql(run, batch, source, own, parts, type) %}
+    {%- set cdc = run.settings.cdc -%}
+    {%- set restated = '(' ~ floodmark._restated_keys_sql(run, batch, source.stage, type, source.has_state) ~ ')' -%}
+    {%- set more = ', cast(null as string)' if parts else '' %}
+        select {{ floodmark._carried_columns(run, parts, own, 't.', set='t._floodmark_columns.set') if parts else floodmark._given_sql(own, own, 't.') }},
+            t.{{ floodmark._quoted(cdc.start_at) }}, false, 'start', null, null{{ more }}
+        from {{ this }} as t left semi join {{ restated }} as k on {{ floodmark._same_key(run, 't', 'k') }}
+        {%- if source.has_state %}
+        {%- set remembered = floodmark._columns_of(relation=floodmark._state_relation()) %}
+        union all
+        select {{ floodmark._carried_columns(run, parts, remembered, 'h.', set='h._floodmark_columns.set') if parts else floodmark._given_sql(own, remembered, 'h.') }},
+            h._floodmark_sequence, false, 'gone', null, null{{ more }}
+        from {{ floodmark._state_relation() }} as h left semi join {{ restated }} as k on {{ floodmark._same_key(run, 'h', 'k') }}
+        {%- endif %}
+{% endmacro %}

@@ -1,0 +1,97 @@
+"""`restate`: rows made anew from a corrected feed are those of a full refresh, and of its oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.functional.cdc_oracle import Event, scd1, scd2
+from tests.functional.test_cdc import cdc, held, land, random_histories, shuffled
+from tests.harness import Project, sentence
+
+WAYS = {
+    "latest": {},
+    "partial": {"ignore_null_updates": True},
+    "history": {"stored_as_scd_type": 2},
+    "partial_history": {"stored_as_scd_type": 2, "ignore_null_updates": True},
+}
+RESTATE = ("--vars", "{floodmark_restate: {from: 7}}")
+
+
+def by_key(histories: list[tuple[str, Event]]) -> dict[str, list[Event]]:
+    found: dict[str, list[Event]] = {}
+    for key, event in histories:
+        found.setdefault(key, []).append(event)
+    return found
+
+
+def test_a_corrected_feed_is_restated_from_a_sequence_on(
+    make_project: Callable[..., Project],
+) -> None:
+    project = make_project("restate")
+    wrong = random_histories(21, 60, nulls=True)
+    # Correct below 7 is what it was; from 7 on other events, none for some keys, and keys that are new.
+    other = [
+        (key.replace("k1", "new"), event) for key, event in random_histories(22, 60, nulls=True)
+    ]
+    right = [(k, e) for k, e in wrong if e.sequence < 7] + [
+        (k, e) for k, e in other if e.sequence >= 7
+    ]
+    land(project, "feed", shuffled(1, wrong))
+    land(project, "corrected", shuffled(2, right))
+    project.source("feed")
+    for way, settings in WAYS.items():
+        project.model(way, cdc("feed", step=4, **settings))
+    project.build()
+    marks = {way: project.mark(way) for way in WAYS}
+    project.sql(f"delete from {project.schema}.feed")
+    project.sql(f"insert into {project.schema}.feed select * from {project.schema}.corrected")
+    run = project.build(*RESTATE)
+    assert all("CDC" in run.message[way] for way in WAYS)
+    keys = by_key(right)
+    columns = "k, v, w, __start_at, __end_at"
+
+    def expect() -> None:
+        for way, ignoring in {"latest": (), "partial": (0, 1)}.items():
+            wanted = {k: [row] for k, e in keys.items() if (row := scd1(e, ignoring))}
+            assert held(project, way, "k, v, w") == wanted, way
+        for way, ignoring in {"history": (), "partial_history": (0, 1)}.items():
+            rows = {k: sorted(scd2(e, ignoring=ignoring), key=repr) for k, e in keys.items()}
+            assert held(project, way, columns) == {k: r for k, r in rows.items() if r}, way
+
+    expect()
+    assert {way: project.mark(way) for way in WAYS} == marks
+    for way in WAYS:
+        kinds = [tuple(row) for row in project.ledger(way, "kind, reason, state")]
+        assert kinds[-1] == ("backfill", "restate from 7", "committed")
+    # What is remembered was made anew too: a full refresh of all events says the same after older ones came late.
+    late = [(9, key, Event("u", 0, ("late", 1))) for key in list(keys)[:30]]
+    land(project, "late", late)
+    project.sql(f"insert into {project.schema}.feed select * from {project.schema}.late")
+    project.build()
+    for _, key, event in late:
+        keys[key].append(event)
+    expect()
+
+
+def test_what_cannot_be_restated_says_so(make_project: Callable[..., Project]) -> None:
+    project = make_project("refused")
+    project.sql(
+        f"create table {project.schema}.feed (arrived int, k string, seq bigint, op string) using delta"
+    )
+    project.sql(f"insert into {project.schema}.feed values (1, 'a', 1, 'u')")
+    project.source("feed")
+    project.model("latest", cdc("feed", step=None))
+    project.model("parts", cdc("feed", step=None, sequence_by=["seq", "arrived"]))
+    run = project.dbt("run", *RESTATE)
+    expected = 'floodmark_restate: got {"from": 7}; expected {from: <sequence>} on a cdc model that reads a table and was loaded before. Run the model first'
+    assert expected in sentence(run.message["latest"]), run.message["latest"]
+    project.build()
+    run = project.dbt("run", "--vars", "{floodmark_restate: {from: soon}}")
+    assert (
+        'floodmark_restate.from: got "soon"; expected a value of the sequence, bigint. Write it as text'
+        in sentence(run.message["latest"])
+    )
+    assert "A sequence of several parts has no such value: use --full-refresh" in sentence(
+        run.message["parts"]
+    )
+    project.build()
