@@ -30,6 +30,8 @@ SMALL_MACHINE_CONF = {
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
     "spark.sql.files.openCostInBytes": "65536",
     "spark.sql.session.timeZone": "UTC",
+    # DESCRIBE prints types with it: a struct of more fields would be cut short.
+    "spark.sql.debug.maxToStringFields": "10000",
     # Else Hive logs a long stack trace whenever a column changes; Delta keeps the schema.
     "spark.hadoop.hive.metastore.disallow.incompatible.col.type.changes": "false",
 }

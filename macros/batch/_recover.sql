@@ -15,8 +15,12 @@
     {%- set is_cdc = run.settings.strategy == 'cdc' -%}
     {%- if landed is none and is_cdc and run.target.is_delta and not unmade -%}
         {%- set landed = floodmark._take_over(run, batch) -%}
-        {#- what stands half written beside the table is finished, never given up -#}
-        {%- set abandons = abandons and landed is none and (lost or not batch.get('state_is_written')) -%}
+        {%- set abandons = abandons and landed is none -%}
+        {%- if batch.get('state_is_written') and abandons -%}
+            {%- do floodmark._undo_state(floodmark._state_relation(), batch.state_is_written) -%}
+        {%- elif batch.get('state_is_written') -%}
+            {%- do floodmark._read_stage_of(run, batch, batch.state_is_written.writer) -%}
+        {%- endif -%}
     {%- elif abandons and run.target.is_delta and not unmade -%}
         {%- do floodmark._fence(batch) -%}
         {%- set landed = floodmark._landed(this, batch) -%}

@@ -87,8 +87,8 @@
         {%- do ranges.append("'null_" ~ loop.index0 ~ "', count_if(" ~ quoted ~ " is null)") -%}
         {%- if floodmark._has_range(floodmark._find_column(columns, key)) -%}
             {%- set text = floodmark._range_text_sql(quoted, floodmark._find_column(columns, key).type) -%}
-            {%- do ranges.append("'min_" ~ loop.index0 ~ "', " ~ text | replace('@', 'min')) -%}
-            {%- do ranges.append("'max_" ~ loop.index0 ~ "', " ~ text | replace('@', 'max')) -%}
+            {%- do ranges.append("'min_" ~ loop.index0 ~ "', " ~ text | replace('@(', 'min(')) -%}
+            {%- do ranges.append("'max_" ~ loop.index0 ~ "', " ~ text | replace('@(', 'max(')) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- set counts = floodmark._query_json(

@@ -52,6 +52,9 @@
 {% macro _align_cdc(run, batch, source) %}
     {%- set shaped = dict(source, columns=floodmark._cdc_table_columns(run.settings.cdc, source.columns)) -%}
     {%- do source.update({'written': floodmark._align_columns(run, batch, shaped)}) -%}
+    {%- if source.has_state -%}
+        {%- do floodmark._prepare_state(run, source) -%}
+    {%- endif -%}
 {% endmacro %}
 
 
@@ -175,12 +178,26 @@
         {%- set landed = floodmark._landed(table, batch) -%}
         {%- if landed is not none and table == this -%}
             {{ return(landed) }}
-        {%- elif landed is not none -%}
-            {%- do floodmark._read_stage_of(run, batch, landed.writer) -%}
-            {%- do batch.update({'state_is_written': true}) -%}
+        {%- elif landed is not none and not floodmark._is_undone(state, landed) -%}
+            {%- do batch.update({'state_is_written': landed}) -%}
         {%- endif -%}
     {%- endfor -%}
     {{ return(none) }}
+{% endmacro %}
+
+
+{# Take back what a batch wrote beside the table, where its other half will not be written: the fences keep every other run away. #}
+{% macro _undo_state(relation, landed) %}
+    {%- do floodmark._execute(['restore table ' ~ relation ~ ' to version as of ' ~ (landed.version - 1)]) -%}
+{% endmacro %}
+
+
+{# Whether a commit was taken back since. #}
+{% macro _is_undone(relation, landed) %}
+    {%- for commit in floodmark._history(relation, 20) if commit.version > landed.version and commit.operation == 'RESTORE' -%}
+        {{ return(true) }}
+    {%- endfor -%}
+    {{ return(false) }}
 {% endmacro %}
 
 
@@ -198,6 +215,12 @@
 
 {# A first load or full refresh whose table is there: finish what is remembered, from the same stage. #}
 {% macro _recover_state(run, batch, landed) %}
+    {%- if ('-' in landed.writer) != (run.settings.cdc.scd_type == 2) -%}
+        {%- if run.full_refresh -%}
+            {{ return(none) }}
+        {%- endif -%}
+        {%- do floodmark._stop('stored_as_scd_type was changed while batch ' ~ batch.batch_id ~ ' was unfinished: run it once with --full-refresh') -%}
+    {%- endif -%}
     {%- do floodmark._read_stage_of(run, batch, landed.writer) -%}
     {%- do batch.update({'attempt': floodmark._now() // 1000000}) -%}
     {%- set stage = floodmark._stage_relation(batch) -%}

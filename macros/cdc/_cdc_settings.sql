@@ -12,7 +12,7 @@
     {%- set sequence = floodmark._as_list(cdc.sequence_by) -%}
     {%- set ignored = cdc.get('ignore_null_updates', false) -%}
     {{ return({
-        'sequence': sequence[0] if sequence | length == 1 else 'struct(' ~ sequence | join(', ') ~ ')',
+        'sequence': sequence[0] if sequence | length == 1 else 'if((' ~ sequence | join(') is null or (') ~ ') is null, null, struct(' ~ sequence | join(', ') ~ '))',
         'sequence_by': sequence,
         'deletes': cdc.get('apply_as_deletes'),
         'truncates': cdc.get('apply_as_truncates'),
@@ -23,8 +23,8 @@
         'tracked': floodmark._as_list(cdc.get('track_history_column_list')),
         'untracked': floodmark._as_list(cdc.get('track_history_except_column_list')),
         'tombstone_ttl': cdc.get('tombstone_ttl'),
-        'start_at': cdc.get('start_at', '__start_at'),
-        'end_at': cdc.get('end_at', '__end_at'),
+        'start_at': cdc.get('start_at') or '__start_at',
+        'end_at': cdc.get('end_at') or '__end_at',
     }) }}
 {% endmacro %}
 
@@ -79,6 +79,9 @@
     {%- for key, why in {'apply_as_truncates': 'history is not truncated', 'tombstone_ttl': 'history keeps its deletes'}.items() if type == '2' and cdc.get(key) is not none -%}
         {%- do problems.append({'setting': 'cdc.' ~ key, 'got': cdc[key], 'expected': 'stored_as_scd_type 1 with it', 'todo': 'Remove it: ' ~ why}) -%}
     {%- endfor -%}
+    {%- if type == '2' and (cdc.get('start_at') or '__start_at') | lower == (cdc.get('end_at') or '__end_at') | lower -%}
+        {%- do problems.append({'setting': 'cdc.start_at', 'got': cdc.get('start_at'), 'expected': 'another name than end_at', 'todo': 'Name two columns'}) -%}
+    {%- endif -%}
     {%- if cdc.get('tombstone_ttl') is string and floodmark._parse_duration(cdc.tombstone_ttl) is none -%}
         {%- do problems.append({'setting': 'cdc.tombstone_ttl', 'got': cdc.tombstone_ttl, 'expected': "a duration such as '30 days'",
             'todo': 'Units are microseconds, milliseconds, seconds, minutes, hours, days and weeks'}) -%}

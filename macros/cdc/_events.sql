@@ -19,7 +19,7 @@
     {%- set only = cdc.column_list | map('lower') | list -%}
     {%- set without = cdc.except_column_list | map('lower') | list -%}
     {%- set found = [] -%}
-    {%- for column in floodmark._target_columns(columns) if not column.name.startswith('_floodmark_') -%}
+    {%- for column in floodmark._target_columns(columns) if not (column.name | lower).startswith('_floodmark_') -%}
         {%- if (not only or column.name | lower in only) and column.name | lower not in without -%}
             {%- do found.append(column) -%}
         {%- endif -%}
@@ -68,7 +68,7 @@
 {% macro _tracked_columns(run, own) %}
     {%- set cdc = run.settings.cdc -%}
     {%- set only = cdc.tracked | map('lower') | list -%}
-    {%- set without = (run.settings.unique_key + (cdc.untracked or cdc.sequence_by)) | map('lower') | list -%}
+    {%- set without = (run.settings.unique_key + cdc.untracked + cdc.sequence_by) | map('lower') | map('replace', '`', '') | list -%}
     {%- set names = [] -%}
     {%- for column in own if (column.name | lower in only if only else column.name | lower not in without) -%}
         {%- do names.append(column.name) -%}
@@ -92,7 +92,7 @@
 {% macro _check_event_columns(run, batch, columns) %}
     {%- set cdc = run.settings.cdc -%}
     {%- set own = floodmark._own_columns(cdc, columns) -%}
-    {%- set given = columns | rejectattr('name', 'in', ['_floodmark_sequence', '_floodmark_delete', '_floodmark_truncate']) | list -%}
+    {%- set given = columns[:-3] -%}
     {%- set problems = [] -%}
     {%- set type = floodmark._find_column(columns, '_floodmark_sequence').type -%}
     {%- if floodmark._has_no_order(type) -%}
@@ -118,8 +118,8 @@
                 'todo': 'Correct the name or remove it'}) -%}
         {%- endfor -%}
     {%- endfor -%}
-    {%- set kept = ['_floodmark_'] + ([cdc.start_at, cdc.end_at] if cdc.scd_type == 2 else []) -%}
-    {%- for column in given if column.name.startswith('_floodmark_') or column.name | lower in kept | map('lower') | list -%}
+    {%- set kept = [cdc.start_at, cdc.end_at] if cdc.scd_type == 2 else [] -%}
+    {%- for column in given if column.name | lower in kept or (column.name | lower).startswith('_floodmark_') | map('lower') | list -%}
         {%- do problems.append({'setting': 'cdc', 'got': 'a column ' ~ column.name ~ ' in the SELECT', 'expected': 'no column that floodmark writes itself',
             'todo': 'Leave it out or give it another name'}) -%}
     {%- endfor -%}
@@ -143,14 +143,20 @@
 {# Keys and the sequence must be of the table's own types: what they compare with does not change under them. #}
 {% macro _key_type_problems(run, columns) %}
     {%- set problems = [] -%}
-    {%- set table = floodmark._columns_of(relation=this) -%}
+    {%- set described = run_query('describe table extended ' ~ this).rows -%}
+    {%- set table = floodmark._described_columns(described) -%}
     {%- set cdc = run.settings.cdc -%}
     {%- for name in [floodmark._memory_column(cdc)] + ([cdc.start_at, cdc.end_at] if cdc.scd_type == 2 else []) if not floodmark._find_column(table, name) -%}
         {%- do problems.append({'setting': 'incremental_strategy', 'got': 'cdc on ' ~ this ~ ', which has no column ' ~ name, 'expected': 'a table that cdc made with these settings',
             'todo': 'Run it once with --full-refresh'}) -%}
     {%- endfor -%}
-    {%- if not problems and cdc.scd_type == 1 and floodmark._find_column(table, '__start_at') and floodmark._find_column(table, '__end_at') -%}
-        {%- do problems.append({'setting': 'cdc.stored_as_scd_type', 'got': 1, 'expected': '2, as ' ~ this ~ ' was made', 'todo': 'Run it once with --full-refresh to change the type'}) -%}
+    {%- set made = namespace(by=none) -%}
+    {%- for row in described if row[0] == 'Table Properties' and modules.re.search('floodmark\\.cdc=', row[1]) -%}
+        {%- set made.by = modules.re.search('floodmark\\.cdc=(.*?)(?:,[\\w.]+=|\\]$)', row[1]).group(1) -%}
+    {%- endfor -%}
+    {%- if not problems and made.by is not none and made.by != floodmark._cdc_made_by(cdc, run.settings.unique_key) -%}
+        {%- do problems.append({'setting': 'unique_key', 'got': floodmark._cdc_made_by(cdc, run.settings.unique_key), 'expected': made.by ~ ', as ' ~ this ~ ' was made',
+            'todo': 'Run it once with --full-refresh to change the key or the SCD type'}) -%}
     {%- endif -%}
     {%- if not problems -%}
         {%- for key in run.settings.unique_key -%}
@@ -161,6 +167,12 @@
         {%- do problems.extend(floodmark._type_problems('cdc.sequence_by', cdc.sequence, floodmark._find_column(columns, '_floodmark_sequence').type, {'type': known})) -%}
     {%- endif -%}
     {{ return(problems) }}
+{% endmacro %}
+
+
+{# What a table of cdc keeps of its settings, as a table property: its rows have no other meaning. #}
+{% macro _cdc_made_by(cdc, unique_key) %}
+    {{ return('SCD ' ~ cdc.scd_type ~ ' by ' ~ unique_key | map('lower') | join(' and ')) }}
 {% endmacro %}
 
 
@@ -194,14 +206,14 @@
         {%- do values.append("'null_" ~ loop.index0 ~ "', 0") -%}
         {%- if floodmark._has_range(column) -%}
             {%- set text = floodmark._range_text_sql(name, column.type) -%}
-            {%- do values.append("'min_" ~ loop.index0 ~ "', " ~ text | replace('@', 'min')) -%}
-            {%- do values.append("'max_" ~ loop.index0 ~ "', " ~ text | replace('@', 'max')) -%}
+            {%- do values.append("'min_" ~ loop.index0 ~ "', " ~ text | replace('@(', 'min(')) -%}
+            {%- do values.append("'max_" ~ loop.index0 ~ "', " ~ text | replace('@(', 'max(')) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- do values.append("'keyless', coalesce(sum(if((" ~ missing | join(' or ') ~ ') and not _floodmark_truncate, _floodmark_rows, 0)), 0)') -%}
     {%- set sequence = floodmark._find_column(columns, '_floodmark_sequence') -%}
     {%- if floodmark._has_range(sequence) -%}
-        {%- do values.append("'least', " ~ floodmark._range_text_sql('_floodmark_sequence', sequence.type) | replace('@', 'min')) -%}
+        {%- do values.append("'least', " ~ floodmark._range_text_sql('_floodmark_sequence', sequence.type) | replace('@(', 'min(')) -%}
     {%- endif -%}
     {%- set counts = floodmark._query_json('select to_json(named_struct(' ~ values | join(', ') ~ ')) from (select ' ~ quoted
         ~ ', _floodmark_sequence, _floodmark_truncate, count(*) as _floodmark_rows, count_if(_floodmark_delete) as _floodmark_deletes from ' ~ stage

@@ -29,7 +29,7 @@
 
 
 {# The own columns whose NULLs are ignored, those that are written as they come, and the leaves of the first:
-   {ignoring, plain, leaves}; a leaf is {path, column, get, type}. A column that the events lack is one of the first: it stays as it was. #}
+   {ignoring, plain, leaves}; a leaf is {path, column, sql, type}. A column that the events lack is one of the first: it stays as it was. #}
 {% macro _leaves_of(run, own, given) %}
     {%- set cdc = run.settings.cdc -%}
     {%- set keys = run.settings.unique_key | map('lower') | list -%}
@@ -38,7 +38,7 @@
     {%- for column in own if column.name | lower not in keys -%}
         {%- if listed is none or column.name | lower in listed or not floodmark._find_column(given, column.name) -%}
             {%- do found.ignoring.append(column) -%}
-            {%- do found.leaves.extend(floodmark._leaves(column.name, floodmark._quoted(column.name), column.name, column.type)) -%}
+            {%- do found.leaves.extend(floodmark._leaves(column.name, floodmark._quoted(column.name), column.name, column.ddl)) -%}
         {%- else -%}
             {%- do found.plain.append(column) -%}
         {%- endif -%}
@@ -48,13 +48,13 @@
 
 
 {# The leaves of a column or field: itself, or those of its fields where it is a struct. #}
-{% macro _leaves(path, get, column, type) %}
+{% macro _leaves(path, sql, column, type) %}
     {%- if not type.startswith('struct<') -%}
-        {{ return([{'path': path, 'column': column, 'get': get, 'type': type}]) }}
+        {{ return([{'path': path, 'column': column, 'sql': sql, 'type': type}]) }}
     {%- endif -%}
     {%- set leaves = [] -%}
     {%- for field in floodmark._struct_fields(type) -%}
-        {%- do leaves.extend(floodmark._leaves(path ~ '.' ~ field.name, get ~ '.' ~ floodmark._quoted(field.name), column, field.type)) -%}
+        {%- do leaves.extend(floodmark._leaves(path ~ '.' ~ field.name, sql ~ '.' ~ floodmark._quoted(field.name), column, field.type)) -%}
     {%- endfor -%}
     {{ return(leaves) }}
 {% endmacro %}
@@ -106,8 +106,27 @@
 {# The map of leaves that have a value to the sequences that set them; `at` maps a leaf's path to SQL. #}
 {% macro _set_sql(leaves, at, type) %}
     {%- set entries = [] -%}
+    {%- if not leaves -%}
+        {{ return('cast(map() as map<string,' ~ type ~ '>)') }}
+    {%- endif -%}
     {%- for leaf in leaves -%}
         {%- do entries.append('struct(' ~ floodmark._string_literal(leaf.path) ~ ' as key, ' ~ at[leaf.path] ~ ' as value)') -%}
     {%- endfor -%}
     {{ return('cast(map_from_entries(filter(array(' ~ entries | join(', ') ~ '), e -> e.value is not null)) as map<string,' ~ type ~ '>)') }}
+{% endmacro %}
+
+
+{# A hash of a leaf's value; xxhash64 takes no maps and no variants. #}
+{% macro _leaf_hash_sql(leaf, value) %}
+    {{ return(floodmark._hash_sql([[leaf.path, value]]) if modules.re.search('\\b(map|variant)\\b', leaf.type) else 'xxhash64(' ~ value ~ ')') }}
+{% endmacro %}
+
+
+{# The paths of the leaves of a relation's columns. #}
+{% macro _leaf_paths(columns) %}
+    {%- set paths = [] -%}
+    {%- for column in columns -%}
+        {%- do paths.extend(floodmark._leaves(column.name, '', '', column.ddl) | map(attribute='path') | map('lower') | list) -%}
+    {%- endfor -%}
+    {{ return(paths) }}
 {% endmacro %}

@@ -29,9 +29,12 @@
     {%- endif -%}
     {%- set committed = run.state.committed -%}
     {%- set family = run.upstream.family if run.upstream else none -%}
+    {#- versions up to the mark are those before the feed was corrected: what came since is read with them, and again by the next batch -#}
+    {%- set high = floodmark._history(run.upstream.relation, 1)[0].version if family == 'version' else floodmark._position_parse(committed.mark, family) -%}
     {%- set plan = floodmark._plan_whole() -%}
     {%- do plan.update({'settings': run.settings, 'batch_id': run.state.last_batch_id + 1, 'kind': 'backfill', 'replaces': false, 'generation': committed.generation,
-        'reason': 'restate from ' ~ asked.get('from'), 'family': family, 'high': committed.mark, 'high_position': floodmark._position_parse(committed.mark, family),
+        'reason': 'restate from ' ~ asked.get('from'), 'family': family, 'high': floodmark._position_print(high, family), 'high_position': high,
+        'start_position': floodmark._reach(run.settings.watermark or {}, family).start,
         'nulls': run.settings.watermark.nulls if run.settings.watermark else none, 'watermark_column': committed.watermark_column, 'upstream': committed.upstream}) -%}
     {%- do floodmark._record_plan(run, plan) -%}
     {%- do run.update({'first': false}) -%}

@@ -16,8 +16,9 @@
     {%- set values, ats, folded = {}, {}, [] -%}
     {%- for leaf in parts.leaves -%}
         {%- set i = loop.index0 | string -%}
+        {%- set hash = floodmark._leaf_hash_sql(leaf, '_floodmark_leaf_' ~ i) -%}
         {%- set condition = ' filter (where _floodmark_leaf_# is not null and ' ~ alive ~ ') as ' -%}
-        {%- do folded.append(('max_by(_floodmark_leaf_#, struct(_floodmark_at_#, xxhash64(_floodmark_leaf_#)))' ~ condition ~ '_floodmark_leaf_#') | replace('#', i)) -%}
+        {%- do folded.append(('max_by(_floodmark_leaf_#, struct(_floodmark_at_#, ' ~ hash ~ '))' ~ condition ~ '_floodmark_leaf_#') | replace('#', i)) -%}
         {%- do folded.append(('max(_floodmark_at_#)' ~ condition ~ '_floodmark_at_#') | replace('#', i)) -%}
         {%- do values.update({leaf.path: '_floodmark_leaf_' ~ i}) -%}
         {%- do ats.update({leaf.path: '_floodmark_at_' ~ i}) -%}
@@ -29,14 +30,14 @@
     {%- for column in own -%}
         {%- set quoted = floodmark._quoted(column.name) -%}
         {%- if floodmark._find_column(parts.ignoring, column.name) -%}
-            {%- do written.append(floodmark._from_leaves_sql(column.name, column.type, values) ~ ' as ' ~ quoted) -%}
+            {%- do written.append(floodmark._from_leaves_sql(column.name, column.ddl, values) ~ ' as ' ~ quoted) -%}
         {%- else -%}
             {%- do written.append(('_floodmark_row.' if column.name in plain else '') ~ quoted) -%}
         {%- endif -%}
     {%- endfor %}
     with members as (
         select {{ keys }}, _floodmark_sequence, _floodmark_delete, cast(null as {{ type }}) as _floodmark_deleted_at, cast(null as string) as _floodmark_before
-            {{- floodmark._member_columns(plain, parts.leaves, source.columns, '', '_floodmark_sequence', none) }}
+            {{- floodmark._member_columns(plain, parts.leaves, source.columns, '', '_floodmark_sequence') }}
         from {{ source.stage }}
         where not _floodmark_truncate {{ 'and coalesce(_floodmark_sequence >= (' ~ truncated ~ '), true)' if truncated }}
         {%- if not is_first %}
@@ -44,7 +45,7 @@
         union all
         select {{ floodmark._quoted_csv(run.settings.unique_key, 'DBT_INTERNAL_DEST.') }}, DBT_INTERNAL_DEST._floodmark_columns.sequence, false, DBT_INTERNAL_DEST._floodmark_columns.deleted_at,
             {{ floodmark._row_hash_sql(own_names + ['_floodmark_columns'], 'DBT_INTERNAL_DEST.') }}
-            {{- floodmark._member_columns(plain, parts.leaves, own, 'DBT_INTERNAL_DEST.', none, 'DBT_INTERNAL_DEST._floodmark_columns.set') }}
+            {{- floodmark._member_columns(plain, parts.leaves, own, 'DBT_INTERNAL_DEST.', 'DBT_INTERNAL_DEST._floodmark_columns.sequence', 'DBT_INTERNAL_DEST._floodmark_columns.set') }}
         from {{ this }} as DBT_INTERNAL_DEST left join {{ touched }} as DBT_INTERNAL_SOURCE on {{ floodmark._same_key(run, 'DBT_INTERNAL_SOURCE', 'DBT_INTERNAL_DEST') }}
         where {{ floodmark._partial_reach(run, source, truncated) }}
         {%- endif %}
@@ -54,17 +55,20 @@
         from ({{ floodmark._tombstones_sql(run, source) }}) as d left semi join {{ touched }} as e on {{ floodmark._same_key(run, 'e', 'd') }}
         {%- endif %}
     ),
-    floored as (
-        select *, {{ 'greatest(' if truncated }}max(if(_floodmark_delete, _floodmark_sequence, _floodmark_deleted_at)) over (partition by {{ keys }}){{ ', (' ~ truncated ~ '))' if truncated }} as _floodmark_floor
+    deleted as (
+        select * except (_floodmark_deleted_at), max(if(_floodmark_delete, _floodmark_sequence, _floodmark_deleted_at)) over (partition by {{ keys }}) as _floodmark_deleted_at
         from members
+    ),
+    floored as (
+        select *, {{ 'greatest(_floodmark_deleted_at, (' ~ truncated ~ '))' if truncated else '_floodmark_deleted_at' }} as _floodmark_floor from deleted
     ),
     folded as (
         select {{ keys }}, max(_floodmark_sequence) filter (where not _floodmark_delete) as _floodmark_last, max(_floodmark_floor) as _floodmark_floor,
-            max(_floodmark_before) as _floodmark_before{{ ', ' if folded }}{{ folded | join(', ') }}
+            max(_floodmark_deleted_at) as _floodmark_deleted_at, max(_floodmark_before) as _floodmark_before{{ ', ' if folded }}{{ folded | join(', ') }}
         from floored group by {{ keys }}
     ),
     formed as (
-        select {{ written | join(', ') }}, named_struct('sequence', _floodmark_last, 'deleted_at', _floodmark_floor, 'set', {{ floodmark._set_sql(parts.leaves, ats, type) }}) as _floodmark_columns,
+        select {{ written | join(', ') }}, named_struct('sequence', _floodmark_last, 'deleted_at', _floodmark_deleted_at, 'set', {{ floodmark._set_sql(parts.leaves, ats, type) }}) as _floodmark_columns,
             coalesce(_floodmark_last < _floodmark_floor, _floodmark_last is null) as _floodmark_delete, _floodmark_before
         from folded
     )
@@ -73,18 +77,19 @@
 {% endmacro %}
 
 
-{# Columns of a member behind its key: those that are written as they come, and of each leaf its value and the sequence that set it;
-   a column that the relation lacks is NULL. #}
-{% macro _member_columns(plain, leaves, columns, prefix, sequence, set) %}
+{# Columns of a member behind its key: those that are written as they come, and of each leaf its value and the sequence that set it, that
+   of the member where `set`, the map of what is known, does not say; what the relation lacks is NULL. #}
+{% macro _member_columns(plain, leaves, columns, prefix, sequence, set=none) %}
     {%- set parts = [''] -%}
+    {%- set paths = floodmark._leaf_paths(columns) -%}
     {%- for name in plain -%}
         {%- do parts.append(prefix ~ floodmark._quoted(name)) -%}
     {%- endfor -%}
     {%- for leaf in leaves -%}
-        {%- set known = floodmark._find_column(columns, leaf.column) is not none -%}
-        {%- set value = prefix ~ leaf.get if known else 'cast(null as ' ~ leaf.type ~ ')' -%}
+        {%- set value = prefix ~ leaf.sql if leaf.path | lower in paths else 'cast(null as ' ~ leaf.type ~ ')' -%}
+        {%- set at = 'coalesce(try_element_at(' ~ set ~ ', ' ~ floodmark._string_literal(leaf.path) ~ '), ' ~ sequence ~ ')' if set else sequence -%}
         {%- do parts.append(value ~ ' as _floodmark_leaf_' ~ loop.index0) -%}
-        {%- do parts.append(('if(' ~ value ~ ' is null, null, ' ~ sequence ~ ')' if sequence else 'try_element_at(' ~ set ~ ', ' ~ floodmark._string_literal(leaf.path) ~ ')') ~ ' as _floodmark_at_' ~ loop.index0) -%}
+        {%- do parts.append('if(' ~ value ~ ' is null, null, ' ~ at ~ ') as _floodmark_at_' ~ loop.index0) -%}
     {%- endfor -%}
     {{ return(parts | join(', ')) }}
 {% endmacro %}
@@ -96,7 +101,7 @@
         {{ return((['DBT_INTERNAL_SOURCE._floodmark_touched'] + floodmark._key_predicates(run, source)) | join(' and ')) }}
     {%- endif -%}
     {{ return('DBT_INTERNAL_SOURCE._floodmark_touched or DBT_INTERNAL_DEST._floodmark_columns.sequence < (' ~ truncated
-        ~ ') or exists(map_values(DBT_INTERNAL_DEST._floodmark_columns.set), at -> at < (' ~ truncated ~ '))') }}
+        ~ ') or array_min(map_values(DBT_INTERNAL_DEST._floodmark_columns.set)) < (' ~ truncated ~ ')') }}
 {% endmacro %}
 
 

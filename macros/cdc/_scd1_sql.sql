@@ -52,7 +52,7 @@
     {%- for column in source.columns -%}
         {%- set quoted = floodmark._quoted(column.name) -%}
         {%- set value = {'_floodmark_sequence': floor, '_floodmark_delete': 'true', '_floodmark_truncate': 'false'}.get(column.name,
-            't.' ~ quoted if column.name | lower in run.settings.unique_key | map('lower') | list else 'cast(null as ' ~ column.type ~ ')') -%}
+            't.' ~ quoted if column.name | lower in run.settings.unique_key | map('lower') | list else 'cast(null as ' ~ column.ddl ~ ')') -%}
         {%- do names.append(value ~ ' as ' ~ quoted) -%}
     {%- endfor -%}
     {%- set all = floodmark._quoted_csv(source.columns | map(attribute='name') | list) -%}

@@ -15,6 +15,11 @@
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
     {%- set own = floodmark._own_columns(cdc, source.columns) if batch.replaces else floodmark._table_own_columns(run) -%}
     {%- set names = own | map(attribute='name') | list -%}
+    {#- a column that the events lack is not theirs to decide by -#}
+    {%- set given, missing = [], [] -%}
+    {%- for name in names -%}
+        {%- do (given if floodmark._find_column(source.columns, name) else missing).append(name) -%}
+    {%- endfor -%}
     {%- set type = floodmark._find_column(source.columns, '_floodmark_sequence').type -%}
     {%- set partial = floodmark._ignores_nulls(cdc) -%}
     {%- set restates = floodmark._restates_from(batch) is not none -%}
@@ -34,14 +39,21 @@
     ranked as (
         select *,
             row_number() over (partition by {{ keys }}, _floodmark_sequence order by _floodmark_what in ('start', 'gone'), _floodmark_delete desc,
-                {{ floodmark._row_hash_sql(parts.plain | map(attribute='name') | list + run.settings.unique_key if partial else names) }} desc, array_position(array('row', 'hidden', 'end', 'event'), _floodmark_what)) as _floodmark_rank,
+                {{ floodmark._row_hash_sql(parts.plain | map(attribute='name') | list + run.settings.unique_key if partial else given) }} desc, array_position(array('row', 'hidden', 'end', 'event'), _floodmark_what)) as _floodmark_rank,
             bool_or(_floodmark_what = 'start' or _floodmark_what = 'row' and _floodmark_old_start = _floodmark_sequence)
                 over (partition by {{ keys }}, _floodmark_sequence) as _floodmark_started,
             bool_or(_floodmark_what in ('hidden', 'gone')) over (partition by {{ keys }}, _floodmark_sequence) as _floodmark_hidden,
             min(if(_floodmark_what = 'hidden', null, _floodmark_sequence)) over (partition by {{ keys }}) as _floodmark_lowest
         from members
     ),
-    {{ floodmark._filled_sql(run, own, parts, keys, type, live) if partial else 'formed as (select * from ranked where _floodmark_rank = 1 and _floodmark_sequence >= _floodmark_lowest' ~ live ~ '),' }}
+    {%- if partial %}
+    {{ floodmark._filled_sql(run, own, parts, keys, type, live) }}
+    {%- else %}
+    formed as (
+        select *{{ ' except (' ~ floodmark._quoted_csv(missing) ~ ')' if missing }}{{ floodmark._kept_columns_sql(missing, own, keys) }}
+        from ranked where _floodmark_rank = 1 and _floodmark_sequence >= _floodmark_lowest{{ live }}
+    ),
+    {%- endif %}
     hashed as (
         select *, {{ floodmark._fingerprint_sql(floodmark._tracked_columns(run, own)) }} as _floodmark_tracked from formed
     ),
@@ -80,7 +92,7 @@
     {%- set gone = [] %}
     {%- for column in own %}
         {%- set quoted = floodmark._quoted(column.name) %}
-        {%- do gone.append(quoted if column.name | lower in run.settings.unique_key | map('lower') | list else 'cast(null as ' ~ column.type ~ ')') %}
+        {%- do gone.append(quoted if column.name | lower in run.settings.unique_key | map('lower') | list else 'cast(null as ' ~ column.ddl ~ ')') %}
     {%- endfor %}
     union all
     select {{ gone | join(', ') }}, {{ 'null, ' if partial }}_floodmark_sequence, false, null, null, false, _floodmark_started, false, _floodmark_hidden
@@ -89,19 +101,32 @@
 {% endmacro %}
 
 
+{# Columns that the events lack: as the event before had them, NULL behind a delete. #}
+{% macro _kept_columns_sql(missing, own, keys) %}
+    {%- set columns = [''] -%}
+    {%- for name in missing -%}
+        {%- set quoted = floodmark._quoted(name) -%}
+        {%- set nothing = 'cast(null as ' ~ floodmark._find_column(own, name).ddl ~ ')' -%}
+        {%- do columns.append("last_value(if(_floodmark_delete, struct(" ~ nothing ~ " as v), if(_floodmark_what = 'event', null, struct(" ~ quoted ~ ' as v))), true) over (partition by '
+            ~ keys ~ ' order by _floodmark_sequence rows between unbounded preceding and current row).v as ' ~ quoted) -%}
+    {%- endfor -%}
+    {{ return(columns | join(', ')) }}
+{% endmacro %}
+
+
 {# Columns by name; NULL where the relation lacks one. #}
 {% macro _given_sql(columns, known, prefix='') %}
     {%- set values = [] -%}
     {%- for column in columns -%}
         {%- set quoted = floodmark._quoted(column.name) -%}
-        {%- do values.append((prefix ~ quoted if floodmark._find_column(known, column.name) else 'cast(null as ' ~ column.type ~ ')') ~ ' as ' ~ quoted) -%}
+        {%- do values.append((prefix ~ quoted if floodmark._find_column(known, column.name) else 'cast(null as ' ~ column.ddl ~ ')') ~ ' as ' ~ quoted) -%}
     {%- endfor -%}
     {{ return(values | join(', ')) }}
 {% endmacro %}
 
 
 {# The same for ignore_null_updates: keys, columns that are written as they come, and leaves with the sequences that set them. #}
-{% macro _carried_columns(run, parts, known, prefix, sequence=none, set=none) %}
+{% macro _carried_columns(run, parts, known, prefix, sequence, set=none) %}
     {%- set columns = [] -%}
     {%- for key in run.settings.unique_key -%}
         {%- do columns.append(prefix ~ floodmark._quoted(key)) -%}
@@ -120,7 +145,7 @@
     {%- set last = floodmark._row_sequence(cdc, 'k.') -%}
     {%- set before = own | map(attribute='name') | list + ['_floodmark_columns'] -%}
     {%- set touched = '(select ' ~ keys ~ ', min(_floodmark_sequence) as _floodmark_least from ' ~ source.stage ~ ' group by ' ~ keys ~ ')' %}
-        select {{ floodmark._carried_columns(run, parts, own, 'k.', set='k._floodmark_columns.set') if parts else floodmark._given_sql(own, own, 'k.') }},
+        select {{ floodmark._carried_columns(run, parts, own, 'k.', 'k._floodmark_columns.sequence', 'k._floodmark_columns.set') if parts else floodmark._given_sql(own, own, 'k.') }},
             m._floodmark_at, m._floodmark_delete, m._floodmark_what, k._floodmark_start, k._floodmark_end{{ ', ' ~ floodmark._row_hash_sql(before, 'k.') if parts }}
         from (
             select DBT_INTERNAL_DEST.*, {{ start }} as _floodmark_start, {{ end }} as _floodmark_end,
@@ -137,7 +162,7 @@
         {%- if source.has_state %}
         {%- set remembered = floodmark._columns_of(relation=floodmark._state_relation()) %}
         union all
-        select {{ floodmark._carried_columns(run, parts, remembered, 'h.', set='h._floodmark_columns.set') if parts else floodmark._given_sql(own, remembered, 'h.') }},
+        select {{ floodmark._carried_columns(run, parts, remembered, 'h.', 'h._floodmark_sequence', 'h._floodmark_columns.set') if parts else floodmark._given_sql(own, remembered, 'h.') }},
             h._floodmark_sequence, h._floodmark_kind = 'delete', 'hidden', null, null{{ ', ' ~ floodmark._row_hash_sql(before, 'h.') if parts }}
         from {{ floodmark._state_relation() }} as h left semi join {{ touched }} as e on {{ floodmark._same_key(run, 'h', 'e') }}
         {%- endif %}
@@ -152,10 +177,11 @@
     {%- set collapsed, filled, kept, values, ats = [], [], [], {}, {} -%}
     {%- for leaf in parts.leaves -%}
         {%- set i = loop.index0 | string -%}
-        {%- set order = 'if(_floodmark_leaf_# is null or _floodmark_delete or _floodmark_what in (\'start\', \'gone\'), null, struct(_floodmark_at_#, xxhash64(_floodmark_leaf_#)))' | replace('#', i) -%}
+        {%- set order = 'if(_floodmark_leaf_# is null or _floodmark_delete or _floodmark_what in (\'start\', \'gone\'), null, struct(_floodmark_at_#, @))' | replace('#', i) | replace('@', floodmark._leaf_hash_sql(leaf, '_floodmark_leaf_' ~ i)) -%}
         {%- do collapsed.append(('max_by(_floodmark_leaf_#, ' ~ order ~ ') ' ~ same ~ ' as _floodmark_value_#') | replace('#', i)) -%}
         {%- do collapsed.append(('max(if(_floodmark_leaf_# is null or _floodmark_delete or _floodmark_what in (\'start\', \'gone\'), null, _floodmark_at_#)) ' ~ same ~ ' as _floodmark_set_#') | replace('#', i)) -%}
-        {%- do filled.append(('max_by(_floodmark_value_#, _floodmark_set_#) ' ~ so_far ~ ' as _floodmark_filled_#') | replace('#', i)) -%}
+        {%- do filled.append(('max_by(_floodmark_value_#, if(_floodmark_set_# is null, null, struct(_floodmark_set_#, @))) ' ~ so_far ~ ' as _floodmark_filled_#') | replace('#', i)
+            | replace('@', floodmark._leaf_hash_sql(leaf, '_floodmark_value_' ~ i))) -%}
         {%- do filled.append(('max(_floodmark_set_#) ' ~ so_far ~ ' as _floodmark_filled_at_#') | replace('#', i)) -%}
         {%- set counts = 'not _floodmark_delete and coalesce(_floodmark_filled_at_' ~ i ~ ' > _floodmark_deleted, _floodmark_filled_at_' ~ i ~ ' is not null)' -%}
         {%- do kept.append('if(' ~ counts ~ ', _floodmark_filled_' ~ i ~ ', null) as _floodmark_new_' ~ i) -%}
@@ -166,7 +192,7 @@
     {%- set written = [] -%}
     {%- for column in own -%}
         {%- set quoted = floodmark._quoted(column.name) -%}
-        {%- do written.append(floodmark._from_leaves_sql(column.name, column.type, values) ~ ' as ' ~ quoted if floodmark._find_column(parts.ignoring, column.name) else quoted) -%}
+        {%- do written.append(floodmark._from_leaves_sql(column.name, column.ddl, values) ~ ' as ' ~ quoted if floodmark._find_column(parts.ignoring, column.name) else quoted) -%}
     {%- endfor -%}
     {%- set flags = ['sequence', 'delete', 'what', 'old_start', 'old_end', 'before', 'started', 'hidden'] -%}
     {%- set carried = '_floodmark_' ~ flags | join(', _floodmark_') %}

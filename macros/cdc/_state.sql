@@ -61,7 +61,7 @@
 {% macro _column_list(columns) %}
     {%- set parts = [] -%}
     {%- for column in columns -%}
-        {%- do parts.append(floodmark._quoted(column.name) ~ ' ' ~ column.type) -%}
+        {%- do parts.append(floodmark._quoted(column.name) ~ ' ' ~ (column.ddl or column.type)) -%}
     {%- endfor -%}
     {{ return(parts | join(', ')) }}
 {% endmacro %}

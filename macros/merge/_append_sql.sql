@@ -15,6 +15,9 @@
     {%- if floodmark._setting('change_feed') is sameas true or not mapped and floodmark._setting('change_feed') is not sameas false -%}
         {%- do properties.update({'delta.enableChangeDataFeed': 'true'}) -%}
     {%- endif -%}
+    {%- if floodmark._setting('cdc') is not none -%}
+        {%- do properties.update({'floodmark.cdc': floodmark._cdc_made_by(floodmark._cdc_settings(), floodmark._as_list(config.get('unique_key')))}) -%}
+    {%- endif -%}
     {%- do properties.update(config.get('tblproperties') or {}) -%}
     {%- set pairs = [] -%}
     {%- for name, value in properties.items() -%}

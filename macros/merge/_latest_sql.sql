@@ -45,10 +45,20 @@
 
 {# SQL of a hash over columns: NULL differs from '', names keep columns apart, times keep their microseconds. #}
 {% macro _row_hash_sql(names, prefix='') %}
+    {%- set values = [] -%}
+    {%- for name in names | sort -%}
+        {%- do values.append([name | lower, prefix ~ floodmark._quoted(name)]) -%}
+    {%- endfor -%}
+    {{ return(floodmark._hash_sql(values)) }}
+{% endmacro %}
+
+
+{# The same over named SQL: a list of [name, SQL]. #}
+{% macro _hash_sql(values) %}
     {%- set formats = "map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timeZone', 'UTC')" -%}
     {%- set pairs = [] -%}
-    {%- for name in names | sort -%}
-        {%- do pairs.append(floodmark._string_literal(name | lower) ~ ', ' ~ prefix ~ floodmark._quoted(name)) -%}
+    {%- for name, value in values -%}
+        {%- do pairs.append(floodmark._string_literal(name) ~ ', ' ~ value) -%}
     {%- endfor -%}
     {{ return('sha2(to_json(named_struct(' ~ pairs | join(', ') ~ '), ' ~ formats ~ '), 256)') }}
 {% endmacro %}

@@ -9,7 +9,7 @@
 {% endmacro %}
 
 
-{# The columns in the rows of a DESCRIBE, in order: a list of {name, type, comment}. #}
+{# The columns in the rows of a DESCRIBE, in order: a list of {name, type, ddl, comment}; `type` in lower case, for comparing. #}
 {% macro _described_columns(rows) %}
     {%- set columns = [] -%}
     {%- set ns = namespace(done=false) -%}
@@ -19,7 +19,7 @@
             {%- set ns.done = true -%}
         {%- endif -%}
         {%- if not ns.done -%}
-            {%- do columns.append({'name': row[0], 'type': row[1] | lower, 'comment': row[2]}) -%}
+            {%- do columns.append({'name': row[0], 'type': row[1] | lower, 'ddl': row[1], 'comment': row[2]}) -%}
         {%- endif -%}
     {%- endfor -%}
     {{ return(columns) }}

@@ -13,22 +13,24 @@
         {%- do floodmark._refuse([{'setting': 'watermark', 'got': watermark, 'expected': "{'kind': 'version'} on an incremental model",
             'todo': 'floodmark.changes() reads from version to version of its upstream'}]) -%}
     {%- endif -%}
+    {#- events of a feed are events whatever becomes of their rows later, unless the model says what a deleted row means -#}
+    {%- set kind = 'preimages' if preimages else ('events' if floodmark._setting('cdc') is not none and '_change_type' not in model.raw_code else '') -%}
     {%- set name = floodmark._relation_name(relation) -%}
     {%- set rows = snapshot -%}
     {%- set comment = '' -%}
     {%- if flags.WHICH in ['compile', 'show', 'generate'] -%}
         {%- set plan = floodmark._next_plan() -%}
-        {%- set rows = floodmark._changes_sql(name, plan, preimages) if plan else snapshot -%}
+        {%- set rows = floodmark._changes_sql(name, plan, kind) if plan else snapshot -%}
         {%- set comment = floodmark._plan_comment(plan) if plan else '' -%}
     {%- endif -%}
-    {{ return('/*floodmark:changes ' ~ name ~ (' preimages' if preimages else '') ~ '*/ ' ~ comment ~ rows ~ ' /*floodmark:end*/') }}
+    {{ return('/*floodmark:changes ' ~ name ~ (' ' ~ kind if kind else '') ~ '*/ ' ~ comment ~ rows ~ ' /*floodmark:end*/') }}
 {% endmacro %}
 
 
-{# A relation over the changes of a batch: the versions above its low bound up to its high one; at first the whole table as it
+{# A relation over the changes of a batch (`kind`: with preimages, only what was added, or all but preimages): the versions above its low bound up to its high one; at first the whole table as it
    is at the high version, as inserts. The feed is named by its path: one query that reads a table and its feed by one name gets the
    table twice, without the feed's columns (Spark keeps resolved relations by name). #}
-{% macro _changes_sql(name, batch, preimages) %}
+{% macro _changes_sql(name, batch, kind) %}
     {%- set low = batch.low_position if batch.low_position is not none else (batch.start_position - 1 if batch.start_position is not none else none) -%}
     {%- if low is none -%}
         {{ return("(select *, 'insert' as _change_type, cast(" ~ batch.high_position ~ ' as bigint) as _commit_version from ' ~ name ~ ' version as of ' ~ batch.high_position ~ ')') }}
@@ -37,7 +39,7 @@
         {{ return("(select *, 'insert' as _change_type, cast(null as bigint) as _commit_version from " ~ name ~ ' where false)') }}
     {%- endif -%}
     {{ return('(select * except (_commit_timestamp) from table_changes_by_path(' ~ floodmark._string_literal(floodmark._detail(name).location) ~ ', ' ~ (low + 1) ~ ', ' ~ batch.high_position ~ ')'
-        ~ ("" if preimages else " where _change_type <> 'update_preimage'") ~ ')') }}
+        ~ {'preimages': '', 'events': " where _change_type not in ('delete', 'update_preimage')"}.get(kind, " where _change_type <> 'update_preimage'") ~ ')') }}
 {% endmacro %}
 
 
@@ -81,7 +83,7 @@
 {# Every changes() must be of the table that the mark is of. #}
 {% macro _check_changes(run) %}
     {%- set name = floodmark._relation_name(run.upstream.relation) -%}
-    {%- for found in modules.re.findall('/\\*floodmark:changes (\\S+?)(?: preimages)?\\*/', run.sql) if found | lower != name | lower -%}
+    {%- for found in modules.re.findall('/\\*floodmark:changes (\\S+?)(?: preimages| events)?\\*/', run.sql) if found | lower != name | lower -%}
         {%- do floodmark._refuse([{'setting': 'watermark.from', 'got': found, 'expected': 'changes() of ' ~ name ~ ' alone', 'todo': 'One mark a model: read other tables with ref()'}]) -%}
     {%- endfor -%}
 {% endmacro %}

@@ -89,9 +89,9 @@
         {%- set predicate = floodmark._bounds_predicate(marker, batch) | replace('\\', '\\\\') -%}
         {%- set ns.sql = modules.re.sub(found, predicate, ns.sql, flags=modules.re.S) -%}
     {%- endfor -%}
-    {%- for name, preimages in modules.re.findall('/\\*floodmark:changes (\\S+?)( preimages)?\\*/', sql) | unique -%}
-        {%- set found = '/\\*floodmark:changes ' ~ modules.re.escape(name ~ preimages) ~ '\\*/.*?/\\*floodmark:end\\*/' -%}
-        {%- set rows = floodmark._changes_sql(name, batch, preimages != '') | replace('\\', '\\\\') -%}
+    {%- for name, kind in modules.re.findall('/\\*floodmark:changes (\\S+?)( preimages| events)?\\*/', sql) | unique -%}
+        {%- set found = '/\\*floodmark:changes ' ~ modules.re.escape(name ~ kind) ~ '\\*/.*?/\\*floodmark:end\\*/' -%}
+        {%- set rows = floodmark._changes_sql(name, batch, kind | trim) | replace('\\', '\\\\') -%}
         {%- set ns.sql = modules.re.sub(found, rows, ns.sql, flags=modules.re.S) -%}
     {%- endfor -%}
     {%- if batch.files -%}
