@@ -119,7 +119,7 @@
         {%- endfor -%}
     {%- endfor -%}
     {%- set kept = [cdc.start_at, cdc.end_at] if cdc.scd_type == 2 else [] -%}
-    {%- for column in given if column.name | lower in kept or (column.name | lower).startswith('_floodmark_') | map('lower') | list -%}
+    {%- for column in given if column.name | lower in kept | map('lower') | list or (column.name | lower).startswith('_floodmark_') -%}
         {%- do problems.append({'setting': 'cdc', 'got': 'a column ' ~ column.name ~ ' in the SELECT', 'expected': 'no column that floodmark writes itself',
             'todo': 'Leave it out or give it another name'}) -%}
     {%- endfor -%}

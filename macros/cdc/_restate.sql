@@ -154,13 +154,13 @@
     {%- set cdc = run.settings.cdc -%}
     {%- set restated = '(' ~ floodmark._restated_keys_sql(run, batch, source.stage, type, source.has_state) ~ ')' -%}
     {%- set more = ', cast(null as string)' if parts else '' %}
-        select {{ floodmark._carried_columns(run, parts, own, 't.', set='t._floodmark_columns.set') if parts else floodmark._given_sql(own, own, 't.') }},
+        select {{ floodmark._carried_columns(run, parts, own, 't.', 't._floodmark_columns.sequence', 't._floodmark_columns.set') if parts else floodmark._given_sql(own, own, 't.') }},
             t.{{ floodmark._quoted(cdc.start_at) }}, false, 'start', null, null{{ more }}
         from {{ this }} as t left semi join {{ restated }} as k on {{ floodmark._same_key(run, 't', 'k') }}
         {%- if source.has_state %}
         {%- set remembered = floodmark._columns_of(relation=floodmark._state_relation()) %}
         union all
-        select {{ floodmark._carried_columns(run, parts, remembered, 'h.', set='h._floodmark_columns.set') if parts else floodmark._given_sql(own, remembered, 'h.') }},
+        select {{ floodmark._carried_columns(run, parts, remembered, 'h.', 'h._floodmark_sequence', 'h._floodmark_columns.set') if parts else floodmark._given_sql(own, remembered, 'h.') }},
             h._floodmark_sequence, false, 'gone', null, null{{ more }}
         from {{ floodmark._state_relation() }} as h left semi join {{ restated }} as k on {{ floodmark._same_key(run, 'h', 'k') }}
         {%- endif %}

@@ -11,8 +11,8 @@ from tests.harness import Project, sentence
 WAYS = {
     "latest": {},
     "partial": {"ignore_null_updates": True},
-    "history": {"stored_as_scd_type": 2},
-    "partial_history": {"stored_as_scd_type": 2, "ignore_null_updates": True},
+    "tracked": {"stored_as_scd_type": 2},
+    "partial_tracked": {"stored_as_scd_type": 2, "ignore_null_updates": True},
 }
 RESTATE = ("--vars", "{floodmark_restate: {from: 7}}")
 
@@ -54,7 +54,7 @@ def test_a_corrected_feed_is_restated_from_a_sequence_on(
         for way, ignoring in {"latest": (), "partial": (0, 1)}.items():
             wanted = {k: [row] for k, e in keys.items() if (row := scd1(e, ignoring))}
             assert held(project, way, "k, v, w") == wanted, way
-        for way, ignoring in {"history": (), "partial_history": (0, 1)}.items():
+        for way, ignoring in {"tracked": (), "partial_tracked": (0, 1)}.items():
             rows = {k: sorted(scd2(e, ignoring=ignoring), key=repr) for k, e in keys.items()}
             assert held(project, way, columns) == {k: r for k, r in rows.items() if r}, way
 
