@@ -47,7 +47,9 @@
    what a RESTORE went back to, {version} or {time}; `counts` the operation's metrics; `writer` the runs whose stages cdc read. #}
 {% macro _history(relation, limit=none) %}
     {%- set commits = [] -%}
-    {%- for row in run_query('describe history ' ~ relation ~ (' limit ' ~ limit if limit is not none else '')).rows -%}
+    {#- a table called history would be taken for the word -#}
+    {%- set name = modules.re.sub('(?i)\\.history$', '.`history`', relation | string) -%}
+    {%- for row in run_query('describe history ' ~ name ~ (' limit ' ~ limit if limit is not none else '')).rows -%}
         {%- set parameters = row['operationParameters'] | string -%}
         {%- set version = modules.re.search('version\\W+(\\d+)', parameters) -%}
         {%- set time = modules.re.search('timestamp\\W+(\\d[-0-9:. ]+)', parameters) -%}
