@@ -6,6 +6,7 @@ read its stage anew for the second statement would show. Cut by an abort inside 
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable
 
@@ -20,9 +21,10 @@ pytestmark = pytest.mark.lab
 
 WAYS = {
     "latest": cdc("feed", step=None),
-    "partial": cdc("feed", step=None, ignore_null_updates=True),
     "history": cdc("feed", step=None, stored_as_scd_type=2),
 }
+if os.environ.get("FLOODMARK_LAB") == "full":  # its statements are those of `latest`
+    WAYS["partial"] = cdc("feed", step=None, ignore_null_updates=True)
 
 
 class Feed:
