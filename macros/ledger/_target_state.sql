@@ -47,9 +47,7 @@
    what a RESTORE went back to, {version} or {time}; `counts` the operation's metrics; `writer` the runs whose stages cdc read. #}
 {% macro _history(relation, limit=none) %}
     {%- set commits = [] -%}
-    {#- a table called history would be taken for the word -#}
-    {%- set name = modules.re.sub('(?i)\\.history$', '.`history`', relation | string) -%}
-    {%- for row in run_query('describe history ' ~ name ~ (' limit ' ~ limit if limit is not none else '')).rows -%}
+    {%- for row in run_query('describe history ' ~ floodmark._delta_name(relation) ~ (' limit ' ~ limit if limit is not none else '')).rows -%}
         {%- set parameters = row['operationParameters'] | string -%}
         {%- set version = modules.re.search('version\\W+(\\d+)', parameters) -%}
         {%- set time = modules.re.search('timestamp\\W+(\\d[-0-9:. ]+)', parameters) -%}
@@ -70,8 +68,14 @@
 
 {# Identity, place and size of a Delta table: {id, location, files, bytes, properties}. #}
 {% macro _detail(relation) %}
-    {%- set row = run_query('describe detail ' ~ relation).rows[0] -%}
+    {%- set row = run_query('describe detail ' ~ floodmark._delta_name(relation)).rows[0] -%}
     {{ return({'id': row['id'], 'location': row['location'], 'files': row['numFiles'] | int, 'bytes': row['sizeInBytes'] | int, 'properties': row['properties'] | string}) }}
+{% endmacro %}
+
+
+{# A relation for Delta's own statements, which take a table called history or detail for their word. #}
+{% macro _delta_name(relation) %}
+    {{ return(modules.re.sub('(?i)\\.(history|detail)$', '.`\\1`', relation | string)) }}
 {% endmacro %}
 
 

@@ -130,7 +130,7 @@ def test_a_feed_read_by_version(make_project: Callable[..., Project]) -> None:
 
 def test_the_generic_tests_find_what_is_wrong(make_project: Callable[..., Project]) -> None:
     project = make_project("generic")
-    columns = "(id int, __start_at int, __end_at int)"
+    columns = "(id, __start_at, __end_at)"
     rows = {
         "right": "(1, 1, 2), (1, 2, 4), (1, 6, null), (2, 1, null)",
         "empty_row": "(1, 2, 2)",
