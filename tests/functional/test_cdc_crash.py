@@ -104,3 +104,51 @@ def test_every_cut_of_cdc_ends_in_the_oracles_table(make_project: Callable[..., 
         if "stage__" in row[1]
     ]
     assert left == []
+
+
+HALF = "after: (insert|merge) into [^ ]*__cdc_state"
+
+
+@pytest.mark.parametrize("target", ["thrift"], scope="module")
+def test_what_is_half_written_is_taken_back(make_project: Callable[..., Project]) -> None:
+    """A run dies between the two statements, and what follows gives the batch up."""
+    project = make_project("halves")
+    feed = Feed(project)
+    project.source("feed")
+    ways = ("latest", "history")
+    for way in ways:
+        project.model(way, WAYS[way])
+    feed.arrive(20)
+    project.build()
+
+    def die_half_way() -> None:
+        feed.arrive(20)
+        with injected(Faults(cuts=dict.fromkeys(ways, HALF))):
+            run = project.dbt("run")
+        assert run.status == dict.fromkeys(ways, "error") | {
+            k: v for k, v in run.status.items() if k not in ways
+        }
+        for way in ways:
+            assert [row[0] for row in project.ledger(way, "state")][-1] == "planned"
+
+    # A full refresh that dies too, before it has made the table.
+    die_half_way()
+    with injected(Faults(cuts=dict.fromkeys(ways, "before: create or replace table"))):
+        project.dbt("run", "--full-refresh")
+    feed.arrive(5)
+    project.build()
+    feed.expect({way: way for way in ways})
+    # A reset.
+    die_half_way()
+    for way in ways:
+        run = project.dbt(
+            "run-operation", "floodmark.reset", "--args", f"{{model: {way}, to: '1'}}"
+        )
+        assert run.success, run.log[-3000:]
+        assert [row[0] for row in project.ledger(way, "state")][-2:] == ["failed", "committed"]
+    project.build()
+    feed.expect({way: way for way in ways})
+    # Nothing: the next run finishes it.
+    die_half_way()
+    project.build()
+    feed.expect({way: way for way in ways})

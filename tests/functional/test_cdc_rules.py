@@ -333,3 +333,38 @@ def test_key_and_sequence_keep_their_types(make_project: Callable[..., Project])
     assert "Run it once with --full-refresh" in sentence(run.message["typed_history"])
     project.build("--full-refresh", "--select", "retyped", "--vars", "{later: true}")
     assert held(project, "retyped", "k, _floodmark_sequence") == {1: [(1,)], 2: [(2,)]}
+
+
+def test_tombstones_are_cleared_when_lifted_and_expire(
+    make_project: Callable[..., Project],
+) -> None:
+    project = make_project("tombstones")
+    project.sql(
+        f"create table {project.schema}.feed (arrived int, k string, seq bigint, op string, v string) using delta"
+    )
+    rows = ["(1, 'gone', 5, 'd', null)"]
+    for arrived in range(1, 17):
+        rows.append(f"({arrived}, 'back', {arrived * 10}, 'd', null)")
+        rows.append(f"({arrived}, 'back', {arrived * 10 + 5}, 'u', 'v{arrived}')")
+        rows.append(f"({arrived}, 'away', {arrived * 10}, '{'ud'[arrived % 2]}', 'v')")
+    project.sql(f"insert into {project.schema}.feed values {', '.join(rows)}")
+    project.source("feed")
+    project.model("forever", cdc("feed"))
+    project.model("partial", cdc("feed", ignore_null_updates=True))
+    project.model("brief", cdc("feed", step=None, tombstone_ttl="1 microsecond"))
+    project.build()
+    for model in ("forever", "partial"):
+        remembered = held(project, f"{model}__cdc_state", "k, _floodmark_kind, _floodmark_sequence")
+        assert remembered == {"gone": [("delete", 5)]}, model
+    project.sql(
+        f"insert into {project.schema}.feed values (17, 'gone', 4, 'u', 'late'), (17, 'back', 4, 'u', 'late'), "
+        "(17, 'away', 155, 'u', 'late')"
+    )
+    project.build()
+    for model in ("forever", "partial"):
+        assert held(project, model, "k, v") == {"back": [("v16",)], "away": [("v",)]}, model
+    assert held(project, "brief", "k, v") == {
+        "back": [("v16",)],
+        "away": [("v",)],
+        "gone": [("late",)],
+    }
