@@ -85,18 +85,27 @@
     {%- for key in keys -%}
         {%- set quoted = floodmark._quoted(key) -%}
         {%- do ranges.append("'null_" ~ loop.index0 ~ "', count_if(" ~ quoted ~ " is null)") -%}
-        {%- if floodmark._has_range(floodmark._find_column(columns, key)) -%}
-            {%- set text = floodmark._range_text_sql(quoted, floodmark._find_column(columns, key).type) -%}
-            {%- do ranges.append("'min_" ~ loop.index0 ~ "', " ~ text | replace('@(', 'min(')) -%}
-            {%- do ranges.append("'max_" ~ loop.index0 ~ "', " ~ text | replace('@(', 'max(')) -%}
-        {%- endif -%}
     {%- endfor -%}
+    {%- do ranges.extend(floodmark._key_ranges(keys, columns)) -%}
     {%- set counts = floodmark._query_json(
         "select to_json(named_struct('rows_read', coalesce(sum(_floodmark_rows), 0), 'repeated', count_if(_floodmark_rows > 1), " ~ ranges | join(', ') ~ ")) "
         ~ "from (select " ~ floodmark._quoted_csv(keys) ~ ", count(*) as _floodmark_rows from " ~ stage ~ " group by " ~ floodmark._quoted_csv(keys) ~ ")"
     )[0] -%}
     {%- do counts.update({'rows_tied': floodmark._count_ties(run, stage, columns) if counts.repeated else 0}) -%}
     {{ return(counts) }}
+{% endmacro %}
+
+
+{# The least and the greatest of each key column whose range can be written as literals: entries min_i and max_i of a named_struct. #}
+{% macro _key_ranges(keys, columns) %}
+    {%- set ranges = [] -%}
+    {%- for key in keys if floodmark._has_range(floodmark._find_column(columns, key)) -%}
+        {%- set i = keys.index(key) -%}
+        {%- set text = floodmark._range_text_sql(floodmark._quoted(key), floodmark._find_column(columns, key).type) -%}
+        {%- do ranges.append("'min_" ~ i ~ "', " ~ text | replace('@(', 'min(')) -%}
+        {%- do ranges.append("'max_" ~ i ~ "', " ~ text | replace('@(', 'max(')) -%}
+    {%- endfor -%}
+    {{ return(ranges) }}
 {% endmacro %}
 
 

@@ -191,26 +191,15 @@
 {% endmacro %}
 
 
-{# Counts of a batch's events in one pass: {rows_read, keyless, unordered, same, deletes, truncates, rows_tied, null_i, min_i, max_i, least}. #}
+{# Counts of a batch's events in one pass: {rows_read, keyless, unordered, same, deletes, truncates, rows_tied, min_i, max_i, least}. #}
 {% macro _event_counts(run, stage, columns) %}
     {%- set keys = run.settings.unique_key -%}
     {%- set quoted = floodmark._quoted_csv(keys) -%}
-    {%- set missing = [] -%}
     {%- set values = ["'rows_read', coalesce(sum(_floodmark_rows), 0)", "'deletes', coalesce(sum(_floodmark_deletes), 0)",
         "'truncates', coalesce(sum(if(_floodmark_truncate, _floodmark_rows, 0)), 0)", "'same', count_if(_floodmark_rows > 1 and not _floodmark_truncate)",
         "'unordered', coalesce(sum(if(_floodmark_sequence is null, _floodmark_rows, 0)), 0)"] -%}
-    {%- for key in keys -%}
-        {%- set name = floodmark._quoted(key) -%}
-        {%- do missing.append(name ~ ' is null') -%}
-        {%- set column = floodmark._find_column(columns, key) -%}
-        {%- do values.append("'null_" ~ loop.index0 ~ "', 0") -%}
-        {%- if floodmark._has_range(column) -%}
-            {%- set text = floodmark._range_text_sql(name, column.type) -%}
-            {%- do values.append("'min_" ~ loop.index0 ~ "', " ~ text | replace('@(', 'min(')) -%}
-            {%- do values.append("'max_" ~ loop.index0 ~ "', " ~ text | replace('@(', 'max(')) -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {%- do values.append("'keyless', coalesce(sum(if((" ~ missing | join(' or ') ~ ') and not _floodmark_truncate, _floodmark_rows, 0)), 0)') -%}
+    {%- do values.extend(floodmark._key_ranges(keys, columns)) -%}
+    {%- do values.append("'keyless', coalesce(sum(if(" ~ floodmark._keyless_sql(keys) ~ ', _floodmark_rows, 0)), 0)') -%}
     {%- set sequence = floodmark._find_column(columns, '_floodmark_sequence') -%}
     {%- if floodmark._has_range(sequence) -%}
         {%- do values.append("'least', " ~ floodmark._range_text_sql('_floodmark_sequence', sequence.type) | replace('@(', 'min(')) -%}
@@ -223,6 +212,16 @@
         {%- do counts.update(floodmark._event_ties(run, stage, columns)) -%}
     {%- endif -%}
     {{ return(counts) }}
+{% endmacro %}
+
+
+{# An event that needs a key and lacks a part of it. #}
+{% macro _keyless_sql(keys) %}
+    {%- set missing = [] -%}
+    {%- for key in keys -%}
+        {%- do missing.append(floodmark._quoted(key) ~ ' is null') -%}
+    {%- endfor -%}
+    {{ return('(not _floodmark_truncate and (' ~ missing | join(' or ') ~ '))') }}
 {% endmacro %}
 
 
@@ -240,10 +239,6 @@
 {% macro _check_events(run, batch, source) %}
     {%- set counts = source.counts -%}
     {%- set cdc = run.settings.cdc -%}
-    {%- set missing = [] -%}
-    {%- for key in run.settings.unique_key -%}
-        {%- do missing.append(floodmark._quoted(key) ~ ' is null') -%}
-    {%- endfor -%}
     {%- set found = [] -%}
     {%- if counts.keyless -%}
         {%- do found.append(floodmark._counted(counts.keyless, 'event') ~ (' has' if counts.keyless == 1 else ' have') ~ ' no ' ~ run.settings.unique_key | join(' or ')) -%}
@@ -253,8 +248,8 @@
     {%- endif -%}
     {%- if found -%}
         {%- set names = floodmark._quoted_csv(floodmark._own_columns(dict(cdc, column_list=[], except_column_list=[]), source.columns) | map(attribute='name') | list) -%}
-        {%- set shown = run_query('select left(to_json(struct(' ~ names ~ ')), 300) as event from ' ~ source.stage ~ ' where _floodmark_sequence is null or not _floodmark_truncate and ('
-            ~ missing | join(' or ') ~ ') order by 1 limit 5').columns[0].values() -%}
+        {%- set shown = run_query('select left(to_json(struct(' ~ names ~ ')), 300) as event from ' ~ source.stage ~ ' where _floodmark_sequence is null or '
+            ~ floodmark._keyless_sql(run.settings.unique_key) ~ ' order by 1 limit 5').columns[0].values() -%}
         {%- do floodmark._fail(batch, found | join(' and ')) -%}
         {%- do floodmark._stop(found | join(' and ') ~ ': ' ~ shown | join(', ') ~ '. Nothing was written: leave them out in the SELECT, or give them a value') -%}
     {%- endif -%}

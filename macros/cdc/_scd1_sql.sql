@@ -31,9 +31,14 @@
 {# Tombstones, the greatest of each key: {keys, _floodmark_sequence}. #}
 {% macro _tombstones_sql(run, source) %}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
+    {{ return('select ' ~ keys ~ ', max(_floodmark_sequence) as _floodmark_sequence from ' ~ floodmark._state_relation() ~ " where _floodmark_kind = 'delete' and " ~ floodmark._alive_sql(run) ~ ' group by ' ~ keys) }}
+{% endmacro %}
+
+
+{# Whether what is remembered still counts: deletes live for tombstone_ttl. #}
+{% macro _alive_sql(run) %}
     {%- set ttl = run.settings.cdc.tombstone_ttl -%}
-    {%- set alive = ' and _floodmark_at > ' ~ floodmark._position_literal(floodmark._now() - floodmark._parse_duration(ttl), 'timestamp') if ttl else '' -%}
-    {{ return('select ' ~ keys ~ ', max(_floodmark_sequence) as _floodmark_sequence from ' ~ floodmark._state_relation() ~ " where _floodmark_kind = 'delete'" ~ alive ~ ' group by ' ~ keys) }}
+    {{ return("(_floodmark_kind <> 'delete' or _floodmark_at > " ~ floodmark._position_literal(floodmark._now() - floodmark._parse_duration(ttl), 'timestamp') ~ ')' if ttl else 'true') }}
 {% endmacro %}
 
 
@@ -82,10 +87,6 @@
 
 
 {% macro _scd1_merge_sql(run, source) %}
-    {%- set assignments = [] -%}
-    {%- for name in source.written -%}
-        {%- do assignments.append(floodmark._quoted(name) ~ ' = DBT_INTERNAL_SOURCE.' ~ floodmark._quoted(name)) -%}
-    {%- endfor -%}
     {#- a truncate reaches beyond the keys of the batch -#}
     {%- set met = floodmark._key_predicates(run, dict(source, counts={}) if source.counts.truncates else source) %}
     merge into {{ this }} as DBT_INTERNAL_DEST
@@ -95,7 +96,7 @@
     on {{ met | join('\n        and ') }}
     when matched and DBT_INTERNAL_SOURCE._floodmark_delete and {{ floodmark._scd1_wins(source.written) }} then delete
     when matched and not DBT_INTERNAL_SOURCE._floodmark_delete and {{ floodmark._scd1_wins(source.written) }} then update set
-        {{ assignments | join(',\n        ') }}
+        {{ floodmark._assignments(source.written) | join(',\n        ') }}
     when not matched and not DBT_INTERNAL_SOURCE._floodmark_delete then insert ({{ floodmark._quoted_csv(source.written) }})
         values ({{ floodmark._quoted_csv(source.written, 'DBT_INTERNAL_SOURCE.') }})
 {% endmacro %}
@@ -152,9 +153,7 @@
     {%- if run.settings.cdc.scd_type == 1 and source.has_state and batch.batch_id % 16 == 0 -%}
         {%- set state = floodmark._state_relation() -%}
         {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
-        {%- set ttl = run.settings.cdc.tombstone_ttl -%}
-        {%- set alive = " where _floodmark_kind <> 'delete' or _floodmark_at > " ~ floodmark._position_literal(floodmark._now() - floodmark._parse_duration(ttl), 'timestamp') if ttl else '' -%}
         {%- do floodmark._execute(['insert overwrite ' ~ state ~ ' by name select ' ~ keys ~ ', _floodmark_sequence, _floodmark_kind, _floodmark_at from (select *, row_number() over (partition by ' ~ keys
-            ~ " order by _floodmark_sequence desc, _floodmark_kind desc) as _floodmark_rank from " ~ state ~ alive ~ ") where _floodmark_rank = 1 and _floodmark_kind <> 'upsert'"]) -%}
+            ~ " order by _floodmark_sequence desc, _floodmark_kind desc) as _floodmark_rank from " ~ state ~ ' where ' ~ floodmark._alive_sql(run) ~ ") where _floodmark_rank = 1 and _floodmark_kind <> 'upsert'"]) -%}
     {%- endif -%}
 {% endmacro %}

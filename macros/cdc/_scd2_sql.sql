@@ -248,13 +248,9 @@
 
 {# The clauses of a MERGE whose source says of each row whether it is to be removed. #}
 {% macro _write_matches_sql(names, removes) %}
-    {%- set assignments = [] -%}
-    {%- for name in names -%}
-        {%- do assignments.append(floodmark._quoted(name) ~ ' = DBT_INTERNAL_SOURCE.' ~ floodmark._quoted(name)) -%}
-    {%- endfor %}
     when matched and {{ removes }} then delete
     when matched then update set
-        {{ assignments | join(',\n        ') }}
+        {{ floodmark._assignments(names) | join(',\n        ') }}
     when not matched and not {{ removes }} then insert ({{ floodmark._quoted_csv(names) }})
         values ({{ floodmark._quoted_csv(names, 'DBT_INTERNAL_SOURCE.') }})
 {% endmacro %}

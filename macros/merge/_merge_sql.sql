@@ -3,10 +3,7 @@
   the latest row per key by the watermark column, ties by the greater row hash (docs/guides/merge.md).
 #}
 {% macro _merge_sql(run, source, columns) %}
-    {%- set assignments = [] -%}
-    {%- for name in floodmark._updated_columns(columns) -%}
-        {%- do assignments.append('DBT_INTERNAL_DEST.' ~ floodmark._quoted(name) ~ ' = DBT_INTERNAL_SOURCE.' ~ floodmark._quoted(name)) -%}
-    {%- endfor -%}
+    {%- set assignments = floodmark._assignments(floodmark._updated_columns(columns)) -%}
     {%- set predicates = floodmark._key_predicates(run, source) + (config.get('incremental_predicates') or config.get('predicates') or []) -%}
     {%- set deletes = floodmark._deletes_predicate(run, source.columns, 'DBT_INTERNAL_SOURCE.') %}
     merge into {{ this }} as DBT_INTERNAL_DEST
@@ -23,6 +20,16 @@
     {%- endif %}
     when not matched {{ 'and not ' ~ deletes if deletes }} then insert ({{ floodmark._quoted_csv(columns) }})
         values ({{ floodmark._quoted_csv(columns, 'DBT_INTERNAL_SOURCE.') }})
+{% endmacro %}
+
+
+{# What a match sets: a list of assignments. #}
+{% macro _assignments(names) %}
+    {%- set assignments = [] -%}
+    {%- for name in names -%}
+        {%- do assignments.append('DBT_INTERNAL_DEST.' ~ floodmark._quoted(name) ~ ' = DBT_INTERNAL_SOURCE.' ~ floodmark._quoted(name)) -%}
+    {%- endfor -%}
+    {{ return(assignments) }}
 {% endmacro %}
 
 
