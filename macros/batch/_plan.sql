@@ -69,7 +69,7 @@
         'start_position': reach.start, 'lookback': reach.lookback, 'nulls': watermark.nulls,
         'cap': floodmark._position_print(cap, family) if guarded else none,
         'cap_position': cap if guarded else none,
-        'is_waiting': first is not none, 'first_position': first, 'ceiling': last if ceiling is none else ceiling,
+        'is_waiting': first is not none, 'rows_waiting': waiting.rows, 'first_position': first, 'ceiling': last if ceiling is none else ceiling,
         'rows_null': waiting.rows_null, 'rows_future': waiting.rows_future,
     }) -%}
     {{ return(plan) }}

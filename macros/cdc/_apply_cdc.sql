@@ -52,7 +52,8 @@
 {% macro _align_cdc(run, batch, source) %}
     {%- set shaped = dict(source, columns=floodmark._cdc_table_columns(run.settings.cdc, source.columns)) -%}
     {%- do source.update({'written': floodmark._align_columns(run, batch, shaped)}) -%}
-    {%- if source.has_state -%}
+    {%- do run.update({'table_columns': none}) -%}
+    {%- if source.has_state and run.settings.cdc.scd_type == 2 -%}
         {%- do floodmark._prepare_state(run, source) -%}
     {%- endif -%}
 {% endmacro %}
@@ -117,10 +118,12 @@
     {%- if source.get('changes') -%}
         {%- set needed = source.changes.state_write or source.changes.state_remove -%}
     {%- else -%}
-        {%- set needed = source.has_state or source.counts.deletes or source.counts.truncates -%}
+        {%- set needed = source.counts.deletes or source.counts.truncates -%}
     {%- endif -%}
     {%- if needed -%}
-        {%- do floodmark._prepare_state(run, source) -%}
+        {%- if not source.has_state -%}
+            {%- do floodmark._prepare_state(run, source) -%}
+        {%- endif -%}
         {%- do floodmark._apply_once(floodmark._state_relation(), batch, statement(run, source)) -%}
         {%- set landed = floodmark._landed(floodmark._state_relation(), batch) -%}
         {%- if landed is none or landed.writer != floodmark._writer(batch) -%}
@@ -142,7 +145,7 @@
         {%- set rows = floodmark._scd2_state_rows_sql(source, columns) -%}
     {%- else -%}
         {%- set needed = source.counts.deletes or source.counts.truncates -%}
-        {%- set rows = floodmark._scd1_state_rows_sql(run, source, remembers=false) -%}
+        {%- set rows = floodmark._scd1_state_rows_sql(run, source) -%}
     {%- endif -%}
     {%- if source.has_state or needed -%}
         {%- do floodmark._apply_once(floodmark._state_relation(), batch, 'create or replace table ' ~ floodmark._state_relation() ~ ' using delta ' ~ floodmark._state_properties_sql()

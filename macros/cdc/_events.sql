@@ -28,12 +28,15 @@
 {% endmacro %}
 
 
-{# The own columns of the table as it stands. #}
+{# The own columns of the table as it stands since _align_cdc. #}
 {% macro _table_own_columns(run) %}
     {%- set cdc = run.settings.cdc -%}
     {%- set added = [floodmark._memory_column(cdc)] + ([cdc.start_at | lower, cdc.end_at | lower] if cdc.scd_type == 2 else []) -%}
     {%- set columns = [] -%}
-    {%- for column in floodmark._columns_of(relation=this) if column.name | lower not in added -%}
+    {%- if not run.get('table_columns') -%}
+        {%- do run.update({'table_columns': floodmark._columns_of(relation=this)}) -%}
+    {%- endif -%}
+    {%- for column in run.table_columns if column.name | lower not in added -%}
         {%- do columns.append(column) -%}
     {%- endfor -%}
     {{ return(columns) }}

@@ -106,7 +106,7 @@
         {{ floodmark._first_rows_sql(run, source) }}
     ),
     remembered as (
-        select {{ keys }}, _floodmark_sequence, _floodmark_kind from ({{ floodmark._scd1_state_rows_sql(run, source, remembers=false) }}) where _floodmark_kind <> 'truncate'
+        select {{ keys }}, _floodmark_sequence, _floodmark_kind from ({{ floodmark._scd1_state_rows_sql(run, source) }}) where _floodmark_kind <> 'truncate'
     )
     select {{ columns | join(', ') }}, r._floodmark_there is null as _floodmark_delete, cast(null as {{ type }}) as _floodmark_at, cast(null as string) as _floodmark_kind,
         r._floodmark_there is not null as _floodmark_table_write, r._floodmark_there is null as _floodmark_table_remove, false as _floodmark_state_write, false as _floodmark_state_remove

@@ -52,7 +52,7 @@
         {%- if source.has_state and not is_first %}
         union all
         select {{ floodmark._quoted_csv(run.settings.unique_key, 'd.') }}, d._floodmark_sequence, true, null, null{{ ', null' * (plain | length + 2 * (parts.leaves | length)) }}
-        from ({{ floodmark._tombstones_sql(run, source) }}) as d left semi join {{ touched }} as e on {{ floodmark._same_key(run, 'e', 'd') }}
+        from (select * from {{ floodmark._state_relation() }} as DBT_INTERNAL_DEST where {{ floodmark._tombstone_sql(run, source) }}) as d left semi join {{ touched }} as e on {{ floodmark._same_key(run, 'e', 'd') }}
         {%- endif %}
     ),
     deleted as (

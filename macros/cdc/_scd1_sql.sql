@@ -4,14 +4,27 @@
   later changes nothing; a truncate at T takes every row and event below T away.
 #}
 
-{# The event that decides, one a key; events below a truncate are none. With `remembers` truncates of earlier batches count too. #}
+{# The event that decides, one a key; events below a truncate are none. With `remembers` what is remembered counts too: truncates, and
+   deletes (tombstones), below which an upsert decides nothing. #}
 {% macro _winners_sql(run, source, remembers=true) %}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
     {%- set own = floodmark._own_columns(run.settings.cdc, source.columns) | map(attribute='name') | list -%}
     {%- set tie = ', ' ~ floodmark._row_hash_sql(own) ~ ' desc' if source.counts.same else '' -%}
     {%- set floor = floodmark._truncated_sql(run, source, remembers) -%}
-    {{ return('select * from (select *, row_number() over (partition by ' ~ keys ~ ' order by _floodmark_sequence desc, _floodmark_delete' ~ tie ~ ') as _floodmark_rank from '
-        ~ source.stage ~ ' where not _floodmark_truncate' ~ (' and coalesce(_floodmark_sequence >= (' ~ floor ~ '), true)' if floor else '') ~ ') where _floodmark_rank = 1') }}
+    {%- set events = 'select *, false as _floodmark_known from ' ~ source.stage ~ ' where not _floodmark_truncate'
+        ~ (' and coalesce(_floodmark_sequence >= (' ~ floor ~ '), true)' if floor else '') -%}
+    {%- if remembers and source.has_state -%}
+        {%- set values = [] -%}
+        {%- for column in source.columns -%}
+            {%- set quoted = floodmark._quoted(column.name) -%}
+            {%- set is_kept = column.name == '_floodmark_sequence' or column.name | lower in run.settings.unique_key | map('lower') | list -%}
+            {%- do values.append(quoted if is_kept else {'_floodmark_delete': 'true', '_floodmark_truncate': 'false'}.get(column.name, 'null')) -%}
+        {%- endfor -%}
+        {%- set events = events ~ ' union all select ' ~ values | join(', ') ~ ', true from ' ~ floodmark._state_relation() ~ ' as DBT_INTERNAL_DEST where '
+            ~ floodmark._tombstone_sql(run, source) -%}
+    {%- endif -%}
+    {{ return('select * except (_floodmark_known, _floodmark_rank) from (select *, row_number() over (partition by ' ~ keys ~ ' order by _floodmark_sequence desc, _floodmark_delete, _floodmark_known'
+        ~ tie ~ ') as _floodmark_rank from (' ~ events ~ ')) where _floodmark_rank = 1 and not _floodmark_known') }}
 {% endmacro %}
 
 
@@ -28,10 +41,9 @@
 {% endmacro %}
 
 
-{# Tombstones, the greatest of each key: {keys, _floodmark_sequence}. #}
-{% macro _tombstones_sql(run, source) %}
-    {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
-    {{ return('select ' ~ keys ~ ', max(_floodmark_sequence) as _floodmark_sequence from ' ~ floodmark._state_relation() ~ " where _floodmark_kind = 'delete' and " ~ floodmark._alive_sql(run) ~ ' group by ' ~ keys) }}
+{# The condition of a tombstone that still counts, of a key in the range of the batch's. #}
+{% macro _tombstone_sql(run, source) %}
+    {{ return((["_floodmark_kind = 'delete'", floodmark._alive_sql(run)] + floodmark._range_predicates(run, source)) | reject('equalto', 'true') | join(' and ')) }}
 {% endmacro %}
 
 
@@ -42,13 +54,9 @@
 {% endmacro %}
 
 
-{# What the table takes from a batch: its deciding events, without upserts below a tombstone, and the rows that a truncate takes away. #}
+{# What the table takes from a batch: its deciding events, and the rows that a truncate takes away. #}
 {% macro _scd1_source_sql(run, source) %}
     {%- set sql = floodmark._winners_sql(run, source) -%}
-    {%- if source.has_state -%}
-        {%- set sql = 'select e.* from (\n' ~ sql ~ '\n) as e left anti join (' ~ floodmark._tombstones_sql(run, source) ~ ') as d on ' ~ floodmark._same_key(run, 'e', 'd')
-            ~ ' and not e._floodmark_delete and d._floodmark_sequence > e._floodmark_sequence' -%}
-    {%- endif -%}
     {%- if not source.counts.truncates -%}
         {{ return(sql) }}
     {%- endif -%}
@@ -111,25 +119,15 @@
 {% endmacro %}
 
 
-{# What is remembered of a batch: its deletes, its truncate, and upserts that lift a tombstone, so that it can be cleared away. #}
-{% macro _scd1_state_rows_sql(run, source, remembers=true) %}
-    {%- set keys = floodmark._quoted_csv(run.settings.unique_key, 'e.') -%}
-    {%- set deciding = floodmark._winners_sql(run, source, remembers) -%}
-    {#- with ignore_null_updates a delete counts below an upsert too: it takes away what was set before it -#}
-    {%- if floodmark._ignores_nulls(run.settings.cdc) -%}
-        {%- set names = floodmark._quoted_csv(run.settings.unique_key) -%}
-        {%- set deciding = 'select ' ~ names ~ ', _floodmark_sequence, false as _floodmark_delete from (' ~ deciding ~ ') where not _floodmark_delete union all select ' ~ names
-            ~ ', max(_floodmark_sequence), true from ' ~ source.stage ~ ' where _floodmark_delete and not _floodmark_truncate group by ' ~ names -%}
-    {%- endif -%}
-    {%- set row = 'select ' ~ keys ~ ", e._floodmark_sequence, if(e._floodmark_delete, 'delete', 'upsert') as _floodmark_kind, current_timestamp() as _floodmark_at from ("
-        ~ deciding ~ ') as e' -%}
-    {%- set parts = [] -%}
-    {%- if remembers and source.has_state -%}
-        {%- do parts.append(row ~ ' left join (' ~ floodmark._tombstones_sql(run, source) ~ ') as d on ' ~ floodmark._same_key(run, 'e', 'd')
-            ~ ' where if(e._floodmark_delete, coalesce(d._floodmark_sequence < e._floodmark_sequence, true), d._floodmark_sequence <= e._floodmark_sequence)') -%}
-    {%- else -%}
-        {%- do parts.append(row ~ ' where e._floodmark_delete') -%}
-    {%- endif -%}
+{# What is remembered of a batch: the greatest delete of each key that no upsert of the batch lifts, and its truncate. It reads the stage
+   alone; what earlier batches make needless goes when the table is cleared. With ignore_null_updates a delete below an upsert counts
+   too: it takes away what was set before it. #}
+{% macro _scd1_state_rows_sql(run, source) %}
+    {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
+    {%- set deleted = 'max(_floodmark_sequence) filter (where _floodmark_delete)' -%}
+    {%- set lifted = 'false' if floodmark._ignores_nulls(run.settings.cdc) else 'coalesce(max(_floodmark_sequence) filter (where not _floodmark_delete) >= ' ~ deleted ~ ', false)' -%}
+    {%- set parts = ['select ' ~ keys ~ ', ' ~ deleted ~ " as _floodmark_sequence, 'delete' as _floodmark_kind, current_timestamp() as _floodmark_at from " ~ source.stage
+        ~ ' where not _floodmark_truncate group by ' ~ keys ~ ' having ' ~ deleted ~ ' is not null and not ' ~ lifted] -%}
     {%- if source.counts.truncates -%}
         {%- set nulls = [] -%}
         {%- for key in run.settings.unique_key -%}
@@ -147,13 +145,14 @@
 {% endmacro %}
 
 
-{# Now and then: keep of each key its greatest tombstone, and none where an upsert has lifted it or its time is over. One commit that
-   changes nothing in what the tombstones say, so it stands outside of the batch. #}
+{# Now and then: keep the greatest truncate, and of each key its greatest tombstone, none where the table's row is not older or its time is
+   over. One commit that changes nothing in what the tombstones say, so it stands outside of the batch. #}
 {% macro _compact_state(run, batch, source) %}
     {%- if run.settings.cdc.scd_type == 1 and source.has_state and batch.batch_id % 16 == 0 -%}
         {%- set state = floodmark._state_relation() -%}
         {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
-        {%- do floodmark._execute(['insert overwrite ' ~ state ~ ' by name select ' ~ keys ~ ', _floodmark_sequence, _floodmark_kind, _floodmark_at from (select *, row_number() over (partition by ' ~ keys
-            ~ " order by _floodmark_sequence desc, _floodmark_kind desc) as _floodmark_rank from " ~ state ~ ' where ' ~ floodmark._alive_sql(run) ~ ") where _floodmark_rank = 1 and _floodmark_kind <> 'upsert'"]) -%}
+        {%- do floodmark._execute(['insert overwrite ' ~ state ~ ' by name select s.* from (select ' ~ keys ~ ', _floodmark_kind, max(_floodmark_sequence) as _floodmark_sequence, max(_floodmark_at) as _floodmark_at from '
+            ~ state ~ ' where ' ~ floodmark._alive_sql(run) ~ ' group by ' ~ keys ~ ', _floodmark_kind) as s left anti join ' ~ this ~ ' as t on ' ~ floodmark._same_key(run, 's', 't')
+            ~ " and s._floodmark_kind = 'delete' and " ~ floodmark._row_sequence(run.settings.cdc, 't.') ~ ' >= s._floodmark_sequence']) -%}
     {%- endif -%}
 {% endmacro %}

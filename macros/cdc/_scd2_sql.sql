@@ -268,8 +268,8 @@
 
 {% macro _scd2_state_sql(run, source) %}
     {%- set columns = [] -%}
-    {%- set table = floodmark._columns_of(relation=this) -%}
-    {%- for column in floodmark._columns_of(relation=floodmark._state_relation()) if column.name in ['_floodmark_sequence', '_floodmark_kind', '_floodmark_at'] or floodmark._find_column(table, column.name) -%}
+    {%- set table = floodmark._table_own_columns(run) -%}
+    {%- for column in floodmark._columns_of(relation=floodmark._state_relation()) if column.name.startswith('_floodmark_') or floodmark._find_column(table, column.name) -%}
         {%- do columns.append(column) -%}
     {%- endfor %}
     merge into {{ floodmark._state_relation() }} as DBT_INTERNAL_DEST

@@ -1,7 +1,7 @@
 {#
   What cdc must remember beside the table lives in a Delta table next to it, <model>__cdc_state (docs/guides/cdc.md): in SCD 1 the
   deletes (tombstones) and truncates; in SCD 2 deletes that end no row and the events of a row but its last. Its size follows what is
-  open, not the history. `_floodmark_kind` is delete, truncate or upsert.
+  open, not the history. `_floodmark_kind` is delete, truncate or upsert (SCD 2).
 #}
 
 {% macro _state_relation() %}
@@ -36,7 +36,7 @@
     {%- set columns = floodmark._state_columns(run, source, floodmark._table_own_columns(run)) -%}
     {%- if not source.has_state -%}
         {%- do floodmark._execute(['create table if not exists ' ~ state ~ ' (' ~ floodmark._column_list(columns) ~ ') using delta ' ~ floodmark._state_properties_sql()]) -%}
-    {%- elif run.settings.cdc.scd_type == 2 -%}
+    {%- else -%}
         {%- set known = floodmark._columns_of(relation=state) -%}
         {%- set added = [] -%}
         {%- for column in columns if not floodmark._find_column(known, column.name) -%}

@@ -43,8 +43,9 @@
 {% endmacro %}
 
 
-{# A Delta table's newest commits, newest first: {version, at, operation, tag, writer, restored, counts}. `at` is text; `restored` is
-   what a RESTORE went back to, {version} or {time}; `counts` the operation's metrics; `writer` the runs whose stages cdc read. #}
+{# A Delta table's newest commits, newest first: {version, at, operation, appends, tag, writer, restored, counts}. `at` is text; `appends`
+   whether the operation did no more; `restored` what a RESTORE went back to, {version} or {time}; `counts` the operation's metrics;
+   `writer` the runs whose stages cdc read. #}
 {% macro _history(relation, limit=none) %}
     {%- set commits = [] -%}
     {%- for row in run_query('describe history ' ~ floodmark._delta_name(relation) ~ (' limit ' ~ limit if limit is not none else '')).rows -%}
@@ -58,7 +59,7 @@
         {%- set tag = (row['userMetadata'] or '').split('/by/') -%}
         {%- do commits.append({
             'version': row['version'] | int, 'at': row['timestamp'] | string, 'operation': row['operation'],
-            'tag': tag[0] or none, 'writer': tag[1] if tag | length > 1 else none,
+            'appends': modules.re.search('(mode|outputMode)\\W+Append\\b', parameters) is not none, 'tag': tag[0] or none, 'writer': tag[1] if tag | length > 1 else none,
             'restored': {'version': version.group(1) | int if version else none, 'time': time.group(1) if time else ''}, 'counts': counts,
         }) -%}
     {%- endfor -%}

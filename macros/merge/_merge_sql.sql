@@ -53,6 +53,16 @@
     {%- for key in run.settings.unique_key -%}
         {%- set quoted = floodmark._quoted(key) -%}
         {%- do predicates.append('DBT_INTERNAL_SOURCE.' ~ quoted ~ ' <=> DBT_INTERNAL_DEST.' ~ quoted) -%}
+    {%- endfor -%}
+    {{ return(predicates + floodmark._range_predicates(run, source)) }}
+{% endmacro %}
+
+
+{# The range of the batch's keys as literals, a list of conditions on DBT_INTERNAL_DEST. #}
+{% macro _range_predicates(run, source) %}
+    {%- set predicates = [] -%}
+    {%- for key in run.settings.unique_key -%}
+        {%- set quoted = floodmark._quoted(key) -%}
         {%- set low = source.counts['min_' ~ loop.index0] -%}
         {%- set high = source.counts['max_' ~ loop.index0] -%}
         {%- if low is defined and low is not none and high is not none and low | length < 200 and high | length < 200 -%}

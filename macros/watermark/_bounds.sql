@@ -3,7 +3,7 @@
   `last` the greatest that may be loaded now. A batch reads (low, high]; low lies below the mark by the lookback.
 #}
 
-{# What lies above the mark: a JSON row with first, last, the NULLs, and what waits beyond max_future. #}
+{# What lies above the mark: a JSON row with first, last, how many rows, the NULLs, and what waits beyond max_future. #}
 {% macro _waiting_sql(upstream, mark, start, cap, ceiling) %}
     {%- set column = floodmark._quoted(upstream.column) -%}
     {%- set family = upstream.family -%}
@@ -23,6 +23,7 @@
         'first', {{ floodmark._position_text_sql('min(case when ' ~ due ~ ' then ' ~ column ~ ' end)', family) }},
         'last', {{ floodmark._position_text_sql('max(case when ' ~ due ~ ' then ' ~ column ~ ' end)', family) }},
         'rows_null', count_if({{ column }} is null),
+        'rows', count(*),
         'rows_future', count_if({{ future }})
     ), map('ignoreNullFields', 'false')) as waiting
     from {{ upstream.relation }}

@@ -93,12 +93,14 @@
 {% endmacro %}
 
 
-{# Sequences over Delta: rows that came at or below the mark since the last batch are counted and named.
-   Files written since are looked at first, so that the cost follows what changed; the count compares two versions. #}
+{# Sequences over Delta: rows that came at or below the mark since the last batch are counted and named. Where only appends came,
+   as many rows as lie above the mark, there are none; else the count compares two versions, if files written since give cause. #}
 {% macro _warn_late(run, plan) %}
     {%- set committed = run.state.committed -%}
     {%- if not run.first or plan.family != 'sequence' or plan.low_position is none or not committed
             or committed.upstream_version is none or plan.upstream_version is none or plan.upstream_version | int <= committed.upstream_version | int -%}
+        {{ return(0) }}
+    {%- elif not plan.rows_null and plan.rows_waiting is not none and plan.rows_waiting == floodmark._rows_appended(run, committed, plan) -%}
         {{ return(0) }}
     {%- endif -%}
     {%- set column = floodmark._quoted(run.upstream.column) -%}
@@ -117,4 +119,23 @@
             ~ plan.low ~ ' of ' ~ run.upstream.column ~ ', and not loaded. A sequence that started again shows like this. Set watermark.lookback to catch late rows, or run with --full-refresh') -%}
     {%- endif -%}
     {{ return(late) }}
+{% endmacro %}
+
+
+{# The rows that came into the upstream since the last batch, by its log; none where anything but appends happened, or where
+   that batch left rows above its mark. #}
+{% macro _rows_appended(run, committed, plan) %}
+    {%- set since, until = committed.upstream_version | int, plan.upstream_version | int -%}
+    {%- if committed.kind != 'incremental' or not committed.is_last or committed.mark != plan.low or until - since > (run.commits or []) | length -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set ns = namespace(rows=0) -%}
+    {%- for commit in run.commits if since < commit.version <= until -%}
+        {%- if commit.operation in ['WRITE', 'STREAMING UPDATE'] and commit.appends and commit.counts.numOutputRows is defined -%}
+            {%- set ns.rows = ns.rows + commit.counts.numOutputRows -%}
+        {%- elif commit.operation not in ['OPTIMIZE', 'VACUUM START', 'VACUUM END', 'SET TBLPROPERTIES', 'ADD COLUMNS'] -%}
+            {{ return(none) }}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(ns.rows) }}
 {% endmacro %}
