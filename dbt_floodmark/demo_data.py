@@ -13,7 +13,7 @@ A day's invoices come in three number series:
 
 Customers are inserted on the first day and changed, deleted and inserted again on every day. Some
 changes of a day land with the next day's files, so events of a customer come out of order, and some
-are sent twice.
+are sent twice. The product catalogue lands in full every day (`demo_products`).
 
 Everything that arrives a day late was created after 22:15, so a watermark with a lookback of two
 hours finds it. A correction keeps the invoice's day, store, customer and line items; only
@@ -32,6 +32,8 @@ from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
+
+from dbt_floodmark.demo_products import ITEMS, catalogue_csv
 
 FIRST_DAY = date(2026, 1, 1)
 MINIMUM_INVOICES = 10
@@ -75,30 +77,8 @@ CHANGE_FIELDS = (
     "sequence_num",
 )
 
-# The same stores and items are the seeds seeds/stores.csv and seeds/items.csv.
+# The same stores are the seed seeds/stores.csv.
 STORE_IDS = tuple(f"STR{1001 + n}" for n in range(12))
-ITEMS = (
-    ("ITM101", "Basmati rice 5 kg", 64900),
-    ("ITM102", "Wheat flour 10 kg", 48500),
-    ("ITM103", "Toor dal 1 kg", 17900),
-    ("ITM104", "Sunflower oil 1 l", 15500),
-    ("ITM105", "Cow's milk 1 l", 6800),
-    ("ITM106", "Salted butter 500 g", 28500),
-    ("ITM107", "Filter coffee 200 g", 19900),
-    ("ITM108", "Assam tea 250 g", 14500),
-    ("ITM109", "Mango juice 1 l", 11000),
-    ("ITM110", "Glucose biscuits", 2000),
-    ("ITM111", "Bath soap, pack of 4", 16000),
-    ("ITM112", "Toothpaste 150 g", 9900),
-    ("ITM113", "Shampoo 340 ml", 27500),
-    ("ITM114", 'Steel bottle 1 l, 3" neck', 44900),
-    ("ITM115", "Pressure cooker 5 l", 219900),
-    ("ITM116", "LED bulb 9 W", 8900),
-    ("ITM117", "Cotton bedsheet", 79900),
-    ("ITM118", "Desk lamp", 129900),
-    ("ITM119", "Ruled notebook", 5500),
-    ("ITM120", "Ball pens, pack of 10", 9000),
-)
 CITIES = (
     ("Bengaluru", "Karnataka"),
     ("Chennai", "Tamil Nadu"),
@@ -172,9 +152,9 @@ class _Event(NamedTuple):
 def land_day(landing: Path, day: int, invoices: int = 500, seed: int = 7) -> dict[str, int]:
     """Write one day's files under ``landing``, each of them whole or not at all.
 
-    The files are JSON lines: ``invoices/*.json``, ``pos_events/*.json`` and
-    ``customer_changes/*.json``. Landing the same day again with the same arguments leaves its files
-    untouched.
+    The files are JSON lines, ``invoices/*.json``, ``pos_events/*.json`` and
+    ``customer_changes/*.json``, and CSV with a header, ``products/*.csv``. Landing the same day
+    again with the same arguments leaves its files untouched.
 
     Args:
         landing: The landing folder; it is created where it does not exist.
@@ -186,7 +166,7 @@ def land_day(landing: Path, day: int, invoices: int = 500, seed: int = 7) -> dic
         ``invoices`` (new invoice numbers), ``late`` (those of them created on the day before),
         ``duplicated`` and ``corrected`` (lines that bring a known number again), ``lines`` (all
         invoice lines written), ``events``, ``missing_events`` (numbers left out), ``changes``
-        (lines of customer changes) and ``files``.
+        (lines of customer changes), ``products`` (in the catalogue) and ``files``.
 
     Raises:
         ValueError: If ``day`` is below 1 or ``invoices`` below 10.
@@ -208,11 +188,17 @@ def land_day(landing: Path, day: int, invoices: int = 500, seed: int = 7) -> dic
     with _Drop(landing / "customer_changes") as drop:
         for change in changes:
             drop.write(f"customer_changes-{stem}.json", change)
+    change_files = drop.files
+    products = list(catalogue_csv(day, seed))
+    with _Drop(landing / "products") as drop:
+        for line in products:
+            drop.write(f"products-{stem}.csv", line)
     return counts | {
         "events": EVENTS_PER_DAY,
         "missing_events": MISSING_EVENTS_PER_DAY,
         "changes": len(changes),
-        "files": invoice_files + event_files + drop.files,
+        "products": len(products) - 1,
+        "files": invoice_files + event_files + change_files + drop.files,
     }
 
 
@@ -382,7 +368,7 @@ def _invoice(random: Random, number: str, created: int) -> _Invoice:
         address = _address(random)
     lines = []
     for _ in range(1 + int(draw() * 5)):
-        code, description, price = ITEMS[int(draw() * len(ITEMS))]
+        code, description, _, price = ITEMS[int(draw() * len(ITEMS))]
         lines.append(_Line(code, description, price, 1 + int(draw() * 3)))
     return _Invoice(
         number=number,

@@ -9,6 +9,7 @@ import click
 from dbt_floodmark.cli.backfill import backfill
 from dbt_floodmark.cli.dbt_commands import PASSED_THROUGH, dbt_command
 from dbt_floodmark.cli.demo import demo
+from dbt_floodmark.cli.diff import diff
 from dbt_floodmark.cli.doctor import doctor
 from dbt_floodmark.cli.init import init
 from dbt_floodmark.cli.operations import maintain, reset
@@ -62,6 +63,7 @@ _OWN = (
     restate,
     reset,
     reconcile,
+    diff,
     maintain,
     doctor,
     serve,

@@ -55,14 +55,19 @@ def rows_of(result: Any) -> list[Row]:
 
 def failure(result: Any, what: str) -> FloodmarkError:
     """Return why a dbt invocation failed: floodmark's own sentence, or dbt's behind ``what``."""
+    text = said(result)
+    if any(condition in text for condition in _ABSENT):
+        return NoLedgerError(NO_LEDGER)
+    own = _OWN.search(text)
+    return FloodmarkError(own.group(1) if own else f"{what}: {text}")
+
+
+def said(result: Any) -> str:
+    """Return what a failed dbt invocation said, in one line."""
     text = str(result.exception or "")
     if not text and result.result is not None:
         text = " ".join(str(one.message) for one in result.result.results if one.message)
-    if any(condition in text for condition in _ABSENT):
-        return NoLedgerError(NO_LEDGER)
-    said = " ".join(text.split())
-    own = _OWN.search(said)
-    return FloodmarkError(own.group(1) if own else f"{what}: {said}")
+    return " ".join(text.split())
 
 
 def _plain(value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,8 +87,8 @@ class Project:
             raise UsageError(f"floodmark loads none of --select {' '.join(selection)}.")
         return sorted(found, key=lambda model: model.name)
 
-    def query(self, sql: str) -> list[Row]:
-        """Return the rows of a query, which may hold Jinja.
+    def query(self, sql: str, explain: Callable[[Any, str], FloodmarkError] = failure) -> list[Row]:
+        """Return the rows of a query, which may hold Jinja; ``explain`` says why it failed.
 
         Raises:
             NoLedgerError: the ledger's views are not there.
@@ -96,7 +96,7 @@ class Project:
         """
         result = self.invoke(["show", "--inline", sql, "--limit", "-1", *_QUIET])
         if not result.success:
-            raise failure(result, "dbt could not read the ledger")
+            raise explain(result, "dbt could not read the ledger")
         return rows_of(result)
 
     def operation(self, macro: str, **arguments: Any) -> None:

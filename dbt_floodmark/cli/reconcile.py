@@ -66,6 +66,10 @@ def _refuse(model: Model, keys: tuple[str, ...]) -> None:
             f"events again with `floodmark backfill {model.name} --from ... --to ...`, which "
             "changes nothing where nothing is missing."
         )
+    if model.strategy == "snapshot_diff":
+        raise UsageError(
+            f"{model.name} compares each snapshot with the table, which finds what is missing by itself: run it."
+        )
     if not keys:
         raise UsageError(
             f"{model.name} has no unique_key: name the columns that identify a row with --key."

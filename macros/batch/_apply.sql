@@ -1,7 +1,9 @@
 {# Load one planned batch: stage, check, apply, commit. Returns its counts. #}
 {% macro _load_batch(run, batch) %}
     {%- set select_sql = floodmark._bounded_select(run, batch) -%}
-    {%- if not floodmark._needs_stage(run) -%}
+    {%- if run.settings.strategy == 'snapshot_diff' -%}
+        {{ return(floodmark._load_snapshot(run, batch, select_sql)) }}
+    {%- elif not floodmark._needs_stage(run) -%}
         {%- set source = {'sql': select_sql, 'stage': none, 'columns': none, 'counts': {}} -%}
         {%- if batch.family == 'version' -%}
             {%- do floodmark._check_change_columns(run, batch, floodmark._columns_of(query=select_sql)) -%}

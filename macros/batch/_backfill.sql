@@ -73,7 +73,7 @@
 {% macro _backfill_problems(run, range, family) %}
     {%- set problems = [] -%}
     {%- set expected = 'a model with a timestamp or sequence watermark, loaded before' -%}
-    {%- if family is none or family == 'version' or not run.state.committed or run.state.committed.mark is none or run.target.is_empty or run.full_refresh -%}
+    {%- if run.settings.strategy == 'snapshot_diff' or family is none or family == 'version' or not run.state.committed or run.state.committed.mark is none or run.target.is_empty or run.full_refresh -%}
         {{ return([{'setting': 'floodmark_backfill', 'got': range, 'expected': expected,
             'todo': 'Run the model first; files and versions are loaded again by --full-refresh'}]) }}
     {%- endif -%}

@@ -77,6 +77,8 @@
         {{ return(floodmark._partition_counts(run, batch, source)) }}
     {%- elif run.settings.strategy == 'cdc' -%}
         {{ return(floodmark._event_counts(run, stage, source.columns if source else floodmark._columns_of(relation=stage))) }}
+    {%- elif run.settings.strategy == 'snapshot_diff' -%}
+        {{ return(floodmark._query_json("select to_json(named_struct('rows_read', coalesce(max(_floodmark_rows_read), 0))) from " ~ stage)[0]) }}
     {%- elif run.settings.strategy != 'merge' -%}
         {{ return(floodmark._query_json("select to_json(named_struct('rows_read', count(*))) from " ~ stage)[0]) }}
     {%- endif -%}

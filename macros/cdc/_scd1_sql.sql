@@ -74,11 +74,11 @@
 {% endmacro %}
 
 
-{# Keys of two relations that are the same, NULL-safe. #}
-{% macro _same_key(run, one, other) %}
+{# Keys of two relations that are the same; NULL-safe unless another operator is given. #}
+{% macro _same_key(run, one, other, operator='<=>') %}
     {%- set parts = [] -%}
     {%- for key in run.settings.unique_key -%}
-        {%- do parts.append(one ~ '.' ~ floodmark._quoted(key) ~ ' <=> ' ~ other ~ '.' ~ floodmark._quoted(key)) -%}
+        {%- do parts.append(one ~ '.' ~ floodmark._quoted(key) ~ ' ' ~ operator ~ ' ' ~ other ~ '.' ~ floodmark._quoted(key)) -%}
     {%- endfor -%}
     {{ return(parts | join(' and ')) }}
 {% endmacro %}

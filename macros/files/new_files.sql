@@ -1,5 +1,5 @@
-{# The rows of the files that this batch loads, each with `_metadata` (file path, name, size, modification time).
-   Stands in a FROM; the materialization puts in the batch's files. Settings: files={...}. #}
+{# The rows of the files that this batch loads, each with `_metadata` (file path, name, size, modification time): one a
+   line, its columns those of `schema`, or with format `text` one column `value`. Stands in a FROM; the materialization puts in the batch's files. Settings: files={...}. #}
 {% macro new_files() %}
     {%- if not execute -%}
         {{ return('(select 1)') }}
@@ -41,9 +41,13 @@
 
 {# A relation over the given files; without files it is empty. A line that is not of the schema stops the batch. #}
 {% macro _files_sql(files, batch_files) %}
-    {{ return("(select _floodmark_line.*, _metadata from (select from_json(value, " ~ floodmark._string_literal(files.get('schema'))
-        ~ ", map('mode', 'FAILFAST')) as _floodmark_line, _metadata from (select ltrim('\ufeff', value) as value, _metadata from text.`"
-        ~ floodmark._files_path(files) ~ '` ' ~ floodmark._files_options(files) ~ ' where ' ~ floodmark._files_predicate(batch_files) ~ ") where trim(value) <> ''))") }}
+    {%- set lines = "(select ltrim('\ufeff', value) as value, _metadata from text.`" ~ floodmark._files_path(files) ~ '` '
+        ~ floodmark._files_options(files) ~ ' where ' ~ floodmark._files_predicate(batch_files) ~ ") where trim(value) <> ''" -%}
+    {%- if files.get('format') == 'text' -%}
+        {{ return('(select value, _metadata from ' ~ lines ~ ')') }}
+    {%- endif -%}
+    {{ return('(select _floodmark_line.*, _metadata from (select from_json(value, ' ~ floodmark._string_literal(files.get('schema'))
+        ~ ", map('mode', 'FAILFAST')) as _floodmark_line, _metadata from " ~ lines ~ '))') }}
 {% endmacro %}
 
 

@@ -74,9 +74,9 @@
 {% endmacro %}
 
 
-{# A relation for Delta's own statements, which take a table called history or detail for their word. #}
+{# A relation for Delta's own statements, which take a table called history, detail or version for their word. #}
 {% macro _delta_name(relation) %}
-    {{ return(modules.re.sub('(?i)\\.(history|detail)$', '.`\\1`', relation | string)) }}
+    {{ return(modules.re.sub('\\.([^.`]+)$', '.`\\1`', relation | string)) }}
 {% endmacro %}
 
 

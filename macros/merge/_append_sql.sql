@@ -8,10 +8,10 @@
 
 
 {# Create the target, or replace it in one commit, with what the batch holds. #}
-{% macro _replace_table_sql(select_sql) %}
-    {%- set properties = {'delta.enableDeletionVectors': 'true'} -%}
-    {#- Delta cannot create a table with both column mapping and the change feed -#}
-    {%- set mapped = 'delta.columnMapping.mode' in (config.get('tblproperties') or {}) -%}
+{% macro _replace_table_sql(select_sql, own_properties={}) %}
+    {%- set properties = dict(own_properties, **{'delta.enableDeletionVectors': 'true'}) -%}
+    {#- Delta cannot create a table with both column mapping and the change feed, nor one whose columns are called as the feed's -#}
+    {%- set mapped = 'delta.columnMapping.mode' in (config.get('tblproperties') or {}) or floodmark._lists_changes() -%}
     {%- if floodmark._setting('change_feed') is sameas true or not mapped and floodmark._setting('change_feed') is not sameas false -%}
         {%- do properties.update({'delta.enableChangeDataFeed': 'true'}) -%}
     {%- endif -%}

@@ -30,12 +30,23 @@ DAY_2 = {
 FILES = {**DAY_1, **DAY_2}
 BAD = b'{"id": 2, "name": "b"}\nnot json\n'
 MODELS = ("bronze", "batched", "merged", "strict")
+TEXT_1 = {
+    "windows.csv": b'\xef\xbb\xbfid,name\r\n1,"a, ""b"""\r\n\r\n  \r\n2,',
+    "deep/odd.csv": b"not, a \\ line of\tany {kind}\n  spaces  \n",
+}
+TEXT_2 = {"more.csv": b"id,name\n3,c\n"}
 
 
 def land(folder: Path, files: dict[str, bytes]) -> None:
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
+
+
+LINES = """\
+{{ config(materialized='incremental', files={'path': 'landing/text', 'format': 'text', 'glob': '*.csv'}) }}
+select * except (_metadata), _metadata.file_name as file from {{ floodmark.new_files() }}
+"""
 
 
 def reader(path: str, **config: Any) -> str:
@@ -87,9 +98,12 @@ def story(make_project: Callable[..., Project]) -> Story:
         "merged", reader("landing/in", incremental_strategy="merge", unique_key=["id", "name"])
     )
     project.model("strict", reader("landing/strict"))
+    land(landing / "text", TEXT_1 | {"passed.json": b"{}\n"})
+    project.model("lines", LINES)
     story = Story(project, landing)
     story.run()
     land(landing / "in", DAY_2)
+    land(landing / "text", TEXT_2)
     os.utime(landing / "in" / "old.json", (10**9, 10**9))
     land(landing / "strict", {"two.json": BAD, "three.json": b'{"id": 3, "name": "c"}\n'})
     story.run()
@@ -173,3 +187,35 @@ def test_a_full_refresh_loads_every_file_again(story: Story) -> None:
     assert batches == [(1, "first_load"), (2, "incremental"), (3, "full_refresh")]
     third = story.project.ledger("bronze", "path, batch_id", "files")
     assert sum(batch == 3 for _, batch in third) == len(FILES)
+
+
+def test_each_line_of_a_text_file_is_a_row(story: Story) -> None:
+    found = story.project.sql(f"select value, file from {story.project.schema}.lines")
+    assert Counter(found) == Counter(
+        [
+            ("id,name", "windows.csv"),
+            ('1,"a, ""b"""', "windows.csv"),
+            ("2,", "windows.csv"),
+            ("not, a \\ line of\tany {kind}", "odd.csv"),
+            ("  spaces  ", "odd.csv"),
+            ("id,name", "more.csv"),
+            ("3,c", "more.csv"),
+        ]
+    )
+
+
+def test_text_has_one_column_beside_metadata(story: Story) -> None:
+    columns = story.project.sql(f"describe {story.project.schema}.lines")
+    assert [tuple(column[:2]) for column in columns] == [("value", "string"), ("file", "string")]
+
+
+def test_text_files_are_loaded_once(story: Story) -> None:
+    batches = story.project.ledger("lines", "batch_id, state, rows_read")
+    assert batches == [(1, "committed", 5), (2, "committed", 2)]
+    assert "nothing new" in story.runs[2].message["lines"]
+    files = story.project.ledger("lines", "path, batch_id, rows", "files")
+    assert {(path.rsplit("/", 1)[1], *rest) for path, *rest in files} == {
+        ("windows.csv", 1, 3),
+        ("odd.csv", 1, 2),
+        ("more.csv", 2, 2),
+    }

@@ -250,10 +250,22 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
             "files.path: got null; expected the folder to load from. Add it",
             "files.schema: got null; expected the columns as DDL, such as 'id bigint, name string'."
             " Add it",
-            "files.format: got \"xml\"; expected 'json' (JSON lines). Land the files as JSON lines",
+            "files.format: got \"xml\"; expected 'json' (JSON lines) or 'text'. Land the files as JSON "
+            "lines, or read their lines with 'text' and take them apart in the SELECT",
             "files.max_files_per_batch: got 0; expected a whole number of at least 1. Leave it out "
             "for 1000",
         ],
+    ),
+    "files_text_schema": (
+        over_files(files=FILES | {"format": "text"}),
+        [
+            "files.schema: got \"id bigint\"; expected no schema with format 'text'. Remove it: each "
+            "line is a row with one column, value"
+        ],
+    ),
+    "files_text_without_path": (
+        over_files(files={"format": "text"}),
+        ["files.path: got null; expected the folder to load from. Add it"],
     ),
     "files_unread": (
         f"{{{{ config(materialized='incremental', files={FILES!r}) }}}} select * from {SRC}",

@@ -287,6 +287,22 @@ def test_every_marker_of_a_select_gets_the_bounds(floodmark: SimpleNamespace) ->
     )
 
 
+def test_lines_of_text_are_rows_and_lines_of_json_have_the_schema(
+    floodmark: SimpleNamespace,
+) -> None:
+    lines = (
+        "(select ltrim('\ufeff', value) as value, _metadata from text.`/in` with (pathGlobFilter = "
+        "'*', recursiveFileLookup = 'true') where false) where trim(value) <> ''"
+    )
+    text = floodmark._files_sql({"path": "/in", "format": "text"}, [])
+    assert text == f"(select value, _metadata from {lines})"
+    for given in ({}, {"format": "json"}):
+        assert floodmark._files_sql({"path": "/in", "schema": "id bigint"} | given, []) == (
+            "(select _floodmark_line.*, _metadata from (select from_json(value, 'id bigint', "
+            f"map('mode', 'FAILFAST')) as _floodmark_line, _metadata from {lines}))"
+        )
+
+
 def column(name: str, kind: str) -> dict[str, str]:
     return {"name": name, "type": kind}
 

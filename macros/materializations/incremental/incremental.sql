@@ -46,6 +46,9 @@
     {%- set kind = (floodmark._setting('watermark') or {}).get('kind') -%}
     {%- if settings.strategy == 'cdc' -%}
         {%- set select_sql = floodmark._cdc_shape_sql(settings.cdc, select_sql) -%}
+    {%- elif settings.strategy == 'snapshot_diff' -%}
+        {%- set version = floodmark._find_column(floodmark._columns_of(query=select_sql), settings.snapshot.version or '') -%}
+        {%- set select_sql = floodmark._snapshot_shape_sql({'settings': settings}, {'version_type': version.type if version else 'timestamp'}, select_sql) -%}
     {%- else -%}
         {%- set select_sql = floodmark._without_change_columns({'family': kind}, select_sql) -%}
     {%- endif -%}

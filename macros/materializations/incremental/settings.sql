@@ -22,7 +22,7 @@
     {%- for name in floodmark._managing_settings() if floodmark._setting(name) is not none -%}
         {{ return(true) }}
     {%- endfor -%}
-    {{ return(false) }}
+    {{ return(config.get('incremental_strategy') in ['cdc', 'snapshot_diff']) }}
 {% endmacro %}
 
 
@@ -38,6 +38,7 @@
         'on_schema_change': config.get('on_schema_change') or 'ignore',
         'files': floodmark._setting('files'),
         'cdc': floodmark._cdc_settings(),
+        'snapshot': floodmark._snapshot_settings(),
         'partition_by': [partition_by] if partition_by is string else partition_by | list,
         'watermark': none,
     } -%}

@@ -1,6 +1,6 @@
 {# Check all that can be checked without Spark, and refuse with every problem at once. #}
 {% macro _validate_settings() %}
-    {%- set problems = floodmark._strategy_problems() + floodmark._watermark_problems() + floodmark._files_problems() + floodmark._cdc_problems() -%}
+    {%- set problems = floodmark._strategy_problems() + floodmark._watermark_problems() + floodmark._files_problems() + floodmark._cdc_problems() + floodmark._snapshot_problems() -%}
     {%- if problems -%}
         {%- do floodmark._refuse(problems) -%}
     {%- endif -%}
@@ -13,11 +13,11 @@
     {%- set strategy = config.get('incremental_strategy') or 'append' -%}
     {%- set watermark = floodmark._setting('watermark') -%}
     {%- set files = floodmark._setting('files') -%}
-    {%- if strategy not in ['append', 'merge', 'insert_overwrite', 'cdc'] -%}
-        {%- do problems.append({'setting': 'incremental_strategy', 'got': strategy, 'expected': "'append', 'merge', 'insert_overwrite' or 'cdc'",
+    {%- if strategy not in ['append', 'merge', 'insert_overwrite', 'cdc', 'snapshot_diff'] -%}
+        {%- do problems.append({'setting': 'incremental_strategy', 'got': strategy, 'expected': "'append', 'merge', 'insert_overwrite', 'cdc' or 'snapshot_diff'",
             'todo': 'Choose one of them, or leave out floodmark\'s settings to load as dbt-spark does'}) -%}
     {%- endif -%}
-    {%- for name in ['expectations', 'snapshot_diff'] if floodmark._setting(name) is not none -%}
+    {%- for name in ['expectations'] if floodmark._setting(name) is not none -%}
         {%- do problems.append({'setting': name, 'expected': 'no such setting in this version',
             'todo': 'Leave it out'}) -%}
     {%- endfor -%}
@@ -185,11 +185,17 @@
     {%- for key in files if key not in known -%}
         {%- do problems.append({'setting': 'files.' ~ key, 'got': files[key], 'expected': 'one of ' ~ known | join(', '), 'todo': 'Remove it or correct its name'}) -%}
     {%- endfor -%}
-    {%- for key, what in {'path': 'the folder to load from', 'schema': "the columns as DDL, such as 'id bigint, name string'"}.items() if not files.get(key) -%}
+    {%- set format = files.get('format', 'json') -%}
+    {%- set required = {'path': 'the folder to load from', 'schema': "the columns as DDL, such as 'id bigint, name string'"} -%}
+    {%- for key, what in required.items() if not files.get(key) and (key == 'path' or format != 'text') -%}
         {%- do problems.append({'setting': 'files.' ~ key, 'got': files.get(key), 'expected': what, 'todo': 'Add it'}) -%}
     {%- endfor -%}
-    {%- if files.get('format', 'json') != 'json' -%}
-        {%- do problems.append({'setting': 'files.format', 'got': files.format, 'expected': "'json' (JSON lines)", 'todo': 'Land the files as JSON lines'}) -%}
+    {%- if format not in ['json', 'text'] -%}
+        {%- do problems.append({'setting': 'files.format', 'got': files.format, 'expected': "'json' (JSON lines) or 'text'",
+            'todo': "Land the files as JSON lines, or read their lines with 'text' and take them apart in the SELECT"}) -%}
+    {%- elif format == 'text' and files.get('schema') is not none -%}
+        {%- do problems.append({'setting': 'files.schema', 'got': files.schema, 'expected': "no schema with format 'text'",
+            'todo': 'Remove it: each line is a row with one column, value'}) -%}
     {%- endif -%}
     {%- set most = files.get('max_files_per_batch', 1000) -%}
     {%- if most is string or most is not number or most < 1 or most != most | int -%}

@@ -1,0 +1,193 @@
+{#
+  A diff in SQL: the rows of A and B, stacked, fall into one row a key, which has the values of both. Grouping puts NULL keys together,
+  -0.0 to 0.0 and NaN to NaN, needs no join, and reads each side once.
+#}
+
+{# WITH ... compared: one row a key: k0.., in_a and in_b (how many rows), a and b (structs of c0..), d0.. (the column differs), change. #}
+{% macro _diff_compared_sql(plan) %}
+    {%- set keys, differs = [], [] -%}
+    {%- for pair in plan.key -%}
+        {%- do keys.append('k' ~ loop.index0) -%}
+    {%- endfor -%}
+    {%- for pair in plan.compared -%}
+        {%- set n = loop.index0 -%}
+        {%- do differs.append('in_a = 1 and in_b = 1 and not (' ~ floodmark._diff_equal_sql('a.c' ~ n, 'b.c' ~ n, pair.a.ddl, pair.b.ddl) ~ ') as d' ~ n) -%}
+    {%- endfor -%}
+    {%- set updated = 'd' ~ range(differs | length) | join(' or d') if differs else 'false' -%}
+    with stacked as (
+        select {{ floodmark._diff_key_csv(plan, 'a', 'b') }}, {{ floodmark._diff_row_sql(plan, 'a') }} as a, null as b
+        from {{ plan.a.sql }}
+        union all
+        select {{ floodmark._diff_key_csv(plan, 'b', 'a') }}, null as a, {{ floodmark._diff_row_sql(plan, 'b') }} as b
+        from {{ plan.b.sql }}
+    ),
+    keyed as (
+        select {{ keys | join(', ') }}, count(a) as in_a, count(b) as in_b, first(a, true) as a, first(b, true) as b
+        from stacked group by {{ keys | join(', ') }}
+    ),
+    looked as (
+        select {{ (['*'] + differs) | join(',\n            ') }}
+        from keyed
+    ),
+    compared as (
+        select *, case
+            when in_a > 1 or in_b > 1 then 'repeated' when in_b = 0 then 'deleted' when in_a = 0 then 'inserted'
+            when {{ updated }} then 'updated' else 'unchanged' end as change
+        from looked
+    )
+{% endmacro %}
+
+
+{# A SELECT of one JSON row: rows, keys by change, keys that come more than once or have a NULL, and d0.., rows in which a column differs. #}
+{% macro _diff_counts_sql(plan) %}
+    {%- set nulls, counts = [], [] -%}
+    {%- for pair in plan.key -%}
+        {%- do nulls.append('k' ~ loop.index0 ~ ' is null') -%}
+    {%- endfor -%}
+    {%- for side in ['a', 'b'] -%}
+        {%- do counts.append("'rows_" ~ side ~ "', coalesce(sum(in_" ~ side ~ '), 0)') -%}
+    {%- endfor -%}
+    {%- for change in ['unchanged', 'updated', 'deleted', 'inserted', 'repeated'] -%}
+        {%- do counts.append("'" ~ change ~ "', count_if(change = '" ~ change ~ "')") -%}
+    {%- endfor -%}
+    {%- for side in ['a', 'b'] -%}
+        {%- do counts.append("'repeated_" ~ side ~ "', count_if(in_" ~ side ~ ' > 1)') -%}
+    {%- endfor -%}
+    {%- for side in ['a', 'b'] -%}
+        {%- do counts.append("'null_" ~ side ~ "', count_if(in_" ~ side ~ ' > 0 and (' ~ nulls | join(' or ') ~ '))') -%}
+    {%- endfor -%}
+    {%- for pair in plan.compared -%}
+        {%- do counts.append("'d" ~ loop.index0 ~ "', count_if(d" ~ loop.index0 ~ ')') -%}
+    {%- endfor -%}
+    {{ floodmark._diff_compared_sql(plan) }}
+    select to_json(named_struct({{ counts | join(', ') }})) from compared
+{% endmacro %}
+
+
+{# A SELECT of one JSON row a key, at most `limit` of each change: change, key, in_a, in_b, and the columns that differ with both values. #}
+{% macro _diff_sample_sql(plan, limit) %}
+    {%- set keys, named, columns = [], [], [] -%}
+    {%- for pair in plan.key -%}
+        {%- do keys.append('k' ~ loop.index0) -%}
+        {%- do named.append(floodmark._string_literal(pair.name) ~ ', k' ~ loop.index0) -%}
+    {%- endfor -%}
+    {%- for pair in plan.compared -%}
+        {%- set n = loop.index0 -%}
+        {%- do columns.append('if(d' ~ n ~ ", named_struct('column', " ~ floodmark._string_literal(pair.name) ~ ", 'a', " ~ floodmark._diff_text_sql('a.c' ~ n, pair.a.ddl)
+            ~ ", 'b', " ~ floodmark._diff_text_sql('b.c' ~ n, pair.b.ddl) ~ '), null)') -%}
+    {%- endfor -%}
+    {{ floodmark._diff_compared_sql(plan) }}
+    select to_json(named_struct('change', change, 'key', {{ floodmark._diff_json_sql('named_struct(' ~ named | join(', ') ~ ')') }}, 'in_a', in_a, 'in_b', in_b,
+        'columns', {{ 'array_compact(array(' ~ columns | join(', ') ~ '))' if columns else 'null' }}), map('ignoreNullFields', 'false'))
+    from (select *, row_number() over (partition by change order by {{ keys | join(', ') }}) as place from compared where change <> 'unchanged')
+    where place <= {{ limit }} order by change, place
+{% endmacro %}
+
+
+{# The key columns of one side as k0..; `other` is the side whose types they must meet. #}
+{% macro _diff_key_csv(plan, side, other) %}
+    {%- set columns = [] -%}
+    {%- for pair in plan.key -%}
+        {%- set value = floodmark._quoted(pair[side].name) -%}
+        {%- set meets = floodmark._diff_meets(pair.a.ddl, pair.b.ddl) -%}
+        {%- do columns.append((value if meets else floodmark._diff_common_sql(value, pair[side].ddl, pair[other].ddl)) ~ ' as k' ~ loop.index0) -%}
+    {%- endfor -%}
+    {{ return(columns | join(', ')) }}
+{% endmacro %}
+
+
+{# The compared columns of one side as a struct of c0.., which is never NULL. #}
+{% macro _diff_row_sql(plan, side) %}
+    {%- set fields = ["'row', true"] -%}
+    {%- for pair in plan.compared -%}
+        {%- do fields.append("'c" ~ loop.index0 ~ "', " ~ floodmark._quoted(pair[side].name)) -%}
+    {%- endfor -%}
+    {{ return('named_struct(' ~ fields | join(', ') ~ ')') }}
+{% endmacro %}
+
+
+{# Whether Spark compares two types as they are: equal ones, two numbers, two of dates and times. #}
+{% macro _diff_meets(type, other) %}
+    {%- set families = ['(tinyint|smallint|int|bigint|float|double|decimal\\(.*\\))', '(date|timestamp|timestamp_ntz)'] -%}
+    {%- for family in families if modules.re.fullmatch(family, type | lower) and modules.re.fullmatch(family, other | lower) -%}
+        {{ return(true) }}
+    {%- endfor -%}
+    {{ return(type | lower == other | lower) }}
+{% endmacro %}
+
+
+{# A predicate: two values are equal, or both NULL. Types that Spark does not compare as they are meet as text. #}
+{% macro _diff_equal_sql(left, right, type, other) %}
+    {%- if not floodmark._diff_meets(type, other) -%}
+        {{ return(floodmark._diff_common_sql(left, type, other) ~ ' <=> ' ~ floodmark._diff_common_sql(right, other, type)) }}
+    {%- endif -%}
+    {{ return(floodmark._diff_ordered_sql(left, type) ~ ' <=> ' ~ floodmark._diff_ordered_sql(right, other)) }}
+{% endmacro %}
+
+
+{# A value as the text in which it meets a value of another type. A text that can be read as the other type is read so ('007' is 7);
+   one that cannot stays what it is, where Spark would make it NULL, or stop in ANSI mode. #}
+{% macro _diff_common_sql(value, type, other) %}
+    {%- set readable = '(tinyint|smallint|int|bigint|float|double|decimal\\(.*\\)|date|timestamp|timestamp_ntz|boolean|binary)' -%}
+    {%- if type | lower == 'string' and modules.re.fullmatch(readable, other | lower) -%}
+        {{ return('coalesce(' ~ floodmark._diff_common_sql('try_cast(' ~ value ~ ' as ' ~ other ~ ')', other, type) ~ ', ' ~ value ~ ')') }}
+    {%- elif type | lower in ['float', 'double'] -%}
+        {{ return('cast(0D + ' ~ value ~ ' as string)') }}
+    {%- endif -%}
+    {{ return(floodmark._diff_text_sql(value if type | lower == 'variant' else floodmark._diff_ordered_sql(value, type), type)) }}
+{% endmacro %}
+
+
+{# A value as people read it: nested ones as JSON, bytes as hexadecimal digits. #}
+{% macro _diff_text_sql(value, type) %}
+    {%- if modules.re.match('(?i)(array|map|struct)<|variant', type) -%}
+        {{ return(floodmark._diff_json_sql(value)) }}
+    {%- endif -%}
+    {{ return('hex(' ~ value ~ ')' if type | lower == 'binary' else 'cast(' ~ value ~ ' as string)') }}
+{% endmacro %}
+
+
+{# SQL of a nested value as JSON, with NULLs and microseconds. #}
+{% macro _diff_json_sql(value) %}
+    {{ return('to_json(' ~ value ~ ", map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))") }}
+{% endmacro %}
+
+
+{# A value of which Spark can say whether it equals another: a map as its entries in the order of their keys, a variant as its JSON,
+   at whatever depth. NaN and -0.0 inside stay numbers, so they equal what they should. #}
+{% macro _diff_ordered_sql(value, type, depth=0) %}
+    {%- set e, l, r = 'e' ~ depth, 'l' ~ depth, 'r' ~ depth -%}
+    {%- if not floodmark._has_no_order(type | lower) -%}
+        {{ return(value) }}
+    {%- elif type | lower == 'variant' -%}
+        {{ return('to_json(' ~ value ~ ')') }}
+    {%- elif type.startswith('array<') -%}
+        {{ return('transform(' ~ value ~ ', ' ~ e ~ ' -> ' ~ floodmark._diff_ordered_sql(e, type[6:-1], depth + 1) ~ ')') }}
+    {%- elif type.startswith('struct<') -%}
+        {%- set fields = [] -%}
+        {%- for field in floodmark._struct_fields(type) -%}
+            {%- do fields.append(floodmark._string_literal(field.name) ~ ', ' ~ floodmark._diff_ordered_sql(value ~ '.' ~ floodmark._quoted(field.name), field.type, depth)) -%}
+        {%- endfor -%}
+        {{ return('if(' ~ value ~ ' is null, null, named_struct(' ~ fields | join(', ') ~ '))') }}
+    {%- elif type.startswith('map<') -%}
+        {%- set entries = 'array_sort(map_entries(' ~ value ~ '), (' ~ l ~ ', ' ~ r ~ ') -> case when ' ~ l ~ '.key < ' ~ r ~ '.key then -1 when ' ~ l ~ '.key > ' ~ r ~ '.key then 1 else 0 end)' -%}
+        {%- set held = floodmark._diff_ordered_sql(e ~ '.value', floodmark._diff_value_type(type), depth + 1) -%}
+        {{ return(entries if held == e ~ '.value' else 'transform(' ~ entries ~ ', ' ~ e ~ ' -> struct(' ~ e ~ '.key as key, ' ~ held ~ ' as value))') }}
+    {%- endif -%}
+    {{ return(value if type | lower == 'void' else 'cast(' ~ value ~ ' as string)') }}
+{% endmacro %}
+
+
+{# The type of a map's values, as DESCRIBE prints the map: what follows the comma outside of brackets. #}
+{% macro _diff_value_type(type) %}
+    {%- set ns = namespace(depth=0, quoted=false, at=none) -%}
+    {%- for letter in type[4:-1] -%}
+        {%- if letter == '`' -%}
+            {%- set ns.quoted = not ns.quoted -%}
+        {%- elif not ns.quoted -%}
+            {%- set ns.depth = ns.depth + (1 if letter in '<(' else -1 if letter in '>)' else 0) -%}
+            {%- set ns.at = loop.index if letter == ',' and ns.depth == 0 and ns.at is none else ns.at -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(type[4 + ns.at:-1]) }}
+{% endmacro %}

@@ -1,0 +1,178 @@
+{#
+  What a staged difference does to the table, in one MERGE (or one append, where the model is the list of changes): rows that came are
+  inserted, rows that changed are updated (SCD 1) or closed and begun anew (SCD 2), rows that are missing go by on_missing.
+#}
+
+{# Load one planned snapshot: compare, check, stage, apply, commit. Returns its counts. #}
+{% macro _load_snapshot(run, batch, select_sql) %}
+    {%- set source = floodmark._read_snapshot(run, batch, select_sql) -%}
+    {%- if batch.replaces -%}
+        {%- do floodmark._drop_what_is_not_delta(run) -%}
+        {%- do floodmark._apply_once(this, batch, floodmark._replace_table_sql(floodmark._first_snapshot_sql(run, source), floodmark._snapshot_properties(run, source))) -%}
+    {%- elif source.changes -%}
+        {%- do floodmark._align_snapshot(run, batch, source) -%}
+        {%- set statement = floodmark._append_changes_sql if run.settings.snapshot.output == 'changes' else (floodmark._snapshot_scd2_sql if run.settings.snapshot.scd_type == 2 else floodmark._snapshot_scd1_sql) -%}
+        {%- do floodmark._apply_once(this, batch, statement(run, source)) -%}
+    {%- else -%}
+        {%- if source.rehash or source.added != source.get('hashed', {}).added -%}
+            {%- do floodmark._align_snapshot(run, batch, source) -%}
+        {%- endif -%}
+        {{ return(floodmark._finish(run, batch, {'version': none, 'metrics': {}}, source)) }}
+    {%- endif -%}
+    {%- set landed = floodmark._landed(this, batch) -%}
+    {%- if landed is none -%}
+        {%- do floodmark._stop_unlanded(batch) -%}
+    {%- endif -%}
+    {{ return(floodmark._finish(run, batch, landed, source)) }}
+{% endmacro %}
+
+
+{# The properties by which the next snapshot knows what the table's rows and hashes mean. #}
+{% macro _snapshot_properties(run, source) %}
+    {{ return({'floodmark.snapshot_diff': floodmark._snapshot_made_by(run.settings.snapshot, run.settings.unique_key),
+        'floodmark.compared': tojson({'compared': source.compared, 'beside': source.beside, 'added': source.added})}) }}
+{% endmacro %}
+
+
+{# The rows of a first load. #}
+{% macro _first_snapshot_sql(run, source) %}
+    {{ return('select ' ~ floodmark._new_rows_sql(run, source) ~ ' from ' ~ source.stage) }}
+{% endmacro %}
+
+
+{# A staged row as a new row of the table: the SELECT's columns, then those that the table adds. #}
+{% macro _new_rows_sql(run, source) %}
+    {%- set values = {
+        '__start_at': '_floodmark_version', '__end_at': 'cast(null as ' ~ source.version_type ~ ')', '__is_missing': 'false', '__missing_at': 'cast(null as ' ~ source.version_type ~ ')',
+        '_floodmark_hash': '_floodmark_hash', '_changed_at': '_floodmark_version', '_old_hash': 'lower(hex(_floodmark_old_hash))', '_new_hash': 'lower(hex(_floodmark_hash))',
+        '_change_type': "case _floodmark_change when 'missing' then 'delete' when 'touch' then 'update' else _floodmark_change end",
+    } -%}
+    {%- set written = [] -%}
+    {%- for column in source.columns if source.written is not defined or column.name in source.written -%}
+        {%- do written.append(floodmark._quoted(column.name)) -%}
+    {%- endfor -%}
+    {%- for column in floodmark._snapshot_added(run, source.version_type) -%}
+        {%- do written.append(values[column.name] ~ ' as ' ~ column.name) -%}
+    {%- endfor -%}
+    {{ return(written | join(', ')) }}
+{% endmacro %}
+
+
+{# A SELECT of no rows with the columns of the table that this SELECT would make. #}
+{% macro _snapshot_shape_sql(run, source, select_sql) %}
+    {%- set columns = [] -%}
+    {%- for column in floodmark._snapshot_added(run, source.version_type) -%}
+        {%- do columns.append('cast(null as ' ~ column.ddl ~ ') as ' ~ column.name) -%}
+    {%- endfor -%}
+    {{ return('select *, ' ~ columns | join(', ') ~ ' from (\n' ~ select_sql ~ '\n) where false') }}
+{% endmacro %}
+
+
+{# After the checks: the columns to write, by on_schema_change, and hashes over what is compared now. Hashes are made anew from the
+   table's own values, so that doing it twice changes nothing. #}
+{% macro _align_snapshot(run, batch, source) %}
+    {%- set added = [] -%}
+    {%- set shape = source.columns | list -%}
+    {%- for column in floodmark._snapshot_added(run, source.version_type) -%}
+        {%- do added.append(column.name) -%}
+        {%- do shape.append(dict(column, type=column.ddl)) -%}
+    {%- endfor -%}
+    {%- set written = floodmark._align_columns(run, batch, dict(source, columns=shape)) -%}
+    {%- set names = [] -%}
+    {%- for column in source.columns if column.name | lower in written | map('lower') | list -%}
+        {%- do names.append(column.name) -%}
+    {%- endfor -%}
+    {%- do source.update({'written': names, 'added_names': added}) -%}
+    {%- if source.rehash -%}
+        {%- set hash = floodmark._snapshot_hash_sql(source, source.table) -%}
+        {%- if run.settings.snapshot.output == 'changes' -%}
+            {%- do floodmark._execute(['update ' ~ this ~ ' set _new_hash = lower(hex(' ~ hash ~ ")) where _change_type <> 'delete'"]) -%}
+        {%- else -%}
+            {%- do floodmark._execute(['update ' ~ this ~ ' set _floodmark_hash = ' ~ hash ~ (' where __end_at is null' if run.settings.snapshot.scd_type == 2 else '')]) -%}
+        {%- endif -%}
+    {%- endif -%}
+    {%- if source.rehash or source.added != source.hashed.added -%}
+        {%- set pairs = [] -%}
+        {%- for name, value in floodmark._snapshot_properties(run, source).items() -%}
+            {%- do pairs.append(floodmark._string_literal(name) ~ ' = ' ~ floodmark._string_literal(value)) -%}
+        {%- endfor -%}
+        {%- do floodmark._execute(['alter table ' ~ this ~ ' set tblproperties (' ~ pairs | join(', ') ~ ')']) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Assignments of a matched row: the SELECT's columns and the hash; a row that is there is not missing. #}
+{% macro _snapshot_assignments(run, source) %}
+    {%- set assignments = floodmark._assignments(source.written) + ['DBT_INTERNAL_DEST._floodmark_hash = DBT_INTERNAL_SOURCE._floodmark_hash'] -%}
+    {%- if run.settings.snapshot.on_missing == 'mark' -%}
+        {%- do assignments.extend(['DBT_INTERNAL_DEST.__is_missing = false', 'DBT_INTERNAL_DEST.__missing_at = null']) -%}
+    {%- endif -%}
+    {{ return(assignments | join(',\n        ')) }}
+{% endmacro %}
+
+
+{# What happens to a row that is missing from the snapshot. #}
+{% macro _missing_clause(run) %}
+    {%- set on_missing = run.settings.snapshot.on_missing -%}
+    {%- if on_missing == 'mark' -%}
+        {{ return("when matched and DBT_INTERNAL_SOURCE._floodmark_change = 'missing' then update set DBT_INTERNAL_DEST.__is_missing = true, DBT_INTERNAL_DEST.__missing_at = DBT_INTERNAL_SOURCE._floodmark_version") }}
+    {%- elif on_missing == 'delete' and run.settings.snapshot.scd_type == 1 -%}
+        {{ return("when matched and DBT_INTERNAL_SOURCE._floodmark_change = 'missing' then delete") }}
+    {%- endif -%}
+    {{ return('') }}
+{% endmacro %}
+
+
+{# Insert what `insert_columns` and `_new_rows_sql` name. #}
+{% macro _insert_names(run, source) %}
+    {{ return(floodmark._quoted_csv(source.written + source.added_names)) }}
+{% endmacro %}
+
+
+{% macro _inserted_values(run, source) %}
+    {%- set null = 'cast(null as ' ~ source.version_type ~ ')' -%}
+    {%- set values = {'__start_at': 'DBT_INTERNAL_SOURCE._floodmark_version', '__end_at': null, '__is_missing': 'false', '__missing_at': null, '_floodmark_hash': 'DBT_INTERNAL_SOURCE._floodmark_hash'} -%}
+    {%- set added = [] -%}
+    {%- for name in source.added_names -%}
+        {%- do added.append(values[name]) -%}
+    {%- endfor -%}
+    {{ return(floodmark._quoted_csv(source.written, 'DBT_INTERNAL_SOURCE.') ~ ', ' ~ added | join(', ')) }}
+{% endmacro %}
+
+
+{% macro _snapshot_scd1_sql(run, source) %}
+    merge into {{ this }} as DBT_INTERNAL_DEST
+    using {{ source.stage }} as DBT_INTERNAL_SOURCE
+    on {{ floodmark._key_predicates(run, source) | join('\n        and ') }}
+    {{ floodmark._missing_clause(run) }}
+    when matched then update set
+        {{ floodmark._snapshot_assignments(run, source) }}
+    when not matched and DBT_INTERNAL_SOURCE._floodmark_change <> 'missing' then insert ({{ floodmark._insert_names(run, source) }})
+        values ({{ floodmark._inserted_values(run, source) }})
+{% endmacro %}
+
+
+{# The open row of a key is met by what ends or touches it; what begins a row meets none. #}
+{% macro _snapshot_scd2_sql(run, source) %}
+    merge into {{ this }} as DBT_INTERNAL_DEST
+    using (
+        select *, true as _floodmark_meets from {{ source.stage }} where _floodmark_change in ('update', 'touch', 'missing')
+        union all
+        select *, false from {{ source.stage }} where _floodmark_change in ('insert', 'update')
+    ) as DBT_INTERNAL_SOURCE
+    on {{ floodmark._key_predicates(run, source) | join('\n        and ') }}
+        and DBT_INTERNAL_SOURCE._floodmark_meets and DBT_INTERNAL_DEST.__end_at is null
+    when matched and DBT_INTERNAL_SOURCE._floodmark_change = 'touch' then update set
+        {{ floodmark._snapshot_assignments(run, source) }}
+    {{ floodmark._missing_clause(run) }}
+    when matched then update set DBT_INTERNAL_DEST.__end_at = DBT_INTERNAL_SOURCE._floodmark_version
+    when not matched and not DBT_INTERNAL_SOURCE._floodmark_meets then insert ({{ floodmark._insert_names(run, source) }})
+        values ({{ floodmark._inserted_values(run, source) }})
+{% endmacro %}
+
+
+{# output 'changes': the changes are appended. #}
+{% macro _append_changes_sql(run, source) %}
+    insert into {{ this }} ({{ floodmark._insert_names(run, source) }})
+    select {{ floodmark._new_rows_sql(run, source) }} from {{ source.stage }}
+{% endmacro %}

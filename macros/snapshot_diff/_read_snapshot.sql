@@ -1,0 +1,445 @@
+{#
+  A snapshot against the table: of each of its rows a hash, against the hash that the table's row carries. Keys and hashes alone meet
+  first (the difference); then the rows that changed are fetched and staged. All checks come before anything is written.
+#}
+
+{# Stage what a snapshot changes. Returns {stage, columns, compared, table, counts, changes}; `changes` is 0 where it changes nothing. #}
+{% macro _read_snapshot(run, batch, select_sql) %}
+    {%- set source = floodmark._snapshot_columns(run, batch, select_sql) -%}
+    {%- if batch.staged_by -%}
+        {%- do source.update({'counts': floodmark._changed_counts(run, source)}) -%}
+        {%- do floodmark._check_constraints(batch, dict(source, stage='(select * from ' ~ source.stage ~ " where _floodmark_change <> 'missing')")) -%}
+        {%- if source.counts.repeated -%}
+            {%- do floodmark._refuse_snapshot(batch, 'the source changed while its snapshot was read', 'Nothing was written: run again when it stands still') -%}
+        {%- endif -%}
+        {%- do source.update({'changes': source.counts.changes}) -%}
+        {{ return(source) }}
+    {%- endif -%}
+    {%- do source.update({'counts': floodmark._snapshot_counts(run, batch, source, select_sql)}) -%}
+    {%- if source.counts.is_known -%}
+        {{ return(dict(source, changes=0)) }}
+    {%- endif -%}
+    {%- set version = floodmark._snapshot_version_sql(run, batch, source) -%}
+    {%- if batch.replaces -%}
+        {%- do floodmark._stage_first_snapshot(run, batch, source, select_sql, version) -%}
+    {%- else -%}
+        {%- do floodmark._stage_difference(run, batch, source, select_sql, version) -%}
+    {%- endif -%}
+    {{ return(source) }}
+{% endmacro %}
+
+
+{# What is known of a snapshot before a row of it is read: its columns, those of the table, and which of them are compared. #}
+{% macro _snapshot_columns(run, batch, select_sql) %}
+    {%- set stage = floodmark._stage_relation(batch) -%}
+    {%- set snapshot = run.settings.snapshot -%}
+    {%- set columns = floodmark._columns_of(query=select_sql) -%}
+    {%- do floodmark._check_snapshot_columns(run, batch, columns) -%}
+    {%- set version = floodmark._find_column(columns, snapshot.version) if snapshot.version is not none -%}
+    {%- set source = {'sql': 'select * from ' ~ stage, 'stage': stage, 'columns': columns, 'table': [], 'version_type': version.type if version else 'timestamp', 'changes': 0,
+        'family': floodmark._position_family(version.type) if version else none, 'rehash': false} -%}
+    {%- if config.get('contract').enforced -%}
+        {%- do floodmark._assert_contract(floodmark._snapshot_shape_sql(run, source, select_sql)) -%}
+    {%- endif -%}
+    {%- if not batch.replaces -%}
+        {%- do source.update({'table': floodmark._columns_of(relation=this)}) -%}
+        {%- do floodmark._check_snapshot_table(run, batch, source) -%}
+    {%- endif -%}
+    {%- do floodmark._choose_compared(run, batch, source) -%}
+    {{ return(source) }}
+{% endmacro %}
+
+
+{# What the columns forbid, refused with all problems at once. #}
+{% macro _check_snapshot_columns(run, batch, columns) %}
+    {%- set snapshot = run.settings.snapshot -%}
+    {%- set problems = [] -%}
+    {%- for key in run.settings.unique_key -%}
+        {%- set column = floodmark._find_column(columns, key) -%}
+        {%- if column is none -%}
+            {%- do problems.append({'setting': 'unique_key', 'got': key, 'expected': 'a column of the SELECT', 'todo': 'Add it to the SELECT, or correct the name'}) -%}
+        {%- elif floodmark._has_no_order(column.type) -%}
+            {%- do problems.append({'setting': 'unique_key', 'got': key ~ ' ' ~ column.type, 'expected': 'a type that can be compared', 'todo': 'Use another key'}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- for setting, names in {'compare_columns': snapshot.compared, 'except_columns': snapshot.excepted}.items() -%}
+        {%- for name in names if not floodmark._find_column(columns, name) or name | lower in run.settings.unique_key | map('lower') | list -%}
+            {%- do problems.append({'setting': 'snapshot_diff.' ~ setting, 'got': name, 'expected': 'columns of the SELECT beside the key', 'todo': 'Correct the name or remove it'}) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- if snapshot.version is not none -%}
+        {%- set version = floodmark._find_column(columns, snapshot.version) -%}
+        {%- if version is none -%}
+            {%- do problems.append({'setting': 'snapshot_diff.version', 'got': snapshot.version, 'expected': 'a column of the SELECT', 'todo': 'Add it to the SELECT, or correct the name'}) -%}
+        {%- elif floodmark._position_family(version.type) is none -%}
+            {%- do problems.append({'setting': 'snapshot_diff.version', 'got': version.name ~ ' ' ~ version.type, 'expected': 'a timestamp, a date or a whole number', 'todo': 'Cast it in the SELECT'}) -%}
+        {%- endif -%}
+    {%- endif -%}
+    {%- set kept = floodmark._snapshot_added(run, 'timestamp') | map(attribute='name') | list -%}
+    {%- for column in columns if column.name | lower in kept or (column.name | lower).startswith('_floodmark_') -%}
+        {%- do problems.append({'setting': 'snapshot_diff', 'got': 'a column ' ~ column.name ~ ' in the SELECT', 'expected': 'no column that floodmark writes itself',
+            'todo': 'Leave it out or give it another name'}) -%}
+    {%- endfor -%}
+    {%- if problems -%}
+        {%- do floodmark._fail(batch, 'columns of the snapshot') -%}
+        {%- do floodmark._refuse(problems) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The table must be one that snapshot_diff made with the same key and SCD type, and key and version of its types. #}
+{% macro _check_snapshot_table(run, batch, source) %}
+    {%- set problems = [] -%}
+    {%- set properties = floodmark._properties_of(this) -%}
+    {%- set made_by = properties.get('floodmark.snapshot_diff') -%}
+    {%- set wanted = floodmark._snapshot_made_by(run.settings.snapshot, run.settings.unique_key) -%}
+    {%- if made_by != wanted -%}
+        {%- do problems.append({'setting': 'snapshot_diff', 'got': wanted, 'expected': (made_by or 'a table that snapshot_diff made') ~ ', as ' ~ this ~ ' was made',
+            'todo': 'Run it once with --full-refresh to change the key, the SCD type, the output or on_missing mark'}) -%}
+    {%- else -%}
+        {%- for key in run.settings.unique_key -%}
+            {%- do problems.extend(floodmark._type_problems('unique_key', key, floodmark._find_column(source.columns, key).type, floodmark._find_column(source.table, key))) -%}
+        {%- endfor -%}
+        {%- for name in ['__start_at', '__missing_at', '_changed_at'] if floodmark._find_column(source.table, name) and not floodmark._find_column(source.columns, name) -%}
+            {%- do problems.extend(floodmark._type_problems('snapshot_diff.version', run.settings.snapshot.version or 'the time of the load', source.version_type, floodmark._find_column(source.table, name))) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {%- if problems -%}
+        {%- do floodmark._fail(batch, 'the table and the settings differ') -%}
+        {%- do floodmark._refuse(problems) -%}
+    {%- endif -%}
+    {%- do source.update({'hashed': fromjson(properties.get('floodmark.compared') or '[]')}) -%}
+{% endmacro %}
+
+
+{# A table's properties. #}
+{% macro _properties_of(relation) %}
+    {%- set properties = {} -%}
+    {%- for row in run_query('show tblproperties ' ~ relation).rows -%}
+        {%- do properties.update({row[0]: row[1]}) -%}
+    {%- endfor -%}
+    {{ return(properties) }}
+{% endmacro %}
+
+
+{# What a table of snapshot_diff keeps of its settings, as a table property: its rows have no other meaning. #}
+{% macro _snapshot_made_by(snapshot, unique_key) %}
+    {{ return(('changes' if snapshot.output == 'changes' else 'SCD ' ~ snapshot.scd_type ~ (' with marks' if snapshot.on_missing == 'mark' else ''))
+        ~ ' by ' ~ unique_key | map('lower') | join(' and ')) }}
+{% endmacro %}
+
+
+{# Which columns are compared, and which beside them are kept up in the open row (SCD 2): `compared` and `beside`, names in lower case.
+   A column that came since is not compared until it is asked for, by compare_columns or on_schema_change sync_all_columns. Where the
+   table's hashes are of other columns, `rehash` is true. #}
+{% macro _choose_compared(run, batch, source) %}
+    {%- set snapshot = run.settings.snapshot -%}
+    {%- set apart = run.settings.unique_key + ([snapshot.version] if snapshot.version is not none else []) -%}
+    {%- set given = source.columns | map(attribute='name') | map('lower') | reject('in', apart | map('lower') | list) | list -%}
+    {%- set listed = snapshot.compared | map('lower') | list -%}
+    {%- set added = [] -%}
+    {%- set within = given -%}
+    {%- if not batch.replaces -%}
+        {%- set table = source.table | map(attribute='name') | map('lower') | list -%}
+        {%- set within = given if run.settings.on_schema_change in ['append_new_columns', 'sync_all_columns'] else given | select('in', table) | list -%}
+        {%- for name in within if (name in source.hashed.added or name not in table) and name not in listed and run.settings.on_schema_change != 'sync_all_columns' -%}
+            {%- do added.append(name) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {%- set compared = within | select('in', listed) | list if listed else within | reject('in', added + snapshot.excepted | map('lower') | list) | list -%}
+    {%- set beside = within | reject('in', added + compared) | list if snapshot.scd_type == 2 else [] -%}
+    {%- do source.update({'compared': compared | sort, 'beside': beside | sort, 'added': added | sort}) -%}
+    {%- if not batch.replaces -%}
+        {%- set gone = source.hashed.compared | reject('in', given) | list -%}
+        {%- if gone -%}
+            {%- do floodmark._warn('the SELECT has no ' ~ gone | join(', ') ~ ' any more: rows keep the value they have, and are compared without it') -%}
+        {%- endif -%}
+        {%- do source.update({'rehash': source.compared != source.hashed.compared or source.beside != source.hashed.beside}) -%}
+    {%- endif -%}
+    {%- if not source.compared -%}
+        {%- do floodmark._fail(batch, 'nothing to compare') -%}
+        {%- do floodmark._refuse([{'setting': 'snapshot_diff', 'got': 'no column to compare', 'expected': 'a column of the SELECT beside key and version', 'todo': 'Add one, or use merge'}]) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# SQL of a row's hash: 32 bytes of what is compared, and 32 more of what is kept up beside. Values count as the table has them. #}
+{% macro _snapshot_hash_sql(source, columns, prefix='') %}
+    {%- set parts = [] -%}
+    {%- for names in [source.compared, source.beside] if names -%}
+        {%- set values = [] -%}
+        {%- for name in names if floodmark._find_column(columns, name) -%}
+            {%- set column = floodmark._find_column(columns, name) -%}
+            {%- set kept = floodmark._find_column(source.table, name) or column -%}
+            {%- set value = prefix ~ floodmark._quoted(column.name) -%}
+            {%- set value = value if kept.type == column.type else 'cast(' ~ value ~ ' as ' ~ kept.ddl ~ ')' -%}
+            {%- do values.append([name, 'unix_micros(' ~ value ~ ')' if kept.type == 'timestamp' else value]) -%}
+        {%- endfor -%}
+        {%- do parts.append('unhex(' ~ floodmark._digest_sql(floodmark._row_text_sql(values), 'sha256') ~ ')') -%}
+    {%- endfor -%}
+    {{ return('concat(' ~ parts | join(', ') ~ ')' if parts | length > 1 else parts[0]) }}
+{% endmacro %}
+
+
+{# The snapshot's rows and version, counted, and refused where it is empty, of several versions, or older than what was loaded:
+   {rows_read, is_known, version}; `is_known` where its version was loaded already. #}
+{% macro _snapshot_counts(run, batch, source, select_sql) %}
+    {%- set snapshot = run.settings.snapshot -%}
+    {%- set values = ["'rows_read', count(*)"] -%}
+    {%- if snapshot.version is not none -%}
+        {%- set column = floodmark._quoted(snapshot.version) -%}
+        {%- do values.extend(["'least', " ~ floodmark._position_text_sql('min(' ~ column ~ ')', source.family), "'greatest', " ~ floodmark._position_text_sql('max(' ~ column ~ ')', source.family),
+            "'unversioned', count_if(" ~ column ~ ' is null)']) -%}
+    {%- endif -%}
+    {%- if snapshot.scope is not none -%}
+        {%- do values.append("'outside', count_if(not coalesce((" ~ snapshot.scope ~ '), false))') -%}
+    {%- endif -%}
+    {%- set counts = floodmark._query_json('select to_json(named_struct(' ~ values | join(', ') ~ ")) from (\n" ~ select_sql ~ '\n)')[0] -%}
+    {%- do counts.update({'is_known': false, 'rows_tied': 0}) -%}
+    {%- if counts.outside -%}
+        {%- do floodmark._refuse_snapshot(batch, floodmark._counted(counts.outside, 'row') ~ ' of the snapshot ' ~ ('lies' if counts.outside == 1 else 'lie') ~ ' outside of its scope (' ~ snapshot.scope ~ ')',
+            'Nothing was written: correct snapshot_diff.scope, or leave the rows out') -%}
+    {%- elif not counts.rows_read and not snapshot.allow_empty -%}
+        {%- do floodmark._refuse_snapshot(batch, 'the snapshot is empty', 'Nothing was written: if all rows are gone indeed, set snapshot_diff.allow_empty') -%}
+    {%- elif snapshot.version is none or not counts.rows_read -%}
+        {%- if snapshot.version is not none and not run.settings.watermark and (snapshot.scd_type == 2 or snapshot.on_missing == 'mark') and not batch.replaces -%}
+            {%- do floodmark._refuse_snapshot(batch, 'the snapshot is empty and so has no ' ~ snapshot.version, 'Nothing was written: leave out snapshot_diff.version to take the time of the load') -%}
+        {%- endif -%}
+        {{ return(counts) }}
+    {%- endif -%}
+    {%- set least, greatest = floodmark._position_from_text(counts.least, source.family), floodmark._position_from_text(counts.greatest, source.family) -%}
+    {%- set shown = floodmark._version_print(greatest, source.family) -%}
+    {%- if counts.unversioned -%}
+        {%- do floodmark._refuse_snapshot(batch, floodmark._counted(counts.unversioned, 'row') ~ (' has no ' if counts.unversioned == 1 else ' have no ') ~ snapshot.version, 'Nothing was written: give each row the version of its snapshot') -%}
+    {%- elif least != greatest -%}
+        {%- do floodmark._refuse_snapshot(batch, 'the SELECT gives more than one ' ~ snapshot.version ~ ', from ' ~ floodmark._version_print(least, source.family) ~ ' to ' ~ shown,
+            'Nothing was written: a snapshot has one. ' ~ ('Set watermark.step so that each batch is one snapshot' if run.settings.watermark else 'Select one')) -%}
+    {%- endif -%}
+    {%- do counts.update({'version': greatest}) -%}
+    {%- set committed = run.state.committed -%}
+    {%- if not run.settings.watermark -%}
+        {%- if not batch.replaces and committed and committed.mark is not none and committed.family == source.family -%}
+            {%- set before = floodmark._position_parse(committed.mark, source.family) -%}
+            {%- if greatest < before -%}
+                {%- do floodmark._refuse_snapshot(batch, 'the snapshot is of ' ~ snapshot.version ~ ' ' ~ shown ~ ', but ' ~ floodmark._version_print(before, source.family) ~ ' is loaded already',
+                    'Nothing was written: versions ascend. Run with --full-refresh to start again from this one') -%}
+            {%- endif -%}
+            {%- do counts.update({'is_known': greatest == before}) -%}
+        {%- endif -%}
+        {%- do batch.update({'family': source.family, 'high': floodmark._position_print(greatest, source.family)}) -%}
+    {%- endif -%}
+    {{ return(counts) }}
+{% endmacro %}
+
+
+{# A version as a person writes it. #}
+{% macro _version_print(position, family) %}
+    {{ return(floodmark._position_print(position, family)[:10] if family == 'date' else floodmark._position_print(position, family)) }}
+{% endmacro %}
+
+
+{# Refuse a snapshot before anything is written. #}
+{% macro _refuse_snapshot(batch, what, todo) %}
+    {%- do floodmark._fail(batch, what) -%}
+    {%- do floodmark._execute(['drop table if exists ' ~ floodmark._difference_relation(batch)]) -%}
+    {%- do floodmark._stop(what ~ '. ' ~ todo) -%}
+{% endmacro %}
+
+
+{# SQL of what stands for the snapshot in start and end: its version, or the time of the load. #}
+{% macro _snapshot_version_sql(run, batch, source) %}
+    {%- if run.settings.snapshot.version is none -%}
+        {{ return(floodmark._position_literal(floodmark._now(), 'timestamp')) }}
+    {%- elif source.counts.version is not defined -%}
+        {{ return('cast(null as ' ~ source.version_type ~ ')') }}
+    {%- endif -%}
+    {{ return('cast(' ~ floodmark._position_literal(source.counts.version, source.family) ~ ' as ' ~ source.version_type ~ ')') }}
+{% endmacro %}
+
+
+{# Columns that every staged row has behind the SELECT's. #}
+{% macro _staged_extras_sql(source, version, hash, old_hash, change) %}
+    {{ return(hash ~ ' as _floodmark_hash, ' ~ old_hash ~ ' as _floodmark_old_hash, ' ~ change ~ ' as _floodmark_change, ' ~ version ~ ' as _floodmark_version, '
+        ~ 'cast(' ~ source.counts.rows_read ~ ' as bigint) as _floodmark_rows_read') }}
+{% endmacro %}
+
+
+{# The whole snapshot, as inserts. #}
+{% macro _stage_first_snapshot(run, batch, source, select_sql, version) %}
+    {%- do floodmark._execute(['create table ' ~ source.stage ~ ' using parquet as\nselect *, '
+        ~ floodmark._staged_extras_sql(source, version, floodmark._snapshot_hash_sql(source, source.columns), 'cast(null as binary)', "'insert'") ~ ' from (\n' ~ select_sql ~ '\n)']) -%}
+    {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
+    {%- set counts = floodmark._query_json("select to_json(named_struct('repeated', count_if(rows > 1), 'keyless', coalesce(sum(if(" ~ floodmark._null_key_sql(run) ~ ", rows, 0)), 0))) from (select "
+        ~ keys ~ ', count(*) as rows from ' ~ source.stage ~ ' group by ' ~ keys ~ ')')[0] -%}
+    {%- do floodmark._check_snapshot_keys(run, batch, counts, 'select ' ~ keys ~ ', count(*) as _floodmark_copies from ' ~ source.stage ~ ' group by ' ~ keys) -%}
+    {%- do floodmark._check_constraints(batch, source) -%}
+    {%- do source.update({'changes': source.counts.rows_read}) -%}
+{% endmacro %}
+
+
+{# Keys and hashes of snapshot and table side by side, those that differ kept; checked; then their rows fetched and staged. #}
+{% macro _stage_difference(run, batch, source, select_sql, version) %}
+    {%- set snapshot = run.settings.snapshot -%}
+    {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
+    {%- set difference = floodmark._difference_relation(batch) -%}
+    {%- do floodmark._execute(['create table ' ~ difference ~ ' using parquet as\n' ~ floodmark._difference_sql(run, source, select_sql)]) -%}
+    {%- set values = ["'repeated', count(distinct if(_floodmark_copies > 1, struct(" ~ keys ~ '), null))', "'keyless', count_if(" ~ floodmark._null_key_sql(run) ~ " and _floodmark_change <> 'missing')",
+        "'missing', count_if(_floodmark_change = 'missing')", "'changes', count_if(_floodmark_change <> 'same')", "'fetched', count_if(_floodmark_change in ('insert', 'update', 'touch'))"] -%}
+    {%- set found = floodmark._query_json('select to_json(named_struct(' ~ (values + floodmark._key_ranges(run.settings.unique_key, source.columns)) | join(', ') ~ ')) from ' ~ difference)[0] -%}
+    {%- do floodmark._check_snapshot_keys(run, batch, found, 'select * from ' ~ difference) -%}
+    {%- do floodmark._check_missing(run, batch, source, found, difference) -%}
+    {%- do source.counts.update(found) -%}
+    {%- do source.update({'changes': found.changes}) -%}
+    {%- if found.changes -%}
+        {%- set nulls = [] -%}
+        {%- for column in source.columns -%}
+            {%- set is_key = column.name | lower in run.settings.unique_key | map('lower') | list -%}
+            {%- do nulls.append(floodmark._quoted(column.name) if is_key else (version if snapshot.version is not none and column.name | lower == snapshot.version | lower else 'cast(null as ' ~ column.ddl ~ ')') ~ ' as ' ~ floodmark._quoted(column.name)) -%}
+        {%- endfor -%}
+        {%- do floodmark._execute(['create table ' ~ source.stage ~ ' using parquet as\nselect ' ~ floodmark._quoted_csv(source.columns | map(attribute='name') | list, 's.') ~ ', '
+            ~ floodmark._staged_extras_sql(source, version, floodmark._snapshot_hash_sql(source, source.columns, 's.'), 'd._floodmark_old_hash', 'd._floodmark_change')
+            ~ '\nfrom (\n' ~ select_sql ~ '\n) as s join ' ~ difference ~ ' as d on ' ~ floodmark._equal_keys(run, 's', 'd') ~ " and d._floodmark_change in ('insert', 'update', 'touch')"
+            ~ '\nunion all select ' ~ nulls | join(', ') ~ ', ' ~ floodmark._staged_extras_sql(source, version, 'cast(null as binary)', '_floodmark_old_hash', '_floodmark_change')
+            ~ ' from ' ~ difference ~ " where _floodmark_change = 'missing'"]) -%}
+        {%- do floodmark._check_constraints(batch, dict(source, stage='(select * from ' ~ source.stage ~ " where _floodmark_change <> 'missing')")) -%}
+        {%- if run_query('select count(*) as n from ' ~ source.stage).rows[0][0] | int != found.fetched + found.missing -%}
+            {%- do floodmark._refuse_snapshot(batch, 'the source changed while its snapshot was read', 'Nothing was written: run again when it stands still') -%}
+        {%- endif -%}
+    {%- endif -%}
+    {%- do floodmark._execute(['drop table if exists ' ~ difference]) -%}
+{% endmacro %}
+
+
+{# Keys with what became of them: insert, update, touch (a column beside the compared ones, or a row that is back), missing, or same where
+   a key comes twice. #}
+{% macro _difference_sql(run, source, select_sql) %}
+    {%- set snapshot = run.settings.snapshot -%}
+    {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
+    {%- set merged = [] -%}
+    {%- for key in run.settings.unique_key -%}
+        {%- set quoted = floodmark._quoted(key) -%}
+        {%- do merged.append('coalesce(n.' ~ quoted ~ ', o.' ~ quoted ~ ') as ' ~ quoted) -%}
+    {%- endfor -%}
+    {%- set differs = 'substring(n._floodmark_hash, 1, 32) <> substring(o._floodmark_hash, 1, 32)' if source.beside else 'n._floodmark_hash <> o._floodmark_hash' -%}
+    {%- set touched = ['n._floodmark_hash <> o._floodmark_hash'] if source.beside else [] -%}
+    {%- set expected = [] -%}
+    {%- if snapshot.on_missing == 'mark' -%}
+        {%- do touched.append('o._floodmark_was_missing') -%}
+        {%- do expected.append('not o._floodmark_was_missing') -%}
+    {%- endif -%}
+    {%- if snapshot.scope is not none -%}
+        {%- do expected.append('o._floodmark_in_scope') -%}
+    {%- endif -%}
+    {%- set missing = (['n._floodmark_copies is null'] + expected) | join(' and ') %}
+    select * from (
+        select {{ merged | join(', ') }}, n._floodmark_copies, o._floodmark_hash as _floodmark_old_hash,
+            case when n._floodmark_copies is null then {{ "'missing'" if not expected else "if(" ~ expected | join(' and ') ~ ", 'missing', 'none')" }}
+                when o._floodmark_hash is null then 'insert'
+                when {{ differs }} then 'update'
+                {{ "when " ~ touched | join(' or ') ~ " then 'touch'" if touched }}
+                else 'same' end as _floodmark_change
+        from (
+            select {{ keys }}, _floodmark_hash, count(*) over (partition by {{ keys }}) as _floodmark_copies
+            from (select {{ keys }}, {{ floodmark._snapshot_hash_sql(source, source.columns) }} as _floodmark_hash from (
+                {{ select_sql }}
+            ))
+        ) as n {{ 'left' if snapshot.on_missing == 'ignore' else 'full' }} outer join (
+            {{ floodmark._known_hashes_sql(run, source) }}
+        ) as o on {{ floodmark._equal_keys(run, 'n', 'o') }}
+    ) where _floodmark_change not in ('none', 'same') or _floodmark_copies > 1
+{% endmacro %}
+
+
+{# Keys and hashes that the table has now: of a list of changes the last of each key. #}
+{% macro _known_hashes_sql(run, source) %}
+    {%- set snapshot = run.settings.snapshot -%}
+    {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
+    {%- set scope = ', coalesce((' ~ snapshot.scope ~ '), false) as _floodmark_in_scope' if snapshot.scope is not none else '' -%}
+    {%- set stored = floodmark._snapshot_hash_sql(source, source.table) if source.rehash else ('unhex(_new_hash)' if snapshot.output == 'changes' else '_floodmark_hash') -%}
+    {%- if snapshot.output == 'changes' -%}
+        {{ return('select ' ~ keys ~ ', ' ~ stored ~ ' as _floodmark_hash' ~ scope ~ ' from (select *, row_number() over (partition by ' ~ keys ~ ' order by _changed_at desc) as _floodmark_rank from ' ~ this
+            ~ ") where _floodmark_rank = 1 and _change_type <> 'delete'") }}
+    {%- endif -%}
+    {{ return('select ' ~ keys ~ ', ' ~ stored ~ ' as _floodmark_hash' ~ (', __is_missing as _floodmark_was_missing' if snapshot.on_missing == 'mark' else '') ~ scope
+        ~ ' from ' ~ this ~ (' where __end_at is null' if snapshot.scd_type == 2 else '')) }}
+{% endmacro %}
+
+
+{# Keys of two relations that are equal; a snapshot has no NULL key. #}
+{% macro _equal_keys(run, one, other) %}
+    {{ return(floodmark._same_key(run, one, other, '=')) }}
+{% endmacro %}
+
+
+{% macro _null_key_sql(run) %}
+    {%- set missing = [] -%}
+    {%- for key in run.settings.unique_key -%}
+        {%- do missing.append(floodmark._quoted(key) ~ ' is null') -%}
+    {%- endfor -%}
+    {{ return('(' ~ missing | join(' or ') ~ ')') }}
+{% endmacro %}
+
+
+{# Keys that come twice, or are NULL: refused, keys named. `counted` is a query of the keys and _floodmark_copies. #}
+{% macro _check_snapshot_keys(run, batch, counts, counted) %}
+    {%- set named = 'to_json(struct(' ~ floodmark._quoted_csv(run.settings.unique_key) ~ "), map('ignoreNullFields', 'false'))" -%}
+    {%- set problems = [] -%}
+    {%- if counts.keyless -%}
+        {%- do problems.append(floodmark._counted(counts.keyless, 'row') ~ (' has' if counts.keyless == 1 else ' have') ~ ' no ' ~ run.settings.unique_key | join(' or ')) -%}
+    {%- endif -%}
+    {%- if counts.repeated -%}
+        {%- set shown = run_query('select distinct ' ~ named ~ ' as named from (' ~ counted ~ ') where _floodmark_copies > 1 order by 1 limit 5').columns[0].values() -%}
+        {%- do problems.append(floodmark._counted(counts.repeated, 'key') ~ (' comes' if counts.repeated == 1 else ' come') ~ ' more than once in the snapshot: ' ~ shown | join(', ')) -%}
+    {%- endif -%}
+    {%- if problems -%}
+        {%- do floodmark._refuse_snapshot(batch, problems | join('; '), 'Nothing was written: correct the SELECT, so that it gives each key once') -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# More keys missing than max_delete_fraction allows: refused, with the number and a sample. #}
+{% macro _check_missing(run, batch, source, counts, difference) %}
+    {%- set snapshot = run.settings.snapshot -%}
+    {%- if snapshot.max_delete_fraction is none or not counts.missing -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set there = 'true' ~ (' and not _floodmark_was_missing' if snapshot.on_missing == 'mark' else '') ~ (' and _floodmark_in_scope' if snapshot.scope is not none else '') -%}
+    {%- set total = run_query('select count(*) as n from (' ~ floodmark._known_hashes_sql(run, source) ~ ') where ' ~ there).rows[0][0] | int -%}
+    {%- if counts.missing > snapshot.max_delete_fraction * total -%}
+        {%- set shown = run_query('select to_json(struct(' ~ floodmark._quoted_csv(run.settings.unique_key) ~ ')) as named from ' ~ difference ~ " where _floodmark_change = 'missing' order by 1 limit 5").columns[0].values() -%}
+        {%- do floodmark._refuse_snapshot(batch, '{:,} of {:,} keys are missing from the snapshot: '.format(counts.missing, total) ~ shown | join(', ') ~ (', ...' if counts.missing > 5 else ''),
+            'Nothing was written: snapshot_diff.max_delete_fraction allows ' ~ snapshot.max_delete_fraction ~ '. If they are gone indeed, raise it for one run') -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The counts of a stage that an earlier run wrote. #}
+{% macro _changed_counts(run, source) %}
+    {%- set values = ["'changes', count(*)", "'rows_read', coalesce(max(_floodmark_rows_read), 0)",
+        "'repeated', count(*) - count(distinct struct(" ~ floodmark._quoted_csv(run.settings.unique_key) ~ '))'] -%}
+    {{ return(dict(floodmark._query_json('select to_json(named_struct(' ~ (values + floodmark._key_ranges(run.settings.unique_key, source.columns)) | join(', ') ~ ')) from ' ~ source.stage)[0], rows_tied=0)) }}
+{% endmacro %}
+
+
+{# Where the keys and hashes that differ are put down, until their rows are staged. #}
+{% macro _difference_relation(batch) %}
+    {{ return(floodmark._stage_relation(batch) ~ '__' ~ invocation_id[:8]) }}
+{% endmacro %}
+
+
+{# The mark of a model that has no watermark: the version of its snapshot, which a batch that another run staged has in its stage. #}
+{% macro _version_after(run, batch) %}
+    {%- if run.settings.snapshot.version is none -%}
+        {{ return(none) }}
+    {%- elif batch.high is none and batch.staged_by -%}
+        {%- set stage = floodmark._stage_relation(batch) -%}
+        {%- set family = floodmark._position_family(floodmark._find_column(floodmark._columns_of(relation=stage), '_floodmark_version').type) -%}
+        {%- set text = run_query('select ' ~ floodmark._position_text_sql('max(_floodmark_version)', family) ~ ' as version from ' ~ stage).rows[0][0] -%}
+        {%- do batch.update({'family': family, 'high': floodmark._position_print(floodmark._position_from_text(text, family), family)}) -%}
+    {%- endif -%}
+    {%- if batch.high is none and run.state.committed and not batch.replaces -%}
+        {%- do batch.update({'family': run.state.committed.family}) -%}
+        {{ return(run.state.committed.mark) }}
+    {%- endif -%}
+    {{ return(batch.high) }}
+{% endmacro %}

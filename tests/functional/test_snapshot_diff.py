@@ -1,0 +1,650 @@
+"""SEMANTICS.md, "Snapshots": every rule by name, and random series of snapshots against an oracle in plain Python."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+from tests.functional.snapshot_oracle import Snapshot, scd1, scd2
+from tests.functional.test_cdc import held
+from tests.harness import Project, incremental, sentence, table, values
+
+BOTH = (1, 2)
+
+
+def diff(upstream: str, select: str = "*", *, step: int | None = 1, **settings: Any) -> str:
+    """A snapshot_diff model over a table whose snapshots are numbered in `v`."""
+    config = settings.pop("config", {})
+    watermark = {"column": "v", "gaps": "ignore"} | ({"step": step} if step else {})
+    return incremental(
+        table(upstream),
+        select,
+        incremental_strategy="snapshot_diff",
+        unique_key=settings.pop("key", "k"),
+        watermark=watermark,
+        snapshot_diff={"version": "v"} | settings,
+        **config,
+    )
+
+
+def whole(
+    upstream: str, select: str = "*", key: Any = "k", where: str = "", **settings: Any
+) -> str:
+    """A snapshot_diff model without a watermark: all that the table holds is the snapshot."""
+    config = settings.pop("config", {})
+    arguments = {
+        "materialized": "incremental",
+        "incremental_strategy": "snapshot_diff",
+        "unique_key": key,
+        "snapshot_diff": settings,
+    } | config
+    text = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+    return f"{{{{ config({text}) }}}}\nselect {select} from {table(upstream)} {where}"
+
+
+def land(project: Project, name: str, snapshots: list[Snapshot], columns: str) -> None:
+    """A table of (v, k, ...) with a row for each key of each snapshot."""
+    project.sql(f"create table {project.schema}.{name} (v int, k string, {columns}) using delta")
+    add(project, name, snapshots)
+
+
+def add(project: Project, name: str, snapshots: list[Snapshot]) -> None:
+    rows = [
+        (version, key, *row) for version, snapshot in snapshots for key, row in snapshot.items()
+    ]
+    project.sql(f"insert into {project.schema}.{name} values {values(rows)}")
+
+
+def test_the_example_of_the_rules(make_project: Callable[..., Project]) -> None:
+    project = make_project("example")
+    series: list[Snapshot] = [
+        (1, {"1": ("a1", "b1"), "2": ("a2", "b2"), "4": ("a4", "b4")}),
+        (2, {"2": ("a2x", "b2"), "3": ("a3", "b3"), "4": ("a4", "b4x")}),
+    ]
+    land(project, "snaps", series, "a string, b string")
+    project.source("snaps")
+    project.model("tracked", diff("snaps", stored_as_scd_type=2, compare_columns=["a"]))
+    project.model("excepted", diff("snaps", stored_as_scd_type=2, except_columns="b"))
+    project.model("latest", diff("snaps"))
+    project.model("by_a", diff("snaps", compare_columns=["a"]))
+    project.build()
+    expected = {
+        "1": [("a1", "b1", 1, 2)],
+        "2": [("a2", "b2", 1, 2), ("a2x", "b2", 2, None)],
+        "3": [("a3", "b3", 2, None)],
+        "4": [("a4", "b4x", 1, None)],
+    }
+    for model in ("tracked", "excepted"):
+        assert held(project, model, "k, a, b, __start_at, __end_at") == expected
+    assert scd2(series, compared=[0]) == expected
+    assert held(project, "latest", "k, a, b") == {
+        "2": [("a2x", "b2")],
+        "3": [("a3", "b3")],
+        "4": [("a4", "b4x")],
+    }
+    assert held(project, "by_a", "k, a, b") == {
+        "2": [("a2x", "b2")],
+        "3": [("a3", "b3")],
+        "4": [("a4", "b4")],
+    }
+    columns = [row[0] for row in project.sql(f"describe {project.schema}.tracked")]
+    assert columns == ["v", "k", "a", "b", "__start_at", "__end_at", "_floodmark_hash"]
+    assert project.ledger(
+        "latest", "batch_id, kind, high, rows_read, rows_inserted, rows_updated, rows_deleted"
+    ) == [
+        (1, "first_load", "1", 3, 3, 0, 0),
+        (2, "incremental", "2", 3, 1, 2, 1),
+    ]
+
+
+def random_series(seed: int, keys: int, versions: int) -> list[Snapshot]:
+    """Keys come, change in case, white space and to NULL, go, and come again as they were or not."""
+    chance = random.Random(seed)
+    series: list[Snapshot] = []
+    state: dict[str, tuple[Any, ...]] = {}
+    texts = [None, "", " ", "a", "A", "a ", "a|b", "NULL"]
+    for version in range(1, versions + 1):
+        for number in range(keys):
+            key = f"k{number}"
+            if key in state and chance.random() < 0.15:
+                del state[key]
+            elif (key not in state and chance.random() < 0.4) or chance.random() < 0.3:
+                state[key] = (
+                    chance.choice(texts),
+                    chance.choice(texts),
+                    chance.choice([None, 0, 1]),
+                )
+        state["always"] = ("x", "y", 1)
+        series.append((version, dict(state)))
+    return series
+
+
+def test_random_series_end_as_the_oracle_says(make_project: Callable[..., Project]) -> None:
+    """Six snapshots of 300 keys: one, then three in one run, then two; the last run again."""
+    project = make_project("random")
+    series = random_series(7, 300, 6)
+    land(project, "snaps", series[:1], "a string, b string, n int")
+    project.source("snaps")
+    ways: dict[str, dict[str, Any]] = {
+        "delete_1": {},
+        "ignore_1": {"on_missing": "ignore"},
+        "mark_1": {"on_missing": "mark"},
+        "delete_2": {"stored_as_scd_type": 2},
+        "ignore_2": {"stored_as_scd_type": 2, "on_missing": "ignore"},
+        "tracked_2": {"stored_as_scd_type": 2, "compare_columns": ["a", "n"]},
+        "changes": {"output": "changes"},
+    }
+    for name, settings in ways.items():
+        project.model(name, diff("snaps", **settings))
+    project.build()
+    for more in (series[1:4], series[4:]):
+        add(project, "snaps", more)
+        project.build()
+    again = project.build()
+    assert {again.message[name] for name in ways} == {"SNAPSHOT_DIFF nothing new"}
+    for name, settings in ways.items():
+        missing = settings.get("on_missing", "delete")
+        if name.endswith("_1"):
+            marks = ", __is_missing, __missing_at" if missing == "mark" else ""
+            rows = {key: [row] for key, row in scd1(series, missing).items()}
+            assert held(project, name, f"k, a, b, n{marks}") == rows, name
+        elif name.endswith("_2"):
+            compared = [0, 2] if "compare_columns" in settings else None
+            history = {
+                k: sorted(rows, key=repr) for k, rows in scd2(series, missing, compared).items()
+            }
+            assert held(project, name, "k, a, b, n, __start_at, __end_at") == history, name
+    # The changes, applied in their order, give the table; each has the hash of the one before.
+    state: dict[str, tuple[Any, ...]] = {}
+    hashes: dict[str, str | None] = {}
+    for key, a, b, n, change, old, new, at, version in project.sql(
+        "select k, a, b, n, _change_type, _old_hash, _new_hash, _changed_at, v "
+        f"from {project.schema}.changes order by _changed_at"
+    ):
+        assert at == version
+        assert (change == "insert") == (key not in state), (key, change)
+        assert old == hashes.get(key) != new, (key, change)
+        hashes[key] = new
+        if change == "delete":
+            del state[key]
+        else:
+            state[key] = (a, b, n)
+    assert state == scd1(series)
+
+
+def test_only_what_changed_is_written(make_project: Callable[..., Project]) -> None:
+    """Without a watermark: no commit for an unchanged snapshot, the same version again, or one of NULLs like before."""
+    project = make_project("quiet")
+    project.sql(
+        f"create table {project.schema}.src (v int, k string, a string, b double) using delta"
+    )
+    project.sql(
+        f"insert into {project.schema}.src values (1, 'k1', null, 0.0), (1, 'k2', '', double('NaN'))"
+    )
+    project.source("src")
+    models = {f"scd{scd}_{kind}": scd for scd in BOTH for kind in ("versioned", "timed")}
+    for name, scd in models.items():
+        version = {"version": "v"} if name.endswith("versioned") else {}
+        select = "*" if version else "k, a, b"
+        project.model(name, whole("src", select, stored_as_scd_type=scd, **version))
+    project.build()
+    before = {name: project.version(name) for name in models}
+    project.sql(f"update {project.schema}.src set b = -0.0 where k = 'k1'")
+    project.build()
+    project.sql(f"update {project.schema}.src set v = 2")
+    project.build()
+    assert {name: project.version(name) for name in models} == before
+    assert project.mark("scd1_versioned") == "2"
+    project.sql(f"update {project.schema}.src set a = 'same version again'")
+    project.build()
+    for name in models:
+        assert project.version(name) - before[name] == (0 if name.endswith("versioned") else 1), (
+            name
+        )
+    # NULL is not '': k1 had NULL, k2 ''.
+    project.sql(f"update {project.schema}.src set v = 3, a = if(k = 'k1', '', null)")
+    project.build()
+    assert held(project, "scd1_versioned", "k, a") == {"k1": [("",)], "k2": [(None,)]}
+    rows = held(project, "scd2_versioned", "k, a, __start_at, __end_at")
+    assert rows == {"k1": [("", 3, None), (None, 1, 3)], "k2": [("", 1, 3), (None, 3, None)]}
+    starts = project.sql(
+        f"select count(*), count_if(__end_at is null), count_if(__start_at < current_timestamp()) from {project.schema}.scd2_timed"
+    )
+    assert starts == [(6, 2, 6)]
+
+
+def test_what_is_refused_leaves_the_table(make_project: Callable[..., Project]) -> None:
+    """Empty, doubled, keyless, mixed, older, thinned out: each is told before anything is written, and mended by the next."""
+    project = make_project("refused")
+    good = [(5, f"k{i}", "a") for i in range(10)]
+    bad: dict[str, tuple[list[tuple[Any, ...]], str]] = {
+        "empty": (
+            [],
+            "the snapshot is empty. Nothing was written: if all rows are gone indeed, set snapshot_diff.allow_empty",
+        ),
+        "doubled": (
+            [
+                *good,
+                (5, "k3", "b"),
+                (5, "k3", "a"),
+                (5, "new", "a"),
+                (5, "new", "a"),
+                (5, "k4", "a"),
+            ],
+            '3 keys come more than once in the snapshot: {"k":"k3"}, {"k":"k4"}, {"k":"new"}',
+        ),
+        "keyless": ([*good, (5, None, "a")], "1 row has no k"),
+        "mixed": (
+            [*good[:9], (6, "k9", "a")],
+            "the SELECT gives more than one v, from 5 to 6. Nothing was written: a snapshot has one. Select one",
+        ),
+        "unversioned": ([*good[:9], (None, "k9", "a")], "1 row has no v. Nothing was written"),
+        "older": (
+            [(4, *row[1:]) for row in good],
+            "the snapshot is of v 4, but 5 is loaded already. Nothing was written: versions ascend",
+        ),
+        "thinned": (
+            [(6, *row[1:]) for row in good[:7]],
+            '3 of 10 keys are missing from the snapshot: {"k":"k7"}, {"k":"k8"}, {"k":"k9"}',
+        ),
+        "outside": (
+            [(6, *row[1:]) for row in good] + [(6, "elsewhere", "a")],
+            "1 row of the snapshot lies outside of its scope (k like 'k%')",
+        ),
+    }
+    project.source(*[f"src_{name}" for name in bad])
+    for name in bad:
+        # what is loaded has another version than the bad snapshot, which else were known
+        first = [
+            (1 if name in ("mixed", "doubled", "keyless", "unversioned") else row[0], *row[1:])
+            for row in good
+        ]
+        project.sql(
+            f"create table {project.schema}.src_{name} (v int, k string, a string) using delta"
+        )
+        project.sql(f"insert into {project.schema}.src_{name} values {values(first)}")
+        for scd in BOTH:
+            limits: dict[str, Any] = {"max_delete_fraction": 0.2} if name == "thinned" else {}
+            limits |= {"scope": "k like 'k%'"} if name == "outside" else {}
+            project.model(
+                f"{name}_{scd}", whole(f"src_{name}", stored_as_scd_type=scd, version="v", **limits)
+            )
+    project.build()
+    models = [f"{name}_{scd}" for name in bad for scd in BOTH]
+    before = {model: (project.version(model), project.mark(model)) for model in models}
+    for name, (rows, _) in bad.items():
+        project.sql(f"delete from {project.schema}.src_{name}")
+        if rows:
+            project.sql(f"insert into {project.schema}.src_{name} values {values(rows)}")
+    run = project.dbt("run")
+    for name, (_, told) in bad.items():
+        for scd in BOTH:
+            assert run.status[f"{name}_{scd}"] == "error"
+            assert told in sentence(run.message[f"{name}_{scd}"]), run.message[f"{name}_{scd}"]
+    assert {model: (project.version(model), project.mark(model)) for model in models} == before
+    assert project.ledger("empty_1", "state, error")[-1] == ("failed", "the snapshot is empty")
+    left = [
+        row[1]
+        for row in project.sql(f"show tables in {project.schema}_floodmark")
+        if "stage__" in row[1]
+    ]
+    assert left == []
+    for name in bad:
+        project.sql(f"delete from {project.schema}.src_{name}")
+        mended = [(7, *row[1:]) for row in good[:9]] + [(7, "k_new", "a")]
+        project.sql(f"insert into {project.schema}.src_{name} values {values(mended)}")
+    project.build()
+    for model in models:
+        end = ", __end_at" if model.endswith("2") else ""
+        assert held(project, model, f"k, a{end}").keys() >= {"k0", "k_new"}, model
+        if not end:
+            assert len(held(project, model, "k, a")) == 10
+
+
+def test_empty_snapshots_where_they_are_allowed(make_project: Callable[..., Project]) -> None:
+    project = make_project("emptied")
+    project.sql(f"create table {project.schema}.src (k string, a string) using delta")
+    project.sql(f"insert into {project.schema}.src values ('k1', 'a'), ('k2', 'b')")
+    project.source("src")
+    for scd in BOTH:
+        for missing in ("delete", "mark", "ignore"):
+            project.model(
+                f"{missing}_{scd}",
+                whole("src", stored_as_scd_type=scd, on_missing=missing, allow_empty=True),
+            )
+    project.build()
+    project.sql(f"delete from {project.schema}.src")
+    project.build()
+    project.build()
+    count = {
+        m: project.sql(f"select count(*) from {project.schema}.{m}")[0][0]
+        for m in ("delete_1", "mark_1", "ignore_1", "delete_2", "mark_2", "ignore_2")
+    }
+    assert count == {
+        "delete_1": 0,
+        "mark_1": 2,
+        "ignore_1": 2,
+        "delete_2": 2,
+        "mark_2": 2,
+        "ignore_2": 2,
+    }
+    for model in ("mark_1", "mark_2"):
+        assert project.sql(
+            f"select count_if(__is_missing and __missing_at is not null) from {project.schema}.{model}"
+        ) == [(2,)]
+    assert project.sql(f"select count(__end_at) from {project.schema}.delete_2") == [(2,)]
+    assert project.sql(f"select count(__end_at) from {project.schema}.mark_2") == [(0,)]
+    project.sql(f"insert into {project.schema}.src values ('k1', 'a')")
+    project.build()
+    assert held(project, "mark_1", "k, a, __is_missing, __missing_at is null")["k1"] == [
+        ("a", False, True)
+    ]
+    assert held(project, "mark_2", "k, a, __is_missing, __end_at")["k1"] == [("a", False, None)]
+    assert held(project, "delete_1", "k, a") == {"k1": [("a",)]}
+    assert len(held(project, "delete_2", "k, a")["k1"]) == 2
+
+
+def test_a_scope_limits_what_can_be_missing(make_project: Callable[..., Project]) -> None:
+    """One region's extract after the other into one table; a key that moves from one to the other stays one row."""
+    project = make_project("scope")
+    project.sql(f"create table {project.schema}.src (k string, region string, a int) using delta")
+    project.sql(
+        f"insert into {project.schema}.src values ('k1', 'N', 1), ('k2', 'N', 1), ('k3', 'S', 1), ('k4', 'S', 1)"
+    )
+    project.source("src")
+    for scd in BOTH:
+        project.model(
+            f"scoped_{scd}",
+            whole(
+                "src",
+                where="where {{ var('scope', 'true') }}",
+                stored_as_scd_type=scd,
+                scope="{{ var('scope', 'true') }}",
+                max_delete_fraction=0.5,
+            )
+            .replace("'{{ var('scope', 'true') }}'", "var('scope', 'true')")
+            .replace("\"{{ var('scope', 'true') }}\"", "var('scope', 'true')"),
+        )
+    project.build()
+    project.sql(f"delete from {project.schema}.src where k in ('k2', 'k3')")
+    project.sql(f"update {project.schema}.src set region = 'N' where k = 'k4'")
+    project.build("--vars", "{scope: region = 'N'}")
+    assert held(project, "scoped_1", "k, region") == {
+        "k1": [("N",)],
+        "k3": [("S",)],
+        "k4": [("N",)],
+    }
+    rows = held(project, "scoped_2", "k, region, __end_at is null")
+    assert rows == {
+        "k1": [("N", True)],
+        "k2": [("N", False)],
+        "k3": [("S", True)],
+        "k4": [("N", True), ("S", False)],
+    }
+
+
+def test_keys_and_values_of_every_type(make_project: Callable[..., Project]) -> None:
+    project = make_project("types")
+    project.sql(
+        f"create table {project.schema}.src (v int, k1 decimal(10, 2), k2 timestamp, bytes binary, nested struct<x: int, y: array<string>>, "
+        "named map<string, double>, listed array<double>, at timestamp, day date, small tinyint, flag boolean, ntz timestamp_ntz) using delta"
+    )
+
+    def put(version: int, changes: dict[str, str]) -> None:
+        row = {
+            "k1": "1.10",
+            "k2": "timestamp'2026-01-01 00:00:00.000001Z'",
+            "bytes": "X'00ff'",
+            "nested": "named_struct('x', 1, 'y', array('a', null))",
+            "named": "map('m', double('NaN'))",
+            "listed": "array(double(-0.0))",
+            "at": "timestamp'2026-07-01 12:00:00Z'",
+            "day": "date'2026-01-01'",
+            "small": "1",
+            "flag": "true",
+            "ntz": "timestamp_ntz'2026-01-01 00:00:00'",
+        }
+        project.sql(
+            f"insert into {project.schema}.src select {version}, {', '.join((row | changes).values())}"
+        )
+
+    put(1, {})
+    put(2, {"listed": "array(double(0.0))"})  # equal to the one before
+    changed = {
+        "bytes": "X'00fe'",
+        "nested": "named_struct('x', 1, 'y', array('a', ''))",
+        "named": "map('m', double('Infinity'))",
+        "listed": "array(double(0.0), null)",
+        "at": "timestamp'2026-07-01 12:00:00.000001Z'",
+        "day": "date'2026-01-02'",
+        "small": "null",
+        "flag": "false",
+        "ntz": "timestamp_ntz'2026-01-01 00:00:00.000001'",
+    }
+    for version, (name, value) in enumerate(changed.items(), start=3):
+        put(version, {name: value})
+    put(20, {"k2": "timestamp'2026-01-01 00:00:00.000002Z'"})
+    project.source("src")
+    project.model("typed", diff("src", key=["k1", "k2"], stored_as_scd_type=2))
+    project.build()
+    found = project.sql(f"select __start_at, __end_at from {project.schema}.typed order by 1")
+    last = 2 + len(changed)
+    starts = [1, *range(3, last + 1), 20]
+    assert found == list(zip(starts, [*starts[1:], None], strict=True))
+    # The last has another key and the values of the first.
+    assert project.sql(f"select count(distinct _floodmark_hash) from {project.schema}.typed") == [
+        (1 + len(changed),)
+    ]
+
+
+def test_columns_that_come_and_go(make_project: Callable[..., Project]) -> None:
+    """A new column makes no row a change unless asked; one that is dropped is named; other columns to compare change no row."""
+    project = make_project("columns")
+    project.sql(f"create table {project.schema}.src (k string, a string, b string) using delta")
+    project.sql(f"insert into {project.schema}.src values ('k1', 'a', 'b'), ('k2', 'a', 'b')")
+    project.source("src")
+    modes = ("ignore", "append_new_columns", "sync_all_columns")
+
+    def write(scd: int, mode: str, **settings: Any) -> None:
+        project.model(
+            f"{mode}_{scd}",
+            whole("src", stored_as_scd_type=scd, config={"on_schema_change": mode}, **settings),
+        )
+
+    for scd in BOTH:
+        for mode in modes:
+            write(scd, mode)
+    project.build()
+    project.sql(f"alter table {project.schema}.src add columns (c string)")
+    project.sql(f"update {project.schema}.src set c = 'new'")
+    project.sql(f"update {project.schema}.src set a = 'a2' where k = 'k2'")
+    project.build()
+    for scd in BOTH:
+        end = " where __end_at is null" if scd == 2 else ""
+        assert "c" not in [row[0] for row in project.sql(f"describe {project.schema}.ignore_{scd}")]
+        filled = {
+            mode: project.sql(f"select k, c from {project.schema}.{mode}_{scd}{end} order by k")
+            for mode in modes[1:]
+        }
+        assert filled == {
+            "append_new_columns": [("k1", None), ("k2", "new")],
+            "sync_all_columns": [("k1", "new"), ("k2", "new")],
+        }
+    assert len(held(project, "append_new_columns_2", "k")["k1"]) == 1
+    assert len(held(project, "sync_all_columns_2", "k")["k1"]) == 2
+    quiet = {f"{mode}_{scd}": project.version(f"{mode}_{scd}") for scd in BOTH for mode in modes}
+    project.build()
+    assert {name: project.version(name) for name in quiet} == quiet
+
+    # A column goes: named, kept, and no row is a change by it.
+    for scd in BOTH:
+        project.model(f"ignore_{scd}", whole("src", "k, a", stored_as_scd_type=scd))
+    project.sql(f"update {project.schema}.src set a = 'a3' where k = 'k2'")
+    run = project.build("--select", "ignore_1", "ignore_2")
+    assert (
+        "the SELECT has no b any more: rows keep the value they have, and are compared without it"
+        in sentence(run.log)
+    )
+    assert held(project, "ignore_1", "k, a, b") == {"k1": [("a", "b")], "k2": [("a3", "b")]}
+    assert {k: len(rows) for k, rows in held(project, "ignore_2", "k, a").items()} == {
+        "k1": 1,
+        "k2": 3,
+    }
+    run = project.build("--select", "ignore_1", "ignore_2")
+    assert "any more" not in run.log
+    for scd in BOTH:
+        project.model(
+            f"ignore_{scd}",
+            whole("src", "k, a", stored_as_scd_type=scd, config={"on_schema_change": "fail"}),
+        )
+    project.sql(f"update {project.schema}.src set a = 'a4' where k = 'k2'")
+    run = project.dbt("run", "--select", "ignore_1")
+    assert "differ (gone: b): on_schema_change is 'fail'" in sentence(run.log)
+
+
+def test_a_table_of_other_settings_is_refused(make_project: Callable[..., Project]) -> None:
+    project = make_project("other")
+    project.sql(
+        f"create table {project.schema}.src (v int, k string, k2 string, a string) using delta"
+    )
+    project.sql(f"insert into {project.schema}.src values (1, 'k1', 'x', 'a')")
+    project.sql(
+        f"create table {project.schema}.by_hand using delta as select * from {project.schema}.src"
+    )
+    project.source("src")
+    for name in ("key", "type", "marks", "version"):
+        project.model(name, whole("src"))
+    project.build()
+    project.model("key", whole("src", key=["k", "k2"]))
+    project.model("type", whole("src", stored_as_scd_type=2))
+    project.model("marks", whole("src", on_missing="mark"))
+    project.model("by_hand", whole("src"))
+    run = project.dbt("run")
+    made = f"as {project.schema}"
+    assert f'got "SCD 1 by k and k2"; expected SCD 1 by k, {made}.key was made' in sentence(
+        run.message["key"]
+    )
+    assert f'got "SCD 2 by k"; expected SCD 1 by k, {made}.type was made' in sentence(
+        run.message["type"]
+    )
+    assert f'got "SCD 1 with marks by k"; expected SCD 1 by k, {made}.marks was made' in sentence(
+        run.message["marks"]
+    )
+    assert "expected a table that snapshot_diff made" in sentence(run.message["by_hand"])
+    project.build("--full-refresh")
+
+
+def test_hashes_do_not_collide(make_project: Callable[..., Project]) -> None:
+    """hash_diff and hash_key in any model: rows that differ, and rows that are equal, by both algorithms."""
+    project = make_project("hashes")
+    differ = [
+        ("null", "cast(null as string)", "''"),
+        ("separator", "'a|b', 'c'", "'a', 'b|c'"),
+        ("colon", "'1:a', ''", "'1', ':a'"),
+        ("kind", "1", "'1'"),
+        ("null_text", "cast(null as string)", "'NULL'"),
+        ("moved_null", "cast(null as string), 'a'", "'a', cast(null as string)"),
+        ("nan", "double('NaN')", "'NaN'"),
+        ("time_text", "timestamp'2026-01-01 00:00:00Z'", "'2026-01-01 00:00:00.000000Z'"),
+        ("date_text", "date'2026-01-01'", "'2026-01-01'"),
+        ("true_text", "true", "'true'"),
+        ("micro", "timestamp'2026-01-01 00:00:00.000001Z'", "timestamp'2026-01-01 00:00:00Z'"),
+        ("array", "array('a', 'b')", "array('a,b')"),
+        ("array_null", "array(cast(null as string))", "array('')"),
+        ("struct", "named_struct('x', 1, 'y', 2)", "named_struct('x', 12, 'y', cast(null as int))"),
+        ("empty_array", "array(double(0.0))", "cast(array() as array<double>)"),
+        ("binary", "X'ff'", "X'fe'"),
+        (
+            "minus_inside_text",
+            "array(named_struct('t', ':-0.0,', 'd', double(1)))",
+            "array(named_struct('t', ':0.0,', 'd', double(1)))",
+        ),
+        ("small", "double(-0.05)", "double(0.05)"),
+        ("map", "map('a', 1)", "map('a', 2)"),
+        ("case", "'a'", "'A'"),
+        ("space", "'a'", "'a '"),
+    ]
+    equal = [
+        ("zero", "double(-0.0)", "double(0.0)"),
+        ("zero_inside", "array(double(-0.0), double(1))", "array(double(0.0), double(1))"),
+        ("zero_in_struct", "named_struct('x', float(-0.0))", "named_struct('x', float(0.0))"),
+        ("nan_again", "double('NaN')", "double('NaN')"),
+        ("width", "cast(1 as tinyint)", "cast(1 as bigint)"),
+        ("zone", "timestamp'2026-01-01 00:00:00Z'", "timestamp'2026-01-01 01:00:00+01:00'"),
+    ]
+    checks = []
+    for name, one, other in differ + equal:
+        count = len(project.sql(f"select {one}")[0])
+        names = [f"c{i}" for i in range(count)]
+        columns = repr(names)
+        for macro in ("hash_diff", "hash_key"):
+            for algorithm in ("sha256", "xxhash64"):
+                call = f"{{{{ floodmark.{macro}({columns}, '{algorithm}') }}}}"
+                alias = ", ".join(names)
+                checks.append(
+                    f"select '{name}' as name, '{macro} {algorithm}' as way, "
+                    f"(select {call} from (select {one}) as t({alias})) <=> (select {call} from (select {other}) as t({alias})) as same"
+                )
+    project.model("checks", "{{ config(materialized='table') }}\n" + "\nunion all\n".join(checks))
+    project.model(
+        "orders",
+        "{{ config(materialized='table') }} select {{ floodmark.hash_diff(['a', 'B']) }} = {{ floodmark.hash_diff(['b', 'A']) }} as any_order, "
+        "{{ floodmark.hash_key(['a', 'b']) }} <> {{ floodmark.hash_key(['b', 'a']) }} as in_order, "
+        "{{ floodmark.hash_key('a') }} = {{ floodmark.hash_key(['c']) }} as any_name, "
+        "{{ floodmark.hash_key('n') }} is null as no_key, length({{ floodmark.hash_diff('a') }}) = 64 as digits, "
+        "typeof({{ floodmark.hash_diff('a', 'xxhash64') }}) = 'bigint' as number, "
+        "{{ floodmark.hash_diff(['a', 'n']) }} = {{ floodmark.hash_diff(['a']) }} as added_null "
+        "from (select 'x' as a, 'y' as b, 'x' as c, cast(null as string) as n)",
+    )
+    project.build()
+    found = {
+        (name, way): same
+        for name, way, same in project.sql(f"select * from {project.schema}.checks")
+    }
+    wrong = [
+        key
+        for key, same in found.items()
+        # hash_key of NULL alone is NULL, as that of no other value
+        if same != (key[0] in [name for name, _, _ in equal])
+    ]
+    assert wrong == []
+    assert project.sql(f"select * from {project.schema}.orders") == [(True,) * 7]
+    project.model("none", "select {{ floodmark.hash_diff([]) }} as h")
+    assert "expected a column or a list of columns. Name at least one" in sentence(
+        project.dbt("compile").log
+    )
+    project.model("none", "select {{ floodmark.hash_diff('a', 'md5') }} as h")
+    assert (
+        "algorithm got 'md5': expected 'sha256' or 'xxhash64'. Use sha256 where in doubt"
+        in sentence(project.dbt("compile").log)
+    )
+
+
+def test_changes_feed_a_cdc_model(make_project: Callable[..., Project]) -> None:
+    project = make_project("onward")
+    series = random_series(11, 40, 5)
+    land(project, "snaps", series[:3], "a string, b string, n int")
+    project.source("snaps")
+    project.model("changes", diff("snaps", output="changes"))
+    for scd in BOTH:
+        settings = {
+            "sequence_by": "v",
+            "apply_as_deletes": "_change_type = 'delete'",
+            "stored_as_scd_type": scd,
+            "column_list": ["k", "a", "b", "n"],
+        }
+        project.model(
+            f"onward_{scd}",
+            "{{ config(materialized='incremental', incremental_strategy='cdc', unique_key='k', "
+            f"watermark={{'column': 'v', 'gaps': 'ignore'}}, cdc={settings!r}) }}}}\n"
+            "select v, k, a, b, n, _change_type from {{ ref('changes') }} where {{ floodmark.watermark_filter() }}",
+        )
+    project.build()
+    add(project, "snaps", series[3:])
+    project.build()
+    assert held(project, "onward_1", "k, a, b, n") == {
+        key: [row] for key, row in scd1(series).items()
+    }
+    history = {key: sorted(rows, key=repr) for key, rows in scd2(series).items()}
+    assert held(project, "onward_2", "k, a, b, n, __start_at, __end_at") == history
