@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from benchmarks import cdc, cold, loader, merge, nothing_new, share
+from benchmarks import cdc, cold, loader, merge, nothing_new, share, snapshot_diff
 from benchmarks.bench import REPOSITORY, Result, machine
 
 QUESTIONS: dict[str, Callable[..., list[Result]]] = {
@@ -17,9 +17,10 @@ QUESTIONS: dict[str, Callable[..., list[Result]]] = {
     "share": share.run,
     "loader": loader.run,
     "cdc": cdc.run,
+    "snapshot_diff": snapshot_diff.run,
     "cold": cold.run,
 }
-SIZED = ("merge", "nothing_new", "loader", "cdc")
+SIZED = ("merge", "nothing_new", "loader", "cdc", "snapshot_diff")
 PAGE = REPOSITORY / "docs" / "benchmarks.md"
 MARK = "<!-- results of {name} -->"
 

@@ -49,8 +49,8 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
     "strategy": (
         incremental(SRC, incremental_strategy="replace", watermark=TS),
         [
-            "incremental_strategy: got \"replace\"; expected 'append', 'merge', 'insert_overwrite' or "
-            "'cdc'. Choose one of them, or leave out floodmark's settings to load as dbt-spark does"
+            "incremental_strategy: got \"replace\"; expected 'append', 'merge', 'insert_overwrite', "
+            "'cdc' or 'snapshot_diff'. Choose one of them, or leave out floodmark's settings to load as dbt-spark does"
         ],
     ),
     "later_settings": (

@@ -50,10 +50,12 @@ def land(project: Project, name: str, snapshots: list[Snapshot], columns: str) -
 
 
 def add(project: Project, name: str, snapshots: list[Snapshot]) -> None:
+    """Snapshots more."""
     rows = [
         (version, key, *row) for version, snapshot in snapshots for key, row in snapshot.items()
     ]
-    project.sql(f"insert into {project.schema}.{name} values {values(rows)}")
+    if rows:
+        project.sql(f"insert into {project.schema}.{name} values {values(rows)}")
 
 
 def test_the_example_of_the_rules(make_project: Callable[..., Project]) -> None:
@@ -648,3 +650,138 @@ def test_changes_feed_a_cdc_model(make_project: Callable[..., Project]) -> None:
     }
     history = {key: sorted(rows, key=repr) for key, rows in scd2(series).items()}
     assert held(project, "onward_2", "k, a, b, n, __start_at, __end_at") == history
+
+
+SNAPSHOT = """
+{% snapshot snapped %}
+{{ config(unique_key='k', strategy='check', check_cols='all', file_format='delta', hard_deletes='invalidate') }}
+select k, a, b, n from {{ source('raw', 'src') }}
+{% endsnapshot %}
+"""
+
+
+def test_dbts_own_snapshot_tells_the_same_history(make_project: Callable[..., Project]) -> None:
+    """The same series by both: one history, but for the names and times of its columns (docs/guides/snapshots.md)."""
+    project = make_project("snapped")
+    series = random_series(3, 40, 4)
+    land(project, "src", series[:1], "a string, b string, n int")
+    project.source("src")
+    (project.root / "snapshots").mkdir()
+    (project.root / "snapshots" / "snapped.sql").write_text(SNAPSHOT)
+    project.model("history", whole("src", "k, a, b, n", stored_as_scd_type=2))
+    for number in range(len(series)):
+        if number:
+            project.sql(f"delete from {project.schema}.src")
+            add(project, "src", series[number : number + 1])
+        project.build()
+        snapped = project.dbt("snapshot")
+        assert snapped.success, snapped.log[-3000:]
+
+    def told(relation: str, start: str, end: str) -> list[tuple[Any, ...]]:
+        lines = project.sql(
+            f"select k, a, b, n, rank() over (partition by k order by {start}), {end} is null, {end} = lead({start}) over (partition by k order by {start}) "
+            f"from {project.schema}.{relation}"
+        )
+        return sorted(lines, key=repr)
+
+    theirs = told("snapped", "dbt_valid_from", "dbt_valid_to")
+    assert told("history", "__start_at", "__end_at") == theirs
+    assert len(theirs) > 60
+
+
+def test_wrong_settings_are_refused_all_at_once(make_project: Callable[..., Project]) -> None:
+    project = make_project("settings")
+    project.sql(
+        f"create table {project.schema}.src (v string, k string, m map<string, int>, __start_at int) using delta"
+    )
+    project.source("src")
+    ms = {"column": "v", "lookback": "1 day"}
+    cases: dict[str, tuple[str, list[str]]] = {
+        "words": (
+            whole(
+                "src",
+                compare_columns=["a"],
+                except_columns=["b"],
+                stored_as_scd_type=3,
+                on_missing="drop",
+                allow_empty="yes",
+                max_delete_fraction=2,
+                versoin="v",
+                output="rows",
+            ),
+            [
+                'snapshot_diff.versoin: got "v"; expected one of compare_columns',
+                'snapshot_diff.compare_columns: got ["a"]; expected compare_columns or except_columns, not both. Remove one',
+                "snapshot_diff.stored_as_scd_type: got 3; expected one of 1, 2. Use one of them",
+                'snapshot_diff.on_missing: got "drop"; expected one of delete, ignore, mark. Use one of them',
+                'snapshot_diff.allow_empty: got "yes"; expected true or false. Write it without quotes',
+                "snapshot_diff.max_delete_fraction: got 2; expected a number from 0 to 1. 0.1 lets a tenth of the keys be missing",
+                'snapshot_diff.output: got "rows"; expected one of table, changes. Use one of them',
+            ],
+        ),
+        "no_key": (
+            whole("src", key=None),
+            [
+                "unique_key: got null; expected a column or a list of columns. snapshot_diff needs the key"
+            ],
+        ),
+        "no_strategy": (
+            whole("src", config={"incremental_strategy": "merge"}),
+            [
+                "incremental_strategy: got \"merge\"; expected 'snapshot_diff' with snapshot_diff={...}"
+            ],
+        ),
+        "changes": (
+            whole(
+                "src",
+                output="changes",
+                stored_as_scd_type=2,
+                on_missing="mark",
+                config={"change_feed": True},
+            ),
+            [
+                "snapshot_diff.stored_as_scd_type: got 2; expected output 'table' with it",
+                "snapshot_diff.on_missing: got \"mark\"; expected output 'table' with it",
+                "change_feed: got true; expected no change feed with output 'changes'",
+            ],
+        ),
+        "ignored": (
+            whole("src", on_missing="ignore", max_delete_fraction=0.5),
+            [
+                "snapshot_diff.max_delete_fraction: got 0.5; expected on_missing 'delete' or 'mark' with it"
+            ],
+        ),
+        "watermark": (
+            incremental(
+                table("src"),
+                incremental_strategy="snapshot_diff",
+                unique_key="k",
+                watermark=ms,
+                snapshot_diff={"version": "w"},
+            ),
+            [
+                'snapshot_diff.version: got "w"; expected the column of the watermark, v. Use one column for both',
+                "watermark.lookback: got \"1 day\"; expected no lookback with 'snapshot_diff'",
+            ],
+        ),
+        "columns": (
+            whole("src", version="v", compare_columns=["a", "k"], stored_as_scd_type=2),
+            [
+                'snapshot_diff.compare_columns: got "a"; expected columns of the SELECT beside the key',
+                'snapshot_diff.compare_columns: got "k"; expected columns of the SELECT beside the key',
+                'snapshot_diff.version: got "v string"; expected a timestamp, a date or a whole number. Cast it in the SELECT',
+                'snapshot_diff: got "a column __start_at in the SELECT"; expected no column that floodmark writes itself',
+            ],
+        ),
+        "map_key": (
+            whole("src", key="m"),
+            ['unique_key: got "m map<string,int>"; expected a type that can be compared'],
+        ),
+    }
+    for name, (sql, _) in cases.items():
+        project.model(name, sql)
+    run = project.dbt("run")
+    for name, (_, told) in cases.items():
+        for text in told:
+            assert text in sentence(run.message[name]), (text, run.message[name])
+    assert {row[1] for row in project.sql(f"show tables in {project.schema}")} == {"src"}

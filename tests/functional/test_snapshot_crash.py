@@ -1,0 +1,95 @@
+"""snapshot_diff under the crash lab: cut around every statement, run again, equal to what the oracle says.
+
+Cut by an abort inside the process, on the warm Thrift server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.functional.faults import Faults, cut_points, injected
+from tests.functional.snapshot_oracle import scd1, scd2
+from tests.functional.test_cdc import held
+from tests.functional.test_snapshot_diff import add, diff, land, random_series, whole
+from tests.harness import Project
+
+pytestmark = pytest.mark.lab
+
+NEWEST = "where v = (select max(v) from {{ source('raw', 'snaps') }})"
+#: `newest` has no watermark, so that what it reads moves on between a cut and the next run.
+WAYS = {
+    "history": diff("snaps", stored_as_scd_type=2),
+    "changes": diff("snaps", output="changes"),
+    "newest": whole("snaps", where=NEWEST, version="v"),
+}
+
+
+@pytest.mark.parametrize("target", ["thrift"], scope="module")
+def test_every_cut_of_a_snapshot_ends_in_the_oracles_table(
+    make_project: Callable[..., Project],
+) -> None:
+    project = make_project("lab")
+    series = random_series(23, 30, 6)
+    land(project, "snaps", [], "a string, b string, n int")
+    project.source("snaps")
+    for way, sql in WAYS.items():
+        project.model(f"{way}_control", sql)
+    copies: dict[str, str] = {}
+    for delivery in ("first load", "batch", "full refresh"):
+        landed = 2 * ("first load", "batch", "full refresh").index(delivery)
+        add(project, "snaps", series[landed : landed + 1])
+        options = ["--full-refresh"] if delivery == "full refresh" else []
+        with injected(Faults()) as seen:
+            project.build("--select", *[f"{way}_control" for way in WAYS], *options)
+        cuts: dict[str, int | str] = {}
+        for way in WAYS:
+            for i, point in enumerate(cut_points(seen.sent[f"{way}_control"])):
+                name = f"{way}_{i}"
+                if name not in copies:
+                    if delivery != "first load":
+                        break
+                    project.model(name, WAYS[way])
+                    copies[name] = way
+                cuts[name] = point
+        with injected(Faults(cuts=cuts)) as faults:
+            run = project.dbt("run", "--select", *cuts, *options)
+        assert {name: run.status[name] for name in cuts} == dict.fromkeys(cuts, "error")
+        assert all(len(faults.sent[name]) == point for name, point in cuts.items())
+        add(project, "snaps", series[landed + 1 : landed + 2])
+        project.build("--select", *copies)
+        so_far = series[: landed + 2]
+        latest = {key: [row] for key, row in scd1(so_far).items()}
+        history = {key: sorted(rows, key=repr) for key, rows in scd2(so_far).items()}
+        for name, way in copies.items():
+            if way == "history":
+                assert held(project, name, "k, a, b, n, __start_at, __end_at") == history, name
+            elif way == "newest":
+                assert held(project, name, "k, a, b, n") == latest, name
+            else:
+                assert last_changes(project, name) == latest, name
+    left = [
+        row[1]
+        for row in project.sql(f"show tables in {project.schema}_floodmark")
+        if "stage__" in row[1]
+    ]
+    assert left == []
+
+
+def last_changes(project: Project, model: str) -> dict[str, list[tuple[object, ...]]]:
+    """What a list of changes comes to; a change stands in it once."""
+    doubled = (
+        f"select k, _changed_at from {project.schema}.{model} group by all having count(*) > 1"
+    )
+    assert project.sql(doubled) == [], model
+    rows = project.sql(
+        f"select k, a, b, n, _change_type from {project.schema}.{model} order by _changed_at"
+    )
+    state: dict[str, list[tuple[object, ...]]] = {}
+    for key, *row, change in rows:
+        if change == "delete":
+            del state[key]
+        else:
+            state[key] = [tuple(row)]
+    return state
