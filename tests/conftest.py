@@ -17,6 +17,29 @@ from tests.harness import SPARK_PARAMETERS, Project, run_sql
 TARGETS = os.environ.get("FLOODMARK_TEST_TARGETS", "session,thrift").split(",")
 
 
+#: Whether labs run whole, and what is marked `long` on both targets.
+FULL = os.environ.get("FLOODMARK_LAB") == "full"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave tests marked `long` to the target that their mark names, unless everything was asked for."""
+    left_out = [
+        item for item in items if len(TARGETS) > 1 and not FULL and _belongs_elsewhere(item)
+    ]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
+
+
+def _belongs_elsewhere(item: pytest.Item) -> bool:
+    mark = item.get_closest_marker("long")
+    parameters = getattr(item, "callspec", None)
+    return (
+        mark is not None
+        and parameters is not None
+        and parameters.params.get("target") not in mark.args
+    )
+
+
 class ByTarget(LoadScopeScheduling):
     """With workers (`-n 2`), all tests of a target go to one of them: a JVM is cold for minutes."""
 

@@ -7,6 +7,8 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from tests.functional.cdc_oracle import Event, parse, scd1, scd2
 from tests.harness import Project, incremental, table
 
@@ -165,6 +167,7 @@ def shuffled(seed: int, events: list[tuple[str, Event]]) -> list[tuple[int, str,
     return [(chance.randint(1, 8), key, event) for key, event in events]
 
 
+@pytest.mark.long("thrift")
 def test_any_order_and_any_split_give_the_oracles_table(
     make_project: Callable[..., Project],
 ) -> None:
@@ -205,6 +208,7 @@ def test_any_order_and_any_split_give_the_oracles_table(
     assert project.version("scd2_once") == version
 
 
+@pytest.mark.long("thrift")
 def test_nulls_that_are_ignored_in_any_order(make_project: Callable[..., Project]) -> None:
     project = make_project("partial")
     histories = random_histories(11, 240, nulls=True)

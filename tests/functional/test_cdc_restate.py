@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.functional.cdc_oracle import Event, scd1, scd2
 from tests.functional.test_cdc import cdc, held, land, random_histories, shuffled
 from tests.harness import Project, sentence
+
+pytestmark = pytest.mark.long("session")
 
 WAYS = {
     "latest": {},

@@ -10,6 +10,8 @@ import pytest
 from tests.functional.test_cdc import cdc, held
 from tests.harness import Project, sentence, table
 
+pytestmark = pytest.mark.long("session")
+
 REFUSED = {
     "null_key": (
         "select cast(null as string) as k, 1L as seq, 'x' as v",

@@ -12,6 +12,8 @@ from click.testing import CliRunner, Result
 from dbt_floodmark.cli import main
 from tests.harness import Project, incremental, sentence, table, working_directory
 
+pytestmark = pytest.mark.long("thrift")
+
 BY_TS = {"column": "ts"}
 
 

@@ -156,6 +156,7 @@ def lab(
         zygote.stop()
 
 
+@pytest.mark.long("thrift")
 @pytest.mark.lab
 def test_every_cut_ends_in_the_tables_of_an_undisturbed_run(lab: Lab) -> None:
     project = lab.project
@@ -199,6 +200,7 @@ def test_every_cut_ends_in_the_tables_of_an_undisturbed_run(lab: Lab) -> None:
     assert stages == []
 
 
+@pytest.mark.long("thrift")
 def test_a_full_refresh_that_dies_leaves_the_table_or_replaces_it(lab: Lab) -> None:
     project = lab.project
     project.model("refresh_control", MERGE)

@@ -13,6 +13,8 @@ from dbt_floodmark.cli import main
 from tests.functional.test_commands import Story
 from tests.harness import Project, sentence
 
+pytestmark = pytest.mark.long("thrift")
+
 PRODUCTS = """
 product_id,name,price,since
 1,Tea,2.50,2024-01-01

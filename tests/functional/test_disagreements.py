@@ -9,6 +9,8 @@ import pytest
 
 from tests.harness import Project, Run, incremental, sentence, table
 
+pytestmark = pytest.mark.long("session")
+
 MERGE = {"incremental_strategy": "merge", "unique_key": "id"}
 BY_TS = {"column": "ts"}
 

@@ -9,6 +9,8 @@ import pytest
 
 from tests.harness import Project, Run, incremental, sentence, table
 
+pytestmark = pytest.mark.long("thrift")
+
 TS = {"column": "ts"}
 PARTITIONS = {
     "by_day": ("cast(ts as date)", {}),

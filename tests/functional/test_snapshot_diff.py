@@ -6,6 +6,8 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from tests.functional.snapshot_oracle import Snapshot, scd1, scd2
 from tests.functional.test_cdc import held
 from tests.harness import Project, incremental, sentence, table, values
@@ -122,6 +124,7 @@ def random_series(seed: int, keys: int, versions: int) -> list[Snapshot]:
     return series
 
 
+@pytest.mark.long("session")
 def test_random_series_end_as_the_oracle_says(make_project: Callable[..., Project]) -> None:
     """Six snapshots of 300 keys: one, then three in one run, then two; the last run again."""
     project = make_project("random")
@@ -216,6 +219,7 @@ def test_only_what_changed_is_written(make_project: Callable[..., Project]) -> N
     assert starts == [(6, 2, 6)]
 
 
+@pytest.mark.long("session")
 def test_what_is_refused_leaves_the_table(make_project: Callable[..., Project]) -> None:
     """Empty, doubled, keyless, mixed, older, thinned out: each is told before anything is written, and mended by the next."""
     project = make_project("refused")
@@ -304,6 +308,7 @@ def test_what_is_refused_leaves_the_table(make_project: Callable[..., Project]) 
             assert len(held(project, model, "k, a")) == 10
 
 
+@pytest.mark.long("session")
 def test_empty_snapshots_where_they_are_allowed(make_project: Callable[..., Project]) -> None:
     project = make_project("emptied")
     project.sql(f"create table {project.schema}.src (k string, a string) using delta")
@@ -386,6 +391,7 @@ def test_a_scope_limits_what_can_be_missing(make_project: Callable[..., Project]
     }
 
 
+@pytest.mark.long("session")
 def test_keys_and_values_of_every_type(make_project: Callable[..., Project]) -> None:
     project = make_project("types")
     project.sql(
@@ -440,6 +446,7 @@ def test_keys_and_values_of_every_type(make_project: Callable[..., Project]) -> 
     ]
 
 
+@pytest.mark.long("session")
 def test_columns_that_come_and_go(make_project: Callable[..., Project]) -> None:
     """A new column makes no row a change unless asked; one that is dropped is named; other columns to compare change no row."""
     project = make_project("columns")
@@ -505,6 +512,7 @@ def test_columns_that_come_and_go(make_project: Callable[..., Project]) -> None:
     assert "differ (gone: b): on_schema_change is 'fail'" in sentence(run.log)
 
 
+@pytest.mark.long("session")
 def test_a_table_of_other_settings_is_refused(make_project: Callable[..., Project]) -> None:
     project = make_project("other")
     project.sql(
@@ -623,6 +631,7 @@ def test_hashes_do_not_collide(make_project: Callable[..., Project]) -> None:
     )
 
 
+@pytest.mark.long("session")
 def test_changes_feed_a_cdc_model(make_project: Callable[..., Project]) -> None:
     project = make_project("onward")
     series = random_series(11, 40, 5)
@@ -660,6 +669,7 @@ select k, a, b, n from {{ source('raw', 'src') }}
 """
 
 
+@pytest.mark.long("session")
 def test_dbts_own_snapshot_tells_the_same_history(make_project: Callable[..., Project]) -> None:
     """The same series by both: one history, but for the names and times of its columns (docs/guides/snapshots.md)."""
     project = make_project("snapped")
@@ -689,6 +699,7 @@ def test_dbts_own_snapshot_tells_the_same_history(make_project: Callable[..., Pr
     assert len(theirs) > 60
 
 
+@pytest.mark.long("session")
 def test_wrong_settings_are_refused_all_at_once(make_project: Callable[..., Project]) -> None:
     project = make_project("settings")
     project.sql(

@@ -210,6 +210,7 @@ def test_everything_else_succeeded(story: Story) -> None:
         assert failed == ({"everything", "no_feed"} if "everything" in run.status else set())
 
 
+@pytest.mark.long("thrift")
 def test_random_changes_and_random_runs(make_project: Callable[..., Project]) -> None:
     """Whatever is done upstream between two runs, the copy is the source."""
     rng = random.Random(7)
