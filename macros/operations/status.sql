@@ -33,7 +33,7 @@
     select name, configured.model,
         case when family in ('sequence', 'version') then family when family is not null then 'timestamp' end as kind,
         watermark_value as mark, source_value,
-        case when family in ('sequence', 'version') then cast(cast(source_value as decimal(38, 0)) - cast(watermark_value as decimal(38, 0)) as string)
+        case when family is null then null when family in ('sequence', 'version') then cast(cast(source_value as decimal(38, 0)) - cast(watermark_value as decimal(38, 0)) as string)
             else cast(unix_seconds(cast(source_value as timestamp)) - unix_seconds(cast(watermark_value as timestamp)) as string) end as lag,
         b.batch_id, b.kind as batch_kind, b.state, b.rows_read, b.rows_inserted, b.rows_updated, b.rows_deleted, b.rows_future,
         cast(b.finished_at as string) as finished_at, b.error

@@ -23,7 +23,9 @@ WAYS = {
     "latest": cdc("feed", step=None),
     "history": cdc("feed", step=None, stored_as_scd_type=2),
 }
-if os.environ.get("FLOODMARK_LAB") == "full":  # its statements are those of `latest`
+#: Everything: else a full refresh is cut in `latest` alone, since those of the others send the same statements.
+FULL = os.environ.get("FLOODMARK_LAB") == "full"
+if FULL:  # its statements are those of `latest`
     WAYS["partial"] = cdc("feed", step=None, ignore_null_updates=True)
 
 
@@ -79,7 +81,7 @@ def test_every_cut_of_cdc_ends_in_the_oracles_table(make_project: Callable[..., 
         with injected(Faults()) as seen:
             project.build("--select", *[f"{way}_control" for way in WAYS], *options)
         cuts: dict[str, int | str] = {}
-        for way in WAYS:
+        for way in [way for way in WAYS if way == "latest" or delivery != "full refresh" or FULL]:
             found = cut_points(seen.sent[f"{way}_control"])
             for i, point in enumerate(found):
                 name = f"{way}_{i}"
