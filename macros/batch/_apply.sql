@@ -93,7 +93,25 @@
         {%- do before.append('set ' ~ key ~ ' = ' ~ value) -%}
         {%- do after.append('reset ' ~ key) -%}
     {%- endfor -%}
-    {%- do floodmark._execute(before + [sql] + after) -%}
+    {%- do floodmark._execute(before) -%}
+    {%- do batch.update({'applied': none}) -%}
+    {%- do floodmark._forget_commit() -%}
+    {%- if modules.re.match('\\s*merge into', sql) -%}
+        {%- set result = run_query(sql) -%}
+        {%- set version = floodmark._committed_version() -%}
+        {%- if version is not none and result.rows -%}
+            {%- do batch.update({'applied': {'table': table | string, 'version': version, 'operation': 'MERGE', 'writer': floodmark._writer(batch) if is_cdc else none, 'metrics': {
+                'numTargetRowsInserted': result.rows[0]['num_inserted_rows'] | int, 'numTargetRowsUpdated': result.rows[0]['num_updated_rows'] | int,
+                'numTargetRowsDeleted': result.rows[0]['num_deleted_rows'] | int}}}) -%}
+        {%- endif -%}
+    {%- else -%}
+        {%- do floodmark._execute([sql]) -%}
+        {%- set version = floodmark._committed_version() if is_cdc and table != this and not fence else none -%}
+        {%- if version is not none -%}
+            {%- do batch.update({'applied': {'table': table | string, 'version': version, 'operation': 'WRITE', 'writer': floodmark._writer(batch), 'metrics': {}}}) -%}
+        {%- endif -%}
+    {%- endif -%}
+    {%- do floodmark._execute(after) -%}
 {% endmacro %}
 
 
@@ -108,8 +126,12 @@
 {% endmacro %}
 
 
-{# The commit of a batch in a table's history: {version, metrics, writer, operation}; none where the table does not have it. #}
+{# The commit of a batch in a table: {version, metrics, writer, operation}; none where the table does not have it. Where this run's own
+   statement has just made it, Delta said so; else the table's history tells. #}
 {% macro _landed(table, batch) %}
+    {%- if batch.get('applied') and batch.applied.table == table | string -%}
+        {{ return(batch.applied) }}
+    {%- endif -%}
     {%- set tag = floodmark._batch_tag(batch) -%}
     {%- for limit in [3, 20, none] -%}
         {%- set commits = floodmark._history(table, limit) -%}

@@ -1,7 +1,8 @@
 {# The columns to write, after on_schema_change: names that SELECT and target share. What the SELECT lacks keeps its
    value on update and is NULL on insert. #}
 {% macro _align_columns(run, batch, source) %}
-    {%- set source_columns = floodmark._target_columns(source.columns or floodmark._columns_of(query=source.sql)) -%}
+    {%- set source_columns = source.columns or floodmark._columns_of(query=source.sql) -%}
+    {%- set source_columns = floodmark._target_columns(source_columns) if batch.family == 'version' else source_columns -%}
     {%- set target_columns = floodmark._columns_of(relation=this) -%}
     {%- set mode = run.settings.on_schema_change -%}
     {%- set changes = floodmark._schema_changes(source_columns, target_columns) -%}
@@ -16,7 +17,7 @@
     {%- elif mode in ['append_new_columns', 'sync_all_columns'] and changes.new -%}
         {%- set added = [] -%}
         {%- for column in changes.new -%}
-            {%- do added.append(floodmark._quoted(column.name) ~ ' ' ~ column.type) -%}
+            {%- do added.append(floodmark._quoted(column.name) ~ ' ' ~ (column.ddl or column.type)) -%}
         {%- endfor -%}
         {%- do floodmark._execute(['alter table ' ~ this ~ ' add columns (' ~ added | join(', ') ~ ')']) -%}
         {%- set target_columns = target_columns + changes.new -%}

@@ -1,6 +1,8 @@
 {# The next batch of this run, recorded in the ledger; none where nothing waits. #}
 {% macro _next_batch(run) %}
-    {%- set replaces = run.first and (run.full_refresh or run.target.is_empty) -%}
+    {#- all rows of a snapshot may rightly be gone: its table is not new for that -#}
+    {%- set emptied = run.settings.strategy == 'snapshot_diff' and run.state.committed is not none and run.target.exists and run.state.committed.target_id == run.target.id -%}
+    {%- set replaces = run.first and (run.full_refresh or run.target.is_empty and not emptied) -%}
     {%- set mark = none if replaces or not run.state.committed else run.state.committed.mark -%}
     {%- if run.settings.watermark -%}
         {%- do run.upstream.update({'commit': floodmark._upstream_commit(run, replaces)}) -%}
@@ -99,10 +101,11 @@
 {% endmacro %}
 
 
-{# Insert the batch under a transaction id of its own and read it back: only what is stored counts. The log's newest commits
-   show it for a fraction of what a read of the log costs; where many threads wrote since, the log itself is read. A run whose
+{# Insert the batch under a transaction id of its own and make sure that it is there: only what is stored counts. Delta says whether the
+   insert made a commit; else the log's newest commits show it, and where many threads wrote since, the log itself is read. A run whose
    knowledge is as old as its invocation may find the number taken: then it is stale, and begins again. #}
 {% macro _record_plan(run, plan) %}
+    {%- do floodmark._forget_commit() -%}
     {%- do floodmark._record('planned', plan, {
         'high': floodmark._string_literal(plan.high),
         'cap': floodmark._string_literal(plan.cap),
@@ -115,7 +118,7 @@
     {%- set log = floodmark.ledger_schema() ~ '.batch_log' -%}
     {%- set was_remembered = run.state.is_remembered -%}
     {%- do run.state.update({'is_remembered': false}) -%}
-    {%- if floodmark._event_tag('planned', plan) in floodmark._recent_tags(log) -%}
+    {%- if floodmark._committed_version() is not none or floodmark._event_tag('planned', plan) in floodmark._recent_tags(log) -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set state = floodmark._model_state() -%}

@@ -11,7 +11,9 @@
     {%- set unmade = batch.kind == 'first_load' and batch.replaces -%}
     {#- one that finds rows it does not know of would append all of its own to them -#}
     {%- set blind = batch.kind == 'first_load' and run.settings.strategy == 'append' -%}
-    {%- set abandons = landed is none and (lost or unmade or blind or batch.kind == 'backfill' or run.target.exists and (run.full_refresh or batch.kind == 'full_refresh')) -%}
+    {#- a snapshot is there to be read again, as it is now -#}
+    {%- set stale = run.settings.strategy == 'snapshot_diff' -%}
+    {%- set abandons = landed is none and (lost or unmade or blind or stale or batch.kind == 'backfill' or run.target.exists and (run.full_refresh or batch.kind == 'full_refresh')) -%}
     {%- set is_cdc = run.settings.strategy == 'cdc' -%}
     {%- if landed is none and is_cdc and run.target.is_delta and not unmade -%}
         {%- set landed = floodmark._take_over(run, batch) -%}
@@ -31,6 +33,7 @@
         {%- set counts = floodmark._finish(run, batch, landed, source) -%}
     {%- elif abandons or batch.kind == 'full_refresh' -%}
         {%- set error = 'the table was dropped or emptied before the batch was applied' if lost
+            else 'the run died before the snapshot was applied: it is read anew' if stale
             else ('the backfill died before the batch was applied' if batch.kind == 'backfill' else 'the run died before the table was replaced') -%}
         {%- do floodmark._record('failed', batch, {'error': floodmark._string_literal(error)}) -%}
         {%- do run.state.update({'finished_id': batch.batch_id}) -%}

@@ -155,7 +155,7 @@
     {%- endfor -%}
     {%- set made = namespace(by=none) -%}
     {%- for row in described if row[0] == 'Table Properties' and modules.re.search('floodmark\\.cdc=', row[1]) -%}
-        {%- set made.by = modules.re.search('floodmark\\.cdc=(.*?)(?:,[\\w.]+=|\\]$)', row[1]).group(1) -%}
+        {%- set made.by = floodmark._from_property(modules.re.search('floodmark\\.cdc=([0-9a-f]*)', row[1]).group(1)) -%}
     {%- endfor -%}
     {%- if not problems and made.by is not none and made.by != floodmark._cdc_made_by(cdc, run.settings.unique_key) -%}
         {%- do problems.append({'setting': 'unique_key', 'got': floodmark._cdc_made_by(cdc, run.settings.unique_key), 'expected': made.by ~ ', as ' ~ this ~ ' was made',

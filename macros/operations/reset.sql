@@ -16,6 +16,9 @@
     {%- if to is none and strategy == 'append' -%}
         {%- do floodmark._stop('append without a mark would load every row again: name a value with `to`, or use --full-refresh', id) -%}
     {%- endif -%}
+    {%- if strategy == 'snapshot_diff' -%}
+        {%- do floodmark._stop('its snapshots ascend, so the mark stays: use --full-refresh to load them again', id) -%}
+    {%- endif -%}
     {%- set upstream = floodmark._node_upstream(node) -%}
     {%- if upstream is none or upstream.family is none -%}
         {%- do floodmark._stop('its upstream, or the watermark column in it, is missing: build it first', id) -%}

@@ -29,8 +29,8 @@
 
 {# The properties by which the next snapshot knows what the table's rows and hashes mean. #}
 {% macro _snapshot_properties(run, source) %}
-    {{ return({'floodmark.snapshot_diff': floodmark._snapshot_made_by(run.settings.snapshot, run.settings.unique_key),
-        'floodmark.compared': tojson({'compared': source.compared, 'beside': source.beside, 'added': source.added})}) }}
+    {{ return({'floodmark.snapshot_diff': floodmark._to_property(floodmark._snapshot_made_by(run.settings.snapshot, run.settings.unique_key)),
+        'floodmark.compared': floodmark._to_property(tojson({'compared': source.compared, 'beside': source.beside, 'added': source.added}))}) }}
 {% endmacro %}
 
 
@@ -77,6 +77,10 @@
         {%- do added.append(column.name) -%}
         {%- do shape.append(dict(column, type=column.ddl)) -%}
     {%- endfor -%}
+    {#- a column is known as added before it is there, and hashes are of what the property says after they are made -#}
+    {%- if source.added != source.hashed.added -%}
+        {%- do floodmark._set_properties(floodmark._snapshot_properties(run, dict(source, compared=source.hashed.compared, beside=source.hashed.beside))) -%}
+    {%- endif -%}
     {%- set written = floodmark._align_columns(run, batch, dict(source, columns=shape)) -%}
     {%- set names = [] -%}
     {%- for column in source.columns if column.name | lower in written | map('lower') | list -%}
@@ -91,13 +95,18 @@
             {%- do floodmark._execute(['update ' ~ this ~ ' set _floodmark_hash = ' ~ hash ~ (' where __end_at is null' if run.settings.snapshot.scd_type == 2 else '')]) -%}
         {%- endif -%}
     {%- endif -%}
-    {%- if source.rehash or source.added != source.hashed.added -%}
-        {%- set pairs = [] -%}
-        {%- for name, value in floodmark._snapshot_properties(run, source).items() -%}
-            {%- do pairs.append(floodmark._string_literal(name) ~ ' = ' ~ floodmark._string_literal(value)) -%}
-        {%- endfor -%}
-        {%- do floodmark._execute(['alter table ' ~ this ~ ' set tblproperties (' ~ pairs | join(', ') ~ ')']) -%}
+    {%- if source.rehash -%}
+        {%- do floodmark._set_properties(floodmark._snapshot_properties(run, source)) -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{% macro _set_properties(properties) %}
+    {%- set pairs = [] -%}
+    {%- for name, value in properties.items() -%}
+        {%- do pairs.append(floodmark._string_literal(name) ~ ' = ' ~ floodmark._string_literal(value)) -%}
+    {%- endfor -%}
+    {%- do floodmark._execute(['alter table ' ~ this ~ ' set tblproperties (' ~ pairs | join(', ') ~ ')']) -%}
 {% endmacro %}
 
 
@@ -145,7 +154,7 @@
     using {{ source.stage }} as DBT_INTERNAL_SOURCE
     on {{ floodmark._key_predicates(run, source) | join('\n        and ') }}
     {{ floodmark._missing_clause(run) }}
-    when matched then update set
+    when matched and DBT_INTERNAL_SOURCE._floodmark_change <> 'missing' then update set
         {{ floodmark._snapshot_assignments(run, source) }}
     when not matched and DBT_INTERNAL_SOURCE._floodmark_change <> 'missing' then insert ({{ floodmark._insert_names(run, source) }})
         values ({{ floodmark._inserted_values(run, source) }})

@@ -6,15 +6,6 @@
 {# Stage what a snapshot changes. Returns {stage, columns, compared, table, counts, changes}; `changes` is 0 where it changes nothing. #}
 {% macro _read_snapshot(run, batch, select_sql) %}
     {%- set source = floodmark._snapshot_columns(run, batch, select_sql) -%}
-    {%- if batch.staged_by -%}
-        {%- do source.update({'counts': floodmark._changed_counts(run, source)}) -%}
-        {%- do floodmark._check_constraints(batch, dict(source, stage='(select * from ' ~ source.stage ~ " where _floodmark_change <> 'missing')")) -%}
-        {%- if source.counts.repeated -%}
-            {%- do floodmark._refuse_snapshot(batch, 'the source changed while its snapshot was read', 'Nothing was written: run again when it stands still') -%}
-        {%- endif -%}
-        {%- do source.update({'changes': source.counts.changes}) -%}
-        {{ return(source) }}
-    {%- endif -%}
     {%- do source.update({'counts': floodmark._snapshot_counts(run, batch, source, select_sql)}) -%}
     {%- if source.counts.is_known -%}
         {{ return(dict(source, changes=0)) }}
@@ -25,7 +16,19 @@
     {%- else -%}
         {%- do floodmark._stage_difference(run, batch, source, select_sql, version) -%}
     {%- endif -%}
+    {%- if source.changes -%}
+        {%- do floodmark._check_still(run, batch, source, select_sql) -%}
+    {%- endif -%}
     {{ return(source) }}
+{% endmacro %}
+
+
+{# The SELECT is read several times: what it gave at first it must give at last. #}
+{% macro _check_still(run, batch, source, select_sql) %}
+    {%- set again = floodmark._read_counts(run, source, 'select * from ' ~ source.stage if batch.replaces else select_sql) -%}
+    {%- for name, value in again.items() if source.counts[name] != value -%}
+        {%- do floodmark._refuse_snapshot(batch, 'the source changed while its snapshot was read', 'Nothing was written: run again when it stands still') -%}
+    {%- endfor -%}
 {% endmacro %}
 
 
@@ -91,11 +94,11 @@
 {% macro _check_snapshot_table(run, batch, source) %}
     {%- set problems = [] -%}
     {%- set properties = floodmark._properties_of(this) -%}
-    {%- set made_by = properties.get('floodmark.snapshot_diff') -%}
+    {%- set made_by = floodmark._from_property(properties.get('floodmark.snapshot_diff')) -%}
     {%- set wanted = floodmark._snapshot_made_by(run.settings.snapshot, run.settings.unique_key) -%}
     {%- if made_by != wanted -%}
         {%- do problems.append({'setting': 'snapshot_diff', 'got': wanted, 'expected': (made_by or 'a table that snapshot_diff made') ~ ', as ' ~ this ~ ' was made',
-            'todo': 'Run it once with --full-refresh to change the key, the SCD type, the output or on_missing mark'}) -%}
+            'todo': 'Run it once with --full-refresh to change the key, the SCD type, the output, the version or on_missing mark'}) -%}
     {%- else -%}
         {%- for key in run.settings.unique_key -%}
             {%- do problems.extend(floodmark._type_problems('unique_key', key, floodmark._find_column(source.columns, key).type, floodmark._find_column(source.table, key))) -%}
@@ -108,7 +111,7 @@
         {%- do floodmark._fail(batch, 'the table and the settings differ') -%}
         {%- do floodmark._refuse(problems) -%}
     {%- endif -%}
-    {%- do source.update({'hashed': fromjson(properties.get('floodmark.compared') or '[]')}) -%}
+    {%- do source.update({'hashed': fromjson(floodmark._from_property(properties.get('floodmark.compared')) or 'null') or {'compared': [], 'beside': [], 'added': []}}) -%}
 {% endmacro %}
 
 
@@ -125,7 +128,19 @@
 {# What a table of snapshot_diff keeps of its settings, as a table property: its rows have no other meaning. #}
 {% macro _snapshot_made_by(snapshot, unique_key) %}
     {{ return(('changes' if snapshot.output == 'changes' else 'SCD ' ~ snapshot.scd_type ~ (' with marks' if snapshot.on_missing == 'mark' else ''))
-        ~ ' by ' ~ unique_key | map('lower') | join(' and ')) }}
+        ~ ' by ' ~ unique_key | map('lower') | join(' and ') ~ (', in the order of ' ~ snapshot.version | lower if snapshot.version is not none else '')) }}
+{% endmacro %}
+
+
+{# A text as a table property holds it, in hex digits: Spark blacks out properties that look like a secret or have a url in them. #}
+{% macro _to_property(text) %}
+    {{ return(text.encode('utf-8').hex()) }}
+{% endmacro %}
+
+
+{# The text that a property holds; none where it holds none of ours. #}
+{% macro _from_property(value) %}
+    {{ return(''.encode('utf-8').fromhex(value).decode('utf-8') if value and modules.re.fullmatch('([0-9a-f][0-9a-f])+', value) else none) }}
 {% endmacro %}
 
 
@@ -142,7 +157,7 @@
     {%- if not batch.replaces -%}
         {%- set table = source.table | map(attribute='name') | map('lower') | list -%}
         {%- set within = given if run.settings.on_schema_change in ['append_new_columns', 'sync_all_columns'] else given | select('in', table) | list -%}
-        {%- for name in within if (name in source.hashed.added or name not in table) and name not in listed and run.settings.on_schema_change != 'sync_all_columns' -%}
+        {%- for name in (within + source.hashed.added) | unique if (name in source.hashed.added or name not in table) and name not in listed and run.settings.on_schema_change != 'sync_all_columns' -%}
             {%- do added.append(name) -%}
         {%- endfor -%}
     {%- endif -%}
@@ -181,9 +196,8 @@
 {% endmacro %}
 
 
-{# The snapshot's rows and version, counted, and refused where it is empty, of several versions, or older than what was loaded:
-   {rows_read, is_known, version}; `is_known` where its version was loaded already. #}
-{% macro _snapshot_counts(run, batch, source, select_sql) %}
+{# Rows, versions and rows out of scope of a snapshot, in one pass. #}
+{% macro _read_counts(run, source, select_sql) %}
     {%- set snapshot = run.settings.snapshot -%}
     {%- set values = ["'rows_read', count(*)"] -%}
     {%- if snapshot.version is not none -%}
@@ -194,7 +208,15 @@
     {%- if snapshot.scope is not none -%}
         {%- do values.append("'outside', count_if(not coalesce((" ~ snapshot.scope ~ '), false))') -%}
     {%- endif -%}
-    {%- set counts = floodmark._query_json('select to_json(named_struct(' ~ values | join(', ') ~ ")) from (\n" ~ select_sql ~ '\n)')[0] -%}
+    {{ return(floodmark._query_json('select to_json(named_struct(' ~ values | join(', ') ~ "), map('ignoreNullFields', 'false')) from (\n" ~ select_sql ~ '\n)')[0]) }}
+{% endmacro %}
+
+
+{# The snapshot's rows and version, counted, and refused where it is empty, of several versions, or older than what was loaded:
+   {rows_read, is_known, version}; `is_known` where its version was loaded already. #}
+{% macro _snapshot_counts(run, batch, source, select_sql) %}
+    {%- set snapshot = run.settings.snapshot -%}
+    {%- set counts = floodmark._read_counts(run, source, select_sql) -%}
     {%- do counts.update({'is_known': false, 'rows_tied': 0}) -%}
     {%- if counts.outside -%}
         {%- do floodmark._refuse_snapshot(batch, floodmark._counted(counts.outside, 'row') ~ ' of the snapshot ' ~ ('lies' if counts.outside == 1 else 'lie') ~ ' outside of its scope (' ~ snapshot.scope ~ ')',
@@ -202,7 +224,7 @@
     {%- elif not counts.rows_read and not snapshot.allow_empty -%}
         {%- do floodmark._refuse_snapshot(batch, 'the snapshot is empty', 'Nothing was written: if all rows are gone indeed, set snapshot_diff.allow_empty') -%}
     {%- elif snapshot.version is none or not counts.rows_read -%}
-        {%- if snapshot.version is not none and not run.settings.watermark and (snapshot.scd_type == 2 or snapshot.on_missing == 'mark') and not batch.replaces -%}
+        {%- if snapshot.version is not none and not run.settings.watermark and (snapshot.scd_type == 2 or snapshot.on_missing == 'mark' or snapshot.output == 'changes') and not batch.replaces -%}
             {%- do floodmark._refuse_snapshot(batch, 'the snapshot is empty and so has no ' ~ snapshot.version, 'Nothing was written: leave out snapshot_diff.version to take the time of the load') -%}
         {%- endif -%}
         {{ return(counts) }}
@@ -250,10 +272,9 @@
 {% macro _snapshot_version_sql(run, batch, source) %}
     {%- if run.settings.snapshot.version is none -%}
         {{ return(floodmark._position_literal(floodmark._now(), 'timestamp')) }}
-    {%- elif source.counts.version is not defined -%}
-        {{ return('cast(null as ' ~ source.version_type ~ ')') }}
     {%- endif -%}
-    {{ return('cast(' ~ floodmark._position_literal(source.counts.version, source.family) ~ ' as ' ~ source.version_type ~ ')') }}
+    {%- set version = source.counts.version if source.counts.version is defined else (batch.high_position if run.settings.watermark else none) -%}
+    {{ return('cast(' ~ ('null' if version is none else floodmark._position_literal(version, source.family)) ~ ' as ' ~ source.version_type ~ ')') }}
 {% endmacro %}
 
 
@@ -272,7 +293,7 @@
     {%- set counts = floodmark._query_json("select to_json(named_struct('repeated', count_if(rows > 1), 'keyless', coalesce(sum(if(" ~ floodmark._null_key_sql(run) ~ ", rows, 0)), 0))) from (select "
         ~ keys ~ ', count(*) as rows from ' ~ source.stage ~ ' group by ' ~ keys ~ ')')[0] -%}
     {%- do floodmark._check_snapshot_keys(run, batch, counts, 'select ' ~ keys ~ ', count(*) as _floodmark_copies from ' ~ source.stage ~ ' group by ' ~ keys) -%}
-    {%- do floodmark._check_constraints(batch, source) -%}
+    {%- do floodmark._check_new_rows(run, batch, source) -%}
     {%- do source.update({'changes': source.counts.rows_read}) -%}
 {% endmacro %}
 
@@ -284,7 +305,7 @@
     {%- set difference = floodmark._difference_relation(batch) -%}
     {%- do floodmark._execute(['create table ' ~ difference ~ ' using parquet as\n' ~ floodmark._difference_sql(run, source, select_sql)]) -%}
     {%- set values = ["'repeated', count(distinct if(_floodmark_copies > 1, struct(" ~ keys ~ '), null))', "'keyless', count_if(" ~ floodmark._null_key_sql(run) ~ " and _floodmark_change <> 'missing')",
-        "'missing', count_if(_floodmark_change = 'missing')", "'changes', count_if(_floodmark_change <> 'same')", "'fetched', count_if(_floodmark_change in ('insert', 'update', 'touch'))"] -%}
+        "'missing', count_if(_floodmark_change = 'missing')", "'changes', count_if(_floodmark_change <> 'same')"] -%}
     {%- set found = floodmark._query_json('select to_json(named_struct(' ~ (values + floodmark._key_ranges(run.settings.unique_key, source.columns)) | join(', ') ~ ')) from ' ~ difference)[0] -%}
     {%- do floodmark._check_snapshot_keys(run, batch, found, 'select * from ' ~ difference) -%}
     {%- do floodmark._check_missing(run, batch, source, found, difference) -%}
@@ -294,15 +315,16 @@
         {%- set nulls = [] -%}
         {%- for column in source.columns -%}
             {%- set is_key = column.name | lower in run.settings.unique_key | map('lower') | list -%}
-            {%- do nulls.append(floodmark._quoted(column.name) if is_key else (version if snapshot.version is not none and column.name | lower == snapshot.version | lower else 'cast(null as ' ~ column.ddl ~ ')') ~ ' as ' ~ floodmark._quoted(column.name)) -%}
+            {%- do nulls.append(floodmark._quoted(column.name) if is_key else (version if snapshot.version is not none and column.name | lower == snapshot.version | lower else 'null') ~ ' as ' ~ floodmark._quoted(column.name)) -%}
         {%- endfor -%}
         {%- do floodmark._execute(['create table ' ~ source.stage ~ ' using parquet as\nselect ' ~ floodmark._quoted_csv(source.columns | map(attribute='name') | list, 's.') ~ ', '
             ~ floodmark._staged_extras_sql(source, version, floodmark._snapshot_hash_sql(source, source.columns, 's.'), 'd._floodmark_old_hash', 'd._floodmark_change')
             ~ '\nfrom (\n' ~ select_sql ~ '\n) as s join ' ~ difference ~ ' as d on ' ~ floodmark._equal_keys(run, 's', 'd') ~ " and d._floodmark_change in ('insert', 'update', 'touch')"
             ~ '\nunion all select ' ~ nulls | join(', ') ~ ', ' ~ floodmark._staged_extras_sql(source, version, 'cast(null as binary)', '_floodmark_old_hash', '_floodmark_change')
             ~ ' from ' ~ difference ~ " where _floodmark_change = 'missing'"]) -%}
-        {%- do floodmark._check_constraints(batch, dict(source, stage='(select * from ' ~ source.stage ~ " where _floodmark_change <> 'missing')")) -%}
-        {%- if run_query('select count(*) as n from ' ~ source.stage).rows[0][0] | int != found.fetched + found.missing -%}
+        {%- do floodmark._check_new_rows(run, batch, source) -%}
+        {%- set staged = floodmark._query_json("select to_json(named_struct('n', count(*), 'keys', count(distinct " ~ keys ~ '))) from ' ~ source.stage)[0] -%}
+        {%- if staged.n != found.changes or staged['keys'] != found.changes -%}
             {%- do floodmark._refuse_snapshot(batch, 'the source changed while its snapshot was read', 'Nothing was written: run again when it stands still') -%}
         {%- endif -%}
     {%- endif -%}
@@ -413,14 +435,6 @@
 {% endmacro %}
 
 
-{# The counts of a stage that an earlier run wrote. #}
-{% macro _changed_counts(run, source) %}
-    {%- set values = ["'changes', count(*)", "'rows_read', coalesce(max(_floodmark_rows_read), 0)",
-        "'repeated', count(*) - count(distinct struct(" ~ floodmark._quoted_csv(run.settings.unique_key) ~ '))'] -%}
-    {{ return(dict(floodmark._query_json('select to_json(named_struct(' ~ (values + floodmark._key_ranges(run.settings.unique_key, source.columns)) | join(', ') ~ ')) from ' ~ source.stage)[0], rows_tied=0)) }}
-{% endmacro %}
-
-
 {# Where the keys and hashes that differ are put down, until their rows are staged. #}
 {% macro _difference_relation(batch) %}
     {{ return(floodmark._stage_relation(batch) ~ '__' ~ invocation_id[:8]) }}
@@ -442,4 +456,12 @@
         {{ return(run.state.committed.mark) }}
     {%- endif -%}
     {{ return(batch.high) }}
+{% endmacro %}
+
+
+{# The rows that would be new in the table, against the contract's constraints. #}
+{% macro _check_new_rows(run, batch, source) %}
+    {%- if floodmark._has_constraints() -%}
+        {%- do floodmark._check_constraints(batch, dict(source, stage='(select ' ~ floodmark._new_rows_sql(run, source) ~ ' from ' ~ source.stage ~ " where _floodmark_change <> 'missing')")) -%}
+    {%- endif -%}
 {% endmacro %}

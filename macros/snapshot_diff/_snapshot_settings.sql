@@ -8,17 +8,17 @@
         {{ return(none) }}
     {%- endif -%}
     {%- set given = floodmark._setting('snapshot_diff') or {} -%}
-    {%- set scd_type = given.get('stored_as_scd_type', 1) | int -%}
+    {%- set scd_type = (given.get('stored_as_scd_type') or 1) | int -%}
     {{ return({
         'compared': floodmark._as_list(given.get('compare_columns')),
         'excepted': floodmark._as_list(given.get('except_columns')),
         'scd_type': scd_type,
-        'on_missing': given.get('on_missing', 'delete'),
+        'on_missing': given.get('on_missing') or 'delete',
         'max_delete_fraction': given.get('max_delete_fraction'),
-        'allow_empty': given.get('allow_empty', false),
+        'allow_empty': given.get('allow_empty') or false,
         'version': given.get('version'),
         'scope': given.get('scope'),
-        'output': given.get('output', 'table'),
+        'output': given.get('output') or 'table',
     }) }}
 {% endmacro %}
 

@@ -51,6 +51,9 @@
             {%- endfor -%}
         {%- endfor -%}
     {%- endif -%}
+    {%- for name in found | list if floodmark._lists_changes() -%}
+        {%- do found.update({name: "_change_type = 'delete' or (" ~ found[name] ~ ')'}) -%}
+    {%- endfor -%}
     {{ return(found) }}
 {% endmacro %}
 

@@ -94,13 +94,14 @@
 
 
 {# Sequences over Delta: rows that came at or below the mark since the last batch are counted and named. Where only appends came,
-   as many rows as lie above the mark, there are none; else the count compares two versions, if files written since give cause. #}
+   as many rows as lie above the mark, and none while we counted, there are none; else the count compares two versions, if files written since give cause. #}
 {% macro _warn_late(run, plan) %}
     {%- set committed = run.state.committed -%}
     {%- if not run.first or plan.family != 'sequence' or plan.low_position is none or not committed
             or committed.upstream_version is none or plan.upstream_version is none or plan.upstream_version | int <= committed.upstream_version | int -%}
         {{ return(0) }}
-    {%- elif not plan.rows_null and plan.rows_waiting is not none and plan.rows_waiting == floodmark._rows_appended(run, committed, plan) -%}
+    {%- elif not plan.rows_null and plan.rows_waiting is not none and plan.rows_waiting == floodmark._rows_appended(run, committed, plan)
+            and floodmark._history(run.upstream.relation, 1)[0].version == plan.upstream_version | int -%}
         {{ return(0) }}
     {%- endif -%}
     {%- set column = floodmark._quoted(run.upstream.column) -%}

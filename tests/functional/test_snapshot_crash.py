@@ -26,7 +26,7 @@ WAYS = {
     "newest": whole("snaps", where=NEWEST, version="v"),
 }
 #: Cut points that a batch has more than a first load.
-MORE = 4
+MORE = 6
 DELIVERIES = ("first load", "batch", "full refresh")
 #: What each is cut in: a first load and a full refresh send the same statements whatever the way.
 CUT_IN = {
