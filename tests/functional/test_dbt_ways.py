@@ -9,6 +9,8 @@ import pytest
 
 from tests.harness import Project, Run, incremental, sentence, table
 
+pytestmark = pytest.mark.long("session")
+
 LOG = (
     "insert into {{ target.schema }}.hook_log select '%s', count(*) from "
     "{{ floodmark.ledger_schema() }}.batch_log where model = '{{ this }}'"

@@ -20,6 +20,8 @@ from dbt_floodmark.demo_products import catalogue
 from tests.functional.faults import Faults, injected
 from tests.harness import REPOSITORY, Project, Run
 
+pytestmark = pytest.mark.long("session")
+
 INVOICES = 40
 MODELS = (
     "bronze_invoices",

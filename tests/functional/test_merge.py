@@ -12,6 +12,8 @@ import pytest
 
 from tests.harness import Project, Run, incremental, sentence, table
 
+pytestmark = pytest.mark.long("thrift")
+
 DAY_1 = [
     (1, "old", "eu", "2024-01-01 00:00:00"),
     (1, "new", "eu", "2024-01-01 02:00:00"),

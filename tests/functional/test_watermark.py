@@ -11,6 +11,8 @@ import pytest
 
 from tests.harness import Project, Run, incremental, sentence, table
 
+pytestmark = pytest.mark.long("session")
+
 BIG = 10**37
 PAST_DOUBLE = 9007199254740992  # 2^53: a double cannot tell the next number from it
 FIRST, SECOND, THIRD, REFRESH = "first", "second", "third", "refresh"
