@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.functional.faults import Faults, injected
 from tests.functional.snapshot_oracle import Snapshot, scd1, scd2
 from tests.functional.test_cdc import held
 from tests.harness import Project, incremental, sentence, table, values
@@ -323,7 +324,9 @@ def test_empty_snapshots_where_they_are_allowed(make_project: Callable[..., Proj
     project.build()
     project.sql(f"delete from {project.schema}.src")
     project.build()
+    emptied = project.version("delete_1")
     project.build()
+    assert project.version("delete_1") == emptied
     count = {
         m: project.sql(f"select count(*) from {project.schema}.{m}")[0][0]
         for m in ("delete_1", "mark_1", "ignore_1", "delete_2", "mark_2", "ignore_2")
@@ -796,3 +799,109 @@ def test_wrong_settings_are_refused_all_at_once(make_project: Callable[..., Proj
         for text in told:
             assert text in sentence(run.message[name]), (text, run.message[name])
     assert {row[1] for row in project.sql(f"show tables in {project.schema}")} == {"src"}
+
+
+@pytest.mark.long("session")
+def test_names_that_spark_blacks_out_and_contracts(make_project: Callable[..., Project]) -> None:
+    """Spark shows properties with `url` or `token` in them as asterisks; columns are called so. A contract lists all columns."""
+    project = make_project("names")
+    project.sql(
+        f"create table {project.schema}.src (url string, token string, seq int) using delta"
+    )
+    project.sql(f"insert into {project.schema}.src values ('u1', 't1', 1), ('u2', 't2', 1)")
+    project.source("src")
+    synced = {"on_schema_change": "sync_all_columns"}
+    project.model("latest", whole("src", "url, token", key="url"))
+    project.model("history", whole("src", "url, token", key="url", stored_as_scd_type=2))
+    project.model("listed", whole("src", "url, token", key="url", output="changes", config=synced))
+    events = {"sequence_by": "seq", "stored_as_scd_type": 2}
+    project.model(
+        "evented",
+        f"{{{{ config(materialized='incremental', incremental_strategy='cdc', unique_key='url', cdc={events!r}) }}}}\n"
+        f"select * from {table('src')}",
+    )
+    columns = {
+        "url": "string",
+        "token": "string",
+        "__start_at": "timestamp",
+        "__end_at": "timestamp",
+        "_floodmark_hash": "binary",
+    }
+    lines = [f"      - {{name: {name}, data_type: {kind}" for name, kind in columns.items()]
+    bound = [
+        line + (", constraints: [{type: not_null}]}" if "end_at" not in line else "}")
+        for line in lines
+    ]
+    project.model(
+        "contracted",
+        whole(
+            "src",
+            "url, token",
+            key="url",
+            stored_as_scd_type=2,
+            config={"on_schema_change": "append_new_columns"},
+        ),
+        "config: {contract: {enforced: true}}\ncolumns:\n" + "\n".join(line[4:] for line in bound),
+    )
+    models = ["latest", "history", "listed", "evented", "contracted"]
+    project.build()
+    before = {name: project.version(name) for name in models}
+    project.build()
+    assert {name: project.version(name) for name in models} == before
+    project.sql(f"update {project.schema}.src set token = 't3', seq = 2 where url = 'u2'")
+    project.sql(f"delete from {project.schema}.src where url = 'u1'")
+    project.build()
+    assert held(project, "latest", "url, token") == {"u2": [("t3",)]}
+    for name in ("history", "contracted"):
+        assert held(project, name, "url, token, __end_at is null") == {
+            "u1": [("t1", False)],
+            "u2": [("t2", False), ("t3", True)],
+        }
+    assert held(project, "listed", "url, token, _change_type")["u1"] == [
+        ("t1", "insert"),
+        (None, "delete"),
+    ]
+    assert len(held(project, "evented", "url, token")["u2"]) == 2
+    project.sql(f"update {project.schema}.src set token = null")
+    assert "constraints broken: token_not_null" in str(
+        project.dbt("run", "--select", "contracted").message
+    ) + str(project.ledger("contracted", "error"))
+
+
+@pytest.mark.long("session")
+def test_a_source_that_moves_while_it_is_read_is_refused(
+    make_project: Callable[..., Project],
+) -> None:
+    """Between the first look and the staged rows the source is replaced: nothing is written, and the next run reads it."""
+    project = make_project("moving")
+    project.sql(f"create table {project.schema}.src (v int, k string, a string) using delta")
+    project.sql(f"insert into {project.schema}.src values (1, 'k1', 'a'), (1, 'k2', 'a')")
+    project.source("src")
+    moments = {
+        "truncated": "delete from {0}",
+        "replaced": "update {0} set v = 3",
+        "grown": "insert into {0} values (2, 'k3', 'a')",
+    }
+    for name in moments:
+        project.model(name, whole("src", version="v"))
+    project.build()
+    for name, statement in moments.items():
+        project.sql(f"delete from {project.schema}.src")
+        project.sql(f"insert into {project.schema}.src values (2, 'k1', 'b'), (2, 'k2', 'b')")
+        before = project.version(name)
+
+        def move(statement: str = statement) -> None:
+            project.sql(statement.format(f"{project.schema}.src"))
+
+        with injected(Faults(cuts={name: "before: create table .*stage__"}, act=once(move))):
+            run = project.dbt("run", "--select", name)
+        assert run.status[name] == "error"
+        told = "the source changed while its snapshot was read. Nothing was written: run again"
+        assert told in sentence(run.message[name]), run.message[name]
+        assert (project.version(name), project.mark(name)) == (before, "1")
+
+
+def once(action: Callable[[], None]) -> Callable[[], None]:
+    """An action that only the first call does."""
+    todo = [action]
+    return lambda: todo.pop()() if todo else None
