@@ -812,7 +812,7 @@ def test_names_that_spark_blacks_out_and_contracts(make_project: Callable[..., P
     project.source("src")
     synced = {"on_schema_change": "sync_all_columns"}
     project.model("latest", whole("src", "url, token", key="url"))
-    project.model("history", whole("src", "url, token", key="url", stored_as_scd_type=2))
+    project.model("kept", whole("src", "url, token", key="url", stored_as_scd_type=2))
     project.model("listed", whole("src", "url, token", key="url", output="changes", config=synced))
     events = {"sequence_by": "seq", "stored_as_scd_type": 2}
     project.model(
@@ -843,7 +843,7 @@ def test_names_that_spark_blacks_out_and_contracts(make_project: Callable[..., P
         ),
         "config: {contract: {enforced: true}}\ncolumns:\n" + "\n".join(line[4:] for line in bound),
     )
-    models = ["latest", "history", "listed", "evented", "contracted"]
+    models = ["latest", "kept", "listed", "evented", "contracted"]
     project.build()
     before = {name: project.version(name) for name in models}
     project.build()
@@ -852,7 +852,7 @@ def test_names_that_spark_blacks_out_and_contracts(make_project: Callable[..., P
     project.sql(f"delete from {project.schema}.src where url = 'u1'")
     project.build()
     assert held(project, "latest", "url, token") == {"u2": [("t3",)]}
-    for name in ("history", "contracted"):
+    for name in ("kept", "contracted"):
         assert held(project, name, "url, token, __end_at is null") == {
             "u1": [("t1", False)],
             "u2": [("t2", False), ("t3", True)],
