@@ -68,7 +68,8 @@ def _refuse(model: Model, keys: tuple[str, ...]) -> None:
         )
     if model.strategy == "snapshot_diff":
         raise UsageError(
-            f"{model.name} compares each snapshot with the table, which finds what is missing by itself: run it."
+            f"{model.name} compares each snapshot with the table, which finds what is missing by "
+            "itself: run it."
         )
     if not keys:
         raise UsageError(
