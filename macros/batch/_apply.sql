@@ -29,11 +29,17 @@
     {%- else -%}
         {{ return(floodmark._finish(run, batch, {'version': none, 'metrics': {}}, source)) }}
     {%- endif -%}
+    {{ return(floodmark._finish(run, batch, floodmark._require_landed(batch), source)) }}
+{% endmacro %}
+
+
+{# The commit of a batch in the model's table, which must be there. #}
+{% macro _require_landed(batch) %}
     {%- set landed = floodmark._landed(this, batch) -%}
     {%- if landed is none -%}
         {%- do floodmark._stop_unlanded(batch) -%}
     {%- endif -%}
-    {{ return(floodmark._finish(run, batch, landed, source)) }}
+    {{ return(landed) }}
 {% endmacro %}
 
 

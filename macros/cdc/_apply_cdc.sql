@@ -29,10 +29,7 @@
             {{ return(floodmark._finish(run, batch, {'version': none, 'metrics': {}}, source)) }}
         {%- endif -%}
     {%- endif -%}
-    {%- set landed = floodmark._landed(this, batch) -%}
-    {%- if landed is none -%}
-        {%- do floodmark._stop_unlanded(batch) -%}
-    {%- endif -%}
+    {%- set landed = floodmark._require_landed(batch) -%}
     {%- if batch.replaces -%}
         {%- do floodmark._replace_state(run, batch, source, landed) -%}
     {%- endif -%}

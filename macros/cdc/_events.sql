@@ -220,11 +220,7 @@
 
 {# An event that needs a key and lacks a part of it. #}
 {% macro _keyless_sql(keys) %}
-    {%- set missing = [] -%}
-    {%- for key in keys -%}
-        {%- do missing.append(floodmark._quoted(key) ~ ' is null') -%}
-    {%- endfor -%}
-    {{ return('(not _floodmark_truncate and (' ~ missing | join(' or ') ~ '))') }}
+    {{ return('(not _floodmark_truncate and ' ~ floodmark._null_key_sql(keys) ~ ')') }}
 {% endmacro %}
 
 

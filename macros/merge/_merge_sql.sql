@@ -58,6 +58,16 @@
 {% endmacro %}
 
 
+{# Whether a part of a key is NULL. #}
+{% macro _null_key_sql(keys) %}
+    {%- set missing = [] -%}
+    {%- for key in keys -%}
+        {%- do missing.append(floodmark._quoted(key) ~ ' is null') -%}
+    {%- endfor -%}
+    {{ return('(' ~ missing | join(' or ') ~ ')') }}
+{% endmacro %}
+
+
 {# The range of the batch's keys as literals, a list of conditions on DBT_INTERNAL_DEST. #}
 {% macro _range_predicates(run, source) %}
     {%- set predicates = [] -%}

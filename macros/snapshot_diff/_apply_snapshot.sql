@@ -19,11 +19,7 @@
         {%- endif -%}
         {{ return(floodmark._finish(run, batch, {'version': none, 'metrics': {}}, source)) }}
     {%- endif -%}
-    {%- set landed = floodmark._landed(this, batch) -%}
-    {%- if landed is none -%}
-        {%- do floodmark._stop_unlanded(batch) -%}
-    {%- endif -%}
-    {{ return(floodmark._finish(run, batch, landed, source)) }}
+    {{ return(floodmark._finish(run, batch, floodmark._require_landed(batch), source)) }}
 {% endmacro %}
 
 
@@ -42,19 +38,32 @@
 
 {# A staged row as a new row of the table: the SELECT's columns, then those that the table adds. #}
 {% macro _new_rows_sql(run, source) %}
-    {%- set values = {
-        '__start_at': '_floodmark_version', '__end_at': 'cast(null as ' ~ source.version_type ~ ')', '__is_missing': 'false', '__missing_at': 'cast(null as ' ~ source.version_type ~ ')',
-        '_floodmark_hash': '_floodmark_hash', '_changed_at': '_floodmark_version', '_old_hash': 'lower(hex(_floodmark_old_hash))', '_new_hash': 'lower(hex(_floodmark_hash))',
-        '_change_type': "case _floodmark_change when 'missing' then 'delete' when 'touch' then 'update' else _floodmark_change end",
-    } -%}
     {%- set written = [] -%}
     {%- for column in source.columns if source.written is not defined or column.name in source.written -%}
         {%- do written.append(floodmark._quoted(column.name)) -%}
     {%- endfor -%}
-    {%- for column in floodmark._snapshot_added(run, source.version_type) -%}
-        {%- do written.append(values[column.name] ~ ' as ' ~ column.name) -%}
+    {%- for name, value in floodmark._added_values(run, source).items() -%}
+        {%- do written.append(value ~ ' as ' ~ name) -%}
     {%- endfor -%}
     {{ return(written | join(', ')) }}
+{% endmacro %}
+
+
+{# The columns that the table adds, in their order, with their SQL in a new row. #}
+{% macro _added_values(run, source, prefix='') %}
+    {%- set null = 'cast(null as ' ~ source.version_type ~ ')' -%}
+    {%- set version = prefix ~ '_floodmark_version' -%}
+    {%- set hash = prefix ~ '_floodmark_hash' -%}
+    {%- set values = {
+        '__start_at': version, '__end_at': null, '__is_missing': 'false', '__missing_at': null, '_floodmark_hash': hash,
+        '_changed_at': version, '_old_hash': 'lower(hex(' ~ prefix ~ '_floodmark_old_hash))', '_new_hash': 'lower(hex(' ~ hash ~ '))',
+        '_change_type': 'case ' ~ prefix ~ "_floodmark_change when 'missing' then 'delete' when 'touch' then 'update' else " ~ prefix ~ '_floodmark_change end',
+    } -%}
+    {%- set added = {} -%}
+    {%- for column in floodmark._snapshot_added(run, source.version_type) -%}
+        {%- do added.update({column.name: values[column.name]}) -%}
+    {%- endfor -%}
+    {{ return(added) }}
 {% endmacro %}
 
 
@@ -71,10 +80,8 @@
 {# After the checks: the columns to write, by on_schema_change, and hashes over what is compared now. Hashes are made anew from the
    table's own values, so that doing it twice changes nothing. #}
 {% macro _align_snapshot(run, batch, source) %}
-    {%- set added = [] -%}
     {%- set shape = source.columns | list -%}
     {%- for column in floodmark._snapshot_added(run, source.version_type) -%}
-        {%- do added.append(column.name) -%}
         {%- do shape.append(dict(column, type=column.ddl)) -%}
     {%- endfor -%}
     {#- a column is known as added before it is there, and hashes are of what the property says after they are made -#}
@@ -86,7 +93,7 @@
     {%- for column in source.columns if column.name | lower in written | map('lower') | list -%}
         {%- do names.append(column.name) -%}
     {%- endfor -%}
-    {%- do source.update({'written': names, 'added_names': added}) -%}
+    {%- do source.update({'written': names}) -%}
     {%- if source.rehash -%}
         {%- set hash = floodmark._snapshot_hash_sql(source, source.table) -%}
         {%- if run.settings.snapshot.output == 'changes' -%}
@@ -98,15 +105,6 @@
     {%- if source.rehash -%}
         {%- do floodmark._set_properties(floodmark._snapshot_properties(run, source)) -%}
     {%- endif -%}
-{% endmacro %}
-
-
-{% macro _set_properties(properties) %}
-    {%- set pairs = [] -%}
-    {%- for name, value in properties.items() -%}
-        {%- do pairs.append(floodmark._string_literal(name) ~ ' = ' ~ floodmark._string_literal(value)) -%}
-    {%- endfor -%}
-    {%- do floodmark._execute(['alter table ' ~ this ~ ' set tblproperties (' ~ pairs | join(', ') ~ ')']) -%}
 {% endmacro %}
 
 
@@ -132,20 +130,14 @@
 {% endmacro %}
 
 
-{# Insert what `insert_columns` and `_new_rows_sql` name. #}
+{# The columns of an insert, and the values of a MERGE's. #}
 {% macro _insert_names(run, source) %}
-    {{ return(floodmark._quoted_csv(source.written + source.added_names)) }}
+    {{ return(floodmark._quoted_csv(source.written + (floodmark._added_values(run, source) | list))) }}
 {% endmacro %}
 
 
 {% macro _inserted_values(run, source) %}
-    {%- set null = 'cast(null as ' ~ source.version_type ~ ')' -%}
-    {%- set values = {'__start_at': 'DBT_INTERNAL_SOURCE._floodmark_version', '__end_at': null, '__is_missing': 'false', '__missing_at': null, '_floodmark_hash': 'DBT_INTERNAL_SOURCE._floodmark_hash'} -%}
-    {%- set added = [] -%}
-    {%- for name in source.added_names -%}
-        {%- do added.append(values[name]) -%}
-    {%- endfor -%}
-    {{ return(floodmark._quoted_csv(source.written, 'DBT_INTERNAL_SOURCE.') ~ ', ' ~ added | join(', ')) }}
+    {{ return(floodmark._quoted_csv(source.written, 'DBT_INTERNAL_SOURCE.') ~ ', ' ~ floodmark._added_values(run, source, 'DBT_INTERNAL_SOURCE.').values() | join(', ')) }}
 {% endmacro %}
 
 

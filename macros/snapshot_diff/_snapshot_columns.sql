@@ -1,0 +1,145 @@
+{#
+  Which columns a snapshot has, which of them are compared, and what the table knows of it. A hash is of the columns that the table's
+  property `floodmark.compared` names, so that a column which comes or goes is not a change of every row.
+#}
+
+{# What is known of a snapshot before a row of it is read: its columns, those of the table, and which of them are compared. #}
+{% macro _snapshot_columns(run, batch, select_sql) %}
+    {%- set stage = floodmark._stage_relation(batch) -%}
+    {%- set snapshot = run.settings.snapshot -%}
+    {%- set columns = floodmark._columns_of(query=select_sql) -%}
+    {%- do floodmark._check_snapshot_columns(run, batch, columns) -%}
+    {%- set version = floodmark._find_column(columns, snapshot.version) if snapshot.version is not none -%}
+    {%- set source = {'sql': 'select * from ' ~ stage, 'stage': stage, 'columns': columns, 'table': [], 'version_type': version.type if version else 'timestamp', 'changes': 0,
+        'family': floodmark._position_family(version.type) if version else none, 'rehash': false} -%}
+    {%- if config.get('contract').enforced -%}
+        {%- do floodmark._assert_contract(floodmark._snapshot_shape_sql(run, source, select_sql)) -%}
+    {%- endif -%}
+    {%- if not batch.replaces -%}
+        {%- do source.update({'table': floodmark._columns_of(relation=this)}) -%}
+        {%- do floodmark._check_snapshot_table(run, batch, source) -%}
+    {%- endif -%}
+    {%- do floodmark._choose_compared(run, batch, source) -%}
+    {{ return(source) }}
+{% endmacro %}
+
+
+{# What the columns forbid, refused with all problems at once. #}
+{% macro _check_snapshot_columns(run, batch, columns) %}
+    {%- set snapshot = run.settings.snapshot -%}
+    {%- set problems = [] -%}
+    {%- for key in run.settings.unique_key -%}
+        {%- set column = floodmark._find_column(columns, key) -%}
+        {%- if column is none -%}
+            {%- do problems.append({'setting': 'unique_key', 'got': key, 'expected': 'a column of the SELECT', 'todo': 'Add it to the SELECT, or correct the name'}) -%}
+        {%- elif floodmark._has_no_order(column.type) -%}
+            {%- do problems.append({'setting': 'unique_key', 'got': key ~ ' ' ~ column.type, 'expected': 'a type that can be compared', 'todo': 'Use another key'}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- for setting, names in {'compare_columns': snapshot.compared, 'except_columns': snapshot.excepted}.items() -%}
+        {%- for name in names if not floodmark._find_column(columns, name) or name | lower in run.settings.unique_key | map('lower') | list -%}
+            {%- do problems.append({'setting': 'snapshot_diff.' ~ setting, 'got': name, 'expected': 'columns of the SELECT beside the key', 'todo': 'Correct the name or remove it'}) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- if snapshot.version is not none -%}
+        {%- set version = floodmark._find_column(columns, snapshot.version) -%}
+        {%- if version is none -%}
+            {%- do problems.append({'setting': 'snapshot_diff.version', 'got': snapshot.version, 'expected': 'a column of the SELECT', 'todo': 'Add it to the SELECT, or correct the name'}) -%}
+        {%- elif floodmark._position_family(version.type) is none -%}
+            {%- do problems.append({'setting': 'snapshot_diff.version', 'got': version.name ~ ' ' ~ version.type, 'expected': 'a timestamp, a date or a whole number', 'todo': 'Cast it in the SELECT'}) -%}
+        {%- endif -%}
+    {%- endif -%}
+    {%- set kept = floodmark._snapshot_added(run, 'timestamp') | map(attribute='name') | list -%}
+    {%- for column in columns if column.name | lower in kept or (column.name | lower).startswith('_floodmark_') -%}
+        {%- do problems.append({'setting': 'snapshot_diff', 'got': 'a column ' ~ column.name ~ ' in the SELECT', 'expected': 'no column that floodmark writes itself',
+            'todo': 'Leave it out or give it another name'}) -%}
+    {%- endfor -%}
+    {%- if problems -%}
+        {%- do floodmark._fail(batch, 'columns of the snapshot') -%}
+        {%- do floodmark._refuse(problems) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The table must be one that snapshot_diff made with the same key and SCD type, and key and version of its types. #}
+{% macro _check_snapshot_table(run, batch, source) %}
+    {%- set problems = [] -%}
+    {%- set properties = floodmark._properties_of(this) -%}
+    {%- set made_by = floodmark._from_property(properties.get('floodmark.snapshot_diff')) -%}
+    {%- set wanted = floodmark._snapshot_made_by(run.settings.snapshot, run.settings.unique_key) -%}
+    {%- if made_by != wanted -%}
+        {%- do problems.append({'setting': 'snapshot_diff', 'got': wanted, 'expected': (made_by or 'a table that snapshot_diff made') ~ ', as ' ~ this ~ ' was made',
+            'todo': 'Run it once with --full-refresh to change the key, the SCD type, the output, the version or on_missing mark'}) -%}
+    {%- else -%}
+        {%- for key in run.settings.unique_key -%}
+            {%- do problems.extend(floodmark._type_problems('unique_key', key, floodmark._find_column(source.columns, key).type, floodmark._find_column(source.table, key))) -%}
+        {%- endfor -%}
+        {%- for name in ['__start_at', '__missing_at', '_changed_at'] if floodmark._find_column(source.table, name) and not floodmark._find_column(source.columns, name) -%}
+            {%- do problems.extend(floodmark._type_problems('snapshot_diff.version', run.settings.snapshot.version or 'the time of the load', source.version_type, floodmark._find_column(source.table, name))) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {%- if problems -%}
+        {%- do floodmark._fail(batch, 'the table and the settings differ') -%}
+        {%- do floodmark._refuse(problems) -%}
+    {%- endif -%}
+    {%- do source.update({'hashed': fromjson(floodmark._from_property(properties.get('floodmark.compared')) or 'null') or {'compared': [], 'beside': [], 'added': []}}) -%}
+{% endmacro %}
+
+
+{# What a table of snapshot_diff keeps of its settings, as a table property: its rows have no other meaning. #}
+{% macro _snapshot_made_by(snapshot, unique_key) %}
+    {{ return(('changes' if snapshot.output == 'changes' else 'SCD ' ~ snapshot.scd_type ~ (' with marks' if snapshot.on_missing == 'mark' else ''))
+        ~ ' by ' ~ unique_key | map('lower') | join(' and ') ~ (', in the order of ' ~ snapshot.version | lower if snapshot.version is not none else '')) }}
+{% endmacro %}
+
+
+{# Which columns are compared, and which beside them are kept up in the open row (SCD 2): `compared` and `beside`, names in lower case.
+   A column that came since is not compared until it is asked for, by compare_columns or on_schema_change sync_all_columns. Where the
+   table's hashes are of other columns, `rehash` is true. #}
+{% macro _choose_compared(run, batch, source) %}
+    {%- set snapshot = run.settings.snapshot -%}
+    {%- set apart = run.settings.unique_key + ([snapshot.version] if snapshot.version is not none else []) -%}
+    {%- set given = source.columns | map(attribute='name') | map('lower') | reject('in', apart | map('lower') | list) | list -%}
+    {%- set listed = snapshot.compared | map('lower') | list -%}
+    {%- set added = [] -%}
+    {%- set within = given -%}
+    {%- if not batch.replaces -%}
+        {%- set table = source.table | map(attribute='name') | map('lower') | list -%}
+        {%- set within = given if run.settings.on_schema_change in ['append_new_columns', 'sync_all_columns'] else given | select('in', table) | list -%}
+        {%- for name in (within + source.hashed.added) | unique if (name in source.hashed.added or name not in table) and name not in listed and run.settings.on_schema_change != 'sync_all_columns' -%}
+            {%- do added.append(name) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {%- set compared = within | select('in', listed) | list if listed else within | reject('in', added + snapshot.excepted | map('lower') | list) | list -%}
+    {%- set beside = within | reject('in', added + compared) | list if snapshot.scd_type == 2 else [] -%}
+    {%- do source.update({'compared': compared | sort, 'beside': beside | sort, 'added': added | sort}) -%}
+    {%- if not batch.replaces -%}
+        {%- set gone = source.hashed.compared | reject('in', given) | list -%}
+        {%- if gone -%}
+            {%- do floodmark._warn('the SELECT has no ' ~ gone | join(', ') ~ ' any more: rows keep the value they have, and are compared without it') -%}
+        {%- endif -%}
+        {%- do source.update({'rehash': source.compared != source.hashed.compared or source.beside != source.hashed.beside}) -%}
+    {%- endif -%}
+    {%- if not source.compared -%}
+        {%- do floodmark._fail(batch, 'nothing to compare') -%}
+        {%- do floodmark._refuse([{'setting': 'snapshot_diff', 'got': 'no column to compare', 'expected': 'a column of the SELECT beside key and version', 'todo': 'Add one, or use merge'}]) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# SQL of a row's hash: 32 bytes of what is compared, and 32 more of what is kept up beside. Values count as the table has them. #}
+{% macro _snapshot_hash_sql(source, columns, prefix='') %}
+    {%- set parts = [] -%}
+    {%- for names in [source.compared, source.beside] if names -%}
+        {%- set values = [] -%}
+        {%- for name in names if floodmark._find_column(columns, name) -%}
+            {%- set column = floodmark._find_column(columns, name) -%}
+            {%- set kept = floodmark._find_column(source.table, name) or column -%}
+            {%- set value = prefix ~ floodmark._quoted(column.name) -%}
+            {%- set value = value if kept.type == column.type else 'cast(' ~ value ~ ' as ' ~ kept.ddl ~ ')' -%}
+            {%- do values.append([name, 'unix_micros(' ~ value ~ ')' if kept.type == 'timestamp' else value]) -%}
+        {%- endfor -%}
+        {%- do parts.append('unhex(' ~ floodmark._digest_sql(floodmark._row_text_sql(values), 'sha256') ~ ')') -%}
+    {%- endfor -%}
+    {{ return('concat(' ~ parts | join(', ') ~ ')' if parts | length > 1 else parts[0]) }}
+{% endmacro %}
