@@ -65,15 +65,14 @@ def test_two_runs_of_one_model_load_each_row_once(
 
 
 @pytest.fixture
-def meanwhile(zygote: Zygote, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+def meanwhile(zygote: Zygote, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
     """Have another dbt process do something, to its end, behind the next statement that matches."""
     from dbt_floodmark.thrift import FloodmarkThrift
 
     execute = FloodmarkThrift.execute
+    done: list[str] = []
 
     def plan(project: Project, before: str, *args: str) -> None:
-        done: list[str] = []
-
         def execute_behind_it(connection, sql, bindings=None):
             if not done and re.search(before, sql):
                 done.append(sql)
@@ -83,10 +82,11 @@ def meanwhile(zygote: Zygote, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
 
         monkeypatch.setattr(FloodmarkThrift, "execute", execute_behind_it)
 
-    return plan
+    yield plan
+    assert done, "no statement matched: nothing happened meanwhile"
 
 
-LOOK, PLAN = r"describe history \S+\.m limit 1", r"insert into \S+batch_log"
+LOOK, PLAN = r"describe history \S+\.`m` limit 1", r"insert into \S+batch_log"
 
 
 def _numbers(make_project: Callable[..., Project], name: str, strategy: str) -> Project:
