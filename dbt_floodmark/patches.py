@@ -75,16 +75,28 @@ def apply() -> None:
     _replace(SparkConnectionManager, "cancel_open", _cancel_open)
     # What macros can ask without a statement: `adapter.floodmark_plugin is defined`.
     SparkAdapter.floodmark_plugin = _plugin_version
-    SparkAdapter._available_ = SparkAdapter._available_ | {"floodmark_plugin"}
+    SparkAdapter.floodmark_streams = _streams
+    SparkAdapter._available_ = SparkAdapter._available_ | _FOR_MACROS
 
 
 def _plugin_version(adapter: Any) -> str:
     return __version__
 
 
+def _streams(adapter: Any) -> Any:
+    """Return the streaming queries of this thread's connection."""
+    from dbt_floodmark.streaming.streams import Streams
+
+    return Streams(adapter.connections.get_thread_connection().handle)
+
+
+#: What the plugin adds to `adapter` in Jinja.
+_FOR_MACROS = frozenset({"floodmark_plugin", "floodmark_streams"})
+
+
 def remove() -> None:
     """Take every patch off again."""
-    SparkAdapter._available_ = SparkAdapter._available_ - {"floodmark_plugin"}
+    SparkAdapter._available_ = SparkAdapter._available_ - _FOR_MACROS
     for name in ("__init__", "open", "exception_handler", "get_response", "cancel_open"):
         saved = SparkConnectionManager.__dict__.get(f"{_MARK}_{name}")
         if saved is None:

@@ -168,7 +168,7 @@
         {{ return(run_query('select 1 as one from (\n' ~ source.sql ~ '\n) limit 1').rows | length > 0) }}
     {%- elif not source.counts.rows_read -%}
         {{ return(false) }}
-    {%- elif run.settings.strategy != 'merge' or batch.family == 'version' or run.settings.watermark and not batch.lookback and batch.nulls != 'include' and batch.low_position is not none -%}
+    {%- elif run.settings.strategy != 'merge' or batch.kind == 'stream' or batch.family == 'version' or run.settings.watermark and not batch.lookback and batch.nulls != 'include' and batch.low_position is not none -%}
         {{ return(true) }}
     {%- endif -%}
     {{ return(floodmark._count_changes(run, source) > 0) }}

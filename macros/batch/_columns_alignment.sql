@@ -1,17 +1,19 @@
 {# The columns to write, after on_schema_change: names that SELECT and target share. What the SELECT lacks keeps its
-   value on update and is NULL on insert. #}
+   value on update and is NULL on insert. `batch` is none before a stream's first batch. #}
 {% macro _align_columns(run, batch, source) %}
     {%- set source_columns = source.columns or floodmark._columns_of(query=source.sql) -%}
-    {%- set source_columns = floodmark._target_columns(source_columns) if batch.family == 'version' else source_columns -%}
+    {%- set source_columns = floodmark._target_columns(source_columns) if batch and batch.family == 'version' else source_columns -%}
     {%- set target_columns = floodmark._columns_of(relation=this) -%}
     {%- set mode = run.settings.on_schema_change -%}
     {%- set changes = floodmark._schema_changes(source_columns, target_columns) -%}
-    {%- if mode == 'fail' and (changes.new or changes.gone or changes.retyped) -%}
+    {%- set refuses = mode == 'fail' and (changes.new or changes.gone or changes.retyped) or mode == 'sync_all_columns' and (changes.gone or changes.retyped) -%}
+    {%- if refuses and batch -%}
         {%- do floodmark._fail(batch, 'the SELECT and the table differ') -%}
+    {%- endif -%}
+    {%- if refuses and mode == 'fail' -%}
         {%- do floodmark._stop('the SELECT and ' ~ this ~ ' differ (' ~ floodmark._describe_changes(changes)
             ~ "): on_schema_change is 'fail'. Run with --full-refresh, or set on_schema_change to 'append_new_columns'") -%}
-    {%- elif mode == 'sync_all_columns' and (changes.gone or changes.retyped) -%}
-        {%- do floodmark._fail(batch, 'the SELECT and the table differ') -%}
+    {%- elif refuses -%}
         {%- do floodmark._stop('the SELECT and ' ~ this ~ ' differ (' ~ floodmark._describe_changes(changes)
             ~ '): Delta can add columns but not drop or retype them in place. Run with --full-refresh') -%}
     {%- elif mode in ['append_new_columns', 'sync_all_columns'] and changes.new -%}

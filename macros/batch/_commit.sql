@@ -50,7 +50,9 @@
    or of its events, since deletes leave no row. #}
 {% macro _mark_after(run, batch) %}
     {%- set loaded = floodmark._stage_relation(batch) if run.settings.strategy == 'cdc' else this -%}
-    {%- if run.settings.strategy == 'snapshot_diff' and run.settings.watermark is none -%}
+    {%- if batch.kind == 'stream' -%}
+        {{ return(batch.high) }}
+    {%- elif run.settings.strategy == 'snapshot_diff' and run.settings.watermark is none -%}
         {{ return(floodmark._version_after(run, batch)) }}
     {%- elif run.settings.watermark is none -%}
         {{ return(none) }}

@@ -157,7 +157,7 @@
         {{ return(source.changes.table_write + source.changes.table_remove > 0) }}
     {%- elif not source.counts.rows_read -%}
         {{ return(false) }}
-    {%- elif run.settings.watermark and not batch.lookback and batch.kind != 'backfill' -%}
+    {%- elif batch.kind == 'stream' or run.settings.watermark and not batch.lookback and batch.kind != 'backfill' -%}
         {{ return(true) }}
     {%- endif -%}
     {{ return(run_query('select 1 as one from (\n' ~ floodmark._partial_rows_sql(run, source) ~ '\n) limit 1').rows | length > 0 if floodmark._cdc_way(run) == 'partial'

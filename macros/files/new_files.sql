@@ -5,6 +5,9 @@
         {{ return('(select 1)') }}
     {%- endif -%}
     {%- set files = floodmark._setting('files') -%}
+    {%- if floodmark._is_stream() and files is mapping -%}
+        {{ return(floodmark._files_rows_sql(files, floodmark._stream_files_source(files))) }}
+    {%- endif -%}
     {%- if model.config.materialized != 'incremental' or files is not mapping -%}
         {%- do floodmark._refuse([{'setting': 'files', 'got': files, 'expected': "files={'path': ..., 'schema': ...} on an incremental model",
             'todo': 'floodmark.new_files() needs the folder to read'}]) -%}
@@ -22,14 +25,19 @@
 {% endmacro %}
 
 
-{# The folder as Spark sees it: a relative path lies in the project. #}
+{# The folder as it stands in SQL. #}
 {% macro _files_path(files) %}
-    {%- set path = files.path | string -%}
-    {%- if not path.startswith('/') and '://' not in path and not path.startswith('file:') -%}
-        {%- set project = invocation_args_dict.project_dir -%}
-        {%- set path = (project if project.startswith('/') else env_var('PWD', '.') ~ '/' ~ project) ~ '/' ~ path -%}
+    {{ return(floodmark._absolute_path(files.path | string) | replace('`', '``')) }}
+{% endmacro %}
+
+
+{# A path that Spark takes from anywhere; relative ones lie in the project. #}
+{% macro _absolute_path(path) %}
+    {%- if path.startswith('/') or '://' in path or path.startswith('file:') -%}
+        {{ return(path) }}
     {%- endif -%}
-    {{ return(path | replace('`', '``')) }}
+    {%- set project = invocation_args_dict.project_dir -%}
+    {{ return((project if project.startswith('/') else env_var('PWD', '.') ~ '/' ~ project) ~ ('/' ~ path if path else '')) }}
 {% endmacro %}
 
 
@@ -41,13 +49,25 @@
 
 {# A relation over the given files; without files it is empty. A line that is not of the schema stops the batch. #}
 {% macro _files_sql(files, batch_files) %}
-    {%- set lines = "(select ltrim('\ufeff', value) as value, _metadata from text.`" ~ floodmark._files_path(files) ~ '` '
-        ~ floodmark._files_options(files) ~ ' where ' ~ floodmark._files_predicate(batch_files) ~ ") where trim(value) <> ''" -%}
+    {{ return(floodmark._files_rows_sql(files, 'text.`' ~ floodmark._files_path(files) ~ '` ' ~ floodmark._files_options(files) ~ ' where ' ~ floodmark._files_predicate(batch_files))) }}
+{% endmacro %}
+
+
+{# The rows in lines: `lines_sql` is a relation with `value` and `_metadata`, and what it is filtered by. #}
+{% macro _files_rows_sql(files, lines_sql) %}
+    {%- set lines = "(select ltrim('\ufeff', value) as value, _metadata from " ~ lines_sql ~ ") where trim(value) <> ''" -%}
     {%- if files.get('format') == 'text' -%}
         {{ return('(select value, _metadata from ' ~ lines ~ ')') }}
     {%- endif -%}
     {{ return('(select _floodmark_line.*, _metadata from (select from_json(value, ' ~ floodmark._string_literal(files.get('schema'))
         ~ ", map('mode', 'FAILFAST')) as _floodmark_line, _metadata from " ~ lines ~ '))') }}
+{% endmacro %}
+
+
+{# The folder as a stream of lines, each with `_metadata`. #}
+{% macro _stream_files_source(files) %}
+    {{ return(floodmark._stream_source('text', {'pathGlobFilter': files.get('glob', '*'), 'recursiveFileLookup': 'true' if files.get('recursive', true) else 'false',
+        'maxFilesPerTrigger': files.get('max_files_per_batch', 1000) | string}, floodmark._absolute_path(files.path | string))) }}
 {% endmacro %}
 
 

@@ -90,9 +90,15 @@
    there twice goes without. #}
 {% macro _record(event, batch, values) %}
     {%- set step = {'planned': 'plan', 'waiting': 'wait', 'failed': 'finish'}.get(event, 'plan' if batch.kind == 'reset' else none) -%}
-    {%- set id = floodmark._batch_model(batch) -%}
+    {%- set once = "txnAppId = " ~ floodmark._string_literal('floodmark/' ~ step ~ '/' ~ floodmark._batch_model(batch)) ~ ", txnVersion = '" ~ batch.get('txn_version', batch.batch_id) ~ "', " -%}
+    {%- do floodmark._insert_events([floodmark._event_columns(event, batch, values)], (once if step else '') ~ 'userMetadata = ' ~ floodmark._string_literal(floodmark._event_tag(event, batch))) -%}
+{% endmacro %}
+
+
+{# An event of a batch as {column: SQL}. #}
+{% macro _event_columns(event, batch, values) %}
     {%- set columns = {
-        'model': floodmark._string_literal(id), 'batch_id': batch.batch_id,
+        'model': floodmark._string_literal(floodmark._batch_model(batch)), 'batch_id': batch.batch_id,
         'event': floodmark._string_literal(event), 'at': 'current_timestamp()',
         'kind': floodmark._string_literal(batch.kind), 'generation': floodmark._string_literal(batch.generation),
         'invocation_id': floodmark._string_literal(invocation_id), 'family': floodmark._string_literal(batch.family),
@@ -100,15 +106,27 @@
         'low': floodmark._string_literal(batch.low), 'reason': floodmark._string_literal(batch.get('reason')),
     } -%}
     {%- do columns.update(values) -%}
+    {{ return(columns) }}
+{% endmacro %}
+
+
+{# Append events, each {column: SQL}, in one commit with these options. #}
+{% macro _insert_events(events, options) %}
+    {%- set names = [] -%}
+    {%- for event in events -%}
+        {%- do names.extend(event.keys() | reject('in', names) | list) -%}
+    {%- endfor -%}
+    {%- set rows = [] -%}
+    {%- for event in events -%}
+        {%- set values = [] -%}
+        {%- for name in names -%}
+            {%- do values.append(event.get(name, 'null')) -%}
+        {%- endfor -%}
+        {%- do rows.append('(' ~ values | join(', ') ~ ')') -%}
+    {%- endfor -%}
     {%- call statement('floodmark_record', auto_begin=false) -%}
-        insert into {{ floodmark.ledger_schema() }}.batch_log with (
-            {%- if step %}
-            txnAppId = {{ floodmark._string_literal('floodmark/' ~ step ~ '/' ~ id) }},
-            txnVersion = '{{ batch.get('txn_version', batch.batch_id) }}',
-            {%- endif %}
-            userMetadata = {{ floodmark._string_literal(floodmark._event_tag(event, batch)) }}
-        ) ({{ columns.keys() | join(', ') }})
-        values ({{ columns.values() | join(', ') }})
+        insert into {{ floodmark.ledger_schema() }}.batch_log with ({{ options }}) ({{ names | join(', ') }})
+        values {{ rows | join(',\n        ') }}
     {%- endcall -%}
 {% endmacro %}
 

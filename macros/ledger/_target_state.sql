@@ -43,15 +43,16 @@
 {% endmacro %}
 
 
-{# A Delta table's newest commits, newest first: {version, at, operation, appends, tag, writer, restored, counts}. `at` is text; `appends`
-   whether the operation did no more; `restored` what a RESTORE went back to, {version} or {time}; `counts` the operation's metrics;
-   `writer` the runs whose stages cdc read. #}
+{# A Delta table's newest commits, newest first: {version, at, operation, appends, tag, writer, micro_batch, restored, counts}. `at` is text;
+   `appends` whether the operation did no more; `restored` what a RESTORE went back to, {version} or {time}; `counts` the operation's metrics;
+   `writer` the runs whose stages cdc read; `micro_batch` the {query_id, number} that a stream's sink wrote. #}
 {% macro _history(relation, limit=none) %}
     {%- set commits = [] -%}
     {%- for row in run_query('describe history ' ~ floodmark._delta_name(relation) ~ (' limit ' ~ limit if limit is not none else '')).rows -%}
         {%- set parameters = row['operationParameters'] | string -%}
         {%- set version = modules.re.search('version\\W+(\\d+)', parameters) -%}
         {%- set time = modules.re.search('timestamp\\W+(\\d[-0-9:. ]+)', parameters) -%}
+        {%- set query_id = modules.re.search('queryId\\W+([-0-9a-f]{36})', parameters) -%}
         {%- set counts = {} -%}
         {%- for name, value in modules.re.findall('(num\\w+)\\W+(\\d+)', row['operationMetrics'] | string) -%}
             {%- do counts.update({name: value | int}) -%}
@@ -60,6 +61,7 @@
         {%- do commits.append({
             'version': row['version'] | int, 'at': row['timestamp'] | string, 'operation': row['operation'],
             'appends': modules.re.search('(mode|outputMode)\\W+Append\\b', parameters) is not none, 'tag': tag[0] or none, 'writer': tag[1] if tag | length > 1 else none,
+            'micro_batch': {'query_id': query_id.group(1), 'number': modules.re.search('epochId\\W+(\\d+)', parameters).group(1) | int} if query_id else none,
             'restored': {'version': version.group(1) | int if version else none, 'time': time.group(1) if time else ''}, 'counts': counts,
         }) -%}
     {%- endfor -%}

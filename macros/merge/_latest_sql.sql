@@ -1,7 +1,10 @@
-{# The column of the SELECT that says which row of a key is the latest: the watermark column, or none. #}
+{# The column of the SELECT that says which row of a key is the latest: the watermark column, of a stream the one of its event-time
+   watermark, or none. #}
 {% macro _order_column(run, columns) %}
     {%- set watermark = run.settings.watermark -%}
-    {%- if watermark -%}
+    {%- if run.settings.get('event_time') -%}
+        {{ return(run.settings.event_time) }}
+    {%- elif watermark -%}
         {%- set column = floodmark._find_column(columns, '_commit_version' if watermark.kind == 'version' else watermark.column) -%}
         {{ return(column.name if column else none) }}
     {%- endif -%}

@@ -56,7 +56,7 @@
     {%- set hash = prefix ~ '_floodmark_hash' -%}
     {%- set values = {
         '__start_at': version, '__end_at': null, '__is_missing': 'false', '__missing_at': null, '_floodmark_hash': hash,
-        '_changed_at': version, '_old_hash': 'lower(hex(' ~ prefix ~ '_floodmark_old_hash))', '_new_hash': 'lower(hex(' ~ hash ~ '))',
+        '_changed_at': version, '_old_hash': floodmark._hash_text_sql(prefix ~ '_floodmark_old_hash'), '_new_hash': floodmark._hash_text_sql(hash),
         '_change_type': 'case ' ~ prefix ~ "_floodmark_change when 'missing' then 'delete' when 'touch' then 'update' else " ~ prefix ~ '_floodmark_change end',
     } -%}
     {%- set added = {} -%}
@@ -97,7 +97,7 @@
     {%- if source.rehash -%}
         {%- set hash = floodmark._snapshot_hash_sql(source, source.table) -%}
         {%- if run.settings.snapshot.output == 'changes' -%}
-            {%- do floodmark._execute(['update ' ~ this ~ ' set _new_hash = lower(hex(' ~ hash ~ ")) where _change_type <> 'delete'"]) -%}
+            {%- do floodmark._execute(['update ' ~ this ~ ' set _new_hash = ' ~ floodmark._hash_text_sql(hash) ~ " where _change_type <> 'delete'"]) -%}
         {%- else -%}
             {%- do floodmark._execute(['update ' ~ this ~ ' set _floodmark_hash = ' ~ hash ~ (' where __end_at is null' if run.settings.snapshot.scd_type == 2 else '')]) -%}
         {%- endif -%}

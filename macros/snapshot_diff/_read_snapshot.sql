@@ -124,7 +124,7 @@
 {# The whole snapshot, as inserts. #}
 {% macro _stage_first_snapshot(run, batch, source, select_sql, version) %}
     {%- do floodmark._execute(['create table ' ~ source.stage ~ ' using parquet as\nselect *, '
-        ~ floodmark._staged_extras_sql(source, version, floodmark._snapshot_hash_sql(source, source.columns), 'cast(null as binary)', "'insert'") ~ ' from (\n' ~ select_sql ~ '\n)']) -%}
+        ~ floodmark._staged_extras_sql(source, version, floodmark._snapshot_hash_sql(source, source.columns), 'cast(null as ' ~ floodmark._snapshot_hash_type(source.scd_type) ~ ')', "'insert'") ~ ' from (\n' ~ select_sql ~ '\n)']) -%}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
     {%- set counts = floodmark._query_json("select to_json(named_struct('repeated', count_if(rows > 1), 'keyless', coalesce(sum(if(" ~ floodmark._null_key_sql(run.settings.unique_key) ~ ", rows, 0)), 0))) from (select "
         ~ keys ~ ', count(*) as rows from ' ~ source.stage ~ ' group by ' ~ keys ~ ')')[0] -%}
@@ -156,7 +156,7 @@
         {%- do floodmark._execute(['create table ' ~ source.stage ~ ' using parquet as\nselect ' ~ floodmark._quoted_csv(source.columns | map(attribute='name') | list, 's.') ~ ', '
             ~ floodmark._staged_extras_sql(source, version, floodmark._snapshot_hash_sql(source, source.columns, 's.'), 'd._floodmark_old_hash', 'd._floodmark_change')
             ~ '\nfrom (\n' ~ select_sql ~ '\n) as s join ' ~ difference ~ ' as d on ' ~ floodmark._equal_keys(run, 's', 'd') ~ " and d._floodmark_change in ('insert', 'update', 'touch')"
-            ~ '\nunion all select ' ~ nulls | join(', ') ~ ', ' ~ floodmark._staged_extras_sql(source, version, 'cast(null as binary)', '_floodmark_old_hash', '_floodmark_change')
+            ~ '\nunion all select ' ~ nulls | join(', ') ~ ', ' ~ floodmark._staged_extras_sql(source, version, 'cast(null as ' ~ floodmark._snapshot_hash_type(source.scd_type) ~ ')', '_floodmark_old_hash', '_floodmark_change')
             ~ ' from ' ~ difference ~ " where _floodmark_change = 'missing'"]) -%}
         {%- do floodmark._check_new_rows(run, batch, source) -%}
         {%- set staged = floodmark._query_json("select to_json(named_struct('n', count(*), 'keys', count(distinct " ~ keys ~ '))) from ' ~ source.stage)[0] -%}
@@ -178,8 +178,8 @@
         {%- set quoted = floodmark._quoted(key) -%}
         {%- do merged.append('coalesce(n.' ~ quoted ~ ', o.' ~ quoted ~ ') as ' ~ quoted) -%}
     {%- endfor -%}
-    {%- set differs = 'substring(n._floodmark_hash, 1, 32) <> substring(o._floodmark_hash, 1, 32)' if source.beside else 'n._floodmark_hash <> o._floodmark_hash' -%}
-    {%- set touched = ['n._floodmark_hash <> o._floodmark_hash'] if source.beside else [] -%}
+    {%- set differs = 'n._floodmark_hash.a <> o._floodmark_hash.a or n._floodmark_hash.b <> o._floodmark_hash.b' -%}
+    {%- set touched = ['n._floodmark_hash.c <> o._floodmark_hash.c', 'n._floodmark_hash.d <> o._floodmark_hash.d'] if source.beside else [] -%}
     {%- set expected = [] -%}
     {%- if snapshot.on_missing == 'mark' -%}
         {%- do touched.append('o._floodmark_was_missing') -%}
@@ -213,7 +213,7 @@
     {%- set snapshot = run.settings.snapshot -%}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
     {%- set scope = ', coalesce((' ~ snapshot.scope ~ '), false) as _floodmark_in_scope' if snapshot.scope is not none else '' -%}
-    {%- set stored = floodmark._snapshot_hash_sql(source, source.table) if source.rehash else ('unhex(_new_hash)' if snapshot.output == 'changes' else '_floodmark_hash') -%}
+    {%- set stored = floodmark._snapshot_hash_sql(source, source.table) if source.rehash else (floodmark._hash_from_text_sql('_new_hash') if snapshot.output == 'changes' else '_floodmark_hash') -%}
     {%- if snapshot.output == 'changes' -%}
         {{ return('select ' ~ keys ~ ', ' ~ stored ~ ' as _floodmark_hash' ~ scope ~ ' from (select *, row_number() over (partition by ' ~ keys ~ ' order by _changed_at desc) as _floodmark_rank from ' ~ this
             ~ ") where _floodmark_rank = 1 and _change_type <> 'delete'") }}

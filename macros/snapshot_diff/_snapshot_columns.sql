@@ -10,7 +10,7 @@
     {%- set columns = floodmark._columns_of(query=select_sql) -%}
     {%- do floodmark._check_snapshot_columns(run, batch, columns) -%}
     {%- set version = floodmark._find_column(columns, snapshot.version) if snapshot.version is not none -%}
-    {%- set source = {'sql': 'select * from ' ~ stage, 'stage': stage, 'columns': columns, 'table': [], 'version_type': version.type if version else 'timestamp', 'changes': 0,
+    {%- set source = {'sql': 'select * from ' ~ stage, 'stage': stage, 'columns': columns, 'table': [], 'scd_type': run.settings.snapshot.scd_type, 'version_type': version.type if version else 'timestamp', 'changes': 0,
         'family': floodmark._position_family(version.type) if version else none, 'rehash': false} -%}
     {%- if config.get('contract').enforced -%}
         {%- do floodmark._assert_contract(floodmark._snapshot_shape_sql(run, source, select_sql)) -%}
@@ -124,22 +124,4 @@
         {%- do floodmark._fail(batch, 'nothing to compare') -%}
         {%- do floodmark._refuse([{'setting': 'snapshot_diff', 'got': 'no column to compare', 'expected': 'a column of the SELECT beside key and version', 'todo': 'Add one, or use merge'}]) -%}
     {%- endif -%}
-{% endmacro %}
-
-
-{# SQL of a row's hash: 32 bytes of what is compared, and 32 more of what is kept up beside. Values count as the table has them. #}
-{% macro _snapshot_hash_sql(source, columns, prefix='') %}
-    {%- set parts = [] -%}
-    {%- for names in [source.compared, source.beside] if names -%}
-        {%- set values = [] -%}
-        {%- for name in names if floodmark._find_column(columns, name) -%}
-            {%- set column = floodmark._find_column(columns, name) -%}
-            {%- set kept = floodmark._find_column(source.table, name) or column -%}
-            {%- set value = prefix ~ floodmark._quoted(column.name) -%}
-            {%- set value = value if kept.type == column.type else 'cast(' ~ value ~ ' as ' ~ kept.ddl ~ ')' -%}
-            {%- do values.append([name, 'unix_micros(' ~ value ~ ')' if kept.type == 'timestamp' else value]) -%}
-        {%- endfor -%}
-        {%- do parts.append('unhex(' ~ floodmark._digest_sql(floodmark._row_text_sql(values), 'sha256') ~ ')') -%}
-    {%- endfor -%}
-    {{ return('concat(' ~ parts | join(', ') ~ ')' if parts | length > 1 else parts[0]) }}
 {% endmacro %}

@@ -119,5 +119,5 @@
     {%- if snapshot.on_missing == 'mark' -%}
         {%- do added.extend([{'name': '__is_missing', 'ddl': 'boolean'}, {'name': '__missing_at', 'ddl': version_type}]) -%}
     {%- endif -%}
-    {{ return(added + [{'name': '_floodmark_hash', 'ddl': 'binary'}]) }}
+    {{ return(added + [{'name': '_floodmark_hash', 'ddl': floodmark._snapshot_hash_type(snapshot.scd_type)}]) }}
 {% endmacro %}

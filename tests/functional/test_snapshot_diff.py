@@ -825,7 +825,7 @@ def test_names_that_spark_blacks_out_and_contracts(make_project: Callable[..., P
         "token": "string",
         "__start_at": "timestamp",
         "__end_at": "timestamp",
-        "_floodmark_hash": "binary",
+        "_floodmark_hash": "struct<a: bigint, b: bigint, c: bigint, d: bigint>",
     }
     lines = [f"      - {{name: {name}, data_type: {kind}" for name, kind in columns.items()]
     bound = [

@@ -201,7 +201,8 @@
     {%- if most is string or most is not number or most < 1 or most != most | int -%}
         {%- do problems.append({'setting': 'files.max_files_per_batch', 'got': most, 'expected': 'a whole number of at least 1', 'todo': 'Leave it out for 1000'}) -%}
     {%- endif -%}
-    {%- if 'floodmark:files' not in (model.get('compiled_code') or 'floodmark:files') -%}
+    {%- set marker = 'floodmark:stream' if floodmark._is_stream() else 'floodmark:files' -%}
+    {%- if marker not in (model.get('compiled_code') or marker) -%}
         {%- do problems.append({'setting': 'files', 'got': files, 'expected': 'floodmark.new_files() in the SELECT', 'todo': 'Read "from {{ floodmark.new_files() }}"'}) -%}
     {%- endif -%}
     {{ return(problems) }}

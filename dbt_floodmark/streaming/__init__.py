@@ -1,0 +1,1 @@
+"""Structured Streaming as dbt models: sources, checkpoints, queries, and `floodmark stream`."""

@@ -1,0 +1,134 @@
+"""What a streaming SELECT reads beside tables: folders of files, Kafka, and what macros marked."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dbt_floodmark.errors import FloodmarkError
+
+#: ``stream(json.`path`) with (option = 'value')``, the brackets around the path may be left out;
+#: Spark itself reads the folder once here. Literals and comments come first, so that what stands in
+#: them is left alone.
+_TOKEN = re.compile(
+    r"""
+      '(?:\\.|[^'\\])*' | "(?:\\.|[^"\\])*" | --[^\n]*
+    | /\*floodmark:stream\ (?P<marked>\{.*?\})\*/
+    | /\*.*?\*/
+    | \bstream\s*(?P<open>\(\s*)?(?P<format>text|json|csv|parquet|orc|avro)
+      \s*\.\s*`(?P<path>(?:[^`]|``)+)`(?(open)\s*\))
+      (?:\s+with\s*\((?P<options>(?:[^()'"]|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")*)\))?
+    """,
+    re.IGNORECASE | re.DOTALL | re.VERBOSE,
+)
+_OPTION = re.compile(
+    r"""\s*(?P<key>[\w.]+|'[^']*'|"[^"]*")\s*=?\s*(?P<value>'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[^,\s]+)\s*(?:,|$)"""
+)
+_KAFKA = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A source that Spark SQL has no name for: the view that stands for it, and what it reads."""
+
+    name: str
+    format: str
+    options: Mapping[str, str]
+    path: str | None = None
+
+
+def with_sources(spark: Any, sql: str, project_dir: str) -> str:
+    """Return the SELECT over temporary views of `spark` in place of folders and what macros marked.
+
+    Args:
+        spark: the session that will run the SELECT.
+        sql: compiled SQL of the model.
+        project_dir: what relative paths are relative to.
+
+    Raises:
+        FloodmarkError: options that cannot be read, or no Kafka connector.
+    """
+    mentions_metadata = re.search(r"\b_metadata\b", sql) is not None
+    count = 0
+
+    def replace(token: re.Match[str]) -> str:
+        nonlocal count
+        if token["marked"]:
+            _register(spark, Source(**json.loads(token["marked"])), with_metadata=True)
+            return ""
+        if not token["format"]:
+            return token[0]
+        count += 1
+        options = parse_options(token["options"] or "")
+        path = absolute(token["path"].replace("``", "`"), project_dir)
+        source = Source(f"_floodmark_source_{count}", token["format"].lower(), options, path)
+        _register(spark, source, with_metadata=mentions_metadata)
+        return f"stream({source.name})"
+
+    return _TOKEN.sub(replace, sql)
+
+
+def parse_options(text: str) -> dict[str, str]:
+    """Return the options in `with (...)`: keys as they stand, values as texts.
+
+    Raises:
+        FloodmarkError: something there is no option.
+    """
+    options: dict[str, str] = {}
+    position = 0
+    while text[position:].strip():
+        found = _OPTION.match(text, position)
+        if not found:
+            raise FloodmarkError(
+                f"got '{text[position:].strip()}' in with (...) behind stream(): expected "
+                "options such as maxFilesPerTrigger = 100, with commas between them"
+            )
+        options[_literal(found["key"])] = _literal(found["value"])
+        position = found.end()
+    return options
+
+
+def absolute(path: str, project_dir: str) -> str:
+    """Return a path that Spark takes from anywhere; relative ones lie in the project."""
+    if path.startswith("/") or re.match(r"[a-zA-Z][\w+.-]*:", path):
+        return path
+    return f"{project_dir}/{path}"
+
+
+def _register(spark: Any, source: Source, *, with_metadata: bool) -> None:
+    """Make the view that stands for a source; files carry `_metadata` where it is asked for."""
+    if source.format == "kafka":
+        _require_kafka(spark)
+    reader = spark.readStream.format(source.format)
+    for key, value in source.options.items():
+        if key.lower() != "schema":
+            reader = reader.option(key, value)
+    schema = next((text for key, text in source.options.items() if key.lower() == "schema"), None)
+    if schema is not None:
+        reader = reader.schema(schema)
+    elif source.path is not None and source.format != "text":
+        # Batch readers look into the files by themselves; for streams Spark wants to be asked.
+        spark.conf.set("spark.sql.streaming.schemaInference", "true")
+    frame = reader.load(source.path) if source.path is not None else reader.load()
+    if with_metadata and source.path is not None:
+        frame = frame.select("*", "_metadata")
+    frame.createOrReplaceTempView(source.name)
+
+
+def _require_kafka(spark: Any) -> None:
+    loader = spark._jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    try:
+        loader.loadClass(_KAFKA)
+    except Exception as exc:
+        raise FloodmarkError(
+            "the Kafka connector is not there: run `floodmark setup --with kafka` once, then again"
+        ) from exc
+
+
+def _literal(text: str) -> str:
+    if len(text) > 1 and text[0] in "'\"" and text[-1] == text[0]:
+        return re.sub(r"\\(.)", r"\1", text[1:-1])
+    return text

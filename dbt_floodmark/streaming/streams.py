@@ -1,0 +1,168 @@
+"""What the streaming materialization asks Python for: `adapter.floodmark_streams()` in Jinja."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dbt_common.exceptions import CompilationError, DbtRuntimeError
+
+from dbt_floodmark.errors import FloodmarkError
+from dbt_floodmark.messages import readable
+from dbt_floodmark.streaming import service as services
+from dbt_floodmark.streaming.checkpoint import Checkpoint, Folder, Lease
+from dbt_floodmark.streaming.progress import MicroBatch, utc
+from dbt_floodmark.streaming.query import MICRO_BATCH, Request, Run
+from dbt_floodmark.streaming.sources import with_sources
+from dbt_floodmark.streaming.unsupported import explain
+
+#: The view of no rows that has the columns of a streaming SELECT.
+SHAPE = "_floodmark_shape"
+_WATERMARK = "spark.watermarkDelayMs"
+
+
+class Streams:
+    """The streaming queries of one dbt connection to Spark inside this process."""
+
+    #: The view of a micro-batch's rows, and that of no rows.
+    micro_batch = MICRO_BATCH
+    shape = SHAPE
+
+    def __init__(self, connection: Any) -> None:
+        """Take dbt's connection: a FloodmarkSession."""
+        self._connection = connection
+
+    def describe(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Analyse a streaming SELECT and make the view `_floodmark_shape` of its columns.
+
+        Returns:
+            {'event_time': the column that its event-time watermark is on, or none}
+
+        Raises:
+            DbtRuntimeError: it is no streaming query, or Spark cannot run it in its output mode.
+        """
+        request = Request(**given)
+        frame = self._frame(request)
+        spark = self._connection.spark
+        if not frame.isStreaming:
+            raise DbtRuntimeError(
+                f"floodmark, model '{request.model}': its SELECT reads no stream: read one of its "
+                "sources with stream(...), such as `from stream({{ ref('bronze_invoices') }})`"
+            )
+        self._check(request, frame)
+        from pyspark.sql.types import StructField, StructType
+
+        fields = frame.schema.fields
+        bare = StructType([StructField(one.name, one.dataType, True) for one in fields])
+        spark.createDataFrame([], bare).createOrReplaceTempView(SHAPE)
+        marked = [one.name for one in fields if _WATERMARK in (one.metadata or {})]
+        return {"event_time": marked[0] if marked else None}
+
+    def checkpoint(self, location: str) -> dict[str, Any]:
+        """Return what the checkpoint at `location` tells: query_id, last_offset, last_commit.
+
+        All are none where nothing is there.
+        """
+        return vars(Checkpoint.read(Folder(self._connection.spark, location)))
+
+    def service(self) -> bool:
+        """Tell whether `floodmark stream` runs this model."""
+        return services.current() is not None
+
+    def run(
+        self,
+        given: Mapping[str, Any],
+        apply: Callable[[Any, int], Any],
+        record: Callable[[Any, Mapping[int, Any]], Any],
+        run: Any,
+    ) -> list[Mapping[str, Any]]:
+        """Run the query to its end, or as long as `floodmark stream` says; return its batches' counts.
+
+        Args:
+            given: the fields of a `Request`.
+            apply: a macro that writes a micro-batch: of `run`, and its number.
+            record: a macro that puts what Delta's sink wrote into the ledger: of `run`, and what
+                the query told of its batches, by number.
+            run: what the macros know of the run.
+
+        Raises:
+            DbtRuntimeError: Spark's error as a sentence, or another process runs the stream.
+        """
+        request = Request(**given)
+        service = services.current()
+
+        def write_down(batches: list[MicroBatch]) -> list[Mapping[str, Any]]:
+            told = {
+                batch.number: {"started_at": utc(batch.started_at), "rows_late": batch.rows_late}
+                for batch in batches
+            }
+            return list(record(run, told))
+
+        def tell(batch: MicroBatch) -> None:
+            if service is not None:
+                service.tell_progress(request.model, batch)
+
+        try:
+            with Lease(Folder(self._connection.spark, request.location), request.model):
+                query = Run(
+                    self._connection,
+                    self._frame(request),
+                    request,
+                    lambda number: apply(run, number),
+                    write_down,
+                    tell,
+                )
+                return query.to_the_end(service.stopping if service else None)
+        except (DbtRuntimeError, CompilationError):
+            raise
+        except FloodmarkError as exc:
+            raise DbtRuntimeError(f"floodmark, model '{request.model}': {exc}") from None
+        except Exception as exc:
+            raise DbtRuntimeError(self._sentence(request, exc)) from exc
+
+    def keep_running(self, model: str, once: Callable[..., Any], *arguments: Any) -> None:
+        """Run a macro, and again whenever it fails, for as long as `floodmark stream` runs."""
+        service = services.current()
+        if service is None:
+            once(*arguments)
+            return
+        services.keep_running(service, model, lambda: bool(once(*arguments)), _is_final)
+
+    def _frame(self, request: Request) -> Any:
+        spark = self._connection.spark
+        try:
+            frame = spark.sql(with_sources(spark, request.sql, request.project_dir))
+            if request.distinct_by:
+                frame = frame.dropDuplicatesWithinWatermark(request.distinct_by)
+            return (
+                frame.select(*[f"`{name}`" for name in request.columns])
+                if request.columns
+                else frame
+            )
+        except FloodmarkError as exc:
+            raise DbtRuntimeError(f"floodmark, model '{request.model}': {exc}") from None
+        except Exception as exc:
+            raise DbtRuntimeError(self._sentence(request, exc)) from exc
+
+    def _check(self, request: Request, frame: Any) -> None:
+        """Have Spark refuse now what it would refuse when the query starts."""
+        jvm = self._connection.spark._jvm.org.apache.spark.sql
+        mode = getattr(jvm.streaming.OutputMode, request.output_mode.capitalize())()
+        checker = jvm.catalyst.analysis.UnsupportedOperationChecker
+        try:
+            checker.checkForStreaming(frame._jdf.queryExecution().analyzed(), mode)
+        except Exception as exc:
+            raise DbtRuntimeError(self._sentence(request, exc)) from exc
+
+    def _sentence(self, request: Request, exc: Exception) -> str:
+        text = str(exc)
+        said = readable(text)
+        advice = explain(text, request.output_mode)
+        return (
+            f"floodmark, model '{request.model}': {advice} Spark says: {said}" if advice else said
+        )
+
+
+def _is_final(exc: Exception) -> bool:
+    """A macro stopped the node: it would again, until somebody does what its sentence says."""
+    return isinstance(exc, CompilationError)

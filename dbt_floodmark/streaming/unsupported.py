@@ -1,0 +1,90 @@
+"""What Structured Streaming cannot do, and what to write in its place."""
+
+from __future__ import annotations
+
+import re
+
+#: A pattern in Spark's message, and what to do about it. The first that is found counts.
+_ADVICE: tuple[tuple[str, str], ...] = (
+    (
+        r"Sorting is not supported|Sorting must be",
+        "an endless stream cannot be sorted: leave ORDER BY out and sort where the table is read, "
+        "or aggregate with output_mode='complete'.",
+    ),
+    (
+        r"[Mm]ultiple (?:streaming aggregations|stateful operators?)",
+        "several aggregations or joins one after the other need output_mode='append' and an "
+        "event-time watermark on every stream, or a model of its own for each.",
+    ),
+    (
+        r"Append output mode not supported when there are streaming aggregations|"
+        r"STREAMING_OUTPUT_MODE\.UNSUPPORTED_OPERATION.*\bappend\b",
+        "an aggregation can be appended only once its groups are closed: put a watermark on the "
+        "stream (`from stream(...) watermark ts delay of interval 1 hour`) and group by "
+        "window(ts, ...), or set output_mode to 'update' or 'complete'.",
+    ),
+    (
+        r"Complete output mode not supported when there are no streaming aggregations|"
+        r"STREAMING_OUTPUT_MODE\.UNSUPPORTED_OPERATION.*\bcomplete\b",
+        "output_mode='complete' writes an aggregation anew in each batch: without GROUP BY use "
+        "'append'.",
+    ),
+    (
+        r"(?:Left|Right|Full) ?[Oo]uter|LeftSemi|stream-stream",
+        "an outer join of two streams needs an event-time watermark on both and a time range in "
+        "its condition, so that Spark knows when no match can come any more.",
+    ),
+    (
+        r"dropDuplicatesWithinWatermark",
+        "unique_key on an append stream drops what comes again within the event-time watermark: "
+        "put one on the stream (`from stream(...) watermark ts delay of interval 1 hour`), or use "
+        "incremental_strategy='merge'.",
+    ),
+    (
+        r"NON_TIME_WINDOW_NOT_SUPPORTED|Non-time-based windows",
+        "a window function needs all rows at once, which a stream never has: keep the latest row "
+        "of a key with incremental_strategy='merge', or compute it in a table downstream.",
+    ),
+    (
+        r"[Ll]imits? (?:are|is) not supported",
+        "LIMIT has no meaning on an endless stream: leave it out, and limit where the table is read.",
+    ),
+    (
+        r"DELTA_SOURCE_TABLE_IGNORE_CHANGES|DELTA_SOURCE_IGNORE_DELETE",
+        "the source table has had rows updated or deleted, which a stream of new rows cannot "
+        "follow: read stream(...) with (skipChangeCommits = true) to pass over such commits, or "
+        "with (readChangeFeed = true) and incremental_strategy='cdc' to apply them.",
+    ),
+    (
+        r"DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE|reservoirId|"
+        r"was created using table id|different Delta table",
+        "the source table was dropped and made again, so the checkpoint, which counts its "
+        "versions, does not fit it: run the model with --full-refresh to start over.",
+    ),
+    (
+        r"STATE_STORE_(?:KEY|VALUE)_SCHEMA|STATE_STORE_\w*SCHEMA|STATEFUL_OPERATOR_NOT_MATCH|"
+        r"sources in the checkpoint offsets|NUM_SOURCES|"
+        r"Provided schema doesn't match to the schema for existing state",
+        "the SELECT groups, joins or reads differently from the one that its checkpoint was made "
+        "with, so what it remembers does not fit: take the change back, or run with --full-refresh "
+        "to start over.",
+    ),
+    (
+        r"CONCURRENT_STREAM_LOG_UPDATE|Concurrent update to the log|Multiple streaming jobs",
+        "another process runs this stream on the same checkpoint: stop one of the two.",
+    ),
+    (
+        r"DELTA_FILE_NOT_FOUND|DELTA_MISSING_FILES|no longer exists|file .* does not exist|"
+        r"DELTA_VERSIONS_NOT_CONTIGUOUS|logs have been deleted|log files? .* deleted",
+        "what the stream has still to read is gone from its source (VACUUM, or an expired log): "
+        "run with --full-refresh to read what is there now.",
+    ),
+)
+
+
+def explain(text: str, output_mode: str) -> str | None:
+    """Return what to write instead of what Spark refuses in `text`, or None."""
+    for pattern, advice in _ADVICE:
+        if re.search(pattern, text, re.DOTALL):
+            return advice
+    return None

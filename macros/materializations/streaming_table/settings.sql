@@ -1,0 +1,37 @@
+{# The validated settings of a streaming model as one mapping, in the form that the batch strategies take: `seconds` between two
+   triggers, none for a model that always runs to the end of what is there. #}
+{% macro _stream_settings() %}
+    {%- set problems = floodmark._stream_problems() + floodmark._cdc_problems() -%}
+    {%- if problems -%}
+        {%- do floodmark._refuse(problems) -%}
+    {%- endif -%}
+    {%- set trigger = config.get('trigger') or 'available_now' -%}
+    {%- if trigger == 'once' -%}
+        {%- do floodmark._warn("trigger 'once' is Spark's deprecated name of 'available_now': write that") -%}
+    {%- endif -%}
+    {{ return({
+        'strategy': floodmark._stream_strategy(),
+        'output_mode': config.get('output_mode') or 'append',
+        'seconds': floodmark._parse_duration(trigger.processing_time) / 1000000 if trigger is mapping else none,
+        'unique_key': floodmark._as_list(config.get('unique_key')),
+        'on_schema_change': config.get('on_schema_change') or 'ignore',
+        'files': floodmark._setting('files'),
+        'cdc': floodmark._cdc_settings(),
+        'snapshot': none,
+        'partition_by': floodmark._as_list(config.get('partition_by')),
+        'watermark': none,
+        'event_time': none,
+    }) }}
+{% endmacro %}
+
+
+{# append, merge or cdc: rows that an aggregation updates are merged. #}
+{% macro _stream_strategy() %}
+    {{ return(config.get('incremental_strategy') or ('merge' if config.get('output_mode') == 'update' else 'append')) }}
+{% endmacro %}
+
+
+{# Whether this model is a stream. #}
+{% macro _is_stream() %}
+    {{ return(config.get('materialized') == 'streaming_table') }}
+{% endmacro %}

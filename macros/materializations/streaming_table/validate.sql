@@ -1,0 +1,76 @@
+{# Problems of a streaming model's settings that show without Spark: a list for _refuse. #}
+{% macro _stream_problems() %}
+    {%- set problems = floodmark._stream_profile_problems() + floodmark._trigger_problems() + floodmark._output_problems() -%}
+    {%- for name in ['watermark', 'snapshot_diff', 'expectations'] if floodmark._setting(name) is not none -%}
+        {%- do problems.append({'setting': name, 'got': floodmark._setting(name), 'expected': 'no such setting on a streaming_table',
+            'todo': 'Write it behind the stream: from stream(...) watermark ts delay of interval 1 hour' if name == 'watermark' else 'Leave it out'}) -%}
+    {%- endfor -%}
+    {%- if config.get('file_format') not in [none, 'delta'] -%}
+        {%- do problems.append({'setting': 'file_format', 'got': config.get('file_format'), 'expected': "'delta'", 'todo': 'Remove the setting: floodmark\'s models are Delta tables'}) -%}
+    {%- endif -%}
+    {%- if modules.re.search('is_incremental\\s*\\(', model.raw_code) -%}
+        {%- do problems.append({'setting': 'is_incremental()', 'expected': 'a SELECT without it on a streaming_table', 'todo': 'Remove it: a stream reads each row once'}) -%}
+    {%- endif -%}
+    {%- if floodmark._setting('files') is not none -%}
+        {%- do problems.extend(floodmark._files_problems()) -%}
+    {%- endif -%}
+    {%- if config.get('checkpoint_location') is not none and (config.get('checkpoint_location') is not string or not config.get('checkpoint_location') | trim) -%}
+        {%- do problems.append({'setting': 'checkpoint_location', 'got': config.get('checkpoint_location'), 'expected': 'a folder', 'todo': 'Leave it out, and floodmark keeps it beside the ledger'}) -%}
+    {%- endif -%}
+    {%- if (config.get('on_schema_change') or 'ignore') not in ['ignore', 'fail', 'append_new_columns', 'sync_all_columns'] -%}
+        {%- do problems.append({'setting': 'on_schema_change', 'got': config.get('on_schema_change'),
+            'expected': "'ignore', 'fail', 'append_new_columns' or 'sync_all_columns'", 'todo': 'Use one of them'}) -%}
+    {%- endif -%}
+    {{ return(problems) }}
+{% endmacro %}
+
+
+{# A query lives in the process that starts it: a Thrift server takes statements only. #}
+{% macro _stream_profile_problems() %}
+    {%- if target.method != 'session' -%}
+        {{ return([{'setting': 'materialized', 'got': 'streaming_table', 'expected': "a target with method: session, and '" ~ target.name ~ "' has method: " ~ target.method,
+            'todo': 'Run it with a target whose Spark lives in the dbt process, such as -t session; over a shared metastore its tables are the same'}]) }}
+    {%- elif adapter.floodmark_streams is not defined -%}
+        {{ return([{'setting': 'materialized', 'got': 'streaming_table', 'expected': 'the floodmark plugin', 'todo': 'Install dbt-floodmark in this environment, and do not set FLOODMARK_PLUGIN=0'}]) }}
+    {%- endif -%}
+    {{ return([]) }}
+{% endmacro %}
+
+
+{% macro _trigger_problems() %}
+    {%- set trigger = config.get('trigger') -%}
+    {%- set expected = "'available_now' or {'processing_time': '30 seconds'}" -%}
+    {%- if trigger is none or trigger in ['available_now', 'once'] -%}
+        {{ return([]) }}
+    {%- elif trigger is not mapping or trigger | list != ['processing_time'] -%}
+        {{ return([{'setting': 'trigger', 'got': trigger, 'expected': expected, 'todo': 'Use one of them: under dbt build both run to the end of what is there'}]) }}
+    {%- elif trigger.processing_time is not string or floodmark._parse_duration(trigger.processing_time) is none -%}
+        {{ return([{'setting': 'trigger.processing_time', 'got': trigger.processing_time, 'expected': "a duration such as '30 seconds'",
+            'todo': 'Units are microseconds, milliseconds, seconds, minutes, hours, days and weeks'}]) }}
+    {%- endif -%}
+    {{ return([]) }}
+{% endmacro %}
+
+
+{# How output mode, strategy and key go together. #}
+{% macro _output_problems() %}
+    {%- set problems = [] -%}
+    {%- set mode = config.get('output_mode') or 'append' -%}
+    {%- set strategy = floodmark._stream_strategy() -%}
+    {%- if mode not in ['append', 'complete', 'update'] -%}
+        {%- do problems.append({'setting': 'output_mode', 'got': mode, 'expected': "'append', 'complete' or 'update'", 'todo': 'Use one of them'}) -%}
+    {%- endif -%}
+    {%- if strategy not in ['append', 'merge', 'cdc'] -%}
+        {%- do problems.append({'setting': 'incremental_strategy', 'got': strategy, 'expected': "'append', 'merge' or 'cdc' on a streaming_table", 'todo': 'Use one of them'}) -%}
+    {%- elif mode == 'update' and strategy != 'merge' or mode == 'complete' and strategy != 'append' -%}
+        {%- do problems.append({'setting': 'incremental_strategy', 'got': strategy, 'expected': ("'merge'" if mode == 'update' else "'append'") ~ " with output_mode '" ~ mode ~ "'",
+            'todo': 'Leave it out: ' ~ ('rows that change are merged by unique_key' if mode == 'update' else 'each batch writes the whole table')}) -%}
+    {%- endif -%}
+    {%- if strategy == 'merge' and not config.get('unique_key') -%}
+        {%- do problems.append({'setting': 'unique_key', 'got': none, 'expected': 'a column or a list of columns',
+            'todo': ('output_mode \'update\'' if mode == 'update' else 'merge') ~ ' needs the key that identifies a row'}) -%}
+    {%- elif mode == 'complete' and config.get('unique_key') -%}
+        {%- do problems.append({'setting': 'unique_key', 'got': config.get('unique_key'), 'expected': "no key with output_mode 'complete'", 'todo': 'Remove it: each batch writes the whole table'}) -%}
+    {%- endif -%}
+    {{ return(problems) }}
+{% endmacro %}

@@ -1,0 +1,152 @@
+{#
+  One run of a stream. Progress is Spark's own, in the checkpoint; the table's property `floodmark.stream` names the checkpoint that it
+  is filled from, so that one commit makes an empty table and turns to a new checkpoint, and no crash can part the two.
+#}
+
+{# Run the model's query to its end, or as long as `floodmark stream` says. #}
+{% macro _run_stream(settings, sql) %}
+    {%- set streams = adapter.floodmark_streams() -%}
+    {%- set run = floodmark._begin_stream(settings, sql, streams) -%}
+    {%- set total = {'batches': 0, 'rows_read': 0, 'rows_inserted': 0, 'rows_updated': 0, 'rows_deleted': 0} -%}
+    {%- for counts in run.recovered_batches + streams.run(run.request, floodmark._apply_micro_batch, floodmark._record_micro_batches, run) -%}
+        {%- do floodmark._add_counts(total, counts) -%}
+    {%- endfor -%}
+    {%- do floodmark._report(settings, total) -%}
+    {{ return(true) }}
+{% endmacro %}
+
+
+{# What a run knows before its query starts, in the form that the batch macros take; table and checkpoint are made or checked here. #}
+{% macro _begin_stream(settings, sql, streams) %}
+    {%- set state = floodmark._model_state() -%}
+    {%- set target = floodmark._target_state(state) -%}
+    {%- set request = {
+        'model': floodmark._model_id(), 'sql': sql, 'table': this | string, 'output_mode': settings.output_mode, 'native': settings.strategy == 'append',
+        'location': '', 'project_dir': floodmark._absolute_path(''), 'seconds': settings.seconds if streams.service() else none,
+        'distinct_by': settings.unique_key if settings.strategy == 'append' else [],
+    } -%}
+    {%- set described = streams.describe(request) -%}
+    {%- do settings.update({'event_time': described.event_time if settings.output_mode == 'append' else none}) -%}
+    {%- set run = {
+        'settings': settings, 'sql': 'select * from ' ~ streams.micro_batch, 'request': request, 'upstream': none, 'commits': none, 'state': state, 'target': target,
+        'is_stale': false, 'full_refresh': should_full_refresh() and not streams.service(), 'generation': none, 'guarded': false, 'first': true,
+        'recovered_batches': [], 'stages': [],
+    } -%}
+    {%- set made_by = floodmark._stream_generation(target) -%}
+    {%- if run.full_refresh or not target.exists or target.relation.is_view or target.is_delta and made_by is none and target.is_empty -%}
+        {%- do floodmark._start_over(run, streams) -%}
+    {%- else -%}
+        {%- do run.update({'generation': made_by}) -%}
+        {%- do request.update({'location': floodmark._checkpoint_location(made_by)}) -%}
+        {%- do floodmark._check_stream(run, streams.checkpoint(request.location)) -%}
+        {%- do request.update({'columns': floodmark._align_columns(run, none, {'sql': 'select * from ' ~ streams.shape, 'columns': none}) if settings.strategy == 'append' else none}) -%}
+        {%- do run.update({'stages': floodmark._stages(this)}) -%}
+        {%- do floodmark._drop_stages(run.stages, state.finished_id) -%}
+        {%- if request.native -%}
+            {%- do run.update({'recovered_batches': floodmark._record_micro_batches(run, {})}) -%}
+        {%- endif -%}
+    {%- endif -%}
+    {%- if settings.strategy == 'cdc' -%}
+        {%- do floodmark._drop_older_state(run) -%}
+    {%- endif -%}
+    {{ return(run) }}
+{% endmacro %}
+
+
+{# Make the table, empty, in one commit that also turns to a checkpoint of its own: at first, and with --full-refresh. #}
+{% macro _start_over(run, streams) %}
+    {%- set state = run.state -%}
+    {%- if state.last_batch_id is not none and state.last_batch_id != state.finished_id and run.target.exists -%}
+        {%- do floodmark._give_up(floodmark._model_id(), run.target.relation, dict(state.planned, settings=run.settings)) -%}
+        {%- do state.update({'finished_id': state.last_batch_id}) -%}
+    {%- endif -%}
+    {%- do floodmark._drop_what_is_not_delta(run) -%}
+    {%- set select_sql = 'select * from ' ~ streams.shape -%}
+    {%- if run.settings.strategy == 'cdc' -%}
+        {%- set select_sql = floodmark._cdc_shape_sql(run.settings.cdc, select_sql) -%}
+    {%- endif -%}
+    {%- do floodmark._execute([floodmark._replace_table_sql(select_sql, {'floodmark.stream': invocation_id})]) -%}
+    {%- do run.update({'generation': invocation_id}) -%}
+    {%- do run.request.update({'location': floodmark._checkpoint_location(invocation_id)}) -%}
+    {%- do run.target.update({'exists': true, 'is_delta': true, 'is_empty': true, 'id': none, 'relation': load_relation(this) or this, 'disturbed': none}) -%}
+{% endmacro %}
+
+
+{# The checkpoint that a table names, by the invocation that made it; none where no stream of floodmark's made the table. #}
+{% macro _stream_generation(target) %}
+    {{ return(floodmark._properties_of(this).get('floodmark.stream') if target.is_delta else none) }}
+{% endmacro %}
+
+
+{# The folder of a checkpoint: below `checkpoint_location`, or beside the ledger. #}
+{% macro _checkpoint_location(generation) %}
+    {%- set given = config.get('checkpoint_location') -%}
+    {%- if given -%}
+        {%- set base = floodmark._absolute_path(given) -%}
+    {%- else -%}
+        {%- set described = {} -%}
+        {%- for row in run_query('describe schema ' ~ floodmark.ledger_schema()).rows -%}
+            {%- do described.update({row[0]: row[1]}) -%}
+        {%- endfor -%}
+        {%- set base = described['Location'] ~ '/_checkpoints/' ~ floodmark._model_id() -%}
+    {%- endif -%}
+    {{ return(base ~ '/' ~ generation) }}
+{% endmacro %}
+
+
+{# Where table, ledger and checkpoint do not belong together the run stops, and names the way out. #}
+{% macro _check_stream(run, checkpoint) %}
+    {%- set again = 'run it once with --full-refresh to load everything again' -%}
+    {%- set committed = run.state.committed -%}
+    {%- set mark = floodmark._stream_mark(run) -%}
+    {%- if not run.target.is_delta -%}
+        {%- do floodmark._stop(this ~ ' exists and is not a Delta table: ' ~ again) -%}
+    {%- elif run.generation is none -%}
+        {%- do floodmark._stop(this ~ ' has rows that no stream of this model wrote, so nobody can tell which rows of its sources are in it: ' ~ again) -%}
+    {%- elif committed is not none and committed.target_id is not none and (mark is none or committed.target_id != run.target.id) -%}
+        {%- do floodmark._stop(this ~ ' is not the table that batch ' ~ committed.batch_id ~ ' left (it was dropped, recreated or replaced by something else): ' ~ again) -%}
+    {%- elif run.target.disturbed -%}
+        {%- do floodmark._stop(this ~ ' ' ~ run.target.disturbed ~ ' after batch ' ~ run.state.landed.batch_id ~ ', so rows that the checkpoint has passed are missing: ' ~ again) -%}
+    {%- elif checkpoint.last_offset is none and (mark is not none or not run.target.is_empty) or mark is not none and checkpoint.last_offset < mark -%}
+        {%- do floodmark._stop('its checkpoint ' ~ run.request.location ~ (' is gone' if checkpoint.last_offset is none else ' is older than its table')
+            ~ ', so nobody can tell which rows of its sources are in ' ~ this ~ ': put the checkpoint back, or ' ~ again) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The last micro-batch of this checkpoint that the ledger knows; none where it knows none. #}
+{% macro _stream_mark(run) %}
+    {%- set committed = run.state.committed -%}
+    {{ return(committed.mark | int if committed and committed.generation == run.generation and committed.mark is not none else none) }}
+{% endmacro %}
+
+
+{# What cdc remembers beside a table goes with the table: that of one before a full refresh is dropped. #}
+{% macro _drop_older_state(run) %}
+    {%- if floodmark._has_state() -%}
+        {%- set state = floodmark._state_relation() -%}
+        {%- set prefix = 'floodmark/' ~ floodmark._model_id() ~ '/' -%}
+        {%- set tags = [] -%}
+        {%- set own = [] -%}
+        {%- for tag in floodmark._recent_tags(state) if tag and tag.startswith(prefix) -%}
+            {%- do tags.append(tag) -%}
+            {%- do own.extend([tag] if tag.startswith(prefix ~ run.generation ~ '/') else []) -%}
+        {%- endfor -%}
+        {%- if tags and not own -%}
+            {%- do floodmark._execute(['drop table if exists ' ~ state]) -%}
+        {%- endif -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# --empty and --sample: create the table where there is none, else only analyse the SELECT; ledger and checkpoint stay as they are. #}
+{% macro _stream_dry(settings, sql) %}
+    {%- set streams = adapter.floodmark_streams() -%}
+    {%- do streams.describe({'model': floodmark._model_id(), 'sql': sql, 'table': this | string, 'output_mode': settings.output_mode, 'native': true, 'location': '',
+        'project_dir': floodmark._absolute_path('')}) -%}
+    {%- if load_relation(this) is none -%}
+        {%- set select_sql = 'select * from ' ~ streams.shape -%}
+        {%- do floodmark._execute([floodmark._replace_table_sql(floodmark._cdc_shape_sql(settings.cdc, select_sql) if settings.strategy == 'cdc' else select_sql)]) -%}
+    {%- endif -%}
+    {%- do store_raw_result(name='main', message='OK (ledger untouched)', code='OK', rows_affected='-1') -%}
+{% endmacro %}

@@ -1,0 +1,27 @@
+{# The records of Kafka topics as a stream: key and value (binary), topic, partition, offset, timestamp, timestampType. Stands in a FROM and
+   may be followed by a watermark clause. `options` go to Spark's Kafka source as they are. #}
+{% macro kafka_stream(bootstrap_servers, topic=none, starting_offsets='earliest', max_offsets_per_trigger=none, options={}) %}
+    {%- if not execute -%}
+        {{ return('(select 1)') }}
+    {%- endif -%}
+    {%- if not floodmark._is_stream() -%}
+        {%- do floodmark._refuse([{'setting': 'materialized', 'got': config.get('materialized'), 'expected': "'streaming_table'", 'todo': 'floodmark.kafka_stream() is a stream'}]) -%}
+    {%- endif -%}
+    {%- set given = {'kafka.bootstrap.servers': bootstrap_servers, 'startingOffsets': starting_offsets} -%}
+    {%- if topic is not none -%}
+        {%- do given.update({'subscribe': topic}) -%}
+    {%- endif -%}
+    {%- if max_offsets_per_trigger is not none -%}
+        {%- do given.update({'maxOffsetsPerTrigger': max_offsets_per_trigger | string}) -%}
+    {%- endif -%}
+    {%- do given.update(options) -%}
+    {{ return(floodmark._stream_source('kafka', given)) }}
+{% endmacro %}
+
+
+{# A stream that Spark SQL has no name for: Python makes a view of it before the query starts (dbt_floodmark/streaming/sources.py). #}
+{% macro _stream_source(format, options, path=none) %}
+    {%- set source = {'format': format, 'options': options, 'path': path} -%}
+    {%- set name = '_floodmark_source_' ~ local_md5(tojson(source, sort_keys=true))[:12] -%}
+    {{ return('stream(' ~ name ~ ') /*floodmark:stream ' ~ tojson(dict(source, name=name), sort_keys=true) | replace('*/', '*\\/') ~ '*/') }}
+{% endmacro %}
