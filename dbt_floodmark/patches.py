@@ -75,12 +75,18 @@ def apply() -> None:
     _replace(SparkConnectionManager, "cancel_open", _cancel_open)
     # What macros can ask without a statement: `adapter.floodmark_plugin is defined`.
     SparkAdapter.floodmark_plugin = _plugin_version
+    SparkAdapter.floodmark_method = _method
     SparkAdapter.floodmark_streams = _streams
     SparkAdapter._available_ = SparkAdapter._available_ | _FOR_MACROS
 
 
 def _plugin_version(adapter: Any) -> str:
     return __version__
+
+
+def _method(adapter: Any) -> str:
+    """Return the profile's method: session, thrift, ..."""
+    return str(adapter.config.credentials.method)
 
 
 def _streams(adapter: Any) -> Any:
@@ -91,7 +97,7 @@ def _streams(adapter: Any) -> Any:
 
 
 #: What the plugin adds to `adapter` in Jinja.
-_FOR_MACROS = frozenset({"floodmark_plugin", "floodmark_streams"})
+_FOR_MACROS = frozenset({"floodmark_plugin", "floodmark_method", "floodmark_streams"})
 
 
 def remove() -> None:

@@ -25,7 +25,7 @@ _TOKEN = re.compile(
     re.IGNORECASE | re.DOTALL | re.VERBOSE,
 )
 _OPTION = re.compile(
-    r"""\s*(?P<key>[\w.]+|'[^']*'|"[^"]*")\s*=?\s*(?P<value>'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[^,\s]+)\s*(?:,|$)"""
+    r"""\s*(?P<key>[\w.]+|'[^']*'|"[^"]*")(?:\s*=\s*|\s+)(?P<value>'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[^,\s]+)\s*(?:,|$)"""
 )
 _KAFKA = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 

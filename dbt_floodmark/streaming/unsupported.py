@@ -12,7 +12,7 @@ _ADVICE: tuple[tuple[str, str], ...] = (
         "or aggregate with output_mode='complete'.",
     ),
     (
-        r"[Mm]ultiple (?:streaming aggregations|stateful operators?)",
+        r"[Mm]ultiple streaming aggregations|possible 'correctness' issue due to global watermark",
         "several aggregations or joins one after the other need output_mode='append' and an "
         "event-time watermark on every stream, or a model of its own for each.",
     ),
@@ -56,18 +56,17 @@ _ADVICE: tuple[tuple[str, str], ...] = (
         "with (readChangeFeed = true) and incremental_strategy='cdc' to apply them.",
     ),
     (
-        r"DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE|reservoirId|"
-        r"was created using table id|different Delta table",
-        "the source table was dropped and made again, so the checkpoint, which counts its "
-        "versions, does not fit it: run the model with --full-refresh to start over.",
-    ),
-    (
         r"STATE_STORE_(?:KEY|VALUE)_SCHEMA|STATE_STORE_\w*SCHEMA|STATEFUL_OPERATOR_NOT_MATCH|"
         r"sources in the checkpoint offsets|NUM_SOURCES|"
         r"Provided schema doesn't match to the schema for existing state",
         "the SELECT groups, joins or reads differently from the one that its checkpoint was made "
         "with, so what it remembers does not fit: take the change back, or run with --full-refresh "
         "to start over.",
+    ),
+    (
+        r"DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE",
+        "the source table was dropped and made again, so the checkpoint, which counts its "
+        "versions, does not fit it: run the model with --full-refresh to start over.",
     ),
     (
         r"CONCURRENT_STREAM_LOG_UPDATE|Concurrent update to the log|Multiple streaming jobs",

@@ -17,7 +17,7 @@
             {%- set ns.done = batch.is_last -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- do floodmark._report(settings, ns.total) -%}
+    {%- do floodmark._report(settings.strategy | upper, ns.total) -%}
 {% endmacro %}
 
 
@@ -30,11 +30,11 @@
 {% endmacro %}
 
 
-{# dbt's result line: what the node loaded. #}
-{% macro _report(settings, total) %}
+{# dbt's result line: what the node loaded, and how. #}
+{% macro _report(how, total) %}
     {%- set changed = total.rows_inserted + total.rows_updated + total.rows_deleted -%}
     {%- if total.batches == 0 -%}
-        {%- set message = settings.strategy | upper ~ ' nothing new' -%}
+        {%- set message = how ~ ' nothing new' -%}
     {%- else -%}
         {%- set parts = ['{:,} read'.format(total.rows_read)] -%}
         {%- for name in ['inserted', 'updated', 'deleted'] if total['rows_' ~ name] -%}
@@ -43,9 +43,9 @@
         {%- if total.batches > 1 -%}
             {%- do parts.append(total.batches ~ ' batches') -%}
         {%- endif -%}
-        {%- set message = settings.strategy | upper ~ ' ' ~ parts | join(', ') -%}
+        {%- set message = how ~ ' ' ~ parts | join(', ') -%}
     {%- endif -%}
-    {%- do store_raw_result(name='main', message=message, code=settings.strategy | upper, rows_affected=changed | string) -%}
+    {%- do store_raw_result(name='main', message=message, code=how, rows_affected=changed | string) -%}
 {% endmacro %}
 
 

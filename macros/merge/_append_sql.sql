@@ -11,7 +11,7 @@
 {% macro _replace_table_sql(select_sql, own_properties={}) %}
     {%- set properties = dict(own_properties, **{'delta.enableDeletionVectors': 'true'}) -%}
     {#- Delta cannot create a table with both column mapping and the change feed, nor one whose columns are called as the feed's -#}
-    {%- set mapped = 'delta.columnMapping.mode' in (config.get('tblproperties') or {}) or floodmark._lists_changes() -%}
+    {%- set mapped = 'delta.columnMapping.mode' in (config.get('tblproperties') or {}) or floodmark._lists_changes() or 'delta.enableChangeDataFeed' in own_properties -%}
     {%- if floodmark._setting('change_feed') is sameas true or not mapped and floodmark._setting('change_feed') is not sameas false -%}
         {%- do properties.update({'delta.enableChangeDataFeed': 'true'}) -%}
     {%- endif -%}

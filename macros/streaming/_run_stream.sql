@@ -11,7 +11,7 @@
     {%- for counts in run.recovered_batches + streams.run(run.request, floodmark._apply_micro_batch, floodmark._record_micro_batches, run) -%}
         {%- do floodmark._add_counts(total, counts) -%}
     {%- endfor -%}
-    {%- do floodmark._report(settings, total) -%}
+    {%- do floodmark._report('STREAM ' ~ (settings.output_mode if settings.output_mode == 'complete' else settings.strategy) | upper, total) -%}
     {{ return(true) }}
 {% endmacro %}
 
@@ -65,10 +65,17 @@
     {%- if run.settings.strategy == 'cdc' -%}
         {%- set select_sql = floodmark._cdc_shape_sql(run.settings.cdc, select_sql) -%}
     {%- endif -%}
-    {%- do floodmark._execute([floodmark._replace_table_sql(select_sql, {'floodmark.stream': invocation_id})]) -%}
+    {%- do floodmark._execute([floodmark._replace_table_sql(select_sql, dict(floodmark._feed_property(select_sql), **{'floodmark.stream': invocation_id}))]) -%}
     {%- do run.update({'generation': invocation_id}) -%}
     {%- do run.request.update({'location': floodmark._checkpoint_location(invocation_id)}) -%}
     {%- do run.target.update({'exists': true, 'is_delta': true, 'is_empty': true, 'id': none, 'relation': load_relation(this) or this, 'disturbed': none}) -%}
+{% endmacro %}
+
+
+{# A table with columns of the change feed can have none of its own. #}
+{% macro _feed_property(select_sql) %}
+    {%- set names = floodmark._columns_of(query=select_sql) | map(attribute='name') | map('lower') | list -%}
+    {{ return({'delta.enableChangeDataFeed': 'false'} if names | select('in', ['_change_type', '_commit_version', '_commit_timestamp']) | list else {}) }}
 {% endmacro %}
 
 
@@ -142,6 +149,8 @@
 {# --empty and --sample: create the table where there is none, else only analyse the SELECT; ledger and checkpoint stay as they are. #}
 {% macro _stream_dry(settings, sql) %}
     {%- set streams = adapter.floodmark_streams() -%}
+    {#- dbt puts a query in the place of the relation, and only a relation can be streamed: the shape is the same -#}
+    {%- set sql = modules.re.sub('\\bstream\\s*\\(\\s*\\(\\s*select \\* from (\\S+)[^()]*\\)[^()]*\\)', 'stream(\\1)', sql) -%}
     {%- do streams.describe({'model': floodmark._model_id(), 'sql': sql, 'table': this | string, 'output_mode': settings.output_mode, 'native': true, 'location': '',
         'project_dir': floodmark._absolute_path('')}) -%}
     {%- if load_relation(this) is none -%}

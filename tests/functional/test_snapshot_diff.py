@@ -827,7 +827,7 @@ def test_names_that_spark_blacks_out_and_contracts(make_project: Callable[..., P
         "__end_at": "timestamp",
         "_floodmark_hash": "struct<a: bigint, b: bigint, c: bigint, d: bigint>",
     }
-    lines = [f"      - {{name: {name}, data_type: {kind}" for name, kind in columns.items()]
+    lines = [f"      - {{name: {name}, data_type: '{kind}'" for name, kind in columns.items()]
     bound = [
         line + (", constraints: [{type: not_null}]}" if "end_at" not in line else "}")
         for line in lines

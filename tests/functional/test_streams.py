@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -33,7 +31,9 @@ def arrive(project: Project, *rows: tuple[object, ...]) -> None:
 
 
 MODELS = {
-    "copied": stream("select * from stream({{ source('raw', 'events') }}) with (maxFilesPerTrigger = 1)"),
+    "copied": stream(
+        "select * from stream({{ source('raw', 'events') }}) with (maxFilesPerTrigger = 1)"
+    ),
     "counted": stream(
         "select key, count(*) as events, sum(amount) as amount from stream({{ source('raw', 'events') }}) group by key",
         output_mode="complete",
@@ -75,31 +75,213 @@ MODELS = {
         unique_key="event_id",
     ),
     "named": stream(
-        "select e.*, n.name from stream({{ source('raw', 'events') }}) as e left join {{ source('raw', 'names') }} as n on n.key = e.key"
+        "select e.*, n.name from stream({{ source('raw', 'events') }}) as e "
+        "left join {{ source('raw', 'names') }} as n on n.key = e.key"
+    ),
+    "joined": stream(
+        "select e.event_id, o.outcome "
+        "from stream({{ source('raw', 'events') }}) watermark at delay of interval 1 hour as e "
+        "join stream({{ source('raw', 'outcomes') }}) watermark at delay of interval 1 hour as o "
+        "on o.id = e.event_id and o.at between e.at and e.at + interval 10 minutes"
     ),
 }
 
 
+#: Model -> its rows after the first arrivals, and after the second.
+TABLES: dict[str, tuple[str, list[str], list[str]]] = {
+    "copied": ("event_id", ["1", "2", "3", "3"], ["1", "2", "3", "3", "4", "5"]),
+    "counted": ("key, events, amount", ["a 3 7", "b 1 2"], ["a 3 7", "b 2 2", "c 1 5"]),
+    "updated": ("key, events, amount", ["a 3 7", "b 1 2"], ["a 3 7", "b 2 2", "c 1 5"]),
+    "latest": ("event_id, key", ["2 b", "3 a"], ["3 a", "4 b", "5 c"]),
+    "scd1": ("event_id, key", ["2 b", "3 a"], ["3 a", "5 c"]),
+    "scd2": (
+        "key, amount, __start_at, coalesce(__end_at, 0)",
+        ["a 1 1 3", "a 3 3 0", "b 2 2 0"],
+        ["a 1 1 3", "a 3 3 0", "b 2 2 4", "c 5 5 0"],
+    ),
+    # An hour is appended once the watermark, an hour behind the latest event, has passed its end.
+    "hourly": ("hour(hour), key, amount", [], ["6 a 7", "6 b 2"]),
+    "distinct_events": ("event_id", ["1", "2", "3"], ["1", "2", "3", "4", "5"]),
+    "named": (
+        "event_id, coalesce(name, '-')",
+        ["1 Ann", "2 -", "3 Ann", "3 Ann"],
+        ["1 Ann", "2 -", "3 Ann", "3 Ann", "4 -", "5 -"],
+    ),
+    "joined": (
+        "event_id, outcome",
+        ["1 paid", "3 paid", "3 paid"],
+        ["1 paid", "3 paid", "3 paid", "5 late"],
+    ),
+}
+
+#: Model -> dbt's result line of the second run.
+LINES = {
+    "copied": "STREAM APPEND 2 read, 2 inserted, 2 batches",
+    "counted": "STREAM COMPLETE 3 read, 3 inserted",
+    "updated": "STREAM MERGE 2 read, 1 inserted, 1 updated",
+    "latest": "STREAM MERGE 2 read, 1 inserted, 1 updated",
+    "scd1": "STREAM CDC 2 read, 1 inserted, 1 deleted",
+    "scd2": "STREAM CDC 2 read, 1 inserted, 1 updated",
+    "hourly": "STREAM APPEND 2 read, 2 inserted, 2 batches",
+    "named": "STREAM APPEND 2 read, 2 inserted",
+}
+
+
+def rows(project: Project, model: str, columns: str) -> list[str]:
+    """The rows of a table, each as one text, in order."""
+    found = project.sql(
+        f"select concat_ws(' ', {columns}) from {project.schema}.{model} order by 1"
+    )
+    return [row[0] for row in found]
+
+
 def test_each_row_once_in_every_mode(make_project: Callable[..., Project]) -> None:
+    """All modes and strategies over one source: what is there, then what is new, then nothing."""
     project = make_project("modes")
     project.sql(f"create table {project.schema}.events ({EVENTS}) using delta")
-    project.sql(f"create table {project.schema}.names using delta as select 'a' as key, 'Ann' as name")
-    project.source("events", "names")
+    project.sql(
+        f"create table {project.schema}.names using delta as select 'a' as key, 'Ann' as name"
+    )
+    project.sql(
+        f"create table {project.schema}.outcomes (id bigint, outcome string, at timestamp) using delta"
+    )
+    project.source("events", "names", "outcomes")
     for name, sql in MODELS.items():
         project.model(name, sql)
     arrive(project, event(1, "a", 1, 0), event(2, "b", 2, 10))
     arrive(project, event(3, "a", 3, 20), event(3, "a", 3, 20))
-    run = project.build()
-    print(run.message)
-    for name in MODELS:
-        print(name, project.sql(f"select * from {project.schema}.{name}"))
-        print(project.ledger(name, "batch_id, kind, state, low, high, rows_read, rows_inserted, rows_updated, rows_deleted, rows_late, started_at, finished_at"))
+    project.sql(
+        f"insert into {project.schema}.outcomes values "
+        "(1, 'paid', timestamp'2026-01-01 06:01:00'), (3, 'paid', timestamp'2026-01-01 06:21:00')"
+    )
+    first = project.build()
+    assert first.message["copied"] == "STREAM APPEND 4 read, 4 inserted, 4 batches"
+    for name, (columns, expected, _) in TABLES.items():
+        assert rows(project, name, columns) == expected, name
     arrive(project, event(4, "b", 0, 30), event(5, "c", 5, 200))
-    run = project.build()
-    print(run.message)
-    for name in MODELS:
-        print(name, project.sql(f"select * from {project.schema}.{name}"))
-        print(project.ledger(name, "batch_id, kind, state, low, high, rows_read, rows_inserted, rows_updated, rows_deleted, rows_late"))
-    run = project.build()
-    print(run.message)
-    assert 0
+    project.sql(
+        f"insert into {project.schema}.outcomes values (5, 'late', timestamp'2026-01-01 09:21:00')"
+    )
+    second = project.build()
+    for name, (columns, _, expected) in TABLES.items():
+        assert rows(project, name, columns) == expected, name
+    assert {name: second.message[name] for name in LINES} == LINES
+    assert project.ledger(
+        "copied", "batch_id, kind, state, low, high, rows_read, rows_inserted"
+    ) == [
+        (1, "stream", "committed", None, "0", 1, 1),
+        *((n, "stream", "committed", str(n - 2), str(n - 1), 1, 1) for n in range(2, 7)),
+    ]
+    versions = {name: project.version(name) for name in MODELS}
+    third = project.build()
+    assert all(third.message[name].endswith("nothing new") for name in MODELS), third.message
+    assert {name: project.version(name) for name in MODELS} == versions
+    # What comes behind the watermark is dropped, counted, and shown.
+    arrive(project, event(6, "a", 100, 1))
+    project.build("--select", "hourly")
+    assert rows(project, "hourly", "hour(hour), key, amount") == ["6 a 7", "6 b 2"]
+    late = project.ledger("hourly", "rows_late")
+    assert [row[0] for row in late if row[0]] == [1]
+
+
+FILES = {
+    "texts": stream("select value, _metadata.file_name as file from stream(text.`landing/text`)"),
+    "jsons": stream(
+        "select * from stream(json.`landing/json`) with (maxFilesPerTrigger = 1, schema = 'id int, v string')"
+    ),
+    "csvs": stream("select * from stream csv.`landing/csv` with (header = true)"),
+    "parquets": stream(
+        "select id, 'stream(text.`landing/text`)' as v from stream(parquet.`landing/parquet`) as p"
+    ),
+    "new_files": stream(
+        "select id, v, _metadata.file_name as file from {{ floodmark.new_files() }}",
+        files={"path": "landing/json", "schema": "id int, v string"},
+    ),
+    "feed": stream(
+        "select id, v, _change_type from stream({{ source('raw', 'changed') }}) with (readChangeFeed = true)"
+    ),
+    "mirrored": stream(
+        "select * from stream({{ source('raw', 'changed') }}) with (readChangeFeed = true) "
+        "where _change_type <> 'update_preimage'",
+        incremental_strategy="cdc",
+        unique_key="id",
+        cdc={
+            "sequence_by": "_commit_version",
+            "apply_as_deletes": "_change_type = 'delete'",
+            "except_column_list": ["_change_type", "_commit_version", "_commit_timestamp"],
+        },
+    ),
+    "skipping": stream(
+        "select id, v from stream({{ source('raw', 'changed') }}) with (skipChangeCommits = true)"
+    ),
+    "downstream": stream(
+        "select count(*) as n from stream({{ ref('jsons') }})", output_mode="complete"
+    ),
+    "device_events": "{{ config(materialized='ephemeral') }} select * from stream(json.`landing/json`) with (schema = 'id int, v string')",
+    "through_a_view": stream(
+        "select v, count(*) as n from {{ ref('device_events') }} group by v", output_mode="complete"
+    ),
+}
+
+
+def test_every_source(make_project: Callable[..., Project]) -> None:
+    """Folders of each format, `files`, change feeds, streams upon streams and ephemeral models; new files alone are read again."""
+    project = make_project("sources")
+    landing = project.root / "landing"
+
+    def land(number: int) -> None:
+        for name, text in {
+            "json": f'{{"id": {number}, "v": "it\'s {number}"}}\n',
+            "csv": f"id,v\n{number},x\n",
+            "text": f"line {number}\n",
+        }.items():
+            (landing / name).mkdir(parents=True, exist_ok=True)
+            (landing / name / f"{number} of 'many'.{name}").write_text(text)
+        project.sql(
+            f"insert overwrite directory '{landing}/parquet/{number}' using parquet select {number} as id"
+        )
+
+    project.sql(
+        f"create table {project.schema}.changed (id int, v string) using delta "
+        "tblproperties ('delta.enableChangeDataFeed' = 'true')"
+    )
+    project.source("changed")
+    for name, sql in FILES.items():
+        project.model(
+            name,
+            sql.replace("stream(parquet.`landing/parquet`)", "stream(parquet.`landing/parquet/*`)"),
+        )
+    land(1)
+    project.sql(f"insert into {project.schema}.changed values (1, 'a'), (2, 'b')")
+    project.build()
+    land(2)
+    project.sql(f"update {project.schema}.changed set v = 'c' where id = 2")
+    project.sql(f"insert into {project.schema}.changed values (3, 'd')")
+    project.sql(f"delete from {project.schema}.changed where id = 1")
+    second = project.build()
+    expected = {
+        "texts": ("value, file", ["line 1 1%20of%20'many'.text", "line 2 2%20of%20'many'.text"]),
+        "jsons": ("id, v", ["1 it's 1", "2 it's 2"]),
+        "csvs": ("id, v", ["1 x", "2 x"]),
+        "parquets": ("id, v", ["1 stream(text.`landing/text`)", "2 stream(text.`landing/text`)"]),
+        "new_files": ("id, file", ["1 1%20of%20'many'.json", "2 2%20of%20'many'.json"]),
+        "feed": (
+            "id, v, _change_type",
+            [
+                "1 a delete",
+                "1 a insert",
+                "2 b insert",
+                "2 b update_preimage",
+                "2 c update_postimage",
+                "3 d insert",
+            ],
+        ),
+        "mirrored": ("id, v", ["2 c", "3 d"]),
+        "skipping": ("id, v", ["1 a", "2 b", "3 d"]),
+        "downstream": ("n", ["2"]),
+        "through_a_view": ("v, n", ["it's 1 1", "it's 2 1"]),
+    }
+    for name, (columns, found) in expected.items():
+        assert rows(project, name, columns) == found, name
+    for name in ("texts", "jsons", "csvs", "parquets", "new_files"):
+        assert second.message[name] == "STREAM APPEND 1 read, 1 inserted", name

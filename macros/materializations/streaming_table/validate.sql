@@ -27,11 +27,11 @@
 
 {# A query lives in the process that starts it: a Thrift server takes statements only. #}
 {% macro _stream_profile_problems() %}
-    {%- if target.method != 'session' -%}
-        {{ return([{'setting': 'materialized', 'got': 'streaming_table', 'expected': "a target with method: session, and '" ~ target.name ~ "' has method: " ~ target.method,
-            'todo': 'Run it with a target whose Spark lives in the dbt process, such as -t session; over a shared metastore its tables are the same'}]) }}
-    {%- elif adapter.floodmark_streams is not defined -%}
+    {%- if adapter.floodmark_streams is not defined -%}
         {{ return([{'setting': 'materialized', 'got': 'streaming_table', 'expected': 'the floodmark plugin', 'todo': 'Install dbt-floodmark in this environment, and do not set FLOODMARK_PLUGIN=0'}]) }}
+    {%- elif adapter.floodmark_method() != 'session' -%}
+        {{ return([{'setting': 'materialized', 'got': 'streaming_table', 'expected': "a target with method: session, and '" ~ target.name ~ "' has method: " ~ adapter.floodmark_method(),
+            'todo': 'Run it with a target whose Spark lives in the dbt process, such as -t session; over a shared metastore its tables are the same'}]) }}
     {%- endif -%}
     {{ return([]) }}
 {% endmacro %}
