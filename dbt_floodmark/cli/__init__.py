@@ -19,6 +19,7 @@ from dbt_floodmark.cli.restate import restate
 from dbt_floodmark.cli.serve import serve
 from dbt_floodmark.cli.setup import setup
 from dbt_floodmark.cli.status import history, status
+from dbt_floodmark.cli.stream import stream
 from dbt_floodmark.errors import FloodmarkError, UsageError
 from dbt_floodmark.versions import __version__
 
@@ -59,6 +60,7 @@ _OWN = (
     status,
     history,
     plan,
+    stream,
     backfill,
     restate,
     reset,

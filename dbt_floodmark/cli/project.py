@@ -20,7 +20,7 @@ _QUIET = ("--quiet", "--log-level", "none", "--no-write-json")
 
 @dataclass(frozen=True)
 class Model:
-    """A model that floodmark loads."""
+    """A model that floodmark loads; a stream reads its sources by a checkpoint of Spark's."""
 
     name: str
     unique_id: str
@@ -29,6 +29,7 @@ class Model:
     unique_key: tuple[str, ...]
     watermark: Mapping[str, Any] | None
     files: Mapping[str, Any] | None
+    is_stream: bool = False
 
 
 class Project:
@@ -129,10 +130,12 @@ class Project:
 def _managed_models(manifest: Any) -> dict[str, Model]:
     found = {}
     for node in manifest.nodes.values():
-        if node.resource_type != "model" or node.config.materialized != "incremental":
+        materialized = node.config.materialized
+        if node.resource_type != "model" or materialized not in ("incremental", "streaming_table"):
             continue
         settings = _settings(node.config)
-        if not any(settings.get(name) is not None for name in _SETTINGS):
+        is_stream = materialized == "streaming_table"
+        if not is_stream and not any(settings.get(name) is not None for name in _SETTINGS):
             continue
         key = node.config.unique_key or ()
         found[node.name] = Model(
@@ -143,6 +146,7 @@ def _managed_models(manifest: Any) -> dict[str, Model]:
             unique_key=(key,) if isinstance(key, str) else tuple(key),
             watermark=settings.get("watermark"),
             files=settings.get("files"),
+            is_stream=is_stream,
         )
     return found
 

@@ -1,0 +1,101 @@
+"""``floodmark stream``: streaming models that go on by their own triggers."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from dbt_floodmark.cli.ledger import said
+from dbt_floodmark.cli.output import console
+from dbt_floodmark.cli.project import Project
+from dbt_floodmark.cli.runner import EXIT_FAILED, EXIT_OK, select_option, target_options
+from dbt_floodmark.errors import UsageError
+from dbt_floodmark.streaming.service import Service, running
+
+
+@click.command()
+@target_options
+@select_option
+def stream(
+    project_dir: Path, profiles_dir: str | None, target: str | None, select: tuple[str, ...]
+) -> None:
+    """Keep streaming models running by their own triggers, until Ctrl-C or SIGTERM.
+
+    Each model whose trigger is {'processing_time': ...} goes on; one with available_now runs to
+    the end of what is there, once. A stream that fails starts again after 1, 2, 4, ... up to 60
+    seconds; one that cannot go on (a wrong setting, a table that does not fit its checkpoint)
+    ends with its sentence. A line per micro-batch tells its rows, rows a second, seconds, the rows
+    that the query remembers, and how far its sources are ahead.
+
+    \b
+    Example:
+        floodmark stream --select bronze_device_events silver_device_counts
+        floodmark stream --select tag:live --project-dir shop
+    """
+    with console(stderr=True).status("Parsing the project"):
+        project = Project(project_dir, profiles_dir, target)
+        models = [model for model in project.select(select) if model.is_stream]
+    if not models:
+        raise UsageError(
+            f"There is no streaming_table in --select {' '.join(select)}."
+            if select
+            else "This project has no model with materialized='streaming_table'."
+        )
+    names = [model.name for model in models]
+    service = Service()
+    service.say(f"Streaming {', '.join(names)}. Ctrl-C ends each behind its batch in flight.")
+    # Every stream has a thread of its own for as long as it runs.
+    arguments = ["run", "--select", *names, "--threads", str(len(names))]
+    quiet = ["--quiet", "--log-level", "none", "--no-write-json"]
+    with running(service), _stopped_by_signals(service), _side_by_side():
+        result = project.invoke([*arguments, *quiet])
+    if result.result is None:
+        service.say(said(result))
+        sys.exit(EXIT_FAILED)
+    for one in result.result.results:
+        if str(one.status) not in ("success", "pass"):
+            service.tell(one.node.name, " ".join(str(one.message).split()))
+    service.say("All streams have ended.")
+    sys.exit(EXIT_OK if result.success else EXIT_FAILED)
+
+
+@contextmanager
+def _stopped_by_signals(service: Service) -> Iterator[None]:
+    """Have Ctrl-C and SIGTERM end the streams behind their batches; a second one ends them now."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if service.stopping.is_set():
+            raise KeyboardInterrupt
+        service.stopping.set()
+        service.say("Stopping behind the batches in flight; once more stops at once.")
+
+    before = {one: signal.signal(one, stop) for one in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _side_by_side() -> Iterator[None]:
+    """Have dbt run all selected models at once: a stream upon another cannot wait for its end."""
+    from dbt.task.run import RunTask
+    from dbt.task.runnable import GraphRunnableMode
+
+    before = RunTask.get_run_mode
+
+    def get_run_mode(task: RunTask) -> GraphRunnableMode:
+        return GraphRunnableMode.Independent
+
+    RunTask.get_run_mode = get_run_mode
+    try:
+        yield
+    finally:
+        RunTask.get_run_mode = before
