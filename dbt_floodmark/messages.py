@@ -10,6 +10,7 @@ _SQLSTATE = re.compile(r"SQLSTATE: [0-9A-Z]{5}")
 _POSITION = re.compile(r";?\s*(?:\(|== SQL.*?)?line (\d+),? pos(?:ition)? (\d+)\)?", re.DOTALL)
 _EXCEPTION_NAME = re.compile(r"^(?:[\w$]+\.)+[\w$]*(?:Exception|Error):\s*")
 _PY4J = re.compile(r"^An error occurred while calling [^\n]*\n:\s*")
+_FUTURE = re.compile(r"Exception thrown in awaitResult:?\s*$")
 _HIVE = re.compile(r"^Error running query:\s*")
 
 _CONFLICT = re.compile(
@@ -82,7 +83,9 @@ def _innermost(text: str) -> str:
         conditions = [match for match in _CONDITION.finditer(body)]
         if conditions:
             return body[_start(body, conditions) :]
-    return _STACK.split(causes[0], maxsplit=1)[0]
+    # What only says that a future failed says nothing.
+    told = [cause for cause in causes if not _FUTURE.search(_STACK.split(cause, maxsplit=1)[0])]
+    return _STACK.split((told or causes)[0], maxsplit=1)[0]
 
 
 def _start(body: str, conditions: list[re.Match[str]]) -> int:

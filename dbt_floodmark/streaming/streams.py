@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from dbt_floodmark.errors import FloodmarkError
@@ -15,6 +16,8 @@ from dbt_floodmark.streaming.progress import MicroBatch, utc
 from dbt_floodmark.streaming.query import MICRO_BATCH, Request, Run
 from dbt_floodmark.streaming.sources import with_sources
 from dbt_floodmark.streaming.unsupported import explain
+
+logger = AdapterLogger("Floodmark")
 
 #: The view of no rows that has the columns of a streaming SELECT.
 SHAPE = "_floodmark_shape"
@@ -64,6 +67,10 @@ class Streams:
         All are none where nothing is there.
         """
         return vars(Checkpoint.read(Folder(self._connection.spark, location)))
+
+    def drain(self) -> None:
+        """Compute a micro-batch whose rows are written already: its state belongs to the checkpoint too."""
+        self._connection.spark.table(MICRO_BATCH).write.format("noop").mode("overwrite").save()
 
     def service(self) -> bool:
         """Tell whether `floodmark stream` runs this model."""
@@ -155,7 +162,9 @@ class Streams:
             raise DbtRuntimeError(self._sentence(request, exc)) from exc
 
     def _sentence(self, request: Request, exc: Exception) -> str:
-        text = str(exc)
+        stack = getattr(exc, "_stackTrace", None) or ""
+        text = f"{exc}\n{stack}"
+        logger.debug(f"The stream {request.model} failed: {text}")
         said = readable(text)
         advice = explain(text, request.output_mode)
         return (

@@ -8,12 +8,17 @@
     {%- set state = run.state -%}
     {%- set mark = floodmark._stream_mark(run) -%}
     {%- if mark is not none and number <= mark -%}
+        {%- do adapter.floodmark_streams().drain() -%}
         {{ return(none) }}
     {%- elif state.last_batch_id is not none and state.last_batch_id != state.finished_id -%}
         {%- set planned = state.planned -%}
         {%- if planned.generation != run.generation or planned.high | int != number -%}
             {%- do floodmark._stop('batch ' ~ planned.batch_id ~ ' was left open and is not micro-batch ' ~ number ~ ' of the checkpoint ' ~ run.request.location
                 ~ ': another run may be loading it now; let it end, or run it once with --full-refresh to load everything again') -%}
+        {%- endif -%}
+        {%- set batch = floodmark._stored_batch(run, planned) -%}
+        {%- if batch.staged_by or floodmark._landed(this, batch) is not none -%}
+            {%- do adapter.floodmark_streams().drain() -%}
         {%- endif -%}
         {{ return(floodmark._recover(run, planned)) }}
     {%- endif -%}

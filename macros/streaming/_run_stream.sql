@@ -65,7 +65,7 @@
     {%- if run.settings.strategy == 'cdc' -%}
         {%- set select_sql = floodmark._cdc_shape_sql(run.settings.cdc, select_sql) -%}
     {%- endif -%}
-    {%- do floodmark._execute([floodmark._replace_table_sql(select_sql, dict(floodmark._feed_property(select_sql), **{'floodmark.stream': invocation_id}))]) -%}
+    {%- do floodmark._execute([floodmark._replace_table_sql(select_sql, dict(floodmark._feed_property(select_sql), **{'floodmark.stream': floodmark._to_property(floodmark._model_id() ~ '/' ~ invocation_id)}))]) -%}
     {%- do run.update({'generation': invocation_id}) -%}
     {%- do run.request.update({'location': floodmark._checkpoint_location(invocation_id)}) -%}
     {%- do run.target.update({'exists': true, 'is_delta': true, 'is_empty': true, 'id': none, 'relation': load_relation(this) or this, 'disturbed': none}) -%}
@@ -79,9 +79,24 @@
 {% endmacro %}
 
 
-{# The checkpoint that a table names, by the invocation that made it; none where no stream of floodmark's made the table. #}
+{# The checkpoint that a table names, by the invocation that made it; none where no stream of this model made the table. #}
 {% macro _stream_generation(target) %}
-    {{ return(floodmark._properties_of(this).get('floodmark.stream') if target.is_delta else none) }}
+    {%- set made_by = (floodmark._from_property(floodmark._properties_of(this).get('floodmark.stream')) if target.is_delta else none) or '/' -%}
+    {%- set model_id, generation = made_by.split('/') -%}
+    {{ return(generation if model_id == floodmark._model_id() else none) }}
+{% endmacro %}
+
+
+{# Whether the table is not the one that the ledger's last commit left. One that the ledger had not heard of by then was made by a full
+   refresh that died. #}
+{% macro _is_other_table(run) %}
+    {%- set committed = run.state.committed -%}
+    {%- if not committed or committed.target_id is none -%}
+        {{ return(false) }}
+    {%- elif committed.generation == run.generation -%}
+        {{ return(committed.target_id != run.target.id) }}
+    {%- endif -%}
+    {{ return(floodmark._newest_events([floodmark._model_id()], ' and batch_id < ' ~ committed.batch_id ~ ' and generation = ' ~ floodmark._string_literal(run.generation)) | length > 0) }}
 {% endmacro %}
 
 
@@ -110,7 +125,7 @@
         {%- do floodmark._stop(this ~ ' exists and is not a Delta table: ' ~ again) -%}
     {%- elif run.generation is none -%}
         {%- do floodmark._stop(this ~ ' has rows that no stream of this model wrote, so nobody can tell which rows of its sources are in it: ' ~ again) -%}
-    {%- elif committed is not none and committed.target_id is not none and (mark is none or committed.target_id != run.target.id) -%}
+    {%- elif floodmark._is_other_table(run) -%}
         {%- do floodmark._stop(this ~ ' is not the table that batch ' ~ committed.batch_id ~ ' left (it was dropped, recreated or replaced by something else): ' ~ again) -%}
     {%- elif run.target.disturbed -%}
         {%- do floodmark._stop(this ~ ' ' ~ run.target.disturbed ~ ' after batch ' ~ run.state.landed.batch_id ~ ', so rows that the checkpoint has passed are missing: ' ~ again) -%}

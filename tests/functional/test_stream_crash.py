@@ -1,0 +1,228 @@
+"""Streams under the crash lab: cut around every statement of a micro-batch, and killed in the middle; then run again.
+
+Spark sends a micro-batch again until its checkpoint has it. What the macros write under it, and what Delta's own sink
+writes, must count once whatever died in between.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dbt_floodmark.streaming import checkpoint as checkpoints
+from dbt_floodmark.streaming.checkpoint import CheckpointInUseError, Folder, Holder, Lease
+from tests.functional.cdc_oracle import scd2
+from tests.functional.faults import Faults, cut_points, injected
+from tests.functional.soak import Soak, soak
+from tests.functional.test_cdc import held
+from tests.functional.test_cdc_crash import FULL, Feed
+from tests.functional.test_streams import rows, stream
+from tests.harness import Project
+
+pytestmark = pytest.mark.lab
+
+#: Streams run where Spark lives in the dbt process.
+ON_SESSION = pytest.mark.parametrize("target", ["session"], scope="module")
+
+FEED = "stream({{ source('raw', 'feed') }})"
+WAYS = {
+    "copied": stream(f"select * from {FEED}"),
+    "merged": stream(
+        f"select k, count(*) as n, max(seq) as seq from {FEED} group by k",
+        output_mode="update",
+        unique_key="k",
+    ),
+    "history": stream(
+        f"select * from {FEED}",
+        incremental_strategy="cdc",
+        unique_key="k",
+        cdc={
+            "sequence_by": "seq",
+            "apply_as_deletes": "op = 'd'",
+            "stored_as_scd_type": 2,
+            "column_list": ["k", "v"],
+        },
+    ),
+}
+COLUMNS = {"copied": "k, seq, op, coalesce(v, '-')", "merged": "k, n, seq"}
+
+
+def expect(project: Project, feed: Feed, models: dict[str, str]) -> None:
+    """Every model, by its way, holds what all events so far make."""
+    source = rows(project, "feed", COLUMNS["copied"])
+    groups = project.sql(
+        f"select concat_ws(' ', k, count(*), max(seq)) from {project.schema}.feed group by k order by 1"
+    )
+    expected = {"copied": source, "merged": [row[0] for row in groups]}
+    history = {
+        key: sorted(found, key=repr)
+        for key, events in feed.events.items()
+        if (found := scd2(events))
+    }
+    for model, way in models.items():
+        if way == "history":
+            assert held(project, model, "k, v, __start_at, __end_at") == history, model
+        else:
+            assert rows(project, model, COLUMNS[way]) == expected[way], model
+        states = {row[0] for row in project.ledger(model, "state")}
+        assert states == {"committed"}, (model, states)
+        # Each micro-batch of a checkpoint stands in the ledger once.
+        marks = [row[0] for row in project.ledger(model, "high")]
+        assert marks == [str(number) for number in range(len(marks))], (model, marks)
+
+
+@ON_SESSION
+def test_every_cut_of_a_micro_batch_counts_once(make_project: Callable[..., Project]) -> None:
+    project = make_project("lab")
+    feed = Feed(project)
+    project.source("feed")
+    for way, sql in WAYS.items():
+        project.model(f"{way}_control", sql)
+    feed.arrive(12)
+    with injected(Faults()) as seen:
+        project.build()
+    cuts: dict[str, int | str] = {}
+    copies: dict[str, str] = {}
+    for way, sql in WAYS.items():
+        for i, point in enumerate(cut_points(seen.sent[f"{way}_control"])):
+            project.model(f"{way}_{i}", sql)
+            cuts[f"{way}_{i}"] = point
+            copies[f"{way}_{i}"] = way
+    # A first load is a batch upon an empty table: with the statement that makes it.
+    for _ in range(2 if FULL else 1):
+        with injected(Faults(cuts=cuts)) as faults:
+            run = project.dbt("run", "--select", *cuts)
+        assert {name: run.status[name] for name in cuts} == dict.fromkeys(cuts, "error")
+        assert all(len(faults.sent[name]) == point for name, point in cuts.items())
+        feed.arrive(6)
+        project.build("--select", *copies)
+        expect(project, feed, copies)
+        feed.arrive(6)
+    project.build("--select", *copies)
+    expect(project, feed, copies)
+    left = [
+        row[1]
+        for row in project.sql(f"show tables in {project.schema}_floodmark")
+        if "stage__" in row[1]
+    ]
+    assert left == []
+
+
+@ON_SESSION
+def test_a_full_refresh_that_dies_starts_over(make_project: Callable[..., Project]) -> None:
+    """One commit empties the table and turns to another checkpoint: no cut leaves the old rows with the new one."""
+    project = make_project("refresh")
+    feed = Feed(project)
+    project.source("feed")
+    project.model("control", WAYS["history"])
+    feed.arrive(12)
+    project.build()
+    with injected(Faults()) as seen:
+        project.build("--full-refresh")
+    cuts = {f"history_{i}": cut for i, cut in enumerate(cut_points(seen.sent["control"]))}
+    for name in cuts:
+        project.model(name, WAYS["history"])
+    project.build("--select", *cuts)
+    feed.arrive(12)
+    with injected(Faults(cuts=dict(cuts))):
+        run = project.dbt("run", "--full-refresh", "--select", *cuts)
+    assert {name: run.status[name] for name in cuts} == dict.fromkeys(cuts, "error")
+    feed.arrive(6)
+    project.build("--select", *cuts)
+    history = {
+        key: sorted(found, key=repr)
+        for key, events in feed.events.items()
+        if (found := scd2(events))
+    }
+    for name in cuts:
+        assert held(project, name, "k, v, __start_at, __end_at") == history, name
+
+
+def test_streams_killed_while_files_land(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`floodmark stream` in a process of its own: SIGKILL, started again, SIGTERM; the counts agree."""
+    monkeypatch.delenv("FLOODMARK_HOME", raising=False)
+    made = soak(tmp_path, seconds=12, kills=1)
+    printed = made.printed()
+    assert (
+        "Streaming counted, landed, merged. Ctrl-C ends each behind its batch in flight." in printed
+    )
+    assert "  soak.landed  batch 0  10 rows in" in printed
+    assert "  lag 0 versions" in printed
+    assert "Stopping behind the batches in flight; once more stops at once." in printed
+    assert printed.endswith("All streams have ended.\n")
+
+
+@ON_SESSION
+def test_one_process_a_checkpoint(
+    make_project: Callable[..., Project], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dbt_floodmark.gateway import root_session
+
+    make_project("lease").sql("select 1")
+    spark = root_session(Path(os.environ["FLOODMARK_HOME"]), {})
+    folder = Folder(spark, str(tmp_path / "check point"))
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as other:
+        while "time.sleep" not in checkpoints.command_of(other.pid):
+            time.sleep(0.05)
+        holder = Holder(Holder.this_process().host, other.pid, checkpoints.command_of(other.pid), 0)
+        monkeypatch.setattr(Holder, "this_process", lambda: holder)
+        left = Lease(folder, "shop.events")
+        left.__enter__()
+        monkeypatch.undo()
+        with pytest.raises(CheckpointInUseError) as refused, Lease(folder, "shop.events"):
+            pass
+        assert str(refused.value) == (
+            f"the stream shop.events is run by process {other.pid} on {holder.host} ({holder.command}), and a checkpoint "
+            f"takes one process at a time: stop that one, or let it go on. The checkpoint is {folder.path}"
+        )
+        other.send_signal(signal.SIGKILL)
+        other.wait()
+        # A killed process holds nothing.
+        with Lease(folder, "shop.events"):
+            assert folder.names() == ["_floodmark_lease"]
+        assert folder.names() == []
+    elsewhere = Holder("another-machine", 1, "floodmark stream", time.time())
+    monkeypatch.setattr(Holder, "this_process", lambda: elsewhere)
+    Lease(folder, "shop.events").__enter__()
+    monkeypatch.undo()
+    with (
+        pytest.raises(CheckpointInUseError, match="by process 1 on another-machine"),
+        Lease(folder, "x"),
+    ):
+        pass
+    # One on another machine that gave no sign of life for a minute is gone.
+    monkeypatch.setattr(checkpoints, "LEFT_BEHIND", -1.0)
+    with Lease(folder, "shop.events"):
+        pass
+
+
+def test_a_failed_stream_starts_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stream upon a table that comes later waits for it, with longer and longer pauses; a wrong setting ends at once."""
+    monkeypatch.delenv("FLOODMARK_HOME", raising=False)
+    made = Soak(tmp_path)
+    (made.project.root / "models" / "counted.sql").unlink()
+    made.project.model("wrong", stream("select 1 from stream({{ ref('landed') }})", trigger="soon"))
+    made.project.model(
+        "eager",
+        stream(
+            "select * from stream({{ source('raw', 'later') }})",
+            trigger={"processing_time": "1 second"},
+        ),
+    )
+    made.project.source("later")
+    made.land()
+    made.start()
+    made.wait_for("  soak.landed  batch 0", 1)
+    made.wait_for("  soak.eager  failed, starts again in 2 s: ", 1)
+    assert made.stop() == 1
+    printed = made.printed()
+    assert "  soak.eager  failed, starts again in 1 s: " in printed
+    assert "TABLE_OR_VIEW_NOT_FOUND" in printed
+    assert "trigger: got \"soon\"; expected 'available_now'" in printed
