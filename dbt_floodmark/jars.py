@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from dbt_floodmark.errors import JarsError
 from dbt_floodmark.java import find_java
-from dbt_floodmark.versions import JAR_COORDINATE, JARS
+from dbt_floodmark.versions import EXTRAS, JAR_COORDINATE, JARS
 
 JARS_VARIABLE = "FLOODMARK_JARS"
 
@@ -48,8 +49,14 @@ def missing_jars(folder: Path | None = None) -> list[str]:
     return [name for name in JARS if not (place / name).is_file()]
 
 
+def extra_jars() -> list[Path]:
+    """Return the paths of the jars that `floodmark setup --with` fetched."""
+    folder = jar_folder()
+    return [jar for name in sorted(EXTRAS) for jar in sorted((folder / name).glob("*.jar"))]
+
+
 def require_jars() -> list[Path]:
-    """Return the paths of all jars.
+    """Return the paths of all jars: Delta's, and of the extras those that are there.
 
     Raises:
         JarsError: some are missing.
@@ -61,7 +68,46 @@ def require_jars() -> list[Path]:
             f"The Delta jars are not in {folder} ({missing[0]} is missing): "
             "run `floodmark setup` once."
         )
-    return [folder / name for name in JARS]
+    return [*(folder / name for name in JARS), *extra_jars()]
+
+
+def fetch_extra(name: str) -> Path:
+    """Fetch an extra of `EXTRAS` with what it needs and pyspark does not bring; return its folder.
+
+    Nothing is done when it is there; it appears whole, as Delta's jars do.
+
+    Raises:
+        JavaError: Ivy needs Java.
+        JarsError: no network, or an unexpected answer.
+    """
+    folder = jar_folder() / name
+    if folder.is_dir():
+        return folder
+    find_java()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".jars-", dir=folder.parent) as scratch:
+        ivy = Path(scratch) / "ivy"
+        log = folder.parent.parent / "ivy.log"
+        _resolve(EXTRAS[name], (), ivy, Path(scratch), log)
+        filled = Path(scratch) / "jars"
+        filled.mkdir()
+        for jar in sorted((ivy / "jars").glob("*.jar")):
+            # Ivy names a jar after its organisation too; what pyspark has, it has in its version.
+            artifact = jar.name.partition("_")[2]
+            if not any(_pyspark_jars().glob(f"{_unversioned(artifact)}-[0-9]*.jar")):
+                shutil.copyfile(jar, filled / artifact)
+        filled.rename(folder)
+    return folder
+
+
+def _pyspark_jars() -> Path:
+    import pyspark
+
+    return Path(pyspark.__file__).parent / "jars"
+
+
+def _unversioned(jar: str) -> str:
+    return re.split(r"-\d+\.\d", jar, maxsplit=1)[0]
 
 
 def fetch_jars() -> Path:
@@ -82,7 +128,7 @@ def fetch_jars() -> Path:
     log = folder.parent / "ivy.log"
     with tempfile.TemporaryDirectory(prefix=".jars-", dir=folder.parent) as scratch:
         ivy = Path(scratch) / "ivy"
-        _resolve(ivy, Path(scratch), log)
+        _resolve(JAR_COORDINATE, _EXCLUDED, ivy, Path(scratch), log)
         filled = Path(scratch) / "jars"
         filled.mkdir()
         for name in JARS:
@@ -93,7 +139,9 @@ def fetch_jars() -> Path:
     return folder
 
 
-def _resolve(ivy: Path, scratch: Path, log: Path) -> None:
+def _resolve(
+    coordinate: str, excluded: tuple[str, ...], ivy: Path, scratch: Path, log: Path
+) -> None:
     import pyspark
 
     spark_home = Path(pyspark.__file__).parent
@@ -104,9 +152,8 @@ def _resolve(ivy: Path, scratch: Path, log: Path) -> None:
         "--master",
         "local[1]",
         "--packages",
-        JAR_COORDINATE,
-        "--exclude-packages",
-        ",".join(_EXCLUDED),
+        coordinate,
+        *(("--exclude-packages", ",".join(excluded)) if excluded else ()),
         "--conf",
         f"spark.jars.ivy={ivy}",
         str(script),
@@ -124,8 +171,8 @@ def _resolve(ivy: Path, scratch: Path, log: Path) -> None:
         )
     if answer.returncode != 0:
         raise JarsError(
-            f"The Delta jars ({JAR_COORDINATE}) could not be fetched, which needs the network "
-            f"once: connect and run `floodmark setup` again, or copy them into {jar_folder()} "
+            f"The jars of {coordinate} could not be fetched, which needs the network once: "
+            f"connect and run `floodmark setup` again, or copy them into {jar_folder()} "
             f"(what Ivy said is in {log})."
         )
 

@@ -25,4 +25,10 @@ PYTHON_SUPPORTED = ((3, 10), (3, 12))
 DBT_CORE = "1.11"
 DBT_SPARK = "1.11"
 PYSPARK = "4.2.0"
+
+#: What `floodmark setup --with NAME` fetches beside, with all that it needs.
+EXTRAS = {
+    "kafka": f"org.apache.spark:spark-sql-kafka-0-10_{SCALA}:{PYSPARK}",
+    "postgresql": "org.postgresql:postgresql:42.7.7",
+}
 DELTA_SPARK = DELTA

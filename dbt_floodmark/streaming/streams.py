@@ -69,7 +69,7 @@ class Streams:
         return vars(Checkpoint.read(Folder(self._connection.spark, location)))
 
     def drain(self) -> None:
-        """Compute a micro-batch whose rows are written already: its state belongs to the checkpoint too."""
+        """Compute a micro-batch whose rows are written already, for what the query remembers."""
         self._connection.spark.table(MICRO_BATCH).write.format("noop").mode("overwrite").save()
 
     def service(self) -> bool:
@@ -83,7 +83,7 @@ class Streams:
         record: Callable[[Any, Mapping[int, Any]], Any],
         run: Any,
     ) -> list[Mapping[str, Any]]:
-        """Run the query to its end, or as long as `floodmark stream` says; return its batches' counts.
+        """Run the query, to its end or while `floodmark stream` runs; return its batches' counts.
 
         Args:
             given: the fields of a `Request`.

@@ -47,7 +47,7 @@ _ADVICE: tuple[tuple[str, str], ...] = (
     ),
     (
         r"[Ll]imits? (?:are|is) not supported",
-        "LIMIT has no meaning on an endless stream: leave it out, and limit where the table is read.",
+        "LIMIT has no meaning on an endless stream: leave it out, and limit where it is read.",
     ),
     (
         r"DELTA_SOURCE_TABLE_IGNORE_CHANGES|DELTA_SOURCE_IGNORE_DELETE",

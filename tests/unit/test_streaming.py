@@ -1,0 +1,212 @@
+"""Options and folders in a streaming SELECT, progress lines, advice: no Spark."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt_floodmark.errors import FloodmarkError
+from dbt_floodmark.streaming import service as services
+from dbt_floodmark.streaming import sources
+from dbt_floodmark.streaming.progress import MicroBatch, is_batch, lag_text, utc
+from dbt_floodmark.streaming.service import Service, keep_running
+from dbt_floodmark.streaming.unsupported import explain
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("", {}),
+        ("maxFilesPerTrigger = 1", {"maxFilesPerTrigger": "1"}),
+        ("a=1,b = true , c 'x'", {"a": "1", "b": "true", "c": "x"}),
+        ("'sep'=',', schema = 'a int, b string'", {"sep": ",", "schema": "a int, b string"}),
+        (r"""quote = '\'', "multi.part" = "it's" """, {"quote": "'", "multi.part": "it's"}),
+    ],
+)
+def test_options(text, options):
+    assert sources.parse_options(text) == options
+
+
+@pytest.mark.parametrize("text", ["maxFilesPerTrigger", "= 1", "a = 1, , b = 2"])
+def test_what_is_no_option(text):
+    with pytest.raises(FloodmarkError, match="expected options such as maxFilesPerTrigger = 100"):
+        sources.parse_options(text)
+
+
+class Views:
+    """What `_register` was asked for."""
+
+    def __init__(self, monkeypatch):
+        self.made = []
+        monkeypatch.setattr(
+            sources,
+            "_register",
+            lambda spark, source, with_metadata: self.made.append((source, with_metadata)),
+        )
+
+
+def test_folders_become_views_and_nothing_else_does(monkeypatch):
+    views = Views(monkeypatch)
+    sql = (
+        "select 'stream(json.`a`)', _metadata from stream(json.`in/a`) with (schema = 'id int') as s "
+        "-- stream(csv.`b`)\njoin stream csv.`/abs/``b` /* stream(text.`c`) */ "
+        "join stream(delta.`d`) join my_stream(json.`e`)"
+    )
+    assert sources.with_sources(None, sql, "/project") == (
+        "select 'stream(json.`a`)', _metadata from stream(_floodmark_source_1) as s "
+        "-- stream(csv.`b`)\njoin stream(_floodmark_source_2) /* stream(text.`c`) */ "
+        "join stream(delta.`d`) join my_stream(json.`e`)"
+    )
+    assert views.made == [
+        (
+            sources.Source("_floodmark_source_1", "json", {"schema": "id int"}, "/project/in/a"),
+            True,
+        ),
+        (sources.Source("_floodmark_source_2", "csv", {}, "/abs/`b"), True),
+    ]
+
+
+def test_what_macros_marked(monkeypatch):
+    views = Views(monkeypatch)
+    sql = (
+        'stream(v) /*floodmark:stream {"format": "kafka", "name": "v", '
+        '"options": {"subscribe": "*\\/x"}, "path": null}*/ as k'
+    )
+    assert sources.with_sources(None, sql, "/project") == "stream(v)  as k"
+    assert views.made == [(sources.Source("v", "kafka", {"subscribe": "*/x"}, None), True)]
+
+
+def progress(**more):
+    return {"batchId": 3, "timestamp": "2026-01-31T06:00:00.250Z", "sources": [], **more}
+
+
+def test_a_micro_batch_in_a_line():
+    batch = MicroBatch.of(
+        progress(
+            numInputRows=2500,
+            batchDuration=500,
+            stateOperators=[
+                {"numRowsTotal": 40, "numRowsDroppedByWatermark": 2},
+                {"numRowsTotal": 2},
+            ],
+        ),
+        "2 versions",
+    )
+    assert batch.line() == (
+        "batch 3  2,500 rows in  5,000 rows/s  0.5 s  state 42 rows  2 late  lag 2 versions"
+    )
+    assert MicroBatch.of(progress(), None).line() == (
+        "batch 3  0 rows in  0 rows/s  0.0 s  state 0 rows  lag –"
+    )
+    assert utc(batch.started_at) == "2026-01-31 06:00:00.250000"
+
+
+def test_an_idle_trigger_is_no_batch():
+    assert is_batch({"durationMs": {"addBatch": 1}})
+    assert not is_batch({"durationMs": {"triggerExecution": 1}})
+
+
+@pytest.mark.parametrize(
+    ("source", "lag"),
+    [
+        # Version 4 was read whole (index -1 stands before version 5), and 7 is the newest.
+        ({"reservoirId": "t", "reservoirVersion": 5, "index": -1}, "3 versions"),
+        ({"reservoirId": "t", "reservoirVersion": 7, "index": 12}, "0 versions"),
+        ({"reservoirId": "t", "reservoirVersion": 6, "index": 0}, "1 version"),
+        ({"reservoirId": "unknown", "reservoirVersion": 5, "index": 0}, None),
+        ({"logOffset": 4}, None),
+    ],
+)
+def test_lag_of_delta_tables(source, lag):
+    assert lag_text([{"description": "DeltaSource[x]", "endOffset": source}], {"t": 7}) == lag
+
+
+def test_lag_of_topics():
+    source = {
+        "description": "KafkaV2[Subscribe[orders]]",
+        "endOffset": {"orders": {"0": 10, "1": 5}},
+        "latestOffset": '{"orders": {"0": 12, "1": 5, "2": 3}}',
+    }
+    assert lag_text([source], {}) == "5 records"
+
+
+class Clock:
+    """A service that waits for nothing, and remembers what it was told and how long it was to wait."""
+
+    def __init__(self, stops_after):
+        self.waits = []
+        self.said = []
+        self.service = Service(say=self.said.append)
+        self.service.wait = self.wait
+        self.stops_after = stops_after
+
+    def wait(self, seconds):
+        self.waits.append(seconds)
+        if len(self.waits) == self.stops_after:
+            self.service.stopping.set()
+        return self.service.stopping.is_set()
+
+
+def test_pauses_grow_to_a_minute():
+    clock = Clock(stops_after=9)
+
+    def fail():
+        raise ValueError("no\n  table")
+
+    keep_running(clock.service, "shop.m", fail, lambda exc: False)
+    assert clock.waits == [1, 2, 4, 8, 16, 32, 60, 60, 60]
+    assert clock.said[0].endswith("  shop.m  failed, starts again in 1 s: no table")
+
+
+def test_pauses_are_short_again_behind_a_good_hour(monkeypatch):
+    clock = Clock(stops_after=4)
+    now = iter([0, 1, 10, 12, 20, 5000, 5100, 5101, 6000])
+    monkeypatch.setattr(services.time, "monotonic", lambda: next(now))
+
+    def fail():
+        raise ValueError("gone")
+
+    keep_running(clock.service, "shop.m", fail, lambda exc: False)
+    assert clock.waits == [1, 2, 1, 2]
+
+
+def test_what_stays_wrong_is_not_tried_again():
+    clock = Clock(stops_after=1)
+
+    def fail():
+        raise ValueError("wrong setting")
+
+    with pytest.raises(ValueError, match="wrong setting"):
+        keep_running(clock.service, "shop.m", fail, lambda exc: isinstance(exc, ValueError))
+    assert clock.waits == []
+
+
+def test_one_that_has_read_all_ends():
+    clock = Clock(stops_after=1)
+    assert keep_running(clock.service, "shop.m", lambda: True, lambda exc: False) is None
+    assert clock.waits == []
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        (
+            "[DELTA_SOURCE_TABLE_IGNORE_CHANGES] Detected a data update",
+            "with (skipChangeCommits = true)",
+        ),
+        (
+            "[CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log.",
+            "another process runs this stream",
+        ),
+        ("[DELTA_FILE_NOT_FOUND_DETAILED] File part-1 not found", "is gone from its source"),
+        (
+            "There are [1] sources in the checkpoint offsets and now there are [2]",
+            "its checkpoint was made with",
+        ),
+    ],
+)
+def test_advice(text, advice):
+    assert advice in explain(text, "append")
+
+
+def test_no_advice():
+    assert explain("[DIVIDE_BY_ZERO] Division by zero.", "append") is None
