@@ -57,6 +57,9 @@ def plan(
 
 
 def _plan_of(project: Project, model: Model, sql: str, count: bool) -> Row:
+    if model.is_stream:
+        unknown = dict.fromkeys(("low", "high", "files", "bytes", "rows"))
+        return {"name": model.name, "model": model.model_id, "kind": "stream", **unknown}
     found = _PLAN.search(sql)
     shown: Row = {"name": model.name, "model": model.model_id, "kind": "first_load"}
     shown |= dict.fromkeys(("low", "high", "files", "bytes", "rows"))

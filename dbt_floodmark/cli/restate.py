@@ -39,6 +39,11 @@ def restate(
         raise UsageError(
             f"{model} is no cdc model: `floodmark backfill` reads a range of others again."
         )
+    if chosen.is_stream:
+        raise UsageError(
+            f"{model} is a stream, which reads each row once: `floodmark run --select {model} "
+            "--full-refresh` makes it anew."
+        )
     if chosen.files is not None:
         raise UsageError(
             f"{model} reads files, each once: use --full-refresh, or read its feed from a table."

@@ -66,6 +66,8 @@
         {%- set select_sql = floodmark._cdc_shape_sql(run.settings.cdc, select_sql) -%}
     {%- endif -%}
     {%- do floodmark._execute([floodmark._replace_table_sql(select_sql, dict(floodmark._feed_property(select_sql), **{'floodmark.stream': floodmark._to_property(floodmark._model_id() ~ '/' ~ invocation_id)}))]) -%}
+    {#- Delta holds every micro-batch against them: they must be there before the first -#}
+    {%- do floodmark._persist_constraints(this) -%}
     {%- do run.update({'generation': invocation_id}) -%}
     {%- do run.request.update({'location': floodmark._checkpoint_location(invocation_id)}) -%}
     {%- do run.target.update({'exists': true, 'is_delta': true, 'is_empty': true, 'id': none, 'relation': load_relation(this) or this, 'disturbed': none}) -%}

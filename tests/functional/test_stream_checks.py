@@ -151,10 +151,6 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
             "unique_key on an append stream drops what comes again within the event-time watermark: put one on the stream"
         ],
     ),
-    "kafka": (
-        stream("select * from {{ floodmark.kafka_stream('localhost:1', 'orders') }}"),
-        ["the Kafka connector is not there: run `floodmark setup --with kafka` once, then again"],
-    ),
 }
 
 
@@ -300,6 +296,29 @@ def test_empty_makes_the_table_alone(project: Project) -> None:
     assert project.sql(f"select count(*) from {project.schema}.dry") == project.sql(
         f"select count(*) from {project.schema}.events"
     )
+
+
+@pytest.mark.parametrize("target", ["session"], scope="module")
+def test_a_contract_holds_from_the_first_row_on(project: Project) -> None:
+    project.model(
+        "bound",
+        stream(f"select id, k from {SOURCE}"),
+        """
+        config: {contract: {enforced: true}}
+        columns:
+          - {name: id, data_type: bigint, constraints: [{type: check, expression: "id < 100", name: small}]}
+          - {name: k, data_type: string, constraints: [{type: not_null}]}
+        """.replace("        ", ""),
+    )
+    select = ("--select", "bound")
+    project.build(*select)
+    before = project.sql(f"select count(*) from {project.schema}.bound")
+    arrive(project, 500)
+    assert "small" in fails(project, *select)
+    assert project.sql(f"select count(*) from {project.schema}.bound") == before
+    assert {row[0] for row in project.ledger("bound", "state")} == {"committed"}
+    project.sql(f"delete from {project.schema}.events where id = 500")
+    assert "the source table has had rows updated or deleted" in fails(project, *select)
 
 
 @pytest.mark.parametrize("target", ["thrift"], scope="module")

@@ -104,9 +104,8 @@ def test_every_cut_of_a_micro_batch_counts_once(make_project: Callable[..., Proj
         feed.arrive(6)
         project.build("--select", *copies)
         expect(project, feed, copies)
-        feed.arrive(6)
-    project.build("--select", *copies)
-    expect(project, feed, copies)
+    # What a run that died between commit and drop left is dropped by the next.
+    project.build("--select", *[name for name, way in copies.items() if way == "history"])
     left = [
         row[1]
         for row in project.sql(f"show tables in {project.schema}_floodmark")
@@ -126,7 +125,10 @@ def test_a_full_refresh_that_dies_starts_over(make_project: Callable[..., Projec
     project.build()
     with injected(Faults()) as seen:
         project.build("--full-refresh")
-    cuts = {f"history_{i}": cut for i, cut in enumerate(cut_points(seen.sent["control"]))}
+    # Behind the new table's first plan the cuts are those of any micro-batch.
+    planned = next(i for i, sql in enumerate(seen.sent["control"]) if "'planned'" in sql)
+    found = [point for point in cut_points(seen.sent["control"]) if FULL or point <= planned + 2]
+    cuts = {f"history_{i}": cut for i, cut in enumerate(found)}
     for name in cuts:
         project.model(name, WAYS["history"])
     project.build("--select", *cuts)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
 
-from tests.harness import Project, values
+from dbt_floodmark.cli import main as floodmark
+from tests.harness import Project, values, working_directory
 
 pytestmark = pytest.mark.parametrize("target", ["session"], scope="module")
 
@@ -285,3 +287,41 @@ def test_every_source(make_project: Callable[..., Project]) -> None:
         assert rows(project, name, columns) == found, name
     for name in ("texts", "jsons", "csvs", "parquets", "new_files"):
         assert second.message[name] == "STREAM APPEND 1 read, 1 inserted", name
+
+
+def test_the_command_on_streams(
+    make_project: Callable[..., Project], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """status and history show them; plan says what they are; what reads a range again refuses them."""
+    project = make_project("words")
+    project.sql(f"create table {project.schema}.events ({EVENTS}) using delta")
+    project.source("events")
+    project.model("scd1", MODELS["scd1"])
+    arrive(project, event(1, "a", 1, 0), event(2, "b", 2, 10))
+    project.build()
+    where = ["--project-dir", str(project.root), "--profiles-dir", str(project.root)]
+
+    def says(*arguments: str, status: int = 0) -> str:
+        with pytest.raises(SystemExit) as ended, working_directory(project.root):
+            floodmark(args=[*arguments, *where], prog_name="floodmark")
+        captured = capsys.readouterr()
+        assert ended.value.code == status, captured
+        return captured.out + captured.err
+
+    shown = json.loads(says("status", "--json"))["models"][0]
+    assert shown["mark"] == "0"
+    assert shown["last_batch"]["kind"] == "stream"
+    assert shown["last_batch"]["rows_read"] == 2
+    assert json.loads(says("history", "scd1", "--json"))["batches"][0]["kind"] == "stream"
+    assert json.loads(says("plan", "--json"))["models"][0]["kind"] == "stream"
+    assert "scd1 has no timestamp or sequence watermark" in says(
+        "backfill", "scd1", "--from", "1", "--to", "2", status=2
+    )
+    assert (
+        "scd1 is a stream, which reads each row once: `floodmark run --select scd1 --full-refresh` makes it anew."
+    ) in says("restate", "scd1", "--from", "1", status=2)
+    assert "scd1 has no timestamp or sequence watermark" in says("reconcile", "scd1", status=2)
+    (project.root / "models" / "scd1.sql").unlink()
+    assert "This project has no model with materialized='streaming_table'." in says(
+        "stream", status=2
+    )

@@ -210,3 +210,29 @@ def test_advice(text, advice):
 
 def test_no_advice():
     assert explain("[DIVIDE_BY_ZERO] Division by zero.", "append") is None
+
+
+def test_kafka_without_its_connector():
+    class Loader:
+        def loadClass(self, name):
+            raise RuntimeError("ClassNotFoundException")
+
+    class Session:
+        class _jvm:
+            class java:
+                class lang:
+                    class Thread:
+                        @staticmethod
+                        def currentThread():
+                            return Session._jvm.java.lang.Thread
+
+                        @staticmethod
+                        def getContextClassLoader():
+                            return Loader()
+
+    sql = 'stream(v) /*floodmark:stream {"format": "kafka", "name": "v", "options": {}, "path": null}*/'
+    with pytest.raises(FloodmarkError) as refused:
+        sources.with_sources(Session, sql, "/project")
+    assert str(refused.value) == (
+        "the Kafka connector is not there: run `floodmark setup --with kafka` once, then again"
+    )
