@@ -41,7 +41,10 @@ def _class_path() -> str:
             ivy = Path(scratch) / "ivy"
             jars._resolve(BROKER, (), ivy, Path(scratch), Path(scratch) / "ivy.log")
             (ivy / "jars").rename(folder)
-    return str(folder / "*")
+    # Spark's own Ivy leaves out what Spark brings.
+    return os.pathsep.join(
+        [str(folder / "*"), *map(str, jars._pyspark_jars().glob("scala-library-*.jar"))]
+    )
 
 
 @contextmanager
