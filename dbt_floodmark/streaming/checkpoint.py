@@ -8,7 +8,8 @@ import os
 import socket
 import threading
 import time
-from dataclasses import asdict, dataclass
+import uuid
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dbt_floodmark.errors import FloodmarkError
@@ -18,6 +19,9 @@ from dbt_floodmark.processes import command_of, is_alive
 RENEW_EVERY = 10.0
 #: Seconds without one after which a lease of another machine counts as left behind.
 LEFT_BEHIND = 60.0
+
+#: Seconds in which a file that is being written is whole.
+_SETTLE = 0.2
 
 _LEASE = "_floodmark_lease"
 
@@ -110,6 +114,7 @@ class Holder:
     pid: int
     command: str
     sign: float
+    token: str = ""
 
     @classmethod
     def this_process(cls) -> Holder:
@@ -129,6 +134,7 @@ class Lease:
         """Prepare a lease on the checkpoint in `folder`, of the stream `model`."""
         self._folder = folder
         self._model = model
+        self._token = uuid.uuid4().hex
         self._done = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -147,6 +153,13 @@ class Lease:
                     f"one, or let it go on. The checkpoint is {self._folder.path}"
                 )
             self._write(overwrite=True)
+            time.sleep(_SETTLE)
+            winner = self._holder()
+            if winner is not None and winner.token != self._token:
+                raise CheckpointInUseError(
+                    f"the stream {self._model} was taken up by process {winner.pid} on "
+                    f"{winner.host} at the same time: let that one go on"
+                )
         self._thread = threading.Thread(target=self._renew, daemon=True)
         self._thread.start()
         return self
@@ -158,18 +171,25 @@ class Lease:
             self._thread.join()
         # Whoever cannot delete it leaves it to its age.
         with contextlib.suppress(Exception):
-            self._folder.delete(_LEASE)
+            if self._is_ours():
+                self._folder.delete(_LEASE)
 
     def _write(self, *, overwrite: bool) -> bool:
-        return self._folder.write(
-            _LEASE, json.dumps(asdict(Holder.this_process())), overwrite=overwrite
-        )
+        holder = replace(Holder.this_process(), token=self._token)
+        return self._folder.write(_LEASE, json.dumps(asdict(holder)), overwrite=overwrite)
+
+    def _is_ours(self) -> bool:
+        holder = self._holder()
+        return holder is not None and holder.token == self._token
 
     def _holder(self) -> Holder | None:
-        try:
-            return Holder(**json.loads(self._folder.read(_LEASE) or ""))
-        except (ValueError, TypeError):
-            return None
+        # One that is just being written is empty for a moment.
+        for _ in range(5):
+            try:
+                return Holder(**json.loads(self._folder.read(_LEASE) or ""))
+            except (ValueError, TypeError):
+                time.sleep(_SETTLE)
+        return None
 
     def _lives(self, holder: Holder) -> bool:
         if holder.host == socket.gethostname():
@@ -180,4 +200,5 @@ class Lease:
     def _renew(self) -> None:
         while not self._done.wait(RENEW_EVERY):
             with contextlib.suppress(Exception):
-                self._write(overwrite=True)
+                if self._is_ours():
+                    self._write(overwrite=True)

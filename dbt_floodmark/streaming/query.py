@@ -109,7 +109,7 @@ class Run:
         frame: Any,
         request: Request,
         apply: Callable[[int], Mapping[str, Any] | None],
-        record: Callable[[list[MicroBatch]], list[Mapping[str, Any]]],
+        record: Callable[[list[MicroBatch], int | None], list[Mapping[str, Any]]],
         tell: Callable[[MicroBatch], None] | None,
     ) -> None:
         """Prepare a run.
@@ -119,7 +119,8 @@ class Run:
             frame: the streaming DataFrame.
             request: what the node asks for.
             apply: writes micro-batch n from the view `MICRO_BATCH`, and returns its counts.
-            record: puts batches that Delta's sink wrote into the ledger, and returns their counts.
+            record: puts batches that Delta's sink wrote into the ledger, up to a number or all that
+                the checkpoint has, and returns their counts.
             tell: told of each micro-batch.
         """
         self._connection = connection
@@ -132,7 +133,8 @@ class Run:
         self._counts: list[Mapping[str, Any]] = []
         self._told: list[MicroBatch] = []
         self._last_heard: tuple[Any, ...] = ()
-        self._tables: dict[str, Any] = {}
+        self._behind: int | None = None
+        self._stopped = False
 
     def to_the_end(self, stopping: threading.Event | None) -> list[Mapping[str, Any]]:
         """Run until nothing is left to read, or until `stopping`; return each batch's counts.
@@ -153,8 +155,8 @@ class Run:
             raise self._exchange.error
         failure = query.exception()
         if self._request.native:
-            self._counts += self._record(self._told)
-        if failure is not None:
+            self._counts += self._record(self._told, None)
+        if failure is not None and not self._stopped:
             raise failure
         return self._counts
 
@@ -178,6 +180,12 @@ class Run:
         while query.isActive:
             if self._connection.cancelled:
                 raise DbtRuntimeError(CANCELLED)
+            if stopping is not None and stopping.is_set() and self._is_behind(query):
+                # A batch that has begun since is sent again by the next run.
+                self._stopped = True
+                self._exchange.close()
+                query.stop()
+                return
             if self._exchange.take(self._write):
                 continue
             now = time.monotonic()
@@ -186,10 +194,16 @@ class Run:
                 self._listen(query)
             if self._request.native and self._told and now - recorded > _RECORD:
                 recorded = now
-                self._counts += self._record(self._told)
+                self._counts += self._record(self._told, self._told[-1].number)
                 self._told = []
-            if stopping is not None and stopping.is_set() and _is_between_batches(query):
-                query.stop()
+
+    def _is_behind(self, query: Any) -> bool:
+        """Tell whether the batch that was in flight when the stop came has ended."""
+        last = query.lastProgress
+        finished = -1 if last is None else last.batchId - (0 if is_batch(parse(last)) else 1)
+        if self._behind is None:
+            self._behind = finished + 1
+        return finished >= self._behind or not query.status["isTriggerActive"]
 
     def _write(self, frame: Any, number: int) -> None:
         frame.createOrReplaceTempView(MICRO_BATCH)
@@ -246,7 +260,3 @@ class Run:
         jvm = spark._jvm
         log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, path)
         return int(log.update(False, jvm.scala.Option.empty(), jvm.scala.Option.empty()).version())
-
-
-def _is_between_batches(query: Any) -> bool:
-    return not query.status["isTriggerActive"]

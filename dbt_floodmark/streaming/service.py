@@ -57,7 +57,7 @@ def current() -> Service | None:
 
 def keep_running(
     service: Service, model: str, once: Callable[[], bool], is_final: Callable[[Exception], bool]
-) -> None:
+) -> bool:
     """Run a stream, and start it again whenever it fails, until the service stops.
 
     Args:
@@ -65,6 +65,9 @@ def keep_running(
         model: the stream's model.
         once: runs the query; True when it ended by itself, with nothing left to do.
         is_final: whether an error stays however often one tries, as a wrong setting does.
+
+    Returns:
+        Whether it came to its end.
 
     Raises:
         Exception: the final error of `once`.
@@ -74,7 +77,7 @@ def keep_running(
         begun = time.monotonic()
         try:
             if once():
-                return
+                return True
         except Exception as exc:
             if is_final(exc) or service.stopping.is_set():
                 raise
@@ -83,5 +86,6 @@ def keep_running(
             sentence = " ".join(str(exc).split())
             service.tell(model, f"failed, starts again in {wait:.0f} s: {sentence}")
             if service.wait(wait):
-                return
+                return False
             wait = min(2 * wait, LONGEST_WAIT)
+    return False

@@ -20,13 +20,16 @@ _TOKEN = re.compile(
     | /\*.*?\*/
     | \bstream\s*(?P<open>\(\s*)?(?P<format>text|json|csv|parquet|orc|avro)
       \s*\.\s*`(?P<path>(?:[^`]|``)+)`(?(open)\s*\))
-      (?:\s+with\s*\((?P<options>(?:[^()'"]|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")*)\))?
+      (?:\s*\bwith\s*\((?P<options>(?:[^()'"]|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")*)\))?
+    | `(?:[^`]|``)*`
     """,
     re.IGNORECASE | re.DOTALL | re.VERBOSE,
 )
 _OPTION = re.compile(
     r"""\s*(?P<key>[\w.]+|'[^']*'|"[^"]*")(?:\s*=\s*|\s+)(?P<value>'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[^,\s]+)\s*(?:,|$)"""
 )
+#: What a letter behind a backslash stands for in Spark's literals.
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a"}
 _KAFKA = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 
 
@@ -130,5 +133,5 @@ def _require_kafka(spark: Any) -> None:
 
 def _literal(text: str) -> str:
     if len(text) > 1 and text[0] in "'\"" and text[-1] == text[0]:
-        return re.sub(r"\\(.)", r"\1", text[1:-1])
+        return re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[1]), text[1:-1])
     return text

@@ -11,7 +11,7 @@ from dbt_common.exceptions import CompilationError, DbtRuntimeError
 from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.messages import readable
 from dbt_floodmark.streaming import service as services
-from dbt_floodmark.streaming.checkpoint import Checkpoint, Folder, Lease
+from dbt_floodmark.streaming.checkpoint import Checkpoint, CheckpointInUseError, Folder, Lease
 from dbt_floodmark.streaming.progress import MicroBatch, utc
 from dbt_floodmark.streaming.query import MICRO_BATCH, Request, Run
 from dbt_floodmark.streaming.sources import with_sources
@@ -42,13 +42,13 @@ class Streams:
             {'event_time': the column that its event-time watermark is on, or none}
 
         Raises:
-            DbtRuntimeError: it is no streaming query, or Spark cannot run it in its output mode.
+            CompilationError: it is no streaming query, or Spark cannot run it in its output mode.
         """
         request = Request(**given)
         frame = self._frame(request)
         spark = self._connection.spark
         if not frame.isStreaming:
-            raise DbtRuntimeError(
+            raise CompilationError(
                 f"floodmark, model '{request.model}': its SELECT reads no stream: read one of its "
                 "sources with stream(...), such as `from stream({{ ref('bronze_invoices') }})`"
             )
@@ -80,7 +80,7 @@ class Streams:
         self,
         given: Mapping[str, Any],
         apply: Callable[[Any, int], Any],
-        record: Callable[[Any, Mapping[int, Any]], Any],
+        record: Callable[[Any, Mapping[int, Any], int | None], Any],
         run: Any,
     ) -> list[Mapping[str, Any]]:
         """Run the query, to its end or while `floodmark stream` runs; return its batches' counts.
@@ -93,47 +93,66 @@ class Streams:
             run: what the macros know of the run.
 
         Raises:
-            DbtRuntimeError: Spark's error as a sentence, or another process runs the stream.
+            CompilationError: what only a full refresh mends.
+            DbtRuntimeError: Spark's error as a sentence.
         """
         request = Request(**given)
         service = services.current()
 
-        def write_down(batches: list[MicroBatch]) -> list[Mapping[str, Any]]:
+        def write_down(batches: list[MicroBatch], last: int | None) -> list[Mapping[str, Any]]:
             told = {
                 batch.number: {"started_at": utc(batch.started_at), "rows_late": batch.rows_late}
                 for batch in batches
             }
-            return list(record(run, told))
+            return list(record(run, told, last))
 
         def tell(batch: MicroBatch) -> None:
             if service is not None:
                 service.tell_progress(request.model, batch)
 
         try:
-            with Lease(Folder(self._connection.spark, request.location), request.model):
-                query = Run(
-                    self._connection,
-                    self._frame(request),
-                    request,
-                    lambda number: apply(run, number),
-                    write_down,
-                    tell,
-                )
-                return query.to_the_end(service.stopping if service else None)
+            query = Run(
+                self._connection,
+                self._frame(request),
+                request,
+                lambda number: apply(run, number),
+                write_down,
+                tell,
+            )
+            return query.to_the_end(service.stopping if service else None)
         except (DbtRuntimeError, CompilationError):
             raise
-        except FloodmarkError as exc:
-            raise DbtRuntimeError(f"floodmark, model '{request.model}': {exc}") from None
         except Exception as exc:
-            raise DbtRuntimeError(self._sentence(request, exc)) from exc
+            sentence = self._sentence(request, exc)
+            # What only a full refresh mends is not tried again.
+            kind = CompilationError if "--full-refresh" in sentence else DbtRuntimeError
+            raise kind(sentence) from exc
 
-    def keep_running(self, model: str, once: Callable[..., Any], *arguments: Any) -> None:
-        """Run a macro, and again whenever it fails, for as long as `floodmark stream` runs."""
+    def keep_running(
+        self, model: str, folder: str, once: Callable[..., Any], *arguments: Any
+    ) -> bool:
+        """Run a macro, and again whenever it fails, for as long as `floodmark stream` runs.
+
+        The lease on the folder of the model's checkpoints is held around each time.
+
+        Returns:
+            Whether the macro came to its end.
+
+        Raises:
+            DbtRuntimeError: another process runs the stream, or the macro failed for good.
+        """
+
+        def leased() -> bool:
+            try:
+                with Lease(Folder(self._connection.spark, folder), model):
+                    return bool(once(*arguments))
+            except CheckpointInUseError as exc:
+                raise DbtRuntimeError(f"floodmark, model '{model}': {exc}") from None
+
         service = services.current()
         if service is None:
-            once(*arguments)
-            return
-        services.keep_running(service, model, lambda: bool(once(*arguments)), _is_final)
+            return leased()
+        return services.keep_running(service, model, leased, _is_final)
 
     def _frame(self, request: Request) -> Any:
         spark = self._connection.spark
@@ -147,7 +166,7 @@ class Streams:
                 else frame
             )
         except FloodmarkError as exc:
-            raise DbtRuntimeError(f"floodmark, model '{request.model}': {exc}") from None
+            raise CompilationError(f"floodmark, model '{request.model}': {exc}") from None
         except Exception as exc:
             raise DbtRuntimeError(self._sentence(request, exc)) from exc
 
@@ -159,7 +178,7 @@ class Streams:
         try:
             checker.checkForStreaming(frame._jdf.queryExecution().analyzed(), mode)
         except Exception as exc:
-            raise DbtRuntimeError(self._sentence(request, exc)) from exc
+            raise CompilationError(self._sentence(request, exc)) from exc
 
     def _sentence(self, request: Request, exc: Exception) -> str:
         stack = getattr(exc, "_stackTrace", None) or ""
@@ -173,5 +192,5 @@ class Streams:
 
 
 def _is_final(exc: Exception) -> bool:
-    """A macro stopped the node: it would again, until somebody does what its sentence says."""
-    return isinstance(exc, CompilationError)
+    """Somebody must do what the sentence says, which is more than to run again."""
+    return isinstance(exc, CompilationError) and "run again" not in str(exc)

@@ -40,12 +40,13 @@
 
 
 {# Put the micro-batches into the ledger that Delta's own sink wrote and the ledger does not know: up to the last that the checkpoint has
-   ended, also those of a run that died. `told` is what the query told of them, {number: {started_at, rows_late}}. Returns their counts. #}
-{% macro _record_micro_batches(run, told) %}
+   ended, also those of a run that died. `told` is what the query told of them, {number: {started_at, rows_late}}; while it
+   runs, `last` is the last that it told of. Returns their counts. #}
+{% macro _record_micro_batches(run, told, last=none) %}
     {%- set checkpoint = adapter.floodmark_streams().checkpoint(run.request.location) -%}
     {%- set mark = floodmark._stream_mark(run) -%}
     {%- set first = 0 if mark is none else mark + 1 -%}
-    {%- set last = checkpoint.last_commit -%}
+    {%- set last = checkpoint.last_commit if last is none or checkpoint.last_commit is none else [checkpoint.last_commit, last] | min -%}
     {%- if last is none or last < first -%}
         {{ return([]) }}
     {%- endif -%}

@@ -37,8 +37,9 @@
         {%- do floodmark._start_over(run, streams) -%}
     {%- else -%}
         {%- do run.update({'generation': made_by}) -%}
-        {%- do request.update({'location': floodmark._checkpoint_location(made_by)}) -%}
+        {%- do request.update({'location': floodmark._checkpoint_base() ~ '/' ~ made_by}) -%}
         {%- do floodmark._check_stream(run, streams.checkpoint(request.location)) -%}
+        {%- do floodmark._persist_constraints(this) -%}
         {%- do request.update({'columns': floodmark._align_columns(run, none, {'sql': 'select * from ' ~ streams.shape, 'columns': none}) if settings.strategy == 'append' else none}) -%}
         {%- do run.update({'stages': floodmark._stages(this)}) -%}
         {%- do floodmark._drop_stages(run.stages, state.finished_id) -%}
@@ -56,8 +57,13 @@
 {# Make the table, empty, in one commit that also turns to a checkpoint of its own: at first, and with --full-refresh. #}
 {% macro _start_over(run, streams) %}
     {%- set state = run.state -%}
-    {%- if state.last_batch_id is not none and state.last_batch_id != state.finished_id and run.target.exists -%}
-        {%- do floodmark._give_up(floodmark._model_id(), run.target.relation, dict(state.planned, settings=run.settings)) -%}
+    {%- if state.last_batch_id is not none and state.last_batch_id != state.finished_id -%}
+        {%- set open = dict(state.planned, settings=run.settings) -%}
+        {%- if run.target.exists -%}
+            {%- do floodmark._give_up(floodmark._model_id(), run.target.relation, open) -%}
+        {%- else -%}
+            {%- do floodmark._record('failed', open, {'error': "'the table was dropped before the batch was applied'"}) -%}
+        {%- endif -%}
         {%- do state.update({'finished_id': state.last_batch_id}) -%}
     {%- endif -%}
     {%- do floodmark._drop_what_is_not_delta(run) -%}
@@ -65,11 +71,15 @@
     {%- if run.settings.strategy == 'cdc' -%}
         {%- set select_sql = floodmark._cdc_shape_sql(run.settings.cdc, select_sql) -%}
     {%- endif -%}
-    {%- do floodmark._execute([floodmark._replace_table_sql(select_sql, dict(floodmark._feed_property(select_sql), **{'floodmark.stream': floodmark._to_property(floodmark._model_id() ~ '/' ~ invocation_id)}))]) -%}
+    {#- of its own even where one invocation starts over twice -#}
+    {%- set generation = invocation_id ~ '-' ~ floodmark._now() -%}
+    {%- do floodmark._execute([floodmark._replace_table_sql(select_sql, dict(floodmark._feed_property(select_sql), **{'floodmark.stream': floodmark._to_property(floodmark._model_id() ~ '/' ~ generation)}))]) -%}
+    {#- dbt hears of a table when its node has ended, and a stream may start again before -#}
+    {%- do adapter.cache_added(this.incorporate(type='table', is_delta=true)) -%}
     {#- Delta holds every micro-batch against them: they must be there before the first -#}
     {%- do floodmark._persist_constraints(this) -%}
-    {%- do run.update({'generation': invocation_id}) -%}
-    {%- do run.request.update({'location': floodmark._checkpoint_location(invocation_id)}) -%}
+    {%- do run.update({'generation': generation}) -%}
+    {%- do run.request.update({'location': floodmark._checkpoint_base() ~ '/' ~ generation}) -%}
     {%- do run.target.update({'exists': true, 'is_delta': true, 'is_empty': true, 'id': none, 'relation': load_relation(this) or this, 'disturbed': none}) -%}
 {% endmacro %}
 
@@ -102,8 +112,8 @@
 {% endmacro %}
 
 
-{# The folder of a checkpoint: below `checkpoint_location`, or beside the ledger. #}
-{% macro _checkpoint_location(generation) %}
+{# The folder of a model's checkpoints: below `checkpoint_location`, or beside the ledger. #}
+{% macro _checkpoint_base() %}
     {%- set given = config.get('checkpoint_location') -%}
     {%- if given -%}
         {%- set base = floodmark._absolute_path(given) -%}
@@ -112,9 +122,9 @@
         {%- for row in run_query('describe schema ' ~ floodmark.ledger_schema()).rows -%}
             {%- do described.update({row[0]: row[1]}) -%}
         {%- endfor -%}
-        {%- set base = described['Location'] ~ '/_checkpoints/' ~ floodmark._model_id() -%}
+        {%- set base = described['Location'] ~ '/_checkpoints' -%}
     {%- endif -%}
-    {{ return(base ~ '/' ~ generation) }}
+    {{ return(base ~ '/' ~ floodmark._model_id()) }}
 {% endmacro %}
 
 
@@ -131,6 +141,8 @@
         {%- do floodmark._stop(this ~ ' is not the table that batch ' ~ committed.batch_id ~ ' left (it was dropped, recreated or replaced by something else): ' ~ again) -%}
     {%- elif run.target.disturbed -%}
         {%- do floodmark._stop(this ~ ' ' ~ run.target.disturbed ~ ' after batch ' ~ run.state.landed.batch_id ~ ', so rows that the checkpoint has passed are missing: ' ~ again) -%}
+    {%- elif run.request.native and run.state.last_batch_id != run.state.finished_id -%}
+        {%- do floodmark._stop('batch ' ~ run.state.last_batch_id ~ ' was left open by another incremental_strategy: run it once with that one, or ' ~ again) -%}
     {%- elif checkpoint.last_offset is none and (mark is not none or not run.target.is_empty) or mark is not none and checkpoint.last_offset < mark -%}
         {%- do floodmark._stop('its checkpoint ' ~ run.request.location ~ (' is gone' if checkpoint.last_offset is none else ' is older than its table')
             ~ ', so nobody can tell which rows of its sources are in ' ~ this ~ ': put the checkpoint back, or ' ~ again) -%}

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from dbt_floodmark.streaming.service import Service, running
+from tests.functional.faults import Faults, injected
 from tests.functional.test_streams import stream
 from tests.harness import Project, sentence
 
@@ -275,6 +277,52 @@ def test_a_changed_query_and_a_recreated_source(project: Project) -> None:
         assert one in log, one
     project.build(*names, "--full-refresh")
     assert project.sql(f"select * from {schema}.moving") == [(2, "b")]
+
+
+@pytest.mark.parametrize("target", ["session"], scope="module")
+def test_a_stream_that_starts_again_goes_on_where_it_was(project: Project) -> None:
+    """In `floodmark stream` a table is made, and the stream fails and starts again, in one dbt invocation."""
+    project.model(
+        "again",
+        stream(
+            f"select * from {SOURCE} with (maxFilesPerTrigger = 1)",
+            incremental_strategy="merge",
+            unique_key="id",
+        ),
+    )
+    arrive(project, 30)
+    cut: list[int] = []
+
+    def fail_once() -> None:
+        cut.append(1)
+        if len(cut) == 1:
+            raise RuntimeError("cut")
+
+    said: list[str] = []
+    service = Service(say=said.append)
+    service.wait = lambda seconds: False  # type: ignore[method-assign]
+    stage = "before: create table .*stage__.*__again__2__"
+    with running(service), injected(Faults(cuts={"again": stage}, act=fail_once)):
+        project.build("--select", "again")
+    assert any("checks.again  failed, starts again in 1 s: " in line for line in said), said
+    ids = f"select id from {project.schema}.{{}} order by id"
+    assert project.sql(ids.format("again")) == project.sql(ids.format("events"))
+    marks = [row[0] for row in project.ledger("again", "high")]
+    assert marks == [str(number) for number in range(len(marks))]
+
+
+@pytest.mark.parametrize("target", ["session"], scope="module")
+def test_models_that_name_one_folder_have_a_checkpoint_each(project: Project) -> None:
+    for name in ("one", "other"):
+        project.model(name, stream(f"select id from {SOURCE}", checkpoint_location="checkpoints"))
+    project.build("--select", "one", "other")
+    folders = sorted(path.name for path in (project.root / "checkpoints").iterdir())
+    assert folders == [f"{project.schema}.one", f"{project.schema}.other"]
+    counts = [
+        project.sql(f"select count(*) from {project.schema}.{t}")
+        for t in ("one", "other", "events")
+    ]
+    assert counts[0] == counts[1] == counts[2]
 
 
 @pytest.mark.parametrize("target", ["session"], scope="module")

@@ -17,6 +17,7 @@ from dbt_floodmark.streaming.unsupported import explain
     [
         ("", {}),
         ("maxFilesPerTrigger = 1", {"maxFilesPerTrigger": "1"}),
+        (r"sep = '\t', lineSep = '\n'", {"sep": "\t", "lineSep": "\n"}),
         ("a=1,b = true , c 'x'", {"a": "1", "b": "true", "c": "x"}),
         ("'sep'=',', schema = 'a int, b string'", {"sep": ",", "schema": "a int, b string"}),
         (r"""quote = '\'', "multi.part" = "it's" """, {"quote": "'", "multi.part": "it's"}),
@@ -47,12 +48,12 @@ class Views:
 def test_folders_become_views_and_nothing_else_does(monkeypatch):
     views = Views(monkeypatch)
     sql = (
-        "select 'stream(json.`a`)', _metadata from stream(json.`in/a`) with (schema = 'id int') as s "
+        "select 'stream(json.`a`)', _metadata, `it's` from stream(json.`in/a`)with(schema = 'id int') as s "
         "-- stream(csv.`b`)\njoin stream csv.`/abs/``b` /* stream(text.`c`) */ "
         "join stream(delta.`d`) join my_stream(json.`e`)"
     )
     assert sources.with_sources(None, sql, "/project") == (
-        "select 'stream(json.`a`)', _metadata from stream(_floodmark_source_1) as s "
+        "select 'stream(json.`a`)', _metadata, `it's` from stream(_floodmark_source_1) as s "
         "-- stream(csv.`b`)\njoin stream(_floodmark_source_2) /* stream(text.`c`) */ "
         "join stream(delta.`d`) join my_stream(json.`e`)"
     )
@@ -152,7 +153,7 @@ def test_pauses_grow_to_a_minute():
     def fail():
         raise ValueError("no\n  table")
 
-    keep_running(clock.service, "shop.m", fail, lambda exc: False)
+    assert not keep_running(clock.service, "shop.m", fail, lambda exc: False)
     assert clock.waits == [1, 2, 4, 8, 16, 32, 60, 60, 60]
     assert clock.said[0].endswith("  shop.m  failed, starts again in 1 s: no table")
 
@@ -182,7 +183,7 @@ def test_what_stays_wrong_is_not_tried_again():
 
 def test_one_that_has_read_all_ends():
     clock = Clock(stops_after=1)
-    assert keep_running(clock.service, "shop.m", lambda: True, lambda exc: False) is None
+    assert keep_running(clock.service, "shop.m", lambda: True, lambda exc: False)
     assert clock.waits == []
 
 

@@ -11,10 +11,13 @@
     {%- if floodmark._is_dry() -%}
         {%- do floodmark._stream_dry(settings, sql) -%}
     {%- else -%}
-        {%- do adapter.floodmark_streams().keep_running(floodmark._model_id(), floodmark._run_stream, settings, sql) -%}
-        {%- do floodmark._persist_constraints(target_relation) -%}
-        {%- do apply_grants(target_relation, config.get('grants'), should_revoke=should_revoke(load_relation(this), should_full_refresh())) -%}
-        {%- do floodmark._persist_docs(target_relation) -%}
+        {%- set has_run = adapter.floodmark_streams().keep_running(floodmark._model_id(), floodmark._checkpoint_base(), floodmark._run_stream, settings, sql) -%}
+        {%- if has_run -%}
+            {%- do apply_grants(target_relation, config.get('grants'), should_revoke=should_revoke(load_relation(this), should_full_refresh())) -%}
+            {%- do floodmark._persist_docs(target_relation) -%}
+        {%- else -%}
+            {%- do store_raw_result(name='main', message='STREAM stopped', code='STREAM', rows_affected='-1') -%}
+        {%- endif -%}
     {%- endif -%}
 
     {{ run_hooks(post_hooks) }}
