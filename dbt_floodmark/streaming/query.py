@@ -133,6 +133,7 @@ class Run:
         self._counts: list[Mapping[str, Any]] = []
         self._told: list[MicroBatch] = []
         self._last_heard: tuple[Any, ...] = ()
+        self._last_told = -1
         self._behind: int | None = None
         self._stopped = False
 
@@ -231,9 +232,8 @@ class Run:
         if mark == self._last_heard:
             return
         self._last_heard = mark
-        known = self._told[-1].number if self._told else self._last_told
         for progress in map(parse, query.recentProgress):
-            if is_batch(progress) and progress["batchId"] > known:
+            if is_batch(progress) and progress["batchId"] > self._last_told:
                 batch = MicroBatch.of(
                     progress, lag_text(progress["sources"], self._newest(progress))
                 )
@@ -241,8 +241,6 @@ class Run:
                 self._last_told = batch.number
                 if self._tell is not None:
                     self._tell(batch)
-
-    _last_told = -1
 
     def _newest(self, progress: Mapping[str, Any]) -> dict[str, int]:
         """The newest version of each Delta table that a batch read, by the table's id."""

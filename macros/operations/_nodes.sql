@@ -2,7 +2,10 @@
 {% macro _managed_nodes(names=none) %}
     {%- set found = {} -%}
     {%- for node in graph.nodes.values() if node.resource_type == 'model' and node.config.materialized in ['incremental', 'streaming_table'] and (names is none or node.name in names) -%}
-        {%- for setting in floodmark._managing_settings() if node.config.materialized == 'streaming_table' or floodmark._node_setting(node, setting) is not none -%}
+        {%- if node.config.materialized == 'streaming_table' -%}
+            {%- do found.update({node.name: node}) -%}
+        {%- endif -%}
+        {%- for setting in floodmark._managing_settings() if floodmark._node_setting(node, setting) is not none -%}
             {%- do found.update({node.name: node}) -%}
         {%- endfor -%}
     {%- endfor -%}

@@ -39,7 +39,6 @@
         {%- do run.update({'generation': made_by}) -%}
         {%- do request.update({'location': floodmark._checkpoint_base() ~ '/' ~ made_by}) -%}
         {%- do floodmark._check_stream(run, streams.checkpoint(request.location)) -%}
-        {%- do floodmark._persist_constraints(this) -%}
         {%- do request.update({'columns': floodmark._align_columns(run, none, {'sql': 'select * from ' ~ streams.shape, 'columns': none}) if settings.strategy == 'append' else none}) -%}
         {%- do run.update({'stages': floodmark._stages(this)}) -%}
         {%- do floodmark._drop_stages(run.stages, state.finished_id) -%}
@@ -47,6 +46,8 @@
             {%- do run.update({'recovered_batches': floodmark._record_micro_batches(run, {})}) -%}
         {%- endif -%}
     {%- endif -%}
+    {#- Delta holds every micro-batch against them: they must be there before the first -#}
+    {%- do floodmark._persist_constraints(this) -%}
     {%- if settings.strategy == 'cdc' -%}
         {%- do floodmark._drop_older_state(run) -%}
     {%- endif -%}
@@ -67,27 +68,24 @@
         {%- do state.update({'finished_id': state.last_batch_id}) -%}
     {%- endif -%}
     {%- do floodmark._drop_what_is_not_delta(run) -%}
-    {%- set select_sql = 'select * from ' ~ streams.shape -%}
-    {%- if run.settings.strategy == 'cdc' -%}
-        {%- set select_sql = floodmark._cdc_shape_sql(run.settings.cdc, select_sql) -%}
-    {%- endif -%}
     {#- of its own even where one invocation starts over twice -#}
     {%- set generation = invocation_id ~ '-' ~ floodmark._now() -%}
-    {%- do floodmark._execute([floodmark._replace_table_sql(select_sql, dict(floodmark._feed_property(select_sql), **{'floodmark.stream': floodmark._to_property(floodmark._model_id() ~ '/' ~ generation)}))]) -%}
+    {%- do floodmark._make_stream_table(run.settings, streams, {'floodmark.stream': floodmark._to_property(floodmark._model_id() ~ '/' ~ generation)}) -%}
     {#- dbt hears of a table when its node has ended, and a stream may start again before -#}
     {%- do adapter.cache_added(this.incorporate(type='table', is_delta=true)) -%}
-    {#- Delta holds every micro-batch against them: they must be there before the first -#}
-    {%- do floodmark._persist_constraints(this) -%}
     {%- do run.update({'generation': generation}) -%}
     {%- do run.request.update({'location': floodmark._checkpoint_base() ~ '/' ~ generation}) -%}
     {%- do run.target.update({'exists': true, 'is_delta': true, 'is_empty': true, 'id': none, 'relation': load_relation(this) or this, 'disturbed': none}) -%}
 {% endmacro %}
 
 
-{# A table with columns of the change feed can have none of its own. #}
-{% macro _feed_property(select_sql) %}
+{# The table, empty. One with columns of the change feed can have no feed of its own. #}
+{% macro _make_stream_table(settings, streams, properties={}) %}
+    {%- set shape = 'select * from ' ~ streams.shape -%}
+    {%- set select_sql = floodmark._cdc_shape_sql(settings.cdc, shape) if settings.strategy == 'cdc' else shape -%}
     {%- set names = floodmark._columns_of(query=select_sql) | map(attribute='name') | map('lower') | list -%}
-    {{ return({'delta.enableChangeDataFeed': 'false'} if names | select('in', ['_change_type', '_commit_version', '_commit_timestamp']) | list else {}) }}
+    {%- set feed = {'delta.enableChangeDataFeed': 'false'} if names | select('in', floodmark._change_columns() + ['_commit_timestamp']) | list else {} -%}
+    {%- do floodmark._execute([floodmark._replace_table_sql(select_sql, dict(feed, **properties))]) -%}
 {% endmacro %}
 
 
@@ -183,8 +181,7 @@
     {%- do streams.describe({'model': floodmark._model_id(), 'sql': sql, 'table': this | string, 'output_mode': settings.output_mode, 'native': true, 'location': '',
         'project_dir': floodmark._absolute_path('')}) -%}
     {%- if load_relation(this) is none -%}
-        {%- set select_sql = 'select * from ' ~ streams.shape -%}
-        {%- do floodmark._execute([floodmark._replace_table_sql(floodmark._cdc_shape_sql(settings.cdc, select_sql) if settings.strategy == 'cdc' else select_sql)]) -%}
+        {%- do floodmark._make_stream_table(settings, streams) -%}
     {%- endif -%}
     {%- do store_raw_result(name='main', message='OK (ledger untouched)', code='OK', rows_affected='-1') -%}
 {% endmacro %}

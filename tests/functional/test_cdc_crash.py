@@ -52,14 +52,18 @@ class Feed:
             rows.append(f"({self.arrived}, '{key}', {at}, '{event.op}', {text})")
         self.project.sql(f"insert into {self.project.schema}.feed values {', '.join(rows)}")
 
-    def expect(self, models: dict[str, str]) -> None:
-        """Every model, by its way, holds what the oracle says of all events so far."""
-        latest = {k: [row] for k, events in self.events.items() if (row := scd1(events))}
-        history = {
+    def history(self) -> dict[str, list[tuple[object, ...]]]:
+        """The rows of SCD 2 by key, as the oracle makes them of all events so far."""
+        return {
             key: sorted(rows, key=repr)
             for key, events in self.events.items()
             if (rows := scd2(events))
         }
+
+    def expect(self, models: dict[str, str]) -> None:
+        """Every model, by its way, holds what the oracle says of all events so far."""
+        latest = {k: [row] for k, events in self.events.items() if (row := scd1(events))}
+        history = self.history()
         for model, way in models.items():
             if way == "history":
                 assert held(self.project, model, "k, v, __start_at, __end_at") == history, model

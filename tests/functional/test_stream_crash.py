@@ -18,7 +18,6 @@ import pytest
 
 from dbt_floodmark.streaming import checkpoint as checkpoints
 from dbt_floodmark.streaming.checkpoint import CheckpointInUseError, Folder, Holder, Lease
-from tests.functional.cdc_oracle import scd2
 from tests.functional.faults import Faults, cut_points, injected
 from tests.functional.soak import Soak, soak
 from tests.functional.test_cdc import held
@@ -61,11 +60,7 @@ def expect(project: Project, feed: Feed, models: dict[str, str]) -> None:
         f"select concat_ws(' ', k, count(*), max(seq)) from {project.schema}.feed group by k order by 1"
     )
     expected = {"copied": source, "merged": [row[0] for row in groups]}
-    history = {
-        key: sorted(found, key=repr)
-        for key, events in feed.events.items()
-        if (found := scd2(events))
-    }
+    history = feed.history()
     for model, way in models.items():
         if way == "history":
             assert held(project, model, "k, v, __start_at, __end_at") == history, model
@@ -138,11 +133,7 @@ def test_a_full_refresh_that_dies_starts_over(make_project: Callable[..., Projec
     assert {name: run.status[name] for name in cuts} == dict.fromkeys(cuts, "error")
     feed.arrive(6)
     project.build("--select", *cuts)
-    history = {
-        key: sorted(found, key=repr)
-        for key, events in feed.events.items()
-        if (found := scd2(events))
-    }
+    history = feed.history()
     for name in cuts:
         assert held(project, name, "k, v, __start_at, __end_at") == history, name
 

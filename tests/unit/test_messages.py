@@ -100,3 +100,11 @@ def test_a_cancelled_statement_says_so():
 def test_derby_is_recognised():
     assert is_derby_locked("ERROR XSDB6: Another instance of Derby may have already booted ...")
     assert not is_derby_locked("anything else")
+
+
+def test_what_a_future_failed_of():
+    text = (
+        "Exception thrown in awaitResult: \n\tat org.apache.spark.Threads.awaitResult(Threads.scala:70)\n"
+        "Caused by: java.lang.IllegalStateException: the state store is closed\n\tat a.b.C.d(C.scala:1)"
+    )
+    assert readable(text) == "the state store is closed"

@@ -31,10 +31,6 @@
     {%- if config.get('merge_update_columns') and config.get('merge_exclude_columns') -%}
         {%- do problems.append({'setting': 'merge_update_columns', 'expected': 'merge_update_columns or merge_exclude_columns, not both', 'todo': 'Remove one'}) -%}
     {%- endif -%}
-    {%- if config.get('file_format') not in [none, 'delta'] -%}
-        {%- do problems.append({'setting': 'file_format', 'got': config.get('file_format'), 'expected': "'delta'",
-            'todo': 'Remove the setting: floodmark\'s models are Delta tables'}) -%}
-    {%- endif -%}
     {%- if watermark is not none and files is not none -%}
         {%- do problems.append({'setting': 'files', 'expected': 'either watermark or files',
             'todo': 'Remove one: files are new by their path, rows by their watermark'}) -%}
@@ -42,6 +38,18 @@
     {%- if watermark is none and files is none and strategy == 'append' -%}
         {%- do problems.append({'setting': 'watermark', 'got': none, 'expected': "a watermark for 'append'",
             'todo': 'Set one: without it every run would append all rows again'}) -%}
+    {%- endif -%}
+    {%- do problems.extend(floodmark._table_problems()) -%}
+    {{ return(problems) }}
+{% endmacro %}
+
+
+{# Problems of the settings that every table of floodmark's has: a list for _refuse. #}
+{% macro _table_problems() %}
+    {%- set problems = [] -%}
+    {%- if config.get('file_format') not in [none, 'delta'] -%}
+        {%- do problems.append({'setting': 'file_format', 'got': config.get('file_format'), 'expected': "'delta'",
+            'todo': 'Remove the setting: floodmark\'s models are Delta tables'}) -%}
     {%- endif -%}
     {%- if (config.get('on_schema_change') or 'ignore') not in ['ignore', 'fail', 'append_new_columns', 'sync_all_columns'] -%}
         {%- do problems.append({'setting': 'on_schema_change', 'got': config.get('on_schema_change'),

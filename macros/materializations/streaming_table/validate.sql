@@ -1,13 +1,10 @@
 {# Problems of a streaming model's settings that show without Spark: a list for _refuse. #}
 {% macro _stream_problems() %}
-    {%- set problems = floodmark._stream_profile_problems() + floodmark._trigger_problems() + floodmark._output_problems() -%}
+    {%- set problems = floodmark._stream_profile_problems() + floodmark._trigger_problems() + floodmark._output_problems() + floodmark._table_problems() -%}
     {%- for name in ['watermark', 'snapshot_diff', 'expectations'] if floodmark._setting(name) is not none -%}
         {%- do problems.append({'setting': name, 'got': floodmark._setting(name), 'expected': 'no such setting on a streaming_table',
             'todo': 'Write it behind the stream: from stream(...) watermark ts delay of interval 1 hour' if name == 'watermark' else 'Leave it out'}) -%}
     {%- endfor -%}
-    {%- if config.get('file_format') not in [none, 'delta'] -%}
-        {%- do problems.append({'setting': 'file_format', 'got': config.get('file_format'), 'expected': "'delta'", 'todo': 'Remove the setting: floodmark\'s models are Delta tables'}) -%}
-    {%- endif -%}
     {%- if modules.re.search('is_incremental\\s*\\(', model.raw_code) -%}
         {%- do problems.append({'setting': 'is_incremental()', 'expected': 'a SELECT without it on a streaming_table', 'todo': 'Remove it: a stream reads each row once'}) -%}
     {%- endif -%}
@@ -16,10 +13,6 @@
     {%- endif -%}
     {%- if config.get('checkpoint_location') is not none and (config.get('checkpoint_location') is not string or not config.get('checkpoint_location') | trim) -%}
         {%- do problems.append({'setting': 'checkpoint_location', 'got': config.get('checkpoint_location'), 'expected': 'a folder', 'todo': 'Leave it out, and floodmark keeps it beside the ledger'}) -%}
-    {%- endif -%}
-    {%- if (config.get('on_schema_change') or 'ignore') not in ['ignore', 'fail', 'append_new_columns', 'sync_all_columns'] -%}
-        {%- do problems.append({'setting': 'on_schema_change', 'got': config.get('on_schema_change'),
-            'expected': "'ignore', 'fail', 'append_new_columns' or 'sync_all_columns'", 'todo': 'Use one of them'}) -%}
     {%- endif -%}
     {{ return(problems) }}
 {% endmacro %}
