@@ -13,7 +13,8 @@ A day's invoices come in three number series:
 
 Customers are inserted on the first day and changed, deleted and inserted again on every day. Some
 changes of a day land with the next day's files, so events of a customer come out of order, and some
-are sent twice. The product catalogue lands in full every day (`demo_products`).
+are sent twice. The product catalogue lands in full every day (`demo_products`), and beside all that
+what the streams read (`demo_streams`).
 
 Everything that arrives a day late was created after 22:15, so a watermark with a lookback of two
 hours finds it. A correction keeps the invoice's day, store, customer and line items; only
@@ -34,6 +35,7 @@ from random import Random
 from typing import NamedTuple
 
 from dbt_floodmark.demo_products import ITEMS, catalogue_csv
+from dbt_floodmark.demo_streams import DEVICE_FIELDS, device_events, kiosk_csv
 
 FIRST_DAY = date(2026, 1, 1)
 MINIMUM_INVOICES = 10
@@ -152,9 +154,10 @@ class _Event(NamedTuple):
 def land_day(landing: Path, day: int, invoices: int = 500, seed: int = 7) -> dict[str, int]:
     """Write one day's files under ``landing``, each of them whole or not at all.
 
-    The files are JSON lines, ``invoices/*.json``, ``pos_events/*.json`` and
-    ``customer_changes/*.json``, and CSV with a header, ``products/*.csv``. Landing the same day
-    again with the same arguments leaves its files untouched.
+    The files are JSON lines, ``invoices/*.json``, ``pos_events/*.json``,
+    ``customer_changes/*.json`` and ``device_events/*.json``, and CSV with a header,
+    ``products/*.csv`` and ``kiosk_invoices/*.csv``. Landing the same day again with the same
+    arguments leaves its files untouched.
 
     Args:
         landing: The landing folder; it is created where it does not exist.
@@ -166,7 +169,8 @@ def land_day(landing: Path, day: int, invoices: int = 500, seed: int = 7) -> dic
         ``invoices`` (new invoice numbers), ``late`` (those of them created on the day before),
         ``duplicated`` and ``corrected`` (lines that bring a known number again), ``lines`` (all
         invoice lines written), ``events``, ``missing_events`` (numbers left out), ``changes``
-        (lines of customer changes), ``products`` (in the catalogue) and ``files``.
+        (lines of customer changes), ``products`` (in the catalogue), ``device_events`` and
+        ``kiosk_invoices`` (lines of them) and ``files``.
 
     Raises:
         ValueError: If ``day`` is below 1 or ``invoices`` below 10.
@@ -179,26 +183,33 @@ def land_day(landing: Path, day: int, invoices: int = 500, seed: int = 7) -> dic
     stem = f"{FIRST_DAY + timedelta(days=day - 1):%Y-%m-%d}"
     with _Drop(landing / "invoices") as drop:
         counts, printed = _land_invoices(drop, stem, day, invoices, seed)
-    invoice_files = drop.files
-    with _Drop(landing / "pos_events") as drop:
-        for event in _numbered_events(day, seed, printed):
-            drop.write(f"pos_events-{stem}.json", event)
-    event_files = drop.files
-    changes = list(_landed_changes(day, seed))
-    with _Drop(landing / "customer_changes") as drop:
-        for change in changes:
-            drop.write(f"customer_changes-{stem}.json", change)
-    change_files = drop.files
+    changes = _landed_changes(day, seed)
+    devices = [
+        _encode(dict(zip(DEVICE_FIELDS, one, strict=True))) for one in device_events(day, seed)
+    ]
     products = list(catalogue_csv(day, seed))
-    with _Drop(landing / "products") as drop:
-        for line in products:
-            drop.write(f"products-{stem}.csv", line)
+    kiosks = list(kiosk_csv(day, seed))
+    files = drop.files
+    for name, lines in (
+        ("pos_events/*.json", _numbered_events(day, seed, printed)),
+        ("customer_changes/*.json", changes),
+        ("products/*.csv", products),
+        ("device_events/*.json", devices),
+        ("kiosk_invoices/*.csv", kiosks),
+    ):
+        folder, _, suffix = name.partition("/*")
+        with _Drop(landing / folder) as drop:
+            for line in lines:
+                drop.write(f"{folder}-{stem}{suffix}", line)
+        files += drop.files
     return counts | {
         "events": EVENTS_PER_DAY,
         "missing_events": MISSING_EVENTS_PER_DAY,
         "changes": len(changes),
         "products": len(products) - 1,
-        "files": invoice_files + event_files + change_files + drop.files,
+        "device_events": len(devices),
+        "kiosk_invoices": len(kiosks) - 1,
+        "files": files,
     }
 
 

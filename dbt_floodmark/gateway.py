@@ -10,11 +10,11 @@ from typing import Any
 
 from dbt_floodmark.errors import FloodmarkError, MetastoreLockedError
 from dbt_floodmark.home import Workplace
-from dbt_floodmark.jars import require_jars
+from dbt_floodmark.jars import require_jars, require_metastore_driver
 from dbt_floodmark.java import find_java
 from dbt_floodmark.lock import MetastoreLock, locked_sentence
 from dbt_floodmark.messages import is_derby_locked, readable
-from dbt_floodmark.spark_conf import spark_conf
+from dbt_floodmark.spark_conf import is_embedded_metastore, spark_conf, without_secrets
 
 _starting = threading.Lock()
 _locks: dict[Path, MetastoreLock] = {}
@@ -58,7 +58,11 @@ def _active_session() -> Any | None:
 def _start(workplace: Workplace, parameters: Mapping[str, str]) -> Any:
     find_java()
     conf = spark_conf(workplace, require_jars(), parameters)
+    require_metastore_driver(conf)
     workplace.create()
+    if not is_embedded_metastore(conf):
+        _launch_jvm(workplace, conf)
+        return _session(workplace, conf)
     lock = _locks.setdefault(workplace.root, MetastoreLock(workplace.lock))
     lock.acquire()
     try:
@@ -80,7 +84,8 @@ def _launch_jvm(workplace: Workplace, conf: Mapping[str, str]) -> None:
     if SparkContext._gateway is not None:
         return
     settings = SparkConf(loadDefaults=False)
-    for key, value in conf.items():
+    # The session gets all of them; what is given here stands in the list of processes.
+    for key, value in without_secrets(conf)[0].items():
         settings.set(key, value)
     with open(workplace.log, "ab") as log:
         try:

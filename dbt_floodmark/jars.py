@@ -8,10 +8,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from dbt_floodmark.errors import JarsError
 from dbt_floodmark.java import find_java
+from dbt_floodmark.spark_conf import METASTORE_URL
 from dbt_floodmark.versions import EXTRAS, JAR_COORDINATE, JARS
 
 JARS_VARIABLE = "FLOODMARK_JARS"
@@ -69,6 +71,21 @@ def require_jars() -> list[Path]:
             "run `floodmark setup` once."
         )
     return [*(folder / name for name in JARS), *extra_jars()]
+
+
+def require_metastore_driver(conf: Mapping[str, str]) -> None:
+    """See that the JDBC driver of a metastore on PostgreSQL is there.
+
+    Raises:
+        JarsError: it is not; Hive's own words for it are a page long.
+    """
+    is_postgresql = conf.get(METASTORE_URL, "").startswith("jdbc:postgresql:")
+    given = conf.get("spark.driver.extraClassPath", "") + conf.get("spark.jars", "")
+    if is_postgresql and "postgresql" not in given:
+        raise JarsError(
+            f"The metastore is on PostgreSQL and its JDBC driver is not in {jar_folder()}: run "
+            "`floodmark setup --with postgresql` once."
+        )
 
 
 def fetch_extra(name: str) -> Path:

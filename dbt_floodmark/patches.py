@@ -43,6 +43,8 @@ _EXPECTED: tuple[tuple[Any, str, tuple[str, ...]], ...] = (
     ),
     (connections, "CONNECTION_LOST_EXCEPTIONS", ()),
     (connections, "ThriftState", ()),
+    (SparkAdapter, "python_submission_helpers", ()),
+    (SparkAdapter, "default_python_submission_method", ()),
 )
 
 
@@ -73,10 +75,13 @@ def apply() -> None:
     _replace(SparkConnectionManager, "exception_handler", _exception_handler)
     _replace(SparkConnectionManager, "get_response", _get_response, classmethod)
     _replace(SparkConnectionManager, "cancel_open", _cancel_open)
+    _replace(SparkAdapter, "python_submission_helpers", _python_helpers, property)
+    _replace(SparkAdapter, "default_python_submission_method", _python_method, property)
     # What macros can ask without a statement: `adapter.floodmark_plugin is defined`.
     SparkAdapter.floodmark_plugin = _plugin_version
     SparkAdapter.floodmark_method = _method
     SparkAdapter.floodmark_streams = _streams
+    SparkAdapter.floodmark_on_top = _on_top
     SparkAdapter._available_ = SparkAdapter._available_ | _FOR_MACROS
 
 
@@ -96,22 +101,40 @@ def _streams(adapter: Any) -> Any:
     return Streams(adapter.connections.get_thread_connection().handle)
 
 
+def _on_top(adapter: Any, macro: Any) -> Any:
+    """Run a materialization as if no macro had called it."""
+    from dbt_floodmark.python_models import on_top
+
+    return on_top(macro)
+
+
 #: What the plugin adds to `adapter` in Jinja.
-_FOR_MACROS = frozenset({"floodmark_plugin", "floodmark_method", "floodmark_streams"})
+_FOR_MACROS = frozenset(
+    {"floodmark_plugin", "floodmark_method", "floodmark_streams", "floodmark_on_top"}
+)
+#: What is patched, so that it can be taken off again.
+_PATCHED = (
+    *(
+        (SparkConnectionManager, name)
+        for name in ("__init__", "open", "exception_handler", "get_response", "cancel_open")
+    ),
+    (SparkAdapter, "python_submission_helpers"),
+    (SparkAdapter, "default_python_submission_method"),
+)
 
 
 def remove() -> None:
     """Take every patch off again."""
     SparkAdapter._available_ = SparkAdapter._available_ - _FOR_MACROS
-    for name in ("__init__", "open", "exception_handler", "get_response", "cancel_open"):
-        saved = SparkConnectionManager.__dict__.get(f"{_MARK}_{name}")
+    for owner, name in _PATCHED:
+        saved = owner.__dict__.get(f"{_MARK}_{name}")
         if saved is None:
             continue
-        delattr(SparkConnectionManager, f"{_MARK}_{name}")
+        delattr(owner, f"{_MARK}_{name}")
         if saved is _INHERITED:
-            delattr(SparkConnectionManager, name)
+            delattr(owner, name)
         else:
-            setattr(SparkConnectionManager, name, saved)
+            setattr(owner, name, saved)
 
 
 _INHERITED = object()
@@ -124,7 +147,7 @@ def _replace(
     if keep in owner.__dict__:
         return
     original = getattr(owner, name)
-    function = getattr(original, "__func__", original)
+    function = getattr(original, "fget", None) or getattr(original, "__func__", original)
     patched = functools.wraps(function)(make(function))
     setattr(patched, _MARK, original)
     setattr(owner, keep, owner.__dict__.get(name, _INHERITED))
@@ -248,6 +271,27 @@ def _get_response(original: Callable[..., Any]) -> Callable[..., Any]:
         return counts.response() if counts is not None else original(cls, cursor)
 
     return get_response
+
+
+def _python_helpers(original: Callable[..., Any]) -> Callable[..., Any]:
+    def python_submission_helpers(self: Any) -> dict[str, Any]:
+        from dbt_floodmark.python_models import SESSION, SessionPythonJob
+
+        return {**original(self), SESSION: functools.partial(SessionPythonJob, self)}
+
+    return python_submission_helpers
+
+
+def _python_method(original: Callable[..., Any]) -> Callable[..., Any]:
+    def default_python_submission_method(self: Any) -> str:
+        # dbt-spark's own helpers are Databricks', behind method http or odbc.
+        own = self.config.credentials.method in (
+            SparkConnectionMethod.SESSION,
+            SparkConnectionMethod.THRIFT,
+        )
+        return "session" if own else str(original(self))
+
+    return default_python_submission_method
 
 
 def _cancel_open(original: Callable[..., Any]) -> Callable[..., Any]:

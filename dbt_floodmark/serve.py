@@ -15,12 +15,12 @@ from pathlib import Path
 
 from dbt_floodmark.errors import MetastoreLockedError, ServerError
 from dbt_floodmark.home import Workplace
-from dbt_floodmark.jars import require_jars
+from dbt_floodmark.jars import require_jars, require_metastore_driver
 from dbt_floodmark.java import find_java
 from dbt_floodmark.lock import locked_sentence
 from dbt_floodmark.messages import is_derby_locked
 from dbt_floodmark.processes import command_of, is_alive
-from dbt_floodmark.spark_conf import spark_conf
+from dbt_floodmark.spark_conf import spark_conf, without_secrets
 
 HOST = "127.0.0.1"
 DEFAULT_PORT = 10000
@@ -174,9 +174,13 @@ def _launch(
             **parameters,
         },
     )
+    require_metastore_driver(conf)
+    shown, secret = without_secrets(conf)
     command = [str(spark_home / "bin" / "spark-submit"), "--class", MAIN_CLASS]
-    for key, value in conf.items():
+    for key, value in shown.items():
         command += ["--conf", f"{key}={value}"]
+    if secret:
+        command += ["--properties-file", str(_properties_file(workplace, secret))]
     command.append("spark-internal")
     with open(workplace.log, "ab") as log:
         return subprocess.Popen(
@@ -189,6 +193,17 @@ def _launch(
             # A Ctrl-C in the terminal that started it is not meant for the server.
             start_new_session=True,
         )
+
+
+def _properties_file(workplace: Workplace, conf: Mapping[str, str]) -> Path:
+    """Write settings that no command line may show where their owner alone can read them."""
+    file = workplace.root / "server.conf"
+    file.unlink(missing_ok=True)
+    # Java's format of properties: a backslash escapes, so it is escaped itself.
+    text = "".join(f"{key}={value}\n".replace("\\", "\\\\") for key, value in conf.items())
+    with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
+        opened.write(text)
+    return file
 
 
 def _wait_until_it_answers(

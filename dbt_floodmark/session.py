@@ -6,7 +6,8 @@ import datetime as dt
 import itertools
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from dbt.adapters.spark.connections import SparkConnectionWrapper
@@ -49,12 +50,24 @@ class FloodmarkSession(SparkConnectionWrapper):
 
     def execute(self, sql: str, bindings: list[Any] | None = None) -> None:
         """Run a statement to its end and keep its rows."""
+        with self.busy():
+            self._run(sql, bindings)
+
+    @contextmanager
+    def busy(self) -> Iterator[None]:
+        """Have what this thread runs be stopped by `cancel`.
+
+        Raises:
+            DbtRuntimeError: the connection was cancelled before.
+        """
         self._idle.clear()
         try:
             # Looked at after the clear: a cancel either sees us running or is seen here.
             if self.cancelled:
                 raise DbtRuntimeError(CANCELLED)
-            self._run(sql, bindings)
+            # The group belongs to the thread, and a pool's threads change connections.
+            self.spark.sparkContext.setJobGroup(self.group, "floodmark", interruptOnCancel=True)
+            yield
         finally:
             self._idle.set()
 
@@ -64,8 +77,6 @@ class FloodmarkSession(SparkConnectionWrapper):
         if bindings is not None:
             fixed = [SessionConnectionWrapper._fix_binding(value) for value in bindings]
             text = text % tuple(fixed)
-        # The group belongs to the thread, and a pool's threads change connections.
-        self.spark.sparkContext.setJobGroup(self.group, "floodmark", interruptOnCancel=True)
         frame = self.spark.sql(text)
         fields = frame.schema.fields
         self._description = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,6 +15,12 @@ DELTA_CONF = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
+
+#: The database of Hive's metastore (DataNucleus).
+METASTORE_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
+
+#: What Spark itself hides in its logs (`spark.redaction.regex`).
+_SECRET = re.compile(r"secret|password|token|access[.]?key", re.IGNORECASE)
 
 #: Spark's and Delta's defaults are a cluster's; these cost seconds per statement on two cores.
 SMALL_MACHINE_CONF = {
@@ -59,9 +66,7 @@ def spark_conf(
         "spark.driver.memory": _driver_memory(),
         "spark.sql.catalogImplementation": "hive",
         "spark.sql.warehouse.dir": str(workplace.warehouse),
-        "spark.hadoop.javax.jdo.option.ConnectionURL": (
-            f"jdbc:derby:;databaseName={workplace.metastore};create=true"
-        ),
+        METASTORE_URL: f"jdbc:derby:;databaseName={workplace.metastore};create=true",
         **given,
     }
     if given.get("spark.driver.extraClassPath"):
@@ -72,6 +77,20 @@ def spark_conf(
         quoted.append(given["spark.driver.extraJavaOptions"])
     conf["spark.driver.extraJavaOptions"] = " ".join(quoted)
     return conf
+
+
+def is_embedded_metastore(conf: Mapping[str, str]) -> bool:
+    """Tell whether these settings open Derby's files, which one process at a time may do."""
+    if conf.get("spark.hadoop.hive.metastore.uris"):
+        return False
+    url = conf.get(METASTORE_URL, "")
+    return url.startswith("jdbc:derby:") and not url.startswith("jdbc:derby://")
+
+
+def without_secrets(conf: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Part settings in those that a command line may show to everybody, and the others."""
+    shown = {key: value for key, value in conf.items() if not _SECRET.search(key)}
+    return shown, {key: value for key, value in conf.items() if key not in shown}
 
 
 def _driver_memory() -> str:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.text import Text
@@ -17,13 +15,19 @@ from rich.text import Text
 from dbt_floodmark import versions
 from dbt_floodmark.cli.output import console, table
 from dbt_floodmark.cli.project import Project
-from dbt_floodmark.cli.runner import default_profiles, require_project, target_options
+from dbt_floodmark.cli.runner import load_profile, require_project, target_options
 from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.home import Workplace, resolve_home
-from dbt_floodmark.jars import jar_folder, missing_jars
+from dbt_floodmark.jars import (
+    extra_jars,
+    jar_folder,
+    missing_jars,
+    require_metastore_driver,
+)
 from dbt_floodmark.java import find_java
 from dbt_floodmark.lock import is_locked, read_holder
 from dbt_floodmark.serve import answers
+from dbt_floodmark.spark_conf import METASTORE_URL, is_embedded_metastore, spark_conf
 
 
 @dataclass(frozen=True)
@@ -109,7 +113,7 @@ def check_versions() -> list[Finding]:
 def check_target(project: Path, profiles_dir: str | None, target: str | None) -> list[Finding]:
     """Is there a profile with this target, and can it be worked with now?"""
     try:
-        profile = _load_profile(project, profiles_dir, target)
+        profile = load_profile(project, profiles_dir, target)
     except Exception as exc:
         said = " ".join(str(exc).split())
         return [Finding("profile", said, "mend profiles.yml or name its folder: --profiles-dir")]
@@ -119,7 +123,9 @@ def check_target(project: Path, profiles_dir: str | None, target: str | None) ->
         fix = "use a target of type spark: floodmark acts on no other"
         return [Finding("profile", f"{name}, type {credentials.type}", fix)]
     checks: dict[str, Callable[[], Finding]] = {
-        "session": lambda: check_metastore(resolve_home(project)),
+        "session": lambda: check_metastore(
+            resolve_home(project), credentials.server_side_parameters
+        ),
         "thrift": lambda: check_server(str(credentials.host), int(credentials.port)),
     }
     method = str(getattr(credentials.method, "value", credentials.method))
@@ -136,9 +142,17 @@ def check_ledger(folder: Path, profiles_dir: str | None, target: str | None) -> 
     return found or [Finding("ledger", f"fits the tables ({count} models)")]
 
 
-def check_metastore(home: Path) -> Finding:
-    """Is the embedded metastore free?"""
+def check_metastore(home: Path, parameters: Mapping[str, str]) -> Finding:
+    """Is the embedded metastore free? One that many processes share always is."""
     workplace = Workplace.session(home)
+    conf = spark_conf(workplace, [], parameters)
+    if not is_embedded_metastore(conf):
+        place = conf.get("spark.hadoop.hive.metastore.uris") or conf[METASTORE_URL]
+        try:
+            require_metastore_driver(spark_conf(workplace, extra_jars(), parameters))
+        except FloodmarkError as exc:
+            return Finding("metastore", place, str(exc).rpartition(": ")[2])
+        return Finding("metastore", f"{place}, for many processes at a time")
     if not is_locked(workplace.lock):
         return Finding("metastore", f"free ({workplace.root})")
     holder = read_holder(workplace.lock)
@@ -157,18 +171,3 @@ def check_server(host: str, port: int) -> Finding:
     if answers(port, host):
         return Finding("Thrift server", f"answers at {host}:{port}")
     return Finding("Thrift server", f"none answers at {host}:{port}", "run `floodmark serve start`")
-
-
-def _load_profile(project: Path, profiles_dir: str | None, target: str | None) -> Any:
-    from dbt.config.runtime import load_profile
-    from dbt.flags import set_from_args
-    from dbt_common.context import set_invocation_context
-
-    arguments = ["--project-dir", str(project)]
-    if profiles_dir:
-        arguments += ["--profiles-dir", profiles_dir]
-    chosen = [*arguments, *default_profiles(arguments)]
-    folder = chosen[chosen.index("--profiles-dir") + 1] if "--profiles-dir" in chosen else None
-    set_invocation_context(os.environ)
-    set_from_args(Namespace(profiles_dir=folder, project_dir=str(project), vars={}), {})
-    return load_profile(str(project), {}, target_override=target)

@@ -58,8 +58,7 @@ def plan(
 
 def _plan_of(project: Project, model: Model, sql: str, count: bool) -> Row:
     if model.is_stream:
-        unknown = dict.fromkeys(("low", "high", "files", "bytes", "rows"))
-        return {"name": model.name, "model": model.model_id, "kind": "stream", **unknown}
+        return {"name": model.name, "model": model.model_id, **_pending(project, model, sql)}
     found = _PLAN.search(sql)
     shown: Row = {"name": model.name, "model": model.model_id, "kind": "first_load"}
     shown |= dict.fromkeys(("low", "high", "files", "bytes", "rows"))
@@ -75,6 +74,16 @@ def _plan_of(project: Project, model: Model, sql: str, count: bool) -> Row:
     elif shown["kind"] == "nothing new":
         shown["rows"] = 0
     return shown
+
+
+def _pending(project: Project, model: Model, sql: str) -> Row:
+    """What lies beyond a stream's checkpoint; how many rows these are only a query could tell."""
+    rows = project.query(
+        "{% set due %}" + jinja_text(sql) + "{% endset %}"
+        "{{ floodmark._pending_sql(due, '" + model.name + "') }}"
+    )
+    found = json.loads(rows[0]["found"])
+    return {**found, "rows": 0 if found["kind"] == "nothing new" else None}
 
 
 def _table(plans: list[Row]) -> Any:

@@ -35,6 +35,7 @@ def reconcile(
 
     Says which keys the table lacks or holds too often, how late the missing rows are, the
     lookback that would have caught them, and the backfill that repairs. Writes nothing.
+    A stream is compared with what its checkpoint has read.
 
     \b
     Example:
@@ -56,7 +57,14 @@ def reconcile(
 
 
 def _refuse(model: Model, keys: tuple[str, ...]) -> None:
-    if model.watermark is None or model.watermark.get("kind") == "version":
+    if model.strategy == "cdc" and model.is_stream:
+        raise UsageError(
+            f"{model.name} applies change events, so its rows are not those of its SELECT: read "
+            f"all again with `floodmark run --select {model.name} --full-refresh`."
+        )
+    if not model.is_stream and (
+        model.watermark is None or model.watermark.get("kind") == "version"
+    ):
         raise UsageError(
             f"{model.name} has no timestamp or sequence watermark: files and versions miss nothing."
         )
@@ -81,15 +89,18 @@ def _compare(
     project: Project, model: Model, keys: tuple[str, ...], sql: str, sample: int
 ) -> dict[str, Any]:
     arguments = f"'{model.name}', {json.dumps(list(keys))}, {sample}"
+    macro = "_reconcile_stream_sql" if model.is_stream else "_reconcile_sql"
     rows: list[Row] = project.query(
         "{% set due %}" + jinja_text(sql) + "{% endset %}"
-        "{{ floodmark._reconcile_sql(due, " + arguments + ") }}"
+        "{{ floodmark." + macro + "(due, " + arguments + ") }}"
     )
     found: dict[str, Any] = {"model": model.model_id, **json.loads(rows[0]["found"])}
     found["backfill"] = None
     if found["missing"] or found["repeated"]:
         found["backfill"] = (
-            f"floodmark backfill {model.name} --from '{found['from']}' --to '{found['to']}'"
+            f"floodmark run --select {model.name} --full-refresh"
+            if model.is_stream
+            else f"floodmark backfill {model.name} --from '{found['from']}' --to '{found['to']}'"
         )
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,26 @@ def usage_sentence(result: Any) -> str | None:
     if isinstance(result.exception, DbtUsageException):
         return " ".join(str(result.exception).split())
     return None
+
+
+def load_profile(project: Path, profiles_dir: str | None, target: str | None) -> Any:
+    """Return dbt's profile of a project and target, without parsing the project.
+
+    Raises:
+        Exception: dbt's own, where there is none or it cannot be read.
+    """
+    from dbt.config.runtime import load_profile
+    from dbt.flags import set_from_args
+    from dbt_common.context import set_invocation_context
+
+    arguments = ["--project-dir", str(project)]
+    if profiles_dir:
+        arguments += ["--profiles-dir", profiles_dir]
+    chosen = [*arguments, *default_profiles(arguments)]
+    folder = chosen[chosen.index("--profiles-dir") + 1] if "--profiles-dir" in chosen else None
+    set_invocation_context(os.environ)
+    set_from_args(Namespace(profiles_dir=folder, project_dir=str(project), vars={}), {})
+    return load_profile(str(project), {}, target_override=target)
 
 
 def _value(arguments: Sequence[str], option: str) -> str | None:

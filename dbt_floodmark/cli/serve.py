@@ -9,7 +9,8 @@ import click
 
 from dbt_floodmark import serve as server
 from dbt_floodmark.cli.output import console
-from dbt_floodmark.cli.runner import project_option
+from dbt_floodmark.cli.runner import load_profile, project_option, require_project
+from dbt_floodmark.errors import UsageError
 from dbt_floodmark.home import resolve_home
 
 
@@ -35,17 +36,26 @@ def serve() -> None:
     show_default=True,
     help="Port on 127.0.0.1; 0 takes a free one.",
 )
-def start(project_dir: Path, port: int) -> None:
+@click.option("--profiles-dir", type=click.Path(), help="Where profiles.yml is.")
+@click.option(
+    "-t", "--target", help="Start it with the server_side_parameters of this target of the profile."
+)
+def start(project_dir: Path, port: int, profiles_dir: str | None, target: str | None) -> None:
     """Start the server in the background and wait until it answers.
+
+    With --target it runs on that target's Spark settings, such as a metastore that it shares with
+    processes of its own.
 
     \b
     Example:
         floodmark serve start --port 10001
+        floodmark serve start --target shared
     """
     screen = console()
     home = resolve_home(project_dir)
+    parameters = _parameters(project_dir, profiles_dir, target) if target else {}
     with screen.status("Starting a Spark Thrift server"):
-        started = server.start_server(home, port)
+        started = server.start_server(home, port, parameters)
     screen.print(
         f"A Spark Thrift server answers at {server.HOST}:{started.port} (process {started.pid}).",
         soft_wrap=True,
@@ -94,3 +104,13 @@ def serve_status(project_dir: Path) -> None:
         soft_wrap=True,
     )
     sys.exit(0 if state == "answers" else 1)
+
+
+def _parameters(project_dir: Path, profiles_dir: str | None, target: str) -> dict[str, str]:
+    try:
+        profile = load_profile(require_project(project_dir), profiles_dir, target)
+    except UsageError:
+        raise
+    except Exception as exc:
+        raise UsageError(" ".join(str(exc).split())) from exc
+    return dict(getattr(profile.credentials, "server_side_parameters", None) or {})

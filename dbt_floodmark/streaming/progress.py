@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dbt_floodmark.streaming.position import read_version
+
 
 @dataclass(frozen=True)
 class MicroBatch:
@@ -83,9 +85,7 @@ def lag_text(sources: list[Mapping[str, Any]], newest: Mapping[str, int]) -> str
             latest = newest.get(end["reservoirId"])
             if latest is not None:
                 seen.add("versions")
-                # An index of -1 stands before the version: what comes before it was read.
-                read = end["reservoirVersion"] - (1 if end.get("index") == -1 else 0)
-                versions += max(0, latest - read)
+                versions += max(0, latest - read_version(end))
         elif "Kafka" in str(source.get("description")):
             seen.add("records")
             records += _behind(_offset(source.get("latestOffset")), end)

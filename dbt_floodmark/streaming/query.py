@@ -13,6 +13,7 @@ from typing import Any
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_floodmark.messages import CANCELLED
+from dbt_floodmark.streaming.position import newest_version
 from dbt_floodmark.streaming.progress import MicroBatch, is_batch, lag_text, parse
 
 #: The temporary view that stands for the rows of a micro-batch.
@@ -250,11 +251,5 @@ class Run:
             end = source.get("endOffset")
             if description.startswith("DeltaSource[") and isinstance(end, dict):
                 path = description[len("DeltaSource[") : -1]
-                found[str(end["reservoirId"])] = self._version(path)
+                found[str(end["reservoirId"])] = newest_version(self._connection.spark, path)
         return found
-
-    def _version(self, path: str) -> int:
-        spark = self._connection.spark
-        jvm = spark._jvm
-        log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, path)
-        return int(log.update(False, jvm.scala.Option.empty(), jvm.scala.Option.empty()).version())

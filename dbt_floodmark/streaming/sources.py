@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from dbt_floodmark.errors import FloodmarkError
 
-#: ``stream(json.`path`) with (option = 'value')``, the brackets around the path may be left out;
-#: Spark itself reads the folder once here. Literals and comments come first, so that what stands in
-#: them is left alone.
+#: What `with (...)` may hold behind a stream.
+_WITH = r"""(?:\s*\bwith\s*\((?P<{name}>(?:[^()'"]|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")*)\))?"""
+_NAME = r"(?:\w+|`(?:[^`]|``)+`)"
+#: ``stream(json.`path`) with (option = 'value')``, the brackets around the path may be left out
+#: (Spark itself reads the folder once here), and `stream(schema.table) with (...)`. Literals and
+#: comments come first, so that what stands in them is left alone.
 _TOKEN = re.compile(
-    r"""
+    rf"""
       '(?:\\.|[^'\\])*' | "(?:\\.|[^"\\])*" | --[^\n]*
-    | /\*floodmark:stream\ (?P<marked>\{.*?\})\*/
+    | /\*floodmark:stream\ (?P<marked>\{{.*?\}})\*/
     | /\*.*?\*/
     | \bstream\s*(?P<open>\(\s*)?(?P<format>text|json|csv|parquet|orc|avro)
-      \s*\.\s*`(?P<path>(?:[^`]|``)+)`(?(open)\s*\))
-      (?:\s*\bwith\s*\((?P<options>(?:[^()'"]|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")*)\))?
+      \s*\.\s*`(?P<path>(?:[^`]|``)+)`(?(open)\s*\)){_WITH.format(name="options")}
+    | \bstream\s*\(\s*(?P<table>{_NAME}(?:\s*\.\s*{_NAME})*)\s*\)
+      {_WITH.format(name="table_options")}
     | `(?:[^`]|``)*`
     """,
     re.IGNORECASE | re.DOTALL | re.VERBOSE,
@@ -43,6 +47,60 @@ class Source:
     path: str | None = None
 
 
+@dataclass(frozen=True)
+class Stream:
+    """A `stream(...)` of a SELECT: as it stands there, and the table or other source it reads."""
+
+    text: str
+    table: str | None = None
+    options_text: str = ""
+    source: Source | None = None
+    has_metadata: bool = False
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """What stands behind it in `with (...)`, keys in lower case."""
+        found = self.source.options if self.source else parse_options(self.options_text)
+        return {key.lower(): value for key, value in found.items()}
+
+
+def replace_streams(sql: str, project_dir: str, put: Callable[[Stream], str]) -> str:
+    """Return the SELECT with each `stream(...)`, its options included, replaced by `put(stream)`.
+
+    Args:
+        sql: compiled SQL of the model.
+        project_dir: what relative paths are relative to.
+        put: the text for a stream.
+
+    Raises:
+        FloodmarkError: options that cannot be read.
+    """
+    has_metadata = re.search(r"\b_metadata\b", sql) is not None
+    marked = [
+        Source(**json.loads(token["marked"])) for token in _TOKEN.finditer(sql) if token["marked"]
+    ]
+    by_name = {source.name: source for source in marked}
+    count = 0
+
+    def replace(token: re.Match[str]) -> str:
+        nonlocal count
+        if token["marked"]:
+            return ""
+        if token["table"] in by_name:
+            return put(Stream(token[0], source=by_name[token["table"]], has_metadata=True))
+        if token["table"]:
+            return put(Stream(token[0], token["table"], token["table_options"] or ""))
+        if not token["format"]:
+            return token[0]
+        count += 1
+        options = parse_options(token["options"] or "")
+        path = absolute(token["path"].replace("``", "`"), project_dir)
+        source = Source(f"_floodmark_source_{count}", token["format"].lower(), options, path)
+        return put(Stream(token[0], source=source, has_metadata=has_metadata))
+
+    return _TOKEN.sub(replace, sql)
+
+
 def with_sources(spark: Any, sql: str, project_dir: str) -> str:
     """Return the SELECT over temporary views of `spark` in place of folders and what macros marked.
 
@@ -54,24 +112,14 @@ def with_sources(spark: Any, sql: str, project_dir: str) -> str:
     Raises:
         FloodmarkError: options that cannot be read, or no Kafka connector.
     """
-    mentions_metadata = re.search(r"\b_metadata\b", sql) is not None
-    count = 0
 
-    def replace(token: re.Match[str]) -> str:
-        nonlocal count
-        if token["marked"]:
-            _register(spark, Source(**json.loads(token["marked"])), with_metadata=True)
-            return ""
-        if not token["format"]:
-            return token[0]
-        count += 1
-        options = parse_options(token["options"] or "")
-        path = absolute(token["path"].replace("``", "`"), project_dir)
-        source = Source(f"_floodmark_source_{count}", token["format"].lower(), options, path)
-        _register(spark, source, with_metadata=mentions_metadata)
-        return f"stream({source.name})"
+    def put(stream: Stream) -> str:
+        if stream.source is None:
+            return stream.text
+        _register(spark, stream.source, with_metadata=stream.has_metadata)
+        return f"stream({stream.source.name})"
 
-    return _TOKEN.sub(replace, sql)
+    return replace_streams(sql, project_dir, put)
 
 
 def parse_options(text: str) -> dict[str, str]:
@@ -105,20 +153,22 @@ def _register(spark: Any, source: Source, *, with_metadata: bool) -> None:
     """Make the view that stands for a source; files carry `_metadata` where it is asked for."""
     if source.format == "kafka":
         _require_kafka(spark)
-    reader = spark.readStream.format(source.format)
-    for key, value in source.options.items():
-        if key.lower() != "schema":
-            reader = reader.option(key, value)
-    schema = next((text for key, text in source.options.items() if key.lower() == "schema"), None)
-    if schema is not None:
-        reader = reader.schema(schema)
-    elif source.path is not None and source.format != "text":
+    if source.path is not None and source.format != "text":
         # Batch readers look into the files by themselves; for streams Spark wants to be asked.
         spark.conf.set("spark.sql.streaming.schemaInference", "true")
+    reader = reading(spark.readStream, source)
     frame = reader.load(source.path) if source.path is not None else reader.load()
     if with_metadata and source.path is not None:
         frame = frame.select("*", "_metadata")
     frame.createOrReplaceTempView(source.name)
+
+
+def reading(reader: Any, source: Source) -> Any:
+    """Return Spark's reader, of streams or of batches, with a source's format and options."""
+    reader = reader.format(source.format)
+    for key, value in source.options.items():
+        reader = reader.schema(value) if key.lower() == "schema" else reader.option(key, value)
+    return reader
 
 
 def _require_kafka(spark: Any) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
@@ -10,6 +11,7 @@ from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.messages import readable
+from dbt_floodmark.streaming import position
 from dbt_floodmark.streaming import service as services
 from dbt_floodmark.streaming.checkpoint import Checkpoint, CheckpointInUseError, Folder, Lease
 from dbt_floodmark.streaming.progress import MicroBatch, utc
@@ -67,6 +69,43 @@ class Streams:
         All are none where nothing is there.
         """
         return vars(Checkpoint.read(Folder(self._connection.spark, location)))
+
+    def pending(
+        self, model: str, sql: str, project_dir: str, location: str | None
+    ) -> dict[str, Any]:
+        """Return what the next run would read: kind, low, high, files, bytes.
+
+        Raises:
+            CompilationError: options of the SELECT that cannot be read.
+        """
+        spark = self._connection.spark
+        folder = Folder(spark, location) if location else None
+        with _named(model):
+            return vars(position.pending(spark, sql, project_dir, folder))
+
+    def as_read(
+        self, model: str, sql: str, project_dir: str, location: str, output_mode: str
+    ) -> dict[str, Any]:
+        """Return the SELECT over what the checkpoint has read, as `sql`, and its `number`.
+
+        Raises:
+            CompilationError: its table is not what the SELECT gives over what was read, by design,
+                or a source cannot be read again.
+        """
+        spark = self._connection.spark
+        request = Request(model, sql, "", output_mode, True, location, project_dir)
+        plan = self._frame(request)._jdf.queryExecution().analyzed().toString()
+        if output_mode == "append" and "EventTimeWatermark" in plan:
+            raise CompilationError(
+                f"floodmark, model '{model}': it appends behind an event-time watermark: late rows "
+                "were dropped and windows that have not ended are not written yet, so its table "
+                "cannot be compared with its sources; rows_late of its batches counts what was "
+                "dropped"
+            )
+        folder = Folder(spark, location)
+        with _named(model):
+            passed = position.as_read(spark, sql, project_dir, folder)
+        return {"sql": passed, "number": position.Position.read(folder).number}
 
     def drain(self) -> None:
         """Compute a micro-batch whose rows are written already, for what the query remembers."""
@@ -157,7 +196,8 @@ class Streams:
     def _frame(self, request: Request) -> Any:
         spark = self._connection.spark
         try:
-            frame = spark.sql(with_sources(spark, request.sql, request.project_dir))
+            with _named(request.model):
+                frame = spark.sql(with_sources(spark, request.sql, request.project_dir))
             if request.distinct_by:
                 frame = frame.dropDuplicatesWithinWatermark(request.distinct_by)
             return (
@@ -165,8 +205,8 @@ class Streams:
                 if request.columns
                 else frame
             )
-        except FloodmarkError as exc:
-            raise CompilationError(f"floodmark, model '{request.model}': {exc}") from None
+        except CompilationError:
+            raise
         except Exception as exc:
             raise DbtRuntimeError(self._sentence(request, exc)) from exc
 
@@ -189,6 +229,15 @@ class Streams:
         return (
             f"floodmark, model '{request.model}': {advice} Spark says: {said}" if advice else said
         )
+
+
+@contextmanager
+def _named(model: str) -> Iterator[None]:
+    """Say what floodmark found wrong with a SELECT as dbt's error of the model."""
+    try:
+        yield
+    except FloodmarkError as exc:
+        raise CompilationError(f"floodmark, model '{model}': {exc}") from None
 
 
 def _is_final(exc: Exception) -> bool:

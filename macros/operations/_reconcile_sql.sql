@@ -14,17 +14,38 @@
         {%- do floodmark._stop('it has no mark yet: run it first', id) -%}
     {%- endif -%}
     {%- set family = state.committed.family -%}
+    {%- set column = floodmark._find_column(floodmark._columns_of(query=due), upstream.column) -%}
+    {%- set value = floodmark._quoted(column.name) if column else 'cast(null as ' ~ ('bigint' if family == 'sequence' else family) ~ ')' -%}
+    {%- set found = floodmark._compare_keys(id, due, relation, keys, sample, (node.config.get('incremental_strategy') or 'append') == 'merge', value, family) -%}
+    {%- set mark = floodmark._position_parse(state.committed.mark, family) -%}
+    {%- do found.update({'mark': state.committed.mark, 'from': none, 'to': none, 'lookback': none}) -%}
+    {%- if found.least is not none -%}
+        {%- do found.update({'from': floodmark._position_print(floodmark._position_from_text(found.least, family), family),
+            'to': floodmark._position_print(floodmark._position_from_text(found.greatest, family) + floodmark._position_unit(family), family)}) -%}
+    {%- endif -%}
+    {%- if found.least_missing is not none -%}
+        {#- bounds are open below: one unit more than the distance reaches the row -#}
+        {%- set distance = mark - floodmark._position_from_text(found.least_missing, family) + 1 -%}
+        {%- do found.update({'lookback': distance | string if family == 'sequence' else floodmark._duration_print(distance)}) -%}
+    {%- endif -%}
+    {%- for name in ['least', 'greatest', 'least_missing'] -%}
+        {%- do found.pop(name) -%}
+    {%- endfor -%}
+    {{ return(floodmark._values_sql({'found': 'string'}, [[tojson(found)]])) }}
+{% endmacro %}
+
+
+{# What `due` gives and what the table holds, by key: {expected, missing, repeated, sample, least, greatest, least_missing}, the last three
+   positions of `value`. With `once` a key belongs once, else as often as `due` gives it. #}
+{% macro _compare_keys(id, due, relation, keys, sample, once, value='cast(null as bigint)', family='sequence') %}
     {%- set columns = floodmark._columns_of(query=due) -%}
     {%- set held_columns = floodmark._columns_of(relation=relation) -%}
     {%- for key in keys if not floodmark._find_column(columns, key) or not floodmark._find_column(held_columns, key) -%}
         {%- do floodmark._stop('there is no column ' ~ key ~ ' in both its SELECT and its table', id) -%}
     {%- endfor -%}
-    {%- set value = floodmark._find_column(columns, upstream.column) -%}
-    {%- set position = '@(' ~ (floodmark._quoted(value.name) if value else 'cast(null as ' ~ ('bigint' if family == 'sequence' else family) ~ ')') ~ ')' -%}
     {%- set key_struct = 'struct(' ~ floodmark._quoted_csv(keys) ~ ')' -%}
-    {%- set once = (node.config.get('incremental_strategy') or 'append') == 'merge' -%}
     {%- set query -%}
-        with due as (select {{ key_struct }} as k, {{ '1' if once else 'count(*)' }} as n, {{ position | replace('@', 'min') }} as p, {{ position | replace('@', 'max') }} as q
+        with due as (select {{ key_struct }} as k, {{ '1' if once else 'count(*)' }} as n, min({{ value }}) as p, max({{ value }}) as q
             from ({{ due }}) group by {{ floodmark._quoted_csv(keys) }}),
         held as (select {{ key_struct }} as k, count(*) as n from {{ relation }} group by {{ floodmark._quoted_csv(keys) }}),
         compared as (
@@ -40,21 +61,48 @@
                 from (select * from compared order by problem, to_json(k) limit {{ sample }}))
         ), map('ignoreNullFields', 'false')) from compared
     {%- endset -%}
-    {%- set found = floodmark._query_json(query)[0] -%}
-    {%- set mark = floodmark._position_parse(state.committed.mark, family) -%}
-    {%- do found.update({'mark': state.committed.mark, 'from': none, 'to': none, 'lookback': none}) -%}
-    {%- if found.least is not none -%}
-        {%- do found.update({'from': floodmark._position_print(floodmark._position_from_text(found.least, family), family),
-            'to': floodmark._position_print(floodmark._position_from_text(found.greatest, family) + floodmark._position_unit(family), family)}) -%}
+    {{ return(floodmark._query_json(query)[0]) }}
+{% endmacro %}
+
+
+{# The same for a stream: `due` is its compiled SELECT, read again from what its checkpoint has read of each source. #}
+{% macro _reconcile_stream_sql(due, name, keys, sample) %}
+    {%- if not execute -%}
+        {{ return('select 1') }}
     {%- endif -%}
-    {%- if found.least_missing is not none -%}
-        {#- bounds are open below: one unit more than the distance reaches the row -#}
-        {%- set distance = mark - floodmark._position_from_text(found.least_missing, family) + 1 -%}
-        {%- do found.update({'lookback': distance | string if family == 'sequence' else floodmark._duration_print(distance)}) -%}
+    {%- set node = floodmark._managed_node(name) -%}
+    {%- set id = floodmark._node_id(node) -%}
+    {%- set relation = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
+    {%- if adapter.floodmark_method() != 'session' -%}
+        {%- do floodmark._stop('it is a stream, and streams are read inside the dbt process alone: use a target with method: session', id) -%}
     {%- endif -%}
+    {%- set location = floodmark._checkpoint_of(node, relation) -%}
+    {%- if location is none -%}
+        {%- do floodmark._stop('it has no checkpoint yet: run it first', id) -%}
+    {%- endif -%}
+    {%- set output_mode = node.config.get('output_mode') or 'append' -%}
+    {%- set passed = adapter.floodmark_streams().as_read(id, due, floodmark._absolute_path(''), location, output_mode) -%}
+    {%- set found = floodmark._compare_keys(id, passed.sql, relation, keys, sample, output_mode != 'complete' and node.config.get('unique_key') is not none) -%}
     {%- for name in ['least', 'greatest', 'least_missing'] -%}
         {%- do found.pop(name) -%}
     {%- endfor -%}
+    {%- do found.update({'mark': passed.number | string, 'from': none, 'to': none, 'lookback': none}) -%}
+    {{ return(floodmark._values_sql({'found': 'string'}, [[tojson(found)]])) }}
+{% endmacro %}
+
+
+{# A SELECT of one JSON row: what the next run of a stream would read, {kind, low, high, files, bytes}; `due` is its compiled SELECT. #}
+{% macro _pending_sql(due, name) %}
+    {%- if not execute -%}
+        {{ return('select 1') }}
+    {%- endif -%}
+    {%- set node = floodmark._managed_node(name) -%}
+    {%- set relation = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
+    {%- if adapter.floodmark_method() == 'session' -%}
+        {%- set found = adapter.floodmark_streams().pending(floodmark._node_id(node), due, floodmark._absolute_path(''), floodmark._checkpoint_of(node, relation)) -%}
+    {%- else -%}
+        {%- set found = {'kind': 'needs method: session', 'low': none, 'high': none, 'files': none, 'bytes': none} -%}
+    {%- endif -%}
     {{ return(floodmark._values_sql({'found': 'string'}, [[tojson(found)]])) }}
 {% endmacro %}
 

@@ -32,12 +32,12 @@
         'is_stale': false, 'full_refresh': should_full_refresh() and not streams.service(), 'generation': none, 'guarded': false, 'first': true,
         'recovered_batches': [], 'stages': [],
     } -%}
-    {%- set made_by = floodmark._stream_generation(target) -%}
+    {%- set made_by = floodmark._stream_generation(this if target.is_delta else none, floodmark._model_id()) -%}
     {%- if run.full_refresh or not target.exists or target.relation.is_view or target.is_delta and made_by is none and target.is_empty -%}
         {%- do floodmark._start_over(run, streams) -%}
     {%- else -%}
         {%- do run.update({'generation': made_by}) -%}
-        {%- do request.update({'location': floodmark._checkpoint_base() ~ '/' ~ made_by}) -%}
+        {%- do request.update({'location': floodmark._own_checkpoint(made_by)}) -%}
         {%- do floodmark._check_stream(run, streams.checkpoint(request.location)) -%}
         {%- do request.update({'columns': floodmark._align_columns(run, none, {'sql': 'select * from ' ~ streams.shape, 'columns': none}) if settings.strategy == 'append' else none}) -%}
         {%- do run.update({'stages': floodmark._stages(this)}) -%}
@@ -74,7 +74,7 @@
     {#- dbt hears of a table when its node has ended, and a stream may start again before -#}
     {%- do adapter.cache_added(this.incorporate(type='table', is_delta=true)) -%}
     {%- do run.update({'generation': generation}) -%}
-    {%- do run.request.update({'location': floodmark._checkpoint_base() ~ '/' ~ generation}) -%}
+    {%- do run.request.update({'location': floodmark._own_checkpoint(generation)}) -%}
     {%- do run.target.update({'exists': true, 'is_delta': true, 'is_empty': true, 'id': none, 'relation': load_relation(this) or this, 'disturbed': none}) -%}
 {% endmacro %}
 
@@ -90,10 +90,24 @@
 
 
 {# The checkpoint that a table names, by the invocation that made it; none where no stream of this model made the table. #}
-{% macro _stream_generation(target) %}
-    {%- set made_by = (floodmark._from_property(floodmark._properties_of(this).get('floodmark.stream')) if target.is_delta else none) or '/' -%}
+{% macro _stream_generation(relation, id) %}
+    {%- set made_by = (floodmark._from_property(floodmark._properties_of(relation).get('floodmark.stream')) if relation else none) or '/' -%}
     {%- set model_id, generation = made_by.split('/') -%}
-    {{ return(generation if model_id == floodmark._model_id() else none) }}
+    {{ return(generation if model_id == id else none) }}
+{% endmacro %}
+
+
+{# Where this model's checkpoint of a generation is. #}
+{% macro _own_checkpoint(generation) %}
+    {{ return(floodmark._checkpoint_base(config.get('checkpoint_location'), floodmark._model_id()) ~ '/' ~ generation) }}
+{% endmacro %}
+
+
+{# Where the checkpoint of another node is; none where it has no table, or one that no stream of it made. #}
+{% macro _checkpoint_of(node, relation) %}
+    {%- set id = floodmark._node_id(node) -%}
+    {%- set generation = floodmark._stream_generation(relation if relation and relation.is_delta else none, id) -%}
+    {{ return(floodmark._checkpoint_base(node.config.get('checkpoint_location'), id) ~ '/' ~ generation if generation else none) }}
 {% endmacro %}
 
 
@@ -110,9 +124,8 @@
 {% endmacro %}
 
 
-{# The folder of a model's checkpoints: below `checkpoint_location`, or beside the ledger. #}
-{% macro _checkpoint_base() %}
-    {%- set given = config.get('checkpoint_location') -%}
+{# The folder of a model's checkpoints: below the given `checkpoint_location`, or beside the ledger. #}
+{% macro _checkpoint_base(given, id) %}
     {%- if given -%}
         {%- set base = floodmark._absolute_path(given) -%}
     {%- else -%}
@@ -122,7 +135,7 @@
         {%- endfor -%}
         {%- set base = described['Location'] ~ '/_checkpoints' -%}
     {%- endif -%}
-    {{ return(base ~ '/' ~ floodmark._model_id()) }}
+    {{ return(base ~ '/' ~ id) }}
 {% endmacro %}
 
 

@@ -4,7 +4,8 @@
 #}
 {% materialization incremental, adapter='spark', supported_languages=['sql', 'python'] %}
     {%- if not floodmark._is_managed() -%}
-        {{ return(dbt.materialization_incremental_spark()) }}
+        {%- set theirs = dbt.materialization_incremental_spark -%}
+        {{ return(adapter.floodmark_on_top(theirs) if model.language == 'python' and adapter.floodmark_plugin is defined else theirs()) }}
     {%- endif -%}
 
     {%- set settings = floodmark._settings() -%}

@@ -1,5 +1,9 @@
 {# Check all that can be checked without Spark, and refuse with every problem at once. #}
 {% macro _validate_settings() %}
+    {%- if model.language == 'python' -%}
+        {%- do floodmark._refuse([{'setting': 'language', 'got': 'python', 'expected': "a model in SQL for floodmark's settings",
+            'todo': "Write it in SQL, or leave out floodmark's settings: a Python model loads as dbt-spark does"}]) -%}
+    {%- endif -%}
     {%- set problems = floodmark._strategy_problems() + floodmark._watermark_problems() + floodmark._files_problems() + floodmark._cdc_problems() + floodmark._snapshot_problems() -%}
     {%- if problems -%}
         {%- do floodmark._refuse(problems) -%}

@@ -1,0 +1,87 @@
+"""Python models on the session profile: dbt's `submit_python_job` inside this process."""
+
+from __future__ import annotations
+
+import ast
+import traceback
+from typing import Any
+
+from dbt.adapters.base import PythonJobHelper
+from dbt.adapters.events.logging import AdapterLogger
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt_floodmark.messages import readable
+
+logger = AdapterLogger("Floodmark")
+
+#: The submission method that dbt-spark lacks.
+SESSION = "session"
+
+
+class SessionPythonJob(PythonJobHelper):  # type: ignore[misc]
+    """Runs a Python model on the Spark session of its node's connection."""
+
+    def __init__(self, adapter: Any, parsed_model: dict[str, Any], credentials: Any) -> None:
+        """Take the adapter, whose connection of this thread is the node's, and dbt's arguments."""
+        self._adapter = adapter
+        self._model = parsed_model
+        self._method = str(credentials.method)
+
+    def submit(self, compiled_code: str) -> None:
+        """Run the model, which writes its table.
+
+        Raises:
+            DbtRuntimeError: another target, or the model failed; with the line of its file.
+        """
+        if self._method != SESSION:
+            raise DbtRuntimeError(
+                f"floodmark, model '{self._model['alias']}': a Python model needs Spark inside the "
+                f"dbt process, and this target has method: {self._method}: run it on a target with "
+                "method: session, or write it in SQL."
+            )
+        connection = self._adapter.connections.get_thread_connection().handle
+        with connection.busy():
+            try:
+                tree = ast.parse(compiled_code, self._file)
+                ast.increment_lineno(tree, -self._lines_before(compiled_code))
+                names = {"__name__": self._model["alias"], "spark": connection.spark}
+                exec(compile(tree, self._file, "exec"), names)
+            except Exception as exc:
+                logger.debug(traceback.format_exc())
+                raise DbtRuntimeError(self._sentence(exc)) from exc
+
+    @property
+    def _file(self) -> str:
+        return str(self._model["original_file_path"])
+
+    def _lines_before(self, compiled_code: str) -> int:
+        """Count the lines that dbt puts in front of the model's own."""
+        own = compiled_code.find(self._model["raw_code"].strip())
+        return compiled_code[:own].count("\n") if own > 0 else 0
+
+    def _sentence(self, exc: Exception) -> str:
+        lines = [one.lineno for one in traceback.extract_tb(exc.__traceback__) if self._owns(one)]
+        if isinstance(exc, SyntaxError) and exc.filename == self._file:
+            lines = [exc.lineno]
+        place = f", line {lines[-1]}" if lines else ""
+        stack = getattr(exc, "_stackTrace", None)
+        what = readable(f"{exc}\n{stack}") if stack is not None else f"{type(exc).__name__}: {exc}"
+        return f"{self._file}{place}: {what}"
+
+    def _owns(self, frame: traceback.FrameSummary) -> bool:
+        lines = self._model["raw_code"].count("\n") + 1
+        return frame.filename == self._file and 0 < (frame.lineno or 0) <= lines
+
+
+def on_top(macro: Any) -> Any:
+    """Run a materialization as if no macro had called it, and return what it returns.
+
+    dbt runs a Python model only below exactly two macros, a materialization and `statement`; the
+    opt-in of a project and floodmark's own materialization would make four of them.
+    """
+    stack = macro.stack
+    below, stack.call_stack = stack.call_stack, []
+    try:
+        return macro()
+    finally:
+        stack.call_stack = below

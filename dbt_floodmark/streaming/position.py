@@ -1,0 +1,261 @@
+"""How far a stream has read its sources, what lies beyond, and what it read as a batch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+from dbt_floodmark.errors import FloodmarkError
+from dbt_floodmark.streaming.checkpoint import Checkpoint, Folder
+from dbt_floodmark.streaming.sources import Source, Stream, reading, replace_streams
+
+_VIEW = "_floodmark_passed_{}"
+#: Options of a Delta stream that begin elsewhere than at the table as it is.
+_BEGINNINGS = ("startingversion", "startingtimestamp", "readchangefeed", "readchangedata")
+
+
+@dataclass(frozen=True)
+class Pending:
+    """What the next run of a stream would read.
+
+    `low` and `high` name the versions of its Delta tables that were read and that are there; None
+    where it reads none. `files` and `bytes` are of folders. All is None for sources that cannot be
+    asked without a query (Kafka).
+    """
+
+    kind: str
+    low: str | None = None
+    high: str | None = None
+    files: int | None = None
+    bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Position:
+    """What the last finished micro-batch of a checkpoint had read: an offset a source, in order."""
+
+    number: int | None
+    offsets: Sequence[Any] = ()
+
+    @classmethod
+    def read(cls, folder: Folder | None) -> Position:
+        """Look into a checkpoint; without one, or without a finished batch, nothing was read."""
+        number = Checkpoint.read(folder).last_commit if folder is not None else None
+        if folder is None or number is None:
+            return cls(None)
+        # A version, what the batch was run with, and a line a source.
+        lines = (folder.read(f"offsets/{number}") or "").splitlines()[2:]
+        return cls(number, [json.loads(line) if line != "-" else None for line in lines])
+
+    def of_table(self, table_id: str, taken: set[int]) -> Mapping[str, Any] | None:
+        """Return the offset of a Delta table that no other stream of the SELECT has taken."""
+        return self._first(taken, lambda offset: offset.get("reservoirId") == table_id)
+
+    def of_files(self, taken: set[int]) -> tuple[int, Mapping[str, Any]] | None:
+        """Return the next source of files, by its number and offset."""
+        before = set(taken)
+        found = self._first(taken, lambda offset: "logOffset" in offset)
+        return None if found is None else ((taken - before).pop(), found)
+
+    def _first(self, taken: set[int], fits: Any) -> Mapping[str, Any] | None:
+        for index, offset in enumerate(self.offsets):
+            if index not in taken and isinstance(offset, dict) and fits(offset):
+                taken.add(index)
+                return offset
+        return None
+
+
+def read_version(offset: Mapping[str, Any]) -> int:
+    """Return the last version of a Delta table that an offset has behind it."""
+    version = int(offset["reservoirVersion"])
+    # A negative index stands before the version: what comes before it was read.
+    return version - 1 if int(offset.get("index", -1)) < 0 else version
+
+
+def newest_version(spark: Any, path: str) -> int:
+    """Return the newest version of the Delta table in a folder."""
+    jvm = spark._jvm
+    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, path)
+    return int(log.update(False, jvm.scala.Option.empty(), jvm.scala.Option.empty()).version())
+
+
+def pending(spark: Any, sql: str, project_dir: str, folder: Folder | None) -> Pending:
+    """Return what lies beyond a checkpoint.
+
+    Args:
+        spark: a session.
+        sql: compiled SQL of the model.
+        project_dir: what relative paths are relative to.
+        folder: the checkpoint; None where there is none yet.
+
+    Raises:
+        FloodmarkError: options of the SELECT that cannot be read.
+    """
+    position = Position.read(folder)
+    low: list[str] = []
+    high: list[str] = []
+    new_files: list[int] | None = None
+    is_known, is_behind = True, False
+    taken: set[int] = set()
+    for stream in _streams(sql, project_dir):
+        if stream.table is not None:
+            detail = _delta_detail(spark, stream.table)
+            if detail is None:
+                is_known = False
+                continue
+            offset = position.of_table(detail["id"], taken)
+            newest = newest_version(spark, detail["location"])
+            read = read_version(offset) if offset else None
+            low += [] if read is None else [_version_text(stream.table, read)]
+            high.append(_version_text(stream.table, newest))
+            is_behind = is_behind or read is None or newest > read
+        elif stream.source is not None and stream.source.path is not None:
+            seen = _files_read(folder, position.of_files(taken))
+            sizes = [
+                size
+                for path, size in _files_there(spark, stream.source)
+                if _plain(path) not in seen
+            ]
+            new_files = [*(new_files or []), *sizes]
+            is_behind = is_behind or bool(sizes)
+        else:
+            is_known = False
+    kind = "nothing new" if is_known and not is_behind else "stream"
+    return Pending(
+        kind="first_load" if position.number is None and kind == "stream" else kind,
+        low=", ".join(low) or None,
+        high=", ".join(high) or None,
+        files=None if new_files is None else len(new_files),
+        bytes=None if new_files is None else sum(new_files),
+    )
+
+
+def as_read(spark: Any, sql: str, project_dir: str, folder: Folder) -> str:
+    """Return the SELECT over views of what a checkpoint has read of each source.
+
+    Args:
+        spark: the session that will run it.
+        sql: compiled SQL of the model.
+        project_dir: what relative paths are relative to.
+        folder: the checkpoint.
+
+    Raises:
+        FloodmarkError: a source that cannot be read again as it was.
+    """
+    position = Position.read(folder)
+    taken: set[int] = set()
+    count = 0
+
+    def put(stream: Stream) -> str:
+        nonlocal count
+        count += 1
+        if stream.table is not None:
+            frame = _table_as_read(spark, stream, position, taken)
+        elif stream.source is not None and stream.source.path is not None:
+            frame = _files_as_read(spark, stream, _files_read(folder, position.of_files(taken)))
+        else:
+            raise FloodmarkError("it reads Kafka, which does not keep what was read")
+        frame.createOrReplaceTempView(_VIEW.format(count))
+        return _VIEW.format(count)
+
+    return replace_streams(sql, project_dir, put)
+
+
+def _streams(sql: str, project_dir: str) -> list[Stream]:
+    found: list[Stream] = []
+
+    def put(stream: Stream) -> str:
+        found.append(stream)
+        return stream.text
+
+    replace_streams(sql, project_dir, put)
+    return found
+
+
+def _version_text(table: str, version: int) -> str:
+    return f"{table.replace('`', '').rpartition('.')[2]} version {version}"
+
+
+def _delta_detail(spark: Any, table: str) -> Mapping[str, Any] | None:
+    """Return `id` and `location` of a Delta table; None for what is none."""
+    from pyspark.errors import AnalysisException
+
+    try:
+        return dict(spark.sql(f"describe detail {table}").select("id", "location").first().asDict())
+    except AnalysisException:
+        return None
+
+
+def _table_as_read(spark: Any, stream: Stream, position: Position, taken: set[int]) -> Any:
+    for option in stream.options:
+        if option in _BEGINNINGS:
+            raise FloodmarkError(
+                f"it reads {stream.table} with {option}, so what it has read is not the table"
+            )
+    detail = _delta_detail(spark, str(stream.table))
+    offset = position.of_table(detail["id"], taken) if detail else None
+    if detail is None or offset is None:
+        raise FloodmarkError(f"its checkpoint tells nothing of {stream.table}")
+    if int(offset.get("index", -1)) >= 0:
+        raise FloodmarkError(
+            f"it is in the middle of version {offset['reservoirVersion']} of {stream.table}: let "
+            "it run to the end of what is there first"
+        )
+    reader = spark.read.format("delta").option("versionAsOf", read_version(offset))
+    return reader.load(detail["location"])
+
+
+def _files_as_read(spark: Any, stream: Stream, seen: Mapping[str, str]) -> Any:
+    source = stream.source
+    assert source is not None
+    if not seen:
+        raise FloodmarkError(f"it has read no files of {source.path} yet")
+    frame = reading(spark.read, source).load(sorted(seen.values()))
+    return frame.select("*", "_metadata") if stream.has_metadata else frame
+
+
+def _files_read(
+    folder: Folder | None, found: tuple[int, Mapping[str, Any]] | None
+) -> dict[str, str]:
+    """Return the files that a source has read: as they are compared, and as Spark reads them."""
+    if folder is None or found is None:
+        return {}
+    index, offset = found
+    last = int(offset["logOffset"])
+    names = folder.names(f"sources/{index}")
+    compacted = max(
+        (int(name[: -len(".compact")]) for name in names if name.endswith(".compact")), default=-1
+    )
+    logs = [f"{compacted}.compact"] if compacted >= 0 else []
+    logs += [name for name in names if name.isdigit() and compacted < int(name)]
+    seen = {}
+    for log in logs:
+        for line in (folder.read(f"sources/{index}/{log}") or "").splitlines()[1:]:
+            entry = json.loads(line)
+            if int(entry["batchId"]) <= last:
+                seen[_plain(entry["path"])] = unquote(entry["path"])
+    return seen
+
+
+def _files_there(spark: Any, source: Source) -> list[tuple[str, int]]:
+    """List a folder as a stream of it does: path and size in bytes of each file."""
+    from pyspark.errors import AnalysisException
+
+    listing = ("pathglobfilter", "recursivefilelookup", "basepath")
+    options = {key: value for key, value in source.options.items() if key.lower() in listing}
+    reader = reading(spark.read, Source(source.name, "binaryFile", options))
+    try:
+        files = reader.load(source.path).select("_metadata.file_path", "_metadata.file_size")
+    except AnalysisException as exc:
+        if "PATH_NOT_FOUND" in str(exc):
+            return []
+        raise
+    return [(row[0], int(row[1])) for row in files.collect()]
+
+
+def _plain(path: str) -> str:
+    """Return a file's URI without what Spark writes one way here and another way there."""
+    return unquote(path).replace(":///", ":/")

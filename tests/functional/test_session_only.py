@@ -1,0 +1,59 @@
+"""What runs inside the dbt process alone: Python models and streams, and what is said of them on Thrift."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.functional.test_python_models import python_model
+from tests.functional.test_stream_positions import MODELS, command, plans
+from tests.functional.test_streams import EVENTS
+from tests.harness import Project, incremental, sentence, table
+
+
+def test_where_python_models_do_not_run(make_project: Callable[..., Project], target: str) -> None:
+    """floodmark's own settings are for SQL; on Thrift no Python model runs."""
+    project = make_project("refused")
+    python_model(project, "plain", "def model(dbt, session):\n    return session.range(3)\n")
+    python_model(
+        project,
+        "managed",
+        "def model(dbt, session):\n    dbt.config(materialized='incremental', watermark={'column': 'ts'})\n"
+        "    return session.range(3)\n",
+    )
+    run = project.dbt("run")
+    assert (
+        'language: got "python"; expected a model in SQL for floodmark\'s settings. Write it in SQL, or leave out '
+        "floodmark's settings: a Python model loads as dbt-spark does"
+        in sentence(run.message["managed"])
+    )
+    if target == "session":
+        assert run.status["plain"] == "success"
+    else:
+        assert (
+            "floodmark, model 'plain': a Python model needs Spark inside the dbt process, and this target has "
+            "method: thrift: run it on a target with method: session, or write it in SQL."
+            in sentence(run.message["plain"])
+        )
+
+
+def test_a_stream_keeps_no_other_model_from_being_planned(
+    make_project: Callable[..., Project], target: str
+) -> None:
+    project = make_project("planned")
+    project.sql(f"create table {project.schema}.events ({EVENTS}) using delta")
+    project.source("events")
+    project.model("copied", MODELS["copied"])
+    project.model("loaded", incremental(table("events"), watermark={"column": "at"}))
+    on_session = target == "session"
+    kinds = {name: one["kind"] for name, one in plans(project).items()}
+    assert kinds == {
+        "copied": "first_load" if on_session else "needs method: session",
+        "loaded": "first_load",
+    }
+    code, shown = command(project, "reconcile", "copied", "--key", "event_id")
+    assert code != 0
+    assert (
+        "it has no checkpoint yet: run it first"
+        if on_session
+        else "it is a stream, and streams are read inside the dbt process alone: use a target with method: session"
+    ) in sentence(shown)

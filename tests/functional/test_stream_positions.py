@@ -1,0 +1,187 @@
+"""`floodmark plan` and `reconcile` of streams: what their checkpoints have not read, and whether the tables hold what was."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from dbt_floodmark.cli import main as floodmark
+from tests.functional.test_streams import EVENTS, arrive, event, stream
+from tests.harness import Project, sentence, working_directory
+
+pytestmark = pytest.mark.parametrize("target", ["session"], scope="module")
+
+RAW = "stream({{ source('raw', 'events') }})"
+FILES = "stream(json.`landing`) with (schema = 'id bigint, v string')"
+MODELS = {
+    "copied": stream(f"select * from {RAW}"),
+    "twice": stream(f"select event_id, key from {RAW} with (maxFilesPerTrigger = 1)"),
+    "counted": stream(f"select key, count(*) as n from {RAW} group by key", output_mode="complete"),
+    "latest": stream(f"select * from {RAW}", incremental_strategy="merge", unique_key="event_id"),
+    "filed": stream(f"select id, v, _metadata.file_name as file from {FILES}"),
+    "gathered": stream(
+        "select id from {{ floodmark.new_files() }}",
+        files={"path": "landing", "schema": "id bigint, v string"},
+    ),
+    "both": stream(
+        f"select event_id as id, 'table' as origin from {RAW} union all select id, 'file' from {FILES}"
+    ),
+    "hourly": stream(
+        f"select window.start as hour, count(*) as n from {RAW} watermark at delay of interval 1 hour "
+        "group by window(at, '1 hour')"
+    ),
+    "scd1": stream(
+        f"select * from {RAW}",
+        incremental_strategy="cdc",
+        unique_key="key",
+        cdc={"sequence_by": "event_id"},
+    ),
+    "fed": stream(f"select event_id from {RAW} with (readChangeFeed = true)"),
+}
+
+
+def command(project: Project, *arguments: str) -> tuple[int, str]:
+    with working_directory(project.root):
+        result = CliRunner().invoke(
+            floodmark,
+            [*arguments, "--project-dir", str(project.root), "--profiles-dir", str(project.root)],
+        )
+    return result.exit_code, result.output
+
+
+def plans(project: Project) -> dict[str, dict[str, Any]]:
+    code, output = command(project, "plan", "--json")
+    assert code == 0, output
+    return {one["name"]: one for one in json.loads(output)["models"]}
+
+
+def _found(project: Project, model: str, *arguments: str) -> dict[str, Any]:
+    code, output = command(project, "reconcile", model, "--json", *arguments)
+    assert output.startswith("{"), output
+    found = dict(json.loads(output))
+    assert code == (1 if found["missing"] or found["repeated"] else 0)
+    return found
+
+
+@pytest.fixture(scope="module")
+def project(make_project: Callable[..., Project]) -> Iterator[Project]:
+    """The streams over a table of two versions with rows, and over two files with odd names; nothing has run yet."""
+    made = make_project("positions")
+    made.sql(
+        f"create table {made.schema}.events ({EVENTS}) using delta tblproperties ('delta.enableChangeDataFeed' = 'true')"
+    )
+    made.source("events")
+    for name, sql in MODELS.items():
+        made.model(name, sql)
+    (made.root / "landing").mkdir()
+    _land(made, "a b.json", 1)
+    _land(made, "c%20d.json", 2)
+    arrive(made, event(1, "a", 1, 0), event(2, "b", 2, 10))
+    yield made
+
+
+def _land(project: Project, name: str, number: int) -> None:
+    (project.root / "landing" / name).write_text(f'{{"id": {number}, "v": "x"}}\n')
+
+
+def test_what_the_next_run_reads(project: Project) -> None:
+    """Versions of tables and files of folders, before the first run, behind it, and when more has come."""
+    before = plans(project)
+    assert before["copied"] | {"model": "", "name": ""} == {
+        "name": "",
+        "model": "",
+        "kind": "first_load",
+        "low": None,
+        "high": "events version 1",
+        "files": None,
+        "bytes": None,
+        "rows": None,
+    }
+    assert (before["filed"]["kind"], before["filed"]["files"]) == ("first_load", 2)
+    assert (
+        before["filed"]["bytes"] == before["gathered"]["bytes"] == 2 * len('{"id": 1, "v": "x"}\n')
+    )
+    project.build()
+    behind = plans(project)
+    assert {one["kind"] for one in behind.values()} == {"nothing new"}
+    assert {one["rows"] for one in behind.values()} == {0}
+    assert behind["copied"]["low"] == behind["copied"]["high"] == "events version 1"
+    assert behind["filed"]["files"] == behind["both"]["files"] == 0
+    for number in (3, 4):
+        arrive(project, event(number, "c", number, 20))
+    _land(project, "e.json", 3)
+    after = plans(project)
+    assert {one["kind"] for one in after.values()} == {"stream"}
+    assert {one["rows"] for one in after.values()} == {None}
+    for name in ("copied", "twice", "counted", "latest", "both", "hourly", "scd1", "fed"):
+        assert (after[name]["low"], after[name]["high"]) == ("events version 1", "events version 3")
+    assert [after[name]["files"] for name in ("filed", "gathered", "both")] == [1, 1, 1]
+    code, shown = command(project, "plan", "--select", "both")
+    assert code == 0 and "events version 3" in shown
+
+
+def test_whether_the_tables_hold_what_was_read(project: Project) -> None:
+    """What has come since the last run is not missed; what somebody deleted or inserted is found."""
+    project.build()
+    arrive(project, event(5, "d", 5, 30))
+    _land(project, "f.json", 4)
+    checks = {"copied": ["--key", "event_id"], "twice": ["--key", "event_id", "--key", "key"]}
+    checks |= {
+        "counted": ["--key", "key"],
+        "latest": [],
+        "both": ["--key", "id", "--key", "origin"],
+    }
+    checks |= {"filed": ["--key", "file"], "gathered": ["--key", "id"]}
+    rows = {"counted": 3, "both": 7, "filed": 3, "gathered": 3}
+    for model, arguments in checks.items():
+        found = _found(project, model, *arguments)
+        assert (found["expected"], found["missing"], found["repeated"]) == (
+            rows.get(model, 4),
+            0,
+            0,
+        )
+    s = project.schema
+    project.sql(f"delete from {s}.copied where event_id = 2")
+    project.sql(f"insert into {s}.twice select * from {s}.twice where event_id = 3")
+    project.sql(f"delete from {s}.filed where id = 1")
+    found = _found(project, "copied", "--key", "event_id")
+    assert found["missing"] == 1 and found["mark"] == "1"
+    assert [one["key"] for one in found["sample"]] == ['{"event_id":2}']
+    assert found["backfill"] == "floodmark run --select copied --full-refresh"
+    assert _found(project, "twice", "--key", "event_id")["repeated"] == 1
+    assert _found(project, "filed", "--key", "file")["sample"][0]["key"] == '{"file":"a%20b.json"}'
+    code, shown = command(project, "reconcile", "copied", "--key", "event_id")
+    assert code == 1
+    assert "up to its mark 1: 4 rows expected, 1 keys missing, 0 keys held too often" in sentence(
+        shown
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (
+            "hourly",
+            "it appends behind an event-time watermark: late rows were dropped and windows that have not ended are "
+            "not written yet, so its table cannot be compared with its sources; rows_late of its batches counts what "
+            "was dropped",
+        ),
+        (
+            "scd1",
+            "scd1 applies change events, so its rows are not those of its SELECT: read all again with `floodmark run "
+            "--select scd1 --full-refresh`.",
+        ),
+        ("fed", "with readchangefeed, so what it has read is not the table"),
+        ("copied", "copied has no unique_key: name the columns that identify a row with --key."),
+        ("never", "it has no checkpoint yet: run it first"),
+    ],
+)
+def test_what_cannot_be_compared(project: Project, model: str, said: str) -> None:
+    project.model("never", stream(f"select * from {RAW}"))
+    key = [] if model == "copied" else ["--key", "event_id" if model != "hourly" else "hour"]
+    code, shown = command(project, "reconcile", model, *key)
+    assert code != 0 and said in sentence(shown), shown
