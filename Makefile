@@ -33,7 +33,7 @@ demo: setup
 
 # Two workers, one for each profile target: what belongs to neither goes to the first that is free (tests/conftest.py).
 test: setup
-	@$(BIN)/floodmark setup --with kafka
+	@$(BIN)/floodmark setup --with kafka --with postgresql
 	@$(BIN)/python -m pytest -n 2 $(ARGS)
 
 # The tests of loading on Thrift alone, without the crash and concurrency labs.

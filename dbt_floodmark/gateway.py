@@ -13,7 +13,7 @@ from dbt_floodmark.home import Workplace
 from dbt_floodmark.jars import require_jars, require_metastore_driver
 from dbt_floodmark.java import find_java
 from dbt_floodmark.lock import MetastoreLock, locked_sentence
-from dbt_floodmark.messages import is_derby_locked, readable
+from dbt_floodmark.messages import NO_HIVE_TABLES, VERSION_NOT_FOUND, is_derby_locked, root_cause
 from dbt_floodmark.spark_conf import is_embedded_metastore, spark_conf, without_secrets
 
 _starting = threading.Lock()
@@ -61,12 +61,12 @@ def _start(workplace: Workplace, parameters: Mapping[str, str]) -> Any:
     require_metastore_driver(conf)
     workplace.create()
     if not is_embedded_metastore(conf):
-        _launch_jvm(workplace, conf)
+        launch_jvm(workplace, conf)
         return _session(workplace, conf)
     lock = _locks.setdefault(workplace.root, MetastoreLock(workplace.lock))
     lock.acquire()
     try:
-        _launch_jvm(workplace, conf)
+        launch_jvm(workplace, conf)
         lock.record_jvm(_jvm_pid())
         return _session(workplace, conf)
     except BaseException:
@@ -75,7 +75,7 @@ def _start(workplace: Workplace, parameters: Mapping[str, str]) -> Any:
         raise
 
 
-def _launch_jvm(workplace: Workplace, conf: Mapping[str, str]) -> None:
+def launch_jvm(workplace: Workplace, conf: Mapping[str, str]) -> None:
     """Start the JVM ourselves: pyspark would let it write on the console."""
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkRuntimeError
@@ -126,7 +126,8 @@ def _session(workplace: Workplace, conf: Mapping[str, str]) -> Any:
         text = str(exc)
         if is_derby_locked(text):
             raise MetastoreLockedError(locked_sentence(workplace.lock)) from exc
-        raise FloodmarkError(
-            f"Spark did not start: {readable(text)} (the log is {workplace.log})."
-        ) from exc
+        said = root_cause(getattr(exc, "_stackTrace", None) or text)
+        if VERSION_NOT_FOUND in said:
+            raise FloodmarkError(NO_HIVE_TABLES) from exc
+        raise FloodmarkError(f"Spark did not start: {said} (the log is {workplace.log}).") from exc
     return session

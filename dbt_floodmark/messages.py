@@ -38,6 +38,13 @@ _COMMENTS = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
 #: What the statements that create the ledger carry (macros/ledger/create_ledger.sql).
 LEDGER_MARK = "/*floodmark:ledger*/"
 
+#: What Hive says on a database without its tables, and what it means.
+VERSION_NOT_FOUND = "Version information not found"
+NO_HIVE_TABLES = (
+    "The metastore's database has none of Hive's tables yet: make them once with "
+    "`floodmark setup --metastore TARGET`, which names the target of the profile."
+)
+
 CANCELLED = "cancelled: this statement was stopped before it ended"
 
 
@@ -73,6 +80,12 @@ def readable(text: str, sql: str = "") -> str:
     position = _POSITION.search(sentence, state.end())
     where = f" (line {position.group(1)}, position {position.group(2)})" if position else ""
     return _one_line(sentence[: state.end()]) + where
+
+
+def root_cause(text: str) -> str:
+    """Return the message of the last cause in a Java exception's text, in one line."""
+    last = re.split(r"\n\s*Caused by: ", text)[-1]
+    return _first_line(_STACK.split(last, maxsplit=1)[0]).rstrip(". ")
 
 
 def _innermost(text: str) -> str:

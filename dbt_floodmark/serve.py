@@ -18,7 +18,7 @@ from dbt_floodmark.home import Workplace
 from dbt_floodmark.jars import require_jars, require_metastore_driver
 from dbt_floodmark.java import find_java
 from dbt_floodmark.lock import locked_sentence
-from dbt_floodmark.messages import is_derby_locked
+from dbt_floodmark.messages import NO_HIVE_TABLES, VERSION_NOT_FOUND, is_derby_locked
 from dbt_floodmark.processes import command_of, is_alive
 from dbt_floodmark.spark_conf import spark_conf, without_secrets
 
@@ -218,6 +218,8 @@ def _wait_until_it_answers(
                 said = log.read().decode("utf-8", "replace")
             if is_derby_locked(said):
                 raise MetastoreLockedError(locked_sentence(workplace.lock))
+            if VERSION_NOT_FOUND in said:
+                raise ServerError(NO_HIVE_TABLES)
             raise ServerError(
                 f"The server ended before it answered: what it said is in {workplace.log}."
             )

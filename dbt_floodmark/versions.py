@@ -32,3 +32,5 @@ EXTRAS = {
     "postgresql": "org.postgresql:postgresql:42.7.7",
 }
 DELTA_SPARK = DELTA
+#: The version of Hive's metastore tables that Spark's own Hive client (2.3) works with.
+HIVE_SCHEMA = "2.3.0"

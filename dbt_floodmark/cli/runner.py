@@ -109,7 +109,8 @@ def load_profile(project: Path, profiles_dir: str | None, target: str | None) ->
     Raises:
         Exception: dbt's own, where there is none or it cannot be read.
     """
-    from dbt.config.runtime import load_profile
+    from dbt.cli.resolvers import default_profiles_dir
+    from dbt.config import runtime
     from dbt.flags import set_from_args
     from dbt_common.context import set_invocation_context
 
@@ -117,10 +118,25 @@ def load_profile(project: Path, profiles_dir: str | None, target: str | None) ->
     if profiles_dir:
         arguments += ["--profiles-dir", profiles_dir]
     chosen = [*arguments, *default_profiles(arguments)]
-    folder = chosen[chosen.index("--profiles-dir") + 1] if "--profiles-dir" in chosen else None
+    named = chosen[chosen.index("--profiles-dir") + 1] if "--profiles-dir" in chosen else None
+    folder = named or os.environ.get("DBT_PROFILES_DIR") or default_profiles_dir()
     set_invocation_context(os.environ)
-    set_from_args(Namespace(profiles_dir=folder, project_dir=str(project), vars={}), {})
-    return load_profile(str(project), {}, target_override=target)
+    set_from_args(Namespace(profiles_dir=str(folder), project_dir=str(project), vars={}), {})
+    return runtime.load_profile(str(project), {}, target_override=target)
+
+
+def load_parameters(project_dir: Path, profiles_dir: str | None, target: str) -> dict[str, str]:
+    """Return the ``server_side_parameters`` of a target.
+
+    Raises:
+        UsageError: there is no project, profile or target of that name.
+    """
+    project = require_project(project_dir)
+    try:
+        profile = load_profile(project, profiles_dir, target)
+    except Exception as exc:
+        raise UsageError(" ".join(str(exc).split())) from exc
+    return dict(getattr(profile.credentials, "server_side_parameters", None) or {})
 
 
 def _value(arguments: Sequence[str], option: str) -> str | None:

@@ -9,8 +9,7 @@ import click
 
 from dbt_floodmark import serve as server
 from dbt_floodmark.cli.output import console
-from dbt_floodmark.cli.runner import load_profile, project_option, require_project
-from dbt_floodmark.errors import UsageError
+from dbt_floodmark.cli.runner import load_parameters, project_option
 from dbt_floodmark.home import resolve_home
 
 
@@ -53,7 +52,7 @@ def start(project_dir: Path, port: int, profiles_dir: str | None, target: str | 
     """
     screen = console()
     home = resolve_home(project_dir)
-    parameters = _parameters(project_dir, profiles_dir, target) if target else {}
+    parameters = load_parameters(project_dir, profiles_dir, target) if target else {}
     with screen.status("Starting a Spark Thrift server"):
         started = server.start_server(home, port, parameters)
     screen.print(
@@ -104,13 +103,3 @@ def serve_status(project_dir: Path) -> None:
         soft_wrap=True,
     )
     sys.exit(0 if state == "answers" else 1)
-
-
-def _parameters(project_dir: Path, profiles_dir: str | None, target: str) -> dict[str, str]:
-    try:
-        profile = load_profile(require_project(project_dir), profiles_dir, target)
-    except UsageError:
-        raise
-    except Exception as exc:
-        raise UsageError(" ".join(str(exc).split())) from exc
-    return dict(getattr(profile.credentials, "server_side_parameters", None) or {})

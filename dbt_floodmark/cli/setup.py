@@ -1,11 +1,16 @@
-"""``floodmark setup``: the jars."""
+"""``floodmark setup``: the jars, and the tables of a metastore that processes share."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import click
 
 from dbt_floodmark.cli.output import console
+from dbt_floodmark.cli.runner import load_parameters, project_option
+from dbt_floodmark.home import resolve_home
 from dbt_floodmark.jars import fetch_extra, fetch_jars, jar_folder, missing_jars
+from dbt_floodmark.metastore import make_metastore
 from dbt_floodmark.versions import EXTRAS, JAR_COORDINATE
 
 
@@ -17,7 +22,16 @@ from dbt_floodmark.versions import EXTRAS, JAR_COORDINATE
     multiple=True,
     help="Also Kafka's connector, or PostgreSQL's JDBC driver; may be repeated.",
 )
-def setup(extras: tuple[str, ...]) -> None:
+@click.option(
+    "--metastore",
+    metavar="TARGET",
+    help="Also make Hive's tables in the database that this target of the profile shares.",
+)
+@project_option
+@click.option("--profiles-dir", type=click.Path(), help="Where profiles.yml is.")
+def setup(
+    extras: tuple[str, ...], metastore: str | None, project_dir: Path, profiles_dir: str | None
+) -> None:
     """Fetch the Delta jars (once, about 10 MB).
 
     They go into the virtual environment, or to ~/.cache/floodmark outside of one;
@@ -27,6 +41,7 @@ def setup(extras: tuple[str, ...]) -> None:
     Example:
         floodmark setup
         floodmark setup --with kafka
+        floodmark setup --with postgresql --metastore shared
     """
     screen = console()
     if missing_jars():
@@ -39,3 +54,10 @@ def setup(extras: tuple[str, ...]) -> None:
         with screen.status(f"Fetching {EXTRAS[name]} and what it needs"):
             folder = fetch_extra(name)
         screen.print(f"{name} is in {folder}.", soft_wrap=True)
+    if metastore is not None:
+        parameters = load_parameters(project_dir, profiles_dir, metastore)
+        with screen.status("Making Hive's tables"):
+            is_new = make_metastore(resolve_home(project_dir), parameters)
+        screen.print(
+            f"The metastore of {metastore} {'now has' if is_new else 'has'} Hive's tables."
+        )
