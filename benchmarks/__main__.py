@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from benchmarks import cdc, cold, loader, merge, nothing_new, share, snapshot_diff
+from benchmarks import cdc, cold, loader, merge, nothing_new, share, snapshot_diff, streams
 from benchmarks.bench import REPOSITORY, Result, machine
 
 QUESTIONS: dict[str, Callable[..., list[Result]]] = {
@@ -18,9 +18,10 @@ QUESTIONS: dict[str, Callable[..., list[Result]]] = {
     "loader": loader.run,
     "cdc": cdc.run,
     "snapshot_diff": snapshot_diff.run,
+    "streams": streams.run,
     "cold": cold.run,
 }
-SIZED = ("merge", "nothing_new", "loader", "cdc", "snapshot_diff")
+SIZED = ("merge", "nothing_new", "loader", "cdc", "snapshot_diff", "streams")
 PAGE = REPOSITORY / "docs" / "benchmarks.md"
 MARK = "<!-- results of {name} -->"
 

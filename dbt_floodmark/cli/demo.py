@@ -21,7 +21,7 @@ from dbt_floodmark.package import package_root
 
 _BATCHES = (
     "select model, batch_id, kind, low, high, rows_read, rows_inserted, rows_updated, "
-    "rows_deleted, started_at, finished_at, invocation_id "
+    "rows_deleted, rows_late, started_at, finished_at, invocation_id "
     "from {{ floodmark.ledger_schema() }}.batches "
     "where state = 'committed' order by started_at, model"
 )
@@ -134,7 +134,9 @@ def _show(project: Path, builds: list[Build]) -> None:
     runs = {build.invocation_id: build.number for build in builds}
     rows = [row for row in _rows(project) if row["invocation_id"] in runs]
     columns = [("run", "right"), ("model", "left"), ("batch", "right"), ("bounds", "left")]
-    columns += [(name, "right") for name in ("read", "inserted", "updated", "deleted", "seconds")]
+    columns += [
+        (name, "right") for name in ("read", "inserted", "updated", "deleted", "late", "seconds")
+    ]
     screen = console()
     screen.print()
     screen.print(table("What each run loaded", columns, [_line(runs, row) for row in rows]))
@@ -145,7 +147,7 @@ def _show(project: Path, builds: list[Build]) -> None:
 
 def _line(runs: dict[str, int], row: Row) -> list[Any]:
     seconds = (row["finished_at"] - row["started_at"]).total_seconds()
-    counts = [row[f"rows_{name}"] for name in ("read", "inserted", "updated", "deleted")]
+    counts = [row[f"rows_{name}"] for name in ("read", "inserted", "updated", "deleted", "late")]
     return [
         runs[row["invocation_id"]],
         row["model"].rpartition(".")[2],
@@ -158,6 +160,8 @@ def _line(runs: dict[str, int], row: Row) -> list[Any]:
 
 def _bounds(row: Row) -> str:
     low, high = (_short(row[name]) for name in ("low", "high"))
+    if row["kind"] == "stream":
+        return f"micro-batch {high}"
     if not high:
         return "–"
     return f"{low} < … ≤ {high}" if low else f"≤ {high}"

@@ -38,6 +38,10 @@ select k, seq, at from {{ ref('events') }}
 SHORT_LIVED = SPARK_PARAMETERS | {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m"
 }
+STREAM = """
+{{ config(materialized='streaming_table', incremental_strategy='merge', unique_key='seq') }}
+select seq, k from stream({{ ref('m_append') }})
+"""
 KILLS = [
     ("m_append", "after: insert into .*batch_log.*'planned'"),
     ("m_append", "before: (create or replace table|insert into) crash_process.m_append"),
@@ -49,6 +53,11 @@ KILLS = [
     ("m_merge", "before: (create or replace table crash_process.m_merge|merge into)"),
     ("m_merge", "after: (create or replace table crash_process.m_merge|merge into)"),
     ("m_merge", "after: insert into .*batch_log.*'committed'"),
+    # Inside foreachBatch: Spark sends the micro-batch again.
+    ("m_stream", "after: insert into .*batch_log.*'planned'"),
+    ("m_stream", "before: merge into"),
+    ("m_stream", "after: merge into"),
+    ("m_stream", "after: insert into .*batch_log.*'committed'"),
 ]
 
 
@@ -59,10 +68,11 @@ def write_models(project: Project) -> None:
     project.model("m_merge", MERGE)
 
 
-def test_sigkill_of_a_session_process_at_ten_points(tmp_path: Path) -> None:
+def test_sigkill_of_a_session_process_at_fourteen_points(tmp_path: Path) -> None:
     project = Project(tmp_path / "project", "session", "crash_process", thrift_port=0)
     project.write_profile(server_side_parameters=SHORT_LIVED)
     write_models(project)
+    project.model("m_stream", STREAM)
     home = tmp_path / "home"
     for number, (node, cut) in enumerate(KILLS, start=1):
         assert run_child(project, home, number * 10, {node: cut}) == -signal.SIGKILL, (node, cut)
@@ -70,6 +80,7 @@ def test_sigkill_of_a_session_process_at_ten_points(tmp_path: Path) -> None:
     assert read_child(project, home) == {
         "m_append": [[seq, seq % 5] for seq in range(200)],
         "m_merge": [[k, 195 + k] for k in range(5)],
+        "m_stream": [[seq, seq % 5] for seq in range(200)],
     }
 
 
@@ -80,8 +91,9 @@ def run_child(project: Project, home: Path, rows: int, cuts: dict[str, str]) -> 
 
 
 def read_child(project: Project, home: Path) -> dict[str, list[list[int]]]:
-    """The two tables, read by dbt in the metastore of the killed processes: seq, k and k, seq, in order."""
-    tables = {"m_append": "seq as one, k as two", "m_merge": "k as one, seq as two"}
+    """The tables, read by dbt in the metastore of the killed processes: seq, k (of m_merge k, seq), in order."""
+    pair = "seq as one, k as two"
+    tables = {"m_append": pair, "m_merge": "k as one, seq as two", "m_stream": pair}
     sql = " union all ".join(
         f"select '{table}' as name, {columns} from {project.schema}.{table}"
         for table, columns in tables.items()

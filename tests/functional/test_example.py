@@ -9,7 +9,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import pytest
 
 from dbt_floodmark.demo_data import FIRST_DAY, land_day
 from dbt_floodmark.demo_products import catalogue
+from dbt_floodmark.demo_streams import device_events, kiosk_invoices
 from tests.functional.faults import Faults, injected
 from tests.harness import REPOSITORY, Project, Run
 
@@ -39,6 +40,13 @@ MODELS = (
     "gold_item_sales",
     "gold_customer_totals",
     "gold_invoice_customers",
+)
+#: Those that run on session alone.
+STREAMS = (
+    "bronze_device_events",
+    "silver_device_events",
+    "gold_device_counts",
+    "gold_customer_hours",
 )
 PRODUCT = "sku, product_name, category, cast(list_price as string), cast(is_seasonal as string)"
 #: When a row was loaded differs from run to run, and each example here has a landing folder of its own.
@@ -67,13 +75,18 @@ class Example:
     runs: list[Run] = field(default_factory=list)
     before: dict[str, int] = field(default_factory=dict)
 
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that floodmark loads on this target."""
+        return MODELS + STREAMS if self.project.target == "session" else MODELS
+
     def dbt(self, *args: str) -> Run:
         run = self.project.dbt(*args, "--vars", json.dumps({"landing": str(self.landing)}))
         self.runs.append(run)
         return run
 
     def batches(self) -> dict[str, list[dict[str, Any]]]:
-        found: dict[str, list[dict[str, Any]]] = {model: [] for model in MODELS}
+        found: dict[str, list[dict[str, Any]]] = {model: [] for model in self.models}
         schema = self.project.schema
         for (text,) in self.project.sql(
             f"select to_json(struct(*)) from {schema}_floodmark.batches order by batch_id"
@@ -88,7 +101,7 @@ class Example:
         return self.project.rows(model, kept)
 
     def versions(self) -> dict[str, int]:
-        return {model: self.project.version(model) for model in MODELS}
+        return {model: self.project.version(model) for model in self.models}
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +143,8 @@ def test_days_two_and_three_are_loaded_alone(control: Example) -> None:
     batches = control.batches()
     for model, found in batches.items():
         assert [batch["state"] for batch in found] == ["committed"] * len(found), model
-        assert found[0]["kind"] == "first_load" and len(found) >= 2, model
+        first = "stream" if model in STREAMS else "first_load"
+        assert found[0]["kind"] == first and len(found) >= 2, model
     landed = control.project.sql(
         f"select batch_id, count(*) from {control.project.schema}_floodmark.files "
         "where model like '%bronze_invoices' group by batch_id order by batch_id"
@@ -174,10 +188,59 @@ def test_products_have_the_history_of_the_catalogues(control: Example) -> None:
     assert Counter(found) == Counter(expected)
 
 
+def test_streams_hold_what_landed(control: Example) -> None:
+    """Events once, devices counted, hours of customers without the invoices that came behind the watermark."""
+    if control.project.target != "session":
+        return
+    events = [event for day in (1, 2, 3) for event in device_events(day)]
+    assert sum(control.rows("bronze_device_events").values()) == len(events)
+    found = control.project.sql(
+        "select device_id, event_type, date_format(event_at, \"yyyy-MM-dd'T'HH:mm:ss.SSS'Z'\") "
+        f"from {control.project.schema}.silver_device_events"
+    )
+    assert Counter(found) == Counter(tuple(event) for event in set(events))
+    counted: Counter[tuple[str, str]] = Counter(
+        (event.device_id, event.event_type) for event in set(events)
+    )
+    devices = {event.device_id for event in events if event.event_type in ("USED", "FAILED")}
+    found = control.project.sql(
+        f"select device_id, used, failed from {control.project.schema}.gold_device_counts"
+    )
+    assert sorted(found) == sorted(
+        (device, counted[device, "USED"], counted[device, "FAILED"]) for device in devices
+    )
+
+
+def test_late_invoices_are_dropped_and_counted(control: Example) -> None:
+    if control.project.target != "session":
+        return
+    invoices = {day: kiosk_invoices(day) for day in (1, 2, 3)}
+    # Days two and three come together: late is what belongs to the first.
+    late = [one for one in invoices[2] if one.invoice_date.startswith("2026-01-01")]
+    assert late
+    batches = control.batches()["gold_customer_hours"]
+    assert sum(batch["rows_late"] for batch in batches) == len(late)
+    in_time = [one for day in invoices for one in invoices[day] if one not in late]
+    newest = max(datetime.fromisoformat(one.invoice_date[:-1]) for one in in_time)
+    hours: Counter[tuple[str, str]] = Counter()
+    for one in in_time:
+        start = datetime.fromisoformat(one.invoice_date[:-1]).replace(
+            minute=0, second=0, microsecond=0
+        )
+        if start + timedelta(hours=1) <= newest - timedelta(hours=1):
+            hours[str(start), one.customer_card_no] += int(one.amount.replace(".", ""))
+    found = control.project.sql(
+        "select cast(hour_start as string), customer_card_no, cast(amount * 100 as bigint) "
+        f"from {control.project.schema}.gold_customer_hours"
+    )
+    assert {(hour, card): amount for hour, card, amount in found} == hours
+    assert len(found) == len(hours)
+
+
 def test_a_run_with_nothing_new_makes_no_commit(control: Example) -> None:
     assert control.versions() == control.before
     for run in (control.runs[1], control.runs[3]):
-        assert all("nothing new" in run.message[model] for model in MODELS), run.message
+        assert all("nothing new" in run.message[model] for model in control.models), run.message
 
 
 @pytest.mark.lab
@@ -195,9 +258,9 @@ def test_builds_cut_anywhere_end_in_the_same_tables(
         for day in days:
             land_day(tmp_path, day, invoices=INVOICES)
         for _ in range(3):
-            with injected(Faults(cuts={model: dice.randint(1, 30) for model in MODELS})):
+            with injected(Faults(cuts={model: dice.randint(1, 30) for model in example.models})):
                 example.dbt("run")
         run = example.dbt("run")
         assert run.success, (seed, run.log[-4000:])
-    for model in MODELS:
+    for model in example.models:
         assert example.rows(model) == control.rows(model), (seed, model)
