@@ -14,7 +14,7 @@ from dbt_floodmark.jars import require_jars, require_metastore_driver
 from dbt_floodmark.java import find_java
 from dbt_floodmark.lock import MetastoreLock, locked_sentence
 from dbt_floodmark.messages import NO_HIVE_TABLES, VERSION_NOT_FOUND, is_derby_locked, root_cause
-from dbt_floodmark.spark_conf import is_embedded_metastore, spark_conf, without_secrets
+from dbt_floodmark.spark_conf import is_shared_metastore, spark_conf, without_secrets
 
 _starting = threading.Lock()
 _locks: dict[Path, MetastoreLock] = {}
@@ -60,7 +60,7 @@ def _start(workplace: Workplace, parameters: Mapping[str, str]) -> Any:
     conf = spark_conf(workplace, require_jars(), parameters)
     require_metastore_driver(conf)
     workplace.create()
-    if not is_embedded_metastore(conf):
+    if is_shared_metastore(conf):
         launch_jvm(workplace, conf)
         return _session(workplace, conf)
     lock = _locks.setdefault(workplace.root, MetastoreLock(workplace.lock))

@@ -40,6 +40,14 @@ class Workplace:
         return self.root / "warehouse"
 
     @property
+    def shared_warehouse(self) -> Path:
+        """Where they lie when the metastore is one that several processes share.
+
+        It is the same for all of them, and none of Derby's: that metastore knows other tables.
+        """
+        return self.root.parent / "shared" / "warehouse"
+
+    @property
     def metastore(self) -> Path:
         """Derby's database folder."""
         return self.root / "metastore_db"

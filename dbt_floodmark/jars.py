@@ -79,9 +79,14 @@ def require_metastore_driver(conf: Mapping[str, str]) -> None:
     Raises:
         JarsError: it is not; Hive's own words for it are a page long.
     """
-    is_postgresql = conf.get(METASTORE_URL, "").startswith("jdbc:postgresql:")
-    given = conf.get("spark.driver.extraClassPath", "") + conf.get("spark.jars", "")
-    if is_postgresql and "postgresql" not in given:
+    if not conf.get(METASTORE_URL, "").startswith("jdbc:postgresql:"):
+        return
+    given = [conf.get("spark.jars", ""), conf.get("spark.driver.extraClassPath", "")]
+    places = re.split(rf"[,{os.pathsep}]", ",".join(given))
+    is_there = "org.postgresql:" in conf.get("spark.jars.packages", "") or any(
+        re.fullmatch(r"postgresql-[\w.-]+\.jar|\*", Path(place).name) for place in places
+    )
+    if not is_there and not any(_pyspark_jars().glob("postgresql-*.jar")):
         raise JarsError(
             f"The metastore is on PostgreSQL and its JDBC driver is not in {jar_folder()}: run "
             "`floodmark setup --with postgresql` once."

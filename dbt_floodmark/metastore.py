@@ -18,7 +18,7 @@ from dbt_floodmark.home import Workplace
 from dbt_floodmark.jars import require_jars, require_metastore_driver
 from dbt_floodmark.java import find_java
 from dbt_floodmark.messages import root_cause
-from dbt_floodmark.spark_conf import METASTORE_URL, is_embedded_metastore, spark_conf
+from dbt_floodmark.spark_conf import METASTORE_URIS, METASTORE_URL, metastore_name, spark_conf
 from dbt_floodmark.versions import HIVE_SCHEMA
 
 _HADOOP = "spark.hadoop."
@@ -40,10 +40,10 @@ def make_metastore(home: Path, parameters: Mapping[str, str]) -> bool:
     find_java()
     workplace = Workplace.session(home)
     conf = spark_conf(workplace, require_jars(), parameters)
-    if is_embedded_metastore(conf) or conf.get("spark.hadoop.hive.metastore.uris"):
+    if not conf[METASTORE_URL].startswith("jdbc:postgresql:") or conf.get(METASTORE_URIS):
         raise FloodmarkError(
-            "Its metastore is Derby's or behind a server, which make their tables themselves: "
-            f"{METASTORE_URL} names a database that several processes share."
+            "Its metastore is not in PostgreSQL: Derby and metastore servers make their tables "
+            "themselves, and for other databases Hive's schematool does."
         )
     require_metastore_driver(conf)
     workplace.create()
@@ -54,7 +54,7 @@ def make_metastore(home: Path, parameters: Mapping[str, str]) -> bool:
         return _make(SparkContext._gateway.jvm, conf)
     except Py4JJavaError as exc:
         said = root_cause(str(exc))
-        raise FloodmarkError(f"The metastore at {conf[METASTORE_URL]} said: {said}.") from exc
+        raise FloodmarkError(f"The metastore at {metastore_name(conf)} said: {said}.") from exc
 
 
 def _make(jvm: Any, conf: Mapping[str, str]) -> bool:
@@ -64,7 +64,7 @@ def _make(jvm: Any, conf: Mapping[str, str]) -> bool:
         return False
     if version is not None:
         raise FloodmarkError(
-            f"The metastore at {conf[METASTORE_URL]} has Hive's tables of version {version}, and "
+            f"The metastore at {metastore_name(conf)} has Hive's tables of version {version}, and "
             f"Spark's Hive needs {HIVE_SCHEMA}: name another database, or set "
             "spark.sql.hive.metastore.version and spark.sql.hive.metastore.jars."
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import traceback
+from pathlib import Path
 from typing import Any
 
 from dbt.adapters.base import PythonJobHelper
@@ -45,8 +46,9 @@ class SessionPythonJob(PythonJobHelper):  # type: ignore[misc]
                 tree = ast.parse(compiled_code, self._file)
                 ast.increment_lineno(tree, -self._lines_before(compiled_code))
                 names = {"__name__": self._model["alias"], "spark": connection.spark}
-                exec(compile(tree, self._file, "exec"), names)
-            except Exception as exc:
+                # Our own `from __future__` is not the model's.
+                exec(compile(tree, self._file, "exec", dont_inherit=True), names)
+            except (Exception, SystemExit) as exc:
                 logger.debug(traceback.format_exc())
                 raise DbtRuntimeError(self._sentence(exc)) from exc
 
@@ -57,9 +59,17 @@ class SessionPythonJob(PythonJobHelper):  # type: ignore[misc]
     def _lines_before(self, compiled_code: str) -> int:
         """Count the lines that dbt puts in front of the model's own."""
         own = compiled_code.find(self._model["raw_code"].strip())
-        return compiled_code[:own].count("\n") if own > 0 else 0
+        return compiled_code[: max(own, 0)].count("\n") - self._blank_lines()
 
-    def _sentence(self, exc: Exception) -> str:
+    def _blank_lines(self) -> int:
+        """Count the blank lines at the file's begin, which dbt leaves out."""
+        try:
+            text = Path(self._adapter.config.project_root, self._file).read_text("utf-8")
+        except OSError:
+            return 0
+        return text[: len(text) - len(text.lstrip())].count("\n")
+
+    def _sentence(self, exc: BaseException) -> str:
         lines = [one.lineno for one in traceback.extract_tb(exc.__traceback__) if self._owns(one)]
         if isinstance(exc, SyntaxError) and exc.filename == self._file:
             lines = [exc.lineno]
@@ -69,7 +79,7 @@ class SessionPythonJob(PythonJobHelper):  # type: ignore[misc]
         return f"{self._file}{place}: {what}"
 
     def _owns(self, frame: traceback.FrameSummary) -> bool:
-        lines = self._model["raw_code"].count("\n") + 1
+        lines = self._model["raw_code"].count("\n") + 1 + self._blank_lines()
         return frame.filename == self._file and 0 < (frame.lineno or 0) <= lines
 
 

@@ -87,15 +87,19 @@ def start_server(
             "or stop that program."
         )
     workplace.create()
+    began = workplace.log.stat().st_size if workplace.log.exists() else 0
     process = _launch(workplace, jars, chosen, parameters or {})
     server = ThriftServer(process.pid, chosen, home.resolve())
     _write(workplace, server)
     try:
-        _wait_until_it_answers(workplace, process, chosen)
+        _wait_until_it_answers(workplace, process, chosen, began)
     except BaseException:
         _end(process.pid)
         _state_file(workplace).unlink(missing_ok=True)
         raise
+    finally:
+        # It was read by now.
+        _secrets_file(workplace).unlink(missing_ok=True)
     return server
 
 
@@ -197,24 +201,35 @@ def _launch(
 
 def _properties_file(workplace: Workplace, conf: Mapping[str, str]) -> Path:
     """Write settings that no command line may show where their owner alone can read them."""
-    file = workplace.root / "server.conf"
+    file = _secrets_file(workplace)
     file.unlink(missing_ok=True)
-    # Java's format of properties: a backslash escapes, so it is escaped itself.
-    text = "".join(f"{key}={value}\n".replace("\\", "\\\\") for key, value in conf.items())
-    with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
-        opened.write(text)
+    # Java's format of properties, in which every character can be written by its number.
+    lines = [f"{key}={''.join(map(_escaped, value))}\n" for key, value in conf.items()]
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(descriptor, "w", encoding="ascii") as opened:
+        opened.writelines(lines)
     return file
 
 
+def _escaped(character: str) -> str:
+    if character.isascii() and character.isalnum():
+        return character
+    units = character.encode("utf-16-be")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+
+
+def _secrets_file(workplace: Workplace) -> Path:
+    return workplace.root / "server.conf"
+
+
 def _wait_until_it_answers(
-    workplace: Workplace, process: subprocess.Popen[bytes], port: int
+    workplace: Workplace, process: subprocess.Popen[bytes], port: int, began: int
 ) -> None:
-    began = workplace.log.stat().st_size if workplace.log.exists() else 0
     deadline = time.monotonic() + START_TIMEOUT
     while time.monotonic() < deadline:
         if process.poll() is not None:
             with open(workplace.log, "rb") as log:
-                log.seek(max(0, began - 20_000))
+                log.seek(began)
                 said = log.read().decode("utf-8", "replace")
             if is_derby_locked(said):
                 raise MetastoreLockedError(locked_sentence(workplace.lock))

@@ -38,6 +38,8 @@ class FloodmarkSession(SparkConnectionWrapper):
         self.spark = root.newSession()
         self.group = f"floodmark-{os.getpid()}-{next(_numbers)}"
         self.cancelled = False
+        #: The streaming query whose micro-batches this connection writes.
+        self.query: Any = None
         self._idle = threading.Event()
         self._idle.set()
         self._description: list[ColumnDescription] = []

@@ -18,9 +18,13 @@ DELTA_CONF = {
 
 #: The database of Hive's metastore (DataNucleus).
 METASTORE_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
+#: Servers of Hive's metastore.
+METASTORE_URIS = "spark.hadoop.hive.metastore.uris"
+_DRIVER = "spark.hadoop.javax.jdo.option.ConnectionDriverName"
 
 #: What Spark itself hides in its logs (`spark.redaction.regex`).
 _SECRET = re.compile(r"secret|password|token|access[.]?key", re.IGNORECASE)
+_PASSWORD = re.compile(r"password=", re.IGNORECASE)
 
 #: Spark's and Delta's defaults are a cluster's; these cost seconds per statement on two cores.
 SMALL_MACHINE_CONF = {
@@ -65,12 +69,16 @@ def spark_conf(
         "spark.app.name": "floodmark",
         "spark.driver.memory": _driver_memory(),
         "spark.sql.catalogImplementation": "hive",
-        "spark.sql.warehouse.dir": str(workplace.warehouse),
+        "spark.sql.warehouse.dir": str(
+            workplace.shared_warehouse if is_shared_metastore(given) else workplace.warehouse
+        ),
         METASTORE_URL: f"jdbc:derby:;databaseName={workplace.metastore};create=true",
         **given,
     }
     if given.get("spark.driver.extraClassPath"):
         class_path.append(given["spark.driver.extraClassPath"])
+    if conf[METASTORE_URL].startswith("jdbc:postgresql:"):
+        conf.setdefault(_DRIVER, "org.postgresql.Driver")
     conf["spark.driver.extraClassPath"] = os.pathsep.join(class_path)
     quoted = [f'"{option}"' if " " in option else option for option in java_options]
     if given.get("spark.driver.extraJavaOptions"):
@@ -79,17 +87,24 @@ def spark_conf(
     return conf
 
 
-def is_embedded_metastore(conf: Mapping[str, str]) -> bool:
-    """Tell whether these settings open Derby's files, which one process at a time may do."""
-    if conf.get("spark.hadoop.hive.metastore.uris"):
-        return False
-    url = conf.get(METASTORE_URL, "")
-    return url.startswith("jdbc:derby:") and not url.startswith("jdbc:derby://")
+def is_shared_metastore(conf: Mapping[str, str]) -> bool:
+    """Tell whether these settings name a metastore that is not Derby's own files."""
+    url = conf.get(METASTORE_URL, "jdbc:derby:")
+    return bool(conf.get(METASTORE_URIS)) or not re.match(r"jdbc:derby:(?!//)", url)
+
+
+def metastore_name(conf: Mapping[str, str]) -> str:
+    """Return where a shared metastore is, without the options of its URL: one may be a password."""
+    return conf.get(METASTORE_URIS) or conf[METASTORE_URL].partition("?")[0]
 
 
 def without_secrets(conf: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """Part settings in those that a command line may show to everybody, and the others."""
-    shown = {key: value for key, value in conf.items() if not _SECRET.search(key)}
+    shown = {
+        key: value
+        for key, value in conf.items()
+        if not _SECRET.search(key) and not _PASSWORD.search(value)
+    }
     return shown, {key: value for key, value in conf.items() if key not in shown}
 
 

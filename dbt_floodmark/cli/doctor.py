@@ -27,7 +27,7 @@ from dbt_floodmark.jars import (
 from dbt_floodmark.java import find_java
 from dbt_floodmark.lock import is_locked, read_holder
 from dbt_floodmark.serve import answers
-from dbt_floodmark.spark_conf import METASTORE_URL, is_embedded_metastore, spark_conf
+from dbt_floodmark.spark_conf import is_shared_metastore, metastore_name, spark_conf
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,10 @@ def doctor(project_dir: Path, profiles_dir: str | None, target: str | None) -> N
     findings += check_target(project, profiles_dir, target)
     if all(one.ok for one in findings):
         with console(stderr=True).status("Comparing the ledger with the tables"):
-            findings += check_ledger(project, profiles_dir, target)
+            try:
+                findings += check_ledger(project, profiles_dir, target)
+            except FloodmarkError as exc:
+                findings.append(Finding("ledger", "cannot be read", str(exc)))
     shown = table("", [("", "left"), ("", "left"), ("found", "left"), ("what to do", "left")], [])
     for one in findings:
         state = Text("ok" if one.ok else "problem", style="green" if one.ok else "red")
@@ -146,8 +149,8 @@ def check_metastore(home: Path, parameters: Mapping[str, str]) -> Finding:
     """Is the embedded metastore free? One that many processes share always is."""
     workplace = Workplace.session(home)
     conf = spark_conf(workplace, [], parameters)
-    if not is_embedded_metastore(conf):
-        place = conf.get("spark.hadoop.hive.metastore.uris") or conf[METASTORE_URL]
+    if is_shared_metastore(conf):
+        place = metastore_name(conf)
         try:
             require_metastore_driver(spark_conf(workplace, extra_jars(), parameters))
         except FloodmarkError as exc:

@@ -62,6 +62,12 @@ def failure(result: Any, what: str) -> FloodmarkError:
     return FloodmarkError(own.group(1) if own else f"{what}: {text}")
 
 
+def own_sentence(result: Any, what: str) -> FloodmarkError:
+    """Return floodmark's own sentence of a failed invocation, even one about a missing table."""
+    own = _OWN.search(said(result))
+    return FloodmarkError(own.group(1)) if own else failure(result, what)
+
+
 def said(result: Any) -> str:
     """Return what a failed dbt invocation said, in one line."""
     text = str(result.exception or "")

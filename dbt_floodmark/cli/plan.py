@@ -57,11 +57,12 @@ def plan(
 
 
 def _plan_of(project: Project, model: Model, sql: str, count: bool) -> Row:
-    if model.is_stream:
-        return {"name": model.name, "model": model.model_id, **_pending(project, model, sql)}
-    found = _PLAN.search(sql)
     shown: Row = {"name": model.name, "model": model.model_id, "kind": "first_load"}
-    shown |= dict.fromkeys(("low", "high", "files", "bytes", "rows"))
+    shown |= dict.fromkeys(("low", "high", "lookback", "files", "bytes", "rows"))
+    shown |= dict.fromkeys(("rows_null", "rows_future"))
+    if model.is_stream:
+        return shown | _pending(project, model, sql)
+    found = _PLAN.search(sql)
     if found:
         shown |= json.loads(found.group(1))
     elif "/*floodmark:end*/" in sql:
@@ -78,12 +79,8 @@ def _plan_of(project: Project, model: Model, sql: str, count: bool) -> Row:
 
 def _pending(project: Project, model: Model, sql: str) -> Row:
     """What lies beyond a stream's checkpoint; how many rows these are only a query could tell."""
-    rows = project.query(
-        "{% set due %}" + jinja_text(sql) + "{% endset %}"
-        "{{ floodmark._pending_sql(due, '" + model.name + "') }}"
-    )
-    found = json.loads(rows[0]["found"])
-    return {**found, "rows": 0 if found["kind"] == "nothing new" else None}
+    found = project.ask("_pending_sql", model, sql)
+    return found | {"rows": 0 if found["kind"] == "nothing new" else None}
 
 
 def _table(plans: list[Row]) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from dbt_floodmark.cli.ledger import Row, failure, rows_of
+from dbt_floodmark.cli.ledger import Row, failure, own_sentence, rows_of
 from dbt_floodmark.cli.runner import dbt_arguments, require_project
 from dbt_floodmark.errors import FloodmarkError, UsageError
 
@@ -99,6 +99,19 @@ class Project:
         if not result.success:
             raise explain(result, "dbt could not read the ledger")
         return rows_of(result)
+
+    def ask(self, macro: str, model: Model, sql: str, *arguments: Any) -> dict[str, Any]:
+        """Return what one of floodmark's `_…_sql` macros finds of a model: its row of one JSON.
+
+        The macro is given the model's compiled SQL, its name, and ``arguments``.
+
+        Raises:
+            FloodmarkError: it stopped, with its sentence.
+        """
+        given = ", ".join(json.dumps(one) for one in (model.name, *arguments))
+        call = "{{ floodmark." + macro + "(due, " + given + ") }}"
+        rows = self.query("{% set due %}" + jinja_text(sql) + "{% endset %}" + call, own_sentence)
+        return dict(json.loads(rows[0]["found"]))
 
     def operation(self, macro: str, **arguments: Any) -> None:
         """Run a macro of floodmark's; what it prints is shown.

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from dbt_floodmark.cli.ledger import Row
 from dbt_floodmark.cli.output import console, print_json, table
-from dbt_floodmark.cli.project import Model, Project, jinja_text
+from dbt_floodmark.cli.project import Model, Project
 from dbt_floodmark.cli.runner import json_option, target_options
 from dbt_floodmark.errors import UsageError
 
@@ -88,13 +86,8 @@ def _refuse(model: Model, keys: tuple[str, ...]) -> None:
 def _compare(
     project: Project, model: Model, keys: tuple[str, ...], sql: str, sample: int
 ) -> dict[str, Any]:
-    arguments = f"'{model.name}', {json.dumps(list(keys))}, {sample}"
     macro = "_reconcile_stream_sql" if model.is_stream else "_reconcile_sql"
-    rows: list[Row] = project.query(
-        "{% set due %}" + jinja_text(sql) + "{% endset %}"
-        "{{ floodmark." + macro + "(due, " + arguments + ") }}"
-    )
-    found: dict[str, Any] = {"model": model.model_id, **json.loads(rows[0]["found"])}
+    found = {"model": model.model_id, **project.ask(macro, model, sql, list(keys), sample)}
     found["backfill"] = None
     if found["missing"] or found["repeated"]:
         found["backfill"] = (

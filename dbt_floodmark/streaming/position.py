@@ -13,8 +13,16 @@ from dbt_floodmark.streaming.checkpoint import Checkpoint, Folder
 from dbt_floodmark.streaming.sources import Source, Stream, reading, replace_streams
 
 _VIEW = "_floodmark_passed_{}"
-#: Options of a Delta stream that begin elsewhere than at the table as it is.
-_BEGINNINGS = ("startingversion", "startingtimestamp", "readchangefeed", "readchangedata")
+#: Options by which a Delta stream reads something else than the table's rows.
+_OTHER_ROWS = (
+    "startingversion",
+    "startingtimestamp",
+    "readchangefeed",
+    "readchangedata",
+    "skipchangecommits",
+    "ignorechanges",
+    "ignoredeletes",
+)
 
 
 @dataclass(frozen=True)
@@ -52,27 +60,52 @@ class Position:
 
     def of_table(self, table_id: str, taken: set[int]) -> Mapping[str, Any] | None:
         """Return the offset of a Delta table that no other stream of the SELECT has taken."""
-        return self._first(taken, lambda offset: offset.get("reservoirId") == table_id)
+        return next(
+            (
+                self._take(index, taken)
+                for index, offset in self._left(taken)
+                if offset.get("reservoirId") == table_id
+            ),
+            None,
+        )
 
-    def of_files(self, taken: set[int]) -> tuple[int, Mapping[str, Any]] | None:
-        """Return the next source of files, by its number and offset."""
-        before = set(taken)
-        found = self._first(taken, lambda offset: "logOffset" in offset)
-        return None if found is None else ((taken - before).pop(), found)
+    def files_of(self, path: str, folder: Folder | None, taken: set[int]) -> dict[str, str] | None:
+        """Return the files that a stream of `path` has read; None where no source is left for it.
 
-    def _first(self, taken: set[int], fits: Any) -> Mapping[str, Any] | None:
-        for index, offset in enumerate(self.offsets):
-            if index not in taken and isinstance(offset, dict) and fits(offset):
-                taken.add(index)
-                return offset
+        They are as `plain` writes them, each with its path as Spark reads it.
+        """
+        for index, offset in self._left(taken):
+            if "logOffset" in offset and folder is not None:
+                read = _files_read(folder, index, int(offset["logOffset"]))
+                if all(_is_below(file, path) for file in read):
+                    self._take(index, taken)
+                    return read
         return None
+
+    def _left(self, taken: set[int]) -> list[tuple[int, Mapping[str, Any]]]:
+        return [
+            (index, offset)
+            for index, offset in enumerate(self.offsets)
+            if index not in taken and isinstance(offset, dict)
+        ]
+
+    def _take(self, index: int, taken: set[int]) -> Mapping[str, Any]:
+        taken.add(index)
+        return dict(self.offsets[index])
 
 
 def read_version(offset: Mapping[str, Any]) -> int:
-    """Return the last version of a Delta table that an offset has behind it."""
-    version = int(offset["reservoirVersion"])
-    # A negative index stands before the version: what comes before it was read.
-    return version - 1 if int(offset.get("index", -1)) < 0 else version
+    """Return the last version of a Delta table that was read whole: -1 for none.
+
+    An offset is before a version, or behind one of its files; behind the last one it is before the
+    next version.
+    """
+    return int(offset["reservoirVersion"]) - 1
+
+
+def is_within(offset: Mapping[str, Any]) -> bool:
+    """Tell whether a version, or the table as it was at first, was read in part."""
+    return int(offset.get("index", -1)) >= 0
 
 
 def newest_version(spark: Any, path: str) -> int:
@@ -98,9 +131,10 @@ def pending(spark: Any, sql: str, project_dir: str, folder: Folder | None) -> Pe
     low: list[str] = []
     high: list[str] = []
     new_files: list[int] | None = None
-    is_known, is_behind = True, False
+    streams = _streams(sql, project_dir)
+    is_known, is_behind = bool(streams), False
     taken: set[int] = set()
-    for stream in _streams(sql, project_dir):
+    for stream in streams:
         if stream.table is not None:
             detail = _delta_detail(spark, stream.table)
             if detail is None:
@@ -108,17 +142,14 @@ def pending(spark: Any, sql: str, project_dir: str, folder: Folder | None) -> Pe
                 continue
             offset = position.of_table(detail["id"], taken)
             newest = newest_version(spark, detail["location"])
-            read = read_version(offset) if offset else None
-            low += [] if read is None else [_version_text(stream.table, read)]
+            read = read_version(offset) if offset else -1
+            low += [_version_text(stream.table, read)] if read >= 0 else []
             high.append(_version_text(stream.table, newest))
-            is_behind = is_behind or read is None or newest > read
+            is_behind = is_behind or newest > read
         elif stream.source is not None and stream.source.path is not None:
-            seen = _files_read(folder, position.of_files(taken))
-            sizes = [
-                size
-                for path, size in _files_there(spark, stream.source)
-                if _plain(path) not in seen
-            ]
+            seen = position.files_of(stream.source.path, folder, taken) or {}
+            there = _files_there(spark, stream.source)
+            sizes = [size for path, size in there if plain(path) not in seen]
             new_files = [*(new_files or []), *sizes]
             is_behind = is_behind or bool(sizes)
         else:
@@ -146,6 +177,8 @@ def as_read(spark: Any, sql: str, project_dir: str, folder: Folder) -> str:
         FloodmarkError: a source that cannot be read again as it was.
     """
     position = Position.read(folder)
+    if position.number is None:
+        raise FloodmarkError("it has no micro-batch that has ended yet: run it first")
     taken: set[int] = set()
     count = 0
 
@@ -155,7 +188,8 @@ def as_read(spark: Any, sql: str, project_dir: str, folder: Folder) -> str:
         if stream.table is not None:
             frame = _table_as_read(spark, stream, position, taken)
         elif stream.source is not None and stream.source.path is not None:
-            frame = _files_as_read(spark, stream, _files_read(folder, position.of_files(taken)))
+            read = position.files_of(stream.source.path, folder, taken)
+            frame = _files_as_read(spark, stream, stream.source.path, read)
         else:
             raise FloodmarkError("it reads Kafka, which does not keep what was read")
         frame.createOrReplaceTempView(_VIEW.format(count))
@@ -184,60 +218,66 @@ def _delta_detail(spark: Any, table: str) -> Mapping[str, Any] | None:
     from pyspark.errors import AnalysisException
 
     try:
-        return dict(spark.sql(f"describe detail {table}").select("id", "location").first().asDict())
+        detail = spark.sql(f"describe detail {table}").select("format", "id", "location").first()
     except AnalysisException:
         return None
+    return dict(detail.asDict()) if detail["format"] == "delta" else None
 
 
 def _table_as_read(spark: Any, stream: Stream, position: Position, taken: set[int]) -> Any:
     for option in stream.options:
-        if option in _BEGINNINGS:
+        if option in _OTHER_ROWS:
             raise FloodmarkError(
                 f"it reads {stream.table} with {option}, so what it has read is not the table"
             )
     detail = _delta_detail(spark, str(stream.table))
-    offset = position.of_table(detail["id"], taken) if detail else None
-    if detail is None or offset is None:
-        raise FloodmarkError(f"its checkpoint tells nothing of {stream.table}")
-    if int(offset.get("index", -1)) >= 0:
+    if detail is None:
+        raise FloodmarkError(f"{stream.table} is no Delta table, of which a version can be read")
+    offset = position.of_table(detail["id"], taken)
+    if offset is None:
+        raise FloodmarkError(
+            f"{stream.table} is not the table that its checkpoint has read (it was dropped and "
+            "made again): run it once with --full-refresh to load everything again"
+        )
+    if is_within(offset):
         raise FloodmarkError(
             f"it is in the middle of version {offset['reservoirVersion']} of {stream.table}: let "
             "it run to the end of what is there first"
         )
-    reader = spark.read.format("delta").option("versionAsOf", read_version(offset))
+    # What was read of a table that was empty is its first version.
+    reader = spark.read.format("delta").option("versionAsOf", max(0, read_version(offset)))
     return reader.load(detail["location"])
 
 
-def _files_as_read(spark: Any, stream: Stream, seen: Mapping[str, str]) -> Any:
+def _files_as_read(spark: Any, stream: Stream, path: str, read: Mapping[str, str] | None) -> Any:
     source = stream.source
     assert source is not None
-    if not seen:
-        raise FloodmarkError(f"it has read no files of {source.path} yet")
-    frame = reading(spark.read, source).load(sorted(seen.values()))
+    if not read:
+        raise FloodmarkError(f"its checkpoint has read no files of {path}")
+    reader = reading(spark.read, source)
+    if not _is_glob(path) and "basepath" not in stream.options:
+        # Folders such as day=2026-01-31 give columns, as they do to the stream.
+        reader = reader.option("basePath", path)
+    # What looks like a pattern in a file's name is none.
+    frame = reader.option("__globPaths__", "false").load(sorted(read.values()))
     return frame.select("*", "_metadata") if stream.has_metadata else frame
 
 
-def _files_read(
-    folder: Folder | None, found: tuple[int, Mapping[str, Any]] | None
-) -> dict[str, str]:
-    """Return the files that a source has read: as they are compared, and as Spark reads them."""
-    if folder is None or found is None:
-        return {}
-    index, offset = found
-    last = int(offset["logOffset"])
+def _files_read(folder: Folder, index: int, last: int) -> dict[str, str]:
+    """Return the files in the log of a checkpoint's source, up to its batch `last`."""
     names = folder.names(f"sources/{index}")
     compacted = max(
         (int(name[: -len(".compact")]) for name in names if name.endswith(".compact")), default=-1
     )
     logs = [f"{compacted}.compact"] if compacted >= 0 else []
     logs += [name for name in names if name.isdigit() and compacted < int(name)]
-    seen = {}
+    read = {}
     for log in logs:
         for line in (folder.read(f"sources/{index}/{log}") or "").splitlines()[1:]:
             entry = json.loads(line)
             if int(entry["batchId"]) <= last:
-                seen[_plain(entry["path"])] = unquote(entry["path"])
-    return seen
+                read[plain(entry["path"])] = unquote(entry["path"])
+    return read
 
 
 def _files_there(spark: Any, source: Source) -> list[tuple[str, int]]:
@@ -256,6 +296,16 @@ def _files_there(spark: Any, source: Source) -> list[tuple[str, int]]:
     return [(row[0], int(row[1])) for row in files.collect()]
 
 
-def _plain(path: str) -> str:
+def plain(path: str) -> str:
     """Return a file's URI without what Spark writes one way here and another way there."""
     return unquote(path).replace(":///", ":/")
+
+
+def _is_below(file: str, path: str) -> bool:
+    """Tell whether a file, as `plain` writes it, is in a folder; of a pattern nobody asks."""
+    folder = path.replace(":///", ":/").rstrip("/")
+    return _is_glob(path) or file.partition(folder)[1] == folder
+
+
+def _is_glob(path: str) -> bool:
+    return any(character in path for character in "*?[{")

@@ -101,6 +101,21 @@ class Exchange:
         self._closed.set()
 
 
+def rows_dropped(query: Any) -> int:
+    """Return the rows that a query's last computed micro-batch dropped behind its watermark.
+
+    Its progress record has the number, too, but comes when the micro-batch has ended.
+    """
+
+    def of(plan: Any) -> int:
+        found = plan.metrics().get("numRowsDroppedByWatermark")
+        own = int(found.get().value()) if found.isDefined() else 0
+        children = plan.children()
+        return own + sum(of(children.apply(index)) for index in range(children.size()))
+
+    return of(query._jsq.streamingQuery().lastExecution().executedPlan())
+
+
 class Run:
     """One run of a query, from its start to its end."""
 
@@ -175,7 +190,9 @@ class Run:
             writer = writer.trigger(processingTime=f"{request.seconds:g} seconds")
         if request.native:
             return writer.format("delta").toTable(request.table)
-        return writer.foreachBatch(self._exchange.hand_over).start()
+        query = writer.foreachBatch(self._exchange.hand_over).start()
+        self._connection.query = query
+        return query
 
     def _watch(self, query: Any, stopping: threading.Event | None) -> None:
         heard = recorded = time.monotonic()

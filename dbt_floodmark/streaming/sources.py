@@ -13,18 +13,22 @@ from dbt_floodmark.errors import FloodmarkError
 #: What `with (...)` may hold behind a stream.
 _WITH = r"""(?:\s*\bwith\s*\((?P<{name}>(?:[^()'"]|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")*)\))?"""
 _NAME = r"(?:\w+|`(?:[^`]|``)+`)"
-#: ``stream(json.`path`) with (option = 'value')``, the brackets around the path may be left out
-#: (Spark itself reads the folder once here), and `stream(schema.table) with (...)`. Literals and
-#: comments come first, so that what stands in them is left alone.
+_FORMATS = "(?:text|json|csv|parquet|orc|avro)"
+_GAP = r"(?:\s|/\*.*?\*/|--[^\n]*\n)*"
+#: ``stream(json.`path`) with (option = 'value')`` (Spark itself reads the folder once here), and
+#: `stream(schema.table) with (...)`; the brackets may be left out. Literals and comments come
+#: first, so that what stands in them is left alone.
 _TOKEN = re.compile(
     rf"""
       '(?:\\.|[^'\\])*' | "(?:\\.|[^"\\])*" | --[^\n]*
     | /\*floodmark:stream\ (?P<marked>\{{.*?\}})\*/
     | /\*.*?\*/
-    | \bstream\s*(?P<open>\(\s*)?(?P<format>text|json|csv|parquet|orc|avro)
+    | \bstream\s*(?P<open>\(\s*)?(?P<format>{_FORMATS})
       \s*\.\s*`(?P<path>(?:[^`]|``)+)`(?(open)\s*\)){_WITH.format(name="options")}
-    | \bstream\s*\(\s*(?P<table>{_NAME}(?:\s*\.\s*{_NAME})*)\s*\)
+    | \bstream{_GAP}\({_GAP}(?P<table>{_NAME}(?:\s*\.\s*{_NAME})*){_GAP}\)
       {_WITH.format(name="table_options")}
+    | \b(?P<before>(?:from|join)\s+)stream\s+(?!{_FORMATS}\s*\.\s*`)
+      (?P<bare>{_NAME}(?:\s*\.\s*{_NAME})*){_WITH.format(name="bare_options")}
     | `(?:[^`]|``)*`
     """,
     re.IGNORECASE | re.DOTALL | re.VERBOSE,
@@ -90,6 +94,10 @@ def replace_streams(sql: str, project_dir: str, put: Callable[[Stream], str]) ->
             return put(Stream(token[0], source=by_name[token["table"]], has_metadata=True))
         if token["table"]:
             return put(Stream(token[0], token["table"], token["table_options"] or ""))
+        if token["bare"]:
+            text = token[0][len(token["before"]) :]
+            stream = Stream(text, token["bare"], token["bare_options"] or "")
+            return str(token["before"]) + put(stream)
         if not token["format"]:
             return token[0]
         count += 1

@@ -15,7 +15,7 @@ from dbt_floodmark.streaming import position
 from dbt_floodmark.streaming import service as services
 from dbt_floodmark.streaming.checkpoint import Checkpoint, CheckpointInUseError, Folder, Lease
 from dbt_floodmark.streaming.progress import MicroBatch, utc
-from dbt_floodmark.streaming.query import MICRO_BATCH, Request, Run
+from dbt_floodmark.streaming.query import MICRO_BATCH, Request, Run, rows_dropped
 from dbt_floodmark.streaming.sources import with_sources
 from dbt_floodmark.streaming.unsupported import explain
 
@@ -79,8 +79,9 @@ class Streams:
             CompilationError: options of the SELECT that cannot be read.
         """
         spark = self._connection.spark
-        folder = Folder(spark, location) if location else None
-        with _named(model):
+        request = Request(model, sql, "", "append", True, location or "", project_dir)
+        with self._readable(request):
+            folder = Folder(spark, location) if location else None
             return vars(position.pending(spark, sql, project_dir, folder))
 
     def as_read(
@@ -94,18 +95,23 @@ class Streams:
         """
         spark = self._connection.spark
         request = Request(model, sql, "", output_mode, True, location, project_dir)
-        plan = self._frame(request)._jdf.queryExecution().analyzed().toString()
-        if output_mode == "append" and "EventTimeWatermark" in plan:
+        if output_mode != "complete" and _forgets(self._frame(request)):
             raise CompilationError(
-                f"floodmark, model '{model}': it appends behind an event-time watermark: late rows "
-                "were dropped and windows that have not ended are not written yet, so its table "
-                "cannot be compared with its sources; rows_late of its batches counts what was "
-                "dropped"
+                f"floodmark, model '{model}': behind its event-time watermark late rows were "
+                "dropped, and what has not ended may not be written yet, so its table cannot be "
+                "compared with its sources; rows_late of its batches counts what was dropped"
             )
-        folder = Folder(spark, location)
-        with _named(model):
+        with self._readable(request):
+            folder = Folder(spark, location)
             passed = position.as_read(spark, sql, project_dir, folder)
-        return {"sql": passed, "number": position.Position.read(folder).number}
+            # Here, and not in the query that compares: what is wrong is the source's fault.
+            spark.sql(passed)
+            return {"sql": passed, "number": position.Position.read(folder).number}
+
+    def rows_late(self) -> int:
+        """Return what the micro-batch that the node writes dropped behind its watermark."""
+        query = getattr(self._connection, "query", None)
+        return 0 if query is None else rows_dropped(query)
 
     def drain(self) -> None:
         """Compute a micro-batch whose rows are written already, for what the query remembers."""
@@ -210,6 +216,18 @@ class Streams:
         except Exception as exc:
             raise DbtRuntimeError(self._sentence(request, exc)) from exc
 
+    @contextmanager
+    def _readable(self, request: Request) -> Iterator[None]:
+        """Say what is wrong with a SELECT or its sources as dbt's error of the model."""
+        try:
+            with _named(request.model):
+                yield
+        except CompilationError:
+            raise
+        except Exception as exc:
+            said = self._sentence(request, exc)
+            raise CompilationError(f"floodmark, model '{request.model}': {said}") from exc
+
     def _check(self, request: Request, frame: Any) -> None:
         """Have Spark refuse now what it would refuse when the query starts."""
         jvm = self._connection.spark._jvm.org.apache.spark.sql
@@ -229,6 +247,28 @@ class Streams:
         return (
             f"floodmark, model '{request.model}': {advice} Spark says: {said}" if advice else said
         )
+
+
+#: Operators that remember, and drop what comes behind a watermark.
+_REMEMBERING = {"Aggregate", "Deduplicate", "DeduplicateWithinWatermark"}
+
+
+def _forgets(frame: Any) -> bool:
+    """Tell whether a streaming DataFrame drops rows that come behind a watermark."""
+    names: list[str] = []
+    streams = 0
+
+    def visit(plan: Any) -> None:
+        nonlocal streams
+        names.append(str(plan.nodeName()))
+        children = plan.children()
+        streams += children.isEmpty() and plan.isStreaming()
+        for index in range(children.size()):
+            visit(children.apply(index))
+
+    visit(frame._jdf.queryExecution().analyzed())
+    remembers = bool(_REMEMBERING.intersection(names)) or ("Join" in names and streams > 1)
+    return "EventTimeWatermark" in names and remembers
 
 
 @contextmanager

@@ -70,19 +70,15 @@
     {%- if not execute -%}
         {{ return('select 1') }}
     {%- endif -%}
-    {%- set node = floodmark._managed_node(name) -%}
-    {%- set id = floodmark._node_id(node) -%}
-    {%- set relation = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
-    {%- if adapter.floodmark_method() != 'session' -%}
-        {%- do floodmark._stop('it is a stream, and streams are read inside the dbt process alone: use a target with method: session', id) -%}
+    {%- set stream = floodmark._stream_node(name) -%}
+    {%- if not stream.is_readable -%}
+        {%- do floodmark._stop('it is a stream, and streams are read inside the dbt process alone: use a target with method: session', stream.id) -%}
+    {%- elif stream.location is none -%}
+        {%- do floodmark._stop('it has no checkpoint yet: run it first', stream.id) -%}
     {%- endif -%}
-    {%- set location = floodmark._checkpoint_of(node, relation) -%}
-    {%- if location is none -%}
-        {%- do floodmark._stop('it has no checkpoint yet: run it first', id) -%}
-    {%- endif -%}
-    {%- set output_mode = node.config.get('output_mode') or 'append' -%}
-    {%- set passed = adapter.floodmark_streams().as_read(id, due, floodmark._absolute_path(''), location, output_mode) -%}
-    {%- set found = floodmark._compare_keys(id, passed.sql, relation, keys, sample, output_mode != 'complete' and node.config.get('unique_key') is not none) -%}
+    {%- set output_mode = stream.config.get('output_mode') or 'append' -%}
+    {%- set passed = adapter.floodmark_streams().as_read(stream.id, due, floodmark._absolute_path(''), stream.location, output_mode) -%}
+    {%- set found = floodmark._compare_keys(stream.id, passed.sql, stream.relation, keys, sample, output_mode != 'complete' and stream.config.get('unique_key') is not none) -%}
     {%- for name in ['least', 'greatest', 'least_missing'] -%}
         {%- do found.pop(name) -%}
     {%- endfor -%}
@@ -96,14 +92,23 @@
     {%- if not execute -%}
         {{ return('select 1') }}
     {%- endif -%}
-    {%- set node = floodmark._managed_node(name) -%}
-    {%- set relation = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
-    {%- if adapter.floodmark_method() == 'session' -%}
-        {%- set found = adapter.floodmark_streams().pending(floodmark._node_id(node), due, floodmark._absolute_path(''), floodmark._checkpoint_of(node, relation)) -%}
+    {%- set stream = floodmark._stream_node(name) -%}
+    {%- if stream.is_readable -%}
+        {%- set found = adapter.floodmark_streams().pending(stream.id, due, floodmark._absolute_path(''), stream.location) -%}
     {%- else -%}
         {%- set found = {'kind': 'needs method: session', 'low': none, 'high': none, 'files': none, 'bytes': none} -%}
     {%- endif -%}
     {{ return(floodmark._values_sql({'found': 'string'}, [[tojson(found)]])) }}
+{% endmacro %}
+
+
+{# A stream by its model's name: {id, config, relation, location of its checkpoint or none, is_readable: whether this target runs streams}. #}
+{% macro _stream_node(name) %}
+    {%- set node = floodmark._managed_node(name) -%}
+    {%- set relation = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
+    {%- set is_readable = adapter.floodmark_method() == 'session' -%}
+    {{ return({'id': floodmark._node_id(node), 'config': node.config, 'relation': relation, 'is_readable': is_readable,
+        'location': floodmark._checkpoint_of(node, relation) if is_readable else none}) }}
 {% endmacro %}
 
 

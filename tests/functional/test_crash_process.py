@@ -59,6 +59,8 @@ KILLS = [
     ("m_stream", "after: merge into"),
     ("m_stream", "after: insert into .*batch_log.*'committed'"),
 ]
+if os.environ.get("FLOODMARK_LAB") != "full":  # the others are cut in process by test_crash.py
+    KILLS = [KILLS[number] for number in (0, 2, 6, 8, 11, 12)]
 
 
 def write_models(project: Project) -> None:
@@ -68,7 +70,7 @@ def write_models(project: Project) -> None:
     project.model("m_merge", MERGE)
 
 
-def test_sigkill_of_a_session_process_at_fourteen_points(tmp_path: Path) -> None:
+def test_sigkill_of_a_session_process(tmp_path: Path) -> None:
     project = Project(tmp_path / "project", "session", "crash_process", thrift_port=0)
     project.write_profile(server_side_parameters=SHORT_LIVED)
     write_models(project)

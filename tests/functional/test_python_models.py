@@ -17,7 +17,14 @@ def model(dbt, session):
     dbt.config(materialized="table", file_format="delta")
     from pyspark.sql import functions as F
 
+    from dataclasses import dataclass
+
+    @dataclass
+    class Rate:
+        value: int
+
     orders = dbt.source("raw", "orders")
+    assert Rate(1).value == 1
     return orders.groupBy("customer").agg(F.sum("amount").alias("amount"))
 """
 #: Loads what lies above its own newest row, as dbt's guide to Python models does.
@@ -32,7 +39,8 @@ def model(dbt, session):
     orders = dbt.source("raw", "orders")
     if dbt.is_incremental:
         newest = session.sql(f"select max(ts) from {{dbt.this}}").first()[0]
-        orders = orders.filter(orders.ts > newest)
+        if newest is not None:
+            orders = orders.filter(orders.ts > newest)
     return orders.select("id", "customer", "amount", "ts")
 """
 FAILING = {
@@ -40,6 +48,10 @@ FAILING = {
     "raises": (
         "def model(dbt, session):\n    rate = 0\n    return 1 / rate\n",
         "models/raises.py, line 3: ZeroDivisionError: division by zero",
+    ),
+    "exits": (
+        "\n\nimport sys\n\n\ndef model(dbt, session):\n    sys.exit('enough')\n",
+        "models/exits.py, line 7: SystemExit: enough",
     ),
     "no_table": (
         "def model(dbt, session):\n\n    return session.table('nowhere')\n",

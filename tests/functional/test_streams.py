@@ -45,6 +45,13 @@ MODELS = {
         output_mode="update",
         unique_key="key",
     ),
+    "updated_hourly": stream(
+        "select window.start as hour, key, sum(amount) as amount "
+        "from stream({{ source('raw', 'events') }}) watermark at delay of interval 1 hour "
+        "group by window(at, '1 hour'), key",
+        output_mode="update",
+        unique_key=["hour", "key"],
+    ),
     "latest": stream(
         "select * from stream({{ source('raw', 'events') }}) watermark at delay of interval 1 hour",
         incremental_strategy="merge",
@@ -94,6 +101,7 @@ TABLES: dict[str, tuple[str, list[str], list[str]]] = {
     "copied": ("event_id", ["1", "2", "3", "3"], ["1", "2", "3", "3", "4", "5"]),
     "counted": ("key, events, amount", ["a 3 7", "b 1 2"], ["a 3 7", "b 2 2", "c 1 5"]),
     "updated": ("key, events, amount", ["a 3 7", "b 1 2"], ["a 3 7", "b 2 2", "c 1 5"]),
+    "updated_hourly": ("hour(hour), key, amount", ["6 a 7", "6 b 2"], ["6 a 7", "6 b 2", "9 c 5"]),
     "latest": ("event_id, key", ["2 b", "3 a"], ["3 a", "4 b", "5 c"]),
     "scd1": ("event_id, key", ["2 b", "3 a"], ["3 a", "5 c"]),
     "scd2": (
@@ -180,10 +188,12 @@ def test_each_row_once_in_every_mode(make_project: Callable[..., Project]) -> No
     assert {name: project.version(name) for name in MODELS} == versions
     # What comes behind the watermark is dropped, counted, and shown.
     arrive(project, event(6, "a", 100, 1))
-    project.build("--select", "hourly")
-    assert rows(project, "hourly", "hour(hour), key, amount") == ["6 a 7", "6 b 2"]
-    late = project.ledger("hourly", "rows_late")
-    assert [row[0] for row in late if row[0]] == [1]
+    project.build("--select", "hourly", "updated_hourly")
+    for name in ("hourly", "updated_hourly"):
+        columns, _, expected = TABLES[name]
+        assert rows(project, name, columns) == expected
+        late = project.ledger(name, "rows_late")
+        assert [row[0] for row in late if row[0]] == [1], name
 
 
 FILES = {

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from dbt_floodmark.errors import FloodmarkError
+from dbt_floodmark.streaming import position, sources
 from dbt_floodmark.streaming import service as services
-from dbt_floodmark.streaming import sources
 from dbt_floodmark.streaming.progress import MicroBatch, is_batch, lag_text, utc
 from dbt_floodmark.streaming.service import Service, keep_running
 from dbt_floodmark.streaming.unsupported import explain
@@ -101,6 +103,88 @@ def test_a_micro_batch_in_a_line():
     assert utc(batch.started_at) == "2026-01-31 06:00:00.250000"
 
 
+@pytest.mark.parametrize(
+    ("sql", "found"),
+    [
+        ("select * from stream(a.b) with (maxFilesPerTrigger = 1) as t", ["a.b"]),
+        ("select * from stream a.`b c` join stream ( /* s */ d ) on true", ["a.`b c`", "d"]),
+        ("select stream, 'from stream(x)' from t -- from stream y", []),
+        ("select * from stream(json.`in`) with (schema = 'id int')", ["/project/in"]),
+        ("select * from stream csv.`/abs`", ["/abs"]),
+        (
+            'select * from stream(v) /*floodmark:stream {"format": "kafka", "name": "v", "options": {}, "path": null}*/',
+            [None],
+        ),
+    ],
+)
+def test_streams_of_a_select(sql, found):
+    streams = []
+
+    def put(stream):
+        streams.append(stream)
+        return "X"
+
+    left = sources.replace_streams(sql, "/project", put)
+    assert [one.table or one.source.path for one in streams] == found
+    assert left.count("X") == len(found) and "with (" not in left.replace("-- from", "")
+
+
+def test_options_of_a_stream_in_lower_case():
+    (stream,) = position._streams(
+        "select * from stream(t) with (maxFilesPerTrigger = 1, a 'B')", "/"
+    )
+    assert stream.options == {"maxfilespertrigger": "1", "a": "B"}
+
+
+class Checkpointed:
+    """A folder with the files of a checkpoint, as `Folder` shows it."""
+
+    def __init__(self, files):
+        self.files = files
+
+    def read(self, child):
+        return self.files.get(child)
+
+    def names(self, child=""):
+        return [name[len(child) + 1 :] for name in self.files if name.startswith(f"{child}/")]
+
+
+def _log(*entries):
+    return "\n".join(["v1", *(json.dumps({"path": p, "batchId": n}) for p, n in entries)])
+
+
+def test_position_of_a_checkpoint():
+    """The offsets of the last batch that ended; files of the compacted log and those behind it, up to the offset."""
+    delta = {"reservoirId": "t", "reservoirVersion": 3, "index": 2}
+    folder = Checkpointed(
+        {
+            "metadata": '{"id": "q"}',
+            "offsets/4": "\n".join(["v1", "{}", json.dumps(delta), '{"logOffset":10}', "-"]),
+            "offsets/5": "\n".join(["v1", "{}", "-", "-", "-"]),
+            "commits/4": "v1",
+            "sources/1/9.compact": _log(("file:///in/a%20b", 0), ("file:///in/c%2520d", 9)),
+            "sources/1/8": _log(("file:///in/old", 8)),
+            "sources/1/10": _log(("file:/in/e", 10)),
+            "sources/1/11": _log(("file:/in/not_yet", 11)),
+        }
+    )
+    found = position.Position.read(folder)
+    assert found.number == 4 and found.offsets == [delta, {"logOffset": 10}, None]
+    taken: set[int] = set()
+    assert found.of_table("another", taken) is None
+    assert found.of_table("t", taken) == delta and found.of_table("t", taken) is None
+    assert position.read_version(delta) == 2 and position.is_within(delta)
+    assert found.files_of("/elsewhere", folder, taken) is None
+    read = found.files_of("/in/", folder, taken)
+    assert read == {
+        "file:/in/a b": "file:///in/a b",
+        "file:/in/c%20d": "file:///in/c%20d",
+        "file:/in/e": "file:/in/e",
+    }
+    assert found.files_of("/in/", folder, taken) is None
+    assert position.Position.read(Checkpointed({})) == position.Position.read(None)
+
+
 def test_an_idle_trigger_is_no_batch():
     assert is_batch({"durationMs": {"addBatch": 1}})
     assert not is_batch({"durationMs": {"triggerExecution": 1}})
@@ -111,8 +195,10 @@ def test_an_idle_trigger_is_no_batch():
     [
         # Version 4 was read whole (index -1 stands before version 5), and 7 is the newest.
         ({"reservoirId": "t", "reservoirVersion": 5, "index": -1}, "3 versions"),
-        ({"reservoirId": "t", "reservoirVersion": 7, "index": 12}, "0 versions"),
-        ({"reservoirId": "t", "reservoirVersion": 6, "index": 0}, "1 version"),
+        # Of version 7 one file was read, or a few: it still waits.
+        ({"reservoirId": "t", "reservoirVersion": 7, "index": 12}, "1 version"),
+        ({"reservoirId": "t", "reservoirVersion": 6, "index": 0}, "2 versions"),
+        ({"reservoirId": "t", "reservoirVersion": 8, "index": -1}, "0 versions"),
         ({"reservoirId": "unknown", "reservoirVersion": 5, "index": 0}, None),
         ({"logOffset": 4}, None),
     ],

@@ -1,0 +1,125 @@
+"""Settings of a metastore that processes share: what is recognised, hidden, and missing."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt_floodmark import serve
+from dbt_floodmark.cli.doctor import check_metastore
+from dbt_floodmark.errors import JarsError
+from dbt_floodmark.home import Workplace
+from dbt_floodmark.jars import require_metastore_driver
+from dbt_floodmark.messages import root_cause
+from dbt_floodmark.spark_conf import (
+    METASTORE_URIS,
+    METASTORE_URL,
+    is_shared_metastore,
+    spark_conf,
+    without_secrets,
+)
+
+POSTGRESQL = {METASTORE_URL: "jdbc:postgresql://db/metastore?user=hive&password=hush"}
+
+
+@pytest.mark.parametrize(
+    ("conf", "is_shared"),
+    [
+        ({}, False),
+        ({METASTORE_URL: "jdbc:derby:;databaseName=/x;create=true"}, False),
+        ({METASTORE_URL: "jdbc:derby://db:1527/x"}, True),
+        (POSTGRESQL, True),
+        ({METASTORE_URIS: "thrift://hive:9083"}, True),
+    ],
+)
+def test_which_metastores_are_shared(conf, is_shared):
+    assert is_shared_metastore(conf) is is_shared
+
+
+def test_processes_of_a_shared_metastore_have_one_warehouse(tmp_path):
+    """Not that of Derby's: its folders are full of tables that the other metastore does not know."""
+    places = [
+        spark_conf(workplace, [], parameters)["spark.sql.warehouse.dir"]
+        for parameters in ({}, POSTGRESQL)
+        for workplace in (Workplace.session(tmp_path), Workplace.thrift(tmp_path))
+    ]
+    assert places == [
+        str(tmp_path / place)
+        for place in (
+            "session/warehouse",
+            "thrift/warehouse",
+            "shared/warehouse",
+            "shared/warehouse",
+        )
+    ]
+
+
+def test_secrets_do_not_go_on_a_command_line():
+    conf = POSTGRESQL | {"spark.hadoop.a.ConnectionPassword": "x", "b.access.key": "y", "c": "d"}
+    shown, secret = without_secrets(conf)
+    assert shown == {"c": "d"} and shown | secret == conf
+
+
+def test_secrets_of_a_server_are_written_for_their_owner_alone(tmp_path):
+    workplace = Workplace.thrift(tmp_path).create()
+    for _ in range(2):
+        file = serve._properties_file(workplace, {"a.password": " \\n#é=𝄞"})
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert file.read_text() == (
+        "a.password=\\u0020\\u005cn\\u0023\\u00e9\\u003d\\ud834\\udd1e\n".replace(
+            "\\u005cn", "\\u005cn"
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("conf", "is_there"),
+    [
+        ({"spark.driver.extraClassPath": "/x/delta.jar:/y/postgresql-42.7.7.jar"}, True),
+        ({"spark.jars": "/a.jar,/y/postgresql-42.7.7.jar"}, True),
+        ({"spark.jars.packages": "org.postgresql:postgresql:42.7.7"}, True),
+        ({"spark.driver.extraClassPath": "/drivers/*"}, True),
+        ({"spark.driver.extraClassPath": "/home/postgresql-etl/delta.jar"}, False),
+    ],
+)
+def test_the_driver_of_postgresql(conf, is_there, monkeypatch, tmp_path):
+    monkeypatch.setenv("FLOODMARK_JARS", str(tmp_path))
+    require_metastore_driver(conf)  # not asked for
+    if is_there:
+        require_metastore_driver(POSTGRESQL | conf)
+        return
+    with pytest.raises(JarsError) as caught:
+        require_metastore_driver(POSTGRESQL | conf)
+    assert str(caught.value) == (
+        f"The metastore is on PostgreSQL and its JDBC driver is not in {tmp_path}: run `floodmark "
+        "setup --with postgresql` once."
+    )
+
+
+def test_the_driver_need_not_be_named(tmp_path):
+    conf = spark_conf(Workplace.session(tmp_path), [], POSTGRESQL)
+    assert conf["spark.hadoop.javax.jdo.option.ConnectionDriverName"] == "org.postgresql.Driver"
+
+
+def test_doctor_shows_where_a_shared_metastore_is_and_no_password(tmp_path, monkeypatch):
+    monkeypatch.setenv("FLOODMARK_JARS", str(tmp_path))
+    found = check_metastore(tmp_path, POSTGRESQL)
+    assert (found.found, found.fix) == (
+        "jdbc:postgresql://db/metastore",
+        "run `floodmark setup --with postgresql` once.",
+    )
+    (tmp_path / "postgresql").mkdir()
+    (tmp_path / "postgresql" / "postgresql-42.7.7.jar").touch()
+    found = check_metastore(tmp_path, POSTGRESQL)
+    assert (found.found, found.ok) == (
+        "jdbc:postgresql://db/metastore, for many processes at a time",
+        True,
+    )
+
+
+def test_the_last_cause_tells():
+    text = (
+        "java.lang.RuntimeException: Unable to instantiate Client\n\tat a.B.c(D.java:1)\n"
+        "Caused by: MetaException(message:x)\n\tat a.B.c(D.java:2)\n\t... 9 more\n"
+        "Caused by: org.postgresql.util.PSQLException: Connection to 127.0.0.1:5 refused.\n\tat e.F.g(H.java:3)"
+    )
+    assert root_cause(text) == "Connection to 127.0.0.1:5 refused"
