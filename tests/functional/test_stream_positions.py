@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,22 @@ RAW = "stream({{ source('raw', 'events') }})"
 FILES = "stream(json.`landing`) with (schema = 'id bigint, v string')"
 MODELS = {
     "copied": stream(f"select * from {RAW}"),
+    "bare": stream("select event_id, key from stream {{ source('raw', 'events') }}"),
+    "marked": stream(
+        f"select * from {RAW} watermark at delay of interval 1 hour",
+        incremental_strategy="merge",
+        unique_key="event_id",
+    ),
+    "daily": stream(
+        "select id, day from stream(json.`partitioned`) with (schema = 'id bigint, v string, day date')"
+    ),
+    "hourly_updated": stream(
+        f"select window.start as hour, count(*) as n from {RAW} watermark at delay of interval 1 hour "
+        "group by window(at, '1 hour')",
+        output_mode="update",
+        unique_key="hour",
+    ),
+    "skipping": stream(f"select event_id from {RAW} with (skipChangeCommits = true)"),
     "twice": stream(f"select event_id, key from {RAW} with (maxFilesPerTrigger = 1)"),
     "counted": stream(f"select key, count(*) as n from {RAW} group by key", output_mode="complete"),
     "latest": stream(f"select * from {RAW}", incremental_strategy="merge", unique_key="event_id"),
@@ -79,7 +96,10 @@ def project(make_project: Callable[..., Project]) -> Iterator[Project]:
         made.model(name, sql)
     (made.root / "landing").mkdir()
     _land(made, "a b.json", 1)
-    _land(made, "c%20d.json", 2)
+    _land(made, "c%20d[x].json", 2)
+    partition = made.root / "partitioned" / "day=2026-01-31"
+    partition.mkdir(parents=True)
+    (partition / "a.json").write_text('{"id": 1, "v": "x"}\n')
     arrive(made, event(1, "a", 1, 0), event(2, "b", 2, 10))
     yield made
 
@@ -115,9 +135,10 @@ def test_what_the_next_run_reads(project: Project) -> None:
         arrive(project, event(number, "c", number, 20))
     _land(project, "e.json", 3)
     after = plans(project)
+    assert after.pop("daily")["kind"] == "nothing new"
     assert {one["kind"] for one in after.values()} == {"stream"}
     assert {one["rows"] for one in after.values()} == {None}
-    for name in ("copied", "twice", "counted", "latest", "both", "hourly", "scd1", "fed"):
+    for name in ("copied", "bare", "twice", "counted", "latest", "both", "hourly", "scd1", "fed"):
         assert (after[name]["low"], after[name]["high"]) == ("events version 1", "events version 3")
     assert [after[name]["files"] for name in ("filed", "gathered", "both")] == [1, 1, 1]
     code, shown = command(project, "plan", "--select", "both")
@@ -131,12 +152,17 @@ def test_whether_the_tables_hold_what_was_read(project: Project) -> None:
     _land(project, "f.json", 4)
     checks = {"copied": ["--key", "event_id"], "twice": ["--key", "event_id", "--key", "key"]}
     checks |= {
+        "bare": ["--key", "event_id"],
+        "marked": [],
+        "daily": ["--key", "id", "--key", "day"],
+    }
+    checks |= {
         "counted": ["--key", "key"],
         "latest": [],
         "both": ["--key", "id", "--key", "origin"],
     }
     checks |= {"filed": ["--key", "file"], "gathered": ["--key", "id"]}
-    rows = {"counted": 3, "both": 7, "filed": 3, "gathered": 3}
+    rows = {"counted": 3, "both": 7, "filed": 3, "gathered": 3, "daily": 1}
     for model, arguments in checks.items():
         found = _found(project, model, *arguments)
         assert (found["expected"], found["missing"], found["repeated"]) == (
@@ -166,10 +192,11 @@ def test_whether_the_tables_hold_what_was_read(project: Project) -> None:
     [
         (
             "hourly",
-            "it appends behind an event-time watermark: late rows were dropped and windows that have not ended are "
-            "not written yet, so its table cannot be compared with its sources; rows_late of its batches counts what "
-            "was dropped",
+            "behind its event-time watermark late rows were dropped, and what has not ended may not be written yet, "
+            "so its table cannot be compared with its sources; rows_late of its batches counts what was dropped",
         ),
+        ("hourly_updated", "behind its event-time watermark late rows were dropped"),
+        ("skipping", "with skipchangecommits, so what it has read is not the table"),
         (
             "scd1",
             "scd1 applies change events, so its rows are not those of its SELECT: read all again with `floodmark run "
@@ -182,6 +209,56 @@ def test_whether_the_tables_hold_what_was_read(project: Project) -> None:
 )
 def test_what_cannot_be_compared(project: Project, model: str, said: str) -> None:
     project.model("never", stream(f"select * from {RAW}"))
-    key = [] if model == "copied" else ["--key", "event_id" if model != "hourly" else "hour"]
+    key = [] if model == "copied" else ["--key", "hour" if "hourly" in model else "event_id"]
     code, shown = command(project, "reconcile", model, *key)
     assert code != 0 and said in sentence(shown), shown
+
+
+def test_sources_that_are_gone_or_others(make_project: Callable[..., Project]) -> None:
+    """In the middle of a version, a table made again, a file that was removed: each with its own sentence."""
+    project = make_project("others")
+    s = project.schema
+    project.source("events")
+    project.sql(f"create table {s}.events ({EVENTS}) using delta")
+    for first in (1, 40):
+        project.sql(
+            f"insert into {s}.events select /*+ repartition(3) */ id, 'a', 1, timestamp'2026-01-01' "
+            f"from range({first}, {first + 30})"
+        )
+    project.model("slow", stream(f"select * from {RAW} with (maxFilesPerTrigger = 1)"))
+    project.model("filed", MODELS["filed"])
+    (project.root / "landing").mkdir()
+    _land(project, "a.json", 1)
+    _land(project, "b.json", 2)
+    project.build()
+    _forget_micro_batches(project, "slow", 1)
+    assert plans(project)["slow"]["kind"] == "stream"
+
+    def said(model: str, key: str) -> str:
+        code, shown = command(project, "reconcile", model, "--key", key)
+        assert code == 1 and "ledger" not in shown, shown
+        return sentence(shown)
+
+    assert "it is in the middle of version" in said("slow", "event_id")
+    (project.root / "landing" / "a.json").unlink()
+    assert "[PATH_NOT_FOUND]" in said("filed", "id")
+    project.sql(f"drop table {s}.events")
+    assert "[TABLE_OR_VIEW_NOT_FOUND]" in said("slow", "event_id")
+    project.sql(f"create table {s}.events ({EVENTS}) using delta")
+    assert (
+        f"{s}.events is not the table that its checkpoint has read (it was dropped and made again): run it once with "
+        "--full-refresh to load everything again" in said("slow", "event_id")
+    )
+    _forget_micro_batches(project, "slow", -1)
+    assert "it has no micro-batch that has ended yet: run it first" in said("slow", "event_id")
+
+
+def _forget_micro_batches(project: Project, model: str, last: int) -> None:
+    """Take a checkpoint back to where `last` was the last micro-batch that had ended, as a kill would leave it."""
+    described = {
+        row[0]: row[1] for row in project.sql(f"describe schema {project.schema}_floodmark")
+    }
+    folder = Path(described["Location"].removeprefix("file:")) / "_checkpoints"
+    for commit in folder.glob(f"*{model}/*/commits/[0-9]*"):
+        if int(commit.name) > last:
+            commit.unlink()
