@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import timezone
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +66,6 @@ class Project:
     spark: Any = None
     manifest: Any = None
     models: dict[str, str] = field(default_factory=dict)
-    #: When each node of the last run began, in seconds since 1970.
-    started: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Write the project and start Spark."""
@@ -136,12 +133,6 @@ class Project:
         if not outcome.success:
             raise SystemExit(f"dbt failed: {outcome.exception or outcome.result.results}")
         seconds = {one.node.name: one.execution_time for one in outcome.result.results}
-        self.started = {
-            one.node.name: min(part.started_at for part in one.timing)
-            .replace(tzinfo=timezone.utc)
-            .timestamp()
-            for one in outcome.result.results
-        }
         return seconds | {"wall": wall}
 
 
