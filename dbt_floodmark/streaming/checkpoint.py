@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 import uuid
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -47,6 +48,14 @@ class Folder:
         if not self._files.exists(place):
             return []
         return [str(status.getPath().getName()) for status in self._files.listStatus(place)]
+
+    def matching(self, patterns: Iterable[str]) -> list[str]:
+        """Return the URIs of what is in the folder and fits one of Hadoop's patterns."""
+        found: list[str] = []
+        for pattern in patterns:
+            statuses = self._files.globStatus(self._java.Path(f"{self.path}/{pattern}"))
+            found += [str(status.getPath().toUri()) for status in statuses or ()]
+        return found
 
     def read(self, child: str) -> str | None:
         """Return a small file's text, or None where it does not exist."""

@@ -13,6 +13,8 @@ from dbt_floodmark.streaming.checkpoint import Checkpoint, Folder
 from dbt_floodmark.streaming.sources import Source, Stream, reading, replace_streams
 
 _VIEW = "_floodmark_passed_{}"
+#: Names that Hadoop takes for patterns, in a folder and in three below it.
+_PATTERNS = tuple("*/" * depth + r"*[\*\?\[\{]*" for depth in range(4))
 #: Options by which a Delta stream reads something else than the table's rows.
 _OTHER_ROWS = (
     "startingversion",
@@ -69,10 +71,10 @@ class Position:
             None,
         )
 
-    def files_of(self, path: str, folder: Folder | None, taken: set[int]) -> dict[str, str] | None:
-        """Return the files that a stream of `path` has read; None where no source is left for it.
+    def files_of(self, path: str, folder: Folder | None, taken: set[int]) -> set[str] | None:
+        """Return the files that a stream of `path` has read, as `plain` writes them.
 
-        They are as `plain` writes them, each with its path as Spark reads it.
+        None where no source is left for it.
         """
         for index, offset in self._left(taken):
             if "logOffset" in offset and folder is not None:
@@ -147,7 +149,7 @@ def pending(spark: Any, sql: str, project_dir: str, folder: Folder | None) -> Pe
             high.append(_version_text(stream.table, newest))
             is_behind = is_behind or newest > read
         elif stream.source is not None and stream.source.path is not None:
-            seen = position.files_of(stream.source.path, folder, taken) or {}
+            seen = position.files_of(stream.source.path, folder, taken) or set()
             there = _files_there(spark, stream.source)
             sizes = [size for path, size in there if plain(path) not in seen]
             new_files = [*(new_files or []), *sizes]
@@ -162,6 +164,32 @@ def pending(spark: Any, sql: str, project_dir: str, folder: Folder | None) -> Pe
         files=None if new_files is None else len(new_files),
         bytes=None if new_files is None else sum(new_files),
     )
+
+
+def refuse_patterns(spark: Any, sql: str, project_dir: str, folder: Folder) -> None:
+    """See that no file that waits has a name which Spark takes for a pattern.
+
+    Spark 4.2 reads the other files of such a file's micro-batch twice.
+
+    Raises:
+        FloodmarkError: there is one.
+    """
+    position: Position | None = None
+    taken: set[int] = set()
+    for stream in _streams(sql, project_dir):
+        source = stream.source
+        if source is None or source.path is None or _is_glob(source.path):
+            continue
+        found = Folder(spark, source.path).matching(_PATTERNS)
+        if found:
+            position = position or Position.read(folder)
+            read = position.files_of(source.path, folder, taken) or set()
+            waiting = sorted({plain(file) for file in found} - read)
+            if waiting:
+                raise FloodmarkError(
+                    f"the name of {waiting[0]} has one of *, ?, [ and {{ in it, and Spark would "
+                    "read the other files of its micro-batch twice: rename it, and run again"
+                )
 
 
 def as_read(spark: Any, sql: str, project_dir: str, folder: Folder) -> str:
@@ -249,21 +277,27 @@ def _table_as_read(spark: Any, stream: Stream, position: Position, taken: set[in
     return reader.load(detail["location"])
 
 
-def _files_as_read(spark: Any, stream: Stream, path: str, read: Mapping[str, str] | None) -> Any:
+def _files_as_read(spark: Any, stream: Stream, path: str, read: set[str] | None) -> Any:
+    from pyspark.sql.functions import col
+
     source = stream.source
     assert source is not None
     if not read:
         raise FloodmarkError(f"its checkpoint has read no files of {path}")
-    reader = reading(spark.read, source)
-    if not _is_glob(path) and "basepath" not in stream.options:
-        # Folders such as day=2026-01-31 give columns, as they do to the stream.
-        reader = reader.option("basePath", path)
-    # What looks like a pattern in a file's name is none.
-    frame = reader.option("__globPaths__", "false").load(sorted(read.values()))
+    there = {plain(file): file for file, _ in _files_there(spark, source)}
+    gone = sorted(read - there.keys())
+    if gone:
+        raise FloodmarkError(
+            f"files that it has read are gone from {path} ({len(gone):,}, such as {gone[0]}), so "
+            "what they held cannot be read again"
+        )
+    # The folder, and not its files one by one: Spark takes [, {, * and ? in names for patterns.
+    frame = reading(spark.read, source).load(path)
+    frame = frame.where(col("_metadata.file_path").isin([there[file] for file in read]))
     return frame.select("*", "_metadata") if stream.has_metadata else frame
 
 
-def _files_read(folder: Folder, index: int, last: int) -> dict[str, str]:
+def _files_read(folder: Folder, index: int, last: int) -> set[str]:
     """Return the files in the log of a checkpoint's source, up to its batch `last`."""
     names = folder.names(f"sources/{index}")
     compacted = max(
@@ -271,12 +305,12 @@ def _files_read(folder: Folder, index: int, last: int) -> dict[str, str]:
     )
     logs = [f"{compacted}.compact"] if compacted >= 0 else []
     logs += [name for name in names if name.isdigit() and compacted < int(name)]
-    read = {}
+    read = set()
     for log in logs:
         for line in (folder.read(f"sources/{index}/{log}") or "").splitlines()[1:]:
             entry = json.loads(line)
             if int(entry["batchId"]) <= last:
-                read[plain(entry["path"])] = unquote(entry["path"])
+                read.add(plain(entry["path"]))
     return read
 
 

@@ -95,13 +95,13 @@ class Streams:
         """
         spark = self._connection.spark
         request = Request(model, sql, "", output_mode, True, location, project_dir)
-        if output_mode != "complete" and _forgets(self._frame(request)):
-            raise CompilationError(
-                f"floodmark, model '{model}': behind its event-time watermark late rows were "
-                "dropped, and what has not ended may not be written yet, so its table cannot be "
-                "compared with its sources; rows_late of its batches counts what was dropped"
-            )
         with self._readable(request):
+            if output_mode != "complete" and _forgets(self._frame(request)):
+                raise FloodmarkError(
+                    "behind its event-time watermark late rows were dropped, and what has not "
+                    "ended may not be written yet, so its table cannot be compared with its "
+                    "sources; rows_late of its batches counts what was dropped"
+                )
             folder = Folder(spark, location)
             passed = position.as_read(spark, sql, project_dir, folder)
             # Here, and not in the query that compares: what is wrong is the source's fault.
@@ -156,6 +156,11 @@ class Streams:
                 service.tell_progress(request.model, batch)
 
         try:
+            spark = self._connection.spark
+            with _named(request.model):
+                position.refuse_patterns(
+                    spark, request.sql, request.project_dir, Folder(spark, request.location)
+                )
             query = Run(
                 self._connection,
                 self._frame(request),
@@ -225,7 +230,7 @@ class Streams:
         except CompilationError:
             raise
         except Exception as exc:
-            said = self._sentence(request, exc)
+            said = exc.msg if isinstance(exc, DbtRuntimeError) else self._sentence(request, exc)
             raise CompilationError(f"floodmark, model '{request.model}': {said}") from exc
 
     def _check(self, request: Request, frame: Any) -> None:

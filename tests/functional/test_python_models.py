@@ -50,7 +50,7 @@ FAILING = {
         "models/raises.py, line 3: ZeroDivisionError: division by zero",
     ),
     "exits": (
-        "\n\nimport sys\n\n\ndef model(dbt, session):\n    sys.exit('enough')\n",
+        "\n\nimport sys\n\n\ndef model(dbt, session):\n    sys.exit('enough')\n    return session.range(1)\n",
         "models/exits.py, line 7: SystemExit: enough",
     ),
     "no_table": (

@@ -323,7 +323,7 @@ def test_the_command_on_streams(
     assert shown["last_batch"]["kind"] == "stream"
     assert shown["last_batch"]["rows_read"] == 2
     assert json.loads(says("history", "scd1", "--json"))["batches"][0]["kind"] == "stream"
-    assert json.loads(says("plan", "--json"))["models"][0]["kind"] == "stream"
+    assert json.loads(says("plan", "--json"))["models"][0]["kind"] == "nothing new"
     assert "scd1 has no timestamp or sequence watermark" in says(
         "backfill", "scd1", "--from", "1", "--to", "2", status=2
     )
