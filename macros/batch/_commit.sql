@@ -15,7 +15,7 @@
         'rows_read': rows_read, 'rows_kept': rows_read, 'rows_dropped': 0, 'rows_quarantined': 0,
         'rows_inserted': inserted, 'rows_updated': updated, 'rows_deleted': metrics.get('numTargetRowsDeleted', metrics.get('numDeletedRows', 0)),
         'rows_tied': staged.get('rows_tied', 0), 'rows_null': batch.get('rows_null') or 0, 'rows_future': batch.get('rows_future') or 0,
-        'rows_late': adapter.floodmark_streams().rows_late() if batch.kind == 'stream' else batch.get('rows_late') or 0,
+        'rows_late': adapter.floodmark_streams().rows_late() if batch.kind == 'stream' and adapter.floodmark_plugin is defined else batch.get('rows_late') or 0,
     } -%}
     {%- set is_last = known.is_last and not known.is_held and not (known.rows_future or 0) -%}
     {%- set values = {

@@ -330,7 +330,7 @@ def test_the_command_on_streams(
     assert (
         "scd1 is a stream, which reads each row once: `floodmark run --select scd1 --full-refresh` makes it anew."
     ) in says("restate", "scd1", "--from", "1", status=2)
-    assert "scd1 has no timestamp or sequence watermark" in says("reconcile", "scd1", status=2)
+    assert "scd1 applies change events" in says("reconcile", "scd1", status=2)
     (project.root / "models" / "scd1.sql").unlink()
     assert "This project has no model with materialized='streaming_table'." in says(
         "stream", status=2
