@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
-import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from dbt_floodmark import jars
+from tests.functional.servers import free_ports, stop, wait_for
 
 BROKER = "org.apache.kafka:kafka_2.13:3.9.1"
 _PROPERTIES = """\
@@ -50,7 +48,7 @@ def _class_path() -> str:
 @contextmanager
 def running_broker(folder: Path) -> Iterator[str]:
     """Start a broker with its files in `folder`; yields its address, and stops it in the end."""
-    port, controller = _free_ports(2)
+    port, controller = free_ports(2)
     properties = folder / "server.properties"
     properties.write_text(
         _PROPERTIES.format(port=port, controller=controller, logs=folder / "logs")
@@ -63,32 +61,7 @@ def running_broker(folder: Path) -> Iterator[str]:
             [*java, "kafka.Kafka", str(properties)], stdout=log, stderr=log, env=os.environ
         )
     try:
-        _wait(process, port, folder / "broker.log")
+        wait_for(process, port, folder / "broker.log")
         yield f"127.0.0.1:{port}"
     finally:
-        process.terminate()
-        try:
-            process.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-
-
-def _free_ports(count: int) -> list[int]:
-    taken = [socket.socket() for _ in range(count)]
-    for one in taken:
-        one.bind(("127.0.0.1", 0))
-    ports = [int(one.getsockname()[1]) for one in taken]
-    for one in taken:
-        one.close()
-    return ports
-
-
-def _wait(process: subprocess.Popen[bytes], port: int, log: Path, seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline and process.poll() is None:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.2)
-    said = re.sub(r"\s+", " ", log.read_text()[-2000:])
-    raise AssertionError(f"the broker did not come up: {said}")
+        stop(process)

