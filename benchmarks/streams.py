@@ -97,7 +97,9 @@ def _cold(rounds: int) -> Result:
         prefix="floodmark-bench-", ignore_cleanup_errors=True
     ) as folder:
         root = Path(folder)
-        subprocess.run([sys.executable, "-c", code, "init", "shop"], cwd=root, check=True)
+        subprocess.run(
+            [sys.executable, "-c", code, "init", "shop"], cwd=root, check=True, capture_output=True
+        )
         shop = root / "shop"
         (shop / "models" / "landed.sql").write_text(LANDED)
         (root / "bare").mkdir()

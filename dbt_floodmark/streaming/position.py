@@ -180,11 +180,13 @@ def refuse_patterns(spark: Any, sql: str, project_dir: str, folder: Folder) -> N
         source = stream.source
         if source is None or source.path is None or _is_glob(source.path):
             continue
-        found = Folder(spark, source.path).matching(_PATTERNS)
+        found = {plain(file) for file in Folder(spark, source.path).matching(_PATTERNS)}
+        # Spark passes over hidden ones, such as those that are still being written.
+        found = {file for file in found if file.rpartition("/")[2][:1] not in (".", "_")}
         if found:
             position = position or Position.read(folder)
             read = position.files_of(source.path, folder, taken) or set()
-            waiting = sorted({plain(file) for file in found} - read)
+            waiting = sorted(found - read)
             if waiting:
                 raise FloodmarkError(
                     f"the name of {waiting[0]} has one of *, ?, [ and {{ in it, and Spark would "

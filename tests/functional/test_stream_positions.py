@@ -285,5 +285,6 @@ def test_names_that_spark_takes_for_patterns(make_project: Callable[..., Project
         assert odd in run.message["filed"]
         (project.root / "landing" / odd).unlink()
     _land(project, "b.json", 2)
+    _land(project, ".hidden[1].json", 3)
     project.build()
     assert sorted(project.sql(f"select id from {project.schema}.filed")) == [(1,), (2,)]
