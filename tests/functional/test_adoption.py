@@ -6,7 +6,11 @@ import shutil
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from tests.harness import OPT_IN, Project, incremental, link_package, table
+
+pytestmark = pytest.mark.long("thrift")
 
 PLAIN = """
 {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', file_format='delta') }}
