@@ -30,6 +30,22 @@ COLUMNS = (
     "{at} as updated_at"
 )
 
+#: The session of a script written by hand: its arguments are the folder of the jars and one of its own.
+BARE_SESSION = """
+import sys
+from pathlib import Path
+from pyspark.sql import SparkSession
+jars = sorted(str(p) for p in Path(sys.argv[1]).glob("*.jar"))
+spark = (SparkSession.builder.master("local[*]").config("spark.jars", ",".join(jars))
+    .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
+    .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
+    .config("spark.sql.warehouse.dir", sys.argv[2] + "/warehouse")
+    .config("spark.ui.enabled", "false")
+    .config("javax.jdo.option.ConnectionURL", "jdbc:derby:;databaseName=" + sys.argv[2] + "/metastore;create=true")
+    .config("spark.sql.shuffle.partitions", "2").enableHiveSupport().getOrCreate())
+spark.sparkContext.setLogLevel("OFF")
+"""
+
 
 @dataclass
 class Result:

@@ -9,22 +9,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.bench import Result, in_turn, timed
+from benchmarks.bench import BARE_SESSION, Result, in_turn, timed
 
-SCRIPT = """
-import sys
-from pathlib import Path
-from pyspark.sql import SparkSession
-jars = sorted(str(p) for p in Path(sys.argv[1]).glob("*.jar"))
-spark = (SparkSession.builder.master("local[*]").config("spark.jars", ",".join(jars))
-    .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
-    .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
-    .config("spark.sql.warehouse.dir", sys.argv[2] + "/warehouse")
-    .config("spark.ui.enabled", "false")
-    .config("javax.jdo.option.ConnectionURL", "jdbc:derby:;databaseName=" + sys.argv[2] + "/metastore;create=true")
-    .config("spark.sql.shuffle.partitions", "2").enableHiveSupport().getOrCreate())
-spark.sparkContext.setLogLevel("OFF")
-spark.sql("create table if not exists target (id bigint, name string, amount double, at timestamp) using delta")
+SCRIPT = f"""{BARE_SESSION}spark.sql("create table if not exists target (id bigint, name string, amount double, at timestamp) using delta")
 spark.sql('''merge into target t using (select cast(id as bigint) as id, 'name' as name, 1.0D as amount,
     timestamp'2025-01-01' as at from range(3)) s on s.id = t.id
     when matched then update set * when not matched then insert *''')

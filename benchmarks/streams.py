@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.bench import COLUMNS, SCHEMA, Project, Result, in_turn, project, timed
+from benchmarks.bench import BARE_SESSION, COLUMNS, SCHEMA, Project, Result, in_turn, project, timed
 
 FILES = 30
 MODEL = """
@@ -23,20 +23,7 @@ LANDED = """
 {{ config(materialized='streaming_table') }}
 select id, v from stream(json.`landing`) with (schema = 'id bigint, v string')
 """
-SCRIPT = """
-import sys
-from pathlib import Path
-from pyspark.sql import SparkSession
-jars = sorted(str(p) for p in Path(sys.argv[1]).glob("*.jar"))
-folder = sys.argv[2]
-spark = (SparkSession.builder.master("local[*]").config("spark.jars", ",".join(jars))
-    .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
-    .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
-    .config("spark.sql.warehouse.dir", folder + "/warehouse")
-    .config("spark.ui.enabled", "false")
-    .config("javax.jdo.option.ConnectionURL", "jdbc:derby:;databaseName=" + folder + "/metastore;create=true")
-    .config("spark.sql.shuffle.partitions", "2").enableHiveSupport().getOrCreate())
-spark.sparkContext.setLogLevel("OFF")
+SCRIPT = f"""{BARE_SESSION}folder = sys.argv[2]
 frame = spark.readStream.schema("id bigint, v string").json(folder + "/landing")
 query = (frame.writeStream.format("delta").trigger(availableNow=True)
     .option("checkpointLocation", folder + "/checkpoint").toTable("landed"))
