@@ -55,8 +55,8 @@ class Result:
     goal: str
     ours: list[float]
     peer: list[float]
-    #: Ours may take at most this many times the peer's time.
-    limit: float
+    #: Ours may take at most this many times the peer's time; none where no goal was set.
+    limit: float | None
 
     @property
     def ratio(self) -> float:
@@ -66,7 +66,7 @@ class Result:
     def line(self) -> str:
         """A row of the Markdown table."""
         ours, peer = statistics.median(self.ours), statistics.median(self.peer)
-        verdict = "met" if self.ratio <= self.limit else "**missed**"
+        verdict = "" if self.limit is None else "met" if self.ratio <= self.limit else "**missed**"
         return (
             f"| {self.question} | {ours:.2f} s | {peer:.2f} s | {self.ratio:.2f} | "
             f"{self.goal} | {verdict} |"

@@ -11,14 +11,10 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.harness import SPARK_PARAMETERS, Project, run_sql
+from tests.harness import FULL, SPARK_PARAMETERS, Project, run_sql
 
 #: The profile targets that the tests of loading run on.
 TARGETS = os.environ.get("FLOODMARK_TEST_TARGETS", "session,thrift").split(",")
-
-
-#: Whether labs run whole, and what is marked `long` on both targets.
-FULL = os.environ.get("FLOODMARK_LAB") == "full"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

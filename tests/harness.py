@@ -16,11 +16,15 @@ import yaml
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
+#: Whether labs run whole, long tests on both targets, and random histories at their full length.
+FULL = os.environ.get("FLOODMARK_LAB") == "full"
+
 #: The suite's Spark runs thousands of statements over a few rows each, so planning and compiling are all its work:
-#: interpreted expressions, one task a stage, and room for the JIT's code (when the code cache fills up, the JVM
-#: throws compiled code away and everything takes three times as long). The command's tests run on the defaults.
+#: interpreted expressions, one task a stage, the JIT's quick compiler alone (the other takes a third of the time of
+#: the first minutes and does not pay it back in half an hour), and room for its code (when the code cache fills up,
+#: the JVM throws compiled code away and everything takes three times as long).
 SPARK_PARAMETERS = {
-    "spark.driver.extraJavaOptions": "-XX:ReservedCodeCacheSize=512m -XX:+UseParallelGC",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseSerialGC -Xmn1200m",
     "spark.driver.memory": "3g",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",

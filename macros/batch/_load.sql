@@ -4,7 +4,10 @@
     {%- set ns.done = ns.run.is_untouched -%}
     {%- do floodmark._add_counts(ns.total, ns.run.recovered) -%}
     {%- set next = floodmark._next_restate_batch if ns.run.restate else (floodmark._next_backfill_batch if ns.run.backfill else floodmark._next_batch) -%}
-    {%- for _ in range(100000) if not ns.done -%}
+    {%- for _ in range(100000) -%}
+        {%- if ns.done -%}
+            {%- break -%}
+        {%- endif -%}
         {%- set batch = next(ns.run) -%}
         {%- if ns.run.is_stale -%}
             {%- set ns.run = floodmark._begin_run(settings, sql, remembers=false) -%}

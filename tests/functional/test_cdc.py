@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.functional.cdc_oracle import Event, parse, scd1, scd2
-from tests.harness import Project, incremental, table
+from tests.harness import FULL, Project, incremental, table
 
 SCD_1 = {
     "1": ("ua@10 ub@20", "b"),
@@ -162,9 +162,13 @@ def random_histories(seed: int, count: int, nulls: bool = False) -> list[tuple[s
     return events
 
 
+#: Batches that random events arrive in.
+BATCHES = 5 if FULL else 3
+
+
 def shuffled(seed: int, events: list[tuple[str, Event]]) -> list[tuple[int, str, Event]]:
     chance = random.Random(seed)
-    return [(chance.randint(1, 5), key, event) for key, event in events]
+    return [(chance.randint(1, BATCHES), key, event) for key, event in events]
 
 
 @pytest.mark.long("thrift")

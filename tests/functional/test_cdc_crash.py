@@ -6,16 +6,15 @@ read its stage anew for the second statement would show. Cut by an abort inside 
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable
 
 import pytest
 
 from tests.functional.cdc_oracle import Event, scd1, scd2
-from tests.functional.faults import Faults, cut_points, injected
+from tests.functional.faults import Faults, cut_points, injected, open_points
 from tests.functional.test_cdc import cdc, held
-from tests.harness import Project
+from tests.harness import FULL, Project
 
 pytestmark = pytest.mark.lab
 
@@ -23,10 +22,16 @@ WAYS = {
     "latest": cdc("feed", step=None),
     "history": cdc("feed", step=None, stored_as_scd_type=2),
 }
-#: Everything: else a full refresh is cut in `latest` alone, since those of the others send the same statements.
-FULL = os.environ.get("FLOODMARK_LAB") == "full"
-if FULL:  # its statements are those of `latest`
+#: Where a run is cut: what comes before a plan and behind a commit is what test_crash.py cuts.
+POINTS = cut_points if FULL else open_points
+#: Cut points that a batch has more than a first load.
+MORE = 2
+DELIVERIES = ("first load", "batch", "full refresh")
+#: What each is cut in: a first load sends the same whatever the way, and a full refresh is a first load again.
+CUT_IN = {"latest": DELIVERIES[:2], "history": DELIVERIES[1:2]}
+if FULL:
     WAYS["partial"] = cdc("feed", step=None, ignore_null_updates=True)
+    CUT_IN = dict.fromkeys(WAYS, DELIVERIES)
 
 
 class Feed:
@@ -79,22 +84,21 @@ def test_every_cut_of_cdc_ends_in_the_oracles_table(make_project: Callable[..., 
     for way, sql in WAYS.items():
         project.model(f"{way}_control", sql)
     copies: dict[str, str] = {}
-    for delivery in ("first load", "batch", "full refresh"):
+    for delivery in DELIVERIES[: 3 if FULL else 2]:
         feed.arrive(12)
         options = ["--full-refresh"] if delivery == "full refresh" else []
         with injected(Faults()) as seen:
             project.build("--select", *[f"{way}_control" for way in WAYS], *options)
         cuts: dict[str, int | str] = {}
-        for way in [way for way in WAYS if way == "latest" or delivery != "full refresh" or FULL]:
-            found = cut_points(seen.sent[f"{way}_control"])
-            for i, point in enumerate(found):
-                name = f"{way}_{i}"
-                if name not in copies:
-                    if delivery != "first load":
-                        break
-                    project.model(name, WAYS[way])
-                    copies[name] = way
-                cuts[name] = point
+        for way in WAYS:
+            points = POINTS(seen.sent[f"{way}_control"])
+            if delivery == "first load":
+                for i in range(len(points) + MORE):
+                    project.model(f"{way}_{i}", WAYS[way])
+                    copies[f"{way}_{i}"] = way
+            assert f"{way}_{len(points) - 1}" in copies, "raise MORE"
+            if delivery in CUT_IN[way]:
+                cuts |= {f"{way}_{i}": point for i, point in enumerate(points)}
         with injected(Faults(cuts=cuts)) as faults:
             run = project.dbt("run", "--select", *cuts, *options)
         assert {name: run.status[name] for name in cuts} == dict.fromkeys(cuts, "error")

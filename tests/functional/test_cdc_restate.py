@@ -8,7 +8,7 @@ import pytest
 
 from tests.functional.cdc_oracle import Event, scd1, scd2
 from tests.functional.test_cdc import cdc, held, land, random_histories, shuffled
-from tests.harness import Project, sentence
+from tests.harness import FULL, Project, sentence
 
 pytestmark = pytest.mark.long("session")
 
@@ -44,7 +44,8 @@ def test_a_corrected_feed_is_restated_from_a_sequence_on(
     land(project, "corrected", shuffled(2, right))
     project.source("feed")
     for way, settings in WAYS.items():
-        project.model(way, cdc("feed", step=4, **settings))
+        step = 2 if FULL or way == "partial_tracked" else None
+        project.model(way, cdc("feed", step=step, **settings))
     project.build()
     marks = {way: project.mark(way) for way in WAYS}
     project.sql(f"delete from {project.schema}.feed")

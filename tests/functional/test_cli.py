@@ -10,9 +10,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from dbt_floodmark.errors import ServerError
 from dbt_floodmark.serve import ThriftServer, start_server, stop_server
+from tests.harness import SPARK_PARAMETERS
 
 
 def _floodmark(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -37,6 +39,10 @@ def _floodmark(*arguments: str, cwd: Path, **environment: str) -> subprocess.Com
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cli")
     assert _floodmark("init", "shop", cwd=folder).returncode == 0
+    profiles = folder / "shop" / "profiles" / "profiles.yml"
+    written = yaml.safe_load(profiles.read_text())
+    written["shop"]["outputs"]["session"]["server_side_parameters"] = SPARK_PARAMETERS
+    profiles.write_text(yaml.safe_dump(written))
     return folder / "shop"
 
 

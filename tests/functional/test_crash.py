@@ -9,7 +9,6 @@ process against the warm server, where each point needs a process of its own.
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -19,12 +18,11 @@ import pytest
 
 from tests.functional.faults import Faults, cut_points, injected, open_points
 from tests.functional.zygote import Zygote
-from tests.harness import Project
+from tests.harness import FULL, Project
 
-EVERY = os.environ.get("FLOODMARK_LAB") == "full"
 SCENARIOS = ["append", "merge", "catch_up", "files", "version", "overwrite"]
 #: Those whose dbt process is killed on Thrift (test_crash_process kills by default).
-KILLED = SCENARIOS if EVERY else []
+KILLED = SCENARIOS if FULL else []
 
 APPEND = """
 {{ config(materialized='incremental', watermark={'column': 'seq', 'gaps': 'ignore'}) }}
@@ -169,8 +167,8 @@ def test_every_cut_ends_in_the_tables_of_an_undisturbed_run(lab: Lab) -> None:
         points = {}
         for scenario in SCENARIOS:
             sent = seen.sent[f"{scenario}_control"]
-            whole = EVERY or scenario == "merge"
-            points[scenario] = found = cut_points(sent, EVERY) if whole else open_points(sent)
+            whole = FULL or scenario == "merge"
+            points[scenario] = found = cut_points(sent, FULL) if whole else open_points(sent)
             assert len(found) >= (3 if whole else 2), (day, scenario, sent)
             if day == "first load":
                 lab.copies[scenario] = len(found)
@@ -208,7 +206,7 @@ def test_a_full_refresh_that_dies_leaves_the_table_or_replaces_it(lab: Lab) -> N
     project.build("--select", "refresh_control")
     with injected(Faults()) as seen:
         project.build("--select", "refresh_control", "--full-refresh")
-    found = cut_points(seen.sent["refresh_control"], EVERY)
+    found = cut_points(seen.sent["refresh_control"], FULL)
     for i in range(len(found)):
         project.model(f"refresh_{i}", MERGE)
     project.build("--select", "refresh_*")

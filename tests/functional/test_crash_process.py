@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.functional.faults import Faults, injected
-from tests.harness import REPOSITORY, SPARK_PARAMETERS, Project
+from tests.harness import FULL, REPOSITORY, SPARK_PARAMETERS, Project
 
 pytestmark = pytest.mark.lab
 
@@ -35,9 +35,6 @@ select k, seq, at from {{ ref('events') }}
 """
 
 #: A JVM that lives for seconds does not earn back what the optimizing compiler costs.
-SHORT_LIVED = SPARK_PARAMETERS | {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m"
-}
 STREAM = """
 {{ config(materialized='streaming_table', incremental_strategy='merge', unique_key='seq') }}
 select seq, k from stream({{ ref('m_append') }})
@@ -59,8 +56,8 @@ KILLS = [
     ("m_stream", "after: merge into"),
     ("m_stream", "after: insert into .*batch_log.*'committed'"),
 ]
-if os.environ.get("FLOODMARK_LAB") != "full":  # the others are cut in process by test_crash.py
-    KILLS = [KILLS[number] for number in (0, 2, 6, 8, 11, 12)]
+if not FULL:  # the others are cut in process by test_crash.py
+    KILLS = [KILLS[number] for number in (2, 6, 12)]
 
 
 def write_models(project: Project) -> None:
@@ -72,7 +69,7 @@ def write_models(project: Project) -> None:
 
 def test_sigkill_of_a_session_process(tmp_path: Path) -> None:
     project = Project(tmp_path / "project", "session", "crash_process", thrift_port=0)
-    project.write_profile(server_side_parameters=SHORT_LIVED)
+    project.write_profile(server_side_parameters=SPARK_PARAMETERS)
     write_models(project)
     project.model("m_stream", STREAM)
     home = tmp_path / "home"

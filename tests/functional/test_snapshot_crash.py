@@ -5,16 +5,15 @@ Cut by an abort inside the process, on the warm Thrift server.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 import pytest
 
-from tests.functional.faults import Faults, cut_points, injected
+from tests.functional.faults import Faults, cut_points, injected, open_points
 from tests.functional.snapshot_oracle import scd1, scd2
 from tests.functional.test_cdc import held
 from tests.functional.test_snapshot_diff import add, diff, land, random_series, whole
-from tests.harness import Project
+from tests.harness import FULL, Project
 
 pytestmark = pytest.mark.lab
 
@@ -25,10 +24,11 @@ WAYS = {
     "changes": diff("snaps", output="changes"),
     "newest": whole("snaps", where=NEWEST, version="v"),
 }
+#: Where a run is cut: what comes before a plan and behind a commit is what test_crash.py cuts.
+POINTS = cut_points if FULL else open_points
 #: Cut points that a batch has more than a first load.
 MORE = 4
 DELIVERIES = ("first load", "batch", "full refresh")
-FULL = os.environ.get("FLOODMARK_LAB") == "full"
 #: What each is cut in: a first load sends the same whatever the way, and a full refresh loads every snapshot again.
 CUT_IN = {way: DELIVERIES if FULL else DELIVERIES[way != "history" : 2] for way in WAYS}
 
@@ -52,7 +52,7 @@ def test_every_cut_of_a_snapshot_ends_in_the_oracles_table(
             project.build("--select", *[f"{way}_control" for way in WAYS], *options)
         cuts: dict[str, int | str] = {}
         for way in WAYS:
-            points = cut_points(seen.sent[f"{way}_control"])
+            points = POINTS(seen.sent[f"{way}_control"])
             if delivery == "first load":  # a batch sends a few statements more
                 for i in range(len(points) + MORE):
                     project.model(f"{way}_{i}", WAYS[way])
