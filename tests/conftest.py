@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.harness import FULL, SPARK_PARAMETERS, Project, run_sql
+from tests.harness import FULL, SPARK_PARAMETERS, Project, cache_parsed_templates, run_sql
+
+cache_parsed_templates()
 
 #: The profile targets that the tests of loading run on.
 TARGETS = os.environ.get("FLOODMARK_TEST_TARGETS", "session,thrift").split(",")

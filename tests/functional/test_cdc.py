@@ -12,6 +12,8 @@ import pytest
 from tests.functional.cdc_oracle import Event, parse, scd1, scd2
 from tests.harness import FULL, Project, incremental, table
 
+pytestmark = pytest.mark.long("thrift")
+
 SCD_1 = {
     "1": ("ua@10 ub@20", "b"),
     "2": ("ub@20 / ua@10", "b"),
@@ -171,7 +173,6 @@ def shuffled(seed: int, events: list[tuple[str, Event]]) -> list[tuple[int, str,
     return [(chance.randint(1, BATCHES), key, event) for key, event in events]
 
 
-@pytest.mark.long("thrift")
 def test_any_order_and_any_split_give_the_oracles_table(
     make_project: Callable[..., Project],
 ) -> None:
@@ -212,7 +213,6 @@ def test_any_order_and_any_split_give_the_oracles_table(
     assert project.version("scd2_once") == version
 
 
-@pytest.mark.long("thrift")
 def test_nulls_that_are_ignored_in_any_order(make_project: Callable[..., Project]) -> None:
     project = make_project("partial")
     histories = random_histories(11, 240, nulls=True)

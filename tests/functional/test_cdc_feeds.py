@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.functional.test_cdc import held
 from tests.harness import Project, table
+
+pytestmark = pytest.mark.long("session")
 
 ROW = "struct<id:bigint,name:string>"
 ENVELOPES = [

@@ -11,6 +11,8 @@ import yaml
 
 from tests.harness import Project, Run, incremental, sentence, table
 
+pytestmark = pytest.mark.long("session")
+
 MERGE = {"incremental_strategy": "merge", "unique_key": "id", "watermark": {"column": "ts"}}
 APPEND = {"watermark": {"column": "ts"}}
 

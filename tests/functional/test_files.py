@@ -13,6 +13,8 @@ import pytest
 
 from tests.harness import Project, Run
 
+pytestmark = pytest.mark.long("thrift")
+
 ODD = 'it\'s 100% "ünï cöde".json'
 ODD_PRINTED = "it's%20100%25%20%22ünï%20cöde%22.json"  # as Spark's _metadata prints it
 DAY_1 = {

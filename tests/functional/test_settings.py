@@ -8,6 +8,8 @@ import pytest
 
 from tests.harness import Project, Run, incremental, sentence, table
 
+pytestmark = pytest.mark.long("session")
+
 SRC = table("src")
 TS = {"column": "ts"}
 VERSION = {"kind": "version"}

@@ -11,6 +11,8 @@ import pytest
 
 from tests.harness import Project, Run, sentence, table
 
+pytestmark = pytest.mark.long("thrift")
+
 FEED = "tblproperties ('delta.enableChangeDataFeed' = 'true')"
 
 
@@ -210,7 +212,6 @@ def test_everything_else_succeeded(story: Story) -> None:
         assert failed == ({"everything", "no_feed"} if "everything" in run.status else set())
 
 
-@pytest.mark.long("thrift")
 def test_random_changes_and_random_runs(make_project: Callable[..., Project]) -> None:
     """Whatever is done upstream between two runs, the copy is the source."""
     rng = random.Random(7)
