@@ -47,12 +47,14 @@
 {% endmacro %}
 
 
-{# How source and target rows meet: keys equal or both NULL, and target keys within the batch's range. #}
+{# How source and target rows meet: keys equal or both NULL, and target keys within the batch's range. Where no source row has a NULL there, `=` says
+   the same, and Spark joins by one number instead of a number and a flag; cdc and snapshot_diff refuse NULL keys. #}
 {% macro _key_predicates(run, source) %}
     {%- set predicates = [] -%}
     {%- for key in run.settings.unique_key -%}
         {%- set quoted = floodmark._quoted(key) -%}
-        {%- do predicates.append('DBT_INTERNAL_SOURCE.' ~ quoted ~ ' <=> DBT_INTERNAL_DEST.' ~ quoted) -%}
+        {%- set has_nulls = run.settings.strategy == 'merge' and source.counts.get('null_' ~ loop.index0) != 0 -%}
+        {%- do predicates.append('DBT_INTERNAL_SOURCE.' ~ quoted ~ (' <=> ' if has_nulls else ' = ') ~ 'DBT_INTERNAL_DEST.' ~ quoted) -%}
     {%- endfor -%}
     {{ return(predicates + floodmark._range_predicates(run, source)) }}
 {% endmacro %}

@@ -329,11 +329,11 @@ def merge_text(columns: list[dict[str, str]], counts: dict[str, Any], **config: 
 COLUMNS = [column("id", "bigint"), column("v", "string"), column("ts", "timestamp")]
 
 
-def test_merge_joins_null_safe_within_the_key_range() -> None:
+def test_merge_joins_within_the_key_range() -> None:
     text = merge_text(COLUMNS, {"min_0": "1", "max_0": "9", "null_0": 0})
     assert "using ( select * from stage ) as DBT_INTERNAL_SOURCE" in text
     assert (
-        "on DBT_INTERNAL_SOURCE.`id` <=> DBT_INTERNAL_DEST.`id` and (DBT_INTERNAL_DEST.`id` "
+        "on DBT_INTERNAL_SOURCE.`id` = DBT_INTERNAL_DEST.`id` and (DBT_INTERNAL_DEST.`id` "
         "between cast('1' as bigint) and cast('9' as bigint)) when matched"
     ) in text
     assert "DBT_INTERNAL_SOURCE.`ts` > DBT_INTERNAL_DEST.`ts`" in text
@@ -345,6 +345,7 @@ def test_merge_joins_null_safe_within_the_key_range() -> None:
 
 def test_merge_with_null_keys_looks_at_null_keys_too() -> None:
     text = merge_text(COLUMNS, {"min_0": "1", "max_0": "9", "null_0": 2})
+    assert "on DBT_INTERNAL_SOURCE.`id` <=> DBT_INTERNAL_DEST.`id` and" in text
     assert "and cast('9' as bigint) or DBT_INTERNAL_DEST.`id` is null)" in text
 
 
