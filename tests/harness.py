@@ -193,7 +193,7 @@ def cache_parsed_templates() -> None:
             trees[key] = original(self, source, name, filename)
         return trees[key]
 
-    jinja2.Environment.parse = parse  # type: ignore[method-assign]
+    jinja2.Environment.parse = parse
 
 
 def run_sql(target: str, thrift_port: int, statement: str) -> list[tuple[Any, ...]]:

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.harness import FULL
+
 _NODE = re.compile(r'"node_id": "\w+\.\w+\.(\w+)"')
 _COMMENT = re.compile(r"^\s*/\*.*?\*/\s*", re.S)
 _WRITES = re.compile(r"(insert|merge|create|drop|alter|comment|delete|update)\b", re.I)
@@ -73,6 +75,11 @@ def open_points(statements: list[str]) -> list[int]:
     """Those cut points at which a batch is planned and not committed, or another is to follow."""
     events = [i for i, sql in enumerate(statements, start=1) if re.search(r"\bbatch_log with", sql)]
     return [point for point in cut_points(statements) if events[0] < point <= events[-1]]
+
+
+def lab_points(statements: list[str]) -> list[int]:
+    """The points of the labs beside test_crash.py, which cuts what comes before a plan and behind a commit for them."""
+    return cut_points(statements) if FULL else open_points(statements)
 
 
 @contextmanager

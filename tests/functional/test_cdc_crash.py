@@ -12,7 +12,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.functional.cdc_oracle import Event, scd1, scd2
-from tests.functional.faults import Faults, cut_points, injected, open_points
+from tests.functional.faults import Faults, injected, lab_points
 from tests.functional.test_cdc import cdc, held
 from tests.harness import FULL, Project
 
@@ -22,8 +22,6 @@ WAYS = {
     "latest": cdc("feed", step=None),
     "history": cdc("feed", step=None, stored_as_scd_type=2),
 }
-#: Where a run is cut: what comes before a plan and behind a commit is what test_crash.py cuts.
-POINTS = cut_points if FULL else open_points
 #: Cut points that a batch has more than a first load.
 MORE = 2
 DELIVERIES = ("first load", "batch", "full refresh")
@@ -91,7 +89,7 @@ def test_every_cut_of_cdc_ends_in_the_oracles_table(make_project: Callable[..., 
             project.build("--select", *[f"{way}_control" for way in WAYS], *options)
         cuts: dict[str, int | str] = {}
         for way in WAYS:
-            points = POINTS(seen.sent[f"{way}_control"])
+            points = lab_points(seen.sent[f"{way}_control"])
             if delivery == "first load":
                 for i in range(len(points) + MORE):
                     project.model(f"{way}_{i}", WAYS[way])

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.functional.faults import Faults, cut_points, injected, open_points
+from tests.functional.faults import Faults, injected, lab_points
 from tests.functional.snapshot_oracle import scd1, scd2
 from tests.functional.test_cdc import held
 from tests.functional.test_snapshot_diff import add, diff, land, random_series, whole
@@ -24,8 +24,6 @@ WAYS = {
     "changes": diff("snaps", output="changes"),
     "newest": whole("snaps", where=NEWEST, version="v"),
 }
-#: Where a run is cut: what comes before a plan and behind a commit is what test_crash.py cuts.
-POINTS = cut_points if FULL else open_points
 #: Cut points that a batch has more than a first load.
 MORE = 4
 DELIVERIES = ("first load", "batch", "full refresh")
@@ -52,7 +50,7 @@ def test_every_cut_of_a_snapshot_ends_in_the_oracles_table(
             project.build("--select", *[f"{way}_control" for way in WAYS], *options)
         cuts: dict[str, int | str] = {}
         for way in WAYS:
-            points = POINTS(seen.sent[f"{way}_control"])
+            points = lab_points(seen.sent[f"{way}_control"])
             if delivery == "first load":  # a batch sends a few statements more
                 for i in range(len(points) + MORE):
                     project.model(f"{way}_{i}", WAYS[way])

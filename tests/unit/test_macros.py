@@ -82,7 +82,7 @@ def floodmark() -> SimpleNamespace:
 
 
 def test_a_loop_that_has_an_end_leaves_it() -> None:
-    """Jinja asks a loop's condition of every number, also behind the last turn: 0.4 s a node, once."""
+    """Jinja asks a loop's condition of every number, also behind the last turn: 0.6 s a node, once."""
     asking = re.compile(r"{%-? *for \w+ in range\([^%]* if ")
     assert not [path for path in MACROS.rglob("*.sql") if asking.search(path.read_text())]
 
