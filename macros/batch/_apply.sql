@@ -10,6 +10,9 @@
         {%- endif -%}
     {%- else -%}
         {%- set source = floodmark._stage(run, batch, select_sql) -%}
+        {%- if run.settings.strategy in ['merge', 'cdc'] -%}
+            {%- do floodmark._add_key_filter(run, batch, source, source.counts.rows_read) -%}
+        {%- endif -%}
     {%- endif -%}
     {%- if run.settings.strategy == 'cdc' -%}
         {{ return(floodmark._apply_cdc(run, batch, source)) }}

@@ -56,7 +56,7 @@
         {%- set has_nulls = run.settings.strategy == 'merge' and source.counts.get('null_' ~ loop.index0) != 0 -%}
         {%- do predicates.append('DBT_INTERNAL_SOURCE.' ~ quoted ~ (' <=> ' if has_nulls else ' = ') ~ 'DBT_INTERNAL_DEST.' ~ quoted) -%}
     {%- endfor -%}
-    {{ return(predicates + floodmark._range_predicates(run, source)) }}
+    {{ return(predicates + floodmark._range_predicates(run, source) + ([source.counts.key_filter] if source.counts.key_filter else [])) }}
 {% endmacro %}
 
 

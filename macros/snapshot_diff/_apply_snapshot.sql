@@ -12,6 +12,9 @@
     {%- elif source.changes -%}
         {%- do floodmark._align_snapshot(run, batch, source) -%}
         {%- set statement = floodmark._append_changes_sql if run.settings.snapshot.output == 'changes' else (floodmark._snapshot_scd2_sql if run.settings.snapshot.scd_type == 2 else floodmark._snapshot_scd1_sql) -%}
+        {%- if run.settings.snapshot.output != 'changes' -%}
+            {%- do floodmark._add_key_filter(run, batch, source, source.changes) -%}
+        {%- endif -%}
         {%- do floodmark._apply_once(this, batch, statement(run, source)) -%}
     {%- else -%}
         {%- if source.rehash or source.added != source.get('hashed', {}).added -%}
