@@ -20,6 +20,9 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 #: Whether labs run whole, long tests on both targets, and random histories at their full length.
 FULL = os.environ.get("FLOODMARK_LAB") == "full"
 
+#: Arguments of a run in which tables of any size get the filter of keys that large ones get.
+FILTERED = ("--vars", "{floodmark_key_filter_bytes: 0}")
+
 #: The suite's Spark runs thousands of statements over a few rows each, so planning and compiling are all its work:
 #: interpreted expressions, one task a stage, the JIT's quick compiler alone (the other takes a third of the time of
 #: the first minutes and does not pay it back in half an hour), and room for its code (when the code cache fills up,

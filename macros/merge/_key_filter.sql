@@ -57,7 +57,7 @@
     {%- for key in run.settings.unique_key -%}
         {%- set column = floodmark._find_column(source.columns, key) -%}
         {%- set known = floodmark._find_column(own, key) -%}
-        {%- if not floodmark._has_range(column) or known is none or known.type != column.type -%}
+        {%- if not (floodmark._has_range(column) or column.type == 'binary') or known is none or known.type != column.type -%}
             {{ return(false) }}
         {%- endif -%}
     {%- endfor -%}

@@ -54,6 +54,7 @@ def merged(upstream: str, select: str = "*", key: str | list[str] = "id", **conf
 
 WIDER = "id, ts{% if var('wide', false) %}, v as extra{% endif %}"
 NARROWER = "id, ts{% if not var('wide', false) %}, v{% endif %}"
+INT_LATER = "{% if var('wide', false) %}cast(id * 1000 as int){% else %}id * 1000{% endif %}"
 MODELS = {
     "latest": merged("orders", watermark={"lookback": "10 days"}),
     "at_once": merged("orders_all"),
@@ -71,7 +72,11 @@ MODELS = {
     "columns_fail": merged("orders", WIDER, on_schema_change="fail"),
     "columns_synced": merged("orders", WIDER, on_schema_change="sync_all_columns"),
     "columns_gone": merged("orders", NARROWER, on_schema_change="sync_all_columns"),
+    "scattered": merged("orders", "id * 1000 as id, v, ts"),
+    "scattered_int": merged("orders", f"{INT_LATER} as id, v, ts"),
 }
+#: Runs behind the first: a wider SELECT, and the filter of keys on tables of any size.
+LATER = ("--vars", "{wide: true, floodmark_key_filter_bytes: 0}")
 
 
 @dataclass
@@ -151,9 +156,9 @@ def story(make_project: Callable[..., Project]) -> Story:
     project.sql(
         f"insert into {s}.repeated values (1, 'p', {second}), (1, 'q', {second}), (2, 'r', {second})"
     )
-    story.run("--vars", "{wide: true}")
+    story.run(*LATER)
     project.sql(f"delete from {s}.repeated where v = 'p'")
-    story.run("--vars", "{wide: true}")
+    story.run(*LATER)
     return story
 
 
@@ -259,11 +264,34 @@ def test_on_schema_change_sync_does_not_drop_columns(story: Story) -> None:
     ) in sentence(story.runs[1].message["columns_gone"])
 
 
+def merges(story: Story, model: str) -> str:
+    history = story.project.sql(f"describe history {story.project.schema}.{model}")
+    return "".join(str(row) for row in history if "MERGE" in row)
+
+
 def test_the_merge_carries_the_key_range_as_literals(story: Story) -> None:
-    history = story.project.sql(f"describe history {story.project.schema}.latest")
-    texts = [str(row) for row in history if "MERGE" in row]
-    assert len(texts) == 1
-    assert ">= 1" in texts[0] and "<= 4" in texts[0]
+    text = merges(story, "latest")
+    assert ">= 1" in text and "<= 4" in text
+
+
+def test_keys_that_lie_anywhere_are_filtered(story: Story) -> None:
+    assert "getbit(element_at" in merges(story, "scattered")
+    found = story.values("scattered")
+    assert [key for key, _ in found] == [1000, 2000, 3000, 4000]
+    assert {(1000, "new"), (3000, "y"), (4000, "z")} < set(found)
+    for model in ("key_types", "null_keys", "odd_names"):
+        assert "getbit(element_at" in merges(story, model), model
+
+
+def test_keys_side_by_side_are_not_filtered(story: Story) -> None:
+    assert merges(story, "latest")
+    assert "getbit" not in merges(story, "latest")
+
+
+def test_keys_of_another_type_than_the_tables_are_not_filtered(story: Story) -> None:
+    assert "MERGE" in merges(story, "scattered_int")
+    assert "getbit" not in merges(story, "scattered_int")
+    assert story.values("scattered_int") == story.values("scattered")
 
 
 def test_deletion_vectors_and_the_change_feed_are_on(story: Story) -> None:
