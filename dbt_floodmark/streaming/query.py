@@ -23,8 +23,9 @@ MICRO_BATCH = "_floodmark_micro_batch"
 _LOOK = 0.05
 #: Seconds between two looks at what it tells of its batches.
 _LISTEN = 0.5
-#: Seconds between two records of its batches in the ledger, while it goes on.
-_RECORD = 10.0
+#: Seconds between two records of its batches in the ledger, while it goes on. Each is a commit, which
+#: takes a second from the stream.
+_RECORD = 60.0
 
 
 @dataclass(frozen=True)
