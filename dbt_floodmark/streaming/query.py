@@ -23,7 +23,7 @@ MICRO_BATCH = "_floodmark_micro_batch"
 _LOOK = 0.05
 #: Seconds between two looks at what it tells of its batches.
 _LISTEN = 0.5
-#: Seconds between two records of its batches in the ledger, while it goes on. Each is a commit, which
+#: Seconds between two records of its batches in the ledger, while it goes on. Each is a commit that
 #: takes a second from the stream.
 _RECORD = 60.0
 
