@@ -1,6 +1,6 @@
 {# Load one planned batch: stage, check, apply, commit. Returns its counts. #}
 {% macro _load_batch(run, batch) %}
-    {%- set select_sql = floodmark._bounded_select(run, batch) -%}
+    {%- set select_sql = floodmark._conformed_select(run, batch, floodmark._bounded_select(run, batch)) -%}
     {%- if run.settings.strategy == 'snapshot_diff' -%}
         {{ return(floodmark._load_snapshot(run, batch, select_sql)) }}
     {%- elif not floodmark._needs_stage(run) -%}
@@ -9,6 +9,7 @@
             {%- do floodmark._check_change_columns(run, batch, floodmark._columns_of(query=select_sql)) -%}
         {%- endif -%}
     {%- else -%}
+        {%- do floodmark._leave_unfit_stage(run, batch, select_sql) -%}
         {%- set source = floodmark._stage(run, batch, select_sql) -%}
         {%- if run.settings.strategy in ['merge', 'cdc'] -%}
             {%- do floodmark._add_key_filter(run, batch, source, source.counts.rows_read) -%}

@@ -6,7 +6,7 @@
     {%- set target_columns = floodmark._columns_of(relation=this) -%}
     {%- set mode = run.settings.on_schema_change -%}
     {%- set changes = floodmark._schema_changes(source_columns, target_columns) -%}
-    {%- set refuses = mode == 'fail' and (changes.new or changes.gone or changes.retyped) or mode == 'sync_all_columns' and (changes.gone or changes.retyped) -%}
+    {%- set refuses = mode == 'fail' and (changes.new or changes.fields or changes.gone or changes.retyped) or mode == 'sync_all_columns' and (changes.gone or changes.retyped) -%}
     {%- if refuses and batch -%}
         {%- do floodmark._fail(batch, 'the SELECT and the table differ') -%}
     {%- endif -%}
@@ -16,12 +16,8 @@
     {%- elif refuses -%}
         {%- do floodmark._stop('the SELECT and ' ~ this ~ ' differ (' ~ floodmark._describe_changes(changes)
             ~ '): Delta can add columns but not drop or retype them in place. Run with --full-refresh') -%}
-    {%- elif mode in ['append_new_columns', 'sync_all_columns'] and changes.new -%}
-        {%- set added = [] -%}
-        {%- for column in changes.new -%}
-            {%- do added.append(floodmark._quoted(column.name) ~ ' ' ~ (column.ddl or column.type)) -%}
-        {%- endfor -%}
-        {%- do floodmark._execute(['alter table ' ~ this ~ ' add columns (' ~ added | join(', ') ~ ')']) -%}
+    {%- elif mode in ['append_new_columns', 'sync_all_columns'] -%}
+        {%- do floodmark._add_columns(this, changes) -%}
         {%- set target_columns = target_columns + changes.new -%}
     {%- endif -%}
     {%- set names = [] -%}
@@ -32,13 +28,29 @@
 {% endmacro %}
 
 
-{# How a SELECT differs from its table: {new, gone, retyped}, each a list of columns. #}
+{# Add the columns and fields of a table that are new. #}
+{% macro _add_columns(relation, changes) %}
+    {%- set added = [] -%}
+    {%- for column in changes.new + changes.fields -%}
+        {%- do added.append((column.path or floodmark._quoted(column.name)) ~ ' ' ~ (column.ddl or column.type)) -%}
+    {%- endfor -%}
+    {%- if added -%}
+        {%- do floodmark._execute(['alter table ' ~ relation ~ ' add columns (' ~ added | join(', ') ~ ')']) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# How a SELECT differs from its table: {new, fields, gone, retyped}, each a list of columns; `fields` are those that structs have beyond the
+   table's, where the struct is as in the table else. #}
 {% macro _schema_changes(source_columns, target_columns) %}
-    {%- set changes = {'new': [], 'gone': [], 'retyped': []} -%}
+    {%- set changes = {'new': [], 'fields': [], 'gone': [], 'retyped': []} -%}
     {%- for column in source_columns -%}
         {%- set known = floodmark._find_column(target_columns, column.name) -%}
         {%- if known is none -%}
             {%- do changes.new.append(column) -%}
+        {%- elif known.type != column.type and 'struct<' in known.type and floodmark._conformed_type(column.ddl, known.ddl, true) | lower == column.type
+            and floodmark._conformed_type(known.ddl, column.ddl, false) | lower == column.type -%}
+            {%- do changes.fields.extend(floodmark._new_fields(column.name, floodmark._quoted(column.name), column.ddl, known.ddl)) -%}
         {%- elif known.type != column.type -%}
             {%- do changes.retyped.append(column) -%}
         {%- endif -%}
@@ -52,7 +64,7 @@
 
 {% macro _describe_changes(changes) %}
     {%- set parts = [] -%}
-    {%- for what, columns in {'new': changes.new, 'gone': changes.gone, 'of another type': changes.retyped}.items() if columns -%}
+    {%- for what, columns in {'new': changes.new + changes.fields, 'gone': changes.gone, 'of another type': changes.retyped}.items() if columns -%}
         {%- do parts.append(what ~ ': ' ~ columns | map(attribute='name') | join(', ')) -%}
     {%- endfor -%}
     {{ return(parts | join('; ')) }}

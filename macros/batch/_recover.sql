@@ -63,8 +63,21 @@
         'upstream_version': planned.upstream_version, 'upstream_at': planned.upstream_at, 'upstream_id': planned.upstream_id,
         'watermark_column': planned.watermark_column, 'upstream': planned.upstream, 'reason': planned.reason,
         'files': floodmark._stored_files(planned.batch_id) if run.settings.files else none,
-        'rows_null': 0, 'rows_future': 0, 'rows_late': 0, 'is_last': false,
+        'rows_null': 0, 'rows_future': 0, 'rows_late': 0, 'is_last': false, 'is_taken_over': true,
     }) }}
+{% endmacro %}
+
+
+{# A batch that was staged by a SELECT of other columns is staged anew: what that run could not apply, no run can. Where cdc has written its
+   first statement, the second must read the same stage. #}
+{% macro _leave_unfit_stage(run, batch, select_sql) %}
+    {%- if batch.get('is_taken_over') and batch.staged_by and not batch.get('state_is_written') -%}
+        {%- set selected = floodmark._columns_of(query=floodmark._events_sql(run.settings.cdc, select_sql) if run.settings.strategy == 'cdc' else select_sql) -%}
+        {%- set changes = floodmark._schema_changes(selected, floodmark._columns_of(relation=floodmark._stage_relation(batch))) -%}
+        {%- if changes.new or changes.fields or changes.gone or changes.retyped -%}
+            {%- do batch.update({'staged_by': none}) -%}
+        {%- endif -%}
+    {%- endif -%}
 {% endmacro %}
 
 

@@ -141,8 +141,15 @@
 {% endmacro %}
 
 
-{# Record a batch as failed before the node stops; its stage goes, so that the next run plans and reads anew. #}
+{# Record a batch as failed before the node stops; its stage goes, so that the next run plans and reads anew. The run that planned a batch
+   taken over may still live: it must not apply it behind this (cdc has seen to that, _take_over). #}
 {% macro _fail(batch, error) %}
+    {%- if batch.get('is_taken_over') and batch.settings.strategy != 'cdc' -%}
+        {%- do floodmark._fence(batch) -%}
+        {%- if floodmark._landed(this, batch) is not none -%}
+            {%- do floodmark._stop('another run has finished batch ' ~ batch.batch_id ~ ' meanwhile: run again') -%}
+        {%- endif -%}
+    {%- endif -%}
     {%- do floodmark._record('failed', batch, {'error': floodmark._string_literal(error)}) -%}
     {%- do floodmark._execute(['drop table if exists ' ~ floodmark._stage_relation(batch)]) -%}
 {% endmacro %}

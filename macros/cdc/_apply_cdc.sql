@@ -12,15 +12,19 @@
         {%- do source.update({'counts': {'rows_read': source.counts.rows_read, 'deletes': source.counts.deletes, 'truncates': source.counts.truncates, 'same': source.counts.same, 'rows_tied': source.counts.rows_tied}}) -%}
     {%- endif -%}
     {%- if batch.replaces -%}
+        {%- do run.update({'is_state_marked': none}) -%}
         {%- do floodmark._resolve(run, batch, source) -%}
         {%- do floodmark._drop_what_is_not_delta(run) -%}
-        {%- do floodmark._apply_once(this, batch, floodmark._replace_table_sql(floodmark._first_rows_sql(run, source))) -%}
+        {%- set beside = {floodmark._state_mark(): 'true'} if floodmark._replaces_state(run, source) else {} -%}
+        {%- do floodmark._apply_once(this, batch, floodmark._replace_table_sql(floodmark._first_rows_sql(run, source), beside)) -%}
     {%- else -%}
+        {%- do floodmark._check_state(run, batch, source) -%}
         {%- do floodmark._align_cdc(run, batch, source) -%}
         {%- do floodmark._resolve(run, batch, source) -%}
         {%- if not batch.get('state_is_written') -%}
             {%- do floodmark._write_state(run, batch, source) -%}
         {%- endif -%}
+        {%- do floodmark._mark_state(run, source) -%}
         {%- if floodmark._changes_cdc_target(run, batch, source) -%}
             {%- set merge = {'scd1': floodmark._scd1_merge_sql, 'partial': floodmark._partial_merge_sql, 'restated': floodmark._scd1_restated_merge_sql,
                 'scd2': floodmark._scd2_merge_sql}[floodmark._batch_way(run, source)] -%}
@@ -131,20 +135,21 @@
 {% endmacro %}
 
 
+{# Whether a first load leaves such a table: it has something to remember, or there is one to replace. #}
+{% macro _replaces_state(run, source) %}
+    {%- set needed = source.changes.state_write if run.settings.cdc.scd_type == 2 else source.counts.deletes or source.counts.truncates -%}
+    {{ return(source.has_state or needed > 0) }}
+{% endmacro %}
+
+
 {# What a first load remembers, from the stage of the run whose table landed. #}
 {% macro _replace_state(run, batch, source, landed) %}
     {%- if landed.writer != floodmark._writer(batch) -%}
         {%- do floodmark._stop_unlanded(batch) -%}
     {%- endif -%}
     {%- set columns = floodmark._state_columns(run, source, floodmark._own_columns(run.settings.cdc, source.columns)) -%}
-    {%- if run.settings.cdc.scd_type == 2 -%}
-        {%- set needed = source.changes.state_write -%}
-        {%- set rows = floodmark._scd2_state_rows_sql(source, columns) -%}
-    {%- else -%}
-        {%- set needed = source.counts.deletes or source.counts.truncates -%}
-        {%- set rows = floodmark._scd1_state_rows_sql(run, source) -%}
-    {%- endif -%}
-    {%- if source.has_state or needed -%}
+    {%- if floodmark._replaces_state(run, source) -%}
+        {%- set rows = floodmark._scd2_state_rows_sql(source, columns) if run.settings.cdc.scd_type == 2 else floodmark._scd1_state_rows_sql(run, source) -%}
         {%- do floodmark._apply_once(floodmark._state_relation(), batch, 'create or replace table ' ~ floodmark._state_relation() ~ ' using delta ' ~ floodmark._state_properties_sql()
             ~ ' as\nselect ' ~ floodmark._quoted_csv(columns | map(attribute='name') | list) ~ ' from (\n' ~ rows ~ '\n)') -%}
     {%- endif -%}

@@ -60,32 +60,6 @@
 {% endmacro %}
 
 
-{# The fields of a struct type as DESCRIBE prints it: a list of {name, type}. #}
-{% macro _struct_fields(type) %}
-    {%- set fields = [] -%}
-    {%- set ns = namespace(depth=0, quoted=false, part='') -%}
-    {%- for letter in type[7:-1] ~ ',' -%}
-        {%- if letter == '`' -%}
-            {%- set ns.quoted = not ns.quoted -%}
-        {%- endif -%}
-        {%- if not ns.quoted and letter in '<(' -%}
-            {%- set ns.depth = ns.depth + 1 -%}
-        {%- elif not ns.quoted and letter in '>)' -%}
-            {%- set ns.depth = ns.depth - 1 -%}
-        {%- endif -%}
-        {%- if letter == ',' and ns.depth == 0 and not ns.quoted -%}
-            {%- set named = modules.re.fullmatch('(`(?:[^`]|``)*`|[^:]*):(.*)', ns.part) -%}
-            {%- set name = named.group(1) -%}
-            {%- do fields.append({'name': name[1:-1] | replace('``', '`') if name.startswith('`') else name, 'type': named.group(2)}) -%}
-            {%- set ns.part = '' -%}
-        {%- else -%}
-            {%- set ns.part = ns.part ~ letter -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {{ return(fields) }}
-{% endmacro %}
-
-
 {# A column put together from its leaves; `values` maps a leaf's path to SQL. A struct none of whose leaves has a value is NULL. #}
 {% macro _from_leaves_sql(path, type, values) %}
     {%- if not type.startswith('struct<') -%}

@@ -16,6 +16,34 @@
 {% endmacro %}
 
 
+{# The property by which the model's table says that there is one. #}
+{% macro _state_mark() %}
+    {{ return('floodmark.cdc_state') }}
+{% endmacro %}
+
+
+{# Without what it remembers a table cannot tell which late events count: the run stops where that is gone. #}
+{% macro _check_state(run, batch, source) %}
+    {%- if run.get('is_state_marked') is none -%}
+        {%- do run.update({'is_state_marked': floodmark._properties_of(this).get(floodmark._state_mark()) is not none}) -%}
+    {%- endif -%}
+    {%- if run.is_state_marked and not source.has_state -%}
+        {%- do floodmark._fail(batch, 'what cdc remembers is gone') -%}
+        {%- do floodmark._stop(floodmark._state_relation() ~ ' is gone, which remembers the deletes and the earlier events of ' ~ this
+            ~ ', so late events would be applied wrongly: put it back, or run it once with --full-refresh to load everything again') -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Have the table say that there is one, before the statement that relies on it. #}
+{% macro _mark_state(run, source) %}
+    {%- if source.has_state and not run.is_state_marked -%}
+        {%- do floodmark._set_properties({floodmark._state_mark(): 'true'}) -%}
+        {%- do run.update({'is_state_marked': true}) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
 {# Its columns, for a table with these own columns: key and sequence, and in SCD 2 what the table's row of the event would hold. #}
 {% macro _state_columns(run, source, own) %}
     {%- set columns = [] -%}
@@ -37,14 +65,7 @@
     {%- if not source.has_state -%}
         {%- do floodmark._execute(['create table if not exists ' ~ state ~ ' (' ~ floodmark._column_list(columns) ~ ') using delta ' ~ floodmark._state_properties_sql()]) -%}
     {%- else -%}
-        {%- set known = floodmark._columns_of(relation=state) -%}
-        {%- set added = [] -%}
-        {%- for column in columns if not floodmark._find_column(known, column.name) -%}
-            {%- do added.append(column) -%}
-        {%- endfor -%}
-        {%- if added -%}
-            {%- do floodmark._execute(['alter table ' ~ state ~ ' add columns (' ~ floodmark._column_list(added) ~ ')']) -%}
-        {%- endif -%}
+        {%- do floodmark._add_columns(state, floodmark._schema_changes(columns, floodmark._columns_of(relation=state))) -%}
     {%- endif -%}
 {% endmacro %}
 

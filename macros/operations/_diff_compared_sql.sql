@@ -171,23 +171,8 @@
         {{ return('if(' ~ value ~ ' is null, null, named_struct(' ~ fields | join(', ') ~ '))') }}
     {%- elif type.startswith('map<') -%}
         {%- set entries = 'array_sort(map_entries(' ~ value ~ '), (' ~ l ~ ', ' ~ r ~ ') -> case when ' ~ l ~ '.key < ' ~ r ~ '.key then -1 when ' ~ l ~ '.key > ' ~ r ~ '.key then 1 else 0 end)' -%}
-        {%- set held = floodmark._diff_ordered_sql(e ~ '.value', floodmark._diff_value_type(type), depth + 1) -%}
+        {%- set held = floodmark._diff_ordered_sql(e ~ '.value', floodmark._map_value_type(type), depth + 1) -%}
         {{ return(entries if held == e ~ '.value' else 'transform(' ~ entries ~ ', ' ~ e ~ ' -> struct(' ~ e ~ '.key as key, ' ~ held ~ ' as value))') }}
     {%- endif -%}
     {{ return(value if type | lower == 'void' else 'cast(' ~ value ~ ' as string)') }}
-{% endmacro %}
-
-
-{# The type of a map's values, as DESCRIBE prints the map: what follows the comma outside of brackets. #}
-{% macro _diff_value_type(type) %}
-    {%- set ns = namespace(depth=0, quoted=false, at=none) -%}
-    {%- for letter in type[4:-1] -%}
-        {%- if letter == '`' -%}
-            {%- set ns.quoted = not ns.quoted -%}
-        {%- elif not ns.quoted -%}
-            {%- set ns.depth = ns.depth + (1 if letter in '<(' else -1 if letter in '>)' else 0) -%}
-            {%- set ns.at = loop.index if letter == ',' and ns.depth == 0 and ns.at is none else ns.at -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {{ return(type[4 + ns.at:-1]) }}
 {% endmacro %}

@@ -31,7 +31,9 @@
         {%- set column = floodmark._find_column(columns, name) -%}
         {%- set kept = floodmark._find_column(source.table, name) or column -%}
         {%- set value = prefix ~ floodmark._quoted(column.name) -%}
-        {%- set value = value if kept.type == column.type else 'cast(' ~ value ~ ' as ' ~ kept.ddl ~ ')' -%}
+        {#- a struct that has grown fields: it is another value where those are not NULL -#}
+        {%- set has_grown = 'struct<' in kept.type and floodmark._conformed_type(column.ddl, kept.ddl, true) | lower == column.type -%}
+        {%- set value = value if kept.type == column.type or has_grown else 'cast(' ~ value ~ ' as ' ~ kept.ddl ~ ')' -%}
         {%- do values.append(floodmark._hashed_value_sql(value, kept.type)) -%}
         {%- do nulls.append('if(' ~ value ~ ' is null, ' ~ 2 ** (loop.index0 % 30) ~ ', 0)') -%}
     {%- endfor -%}

@@ -372,3 +372,62 @@ def test_tombstones_are_cleared_when_lifted_and_expire(
         "away": [("v",)],
         "gone": [("late",)],
     }
+
+
+def test_what_is_remembered_is_missed_where_it_is_gone(
+    make_project: Callable[..., Project],
+) -> None:
+    """Beside the table lies what tells late events from new ones: no batch is applied without it."""
+    project = make_project("forgotten")
+    project.sql(
+        f"create table {project.schema}.feed (arrived int, k string, seq bigint, op string, v string) using delta"
+    )
+    project.source("feed")
+    models = ("latest", "history")
+    for model, scd_type in zip(models, (1, 2), strict=True):
+        project.model(model, cdc("feed", step=None, stored_as_scd_type=scd_type))
+
+    def arrive(*rows: str) -> None:
+        project.sql(f"insert into {project.schema}.feed values {', '.join(rows)}")
+
+    def refused() -> None:
+        run = project.dbt("run")
+        for model in models:
+            assert run.status[model] == "error"
+            assert (
+                f"floodmark, model '{project.schema}.{model}': {project.schema}.{model}__cdc_state is gone, which remembers the "
+                f"deletes and the earlier events of {project.schema}.{model}, so late events would be applied wrongly: put it back, "
+                "or run it once with --full-refresh to load everything again"
+            ) in sentence(run.message[model])
+
+    # Whether a first load leaves something to remember, or a later batch does.
+    for first, later in (
+        ("(1, 'a', 1, 'u', 'x')", "(2, 'a', 9, 'd', null), (2, 'b', 9, 'd', null)"),
+        ("(1, 'a', 9, 'd', null), (1, 'b', 9, 'd', null)", "(2, 'c', 1, 'u', 'x')"),
+    ):
+        project.sql(f"delete from {project.schema}.feed")
+        arrive(first)
+        project.build("--full-refresh")
+        arrive(later)
+        project.build()
+        arrive("(3, 'b', 5, 'u', 'late')")
+        for model in models:
+            state = f"{project.schema}.{model}__cdc_state"
+            project.sql(f"alter table {state} rename to {state}_away")
+        refused()
+        for model in models:
+            assert "b" not in held(project, model, "k, v")
+            state = f"{project.schema}.{model}__cdc_state"
+            project.sql(f"alter table {state}_away rename to {state}")
+        project.build()
+        assert "b" not in held(project, "latest", "k, v")
+        assert held(project, "history", "k, v, __start_at, __end_at")["b"] == [("b", "late", 5, 9)]
+        for model in models:
+            project.sql(f"drop table {project.schema}.{model}__cdc_state")
+        arrive("(4, 'b', 6, 'u', 'late')")
+        refused()
+        project.build("--full-refresh")
+        assert held(project, "history", "k, v, __start_at, __end_at")["b"][-1][-1] == 9
+        arrive("(5, 'b', 7, 'u', 'late')")
+        project.build()
+        assert "b" not in held(project, "latest", "k, v")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from tests.functional.faults import Faults, injected
 from tests.functional.zygote import Zygote
 from tests.harness import Project, sentence
 
@@ -148,6 +149,41 @@ def test_a_reset_meanwhile_holds(
         (2, "reset", "9", "14"),
         (3, "incremental", "14", "19"),
     ]
+
+
+@pytest.mark.parametrize("target", ["thrift"], scope="module")
+def test_a_batch_that_another_run_has_given_up_is_not_applied(
+    make_project: Callable[..., Project], zygote: Zygote
+) -> None:
+    """A slow run and a dead one look alike: who takes a batch over and refuses it keeps the slow one from writing it."""
+    project = make_project("given_up")
+    project.sql(f"create table {project.schema}.events (seq bigint) using delta")
+    project.source("events")
+    sql = (
+        "{{ config(materialized='incremental', watermark={'column': 'seq'}, on_schema_change='MODE') }}"
+        "select * from {{ source('raw', 'events') }} where {{ floodmark.watermark_filter() }}"
+    )
+    project.model("m", sql.replace("MODE", "fail"))
+    _arrive(project, 0)
+    project.build()
+    _arrive(project, 10)
+    answers = []
+
+    def refuse() -> None:
+        if not answers:
+            project.sql(f"alter table {project.schema}.events add columns (v string)")
+            answers.extend(zygote.run({"args": ["run"], "root": str(project.root)}))
+
+    with injected(Faults(cuts={"m": r"before: insert into \S+\.m \("}, act=refuse)):
+        run = project.dbt("run")
+    assert answers[0]["status"] == 1
+    assert "on_schema_change is 'fail'" in sentence(answers[0]["log"])
+    assert f"batch 2 did not reach {project.schema}.m" in sentence(run.message["m"])
+    assert _loaded(project) == list(range(10))
+    assert [row[0] for row in project.ledger("m", "state")] == ["committed", "failed"]
+    project.model("m", sql.replace("MODE", "ignore"))
+    project.build()
+    assert _loaded(project) == list(range(20))
 
 
 @pytest.mark.parametrize("target", ["thrift"], scope="module")

@@ -1,0 +1,108 @@
+{#
+  Structs meet by the names of their fields, as columns do: Spark's INSERT takes fields by their position, and MERGE refuses those that
+  stand elsewhere. So the SELECT of a batch is wrapped where a struct of it, also one in an array or a map, is not as in the table. Fields
+  that are new follow on_schema_change; one that the SELECT lacks is NULL, since a struct is one value and comes whole.
+#}
+
+{# The SELECT with its structs as they will be in the table; itself where none differs. #}
+{% macro _conformed_select(run, batch, select_sql) %}
+    {%- if batch.replaces or not run.target.is_delta -%}
+        {{ return(select_sql) }}
+    {%- endif -%}
+    {%- set nested = [] -%}
+    {%- for column in floodmark._columns_of(relation=this) if 'struct<' in column.type -%}
+        {%- do nested.append(column) -%}
+    {%- endfor -%}
+    {%- if not nested -%}
+        {{ return(select_sql) }}
+    {%- endif -%}
+    {%- set ns = namespace(differs=false) -%}
+    {%- set selected = [] -%}
+    {%- for column in floodmark._columns_of(query=select_sql) -%}
+        {%- set quoted = floodmark._quoted(column.name) -%}
+        {%- set type = floodmark._wanted_type(run, column, floodmark._find_column(nested, column.name)) -%}
+        {%- set ns.differs = ns.differs or type is not none -%}
+        {%- do selected.append(floodmark._conformed_sql(quoted, column.ddl, type) ~ ' as ' ~ quoted if type is not none else quoted) -%}
+    {%- endfor -%}
+    {{ return('select ' ~ selected | join(', ') ~ ' from (\n' ~ select_sql ~ '\n)' if ns.differs else select_sql) }}
+{% endmacro %}
+
+
+{# The type in which a column of the SELECT is to come, by on_schema_change; none where it comes as it is. 'fail' and 'sync_all_columns' refuse
+   the fields that they refuse as columns, so those are left for _align_columns to name. #}
+{% macro _wanted_type(run, column, known) %}
+    {%- if known is none or known.type == column.type -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set mode = run.settings.on_schema_change -%}
+    {%- set type = floodmark._conformed_type(column.ddl, known.ddl, mode != 'ignore') -%}
+    {%- set is_refused = mode in ['fail', 'sync_all_columns'] and floodmark._type_words(type) != floodmark._type_words(column.ddl) -%}
+    {{ return(none if is_refused or type | lower == column.type else type) }}
+{% endmacro %}
+
+
+{# A type with the fields of `known` in their order and, with `grows`, those that are new behind them; what is no struct stays as it is given. #}
+{% macro _conformed_type(given, known, grows) %}
+    {%- if given.startswith('array<') and known.startswith('array<') -%}
+        {{ return('array<' ~ floodmark._conformed_type(given[6:-1], known[6:-1], grows) ~ '>') }}
+    {%- elif given.startswith('map<') and known.startswith('map<') -%}
+        {%- set value = floodmark._map_value_type(given) -%}
+        {{ return(given[:-1 - value | length] ~ floodmark._conformed_type(value, floodmark._map_value_type(known), grows) ~ '>') }}
+    {%- elif not (given.startswith('struct<') and known.startswith('struct<')) -%}
+        {{ return(given) }}
+    {%- endif -%}
+    {%- set fields = floodmark._struct_fields(given) -%}
+    {%- set before = floodmark._struct_fields(known) -%}
+    {%- set parts = [] -%}
+    {%- for field in before -%}
+        {%- set own = floodmark._find_column(fields, field.name) -%}
+        {%- do parts.append(floodmark._quoted_field(field.name) ~ ':' ~ (floodmark._conformed_type(own.type, field.type, grows) if own else field.type)) -%}
+    {%- endfor -%}
+    {%- for field in fields if grows and not floodmark._find_column(before, field.name) -%}
+        {%- do parts.append(floodmark._quoted_field(field.name) ~ ':' ~ field.type) -%}
+    {%- endfor -%}
+    {{ return('struct<' ~ parts | join(',') ~ '>') }}
+{% endmacro %}
+
+
+{# A value of one type as SQL of another that _conformed_type made of it. #}
+{% macro _conformed_sql(value, given, wanted, depth=0) %}
+    {%- set e, k = 'e' ~ depth, 'k' ~ depth -%}
+    {%- if given | lower == wanted | lower -%}
+        {{ return(value) }}
+    {%- elif given.startswith('array<') -%}
+        {{ return('transform(' ~ value ~ ', ' ~ e ~ ' -> ' ~ floodmark._conformed_sql(e, given[6:-1], wanted[6:-1], depth + 1) ~ ')') }}
+    {%- elif given.startswith('map<') -%}
+        {{ return('transform_values(' ~ value ~ ', (' ~ k ~ ', ' ~ e ~ ') -> ' ~ floodmark._conformed_sql(e, floodmark._map_value_type(given), floodmark._map_value_type(wanted), depth + 1) ~ ')') }}
+    {%- endif -%}
+    {%- set fields = floodmark._struct_fields(given) -%}
+    {%- set parts = [] -%}
+    {%- for field in floodmark._struct_fields(wanted) -%}
+        {%- set own = floodmark._find_column(fields, field.name) -%}
+        {%- do parts.append(floodmark._string_literal(field.name) ~ ', '
+            ~ (floodmark._conformed_sql(value ~ '.' ~ floodmark._quoted(own.name), own.type, field.type, depth) if own else 'cast(null as ' ~ field.type ~ ')')) -%}
+    {%- endfor -%}
+    {{ return('if(' ~ value ~ ' is null, null, named_struct(' ~ parts | join(', ') ~ '))') }}
+{% endmacro %}
+
+
+{# The fields that `given` has and `known` lacks, as paths for ALTER TABLE: a list of {name, path, ddl}. #}
+{% macro _new_fields(name, path, given, known) %}
+    {%- if given.startswith('array<') and known.startswith('array<') -%}
+        {{ return(floodmark._new_fields(name, path ~ '.element', given[6:-1], known[6:-1])) }}
+    {%- elif given.startswith('map<') and known.startswith('map<') -%}
+        {{ return(floodmark._new_fields(name, path ~ '.value', floodmark._map_value_type(given), floodmark._map_value_type(known))) }}
+    {%- endif -%}
+    {%- set found = [] -%}
+    {%- set before = floodmark._struct_fields(known) if known.startswith('struct<') else [] -%}
+    {%- for field in (floodmark._struct_fields(given) if before and given.startswith('struct<') else []) -%}
+        {%- set own = floodmark._find_column(before, field.name) -%}
+        {%- set inner = path ~ '.' ~ floodmark._quoted(field.name) -%}
+        {%- if own -%}
+            {%- do found.extend(floodmark._new_fields(name ~ '.' ~ field.name, inner, field.type, own.type)) -%}
+        {%- else -%}
+            {%- do found.append({'name': name ~ '.' ~ field.name, 'path': inner, 'ddl': field.type}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
