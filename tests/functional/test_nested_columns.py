@@ -70,6 +70,7 @@ def _expected(way: str, mode: str, i: int) -> dict[str, object]:
     }
 
 
+@pytest.mark.long("thrift")
 def test_fields_meet_by_name(make_project: Callable[..., Project]) -> None:
     project = make_project("nested")
     project.sql(
