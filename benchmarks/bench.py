@@ -21,7 +21,7 @@ SCHEMA = "bench"
 PARAMETERS = {
     "spark.driver.memory": "8g",
     "spark.sql.shuffle.partitions": "4",
-    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.databricks.delta.snapshotPartitions": "1",
 }
 #: A table as wide as the questions ask for: the key, four values, the time of the last change.
 COLUMNS = (

@@ -18,11 +18,15 @@
     {%- if run.settings.strategy == 'cdc' -%}
         {{ return(floodmark._apply_cdc(run, batch, source)) }}
     {%- elif batch.replaces -%}
+        {%- if run.settings.strategy == 'merge' -%}
+            {%- do floodmark._compare_with_peak(run, batch, source, floodmark._written_order(run, source, floodmark._target_columns(source.columns) | map(attribute='name') | list)) -%}
+        {%- endif -%}
         {%- do floodmark._drop_what_is_not_delta(run) -%}
         {%- do floodmark._apply_once(this, batch, floodmark._replace_table_sql(floodmark._kept_sql(run, source))) -%}
     {%- elif floodmark._changes_target(run, batch, source) -%}
         {%- set columns = floodmark._align_columns(run, batch, source) -%}
         {%- if run.settings.strategy == 'merge' -%}
+            {%- do floodmark._compare_with_peak(run, batch, source, floodmark._written_order(run, source, columns)) -%}
             {%- set statement_sql = floodmark._merge_sql(run, source, columns) -%}
         {%- elif run.settings.strategy == 'insert_overwrite' or batch.kind == 'backfill' -%}
             {%- set statement_sql = floodmark._replace_range_sql(run, batch, source, columns) -%}
@@ -95,7 +99,8 @@
     {%- set conf = {
         'spark.databricks.delta.write.txnAppId': 'floodmark/' ~ floodmark._batch_model(batch) ~ '/' ~ batch.generation ~ ('/cdc' if is_cdc else ''),
         'spark.databricks.delta.write.txnVersion': batch.batch_id * 10 ** 11 + batch.get('attempt', 0) * 2 + (0 if fence else 1) if is_cdc else batch.batch_id,
-        'spark.databricks.delta.commitInfo.userMetadata': floodmark._batch_tag(batch) ~ ('/fence/' ~ invocation_id if fence else ('/by/' ~ floodmark._writer(batch) if is_cdc else '')),
+        'spark.databricks.delta.commitInfo.userMetadata': floodmark._batch_tag(batch) ~ ('/fence/' ~ invocation_id if fence
+            else ('/by/' ~ floodmark._writer(batch) if is_cdc else '') ~ (floodmark._peak_tag(batch.get('peak')) if table == this else '')),
     } -%}
     {%- set before = [] -%}
     {%- set after = [] -%}
@@ -110,7 +115,7 @@
         {%- set result = run_query(sql) -%}
         {%- set version = floodmark._committed_version() -%}
         {%- if version is not none and result.rows -%}
-            {%- do batch.update({'applied': {'table': table | string, 'version': version, 'operation': 'MERGE', 'writer': floodmark._writer(batch) if is_cdc else none, 'metrics': {
+            {%- do batch.update({'applied': {'table': table | string, 'version': version, 'operation': 'MERGE', 'writer': floodmark._writer(batch) if is_cdc else none, 'peak': batch.get('peak'), 'metrics': {
                 'numTargetRowsInserted': result.rows[0]['num_inserted_rows'] | int, 'numTargetRowsUpdated': result.rows[0]['num_updated_rows'] | int,
                 'numTargetRowsDeleted': result.rows[0]['num_deleted_rows'] | int}}}) -%}
         {%- endif -%}
@@ -136,7 +141,7 @@
 {% endmacro %}
 
 
-{# The commit of a batch in a table: {version, metrics, writer, operation}; none where the table does not have it. Where this run's own
+{# The commit of a batch in a table: {version, metrics, writer, operation, peak}; none where the table does not have it. Where this run's own
    statement has just made it, Delta said so; else the table's history tells. #}
 {% macro _landed(table, batch) %}
     {%- if batch.get('applied') and batch.applied.table == table | string -%}
@@ -146,7 +151,7 @@
     {%- for limit in [3, 20, none] -%}
         {%- set commits = floodmark._history(table, limit) -%}
         {%- for commit in commits if commit.tag == tag and commit.operation not in ['ADD COLUMNS', 'CHANGE COLUMNS', 'SET TBLPROPERTIES'] -%}
-            {{ return({'version': commit.version, 'metrics': commit.counts, 'writer': commit.writer, 'operation': commit.operation}) }}
+            {{ return({'version': commit.version, 'metrics': commit.counts, 'writer': commit.writer, 'operation': commit.operation, 'peak': commit.peak}) }}
         {%- endfor -%}
         {%- if limit is not none and commits | length < limit -%}
             {{ return(none) }}

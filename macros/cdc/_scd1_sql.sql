@@ -56,7 +56,7 @@
 
 {# What the table takes from a batch: its deciding events, and the rows that a truncate takes away. #}
 {% macro _scd1_source_sql(run, source) %}
-    {%- set sql = floodmark._winners_sql(run, source) -%}
+    {%- set sql = floodmark._winners_sql(run, source, remembers=not source.get('is_ahead')) -%}
     {%- if not source.counts.truncates -%}
         {{ return(sql) }}
     {%- endif -%}
@@ -96,14 +96,15 @@
 
 {% macro _scd1_merge_sql(run, source) %}
     {#- a truncate reaches beyond the keys of the batch -#}
-    {%- set met = floodmark._key_predicates(run, dict(source, counts={}) if source.counts.truncates else source) %}
+    {%- set met = floodmark._key_predicates(run, dict(source, counts={}) if source.counts.truncates else source) -%}
+    {%- set wins = 'and ' ~ floodmark._scd1_wins(source.written) if not source.get('is_ahead') else '' %}
     merge into {{ this }} as DBT_INTERNAL_DEST
     using (
         {{ floodmark._scd1_source_sql(run, source) }}
     ) as DBT_INTERNAL_SOURCE
     on {{ met | join('\n        and ') }}
-    when matched and DBT_INTERNAL_SOURCE._floodmark_delete and {{ floodmark._scd1_wins(source.written) }} then delete
-    when matched and not DBT_INTERNAL_SOURCE._floodmark_delete and {{ floodmark._scd1_wins(source.written) }} then update set
+    when matched and DBT_INTERNAL_SOURCE._floodmark_delete {{ wins }} then delete
+    when matched and not DBT_INTERNAL_SOURCE._floodmark_delete {{ wins }} then update set
         {{ floodmark._assignments(source.written) | join(',\n        ') }}
     when not matched and not DBT_INTERNAL_SOURCE._floodmark_delete then insert ({{ floodmark._quoted_csv(source.written) }})
         values ({{ floodmark._quoted_csv(source.written, 'DBT_INTERNAL_SOURCE.') }})

@@ -1,4 +1,4 @@
-{# What stands where the model loads: {exists, is_empty, is_delta, id, relation, disturbed, is_known}. Where the table's newest commit
+{# What stands where the model loads: {exists, is_empty, is_delta, id, relation, newest, disturbed, is_known}. Where the table's newest commit
    is the one that the ledger knows (is_known), nobody has touched it since; else it is looked at: a table without files is empty, one
    with files may be too, which is looked up only where no mark tells. `disturbed` says what was done to it, or is none. #}
 {% macro _target_state(state) %}
@@ -9,11 +9,11 @@
     {%- set landed = state.landed if state else none -%}
     {%- set newest = floodmark._history(this, 1)[0] if landed else none -%}
     {%- if newest and newest.version == landed.target_version and newest.tag == floodmark._batch_tag(landed) -%}
-        {{ return({'exists': true, 'is_delta': true, 'is_empty': landed.kind in ['first_load', 'full_refresh'] and newest.counts.get('numOutputRows') == 0, 'id': state.committed.target_id, 'relation': relation, 'disturbed': none, 'is_known': true}) }}
+        {{ return({'exists': true, 'is_delta': true, 'newest': newest, 'is_empty': landed.kind in ['first_load', 'full_refresh'] and newest.counts.get('numOutputRows') == 0, 'id': state.committed.target_id, 'relation': relation, 'disturbed': none, 'is_known': true}) }}
     {%- endif -%}
     {%- set detail = floodmark._detail(this) -%}
     {{ return({
-        'exists': true, 'is_delta': true, 'id': detail.id, 'relation': relation, 'is_known': false,
+        'exists': true, 'is_delta': true, 'id': detail.id, 'relation': relation, 'is_known': false, 'newest': newest,
         'is_empty': detail.files == 0 or not (state and state.committed) and floodmark._has_no_rows(this),
         'disturbed': floodmark._disturbed_since(this, newest.version, landed.target_version) if landed and detail.id == state.committed.target_id else none,
     }) }}
@@ -43,9 +43,9 @@
 {% endmacro %}
 
 
-{# A Delta table's newest commits, newest first: {version, at, operation, appends, tag, writer, micro_batch, restored, counts}. `at` is text;
+{# A Delta table's newest commits, newest first: {version, at, operation, appends, tag, writer, peak, micro_batch, restored, counts}. `at` is text;
    `appends` whether the operation did no more; `restored` what a RESTORE went back to, {version} or {time}; `counts` the operation's metrics;
-   `writer` the runs whose stages cdc read; `micro_batch` the {query_id, number} that a stream's sink wrote. #}
+   `writer` the runs whose stages cdc read; `peak` how far up the table reached (_peak); `micro_batch` the {query_id, number} that a stream's sink wrote. #}
 {% macro _history(relation, limit=none) %}
     {%- set commits = [] -%}
     {%- for row in run_query('describe history ' ~ floodmark._delta_name(relation) ~ (' limit ' ~ limit if limit is not none else '')).rows -%}
@@ -57,10 +57,11 @@
         {%- for name, value in modules.re.findall('(num\\w+)\\W+(\\d+)', row['operationMetrics'] | string) -%}
             {%- do counts.update({name: value | int}) -%}
         {%- endfor -%}
-        {%- set tag = (row['userMetadata'] or '').split('/by/') -%}
+        {%- set tag = (row['userMetadata'] or '').split('/peak/')[0].split('/by/') -%}
         {%- do commits.append({
             'version': row['version'] | int, 'at': row['timestamp'] | string, 'operation': row['operation'],
             'appends': modules.re.search('(mode|outputMode)\\W+Append\\b', parameters) is not none, 'tag': tag[0] or none, 'writer': tag[1] if tag | length > 1 else none,
+            'peak': floodmark._peak_from_tag(row['userMetadata'] or ''),
             'micro_batch': {'query_id': query_id.group(1), 'number': modules.re.search('epochId\\W+(\\d+)', parameters).group(1) | int} if query_id else none,
             'restored': {'version': version.group(1) | int if version else none, 'time': time.group(1) if time else ''}, 'counts': counts,
         }) -%}

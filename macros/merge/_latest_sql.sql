@@ -12,6 +12,13 @@
 {% endmacro %}
 
 
+{# The same as a column that is written, {name, type}; none where the table does not have it. #}
+{% macro _written_order(run, source, written) %}
+    {%- set name = floodmark._order_column(run, source.columns) -%}
+    {{ return(floodmark._find_column(source.columns, name) if name is not none and name | lower in written | map('lower') | list else none) }}
+{% endmacro %}
+
+
 {# The columns of a batch that its table has: all but those of the change feed. #}
 {% macro _target_columns(columns) %}
     {{ return(columns | rejectattr('name', 'in', floodmark._change_columns()) | list) }}

@@ -75,7 +75,7 @@
     {%- do adapter.cache_added(this.incorporate(type='table', is_delta=true)) -%}
     {%- do run.update({'generation': generation}) -%}
     {%- do run.request.update({'location': floodmark._own_checkpoint(generation)}) -%}
-    {%- do run.target.update({'exists': true, 'is_delta': true, 'is_empty': true, 'id': none, 'relation': load_relation(this) or this, 'disturbed': none}) -%}
+    {%- do run.target.update({'exists': true, 'is_delta': true, 'is_empty': true, 'id': none, 'relation': load_relation(this) or this, 'newest': none, 'disturbed': none}) -%}
 {% endmacro %}
 
 

@@ -1,0 +1,98 @@
+{#
+  A table's peak: the greatest value that the column which says which row is the latest has had in it. A batch that lies above wins every match,
+  so its MERGE compares no rows: it reads keys instead of all columns, and cdc leaves its tombstones unread. The peak stands in the user
+  metadata of the commit that it is true of, with the version below: `/peak/<column>/<version>/<position>`. It counts while nothing else was
+  written since (docs/decisions/0013-the-peak-of-a-table.md).
+#}
+
+{# Compare a batch with the peak: `source.is_ahead` says whether it lies above, `batch.peak` what the peak will be. `order` is the column, of a
+   type that a watermark may have; with `earliest`, `latest` and `unordered` of the stage's counts. #}
+{% macro _compare_with_peak(run, batch, source, order) %}
+    {%- set family = floodmark._position_family(order.type) if order else none -%}
+    {%- set latest = floodmark._position_from_text(source.counts.get('latest'), family) -%}
+    {%- if latest is none -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set known = floodmark._known_peak(run) -%}
+    {%- set column = local_md5(order.name | lower ~ ' ' ~ order.type)[:8] -%}
+    {%- if batch.replaces -%}
+        {%- do batch.update({'peak': {'column': column, 'base': none, 'position': latest}}) -%}
+    {%- elif known.peak and known.peak.column == column -%}
+        {%- set earliest = floodmark._position_from_text(source.counts.earliest, family) -%}
+        {%- do source.update({'is_ahead': not source.counts.unordered and earliest is not none and earliest > known.peak.position}) -%}
+        {%- do batch.update({'peak': {'column': column, 'base': known.version, 'position': [latest, known.peak.position] | max}}) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Entries `earliest` and `latest` of a named_struct over the least and the greatest value of a column, as the positions of its family; a list. #}
+{% macro _peak_counts(type, least, greatest) %}
+    {%- set family = floodmark._position_family(type) -%}
+    {{ return(["'earliest', " ~ floodmark._position_text_sql('min(' ~ least ~ ')', family), "'latest', " ~ floodmark._position_text_sql('max(' ~ greatest ~ ')', family)]) }}
+{% endmacro %}
+
+
+{# The version of the model's table and its peak, {version, peak}; both none where nothing is known. #}
+{% macro _known_peak(run) %}
+    {%- if run.get('known_peak') is none -%}
+        {%- set newest = run.target.get('newest') -%}
+        {%- do run.update({'known_peak': {'version': newest.version if newest else none, 'peak': floodmark._peak_of_table(run, newest) if newest else none}}) -%}
+    {%- endif -%}
+    {{ return(run.known_peak) }}
+{% endmacro %}
+
+
+{# The same once a batch has landed. One of cdc that changed what is remembered and not the table leaves no peak: there is no commit to write it into. #}
+{% macro _raise_peak(run, landed) %}
+    {%- if landed.version is not none -%}
+        {%- set peak = landed.get('peak') -%}
+        {%- do run.update({'known_peak': {'version': landed.version, 'peak': peak if peak and (peak.base is none or peak.base == landed.version - 1) else none}}) -%}
+    {%- elif run.settings.strategy == 'cdc' -%}
+        {%- do run.update({'known_peak': {'version': none, 'peak': none}}) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The peak that the ledger's last batch left in the table; none where anything else than it wrote rows since the version below it. A batch
+   of cdc that moved the mark alone may have remembered events that no commit of the table tells of. #}
+{% macro _peak_of_table(run, newest) %}
+    {%- set state = run.state -%}
+    {%- if newest.peak is none and not floodmark._leaves_rows(newest) or run.settings.strategy == 'cdc' and state.committed.batch_id != state.landed.batch_id -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set is_whole = newest.peak is not none and newest.peak.base in [none, newest.version - 1] -%}
+    {%- set commits = [newest] if is_whole else floodmark._history(this, 10) -%}
+    {%- set ns = namespace(peak=none) -%}
+    {%- for commit in commits -%}
+        {%- if ns.peak is not none and commit.version == ns.peak.base -%}
+            {{ return(ns.peak) }}
+        {%- elif ns.peak is none and commit.peak is not none and commit.tag == floodmark._batch_tag(state.landed) -%}
+            {%- set ns.peak = commit.peak -%}
+            {%- if ns.peak.base in [none, commit.version - 1] -%}
+                {{ return(ns.peak) }}
+            {%- endif -%}
+        {%- elif not floodmark._leaves_rows(commit) -%}
+            {{ return(none) }}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(none) }}
+{% endmacro %}
+
+
+{# Whether a commit changed no row. #}
+{% macro _leaves_rows(commit) %}
+    {{ return(commit.operation in ['OPTIMIZE', 'VACUUM START', 'VACUUM END', 'ADD COLUMNS', 'CHANGE COLUMN', 'SET TBLPROPERTIES'] or '/fence/' in (commit.tag or '')) }}
+{% endmacro %}
+
+
+{# What a commit's user metadata says of the peak behind that of the batch. #}
+{% macro _peak_tag(peak) %}
+    {{ return('/peak/' ~ peak.column ~ '/' ~ (peak.base if peak.base is not none else '') ~ '/' ~ peak.position if peak else '') }}
+{% endmacro %}
+
+
+{# The peak in it, {column, base, position}; `base` is none where the commit replaced the table. #}
+{% macro _peak_from_tag(text) %}
+    {%- set found = modules.re.search('/peak/([0-9a-f]{8})/(\\d*)/(-?\\d+)$', text) -%}
+    {{ return({'column': found.group(1), 'base': found.group(2) | int if found.group(2) else none, 'position': found.group(3) | int} if found else none) }}
+{% endmacro %}
