@@ -50,7 +50,7 @@ def main() -> None:
     """Ask the questions one after the other."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--rows", type=int, help="rows of the large tables (default: 10 million)")
-    parser.add_argument("--rounds", type=int, help="rounds that count, after one that warms up")
+    parser.add_argument("--rounds", type=int, help="rounds that count, after those that warm up")
     parser.add_argument("questions", nargs="*", choices=[[], *QUESTIONS])
     given = parser.parse_args()
     names = given.questions or list(QUESTIONS)

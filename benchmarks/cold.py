@@ -52,6 +52,7 @@ def run(rounds: int = 5) -> list[Result]:
             more,
             lambda: timed(lambda: _run(*build, cwd=shop)),
             lambda: timed(lambda: _run(*script, cwd=root)),
+            warm_up=1,
         )
         _run(*floodmark, "serve", "start", "--port", "0", cwd=shop)
         try:

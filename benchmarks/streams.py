@@ -75,7 +75,7 @@ def run(rows: int = 10_000_000, rounds: int = 5) -> list[Result]:
             steady["by_hand"].append(_first_to_last_commit(made, "by_hand"))
             return seconds
 
-        whole = in_turn(rounds, prepare, ours, hand)
+        whole = in_turn(rounds, prepare, ours, hand, warm_up=1)
     question = f"Stream of {3 * rows / 1_000_000:g} million rows in ten micro-batches"
     # The first round warms up.
     between = [seconds[1:] for seconds in steady.values()]
@@ -127,6 +127,7 @@ def _cold(rounds: int) -> Result:
             land,
             lambda: _first_commit(ours, shop, shop / ".floodmark"),
             lambda: _first_commit(bare, root, root / "bare"),
+            warm_up=1,
         )
     return Result("Cold process up to a stream's first commit", "≤ 1.20", *seconds, 1.2)
 

@@ -38,7 +38,7 @@ SMALL_MACHINE_CONF = {
     "spark.databricks.delta.snapshotPartitions": "1",
     # Spark keeps the compiled code of 100 steps of plans by default; one batch has more than fifty,
     # and what is compiled anew starts cold.
-    "spark.sql.codegen.cache.maxEntries": "2000",
+    "spark.sql.codegen.cache.maxEntries": "1000",
     # Delta keeps each table's log for an hour, with the session that read it: 4 MB each, and every
     # staged batch is a table (docs/decisions/0006).
     "spark.databricks.delta.delta.log.cacheSize": "100",

@@ -9,6 +9,8 @@
     {%- endif -%}
     {%- if events | length >= 30 and state.landed is none -%}
         {%- do events.extend(floodmark._newest_events([id], ' and target_version is not null')) -%}
+        {#- what lies between was not looked at -#}
+        {{ return(dict(floodmark._fold_events(events), has_read_since=true)) }}
     {%- endif -%}
     {{ return(floodmark._fold_events(events)) }}
 {% endmacro %}
@@ -54,15 +56,16 @@
         else '(select *, row_number() over (partition by model order by batch_id desc) as _floodmark_rank from ' ~ log ~ which ~ ') where _floodmark_rank <= 30' -%}
     {{ return(floodmark._query_json(
         "select to_json(struct(model, batch_id, event, kind, generation, invocation_id, family, watermark_column, low, high, cap, mark, is_last, lookback, "
-        ~ "upstream, upstream_version, upstream_at, upstream_id, target_id, target_version, reason, unix_micros(at) as at), map('ignoreNullFields', 'false')) as event from "
+        ~ "upstream, upstream_version, upstream_at, upstream_id, target_id, target_version, rows_read, reason, unix_micros(at) as at), map('ignoreNullFields', 'false')) as event from "
         ~ rows ~ ' order by batch_id desc' ~ (' limit 30' if names | length == 1 else '')
     )) }}
 {% endmacro %}
 
 
-{# The state that these events tell. A batch that one run failed and another committed is committed where it is in the target. #}
+{# The state that these events tell. A batch that one run failed and another committed is committed where it is in the target. `has_read_since`
+   says whether a batch behind `landed` read rows, and had nothing to write into the target. #}
 {% macro _fold_events(events) %}
-    {%- set state = {'last_batch_id': none, 'finished_id': none, 'planned': none, 'committed': none, 'landed': none} -%}
+    {%- set state = {'last_batch_id': none, 'finished_id': none, 'planned': none, 'committed': none, 'landed': none, 'has_read_since': false} -%}
     {%- set failed = events | selectattr('event', 'equalto', 'failed') | map(attribute='batch_id') | list -%}
     {%- for event in events -%}
         {%- set found = [] -%}
@@ -70,6 +73,9 @@
             {%- do found.append('planned') -%}
         {%- elif event.event == 'committed' and (event.target_version is not none or event.batch_id not in failed) -%}
             {%- do found.extend(['committed', 'landed'] if event.target_version is not none else ['committed']) -%}
+        {%- endif -%}
+        {%- if found == ['committed'] and state.landed is none and event.rows_read -%}
+            {%- do state.update({'has_read_since': true}) -%}
         {%- endif -%}
         {%- for name in found if state[name] is none -%}
             {%- do state.update({name: event}) -%}

@@ -42,22 +42,22 @@
 {% endmacro %}
 
 
-{# The same once a batch has landed. One of cdc that changed what is remembered and not the table leaves no peak: there is no commit to write it into. #}
-{% macro _raise_peak(run, landed) %}
+{# The same once a batch of so many rows is done. One of cdc may have changed what is remembered and not the table: no commit tells how far that reaches. #}
+{% macro _raise_peak(run, landed, rows_read) %}
     {%- if landed.version is not none -%}
         {%- set peak = landed.get('peak') -%}
         {%- do run.update({'known_peak': {'version': landed.version, 'peak': peak if peak and (peak.base is none or peak.base == landed.version - 1) else none}}) -%}
-    {%- elif run.settings.strategy == 'cdc' -%}
+    {%- elif run.settings.strategy == 'cdc' and rows_read -%}
         {%- do run.update({'known_peak': {'version': none, 'peak': none}}) -%}
     {%- endif -%}
 {% endmacro %}
 
 
-{# The peak that the ledger's last batch left in the table; none where anything else than it wrote rows since the version below it. A batch
-   of cdc that moved the mark alone may have remembered events that no commit of the table tells of. #}
+{# The peak that the ledger's last batch left in the table; none where anything else than it wrote rows since the version below it, or where
+   cdc may have remembered events that no commit of the table tells of. #}
 {% macro _peak_of_table(run, newest) %}
     {%- set state = run.state -%}
-    {%- if newest.peak is none and not floodmark._leaves_rows(newest) or run.settings.strategy == 'cdc' and state.committed.batch_id != state.landed.batch_id -%}
+    {%- if newest.peak is none and not floodmark._leaves_rows(newest) or run.settings.strategy == 'cdc' and state.has_read_since -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set is_whole = newest.peak is not none and newest.peak.base in [none, newest.version - 1] -%}

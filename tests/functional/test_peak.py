@@ -1,0 +1,198 @@
+"""Batches above their table's peak are merged without comparing rows, and only those are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from tests.harness import Project, Run, incremental, table
+
+pytestmark = pytest.mark.long("session")
+
+WIDER = "id, v, ts{% if var('wide', false) %}, v as extra{% endif %}"
+
+
+def merged(select: str = "*", where: str = "") -> str:
+    return incremental(
+        table("orders"),
+        select,
+        where=where,
+        incremental_strategy="merge",
+        unique_key="id",
+        watermark={"column": "ts"},
+    )
+
+
+def events(**watermark: int) -> str:
+    return incremental(
+        table("feed"),
+        where=" and op <> 'x'",
+        incremental_strategy="cdc",
+        unique_key="k",
+        watermark={"column": "arrived", "gaps": "ignore"} | watermark,
+        cdc={
+            "sequence_by": "seq",
+            "apply_as_deletes": "op = 'd'",
+            "except_column_list": ["arrived", "op", "seq"],
+        },
+    )
+
+
+MODELS = {
+    "plain": merged(),
+    "edited": merged(),
+    "optimized": merged(),
+    "widened": merged(WIDER),
+    "emptied": merged(where=" and v <> 'nothing'"),
+    "events": events(),
+    "reread": events(lookback=1),
+}
+#: What arrives before each run: orders by id, value and day; events by key, value, sequence, kind and arrival.
+ARRIVALS = [
+    ("(1, 'a', 1), (2, 'a', 1)", "('a', 'a', 50, 'u', 1)"),
+    ("(1, 'b', 2), (3, 'b', 2)", "('z', 'z', 100, 'd', 5)"),
+    ("(1, 'c', 3), (2, 'c', 3)", "('n', 'n', 0, 'x', 8)"),
+    ("(9, 'nothing', 4)", "('z', 'z', 60, 'u', 9)"),
+    ("(1, 'e', 5), (4, 'e', 5)", "('z', 'back', 110, 'u', 10), ('a', 'e', 120, 'u', 10)"),
+    ("(1, 'f', 6)", "('a', 'late', 40, 'u', 11), ('b', 'b', 45, 'u', 11)"),
+]
+
+
+@dataclass
+class Story:
+    """What each run did to each model."""
+
+    project: Project
+    compared: list[dict[str, bool]] = field(default_factory=list)
+    rows: list[dict[str, dict[str, str]]] = field(default_factory=list)
+
+    def run(self, *args: str) -> None:
+        project = self.project
+        orders, feed = ARRIVALS[len(self.rows)]
+        days = re.sub(r", (\d)\)", r", timestamp'2024-01-0\1 00:00:00Z')", orders)
+        project.sql(f"insert into {project.schema}.orders values {days}")
+        project.sql(f"insert into {project.schema}.feed values {feed}")
+        self.compared.append(compared(project.build(*args)))
+        keys = {name: "k" if name in ("events", "reread") else "id" for name in MODELS}
+        held = project.sql(
+            " union all ".join(
+                f"select '{name}', cast({key} as string), v from {project.schema}.{name}"
+                for name, key in keys.items()
+            )
+        )
+        rows: dict[str, dict[str, str]] = {name: {} for name in MODELS}
+        for name, key, value in held:
+            rows[name][key] = value
+        self.rows.append(rows)
+
+
+def compared(run: Run) -> dict[str, bool]:
+    """Whether the MERGE of each model, as dbt logged it, looks at what a matched row holds."""
+    found = {}
+    for statement in re.findall(r"merge into \S+.*?(?=\n\n|\Z)", run.log, re.DOTALL):
+        name = re.match(r"merge into \w+\.(\w+)", statement).group(1)  # type: ignore[union-attr]
+        found[name] = "DBT_INTERNAL_DEST" in "".join(re.findall("when matched.*?then", statement))
+    return found
+
+
+@pytest.fixture(scope="module")
+def story(make_project: Callable[..., Project]) -> Story:
+    """Six runs; between the second and the third somebody else writes to two of the tables."""
+    project = make_project("peak")
+    s = project.schema
+    project.sql(f"create table {s}.orders (id bigint, v string, ts timestamp) using delta")
+    project.sql(
+        f"create table {s}.feed (k string, v string, seq bigint, op string, arrived bigint) using delta"
+    )
+    project.source("orders", "feed")
+    for name, sql in MODELS.items():
+        project.model(name, sql)
+    story = Story(project)
+    story.run()
+    story.run()
+    project.sql(
+        f"update {s}.edited set v = 'by hand', ts = timestamp'2024-01-05 12:00:00Z' where id = 1"
+    )
+    project.sql(f"optimize {s}.optimized")
+    story.run("--vars", "{wide: true}")
+    story.run("--vars", "{wide: true}")
+    story.run("--vars", "{wide: true}")
+    project.build("--full-refresh", "--select", "edited")
+    story.run("--vars", "{wide: true}")
+    return story
+
+
+def test_a_batch_above_the_peak_compares_no_rows(story: Story) -> None:
+    """A first load sets the peak, and each batch raises it."""
+    assert story.compared[1]["plain"] is False
+    assert [run["plain"] for run in story.compared[2:]] == [False] * 4
+    assert story.rows[-1]["plain"] == {"1": "f", "2": "c", "3": "b", "4": "e", "9": "nothing"}
+
+
+def test_the_peak_stands_in_the_commit(story: Story) -> None:
+    """Its position is the greatest value in the table, in microseconds."""
+    s = story.project.schema
+    metadata = story.project.sql(f"describe history {s}.plain limit 1")[0]
+    texts = [str(value) for value in metadata if value and "/peak/" in str(value)]
+    version = story.project.version("plain")
+    (position,) = story.project.sql(f"select cast(unix_micros(max(ts)) as string) from {s}.plain")[
+        0
+    ]
+    assert len(texts) == 1
+    assert re.fullmatch(rf"floodmark/.*/6/peak/[0-9a-f]{{8}}/{version - 1}/{position}", texts[0])
+
+
+def test_a_row_edited_by_hand_is_compared(story: Story) -> None:
+    """It is later than the batch and stays; only a full refresh knows the peak again."""
+    assert story.compared[1]["edited"] is False
+    assert [run["edited"] for run in story.compared[2:5]] == [True] * 3
+    assert [rows["edited"]["1"] for rows in story.rows[1:5]] == [
+        "b",
+        "by hand",
+        "by hand",
+        "by hand",
+    ]
+    assert story.compared[5]["edited"] is False
+    assert story.rows[5]["edited"]["1"] == "f"
+
+
+def test_optimize_leaves_the_peak(story: Story) -> None:
+    """A commit that changes no row leaves it true."""
+    history = story.project.sql(f"describe history {story.project.schema}.optimized")
+    assert any("OPTIMIZE" in row for row in history)
+    assert story.compared[2]["optimized"] is False
+    assert story.rows[2]["optimized"]["1"] == "c"
+
+
+def test_a_new_column_leaves_the_peak(story: Story) -> None:
+    """ADD COLUMNS comes between the version below and the MERGE."""
+    assert story.compared[2]["widened"] is False
+    assert story.compared[3]["widened"] is False
+
+
+def test_a_batch_without_rows_leaves_the_peak(story: Story) -> None:
+    """It moves the mark alone."""
+    assert "emptied" not in story.compared[3]
+    assert story.compared[4]["emptied"] is False
+
+
+def test_late_events_of_cdc_are_compared(story: Story) -> None:
+    """Below the peak rows and tombstones decide; above it nothing does."""
+    assert [run.get("events") for run in story.compared] == [None, False, None, True, False, True]
+    assert story.rows[3]["events"] == {"a": "a"}
+    assert story.rows[4]["events"] == {"a": "e", "z": "back"}
+    assert story.rows[5]["events"] == {"a": "e", "b": "b", "z": "back"}
+
+
+def test_deletes_that_no_commit_tells_of_are_compared(story: Story) -> None:
+    """A delete of a key that is not there is remembered far above the peak, without a commit on the table.
+
+    An older upsert of that key finds nothing to change; taken for one above the peak it would insert.
+    """
+    assert [run.get("reread") for run in story.compared] == [None, None, None, None, True, True]
+    assert [rows["reread"] for rows in story.rows[3:]] == [
+        rows["events"] for rows in story.rows[3:]
+    ]
