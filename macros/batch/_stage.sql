@@ -94,7 +94,7 @@
     {%- set ordered = '' -%}
     {%- if order and floodmark._position_family(order.type) -%}
         {%- set ordered = ', min(@) as _floodmark_least, max(@) as _floodmark_greatest, count_if(@ is null) as _floodmark_unordered' | replace('@', floodmark._quoted(order.name)) -%}
-        {%- do ranges.extend(floodmark._peak_counts(order.type, '_floodmark_least', '_floodmark_greatest') + ["'unordered', coalesce(sum(_floodmark_unordered), 0)"]) -%}
+        {%- do ranges.extend(floodmark._range_counts('least', 'greatest', order.type, '_floodmark_least', '_floodmark_greatest') + ["'unordered', coalesce(sum(_floodmark_unordered), 0)"]) -%}
     {%- endif -%}
     {%- set counts = floodmark._query_json(
         "select to_json(named_struct('rows_read', coalesce(sum(_floodmark_rows), 0), 'repeated', count_if(_floodmark_rows > 1), " ~ ranges | join(', ') ~ ")) "
@@ -110,11 +110,16 @@
     {%- set ranges = [] -%}
     {%- for key in keys if floodmark._has_range(floodmark._find_column(columns, key)) -%}
         {%- set i = keys.index(key) -%}
-        {%- set text = floodmark._range_text_sql(floodmark._quoted(key), floodmark._find_column(columns, key).type) -%}
-        {%- do ranges.append("'min_" ~ i ~ "', " ~ text | replace('@(', 'min(')) -%}
-        {%- do ranges.append("'max_" ~ i ~ "', " ~ text | replace('@(', 'max(')) -%}
+        {%- set quoted = floodmark._quoted(key) -%}
+        {%- do ranges.extend(floodmark._range_counts('min_' ~ i, 'max_' ~ i, floodmark._find_column(columns, key).type, quoted, quoted)) -%}
     {%- endfor -%}
     {{ return(ranges) }}
+{% endmacro %}
+
+
+{# Entries of a named_struct, a list: the least of one SQL and the greatest of another, as text. #}
+{% macro _range_counts(low, high, type, least, greatest) %}
+    {{ return(["'" ~ low ~ "', " ~ floodmark._range_text_sql(least, type) | replace('@(', 'min('), "'" ~ high ~ "', " ~ floodmark._range_text_sql(greatest, type) | replace('@(', 'max(')]) }}
 {% endmacro %}
 
 

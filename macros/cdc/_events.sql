@@ -194,7 +194,7 @@
 {% endmacro %}
 
 
-{# Counts of a batch's events in one pass: {rows_read, keyless, unordered, same, deletes, truncates, rows_tied, min_i, max_i, least, earliest, latest}. #}
+{# Counts of a batch's events in one pass: {rows_read, keyless, unordered, same, deletes, truncates, rows_tied, min_i, max_i, least, greatest}. #}
 {% macro _event_counts(run, stage, columns) %}
     {%- set keys = run.settings.unique_key -%}
     {%- set quoted = floodmark._quoted_csv(keys) -%}
@@ -205,10 +205,7 @@
     {%- do values.append("'keyless', coalesce(sum(if(" ~ floodmark._keyless_sql(keys) ~ ', _floodmark_rows, 0)), 0)') -%}
     {%- set sequence = floodmark._find_column(columns, '_floodmark_sequence') -%}
     {%- if floodmark._has_range(sequence) -%}
-        {%- do values.append("'least', " ~ floodmark._range_text_sql('_floodmark_sequence', sequence.type) | replace('@(', 'min(')) -%}
-    {%- endif -%}
-    {%- if floodmark._position_family(sequence.type) -%}
-        {%- do values.extend(floodmark._peak_counts(sequence.type, '_floodmark_sequence', '_floodmark_sequence')) -%}
+        {%- do values.extend(floodmark._range_counts('least', 'greatest', sequence.type, '_floodmark_sequence', '_floodmark_sequence')) -%}
     {%- endif -%}
     {%- set counts = floodmark._query_json('select to_json(named_struct(' ~ values | join(', ') ~ ')) from (select ' ~ quoted
         ~ ', _floodmark_sequence, _floodmark_truncate, count(*) as _floodmark_rows, count_if(_floodmark_delete) as _floodmark_deletes from ' ~ stage

@@ -6,10 +6,10 @@
 #}
 
 {# Compare a batch with the peak: `source.is_ahead` says whether it lies above, `batch.peak` what the peak will be. `order` is the column, of a
-   type that a watermark may have; with `earliest`, `latest` and `unordered` of the stage's counts. #}
+   type that a watermark may have; with `least`, `greatest` and `unordered` of the stage's counts. #}
 {% macro _compare_with_peak(run, batch, source, order) %}
     {%- set family = floodmark._position_family(order.type) if order else none -%}
-    {%- set latest = floodmark._position_from_text(source.counts.get('latest'), family) -%}
+    {%- set latest = floodmark._position_from_text(source.counts.get('greatest'), family) -%}
     {%- if latest is none -%}
         {{ return(none) }}
     {%- endif -%}
@@ -18,17 +18,10 @@
     {%- if batch.replaces -%}
         {%- do batch.update({'peak': {'column': column, 'base': none, 'position': latest}}) -%}
     {%- elif known.peak and known.peak.column == column -%}
-        {%- set earliest = floodmark._position_from_text(source.counts.earliest, family) -%}
+        {%- set earliest = floodmark._position_from_text(source.counts.least, family) -%}
         {%- do source.update({'is_ahead': not source.counts.unordered and earliest is not none and earliest > known.peak.position}) -%}
         {%- do batch.update({'peak': {'column': column, 'base': known.version, 'position': [latest, known.peak.position] | max}}) -%}
     {%- endif -%}
-{% endmacro %}
-
-
-{# Entries `earliest` and `latest` of a named_struct over the least and the greatest value of a column, as the positions of its family; a list. #}
-{% macro _peak_counts(type, least, greatest) %}
-    {%- set family = floodmark._position_family(type) -%}
-    {{ return(["'earliest', " ~ floodmark._position_text_sql('min(' ~ least ~ ')', family), "'latest', " ~ floodmark._position_text_sql('max(' ~ greatest ~ ')', family)]) }}
 {% endmacro %}
 
 
@@ -46,7 +39,7 @@
 {% macro _raise_peak(run, landed, rows_read) %}
     {%- if landed.version is not none -%}
         {%- set peak = landed.get('peak') -%}
-        {%- do run.update({'known_peak': {'version': landed.version, 'peak': peak if peak and (peak.base is none or peak.base == landed.version - 1) else none}}) -%}
+        {%- do run.update({'known_peak': {'version': landed.version, 'peak': peak if peak and peak.base in [none, landed.version - 1] else none}}) -%}
     {%- elif run.settings.strategy == 'cdc' and rows_read -%}
         {%- do run.update({'known_peak': {'version': none, 'peak': none}}) -%}
     {%- endif -%}
@@ -56,23 +49,20 @@
 {# The peak that the ledger's last batch left in the table; none where anything else than it wrote rows since the version below it, or where
    cdc may have remembered events that no commit of the table tells of. #}
 {% macro _peak_of_table(run, newest) %}
-    {%- set state = run.state -%}
-    {%- if newest.peak is none and not floodmark._leaves_rows(newest) or run.settings.strategy == 'cdc' and state.has_read_since -%}
+    {%- if run.settings.strategy == 'cdc' and run.state.has_read_since -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- set is_whole = newest.peak is not none and newest.peak.base in [none, newest.version - 1] -%}
-    {%- set commits = [newest] if is_whole else floodmark._history(this, 10) -%}
+    {%- set has_more = floodmark._leaves_rows(newest) or newest.peak is not none and newest.peak.base not in [none, newest.version - 1] -%}
+    {%- set commits = floodmark._history(this, 10) if has_more else [newest] -%}
     {%- set ns = namespace(peak=none) -%}
     {%- for commit in commits -%}
-        {%- if ns.peak is not none and commit.version == ns.peak.base -%}
-            {{ return(ns.peak) }}
-        {%- elif ns.peak is none and commit.peak is not none and commit.tag == floodmark._batch_tag(state.landed) -%}
+        {%- if ns.peak is none and commit.peak is not none and commit.tag == floodmark._batch_tag(run.state.landed) -%}
             {%- set ns.peak = commit.peak -%}
-            {%- if ns.peak.base in [none, commit.version - 1] -%}
-                {{ return(ns.peak) }}
-            {%- endif -%}
         {%- elif not floodmark._leaves_rows(commit) -%}
             {{ return(none) }}
+        {%- endif -%}
+        {%- if ns.peak is not none and ns.peak.base in [none, commit.version - 1] -%}
+            {{ return(ns.peak) }}
         {%- endif -%}
     {%- endfor -%}
     {{ return(none) }}

@@ -92,8 +92,8 @@ class Story:
 def compared(run: Run) -> dict[str, bool]:
     """Whether the MERGE of each model, as dbt logged it, looks at what a matched row holds."""
     found = {}
-    for statement in re.findall(r"merge into \S+.*?(?=\n\n|\Z)", run.log, re.DOTALL):
-        name = re.match(r"merge into \w+\.(\w+)", statement).group(1)  # type: ignore[union-attr]
+    merges = re.findall(r"merge into \w+\.(\w+)(.*?)(?=\n\n|\Z)", run.log, re.DOTALL)
+    for name, statement in merges:
         found[name] = "DBT_INTERNAL_DEST" in "".join(re.findall("when matched.*?then", statement))
     return found
 
