@@ -96,15 +96,23 @@ def require_metastore_driver(conf: Mapping[str, str]) -> None:
 def fetch_extra(name: str) -> Path:
     """Fetch an extra of `EXTRAS` with what it needs and pyspark does not bring; return its folder.
 
-    Nothing is done when it is there; it appears whole, as Delta's jars do.
+    Nothing is done when it is there. It appears whole: the folder is filled elsewhere and renamed.
 
     Raises:
         JavaError: Ivy needs Java.
-        JarsError: no network, or an unexpected answer.
+        JarsError: no network, an unexpected answer, or its folder holds something else, such as an
+            older version.
     """
     folder = jar_folder() / name
-    if folder.is_dir():
+    _, artifact, version = EXTRAS[name].split(":")
+    wanted = folder / f"{artifact}-{version}.jar"
+    if wanted.is_file():
         return folder
+    if folder.is_dir() and any(folder.iterdir()):
+        raise JarsError(
+            f"{folder} has other jars than {wanted.name}: move them away and run `floodmark setup "
+            f"--with {name}` again."
+        )
     find_java()
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".jars-", dir=folder.parent) as scratch:
@@ -115,10 +123,15 @@ def fetch_extra(name: str) -> Path:
         filled.mkdir()
         for jar in sorted((ivy / "jars").glob("*.jar")):
             # Ivy names a jar after its organisation too; what pyspark has, it has in its version.
-            artifact = jar.name.partition("_")[2]
-            if not any(_pyspark_jars().glob(f"{_unversioned(artifact)}-[0-9]*.jar")):
-                shutil.copyfile(jar, filled / artifact)
-        filled.rename(folder)
+            file = jar.name.partition("_")[2]
+            if not any(_pyspark_jars().glob(f"{_unversioned(file)}-[0-9]*.jar")):
+                shutil.copyfile(jar, filled / file)
+        try:
+            filled.rename(folder)
+        except OSError:
+            # Another setup may have been quicker.
+            if not wanted.is_file():
+                raise
     return folder
 
 
@@ -135,8 +148,8 @@ def _unversioned(jar: str) -> str:
 def fetch_jars() -> Path:
     """Fetch the jars with the Ivy that Spark brings, and return their folder.
 
-    Nothing is done when they are there. They appear all at once: the folder is filled
-    elsewhere and renamed.
+    Nothing is done when they are there. Each appears whole, and what else is in the folder stays:
+    it may be somebody's own.
 
     Raises:
         JavaError: Ivy needs Java.
@@ -151,13 +164,7 @@ def fetch_jars() -> Path:
     with tempfile.TemporaryDirectory(prefix=".jars-", dir=folder.parent) as scratch:
         ivy = Path(scratch) / "ivy"
         _resolve(JAR_COORDINATE, _EXCLUDED, ivy, Path(scratch), log)
-        filled = Path(scratch) / "jars"
-        filled.mkdir()
-        for name in JARS:
-            _copy_jar(ivy, name, filled, log)
-        if folder.exists():
-            folder.rename(Path(scratch) / "old")
-        filled.rename(folder)
+        _put([(_jar_of_ivy(ivy, name, log), name) for name in JARS], folder)
     return folder
 
 
@@ -199,10 +206,21 @@ def _resolve(
         )
 
 
-def _copy_jar(ivy: Path, name: str, target: Path, log: Path) -> None:
+def _jar_of_ivy(ivy: Path, name: str, log: Path) -> Path:
     found = list((ivy / "jars").glob(f"*_{name}"))
     if not found:
         raise JarsError(
             f"Ivy answered without {name}: run `floodmark setup` again (what it said is in {log})."
         )
-    shutil.copyfile(found[0], target / name)
+    return found[0]
+
+
+def _put(jars: list[tuple[Path, str]], folder: Path) -> None:
+    """Copy jars into a folder, each under a name, so that nobody ever sees half of one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    # In the folder itself: only within one file system does a rename put a whole file there.
+    with tempfile.TemporaryDirectory(prefix=".jars-", dir=folder) as scratch:
+        for jar, name in jars:
+            copied = Path(scratch) / name
+            shutil.copyfile(jar, copied)
+            copied.replace(folder / name)

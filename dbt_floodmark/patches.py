@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import traceback
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -81,6 +82,7 @@ def apply() -> None:
     SparkAdapter.floodmark_plugin = _plugin_version
     SparkAdapter.floodmark_method = _method
     SparkAdapter.floodmark_streams = _streams
+    SparkAdapter.floodmark_project_root = _project_root
     SparkAdapter.floodmark_on_top = _on_top
     SparkAdapter._available_ = SparkAdapter._available_ | _FOR_MACROS
 
@@ -92,6 +94,11 @@ def _plugin_version(adapter: Any) -> str:
 def _method(adapter: Any) -> str:
     """Return the profile's method: session, thrift, ..."""
     return str(adapter.config.credentials.method)
+
+
+def _project_root(adapter: Any) -> str:
+    """Return the project's folder, without symbolic links."""
+    return os.path.realpath(str(adapter.config.project_root))
 
 
 def _streams(adapter: Any) -> Any:
@@ -110,7 +117,13 @@ def _on_top(adapter: Any, macro: Any) -> Any:
 
 #: What the plugin adds to `adapter` in Jinja.
 _FOR_MACROS = frozenset(
-    {"floodmark_plugin", "floodmark_method", "floodmark_streams", "floodmark_on_top"}
+    {
+        "floodmark_plugin",
+        "floodmark_method",
+        "floodmark_streams",
+        "floodmark_project_root",
+        "floodmark_on_top",
+    }
 )
 #: What is patched, so that it can be taken off again.
 _PATCHED = (

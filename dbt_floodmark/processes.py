@@ -38,7 +38,7 @@ def _state(pid: int) -> str:
 def _ps(pid: int, field: str) -> str:
     try:
         answer = subprocess.run(
-            ["ps", "-o", field, "-p", str(pid)], capture_output=True, text=True, check=False
+            ["ps", "-ww", "-o", field, "-p", str(pid)], capture_output=True, text=True, check=False
         )
     except OSError:
         return ""

@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from dbt_floodmark.errors import MetastoreLockedError, ServerError
 from dbt_floodmark.home import Workplace
@@ -20,7 +21,7 @@ from dbt_floodmark.java import find_java
 from dbt_floodmark.lock import locked_sentence
 from dbt_floodmark.messages import NO_HIVE_TABLES, VERSION_NOT_FOUND, is_derby_locked
 from dbt_floodmark.processes import command_of, is_alive
-from dbt_floodmark.spark_conf import spark_conf, without_secrets
+from dbt_floodmark.spark_conf import log_option, spark_conf, without_secrets
 
 HOST = "127.0.0.1"
 DEFAULT_PORT = 10000
@@ -111,7 +112,7 @@ def stop_server(server: ThriftServer) -> None:
     """
     workplace = Workplace.thrift(server.home)
     if is_alive(server.pid):
-        if not _is_ours(server.pid):
+        if not _is_ours(server):
             raise ServerError(
                 f"Process {server.pid} is not floodmark's server any more and is left alone: "
                 f"remove {_state_file(workplace)} if the server is gone."
@@ -127,7 +128,7 @@ def running_server(home: Path) -> ThriftServer | None:
         server = ThriftServer(int(state["pid"]), int(state["port"]), home.resolve())
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return server if is_alive(server.pid) and _is_ours(server.pid) else None
+    return server if is_alive(server.pid) and _is_ours(server) else None
 
 
 def recorded_server(home: Path) -> ThriftServer | None:
@@ -139,24 +140,53 @@ def recorded_server(home: Path) -> ThriftServer | None:
         return None
 
 
-def answers(port: int, host: str = HOST) -> bool:
-    """Tell whether a Spark Thrift server runs a statement there."""
+def answers(port: int) -> bool:
+    """Tell whether a server of `start_server` runs a statement at a port."""
+    if _is_free(port):
+        return False
+    try:
+        ask(HOST, port, username="floodmark")
+    except ImportError:
+        raise
+    except Exception:
+        # Whatever it is, refused or half started: it does not answer.
+        return False
+    return True
+
+
+def ask(host: str, port: int, **login: Any) -> None:
+    """Have a Spark Thrift server run a statement.
+
+    Args:
+        host: where it is.
+        port: and its port there.
+        login: user, password and auth, as pyhive takes them.
+
+    Raises:
+        Exception: pyhive's or thrift's own, where it does not.
+    """
     import logging
 
     from pyhive import hive
 
     logging.getLogger("thrift.transport.TSocket").setLevel(logging.CRITICAL)
-    if host == HOST and _is_free(port):
-        return False
+    link = hive.connect(host=host, port=port, **login)
     try:
-        with contextlib.closing(hive.connect(host=host, port=port, username="floodmark")) as link:
-            cursor = link.cursor()
-            cursor.execute("select 1")
-            return bool(cursor.fetchall() == [(1,)])
-    except ImportError:
-        raise
-    except Exception:
-        # Whatever it is, refused or half started: it does not answer.
+        cursor = link.cursor()
+        cursor.execute("select 1")
+        cursor.fetchall()
+    finally:
+        # Spark 4.2's server may fail here, as FloodmarkThrift.close has it.
+        with contextlib.suppress(Exception):
+            link.close()
+
+
+def is_open(host: str, port: int) -> bool:
+    """Tell whether anything listens at a port."""
+    try:
+        with socket.create_connection((host, port), timeout=5):
+            return True
+    except OSError:
         return False
 
 
@@ -193,10 +223,16 @@ def _launch(
             stdout=log,
             stderr=log,
             cwd=workplace.root,
-            env={**os.environ, "SPARK_HOME": str(spark_home)},
+            env=_environment(spark_home),
             # A Ctrl-C in the terminal that started it is not meant for the server.
             start_new_session=True,
         )
+
+
+def _environment(spark_home: Path) -> dict[str, str]:
+    # What Hive's own server is told in the environment (host, port) goes before our settings.
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("HIVE_SERVER2_")}
+    return {**kept, "SPARK_HOME": str(spark_home)}
 
 
 def _properties_file(workplace: Workplace, conf: Mapping[str, str]) -> Path:
@@ -261,9 +297,9 @@ def _end(pid: int) -> None:
             return
 
 
-def _is_ours(pid: int) -> bool:
-    command = command_of(pid)
-    return MAIN_CLASS in command or "spark-submit" in command or "spark-class" in command
+def _is_ours(server: ThriftServer) -> bool:
+    """Tell whether its process is still the server, and not one that came to the same id."""
+    return log_option(Workplace.thrift(server.home)) in command_of(server.pid)
 
 
 def _state_file(workplace: Workplace) -> Path:

@@ -22,8 +22,12 @@ METASTORE_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
 METASTORE_URIS = "spark.hadoop.hive.metastore.uris"
 _DRIVER = "spark.hadoop.javax.jdo.option.ConnectionDriverName"
 
-#: What Spark itself hides in its logs (`spark.redaction.regex`).
-_SECRET = re.compile(r"secret|password|token|access[.]?key", re.IGNORECASE)
+#: What Spark itself hides in its logs (`spark.redaction.regex`), and the keys of Azure, Google and
+#: S3 that it does not know.
+_SECRET = re.compile(
+    r"secret|password|token|(?:access|account|private|encryption)[._-]?key|[.]sas(?:[.]|$)",
+    re.IGNORECASE,
+)
 _PASSWORD = re.compile(r"password=", re.IGNORECASE)
 
 #: Spark's and Delta's defaults are a cluster's; these cost seconds per statement on two cores.
@@ -64,7 +68,7 @@ def spark_conf(
     class_path = [str(jar) for jar in jars]
     java_options = [
         f"-Dlog4j2.configurationFile={_RESOURCES / 'log4j2.properties'}",
-        f"-Dfloodmark.log={workplace.log}",
+        log_option(workplace),
         f"-Dderby.stream.error.file={workplace.root / 'derby.log'}",
     ]
     conf = {
@@ -89,6 +93,11 @@ def spark_conf(
         quoted.append(given["spark.driver.extraJavaOptions"])
     conf["spark.driver.extraJavaOptions"] = " ".join(quoted)
     return conf
+
+
+def log_option(workplace: Workplace) -> str:
+    """Return the option that names the log, by which a workplace's JVM can be told from others."""
+    return f"-Dfloodmark.log={workplace.log}"
 
 
 def is_shared_metastore(conf: Mapping[str, str]) -> bool:

@@ -51,7 +51,7 @@ def backfill(
     if step is not None:
         wanted["step"] = step
     result = project.invoke(
-        ["run", "--select", chosen.name, "--vars", json.dumps({"floodmark_backfill": wanted})]
+        ["run", "--select", chosen.selector, "--vars", json.dumps({"floodmark_backfill": wanted})]
     )
     if result.success:
         reason = f"backfill from {start} to {end}" + (f" by {step}" if step else "")

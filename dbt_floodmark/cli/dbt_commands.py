@@ -6,7 +6,13 @@ import sys
 
 import click
 
-from dbt_floodmark.cli.runner import default_profiles, exit_code, invoke, usage_sentence
+from dbt_floodmark.cli.runner import (
+    colour_options,
+    default_profiles,
+    exit_code,
+    invoke,
+    usage_sentence,
+)
 
 PASSED_THROUGH = (
     "build",
@@ -51,7 +57,8 @@ def dbt_command(name: str) -> click.Command:
     )
     @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
     def command(arguments: tuple[str, ...]) -> None:
-        result = invoke([name, *arguments, *default_profiles(arguments)])
+        added = [*default_profiles(arguments), *colour_options(arguments)]
+        result = invoke([name, *arguments, *added])
         sentence = usage_sentence(result)
         if sentence:
             click.echo(f"floodmark: {sentence}", err=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.rule import Rule
 
 from dbt_floodmark.cli.ledger import Row, read_ledger
 from dbt_floodmark.cli.output import console, table
@@ -104,7 +105,8 @@ def _land(landing: Path, day: int, invoices: int) -> None:
 def _build(project: Path, number: int) -> Build:
     from dbt_common.invocation import get_invocation_id
 
-    console().rule(f"build {number}", align="left")
+    screen = console()
+    screen.print(Rule(f"build {number}", align="left"), width=min(screen.width, 100))
     options = dbt_arguments(project, None, "session")
     result = invoke(["build", *options])
     if not result.success:

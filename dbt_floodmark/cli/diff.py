@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.markup import escape
 
 from dbt_floodmark.cli.ledger import said
 from dbt_floodmark.cli.output import console, print_json, table
@@ -113,7 +112,7 @@ def _print(found: dict[str, Any], notes: list[str]) -> None:
         _say(screen, note)
     columns = [("change", "left"), ("keys", "right"), ("", "left")]
     screen.print(table("", columns, [[name, found[name], what] for name, what in _CHANGES.items()]))
-    differing = [[escape(name), rows] for name, rows in found["columns"].items() if rows]
+    differing = [[name, rows] for name, rows in found["columns"].items() if rows]
     if differing:
         screen.print(table("", [("column", "left"), ("differs in rows", "right")], differing))
     if found["sample"]:
@@ -123,11 +122,11 @@ def _print(found: dict[str, Any], notes: list[str]) -> None:
 
 
 def _lines(row: dict[str, Any]) -> list[list[Any]]:
-    start = [row["change"], escape(row["key"])]
+    start = [row["change"], row["key"]]
     if not row["columns"]:
         return [[*start, None, _rows(row["in_a"]), _rows(row["in_b"])]]
     return [
-        [*start, escape(one["column"]), *(_shown(one[side]) for side in ("a", "b"))]
+        [*start, one["column"], *(_shown(one[side]) for side in ("a", "b"))]
         for one in row["columns"]
     ]
 
@@ -137,8 +136,8 @@ def _rows(count: int) -> str:
 
 
 def _shown(value: str | None) -> str:
-    return "NULL" if value is None else escape(value)
+    return "NULL" if value is None else value
 
 
 def _say(screen: Console, sentence: str) -> None:
-    screen.print(sentence, markup=False, soft_wrap=True)
+    screen.print(sentence, soft_wrap=True)

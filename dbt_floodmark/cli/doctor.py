@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.text import Text
@@ -26,7 +27,8 @@ from dbt_floodmark.jars import (
 )
 from dbt_floodmark.java import find_java
 from dbt_floodmark.lock import is_locked, read_holder
-from dbt_floodmark.serve import answers
+from dbt_floodmark.messages import readable
+from dbt_floodmark.serve import ask, is_open
 from dbt_floodmark.spark_conf import is_shared_metastore, metastore_name, spark_conf
 
 
@@ -62,12 +64,14 @@ def doctor(project_dir: Path, profiles_dir: str | None, target: str | None) -> N
                 findings += check_ledger(project, profiles_dir, target)
             except FloodmarkError as exc:
                 findings.append(Finding("ledger", "cannot be read", str(exc)))
-    shown = table("", [("", "left"), ("", "left"), ("found", "left"), ("what to do", "left")], [])
-    for one in findings:
-        state = Text("ok" if one.ok else "problem", style="green" if one.ok else "red")
-        shown.add_row(state, one.subject, one.found, one.fix)
-    console().print(shown)
+    columns = [("", "left"), ("", "left"), ("found", "left"), ("what to do", "left")]
+    lines = [[_state(one), one.subject, one.found, one.fix] for one in findings]
+    console().print(table("", columns, lines))
     sys.exit(0 if all(one.ok for one in findings) else 1)
+
+
+def _state(finding: Finding) -> Text:
+    return Text("ok", style="green") if finding.ok else Text("problem", style="red")
 
 
 def check_java() -> Finding:
@@ -129,7 +133,7 @@ def check_target(project: Path, profiles_dir: str | None, target: str | None) ->
         "session": lambda: check_metastore(
             resolve_home(project), credentials.server_side_parameters
         ),
-        "thrift": lambda: check_server(str(credentials.host), int(credentials.port)),
+        "thrift": lambda: check_server(credentials),
     }
     method = str(getattr(credentials.method, "value", credentials.method))
     findings = [Finding("profile", f"{name}, method {method}")]
@@ -169,8 +173,24 @@ def check_metastore(home: Path, parameters: Mapping[str, str]) -> Finding:
     )
 
 
-def check_server(host: str, port: int) -> Finding:
-    """Does the Thrift server of the target answer?"""
-    if answers(port, host):
-        return Finding("Thrift server", f"answers at {host}:{port}")
-    return Finding("Thrift server", f"none answers at {host}:{port}", "run `floodmark serve start`")
+def check_server(credentials: Any) -> Finding:
+    """Does the Thrift server of the target run a statement for the profile's user?"""
+    host, port, auth = str(credentials.host), int(credentials.port), credentials.auth
+    place = f"{host}:{port}"
+    if not is_open(host, port):
+        return Finding("Thrift server", f"none answers at {place}", "run `floodmark serve start`")
+    if credentials.use_ssl or auth == "KERBEROS":
+        how = "SSL" if credentials.use_ssl else f"auth {auth}"
+        return Finding("Thrift server", f"something listens at {place} (not asked: {how})")
+    try:
+        ask(host, port, username=credentials.user, auth=auth, password=credentials.password)
+    except Exception as exc:
+        # Thrift's responses carry what went wrong in their status.
+        status = getattr(exc.args[0], "status", None) if exc.args else None
+        said = readable(str(getattr(status, "errorMessage", exc)))
+        return Finding(
+            "Thrift server",
+            f"something listens at {place} and runs no statement: {said}",
+            "see that host, port, user, password and auth in profiles.yml are the server's",
+        )
+    return Finding("Thrift server", f"answers at {place}")

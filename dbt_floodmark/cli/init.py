@@ -34,7 +34,6 @@ def init(directory: Path) -> None:
         "How a model declares its load (models/events.sql):\n\n"
         f"{(directory / 'models' / 'events.sql').read_text('utf-8')}",
         soft_wrap=True,
-        markup=False,
     )
 
 

@@ -15,16 +15,26 @@ NO_LEDGER = "There is no ledger yet: it appears with the first `floodmark build`
 
 #: What floodmark's macros say, without dbt's frame around it.
 _OWN = re.compile(
-    r"(?:floodmark, )?(model '[^']+': .*?|floodmark loads no model .*?)(?: > in macro .*)?$"
+    r"(?:floodmark, )?(model '[^']+': .*?|floodmark loads (?:no|several) models? .*?)"
+    r"(?: > in macro .*)?$"
 )
 
 _ABSENT = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND")
+#: What is missing where there is no ledger: its tables, or its schema.
+_LEDGER = re.compile(
+    r"`(?:batch_log|batches|watermarks|files|expectation_results)` cannot be found"
+    r"|SCHEMA_NOT_FOUND"
+)
 
 Row = dict[str, Any]
 
 
 class NoLedgerError(FloodmarkError):
     """Nothing has been loaded on this target yet."""
+
+
+class NoTableError(FloodmarkError):
+    """A table that a query reads is not there."""
 
 
 def read_ledger(
@@ -57,7 +67,7 @@ def failure(result: Any, what: str) -> FloodmarkError:
     """Return why a dbt invocation failed: floodmark's own sentence, or dbt's behind ``what``."""
     text = said(result)
     if any(condition in text for condition in _ABSENT):
-        return NoLedgerError(NO_LEDGER)
+        return NoLedgerError(NO_LEDGER) if _LEDGER.search(text) else NoTableError(f"{what}: {text}")
     own = _OWN.search(text)
     return FloodmarkError(own.group(1) if own else f"{what}: {text}")
 

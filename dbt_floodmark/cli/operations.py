@@ -35,7 +35,7 @@ def reset(
     chosen = project.one(model)
     if chosen.watermark is None:
         raise UsageError(f"{model} has no watermark, so there is no mark to move.")
-    project.operation("reset", model=chosen.name, to=to, reason=reason)
+    project.operation("reset", model=chosen.unique_id, to=to, reason=reason)
 
 
 @click.command()
@@ -61,7 +61,7 @@ def reset(
     type=click.IntRange(0),
     default=7,
     show_default=True,
-    help="VACUUM tables whose last VACUUM is this old. Files younger than 7 days stay in any case.",
+    help="VACUUM tables whose last VACUUM is this old. Delta keeps the last 7 days.",
 )
 def maintain(
     project_dir: Path,
@@ -81,7 +81,7 @@ def maintain(
         dbt run-operation floodmark.maintain --args '{dry_run: true}'
     """
     project = Project(project_dir, profiles_dir, target)
-    names = [model.name for model in project.select(select)] if select else None
+    names = [model.unique_id for model in project.select(select)] if select else None
     project.operation(
         "maintain",
         models=names,

@@ -9,6 +9,10 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
+
+#: Columns of a file or a pipe, in which no line is to be folded.
+_ENDLESS = 1_000_000
 
 
 def console(stderr: bool = False) -> Console:
@@ -17,8 +21,11 @@ def console(stderr: bool = False) -> Console:
     Into a file or a pipe, tables keep their lines whole. Progress goes to ``stderr``, so that
     what is printed can be piped.
     """
-    screen = Console(highlight=False, stderr=stderr)
-    return screen if screen.is_terminal else Console(highlight=False, stderr=stderr, width=200)
+    # What is printed are people's names, paths and values: none of it is rich's markup.
+    screen = Console(highlight=False, markup=False, emoji=False, stderr=stderr)
+    if not screen.file.isatty():
+        screen.width = _ENDLESS
+    return screen
 
 
 def lag_text(lag: int | None, kind: str | None) -> str | None:
@@ -33,12 +40,12 @@ def lag_text(lag: int | None, kind: str | None) -> str | None:
 
 
 def table(title: str, columns: list[tuple[str, str]], rows: list[list[Any]]) -> Table:
-    """Return a table of (heading, justification) columns; None shows as a dash."""
+    """Return a table of (heading, justification) columns; None shows as a dash, Text as it is."""
     made = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
     for heading, justify in columns:
         made.add_column(heading, justify="right" if justify == "right" else "left", overflow="fold")
     for row in rows:
-        made.add_row(*[cell(value) for value in row])
+        made.add_row(*[value if isinstance(value, Text) else Text(cell(value)) for value in row])
     return made
 
 

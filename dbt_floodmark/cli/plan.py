@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from dbt_floodmark.cli.ledger import Row
+from dbt_floodmark.cli.ledger import NoTableError, Row
 from dbt_floodmark.cli.output import console, print_json, table
 from dbt_floodmark.cli.project import Model, Project, jinja_text
 from dbt_floodmark.cli.runner import json_option, select_option, target_options
@@ -43,10 +43,12 @@ def plan(
         models = project.select(select)
         progress.update("Reading marks and sources")
         compiled = project.compile(models, floodmark_plan=True) if models else {}
+        kinds = _kinds(project, models)
         plans = []
         for number, model in enumerate(models, 1):
             progress.update(f"Counting rows of {model.name} ({number} of {len(models)})")
-            plans.append(_plan_of(project, model, compiled.get(model.name, ""), count))
+            kind = kinds.get(model.unique_id, "first_load")
+            plans.append(_plan_of(project, model, compiled.get(model.unique_id, ""), kind, count))
     if as_json:
         print_json({"models": plans})
         return
@@ -56,8 +58,19 @@ def plan(
     console().print(_table(plans))
 
 
-def _plan_of(project: Project, model: Model, sql: str, count: bool) -> Row:
-    shown: Row = {"name": model.name, "model": model.model_id, "kind": "first_load"}
+def _kinds(project: Project, models: list[Model]) -> dict[str, str]:
+    """What the next run is of models that read all, which have no marker in their SQL, by id."""
+    ids = [
+        model.unique_id
+        for model in models
+        if model.watermark is None and model.files is None and not model.is_stream
+    ]
+    rows = project.query("{{ floodmark._next_kinds_sql(" + json.dumps(ids) + ") }}") if ids else []
+    return {row["unique_id"]: row["kind"] for row in rows}
+
+
+def _plan_of(project: Project, model: Model, sql: str, kind: str, count: bool) -> Row:
+    shown: Row = {"name": model.name, "model": model.model_id, "kind": kind}
     shown |= dict.fromkeys(("low", "high", "lookback", "files", "bytes", "rows"))
     shown |= dict.fromkeys(("rows_null", "rows_future"))
     if model.is_stream:
@@ -70,7 +83,11 @@ def _plan_of(project: Project, model: Model, sql: str, count: bool) -> Row:
         return shown
     due = shown["kind"] != "nothing new" and not shown["files"]
     if count and due:
-        rows = project.query(f"select count(*) as n from ({jinja_text(sql)})")
+        try:
+            rows = project.query(f"select count(*) as n from (\n{jinja_text(sql)}\n)")
+        except NoTableError:
+            shown["kind"] = "upstream is missing"
+            return shown
         shown["rows"] = rows[0]["n"]
     elif shown["kind"] == "nothing new":
         shown["rows"] = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,14 +16,21 @@ from dbt_floodmark.cli.runner import dbt_arguments, require_project
 from dbt_floodmark.errors import FloodmarkError, UsageError
 
 _SETTINGS = ("watermark", "files", "expectations", "cdc", "snapshot_diff")
+_STRATEGIES = ("cdc", "snapshot_diff")
 _QUIET = ("--quiet", "--log-level", "none", "--no-write-json")
 
 
 @dataclass(frozen=True)
 class Model:
-    """A model that floodmark loads; a stream reads its sources by a checkpoint of Spark's."""
+    """A model that floodmark loads; a stream reads its sources by a checkpoint of Spark's.
+
+    ``name`` has the version, and the package where another has the same; ``calls`` are all names
+    that the model answers to; ``selector`` is what dbt's ``--select`` finds it alone by.
+    """
 
     name: str
+    calls: frozenset[str]
+    selector: str
     unique_id: str
     model_id: str
     strategy: str
@@ -63,12 +71,17 @@ class Project:
         """Return the model of this name.
 
         Raises:
-            UsageError: floodmark loads no such model; the sentence names those it loads.
+            UsageError: floodmark loads no such model, or several; the sentence names them.
         """
-        if name not in self.models:
-            loaded = ", ".join(sorted(self.models)) or "none"
-            raise UsageError(f"floodmark loads no model '{name}' in this project: {loaded}.")
-        return self.models[name]
+        found = [model for model in self.models.values() if name in model.calls]
+        if len(found) == 1:
+            return found[0]
+        names = ", ".join(sorted(one.name for one in found or self.models.values())) or "none"
+        raise UsageError(
+            f"floodmark loads several models '{name}': name one of {names}."
+            if found
+            else f"floodmark loads no model '{name}' in this project: {names}."
+        )
 
     def select(self, selection: Sequence[str]) -> list[Model]:
         """Return the models that dbt's ``--select`` finds; all where it is empty.
@@ -77,7 +90,7 @@ class Project:
             UsageError: the selection holds no model that floodmark loads.
         """
         if not selection:
-            return [self.models[name] for name in sorted(self.models)]
+            return sorted(self.models.values(), key=lambda model: model.name)
         only = ["--resource-type", "model", "--output", "json", "--output-keys", "unique_id"]
         listed = self.invoke(["ls", "--select", *selection, *only, *_QUIET])
         if not listed.success:
@@ -103,12 +116,12 @@ class Project:
     def ask(self, macro: str, model: Model, sql: str, *arguments: Any) -> dict[str, Any]:
         """Return what one of floodmark's `_…_sql` macros finds of a model: its row of one JSON.
 
-        The macro is given the model's compiled SQL, its name, and ``arguments``.
+        The macro is given the model's compiled SQL, its unique id, and ``arguments``.
 
         Raises:
             FloodmarkError: it stopped, with its sentence.
         """
-        given = ", ".join(json.dumps(one) for one in (model.name, *arguments))
+        given = ", ".join(json.dumps(one) for one in (model.unique_id, *arguments))
         call = "{{ floodmark." + macro + "(due, " + given + ") }}"
         rows = self.query("{% set due %}" + jinja_text(sql) + "{% endset %}" + call, own_sentence)
         return dict(json.loads(rows[0]["found"]))
@@ -127,41 +140,50 @@ class Project:
             raise failure(result, f"dbt could not run floodmark.{macro}")
 
     def compile(self, models: Sequence[Model], **variables: Any) -> dict[str, str]:
-        """Return the compiled SQL of models by name, with these dbt variables.
+        """Return the compiled SQL of models by unique id, with these dbt variables.
 
         Raises:
             FloodmarkError: a model could not be compiled.
         """
-        names = [model.name for model in models]
+        chosen = [model.selector for model in models]
         given = ["--vars", json.dumps(variables)]
-        result = self.invoke(["compile", "--select", *names, *given, *_QUIET])
+        result = self.invoke(["compile", "--select", *chosen, *given, *_QUIET])
         if not result.success:
             raise failure(result, "dbt could not compile")
-        return {one.node.name: one.node.compiled_code or "" for one in result.result.results}
+        return {one.node.unique_id: one.node.compiled_code or "" for one in result.result.results}
 
 
 def _managed_models(manifest: Any) -> dict[str, Model]:
-    found = {}
-    for node in manifest.nodes.values():
-        materialized = node.config.materialized
-        if node.resource_type != "model" or materialized not in ("incremental", "streaming_table"):
-            continue
-        settings = _settings(node.config)
-        is_stream = materialized == "streaming_table"
-        if not is_stream and not any(settings.get(name) is not None for name in _SETTINGS):
-            continue
-        key = node.config.unique_key or ()
-        found[node.name] = Model(
-            name=node.name,
-            unique_id=node.unique_id,
-            model_id=f"{node.schema}.{node.alias}",
-            strategy=node.config.incremental_strategy or "append",
-            unique_key=(key,) if isinstance(key, str) else tuple(key),
-            watermark=settings.get("watermark"),
-            files=settings.get("files"),
-            is_stream=is_stream,
-        )
-    return found
+    nodes = [node for node in manifest.nodes.values() if _is_managed(node)]
+    count = Counter(node.search_name for node in nodes)
+    return {node.unique_id: _model(node, count[node.search_name] > 1) for node in nodes}
+
+
+def _is_managed(node: Any) -> bool:
+    if node.resource_type != "model":
+        return False
+    if node.config.materialized == "incremental":
+        given = any(value is not None for value in _settings(node.config).values())
+        return given or node.config.incremental_strategy in _STRATEGIES
+    return bool(node.config.materialized == "streaming_table")
+
+
+def _model(node: Any, has_namesake: bool) -> Model:
+    names = {node.name, node.search_name}
+    settings = _settings(node.config)
+    key = node.config.unique_key or ()
+    return Model(
+        name=f"{node.package_name}.{node.search_name}" if has_namesake else node.search_name,
+        calls=frozenset(names | {f"{node.package_name}.{name}" for name in names}),
+        selector=f"package:{node.package_name},file:{Path(node.original_file_path).name}",
+        unique_id=node.unique_id,
+        model_id=f"{node.schema}.{node.alias}",
+        strategy=node.config.incremental_strategy or "append",
+        unique_key=(key,) if isinstance(key, str) else tuple(key),
+        watermark=settings["watermark"],
+        files=settings["files"],
+        is_stream=node.config.materialized == "streaming_table",
+    )
 
 
 def _settings(config: Any) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def reconcile(
         chosen = project.one(model)
         keys = key or chosen.unique_key
         _refuse(chosen, keys)
-        sql = project.compile([chosen], floodmark_bounds="passed")[chosen.name]
+        sql = project.compile([chosen], floodmark_bounds="passed")[chosen.unique_id]
         found = _compare(project, chosen, keys, sql, sample)
     if as_json:
         print_json(found)

@@ -49,4 +49,4 @@ def restate(
             f"{model} reads files, each once: use --full-refresh, or read its feed from a table."
         )
     wanted = json.dumps({"floodmark_restate": {"from": start}})
-    sys.exit(exit_code(project.invoke(["run", "--select", chosen.name, "--vars", wanted])))
+    sys.exit(exit_code(project.invoke(["run", "--select", chosen.selector, "--vars", wanted])))

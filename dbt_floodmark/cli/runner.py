@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import click
+from dbt.cli.options import MultiOption
+from dbt.cli.resolvers import default_profiles_dir, default_project_dir
 
 from dbt_floodmark.errors import UsageError
 
@@ -20,25 +22,42 @@ def project_option(command: Any) -> Any:
     return click.option(
         "--project-dir",
         type=click.Path(file_okay=False, path_type=Path),
-        default=Path("."),
-        help="The dbt project (default: here).",
+        default=default_project_dir,
+        envvar=_variables("PROJECT_DIR"),
+        help="The dbt project (default: here, or the next one above).",
+    )(command)
+
+
+def profiles_option(command: Any) -> Any:
+    """Add ``--profiles-dir`` to a command."""
+    return click.option(
+        "--profiles-dir",
+        type=click.Path(),
+        envvar=_variables("PROFILES_DIR"),
+        help="Where profiles.yml is.",
     )(command)
 
 
 def target_options(command: Any) -> Any:
     """Add dbt's options that choose a profile and a target."""
-    for option in (
-        click.option("-t", "--target", help="The profile's target, for instance thrift."),
-        click.option("--profiles-dir", type=click.Path(), help="Where profiles.yml is."),
-    ):
-        command = option(command)
-    return project_option(command)
+    target = click.option(
+        "-t",
+        "--target",
+        envvar=_variables("TARGET"),
+        help="The profile's target, for instance thrift.",
+    )
+    return project_option(profiles_option(target(command)))
 
 
 def select_option(command: Any) -> Any:
     """Add dbt's ``--select``: the models that a command looks at."""
     return click.option(
-        "-s", "--select", multiple=True, help="Models, as dbt's --select has them; may be repeated."
+        "-s",
+        "--select",
+        cls=MultiOption,
+        type=tuple,
+        multiple=True,
+        help="Models, as dbt's --select has them: one or several.",
     )(command)
 
 
@@ -64,10 +83,10 @@ def default_profiles(arguments: Sequence[str]) -> list[str]:
 
     Empty when the user has said where they are, in an option or the environment.
     """
-    if _value(arguments, "--profiles-dir") or os.environ.get("DBT_PROFILES_DIR"):
+    if _value(arguments, "--profiles-dir") or _in_environment("PROFILES_DIR"):
         return []
-    project = Path(_value(arguments, "--project-dir") or os.environ.get("DBT_PROJECT_DIR") or ".")
-    folder = project / "profiles"
+    named = _value(arguments, "--project-dir") or _in_environment("PROJECT_DIR")
+    folder = (Path(named) if named else default_project_dir()) / "profiles"
     return ["--profiles-dir", str(folder)] if (folder / "profiles.yml").is_file() else []
 
 
@@ -76,8 +95,17 @@ def dbt_arguments(project_dir: Path, profiles_dir: str | None, target: str | Non
     arguments = ["--project-dir", str(project_dir)]
     if profiles_dir:
         arguments += ["--profiles-dir", profiles_dir]
-    arguments += default_profiles(arguments)
+    arguments += [*default_profiles(arguments), *colour_options(arguments)]
     return [*arguments, "--target", target] if target else arguments
+
+
+def colour_options(arguments: Sequence[str]) -> list[str]:
+    """Return what has dbt honour NO_COLOR, which it does not know.
+
+    Empty when the user has told dbt itself about colours.
+    """
+    told = {"--use-colors", "--no-use-colors"} & set(arguments) or _in_environment("USE_COLORS")
+    return ["--no-use-colors"] if os.environ.get("NO_COLOR") and not told else []
 
 
 def invoke(arguments: Sequence[str]) -> Any:
@@ -109,7 +137,6 @@ def load_profile(project: Path, profiles_dir: str | None, target: str | None) ->
     Raises:
         Exception: dbt's own, where there is none or it cannot be read.
     """
-    from dbt.cli.resolvers import default_profiles_dir
     from dbt.config import runtime
     from dbt.flags import set_from_args
     from dbt_common.context import set_invocation_context
@@ -119,10 +146,11 @@ def load_profile(project: Path, profiles_dir: str | None, target: str | None) ->
         arguments += ["--profiles-dir", profiles_dir]
     chosen = [*arguments, *default_profiles(arguments)]
     named = chosen[chosen.index("--profiles-dir") + 1] if "--profiles-dir" in chosen else None
-    folder = named or os.environ.get("DBT_PROFILES_DIR") or default_profiles_dir()
+    folder = named or _in_environment("PROFILES_DIR") or default_profiles_dir()
     set_invocation_context(os.environ)
     set_from_args(Namespace(profiles_dir=str(folder), project_dir=str(project), vars={}), {})
-    return runtime.load_profile(str(project), {}, target_override=target)
+    name = _in_environment("PROFILE")
+    return runtime.load_profile(str(project), {}, name, target_override=target)
 
 
 def load_parameters(project_dir: Path, profiles_dir: str | None, target: str) -> dict[str, str]:
@@ -137,6 +165,16 @@ def load_parameters(project_dir: Path, profiles_dir: str | None, target: str) ->
     except Exception as exc:
         raise UsageError(" ".join(str(exc).split())) from exc
     return dict(getattr(profile.credentials, "server_side_parameters", None) or {})
+
+
+def _variables(option: str) -> list[str]:
+    """Return the variables by which dbt takes an option, the preferred one first."""
+    return [f"DBT_ENGINE_{option}", f"DBT_{option}"]
+
+
+def _in_environment(option: str) -> str | None:
+    found = (os.environ.get(name) for name in _variables(option))
+    return next((value for value in found if value), None)
 
 
 def _value(arguments: Sequence[str], option: str) -> str | None:

@@ -9,7 +9,7 @@ import click
 
 from dbt_floodmark import serve as server
 from dbt_floodmark.cli.output import console
-from dbt_floodmark.cli.runner import load_parameters, project_option
+from dbt_floodmark.cli.runner import load_parameters, profiles_option, project_option
 from dbt_floodmark.home import resolve_home
 
 
@@ -35,7 +35,7 @@ def serve() -> None:
     show_default=True,
     help="Port on 127.0.0.1; 0 takes a free one.",
 )
-@click.option("--profiles-dir", type=click.Path(), help="Where profiles.yml is.")
+@profiles_option
 @click.option(
     "-t", "--target", help="Start it with the server_side_parameters of this target of the profile."
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from dbt_floodmark.cli.output import console
-from dbt_floodmark.cli.runner import load_parameters, project_option
+from dbt_floodmark.cli.runner import load_parameters, profiles_option, project_option
 from dbt_floodmark.home import resolve_home
 from dbt_floodmark.jars import fetch_extra, fetch_jars, jar_folder, missing_jars
 from dbt_floodmark.metastore import make_metastore
@@ -28,7 +28,7 @@ from dbt_floodmark.versions import EXTRAS, JAR_COORDINATE
     help="Also make Hive's tables in the database that this target of the profile shares.",
 )
 @project_option
-@click.option("--profiles-dir", type=click.Path(), help="Where profiles.yml is.")
+@profiles_option
 def setup(
     extras: tuple[str, ...], metastore: str | None, project_dir: Path, profiles_dir: str | None
 ) -> None:

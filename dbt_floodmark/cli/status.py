@@ -34,7 +34,7 @@ def status(
     """
     with console(stderr=True).status("Reading the ledger"):
         project = Project(project_dir, profiles_dir, target)
-        chosen = json.dumps([model.name for model in project.select(select)])
+        chosen = json.dumps([model.unique_id for model in project.select(select)])
         rows = (
             project.query("{{ floodmark._status_sql(" + chosen + ") }}") if project.models else []
         )
@@ -71,16 +71,17 @@ def history(
     """
     with console(stderr=True).status("Reading the ledger"):
         project = Project(project_dir, profiles_dir, target)
-        name = project.one(model).name
+        chosen = project.one(model)
         try:
-            rows = project.query("{{ floodmark._history_sql('" + name + f"', {limit}) }}}}")
+            call = f"floodmark._history_sql('{chosen.unique_id}', {limit})"
+            rows = project.query("{{ " + call + " }}")
         except NoLedgerError:
             rows = []
     if as_json:
-        print_json({"model": name, "batches": rows})
+        print_json({"model": chosen.name, "batches": rows})
         return
     if not rows:
-        console().print(f"{name} has not been loaded yet.")
+        console().print(f"{chosen.name} has not been loaded yet.")
         return
     console().print(_history_table(rows))
 

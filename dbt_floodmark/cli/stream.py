@@ -47,11 +47,14 @@ def stream(
             if select
             else "This project has no model with materialized='streaming_table'."
         )
-    names = [model.name for model in models]
+    names = {model.unique_id: model.name for model in models}
     service = Service()
-    service.say(f"Streaming {', '.join(names)}. Ctrl-C ends each behind its batch in flight.")
+    service.say(
+        f"Streaming {', '.join(names.values())}. Ctrl-C ends each behind its batch in flight."
+    )
     # Every stream has a thread of its own for as long as it runs.
-    arguments = ["run", "--select", *names, "--threads", str(len(names))]
+    selectors = [model.selector for model in models]
+    arguments = ["run", "--select", *selectors, "--threads", str(len(models))]
     quiet = ["--quiet", "--log-level", "none", "--no-write-json"]
     with running(service), _stopped_by_signals(service), _side_by_side():
         result = project.invoke([*arguments, *quiet])
@@ -60,7 +63,8 @@ def stream(
         sys.exit(EXIT_FAILED)
     for one in result.result.results:
         if str(one.status) not in ("success", "pass"):
-            service.tell(one.node.name, " ".join(str(one.message).split()))
+            name = names.get(one.node.unique_id, one.node.name)
+            service.tell(name, " ".join(str(one.message).split()))
     service.say("All streams have ended.")
     sys.exit(EXIT_OK if result.success else EXIT_FAILED)
 

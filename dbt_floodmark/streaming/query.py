@@ -188,7 +188,8 @@ class Run:
         if request.seconds is None:
             writer = writer.trigger(availableNow=True)
         else:
-            writer = writer.trigger(processingTime=f"{request.seconds:g} seconds")
+            milliseconds = round(request.seconds * 1000)
+            writer = writer.trigger(processingTime=f"{milliseconds} milliseconds")
         if request.native:
             return writer.format("delta").toTable(request.table)
         query = writer.foreachBatch(self._exchange.hand_over).start()

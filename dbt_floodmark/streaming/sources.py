@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -151,10 +152,13 @@ def parse_options(text: str) -> dict[str, str]:
 
 
 def absolute(path: str, project_dir: str) -> str:
-    """Return a path that Spark takes from anywhere; relative ones lie in the project."""
-    if path.startswith("/") or re.match(r"[a-zA-Z][\w+.-]*:", path):
+    """Return a path that Spark takes from anywhere; relative ones lie in the project.
+
+    Without . and .., as Spark itself writes down what it has read.
+    """
+    if re.match(r"[a-zA-Z][\w+.-]*:", path):
         return path
-    return f"{project_dir}/{path}"
+    return os.path.normpath(os.path.join(project_dir, path))
 
 
 def _register(spark: Any, source: Source, *, with_metadata: bool) -> None:

@@ -1,5 +1,6 @@
 {# Load one planned batch: stage, check, apply, commit. Returns its counts. #}
 {% macro _load_batch(run, batch) %}
+    {%- do run.update({'table_columns': none}) -%}
     {%- set select_sql = floodmark._conformed_select(run, batch, floodmark._bounded_select(run, batch)) -%}
     {%- if run.settings.strategy == 'snapshot_diff' -%}
         {{ return(floodmark._load_snapshot(run, batch, select_sql)) }}
@@ -26,6 +27,7 @@
     {%- elif floodmark._changes_target(run, batch, source) -%}
         {%- set columns = floodmark._align_columns(run, batch, source) -%}
         {%- if run.settings.strategy == 'merge' -%}
+            {%- do source.update({'written': columns}) -%}
             {%- do floodmark._compare_with_peak(run, batch, source, floodmark._written_order(run, source, columns)) -%}
             {%- set statement_sql = floodmark._merge_sql(run, source, columns) -%}
         {%- elif run.settings.strategy == 'insert_overwrite' or batch.kind == 'backfill' -%}
@@ -74,6 +76,9 @@
     {%- if column is none -%}
         {%- do floodmark._refuse([{'setting': 'watermark.column', 'got': watermark.column, 'expected': 'a column of the SELECT',
             'todo': 'Behind the is_incremental() guard the mark of a first load is read from what it loaded: add the column, or remove the guard'}]) -%}
+    {%- elif floodmark._position_family(column.type) != batch.family -%}
+        {%- do floodmark._refuse([{'setting': 'watermark.column', 'got': column.name ~ ' ' ~ column.type ~ ' in the SELECT', 'expected': 'a ' ~ batch.family ~ ', as in ' ~ batch.upstream,
+            'todo': 'Behind the is_incremental() guard the mark of a first load is read from what it loaded: give the changed column another name, or remove the guard'}]) -%}
     {%- endif -%}
     {%- set name = floodmark._quoted(column.name) -%}
     {%- set terms = [] -%}
@@ -150,7 +155,7 @@
     {%- set tag = floodmark._batch_tag(batch) -%}
     {%- for limit in [3, 20, none] -%}
         {%- set commits = floodmark._history(table, limit) -%}
-        {%- for commit in commits if commit.tag == tag and commit.operation not in ['ADD COLUMNS', 'CHANGE COLUMNS', 'SET TBLPROPERTIES'] -%}
+        {%- for commit in commits if commit.tag == tag and not floodmark._leaves_rows(commit) -%}
             {{ return({'version': commit.version, 'metrics': commit.counts, 'writer': commit.writer, 'operation': commit.operation, 'peak': commit.peak}) }}
         {%- endfor -%}
         {%- if limit is not none and commits | length < limit -%}

@@ -3,7 +3,7 @@
 {% macro _align_columns(run, batch, source) %}
     {%- set source_columns = source.columns or floodmark._columns_of(query=source.sql) -%}
     {%- set source_columns = floodmark._target_columns(source_columns) if batch and batch.family == 'version' else source_columns -%}
-    {%- set target_columns = floodmark._columns_of(relation=this) -%}
+    {%- set target_columns = floodmark._table_columns(run) -%}
     {%- set mode = run.settings.on_schema_change -%}
     {%- set changes = floodmark._schema_changes(source_columns, target_columns) -%}
     {%- set refuses = mode == 'fail' and (changes.new or changes.fields or changes.gone or changes.retyped) or mode == 'sync_all_columns' and (changes.gone or changes.retyped) -%}
@@ -18,6 +18,7 @@
             ~ '): Delta can add columns but not drop or retype them in place. Run with --full-refresh') -%}
     {%- elif mode in ['append_new_columns', 'sync_all_columns'] -%}
         {%- do floodmark._add_columns(this, changes) -%}
+        {%- do run.update({'table_columns': none}) -%}
         {%- set target_columns = target_columns + changes.new -%}
     {%- endif -%}
     {%- set names = [] -%}
@@ -25,6 +26,24 @@
         {%- do names.append(column.name) -%}
     {%- endfor -%}
     {{ return(names) }}
+{% endmacro %}
+
+
+{# The columns of the model's table, looked up once a batch. #}
+{% macro _table_columns(run) %}
+    {%- if run.get('table_columns') is none -%}
+        {%- do run.update({'table_columns': floodmark._columns_of(relation=this)}) -%}
+    {%- endif -%}
+    {{ return(run.table_columns) }}
+{% endmacro %}
+
+
+{# The columns of a batch's SELECT, looked up once. #}
+{% macro _select_columns(run, select_sql) %}
+    {%- if run.get('selected') is none or run.selected.sql != select_sql -%}
+        {%- do run.update({'selected': {'sql': select_sql, 'columns': floodmark._columns_of(query=select_sql)}}) -%}
+    {%- endif -%}
+    {{ return(run.selected.columns) }}
 {% endmacro %}
 
 

@@ -41,7 +41,7 @@
             'target_id': target_id, 'watermark_column': batch.watermark_column, 'upstream': batch.upstream, 'is_last': is_last, 'lookback': known.lookback or 0,
             'upstream_version': known.upstream_version, 'upstream_at': known.upstream_at, 'upstream_id': known.upstream_id},
     }) -%}
-    {%- do floodmark._raise_peak(run, landed, rows_read) -%}
+    {%- do floodmark._raise_peak(run, batch, landed, rows_read) -%}
     {%- do run.target.update({'id': target_id, 'exists': true, 'is_delta': true, 'is_empty': false}) -%}
     {{ return(counts) }}
 {% endmacro %}

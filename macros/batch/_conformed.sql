@@ -1,26 +1,27 @@
 {#
   Structs meet by the names of their fields, as columns do: Spark's INSERT takes fields by their position, and MERGE refuses those that
   stand elsewhere. So the SELECT of a batch is wrapped where a struct of it, also one in an array or a map, is not as in the table. Fields
-  that are new follow on_schema_change; one that the SELECT lacks is NULL, since a struct is one value and comes whole.
+  that are new follow on_schema_change; one that the SELECT lacks is NULL, since a struct is one value and comes whole. What merge and
+  cdc compare with the table comes in the table's own types.
 #}
 
-{# The SELECT with its structs as they will be in the table; itself where none differs. #}
+{# The SELECT with its columns as they will be in the table; itself where none differs. #}
 {% macro _conformed_select(run, batch, select_sql) %}
     {%- if batch.replaces or not run.target.is_delta -%}
         {{ return(select_sql) }}
     {%- endif -%}
-    {%- set nested = [] -%}
-    {%- for column in floodmark._columns_of(relation=this) if 'struct<' in column.type -%}
-        {%- do nested.append(column) -%}
+    {%- set known = [] -%}
+    {%- for column in floodmark._table_columns(run) if 'struct<' in column.type or floodmark._is_cast(run, column.name) -%}
+        {%- do known.append(column) -%}
     {%- endfor -%}
-    {%- if not nested -%}
+    {%- if not known -%}
         {{ return(select_sql) }}
     {%- endif -%}
     {%- set ns = namespace(differs=false) -%}
     {%- set selected = [] -%}
-    {%- for column in floodmark._columns_of(query=select_sql) -%}
+    {%- for column in floodmark._select_columns(run, select_sql) -%}
         {%- set quoted = floodmark._quoted(column.name) -%}
-        {%- set type = floodmark._wanted_type(run, column, floodmark._find_column(nested, column.name)) -%}
+        {%- set type = floodmark._wanted_type(run, column, floodmark._find_column(known, column.name)) -%}
         {%- set ns.differs = ns.differs or type is not none -%}
         {%- do selected.append(floodmark._conformed_sql(quoted, column.ddl, type) ~ ' as ' ~ quoted if type is not none else quoted) -%}
     {%- endfor -%}
@@ -28,16 +29,26 @@
 {% endmacro %}
 
 
-{# The type in which a column of the SELECT is to come, by on_schema_change; none where it comes as it is. 'fail' and 'sync_all_columns' refuse
+{# The type in which a column of the SELECT is to come, by on_schema_change; none where it comes as it is, so that a contract is of the SELECT. 'fail' and 'sync_all_columns' refuse
    the fields that they refuse as columns, so those are left for _align_columns to name. #}
 {% macro _wanted_type(run, column, known) %}
     {%- if known is none or known.type == column.type -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set mode = run.settings.on_schema_change -%}
-    {%- set type = floodmark._conformed_type(column.ddl, known.ddl, mode != 'ignore') -%}
+    {%- set casts = 'struct<' not in known.type and mode in ['ignore', 'append_new_columns'] and not config.get('contract').enforced and floodmark._is_cast(run, known.name) -%}
+    {%- set type = known.ddl if casts else floodmark._conformed_type(column.ddl, known.ddl, mode != 'ignore') -%}
     {%- set is_refused = mode in ['fail', 'sync_all_columns'] and floodmark._type_words(type) != floodmark._type_words(column.ddl) -%}
     {{ return(none if is_refused or type | lower == column.type else type) }}
+{% endmacro %}
+
+
+{# Whether a column is compared with the table's, as key or as part of a row. In cdc not what orders events or says what they are: those are
+   refused where their type changes. #}
+{% macro _is_cast(run, name) %}
+    {%- set cdc = run.settings.cdc -%}
+    {{ return(run.settings.strategy == 'merge' or run.settings.strategy == 'cdc' and name | lower not in run.settings.unique_key | map('lower') | list
+        and not floodmark._is_named(name, cdc.sequence_by + [cdc.deletes or '', cdc.truncates or ''])) }}
 {% endmacro %}
 
 
@@ -70,6 +81,10 @@
     {%- set e, k = 'e' ~ depth, 'k' ~ depth -%}
     {%- if given | lower == wanted | lower -%}
         {{ return(value) }}
+    {%- elif 'struct<' not in wanted -%}
+        {#- without ANSI mode, as dbt-spark has it, a cast that fails is a NULL: the write of the batch would have refused it -#}
+        {{ return('coalesce(try_cast(' ~ value ~ ' as ' ~ wanted ~ '), if(' ~ value ~ ' is null, null, raise_error(concat('
+            ~ floodmark._string_literal(value ~ ' is ' ~ wanted ~ ' in the table and cannot be: ') ~ ', cast(' ~ value ~ ' as string)))))') }}
     {%- elif given.startswith('array<') -%}
         {{ return('transform(' ~ value ~ ', ' ~ e ~ ' -> ' ~ floodmark._conformed_sql(e, given[6:-1], wanted[6:-1], depth + 1) ~ ')') }}
     {%- elif given.startswith('map<') -%}

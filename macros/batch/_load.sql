@@ -93,9 +93,11 @@
 {% endmacro %}
 
 
-{# How to go on where mark and table disagree: never guessed, always one of these two. #}
+{# How to go on where mark and table disagree: never guessed, always one of these two; the second where there is a mark that can be set. #}
 {% macro _ways_out() %}
-    {{ return('run it once with --full-refresh to load everything again, or set the mark with `floodmark reset ' ~ this.identifier ~ ' --to <value>`') }}
+    {%- set can_reset = floodmark._setting('watermark') is mapping and config.get('incremental_strategy') != 'snapshot_diff' -%}
+    {{ return('run it once with --full-refresh to load everything again'
+        ~ (', or set the mark with `floodmark reset ' ~ floodmark._node_name(model) ~ ' --to <value>`' if can_reset else '')) }}
 {% endmacro %}
 
 
@@ -108,7 +110,9 @@
     {%- set settings = run.settings -%}
     {%- if not run.target.is_delta -%}
         {%- do floodmark._stop(this ~ ' exists and is not a Delta table: run it once with --full-refresh to load everything again') -%}
-    {%- elif committed is none and run.settings.strategy == 'append' -%}
+    {%- elif committed and committed.kind == 'stream' and (settings.watermark or settings.strategy == 'append') -%}
+        {%- do floodmark._stop(this ~ ' was filled by a stream, whose progress is no mark: ' ~ floodmark._ways_out()) -%}
+    {%- elif settings.strategy == 'append' and (committed is none or settings.watermark and committed.mark is none and (committed.family is none or committed.kind == 'reset')) -%}
         {%- do floodmark._stop(this ~ ' has rows, but the ledger has no mark for it, so append cannot tell which rows are new: ' ~ floodmark._ways_out()) -%}
     {%- elif committed is not none and committed.target_id is not none and committed.target_id != run.target.id -%}
         {%- do floodmark._stop(this ~ ' is not the table that batch ' ~ committed.batch_id ~ ' left (it was dropped, recreated or replaced by something else): ' ~ floodmark._ways_out()) -%}

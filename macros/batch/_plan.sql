@@ -55,7 +55,7 @@
     {%- set reach = reach or floodmark._reach(watermark, family) -%}
     {%- set ceiling = floodmark._high_by_sql(watermark, upstream) if watermark.sql and ceiling is none else ceiling -%}
     {%- set waiting = floodmark._query_json(floodmark._waiting_sql(upstream, mark, reach.start, cap, ceiling))[0] -%}
-    {%- if waiting.rows_null and watermark.nulls == 'error' -%}
+    {%- if waiting.rows_null and watermark.nulls == 'error' and not floodmark._only_looks() -%}
         {%- do floodmark._stop(floodmark._counted(waiting.rows_null, 'row') ~ ' of ' ~ upstream.relation ~ (' has no ' if waiting.rows_null == 1 else ' have no ') ~ upstream.column
             ~ ": give " ~ ('it' if waiting.rows_null == 1 else 'them') ~ " a value, or set watermark.nulls to 'exclude' or 'include'") -%}
     {%- endif -%}

@@ -29,8 +29,13 @@
     {%- endif -%}
     {%- set counts = none -%}
     {%- if landed is not none -%}
+        {%- set newest = floodmark._history(this, 1)[0].version -%}
+        {%- do floodmark._check_undone(run, batch, landed, newest) -%}
         {%- set source = floodmark._recover_state(run, batch, landed) if is_cdc and 'AS SELECT' in landed.operation else none -%}
         {%- set counts = floodmark._finish(run, batch, landed, source) -%}
+        {%- if lost and not floodmark._is_untouched_since(this, newest, landed.version) -%}
+            {%- do run.target.update({'is_empty': true}) -%}
+        {%- endif -%}
     {%- elif abandons or batch.kind == 'full_refresh' -%}
         {%- set error = 'the table was dropped or emptied before the batch was applied' if lost
             else 'the run died before the snapshot was applied: it is read anew' if stale
@@ -42,6 +47,15 @@
         {%- set counts = floodmark._load_batch(run, batch) -%}
     {%- endif -%}
     {{ return(counts) }}
+{% endmacro %}
+
+
+{# A batch that is in the table's history, and was taken back by a RESTORE since, is neither loaded nor can it be again under its transaction id. #}
+{% macro _check_undone(run, batch, landed, newest) %}
+    {%- set undone = floodmark._disturbed_since(this, newest, landed.version) if not run.full_refresh else none -%}
+    {%- if undone -%}
+        {%- do floodmark._stop(this ~ ' ' ~ undone ~ ' after batch ' ~ batch.batch_id ~ ', so rows below the mark are missing: ' ~ floodmark._ways_out()) -%}
+    {%- endif -%}
 {% endmacro %}
 
 

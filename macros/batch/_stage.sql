@@ -17,7 +17,7 @@
             {%- if floodmark._replaces_partitions(run, batch) -%}
                 {%- set select_sql = floodmark._whole_partitions_select(run, batch, select_sql) -%}
             {%- endif -%}
-            {%- set columns = floodmark._columns_of(query=select_sql) -%}
+            {%- set columns = floodmark._select_columns(run, select_sql) -%}
         {%- endif -%}
         {%- do floodmark._execute(['create table ' ~ stage ~ ' using parquet as\nselect * from (\n' ~ select_sql ~ '\n)']) -%}
     {%- endif -%}
@@ -31,6 +31,9 @@
     {%- do floodmark._check_keys(run, batch, source) -%}
     {%- if run.settings.strategy == 'cdc' -%}
         {%- do floodmark._check_events(run, batch, source) -%}
+        {%- if floodmark._restates_from(batch) is not none -%}
+            {%- do floodmark._check_restated(run, batch, source) -%}
+        {%- endif -%}
     {%- endif -%}
     {{ return(source) }}
 {% endmacro %}
@@ -123,14 +126,19 @@
 {% endmacro %}
 
 
-{# merge needs its key columns in the SELECT. #}
+{# merge needs the columns that its settings name in the SELECT. #}
 {% macro _check_stage_columns(run, batch, source) %}
     {%- set problems = [] -%}
     {%- for key in run.settings.unique_key if run.settings.strategy == 'merge' and not floodmark._find_column(source.columns, key) -%}
         {%- do problems.append({'setting': 'unique_key', 'got': key, 'expected': 'a column of the SELECT', 'todo': 'Add it to the SELECT, or correct the name'}) -%}
     {%- endfor -%}
+    {%- for setting in ['merge_update_columns', 'merge_exclude_columns'] if run.settings.strategy == 'merge' -%}
+        {%- for name in floodmark._as_list(config.get(setting)) if not floodmark._find_column(source.columns + ([] if batch.replaces else floodmark._table_columns(run)), name) -%}
+            {%- do problems.append({'setting': setting, 'got': name, 'expected': 'columns of the SELECT', 'todo': 'Correct the name or remove it'}) -%}
+        {%- endfor -%}
+    {%- endfor -%}
     {%- if problems -%}
-        {%- do floodmark._fail(batch, 'unique_key is not in the SELECT') -%}
+        {%- do floodmark._fail(batch, problems[0].setting ~ ' is not in the SELECT') -%}
         {%- do floodmark._refuse(problems) -%}
     {%- endif -%}
 {% endmacro %}

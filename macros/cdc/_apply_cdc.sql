@@ -58,7 +58,11 @@
 {% macro _align_cdc(run, batch, source) %}
     {%- set shaped = dict(source, columns=floodmark._cdc_table_columns(run.settings.cdc, source.columns)) -%}
     {%- do source.update({'written': floodmark._align_columns(run, batch, shaped)}) -%}
-    {%- do run.update({'table_columns': none}) -%}
+    {%- for name in run.settings.cdc.tracked if not floodmark._find_column(floodmark._table_own_columns(run), name) -%}
+        {%- do floodmark._fail(batch, 'a column of track_history_column_list is not in the table') -%}
+        {%- do floodmark._refuse([{'setting': 'cdc.track_history_column_list', 'got': name, 'expected': 'columns of ' ~ this,
+            'todo': "It is new: set on_schema_change to 'append_new_columns', or run once with --full-refresh"}]) -%}
+    {%- endfor -%}
     {%- if source.has_state and run.settings.cdc.scd_type == 2 -%}
         {%- do floodmark._prepare_state(run, source) -%}
     {%- endif -%}

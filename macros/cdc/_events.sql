@@ -33,10 +33,7 @@
     {%- set cdc = run.settings.cdc -%}
     {%- set added = [floodmark._memory_column(cdc)] + ([cdc.start_at | lower, cdc.end_at | lower] if cdc.scd_type == 2 else []) -%}
     {%- set columns = [] -%}
-    {%- if not run.get('table_columns') -%}
-        {%- do run.update({'table_columns': floodmark._columns_of(relation=this)}) -%}
-    {%- endif -%}
-    {%- for column in run.table_columns if column.name | lower not in added -%}
+    {%- for column in floodmark._table_columns(run) if column.name | lower not in added -%}
         {%- do columns.append(column) -%}
     {%- endfor -%}
     {{ return(columns) }}
@@ -71,12 +68,24 @@
 {% macro _tracked_columns(run, own) %}
     {%- set cdc = run.settings.cdc -%}
     {%- set only = cdc.tracked | map('lower') | list -%}
-    {%- set without = (run.settings.unique_key + cdc.untracked + cdc.sequence_by) | map('lower') | map('replace', '`', '') | list -%}
+    {%- set without = (run.settings.unique_key + cdc.untracked) | map('lower') | list -%}
     {%- set names = [] -%}
-    {%- for column in own if (column.name | lower in only if only else column.name | lower not in without) -%}
+    {%- for column in own if (column.name | lower in only if only else column.name | lower not in without and not floodmark._is_named(column.name, cdc.sequence_by)) -%}
         {%- do names.append(column.name) -%}
     {%- endfor -%}
     {{ return(names) }}
+{% endmacro %}
+
+
+{# Whether SQL expressions name a column: as a word of its own, no function, type or text, no field of a struct or struct of a field. #}
+{% macro _is_named(name, expressions) %}
+    {%- for expression in expressions -%}
+        {%- set words = modules.re.sub("'[^']*'", "''", expression) | lower | replace('`', '') -%}
+        {%- if modules.re.search('(?<!\\bas )(?<![\\w.])' ~ modules.re.escape(name | lower | replace('`', '')) ~ '(?![\\w.]|\\s*\\()', words) -%}
+            {{ return(true) }}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(false) }}
 {% endmacro %}
 
 

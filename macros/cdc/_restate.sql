@@ -51,7 +51,21 @@
         {%- do floodmark._refuse([{'setting': 'floodmark_restate.from', 'got': floodmark._restates_from(batch), 'expected': 'a value of the sequence, ' ~ type,
             'todo': 'Write it as text' if plain else 'A sequence of several parts has no such value: use --full-refresh'}]) -%}
     {%- endif -%}
-    {{ return('cast(' ~ text ~ ' as ' ~ type ~ ')') }}
+    {%- set time = floodmark._parse_timestamp(floodmark._restates_from(batch)) if type == 'timestamp' else none -%}
+    {{ return(floodmark._position_literal(time, type) if time is not none else 'cast(' ~ text ~ ' as ' ~ type ~ ')') }}
+{% endmacro %}
+
+
+{# A truncate reaches keys that have no events behind it: one at or behind `from`, in the feed or remembered, is refused. #}
+{% macro _check_restated(run, batch, source) %}
+    {%- set from = floodmark._restate_literal(batch, floodmark._find_column(source.columns, '_floodmark_sequence').type) -%}
+    {%- set remembered = ' union all select _floodmark_sequence from ' ~ floodmark._state_relation() ~ " where _floodmark_kind = 'truncate'" if floodmark._has_state() else '' -%}
+    {%- set found = run_query('select cast(max(_floodmark_sequence) as string) as greatest from (select _floodmark_sequence from ' ~ source.stage ~ ' where _floodmark_truncate' ~ remembered
+        ~ ') where _floodmark_sequence >= ' ~ from).rows[0][0] -%}
+    {%- if found is not none -%}
+        {%- do floodmark._fail(batch, 'a truncate lies behind what is to be restated') -%}
+        {%- do floodmark._stop('there is a truncate at ' ~ found ~ ', which reaches every key: run it once with --full-refresh, or restate from behind it') -%}
+    {%- endif -%}
 {% endmacro %}
 
 

@@ -8,7 +8,8 @@
    deletes (tombstones), below which an upsert decides nothing. #}
 {% macro _winners_sql(run, source, remembers=true) %}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
-    {%- set own = floodmark._own_columns(run.settings.cdc, source.columns) | map(attribute='name') | list -%}
+    {%- set own = source.written or floodmark._own_columns(run.settings.cdc, source.columns) | map(attribute='name') | list -%}
+    {%- set own = own | reject('equalto', '_floodmark_sequence') | list -%}
     {%- set tie = ', ' ~ floodmark._row_hash_sql(own) ~ ' desc' if source.counts.same else '' -%}
     {%- set floor = floodmark._truncated_sql(run, source, remembers) -%}
     {%- set events = 'select *, false as _floodmark_known from ' ~ source.stage ~ ' where not _floodmark_truncate'
@@ -34,7 +35,7 @@
     {%- if source.counts.truncates -%}
         {%- do parts.append('select _floodmark_sequence from ' ~ source.stage ~ ' where _floodmark_truncate') -%}
     {%- endif -%}
-    {%- if remembers and source.has_state and run.settings.cdc.truncates -%}
+    {%- if remembers and source.has_state -%}
         {%- do parts.append('select _floodmark_sequence from ' ~ floodmark._state_relation() ~ " where _floodmark_kind = 'truncate'") -%}
     {%- endif -%}
     {{ return('select max(_floodmark_sequence) from (' ~ parts | join(' union all ') ~ ')' if parts else none) }}
@@ -146,14 +147,16 @@
 {% endmacro %}
 
 
-{# Now and then: keep the greatest truncate, and of each key its greatest tombstone, none where the table's row is not older or its time is
-   over. One commit that changes nothing in what the tombstones say, so it stands outside of the batch. #}
+{# Now and then: keep the greatest truncate, and of each key its greatest tombstone and those below that live longer, none where the table's row
+   is not older or its time is over. One commit that changes nothing in what the tombstones say, so it stands outside of the batch. #}
 {% macro _compact_state(run, batch, source) %}
     {%- if run.settings.cdc.scd_type == 1 and source.has_state and batch.batch_id % 16 == 0 -%}
         {%- set state = floodmark._state_relation() -%}
         {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
-        {%- do floodmark._execute(['insert overwrite ' ~ state ~ ' by name select s.* from (select ' ~ keys ~ ', _floodmark_kind, max(_floodmark_sequence) as _floodmark_sequence, max(_floodmark_at) as _floodmark_at from '
-            ~ state ~ ' where ' ~ floodmark._alive_sql(run) ~ ' group by ' ~ keys ~ ', _floodmark_kind) as s left anti join ' ~ this ~ ' as t on ' ~ floodmark._same_key(run, 's', 't')
+        {%- do floodmark._execute(['insert overwrite ' ~ state ~ ' by name select s.* except (_floodmark_until) from (select * from (select *, max(_floodmark_at) over (partition by ' ~ keys
+            ~ ', _floodmark_kind order by _floodmark_sequence desc, _floodmark_at desc rows between unbounded preceding and 1 preceding) as _floodmark_until from '
+            ~ state ~ ' where ' ~ floodmark._alive_sql(run) ~ ') where _floodmark_until is null' ~ (" or _floodmark_kind = 'delete' and _floodmark_at > _floodmark_until" if run.settings.cdc.tombstone_ttl else '')
+            ~ ') as s left anti join ' ~ this ~ ' as t on ' ~ floodmark._same_key(run, 's', 't')
             ~ " and s._floodmark_kind = 'delete' and " ~ floodmark._row_sequence(run.settings.cdc, 't.') ~ ' >= s._floodmark_sequence']) -%}
     {%- endif -%}
 {% endmacro %}

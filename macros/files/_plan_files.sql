@@ -1,6 +1,6 @@
 {# The files of the next batch: those in the folder that no batch of this table has, oldest first. #}
 {% macro _plan_files(run, replaces) %}
-    {%- set most = run.settings.files.get('max_files_per_batch', 1000) -%}
+    {%- set most = run.settings.files.max_files_per_batch or 1000 -%}
     {%- set files = floodmark._query_json('select to_json(struct(*)) from (' ~ floodmark._unseen_files_sql(run, replaces)
         ~ ' order by modified_at, path limit ' ~ (most + 1) ~ ')') -%}
     {{ return(floodmark._plan_whole(files[:most], files | length <= most)) }}
@@ -40,7 +40,7 @@
 {% endmacro %}
 
 
-{# The same with the lines that each file holds. A file that vanished since the plan is left out: should it come back, it is new. #}
+{# The same with the lines that each file holds, 0 where it has none. A file that vanished since the plan is left out: should it come back, it is new. #}
 {% macro _counted_files_sql(run, batch) %}
     {%- set files = run.settings.files -%}
     {%- set rows = floodmark._query_json("select to_json(named_struct('path', _metadata.file_path, 'rows', count_if(trim(value) <> ''))) from text.`"
@@ -49,6 +49,13 @@
     {%- for row in rows -%}
         {%- do lines.update({row.path: row.rows}) -%}
     {%- endfor -%}
+    {%- if lines | length < batch.files | length -%}
+        {%- set present = floodmark._query_json("select to_json(named_struct('path', _metadata.file_path)) from binaryFile.`" ~ floodmark._files_path(files) ~ '` ' ~ floodmark._files_options(files)
+            ~ ' where ' ~ floodmark._files_predicate(batch.files)) -%}
+        {%- for file in present if file.path not in lines -%}
+            {%- do lines.update({file.path: 0}) -%}
+        {%- endfor -%}
+    {%- endif -%}
     {%- set counted = [] -%}
     {%- for file in batch.files if file.path in lines -%}
         {%- do counted.append({'path': file.path, 'size': file.size, 'modified_at': file.modified_at, 'rows': lines[file.path]}) -%}

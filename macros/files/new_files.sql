@@ -31,13 +31,18 @@
 {% endmacro %}
 
 
-{# A path that Spark takes from anywhere; relative ones lie in the project. #}
+{# A path that Spark takes from anywhere; relative ones lie in the project, whose folder has one name, whichever way led to it: the plugin knows it. #}
 {% macro _absolute_path(path) %}
     {%- if path.startswith('/') or '://' in path or path.startswith('file:') -%}
         {{ return(path) }}
     {%- endif -%}
-    {%- set project = invocation_args_dict.project_dir -%}
-    {{ return((project if project.startswith('/') else env_var('PWD', '.') ~ '/' ~ project) ~ ('/' ~ path if path else '')) }}
+    {%- if adapter.floodmark_project_root is defined -%}
+        {%- set root = adapter.floodmark_project_root() -%}
+    {%- else -%}
+        {%- set project = invocation_args_dict.project_dir -%}
+        {%- set root = project if project.startswith('/') else env_var('PWD', '.') ~ '/' ~ project -%}
+    {%- endif -%}
+    {{ return(root ~ ('/' ~ path if path else '')) }}
 {% endmacro %}
 
 

@@ -18,9 +18,15 @@
 {% endmacro %}
 
 
-{# --empty and --sample never touch the ledger. #}
+{# --empty and --sample never touch the ledger. dbt tells of a sample among its arguments alone. #}
 {% macro _is_dry() %}
-    {{ return((flags.EMPTY or flags.SAMPLE) | as_bool) }}
+    {{ return(flags.EMPTY | as_bool or invocation_args_dict.get('sample') is not none) }}
+{% endmacro %}
+
+
+{# Whether this command shows what the next run would do: what stops that run does not stop it. #}
+{% macro _only_looks() %}
+    {{ return(flags.WHICH in ['compile', 'show', 'generate']) }}
 {% endmacro %}
 
 
@@ -91,8 +97,10 @@
             ~ "from (select model, max_by(struct(mark, at, family, batch_id), batch_id) as last from " ~ schema ~ ".batch_log "
             ~ "where event = 'committed' group by model) where last.mark is not null",
         'files': "select model, file.path, file.size, timestamp_micros(file.modified_at) as modified_at, batch_id, state, file.rows "
-            ~ "from (select model, batch_id, " ~ state ~ " as state, max_by(files, if(event = 'planned', 0, 1)) filter (where files is not null) as files "
-            ~ "from " ~ schema ~ ".batch_log group by model, batch_id) lateral view explode(files) f as file where state <> 'failed'",
+            ~ "from (select *, max_by(generation, if(state = 'committed', batch_id, null)) over (partition by model) as newest from ("
+            ~ "select model, batch_id, max(generation) as generation, " ~ state ~ " as state, max_by(files, if(event = 'planned', 0, 1)) filter (where files is not null) as files "
+            ~ "from " ~ schema ~ ".batch_log where event <> 'waiting' group by model, batch_id)) lateral view explode(files) f as file "
+            ~ "where state = 'planned' or state = 'committed' and generation = newest",
         'expectation_results': "select cast(null as string) as model, cast(null as bigint) as batch_id, cast(null as string) as name, "
             ~ "cast(null as bigint) as violations, cast(null as string) as action where false",
     }) }}

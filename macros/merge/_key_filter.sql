@@ -53,7 +53,7 @@
     {%- if floodmark._detail(this).bytes < var('floodmark_key_filter_bytes', 64 * 1024 * 1024) -%}
         {{ return(false) }}
     {%- endif -%}
-    {%- set own = floodmark._columns_of(relation=this) -%}
+    {%- set own = floodmark._table_columns(run) -%}
     {%- for key in run.settings.unique_key -%}
         {%- set column = floodmark._find_column(source.columns, key) -%}
         {%- set known = floodmark._find_column(own, key) -%}

@@ -47,8 +47,12 @@
     {#- a commit that takes a row of a key away and adds another leaves the other -#}
     {%- set order = floodmark._quoted(floodmark._order_column(run, source.columns)) ~ ' desc nulls last' ~ (', ' ~ deletes if deletes else '') -%}
     {%- set names = floodmark._quoted_csv(source.columns | map(attribute='name') | list) -%}
+    {#- as _wins_predicate compares; what else differs decides of a row that is inserted -#}
+    {%- set all = floodmark._target_columns(source.columns) | map(attribute='name') | list -%}
+    {%- set updated = floodmark._updated_columns(source.get('written') or all) -%}
+    {%- set ties = ([floodmark._row_hash_sql(updated) ~ ' desc'] if updated else []) + ([floodmark._row_hash_sql(all) ~ ' desc'] if updated | length < all | length else []) -%}
     {{ return('select ' ~ names ~ ' from (\n            select *, row_number() over (partition by ' ~ keys
-        ~ ' order by ' ~ order ~ ', ' ~ floodmark._row_hash_sql(floodmark._target_columns(source.columns) | map(attribute='name') | list) ~ ' desc) as _floodmark_rank\n            from '
+        ~ ' order by ' ~ order ~ ', ' ~ ties | join(', ') ~ ') as _floodmark_rank\n            from '
         ~ source.stage ~ '\n        ) where _floodmark_rank = 1') }}
 {% endmacro %}
 
@@ -86,6 +90,10 @@
     {%- endif -%}
     {%- set s = 'DBT_INTERNAL_SOURCE.' ~ floodmark._quoted(order) -%}
     {%- set t = 'DBT_INTERNAL_DEST.' ~ floodmark._quoted(order) -%}
+    {#- a time that is not updated stays what it was: a row that comes again must differ to win again -#}
+    {%- if order | lower not in updated | map('lower') | list -%}
+        {{ return('(' ~ source_hash ~ ' <> ' ~ target_hash ~ ' and (' ~ t ~ ' is null or ' ~ s ~ ' > ' ~ t ~ ' or ' ~ s ~ ' = ' ~ t ~ ' and ' ~ source_hash ~ ' > ' ~ target_hash ~ '))') }}
+    {%- endif -%}
     {{ return('(' ~ s ~ ' > ' ~ t ~ ' or (' ~ t ~ ' is null and (' ~ s ~ ' is not null or ' ~ source_hash ~ ' <> ' ~ target_hash ~ '))'
         ~ ' or (' ~ s ~ ' = ' ~ t ~ ' and ' ~ source_hash ~ ' > ' ~ target_hash ~ '))') }}
 {% endmacro %}
@@ -109,10 +117,10 @@
 {# Staged rows that would insert or update: a batch that re-reads rows commits nothing where they stand already. #}
 {% macro _count_changes(run, source) %}
     {%- set columns = [] -%}
-    {%- set target_columns = floodmark._columns_of(relation=this) -%}
-    {%- for column in source.columns if floodmark._find_column(target_columns, column.name) -%}
+    {%- for column in source.columns if floodmark._find_column(floodmark._table_columns(run), column.name) -%}
         {%- do columns.append(column.name) -%}
     {%- endfor -%}
+    {%- do source.update({'written': columns}) -%}
     {%- if columns | length < source.columns | length and run.settings.on_schema_change != 'ignore' -%}
         {{ return(1) }}
     {%- endif -%}

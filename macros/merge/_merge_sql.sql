@@ -35,8 +35,8 @@
 
 {# The columns that a match updates: merge_update_columns, or all but merge_exclude_columns. #}
 {% macro _updated_columns(columns) %}
-    {%- set only = config.get('merge_update_columns') -%}
-    {%- set except = config.get('merge_exclude_columns') -%}
+    {%- set only = floodmark._as_list(config.get('merge_update_columns')) -%}
+    {%- set except = floodmark._as_list(config.get('merge_exclude_columns')) -%}
     {%- set names = [] -%}
     {%- for name in columns -%}
         {%- if (not only or name | lower in only | map('lower') | list) and (not except or name | lower not in except | map('lower') | list) -%}

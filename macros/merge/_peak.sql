@@ -9,7 +9,7 @@
    type that a watermark may have; with `least`, `greatest` and `unordered` of the stage's counts. #}
 {% macro _compare_with_peak(run, batch, source, order) %}
     {%- set family = floodmark._position_family(order.type) if order else none -%}
-    {%- set latest = floodmark._position_from_text(source.counts.get('greatest'), family) -%}
+    {%- set latest = floodmark._position_from_text(source.counts.get('greatest'), family) if family else none -%}
     {%- if latest is none -%}
         {{ return(none) }}
     {%- endif -%}
@@ -25,53 +25,56 @@
 {% endmacro %}
 
 
-{# The version of the model's table and its peak, {version, peak}; both none where nothing is known. #}
+{# The version of the model's table and its peak, {version, peak}; both none where nothing is known. A run's look at the table is good for ten
+   seconds: a batch that took longer to stage looks again, since others may have written meanwhile. #}
 {% macro _known_peak(run) %}
     {%- if run.get('known_peak') is none -%}
         {%- set newest = run.target.get('newest') -%}
-        {%- do run.update({'known_peak': {'version': newest.version if newest else none, 'peak': floodmark._peak_of_table(run, newest) if newest else none}}) -%}
+        {%- set tag = floodmark._batch_tag(run.state.landed) if run.state.landed else none -%}
+        {#- cdc may have remembered events since of which no commit of the table tells -#}
+        {%- set is_told = newest and tag and not (run.settings.strategy == 'cdc' and run.state.has_read_since) -%}
+        {%- do run.update({'known_peak': floodmark._peak_in([newest], tag) if is_told else {'version': none, 'peak': none}}) -%}
+    {%- endif -%}
+    {%- if run.known_peak.peak and floodmark._now() - run.known_peak.get('at', run.target.looked_at) > 10000000 -%}
+        {%- do run.update({'known_peak': floodmark._peak_in(floodmark._history(this, 10), run.known_peak.tag)}) -%}
     {%- endif -%}
     {{ return(run.known_peak) }}
 {% endmacro %}
 
 
-{# The same once a batch of so many rows is done. One of cdc may have changed what is remembered and not the table: no commit tells how far that reaches. #}
-{% macro _raise_peak(run, landed, rows_read) %}
-    {%- if landed.version is not none -%}
-        {%- set peak = landed.get('peak') -%}
-        {%- do run.update({'known_peak': {'version': landed.version, 'peak': peak if peak and peak.base in [none, landed.version - 1] else none}}) -%}
-    {%- elif run.settings.strategy == 'cdc' and rows_read -%}
+{# The same once a batch of so many rows is done: its commit, which another run may have made, is believed where nothing else wrote rows since.
+   Where cdc may have changed what is remembered and not the table, no commit tells how far that reaches. #}
+{% macro _raise_peak(run, batch, landed, rows_read) %}
+    {%- if landed.get('peak') -%}
+        {%- set is_own = batch.get('applied') and batch.applied.table == this | string and landed.peak.base == landed.version - 1 -%}
+        {%- set tag = floodmark._batch_tag(batch) -%}
+        {%- set known = {'version': landed.version, 'peak': landed.peak, 'tag': tag} if is_own else floodmark._peak_in(floodmark._history(this, 10), tag) -%}
+        {%- do run.update({'known_peak': dict(known, at=floodmark._now())}) -%}
+    {%- elif landed.version is not none or run.settings.strategy == 'cdc' and rows_read -%}
         {%- do run.update({'known_peak': {'version': none, 'peak': none}}) -%}
     {%- endif -%}
 {% endmacro %}
 
 
-{# The peak that the ledger's last batch left in the table; none where anything else than it wrote rows since the version below it, or where
-   cdc may have remembered events that no commit of the table tells of. #}
-{% macro _peak_of_table(run, newest) %}
-    {%- if run.settings.strategy == 'cdc' and run.state.has_read_since -%}
-        {{ return(none) }}
-    {%- endif -%}
+{# The peak that a batch left in the table, by the table's newest commits: {version, peak, tag}, `peak` none where anything else than the batch
+   wrote rows since the version below it. The newest commit alone tells, nearly always. #}
+{% macro _peak_in(commits, tag) %}
+    {%- set newest = commits[0] -%}
     {%- set has_more = floodmark._leaves_rows(newest) or newest.peak is not none and newest.peak.base not in [none, newest.version - 1] -%}
-    {%- set commits = floodmark._history(this, 10) if has_more else [newest] -%}
-    {%- set ns = namespace(peak=none) -%}
+    {%- set ns = namespace(peak=none, found=none) -%}
+    {%- set commits = floodmark._history(this, 10) if has_more and commits | length == 1 else commits -%}
     {%- for commit in commits -%}
-        {%- if ns.peak is none and commit.peak is not none and commit.tag == floodmark._batch_tag(run.state.landed) -%}
+        {%- if commit.peak is not none and commit.tag == tag -%}
             {%- set ns.peak = commit.peak -%}
         {%- elif not floodmark._leaves_rows(commit) -%}
-            {{ return(none) }}
+            {%- break -%}
         {%- endif -%}
         {%- if ns.peak is not none and ns.peak.base in [none, commit.version - 1] -%}
-            {{ return(ns.peak) }}
+            {%- set ns.found = ns.peak -%}
+            {%- break -%}
         {%- endif -%}
     {%- endfor -%}
-    {{ return(none) }}
-{% endmacro %}
-
-
-{# Whether a commit changed no row. #}
-{% macro _leaves_rows(commit) %}
-    {{ return(commit.operation in ['OPTIMIZE', 'VACUUM START', 'VACUUM END', 'ADD COLUMNS', 'CHANGE COLUMN', 'SET TBLPROPERTIES'] or '/fence/' in (commit.tag or '')) }}
+    {{ return({'version': newest.version, 'peak': ns.found, 'tag': tag}) }}
 {% endmacro %}
 
 

@@ -68,9 +68,9 @@
 {% endmacro %}
 
 
-{# The node of a name: a model (its latest version), seed or snapshot, or source_name.table; none where there is none. #}
+{# The node of a name: a model (its latest version, or the one that is named), seed or snapshot, or source_name.table; none where there is none. #}
 {% macro _diff_node(name) %}
-    {%- for node in graph.nodes.values() if node.resource_type in ['model', 'seed', 'snapshot'] and node.name == name and node.get('version') == node.get('latest_version') -%}
+    {%- for node in graph.nodes.values() if node.resource_type in ['model', 'seed', 'snapshot'] and name == (node.name if node.get('version') == node.get('latest_version') else floodmark._versioned_name(node)) -%}
         {{ return(node) }}
     {%- endfor -%}
     {%- for node in graph.sources.values() if node.source_name ~ '.' ~ node.name == name -%}

@@ -20,7 +20,9 @@
 {% macro _disagreement(node) %}
     {%- set state = floodmark._model_state(floodmark._node_id(node)) -%}
     {%- set relation = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
-    {%- set ways_out = '`dbt build -s ' ~ node.name ~ ' --full-refresh`, or `floodmark reset ' ~ node.name ~ ' --to <value>`' -%}
+    {%- set name = floodmark._node_name(node) -%}
+    {%- set can_reset = floodmark._node_setting(node, 'watermark') is mapping and node.config.get('incremental_strategy') != 'snapshot_diff' -%}
+    {%- set ways_out = '`dbt build -s ' ~ name ~ ' --full-refresh`' ~ (', or `floodmark reset ' ~ name ~ ' --to <value>`' if can_reset else '') -%}
     {%- if state.last_batch_id is not none and state.last_batch_id != state.finished_id -%}
         {{ return(['batch ' ~ state.last_batch_id ~ ' is unfinished', 'run the model: it finishes the batch first']) }}
     {%- elif not state.committed -%}

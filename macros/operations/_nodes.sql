@@ -1,25 +1,65 @@
-{# The project's models that floodmark loads, by name: {name: node}. `names` (model names) leaves the others out. #}
+{# The models that floodmark loads: {unique_id: node}. `names` (as _node_calls has them) leaves the others out. #}
 {% macro _managed_nodes(names=none) %}
     {%- set found = {} -%}
-    {%- for node in graph.nodes.values() if node.resource_type == 'model' and node.config.materialized in ['incremental', 'streaming_table'] and (names is none or node.name in names) -%}
-        {%- if node.config.materialized == 'streaming_table' -%}
-            {%- do found.update({node.name: node}) -%}
+    {%- for id, node in graph.nodes.items() if node.resource_type == 'model' and node.config.materialized in ['incremental', 'streaming_table'] -%}
+        {%- if (names is none or floodmark._node_calls(node) | select('in', names) | list)
+            and (node.config.materialized == 'streaming_table' or floodmark._is_managed(node.config)) -%}
+            {%- do found.update({id: node}) -%}
         {%- endif -%}
-        {%- for setting in floodmark._managing_settings() if floodmark._node_setting(node, setting) is not none -%}
-            {%- do found.update({node.name: node}) -%}
-        {%- endfor -%}
     {%- endfor -%}
     {{ return(found) }}
 {% endmacro %}
 
 
-{# One of them; a name that is none stops the operation and names those that are. #}
+{# One of them; a name that is none, or that of several, stops the operation and names those that there are. #}
 {% macro _managed_node(name) %}
-    {%- set nodes = floodmark._managed_nodes() -%}
-    {%- if name not in nodes -%}
-        {{ exceptions.raise_compiler_error("floodmark loads no model '" ~ name ~ "': it loads " ~ (nodes.keys() | sort | join(', ') or 'none')) }}
+    {%- set found = floodmark._managed_nodes([name]) -%}
+    {%- if found | length != 1 -%}
+        {%- set names = [] -%}
+        {%- for id, called in floodmark._node_names(floodmark._managed_nodes()).items() if not found or id in found -%}
+            {%- do names.append(called) -%}
+        {%- endfor -%}
+        {%- set named = names | sort | join(', ') or 'none' -%}
+        {{ exceptions.raise_compiler_error("floodmark loads several models '" ~ name ~ "': name one of " ~ named if found
+            else "floodmark loads no model '" ~ name ~ "': it loads " ~ named) }}
     {%- endif -%}
-    {{ return(nodes[name]) }}
+    {{ return(found.values() | first) }}
+{% endmacro %}
+
+
+{# What a node answers to: its unique id, and its name, with or without its version, alone or behind its package or source. #}
+{% macro _node_calls(node) %}
+    {%- set calls = [node.unique_id] -%}
+    {%- for name in [node.name, floodmark._versioned_name(node)] -%}
+        {%- do calls.extend([name, (node.get('source_name') or node.package_name) ~ '.' ~ name]) -%}
+    {%- endfor -%}
+    {{ return(calls) }}
+{% endmacro %}
+
+
+{# A node's name as dbt prints it: with the version, where it has one. #}
+{% macro _versioned_name(node) %}
+    {{ return(node.name ~ ('' if node.get('version') is none else '.v' ~ node.version)) }}
+{% endmacro %}
+
+
+{# What models are called, {unique_id: name}: behind their package where another package has the same. #}
+{% macro _node_names(nodes) %}
+    {%- set names = {} -%}
+    {%- for id, node in nodes.items() -%}
+        {%- do names.update({id: floodmark._versioned_name(node)}) -%}
+    {%- endfor -%}
+    {%- set all = names.values() | list -%}
+    {%- for id, node in nodes.items() if all.count(names[id]) > 1 -%}
+        {%- do names.update({id: node.package_name ~ '.' ~ names[id]}) -%}
+    {%- endfor -%}
+    {{ return(names) }}
+{% endmacro %}
+
+
+{# What one of them is called. #}
+{% macro _node_name(node) %}
+    {{ return(floodmark._node_names(floodmark._managed_nodes())[node.unique_id] or floodmark._versioned_name(node)) }}
 {% endmacro %}
 
 
@@ -34,14 +74,15 @@
 {% endmacro %}
 
 
-{# The watermark of a node and what it is of: {relation, column, family, is_delta}; none where it has none or the upstream is missing. #}
+{# The watermark of a node and what it is of: {relation, column, family, is_delta}; none where it has none, or the upstream is missing or
+   is one that its run refuses: an operation on many models goes on. #}
 {% macro _node_upstream(node) %}
     {%- set watermark = floodmark._node_setting(node, 'watermark') -%}
     {%- if watermark is not mapping -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- set upstream = floodmark._upstream_node(watermark.get('from'), node) -%}
-    {%- set relation = adapter.get_relation(none, upstream.schema, upstream.identifier or upstream.alias) -%}
+    {%- set upstream = floodmark._upstream_node(watermark.get('from'), node, required=false) -%}
+    {%- set relation = adapter.get_relation(none, upstream.schema, upstream.identifier or upstream.alias) if upstream else none -%}
     {%- if relation is none -%}
         {{ return(none) }}
     {%- endif -%}

@@ -12,10 +12,12 @@
     {%- set relation = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
     {%- if not state or not state.committed or state.committed.mark is none or relation is none -%}
         {%- do floodmark._stop('it has no mark yet: run it first', id) -%}
+    {%- elif upstream is none -%}
+        {%- do floodmark._stop('its upstream is not found: build it, or name it in watermark.from', id) -%}
     {%- endif -%}
     {%- set family = state.committed.family -%}
     {%- set column = floodmark._find_column(floodmark._columns_of(query=due), upstream.column) -%}
-    {%- set value = floodmark._quoted(column.name) if column else 'cast(null as ' ~ ('bigint' if family == 'sequence' else family) ~ ')' -%}
+    {%- set value = floodmark._quoted(column.name) if column and floodmark._position_family(column.type) == family else 'cast(null as ' ~ ('bigint' if family == 'sequence' else family) ~ ')' -%}
     {%- set found = floodmark._compare_keys(id, due, relation, keys, sample, (node.config.get('incremental_strategy') or 'append') == 'merge', value, family) -%}
     {%- set mark = floodmark._position_parse(state.committed.mark, family) -%}
     {%- do found.update({'mark': state.committed.mark, 'from': none, 'to': none, 'lookback': none}) -%}
@@ -46,7 +48,9 @@
     {%- set key_struct = 'struct(' ~ floodmark._quoted_csv(keys) ~ ')' -%}
     {%- set query -%}
         with due as (select {{ key_struct }} as k, {{ '1' if once else 'count(*)' }} as n, min({{ value }}) as p, max({{ value }}) as q
-            from ({{ due }}) group by {{ floodmark._quoted_csv(keys) }}),
+            from (
+            {{ due }}
+            ) group by {{ floodmark._quoted_csv(keys) }}),
         held as (select {{ key_struct }} as k, count(*) as n from {{ relation }} group by {{ floodmark._quoted_csv(keys) }}),
         compared as (
             select k, due.n as expected, coalesce(held.n, 0) as held, p, q, if(coalesce(held.n, 0) < due.n, 'missing', 'repeated') as problem
@@ -76,7 +80,7 @@
     {%- elif stream.location is none -%}
         {%- do floodmark._stop('it has no checkpoint yet: run it first', stream.id) -%}
     {%- endif -%}
-    {%- set output_mode = stream.config.get('output_mode') or 'append' -%}
+    {%- set output_mode = floodmark._configured(stream.config, 'output_mode') or 'append' -%}
     {%- set passed = adapter.floodmark_streams().as_read(stream.id, due, floodmark._absolute_path(''), stream.location, output_mode) -%}
     {%- set found = floodmark._compare_keys(stream.id, passed.sql, stream.relation, keys, sample, output_mode != 'complete' and stream.config.get('unique_key') is not none) -%}
     {%- for name in ['least', 'greatest', 'least_missing'] -%}
@@ -99,6 +103,35 @@
         {%- set found = {'kind': 'needs method: session', 'low': none, 'high': none, 'files': none, 'bytes': none} -%}
     {%- endif -%}
     {{ return(floodmark._values_sql({'found': 'string'}, [[tojson(found)]])) }}
+{% endmacro %}
+
+
+{# A SELECT of {unique_id, kind}: what the next run is of models that read all that their SELECT gives, of which nothing in their SQL tells. #}
+{% macro _next_kinds_sql(names) %}
+    {%- if not execute -%}
+        {{ return('select 1') }}
+    {%- endif -%}
+    {%- set has_ledger = floodmark._ledger_exists() -%}
+    {%- set rows = [] -%}
+    {%- for id, node in floodmark._managed_nodes(names).items() -%}
+        {%- do rows.append([id, floodmark._next_kind(node, has_ledger)]) -%}
+    {%- endfor -%}
+    {{ return(floodmark._values_sql({'unique_id': 'string', 'kind': 'string'}, rows)) }}
+{% endmacro %}
+
+
+{# The kind of one, as _next_batch plans it: all rows of a snapshot, or of cdc, may rightly be gone, and its table is not new for that. #}
+{% macro _next_kind(node, has_ledger) %}
+    {%- set relation = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
+    {%- set committed = floodmark._model_state(floodmark._node_id(node)).committed if has_ledger else none -%}
+    {%- if relation is not none and node.config.get('full_refresh') -%}
+        {{ return('full_refresh') }}
+    {%- elif not committed or relation is none or not relation.is_delta -%}
+        {{ return('first_load') }}
+    {%- endif -%}
+    {%- set detail = floodmark._detail(relation) -%}
+    {%- set emptied = node.config.get('incremental_strategy') in ['snapshot_diff', 'cdc'] and committed.target_id == detail.id -%}
+    {{ return('incremental' if detail.files or emptied else 'first_load') }}
 {% endmacro %}
 
 

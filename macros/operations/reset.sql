@@ -21,7 +21,7 @@
     {%- endif -%}
     {%- set upstream = floodmark._node_upstream(node) -%}
     {%- if upstream is none or upstream.family is none -%}
-        {%- do floodmark._stop('its upstream, or the watermark column in it, is missing: build it first', id) -%}
+        {%- do floodmark._stop('its upstream, or the watermark column in it, is not found: build it, or name it in watermark.from', id) -%}
     {%- endif -%}
     {%- set position = floodmark._reach({'start': to}, upstream.family).start if to is not none and floodmark._is_position(to, upstream.family) else none -%}
     {%- if to is not none and position is none -%}

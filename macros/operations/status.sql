@@ -13,9 +13,10 @@
     {%- set log = floodmark.ledger_schema() -%}
     {%- set has_ledger = floodmark._ledger_exists() -%}
     {%- set rows = [] -%}
-    {%- for node in floodmark._managed_nodes(models).values() -%}
+    {%- set names = floodmark._node_names(floodmark._managed_nodes()) -%}
+    {%- for id, node in floodmark._managed_nodes(models).items() -%}
         {%- set upstream = floodmark._node_upstream(node) -%}
-        {%- do rows.append([node.name, floodmark._node_id(node), upstream.family if upstream else none, floodmark._source_value(upstream)]) -%}
+        {%- do rows.append([names[id], floodmark._node_id(node), upstream.family if upstream else none, floodmark._source_value(upstream)]) -%}
     {%- endfor -%}
     with configured as ({{ floodmark._values_sql({'name': 'string', 'model': 'string', 'family': 'string', 'source_value': 'string'}, rows) }}),
     marks as (
@@ -42,9 +43,9 @@
 {% endmacro %}
 
 
-{# The greatest value of the watermark upstream, as the ledger prints marks; none where there is none. #}
+{# The greatest value of the watermark upstream, as the ledger prints marks; none where there is none, as of versions where it is no Delta table. #}
 {% macro _source_value(upstream) %}
-    {%- if upstream is none or upstream.family is none -%}
+    {%- if upstream is none or upstream.family is none or upstream.family == 'version' and not upstream.is_delta -%}
         {{ return(none) }}
     {%- elif upstream.family == 'version' -%}
         {{ return(floodmark._history(upstream.relation, 1)[0].version | string) }}

@@ -20,9 +20,13 @@
         {%- if source.rehash or source.added != source.get('hashed', {}).added -%}
             {%- do floodmark._align_snapshot(run, batch, source) -%}
         {%- endif -%}
-        {{ return(floodmark._finish(run, batch, {'version': none, 'metrics': {}}, source)) }}
+        {%- set counts = floodmark._finish(run, batch, {'version': none, 'metrics': {}}, source) -%}
+        {%- do floodmark._add_scope(run, source) -%}
+        {{ return(counts) }}
     {%- endif -%}
-    {{ return(floodmark._finish(run, batch, floodmark._require_landed(batch), source)) }}
+    {%- set counts = floodmark._finish(run, batch, floodmark._require_landed(batch), source) -%}
+    {%- do floodmark._add_scope(run, source) -%}
+    {{ return(counts) }}
 {% endmacro %}
 
 

@@ -82,11 +82,42 @@
                 {%- do floodmark._refuse_snapshot(batch, 'the snapshot is of ' ~ snapshot.version ~ ' ' ~ shown ~ ', but ' ~ floodmark._version_print(before, source.family) ~ ' is loaded already',
                     'Nothing was written: versions ascend. Run with --full-refresh to start again from this one') -%}
             {%- endif -%}
-            {%- do counts.update({'is_known': greatest == before}) -%}
+            {%- do counts.update({'is_known': greatest == before and floodmark._has_scope_of(run, before, source.family)}) -%}
         {%- endif -%}
         {%- do batch.update({'family': source.family, 'high': floodmark._position_print(greatest, source.family)}) -%}
     {%- endif -%}
     {{ return(counts) }}
+{% endmacro %}
+
+
+{# The scopes that were loaded of a version, as the table has them: [version, [scope, ...]], none where its model never had one. #}
+{% macro _loaded_scopes(relation) %}
+    {%- set text = floodmark._properties_of(relation).get('floodmark.scopes') -%}
+    {{ return(fromjson(floodmark._from_property(text)) if text else none) }}
+{% endmacro %}
+
+
+{# Whether a version that is loaded was loaded in this scope: another scope of it is another snapshot. #}
+{% macro _has_scope_of(run, version, family) %}
+    {%- if run.settings.snapshot.scope is none -%}
+        {{ return(true) }}
+    {%- endif -%}
+    {%- set loaded = floodmark._loaded_scopes(this) -%}
+    {{ return(loaded is not none and loaded[0] == floodmark._position_print(version, family) and run.settings.snapshot.scope in loaded[1]) }}
+{% endmacro %}
+
+
+{# Put down that a version is loaded in this scope, once it is. A run that dies before it compares this scope again, and finds it as it is. #}
+{% macro _add_scope(run, source) %}
+    {%- set scope = run.settings.snapshot.scope -%}
+    {%- if scope is not none and source.counts.version is defined and not run.settings.watermark -%}
+        {%- set version = floodmark._position_print(source.counts.version, source.family) -%}
+        {%- set loaded = floodmark._loaded_scopes(this) -%}
+        {%- set scopes = loaded[1] if loaded and loaded[0] == version else [] -%}
+        {%- if scope not in scopes -%}
+            {%- do floodmark._set_properties({'floodmark.scopes': floodmark._to_property(tojson([version, scopes + [scope]]))}) -%}
+        {%- endif -%}
+    {%- endif -%}
 {% endmacro %}
 
 
@@ -254,7 +285,7 @@
     {%- endif -%}
     {%- set there = 'true' ~ (' and not _floodmark_was_missing' if snapshot.on_missing == 'mark' else '') ~ (' and _floodmark_in_scope' if snapshot.scope is not none else '') -%}
     {%- set total = run_query('select count(*) as n from (' ~ floodmark._known_hashes_sql(run, source) ~ ') where ' ~ there).rows[0][0] | int -%}
-    {%- if counts.missing > snapshot.max_delete_fraction * total -%}
+    {%- if total and counts.missing / total > snapshot.max_delete_fraction -%}
         {%- set shown = run_query('select to_json(struct(' ~ floodmark._quoted_csv(run.settings.unique_key) ~ ')) as named from ' ~ difference ~ " where _floodmark_change = 'missing' order by 1 limit 5").columns[0].values() -%}
         {%- do floodmark._refuse_snapshot(batch, '{:,} of {:,} keys are missing from the snapshot: '.format(counts.missing, total) ~ shown | join(', ') ~ (', ...' if counts.missing > 5 else ''),
             'Nothing was written: snapshot_diff.max_delete_fraction allows ' ~ snapshot.max_delete_fraction ~ '. If they are gone indeed, raise it for one run') -%}

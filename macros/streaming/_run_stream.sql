@@ -99,7 +99,7 @@
 
 {# Where this model's checkpoint of a generation is. #}
 {% macro _own_checkpoint(generation) %}
-    {{ return(floodmark._checkpoint_base(config.get('checkpoint_location'), floodmark._model_id()) ~ '/' ~ generation) }}
+    {{ return(floodmark._checkpoint_base(floodmark._setting('checkpoint_location'), floodmark._model_id()) ~ '/' ~ generation) }}
 {% endmacro %}
 
 
@@ -107,7 +107,7 @@
 {% macro _checkpoint_of(node, relation) %}
     {%- set id = floodmark._node_id(node) -%}
     {%- set generation = floodmark._stream_generation(relation if relation and relation.is_delta else none, id) -%}
-    {{ return(floodmark._checkpoint_base(node.config.get('checkpoint_location'), id) ~ '/' ~ generation if generation else none) }}
+    {{ return(floodmark._checkpoint_base(floodmark._node_setting(node, 'checkpoint_location'), id) ~ '/' ~ generation if generation else none) }}
 {% endmacro %}
 
 

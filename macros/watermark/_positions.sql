@@ -131,6 +131,18 @@
 {% endmacro %}
 
 
+{# Whether a value is a whole number, as a number or as digits, and not below 0. #}
+{% macro _is_whole(value) %}
+    {{ return(value is not boolean and modules.re.fullmatch('\\d+(\\.0)?', value | string) is not none) }}
+{% endmacro %}
+
+
+{# A number or duration as one number, microseconds for a duration; none where it is neither. #}
+{% macro _distance(value) %}
+    {{ return(value | int if floodmark._is_whole(value) else floodmark._parse_duration(value)) }}
+{% endmacro %}
+
+
 {# A watermark's settings in positions: {start, step} or none, and lookback, 0 where there is none. #}
 {% macro _reach(watermark, family) %}
     {%- set reach = {'start': none, 'step': none, 'lookback': 0} -%}
@@ -138,7 +150,7 @@
         {%- if floodmark._is_counted(family) -%}
             {%- do reach.update({key: watermark[key] | int}) -%}
         {%- else -%}
-            {%- do reach.update({key: floodmark._parse_timestamp(watermark.start) if key == 'start' else floodmark._parse_duration(watermark[key])}) -%}
+            {%- do reach.update({key: floodmark._parse_timestamp(watermark.start) if key == 'start' else floodmark._distance(watermark[key])}) -%}
         {%- endif -%}
     {%- endfor -%}
     {{ return(reach) }}

@@ -33,29 +33,28 @@
 {% endmacro %}
 
 
-{# The node that `name` (watermark.from) means, or the only upstream of `loaded`, a model's node. #}
-{% macro _upstream_node(name, loaded) %}
+{# The node that `name` (watermark.from) means, or the only upstream of `loaded`, a model's node. Where that is no table, view or
+   source, or not one alone, the model is refused, or with `required` false none is returned. #}
+{% macro _upstream_node(name, loaded, required=true) %}
     {%- set name = name if name is not none else floodmark._changes_name(loaded.raw_code) -%}
-    {%- set candidates = {} -%}
+    {%- set candidates = [] -%}
+    {%- set names = [] -%}
     {%- for id in loaded.depends_on.nodes -%}
         {%- set node = graph.sources.get(id) or graph.nodes.get(id) -%}
-        {%- if node and (name is none or name in [node.name, node.get('source_name', '') ~ '.' ~ node.name]) -%}
-            {%- do candidates.update({id: node}) -%}
-        {%- endif -%}
+        {%- do names.append(floodmark._versioned_name(node) if node else id.split('.')[-1]) -%}
+        {%- do candidates.extend([node] if node and (name is none or name in floodmark._node_calls(node)) else []) -%}
     {%- endfor -%}
-    {%- if candidates | length != 1 -%}
-        {%- set names = [] -%}
-        {%- for id in loaded.depends_on.nodes -%}
-            {%- do names.append(id.split('.')[-1]) -%}
-        {%- endfor -%}
+    {%- if not required and (candidates | length != 1 or candidates[0].config.materialized == 'ephemeral') -%}
+        {{ return(none) }}
+    {%- elif candidates | length != 1 -%}
         {%- do floodmark._refuse([{'setting': 'watermark.from', 'got': name,
             'expected': 'the one ref or source that holds the column, of: ' ~ (names | join(', ') or 'none'),
             'todo': 'Name it' if names else 'Read the rows from a ref or a source'}]) -%}
     {%- endif -%}
-    {%- set node = candidates.values() | first -%}
+    {%- set node = candidates[0] -%}
     {%- if node.config.materialized == 'ephemeral' -%}
         {%- do floodmark._refuse([{'setting': 'watermark.from', 'got': node.name, 'expected': 'a table, a view or a source',
-            'todo': 'An ephemeral model has no relation to find the high mark in: materialize it or name its upstream'}]) -%}
+            'todo': 'An ephemeral model has no relation to find the high mark in: materialize it as a table or a view'}]) -%}
     {%- endif -%}
     {{ return(node) }}
 {% endmacro %}
@@ -66,7 +65,7 @@
     {%- if node.resource_type == 'source' or this is not defined or this is none -%}
         {{ return(api.Relation.create(schema=node.schema, identifier=node.identifier or node.alias)) }}
     {%- endif -%}
-    {{ return(ref(node.package_name, node.name)) }}
+    {{ return(ref(node.package_name, node.name, v=node.get('version'))) }}
 {% endmacro %}
 
 

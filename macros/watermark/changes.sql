@@ -18,7 +18,7 @@
     {%- set name = floodmark._relation_name(relation) -%}
     {%- set rows = snapshot -%}
     {%- set comment = '' -%}
-    {%- if flags.WHICH in ['compile', 'show', 'generate'] -%}
+    {%- if floodmark._only_looks() -%}
         {%- set plan = floodmark._next_plan() -%}
         {%- set rows = floodmark._changes_sql(name, plan, kind) if plan else snapshot -%}
         {%- set comment = floodmark._plan_comment(plan) if plan else '' -%}
@@ -47,8 +47,9 @@
 {% macro _changes_name(code) %}
     {%- set names = [] -%}
     {%- for kind, arguments in modules.re.findall('floodmark\\.changes\\(\\s*(ref|source)\\(([^)]*)\\)', code) -%}
-        {%- set parts = modules.re.findall('["\']([^"\']+)["\']', arguments) -%}
-        {%- do names.append(parts | join('.') if kind == 'source' else parts | last) -%}
+        {%- set parts = modules.re.findall('(?:^|,)\\s*["\']([^"\']+)["\']', arguments) -%}
+        {%- set version = modules.re.search('\\b(?:v|version)\\s*=\\s*["\']?([\\w.]+)["\']?\\s*(?:,|$)', arguments) -%}
+        {%- do names.append(parts | join('.') if kind == 'source' else parts | last ~ ('.v' ~ version.group(1) if version else '')) -%}
     {%- endfor -%}
     {{ return(names[0] if names | unique | list | length == 1 else none) }}
 {% endmacro %}
@@ -110,7 +111,7 @@
     {%- set newest = run.upstream.commit.version -%}
     {%- set ceiling = run.ceiling if run.ceiling is not none else newest -%}
     {%- set before = mark if mark is not none else (reach.start - 1 if reach.start is not none else none) -%}
-    {%- if before is not none and ceiling > before -%}
+    {%- if before is not none and ceiling > before and not floodmark._only_looks() -%}
         {%- do floodmark._require_versions(run.upstream.relation, before + 1, ceiling) -%}
     {%- endif -%}
     {%- set high = ceiling if before is none or reach.step is none else [before + reach.step, ceiling] | min -%}

@@ -18,7 +18,7 @@
     {%- endif -%}
     {%- set column = (alias ~ '.' if alias else '') ~ floodmark._quoted(watermark.column) -%}
     {%- set predicate = 'true' -%}
-    {%- if flags.WHICH in ['compile', 'show', 'generate'] -%}
+    {%- if floodmark._only_looks() -%}
         {%- set predicate = floodmark._next_bounds(column) -%}
     {%- endif -%}
     {{ return('/*floodmark:bounds ' ~ column ~ '*/ ' ~ predicate ~ ' /*floodmark:end*/') }}

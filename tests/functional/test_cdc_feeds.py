@@ -53,7 +53,7 @@ def test_debezium_and_dms_become_events(make_project: Callable[..., Project]) ->
     )
     project.sql(
         f"create table {project.schema}.files using delta as select * from values "
-        "(null, 1L, 'a', null), (null, 2L, 'b', null), ('I', 3L, 'c', '0003'), ('U', 1L, 'd', '0004'), "
+        "(null, 1L, 'a', null), (null, 2L, 'b', '0009'), ('I', 3L, 'c', '0003'), ('U', 1L, 'd', '0004'), "
         "('D', 2L, null, '0005'), ('U', 1L, 'late', '0002') as t(Op, id, name, transact_seq)"
     )
     project.source("envelopes", "files")

@@ -58,7 +58,8 @@ def story(make_project: Callable[..., Project]) -> Story:
     events = table("events")
     project.model(
         "merged",
-        incremental(events, incremental_strategy="merge", unique_key="id", watermark=BY_TS),
+        incremental(events, incremental_strategy="merge", unique_key="id", watermark=BY_TS)
+        + "-- with a comment at its end",
     )
     project.model(
         "appended", incremental(events, "id, v, ts", watermark=BY_TS | {"step": "3 days"})
@@ -332,3 +333,166 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
     result = CliRunner().invoke(main, [command, "--help"])
     assert result.exit_code == 0
     assert f"Example:\n      floodmark {command}" in result.output
+
+
+VERSIONED_UPSTREAM = (
+    "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', "
+    "watermark={'kind': 'version'}) }}\n"
+    "select c.* from {{ floodmark.changes(ref('orders', v='1')) }} as c "
+    "left join {{ ref('orders', v=2) }} as o on o.id = c.id"
+)
+ORDERS = """\
+models:
+  - name: orders
+    latest_version: 2
+    versions: [{v: 1}, {v: 2}]
+"""
+
+
+@pytest.fixture(scope="module")
+def named(make_project: Callable[..., Project]) -> Story:
+    """Two versions of a model and two packages with a model of one name; models that read all."""
+    project = make_project("named")
+    s = project.schema
+    project.sql(f"create table {s}.events using delta as select 1L as id, {day(1)} as ts, 'x' as v")
+    project.source("events")
+    events = table("events")
+    for version in (1, 2):
+        project.model(
+            f"orders_v{version}", incremental(events, f"*, {version} as n", watermark=BY_TS)
+        )
+    (project.root / "models" / "orders.yml").write_text(ORDERS)
+    project.model("pinned", incremental("{{ ref('orders', v=1) }}", watermark=BY_TS))
+    project.model(
+        "from_one_of_two",
+        incremental(
+            "{{ ref('orders', v=1) }} as a join {{ ref('orders', v=2) }} as b on a.id = b.id",
+            "a.*",
+            alias="a",
+            watermark=BY_TS | {"from": "orders.v1"},
+        ),
+    )
+    project.model("changed", VERSIONED_UPSTREAM)
+    whole = "{{{{ config(materialized='incremental', unique_key='id', {}) }}}} select * from {}"
+    project.model("copied", whole.format("incremental_strategy='snapshot_diff'", events))
+    project.model(
+        "applied", whole.format("incremental_strategy='cdc', cdc={'sequence_by': 'ts'}", events)
+    )
+    project.model(
+        "emptied",
+        whole.format(
+            "incremental_strategy='snapshot_diff', snapshot_diff={'allow_empty': true}", events
+        )
+        + " where id > {{ var('above', 0) }}",
+    )
+    branch = project.root / "dbt_packages" / "branch"
+    (branch / "models").mkdir(parents=True)
+    (branch / "dbt_project.yml").write_text("{name: branch, version: 1.0.0, config-version: 2}")
+    (branch / "models" / "applied.sql").write_text(
+        "{{ config(materialized='incremental', alias='branch_applied', watermark={'column': 'ts'}) }}\n"
+        "select * from {{ source('raw', 'events') }} where {{ floodmark.watermark_filter() }}"
+    )
+    (project.root / "packages.yml").write_text(
+        "packages: [{local: dbt_packages/floodmark}, {local: dbt_packages/branch}]"
+    )
+    story = Story(project)
+    story.said["plan first"] = story("plan", "--json")
+    project.build()
+    return story
+
+
+NAMES = {"orders.v1", "orders.v2", "branch.applied", "shop.applied"} | {
+    "pinned",
+    "from_one_of_two",
+    "changed",
+    "copied",
+    "emptied",
+}
+
+
+def test_a_pinned_version_is_the_upstream(named: Story) -> None:
+    project = named.project
+    for model in ("pinned", "from_one_of_two", "changed"):
+        assert project.sql(f"select id, n from {project.schema}.{model}") == [(1, 1)], model
+    assert project.ledger("changed", "high")[-1] == (str(project.version("orders_v1")),)
+
+
+def test_versions_and_packages_have_a_line_each(named: Story) -> None:
+    told = {one["name"]: one["model"] for one in named.json("status")["models"]}
+    assert set(told) == NAMES
+    assert told["orders.v1"] == f"{named.project.schema}.orders_v1"
+    assert told["branch.applied"] == f"{named.project.schema}.branch_applied"
+    assert set(by_name(named.said["plan first"])) == NAMES
+    assert f"({len(NAMES)} models)" in named("doctor").output
+    assert "no statements" not in named("maintain", "--dry-run").output
+
+
+def test_commands_take_the_name_that_says_which(named: Story) -> None:
+    for word in (("history",), ("reset", "--to", "2024-01-01"), ("reconcile", "--key", "id")):
+        result = named(*word, "orders")
+        assert result.exit_code == 2
+        assert (
+            "floodmark: floodmark loads several models 'orders': name one of orders.v1, orders.v2.\n"
+        ) in result.output
+    assert "name one of branch.applied, shop.applied." in named("history", "applied").output
+    assert named.json("history", "orders.v2")["model"] == "orders.v2"
+    assert named.json("history", "branch.applied")["batches"][0]["high"].startswith("2024-01-01")
+    assert named.json("reconcile", "orders.v1", "--key", "id")["missing"] == 0
+    project = named.project
+    assert named("reset", "orders.v1", "--to", "2023-12-31").exit_code == 0
+    assert project.mark("orders_v1") == "2023-12-31 00:00:00.000000"
+    assert project.mark("orders_v2") == "2024-01-01 00:00:00.000000"
+    words = ("backfill", "orders.v2", "--from", "2024-01-01", "--to", "2024-01-02")
+    assert named(*words).exit_code == 0
+    assert project.ledger("orders_v2", "kind") == [("first_load",), ("backfill",)]
+    assert project.ledger("orders_v1", "kind") == [("first_load",), ("reset",)]
+    assert named("diff", "orders.v1", "orders", "--key", "id", "--columns", "id").exit_code == 0
+    run = project.dbt("run-operation", "floodmark.history", "--args", "{model: orders}")
+    assert "floodmark loads several models 'orders': name one of orders.v1, orders.v2" in run.log
+    assert project.dbt("run-operation", "floodmark.history", "--args", "{model: orders.v1}").success
+
+
+def test_models_that_read_all_are_seen_and_planned(named: Story) -> None:
+    """snapshot_diff with its defaults is floodmark's; kinds are those that the next run records."""
+    first = by_name(named.said["plan first"])
+    assert {first[name]["kind"] for name in ("copied", "emptied", "shop.applied")} == {"first_load"}
+    assert [one["kind"] for one in named.json("history", "copied")["batches"]] == ["first_load"]
+    named.project.build("--select", "emptied", "--vars", "{above: 1}")
+    plans = by_name(named("plan", "--json"))
+    for name in ("copied", "emptied", "shop.applied"):
+        assert (plans[name]["kind"], plans[name]["rows"]) == ("incremental", 1), name
+    named.project.build("--select", "emptied")
+    kinds = [kind for (kind,) in named.project.ledger("emptied", "kind")]
+    assert kinds == ["first_load", "incremental", "incremental"]
+
+
+def test_one_bad_model_hides_no_other(named: Story) -> None:
+    """What its own run refuses keeps its line in status, without a lag."""
+    project = named.project
+    by_ts = {"watermark": BY_TS}
+    project.model(
+        "below", f"{{{{ config(materialized='ephemeral') }}}} select * from {table('events')}"
+    )
+    project.model(
+        "view_of_all", f"{{{{ config(materialized='view') }}}} select * from {table('events')}"
+    )
+    joined = "{{ ref('pinned') }} as a join {{ ref('orders') }} as b on a.id = b.id"
+    bad = {
+        "two_upstreams": incremental(joined, "a.*", alias="a", **by_ts),
+        "over_ephemeral": incremental("{{ ref('below') }}", **by_ts),
+        "version_of_a_view": VERSIONED_UPSTREAM.replace("'orders', v='1'", "'view_of_all'"),
+    }
+    for name, sql in bad.items():
+        project.model(name, sql)
+    run = project.dbt("run", "--select", "view_of_all", *bad)
+    assert {name for name, status in run.status.items() if status == "error"} == set(bad)
+    assert "of: pinned, orders.v2. Name it" in sentence(run.message["two_upstreams"])
+    assert (
+        "An ephemeral model has no relation to find the high mark in: materialize it as a table or a view"
+    ) in sentence(run.message["over_ephemeral"])
+    told = {one["name"]: one for one in named.json("status")["models"]}
+    assert set(told) == NAMES | set(bad)
+    kinds = {name: told[name]["kind"] for name in bad}
+    assert kinds == {"two_upstreams": None, "over_ephemeral": None, "version_of_a_view": "version"}
+    assert {told[name]["source_value"] for name in bad} == {None}
+    assert told["pinned"]["mark"] == "2024-01-01 00:00:00.000000"

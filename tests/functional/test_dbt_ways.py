@@ -104,6 +104,8 @@ def story(make_project: Callable[..., Project]) -> Iterator[Story]:
     project.source("orders")
     orders = table("orders")
     project.model("dry", incremental(orders, watermark=TS))
+    merge = {"incremental_strategy": "merge", "unique_key": "id"}
+    project.model("sampled", incremental(orders, watermark=TS, **merge))
     project.model(
         "hooked", incremental(orders, pre_hook=LOG % "pre", post_hook=LOG % "post", watermark=TS)
     )
@@ -146,6 +148,7 @@ def story(make_project: Callable[..., Project]) -> Iterator[Story]:
     )
     story = Story(project)
     story.runs["dry"] = project.dbt("run", "--empty", "--select", "dry")
+    story.runs["sample"] = project.dbt("run", "--sample", "1 day", "--select", "sampled")
     if project.sql(f"show schemas like '{s}_floodmark'"):
         story.dry_ledger = [row[1] for row in project.sql(f"show tables in {s}_floodmark")]
     story.run("first", "build")
@@ -230,6 +233,7 @@ def test_compile_prints_the_next_bounds_and_changes_nothing(story: Story) -> Non
 
 def test_empty_touches_no_ledger_and_the_next_run_loads_everything(story: Story) -> None:
     assert story.runs["dry"].status["dry"] == "success"
+    assert story.runs["sample"].status["sampled"] == "success", story.runs["sample"].log
     assert story.dry_ledger == []
     assert story.ids["first"]["dry"] == [1]
 
@@ -274,6 +278,7 @@ def test_everything_else_succeeded(story: Story) -> None:
     broken = {"broken_hook"}
     assert failed == {
         "dry": set(),
+        "sample": set(),
         "first": broken,
         "compile": set(),
         "second": broken | {"contracted"},

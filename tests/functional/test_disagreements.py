@@ -13,6 +13,10 @@ pytestmark = pytest.mark.long("session")
 
 MERGE = {"incremental_strategy": "merge", "unique_key": "id"}
 BY_TS = {"column": "ts"}
+UNMARKED = (
+    "{{ config(materialized='incremental', incremental_strategy='cdc', unique_key='id', "
+    "cdc={'sequence_by': 'seq'}) }}\n" + f"select * from {table('up_unmarked')}"
+)
 
 #: Model -> its own upstream; what is done between the runs stands in `story`.
 MODELS = (
@@ -30,6 +34,9 @@ MODELS = (
     "edited",
     "versions_recreated",
     "compacted",
+    "undone",
+    "emptied_late",
+    "unmarked",
 )
 
 
@@ -86,6 +93,7 @@ def story(make_project: Callable[..., Project]) -> Story:
         project.model(name, select(name))
     project.model("found_append", incremental(table("up_found_append"), watermark=BY_TS))
     project.model("restored", incremental(table("up_restored"), watermark=BY_TS))
+    project.model("unmarked", UNMARKED)
     project.model(
         "versions_recreated",
         "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', "
@@ -97,12 +105,22 @@ def story(make_project: Callable[..., Project]) -> Story:
     story = Story(project)
     story.run("first")
 
-    for name in ("restored", "feeds_restored"):
+    for name in ("restored", "feeds_restored", "undone", "emptied_late"):
         land(project, name, 3)
-    project.build("--select", "restored", "feeds_restored")
+    project.build("--select", "restored", "feeds_restored", "undone", "emptied_late")
     project.sql(f"drop table {s}.dropped")
     project.sql(f"delete from {s}.emptied")
     project.sql(f"restore table {s}.restored to version as of 0")
+    #: the run died behind its MERGE, whose rows an operator then took back
+    for name in ("undone", "emptied_late"):
+        project.sql(
+            f"delete from {s}_floodmark.batch_log "
+            f"where model = '{s}.{name}' and batch_id = 2 and event = 'committed'"
+        )
+        land(project, name, 4)
+    project.sql(f"restore table {s}.undone to version as of 0")
+    project.sql(f"delete from {s}.emptied_late")
+    project.model("unmarked", incremental(table("up_unmarked"), watermark=BY_TS))
     project.sql(f"drop table {s}.cloned")
     project.sql(f"create table {s}.cloned shallow clone {s}.up_cloned")
     project.sql(f"drop table {s}.remade")
@@ -149,6 +167,8 @@ def story(make_project: Callable[..., Project]) -> Story:
         "feeds_restored",
         "other_column",
         "other_source",
+        "undone",
+        "unmarked",
     )
     for name in ("restored", "remade", "found_append"):
         land(project, name, 4)
@@ -181,6 +201,29 @@ def test_a_restored_target(story: Story) -> None:
     ) in story.said("restored")
     assert story.ids["second"]["restored"] == [1, 2]
     assert story.ids["third"]["restored"] == [1, 2, 3, 4]
+
+
+def test_a_batch_that_was_taken_back_before_the_ledger_heard_of_it(story: Story) -> None:
+    s = story.project.schema
+    assert (
+        f"{s}.undone was restored to version 0 after batch 2, so rows below the mark are missing: "
+        f"{ways_out('undone')}"
+    ) in story.said("undone")
+    assert story.ids["second"]["undone"] == [1, 2]
+    assert story.ids["third"]["undone"] == [1, 2, 3, 4]
+
+
+def test_a_target_that_was_emptied_before_the_ledger_heard_of_its_batch(story: Story) -> None:
+    assert story.ids["second"]["emptied_late"] == [1, 2, 3, 4]
+
+
+def test_append_behind_batches_that_had_no_mark(story: Story) -> None:
+    s = story.project.schema
+    assert (
+        f"{s}.unmarked has rows, but the ledger has no mark for it, so append cannot tell which "
+        f"rows are new: {ways_out('unmarked')}"
+    ) in story.said("unmarked")
+    assert story.ids["second"]["unmarked"] == [1, 2]
 
 
 @pytest.mark.parametrize("model", ["cloned", "remade"])

@@ -158,6 +158,7 @@ def test_what_could_not_be_applied_is_selected_anew(make_project: Callable[..., 
     run = project.dbt("run")
     for way in ways:
         assert run.status[way] == "error"
+    assert "`v` is int in the table and cannot be: eight" in sentence(run.message["merge"])
     write("if(s.a = 'eight', 8, 0)")
     project.build()
     for way in ways:

@@ -41,11 +41,24 @@ def events(**watermark: int) -> str:
     )
 
 
+TEXTS = incremental(
+    table("texts"),
+    incremental_strategy="cdc",
+    unique_key="k",
+    watermark={"column": "arrived", "gaps": "ignore"},
+    cdc={
+        "sequence_by": "at",
+        "apply_as_deletes": "op = 'd'",
+        "except_column_list": ["op", "arrived"],
+    },
+)
 MODELS = {
     "plain": merged(),
     "edited": merged(),
     "optimized": merged(),
     "widened": merged(WIDER),
+    "died": merged(),
+    "constrained": merged(),
     "emptied": merged(where=" and v <> 'nothing'"),
     "events": events(),
     "reread": events(lookback=1),
@@ -116,7 +129,16 @@ def story(make_project: Callable[..., Project]) -> Story:
     project.sql(
         f"update {s}.edited set v = 'by hand', ts = timestamp'2024-01-05 12:00:00Z' where id = 1"
     )
+    #: its second run died behind the MERGE, before the ledger heard of it
+    project.sql(
+        f"update {s}.died set v = 'by hand', ts = timestamp'2024-01-05 12:00:00Z' where id = 1"
+    )
+    project.sql(
+        f"delete from {s}_floodmark.batch_log "
+        f"where model = '{s}.died' and batch_id = 2 and event = 'committed'"
+    )
     project.sql(f"optimize {s}.optimized")
+    project.sql(f"alter table {s}.constrained add constraint some check (id > 0)")
     story.run("--vars", "{wide: true}")
     story.run("--vars", "{wide: true}")
     story.run("--vars", "{wide: true}")
@@ -159,12 +181,25 @@ def test_a_row_edited_by_hand_is_compared(story: Story) -> None:
     assert story.rows[5]["edited"]["1"] == "f"
 
 
+def test_a_row_edited_behind_a_run_that_died_is_compared(story: Story) -> None:
+    """The run that finishes the batch finds it in the table, and an edit above it."""
+    assert [run["died"] for run in story.compared[1:3]] == [False, True]
+    assert [rows["died"]["1"] for rows in story.rows[1:5]] == ["b", "by hand", "by hand", "by hand"]
+    assert story.rows[-1]["died"]["1"] == "f"
+
+
 def test_optimize_leaves_the_peak(story: Story) -> None:
     """A commit that changes no row leaves it true."""
     history = story.project.sql(f"describe history {story.project.schema}.optimized")
     assert any("OPTIMIZE" in row for row in history)
     assert story.compared[2]["optimized"] is False
     assert story.rows[2]["optimized"]["1"] == "c"
+
+
+def test_a_constraint_leaves_the_peak(story: Story) -> None:
+    """As OPTIMIZE does."""
+    assert story.compared[2]["constrained"] is False
+    assert story.rows[2]["constrained"]["1"] == "c"
 
 
 def test_a_new_column_leaves_the_peak(story: Story) -> None:
@@ -196,3 +231,22 @@ def test_deletes_that_no_commit_tells_of_are_compared(story: Story) -> None:
     assert [rows["reread"] for rows in story.rows[3:]] == [
         rows["events"] for rows in story.rows[3:]
     ]
+
+
+def test_texts_have_no_peak(make_project: Callable[..., Project]) -> None:
+    """They are in the order of their bytes, also where they read like times: '.' is below 'Z'."""
+    project = make_project("texts")
+    s = project.schema
+    project.sql(
+        f"create table {s}.texts (k string, v string, at string, op string, arrived bigint) using delta"
+    )
+    project.source("texts")
+    project.model("latest", TEXTS)
+    second, half = "2024-01-01T00:00:00Z", "2024-01-01T00:00:00.500Z"
+    for arrived, at, op, value in ((1, second, "d", "new"), (2, half, "u", "old")):
+        project.sql(
+            f"insert into {s}.texts values ('a', '{value}', '{at}', 'u', {arrived}), "
+            f"('b', '{value}', '{at}', '{op}', {arrived})"
+        )
+        project.build()
+    assert project.sql(f"select k, v from {s}.latest") == [("a", "new")]

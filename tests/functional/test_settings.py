@@ -133,6 +133,15 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
             "watermark.step: got 0; expected a whole number, for a sequence. " + DURATIONS,
         ],
     ),
+    "negative_distances": (
+        merging(lookback=-5, step=True),
+        [
+            "watermark.lookback: got -5; expected a duration such as '2 hours', or a whole number "
+            "for a sequence. " + DURATIONS,
+            "watermark.step: got true; expected a duration such as '2 hours', or a whole number "
+            "for a sequence. " + DURATIONS,
+        ],
+    ),
     "start": (
         watermarked(start="2024-02-30"),
         [
@@ -144,6 +153,14 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
         watermarked(lookback="1 hour"),
         [
             "watermark.lookback: got \"1 hour\"; expected no lookback with 'append'. Use "
+            "incremental_strategy='merge' with a unique_key: append would load the rows of the "
+            "lookback twice"
+        ],
+    ),
+    "append_lookback_behind_a_zero": (
+        watermarked(lookback="05 minutes"),
+        [
+            "watermark.lookback: got \"05 minutes\"; expected no lookback with 'append'. Use "
             "incremental_strategy='merge' with a unique_key: append would load the rows of the "
             "lookback twice"
         ],
@@ -188,6 +205,10 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
             "'version'. Remove it: the versions of the upstream table have no such thing",
             'watermark.step: got "x"; expected a whole number of versions. Versions count from 0',
         ],
+    ),
+    "version_step": (
+        over_changes(watermark=VERSION | {"step": 0}),
+        ["watermark.step: got 0; expected a whole number of versions. A batch reads at least 1"],
     ),
     "version_without_changes": (
         f"{{{{ config(materialized='incremental', watermark={VERSION!r}) }}}} select * from {SRC}",
@@ -350,6 +371,27 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
             "column, or remove the guard"
         ],
     ),
+    "guard_with_another_type": (
+        incremental(SRC, "id, cast(ts as date) as ts", guard=True, watermark=TS),
+        [
+            'watermark.column: got "ts date in the SELECT"; expected a timestamp, as in '
+            "{schema}.src. Behind the is_incremental() guard the mark of a first load is read from "
+            "what it loaded: give the changed column another name, or remove the guard"
+        ],
+    ),
+    "unknown_updates": (
+        incremental(
+            SRC,
+            incremental_strategy="merge",
+            unique_key="id",
+            merge_update_columns="amount",
+            watermark=TS,
+        ),
+        [
+            'merge_update_columns: got "amount"; expected columns of the SELECT. Correct the name '
+            "or remove it"
+        ],
+    ),
     "both_column_lists": (
         incremental(
             SRC,
@@ -383,7 +425,12 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
         ],
     ),
 }
-PLANNED = {"key_not_selected", "guard_without_column"}  # known once the SELECT is analysed
+PLANNED = {
+    "key_not_selected",
+    "guard_without_column",
+    "guard_with_another_type",
+    "unknown_updates",
+}  # known once the SELECT is analysed
 
 
 @pytest.fixture(scope="module")

@@ -394,6 +394,52 @@ def test_a_scope_limits_what_can_be_missing(make_project: Callable[..., Project]
     }
 
 
+def test_scopes_of_one_version_are_snapshots_of_their_own(
+    make_project: Callable[..., Project],
+) -> None:
+    """Each is loaded, and skipped where it comes again; as many keys as max_delete_fraction allows may go."""
+    project = make_project("scopes")
+    s = project.schema
+    project.sql(
+        f"create table {s}.src using delta as select 1 as d, 'k' || id as k, if(id < 100, 'N', 'S') as region, "
+        "1 as a from range(200)"
+    )
+    project.source("src")
+    names = [f"by_region_{scd}" for scd in BOTH]
+    for scd, name in zip(BOTH, names, strict=True):
+        project.model(
+            name,
+            whole(
+                "src",
+                where="where {{ var('scope', 'true') }}",
+                stored_as_scd_type=scd,
+                version="d",
+                scope="{{ var('scope', 'true') }}",
+                max_delete_fraction=0.29,
+            )
+            .replace("'{{ var('scope', 'true') }}'", "var('scope', 'true')")
+            .replace("\"{{ var('scope', 'true') }}\"", "var('scope', 'true')"),
+        )
+
+    def load(region: str) -> list[str]:
+        run = project.build("--vars", f"{{scope: region = '{region}'}}")
+        return [run.message[name] for name in names]
+
+    load("N")
+    assert all("100 inserted" in told for told in load("S"))
+    again = [project.version(name) for name in names]
+    project.sql(f"update {s}.src set a = 2 where k = 'k1'")
+    load("N")
+    load("S")
+    assert [project.version(name) for name in names] == again
+    project.sql(f"update {s}.src set d = 2")
+    project.sql(f"delete from {s}.src where cast(substr(k, 2) as int) < 29")
+    load("N")
+    load("S")
+    assert len(held(project, "by_region_1", "k")) == 171
+    assert project.sql(f"select count(*) from {s}.by_region_2 where __end_at = 2") == [(29,)]
+
+
 def test_keys_and_values_of_every_type(make_project: Callable[..., Project]) -> None:
     project = make_project("types")
     project.sql(

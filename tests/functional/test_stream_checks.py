@@ -11,7 +11,7 @@ import pytest
 from dbt_floodmark.streaming.service import Service, running
 from tests.functional.faults import Faults, injected
 from tests.functional.test_streams import stream
-from tests.harness import Project, sentence
+from tests.harness import Project, incremental, sentence, table
 
 SOURCE = "stream({{ source('raw', 'events') }})"
 EVENTS = "id bigint, k string, at timestamp"
@@ -57,6 +57,20 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
             "is_incremental(): expected a SELECT without it on a streaming_table. Remove it",
             'checkpoint_location: got ""; expected a folder. Leave it out',
             "on_schema_change: got \"maybe\"; expected 'ignore', 'fail'",
+        ],
+    ),
+    "settings_in_meta": (
+        stream(
+            f"select * from {SOURCE}",
+            meta={
+                "floodmark": {"trigger": "never", "output_mode": "all", "checkpoint_location": 1}
+            },
+        ),
+        [
+            "3 problems",
+            "trigger: got \"never\"; expected 'available_now' or",
+            "output_mode: got \"all\"; expected 'append', 'complete' or 'update'. Use one of them",
+            "checkpoint_location: got 1; expected a folder. Leave it out",
         ],
     ),
     "trigger": (
@@ -215,6 +229,11 @@ def test_where_table_and_checkpoint_part_the_run_stops(project: Project) -> None
         found = project.sql(f"select id from {schema}.{name} order by id")
         assert [row[0] for row in found] == [1, 2, 3], name
     assert project.ledger("lost", "batch_id, high") == [(1, "0"), (2, "1"), (3, "0")]
+    project.model("lost", incremental(table("events"), watermark={"column": "id"}))
+    assert (
+        f"{schema}.lost was filled by a stream, whose progress is no mark: {again}, or set the mark "
+        "with `floodmark reset lost --to <value>`"
+    ) in fails(project, "--select", "lost")
 
 
 def checkpoints(project: Project, model: str) -> list[Path]:

@@ -38,7 +38,15 @@ MODELS = {
     "skipping": stream(f"select event_id from {RAW} with (skipChangeCommits = true)"),
     "twice": stream(f"select event_id, key from {RAW} with (maxFilesPerTrigger = 1)"),
     "counted": stream(f"select key, count(*) as n from {RAW} group by key", output_mode="complete"),
-    "latest": stream(f"select * from {RAW}", incremental_strategy="merge", unique_key="event_id"),
+    "counted_by_meta": stream(
+        f"select key, count(*) as n from {RAW} group by key",
+        meta={"floodmark": {"output_mode": "complete", "checkpoint_location": "checkpoints"}},
+    ),
+    "latest": stream(
+        f"select * from {RAW} -- with a comment at its end",
+        incremental_strategy="merge",
+        unique_key="event_id",
+    ),
     "filed": stream(f"select id, v, _metadata.file_name as file from {FILES}"),
     "gathered": stream(
         "select id from {{ floodmark.new_files() }}",
@@ -129,6 +137,8 @@ def test_what_the_next_run_reads(project: Project) -> None:
         before["filed"]["bytes"] == before["gathered"]["bytes"] == 2 * len('{"id": 1, "v": "x"}\n')
     )
     project.build()
+    (folder,) = (project.root / "checkpoints").iterdir()
+    assert folder.name == f"{project.schema}.counted_by_meta"
     behind = plans(project)
     assert {one["kind"] for one in behind.values()} == {"nothing new"}
     assert {one["rows"] for one in behind.values()} == {0}
@@ -161,11 +171,12 @@ def test_whether_the_tables_hold_what_was_read(project: Project) -> None:
     }
     checks |= {
         "counted": ["--key", "key"],
+        "counted_by_meta": ["--key", "key"],
         "latest": [],
         "both": ["--key", "id", "--key", "origin"],
     }
     checks |= {"filed": ["--key", "file"], "gathered": ["--key", "id"]}
-    rows = {"counted": 3, "both": 7, "filed": 3, "gathered": 3, "daily": 1}
+    rows = {"counted": 3, "counted_by_meta": 3, "both": 7, "filed": 3, "gathered": 3, "daily": 1}
     for model, arguments in checks.items():
         found = _found(project, model, *arguments)
         counts = (found["expected"], found["missing"], found["repeated"])

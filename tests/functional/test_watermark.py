@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,7 @@ pytestmark = pytest.mark.long("session")
 BIG = 10**37
 PAST_DOUBLE = 9007199254740992  # 2^53: a double cannot tell the next number from it
 FIRST, SECOND, THIRD, REFRESH = "first", "second", "third", "refresh"
+COMPILED, EXPIRED = "compiled", "expired"
 
 # In Berlin 2024-10-27 00:30 and 01:30 UTC both read 02:30.
 DAY_1 = {
@@ -106,6 +108,7 @@ MODELS = {
     "plain": appended(column="ts"),
     "lookback": merged(column="ts", lookback="2 hours"),
     "lookback_zero": merged(column="ts", lookback="0 hours"),
+    "no_lookback": merged(column="ts", lookback=0, nulls=None, max_future=None, gap_timeout=None),
     "by_date": appended(column="d"),
     "by_ntz": appended(column="n"),
     "by_seq": appended(column="seq", gaps="fail"),
@@ -138,7 +141,16 @@ MODELS = {
     "gaps_fail": appended(upstream="numbers", column="id", gaps="fail"),
     "restarted": appended(upstream="counter", column="id"),
 }
-QUIET = ["plain", "lookback", "lookback_zero", "guarded", "by_seq", "nulls_include", "yields_none"]
+QUIET = [
+    "plain",
+    "lookback",
+    "lookback_zero",
+    "no_lookback",
+    "guarded",
+    "by_seq",
+    "nulls_include",
+    "yields_none",
+]
 
 
 @pytest.fixture(scope="module")
@@ -173,11 +185,20 @@ def story(make_project: Callable[..., Project]) -> Story:
     story.run(FIRST)
     project.sql(f"insert into {s}.events values {event_rows(DAY_2)}")
     project.sql(f"insert into {s}.empty values (1, timestamp'2024-01-01 00:00:00Z')")
+    #: a row that was deleted hides none that came late
+    project.sql(f"delete from {s}.numbers where id = 1")
     project.sql(f"insert into {s}.numbers values (4), (10)")
     project.sql(f"insert into {s}.counter values (1), (2)")
     story.run(SECOND)
     story.run(THIRD, "--vars", "{broken: 'false', max_future: '3 days'}")
+    story.runs[COMPILED] = project.dbt("compile", "--select", "nulls_error")
+    project.sql(f"update {s}.numbers set id = id where id = 6")
+    project.sql(
+        f"alter table {s}.numbers set tblproperties ('delta.deletedFileRetentionDuration' = 'interval 0 hours')"
+    )
+    project.sql(f"vacuum {s}.numbers")
     story.run(REFRESH, "--full-refresh", "--select", "plain", "stepped")
+    story.runs[EXPIRED] = project.dbt("run", "--select", "gaps_warn")
     return story
 
 
@@ -333,6 +354,7 @@ def test_nulls_error(story: Story) -> None:
         "a value, or set watermark.nulls to 'exclude' or 'include'"
     ) in sentence(story.runs[FIRST].message["nulls_error"])
     assert "nulls_error" not in story.ids[FIRST]
+    assert story.runs[COMPILED].success, story.runs[COMPILED].log
 
 
 def test_nulls_exclude_counts_them(story: Story) -> None:
@@ -383,6 +405,18 @@ def test_late_rows_of_a_sequence_are_counted_and_warned(story: Story) -> None:
     assert story.last(SECOND, "gaps_warn")["rows_late"] == 1
 
 
+def test_a_version_that_has_expired_stops_nothing(story: Story) -> None:
+    run = story.runs[EXPIRED]
+    schema = story.project.schema
+    assert run.success, run.log
+    assert run.message["gaps_warn"] == "APPEND nothing new"
+    assert re.search(
+        rf"whether rows came late into {schema}.numbers cannot be told: files below the mark 10 of id "
+        r"were written since the last batch, and version \d+, which it read, has expired",
+        sentence(run.log),
+    )
+
+
 def test_a_restarted_sequence_is_named(story: Story) -> None:
     schema = story.project.schema
     assert (
@@ -414,6 +448,8 @@ def test_everything_else_succeeded(story: Story) -> None:
         SECOND: {"nulls_error", "gaps_fail", "fails"},
         THIRD: {"nulls_error", "gaps_fail"},
         REFRESH: set(),
+        COMPILED: set(),
+        EXPIRED: set(),
     }
     failed = {
         run: {name for name, status in outcome.status.items() if status == "error"}

@@ -37,7 +37,9 @@ def test_no_network(folder, monkeypatch):
     assert not folder.exists()
 
 
-def test_fetched_all_at_once_and_only_once(folder, monkeypatch):
+@pytest.fixture
+def resolved(monkeypatch):
+    """Ivy, which brings Delta's jars; what it was asked for."""
     calls = []
 
     def resolve(coordinate, excluded, ivy, scratch, log):
@@ -48,11 +50,90 @@ def test_fetched_all_at_once_and_only_once(folder, monkeypatch):
 
     monkeypatch.setattr(jars, "_resolve", resolve)
     monkeypatch.setattr(jars, "find_java", lambda: None)
+    return calls
+
+
+def test_fetched_only_once(folder, resolved):
     assert jars.fetch_jars() == folder
     assert jars.fetch_jars() == folder
-    assert calls == [JAR_COORDINATE]
+    assert resolved == [JAR_COORDINATE]
     assert [path.name for path in jars.require_jars()] == list(JARS)
     assert [one.name for one in folder.parent.iterdir()] == ["jars"]
+
+
+def _files(folder):
+    return {
+        str(one.relative_to(folder)): one.read_text()
+        for one in folder.rglob("*.*")
+        if one.is_file()
+    }
+
+
+def test_what_else_is_in_the_folder_stays(folder, resolved):
+    mine = {"mine.jar": "mine", "kafka/kafka-clients-1.jar": "kafka", JARS[0]: "half of it"}
+    for name, text in mine.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    jars.fetch_jars()
+    assert _files(folder) == {**mine, **{name: name for name in JARS}}
+    assert sorted(one.name for one in folder.iterdir()) == sorted([*JARS, "kafka", "mine.jar"])
+
+
+def test_a_copy_that_fails_leaves_no_half_jar(folder, resolved, monkeypatch):
+    folder.mkdir()
+    (folder / "mine.jar").write_text("mine")
+    copy = jars.shutil.copyfile
+
+    def fail(source, target):
+        copy(source, target)
+        if target.name == JARS[2]:
+            target.write_text("half")
+            raise OSError("No space left on device")
+
+    monkeypatch.setattr(jars.shutil, "copyfile", fail)
+    with pytest.raises(OSError, match="No space left"):
+        jars.fetch_jars()
+    assert _files(folder) == {"mine.jar": "mine", JARS[0]: JARS[0], JARS[1]: JARS[1]}
+    assert jars.missing_jars() == list(JARS[2:])
+
+
+@pytest.fixture
+def driver(folder, monkeypatch):
+    """The name of PostgreSQL's driver, which Ivy brings."""
+    name = f"postgresql-{EXTRAS['postgresql'].rpartition(':')[2]}.jar"
+
+    def resolve(coordinate, excluded, ivy, scratch, log):
+        (ivy / "jars").mkdir(parents=True)
+        (ivy / "jars" / f"org.postgresql_{name}").write_text("ours")
+
+    monkeypatch.setattr(jars, "_resolve", resolve)
+    monkeypatch.setattr(jars, "find_java", lambda: None)
+    return name
+
+
+def test_an_extra_of_another_version_is_neither_taken_for_ours_nor_removed(folder, driver):
+    (folder / "postgresql").mkdir(parents=True)
+    (folder / "postgresql" / "postgresql-1.jar").write_text("theirs")
+    with pytest.raises(JarsError) as caught:
+        jars.fetch_extra("postgresql")
+    assert str(caught.value) == (
+        f"{folder / 'postgresql'} has other jars than {driver}: move them away and run "
+        "`floodmark setup --with postgresql` again."
+    )
+    assert _files(folder) == {"postgresql/postgresql-1.jar": "theirs"}
+
+
+def test_an_extra_that_another_setup_fetched_meanwhile(folder, driver, monkeypatch):
+    rename = jars.Path.rename
+
+    def after_another(source, target):
+        target.mkdir()
+        (target / driver).write_text("another's")
+        return rename(source, target)
+
+    monkeypatch.setattr(jars.Path, "rename", after_another)
+    assert jars.fetch_extra("postgresql") == folder / "postgresql"
+    assert _files(folder) == {f"postgresql/{driver}": "another's"}
 
 
 def test_an_extra_brings_what_pyspark_has_not(folder, monkeypatch, tmp_path):

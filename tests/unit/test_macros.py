@@ -293,6 +293,66 @@ def test_every_marker_of_a_select_gets_the_bounds(floodmark: SimpleNamespace) ->
     )
 
 
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ("ref('orders')", "orders"),
+        ("ref('shop', 'orders')", "orders"),
+        ("ref('orders', v='1')", "orders.v1"),
+        ('ref("shop", "orders", version = 2)', "orders.v2"),
+        ("ref('orders', v=var('which'))", "orders"),
+        ("source('raw', 'orders'), preimages=true", "raw.orders"),
+        ("ref('orders')) }} join {{ floodmark.changes(ref('orders', v=1)", None),
+    ],
+)
+def test_the_upstream_of_changes(
+    floodmark: SimpleNamespace, arguments: str, name: str | None
+) -> None:
+    code = "select * from {{ floodmark.changes(" + arguments + ") }}"
+    assert floodmark._changes_name(code) == name
+
+
+@pytest.mark.parametrize(
+    ("expression", "names"),
+    [
+        ("seq", ["seq"]),
+        ("`My Column`", ["my column"]),
+        ("cast(seq as bigint)", ["seq"]),
+        ("struct(day, seq)", ["day", "seq"]),
+        ("coalesce(updated_at, date'2024-01-01')", ["updated_at"]),
+        ("date(day)", ["day"]),
+        ("cast(day as date)", ["day"]),
+        ("payload.seq", []),
+        ("to_day + seq_nr", []),
+        ("op = 'day'", ["op"]),
+    ],
+)
+def test_the_columns_that_an_expression_names(
+    floodmark: SimpleNamespace, expression: str, names: list[str]
+) -> None:
+    columns = ["seq", "My Column", "day", "updated_at", "payload", "op", "struct"]
+    found = [name.lower() for name in columns if floodmark._is_named(name, [expression])]
+    assert sorted(found) == sorted(names)
+
+
+@pytest.mark.parametrize(
+    ("value", "distance"),
+    [
+        (5, 5),
+        ("5", 5),
+        (5.0, 5),
+        (0, 0),
+        ("0 hours", 0),
+        ("05 minutes", 300_000_000),
+        (-5, None),
+        (True, None),
+        ("soon", None),
+    ],
+)
+def test_distance(floodmark: SimpleNamespace, value: Any, distance: int | None) -> None:
+    assert floodmark._distance(value) == distance
+
+
 def test_lines_of_text_are_rows_and_lines_of_json_have_the_schema(
     floodmark: SimpleNamespace,
 ) -> None:

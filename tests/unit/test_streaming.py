@@ -10,6 +10,7 @@ from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.streaming import position, sources
 from dbt_floodmark.streaming import service as services
 from dbt_floodmark.streaming.progress import MicroBatch, is_batch, lag_text, utc
+from dbt_floodmark.streaming.query import Request, Run
 from dbt_floodmark.streaming.service import Service, keep_running
 from dbt_floodmark.streaming.unsupported import explain
 
@@ -179,6 +180,62 @@ def test_position_of_a_checkpoint():
     assert read == {"file:/in/a b", "file:/in/c%20d", "file:/in/e"}
     assert found.files_of("/in/", folder, taken) is None
     assert position.Position.read(Checkpointed({})) == position.Position.read(None)
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("./landing", "/project/landing"),
+        ("../landing/", "/landing"),
+        ("in/./a/../*.json", "/project/in/*.json"),
+        ("/abs//a/../b", "/abs/b"),
+        (".", "/project"),
+        ("s3a://bucket/../a", "s3a://bucket/../a"),
+        ("file:/a/./b", "file:/a/./b"),
+    ],
+)
+def test_paths_are_as_spark_writes_them(path, found):
+    assert sources.absolute(path, "/project/") == found
+
+
+def test_files_of_a_folder_that_is_named_from_the_project():
+    folder = Checkpointed(
+        {
+            "offsets/0": "\n".join(["v1", "{}", '{"logOffset":0}']),
+            "commits/0": "v1",
+            "sources/0/0": _log(("file:///shop/landing/a.json", 0)),
+        }
+    )
+    (stream,) = position._streams("select * from stream(json.`../landing`)", "/shop/project")
+    found = position.Position.read(folder).files_of(stream.source.path, folder, set())
+    assert found == {"file:/shop/landing/a.json"}
+
+
+class Frame:
+    """A streaming DataFrame that only remembers the trigger of its query."""
+
+    def __getattr__(self, name):
+        return self if name == "writeStream" else lambda *given: self
+
+    def trigger(self, **given):
+        self.triggered = given
+        return self
+
+
+@pytest.mark.parametrize(
+    ("seconds", "trigger"),
+    [
+        (None, {"availableNow": True}),
+        (0.25, {"processingTime": "250 milliseconds"}),
+        (30, {"processingTime": "30000 milliseconds"}),
+        (2 * 7 * 86_400.0, {"processingTime": "1209600000 milliseconds"}),
+    ],
+)
+def test_triggers_that_spark_takes(seconds, trigger):
+    request = Request("m", "", "t", "append", True, "/c", "/project", seconds)
+    frame = Frame()
+    Run(None, frame, request, None, None, None)._start()
+    assert frame.triggered == trigger
 
 
 def test_an_idle_trigger_is_no_batch():

@@ -4,10 +4,18 @@
 {% endmacro %}
 
 
-{# The same in any config: this model's, or that of a node in the graph. #}
+{# The same in any config: this model's, or that of a node in the graph. A null in a mapping is as if it were not there. #}
 {% macro _configured(settings, name) %}
     {%- set meta = settings.get('meta') or {} -%}
-    {{ return(settings.get(name) if settings.get(name) is not none else (meta.get('floodmark') or {}).get(name)) }}
+    {%- set found = settings.get(name) if settings.get(name) is not none else (meta.get('floodmark') or {}).get(name) -%}
+    {%- if found is not mapping -%}
+        {{ return(found) }}
+    {%- endif -%}
+    {%- set given = {} -%}
+    {%- for key, value in found.items() if value is not none -%}
+        {%- do given.update({key: value}) -%}
+    {%- endfor -%}
+    {{ return(given) }}
 {% endmacro %}
 
 
@@ -17,12 +25,13 @@
 {% endmacro %}
 
 
-{# Whether the model uses a setting of floodmark's; all others load exactly as in dbt-spark. #}
-{% macro _is_managed() %}
-    {%- for name in floodmark._managing_settings() if floodmark._setting(name) is not none -%}
+{# Whether a model, this one or that of another config, uses a setting of floodmark's; all others load exactly as in dbt-spark. #}
+{% macro _is_managed(settings=none) %}
+    {%- set settings = config if settings is none else settings -%}
+    {%- for name in floodmark._managing_settings() if floodmark._configured(settings, name) is not none -%}
         {{ return(true) }}
     {%- endfor -%}
-    {{ return(config.get('incremental_strategy') in ['cdc', 'snapshot_diff']) }}
+    {{ return(settings.get('incremental_strategy') in ['cdc', 'snapshot_diff']) }}
 {% endmacro %}
 
 

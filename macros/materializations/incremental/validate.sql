@@ -98,7 +98,7 @@
             'todo': 'Write the first value to load'}) -%}
     {%- endif -%}
     {%- set strategy = config.get('incremental_strategy') or 'append' -%}
-    {%- if strategy == 'append' and watermark.get('lookback') is not none and not (watermark.lookback | string).startswith('0') -%}
+    {%- if strategy == 'append' and watermark.get('lookback') is not none and floodmark._distance(watermark.lookback) != 0 -%}
         {%- do problems.append({'setting': 'watermark.lookback', 'got': watermark.lookback, 'expected': "no lookback with 'append'",
             'todo': "Use incremental_strategy='merge' with a unique_key: append would load the rows of the lookback twice"}) -%}
     {%- endif -%}
@@ -132,8 +132,11 @@
         {%- do problems.append({'setting': 'watermark.' ~ key, 'got': watermark[key], 'expected': "one of kind, from, step, start with kind 'version'",
             'todo': 'Remove it: the versions of the upstream table have no such thing'}) -%}
     {%- endfor -%}
-    {%- for key in ['step', 'start'] if watermark.get(key) is not none and not modules.re.fullmatch('\\d+', watermark[key] | string) -%}
-        {%- do problems.append({'setting': 'watermark.' ~ key, 'got': watermark[key], 'expected': 'a whole number of versions', 'todo': 'Versions count from 0'}) -%}
+    {%- for key, least in {'step': 1, 'start': 0}.items() if watermark.get(key) is not none -%}
+        {%- if not modules.re.fullmatch('\\d+', watermark[key] | string) or watermark[key] | int < least -%}
+            {%- do problems.append({'setting': 'watermark.' ~ key, 'got': watermark[key], 'expected': 'a whole number of versions',
+                'todo': 'A batch reads at least 1' if watermark[key] | string == '0' else 'Versions count from 0'}) -%}
+        {%- endif -%}
     {%- endfor -%}
     {%- if config.get('incremental_strategy') == 'insert_overwrite' -%}
         {%- do problems.append({'setting': 'watermark.kind', 'got': 'version', 'expected': "'append' or 'merge' with kind 'version'", 'todo': 'merge applies updates and deletes'}) -%}
@@ -166,7 +169,7 @@
 
 {# Problems of a lookback, step, max_future or gap_timeout: durations for timestamps, whole numbers for sequences. #}
 {% macro _distance_problems(setting, value, kind, key) %}
-    {%- set is_number = value is not string and value is number and value == value | int or modules.re.fullmatch('\\d+', value | string) is not none -%}
+    {%- set is_number = floodmark._is_whole(value) -%}
     {%- set is_duration = floodmark._parse_duration(value) is not none -%}
     {%- set expected = "a duration such as '2 hours'" -%}
     {%- if kind == 'sequence' and key not in ['max_future', 'gap_timeout'] -%}
@@ -176,10 +179,11 @@
     {%- else -%}
         {%- set valid, expected = is_number or is_duration, expected ~ ', or a whole number for a sequence' -%}
     {%- endif -%}
-    {%- if valid and key == 'step' and (value | string).split(' ')[0] | int == 0 -%}
+    {%- set is_nothing = floodmark._distance(value) == 0 -%}
+    {%- if key == 'step' and is_nothing -%}
         {%- set valid = false -%}
     {%- endif -%}
-    {{ return([] if valid else [{'setting': setting, 'got': value, 'expected': expected,
+    {{ return([] if valid or key == 'lookback' and is_nothing else [{'setting': setting, 'got': value, 'expected': expected,
         'todo': 'Units are microseconds, milliseconds, seconds, minutes, hours, days and weeks'}]) }}
 {% endmacro %}
 

@@ -5,13 +5,13 @@
     {%- if problems -%}
         {%- do floodmark._refuse(problems) -%}
     {%- endif -%}
-    {%- set trigger = config.get('trigger') or 'available_now' -%}
+    {%- set trigger = floodmark._setting('trigger') or 'available_now' -%}
     {%- if trigger == 'once' -%}
         {%- do floodmark._warn("trigger 'once' is Spark's deprecated name of 'available_now': write that") -%}
     {%- endif -%}
     {{ return({
         'strategy': floodmark._stream_strategy(),
-        'output_mode': config.get('output_mode') or 'append',
+        'output_mode': floodmark._setting('output_mode') or 'append',
         'seconds': floodmark._parse_duration(trigger.processing_time) / 1000000 if trigger is mapping else none,
         'unique_key': floodmark._as_list(config.get('unique_key')),
         'on_schema_change': config.get('on_schema_change') or 'ignore',
@@ -27,7 +27,7 @@
 
 {# append, merge or cdc: rows that an aggregation updates are merged. #}
 {% macro _stream_strategy() %}
-    {{ return(config.get('incremental_strategy') or ('merge' if config.get('output_mode') == 'update' else 'append')) }}
+    {{ return(config.get('incremental_strategy') or ('merge' if floodmark._setting('output_mode') == 'update' else 'append')) }}
 {% endmacro %}
 
 

@@ -11,8 +11,9 @@
     {%- if floodmark._setting('files') is not none -%}
         {%- do problems.extend(floodmark._files_problems()) -%}
     {%- endif -%}
-    {%- if config.get('checkpoint_location') is not none and (config.get('checkpoint_location') is not string or not config.get('checkpoint_location') | trim) -%}
-        {%- do problems.append({'setting': 'checkpoint_location', 'got': config.get('checkpoint_location'), 'expected': 'a folder', 'todo': 'Leave it out, and floodmark keeps it beside the ledger'}) -%}
+    {%- set checkpoint = floodmark._setting('checkpoint_location') -%}
+    {%- if checkpoint is not none and (checkpoint is not string or not checkpoint | trim) -%}
+        {%- do problems.append({'setting': 'checkpoint_location', 'got': checkpoint, 'expected': 'a folder', 'todo': 'Leave it out, and floodmark keeps it beside the ledger'}) -%}
     {%- endif -%}
     {{ return(problems) }}
 {% endmacro %}
@@ -31,7 +32,7 @@
 
 
 {% macro _trigger_problems() %}
-    {%- set trigger = config.get('trigger') -%}
+    {%- set trigger = floodmark._setting('trigger') -%}
     {%- set expected = "'available_now' or {'processing_time': '30 seconds'}" -%}
     {%- if trigger is none or trigger in ['available_now', 'once'] -%}
         {{ return([]) }}
@@ -48,7 +49,7 @@
 {# How output mode, strategy and key go together. #}
 {% macro _output_problems() %}
     {%- set problems = [] -%}
-    {%- set mode = config.get('output_mode') or 'append' -%}
+    {%- set mode = floodmark._setting('output_mode') or 'append' -%}
     {%- set strategy = floodmark._stream_strategy() -%}
     {%- if mode not in ['append', 'complete', 'update'] -%}
         {%- do problems.append({'setting': 'output_mode', 'got': mode, 'expected': "'append', 'complete' or 'update'", 'todo': 'Use one of them'}) -%}
