@@ -11,7 +11,7 @@
         {#- what goes may have no events any more, and so lie beyond their range -#}
         {%- do source.update({'counts': {'rows_read': source.counts.rows_read, 'deletes': source.counts.deletes, 'truncates': source.counts.truncates, 'same': source.counts.same, 'rows_tied': source.counts.rows_tied}}) -%}
     {%- endif -%}
-    {%- if floodmark._batch_way(run, source) == 'scd1' -%}
+    {%- if floodmark._batch_way(run, source) in ['scd1', 'scd2'] -%}
         {%- do floodmark._compare_with_peak(run, batch, source, floodmark._find_column(source.columns, '_floodmark_sequence')) -%}
         {#- a truncate reaches rows that have no event in the batch -#}
         {%- do source.update({'is_ahead': source.get('is_ahead') and not source.counts.truncates}) -%}

@@ -5,7 +5,8 @@
 
   The table shows of each run its last event, the sequence of its first and where it ends; the events between, and deletes that end no
   row, are remembered beside it. So every event of a key can be told from the two, and a batch lines up again what it may change: of
-  each of its keys the rows that end at or behind the batch's first event.
+  each of its keys the rows that end at or behind the batch's first event. Where all its events are later than all that is known (the
+  table's peak), those are the open rows, nothing that is remembered changes, and a row goes on from the start that it has.
 #}
 
 {# What becomes of every event of the batch's keys: the table's columns as the row has them that it is the last event of,
@@ -33,10 +34,18 @@
         from {{ source.stage }}
         {%- if not batch.replaces %}
         union all
-        {{ floodmark._scd2_marked_sql(run, batch, source, own, parts, type) if restates else floodmark._scd2_known_sql(run, source, own, parts, type) }}
+        {{ floodmark._scd2_marked_sql(run, batch, source, own, parts, type) if restates else (floodmark._scd2_open_sql if source.get('is_ahead') else floodmark._scd2_known_sql)(run, source, own, parts, type) }}
         {%- endif %}
+        {#- every window below is within a key: one shuffle #}
+        distribute by {{ keys }}
     ),
     ranked as (
+        {%- if source.get('is_ahead') and not source.counts.same %}
+        {#- one event a sequence #}
+        select *, 1 as _floodmark_rank, coalesce(_floodmark_old_start = _floodmark_sequence, false) as _floodmark_started, false as _floodmark_hidden,
+            _floodmark_sequence as _floodmark_lowest
+        from members
+        {%- else %}
         select *,
             row_number() over (partition by {{ keys }}, _floodmark_sequence order by _floodmark_what in ('start', 'gone'), _floodmark_delete desc,
                 {{ floodmark._row_hash_sql(parts.plain | map(attribute='name') | list + run.settings.unique_key if partial else given) }} desc, array_position(array('row', 'hidden', 'end', 'event'), _floodmark_what)) as _floodmark_rank,
@@ -45,6 +54,7 @@
             bool_or(_floodmark_what in ('hidden', 'gone')) over (partition by {{ keys }}, _floodmark_sequence) as _floodmark_hidden,
             min(if(_floodmark_what = 'hidden', null, _floodmark_sequence)) over (partition by {{ keys }}) as _floodmark_lowest
         from members
+        {%- endif %}
     ),
     {%- if partial %}
     {{ floodmark._filled_sql(run, own, parts, keys, type, live) }}
@@ -74,7 +84,7 @@
     ),
     bounded as (
         select *, if(_floodmark_delete, _floodmark_begins_anew, not _floodmark_ends) as _floodmark_remembered,
-            last_value(if(_floodmark_begins, _floodmark_sequence, null), true)
+            last_value(if(_floodmark_begins, {{ 'coalesce(_floodmark_old_start, _floodmark_sequence)' if source.get('is_ahead') else '_floodmark_sequence' }}, null), true)
                 over (partition by {{ keys }} order by _floodmark_sequence rows between unbounded preceding and current row) as _floodmark_start
         from flagged
     ),
@@ -135,6 +145,29 @@
 {% endmacro %}
 
 
+{# What a batch above the peak may change of its keys: the last event of the open row. #}
+{% macro _scd2_open_sql(run, source, own, parts, type) %}
+    {%- set known = 'DBT_INTERNAL_DEST.' -%}
+    {%- set cdc = run.settings.cdc -%}
+    {%- set start, end = known ~ floodmark._quoted(cdc.start_at), known ~ floodmark._quoted(cdc.end_at) %}
+        select {{ floodmark._known_columns(run, own, parts, known) }}, {{ floodmark._row_sequence(cdc, known) }}, false, 'row', {{ start }}, {{ end }}{{ ', ' ~ floodmark._row_before_sql(own, known) if parts }}
+        from {{ this }} as DBT_INTERNAL_DEST left semi join {{ source.stage }} as DBT_INTERNAL_SOURCE
+            on {{ floodmark._key_predicates(run, source) | join(' and ') }} and {{ end }} is null
+{% endmacro %}
+
+
+{# The columns of the table's rows as members of what is lined up. #}
+{% macro _known_columns(run, own, parts, prefix) %}
+    {{ return(floodmark._carried_columns(run, parts, own, prefix, prefix ~ '_floodmark_columns.sequence', prefix ~ '_floodmark_columns.set') if parts else floodmark._given_sql(own, own, prefix)) }}
+{% endmacro %}
+
+
+{# ignore_null_updates: how a row or an event stands now. #}
+{% macro _row_before_sql(own, prefix) %}
+    {{ return(floodmark._row_hash_sql(own | map(attribute='name') | list + ['_floodmark_columns'], prefix)) }}
+{% endmacro %}
+
+
 {# What is known of the batch's keys, as events: of each row that may change its last event ('row'), its start where that is another
    event, and the delete that ended it ('end'); and what is remembered beside the table ('hidden'). #}
 {% macro _scd2_known_sql(run, source, own, parts, type) %}
@@ -143,10 +176,9 @@
     {%- set start = 'DBT_INTERNAL_DEST.' ~ floodmark._quoted(cdc.start_at) -%}
     {%- set end = 'DBT_INTERNAL_DEST.' ~ floodmark._quoted(cdc.end_at) -%}
     {%- set last = floodmark._row_sequence(cdc, 'k.') -%}
-    {%- set before = own | map(attribute='name') | list + ['_floodmark_columns'] -%}
     {%- set touched = '(select ' ~ keys ~ ', min(_floodmark_sequence) as _floodmark_least from ' ~ source.stage ~ ' group by ' ~ keys ~ ')' %}
-        select {{ floodmark._carried_columns(run, parts, own, 'k.', 'k._floodmark_columns.sequence', 'k._floodmark_columns.set') if parts else floodmark._given_sql(own, own, 'k.') }},
-            m._floodmark_at, m._floodmark_delete, m._floodmark_what, k._floodmark_start, k._floodmark_end{{ ', ' ~ floodmark._row_hash_sql(before, 'k.') if parts }}
+        select {{ floodmark._known_columns(run, own, parts, 'k.') }},
+            m._floodmark_at, m._floodmark_delete, m._floodmark_what, k._floodmark_start, k._floodmark_end{{ ', ' ~ floodmark._row_before_sql(own, 'k.') if parts }}
         from (
             select DBT_INTERNAL_DEST.*, {{ start }} as _floodmark_start, {{ end }} as _floodmark_end,
                 lead({{ start }}) over (partition by {{ floodmark._quoted_csv(run.settings.unique_key, 'DBT_INTERNAL_DEST.') }} order by {{ start }}) as _floodmark_next
@@ -163,7 +195,7 @@
         {%- set remembered = floodmark._columns_of(relation=floodmark._state_relation()) %}
         union all
         select {{ floodmark._carried_columns(run, parts, remembered, 'h.', 'h._floodmark_sequence', 'h._floodmark_columns.set') if parts else floodmark._given_sql(own, remembered, 'h.') }},
-            h._floodmark_sequence, h._floodmark_kind = 'delete', 'hidden', null, null{{ ', ' ~ floodmark._row_hash_sql(before, 'h.') if parts }}
+            h._floodmark_sequence, h._floodmark_kind = 'delete', 'hidden', null, null{{ ', ' ~ floodmark._row_before_sql(own, 'h.') if parts }}
         from {{ floodmark._state_relation() }} as h left semi join {{ touched }} as e on {{ floodmark._same_key(run, 'h', 'e') }}
         {%- endif %}
 {% endmacro %}
@@ -206,7 +238,7 @@
         select {{ written | join(', ') }}, named_struct('sequence', _floodmark_sequence, 'deleted_at', cast(null as {{ type }}), 'set', {{ floodmark._set_sql(parts.leaves, ats, type) }}) as _floodmark_columns, {{ carried }}
         from kept
     ),
-    formed as (select *, _floodmark_before <=> {{ floodmark._row_hash_sql(own | map(attribute='name') | list + ['_floodmark_columns']) }} as _floodmark_same from rebuilt),
+    formed as (select *, _floodmark_before <=> {{ floodmark._row_before_sql(own, '') }} as _floodmark_same from rebuilt),
 {% endmacro %}
 
 
@@ -230,28 +262,31 @@
     {%- set cdc = run.settings.cdc -%}
     {%- set start = floodmark._quoted(cdc.start_at) -%}
     {%- set written = floodmark._table_own_columns(run) | map(attribute='name') | list + [cdc.start_at, cdc.end_at, floodmark._memory_column(cdc)] -%}
+    {%- set removes = source.changes.table_remove > 0 -%}
     {%- set removed = [] -%}
     {%- for name in written -%}
         {%- do removed.append(floodmark._quoted(name) if name != cdc.start_at else '_floodmark_sequence') -%}
     {%- endfor %}
     merge into {{ this }} as DBT_INTERNAL_DEST
     using (
-        select {{ floodmark._quoted_csv(written) }}, false as _floodmark_removes from {{ source.resolved }} where _floodmark_table_write
+        select {{ floodmark._quoted_csv(written) }}{{ ', false as _floodmark_removes' if removes }} from {{ source.resolved }} where _floodmark_table_write
+        {%- if removes %}
         union all
         select {{ removed | join(', ') }}, true from {{ source.resolved }} where _floodmark_table_remove
+        {%- endif %}
     ) as DBT_INTERNAL_SOURCE
     on {{ (floodmark._key_predicates(run, source) + floodmark._scd2_reach(run, source)) | join('\n        and ') }}
         and DBT_INTERNAL_DEST.{{ start }} = DBT_INTERNAL_SOURCE.{{ start }}
-    {{- floodmark._write_matches_sql(written, 'DBT_INTERNAL_SOURCE._floodmark_removes') }}
+    {{- floodmark._write_matches_sql(written, 'DBT_INTERNAL_SOURCE._floodmark_removes' if removes else none) }}
 {% endmacro %}
 
 
-{# The clauses of a MERGE whose source says of each row whether it is to be removed. #}
+{# The clauses of a MERGE whose source says of each row whether it is to be removed; `removes` is none where no row is. #}
 {% macro _write_matches_sql(names, removes) %}
-    when matched and {{ removes }} then delete
+    {{- '\n    when matched and ' ~ removes ~ ' then delete' if removes }}
     when matched then update set
         {{ floodmark._assignments(names) | join(',\n        ') }}
-    when not matched and not {{ removes }} then insert ({{ floodmark._quoted_csv(names) }})
+    when not matched {{ 'and not ' ~ removes ~ ' ' if removes }}then insert ({{ floodmark._quoted_csv(names) }})
         values ({{ floodmark._quoted_csv(names, 'DBT_INTERNAL_SOURCE.') }})
 {% endmacro %}
 

@@ -173,6 +173,15 @@ def shuffled(seed: int, events: list[tuple[str, Event]]) -> list[tuple[int, str,
     return [(chance.randint(1, BATCHES), key, event) for key, event in events]
 
 
+def orderly(seed: int, events: list[tuple[str, Event]]) -> list[tuple[int, str, Event]]:
+    """Each batch above the ones before, but the last one: a fifth of the events, late."""
+    chance = random.Random(seed)
+    return [
+        (4 if chance.random() < 0.2 else 1 + (event.sequence - 1) // 4, key, event)
+        for key, event in events
+    ]
+
+
 def test_any_order_and_any_split_give_the_oracles_table(
     make_project: Callable[..., Project],
 ) -> None:
@@ -189,6 +198,11 @@ def test_any_order_and_any_split_give_the_oracles_table(
         project.model(f"scd2_{kind}", cdc("feed", step=step, stored_as_scd_type=2))
         only_v = {"stored_as_scd_type": 2, "track_history_column_list": ["v"]}
         project.model(f"tracked_{kind}", cdc("feed", step=step, **only_v))
+    once_each = list({(key, event.sequence): (key, event) for key, event in histories}.values())
+    land(project, "in_order", orderly(2, once_each))
+    project.source("feed", "in_order")
+    project.model("scd2_in_order", cdc("in_order", stored_as_scd_type=2))
+    project.model("tracked_in_order", cdc("in_order", **only_v))
     project.build(*FILTERED)
     wanted_1 = {key: [row] for key, events in by_key.items() if (row := scd1(events))}
     wanted_2 = {
@@ -204,6 +218,16 @@ def test_any_order_and_any_split_give_the_oracles_table(
         assert held(project, f"scd1_{kind}", "k, v, w") == wanted_1
         assert held(project, f"scd2_{kind}", columns) == wanted_2
         assert held(project, f"tracked_{kind}", columns) == wanted_v
+    for name, tracked in (("scd2_in_order", slice(None)), ("tracked_in_order", slice(0, 1))):
+        line: dict[str, list[Event]] = {}
+        for key, event in once_each:
+            line.setdefault(key, []).append(event)
+        wanted = {
+            key: sorted(rows, key=repr)
+            for key, events in line.items()
+            if (rows := scd2(events, tracked))
+        }
+        assert held(project, name, columns) == wanted
     # Every batch once more, in the other order: nothing changes, and nothing is written.
     version = project.version("scd2_once")
     project.sql(f"update {project.schema}.feed set arrived = 11 - arrived")
@@ -220,7 +244,8 @@ def test_nulls_that_are_ignored_in_any_order(make_project: Callable[..., Project
     for key, event in histories:
         by_key.setdefault(key, []).append(event)
     land(project, "feed", shuffled(3, histories))
-    project.source("feed")
+    land(project, "in_order", orderly(4, histories))
+    project.source("feed", "in_order")
     ways: dict[str, tuple[Any, tuple[int, ...]]] = {"all": (True, (0, 1)), "one": (["v"], (0,))}
     kinds = {"steps": 1} | ({"once": None} if FULL else {})
     for name, (ignored, _) in ways.items():
@@ -230,6 +255,10 @@ def test_nulls_that_are_ignored_in_any_order(make_project: Callable[..., Project
                     f"scd{type_}_{name}_{kind}",
                     cdc("feed", step=step, stored_as_scd_type=type_, ignore_null_updates=ignored),
                 )
+        project.model(
+            f"scd2_{name}_in_order",
+            cdc("in_order", stored_as_scd_type=2, ignore_null_updates=ignored),
+        )
     project.build(*FILTERED)
     for name, (_, ignoring) in ways.items():
         wanted_1 = {k: [row] for k, events in by_key.items() if (row := scd1(events, ignoring))}
@@ -238,6 +267,8 @@ def test_nulls_that_are_ignored_in_any_order(make_project: Callable[..., Project
             for key, events in by_key.items()
             if (rows := scd2(events, ignoring=ignoring))
         }
+        columns = "k, v, w, __start_at, __end_at"
+        assert held(project, f"scd2_{name}_in_order", columns) == wanted_2
         for kind in kinds:
             assert held(project, f"scd1_{name}_{kind}", "k, v, w") == wanted_1
-            assert held(project, f"scd2_{name}_{kind}", "k, v, w, __start_at, __end_at") == wanted_2
+            assert held(project, f"scd2_{name}_{kind}", columns) == wanted_2

@@ -26,7 +26,7 @@ def merged(select: str = "*", where: str = "") -> str:
     )
 
 
-def events(**watermark: int) -> str:
+def events(scd_type: int = 1, **watermark: int) -> str:
     return incremental(
         table("feed"),
         where=" and op <> 'x'",
@@ -37,6 +37,7 @@ def events(**watermark: int) -> str:
             "sequence_by": "seq",
             "apply_as_deletes": "op = 'd'",
             "except_column_list": ["arrived", "op", "seq"],
+            "stored_as_scd_type": scd_type,
         },
     )
 
@@ -63,6 +64,7 @@ MODELS = {
     "events": events(),
     "reread": events(lookback=1),
 }
+HISTORY = events(scd_type=2)
 #: What arrives before each run: orders by id, value and day; events by key, value, sequence, kind and arrival.
 ARRIVALS = [
     ("(1, 'a', 1), (2, 'a', 1)", "('a', 'a', 50, 'u', 1)"),
@@ -81,6 +83,8 @@ class Story:
     project: Project
     compared: list[dict[str, bool]] = field(default_factory=list)
     rows: list[dict[str, dict[str, str]]] = field(default_factory=list)
+    #: whether SCD 2 read the table's open rows alone; none where it resolved nothing
+    only_open: list[bool | None] = field(default_factory=list)
 
     def run(self, *args: str) -> None:
         project = self.project
@@ -88,7 +92,14 @@ class Story:
         days = re.sub(r", (\d)\)", r", timestamp'2024-01-0\1 00:00:00Z')", orders)
         project.sql(f"insert into {project.schema}.orders values {days}")
         project.sql(f"insert into {project.schema}.feed values {feed}")
-        self.compared.append(compared(project.build(*args)))
+        run = project.build(*args)
+        self.compared.append(compared(run))
+        lined_up = re.search(
+            r"create table \S+stage__\w+__history__\d+__\w+__.*?from bounded", run.log, re.S
+        )
+        self.only_open.append(
+            "DBT_INTERNAL_DEST left semi join" in lined_up[0] if lined_up else None
+        )
         keys = {name: "k" if name in ("events", "reread") else "id" for name in MODELS}
         held = project.sql(
             " union all ".join(
@@ -123,6 +134,7 @@ def story(make_project: Callable[..., Project]) -> Story:
     project.source("orders", "feed")
     for name, sql in MODELS.items():
         project.model(name, sql)
+    project.model("history", HISTORY)
     story = Story(project)
     story.run()
     story.run()
@@ -230,6 +242,21 @@ def test_deletes_that_no_commit_tells_of_are_compared(story: Story) -> None:
     assert [run.get("reread") for run in story.compared] == [None, None, None, None, True, True]
     assert [rows["reread"] for rows in story.rows[3:]] == [
         rows["events"] for rows in story.rows[3:]
+    ]
+
+
+def test_scd2_above_the_peak_reads_open_rows_alone(story: Story) -> None:
+    """A batch that changes the table in nothing, such as the delete of an absent key, ends the peak."""
+    s = story.project.schema
+    assert story.only_open == [False, True, False, False, False, False]
+    rows = story.project.sql(f"select k, v, __start_at, __end_at from {s}.history order by 1, 3")
+    assert rows == [
+        ("a", "late", 40, 50),
+        ("a", "a", 50, 120),
+        ("a", "e", 120, None),
+        ("b", "b", 45, None),
+        ("z", "z", 60, 100),
+        ("z", "back", 110, None),
     ]
 
 
