@@ -255,10 +255,9 @@ def test_nulls_that_are_ignored_in_any_order(make_project: Callable[..., Project
                     f"scd{type_}_{name}_{kind}",
                     cdc("feed", step=step, stored_as_scd_type=type_, ignore_null_updates=ignored),
                 )
-        project.model(
-            f"scd2_{name}_in_order",
-            cdc("in_order", stored_as_scd_type=2, ignore_null_updates=ignored),
-        )
+    project.model(
+        "scd2_all_in_order", cdc("in_order", stored_as_scd_type=2, ignore_null_updates=True)
+    )
     project.build(*FILTERED)
     for name, (_, ignoring) in ways.items():
         wanted_1 = {k: [row] for k, events in by_key.items() if (row := scd1(events, ignoring))}
@@ -268,7 +267,8 @@ def test_nulls_that_are_ignored_in_any_order(make_project: Callable[..., Project
             if (rows := scd2(events, ignoring=ignoring))
         }
         columns = "k, v, w, __start_at, __end_at"
-        assert held(project, f"scd2_{name}_in_order", columns) == wanted_2
+        if name == "all":
+            assert held(project, "scd2_all_in_order", columns) == wanted_2
         for kind in kinds:
             assert held(project, f"scd1_{name}_{kind}", "k, v, w") == wanted_1
             assert held(project, f"scd2_{name}_{kind}", columns) == wanted_2
