@@ -24,11 +24,11 @@ FULL = os.environ.get("FLOODMARK_LAB") == "full"
 FILTERED = ("--vars", "{floodmark_key_filter_bytes: 0}")
 
 #: The suite's Spark runs thousands of statements over a few rows each, so planning and compiling are all its work:
-#: interpreted expressions, one task a stage, the JIT's quick compiler alone (the other takes a third of the time of
-#: the first minutes and does not pay it back in half an hour), and room for its code (when the code cache fills up,
-#: the JVM throws compiled code away and everything takes three times as long).
+#: interpreted expressions, one task a stage, and room for the JIT's code (when the code cache fills up, the JVM throws
+#: compiled code away and everything takes three times as long).
+JAVA_OPTIONS = "-XX:ReservedCodeCacheSize=512m -XX:+UseSerialGC -Xmn1200m"
 SPARK_PARAMETERS = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseSerialGC -Xmn1200m",
+    "spark.driver.extraJavaOptions": JAVA_OPTIONS,
     "spark.driver.memory": "3g",
     "spark.sql.adaptive.enabled": "false",
     # Spark walks the stack for every column that Delta's own code names, a fifteenth of the suite's time.
@@ -37,6 +37,14 @@ SPARK_PARAMETERS = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.shuffle.partitions": "1",
     "spark.databricks.delta.snapshotPartitions": "1",
+    # Files of the log without Hadoop's FileContext, which starts ten processes a commit (readlink, chmod).
+    "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
+    "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing."
+    "FileSystemBasedCheckpointFileManager",
+}
+#: The same for a JVM that lives for a minute, which does not earn back what the optimizing compiler costs.
+BRIEF_SPARK_PARAMETERS = SPARK_PARAMETERS | {
+    "spark.driver.extraJavaOptions": f"-XX:TieredStopAtLevel=1 {JAVA_OPTIONS}"
 }
 
 OPT_IN = """\

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.functional.test_streams import stream
-from tests.harness import REPOSITORY, SPARK_PARAMETERS, Project
+from tests.harness import BRIEF_SPARK_PARAMETERS, REPOSITORY, Project
 
 EVERY_SECOND = {"processing_time": "1 second"}
 MODELS = {
@@ -53,7 +53,7 @@ class Soak:
     def __post_init__(self) -> None:
         """Write the project."""
         self.project = Project(self.root / "project", "session", "soak", thrift_port=0)
-        self.project.write_profile(server_side_parameters=SPARK_PARAMETERS)
+        self.project.write_profile(server_side_parameters=BRIEF_SPARK_PARAMETERS)
         for name, sql in MODELS.items():
             self.project.model(name, sql)
         (self.project.root / "landing").mkdir()

@@ -182,91 +182,95 @@ def orderly(seed: int, events: list[tuple[str, Event]]) -> list[tuple[int, str, 
     ]
 
 
+def by_key(histories: list[tuple[str, Event]]) -> dict[str, list[Event]]:
+    """The events of each key."""
+    found: dict[str, list[Event]] = {}
+    for key, event in histories:
+        found.setdefault(key, []).append(event)
+    return found
+
+
+def history_rows(keys: dict[str, list[Event]], **settings: Any) -> dict[str, list[tuple[Any, ...]]]:
+    """What the oracle of SCD 2 makes of the events of each key, as `held` reads it."""
+    return {
+        key: sorted(rows, key=repr)
+        for key, events in keys.items()
+        if (rows := scd2(events, **settings))
+    }
+
+
+def latest_rows(
+    keys: dict[str, list[Event]], ignoring: tuple[int, ...] = ()
+) -> dict[str, list[tuple[Any, ...]]]:
+    """The same of SCD 1."""
+    return {key: [row] for key, events in keys.items() if (row := scd1(events, ignoring))}
+
+
+HISTORY = "k, v, w, __start_at, __end_at"
+
+
 def test_any_order_and_any_split_give_the_oracles_table(
     make_project: Callable[..., Project],
 ) -> None:
     project = make_project("shuffles")
     histories = random_histories(7, 240)
-    by_key: dict[str, list[Event]] = {}
-    for key, event in histories:
-        by_key.setdefault(key, []).append(event)
-    land(project, "feed", shuffled(1, histories))
-    project.source("feed")
-    for step in (1, None):
-        kind = "steps" if step else "once"
-        project.model(f"scd1_{kind}", cdc("feed", step=step))
-        project.model(f"scd2_{kind}", cdc("feed", step=step, stored_as_scd_type=2))
-        only_v = {"stored_as_scd_type": 2, "track_history_column_list": ["v"]}
-        project.model(f"tracked_{kind}", cdc("feed", step=step, **only_v))
     once_each = list({(key, event.sequence): (key, event) for key, event in histories}.values())
+    land(project, "feed", shuffled(1, histories))
     land(project, "in_order", orderly(2, once_each))
     project.source("feed", "in_order")
+    only_v = {"stored_as_scd_type": 2, "track_history_column_list": ["v"]}
+    ways = {"scd1": {}, "scd2": {"stored_as_scd_type": 2}} | ({"tracked": only_v} if FULL else {})
+    for kind, step in {"steps": 1, "once": None}.items():
+        for way, settings in ways.items():
+            project.model(f"{way}_{kind}", cdc("feed", step=step, **settings))
     project.model("tracked_in_order", cdc("in_order", **only_v))
     project.build(*FILTERED)
-    wanted_1 = {key: [row] for key, events in by_key.items() if (row := scd1(events))}
-    wanted_2 = {
-        key: sorted(rows, key=repr) for key, events in by_key.items() if (rows := scd2(events))
-    }
-    wanted_v = {
-        key: sorted(rows, key=repr)
-        for key, events in by_key.items()
-        if (rows := scd2(events, slice(0, 1)))
-    }
-    columns = "k, v, w, __start_at, __end_at"
+    keys = by_key(histories)
+    tracked = slice(0, 1)
     for kind in ("steps", "once"):
-        assert held(project, f"scd1_{kind}", "k, v, w") == wanted_1
-        assert held(project, f"scd2_{kind}", columns) == wanted_2
-        assert held(project, f"tracked_{kind}", columns) == wanted_v
-    line: dict[str, list[Event]] = {}
-    for key, event in once_each:
-        line.setdefault(key, []).append(event)
-    wanted_line = {
-        key: sorted(rows, key=repr)
-        for key, events in line.items()
-        if (rows := scd2(events, slice(0, 1)))
-    }
-    assert held(project, "tracked_in_order", columns) == wanted_line
+        assert held(project, f"scd1_{kind}", "k, v, w") == latest_rows(keys)
+        assert held(project, f"scd2_{kind}", HISTORY) == history_rows(keys)
+        if FULL:
+            assert held(project, f"tracked_{kind}", HISTORY) == history_rows(keys, tracked=tracked)
+    in_order = history_rows(by_key(once_each), tracked=tracked)
+    assert held(project, "tracked_in_order", HISTORY) == in_order
     # Every batch once more, in the other order: nothing changes, and nothing is written.
     version = project.version("scd2_once")
     project.sql(f"update {project.schema}.feed set arrived = 11 - arrived")
     project.build("--select", "scd1_once", "scd2_once")
-    assert held(project, "scd1_once", "k, v, w") == wanted_1
-    assert held(project, "scd2_once", columns) == wanted_2
+    assert held(project, "scd1_once", "k, v, w") == latest_rows(keys)
+    assert held(project, "scd2_once", HISTORY) == history_rows(keys)
     assert project.version("scd2_once") == version
 
 
 def test_nulls_that_are_ignored_in_any_order(make_project: Callable[..., Project]) -> None:
     project = make_project("partial")
     histories = random_histories(11, 240, nulls=True)
-    by_key: dict[str, list[Event]] = {}
-    for key, event in histories:
-        by_key.setdefault(key, []).append(event)
     land(project, "feed", shuffled(3, histories))
     land(project, "in_order", orderly(4, histories))
     project.source("feed", "in_order")
     ways: dict[str, tuple[Any, tuple[int, ...]]] = {"all": (True, (0, 1)), "one": (["v"], (0,))}
-    kinds = {"steps": 1} | ({"once": None} if FULL else {})
-    for name, (ignored, _) in ways.items():
-        for kind, step in kinds.items():
-            for type_ in (1, 2):
-                project.model(
-                    f"scd{type_}_{name}_{kind}",
-                    cdc("feed", step=step, stored_as_scd_type=type_, ignore_null_updates=ignored),
-                )
-    project.model(
-        "scd2_all_in_order", cdc("in_order", stored_as_scd_type=2, ignore_null_updates=True)
-    )
+    #: A list is what `true` comes to, so its SCD 2 is folded at once.
+    models = {"scd1_all": 1, "scd2_all": 1, "scd1_one": 1, "scd2_one": None}
+    if FULL:
+        models |= {"scd1_all_once": None, "scd2_all_once": None, "scd1_one_once": None}
+        models["scd2_one_steps"] = 1
+
+    def ignored(model: str) -> tuple[Any, tuple[int, ...]]:
+        return ways[model.split("_")[1]]
+
+    for model, step in models.items():
+        settings = {"stored_as_scd_type": int(model[3]), "ignore_null_updates": ignored(model)[0]}
+        project.model(model, cdc("feed", step=step, **settings))
+    in_order = [f"scd2_{way}_in_order" for way in (ways if FULL else ("all",))]
+    for model in in_order:
+        settings = {"stored_as_scd_type": 2, "ignore_null_updates": ignored(model)[0]}
+        project.model(model, cdc("in_order", **settings))
     project.build(*FILTERED)
-    for name, (_, ignoring) in ways.items():
-        wanted_1 = {k: [row] for k, events in by_key.items() if (row := scd1(events, ignoring))}
-        wanted_2 = {
-            key: sorted(rows, key=repr)
-            for key, events in by_key.items()
-            if (rows := scd2(events, ignoring=ignoring))
-        }
-        columns = "k, v, w, __start_at, __end_at"
-        if name == "all":
-            assert held(project, "scd2_all_in_order", columns) == wanted_2
-        for kind in kinds:
-            assert held(project, f"scd1_{name}_{kind}", "k, v, w") == wanted_1
-            assert held(project, f"scd2_{name}_{kind}", columns) == wanted_2
+    keys = by_key(histories)
+    for model in [*models, *in_order]:
+        ignoring = ignored(model)[1]
+        if model.startswith("scd1"):
+            assert held(project, model, "k, v, w") == latest_rows(keys, ignoring), model
+        else:
+            assert held(project, model, HISTORY) == history_rows(keys, ignoring=ignoring), model

@@ -6,8 +6,18 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.functional.cdc_oracle import Event, scd1, scd2
-from tests.functional.test_cdc import cdc, held, land, random_histories, shuffled
+from tests.functional.cdc_oracle import Event
+from tests.functional.test_cdc import (
+    HISTORY,
+    by_key,
+    cdc,
+    held,
+    history_rows,
+    land,
+    latest_rows,
+    random_histories,
+    shuffled,
+)
 from tests.harness import FULL, Project, sentence
 
 pytestmark = pytest.mark.long("session")
@@ -20,13 +30,6 @@ WAYS = {
 if FULL:
     WAYS["partial"] = {"ignore_null_updates": True}
 RESTATE = ("--vars", "{floodmark_restate: {from: 7}}")
-
-
-def by_key(histories: list[tuple[str, Event]]) -> dict[str, list[Event]]:
-    found: dict[str, list[Event]] = {}
-    for key, event in histories:
-        found.setdefault(key, []).append(event)
-    return found
 
 
 def test_a_corrected_feed_is_restated_from_a_sequence_on(
@@ -54,16 +57,13 @@ def test_a_corrected_feed_is_restated_from_a_sequence_on(
     run = project.build(*RESTATE)
     assert all("CDC" in run.message[way] for way in WAYS)
     keys = by_key(right)
-    columns = "k, v, w, __start_at, __end_at"
 
     def expect() -> None:
         latest = {"latest": ()} | ({"partial": (0, 1)} if FULL else {})
         for way, ignoring in latest.items():
-            wanted = {k: [row] for k, e in keys.items() if (row := scd1(e, ignoring))}
-            assert held(project, way, "k, v, w") == wanted, way
+            assert held(project, way, "k, v, w") == latest_rows(keys, ignoring), way
         for way, ignoring in {"tracked": (), "partial_tracked": (0, 1)}.items():
-            rows = {k: sorted(scd2(e, ignoring=ignoring), key=repr) for k, e in keys.items()}
-            assert held(project, way, columns) == {k: r for k, r in rows.items() if r}, way
+            assert held(project, way, HISTORY) == history_rows(keys, ignoring=ignoring), way
 
     expect()
     assert {way: project.mark(way) for way in WAYS} == marks

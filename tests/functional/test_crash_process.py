@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.functional.faults import Faults, injected
-from tests.harness import FULL, REPOSITORY, SPARK_PARAMETERS, Project
+from tests.harness import BRIEF_SPARK_PARAMETERS, FULL, REPOSITORY, Project
 
 pytestmark = pytest.mark.lab
 
@@ -34,7 +34,6 @@ select k, seq, at from {{ ref('events') }}
 {% if is_incremental() %} where {{ floodmark.watermark_filter() }} {% endif %}
 """
 
-#: A JVM that lives for seconds does not earn back what the optimizing compiler costs.
 STREAM = """
 {{ config(materialized='streaming_table', incremental_strategy='merge', unique_key='seq') }}
 select seq, k from stream({{ ref('m_append') }})
@@ -69,7 +68,7 @@ def write_models(project: Project) -> None:
 
 def test_sigkill_of_a_session_process(tmp_path: Path) -> None:
     project = Project(tmp_path / "project", "session", "crash_process", thrift_port=0)
-    project.write_profile(server_side_parameters=SPARK_PARAMETERS)
+    project.write_profile(server_side_parameters=BRIEF_SPARK_PARAMETERS)
     write_models(project)
     project.model("m_stream", STREAM)
     home = tmp_path / "home"
@@ -123,7 +122,7 @@ def child(home: Path, request: dict[str, object]) -> subprocess.CompletedProcess
 def test_thrift_server_killed_under_a_merge_and_started_again(tmp_path: Path) -> None:
     from dbt_floodmark.serve import start_server, stop_server
 
-    server = start_server(tmp_path, parameters=SPARK_PARAMETERS)
+    server = start_server(tmp_path, parameters=BRIEF_SPARK_PARAMETERS)
     try:
         project = Project(tmp_path / "project", "thrift", "server_killed", server.port)
         write_models(project)
@@ -136,7 +135,7 @@ def test_thrift_server_killed_under_a_merge_and_started_again(tmp_path: Path) ->
             run = project.dbt("run", "--vars", '{"n": 100}')
         assert faults.sent["m_merge"][-1].startswith(("merge into", "reset", "describe", "insert"))
         assert not run.success
-        server = start_server(tmp_path, server.port, SPARK_PARAMETERS)
+        server = start_server(tmp_path, server.port, BRIEF_SPARK_PARAMETERS)
         project.build("--vars", '{"n": 120}')
         rows = project.sql("select seq, k from server_killed.m_append")
         assert Counter(rows) == Counter((seq, seq % 5) for seq in range(120))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -148,17 +149,21 @@ def story(make_project: Callable[..., Project]) -> Story:
     )
     project.sql(f"alter table {s}.edited drop constraint no_three")
     land(project, "edited", 4)
-    for name, mark in (
-        ("restored", "2024-01-02"),
-        ("remade", "2024-01-01"),
-        ("other_kind", "2"),
-        ("feeds_replaced", "2024-01-01"),
-        ("found_append", "2024-01-02"),
-        ("versions_recreated", "0"),
-    ):
-        args = f"{{model: {name}, to: '{mark}', reason: 'a test'}}"
-        done = project.dbt("run-operation", "floodmark.reset", "--args", args)
-        assert done.success, done.log
+    # One invocation for all of them.
+    (project.root / "macros" / "resets.sql").write_text(
+        "{% macro resets(marks) %}{% for name, mark in marks.items() %}"
+        "{% do floodmark.reset(name, to=mark, reason='a test') %}{% endfor %}{% endmacro %}"
+    )
+    marks = {
+        "restored": "2024-01-02",
+        "remade": "2024-01-01",
+        "other_kind": "2",
+        "feeds_replaced": "2024-01-01",
+        "found_append": "2024-01-02",
+        "versions_recreated": "0",
+    }
+    done = project.dbt("run-operation", "resets", "--args", json.dumps({"marks": marks}))
+    assert done.success, done.log
     project.build(
         "--full-refresh",
         "--select",

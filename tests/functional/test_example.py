@@ -111,13 +111,12 @@ def landing(tmp_path_factory: pytest.TempPathFactory, target: str) -> Path:
 
 @pytest.fixture(scope="module")
 def control(make_project: Callable[..., Project], landing: Path) -> Example:
-    """Day 1 built with every data test and unit test; nothing new; days 2 and 3; nothing new; gold against bronze."""
+    """Day 1 built with every data test and unit test; days 2 and 3; nothing new; gold against bronze."""
     project = make_project("example")
     become_the_example(project)
     example = Example(project, landing)
     land_day(landing, 1, invoices=INVOICES)
     example.dbt("build")
-    example.dbt("run")
     for day in (2, 3):
         land_day(landing, day, invoices=INVOICES)
     example.dbt("run")
@@ -239,8 +238,8 @@ def test_late_invoices_are_dropped_and_counted(control: Example) -> None:
 
 def test_a_run_with_nothing_new_makes_no_commit(control: Example) -> None:
     assert control.versions() == control.before
-    for run in (control.runs[1], control.runs[3]):
-        assert all("nothing new" in run.message[model] for model in control.models), run.message
+    message = control.runs[2].message
+    assert all("nothing new" in message[model] for model in control.models), message
 
 
 @pytest.mark.lab

@@ -19,8 +19,8 @@ from dbt_floodmark.serve import ThriftServer, start_server, stop_server
 from tests.functional.postgres_server import Database, running_postgres
 from tests.functional.test_streams import stream
 from tests.harness import (
+    BRIEF_SPARK_PARAMETERS,
     REPOSITORY,
-    SPARK_PARAMETERS,
     Project,
     incremental,
     run_sql,
@@ -71,7 +71,7 @@ class Shared:
     def parameters(self) -> dict[str, str]:
         """Spark's settings for the metastore."""
         option = "spark.hadoop.javax.jdo.option.Connection"
-        return SPARK_PARAMETERS | {
+        return BRIEF_SPARK_PARAMETERS | {
             f"{option}URL": self.database.url,
             f"{option}DriverName": "org.postgresql.Driver",
             f"{option}UserName": self.database.user,
