@@ -69,9 +69,11 @@ def ask(name: str, rows: int | None, rounds: int | None, arguments: str) -> None
     options: dict[str, int | None] = {"rows": rows if name in SIZED else None, "rounds": rounds}
     print(f"{name} ...", file=sys.stderr, flush=True)
     results = QUESTIONS[name](**{key: value for key, value in options.items() if value})
-    text = section(name, results, f"make bench ARGS='{arguments}'")
+    # Other sizes have a section of their own.
+    label = f"{name}, {rows:,} rows" if options["rows"] else name
+    text = section(label, results, f"make bench ARGS='{arguments}'")
     print(text, flush=True)
-    keep(name, text)
+    keep(label, text)
     if name != "cold":
         print(f"peak memory of this runner: {cold.peak_memory():.0f} MB")
 

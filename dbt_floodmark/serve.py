@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -42,6 +43,8 @@ SHORT_POLLS = {"spark.hadoop.hive.server2.long.polling.timeout": "1s"}
 
 #: Seconds a server may take to answer its first statement.
 START_TIMEOUT = 120.0
+#: Seconds it may take later to answer one; a busy server takes tens of them.
+ANSWERS_WITHIN = 60.0
 #: Seconds it may take to leave before it is killed.
 STOP_TIMEOUT = 15.0
 
@@ -154,17 +157,38 @@ def answers(port: int) -> bool:
     return True
 
 
-def ask(host: str, port: int, **login: Any) -> None:
+def ask(host: str, port: int, *, seconds: float = ANSWERS_WITHIN, **login: Any) -> None:
     """Have a Spark Thrift server run a statement.
 
     Args:
         host: where it is.
         port: and its port there.
+        seconds: how long it may take; what listens may be no Thrift server and never answer.
         login: user, password and auth, as pyhive takes them.
 
     Raises:
-        Exception: pyhive's or thrift's own, where it does not.
+        TimeoutError: no answer within ``seconds``.
+        Exception: pyhive's or thrift's own, where it does not run it.
     """
+    failed: list[Exception] = []
+
+    def run() -> None:
+        try:
+            _select_1(host, port, **login)
+        except Exception as exc:
+            failed.append(exc)
+
+    # pyhive takes no time limit, and a thread that still waits must not keep the process.
+    asking = threading.Thread(target=run, daemon=True)
+    asking.start()
+    asking.join(seconds)
+    if asking.is_alive():
+        raise TimeoutError(f"no answer within {seconds:g} s")
+    if failed:
+        raise failed[0]
+
+
+def _select_1(host: str, port: int, **login: Any) -> None:
     import logging
 
     from pyhive import hive

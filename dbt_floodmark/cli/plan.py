@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from dbt_floodmark.cli.ledger import NoTableError, Row
 from dbt_floodmark.cli.output import console, print_json, table
 from dbt_floodmark.cli.project import Model, Project, jinja_text
 from dbt_floodmark.cli.runner import json_option, select_option, target_options
+from dbt_floodmark.errors import FloodmarkError
 
 _PLAN = re.compile(r"/\*floodmark:plan (\{.*?\})\*/", re.DOTALL)
 
@@ -42,7 +45,7 @@ def plan(
         project = Project(project_dir, profiles_dir, target)
         models = project.select(select)
         progress.update("Reading marks and sources")
-        compiled = project.compile(models, floodmark_plan=True) if models else {}
+        compiled = _compiled(project, models)
         kinds = _kinds(project, models)
         plans = []
         for number, model in enumerate(models, 1):
@@ -51,11 +54,25 @@ def plan(
             plans.append(_plan_of(project, model, compiled.get(model.unique_id, ""), kind, count))
     if as_json:
         print_json({"models": plans})
-        return
-    if not plans:
+    elif plans:
+        console().print(_table(plans))
+    else:
         console().print("No model of this project sets a watermark or files.")
-        return
-    console().print(_table(plans))
+    sys.exit(1 if any(one["error"] for one in plans) else 0)
+
+
+def _compiled(project: Project, models: list[Model]) -> dict[str, str | FloodmarkError]:
+    """The SQL of each model by id, or why there is none; dbt stops at the first that fails."""
+    if len(models) > 1:
+        with contextlib.suppress(FloodmarkError):
+            return {**project.compile(models, floodmark_plan=True)}
+    found: dict[str, str | FloodmarkError] = {}
+    for model in models:
+        try:
+            found |= project.compile([model], floodmark_plan=True)
+        except FloodmarkError as exc:
+            found[model.unique_id] = exc
+    return found
 
 
 def _kinds(project: Project, models: list[Model]) -> dict[str, str]:
@@ -69,12 +86,24 @@ def _kinds(project: Project, models: list[Model]) -> dict[str, str]:
     return {row["unique_id"]: row["kind"] for row in rows}
 
 
-def _plan_of(project: Project, model: Model, sql: str, kind: str, count: bool) -> Row:
+def _plan_of(
+    project: Project, model: Model, sql: str | FloodmarkError, kind: str, count: bool
+) -> Row:
     shown: Row = {"name": model.name, "model": model.model_id, "kind": kind}
     shown |= dict.fromkeys(("low", "high", "lookback", "files", "bytes", "rows"))
-    shown |= dict.fromkeys(("rows_null", "rows_future"))
-    if model.is_stream:
-        return shown | _pending(project, model, sql)
+    shown |= dict.fromkeys(("rows_null", "rows_future", "error"))
+    try:
+        if isinstance(sql, FloodmarkError):
+            raise sql
+        return shown | (
+            _pending(project, model, sql) if model.is_stream else _due(project, sql, shown, count)
+        )
+    except FloodmarkError as exc:
+        return shown | {"kind": "error", "error": str(exc)}
+
+
+def _due(project: Project, sql: str, shown: Row, count: bool) -> Row:
+    """What the marker in a model's SQL says of its next run, and the rows of it."""
     found = _PLAN.search(sql)
     if found:
         shown |= json.loads(found.group(1))
@@ -103,9 +132,12 @@ def _pending(project: Project, model: Model, sql: str) -> Row:
 def _table(plans: list[Row]) -> Any:
     columns = [("model", "left"), ("next", "left"), ("above", "left"), ("up to", "left")]
     columns += [("rows", "right"), ("files", "right"), ("MB", "right")]
+    has_errors = any(one["error"] for one in plans)
+    columns += [("error", "left")] if has_errors else []
     lines = []
     for one in plans:
         size = None if one["bytes"] is None else f"{one['bytes'] / 1e6:,.1f}"
         kind = str(one["kind"]).replace("_", " ")
-        lines.append([one["name"], kind, one["low"], one["high"], one["rows"], one["files"], size])
+        line = [one["name"], kind, one["low"], one["high"], one["rows"], one["files"], size]
+        lines.append([*line, one["error"]] if has_errors else line)
     return table("", columns, lines)

@@ -169,6 +169,8 @@
         {%- if floodmark._landed(this, batch) is not none -%}
             {%- do floodmark._stop('another run has finished batch ' ~ batch.batch_id ~ ' meanwhile: run again') -%}
         {%- endif -%}
+    {%- elif batch.get('state_is_written') -%}
+        {%- do floodmark._undo_state(floodmark._state_relation(), batch.state_is_written) -%}
     {%- endif -%}
     {%- do floodmark._record('failed', batch, {'error': floodmark._string_literal(error)}) -%}
     {%- do floodmark._execute(['drop table if exists ' ~ floodmark._stage_relation(batch)]) -%}

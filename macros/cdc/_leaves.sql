@@ -29,14 +29,15 @@
 
 
 {# The own columns whose NULLs are ignored, those that are written as they come, and the leaves of the first:
-   {ignoring, plain, leaves}; a leaf is {path, column, sql, type}. A column that the events lack is one of the first: it stays as it was. #}
+   {ignoring, plain, leaves}; a leaf is {path, column, sql, type}. A column that the events lack stays as it was: as one of the first in
+   SCD 1, which has one row of a key; in SCD 2 as the event before had it, so that a NULL which was set stays one. #}
 {% macro _leaves_of(run, own, given) %}
     {%- set cdc = run.settings.cdc -%}
     {%- set keys = run.settings.unique_key | map('lower') | list -%}
     {%- set listed = none if cdc.ignore_null_updates is sameas true else cdc.ignore_null_updates | map('lower') | list -%}
     {%- set found = {'ignoring': [], 'plain': [], 'leaves': []} -%}
     {%- for column in own if column.name | lower not in keys -%}
-        {%- if listed is none or column.name | lower in listed or not floodmark._find_column(given, column.name) -%}
+        {%- if listed is none or column.name | lower in listed or cdc.scd_type == 1 and not floodmark._find_column(given, column.name) -%}
             {%- do found.ignoring.append(column) -%}
             {%- do found.leaves.extend(floodmark._leaves(column.name, floodmark._quoted(column.name), column.name, column.ddl)) -%}
         {%- else -%}

@@ -37,7 +37,7 @@
     {%- endfor %}
     with members as (
         select {{ keys }}, _floodmark_sequence, _floodmark_delete, cast(null as {{ type }}) as _floodmark_deleted_at, cast(null as string) as _floodmark_before
-            {{- floodmark._member_columns(plain, parts.leaves, source.columns, '', '_floodmark_sequence') }}
+            {{- floodmark._member_columns(parts.plain, parts.leaves, source.columns, '', '_floodmark_sequence') }}
         from {{ source.stage }}
         where not _floodmark_truncate {{ 'and coalesce(_floodmark_sequence >= (' ~ truncated ~ '), true)' if truncated }}
         {%- if not is_first %}
@@ -45,7 +45,7 @@
         union all
         select {{ floodmark._quoted_csv(run.settings.unique_key, 'DBT_INTERNAL_DEST.') }}, DBT_INTERNAL_DEST._floodmark_columns.sequence, false, DBT_INTERNAL_DEST._floodmark_columns.deleted_at,
             {{ floodmark._row_hash_sql(own_names + ['_floodmark_columns'], 'DBT_INTERNAL_DEST.') }}
-            {{- floodmark._member_columns(plain, parts.leaves, own, 'DBT_INTERNAL_DEST.', 'DBT_INTERNAL_DEST._floodmark_columns.sequence', 'DBT_INTERNAL_DEST._floodmark_columns.set') }}
+            {{- floodmark._member_columns(parts.plain, parts.leaves, own, 'DBT_INTERNAL_DEST.', 'DBT_INTERNAL_DEST._floodmark_columns.sequence', 'DBT_INTERNAL_DEST._floodmark_columns.set') }}
         from {{ this }} as DBT_INTERNAL_DEST left join {{ touched }} as DBT_INTERNAL_SOURCE on {{ floodmark._same_key(run, 'DBT_INTERNAL_SOURCE', 'DBT_INTERNAL_DEST') }}
         where {{ floodmark._partial_reach(run, source, truncated) }}
         {%- endif %}
@@ -80,11 +80,8 @@
 {# Columns of a member behind its key: those that are written as they come, and of each leaf its value and the sequence that set it, that
    of the member where `set`, the map of what is known, does not say; what the relation lacks is NULL. #}
 {% macro _member_columns(plain, leaves, columns, prefix, sequence, set=none) %}
-    {%- set parts = [''] -%}
+    {%- set parts = ['', floodmark._given_sql(plain, columns, prefix)] if plain else [''] -%}
     {%- set paths = floodmark._leaf_paths(columns) -%}
-    {%- for name in plain -%}
-        {%- do parts.append(prefix ~ floodmark._quoted(name)) -%}
-    {%- endfor -%}
     {%- for leaf in leaves -%}
         {%- set value = prefix ~ leaf.sql if leaf.path | lower in paths else 'cast(null as ' ~ leaf.type ~ ')' -%}
         {%- set at = 'coalesce(try_element_at(' ~ set ~ ', ' ~ floodmark._string_literal(leaf.path) ~ '), ' ~ sequence ~ ')' if set else sequence -%}

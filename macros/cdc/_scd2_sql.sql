@@ -48,7 +48,7 @@
         {%- else %}
         select *,
             row_number() over (partition by {{ keys }}, _floodmark_sequence order by _floodmark_what in ('start', 'gone'), _floodmark_delete desc,
-                {{ floodmark._row_hash_sql(parts.plain | map(attribute='name') | list + run.settings.unique_key if partial else given) }} desc, array_position(array('row', 'hidden', 'end', 'event'), _floodmark_what)) as _floodmark_rank,
+                {{ floodmark._row_hash_sql((parts.plain | map(attribute='name') | select('in', given) | list) + run.settings.unique_key if partial else given) }} desc, array_position(array('row', 'hidden', 'end', 'event'), _floodmark_what)) as _floodmark_rank,
             bool_or(_floodmark_what = 'start' or _floodmark_what = 'row' and _floodmark_old_start = _floodmark_sequence)
                 over (partition by {{ keys }}, _floodmark_sequence) as _floodmark_started,
             bool_or(_floodmark_what in ('hidden', 'gone')) over (partition by {{ keys }}, _floodmark_sequence) as _floodmark_hidden,
@@ -57,7 +57,7 @@
         {%- endif %}
     ),
     {%- if partial %}
-    {{ floodmark._filled_sql(run, own, parts, keys, type, live) }}
+    {{ floodmark._filled_sql(run, own, parts, missing, keys, type, live) }}
     {%- else %}
     formed as (
         select *{{ ' except (' ~ floodmark._quoted_csv(missing) ~ ')' if missing }}{{ floodmark._kept_columns_sql(missing, own, keys) }}
@@ -141,7 +141,7 @@
     {%- for key in run.settings.unique_key -%}
         {%- do columns.append(prefix ~ floodmark._quoted(key)) -%}
     {%- endfor -%}
-    {{ return(columns | join(', ') ~ floodmark._member_columns(parts.plain | map(attribute='name') | list, parts.leaves, known, prefix, sequence, set)) }}
+    {{ return(columns | join(', ') ~ floodmark._member_columns(parts.plain, parts.leaves, known, prefix, sequence, set)) }}
 {% endmacro %}
 
 
@@ -202,8 +202,8 @@
 
 
 {# ignore_null_updates: one event a sequence, leaf by leaf, and each leaf filled with what was set last since the last delete. #}
-{% macro _filled_sql(run, own, parts, keys, type, live) %}
-    {%- set plain = parts.plain | map(attribute='name') | list -%}
+{% macro _filled_sql(run, own, parts, missing, keys, type, live) %}
+    {%- set kept_as_were = parts.plain | map(attribute='name') | select('in', missing) | list -%}
     {%- set so_far = 'over (partition by ' ~ keys ~ ' order by _floodmark_sequence rows between unbounded preceding and current row)' -%}
     {%- set same = 'over (partition by ' ~ keys ~ ', _floodmark_sequence)' -%}
     {%- set collapsed, filled, kept, values, ats = [], [], [], {}, {} -%}
@@ -230,7 +230,8 @@
     {%- set carried = '_floodmark_' ~ flags | join(', _floodmark_') %}
     collapsed as (select *{{ ', ' if collapsed }}{{ collapsed | join(', ') }} from ranked where _floodmark_sequence >= _floodmark_lowest),
     filled as (
-        select *, max(if(_floodmark_delete, _floodmark_sequence, null)) {{ so_far }} as _floodmark_deleted{{ ', ' if filled }}{{ filled | join(', ') }}
+        select *{{ ' except (' ~ floodmark._quoted_csv(kept_as_were) ~ ')' if kept_as_were }}{{ floodmark._kept_columns_sql(kept_as_were, own, keys) }},
+            max(if(_floodmark_delete, _floodmark_sequence, null)) {{ so_far }} as _floodmark_deleted{{ ', ' if filled }}{{ filled | join(', ') }}
         from collapsed where _floodmark_rank = 1{{ live }}
     ),
     kept as (select *{{ ', ' if kept }}{{ kept | join(', ') }} from filled),

@@ -14,7 +14,7 @@
         {{ return(none) }}
     {%- endif -%}
     {%- set known = floodmark._known_peak(run) -%}
-    {%- set column = local_md5(order.name | lower ~ ' ' ~ order.type)[:8] -%}
+    {%- set column = floodmark._peak_column(run.settings, order) -%}
     {%- if batch.replaces -%}
         {%- do batch.update({'peak': {'column': column, 'base': none, 'position': latest}}) -%}
     {%- elif known.peak and known.peak.column == column -%}
@@ -22,6 +22,14 @@
         {%- do source.update({'is_ahead': not source.counts.unordered and earliest is not none and earliest > known.peak.position}) -%}
         {%- do batch.update({'peak': {'column': column, 'base': known.version, 'position': [latest, known.peak.position] | max}}) -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# What a peak is of, as its tag names it: a column and its type. In SCD 2 also the settings that make a row of events: where they change,
+   rows are lined up anew. #}
+{% macro _peak_column(settings, order) %}
+    {%- set makes_rows = [settings.cdc.tracked, settings.cdc.untracked, settings.cdc.ignore_null_updates] if settings.strategy == 'cdc' else [] -%}
+    {{ return(local_md5(order.name | lower ~ ' ' ~ order.type ~ (' ' ~ tojson(makes_rows) if makes_rows not in [[], [[], [], false]] else ''))[:8]) }}
 {% endmacro %}
 
 

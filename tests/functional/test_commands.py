@@ -467,7 +467,7 @@ def test_models_that_read_all_are_seen_and_planned(named: Story) -> None:
 
 
 def test_one_bad_model_hides_no_other(named: Story) -> None:
-    """What its own run refuses keeps its line in status, without a lag."""
+    """What its own run refuses keeps its line in status, without a lag, and in plan, with the reason."""
     project = named.project
     by_ts = {"watermark": BY_TS}
     project.model(
@@ -496,3 +496,15 @@ def test_one_bad_model_hides_no_other(named: Story) -> None:
     assert kinds == {"two_upstreams": None, "over_ephemeral": None, "version_of_a_view": "version"}
     assert {told[name]["source_value"] for name in bad} == {None}
     assert told["pinned"]["mark"] == "2024-01-01 00:00:00.000000"
+    result = named("plan", "--select", "pinned", *bad, "--json")
+    plans = by_name(result)
+    assert result.exit_code == 1
+    assert {name: one["kind"] for name, one in plans.items() if one["error"] is None} == {
+        "pinned": "nothing new"
+    }
+    assert {plans[name]["kind"] for name in bad} == {"error"}
+    assert "of: pinned, orders.v2. Name it" in plans["two_upstreams"]["error"]
+    assert "An ephemeral model has no relation" in plans["over_ephemeral"]["error"]
+    shown = named("plan", "--select", "pinned", "two_upstreams")
+    assert shown.exit_code == 1
+    assert "of: pinned, orders.v2. Name it" in " ".join(shown.stdout.replace("│", " ").split())

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.long("session")
 WIDER = "id, v, ts{% if var('wide', false) %}, v as extra{% endif %}"
 
 
-def merged(select: str = "*", where: str = "") -> str:
+def merged(select: str = "*", where: str = "", **config: str) -> str:
     return incremental(
         table("orders"),
         select,
@@ -23,6 +23,7 @@ def merged(select: str = "*", where: str = "") -> str:
         incremental_strategy="merge",
         unique_key="id",
         watermark={"column": "ts"},
+        **config,
     )
 
 
@@ -56,7 +57,7 @@ TEXTS = incremental(
 MODELS = {
     "plain": merged(),
     "edited": merged(),
-    "touched": merged(WIDER, where=" and v <> 'nothing'"),
+    "touched": merged(WIDER, where=" and v <> 'nothing'", on_schema_change="append_new_columns"),
     "died": merged(),
     "events": events(),
     "reread": events(lookback=1),

@@ -149,8 +149,9 @@ def test_random_series_end_as_the_oracle_says(make_project: Callable[..., Projec
     for more in (series[1:3], series[3:]):
         add(project, "snaps", more)
         project.build(*FILTERED)
-    again = project.build("--select", "delete_1", "tracked_2")
-    assert set(again.message.values()) == {"SNAPSHOT_DIFF nothing new"}
+    quiet = ("delete_1", "tracked_2")
+    again = project.build("--select", *quiet)
+    assert {again.message[name] for name in quiet} == {"SNAPSHOT_DIFF nothing new"}
     for name, settings in ways.items():
         missing = settings.get("on_missing", "delete")
         if name.endswith("_1"):
@@ -307,8 +308,9 @@ def test_what_is_refused_leaves_the_table(make_project: Callable[..., Project]) 
         project.sql(f"delete from {project.schema}.src_{name}")
         mended = [(7, *row[1:]) for row in good[:9]] + [(7, "k_new", "a")]
         project.sql(f"insert into {project.schema}.src_{name} values {values(mended)}")
-    project.build()
-    for model in models:
+    again = models if FULL else models[:3]
+    project.build("--select", *again)
+    for model in again:
         end = ", __end_at" if model.endswith("2") else ""
         assert held(project, model, f"k, a{end}").keys() >= {"k0", "k_new"}, model
         if not end:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import socket
+from functools import partial
 from importlib import import_module
 
 import pytest
 from dbt.adapters.spark.connections import SparkCredentials
+
+from dbt_floodmark import serve
 
 # The package has the command under the module's name.
 doctor = import_module("dbt_floodmark.cli.doctor")
@@ -78,3 +82,18 @@ def test_doctor_says_what_the_server_said(monkeypatch):
     assert found.fix == (
         "see that host, port, user, password and auth in profiles.yml are the server's"
     )
+
+
+def test_a_silent_port_does_not_hold_doctor_up(monkeypatch):
+    monkeypatch.setattr(doctor, "ask", partial(serve.ask, seconds=0.2))
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        port = silent.getsockname()[1]
+        found = doctor.check_server(
+            SparkCredentials(method="thrift", host="127.0.0.1", port=port, user="u", schema="s")
+        )
+    assert found.found == (
+        f"something listens at 127.0.0.1:{port} and runs no statement: no answer within 0.2 s"
+    )
+    assert found.fix.startswith("see that host, port")
