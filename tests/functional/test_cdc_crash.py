@@ -27,7 +27,7 @@ WAYS = {
 MORE = 2
 DELIVERIES = ("first load", "batch", "full refresh")
 #: What each is cut in: SCD 2 sends the same statements as SCD 1, and dies between its two in the test below.
-CUT_IN = {"latest": DELIVERIES[:2]}
+CUT_IN = {"latest": DELIVERIES[1:2]}
 if FULL:
     CUT_IN = dict.fromkeys(WAYS, DELIVERIES)
 
@@ -92,10 +92,11 @@ def test_every_cut_of_cdc_ends_in_the_oracles_table(make_project: Callable[..., 
             assert f"{way}_{len(points) - 1}" in copies, "raise MORE"
             if delivery in CUT_IN[way]:
                 cuts |= {f"{way}_{i}": point for i, point in enumerate(points)}
-        with injected(Faults(cuts=cuts)) as faults:
-            run = project.dbt("run", "--select", *cuts, *options)
-        assert {name: run.status[name] for name in cuts} == dict.fromkeys(cuts, "error")
-        assert all(len(faults.sent[name]) == point for name, point in cuts.items())
+        if cuts:
+            with injected(Faults(cuts=cuts)) as faults:
+                run = project.dbt("run", "--select", *cuts, *options)
+            assert {name: run.status[name] for name in cuts} == dict.fromkeys(cuts, "error")
+            assert all(len(faults.sent[name]) == point for name, point in cuts.items())
         feed.arrive(6)
         project.build("--select", *copies)
         feed.expect(copies)

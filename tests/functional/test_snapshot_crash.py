@@ -19,12 +19,12 @@ pytestmark = pytest.mark.lab
 
 NEWEST = "where v = (select max(v) from {{ source('raw', 'snaps') }})"
 #: `newest` has no watermark, so that what it reads moves on between a cut and the next run.
-WAYS = {
-    "history": diff("snaps", stored_as_scd_type=2),
-    "newest": whole("snaps", where=NEWEST, version="v"),
-}
+WAYS = {"newest": whole("snaps", where=NEWEST, version="v")}
 if FULL:
-    WAYS["changes"] = diff("snaps", output="changes")
+    WAYS |= {
+        "history": diff("snaps", stored_as_scd_type=2),
+        "changes": diff("snaps", output="changes"),
+    }
 #: Cut points that a batch has more than a first load.
 MORE = 4
 DELIVERIES = ("first load", "batch", "full refresh")
