@@ -62,7 +62,11 @@ def plan(
 
 
 def _compiled(project: Project, models: list[Model]) -> dict[str, str | FloodmarkError]:
-    """The SQL of each model by id, or why there is none; dbt stops at the first that fails."""
+    """The SQL of each model by id, or why there is none; dbt stops at the first that fails.
+
+    Raises:
+        FloodmarkError: all fail, for one reason: it is not the models'.
+    """
     if len(models) > 1:
         with contextlib.suppress(FloodmarkError):
             return {**project.compile(models, floodmark_plan=True)}
@@ -72,6 +76,9 @@ def _compiled(project: Project, models: list[Model]) -> dict[str, str | Floodmar
             found |= project.compile([model], floodmark_plan=True)
         except FloodmarkError as exc:
             found[model.unique_id] = exc
+    refused = [one for one in found.values() if isinstance(one, FloodmarkError)]
+    if refused and len(refused) == len(models) and len({str(one) for one in refused}) == 1:
+        raise refused[0]
     return found
 
 
