@@ -22,6 +22,8 @@ _ALREADY_THERE = re.compile(
     r"DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION|DELTA_TABLE_ALREADY_EXISTS|"
     r"(?:TABLE_OR_VIEW|SCHEMA)_ALREADY_EXISTS|AlreadyExistsException"
 )
+#: A file that a Delta table's log names, and that is not there.
+_GONE = re.compile(r"FAILED_READ_FILE\.FILE_NOT_EXIST\]?[^\n]*?(\S+\.parquet)\b")
 _DERBY = re.compile(r"XSDB6|Another instance of Derby may have already booted")
 _CANCELLED = re.compile(
     r"SPARK_JOB_CANCELLED|cancelled part of cancelled job group|OPERATION_CANCELED|"
@@ -73,6 +75,14 @@ def readable(text: str, sql: str = "") -> str:
         )
     if _CANCELLED.search(text):
         return CANCELLED
+    gone = _GONE.search(text)
+    if gone:
+        return (
+            f"the file {gone.group(1)} is gone, which its table's log names: VACUUM takes files "
+            "of earlier versions away, after a week by default. Where a model reads what changed "
+            "since then, run it once with --full-refresh to load everything again, or set its mark "
+            "with `floodmark reset`; then run it more often than files are kept"
+        )
     sentence = _innermost(text)
     state = _SQLSTATE.search(sentence)
     if state is None:

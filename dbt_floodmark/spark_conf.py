@@ -11,6 +11,10 @@ from dbt_floodmark.home import Workplace
 
 _RESOURCES = Path(__file__).resolve().parent / "resources"
 
+#: Nearly half of Hadoop's defaults are YARN's. Spark compresses each of them for every job that
+#: writes, so on one machine an empty file stands before them (docs/decisions/0006).
+_WITHOUT_YARN = _RESOURCES / "local"
+
 DELTA_CONF = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -35,6 +39,8 @@ SMALL_MACHINE_CONF = {
     "spark.master": "local[*]",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # Spark prints each plan for its page even where there is none; this is the short form.
+    "spark.sql.ui.explainMode": "simple",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.shuffle.partitions": "4",
@@ -87,6 +93,8 @@ def spark_conf(
         class_path.append(given["spark.driver.extraClassPath"])
     if conf[METASTORE_URL].startswith("jdbc:postgresql:"):
         conf.setdefault(_DRIVER, "org.postgresql.Driver")
+    if conf["spark.master"].startswith("local"):
+        class_path.append(str(_WITHOUT_YARN))
     conf["spark.driver.extraClassPath"] = os.pathsep.join(class_path)
     quoted = [f'"{option}"' if " " in option else option for option in java_options]
     if given.get("spark.driver.extraJavaOptions"):

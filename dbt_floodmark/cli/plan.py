@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 import sys
@@ -13,7 +12,7 @@ import click
 
 from dbt_floodmark.cli.ledger import NoTableError, Row
 from dbt_floodmark.cli.output import console, print_json, table
-from dbt_floodmark.cli.project import Model, Project, jinja_text
+from dbt_floodmark.cli.project import Model, Project, ask_apart, jinja_text
 from dbt_floodmark.cli.runner import json_option, select_option, target_options
 from dbt_floodmark.errors import FloodmarkError
 
@@ -45,7 +44,7 @@ def plan(
         project = Project(project_dir, profiles_dir, target)
         models = project.select(select)
         progress.update("Reading marks and sources")
-        compiled = _compiled(project, models)
+        compiled = ask_apart(models, lambda some: project.compile(some, floodmark_plan=True))
         kinds = _kinds(project, models)
         plans = []
         for number, model in enumerate(models, 1):
@@ -59,27 +58,6 @@ def plan(
     else:
         console().print("No model of this project sets a watermark or files.")
     sys.exit(1 if any(one["error"] for one in plans) else 0)
-
-
-def _compiled(project: Project, models: list[Model]) -> dict[str, str | FloodmarkError]:
-    """The SQL of each model by id, or why there is none; dbt stops at the first that fails.
-
-    Raises:
-        FloodmarkError: all fail, for one reason: it is not the models'.
-    """
-    if len(models) > 1:
-        with contextlib.suppress(FloodmarkError):
-            return {**project.compile(models, floodmark_plan=True)}
-    found: dict[str, str | FloodmarkError] = {}
-    for model in models:
-        try:
-            found |= project.compile([model], floodmark_plan=True)
-        except FloodmarkError as exc:
-            found[model.unique_id] = exc
-    refused = [one for one in found.values() if isinstance(one, FloodmarkError)]
-    if refused and len(refused) == len(models) and len({str(one) for one in refused}) == 1:
-        raise refused[0]
-    return found
 
 
 def _kinds(project: Project, models: list[Model]) -> dict[str, str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -18,6 +19,8 @@ from dbt_floodmark.errors import FloodmarkError, UsageError
 _SETTINGS = ("watermark", "files", "expectations", "cdc", "snapshot_diff")
 _STRATEGIES = ("cdc", "snapshot_diff")
 _QUIET = ("--quiet", "--log-level", "none", "--no-write-json")
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
@@ -153,6 +156,31 @@ class Project:
         return {one.node.unique_id: one.node.compiled_code or "" for one in result.result.results}
 
 
+def ask_apart(
+    models: Sequence[Model], ask: Callable[[Sequence[Model]], Mapping[str, Answer]]
+) -> dict[str, Answer | FloodmarkError]:
+    """Return the answer for each model by unique id, or why there is none.
+
+    All are asked at once, and one by one where that fails: dbt stops at the first that does.
+
+    Raises:
+        FloodmarkError: all fail, for one reason: it is not the models'.
+    """
+    if len(models) > 1:
+        with contextlib.suppress(FloodmarkError):
+            return {**ask(models)}
+    found: dict[str, Answer | FloodmarkError] = {}
+    for model in models:
+        try:
+            found |= ask([model])
+        except FloodmarkError as exc:
+            found[model.unique_id] = exc
+    refused = [one for one in found.values() if isinstance(one, FloodmarkError)]
+    if refused and len(refused) == len(models) and len({str(one) for one in refused}) == 1:
+        raise refused[0]
+    return found
+
+
 def _managed_models(manifest: Any) -> dict[str, Model]:
     nodes = [node for node in manifest.nodes.values() if _is_managed(node)]
     count = Counter(node.search_name for node in nodes)
@@ -170,7 +198,11 @@ def _is_managed(node: Any) -> bool:
 
 def _model(node: Any, has_namesake: bool) -> Model:
     names = {node.name, node.search_name}
-    settings = _settings(node.config)
+    # What is no mapping is refused by the next run, with the right form.
+    settings = {
+        name: value if isinstance(value, Mapping) else None
+        for name, value in _settings(node.config).items()
+    }
     key = node.config.unique_key or ()
     return Model(
         name=f"{node.package_name}.{node.search_name}" if has_namesake else node.search_name,

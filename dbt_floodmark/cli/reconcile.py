@@ -90,9 +90,10 @@ def _compare(
     found = {"model": model.model_id, **project.ask(macro, model, sql, list(keys), sample)}
     found["backfill"] = None
     if found["missing"] or found["repeated"]:
+        # Of rows without the watermark column nothing tells in which range they lie.
         found["backfill"] = (
             f"floodmark run --select {model.name} --full-refresh"
-            if model.is_stream
+            if model.is_stream or found["from"] is None
             else f"floodmark backfill {model.name} --from '{found['from']}' --to '{found['to']}'"
         )
     return found

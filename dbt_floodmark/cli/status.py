@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +12,9 @@ import click
 
 from dbt_floodmark.cli.ledger import NO_LEDGER, NoLedgerError, Row
 from dbt_floodmark.cli.output import console, lag_text, print_json, table
-from dbt_floodmark.cli.project import Project
+from dbt_floodmark.cli.project import Model, Project, ask_apart
 from dbt_floodmark.cli.runner import json_option, select_option, target_options
+from dbt_floodmark.errors import FloodmarkError
 
 
 @click.command()
@@ -27,6 +30,8 @@ def status(
 ) -> None:
     """Show each model's mark, its lag behind the source, and its last batch.
 
+    A source that cannot be read leaves its model without a lag; the exit code is 1 then.
+
     \b
     Example:
         floodmark status --project-dir shop
@@ -34,20 +39,38 @@ def status(
     """
     with console(stderr=True).status("Reading the ledger"):
         project = Project(project_dir, profiles_dir, target)
-        chosen = json.dumps([model.unique_id for model in project.select(select)])
-        rows = (
-            project.query("{{ floodmark._status_sql(" + chosen + ") }}") if project.models else []
-        )
+        rows = _rows(project, project.select(select))
     if as_json:
         print_json({"models": [_json_row(row) for row in rows]})
-        return
-    if not rows:
+    elif not rows:
         console().print("No model of this project sets a watermark or files.")
-        return
-    if all(row["batch_id"] is None for row in rows):
+    elif all(row["batch_id"] is None for row in rows):
         console().print(NO_LEDGER)
-        return
-    console().print(_table(rows))
+    else:
+        console().print(_table(rows))
+    sys.exit(1 if any(row["source_error"] for row in rows) else 0)
+
+
+def _rows(project: Project, models: list[Model]) -> list[Row]:
+    """One row a model; where its source cannot be read, why, and what the ledger knows."""
+
+    def ask(some: Sequence[Model], reads_sources: bool = True) -> dict[str, Row]:
+        ids = {model.model_id: model.unique_id for model in some}
+        arguments = f"{json.dumps(list(ids.values()))}, {reads_sources}"
+        rows = project.query("{{ floodmark._status_sql(" + arguments + ") }}") if some else []
+        return {ids[row["model"]]: row | {"source_error": None} for row in rows}
+
+    found = ask_apart(models, ask)
+    for model in models:
+        told = found[model.unique_id]
+        if isinstance(told, FloodmarkError):
+            known = ask([model], False)[model.unique_id]
+            found[model.unique_id] = known | {"source_error": str(told)}
+    return sorted((row for row in found.values() if isinstance(row, dict)), key=_by_model)
+
+
+def _by_model(row: Row) -> str:
+    return str(row["model"])
 
 
 @click.command()
@@ -97,6 +120,7 @@ def _json_row(row: Row) -> Row:
         row["kind"]
     )
     last = {key.removeprefix("batch_"): row[key] for key in batch if key != "batch_id"}
+    shown["source_error"] = row["source_error"]
     shown["last_batch"] = {"batch_id": row["batch_id"], **last} if row["batch_id"] else None
     return shown
 
@@ -111,10 +135,10 @@ def _table(rows: list[Row]) -> Any:
         line = [row["name"], row["mark"], lag_text(lag, row["kind"]), row["batch_id"]]
         line += [row["state"], *(row[name] for name in _COUNTS)]
         lines.append([*line, str(row["finished_at"] or "–").partition(".")[0]])
-    if any(row["error"] for row in rows):
+    if any(row["error"] or row["source_error"] for row in rows):
         columns.append(("error", "left"))
         for line, row in zip(lines, rows, strict=True):
-            line.append(row["error"])
+            line.append(row["source_error"] or row["error"])
     return table("", columns, lines)
 
 

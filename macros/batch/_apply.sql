@@ -1,7 +1,11 @@
 {# Load one planned batch: stage, check, apply, commit. Returns its counts. #}
 {% macro _load_batch(run, batch) %}
     {%- do run.update({'table_columns': none}) -%}
-    {%- set select_sql = floodmark._conformed_select(run, batch, floodmark._bounded_select(run, batch)) -%}
+    {%- set select_sql = floodmark._bounded_select(run, batch) -%}
+    {#- cdc conforms its events, whose conditions and sequence are of the SELECT as it comes -#}
+    {%- if run.settings.strategy != 'cdc' -%}
+        {%- set select_sql = floodmark._conformed_select(run, batch, select_sql) -%}
+    {%- endif -%}
     {%- if run.settings.strategy == 'snapshot_diff' -%}
         {{ return(floodmark._load_snapshot(run, batch, select_sql)) }}
     {%- elif not floodmark._needs_stage(run) -%}
@@ -182,6 +186,8 @@
         {{ return(run_query('select 1 as one from (\n' ~ source.sql ~ '\n) limit 1').rows | length > 0) }}
     {%- elif not source.counts.rows_read -%}
         {{ return(false) }}
+    {%- elif floodmark._replaces_partitions(run, batch) and batch.lookback and batch.low_position is not none and batch.high_position == batch.low_position -%}
+        {{ return(floodmark._changes_partitions(run, source)) }}
     {%- elif run.settings.strategy != 'merge' or batch.kind == 'stream' or batch.family == 'version' or run.settings.watermark and not batch.lookback and batch.nulls != 'include' and batch.low_position is not none -%}
         {{ return(true) }}
     {%- endif -%}

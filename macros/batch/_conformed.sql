@@ -7,25 +7,43 @@
 
 {# The SELECT with its columns as they will be in the table; itself where none differs. #}
 {% macro _conformed_select(run, batch, select_sql) %}
-    {%- if batch.replaces or not run.target.is_delta -%}
+    {%- if not floodmark._conforming_columns(run, batch) -%}
         {{ return(select_sql) }}
     {%- endif -%}
+    {{ return(floodmark._conforming_sql(floodmark._conformed_columns(run, batch, floodmark._select_columns(run, select_sql)), select_sql)) }}
+{% endmacro %}
+
+
+{# The table's columns that a batch's may have to be like. #}
+{% macro _conforming_columns(run, batch) %}
     {%- set known = [] -%}
-    {%- for column in floodmark._table_columns(run) if 'struct<' in column.type or floodmark._is_cast(run, column.name) -%}
+    {%- for column in (floodmark._table_columns(run) if run.target.is_delta and not batch.replaces else []) if 'struct<' in column.type or floodmark._is_cast(run, column.name) -%}
         {%- do known.append(column) -%}
     {%- endfor -%}
-    {%- if not known -%}
-        {{ return(select_sql) }}
-    {%- endif -%}
-    {%- set ns = namespace(differs=false) -%}
-    {%- set selected = [] -%}
-    {%- for column in floodmark._select_columns(run, select_sql) -%}
-        {%- set quoted = floodmark._quoted(column.name) -%}
+    {{ return(known) }}
+{% endmacro %}
+
+
+{# The columns of a SELECT as they will be in the table: those that differ have `given`, the type in which they come. #}
+{% macro _conformed_columns(run, batch, columns) %}
+    {%- set known = floodmark._conforming_columns(run, batch) -%}
+    {%- set conformed = [] -%}
+    {%- for column in columns -%}
         {%- set type = floodmark._wanted_type(run, column, floodmark._find_column(known, column.name)) -%}
-        {%- set ns.differs = ns.differs or type is not none -%}
-        {%- do selected.append(floodmark._conformed_sql(quoted, column.ddl, type) ~ ' as ' ~ quoted if type is not none else quoted) -%}
+        {%- do conformed.append(dict(column, type=type | lower, ddl=type, given=column.ddl) if type is not none else column) -%}
     {%- endfor -%}
-    {{ return('select ' ~ selected | join(', ') ~ ' from (\n' ~ select_sql ~ '\n)' if ns.differs else select_sql) }}
+    {{ return(conformed) }}
+{% endmacro %}
+
+
+{# The SELECT that gives these columns. #}
+{% macro _conforming_sql(columns, select_sql) %}
+    {%- set selected = [] -%}
+    {%- for column in columns -%}
+        {%- set quoted = floodmark._quoted(column.name) -%}
+        {%- do selected.append(floodmark._conformed_sql(quoted, column.given, column.ddl) ~ ' as ' ~ quoted if column.given is defined else quoted) -%}
+    {%- endfor -%}
+    {{ return('select ' ~ selected | join(', ') ~ ' from (\n' ~ select_sql ~ '\n)' if columns | selectattr('given', 'defined') | list else select_sql) }}
 {% endmacro %}
 
 
@@ -38,17 +56,16 @@
     {%- set mode = run.settings.on_schema_change -%}
     {%- set casts = 'struct<' not in known.type and mode in ['ignore', 'append_new_columns'] and not config.get('contract').enforced and floodmark._is_cast(run, known.name) -%}
     {%- set type = known.ddl if casts else floodmark._conformed_type(column.ddl, known.ddl, mode != 'ignore') -%}
-    {%- set is_refused = mode in ['fail', 'sync_all_columns'] and floodmark._type_words(type) != floodmark._type_words(column.ddl) -%}
+    {#- a key with more or fewer fields is another key, and refused as such -#}
+    {%- set is_fixed = mode in ['fail', 'sync_all_columns'] or not casts and known.name | lower in run.settings.unique_key | map('lower') | list -%}
+    {%- set is_refused = is_fixed and floodmark._type_words(type) != floodmark._type_words(column.ddl) -%}
     {{ return(none if is_refused or type | lower == column.type else type) }}
 {% endmacro %}
 
 
-{# Whether a column is compared with the table's, as key or as part of a row. In cdc not what orders events or says what they are: those are
-   refused where their type changes. #}
+{# Whether a column is compared with the table's, as key or as part of a row. In cdc not the key, which is refused where its type changes. #}
 {% macro _is_cast(run, name) %}
-    {%- set cdc = run.settings.cdc -%}
-    {{ return(run.settings.strategy == 'merge' or run.settings.strategy == 'cdc' and name | lower not in run.settings.unique_key | map('lower') | list
-        and not floodmark._is_named(name, cdc.sequence_by + [cdc.deletes or '', cdc.truncates or ''])) }}
+    {{ return(run.settings.strategy == 'merge' or run.settings.strategy == 'cdc' and name | lower not in run.settings.unique_key | map('lower') | list) }}
 {% endmacro %}
 
 

@@ -93,9 +93,11 @@
 {% endmacro %}
 
 
-{# How to go on where mark and table disagree: never guessed, always one of these two; the second where there is a mark that can be set. #}
-{% macro _ways_out() %}
-    {%- set can_reset = floodmark._setting('watermark') is mapping and config.get('incremental_strategy') != 'snapshot_diff' -%}
+{# How to go on where mark and table disagree: never guessed, always one of these two; the second where there is a mark that can be set. A table
+   of cdc that was restored does not fit what is remembered beside it, so no mark helps. #}
+{% macro _ways_out(is_restored=false) %}
+    {%- set strategy = config.get('incremental_strategy') -%}
+    {%- set can_reset = floodmark._setting('watermark') is mapping and strategy != 'snapshot_diff' and not (is_restored and strategy == 'cdc') -%}
     {{ return('run it once with --full-refresh to load everything again'
         ~ (', or set the mark with `floodmark reset ' ~ floodmark._node_name(model) ~ ' --to <value>`' if can_reset else '')) }}
 {% endmacro %}
@@ -117,7 +119,7 @@
     {%- elif committed is not none and committed.target_id is not none and committed.target_id != run.target.id -%}
         {%- do floodmark._stop(this ~ ' is not the table that batch ' ~ committed.batch_id ~ ' left (it was dropped, recreated or replaced by something else): ' ~ floodmark._ways_out()) -%}
     {%- elif run.target.disturbed -%}
-        {%- do floodmark._stop(this ~ ' ' ~ run.target.disturbed ~ ' after batch ' ~ run.state.landed.batch_id ~ ', so rows below the mark are missing: ' ~ floodmark._ways_out()) -%}
+        {%- do floodmark._stop(this ~ ' ' ~ run.target.disturbed ~ ' after batch ' ~ run.state.landed.batch_id ~ ', so rows below the mark are missing: ' ~ floodmark._ways_out(is_restored=true)) -%}
     {%- elif committed is not none and run.upstream is not none and committed.family is not none and committed.family != run.upstream.family -%}
         {%- set now = 'the versions of ' ~ run.upstream.relation if run.upstream.family == 'version' else run.upstream.column ~ ' is a ' ~ run.upstream.family -%}
         {%- do floodmark._stop('its mark is a ' ~ committed.family ~ ', but ' ~ ('the watermark is now ' if run.upstream.family == 'version' else '') ~ now ~ ': ' ~ floodmark._ways_out()) -%}

@@ -51,7 +51,7 @@
     {%- set guarded = run.guarded -%}
     {%- set family = upstream.family -%}
     {%- set is_sequence = family == 'sequence' -%}
-    {%- set cap = none if is_sequence else floodmark._now() + floodmark._parse_duration(watermark.max_future) -%}
+    {%- set cap = none if is_sequence else floodmark._future_cap(watermark) -%}
     {%- set reach = reach or floodmark._reach(watermark, family) -%}
     {%- set ceiling = floodmark._high_by_sql(watermark, upstream) if watermark.sql and ceiling is none else ceiling -%}
     {%- set waiting = floodmark._query_json(floodmark._waiting_sql(upstream, mark, reach.start, cap, ceiling))[0] -%}

@@ -44,6 +44,9 @@
         {%- do run.state.update({'finished_id': batch.batch_id}) -%}
         {%- do run.update({'generation': batch.generation if unmade else none}) -%}
     {%- else -%}
+        {%- if batch.family == 'version' and batch.low_position is not none and not batch.staged_by -%}
+            {%- do floodmark._require_versions(run.upstream.relation, batch.low_position + 1, batch.high_position) -%}
+        {%- endif -%}
         {%- set counts = floodmark._load_batch(run, batch) -%}
     {%- endif -%}
     {{ return(counts) }}
@@ -54,7 +57,7 @@
 {% macro _check_undone(run, batch, landed, newest) %}
     {%- set undone = floodmark._disturbed_since(this, newest, landed.version) if not run.full_refresh else none -%}
     {%- if undone -%}
-        {%- do floodmark._stop(this ~ ' ' ~ undone ~ ' after batch ' ~ batch.batch_id ~ ', so rows below the mark are missing: ' ~ floodmark._ways_out()) -%}
+        {%- do floodmark._stop(this ~ ' ' ~ undone ~ ' after batch ' ~ batch.batch_id ~ ', so rows below the mark are missing: ' ~ floodmark._ways_out(is_restored=true)) -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -86,7 +89,7 @@
    first statement, the second must read the same stage. #}
 {% macro _leave_unfit_stage(run, batch, select_sql) %}
     {%- if batch.get('is_taken_over') and batch.staged_by and not batch.get('state_is_written') -%}
-        {%- set selected = floodmark._columns_of(query=floodmark._events_sql(run.settings.cdc, select_sql) if run.settings.strategy == 'cdc' else select_sql) -%}
+        {%- set selected = floodmark._conformed_event_columns(run, batch, select_sql) if run.settings.strategy == 'cdc' else floodmark._columns_of(query=select_sql) -%}
         {%- set changes = floodmark._schema_changes(selected, floodmark._columns_of(relation=floodmark._stage_relation(batch))) -%}
         {%- if changes.new or changes.fields or changes.gone or changes.retyped -%}
             {%- do batch.update({'staged_by': none}) -%}

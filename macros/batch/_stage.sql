@@ -5,10 +5,14 @@
     {%- set stage = floodmark._stage_relation(batch) -%}
     {%- if batch.staged_by -%}
         {%- set columns = floodmark._columns_of(relation=stage) -%}
+        {#- settings may have changed since the run that staged it -#}
+        {%- if run.settings.strategy == 'cdc' -%}
+            {%- do floodmark._check_event_columns(run, batch, columns) -%}
+        {%- endif -%}
     {%- else -%}
         {%- if run.settings.strategy == 'cdc' -%}
             {%- set columns = floodmark._checked_events(run, batch, select_sql) -%}
-            {%- set select_sql = floodmark._events_sql(run.settings.cdc, select_sql) -%}
+            {%- set select_sql = floodmark._conforming_sql(columns, floodmark._events_sql(run.settings.cdc, select_sql)) -%}
             {%- if floodmark._restates_from(batch) is not none -%}
                 {%- set select_sql = floodmark._restated_events_sql(run, batch, select_sql, floodmark._find_column(columns, '_floodmark_sequence').type) -%}
             {%- endif -%}
@@ -77,7 +81,7 @@
    least and greatest value of the column that says which row is the latest, and the rows without one. #}
 {% macro _stage_counts(run, stage, batch, source=none) %}
     {%- set keys = run.settings.unique_key -%}
-    {%- if source and floodmark._replaces_partitions(run, batch) -%}
+    {%- if source and run.settings.strategy == 'insert_overwrite' and batch.kind != 'backfill' -%}
         {{ return(floodmark._partition_counts(run, batch, source)) }}
     {%- elif run.settings.strategy == 'cdc' -%}
         {{ return(floodmark._event_counts(run, stage, source.columns if source else floodmark._columns_of(relation=stage))) }}
@@ -139,6 +143,17 @@
     {%- endfor -%}
     {%- if problems -%}
         {%- do floodmark._fail(batch, problems[0].setting ~ ' is not in the SELECT') -%}
+        {%- do floodmark._refuse(problems) -%}
+    {%- endif -%}
+    {#- what was not cast to the table's type: a contract is of the SELECT, and a struct with other fields is another key -#}
+    {%- for key in run.settings.unique_key if run.settings.strategy == 'merge' and not batch.replaces and run.settings.on_schema_change in ['ignore', 'append_new_columns'] -%}
+        {%- set known = floodmark._find_column(floodmark._table_columns(run), key) -%}
+        {%- if known is not none and (config.get('contract').enforced or 'struct<' in known.type) -%}
+            {%- do problems.extend(floodmark._type_problems('unique_key', key, floodmark._find_column(source.columns, key).type, known)) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if problems -%}
+        {%- do floodmark._fail(batch, 'a key of another type') -%}
         {%- do floodmark._refuse(problems) -%}
     {%- endif -%}
 {% endmacro %}

@@ -19,6 +19,7 @@
     {%- if batch.replaces -%}
         {%- do run.update({'is_state_marked': none}) -%}
         {%- do floodmark._resolve(run, batch, source) -%}
+        {%- do floodmark._check_formed_rows(run, batch, source) -%}
         {%- do floodmark._drop_what_is_not_delta(run) -%}
         {%- set beside = {floodmark._state_mark(): 'true'} if floodmark._replaces_state(run, source) else {} -%}
         {%- do floodmark._apply_once(this, batch, floodmark._replace_table_sql(floodmark._first_rows_sql(run, source), beside)) -%}
@@ -26,6 +27,7 @@
         {%- do floodmark._check_state(run, batch, source) -%}
         {%- do floodmark._align_cdc(run, batch, source) -%}
         {%- do floodmark._resolve(run, batch, source) -%}
+        {%- do floodmark._check_formed_rows(run, batch, source) -%}
         {%- if not batch.get('state_is_written') -%}
             {%- do floodmark._write_state(run, batch, source) -%}
         {%- endif -%}
@@ -57,7 +59,10 @@
 {# The columns to write, after on_schema_change. #}
 {% macro _align_cdc(run, batch, source) %}
     {%- set shaped = dict(source, columns=floodmark._cdc_table_columns(run.settings.cdc, source.columns)) -%}
-    {%- do source.update({'written': floodmark._align_columns(run, batch, shaped)}) -%}
+    {%- do source.update({'written': floodmark._align_columns(run, batch, shaped), 'lacking': []}) -%}
+    {%- for column in floodmark._table_own_columns(run) if column.name not in source.written -%}
+        {%- do source.lacking.append(column.name) -%}
+    {%- endfor -%}
     {%- for name in run.settings.cdc.tracked if not floodmark._find_column(floodmark._table_own_columns(run), name) -%}
         {%- do floodmark._fail(batch, 'a column of track_history_column_list is not in the table') -%}
         {%- do floodmark._refuse([{'setting': 'cdc.track_history_column_list', 'got': name, 'expected': 'columns of ' ~ this,
@@ -130,6 +135,10 @@
     {%- else -%}
         {%- set needed = source.counts.deletes or source.counts.truncates -%}
     {%- endif -%}
+    {%- if needed and way != 'scd2' and not source.restates and source.has_state and floodmark._reads_again(run, batch) -%}
+        {%- do source.update({'adds_unknown': true}) -%}
+        {%- set needed = run_query('select 1 as one from (\n' ~ floodmark._scd1_added_state_sql(run, source) ~ '\n) limit 1').rows | length > 0 -%}
+    {%- endif -%}
     {%- if needed -%}
         {%- if not source.has_state -%}
             {%- do floodmark._prepare_state(run, source) -%}
@@ -165,13 +174,29 @@
 {% endmacro %}
 
 
+{# Whether a batch may give events that were applied before. #}
+{% macro _reads_again(run, batch) %}
+    {{ return(batch.kind != 'stream' and (not run.settings.watermark or batch.lookback or batch.kind == 'backfill')) }}
+{% endmacro %}
+
+
+{# With ignore_null_updates a row has its values from several events, so the contract's constraints are asked of the rows themselves. #}
+{% macro _check_formed_rows(run, batch, source) %}
+    {%- if floodmark._ignores_nulls(run.settings.cdc) and floodmark._has_constraints() -%}
+        {%- set rows = 'select * from ' ~ source.resolved ~ ' where _floodmark_table_write' if source.get('resolved')
+            else 'select * from (\n' ~ floodmark._partial_rows_sql(run, source, is_first=batch.replaces) ~ '\n) where not _floodmark_delete' -%}
+        {%- do floodmark._check_constraints(dict(batch, settings=dict(batch.settings, cdc=none)), dict(source, stage='(' ~ rows ~ ')')) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
 {# Whether the batch changes the table: one that reads events again commits nothing where they stand already. #}
 {% macro _changes_cdc_target(run, batch, source) %}
     {%- if source.get('changes') -%}
         {{ return(source.changes.table_write + source.changes.table_remove > 0) }}
     {%- elif not source.counts.rows_read -%}
         {{ return(false) }}
-    {%- elif batch.kind == 'stream' or run.settings.watermark and not batch.lookback and batch.kind != 'backfill' -%}
+    {%- elif not floodmark._reads_again(run, batch) -%}
         {{ return(true) }}
     {%- endif -%}
     {{ return(run_query('select 1 as one from (\n' ~ floodmark._partial_rows_sql(run, source) ~ '\n) limit 1').rows | length > 0 if floodmark._cdc_way(run) == 'partial'
@@ -200,8 +225,12 @@
 {% endmacro %}
 
 
-{# Take back what a batch wrote beside the table, where its other half will not be written: the fences keep every other run away. #}
+{# Take back what a batch wrote beside the table, where its other half will not be written: the fences keep every other run away but one that
+   gives the batch up as well, and went on. #}
 {% macro _undo_state(relation, landed) %}
+    {%- for commit in floodmark._history(relation, 20) if commit.version > landed.version and not floodmark._leaves_rows(commit) -%}
+        {%- do floodmark._stop('another run has written ' ~ relation ~ ' meanwhile: run again') -%}
+    {%- endfor -%}
     {%- do floodmark._execute(['restore table ' ~ relation ~ ' to version as of ' ~ (landed.version - 1)]) -%}
 {% endmacro %}
 

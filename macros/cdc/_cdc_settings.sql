@@ -11,8 +11,17 @@
     {%- endif -%}
     {%- set sequence = floodmark._as_list(cdc.sequence_by) -%}
     {%- set ignored = cdc.get('ignore_null_updates', false) -%}
+    {#- fields of one name get a number, which they have not got else: a table's type stays as it is -#}
+    {%- set names = [] -%}
+    {%- for part in sequence -%}
+        {%- do names.append((part | replace('`', '')).split('.')[-1] | trim | lower) -%}
+    {%- endfor -%}
+    {%- set parts = [] -%}
+    {%- for part in sequence -%}
+        {%- do parts.append(part ~ (' as `' ~ names[loop.index0] ~ '_' ~ loop.index ~ '`' if names.count(names[loop.index0]) > 1 and modules.re.fullmatch('\\w+', names[loop.index0]) else '')) -%}
+    {%- endfor -%}
     {{ return({
-        'sequence': sequence[0] if sequence | length == 1 else 'if((' ~ sequence | join(') is null or (') ~ ') is null, null, struct(' ~ sequence | join(', ') ~ '))',
+        'sequence': sequence[0] if sequence | length == 1 else 'if((' ~ sequence | join(') is null or (') ~ ') is null, null, struct(' ~ parts | join(', ') ~ '))',
         'sequence_by': sequence,
         'deletes': cdc.get('apply_as_deletes'),
         'truncates': cdc.get('apply_as_truncates'),

@@ -89,9 +89,15 @@
 {% endmacro %}
 
 
-{# The columns of the events, checked before anything is written. #}
+{# The columns of the events as they will be in the table. #}
+{% macro _conformed_event_columns(run, batch, select_sql) %}
+    {{ return(floodmark._conformed_columns(run, batch, floodmark._columns_of(query=floodmark._events_sql(run.settings.cdc, select_sql, raw=true)))) }}
+{% endmacro %}
+
+
+{# The same, checked before anything is written. #}
 {% macro _checked_events(run, batch, select_sql) %}
-    {%- set columns = floodmark._columns_of(query=floodmark._events_sql(run.settings.cdc, select_sql, raw=true)) -%}
+    {%- set columns = floodmark._conformed_event_columns(run, batch, select_sql) -%}
     {%- do floodmark._check_event_columns(run, batch, columns) -%}
     {%- if config.get('contract').enforced -%}
         {%- do floodmark._assert_contract(floodmark._cdc_shape_sql(run.settings.cdc, select_sql)) -%}
@@ -125,7 +131,7 @@
     {%- endfor -%}
     {%- for setting in ['column_list', 'except_column_list', 'track_history_column_list', 'track_history_except_column_list', 'ignore_null_updates'] -%}
         {%- set listed = cdc[{'track_history_column_list': 'tracked', 'track_history_except_column_list': 'untracked'}.get(setting, setting)] -%}
-        {%- for name in ([] if listed is boolean else listed) if not floodmark._find_column(given if setting in ['column_list', 'except_column_list'] else own, name) -%}
+        {%- for name in ([] if listed is boolean else listed) if not floodmark._find_column(given if setting in ['column_list', 'except_column_list'] else own + ([] if batch.replaces or not run.target.is_delta else floodmark._table_own_columns(run)), name) -%}
             {%- do problems.append({'setting': 'cdc.' ~ setting, 'got': name, 'expected': 'columns of the ' ~ ('SELECT' if setting in ['column_list', 'except_column_list'] else 'table'),
                 'todo': 'Correct the name or remove it'}) -%}
         {%- endfor -%}
@@ -185,15 +191,6 @@
 {# What a table of cdc keeps of its settings, as a table property: its rows have no other meaning. #}
 {% macro _cdc_made_by(cdc, unique_key) %}
     {{ return('SCD ' ~ cdc.scd_type ~ ' by ' ~ unique_key | map('lower') | join(' and ')) }}
-{% endmacro %}
-
-
-{% macro _type_problems(setting, name, type, known) %}
-    {%- if known and known.type == type -%}
-        {{ return([]) }}
-    {%- endif -%}
-    {{ return([{'setting': setting, 'got': name ~ ' ' ~ type, 'expected': known.type ~ ', as in ' ~ this if known else 'a column of ' ~ this,
-        'todo': 'Cast it in the SELECT, or run once with --full-refresh'}]) }}
 {% endmacro %}
 
 

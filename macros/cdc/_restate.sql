@@ -23,7 +23,7 @@
         {{ return(none) }}
     {%- endif -%}
     {%- set asked = run.restate -%}
-    {%- if run.settings.strategy != 'cdc' or run.settings.files or not run.state.committed or run.target.is_empty or run.full_refresh or asked is not mapping or asked.get('from') is none -%}
+    {%- if run.settings.strategy != 'cdc' or run.settings.files or not run.state.committed or run.settings.watermark and run.state.committed.mark is none or run.target.is_empty or run.full_refresh or asked is not mapping or asked.get('from') is none -%}
         {%- do floodmark._refuse([{'setting': 'floodmark_restate', 'got': asked, 'expected': "{from: <sequence>} on a cdc model that reads a table and was loaded before",
             'todo': 'Run the model first; other models are repaired by a backfill or --full-refresh'}]) -%}
     {%- endif -%}

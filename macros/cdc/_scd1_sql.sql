@@ -24,8 +24,11 @@
         {%- set events = events ~ ' union all select ' ~ values | join(', ') ~ ', true from ' ~ floodmark._state_relation() ~ ' as DBT_INTERNAL_DEST where '
             ~ floodmark._tombstone_sql(run, source) -%}
     {%- endif -%}
+    {#- a delete before the event that decides takes away what the events lack, too -#}
+    {%- set deleted = 'max(if(_floodmark_delete, _floodmark_sequence, null)) over (partition by ' ~ keys ~ ')' -%}
+    {%- set deleted = ', ' ~ ('greatest(' ~ deleted ~ ', (' ~ floor ~ '))' if floor else deleted) ~ ' as _floodmark_deleted' if source.get('lacking') else '' -%}
     {{ return('select * except (_floodmark_known, _floodmark_rank) from (select *, row_number() over (partition by ' ~ keys ~ ' order by _floodmark_sequence desc, _floodmark_delete, _floodmark_known'
-        ~ tie ~ ') as _floodmark_rank from (' ~ events ~ ')) where _floodmark_rank = 1 and not _floodmark_known') }}
+        ~ tie ~ ') as _floodmark_rank' ~ deleted ~ ' from (' ~ events ~ ')) where _floodmark_rank = 1 and not _floodmark_known') }}
 {% endmacro %}
 
 
@@ -51,7 +54,7 @@
 {# Whether what is remembered still counts: deletes live for tombstone_ttl. #}
 {% macro _alive_sql(run) %}
     {%- set ttl = run.settings.cdc.tombstone_ttl -%}
-    {{ return("(_floodmark_kind <> 'delete' or _floodmark_at > " ~ floodmark._position_literal(floodmark._now() - floodmark._parse_duration(ttl), 'timestamp') ~ ')' if ttl else 'true') }}
+    {{ return("(_floodmark_kind <> 'delete' or _floodmark_at > " ~ floodmark._position_literal(floodmark._within_calendar(floodmark._now() - floodmark._parse_duration(ttl)), 'timestamp') ~ ')' if ttl else 'true') }}
 {% endmacro %}
 
 
@@ -69,7 +72,8 @@
             't.' ~ quoted if column.name | lower in run.settings.unique_key | map('lower') | list else 'cast(null as ' ~ column.ddl ~ ')') -%}
         {%- do names.append(value ~ ' as ' ~ quoted) -%}
     {%- endfor -%}
-    {%- set all = floodmark._quoted_csv(source.columns | map(attribute='name') | list) -%}
+    {%- set all = floodmark._quoted_csv(source.columns | map(attribute='name') | list + (['_floodmark_deleted'] if source.get('lacking') else [])) -%}
+    {%- do names.extend([floor] if source.get('lacking') else []) -%}
     {{ return('select ' ~ all ~ ' from (\n' ~ sql ~ '\n) union all select ' ~ names | join(', ') ~ ' from ' ~ this ~ ' as t left anti join (' ~ floodmark._winners_sql(run, source)
         ~ ') as e on ' ~ floodmark._same_key(run, 'e', 't') ~ ' where t._floodmark_sequence < ' ~ floor) }}
 {% endmacro %}
@@ -106,9 +110,20 @@
     on {{ met | join('\n        and ') }}
     when matched and DBT_INTERNAL_SOURCE._floodmark_delete {{ wins }} then delete
     when matched and not DBT_INTERNAL_SOURCE._floodmark_delete {{ wins }} then update set
-        {{ floodmark._assignments(source.written) | join(',\n        ') }}
+        {{ (floodmark._assignments(source.written) + floodmark._lacking_assignments(source.lacking)) | join(',\n        ') }}
     when not matched and not DBT_INTERNAL_SOURCE._floodmark_delete then insert ({{ floodmark._quoted_csv(source.written) }})
         values ({{ floodmark._quoted_csv(source.written, 'DBT_INTERNAL_SOURCE.') }})
+{% endmacro %}
+
+
+{# What the events lack stays as it is, and is gone where the row was deleted in between. #}
+{% macro _lacking_assignments(names) %}
+    {%- set assignments = [] -%}
+    {%- for name in names -%}
+        {%- set quoted = 'DBT_INTERNAL_DEST.' ~ floodmark._quoted(name) -%}
+        {%- do assignments.append(quoted ~ ' = if(coalesce(DBT_INTERNAL_SOURCE._floodmark_deleted > DBT_INTERNAL_DEST._floodmark_sequence, false), null, ' ~ quoted ~ ')') -%}
+    {%- endfor -%}
+    {{ return(assignments) }}
 {% endmacro %}
 
 
@@ -141,9 +156,16 @@
 {% endmacro %}
 
 
+{# Those of them that are not remembered yet, nor something greater of their kind: for batches that read again. #}
+{% macro _scd1_added_state_sql(run, source) %}
+    {{ return('select n.* from (\n' ~ floodmark._scd1_state_rows_sql(run, source) ~ '\n) as n left anti join (select * from ' ~ floodmark._state_relation() ~ ' where ' ~ floodmark._alive_sql(run)
+        ~ ') as s on ' ~ floodmark._same_key(run, 's', 'n') ~ ' and s._floodmark_kind = n._floodmark_kind and s._floodmark_sequence >= n._floodmark_sequence') }}
+{% endmacro %}
+
+
 {% macro _scd1_state_sql(run, source) %}
     insert into {{ floodmark._state_relation() }} ({{ floodmark._quoted_csv(run.settings.unique_key) }}, _floodmark_sequence, _floodmark_kind, _floodmark_at)
-    {{ floodmark._scd1_state_rows_sql(run, source) }}
+    {{ floodmark._scd1_added_state_sql(run, source) if source.get('adds_unknown') else floodmark._scd1_state_rows_sql(run, source) }}
 {% endmacro %}
 
 

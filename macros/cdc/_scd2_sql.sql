@@ -65,7 +65,7 @@
     ),
     {%- endif %}
     hashed as (
-        select *, {{ floodmark._fingerprint_sql(floodmark._tracked_columns(run, own)) }} as _floodmark_tracked from formed
+        select *, {{ floodmark._fingerprint_sql(own, floodmark._tracked_columns(run, own)) }} as _floodmark_tracked from formed
     ),
     lined as (
         select *,
@@ -243,9 +243,10 @@
 {% endmacro %}
 
 
-{# Columns as one text that is equal where they are, NULL-safe. #}
-{% macro _fingerprint_sql(names) %}
-    {{ return(floodmark._row_hash_sql(names) if names else "''") }}
+{# Columns as one value that is equal where they are, NULL-safe: 128 bits, as snapshot_diff knows a row again (_row_hash). `own` has their types. #}
+{% macro _fingerprint_sql(own, names) %}
+    {%- set values = floodmark._hashed_values({'table': []}, own, names, '') | join(', ') -%}
+    {{ return("named_struct('a', xxhash64(0, " ~ values ~ "), 'b', xxhash64(1, " ~ values ~ '))' if names else "''") }}
 {% endmacro %}
 
 

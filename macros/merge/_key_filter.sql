@@ -5,7 +5,7 @@
 #}
 
 {# Make the filter, where it pays: `source.counts.key_filter` is then a condition on DBT_INTERNAL_DEST. It is a session variable, an array of
-   bigint, 16 to 32 bits a key, of which each key sets two: two parts of its xxhash64 say which. `rows` bounds the number of keys from above. #}
+   bigint, 16 to 32 bits a key, of which each key sets two: two parts of its xxhash64 say which. Without `session.` before it, which a column could be called. `rows` bounds the number of keys from above. #}
 {% macro _add_key_filter(run, batch, source, rows) %}
     {%- if floodmark._needs_key_filter(run, batch, source, rows) -%}
         {%- set words = floodmark._filter_words(rows) -%}
@@ -14,12 +14,12 @@
         {%- for shift in [0, 32] -%}
             {%- do set_bits.append('struct(' ~ floodmark._filter_word_sql('hash', shift, words) ~ ', shiftleft(1L, ' ~ floodmark._filter_bit_sql('hash', shift) ~ '))') -%}
             {%- set hash = 'xxhash64(' ~ floodmark._quoted_csv(run.settings.unique_key, 'DBT_INTERNAL_DEST.') ~ ')' -%}
-            {%- do tests.append('getbit(element_at(session.floodmark_key_filter, ' ~ floodmark._filter_word_sql(hash, shift, words) ~ ' + 1), ' ~ floodmark._filter_bit_sql(hash, shift) ~ ') = 1') -%}
+            {%- do tests.append('getbit(element_at(_floodmark_key_filter, ' ~ floodmark._filter_word_sql(hash, shift, words) ~ ' + 1), ' ~ floodmark._filter_bit_sql(hash, shift) ~ ') = 1') -%}
         {%- endfor -%}
         {#- one task, since to shuffle so little would cost more; every word comes, be it 0 -#}
         {%- do floodmark._execute([
-            'declare or replace variable floodmark_key_filter array<bigint>',
-            'set variable floodmark_key_filter = (select array_sort(collect_list(struct(word, bits))).bits from (select word, bit_or(bits) as bits from (select /*+ coalesce(1) */ * from ('
+            'declare or replace variable _floodmark_key_filter array<bigint>',
+            'set variable _floodmark_key_filter = (select array_sort(collect_list(struct(word, bits))).bits from (select word, bit_or(bits) as bits from (select /*+ coalesce(1) */ * from ('
                 ~ 'select inline(array(' ~ set_bits | join(', ') ~ ')) as (word, bits) from (select xxhash64(' ~ floodmark._quoted_csv(run.settings.unique_key) ~ ') as hash from ' ~ source.stage ~ ')'
                 ~ ' union all select cast(id as int), 0L from range(0, ' ~ words ~ ', 1, 1))) group by word))']) -%}
         {%- do source.counts.update({'key_filter': tests | join(' and ')}) -%}

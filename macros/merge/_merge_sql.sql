@@ -4,7 +4,7 @@
 #}
 {% macro _merge_sql(run, source, columns) %}
     {%- set assignments = floodmark._assignments(floodmark._updated_columns(columns)) -%}
-    {%- set predicates = floodmark._key_predicates(run, source) + (config.get('incremental_predicates') or config.get('predicates') or []) -%}
+    {%- set predicates = floodmark._key_predicates(run, source) + floodmark._as_list(config.get('incremental_predicates') or config.get('predicates')) -%}
     {%- set deletes = floodmark._deletes_predicate(run, source.columns, 'DBT_INTERNAL_SOURCE.') %}
     merge into {{ this }} as DBT_INTERNAL_DEST
     using (

@@ -11,13 +11,8 @@
 
 {# Delete and insert what lies in the batch's range: whole partitions, or (a backfill) the bounds of the watermark column. #}
 {% macro _replace_range_sql(run, batch, source, columns) %}
-    {%- if floodmark._replaces_partitions(run, batch) -%}
-        {%- set partition = floodmark._find_column(source.columns, run.settings.partition_by[0]) -%}
-        {%- set predicate = floodmark._quoted(partition.name) ~ ' between ' ~ floodmark._range_literal(source.counts.least, partition.type)
-            ~ ' and ' ~ floodmark._range_literal(source.counts.greatest, partition.type) -%}
-    {%- else -%}
-        {%- set predicate = floodmark._bounds_predicate(floodmark._quoted(run.settings.watermark.column), batch) -%}
-    {%- endif -%}
+    {%- set predicate = floodmark._partitions_predicate(run, source.columns, source.counts) if floodmark._replaces_partitions(run, batch)
+        else floodmark._bounds_predicate(floodmark._quoted(run.settings.watermark.column), batch) -%}
     {%- set selected = [] -%}
     {%- for column in floodmark._columns_of(relation=this) -%}
         {%- do selected.append((floodmark._quoted(column.name) if column.name in columns else 'cast(null as ' ~ column.type ~ ')') ~ ' as ' ~ floodmark._quoted(column.name)) -%}
@@ -26,6 +21,26 @@
     select {{ selected | join(', ') }} from (
     {{ source.sql }}
     )
+{% endmacro %}
+
+
+{# The partitions in a range {least, greatest}, as a condition. #}
+{% macro _partitions_predicate(run, columns, range) %}
+    {%- set partition = floodmark._find_column(columns, run.settings.partition_by[0]) -%}
+    {{ return(floodmark._quoted(partition.name) ~ ' between ' ~ floodmark._range_literal(range.least, partition.type) ~ ' and ' ~ floodmark._range_literal(range.greatest, partition.type)) }}
+{% endmacro %}
+
+
+{# Whether a batch that found nothing above its mark differs from the partitions that it read again. #}
+{% macro _changes_partitions(run, source) %}
+    {%- set changes = floodmark._schema_changes(source.columns, floodmark._table_columns(run)) -%}
+    {%- if changes.new or changes.fields or changes.gone or changes.retyped -%}
+        {{ return(true) }}
+    {%- endif -%}
+    {%- set hash = 'select ' ~ floodmark._row_hash_sql(source.columns | map(attribute='name') | list) ~ ' from ' -%}
+    {%- set staged = hash ~ source.stage -%}
+    {%- set held = hash ~ this ~ ' where ' ~ floodmark._partitions_predicate(run, source.columns, source.counts) -%}
+    {{ return(run_query('select 1 as one from ((' ~ staged ~ ' except all ' ~ held ~ ') union all (' ~ held ~ ' except all ' ~ staged ~ ')) limit 1').rows | length > 0) }}
 {% endmacro %}
 
 
@@ -38,8 +53,8 @@
     {%- set watermark_text = floodmark._position_text_sql('@(' ~ value ~ ')', family) -%}
     {%- set partition_text = floodmark._range_text_sql(floodmark._quoted(partition.name), partition.type) -%}
     {%- set values = ["'rows', count(*)"] -%}
-    {%- for name, text in {'first': watermark_text | replace('@', 'min'), 'last': watermark_text | replace('@', 'max'),
-            'least': partition_text | replace('@', 'min'), 'greatest': partition_text | replace('@', 'max')}.items() -%}
+    {%- for name, text in {'first': watermark_text | replace('@(', 'min('), 'last': watermark_text | replace('@(', 'max('),
+            'least': partition_text | replace('@(', 'min('), 'greatest': partition_text | replace('@(', 'max(')}.items() -%}
         {%- do values.append("'" ~ name ~ "', " ~ text) -%}
     {%- endfor -%}
     {%- for candidate in candidates -%}
@@ -71,14 +86,7 @@
    end, a week more on both sides where weeks fit too, and keeps these partitions alone: a range that is too wide does no harm. #}
 {% macro _whole_partitions_select(run, batch, select_sql) %}
     {%- set columns = floodmark._columns_of(query=select_sql) -%}
-    {%- set problems = [] -%}
-    {%- for setting, name in {'watermark.column': run.settings.watermark.column, 'partition_by': run.settings.partition_by[0]}.items() if not floodmark._find_column(columns, name) -%}
-        {%- do problems.append({'setting': setting, 'got': name, 'expected': 'a column of the SELECT', 'todo': 'insert_overwrite compares the two: add it'}) -%}
-    {%- endfor -%}
-    {%- if problems -%}
-        {%- do floodmark._fail(batch, 'columns are missing') -%}
-        {%- do floodmark._refuse(problems) -%}
-    {%- endif -%}
+    {%- do floodmark._check_partition_columns(run, batch, columns) -%}
     {%- set family = batch.family -%}
     {%- set found = floodmark._derivation(run, columns, family, '(\n' ~ select_sql ~ '\n)') -%}
     {%- if not found.rows -%}
@@ -94,17 +102,40 @@
         ~ ' + interval ' ~ {'quarter': '3 month'}.get(unit, '1 ' ~ unit) ~ week | replace('@', '+') -%}
     {%- set edges = floodmark._query_json("select to_json(named_struct('low', " ~ floodmark._position_text_sql('cast(' ~ first ~ ' as ' ~ family ~ ')', family)
         ~ ", 'high', " ~ floodmark._position_text_sql('cast(' ~ last ~ ' as ' ~ family ~ ')', family) ~ '))')[0] -%}
-    {%- set smallest = floodmark._position_unit(family) -%}
-    {%- set rounded = floodmark._select_of(dict(batch, low_position=floodmark._position_from_text(edges.low, family) - smallest, lookback=0, start_position=none,
-        high_position=floodmark._position_from_text(edges.high, family) - smallest), run.sql) -%}
-    {%- set partition = floodmark._find_column(columns, run.settings.partition_by[0]) -%}
-    {{ return('select * from (\n' ~ rounded ~ '\n) where ' ~ floodmark._quoted(partition.name) ~ ' between ' ~ floodmark._range_literal(found.least, partition.type)
-        ~ ' and ' ~ floodmark._range_literal(found.greatest, partition.type)) }}
+    {%- set rounded = floodmark._select_of(dict(batch, lookback=0, start_position=none, **floodmark._rounded_bounds(run, batch, edges)), run.sql) -%}
+    {{ return('select * from (\n' ~ rounded ~ '\n) where ' ~ floodmark._partitions_predicate(run, columns, found)) }}
 {% endmacro %}
 
 
-{# Counts of a stage of whole partitions: {rows_read, least, greatest}, the last two the range of partitions that it replaces. #}
+{# The bounds of whole partitions, {low_position, high_position}, from `edges`, the text of their first moment and of the first behind them.
+   What must wait does so in a partition too, and what lies below `start` stays out of it. #}
+{% macro _rounded_bounds(run, batch, edges) %}
+    {%- set watermark = run.settings.watermark -%}
+    {%- set smallest = floodmark._position_unit(batch.family) -%}
+    {%- set lowest = [floodmark._position_from_text(edges.low, batch.family)] + ([batch.start_position] if batch.start_position is not none else []) -%}
+    {#- nothing that the batch itself reads is left out -#}
+    {%- set limit = batch.high_position if watermark.sql is not none else [floodmark._future_cap(watermark), batch.high_position] | max -%}
+    {{ return({'low_position': lowest | max - smallest, 'high_position': [floodmark._position_from_text(edges.high, batch.family) - smallest, limit] | min}) }}
+{% endmacro %}
+
+
+{# Both columns must be in the SELECT. #}
+{% macro _check_partition_columns(run, batch, columns) %}
+    {%- set problems = [] -%}
+    {%- for setting, name in {'watermark.column': run.settings.watermark.column, 'partition_by': run.settings.partition_by[0]}.items() if not floodmark._find_column(columns, name) -%}
+        {%- do problems.append({'setting': setting, 'got': name, 'expected': 'a column of the SELECT', 'todo': 'insert_overwrite compares the two: add it'}) -%}
+    {%- endfor -%}
+    {%- if problems -%}
+        {%- do floodmark._fail(batch, 'columns are missing') -%}
+        {%- do floodmark._refuse(problems) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Counts of a stage of whole partitions: {rows_read, least, greatest}, the last two the range of partitions that it replaces. A first load is
+   checked too: what does not follow from the watermark would be lost when its partition is replaced. #}
 {% macro _partition_counts(run, batch, source) %}
+    {%- do floodmark._check_partition_columns(run, batch, source.columns) -%}
     {%- set found = floodmark._derivation(run, source.columns, batch.family, source.stage) -%}
     {%- if found.rows and not found.units -%}
         {%- do floodmark._refuse_partition(run, batch, source.columns) -%}

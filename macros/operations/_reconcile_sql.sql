@@ -46,11 +46,19 @@
         {%- do floodmark._stop('there is no column ' ~ key ~ ' in both its SELECT and its table', id) -%}
     {%- endfor -%}
     {%- set key_struct = 'struct(' ~ floodmark._quoted_csv(keys) ~ ')' -%}
+    {#- as the table has them: merge casts a key to its type -#}
+    {%- set cast_keys = [] -%}
+    {%- for key in keys -%}
+        {%- set held = floodmark._find_column(held_columns, key) -%}
+        {%- set is_cast = floodmark._find_column(columns, key).type != held.type -%}
+        {%- do cast_keys.append(('try_cast(' ~ floodmark._quoted(key) ~ ' as ' ~ held.ddl ~ ')' if is_cast else floodmark._quoted(key)) ~ ' as ' ~ floodmark._quoted(key)) -%}
+    {%- endfor -%}
+    {%- set due_struct = 'struct(' ~ cast_keys | join(', ') ~ ')' -%}
     {%- set query -%}
-        with due as (select {{ key_struct }} as k, {{ '1' if once else 'count(*)' }} as n, min({{ value }}) as p, max({{ value }}) as q
+        with due as (select {{ due_struct }} as k, {{ '1' if once else 'count(*)' }} as n, min({{ value }}) as p, max({{ value }}) as q
             from (
             {{ due }}
-            ) group by {{ floodmark._quoted_csv(keys) }}),
+            ) group by 1),
         held as (select {{ key_struct }} as k, count(*) as n from {{ relation }} group by {{ floodmark._quoted_csv(keys) }}),
         compared as (
             select k, due.n as expected, coalesce(held.n, 0) as held, p, q, if(coalesce(held.n, 0) < due.n, 'missing', 'repeated') as problem

@@ -19,6 +19,11 @@
     {%- if strategy == 'snapshot_diff' -%}
         {%- do floodmark._stop('its snapshots ascend, so the mark stays: use --full-refresh to load them again', id) -%}
     {%- endif -%}
+    {%- set disturbed = floodmark._disturbed_since(relation, floodmark._history(relation, 1)[0].version, state.landed.target_version) if strategy == 'cdc' and relation.is_delta and state.landed else none -%}
+    {%- if disturbed -%}
+        {%- do floodmark._stop(relation ~ ' ' ~ disturbed ~ ', and what cdc remembers beside it was not, so late events would be applied wrongly: '
+            ~ 'run it once with --full-refresh to load everything again', id) -%}
+    {%- endif -%}
     {%- set upstream = floodmark._node_upstream(node) -%}
     {%- if upstream is none or upstream.family is none -%}
         {%- do floodmark._stop('its upstream, or the watermark column in it, is not found: build it, or name it in watermark.from', id) -%}

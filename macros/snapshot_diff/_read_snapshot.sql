@@ -239,14 +239,15 @@
 {% endmacro %}
 
 
-{# Keys and hashes that the table has now: of a list of changes the last of each key. #}
+{# Keys and hashes that the table has now: of a list of changes the last of each key. Of one version a delete is the first: the key left one
+   scope for another. #}
 {% macro _known_hashes_sql(run, source) %}
     {%- set snapshot = run.settings.snapshot -%}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
     {%- set scope = ', coalesce((' ~ snapshot.scope ~ '), false) as _floodmark_in_scope' if snapshot.scope is not none else '' -%}
     {%- set stored = floodmark._snapshot_hash_sql(source, source.table) if source.rehash else (floodmark._hash_from_text_sql('_new_hash') if snapshot.output == 'changes' else '_floodmark_hash') -%}
     {%- if snapshot.output == 'changes' -%}
-        {{ return('select ' ~ keys ~ ', ' ~ stored ~ ' as _floodmark_hash' ~ scope ~ ' from (select *, row_number() over (partition by ' ~ keys ~ ' order by _changed_at desc) as _floodmark_rank from ' ~ this
+        {{ return('select ' ~ keys ~ ', ' ~ stored ~ ' as _floodmark_hash' ~ scope ~ ' from (select *, row_number() over (partition by ' ~ keys ~ " order by _changed_at desc, _change_type = 'delete') as _floodmark_rank from " ~ this
             ~ ") where _floodmark_rank = 1 and _change_type <> 'delete'") }}
     {%- endif -%}
     {{ return('select ' ~ keys ~ ', ' ~ stored ~ ' as _floodmark_hash' ~ (', __is_missing as _floodmark_was_missing' if snapshot.on_missing == 'mark' else '') ~ scope

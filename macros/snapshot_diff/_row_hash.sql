@@ -24,18 +24,23 @@
 {% endmacro %}
 
 
-{# What the hash function takes: the values, and which of them are NULL, since it passes over those. #}
+{# What the hash function takes: the values, and which of them are NULL, since it passes over those. A column that is not there yet is NULL. #}
 {% macro _hashed_values(source, columns, names, prefix) %}
     {%- set values, nulls = [], [] -%}
-    {%- for name in names if floodmark._find_column(columns, name) -%}
+    {%- for name in names -%}
         {%- set column = floodmark._find_column(columns, name) -%}
+        {%- set bit = 2 ** (loop.index0 % 30) -%}
+        {%- if column is none -%}
+            {%- do nulls.append(bit | string) -%}
+            {%- continue -%}
+        {%- endif -%}
         {%- set kept = floodmark._find_column(source.table, name) or column -%}
         {%- set value = prefix ~ floodmark._quoted(column.name) -%}
         {#- a struct that has grown fields: it is another value where those are not NULL -#}
         {%- set has_grown = 'struct<' in kept.type and floodmark._conformed_type(column.ddl, kept.ddl, true) | lower == column.type -%}
         {%- set value = value if kept.type == column.type or has_grown else 'cast(' ~ value ~ ' as ' ~ kept.ddl ~ ')' -%}
         {%- do values.append(floodmark._hashed_value_sql(value, kept.type)) -%}
-        {%- do nulls.append('if(' ~ value ~ ' is null, ' ~ 2 ** (loop.index0 % 30) ~ ', 0)') -%}
+        {%- do nulls.append('if(' ~ value ~ ' is null, ' ~ bit ~ ', 0)') -%}
     {%- endfor -%}
     {%- for part in nulls | batch(30) -%}
         {%- do values.append(part | join(' + ')) -%}

@@ -120,6 +120,11 @@
         {%- endif -%}
         {%- do source.update({'rehash': source.compared != source.hashed.compared or source.beside != source.hashed.beside}) -%}
     {%- endif -%}
+    {%- for name in listed if name not in within and run.settings.on_schema_change == 'ignore' -%}
+        {%- do floodmark._fail(batch, 'a column of compare_columns is not in the table') -%}
+        {%- do floodmark._refuse([{'setting': 'snapshot_diff.compare_columns', 'got': name, 'expected': 'columns of ' ~ this,
+            'todo': "It is new: set on_schema_change to 'append_new_columns', or run once with --full-refresh"}]) -%}
+    {%- endfor -%}
     {%- if not source.compared -%}
         {%- do floodmark._fail(batch, 'nothing to compare') -%}
         {%- do floodmark._refuse([{'setting': 'snapshot_diff', 'got': 'no column to compare', 'expected': 'a column of the SELECT beside key and version', 'todo': 'Add one, or use merge'}]) -%}

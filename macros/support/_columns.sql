@@ -14,8 +14,8 @@
     {%- set columns = [] -%}
     {%- set ns = namespace(done=false) -%}
     {%- for row in rows -%}
-        {#- what follows an empty name or a '#' is partitioning, not columns -#}
-        {%- if not row[0] or row[0].startswith('#') -%}
+        {#- what follows an empty name or such a heading is partitioning, not columns -#}
+        {%- if not row[0] or row[0].startswith('# ') and not row[1] or row[0] == '# col_name' -%}
             {%- set ns.done = true -%}
         {%- endif -%}
         {%- if not ns.done -%}

@@ -58,7 +58,8 @@
 {% endmacro %}
 
 
-{# Those of them that an event can be asked for: an upsert that sets all its columns, not what the table adds. #}
+{# Those of them that an event can be asked for: an upsert that sets all its columns, not what the table adds. Where NULLs are ignored the rows are
+   asked instead (_check_formed_rows). #}
 {% macro _event_constraints(cdc) %}
     {%- set found = {} -%}
     {%- for name, expression in floodmark._constraints().items() if not floodmark._ignores_nulls(cdc) and not modules.re.search('_floodmark_|' ~ cdc.start_at ~ '|' ~ cdc.end_at, expression) -%}

@@ -1,4 +1,4 @@
-{# The types of nested columns, read from what DESCRIBE prints. #}
+{# Types as DESCRIBE prints them: those of nested columns, and whether two agree. #}
 
 {# The fields of a struct type as DESCRIBE prints it: a list of {name, type}. #}
 {% macro _struct_fields(type) %}
@@ -50,4 +50,15 @@
 {# The words of a type, sorted: two types with the same ones differ in the order of their fields alone. #}
 {% macro _type_words(type) %}
     {{ return(modules.re.split('[<>,:]', type | lower) | sort) }}
+{% endmacro %}
+
+
+{# A problem for _refuse where a column is not of the type that the model's table has: a list. #}
+{% macro _type_problems(setting, name, type, known) %}
+    {#- of a table varchar(n) prints as such, of a query as string -#}
+    {%- if known and modules.re.sub('(var)?char\\(\\d+\\)', 'string', known.type) == modules.re.sub('(var)?char\\(\\d+\\)', 'string', type) -%}
+        {{ return([]) }}
+    {%- endif -%}
+    {{ return([{'setting': setting, 'got': name ~ ' ' ~ type, 'expected': known.type ~ ', as in ' ~ this if known else 'a column of ' ~ this,
+        'todo': 'Cast it in the SELECT, or run once with --full-refresh'}]) }}
 {% endmacro %}

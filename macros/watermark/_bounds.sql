@@ -47,6 +47,12 @@
 {% endmacro %}
 
 
+{# The greatest time that is due now: rows further ahead wait. #}
+{% macro _future_cap(watermark) %}
+    {{ return(floodmark._within_calendar(floodmark._now() + floodmark._parse_duration(watermark.max_future))) }}
+{% endmacro %}
+
+
 {# The high bound of the next batch: all that waits, or one step from the next existing value on. #}
 {% macro _step_high(first, last, step, family) %}
     {%- if step is none or last is none -%}
@@ -64,6 +70,7 @@
     {%- set terms = [] -%}
     {%- if batch.low_position is not none -%}
         {%- set low = batch.low_position - batch.lookback -%}
+        {%- set low = low if floodmark._is_counted(family) else floodmark._within_calendar(low) -%}
         {%- if family == 'date' -%}
             {%- set low = (low // 86400000000) * 86400000000 -%}
         {%- endif -%}

@@ -14,7 +14,7 @@
             {%- do floodmark._stop(sentence ~ ". watermark.gaps is 'fail': nothing was loaded; load the missing numbers, or set gaps to 'warn'") -%}
         {%- endif -%}
         {%- if watermark.gaps == 'wait' -%}
-            {%- do floodmark._wait_for_gap(run, plan, ranges.first, high, sentence) -%}
+            {%- do floodmark._wait_for_gap(run, plan, ranges.first, [high, plan.ceiling] | max, sentence) -%}
         {%- else -%}
             {%- do floodmark._warn(sentence) -%}
         {%- endif -%}
@@ -58,7 +58,7 @@
 
 
 {# Missing ranges of a sequence in (low, high]: {count, shown, first}. Where the numbers are as many as they should be there is
-   none; else two anti joins, so that no single task sorts the batch. #}
+   none; else two anti joins, so that no single task sorts the batch. `high` may be a step's bound, which need not be there. #}
 {% macro _missing_ranges(upstream, low, high) %}
     {%- set column = floodmark._quoted(upstream.column) -%}
     {%- set bounds = column ~ ' <= ' ~ high ~ (' and ' ~ column ~ ' > ' ~ low if low is not none else '') -%}
@@ -71,9 +71,10 @@
         with present as (
             select distinct cast({{ column }} as decimal(38, 0)) as n from {{ upstream.relation }} where {{ bounds }}
             {%- if low is not none %} union select cast({{ low }} as decimal(38, 0)){% endif %}
+            union select cast({{ high + 1 }} as decimal(38, 0))
         ),
         edges as (
-            select n + 1 as at, 'from' as edge from present left anti join (select n - 1 as before from present) on n = before where n < {{ high }}
+            select n + 1 as at, 'from' as edge from present left anti join (select n - 1 as before from present) on n = before where n <= {{ high }}
             union all
             select n - 1 as at, 'to' as edge from present left anti join (select n + 1 as after from present) on n = after where n > (select min(n) from present)
         )

@@ -108,6 +108,12 @@
 {% endmacro %}
 
 
+{# A time's position, or the first or last one that can be printed. #}
+{% macro _within_calendar(position) %}
+    {{ return([[position, -62135510400000000] | max, 253402300799999999] | min) }}
+{% endmacro %}
+
+
 {# A position below every other of its family. #}
 {% macro _least_position(family) %}
     {{ return(-(10 ** 37) if floodmark._is_counted(family) else floodmark._parse_timestamp('0001-01-02')) }}

@@ -51,14 +51,16 @@
 {% macro _upstream_disturbed(run) %}
     {%- set committed = run.state.committed -%}
     {%- set upstream = run.upstream -%}
-    {%- if not upstream or not upstream.is_delta or not committed or committed.upstream_version is none or committed.mark is none or not upstream.is_kept and upstream.family != 'version' -%}
+    {%- if not upstream or not committed or committed.mark is none -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- set known = committed.upstream_version | int -%}
     {%- set name = floodmark._relation_name(upstream.relation) -%}
     {%- if committed.upstream and committed.upstream | lower != name | lower -%}
         {%- do floodmark._stop('its mark is of ' ~ committed.upstream ~ ', but the watermark is now of ' ~ name ~ ': ' ~ floodmark._ways_out()) -%}
+    {%- elif not upstream.is_delta or committed.upstream_version is none or not upstream.is_kept and upstream.family != 'version' -%}
+        {{ return(none) }}
     {%- endif -%}
+    {%- set known = committed.upstream_version | int -%}
     {%- set commits = run.commits or floodmark._history(upstream.relation, 5) -%}
     {%- set newest = commits[0].version -%}
     {%- if newest - known >= commits | length -%}

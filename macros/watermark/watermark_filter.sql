@@ -31,7 +31,7 @@
     {%- if plan is none -%}
         {{ return('true /* the upstream does not exist yet: bounds come with the first run */') }}
     {%- elif var('floodmark_bounds', none) == 'passed' -%}
-        {%- do plan.update({'high_position': plan.low_position if plan.low_position is not none else floodmark._least_position(plan.family), 'low_position': none, 'nulls': none}) -%}
+        {%- do plan.update({'high_position': plan.mark_position if plan.mark_position is not none else floodmark._least_position(plan.family), 'low_position': none, 'nulls': none}) -%}
     {%- endif -%}
     {{ return(floodmark._plan_comment(plan) ~ floodmark._bounds_predicate(column, plan)) }}
 {% endmacro %}
@@ -62,9 +62,10 @@
     {%- if var('floodmark_plan', false) -%}
         {%- do settings.watermark.update({'step': none}) -%}
     {%- endif -%}
-    {%- set mark = none if run.replaces else floodmark._position_parse(committed.mark if committed else none, upstream.family) -%}
-    {%- set plan = floodmark._plan_version(run, mark) if upstream.family == 'version' else floodmark._plan_watermark(run, mark, none) -%}
-    {%- do plan.update({'upstream_version': upstream.commit.version}) -%}
+    {%- set mark = floodmark._position_parse(committed.mark if committed else none, upstream.family) -%}
+    {%- set low = none if run.replaces else mark -%}
+    {%- set plan = floodmark._plan_version(run, low) if upstream.family == 'version' else floodmark._plan_watermark(run, low, none) -%}
+    {%- do plan.update({'upstream_version': upstream.commit.version, 'mark_position': mark}) -%}
     {%- do plan.update({'kind': run.kind if run.replaces or not floodmark._is_nothing_new(run, plan, run.replaces) else 'nothing new'}) -%}
     {{ return(plan) }}
 {% endmacro %}

@@ -32,6 +32,7 @@ MODELS = (
     "other_column",
     "other_kind",
     "other_source",
+    "other_view",
     "edited",
     "versions_recreated",
     "compacted",
@@ -101,6 +102,14 @@ def story(make_project: Callable[..., Project]) -> Story:
         project.model(name, select(name))
     project.model("found_append", incremental(table("up_found_append"), watermark=BY_TS))
     project.model("restored", incremental(table("up_restored"), watermark=BY_TS))
+    for name in ("other_view", "dropped"):
+        project.model(
+            f"view_of_{name}",
+            "{{ config(materialized='view') }} select * from " + table(f"up_{name}"),
+        )
+    project.model(
+        "other_view", incremental("{{ ref('view_of_other_view') }}", watermark=BY_TS, **MERGE)
+    )
     project.model("unmarked", UNMARKED)
     project.model(
         "versions_recreated",
@@ -145,6 +154,9 @@ def story(make_project: Callable[..., Project]) -> Story:
     project.model("other_column", select("other_column", column="loaded"))
     project.model("other_kind", select("other_kind", column="seq"))
     project.model("other_source", select("dropped"))
+    project.model(
+        "other_view", incremental("{{ ref('view_of_dropped') }}", watermark=BY_TS, **MERGE)
+    )
     land(project, "edited", 3)
     project.sql(f"alter table {s}.edited add constraint no_three check (id <> 3)")
     project.sql(f"optimize {s}.compacted")
@@ -179,6 +191,7 @@ def story(make_project: Callable[..., Project]) -> Story:
         "feeds_restored",
         "other_column",
         "other_source",
+        "other_view",
         "undone",
         "unmarked",
     )
@@ -294,6 +307,10 @@ def test_another_source(story: Story) -> None:
         f"its mark is of {s}.up_other_source, but the watermark is now of {s}.up_dropped: "
         f"{ways_out('other_source')}"
     ) in story.said("other_source")
+    assert (
+        f"its mark is of {s}.view_of_other_view, but the watermark is now of {s}.view_of_dropped: "
+        f"{ways_out('other_view')}"
+    ) in story.said("other_view")
 
 
 def test_an_unfinished_batch_ends_as_it_was_planned_and_the_edit_counts_from_then_on(

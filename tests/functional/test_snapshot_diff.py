@@ -437,6 +437,44 @@ def test_scopes_of_one_version_are_snapshots_of_their_own(
     assert project.sql(f"select count(*) from {s}.by_region where __end_at = 2") == [(29,)]
 
 
+def test_a_key_that_changes_its_scope_in_a_list_of_changes(
+    make_project: Callable[..., Project],
+) -> None:
+    """Within one version it goes from one scope and comes to the other: it is there."""
+    project = make_project("moves")
+    s = project.schema
+    project.sql(f"create table {s}.src (d int, k string, region string) using delta")
+    project.sql(f"insert into {s}.src values (1, 'k', 'N'), (1, 'n', 'N'), (1, 's', 'S')")
+    project.source("src")
+    scope = "var('scope', 'true')"
+    project.model(
+        "listed",
+        whole(
+            "src", where="where {{ " + scope + " }}", version="d", scope="@", output="changes"
+        ).replace("'@'", scope),
+    )
+
+    def load() -> None:
+        for region in "NS":
+            project.build("--vars", f"{{scope: region = '{region}'}}")
+
+    load()
+    project.sql(f"update {s}.src set region = 'S' where k = 'k'")
+    for version in (2, 3):
+        project.sql(f"update {s}.src set d = {version}")
+        load()
+    changes = "_change_type, _changed_at, region"
+    assert sorted(held(project, "listed", f"k, {changes}")["k"]) == [
+        ("delete", 2, None),
+        ("insert", 1, "N"),
+        ("insert", 2, "S"),
+    ]
+    project.sql(f"delete from {s}.src where k = 'k'")
+    project.sql(f"update {s}.src set d = 4")
+    load()
+    assert ("delete", 4, None) in held(project, "listed", f"k, {changes}")["k"]
+
+
 def test_keys_and_values_of_every_type(make_project: Callable[..., Project]) -> None:
     project = make_project("types")
     project.sql(
@@ -531,6 +569,33 @@ def test_columns_that_come_and_go(make_project: Callable[..., Project]) -> None:
     quiet = {f"{mode}_{scd}": project.version(f"{mode}_{scd}") for scd, mode in made}
     project.build()
     assert {name: project.version(name) for name in quiet} == quiet
+
+    # One that is empty makes no row a change, even where it is asked for; compare_columns cannot ask for what the table does not get.
+    project.sql(f"alter table {project.schema}.src add columns (d string)")
+    wanted = {"compare_columns": ["a", "b", "c", "d"]}
+    project.model("ignore_2", whole("src", stored_as_scd_type=2, **wanted))
+    project.model(
+        "append_new_columns_2",
+        whole(
+            "src",
+            stored_as_scd_type=2,
+            config={"on_schema_change": "append_new_columns"},
+            **wanted,
+        ),
+    )
+    counts = {name: len(project.sql(f"select 1 from {project.schema}.{name}")) for name in quiet}
+    run = project.dbt("run")
+    assert (
+        f'snapshot_diff.compare_columns: got "c"; expected columns of {project.schema}.ignore_2. It is new: set '
+        "on_schema_change to 'append_new_columns', or run once with --full-refresh"
+    ) in sentence(run.message["ignore_2"])
+    assert {name for name, status in run.status.items() if status == "error"} == {"ignore_2"}
+    #: c was not compared before, and k1 has a value there
+    counts["append_new_columns_2"] += 1
+    assert {
+        name: len(project.sql(f"select 1 from {project.schema}.{name}")) for name in quiet
+    } == counts
+    write(2, "ignore")
 
     # A column goes: named, kept, and no row is a change by it.
     for scd in BOTH:

@@ -131,6 +131,7 @@ def test_what_the_next_run_reads(project: Project) -> None:
         "lookback": None,
         "rows_null": None,
         "rows_future": None,
+        "error": None,
     }
     assert (before["filed"]["kind"], before["filed"]["files"]) == ("first_load", 2)
     assert (

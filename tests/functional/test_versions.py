@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
@@ -210,6 +212,27 @@ def test_everything_else_succeeded(story: Story) -> None:
     for run in story.runs.values():
         failed = {node for node, status in run.status.items() if status == "error"}
         assert failed == ({"everything", "no_feed"} if "everything" in run.status else set())
+
+
+def test_versions_whose_files_are_gone_say_so(make_project: Callable[..., Project]) -> None:
+    """VACUUM keeps the log and takes the files: the run stops and names both ways out."""
+    project = make_project("vacuumed")
+    s = project.schema
+    project.sql(f"create table {s}.orders (id bigint, grp string, amount int) using delta {FEED}")
+    project.source("orders")
+    project.model("mirror", MODELS["mirror"])
+    project.sql(f"insert into {s}.orders values (1, 'a', 1), (2, 'a', 2)")
+    project.build()
+    project.sql(f"update {s}.orders set amount = 3 where id = 1")
+    project.sql(f"delete from {s}.orders where id = 2")
+    location = Path(project.sql(f"describe detail {s}.orders")[0][4].removeprefix("file:"))
+    for file in (location / "_change_data").glob("*.parquet"):
+        file.unlink()
+    for file in location.glob("deletion_vector*"):
+        file.unlink()
+    message = sentence(project.dbt("run").message["mirror"])
+    assert re.search(r"the file \S+\.(parquet|bin) is gone, which its table's log names", message)
+    assert "run it once with --full-refresh" in message and "`floodmark reset`" in message
 
 
 def test_random_changes_and_random_runs(make_project: Callable[..., Project]) -> None:

@@ -1,0 +1,248 @@
+"""cdc where a SELECT, its settings or its table change under it: keys, conditions, contracts, what it remembers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from tests.functional.faults import Faults, injected
+from tests.functional.test_cdc import cdc, held
+from tests.harness import Project, Run, sentence, table
+
+pytestmark = pytest.mark.long("session")
+
+VALUES = "k, v, __start_at, __end_at"
+LATER = "var('later', false)"
+COLUMNS = "(arrived int, k string, seq bigint, op string, v string, f double) using delta"
+CONTRACT = """\
+config: {contract: {enforced: true}}
+columns:
+  - {name: k, data_type: string}
+  - {name: v, data_type: string, constraints: [{type: not_null}]}
+  - {name: f, data_type: double}
+  - {name: _floodmark_columns, data_type: "struct<sequence:bigint,deleted_at:bigint,set:map<string,bigint>>"}
+"""
+
+
+def grown(name: str) -> str:
+    """A struct that has a second field later."""
+    more = f"{{% if {LATER} %}}, 'gone', op = 'd'{{% endif %}}"
+    return f"named_struct('a', k{more}) as {name}"
+
+
+MODELS = {
+    "struct_key": cdc("feed", f"arrived, seq, op, {grown('k')}", step=None),
+    "struct_payload": cdc(
+        "feed",
+        f"arrived, k, seq, op, {grown('p')}",
+        step=None,
+        apply_as_deletes=f"@p.gone if {LATER}@",
+    ),
+    "ignoring": cdc(
+        "feed",
+        "arrived, k, seq, op, v, f",
+        step=None,
+        ignore_null_updates=["f"],
+        config={"on_schema_change": "append_new_columns"},
+    ),
+    "lacking": cdc(
+        "feed", f"arrived, k, seq, op, f{{% if not {LATER} %}}, v{{% endif %}}", step=None
+    ),
+    "zeros": cdc("feed", "arrived, k, seq, op, f", step=None, stored_as_scd_type=2),
+    "two_times": cdc(
+        "feed",
+        "arrived, k, op, v, named_struct('ts', seq) as one, named_struct('ts', seq) as two",
+        step=None,
+        sequence_by=["one.ts", "two.ts"],
+        except_column_list=["arrived", "op"],
+    ),
+    "long_lived": cdc("feed", "arrived, k, seq, op, v", step=None, tombstone_ttl="9000000 days"),
+    "rekeyed": cdc("feed", "arrived, k, seq, op, v", step=None),
+    "typed_anew": cdc("feed", "arrived, k, seq, op, v", step=None),
+}
+#: A condition that depends on the run stands as Jinja in the config.
+MODELS["struct_payload"] = (
+    MODELS["struct_payload"]
+    .replace(f"'@p.gone if {LATER}@'", f"('p.gone' if {LATER} else 'false')")
+    .replace(f'"@p.gone if {LATER}@"', f"('p.gone' if {LATER} else 'false')")
+)
+REFUSED = {"struct_key", "rekeyed", "typed_anew"}
+
+
+@dataclass
+class Story:
+    project: Project
+    runs: dict[str, Run] = field(default_factory=dict)
+
+    def run(self, name: str, *args: str) -> None:
+        self.runs[name] = self.project.dbt("run", *args)
+
+
+@pytest.fixture(scope="module")
+def story(make_project: Callable[..., Project]) -> Story:
+    """A first load; a batch that dies staged for two models, whose settings change then; a wider SELECT."""
+    project = make_project("story")
+    s = project.schema
+    project.sql(f"create table {s}.feed {COLUMNS}")
+    project.sql(
+        f"insert into {s}.feed values (1, 'a', 10, 'u', 'v', 0.0), (1, 'b', 10, 'u', 'v', 1.0)"
+    )
+    project.source("feed")
+    for name, sql in MODELS.items():
+        project.model(name, sql, yml=CONTRACT if name == "ignoring" else None)
+    story = Story(project)
+    story.run("first")
+    project.sql(
+        f"insert into {s}.feed values (2, 'a', 20, 'u', 'v', -0.0), (2, 'b', 20, 'd', null, null), "
+        "(2, 'b', 30, 'u', 'w', null)"
+    )
+    with injected(Faults(cuts=dict.fromkeys(("rekeyed", "typed_anew"), "before: merge into"))):
+        story.run("cut", "--select", "rekeyed", "typed_anew")
+    project.model("rekeyed", MODELS["rekeyed"].replace("unique_key='k'", "unique_key=['k', 'v']"))
+    project.model(
+        "typed_anew", cdc("feed", "arrived, k, seq, op, v", step=None, stored_as_scd_type=2)
+    )
+    story.run("second", "--vars", "{later: true}")
+    for name in ("rekeyed", "typed_anew"):
+        project.model(name, MODELS[name])
+    project.sql(f"insert into {s}.feed values (3, 'c', 10, 'u', null, 1.0)")
+    story.run("third", "--vars", "{later: true}")
+    return story
+
+
+def test_a_key_that_grows_a_field_is_refused(story: Story) -> None:
+    assert (
+        f'unique_key: got "k struct<a:string,gone:boolean>"; expected struct<a:string>, as in {story.project.schema}.struct_key'
+    ) in sentence(story.runs["second"].message["struct_key"])
+
+
+def test_conditions_see_the_select_as_it_comes(story: Story) -> None:
+    """A field that the table does not get says what is a delete."""
+    assert story.runs["second"].status["struct_payload"] == "success"
+    assert held(story.project, "struct_payload", "k, p") == {
+        "a": [({"a": "a"},)],
+        "b": [({"a": "b"},)],
+        "c": [({"a": "c"},)],
+    }
+    assert story.project.ledger("struct_payload", "rows_updated")[1] == (2,)
+    remembered = held(story.project, "struct_payload__cdc_state", "k, _floodmark_sequence")
+    assert remembered == {} or "a" not in remembered
+
+
+def test_settings_that_change_under_a_staged_batch_are_refused(story: Story) -> None:
+    """And its rows are read again with those that fit."""
+    s = story.project.schema
+    assert (
+        f'unique_key: got "SCD 1 by k and v"; expected SCD 1 by k, as {s}.rekeyed was made'
+    ) in sentence(story.runs["second"].message["rekeyed"])
+    assert "which has no column __start_at" in sentence(story.runs["second"].message["typed_anew"])
+    for name in ("rekeyed", "typed_anew"):
+        assert held(story.project, name, "k, v") == {
+            "a": [("v",)],
+            "b": [("w",)],
+            "c": [(None,)],
+        }, name
+        assert ("failed",) in story.project.ledger(name, "state")
+
+
+def test_a_contract_counts_where_nulls_are_ignored(story: Story) -> None:
+    """f keeps its value, which a not_null on it would allow; v is written as it comes, and may not be NULL."""
+    assert story.runs["second"].status["ignoring"] == "success"
+    message = sentence(story.runs["third"].message["ignoring"])
+    assert "the batch breaks the contract's constraints: v_not_null (1 row). Nothing was" in message
+    assert held(story.project, "ignoring", "k, v").keys() == {"a", "b"}
+
+
+def test_what_the_events_lack_goes_with_a_delete(story: Story) -> None:
+    """As it would if the delete came in a batch of its own."""
+    assert held(story.project, "lacking", "k, v") == {
+        "a": [("v",)],
+        "b": [(None,)],
+        "c": [(None,)],
+    }
+
+
+def test_zeros_of_either_sign_are_equal(story: Story) -> None:
+    rows = held(story.project, "zeros", "k, __start_at, __end_at")
+    assert rows == {"a": [(10, None)], "b": [(10, 20), (30, None)], "c": [(10, None)]}
+
+
+def test_everything_else_succeeded(story: Story) -> None:
+    failed = {
+        name: {node for node, status in run.status.items() if status == "error"}
+        for name, run in story.runs.items()
+    }
+    assert failed == {
+        "first": set(),
+        "cut": {"rekeyed", "typed_anew"},
+        "second": REFUSED,
+        "third": {"struct_key", "ignoring"},
+    }
+
+
+def test_a_history_that_was_restored_is_loaded_anew(make_project: Callable[..., Project]) -> None:
+    """What is remembered beside it was not restored: no mark helps."""
+    project = make_project("restored")
+    s = project.schema
+    project.sql(f"create table {s}.feed {COLUMNS}")
+    project.source("feed")
+    project.model("kept", cdc("feed", "arrived, k, seq, op, v", step=None, stored_as_scd_type=2))
+    for rows in (
+        "(1, 'k', 10, 'u', 'a', 0), (1, 'k', 20, 'd', null, 0)",
+        "(2, 'k', 15, 'd', null, 0)",
+        "(3, 'k', 17, 'u', 'x', 0)",
+    ):
+        project.sql(f"insert into {s}.feed values {rows}")
+        project.build()
+    expected = {"k": [("a", 10, 15), ("x", 17, 20)]}
+    assert held(project, "kept", VALUES) == expected
+    project.sql(f"restore table {s}.kept to version as of 1")
+    run = project.dbt("run")
+    message = sentence(run.message["kept"])
+    assert (
+        f"{s}.kept was restored to version 1 after batch 3, so rows below the mark are missing: "
+        "run it once with --full-refresh to load everything again"
+    ) in message
+    assert "floodmark reset" not in message
+    run = project.dbt("run-operation", "floodmark.reset", "--args", "{model: kept, to: '2'}")
+    assert (
+        f"{s}.kept was restored to version 1, and what cdc remembers beside it was not, so late events "
+        "would be applied wrongly: run it once with --full-refresh to load everything again"
+    ) in sentence(run.log)
+    project.build("--full-refresh")
+    assert held(project, "kept", VALUES) == expected
+
+
+def test_a_feed_that_is_read_whole_is_remembered_once(
+    make_project: Callable[..., Project],
+) -> None:
+    """Without a watermark every run reads all deletes again; what is remembered does not grow."""
+    project = make_project("whole")
+    s = project.schema
+    project.sql(f"create table {s}.feed {COLUMNS}")
+    project.sql(
+        f"insert into {s}.feed values (1, 'a', 10, 'u', 'v', 0), (1, 'b', 20, 'd', null, 0), (1, 'c', 20, 'd', null, 0)"
+    )
+    project.source("feed")
+    project.model(
+        "whole",
+        "{{ config(materialized='incremental', incremental_strategy='cdc', unique_key='k', cdc={'sequence_by': 'seq', "
+        "'apply_as_deletes': \"op = 'd'\"}) }}\n" + f"select * from {table('feed')}",
+    )
+    project.build()
+    versions = (project.version("whole"), project.version("whole__cdc_state"))
+    project.build()
+    assert (project.version("whole"), project.version("whole__cdc_state")) == versions
+    project.sql(
+        f"insert into {s}.feed values (1, 'b', 25, 'd', null, 0), (1, 'd', 5, 'd', null, 0)"
+    )
+    project.build()
+    remembered = held(project, "whole__cdc_state", "k, _floodmark_sequence")
+    assert {key: max(rows) for key, rows in remembered.items()} == {
+        "b": (25,),
+        "c": (20,),
+        "d": (5,),
+    }
+    assert project.version("whole__cdc_state") == versions[1] + 1
