@@ -113,6 +113,9 @@ class Project:
         """
         result = self.invoke(["show", "--inline", sql, "--limit", "-1", *_QUIET])
         if not result.success:
+            # dbt leaves a query that failed in the manifest, and takes no second one beside it.
+            for name in [one for one in self.manifest.nodes if one.startswith("sql_operation.")]:
+                del self.manifest.nodes[name]
             raise explain(result, "dbt could not read the ledger")
         return rows_of(result)
 

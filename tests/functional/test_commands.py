@@ -45,6 +45,12 @@ def day(number: int) -> str:
     return f"timestamp'2024-01-{number:02} 00:00:00Z'"
 
 
+def bare(key: str) -> str:
+    """A model whose table does not have its watermark column."""
+    merge = {"incremental_strategy": "merge", "unique_key": "id"}
+    return incremental(table("events"), f"{key} as id, v", watermark=BY_TS, **merge)
+
+
 @pytest.fixture(scope="module")
 def story(make_project: Callable[..., Project]) -> Story:
     """Ten days loaded; late rows, a repeated row and new ones since."""
@@ -75,6 +81,7 @@ def story(make_project: Callable[..., Project]) -> Story:
         ),
     )
     project.model("numbered", incremental(events, "id, seq", watermark={"column": "seq"}))
+    project.model("bare", bare("id"))
     project.model(
         "versioned",
         "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', "
@@ -109,7 +116,15 @@ def by_name(result: Result) -> dict[str, dict]:
 
 def test_plan_before_the_first_run(story: Story) -> None:
     plans = by_name(story.said["plan first"])
-    assert set(plans) == {"merged", "appended", "overwritten", "numbered", "versioned", "filed"}
+    assert set(plans) == {
+        "merged",
+        "appended",
+        "overwritten",
+        "numbered",
+        "versioned",
+        "filed",
+        "bare",
+    }
     assert {one["kind"] for one in plans.values()} == {"first_load"}
     assert plans["merged"]["rows"] == plans["appended"]["rows"] == plans["versioned"]["rows"] == 10
     assert plans["appended"]["high"] == "2024-01-10 00:00:00.000000"
@@ -167,6 +182,19 @@ def test_reconcile_finds_late_rows_and_names_what_helps(story: Story) -> None:
     )
     assert story("reconcile", "appended").exit_code == 2
     assert story.json("reconcile", "appended", "--key", "id")["missing"] == 1
+
+
+def test_reconcile_of_a_table_without_the_watermark_column(story: Story) -> None:
+    """Keys are compared as the table has them; where the rows lie nothing tells. An emptied table lacks all."""
+    project = story.project
+    project.model("bare", bare("cast(id as string)"))
+    found = story.json("reconcile", "bare")
+    assert (found["expected"], found["missing"]) == (11, 1)
+    assert found["sample"] == [{"problem": "missing", "key": '{"id":20}', "expected": 1, "held": 0}]
+    assert found["backfill"] == "floodmark run --select bare --full-refresh"
+    project.sql(f"delete from {project.schema}.bare")
+    assert story("reconcile", "bare").exit_code == 1
+    assert story.json("reconcile", "bare")["missing"] == 11
 
 
 def test_backfill_repairs_what_reconcile_found(story: Story) -> None:
@@ -274,7 +302,10 @@ def test_doctor_compares_ledger_and_tables(story: Story) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("history", "nope"), "floodmark loads no model 'nope' in this project: appended, filed, "),
+        (
+            ("history", "nope"),
+            "floodmark loads no model 'nope' in this project: appended, bare, filed, ",
+        ),
         (("plan", "--select", "plain"), "floodmark loads none of --select plain."),
         (
             ("reset", "filed", "--reason", "x"),
@@ -464,6 +495,39 @@ def test_models_that_read_all_are_seen_and_planned(named: Story) -> None:
     named.project.build("--select", "emptied")
     kinds = [kind for (kind,) in named.project.ledger("emptied", "kind")]
     assert kinds == ["first_load", "incremental", "incremental"]
+
+
+def test_a_source_that_cannot_be_read_hides_no_other(named: Story) -> None:
+    """A view whose table is gone; a time that no calendar has; a watermark that is no mapping."""
+    project = named.project
+    s = project.schema
+    project.sql(f"create table {s}.fleeting using delta as select 1L as id, {day(1)} as ts")
+    project.sql(f"create view {s}.seen as select * from {s}.fleeting")
+    project.sql(f"create table {s}.distant using delta as select 1L as id, {day(1)} as ts")
+    project.source("events", "seen", "distant")
+    project.model("over_a_view", incremental(table("seen"), watermark=BY_TS))
+    project.model("far_ahead", incremental(table("distant"), watermark=BY_TS))
+    project.model(
+        "unmapped", "{{ config(materialized='incremental', watermark='ts') }} select 1 as id"
+    )
+    project.build("--select", "over_a_view", "far_ahead")
+    project.sql(f"drop table {s}.fleeting")
+    project.sql(f"insert into {s}.distant values (2, timestamp_seconds(300000000000))")
+    result = named("status", "--json")
+    assert result.exit_code == 1 and result.stdout, result.output
+    told = by_name(result)
+    assert told["over_a_view"]["mark"] == "2024-01-01 00:00:00.000000"
+    assert "TABLE_OR_VIEW_NOT_FOUND" in told["over_a_view"]["source_error"]
+    assert told["over_a_view"]["last_batch"]["rows_read"] == 1
+    assert told["far_ahead"]["source_value"] == "9999-12-31 23:59:59.999999"
+    assert told["pinned"]["lag"] == 0
+    shown = named("status", "--select", "over_a_view", "pinned")
+    assert shown.exit_code == 1 and "TABLE_OR_VIEW_NOT_FOUND" in shown.output
+    for words in (("backfill", "--from", "2024-01-01", "--to", "2024-01-02"), ("reconcile",)):
+        refused = named(words[0], "unmapped", *words[1:])
+        assert refused.exit_code == 2 and "Traceback" not in refused.output
+    for name in ("over_a_view", "far_ahead", "unmapped"):
+        (project.root / "models" / f"{name}.sql").unlink()
 
 
 def test_one_bad_model_hides_no_other(named: Story) -> None:
