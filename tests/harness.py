@@ -37,6 +37,8 @@ SPARK_PARAMETERS = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.shuffle.partitions": "1",
     "spark.databricks.delta.snapshotPartitions": "1",
+    # Every tenth commit of a table would write a checkpoint of it; the ledger does, every thirtieth.
+    "spark.databricks.delta.properties.defaults.checkpointInterval": "100",
     # Files of the log without Hadoop's FileContext, which starts ten processes a commit (readlink, chmod).
     "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
     "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing."
