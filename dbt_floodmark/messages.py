@@ -23,7 +23,7 @@ _ALREADY_THERE = re.compile(
     r"(?:TABLE_OR_VIEW|SCHEMA)_ALREADY_EXISTS|AlreadyExistsException"
 )
 #: A file that a Delta table's log names, and that is not there.
-_GONE = re.compile(r"FAILED_READ_FILE\.FILE_NOT_EXIST\]?[^\n]*?(\S+\.parquet)\b")
+_GONE = re.compile(r"FAILED_READ_FILE\.FILE_NOT_EXIST\b[^\n]*?(\S*/\S+\.(?:parquet|bin))\b")
 _DERBY = re.compile(r"XSDB6|Another instance of Derby may have already booted")
 _CANCELLED = re.compile(
     r"SPARK_JOB_CANCELLED|cancelled part of cancelled job group|OPERATION_CANCELED|"

@@ -108,3 +108,23 @@ def test_what_a_future_failed_of():
         "Caused by: java.lang.IllegalStateException: the state store is closed\n\tat a.b.C.d(C.scala:1)"
     )
     assert readable(text) == "the state store is closed"
+
+
+@pytest.mark.parametrize(
+    "file", ["_change_data/cdc-0.c000.snappy.parquet", "deletion_vector_1.bin"]
+)
+def test_a_file_that_vacuum_took_is_named_with_the_ways_out(file):
+    text = (
+        f"[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file file:/w/orders/{file}. "
+        "File does not exist. SQLSTATE: KD001"
+    )
+    said = readable(text)
+    assert said.startswith(
+        f"the file file:/w/orders/{file} is gone, which its table's log names: VACUUM"
+    )
+    assert "--full-refresh" in said and "`floodmark reset`" in said
+
+
+def test_a_file_that_is_no_tables_is_spark_to_name():
+    text = "[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file file:/in/a.json. SQLSTATE: KD001"
+    assert readable(text) == text
