@@ -44,7 +44,7 @@ def plan(
         project = Project(project_dir, profiles_dir, target)
         models = project.select(select)
         progress.update("Reading marks and sources")
-        compiled = ask_apart(models, lambda some: project.compile(some, floodmark_plan=True))
+        compiled = _compiled(project, models)
         kinds = _kinds(project, models)
         plans = []
         for number, model in enumerate(models, 1):
@@ -58,6 +58,19 @@ def plan(
     else:
         console().print("No model of this project sets a watermark or files.")
     sys.exit(1 if any(one["error"] for one in plans) else 0)
+
+
+def _compiled(project: Project, models: list[Model]) -> dict[str, str | FloodmarkError]:
+    """The SQL of each model by id, or why there is none.
+
+    Raises:
+        FloodmarkError: all fail, for one reason: it is not the models'.
+    """
+    found = ask_apart(models, lambda some: project.compile(some, floodmark_plan=True))
+    refused = [one for one in found.values() if isinstance(one, FloodmarkError)]
+    if refused and len(refused) == len(models) and len({str(one) for one in refused}) == 1:
+        raise refused[0]
+    return found
 
 
 def _kinds(project: Project, models: list[Model]) -> dict[str, str]:

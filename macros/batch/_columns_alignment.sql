@@ -17,8 +17,10 @@
         {%- do floodmark._stop('the SELECT and ' ~ this ~ ' differ (' ~ floodmark._describe_changes(changes)
             ~ '): Delta can add columns but not drop or retype them in place. Run with --full-refresh') -%}
     {%- elif mode in ['append_new_columns', 'sync_all_columns'] -%}
-        {%- do floodmark._add_columns(this, changes) -%}
-        {%- do run.update({'table_columns': none}) -%}
+        {%- if changes.new or changes.fields -%}
+            {%- do floodmark._add_columns(this, changes) -%}
+            {%- do run.update({'table_columns': none}) -%}
+        {%- endif -%}
         {%- set target_columns = target_columns + changes.new -%}
     {%- endif -%}
     {%- set names = [] -%}

@@ -14,10 +14,10 @@
 {% endmacro %}
 
 
-{# The table's columns that a batch's may have to be like. #}
+{# The table's columns that a batch's may have to be like: not floodmark's own, since the sequence of events is refused where its type changes. #}
 {% macro _conforming_columns(run, batch) %}
     {%- set known = [] -%}
-    {%- for column in (floodmark._table_columns(run) if run.target.is_delta and not batch.replaces else []) if 'struct<' in column.type or floodmark._is_cast(run, column.name) -%}
+    {%- for column in (floodmark._table_columns(run) if run.target.is_delta and not batch.replaces else []) if not column.name.startswith('_floodmark_') and ('struct<' in column.type or floodmark._is_cast(run, column.name)) -%}
         {%- do known.append(column) -%}
     {%- endfor -%}
     {{ return(known) }}

@@ -44,7 +44,7 @@
         {%- do run.state.update({'finished_id': batch.batch_id}) -%}
         {%- do run.update({'generation': batch.generation if unmade else none}) -%}
     {%- else -%}
-        {%- if batch.family == 'version' and batch.low_position is not none and not batch.staged_by -%}
+        {%- if run.upstream and batch.family == 'version' and batch.low_position is not none and not batch.staged_by -%}
             {%- do floodmark._require_versions(run.upstream.relation, batch.low_position + 1, batch.high_position) -%}
         {%- endif -%}
         {%- set counts = floodmark._load_batch(run, batch) -%}

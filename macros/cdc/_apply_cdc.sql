@@ -135,7 +135,7 @@
     {%- else -%}
         {%- set needed = source.counts.deletes or source.counts.truncates -%}
     {%- endif -%}
-    {%- if needed and way != 'scd2' and not source.restates and source.has_state and floodmark._reads_again(run, batch) -%}
+    {%- if needed and way != 'scd2' and not source.restates and source.has_state and not run.settings.files and floodmark._reads_again(run, batch) -%}
         {%- do source.update({'adds_unknown': true}) -%}
         {%- set needed = run_query('select 1 as one from (\n' ~ floodmark._scd1_added_state_sql(run, source) ~ '\n) limit 1').rows | length > 0 -%}
     {%- endif -%}
@@ -228,7 +228,9 @@
 {# Take back what a batch wrote beside the table, where its other half will not be written: the fences keep every other run away but one that
    gives the batch up as well, and went on. #}
 {% macro _undo_state(relation, landed) %}
-    {%- for commit in floodmark._history(relation, 20) if commit.version > landed.version and not floodmark._leaves_rows(commit) -%}
+    {%- set commits = floodmark._history(relation, 20) -%}
+    {%- set own = commits | selectattr('version', 'equalto', landed.version) | map(attribute='tag') | list -%}
+    {%- for commit in commits if commit.version > landed.version and commit.tag and commit.tag not in own and not floodmark._leaves_rows(commit) -%}
         {%- do floodmark._stop('another run has written ' ~ relation ~ ' meanwhile: run again') -%}
     {%- endfor -%}
     {%- do floodmark._execute(['restore table ' ~ relation ~ ' to version as of ' ~ (landed.version - 1)]) -%}

@@ -156,10 +156,12 @@
 {% endmacro %}
 
 
-{# Those of them that are not remembered yet, nor something greater of their kind: for batches that read again. #}
+{# Those of them that are not remembered yet, nor something greater of their kind that lives as long: for batches that read again. #}
 {% macro _scd1_added_state_sql(run, source) %}
-    {{ return('select n.* from (\n' ~ floodmark._scd1_state_rows_sql(run, source) ~ '\n) as n left anti join (select * from ' ~ floodmark._state_relation() ~ ' where ' ~ floodmark._alive_sql(run)
-        ~ ') as s on ' ~ floodmark._same_key(run, 's', 'n') ~ ' and s._floodmark_kind = n._floodmark_kind and s._floodmark_sequence >= n._floodmark_sequence') }}
+    {%- set covers = '=' if run.settings.cdc.tombstone_ttl else '>=' -%}
+    {{ return('select n.* from (\n' ~ floodmark._scd1_state_rows_sql(run, source) ~ '\n) as n left anti join (select * from ' ~ floodmark._state_relation() ~ ' as DBT_INTERNAL_DEST where ('
+        ~ floodmark._tombstone_sql(run, source) ~ ") or _floodmark_kind = 'truncate') as s on " ~ floodmark._same_key(run, 's', 'n')
+        ~ ' and s._floodmark_kind = n._floodmark_kind and s._floodmark_sequence ' ~ covers ~ ' n._floodmark_sequence') }}
 {% endmacro %}
 
 

@@ -102,20 +102,26 @@
         ~ ' + interval ' ~ {'quarter': '3 month'}.get(unit, '1 ' ~ unit) ~ week | replace('@', '+') -%}
     {%- set edges = floodmark._query_json("select to_json(named_struct('low', " ~ floodmark._position_text_sql('cast(' ~ first ~ ' as ' ~ family ~ ')', family)
         ~ ", 'high', " ~ floodmark._position_text_sql('cast(' ~ last ~ ' as ' ~ family ~ ')', family) ~ '))')[0] -%}
-    {%- set rounded = floodmark._select_of(dict(batch, lookback=0, start_position=none, **floodmark._rounded_bounds(run, batch, edges)), run.sql) -%}
+    {%- set rounded = floodmark._select_of(dict(batch, lookback=0, start_position=none, **floodmark._rounded_bounds(run, batch, columns, found, edges)), run.sql) -%}
     {{ return('select * from (\n' ~ rounded ~ '\n) where ' ~ floodmark._partitions_predicate(run, columns, found)) }}
 {% endmacro %}
 
 
 {# The bounds of whole partitions, {low_position, high_position}, from `edges`, the text of their first moment and of the first behind them.
-   What must wait does so in a partition too, and what lies below `start` stays out of it. #}
-{% macro _rounded_bounds(run, batch, edges) %}
+   What must wait does so in a partition too. Rows below `start` stay out of the partition that it lies in, unless they are there: a backfill
+   brought them, or `start` was another. #}
+{% macro _rounded_bounds(run, batch, columns, found, edges) %}
     {%- set watermark = run.settings.watermark -%}
     {%- set smallest = floodmark._position_unit(batch.family) -%}
-    {%- set lowest = [floodmark._position_from_text(edges.low, batch.family)] + ([batch.start_position] if batch.start_position is not none else []) -%}
+    {%- set lowest = floodmark._position_from_text(edges.low, batch.family) -%}
+    {%- if batch.start_position is not none and lowest < batch.start_position and (batch.low_position is none or batch.start_position <= batch.low_position - batch.lookback) -%}
+        {%- set below = floodmark._quoted(watermark.column) ~ ' < ' ~ floodmark._position_literal(batch.start_position, batch.family) -%}
+        {%- set is_there = run_query('select 1 as one from ' ~ this ~ ' where ' ~ floodmark._partitions_predicate(run, columns, found) ~ ' and ' ~ below ~ ' limit 1').rows | length > 0 -%}
+        {%- set lowest = lowest if is_there else batch.start_position -%}
+    {%- endif -%}
     {#- nothing that the batch itself reads is left out -#}
     {%- set limit = batch.high_position if watermark.sql is not none else [floodmark._future_cap(watermark), batch.high_position] | max -%}
-    {{ return({'low_position': lowest | max - smallest, 'high_position': [floodmark._position_from_text(edges.high, batch.family) - smallest, limit] | min}) }}
+    {{ return({'low_position': lowest - smallest, 'high_position': [floodmark._position_from_text(edges.high, batch.family) - smallest, limit] | min}) }}
 {% endmacro %}
 
 

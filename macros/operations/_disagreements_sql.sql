@@ -22,7 +22,8 @@
     {%- set relation = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
     {%- set name = floodmark._node_name(node) -%}
     {%- set can_reset = floodmark._node_setting(node, 'watermark') is mapping and node.config.get('incremental_strategy') != 'snapshot_diff' -%}
-    {%- set ways_out = '`dbt build -s ' ~ name ~ ' --full-refresh`' ~ (', or `floodmark reset ' ~ name ~ ' --to <value>`' if can_reset else '') -%}
+    {%- set refresh = '`dbt build -s ' ~ name ~ ' --full-refresh`' -%}
+    {%- set ways_out = refresh ~ (', or `floodmark reset ' ~ name ~ ' --to <value>`' if can_reset else '') -%}
     {%- if state.last_batch_id is not none and state.last_batch_id != state.finished_id -%}
         {{ return(['batch ' ~ state.last_batch_id ~ ' is unfinished', 'run the model: it finishes the batch first']) }}
     {%- elif not state.committed -%}
@@ -35,5 +36,6 @@
         {{ return(['it is not the table that batch ' ~ state.committed.batch_id ~ ' left', ways_out]) }}
     {%- endif -%}
     {%- set restored = floodmark._disturbed_since(relation, floodmark._history(relation, 1)[0].version, state.landed.target_version) if state.landed else none -%}
-    {{ return(['it ' ~ restored ~ ' after batch ' ~ state.landed.batch_id, ways_out] if restored else none) }}
+    {#- what cdc remembers was not restored -#}
+    {{ return(['it ' ~ restored ~ ' after batch ' ~ state.landed.batch_id, refresh if node.config.get('incremental_strategy') == 'cdc' else ways_out] if restored else none) }}
 {% endmacro %}

@@ -120,7 +120,7 @@
         {%- endif -%}
         {%- do source.update({'rehash': source.compared != source.hashed.compared or source.beside != source.hashed.beside}) -%}
     {%- endif -%}
-    {%- for name in listed if name not in within and run.settings.on_schema_change == 'ignore' -%}
+    {%- for name in listed if name in given and name not in within and run.settings.on_schema_change == 'ignore' -%}
         {%- do floodmark._fail(batch, 'a column of compare_columns is not in the table') -%}
         {%- do floodmark._refuse([{'setting': 'snapshot_diff.compare_columns', 'got': name, 'expected': 'columns of ' ~ this,
             'todo': "It is new: set on_schema_change to 'append_new_columns', or run once with --full-refresh"}]) -%}
