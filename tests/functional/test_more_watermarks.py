@@ -153,6 +153,11 @@ def story(make_project: Callable[..., Project]) -> Story:
     project.sql(f"insert into {s}.numbers values (5), (11)")
     story.run("third")
     story.run("fourth", "--select", "waited")
+    # A backfill brings what lies below `start`; then its partition is replaced.
+    backfill = "{floodmark_backfill: {from: '2024-01-01', to: '2024-01-15'}}"
+    project.build("--select", "from_start", "--vars", backfill)
+    project.sql(f"insert into {s}.due values (5, 'c', {at('01-30 08:00')})")
+    story.run("fifth", "--select", "from_start")
     return story
 
 
@@ -189,6 +194,8 @@ def test_what_is_not_due_stays_out_of_a_partition_that_is_replaced(story: Story)
     assert first == {"from_start": [2], "up_to_sql": [1, 2], "up_to_now": [1]}
     second = {name: story.ids["second"][name] for name in PARTLY_DUE}
     assert second == {"from_start": [2, 3, 4], "up_to_sql": [1, 2, 3], "up_to_now": [1, 2]}
+    #: what a backfill brought stays
+    assert story.ids["fifth"]["from_start"] == [1, 2, 3, 4, 5]
 
 
 def test_a_lookback_that_finds_partitions_as_they_are_makes_no_commit(story: Story) -> None:
@@ -258,8 +265,8 @@ def test_a_mark_by_sql_of_another_type_is_refused(story: Story) -> None:
 
 
 def test_everything_else_succeeded(story: Story) -> None:
-    expected = {"first": set(), "fourth": set()}
+    expected = {"first": set(), "fourth": set(), "fifth": set()}
     for name, run in story.runs.items():
         failed = {node for node, status in run.status.items() if status == "error"}
-        refused = set() if name == "fourth" else {"of_another_type", "by_ten_days"}
+        refused = set() if name in ("fourth", "fifth") else {"of_another_type", "by_ten_days"}
         assert failed - refused == expected.get(name, {"by_no_more"}), name
