@@ -44,13 +44,13 @@
 {% endmacro %}
 
 
-{# Whether the keys are few, not side by side, and the table is large (`floodmark_key_filter_bytes`, 64 MiB by default). The hash of a key
+{# Whether the keys are few, not side by side, and the table is large (`floodmark_key_filter_bytes`, 16 MiB by default). The hash of a key
    depends on its type, which must be that of the table. #}
 {% macro _needs_key_filter(run, batch, source, rows) %}
     {%- if batch.replaces or batch.kind == 'stream' or not 0 < rows <= 100000 or floodmark._are_side_by_side(run, source, rows) -%}
         {{ return(false) }}
     {%- endif -%}
-    {%- if floodmark._detail(this).bytes < var('floodmark_key_filter_bytes', 64 * 1024 * 1024) -%}
+    {%- if floodmark._detail(this).bytes < var('floodmark_key_filter_bytes', 16 * 1024 * 1024) -%}
         {{ return(false) }}
     {%- endif -%}
     {%- set own = floodmark._table_columns(run) -%}
