@@ -111,18 +111,12 @@
         'spark.databricks.delta.commitInfo.userMetadata': floodmark._batch_tag(batch) ~ ('/fence/' ~ invocation_id if fence
             else ('/by/' ~ floodmark._writer(batch) if is_cdc else '') ~ (floodmark._peak_tag(batch.get('peak')) if table == this else '')),
     } -%}
-    {%- set before, after, options = [], [], [] -%}
+    {%- set before = [] -%}
+    {%- set after = [] -%}
     {%- for key, value in conf.items() -%}
         {%- do before.append('set ' ~ key ~ ' = ' ~ value) -%}
         {%- do after.append('reset ' ~ key) -%}
-        {%- do options.append(key.split('.')[-1] ~ ' = ' ~ floodmark._string_literal(value)) -%}
     {%- endfor -%}
-    {#- an insert of rows takes them itself -#}
-    {%- set insert = 'insert into ' ~ table ~ ' (' -%}
-    {%- if sql.strip().startswith(insert) -%}
-        {%- set sql = sql | replace(insert, 'insert into ' ~ table ~ ' with (' ~ options | join(', ') ~ ') (', 1) -%}
-        {%- set before, after = [], [] -%}
-    {%- endif -%}
     {%- do floodmark._execute(before) -%}
     {%- do batch.update({'applied': none}) -%}
     {%- do floodmark._forget_commit() -%}
