@@ -62,11 +62,11 @@ def diff(
 
     A and B are each a dbt node (a model, a seed, a snapshot, source_name.table), schema.table, or a
     path: a Delta folder, or a Parquet, CSV or JSON file or folder by its ending, or format:path.
-    @v12 behind a Delta table is its version 12. Writes nothing.
+    @v12 after a Delta table is its version 12. Writes nothing.
 
     \b
     Example:
-        floodmark diff silver_products csv:/data/products.csv --key product_id
+        floodmark diff silver_products@v0 silver_products --key sku
         floodmark diff shop.orders@v12 shop.orders --key order_id --except loaded_at
     """
     if not key:

@@ -24,7 +24,7 @@ def restate(
 ) -> None:
     """Make the rows of a cdc model anew from its feed, where a feed was corrected.
 
-    Every key that has an event, a row or a remembered delete at or behind SEQUENCE is read from the
+    Every key that has an event, a row or a remembered delete at or after SEQUENCE is read from the
     feed again, up to the mark, and written as a first load would. All other keys, and the mark,
     stay as they are.
 

@@ -35,7 +35,7 @@ def stream(
 
     \b
     Example:
-        floodmark stream --select bronze_device_events silver_device_counts
+        floodmark stream --select bronze_device_events gold_device_counts
         floodmark stream --select tag:live --project-dir shop
     """
     with console(stderr=True).status("Parsing the project"):
@@ -50,7 +50,7 @@ def stream(
     names = {model.unique_id: model.name for model in models}
     service = Service()
     service.say(
-        f"Streaming {', '.join(names.values())}. Ctrl-C ends each behind its batch in flight."
+        f"Streaming {', '.join(names.values())}. Ctrl-C ends each after its batch in flight."
     )
     # Every stream has a thread of its own for as long as it runs.
     selectors = [model.selector for model in models]
@@ -71,13 +71,13 @@ def stream(
 
 @contextmanager
 def _stopped_by_signals(service: Service) -> Iterator[None]:
-    """Have Ctrl-C and SIGTERM end the streams behind their batches; a second one ends them now."""
+    """Have Ctrl-C and SIGTERM end the streams after their batches; a second one ends them now."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         if service.stopping.is_set():
             raise KeyboardInterrupt
         service.stopping.set()
-        service.say("Stopping behind the batches in flight; once more stops at once.")
+        service.say("Stopping after the batches in flight; once more stops at once.")
 
     before = {one: signal.signal(one, stop) for one in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -10,7 +10,7 @@
 {% endmacro %}
 
 
-{# The next batch of a backfill, recorded in the ledger; none at its end. A backfill that died goes on behind its last batch. #}
+{# The next batch of a backfill, recorded in the ledger; none at its end. A backfill that died goes on after its last batch. #}
 {% macro _next_backfill_batch(run) %}
     {%- if run.first -%}
         {%- do floodmark._begin_backfill(run) -%}

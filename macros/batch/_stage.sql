@@ -49,8 +49,11 @@
 {% endmacro %}
 
 
+{# What the names of a model's stages begin with. Six hex digits tell names apart that read the same: `a__b`.`c` and `a`.`b__c`. #}
 {% macro _stage_prefix(relation) %}
-    {{ return(('stage__' ~ relation.schema ~ '__' ~ relation.identifier ~ '__') | lower) }}
+    {%- set name = (relation.schema ~ '__' ~ relation.identifier) | lower -%}
+    {%- set is_clear = modules.re.fullmatch('_?(?:[^_]+_)*[^_]+__(?:[^_]+_)*[^_]+', name) -%}
+    {{ return('stage__' ~ name ~ '__' ~ ('' if is_clear else local_md5((relation.schema ~ '.' ~ relation.identifier) | lower)[:6] ~ '__')) }}
 {% endmacro %}
 
 

@@ -39,7 +39,7 @@
     {%- for column in own if column.name | lower not in keys -%}
         {%- if listed is none or column.name | lower in listed or cdc.scd_type == 1 and not floodmark._find_column(given, column.name) -%}
             {%- do found.ignoring.append(column) -%}
-            {%- do found.leaves.extend(floodmark._leaves(column.name, floodmark._quoted(column.name), column.name, column.ddl)) -%}
+            {%- do found.leaves.extend(floodmark._leaves(floodmark._path_part(column.name), floodmark._quoted(column.name), column.name, column.ddl)) -%}
         {%- else -%}
             {%- do found.plain.append(column) -%}
         {%- endif -%}
@@ -55,9 +55,15 @@
     {%- endif -%}
     {%- set leaves = [] -%}
     {%- for field in floodmark._struct_fields(type) -%}
-        {%- do leaves.extend(floodmark._leaves(path ~ '.' ~ field.name, sql ~ '.' ~ floodmark._quoted(field.name), column, field.type)) -%}
+        {%- do leaves.extend(floodmark._leaves(path ~ '.' ~ floodmark._path_part(field.name), sql ~ '.' ~ floodmark._quoted(field.name), column, field.type)) -%}
     {%- endfor -%}
     {{ return(leaves) }}
+{% endmacro %}
+
+
+{# A name as a part of a path: in backticks where it has a dot, so that a column `a.b` is not the field b of a column a. #}
+{% macro _path_part(name) %}
+    {{ return(floodmark._quoted(name) if '.' in name or '`' in name else name) }}
 {% endmacro %}
 
 
@@ -68,7 +74,7 @@
     {%- endif -%}
     {%- set parts = [] -%}
     {%- for field in floodmark._struct_fields(type) -%}
-        {%- do parts.append(floodmark._string_literal(field.name) ~ ', ' ~ floodmark._from_leaves_sql(path ~ '.' ~ field.name, field.type, values)) -%}
+        {%- do parts.append(floodmark._string_literal(field.name) ~ ', ' ~ floodmark._from_leaves_sql(path ~ '.' ~ floodmark._path_part(field.name), field.type, values)) -%}
     {%- endfor -%}
     {%- set filled = [] -%}
     {%- for leaf in floodmark._leaves(path, '', '', type) -%}
@@ -101,7 +107,7 @@
 {% macro _leaf_paths(columns) %}
     {%- set paths = [] -%}
     {%- for column in columns -%}
-        {%- do paths.extend(floodmark._leaves(column.name, '', '', column.ddl) | map(attribute='path') | map('lower') | list) -%}
+        {%- do paths.extend(floodmark._leaves(floodmark._path_part(column.name), '', '', column.ddl) | map(attribute='path') | map('lower') | list) -%}
     {%- endfor -%}
     {{ return(paths) }}
 {% endmacro %}

@@ -1,7 +1,7 @@
 {#
   A restatement makes the rows of some keys anew from the feed, without a full refresh: `floodmark restate`, or
   `dbt run --select <model> --vars '{floodmark_restate: {from: ...}}'`. The keys are those that have, in the feed, in the table or beside
-  it, anything at or behind the sequence `from`. It is a batch of kind backfill that leaves the mark where it is.
+  it, anything at or after the sequence `from`. It is a batch of kind backfill that leaves the mark where it is.
 #}
 
 {# What this run was asked to restate: {from}; none where it was not. #}
@@ -56,15 +56,15 @@
 {% endmacro %}
 
 
-{# A truncate reaches keys that have no events behind it: one at or behind `from`, in the feed or remembered, is refused. #}
+{# A truncate reaches keys that have no events after it: one at or after `from`, in the feed or remembered, is refused. #}
 {% macro _check_restated(run, batch, source) %}
     {%- set from = floodmark._restate_literal(batch, floodmark._find_column(source.columns, '_floodmark_sequence').type) -%}
     {%- set remembered = ' union all select _floodmark_sequence from ' ~ floodmark._state_relation() ~ " where _floodmark_kind = 'truncate'" if floodmark._has_state() else '' -%}
     {%- set found = run_query('select cast(max(_floodmark_sequence) as string) as greatest from (select _floodmark_sequence from ' ~ source.stage ~ ' where _floodmark_truncate' ~ remembered
         ~ ') where _floodmark_sequence >= ' ~ from).rows[0][0] -%}
     {%- if found is not none -%}
-        {%- do floodmark._fail(batch, 'a truncate lies behind what is to be restated') -%}
-        {%- do floodmark._stop('there is a truncate at ' ~ found ~ ', which reaches every key: run it once with --full-refresh, or restate from behind it') -%}
+        {%- do floodmark._fail(batch, 'a truncate lies at or after what is to be restated') -%}
+        {%- do floodmark._stop('there is a truncate at ' ~ found ~ ', which reaches every key: run it once with --full-refresh, or restate from a later sequence') -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -30,7 +30,7 @@
     {%- for column in own -%}
         {%- set quoted = floodmark._quoted(column.name) -%}
         {%- if floodmark._find_column(parts.ignoring, column.name) -%}
-            {%- do written.append(floodmark._from_leaves_sql(column.name, column.ddl, values) ~ ' as ' ~ quoted) -%}
+            {%- do written.append(floodmark._from_leaves_sql(floodmark._path_part(column.name), column.ddl, values) ~ ' as ' ~ quoted) -%}
         {%- else -%}
             {%- do written.append(('_floodmark_row.' if column.name in plain else '') ~ quoted) -%}
         {%- endif -%}

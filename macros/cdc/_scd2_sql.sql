@@ -5,7 +5,7 @@
 
   The table shows of each run its last event, the sequence of its first and where it ends; the events between, and deletes that end no
   row, are remembered beside it. So every event of a key can be told from the two, and a batch lines up again what it may change: of
-  each of its keys the rows that end at or behind the batch's first event. Where all its events are later than all that is known (the
+  each of its keys the rows that end at or after the batch's first event. Where all its events are later than all that is known (the
   table's peak), those are the open rows, nothing that is remembered changes, and a row goes on from the start that it has.
 #}
 
@@ -111,7 +111,7 @@
 {% endmacro %}
 
 
-{# Columns that the events lack: as the event before had them, NULL behind a delete. #}
+{# Columns that the events lack: as the event before had them, NULL after a delete. #}
 {% macro _kept_columns_sql(missing, own, keys) %}
     {%- set columns = [''] -%}
     {%- for name in missing -%}
@@ -224,7 +224,7 @@
     {%- set written = [] -%}
     {%- for column in own -%}
         {%- set quoted = floodmark._quoted(column.name) -%}
-        {%- do written.append(floodmark._from_leaves_sql(column.name, column.ddl, values) ~ ' as ' ~ quoted if floodmark._find_column(parts.ignoring, column.name) else quoted) -%}
+        {%- do written.append(floodmark._from_leaves_sql(floodmark._path_part(column.name), column.ddl, values) ~ ' as ' ~ quoted if floodmark._find_column(parts.ignoring, column.name) else quoted) -%}
     {%- endfor -%}
     {%- set flags = ['sequence', 'delete', 'what', 'old_start', 'old_end', 'before', 'started', 'hidden'] -%}
     {%- set carried = '_floodmark_' ~ flags | join(', _floodmark_') %}
@@ -250,7 +250,7 @@
 {% endmacro %}
 
 
-{# The rows of the table that a batch can reach, as literals: those that end at or behind its first event. #}
+{# The rows of the table that a batch can reach, as literals: those that end at or after its first event. #}
 {% macro _scd2_reach(run, source) %}
     {%- set least = source.counts.get('least') -%}
     {%- set type = floodmark._find_column(source.columns, '_floodmark_sequence').type -%}

@@ -4,7 +4,7 @@
   - a path, which has a / in it: told by its ending, else a Delta folder;
   - a model, seed or snapshot by its name, a source as source_name.table;
   - schema.table, or a table of the target's schema.
-  @v12 behind a Delta table is its version 12.
+  @v12 after a Delta table is its version 12.
 #}
 
 {# One side: {given, label, sql, columns}; `sql` is what stands in a FROM. #}

@@ -50,6 +50,16 @@ MODELS = {
     "lacking": cdc(
         "feed", f"arrived, k, seq, op, f{{% if not {LATER} %}}, v{{% endif %}}", step=None
     ),
+    **{
+        f"dotted{scd}": cdc(
+            "feed",
+            "arrived, k, seq, op, v as `p.a`, named_struct('a', f) as p",
+            step=None,
+            stored_as_scd_type=scd,
+            ignore_null_updates=True,
+        )
+        for scd in (1, 2)
+    },
     "zeros": cdc("feed", "arrived, k, seq, op, f", step=None, stored_as_scd_type=2),
     "two_times": cdc(
         "feed",
@@ -169,6 +179,15 @@ def test_zeros_of_either_sign_are_equal(story: Story) -> None:
     assert rows == {"a": [(10, None)], "b": [(10, 20), (30, None)], "c": [(10, None)]}
 
 
+def test_a_column_with_a_dot_is_no_field(story: Story) -> None:
+    """A column `p.a` beside a column p that has a field a: each remembers its own sequence."""
+    for name, current in (("dotted1", ""), ("dotted2", " where __end_at is null")):
+        rows = story.project.sql(
+            f"select k, `p.a`, p.a from {story.project.schema}.{name}{current} order by k"
+        )
+        assert [tuple(row) for row in rows] == [("a", "v", 0), ("b", "w", None), ("c", None, 1)]
+
+
 def test_everything_else_succeeded(story: Story) -> None:
     failed = {
         name: {node for node, status in run.status.items() if status == "error"}
@@ -211,6 +230,11 @@ def test_a_history_that_was_restored_is_loaded_anew(make_project: Callable[..., 
         f"{s}.kept was restored to version 1, and what cdc remembers beside it was not, so late events "
         "would be applied wrongly: run it once with --full-refresh to load everything again"
     ) in sentence(run.log)
+    run = project.dbt(
+        "show", "--inline", "{{ floodmark._disagreements_sql() }}", "--output", "json"
+    )
+    assert "it was restored to version 1 after batch 3" in run.log
+    assert '"remedy": "`dbt build -s kept --full-refresh`"' in run.log
     project.build("--full-refresh")
     assert held(project, "kept", VALUES) == expected
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from tests.functional.faults import Faults, injected
 from tests.harness import Project, Run, incremental, sentence, table
 
 pytestmark = pytest.mark.long("session")
@@ -268,6 +269,41 @@ def test_one_alias_in_two_schemas(story: Story) -> None:
             f"select id, place from {story.project.schema}_{place}.twin order by id"
         )
         assert rows == [(1, place), (2, place), (3, place)]
+
+
+def test_names_that_read_the_same_share_no_stage(make_project: Callable[..., Project]) -> None:
+    """`b__c` in schema `x` and `c` in schema `x__b`: the second leaves the unfinished batch of the first alone."""
+    project = make_project("alike")
+    s = project.schema
+    project.sql(f"create table {s}.orders (id bigint, ts timestamp) using delta")
+    project.source("orders")
+    for name, schema, alias in (("one", "x", "b__c"), ("two", "x__b", "c")):
+        project.model(
+            name,
+            incremental(
+                table("orders"),
+                incremental_strategy="merge",
+                unique_key="id",
+                schema=schema,
+                watermark=TS,
+            ).replace("config(", f"config(alias='{alias}', ", 1),
+        )
+    try:
+        for day in (1, 2):
+            at = f"timestamp'2024-01-0{day} 00:00:00Z'"
+            project.sql(f"insert into {s}.orders values ({day}, {at})")
+            with injected(Faults(cuts={"one": "before: merge into"})):
+                assert project.dbt("run").status == {
+                    "one": "success" if day == 1 else "error",
+                    "two": "success",
+                }
+        project.sql(f"update {s}.orders set id = 20 where id = 2")
+        for name, relation in (("two", "x__b.c"), ("one", "x.b__c")):
+            project.build("--select", name)
+            assert project.sql(f"select id from {s}_{relation} order by id") == [(1,), (2,)]
+    finally:
+        for schema in ("x", "x__b"):
+            project.sql(f"drop schema if exists {s}_{schema} cascade")
 
 
 def test_everything_else_succeeded(story: Story) -> None:

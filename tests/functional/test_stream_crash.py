@@ -146,11 +146,11 @@ def test_streams_killed_while_files_land(tmp_path: Path, monkeypatch: pytest.Mon
     made = soak(tmp_path, seconds=12, kills=1)
     printed = made.printed()
     assert (
-        "Streaming counted, landed, merged. Ctrl-C ends each behind its batch in flight." in printed
+        "Streaming counted, landed, merged. Ctrl-C ends each after its batch in flight." in printed
     )
     assert "  soak.landed  batch 0  10 rows in" in printed
     assert "  lag 0 versions" in printed
-    assert "Stopping behind the batches in flight; once more stops at once." in printed
+    assert "Stopping after the batches in flight; once more stops at once." in printed
     assert printed.endswith("All streams have ended.\n")
 
 
