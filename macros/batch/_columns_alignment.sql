@@ -72,7 +72,7 @@
         {%- elif known.type != column.type and 'struct<' in known.type and floodmark._conformed_type(column.ddl, known.ddl, true) | lower == column.type
             and floodmark._conformed_type(known.ddl, column.ddl, false) | lower == column.type -%}
             {%- do changes.fields.extend(floodmark._new_fields(column.name, floodmark._quoted(column.name), column.ddl, known.ddl)) -%}
-        {%- elif known.type != column.type -%}
+        {%- elif floodmark._plain_type(known.type) != floodmark._plain_type(column.type) -%}
             {%- do changes.retyped.append(column) -%}
         {%- endif -%}
     {%- endfor -%}

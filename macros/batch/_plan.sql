@@ -1,8 +1,6 @@
 {# The next batch of this run, recorded in the ledger; none where nothing waits. #}
 {% macro _next_batch(run) %}
-    {#- all rows of a snapshot may rightly be gone: its table is not new for that -#}
-    {%- set emptied = run.settings.strategy == 'snapshot_diff' and run.state.committed is not none and run.target.exists and run.state.committed.target_id == run.target.id -%}
-    {%- set replaces = run.first and (run.full_refresh or run.target.is_empty and not emptied) -%}
+    {%- set replaces = run.first and (run.full_refresh or run.target.is_empty) -%}
     {%- set mark = none if replaces or not run.state.committed else run.state.committed.mark -%}
     {%- if run.settings.watermark -%}
         {%- do run.upstream.update({'commit': floodmark._upstream_commit(run, replaces)}) -%}

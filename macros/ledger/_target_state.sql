@@ -1,13 +1,13 @@
 {# What stands where the model loads: {exists, is_empty, is_delta, id, relation, newest, looked_at, disturbed, is_known}. Where the table's newest commit
    is the one that the ledger knows (is_known), nobody has touched it since; else it is looked at: a table without files is empty, one
-   with files may be too, which is looked up only where no mark tells. A table that cdc left empty is not new: it remembers deletes. `disturbed` says what was done to it, or is none. #}
+   with files may be too, which is looked up only where no mark tells. A table that its own batches left empty is not new (_may_be_left_empty). `disturbed` says what was done to it, or is none. #}
 {% macro _target_state(state) %}
     {%- set relation = load_relation(this) -%}
     {%- if relation is none or relation.is_view or not relation.is_delta -%}
         {{ return({'exists': relation is not none, 'is_delta': false, 'is_empty': true, 'id': none, 'relation': relation, 'disturbed': none, 'is_known': false}) }}
     {%- endif -%}
     {%- set landed = state.landed if state else none -%}
-    {%- set remembers = landed and landed.rows_read and config.get('incremental_strategy') == 'cdc' -%}
+    {%- set remembers = floodmark._may_be_left_empty(config.get('incremental_strategy'), landed) -%}
     {%- set looked_at = floodmark._now() -%}
     {%- set newest = floodmark._history(this, 1)[0] if landed else none -%}
     {%- if newest and newest.version == landed.target_version and newest.tag == floodmark._batch_tag(landed) -%}
@@ -20,6 +20,12 @@
         'is_empty': not is_kept and (detail.files == 0 or not (state and state.committed) and floodmark._has_no_rows(this)),
         'disturbed': floodmark._disturbed_since(this, newest.version, landed.target_version) if landed and detail.id == state.committed.target_id else none,
     }) }}
+{% endmacro %}
+
+
+{# Whether a model's batches may leave its table empty, which is then not new: cdc remembers deletes, and all rows of a snapshot may rightly be gone. #}
+{% macro _may_be_left_empty(strategy, landed) %}
+    {{ return(landed and (strategy == 'snapshot_diff' or strategy == 'cdc' and landed.rows_read)) }}
 {% endmacro %}
 
 

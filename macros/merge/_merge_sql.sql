@@ -65,6 +65,10 @@
     {%- set missing = [] -%}
     {%- for key in keys -%}
         {%- do missing.append(floodmark._quoted(key) ~ ' is null') -%}
+        {#- Delta keeps '' of a partition column as NULL -#}
+        {%- if key | lower in floodmark._as_list(config.get('partition_by')) | map('lower') | list -%}
+            {%- do missing.append('cast(' ~ floodmark._quoted(key) ~ " as string) = ''") -%}
+        {%- endif -%}
     {%- endfor -%}
     {{ return('(' ~ missing | join(' or ') ~ ')') }}
 {% endmacro %}

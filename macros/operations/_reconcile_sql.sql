@@ -128,18 +128,20 @@
 {% endmacro %}
 
 
-{# The kind of one, as _next_batch plans it: all rows of a snapshot, or of cdc, may rightly be gone, and its table is not new for that. #}
+{# The kind of one, as _next_batch plans it. #}
 {% macro _next_kind(node, has_ledger) %}
     {%- set relation = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
-    {%- set committed = floodmark._model_state(floodmark._node_id(node)).committed if has_ledger else none -%}
+    {%- set state = floodmark._model_state(floodmark._node_id(node)) if has_ledger else {'committed': none, 'landed': none} -%}
+    {%- set committed = state.committed -%}
     {%- if relation is not none and node.config.get('full_refresh') -%}
         {{ return('full_refresh') }}
     {%- elif not committed or relation is none or not relation.is_delta -%}
         {{ return('first_load') }}
     {%- endif -%}
     {%- set detail = floodmark._detail(relation) -%}
-    {%- set emptied = node.config.get('incremental_strategy') in ['snapshot_diff', 'cdc'] and committed.target_id == detail.id -%}
-    {{ return('incremental' if detail.files or emptied else 'first_load') }}
+    {%- set is_kept = not detail.files and committed.target_id == detail.id and floodmark._may_be_left_empty(node.config.get('incremental_strategy'), state.landed)
+        and floodmark._is_untouched_since(relation, floodmark._history(relation, 1)[0].version, state.landed.target_version) -%}
+    {{ return('incremental' if detail.files or is_kept else 'first_load') }}
 {% endmacro %}
 
 

@@ -84,18 +84,24 @@
 {% endmacro %}
 
 
-{# After the checks: the columns to write, by on_schema_change, and hashes over what is compared now. Hashes are made anew from the
-   table's own values, so that doing it twice changes nothing. #}
-{% macro _align_snapshot(run, batch, source) %}
+{# The columns of the table that this SELECT would make. #}
+{% macro _snapshot_shape(run, source) %}
     {%- set shape = source.columns | list -%}
     {%- for column in floodmark._snapshot_added(run, source.version_type) -%}
         {%- do shape.append(dict(column, type=column.ddl)) -%}
     {%- endfor -%}
+    {{ return(shape) }}
+{% endmacro %}
+
+
+{# After the checks: the columns to write, by on_schema_change, and hashes over what is compared now. Hashes are made anew from the
+   table's own values, so that doing it twice changes nothing. #}
+{% macro _align_snapshot(run, batch, source) %}
     {#- a column is known as added before it is there, and hashes are of what the property says after they are made -#}
     {%- if source.added != source.hashed.added -%}
         {%- do floodmark._set_properties(floodmark._snapshot_properties(run, dict(source, compared=source.hashed.compared, beside=source.hashed.beside))) -%}
     {%- endif -%}
-    {%- set written = floodmark._align_columns(run, batch, dict(source, columns=shape)) -%}
+    {%- set written = floodmark._align_columns(run, batch, dict(source, columns=floodmark._snapshot_shape(run, source))) -%}
     {%- set names = [] -%}
     {%- for column in source.columns if column.name | lower in written | map('lower') | list -%}
         {%- do names.append(column.name) -%}
@@ -132,6 +138,9 @@
         {{ return("when matched and DBT_INTERNAL_SOURCE._floodmark_change = 'missing' then update set DBT_INTERNAL_DEST.__is_missing = true, DBT_INTERNAL_DEST.__missing_at = DBT_INTERNAL_SOURCE._floodmark_version") }}
     {%- elif on_missing == 'delete' and run.settings.snapshot.scd_type == 1 -%}
         {{ return("when matched and DBT_INTERNAL_SOURCE._floodmark_change = 'missing' then delete") }}
+    {%- elif on_missing == 'delete' and run.settings.snapshot.version is not none -%}
+        {#- a row that another scope of this version began would be empty -#}
+        {{ return("when matched and DBT_INTERNAL_SOURCE._floodmark_change = 'missing' and DBT_INTERNAL_DEST.__start_at >= DBT_INTERNAL_SOURCE._floodmark_version then delete") }}
     {%- endif -%}
     {{ return('') }}
 {% endmacro %}

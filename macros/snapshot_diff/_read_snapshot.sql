@@ -66,10 +66,11 @@
         {{ return(counts) }}
     {%- endif -%}
     {%- set least, greatest = floodmark._position_from_text(counts.least, source.family), floodmark._position_from_text(counts.greatest, source.family) -%}
-    {%- set shown = floodmark._version_print(greatest, source.family) -%}
     {%- if counts.unversioned -%}
         {%- do floodmark._refuse_snapshot(batch, floodmark._counted(counts.unversioned, 'row') ~ (' has no ' if counts.unversioned == 1 else ' have no ') ~ snapshot.version, 'Nothing was written: give each row the version of its snapshot') -%}
-    {%- elif least != greatest -%}
+    {%- endif -%}
+    {%- set shown = floodmark._version_print(greatest, source.family) -%}
+    {%- if least != greatest -%}
         {%- do floodmark._refuse_snapshot(batch, 'the SELECT gives more than one ' ~ snapshot.version ~ ', from ' ~ floodmark._version_print(least, source.family) ~ ' to ' ~ shown,
             'Nothing was written: a snapshot has one. ' ~ ('Set watermark.step so that each batch is one snapshot' if run.settings.watermark else 'Select one')) -%}
     {%- endif -%}
@@ -82,7 +83,7 @@
                 {%- do floodmark._refuse_snapshot(batch, 'the snapshot is of ' ~ snapshot.version ~ ' ' ~ shown ~ ', but ' ~ floodmark._version_print(before, source.family) ~ ' is loaded already',
                     'Nothing was written: versions ascend. Run with --full-refresh to start again from this one') -%}
             {%- endif -%}
-            {%- do counts.update({'is_known': greatest == before and floodmark._has_scope_of(run, before, source.family)}) -%}
+            {%- do counts.update({'is_known': greatest == before and committed.get('rows_read') != 0 and floodmark._has_scope_of(run, before, source.family)}) -%}
         {%- endif -%}
         {%- do batch.update({'family': source.family, 'high': floodmark._position_print(greatest, source.family)}) -%}
     {%- endif -%}
@@ -97,12 +98,12 @@
 {% endmacro %}
 
 
-{# Whether a version that is loaded was loaded in this scope: another scope of it is another snapshot. #}
+{# Whether a version that is loaded was loaded in this scope: another scope of it is another snapshot, and so is the whole behind a part. #}
 {% macro _has_scope_of(run, version, family) %}
-    {%- if run.settings.snapshot.scope is none -%}
-        {{ return(true) }}
-    {%- endif -%}
     {%- set loaded = floodmark._loaded_scopes(this) -%}
+    {%- if run.settings.snapshot.scope is none -%}
+        {{ return(loaded is none or loaded[0] != floodmark._position_print(version, family)) }}
+    {%- endif -%}
     {{ return(loaded is not none and loaded[0] == floodmark._position_print(version, family) and run.settings.snapshot.scope in loaded[1]) }}
 {% endmacro %}
 
@@ -157,8 +158,8 @@
     {%- do floodmark._execute(['create table ' ~ source.stage ~ ' using parquet as\nselect *, '
         ~ floodmark._staged_extras_sql(source, version, floodmark._snapshot_hash_sql(source, source.columns), 'cast(null as ' ~ floodmark._snapshot_hash_type(source.scd_type) ~ ')', "'insert'") ~ ' from (\n' ~ select_sql ~ '\n)']) -%}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
-    {%- set counts = floodmark._query_json("select to_json(named_struct('repeated', count_if(rows > 1), 'keyless', coalesce(sum(if(" ~ floodmark._null_key_sql(run.settings.unique_key) ~ ", rows, 0)), 0))) from (select "
-        ~ keys ~ ', count(*) as rows from ' ~ source.stage ~ ' group by ' ~ keys ~ ')')[0] -%}
+    {%- set counts = floodmark._query_json("select to_json(named_struct('repeated', count_if(_floodmark_rows > 1), 'keyless', coalesce(sum(if(" ~ floodmark._null_key_sql(run.settings.unique_key) ~ ", _floodmark_rows, 0)), 0))) from (select "
+        ~ keys ~ ', count(*) as _floodmark_rows from ' ~ source.stage ~ ' group by ' ~ keys ~ ')')[0] -%}
     {%- do floodmark._check_snapshot_keys(run, batch, counts, 'select ' ~ keys ~ ', count(*) as _floodmark_copies from ' ~ source.stage ~ ' group by ' ~ keys) -%}
     {%- do floodmark._check_new_rows(run, batch, source) -%}
     {%- do source.update({'changes': source.counts.rows_read}) -%}
@@ -170,12 +171,16 @@
     {%- set snapshot = run.settings.snapshot -%}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
     {%- set difference = floodmark._difference_relation(batch) -%}
-    {%- do floodmark._execute(['create table ' ~ difference ~ ' using parquet as\n' ~ floodmark._difference_sql(run, source, select_sql)]) -%}
+    {%- do floodmark._execute(['create table ' ~ difference ~ ' using parquet as\n' ~ floodmark._difference_sql(run, source, select_sql, version)]) -%}
     {%- set values = ["'repeated', count(distinct if(_floodmark_copies > 1, struct(" ~ keys ~ '), null))', "'keyless', count_if(" ~ floodmark._null_key_sql(run.settings.unique_key) ~ " and _floodmark_change <> 'missing')",
-        "'missing', count_if(_floodmark_change = 'missing')", "'changes', count_if(_floodmark_change <> 'same')"] -%}
+        "'missing', count_if(_floodmark_change = 'missing')", "'again', count_if(_floodmark_change = 'again')", "'changes', count_if(_floodmark_change <> 'same')"] -%}
     {%- set found = floodmark._query_json('select to_json(named_struct(' ~ (values + floodmark._key_ranges(run.settings.unique_key, source.columns)) | join(', ') ~ ')) from ' ~ difference)[0] -%}
     {%- do floodmark._check_snapshot_keys(run, batch, found, 'select * from ' ~ difference) -%}
     {%- do floodmark._check_missing(run, batch, source, found, difference) -%}
+    {%- if found.again -%}
+        {%- do floodmark._refuse_snapshot(batch, floodmark._counted(found.again, 'key') ~ (' has' if found.again == 1 else ' have') ~ ' a change of this ' ~ (snapshot.version or 'time') ~ ' in the list already, by another scope: ' ~ floodmark._shown_keys(run, difference ~ " where _floodmark_change = 'again'"),
+            'Nothing was written: of two changes at one time nobody could tell which came last. Have the scopes share no key, or their versions differ') -%}
+    {%- endif -%}
     {%- do source.counts.update(found) -%}
     {%- do source.update({'changes': found.changes}) -%}
     {%- if found.changes -%}
@@ -199,9 +204,9 @@
 {% endmacro %}
 
 
-{# Keys with what became of them: insert, update, touch (a column beside the compared ones, or a row that is back), missing, or same where
-   a key comes twice. #}
-{% macro _difference_sql(run, source, select_sql) %}
+{# Keys with what became of them: insert, update, touch (a column beside the compared ones, a row that is back, or one that began in this very
+   version, by another scope), missing, same where a key comes twice, or again where the list of changes has a change of this version already. #}
+{% macro _difference_sql(run, source, select_sql, version) %}
     {%- set snapshot = run.settings.snapshot -%}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
     {%- set merged = [] -%}
@@ -212,6 +217,7 @@
     {%- set differs = 'n._floodmark_hash.a <> o._floodmark_hash.a or n._floodmark_hash.b <> o._floodmark_hash.b' -%}
     {%- set touched = ['n._floodmark_hash.c <> o._floodmark_hash.c', 'n._floodmark_hash.d <> o._floodmark_hash.d'] if source.beside else [] -%}
     {%- set expected = [] -%}
+    {%- set has_start = snapshot.version is not none and (snapshot.output == 'changes' or snapshot.scd_type == 2) -%}
     {%- if snapshot.on_missing == 'mark' -%}
         {%- do touched.append('o._floodmark_was_missing') -%}
         {%- do expected.append('not o._floodmark_was_missing') -%}
@@ -224,7 +230,7 @@
         select {{ merged | join(', ') }}, n._floodmark_copies, o._floodmark_hash as _floodmark_old_hash,
             case when n._floodmark_copies is null then {{ "'missing'" if not expected else "if(" ~ expected | join(' and ') ~ ", 'missing', 'none')" }}
                 when o._floodmark_hash is null then 'insert'
-                when {{ differs }} then 'update'
+                when {{ differs }} then {{ "if(o._floodmark_start >= " ~ version ~ ", '" ~ ('again' if snapshot.output == 'changes' else 'touch') ~ "', 'update')" if has_start else "'update'" }}
                 {{ "when " ~ touched | join(' or ') ~ " then 'touch'" if touched }}
                 else 'same' end as _floodmark_change
         from (
@@ -247,10 +253,10 @@
     {%- set scope = ', coalesce((' ~ snapshot.scope ~ '), false) as _floodmark_in_scope' if snapshot.scope is not none else '' -%}
     {%- set stored = floodmark._snapshot_hash_sql(source, source.table) if source.rehash else (floodmark._hash_from_text_sql('_new_hash') if snapshot.output == 'changes' else '_floodmark_hash') -%}
     {%- if snapshot.output == 'changes' -%}
-        {{ return('select ' ~ keys ~ ', ' ~ stored ~ ' as _floodmark_hash' ~ scope ~ ' from (select *, row_number() over (partition by ' ~ keys ~ " order by _changed_at desc, _change_type = 'delete') as _floodmark_rank from " ~ this
+        {{ return('select ' ~ keys ~ ', ' ~ stored ~ ' as _floodmark_hash, _changed_at as _floodmark_start' ~ scope ~ ' from (select *, row_number() over (partition by ' ~ keys ~ " order by _changed_at desc, _change_type = 'delete') as _floodmark_rank from " ~ this
             ~ ") where _floodmark_rank = 1 and _change_type <> 'delete'") }}
     {%- endif -%}
-    {{ return('select ' ~ keys ~ ', ' ~ stored ~ ' as _floodmark_hash' ~ (', __is_missing as _floodmark_was_missing' if snapshot.on_missing == 'mark' else '') ~ scope
+    {{ return('select ' ~ keys ~ ', ' ~ stored ~ ' as _floodmark_hash' ~ (', __start_at as _floodmark_start' if snapshot.scd_type == 2 else '') ~ (', __is_missing as _floodmark_was_missing' if snapshot.on_missing == 'mark' else '') ~ scope
         ~ ' from ' ~ this ~ (' where __end_at is null' if snapshot.scd_type == 2 else '')) }}
 {% endmacro %}
 
@@ -278,6 +284,12 @@
 {% endmacro %}
 
 
+{# Five of the keys of a relation, as a list for a sentence. #}
+{% macro _shown_keys(run, relation) %}
+    {{ return(run_query('select to_json(struct(' ~ floodmark._quoted_csv(run.settings.unique_key) ~ ')) as named from ' ~ relation ~ ' order by 1 limit 5').columns[0].values() | join(', ')) }}
+{% endmacro %}
+
+
 {# More keys missing than max_delete_fraction allows: refused, with the number and a sample. #}
 {% macro _check_missing(run, batch, source, counts, difference) %}
     {%- set snapshot = run.settings.snapshot -%}
@@ -287,8 +299,7 @@
     {%- set there = 'true' ~ (' and not _floodmark_was_missing' if snapshot.on_missing == 'mark' else '') ~ (' and _floodmark_in_scope' if snapshot.scope is not none else '') -%}
     {%- set total = run_query('select count(*) as n from (' ~ floodmark._known_hashes_sql(run, source) ~ ') where ' ~ there).rows[0][0] | int -%}
     {%- if total and counts.missing / total > snapshot.max_delete_fraction -%}
-        {%- set shown = run_query('select to_json(struct(' ~ floodmark._quoted_csv(run.settings.unique_key) ~ ')) as named from ' ~ difference ~ " where _floodmark_change = 'missing' order by 1 limit 5").columns[0].values() -%}
-        {%- do floodmark._refuse_snapshot(batch, '{:,} of {:,} keys are missing from the snapshot: '.format(counts.missing, total) ~ shown | join(', ') ~ (', ...' if counts.missing > 5 else ''),
+        {%- do floodmark._refuse_snapshot(batch, '{:,} of {:,} keys are missing from the snapshot: '.format(counts.missing, total) ~ floodmark._shown_keys(run, difference ~ " where _floodmark_change = 'missing'") ~ (', ...' if counts.missing > 5 else ''),
             'Nothing was written: snapshot_diff.max_delete_fraction allows ' ~ snapshot.max_delete_fraction ~ '. If they are gone indeed, raise it for one run') -%}
     {%- endif -%}
 {% endmacro %}

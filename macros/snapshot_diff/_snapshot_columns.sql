@@ -18,6 +18,10 @@
     {%- if not batch.replaces -%}
         {%- do source.update({'table': floodmark._columns_of(relation=this)}) -%}
         {%- do floodmark._check_snapshot_table(run, batch, source) -%}
+        {#- where other fields are refused, they are before a struct is hashed as the table's -#}
+        {%- for column in floodmark._schema_changes(columns, source.table).retyped if run.settings.on_schema_change in ['fail', 'sync_all_columns'] and 'struct<' in column.type -%}
+            {%- do floodmark._align_columns(run, batch, dict(source, columns=floodmark._snapshot_shape(run, source))) -%}
+        {%- endfor -%}
     {%- endif -%}
     {%- do floodmark._choose_compared(run, batch, source) -%}
     {{ return(source) }}

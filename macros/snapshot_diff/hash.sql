@@ -65,10 +65,11 @@
 {% endmacro %}
 
 
-{# A value as text, NULL for NULL; -0.0 as 0.0, which equals it, in nested values too: there the JSON's strings are stepped over. #}
+{# A value as text, NULL for NULL; -0.0 as 0.0, which equals it, in nested values too: there the JSON's strings are stepped over
+   (possessively, which Java does in a loop: else a long text takes a stack frame a character). #}
 {% macro _value_text_sql(value) %}
     {%- set json = "to_json(named_struct('v', " ~ value ~ "), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timeZone', 'UTC'))" -%}
-    {%- set unsigned = 'regexp_replace(' ~ json ~ ", '(\"(?:[^\"\\\\\\\\]|\\\\\\\\.)*\")|-(?=0\\\\.0[,}\\\\]])', '$1')" -%}
+    {%- set unsigned = 'regexp_replace(' ~ json ~ ", '(\"(?:[^\"\\\\\\\\]|\\\\\\\\.)*+\")|-(?=0\\\\.0[,}\\\\]])', '$1')" -%}
     {{ return('case when typeof(' ~ value ~ ") in ('string', 'tinyint', 'smallint', 'int', 'bigint', 'boolean', 'date') or typeof(" ~ value ~ ") like 'decimal%' then cast(" ~ value ~ ' as string)'
         ~ ' when typeof(' ~ value ~ ") in ('float', 'double') then case when cast(" ~ value ~ " as string) = '-0.0' then '0.0' else cast(" ~ value ~ " as string) end"
         ~ ' when ' ~ value ~ ' is null then null'

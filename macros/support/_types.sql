@@ -1,5 +1,11 @@
 {# Types as DESCRIBE prints them: those of nested columns, and whether two agree. #}
 
+{# A type without the lengths of texts: of a table varchar(n) prints as such, of a query as string. #}
+{% macro _plain_type(type) %}
+    {{ return(modules.re.sub('\\b(var)?char\\(\\d+\\)', 'string', type)) }}
+{% endmacro %}
+
+
 {# The fields of a struct type as DESCRIBE prints it: a list of {name, type}. #}
 {% macro _struct_fields(type) %}
     {%- set fields = [] -%}
@@ -55,8 +61,7 @@
 
 {# A problem for _refuse where a column is not of the type that the model's table has: a list. #}
 {% macro _type_problems(setting, name, type, known) %}
-    {#- of a table varchar(n) prints as such, of a query as string -#}
-    {%- if known and modules.re.sub('(var)?char\\(\\d+\\)', 'string', known.type) == modules.re.sub('(var)?char\\(\\d+\\)', 'string', type) -%}
+    {%- if known and floodmark._plain_type(known.type) == floodmark._plain_type(type) -%}
         {{ return([]) }}
     {%- endif -%}
     {{ return([{'setting': setting, 'got': name ~ ' ' ~ type, 'expected': known.type ~ ', as in ' ~ this if known else 'a column of ' ~ this,

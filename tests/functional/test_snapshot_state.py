@@ -1,0 +1,172 @@
+"""Snapshots where table, ledger and types do not go together: no mark, emptied by hand, scopes of one version, values that do not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.functional.test_cdc import held
+from tests.functional.test_snapshot_diff import diff, whole
+from tests.harness import Project, sentence
+
+pytestmark = pytest.mark.long("session")
+
+SCOPE = "var('scope', none)"
+TRACKED = "k, a, __start_at, __end_at"
+#: Nested, with a text that a pattern must not go through frame by frame.
+NOTED = "array(named_struct('note', repeat('x\\\\\"', 60000), 'price', {price})) as notes"
+
+
+def scoped(**settings: Any) -> str:
+    """A model of whole snapshots, or of the part that the variable names."""
+    sql = whole("src", where="where {{ var('scope', 'true') }}", version="d", scope="@", **settings)
+    return sql.replace("'@'", SCOPE)
+
+
+def test_rows_without_a_mark_are_not_compared_with_old_versions(
+    make_project: Callable[..., Project],
+) -> None:
+    """A ledger elsewhere, as behind `dbt clone`: versions that are loaded would be loaded again, over newer ones."""
+    project = make_project("unmarked")
+    s = project.schema
+    project.sql(f"create table {s}.src (v int, k string, a string) using delta")
+    project.sql(f"insert into {s}.src values (1, 'k', 'a1'), (2, 'k', 'a2')")
+    project.source("src")
+    project.model("stepped", diff("src", stored_as_scd_type=2))
+    project.model("newest", whole("src", where="where v = 2", version="v"))
+    project.build()
+    before = [project.version(name) for name in ("stepped", "newest")]
+    run = project.dbt("run", "--vars", f"{{floodmark_schema: {s}_other}}")
+    for name in ("stepped", "newest"):
+        assert (
+            f"{s}.{name} has rows, but the ledger has no mark for it, so snapshot_diff cannot tell which versions are "
+            "loaded: run it once with --full-refresh to load everything again"
+        ) in sentence(run.message[name])
+    assert [project.version(name) for name in ("stepped", "newest")] == before
+    project.sql(f"drop schema {s}_other cascade")
+
+
+def test_a_table_emptied_by_hand_is_loaded_anew(make_project: Callable[..., Project]) -> None:
+    project = make_project("by_hand")
+    s = project.schema
+    project.sql(f"create table {s}.src (v int, k string, a string) using delta")
+    project.sql(f"insert into {s}.src values (1, 'k', 'a1'), (2, 'k', 'a2')")
+    project.source("src")
+    project.model("stepped", diff("src", stored_as_scd_type=2))
+    project.model("newest", whole("src", where="where v = 2", version="v"))
+    project.build()
+    for name in ("stepped", "newest"):
+        project.sql(f"delete from {s}.{name}")
+    project.build()
+    assert held(project, "stepped", TRACKED) == {"k": [("a1", 1, 2), ("a2", 2, None)]}
+    assert held(project, "newest", "k, a") == {"k": [("a2",)]}
+    kinds = ["first_load", "incremental", "first_load", "incremental"]
+    assert [kind for (kind,) in project.ledger("stepped", "kind")] == kinds
+
+
+def test_scopes_of_one_version_that_share_a_key(make_project: Callable[..., Project]) -> None:
+    """The row that began in this version takes the later values: none is empty, and none goes twice."""
+    project = make_project("shared")
+    s = project.schema
+    project.sql(f"create table {s}.src (d int, k string, region string, a string) using delta")
+    project.sql(f"insert into {s}.src values (1, 'k', 'N', 'a1'), (1, 's', 'S', 's1')")
+    project.source("src")
+    project.model("history", scoped(stored_as_scd_type=2))
+    project.model("listed", scoped(output="changes"))
+    project.build()
+    project.sql(f"update {s}.src set d = 2, a = 'a2' where k = 'k'")
+    project.sql(f"insert into {s}.src values (2, 'new', 'N', 'n2')")
+    north, south = ("--vars", "{scope: region = 'N'}"), ("--vars", "{scope: region = 'S'}")
+    project.build(*north)
+    project.sql(f"delete from {s}.src where k = 'new'")
+    project.sql(f"update {s}.src set d = 2, region = 'S', a = if(k = 'k', 'a3', a)")
+    run = project.dbt("run", *south)
+    assert held(project, "history", TRACKED) == {
+        "k": [("a1", 1, 2), ("a3", 2, None)],
+        "new": [("n2", 2, None)],
+        "s": [("s1", 1, None)],
+    }
+    assert (
+        '1 key has a change of this d in the list already, by another scope: {"k":"k"}. Nothing was written: of two '
+        "changes at one time nobody could tell which came last. Have the scopes share no key, or their versions differ"
+    ) in sentence(run.message["listed"])
+    # the whole of the version behind its parts: what is not in it goes, without an empty row
+    project.build("--select", "history")
+    assert held(project, "history", TRACKED) == {
+        "k": [("a1", 1, 2), ("a3", 2, None)],
+        "s": [("s1", 1, None)],
+    }
+
+
+def test_a_version_is_read_again_behind_an_empty_snapshot(
+    make_project: Callable[..., Project],
+) -> None:
+    project = make_project("refilled")
+    s = project.schema
+    project.sql(f"create table {s}.src (v date, k string, a string) using delta")
+    project.sql(f"insert into {s}.src values (date'2024-01-05', 'k', 'a')")
+    project.source("src")
+    project.model("latest", whole("src", version="v", allow_empty=True))
+    project.build()
+    project.sql(f"delete from {s}.src")
+    project.build()
+    assert held(project, "latest", "k, a") == {}
+    project.sql(f"insert into {s}.src values (date'2024-01-05', 'k', 'a')")
+    project.build()
+    assert held(project, "latest", "k, a") == {"k": [("a",)]}
+    project.sql(f"update {s}.src set v = null")
+    run = project.dbt("run")
+    assert "1 row has no v. Nothing was written: give each row the version of its snapshot" in (
+        sentence(run.message["latest"])
+    )
+
+
+def test_types_that_do_not_fit(make_project: Callable[..., Project]) -> None:
+    project = make_project("types")
+    s = project.schema
+    project.sql(f"create table {s}.src (k string, a varchar(20), n int) using delta")
+    project.sql(f"insert into {s}.src values ('k', 'a', null), ('l', 'b', 1)")
+    project.source("src")
+    later = "var('later', false)"
+    text = f"{{% if {later} %}}case n when 2 then '12a' else cast(n as string) end{{% else %}}n{{% endif %}} as n"
+    grown = f"named_struct({{% if not {later} %}}'a', a, {{% endif %}}'n', n) as p"
+    price = "{% if " + later + " %}-0.0D{% else %}0.0D{% endif %}"
+    fails = {"on_schema_change": "fail"}
+    project.model("lengths", whole("src", config=fails))
+    project.model("fields", whole("src", f"k, {grown}", config=fails))
+    project.model("numbers", whole("src", f"k, a, {text}"))
+    project.model(
+        "noted", whole("src", f"k, n, {NOTED.format(price=price)}", compare_columns=["notes"])
+    )
+    project.model(
+        "digests",
+        "select {{ floodmark.hash_diff(['notes']) }} as h from (select "
+        + NOTED.format(price="-0.0D")
+        + ")",
+    )
+    project.model("named", whole("src", "k as rows, a, n", key="rows"))
+    project.model("parted", whole("src", "k, a, n", key=["a", "k"], config={"partition_by": "a"}))
+    project.build()
+    noted = project.version("noted")
+    project.sql(f"update {s}.src set a = 'c', n = 2 where k = 'k'")
+    project.sql(f"insert into {s}.src values ('m', '', 3)")
+    run = project.dbt("run", "--vars", "{later: true}")
+    failed = {name for name, status in run.status.items() if status == "error"}
+    assert failed == {"fields", "numbers", "parted"}
+    assert held(project, "lengths", "k, a, n") == {
+        "k": [("c", 2)],
+        "l": [("b", 1)],
+        "m": [("", 3)],
+    }
+    assert f"the SELECT and {s}.fields differ (of another type: p): on_schema_change is 'fail'" in (
+        sentence(run.message["fields"])
+    )
+    assert "`n` is int in the table and cannot be: 12a" in sentence(run.message["numbers"])
+    assert held(project, "numbers", "k, n") == {"k": [(None,)], "l": [(1,)]}
+    assert "1 row has no a or k" in sentence(run.message["parted"])
+    assert held(project, "named", "rows, a")["m"] == [("",)]
+    # another zero is no change: one row came
+    assert project.ledger("noted", "rows_inserted, rows_updated") == [(2, 0), (1, 0)]
+    assert project.version("noted") == noted + 1
