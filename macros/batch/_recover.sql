@@ -92,6 +92,9 @@
         {%- set selected = floodmark._conformed_event_columns(run, batch, select_sql) if run.settings.strategy == 'cdc' else floodmark._columns_of(query=select_sql) -%}
         {%- set changes = floodmark._schema_changes(selected, floodmark._columns_of(relation=floodmark._stage_relation(batch))) -%}
         {%- if changes.new or changes.fields or changes.gone or changes.retyped -%}
+            {%- if batch.staged_by == invocation_id[:8] -%}
+                {%- do floodmark._execute(['drop table if exists ' ~ floodmark._stage_relation(batch)]) -%}
+            {%- endif -%}
             {%- do batch.update({'staged_by': none}) -%}
         {%- endif -%}
     {%- endif -%}

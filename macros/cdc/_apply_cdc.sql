@@ -87,6 +87,10 @@
     {%- if way in ['scd2', 'restated'] -%}
         {%- set relation = floodmark._resolved_relation(batch) -%}
         {%- if not batch.get('resolved_by') -%}
+            {#- a stream that starts again in its process has left one of this name -#}
+            {%- if batch.get('is_taken_over') -%}
+                {%- do floodmark._execute(['drop table if exists ' ~ relation]) -%}
+            {%- endif -%}
             {%- do floodmark._execute(['create table ' ~ relation ~ ' using parquet as\n'
                 ~ (floodmark._scd2_sql(run, batch, source) if way == 'scd2' else floodmark._scd1_restated_sql(run, batch, source))]) -%}
         {%- endif -%}

@@ -190,13 +190,13 @@
 
 {# What a table of cdc keeps of its settings, as a table property: its rows have no other meaning. #}
 {% macro _cdc_made_by(cdc, unique_key) %}
-    {{ return('SCD ' ~ cdc.scd_type ~ ' by ' ~ unique_key | map('lower') | join(' and ')) }}
+    {{ return('SCD ' ~ cdc.scd_type ~ ' by ' ~ unique_key | map('lower') | sort | join(' and ')) }}
 {% endmacro %}
 
 
 {# Whether values of a type cannot be put in order. #}
 {% macro _has_no_order(type) %}
-    {{ return(modules.re.search('\\b(map|variant|void|geometry|geography)\\b|\\binterval$', type) is not none) }}
+    {{ return(modules.re.search('\\bmap<|\\b(variant|void|geometry|geography)\\b(?!`?:)|\\binterval$', type) is not none) }}
 {% endmacro %}
 
 

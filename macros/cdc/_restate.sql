@@ -29,8 +29,12 @@
     {%- endif -%}
     {%- set committed = run.state.committed -%}
     {%- set family = run.upstream.family if run.upstream else none -%}
-    {#- versions up to the mark are those before the feed was corrected: what came since is read with them, and again by the next batch -#}
-    {%- set high = floodmark._history(run.upstream.relation, 1)[0].version if family == 'version' else floodmark._position_parse(committed.mark, family) -%}
+    {%- set high = floodmark._position_parse(committed.mark, family) -%}
+    {%- set waiting = floodmark._history(run.upstream.relation, 1)[0].version - high if family == 'version' else 0 -%}
+    {%- if waiting > 0 -%}
+        {%- do floodmark._stop(floodmark._counted(waiting, 'version') ~ ' of ' ~ run.upstream.relation ~ (' is' if waiting == 1 else ' are') ~ ' not loaded yet, and may hold rows as they were before they were corrected, '
+            ~ 'which the next run would bring back: run the model first, then restate') -%}
+    {%- endif -%}
     {%- set plan = floodmark._plan_whole() -%}
     {%- do plan.update({'settings': run.settings, 'batch_id': run.state.last_batch_id + 1, 'kind': 'backfill', 'replaces': false, 'generation': committed.generation,
         'reason': 'restate from ' ~ asked.get('from'), 'family': family, 'high': floodmark._position_print(high, family), 'high_position': high,

@@ -93,7 +93,7 @@
 {# What a table of snapshot_diff keeps of its settings, as a table property: its rows have no other meaning. #}
 {% macro _snapshot_made_by(snapshot, unique_key) %}
     {{ return(('changes' if snapshot.output == 'changes' else 'SCD ' ~ snapshot.scd_type ~ (' with marks' if snapshot.on_missing == 'mark' else ''))
-        ~ ' by ' ~ unique_key | map('lower') | join(' and ') ~ (', in the order of ' ~ snapshot.version | lower if snapshot.version is not none else '')) }}
+        ~ ' by ' ~ unique_key | map('lower') | sort | join(' and ') ~ (', in the order of ' ~ snapshot.version | lower if snapshot.version is not none else '')) }}
 {% endmacro %}
 
 

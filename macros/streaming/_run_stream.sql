@@ -168,18 +168,16 @@
 {% endmacro %}
 
 
-{# What cdc remembers beside a table goes with the table: that of one before a full refresh is dropped. #}
+{# What cdc remembers beside a table goes with the table: that of one before a full refresh, to which this table does not point yet, is dropped, but
+   where a run of this generation died between its two statements. #}
 {% macro _drop_older_state(run) %}
-    {%- if floodmark._has_state() -%}
+    {%- if floodmark._has_state() and floodmark._properties_of(this).get(floodmark._state_mark()) is none -%}
         {%- set state = floodmark._state_relation() -%}
-        {%- set prefix = 'floodmark/' ~ floodmark._model_id() ~ '/' -%}
-        {%- set tags = [] -%}
         {%- set own = [] -%}
-        {%- for tag in floodmark._recent_tags(state) if tag and tag.startswith(prefix) -%}
-            {%- do tags.append(tag) -%}
-            {%- do own.extend([tag] if tag.startswith(prefix ~ run.generation ~ '/') else []) -%}
+        {%- for tag in floodmark._recent_tags(state) if tag and tag.startswith('floodmark/' ~ floodmark._model_id() ~ '/' ~ run.generation ~ '/') -%}
+            {%- do own.append(tag) -%}
         {%- endfor -%}
-        {%- if tags and not own -%}
+        {%- if not own -%}
             {%- do floodmark._execute(['drop table if exists ' ~ state]) -%}
         {%- endif -%}
     {%- endif -%}

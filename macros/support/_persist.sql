@@ -62,7 +62,7 @@
    asked instead (_check_formed_rows). #}
 {% macro _event_constraints(cdc) %}
     {%- set found = {} -%}
-    {%- for name, expression in floodmark._constraints().items() if not floodmark._ignores_nulls(cdc) and not modules.re.search('_floodmark_|' ~ cdc.start_at ~ '|' ~ cdc.end_at, expression) -%}
+    {%- for name, expression in floodmark._constraints().items() if not floodmark._ignores_nulls(cdc) and not modules.re.search('(?i)_floodmark_|(?<!\\w)(?:' ~ modules.re.escape(cdc.start_at) ~ '|' ~ modules.re.escape(cdc.end_at) ~ ')(?!\\w)', expression) -%}
         {%- do found.update({name: '_floodmark_delete or _floodmark_truncate or (' ~ expression ~ ')'}) -%}
     {%- endfor -%}
     {{ return(found) }}

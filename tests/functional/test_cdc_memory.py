@@ -77,7 +77,7 @@ def test_what_a_truncate_reached_is_not_restated(project: Project) -> None:
     run = project.dbt("run", "--select", "cut_off", "--vars", "{floodmark_restate: {from: 20}}")
     assert (
         "there is a truncate at 20, which reaches every key: run it once with --full-refresh, or "
-        "restate from behind it"
+        "restate from a later sequence"
     ) in sentence(run.message["cut_off"])
     project.sql(f"update {project.schema}.cut set v = 2 where k = 'c'")
     project.build("--select", "cut_off", "--vars", "{floodmark_restate: {from: 21}}")

@@ -298,18 +298,28 @@ def test_a_changed_query_and_a_recreated_source(project: Project) -> None:
     assert project.sql(f"select * from {schema}.moving") == [(2, "b")]
 
 
+HISTORY = {"sequence_by": "id", "stored_as_scd_type": 2}
+
+
 @pytest.mark.parametrize("target", ["session"], scope="module")
-def test_a_stream_that_starts_again_goes_on_where_it_was(project: Project) -> None:
-    """In `floodmark stream` a table is made, and the stream fails and starts again, in one dbt invocation."""
-    project.model(
-        "again",
-        stream(
-            f"select * from {SOURCE} with (maxFilesPerTrigger = 1)",
-            incremental_strategy="merge",
-            unique_key="id",
+@pytest.mark.parametrize(
+    ("name", "settings", "point"),
+    [
+        (
+            "again",
+            {"incremental_strategy": "merge"},
+            "before: create table .*stage__.*__again__2__",
         ),
-    )
-    arrive(project, 30)
+        ("lined", {"incremental_strategy": "cdc", "cdc": HISTORY}, "before: merge into .*lined"),
+    ],
+)
+def test_a_stream_that_starts_again_goes_on_where_it_was(
+    project: Project, name: str, settings: dict[str, object], point: str
+) -> None:
+    """In `floodmark stream` a table is made, and the stream fails and starts again, in one dbt invocation."""
+    select = f"select * from {SOURCE} with (maxFilesPerTrigger = 1)"
+    project.model(name, stream(select, unique_key="id", **settings))
+    arrive(project, 30 if name == "again" else 31)
     cut: list[int] = []
 
     def fail_once() -> None:
@@ -319,15 +329,42 @@ def test_a_stream_that_starts_again_goes_on_where_it_was(project: Project) -> No
 
     said: list[str] = []
     service = Service(say=said.append)
-    service.wait = lambda seconds: False  # type: ignore[method-assign]
-    stage = "before: create table .*stage__.*__again__2__"
-    with running(service), injected(Faults(cuts={"again": stage}, act=fail_once)):
-        project.build("--select", "again")
-    assert any("checks.again  failed, starts again in 1 s: " in line for line in said), said
+    service.wait = lambda seconds: len(said) > 9  # type: ignore[method-assign]
+    with running(service), injected(Faults(cuts={name: point}, act=fail_once)):
+        project.build("--select", name)
+    failed = [line for line in said if "failed" in line]
+    assert len(failed) == 1, failed
+    assert f"checks.{name}  failed, starts again in 1 s: " in failed[0]
     ids = f"select id from {project.schema}.{{}} order by id"
-    assert project.sql(ids.format("again")) == project.sql(ids.format("events"))
-    marks = [row[0] for row in project.ledger("again", "high")]
+    assert project.sql(ids.format(name)) == project.sql(ids.format("events"))
+    marks = [row[0] for row in project.ledger(name, "high")]
     assert marks == [str(number) for number in range(len(marks))]
+
+
+@pytest.mark.parametrize("target", ["session"], scope="module")
+def test_a_full_refresh_forgets_what_cdc_remembered(project: Project) -> None:
+    """However many commits that are no batch's came since."""
+    s = project.schema
+    project.sql(f"create table {s}.feed (k string, seq int, op string) using delta")
+    project.sql(f"insert into {s}.feed values ('a', 10, 'u'), ('a', 20, 'x'), ('b', 10, 'u')")
+    project.source("events", "feed")
+
+    def model(deletes: str, where: str = "true") -> str:
+        return stream(
+            f"select * from stream({table('feed')}) where {where}",
+            incremental_strategy="cdc",
+            unique_key="k",
+            cdc={"sequence_by": "seq", "apply_as_deletes": deletes},
+        )
+
+    project.model("latest", model("op = 'x'"))
+    project.build("--select", "latest")
+    assert project.sql(f"select k from {s}.latest") == [("b",)]
+    for number in range(11):
+        project.sql(f"alter table {s}.latest__cdc_state set tblproperties ('n' = '{number}')")
+    project.model("latest", model("op = 'd'", "op = 'u'"))
+    project.build("--select", "latest", "--full-refresh")
+    assert project.sql(f"select k from {s}.latest order by k") == [("a",), ("b",)]
 
 
 @pytest.mark.parametrize("target", ["session"], scope="module")
