@@ -38,7 +38,7 @@
     {%- do run.state.update({
         'last_batch_id': batch.batch_id, 'finished_id': batch.batch_id,
         'committed': {'batch_id': batch.batch_id, 'mark': mark, 'generation': batch.generation, 'family': batch.family,
-            'target_id': target_id, 'watermark_column': batch.watermark_column, 'upstream': batch.upstream, 'is_last': is_last, 'lookback': known.lookback or 0,
+            'target_id': target_id, 'watermark_column': batch.watermark_column, 'upstream': batch.upstream, 'is_last': is_last, 'lookback': known.lookback or 0, 'rows_read': rows_read,
             'upstream_version': known.upstream_version, 'upstream_at': known.upstream_at, 'upstream_id': known.upstream_id},
     }) -%}
     {%- do floodmark._raise_peak(run, batch, landed, rows_read) -%}

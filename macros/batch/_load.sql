@@ -117,7 +117,8 @@
     {%- elif settings.strategy == 'append' and (committed is none or settings.watermark and committed.mark is none and (committed.family is none or committed.kind == 'reset')) -%}
         {%- do floodmark._stop(this ~ ' has rows, but the ledger has no mark for it, so append cannot tell which rows are new: ' ~ floodmark._ways_out()) -%}
     {%- elif settings.strategy == 'snapshot_diff' and committed is none and (settings.watermark or settings.snapshot.version is not none) -%}
-        {%- do floodmark._stop(this ~ ' has rows, but the ledger has no mark for it, so snapshot_diff cannot tell which versions are loaded: ' ~ floodmark._ways_out()) -%}
+        {%- do floodmark._stop(this ~ ' has rows, but the ledger has no mark for it, so snapshot_diff cannot tell which versions are loaded: name the ledger that it was loaded with (variable floodmark_schema), or '
+            ~ floodmark._ways_out()) -%}
     {%- elif committed is not none and committed.target_id is not none and committed.target_id != run.target.id -%}
         {%- do floodmark._stop(this ~ ' is not the table that batch ' ~ committed.batch_id ~ ' left (it was dropped, recreated or replaced by something else): ' ~ floodmark._ways_out()) -%}
     {%- elif run.target.disturbed -%}

@@ -16,7 +16,7 @@
         {%- do properties.update({'delta.enableChangeDataFeed': 'true'}) -%}
     {%- endif -%}
     {%- if floodmark._setting('cdc') is not none -%}
-        {%- do properties.update({'floodmark.cdc': floodmark._to_property(floodmark._cdc_made_by(floodmark._cdc_settings(), floodmark._as_list(config.get('unique_key'))))}) -%}
+        {%- do properties.update({'floodmark.cdc': floodmark._to_property(floodmark._cdc_made_by(floodmark._cdc_settings(), floodmark._as_list(config.get('unique_key')) | sort))}) -%}
     {%- endif -%}
     {%- do properties.update(config.get('tblproperties') or {}) -%}
     {%- set pairs = [] -%}

@@ -32,7 +32,7 @@
 
 {# The properties by which the next snapshot knows what the table's rows and hashes mean. #}
 {% macro _snapshot_properties(run, source) %}
-    {{ return({'floodmark.snapshot_diff': floodmark._to_property(floodmark._snapshot_made_by(run.settings.snapshot, run.settings.unique_key)),
+    {{ return({'floodmark.snapshot_diff': floodmark._to_property(floodmark._snapshot_made_by(run.settings.snapshot, run.settings.unique_key | sort)),
         'floodmark.compared': floodmark._to_property(tojson({'compared': source.compared, 'beside': source.beside, 'added': source.added}))}) }}
 {% endmacro %}
 

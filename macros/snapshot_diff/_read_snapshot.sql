@@ -98,26 +98,37 @@
 {% endmacro %}
 
 
-{# Whether a version that is loaded was loaded in this scope: another scope of it is another snapshot, and so is the whole behind a part. #}
+{# Whether a version that is loaded was loaded in this scope: another scope of it is another snapshot, and so is the whole in a table that knows scopes. #}
 {% macro _has_scope_of(run, version, family) %}
     {%- set loaded = floodmark._loaded_scopes(this) -%}
-    {%- if run.settings.snapshot.scope is none -%}
-        {{ return(loaded is none or loaded[0] != floodmark._position_print(version, family)) }}
+    {%- set scope = run.settings.snapshot.scope -%}
+    {%- if scope is none and loaded is none -%}
+        {{ return(true) }}
     {%- endif -%}
-    {{ return(loaded is not none and loaded[0] == floodmark._position_print(version, family) and run.settings.snapshot.scope in loaded[1]) }}
+    {{ return(loaded is not none and loaded[0] == floodmark._position_print(version, family) and scope in loaded[1]) }}
 {% endmacro %}
 
 
-{# Put down that a version is loaded in this scope, once it is. A run that dies before it compares this scope again, and finds it as it is. #}
+{# Put down that a version is loaded in this scope (none: as a whole), once it is; an empty snapshot takes its scope out again. A run that dies before
+   it compares this scope again, and finds it as it is. #}
 {% macro _add_scope(run, source) %}
-    {%- set scope = run.settings.snapshot.scope -%}
-    {%- if scope is not none and source.counts.version is defined and not run.settings.watermark -%}
+    {%- set snapshot = run.settings.snapshot -%}
+    {%- if snapshot.version is none or run.settings.watermark -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set loaded = floodmark._loaded_scopes(this) -%}
+    {%- if loaded is none and (snapshot.scope is none or source.counts.version is not defined) -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set before = [loaded[0] if loaded else none, loaded[1] if loaded else []] -%}
+    {%- if source.counts.version is not defined -%}
+        {%- set scopes = [before[0], before[1] | reject('equalto', snapshot.scope) | list] -%}
+    {%- else -%}
         {%- set version = floodmark._position_print(source.counts.version, source.family) -%}
-        {%- set loaded = floodmark._loaded_scopes(this) -%}
-        {%- set scopes = loaded[1] if loaded and loaded[0] == version else [] -%}
-        {%- if scope not in scopes -%}
-            {%- do floodmark._set_properties({'floodmark.scopes': floodmark._to_property(tojson([version, scopes + [scope]]))}) -%}
-        {%- endif -%}
+        {%- set scopes = [version, ((before[1] if before[0] == version else []) + [snapshot.scope]) | unique | list] -%}
+    {%- endif -%}
+    {%- if scopes != before -%}
+        {%- do floodmark._set_properties({'floodmark.scopes': floodmark._to_property(tojson(scopes))}) -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -217,7 +228,9 @@
     {%- set differs = 'n._floodmark_hash.a <> o._floodmark_hash.a or n._floodmark_hash.b <> o._floodmark_hash.b' -%}
     {%- set touched = ['n._floodmark_hash.c <> o._floodmark_hash.c', 'n._floodmark_hash.d <> o._floodmark_hash.d'] if source.beside else [] -%}
     {%- set expected = [] -%}
-    {%- set has_start = snapshot.version is not none and (snapshot.output == 'changes' or snapshot.scd_type == 2) -%}
+    {%- set is_list = snapshot.output == 'changes' -%}
+    {%- set has_start = snapshot.version is not none and (is_list or snapshot.scd_type == 2) -%}
+    {%- set gone = 'if(o._floodmark_start >= ' ~ version ~ ", 'again', 'missing')" if has_start and is_list else "'missing'" -%}
     {%- if snapshot.on_missing == 'mark' -%}
         {%- do touched.append('o._floodmark_was_missing') -%}
         {%- do expected.append('not o._floodmark_was_missing') -%}
@@ -228,9 +241,9 @@
     {%- set missing = (['n._floodmark_copies is null'] + expected) | join(' and ') %}
     select * from (
         select {{ merged | join(', ') }}, n._floodmark_copies, o._floodmark_hash as _floodmark_old_hash,
-            case when n._floodmark_copies is null then {{ "'missing'" if not expected else "if(" ~ expected | join(' and ') ~ ", 'missing', 'none')" }}
+            case when n._floodmark_copies is null then {{ gone if not expected else "if(" ~ expected | join(' and ') ~ ', ' ~ gone ~ ", 'none')" }}
                 when o._floodmark_hash is null then 'insert'
-                when {{ differs }} then {{ "if(o._floodmark_start >= " ~ version ~ ", '" ~ ('again' if snapshot.output == 'changes' else 'touch') ~ "', 'update')" if has_start else "'update'" }}
+                when {{ differs }} then {{ "if(o._floodmark_start >= " ~ version ~ ", '" ~ ('again' if is_list else 'touch') ~ "', 'update')" if has_start else "'update'" }}
                 {{ "when " ~ touched | join(' or ') ~ " then 'touch'" if touched }}
                 else 'same' end as _floodmark_change
         from (

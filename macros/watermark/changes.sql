@@ -14,7 +14,9 @@
             'todo': 'floodmark.changes() reads from version to version of its upstream'}]) -%}
     {%- endif -%}
     {#- events of a feed are events whatever becomes of their rows later, unless the model says what a deleted row means -#}
-    {%- set kind = 'preimages' if preimages else ('events' if floodmark._setting('cdc') is not none and '_change_type' not in model.raw_code ~ tojson(floodmark._setting('cdc')) else '') -%}
+    {%- set cdc = floodmark._setting('cdc') -%}
+    {%- set said = model.raw_code ~ (tojson([cdc.get('apply_as_deletes'), cdc.get('apply_as_truncates'), cdc.get('sequence_by')]) if cdc is mapping else '') -%}
+    {%- set kind = 'preimages' if preimages else ('events' if cdc is not none and '_change_type' not in said else '') -%}
     {%- set name = floodmark._relation_name(relation) -%}
     {%- set rows = snapshot -%}
     {%- set comment = '' -%}

@@ -42,7 +42,8 @@ def test_rows_without_a_mark_are_not_compared_with_old_versions(
     for name in ("stepped", "newest"):
         assert (
             f"{s}.{name} has rows, but the ledger has no mark for it, so snapshot_diff cannot tell which versions are "
-            "loaded: run it once with --full-refresh to load everything again"
+            "loaded: name the ledger that it was loaded with (variable floodmark_schema), or run it once with --full-refresh to load "
+            "everything again"
         ) in sentence(run.message[name])
     assert [project.version(name) for name in ("stepped", "newest")] == before
     project.sql(f"drop schema {s}_other cascade")
@@ -73,7 +74,7 @@ def test_scopes_of_one_version_that_share_a_key(make_project: Callable[..., Proj
     project.sql(f"create table {s}.src (d int, k string, region string, a string) using delta")
     project.sql(f"insert into {s}.src values (1, 'k', 'N', 'a1'), (1, 's', 'S', 's1')")
     project.source("src")
-    project.model("history", scoped(stored_as_scd_type=2))
+    project.model("tracked", scoped(stored_as_scd_type=2))
     project.model("listed", scoped(output="changes"))
     project.build()
     project.sql(f"update {s}.src set d = 2, a = 'a2' where k = 'k'")
@@ -83,7 +84,7 @@ def test_scopes_of_one_version_that_share_a_key(make_project: Callable[..., Proj
     project.sql(f"delete from {s}.src where k = 'new'")
     project.sql(f"update {s}.src set d = 2, region = 'S', a = if(k = 'k', 'a3', a)")
     run = project.dbt("run", *south)
-    assert held(project, "history", TRACKED) == {
+    assert held(project, "tracked", TRACKED) == {
         "k": [("a1", 1, 2), ("a3", 2, None)],
         "new": [("n2", 2, None)],
         "s": [("s1", 1, None)],
@@ -93,8 +94,16 @@ def test_scopes_of_one_version_that_share_a_key(make_project: Callable[..., Proj
         "changes at one time nobody could tell which came last. Have the scopes share no key, or their versions differ"
     ) in sentence(run.message["listed"])
     # the whole of the version behind its parts: what is not in it goes, without an empty row
-    project.build("--select", "history")
-    assert held(project, "history", TRACKED) == {
+    run = project.dbt("run")
+    assert (
+        '2 keys have a change of this d in the list already, by another scope: {"k":"k"}, {"k":"new"}.'
+        in (sentence(run.message["listed"]))
+    )
+    loaded = project.version("tracked")
+    project.sql(f"update {s}.src set a = 'a4' where k = 'k'")
+    project.build("--select", "tracked")
+    assert project.version("tracked") == loaded
+    assert held(project, "tracked", TRACKED) == {
         "k": [("a1", 1, 2), ("a3", 2, None)],
         "s": [("s1", 1, None)],
     }
@@ -121,6 +130,28 @@ def test_a_version_is_read_again_behind_an_empty_snapshot(
     assert "1 row has no v. Nothing was written: give each row the version of its snapshot" in (
         sentence(run.message["latest"])
     )
+
+
+def test_a_scope_is_read_again_behind_an_empty_snapshot_of_it(
+    make_project: Callable[..., Project],
+) -> None:
+    project = make_project("parts")
+    s = project.schema
+    project.sql(f"create table {s}.src (d int, k string, region string) using delta")
+    project.sql(f"insert into {s}.src values (5, 'n', 'N'), (5, 's', 'S')")
+    project.source("src")
+    project.model("parts", scoped(allow_empty=True))
+
+    def load(*regions: str) -> list[str]:
+        for region in regions:
+            project.build("--vars", f"{{scope: region = '{region}'}}")
+        return [key for (key,) in project.sql(f"select k from {s}.parts order by k")]
+
+    assert load("N", "S") == ["n", "s"]
+    project.sql(f"delete from {s}.src where k = 'n'")
+    assert load("N", "S") == ["s"]
+    project.sql(f"insert into {s}.src values (5, 'n', 'N')")
+    assert load("N") == ["n", "s"]
 
 
 def test_types_that_do_not_fit(make_project: Callable[..., Project]) -> None:
