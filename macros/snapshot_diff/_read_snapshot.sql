@@ -125,7 +125,7 @@
         {%- set scopes = [before[0], before[1] | reject('equalto', snapshot.scope) | list] -%}
     {%- else -%}
         {%- set version = floodmark._position_print(source.counts.version, source.family) -%}
-        {%- set scopes = [version, ((before[1] if before[0] == version else []) + [snapshot.scope]) | unique | list] -%}
+        {%- set scopes = [version, ((before[1] if before[0] == version else []) + [snapshot.scope]) | unique(case_sensitive=true) | list] -%}
     {%- endif -%}
     {%- if scopes != before -%}
         {%- do floodmark._set_properties({'floodmark.scopes': floodmark._to_property(tojson(scopes))}) -%}
