@@ -347,11 +347,10 @@ def test_a_full_refresh_forgets_what_cdc_remembered(project: Project) -> None:
     s = project.schema
     project.sql(f"create table {s}.feed (k string, seq int, op string) using delta")
     project.sql(f"insert into {s}.feed values ('a', 10, 'u'), ('a', 20, 'x'), ('b', 10, 'u')")
-    project.source("events", "feed")
 
     def model(deletes: str, where: str = "true") -> str:
         return stream(
-            f"select * from stream({table('feed')}) where {where}",
+            f"select * from stream({s}.feed) where {where}",
             incremental_strategy="cdc",
             unique_key="k",
             cdc={"sequence_by": "seq", "apply_as_deletes": deletes},

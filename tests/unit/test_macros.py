@@ -507,7 +507,7 @@ def test_leaves_are_the_fields_that_are_no_structs(floodmark: SimpleNamespace) -
     assert [(leaf["path"], leaf["sql"], leaf["type"]) for leaf in leaves] == [
         ("s.a", "`s`.`a`", "int"),
         ("s.b.c", "`s`.`b`.`c`", "string"),
-        ("s.b.d.e", "`s`.`b`.`d.e`", "date"),
+        ("s.b.`d.e`", "`s`.`b`.`d.e`", "date"),
     ]
 
 
