@@ -189,7 +189,7 @@
     {%- do floodmark._check_snapshot_keys(run, batch, found, 'select * from ' ~ difference) -%}
     {%- do floodmark._check_missing(run, batch, source, found, difference) -%}
     {%- if found.again -%}
-        {%- do floodmark._refuse_snapshot(batch, floodmark._counted(found.again, 'key') ~ (' has' if found.again == 1 else ' have') ~ ' a change of this ' ~ (snapshot.version or 'time') ~ ' in the list already, by another scope: ' ~ floodmark._shown_keys(run, difference ~ " where _floodmark_change = 'again'"),
+        {%- do floodmark._refuse_snapshot(batch, floodmark._counted(found.again, 'key') ~ (' has' if found.again == 1 else ' have') ~ ' a change of this ' ~ snapshot.version ~ ' in the list already, by another scope: ' ~ floodmark._shown_keys(run, difference ~ " where _floodmark_change = 'again'"),
             'Nothing was written: of two changes at one time nobody could tell which came last. Have the scopes share no key, or their versions differ') -%}
     {%- endif -%}
     {%- do source.counts.update(found) -%}
