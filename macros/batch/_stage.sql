@@ -22,6 +22,9 @@
                 {%- set select_sql = floodmark._whole_partitions_select(run, batch, select_sql) -%}
             {%- endif -%}
             {%- set columns = floodmark._select_columns(run, select_sql) -%}
+            {%- if run.settings.strategy == 'merge' -%}
+                {%- set select_sql = floodmark._partition_values_sql(columns, select_sql) -%}
+            {%- endif -%}
         {%- endif -%}
         {%- do floodmark._execute(['create table ' ~ stage ~ ' using parquet as\nselect * from (\n' ~ select_sql ~ '\n)']) -%}
     {%- endif -%}
@@ -40,6 +43,19 @@
         {%- endif -%}
     {%- endif -%}
     {{ return(source) }}
+{% endmacro %}
+
+
+{# A SELECT with NULL for '' in the columns that partition the table, as Delta keeps it: what is compared with the table must be what the table
+   will hold, or a row that is read again is another one. #}
+{% macro _partition_values_sql(columns, select_sql) %}
+    {%- set partitions = floodmark._as_list(config.get('partition_by')) | map('lower') | list -%}
+    {%- set values = [] -%}
+    {%- for column in columns -%}
+        {%- set is_text = column.name | lower in partitions and floodmark._plain_type(column.type) == 'string' -%}
+        {%- do values.append('nullif(@, \'\') as @' | replace('@', floodmark._quoted(column.name)) if is_text else floodmark._quoted(column.name)) -%}
+    {%- endfor -%}
+    {{ return('select ' ~ values | join(', ') ~ ' from (\n' ~ select_sql ~ '\n)' if partitions else select_sql) }}
 {% endmacro %}
 
 

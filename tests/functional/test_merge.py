@@ -62,6 +62,13 @@ MODELS = {
     "in_steps": merged("orders_all", watermark={"step": "30 minutes"}),
     "null_key": merged("nullable", "a, v, ts", key="a"),
     "null_keys": merged("nullable", key=["a", "b"]),
+    "empty_partition": merged(
+        "orders",
+        "if(region = 'eu', '', region) as part, id, v, ts",
+        key=["part", "id"],
+        partition_by=["part"],
+        watermark={"lookback": "10 days"},
+    ),
     "odd_names": merged("odd", key=ODD_KEY, tblproperties=MAPPED),
     "key_types": merged("typed", key=["dec", "d", "t", "n", "b"]),
     "without_column": merged("repeated", "id, v"),
@@ -209,6 +216,11 @@ def test_null_keys_match_null_keys(story: Story) -> None:
     )
     assert len(story.rows[1]["null_key"]) == 2
     assert (1, "two1") in story.values("null_key", "a")
+
+
+def test_an_empty_text_that_partitions_the_table_is_null_as_delta_keeps_it(story: Story) -> None:
+    assert story.values("empty_partition") == story.values("latest", run=1)
+    assert {row["part"] for row in story.rows[1]["empty_partition"]} == {None, "us"}
 
 
 def test_odd_key_names(story: Story) -> None:
