@@ -53,7 +53,8 @@ _ADVICE: tuple[tuple[str, str], ...] = (
         r"DELTA_SOURCE_TABLE_IGNORE_CHANGES|DELTA_SOURCE_IGNORE_DELETE",
         "the source table has had rows updated or deleted, which a stream of new rows cannot "
         "follow: read stream(...) with (skipChangeCommits = true) to pass over such commits, or "
-        "with (readChangeFeed = true) and incremental_strategy='cdc' to apply them.",
+        "with (readChangeFeed = true) and incremental_strategy='cdc' to apply them, "
+        "where _change_type <> 'update_preimage'.",
     ),
     (
         r"STATE_STORE_(?:KEY|VALUE)_SCHEMA|STATE_STORE_\w*SCHEMA|STATEFUL_OPERATOR_NOT_MATCH|"

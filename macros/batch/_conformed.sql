@@ -99,6 +99,10 @@
     {%- if given | lower == wanted | lower -%}
         {{ return(value) }}
     {%- elif 'struct<' not in wanted -%}
+        {%- if not floodmark._is_castable(given, wanted) -%}
+            {%- do floodmark._refuse([{'setting': 'on_schema_change', 'got': value | replace('`', '') ~ ' ' ~ given | lower, 'expected': wanted | lower ~ ', as in ' ~ this ~ ', or a type that can be cast to it',
+                'todo': 'Cast it in the SELECT, or run once with --full-refresh'}]) -%}
+        {%- endif -%}
         {#- without ANSI mode, as dbt-spark has it, a cast that fails is a NULL: the write of the batch would have refused it -#}
         {{ return('coalesce(try_cast(' ~ value ~ ' as ' ~ wanted ~ '), if(' ~ value ~ ' is null, null, raise_error(concat('
             ~ floodmark._string_literal(value ~ ' is ' ~ wanted ~ ' in the table and cannot be: ') ~ ', cast(' ~ value ~ ' as string)))))') }}

@@ -13,6 +13,7 @@
         {%- if run.settings.strategy == 'cdc' -%}
             {%- set columns = floodmark._checked_events(run, batch, select_sql) -%}
             {%- set select_sql = floodmark._conforming_sql(columns, floodmark._events_sql(run.settings.cdc, select_sql)) -%}
+            {%- set select_sql = floodmark._without_replaced_sql(run, batch, columns, floodmark._partition_values_sql(columns, select_sql)) -%}
             {%- if floodmark._restates_from(batch) is not none -%}
                 {%- set select_sql = floodmark._restated_events_sql(run, batch, select_sql, floodmark._find_column(columns, '_floodmark_sequence').type) -%}
             {%- endif -%}

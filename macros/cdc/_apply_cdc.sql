@@ -94,6 +94,10 @@
             {%- do floodmark._execute(['create table ' ~ relation ~ ' using parquet as\n'
                 ~ (floodmark._scd2_sql(run, batch, source) if way == 'scd2' else floodmark._scd1_restated_sql(run, batch, source))]) -%}
         {%- endif -%}
+        {%- if batch.get('resolved_by') -%}
+            {#- the table may have been given columns since -#}
+            {%- do source.update({'resolved_columns': floodmark._columns_of(relation=relation)}) -%}
+        {%- endif -%}
         {%- set changes = ['table_write', 'table_remove', 'state_write', 'state_remove'] -%}
         {%- set counts = [] -%}
         {%- for change in changes -%}

@@ -14,6 +14,24 @@
 {% endmacro %}
 
 
+{# Events of a change feed: a commit that takes a row of a key away and adds another (an overwritten range) replaces it and ends nothing, though a delete
+   beats an upsert of one sequence in SCD 2; and a stream reads what an update found as well. A SELECT that does not keep the feed's columns shows
+   it by the sequence alone. SCD 1 needs none of it: there the upsert wins. #}
+{% macro _without_replaced_sql(run, batch, columns, select_sql) %}
+    {%- if run.settings.cdc.scd_type == 1 and batch.kind != 'stream' -%}
+        {{ return(select_sql) }}
+    {%- elif floodmark._find_column(columns, '_change_type') and floodmark._find_column(columns, '_commit_version') -%}
+        {%- set commit, adds, takes = '_commit_version', "_change_type in ('insert', 'update_postimage')", "_change_type in ('delete', 'update_preimage')" -%}
+    {%- elif batch.family == 'version' and floodmark._reads_state(run.sql) -%}
+        {%- set commit, adds, takes = '_floodmark_sequence', 'not _floodmark_delete and not _floodmark_truncate', '_floodmark_delete' -%}
+    {%- else -%}
+        {{ return(select_sql) }}
+    {%- endif -%}
+    {{ return('select * except (_floodmark_added) from (select *, bool_or(' ~ adds ~ ') over (partition by ' ~ floodmark._quoted_csv(run.settings.unique_key) ~ ', ' ~ commit
+        ~ ') as _floodmark_added from (\n' ~ select_sql ~ '\n)) where not coalesce(_floodmark_added and ' ~ takes ~ ', false)') }}
+{% endmacro %}
+
+
 {# The columns of the table that are the analyst's own: those of the SELECT, in its order, after column_list or except_column_list. #}
 {% macro _own_columns(cdc, columns) %}
     {%- set only = cdc.column_list | map('lower') | list -%}

@@ -35,10 +35,15 @@
         {%- do floodmark._stop(floodmark._counted(waiting, 'version') ~ ' of ' ~ run.upstream.relation ~ (' is' if waiting == 1 else ' are') ~ ' not loaded yet, and may hold rows as they were before they were corrected, '
             ~ 'which the next run would bring back: run the model first, then restate') -%}
     {%- endif -%}
+    {%- set start = floodmark._reach(run.settings.watermark or {}, family).start -%}
+    {%- if family == 'version' and start is none and floodmark._reads_state(run.sql) -%}
+        {%- do floodmark._stop(run.upstream.relation ~ ' is no feed of events, since a row that is deleted there is a delete here: as it stands now it does not tell what its rows were at '
+            ~ asked.get('from') ~ '. Run it once with --full-refresh, or set watermark.start to the version from which on its change feed tells all') -%}
+    {%- endif -%}
     {%- set plan = floodmark._plan_whole() -%}
     {%- do plan.update({'settings': run.settings, 'batch_id': run.state.last_batch_id + 1, 'kind': 'backfill', 'replaces': false, 'generation': committed.generation,
         'reason': 'restate from ' ~ asked.get('from'), 'family': family, 'high': floodmark._position_print(high, family), 'high_position': high,
-        'start_position': floodmark._reach(run.settings.watermark or {}, family).start,
+        'start_position': start,
         'nulls': run.settings.watermark.nulls if run.settings.watermark else none, 'watermark_column': committed.watermark_column, 'upstream': committed.upstream}) -%}
     {%- do floodmark._record_plan(run, plan) -%}
     {%- do run.update({'first': false}) -%}
@@ -60,8 +65,17 @@
 {% endmacro %}
 
 
-{# A truncate reaches keys that have no events after it: one at or after `from`, in the feed or remembered, is refused. #}
+{# What would be lost is refused: columns of an SCD 2 table that the feed does not give (in SCD 1 a row keeps them), and a truncate at or after `from`,
+   in the feed or remembered, which reaches keys that have no events after it. #}
 {% macro _check_restated(run, batch, source) %}
+    {%- set lacking = [] -%}
+    {%- for column in floodmark._table_own_columns(run) if run.settings.cdc.scd_type == 2 and not floodmark._find_column(floodmark._own_columns(run.settings.cdc, source.columns), column.name) -%}
+        {%- do lacking.append(column.name) -%}
+    {%- endfor -%}
+    {%- if lacking -%}
+        {%- do floodmark._fail(batch, 'the SELECT lacks columns of the table') -%}
+        {%- do floodmark._stop('the SELECT lacks ' ~ lacking | join(', ') ~ ', which ' ~ this ~ ' has: rows that are made anew would lose what they hold there. Give it in the SELECT, or run it once with --full-refresh') -%}
+    {%- endif -%}
     {%- set from = floodmark._restate_literal(batch, floodmark._find_column(source.columns, '_floodmark_sequence').type) -%}
     {%- set remembered = ' union all select _floodmark_sequence from ' ~ floodmark._state_relation() ~ " where _floodmark_kind = 'truncate'" if floodmark._has_state() else '' -%}
     {%- set found = run_query('select cast(max(_floodmark_sequence) as string) as greatest from (select _floodmark_sequence from ' ~ source.stage ~ ' where _floodmark_truncate' ~ remembered

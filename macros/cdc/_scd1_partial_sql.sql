@@ -6,8 +6,9 @@
 {# The rows of the batch's keys as they shall be: the table's columns, and _floodmark_delete where there shall be none; only those that change. #}
 {% macro _partial_rows_sql(run, source, is_first=false) %}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
-    {%- set own = floodmark._own_columns(run.settings.cdc, source.columns) if is_first else floodmark._table_own_columns(run) -%}
-    {%- set parts = floodmark._leaves_of(run, own, source.columns) -%}
+    {%- set known = floodmark._own_columns(run.settings.cdc, source.columns) -%}
+    {%- set own = known if is_first else floodmark._table_own_columns(run) -%}
+    {%- set parts = floodmark._leaves_of(run, own, known) -%}
     {%- set type = floodmark._find_column(source.columns, '_floodmark_sequence').type -%}
     {%- set plain = parts.plain | map(attribute='name') | list -%}
     {%- set own_names = own | map(attribute='name') | list -%}
@@ -37,7 +38,7 @@
     {%- endfor %}
     with members as (
         select {{ keys }}, _floodmark_sequence, _floodmark_delete, cast(null as {{ type }}) as _floodmark_deleted_at, cast(null as string) as _floodmark_before
-            {{- floodmark._member_columns(parts.plain, parts.leaves, source.columns, '', '_floodmark_sequence') }}
+            {{- floodmark._member_columns(parts.plain, parts.leaves, known, '', '_floodmark_sequence') }}
         from {{ source.stage }}
         where not _floodmark_truncate {{ 'and coalesce(_floodmark_sequence >= (' ~ truncated ~ '), true)' if truncated }}
         {%- if not is_first %}

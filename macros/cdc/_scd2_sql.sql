@@ -14,20 +14,21 @@
 {% macro _scd2_sql(run, batch, source) %}
     {%- set cdc = run.settings.cdc -%}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
-    {%- set own = floodmark._own_columns(cdc, source.columns) if batch.replaces else floodmark._table_own_columns(run) -%}
+    {%- set known = floodmark._own_columns(cdc, source.columns) -%}
+    {%- set own = known if batch.replaces else floodmark._table_own_columns(run) -%}
     {%- set names = own | map(attribute='name') | list -%}
     {#- a column that the events lack is not theirs to decide by -#}
     {%- set given, missing = [], [] -%}
     {%- for name in names -%}
-        {%- do (given if floodmark._find_column(source.columns, name) else missing).append(name) -%}
+        {%- do (given if floodmark._find_column(known, name) else missing).append(name) -%}
     {%- endfor -%}
     {%- set type = floodmark._find_column(source.columns, '_floodmark_sequence').type -%}
     {%- set partial = floodmark._ignores_nulls(cdc) -%}
     {%- set restates = floodmark._restates_from(batch) is not none -%}
     {#- marks of what goes are no events -#}
     {%- set live = " and _floodmark_what not in ('start', 'gone')" if restates else '' -%}
-    {%- set parts = floodmark._leaves_of(run, own, source.columns) if partial else none -%}
-    {%- set carried = floodmark._carried_columns(run, parts, source.columns, '', '_floodmark_sequence') if partial else floodmark._given_sql(own, source.columns) %}
+    {%- set parts = floodmark._leaves_of(run, own, known) if partial else none -%}
+    {%- set carried = floodmark._carried_columns(run, parts, known, '', '_floodmark_sequence') if partial else floodmark._given_sql(own, known) %}
     with members as (
         select {{ carried }}, _floodmark_sequence, _floodmark_delete, 'event' as _floodmark_what, cast(null as {{ type }}) as _floodmark_old_start,
             cast(null as {{ type }}) as _floodmark_old_end{{ ', cast(null as string) as _floodmark_before' if partial }}
@@ -263,7 +264,11 @@
 {% macro _scd2_merge_sql(run, source) %}
     {%- set cdc = run.settings.cdc -%}
     {%- set start = floodmark._quoted(cdc.start_at) -%}
-    {%- set written = floodmark._table_own_columns(run) | map(attribute='name') | list + [cdc.start_at, cdc.end_at, floodmark._memory_column(cdc)] -%}
+    {%- set own = [] -%}
+    {%- for column in floodmark._table_own_columns(run) if not source.get('resolved_columns') or floodmark._find_column(source.resolved_columns, column.name) -%}
+        {%- do own.append(column.name) -%}
+    {%- endfor -%}
+    {%- set written = own + [cdc.start_at, cdc.end_at, floodmark._memory_column(cdc)] -%}
     {%- set removes = source.changes.table_remove > 0 -%}
     {%- set removed = [] -%}
     {%- for name in written -%}

@@ -33,7 +33,7 @@
 
 {# A path that Spark takes from anywhere; relative ones lie in the project, whose folder has one name, whichever way led to it: the plugin knows it. #}
 {% macro _absolute_path(path) %}
-    {%- if path.startswith('/') or '://' in path or path.startswith('file:') -%}
+    {%- if path.startswith('/') or modules.re.match('[\\w+.-]+:/|file:', path) -%}
         {{ return(path) }}
     {%- endif -%}
     {%- if adapter.floodmark_project_root is defined -%}

@@ -130,7 +130,11 @@
 {% macro _diff_common_sql(value, type, other) %}
     {%- set readable = '(tinyint|smallint|int|bigint|float|double|decimal\\(.*\\)|date|timestamp|timestamp_ntz|boolean|binary)' -%}
     {%- if type | lower == 'string' and modules.re.fullmatch(readable, other | lower) -%}
-        {{ return('coalesce(' ~ floodmark._diff_common_sql('try_cast(' ~ value ~ ' as ' ~ other ~ ')', other, type) ~ ', ' ~ value ~ ')') }}
+        {%- set read = 'try_cast(' ~ value ~ ' as ' ~ other ~ ')' -%}
+        {#- of a text Spark cuts the digits and the time of day off that the type does not hold -#}
+        {%- set whole = 'timestamp_ntz' if other | lower == 'date' else ('decimal(38,18)' if (other | lower).startswith('decimal') else none) -%}
+        {%- set read = 'if(' ~ read ~ ' = try_cast(' ~ value ~ ' as ' ~ whole ~ '), ' ~ read ~ ', null)' if whole else read -%}
+        {{ return('coalesce(' ~ floodmark._diff_common_sql(read, other, type) ~ ', ' ~ value ~ ')') }}
     {%- elif type | lower in ['float', 'double'] -%}
         {{ return('cast(0D + ' ~ value ~ ' as string)') }}
     {%- endif -%}

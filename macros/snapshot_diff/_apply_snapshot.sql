@@ -97,9 +97,9 @@
 {# After the checks: the columns to write, by on_schema_change, and hashes over what is compared now. Hashes are made anew from the
    table's own values, so that doing it twice changes nothing. #}
 {% macro _align_snapshot(run, batch, source) %}
-    {#- a column is known as added before it is there, and hashes are of what the property says after they are made -#}
-    {%- if source.added != source.hashed.added -%}
-        {%- do floodmark._set_properties(floodmark._snapshot_properties(run, dict(source, compared=source.hashed.compared, beside=source.hashed.beside))) -%}
+    {#- a column is known as added before it is there; while hashes are made anew the property names none, so that a run which finds it so makes them again -#}
+    {%- if source.rehash or source.added != source.hashed.added -%}
+        {%- do floodmark._set_properties(floodmark._snapshot_properties(run, dict(source, compared=[] if source.rehash else source.hashed.compared, beside=[] if source.rehash else source.hashed.beside))) -%}
     {%- endif -%}
     {%- set written = floodmark._align_columns(run, batch, dict(source, columns=floodmark._snapshot_shape(run, source))) -%}
     {%- set names = [] -%}
@@ -183,6 +183,7 @@
         {{ floodmark._snapshot_assignments(run, source) }}
     {{ floodmark._missing_clause(run) }}
     when matched then update set DBT_INTERNAL_DEST.__end_at = DBT_INTERNAL_SOURCE._floodmark_version
+        {{- ', DBT_INTERNAL_DEST.__is_missing = false, DBT_INTERNAL_DEST.__missing_at = null' if run.settings.snapshot.on_missing == 'mark' }}
     when not matched and not DBT_INTERNAL_SOURCE._floodmark_meets then insert ({{ floodmark._insert_names(run, source) }})
         values ({{ floodmark._inserted_values(run, source) }})
 {% endmacro %}

@@ -6,6 +6,7 @@
 {# Stage what a snapshot changes. Returns {stage, columns, compared, table, counts, changes}; `changes` is 0 where it changes nothing. #}
 {% macro _read_snapshot(run, batch, select_sql) %}
     {%- set source = floodmark._snapshot_columns(run, batch, select_sql) -%}
+    {%- set select_sql = floodmark._partition_values_sql(source.columns, select_sql) -%}
     {%- do source.update({'counts': floodmark._snapshot_counts(run, batch, source, select_sql)}) -%}
     {%- if source.counts.is_known -%}
         {{ return(dict(source, changes=0)) }}

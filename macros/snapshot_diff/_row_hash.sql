@@ -36,11 +36,11 @@
         {%- endif -%}
         {%- set kept = floodmark._find_column(source.table, name) or column -%}
         {%- set value = prefix ~ floodmark._quoted(column.name) -%}
-        {#- a struct that has grown fields: it is another value where those are not NULL -#}
-        {%- set has_grown = 'struct<' in kept.type and floodmark._conformed_type(column.ddl, kept.ddl, true) | lower == column.type -%}
-        {%- if kept.type != column.type and not has_grown -%}
+        {%- if kept.type != column.type -%}
+            {#- a struct has the table's fields in its order and types and, behind them, those that it has grown: it is another value where these are not NULL -#}
+            {%- set wanted = floodmark._conformed_type(kept.ddl, floodmark._conformed_type(column.ddl, kept.ddl, true), true) if 'struct<' in kept.type else kept.ddl -%}
             {%- set is_text = floodmark._plain_type(kept.type) == floodmark._plain_type(column.type) -%}
-            {%- set value = 'cast(' ~ value ~ ' as ' ~ kept.ddl ~ ')' if is_text else floodmark._conformed_sql(value, column.ddl, kept.ddl) -%}
+            {%- set value = 'cast(' ~ value ~ ' as ' ~ kept.ddl ~ ')' if is_text else floodmark._conformed_sql(value, column.ddl, wanted) -%}
         {%- endif -%}
         {%- do values.append(floodmark._hashed_value_sql(value, kept.type)) -%}
         {%- do nulls.append('if(' ~ value ~ ' is null, ' ~ bit ~ ', 0)') -%}
@@ -59,6 +59,9 @@
         {{ return(value) }}
     {%- elif type.startswith('string') -%}
         {{ return('cast(' ~ value ~ ' as binary)') }}
+    {%- elif modules.re.match('map<(binary|array|struct)', type) -%}
+        {#- as a name of JSON such a key is Java's own text of it, another one in every run -#}
+        {{ return(floodmark._value_text_sql('map_entries(' ~ value ~ ')')) }}
     {%- endif -%}
     {{ return(floodmark._value_text_sql(value)) }}
 {% endmacro %}

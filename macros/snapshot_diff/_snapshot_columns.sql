@@ -120,7 +120,7 @@
     {%- if not batch.replaces -%}
         {%- set gone = source.hashed.compared | reject('in', given) | list -%}
         {%- if gone -%}
-            {%- do floodmark._warn('the SELECT has no ' ~ gone | join(', ') ~ ' any more: rows keep the value they have, and are compared without it') -%}
+            {%- do floodmark._warn('the SELECT has no ' ~ gone | join(', ') ~ ' any more: rows keep the value they have' ~ (', those that begin have NULL there' if snapshot.scd_type == 2 or snapshot.output == 'changes' else '') ~ ', and all are compared without it') -%}
         {%- endif -%}
         {%- do source.update({'rehash': source.compared != source.hashed.compared or source.beside != source.hashed.beside}) -%}
     {%- endif -%}

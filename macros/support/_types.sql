@@ -6,6 +6,21 @@
 {% endmacro %}
 
 
+{# Whether Spark has a cast from one type to another that can succeed (its ANSI rules, which try_cast follows); types that are not named here are left to it. #}
+{% macro _is_castable(given, wanted) %}
+    {%- set families = {'number': '(tinyint|smallint|int|bigint|float|double|decimal\\(.*\\))', 'boolean': 'boolean', 'date': 'date', 'timestamp': 'timestamp', 'ntz': 'timestamp_ntz', 'binary': 'binary',
+        'array': 'array<.*', 'map': 'map<.*', 'struct': 'struct<.*'} -%}
+    {%- set kinds = [] -%}
+    {%- for type in [given, wanted] -%}
+        {%- for name, pattern in families.items() if modules.re.fullmatch(pattern, type | lower, flags=modules.re.S) -%}
+            {%- do kinds.append(name) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(kinds | length < 2 or kinds[0] == kinds[1] or kinds in [['number', 'boolean'], ['boolean', 'number'], ['number', 'timestamp'], ['timestamp', 'number'],
+        ['date', 'timestamp'], ['timestamp', 'date'], ['date', 'ntz'], ['ntz', 'date'], ['timestamp', 'ntz'], ['ntz', 'timestamp']]) }}
+{% endmacro %}
+
+
 {# The fields of a struct type as DESCRIBE prints it: a list of {name, type}. #}
 {% macro _struct_fields(type) %}
     {%- set fields = [] -%}

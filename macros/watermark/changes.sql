@@ -13,19 +13,38 @@
         {%- do floodmark._refuse([{'setting': 'watermark', 'got': watermark, 'expected': "{'kind': 'version'} on an incremental model",
             'todo': 'floodmark.changes() reads from version to version of its upstream'}]) -%}
     {%- endif -%}
-    {#- events of a feed are events whatever becomes of their rows later, unless the model says what a deleted row means -#}
+    {#- events of a feed are events whatever becomes of their rows later, unless the model says what a deleted row means (_kind_of_changes) -#}
     {%- set cdc = floodmark._setting('cdc') -%}
-    {%- set said = model.raw_code ~ (tojson([cdc.get('apply_as_deletes'), cdc.get('apply_as_truncates'), cdc.get('sequence_by')]) if cdc is mapping else '') -%}
-    {%- set kind = 'preimages' if preimages else ('events' if cdc is not none and '_change_type' not in said else '') -%}
+    {%- set said = tojson([cdc.get('apply_as_deletes'), cdc.get('apply_as_truncates'), cdc.get('sequence_by')]) if cdc is mapping else '' -%}
+    {%- set kind = 'preimages' if preimages else ('events' if cdc is not none and '_change_type' not in said | lower else '') -%}
     {%- set name = floodmark._relation_name(relation) -%}
     {%- set rows = snapshot -%}
     {%- set comment = '' -%}
     {%- if floodmark._only_looks() -%}
         {%- set plan = floodmark._next_plan() -%}
-        {%- set rows = floodmark._changes_sql(name, plan, kind) if plan else snapshot -%}
+        {%- set rows = floodmark._changes_sql(name, plan, floodmark._kind_of_changes(kind, model.raw_code)) if plan else snapshot -%}
         {%- set comment = floodmark._plan_comment(plan) if plan else '' -%}
     {%- endif -%}
     {{ return('/*floodmark:changes ' ~ name ~ (' ' ~ kind if kind else '') ~ '*/ ' ~ comment ~ rows ~ ' /*floodmark:end*/') }}
+{% endmacro %}
+
+
+{# What changes() is to read, now that the whole SELECT is known: one that names _change_type says itself what a deleted row means. Texts and
+   comments name nothing, nor does a list of columns that are left out. #}
+{% macro _kind_of_changes(kind, code) %}
+    {%- set outside = modules.re.sub('/\\*floodmark:changes .*?/\\*floodmark:end\\*/', ' ', code, flags=modules.re.S) -%}
+    {%- set words = modules.re.sub('\'(?:[^\'\\\\]|\\\\.)*\'|"(?:[^"\\\\]|\\\\.)*"|--[^\n]*|/\\*.*?\\*/|\\{#.*?#\\}', ' ', outside, flags=modules.re.S) | lower -%}
+    {%- set words = modules.re.sub('\\bexcept\\s*\\((?![^)]*\\bselect\\b)[^()]*\\)', ' ', words) -%}
+    {{ return('' if kind == 'events' and '_change_type' in words else kind) }}
+{% endmacro %}
+
+
+{# Whether a SELECT reads the changes of a state, where a row that is deleted is a delete, and not a feed of events. #}
+{% macro _reads_state(sql) %}
+    {%- for kind in modules.re.findall('/\\*floodmark:changes \\S+?( preimages| events)?\\*/', sql) if floodmark._kind_of_changes(kind | trim, sql) != 'events' -%}
+        {{ return(true) }}
+    {%- endfor -%}
+    {{ return(false) }}
 {% endmacro %}
 
 

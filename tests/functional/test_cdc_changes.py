@@ -311,6 +311,105 @@ config:
     assert rows == [(1, None), (2, 2)]
 
 
+def test_rows_that_one_commit_replaces_are_not_deleted(
+    make_project: Callable[..., Project],
+) -> None:
+    """A range that is written again comes as a delete and an insert of each row; whoever names _change_type, in any case, has deletes."""
+    project = make_project("replaced")
+    s = project.schema
+    project.sql(
+        f"create table {s}.state (id int, v string) using delta tblproperties ('delta.enableChangeDataFeed' = 'true')"
+    )
+    project.sql(f"insert into {s}.state values (1, 'a'), (2, 'b'), (3, 'c')")
+    project.source("state")
+    feed = "{{ floodmark.changes(source('raw', 'state')) }}"
+
+    def model(name: str, select: str, scd: int, deletes: str | None) -> None:
+        settings = {"sequence_by": "_commit_version", "stored_as_scd_type": scd}
+        settings |= {"apply_as_deletes": deletes} if deletes else {}
+        kept = {"except_column_list": ["gone"]} if deletes else {}
+        config = (
+            "materialized='incremental', incremental_strategy='cdc', unique_key='id', "
+            f"watermark={{'kind': 'version'}}, cdc={settings | kept!r}"
+        )
+        project.model(name, f"{{{{ config({config}) }}}}\n{select} from {feed}")
+
+    gone = "select id, v, _COMMIT_VERSION, _CHANGE_TYPE = 'delete' as gone"
+    model("history", gone, 2, "gone")
+    model("latest", gone, 1, "gone")
+    # a list of what is left out, a text and a comment say nothing of deletes: the feed is one of events
+    model(
+        "events",
+        "select * except (_change_type), '_change_type' as said /* _change_type */",
+        1,
+        None,
+    )
+    project.build()
+    project.sql(f"insert overwrite {s}.state values (1, 'a'), (2, 'x')")
+    project.build()
+    assert held(project, "history", VALUES.replace("k,", "cast(id as string) as k,")) == {
+        "1": [("a", 1, None)],
+        "2": [("b", 1, 2), ("x", 2, None)],
+        "3": [("c", 1, 2)],
+    }
+    assert held(project, "latest", "cast(id as string) as k, v") == {"1": [("a",)], "2": [("x",)]}
+    assert held(project, "events", "cast(id as string) as k, v") == {
+        "1": [("a",)],
+        "2": [("x",)],
+        "3": [("c",)],
+    }
+    run = project.dbt("run", "--vars", "{floodmark_restate: {from: 2}}")
+    for name in ("history", "latest"):
+        assert (
+            f"{s}.state is no feed of events, since a row that is deleted there is a delete here: as it stands now it does "
+            "not tell what its rows were at 2. Run it once with --full-refresh, or set watermark.start to the version from "
+            "which on its change feed tells all"
+        ) in sentence(run.message[name])
+    assert run.status["events"] == "success"
+
+
+def test_columns_that_the_table_holds_otherwise(make_project: Callable[..., Project]) -> None:
+    """An empty text that partitions the table is NULL there; a column that is left out later is neither written nor compared any more."""
+    project = make_project("otherwise")
+    s = project.schema
+    project.sql(f"create table {s}.feed {COLUMNS}")
+    project.sql(
+        f"insert into {s}.feed values (1, 'a', 10, 'u', '', 1.0), (1, 'b', 10, 'u', 'x', 1.0)"
+    )
+    project.source("feed")
+    project.model(
+        "parted",
+        cdc("feed", step=None, stored_as_scd_type=2, config={"partition_by": "v"}),
+    )
+    left_out = f"(['arrived', 'op', 'seq', 'f'] if {LATER} else ['arrived', 'op', 'seq'])"
+    for name, settings in {
+        "history": {"stored_as_scd_type": 2},
+        "filled": {"ignore_null_updates": True},
+    }.items():
+        sql = cdc("feed", step=None, except_column_list="@", **settings)
+        project.model(name, sql.replace("'@'", left_out))
+    project.build()
+    project.sql(
+        f"insert into {s}.feed values (2, 'a', 20, 'u', '', 2.0), (2, 'b', 20, 'u', 'x', 2.0)"
+    )
+    project.build("--vars", "{later: true}")
+    assert held(project, "parted", "k, v, f, __start_at, __end_at") == {
+        "a": [(None, 1.0, 10, 20), (None, 2.0, 20, None)],
+        "b": [("x", 1.0, 10, 20), ("x", 2.0, 20, None)],
+    }
+    assert held(project, "history", "k, v, f, __start_at, __end_at") == {
+        "a": [("", 1.0, 10, None)],
+        "b": [("x", 1.0, 10, None)],
+    }
+    assert held(project, "filled", "k, v, f") == {"a": [("", 1.0)], "b": [("x", 1.0)]}
+    run = project.dbt("run", "--vars", "{later: true, floodmark_restate: {from: 15}}")
+    assert (
+        f"the SELECT lacks f, which {s}.history has: rows that are made anew would lose what they hold there. Give it in "
+        "the SELECT, or run it once with --full-refresh"
+    ) in sentence(run.message["history"])
+    assert held(project, "history", "k, f") == {"a": [(1.0,)], "b": [(1.0,)]}
+
+
 def test_a_reset_of_an_emptied_table_is_a_mark(make_project: Callable[..., Project]) -> None:
     project = make_project("passed")
     s = project.schema

@@ -58,11 +58,11 @@ def test_debezium_and_dms_become_events(make_project: Callable[..., Project]) ->
     )
     project.source("envelopes", "files")
     macros = {
-        "debezium": f"floodmark.debezium({table('envelopes')[3:-3]})",
+        "debezium": f"floodmark.debezium({table('envelopes')[3:-3]}, keep=['ts_ms'])",
         "dms": f"floodmark.dms({table('files')[3:-3]}, sequence='transact_seq', full_load_sequence=\"''\")",
     }
     without = {
-        "debezium": ["_operation", "_sequence", "_changed_at"],
+        "debezium": ["_operation", "_sequence", "_changed_at", "ts_ms"],
         "dms": ["_operation", "_sequence", "transact_seq"],
     }
     for name, call in macros.items():

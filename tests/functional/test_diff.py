@@ -80,6 +80,16 @@ def story(make_project: Callable[..., Project]) -> Story:
         "(7, 1.5, 1, array(1L)), (8, null, 1, array(2L)), (9, 1, 1, array(1L))",
     )
     table(
+        "cut_a",
+        "k int, v string, d string",
+        "(1, '7.254', '2024-01-01'), (2, '7.25', '2024-01-01 23:59:59'), (3, '07.250', '2024-01-02')",
+    )
+    table(
+        "cut_b",
+        "k int, v decimal(4, 2), d date",
+        "(1, 7.25, date'2024-01-01'), (2, 7.25, date'2024-01-01'), (3, 7.25, date'2024-01-02')",
+    )
+    table(
         "products",
         "product_id int, name string, price decimal(10, 2), since date",
         "(1, 'Tea', 2.50, date'2024-01-01'), (2, 'Cup, blue', 7.25, date'2024-02-01'), (3, null, 1.00, null)",
@@ -227,6 +237,15 @@ def test_types_that_differ_are_named_and_compared(story: Story) -> None:
         '{"k":"8"}': {"v": ("abc", None), "flag": ("true", "1"), "l": ("[1]", "[2]")},
     }
     assert sampled(found, "deleted") == {'{"k":"x"}': {}}
+
+
+def test_a_text_is_not_what_it_would_be_cut_down_to(story: Story) -> None:
+    found = difference(story, "cut_a", "cut_b", "--key", "k")
+    assert by_change(found) == {"unchanged": 1, "updated": 2}
+    assert sampled(found, "updated") == {
+        '{"k":1}': {"v": ("7.254", "7.25")},
+        '{"k":2}': {"d": ("2024-01-01 23:59:59", "2024-01-01")},
+    }
 
 
 @pytest.mark.parametrize("path", ["landing/products.csv", "csv:{root}/landing/products.dat"])

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.functional.faults import Faults, injected
 from tests.functional.test_cdc import held
 from tests.functional.test_snapshot_diff import diff, whole
 from tests.harness import Project, sentence
@@ -152,6 +153,86 @@ def test_a_scope_is_read_again_behind_an_empty_snapshot_of_it(
     assert load("N", "S") == ["s"]
     project.sql(f"insert into {s}.src values (5, 'n', 'N')")
     assert load("N") == ["n", "s"]
+
+
+def test_values_that_the_table_holds_otherwise(make_project: Callable[..., Project]) -> None:
+    """No row is a change by the type or the place in which it comes: fields of structs, '' in a partition, maps with keys that have no text."""
+    project = make_project("otherwise")
+    s = project.schema
+    project.sql(f"create table {s}.src (k string, a string, n decimal(10, 2)) using delta")
+    project.sql(f"insert into {s}.src values ('k', '', 1.5), ('l', 'x', 2)")
+    project.source("src")
+    later = "var('later', false)"
+    wide = f"{{% if {later} %}}cast(n as decimal(12, 4)){{% else %}}n{{% endif %}}"
+    settings = {"stored_as_scd_type": 2, "config": {"on_schema_change": "append_new_columns"}}
+    project.model(
+        "nested",
+        whole("src", f"k, array(named_struct('p', {wide})) as items, a", **settings),
+    )
+    project.model(
+        "parted",
+        whole(
+            "src",
+            f"k, a, n{{% if not {later} %}}, 1 as extra{{% endif %}}",
+            config={"partition_by": "a"},
+        ),
+    )
+    project.model("mapped", whole("src", "k, map(cast(a as binary), n) as m"))
+    project.model(
+        "dated",
+        whole("src", f"k, {{% if {later} %}}5{{% else %}}date'2024-01-01'{{% endif %}} as d, a"),
+    )
+    project.build()
+    names = ("nested", "parted", "mapped", "dated")
+    run = project.dbt("run", "--vars", "{later: true}")
+    assert (
+        f"floodmark refuses model '{s}.dated': 1 problem - on_schema_change: got \"d int\"; expected date, as in {s}.dated, or a type that can be "
+        "cast to it. Cast it in the SELECT, or run once with --full-refresh"
+    ) in sentence(run.message["dated"])
+    for name in names[:3]:
+        assert run.status[name] == "success", run.message[name]
+        changed = project.ledger(name, "rows_inserted, rows_updated, rows_deleted")
+        assert changed[1:] == [(0, 0, 0)], name
+    project.sql(f"update {s}.src set n = 3 where k = 'k'")
+    project.build("--vars", "{later: true}", "--exclude", "dated")
+    for name in names[:3]:
+        assert project.ledger(name, "rows_inserted + rows_updated")[-1] in [(1,), (2,)], name
+
+
+def test_hashes_half_made_anew(make_project: Callable[..., Project]) -> None:
+    """A run dies behind the hashes and before the property that says of what they are; then the settings are taken back."""
+    project = make_project("half_made")
+    s = project.schema
+    project.sql(f"create table {s}.src (k string, a string, b string) using delta")
+    project.sql(f"insert into {s}.src values ('k', 'a', 'b'), ('l', 'a', 'b')")
+    project.source("src")
+    compared = "(['a', 'b'] if var('later', false) else ['a'])"
+    project.model("m", whole("src", compare_columns="@").replace("'@'", compared))
+    project.build()
+    project.sql(f"insert into {s}.src values ('m', 'a', 'b')")
+    with injected(Faults(cuts={"m": "after: update .* set _floodmark_hash"})):
+        run = project.dbt("run", "--vars", "{later: true}")
+    assert run.status["m"] == "error"
+    project.build()
+    assert project.ledger("m", "rows_inserted, rows_updated")[-1] == (1, 0)
+
+
+def test_a_mark_goes_when_the_key_is_back_with_other_values(
+    make_project: Callable[..., Project],
+) -> None:
+    project = make_project("back")
+    s = project.schema
+    project.sql(f"create table {s}.src (v int, k string, a string) using delta")
+    project.sql(
+        f"insert into {s}.src values (1, 'k', 'a1'), (1, 'l', 'b'), (2, 'l', 'b'), (3, 'k', 'a2'), (3, 'l', 'b')"
+    )
+    project.source("src")
+    project.model("marked", diff("src", stored_as_scd_type=2, on_missing="mark"))
+    project.build()
+    assert held(project, "marked", f"{TRACKED}, __is_missing, __missing_at") == {
+        "k": [("a1", 1, 3, False, None), ("a2", 3, None, False, None)],
+        "l": [("b", 1, None, False, None)],
+    }
 
 
 def test_types_that_do_not_fit(make_project: Callable[..., Project]) -> None:
