@@ -51,12 +51,16 @@
    will hold, or a row that is read again is another one. #}
 {% macro _partition_values_sql(columns, select_sql) %}
     {%- set partitions = floodmark._as_list(config.get('partition_by')) | map('lower') | list -%}
-    {%- set values = [] -%}
+    {%- set values, texts = [], [] -%}
     {%- for column in columns -%}
-        {%- set is_text = column.name | lower in partitions and floodmark._plain_type(column.type) == 'string' -%}
-        {%- do values.append('nullif(@, \'\') as @' | replace('@', floodmark._quoted(column.name)) if is_text else floodmark._quoted(column.name)) -%}
+        {%- set quoted = floodmark._quoted(column.name) -%}
+        {%- if column.name | lower in partitions and floodmark._plain_type(column.type) == 'string' -%}
+            {%- do texts.append(column.name) -%}
+            {%- set quoted = 'nullif(' ~ quoted ~ ", '') as " ~ quoted -%}
+        {%- endif -%}
+        {%- do values.append(quoted) -%}
     {%- endfor -%}
-    {{ return('select ' ~ values | join(', ') ~ ' from (\n' ~ select_sql ~ '\n)' if partitions else select_sql) }}
+    {{ return('select ' ~ values | join(', ') ~ ' from (\n' ~ select_sql ~ '\n)' if texts else select_sql) }}
 {% endmacro %}
 
 

@@ -148,10 +148,11 @@
 {% endmacro %}
 
 
-{# SQL of what stands for the snapshot in start and end: its version, or the time of the load. #}
+{# SQL of what stands for the snapshot in start and end: its version, or the time of the load, which ascends though the clock may have been set back. #}
 {% macro _snapshot_version_sql(run, batch, source) %}
     {%- if run.settings.snapshot.version is none -%}
-        {{ return(floodmark._position_literal(floodmark._now(), 'timestamp')) }}
+        {%- set before = (run.state.landed or {}).get('at') if not batch.replaces else none -%}
+        {{ return(floodmark._position_literal([floodmark._now(), (before or 0) + 1] | max, 'timestamp')) }}
     {%- endif -%}
     {%- set version = source.counts.version if source.counts.version is defined else (batch.high_position if run.settings.watermark else none) -%}
     {{ return('cast(' ~ ('null' if version is none else floodmark._position_literal(version, source.family)) ~ ' as ' ~ source.version_type ~ ')') }}

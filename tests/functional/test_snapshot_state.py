@@ -217,6 +217,27 @@ def test_hashes_half_made_anew(make_project: Callable[..., Project]) -> None:
     assert project.ledger("m", "rows_inserted, rows_updated")[-1] == (1, 0)
 
 
+def test_the_time_of_the_load_ascends(make_project: Callable[..., Project]) -> None:
+    """The clock was an hour ahead in the run before, and is set back."""
+    project = make_project("clock")
+    s = project.schema
+    project.sql(f"create table {s}.src (k string, a string) using delta")
+    project.sql(f"insert into {s}.src values ('k', 'a1')")
+    project.source("src")
+    project.model("m", whole("src", stored_as_scd_type=2))
+    project.build()
+    log = f"{s}_floodmark.batch_log"
+    project.sql(f"alter table {log} set tblproperties ('delta.appendOnly' = 'false')")
+    project.sql(f"update {log} set at = at + interval 1 hour where event = 'committed'")
+    project.sql(f"update {s}.m set __start_at = __start_at + interval 1 hour")
+    project.sql(f"update {s}.src set a = 'a2'")
+    project.build()
+    rows = project.sql(
+        f"select a, __start_at < coalesce(__end_at, timestamp'9999-01-01') from {s}.m"
+    )
+    assert sorted(tuple(row) for row in rows) == [("a1", True), ("a2", True)]
+
+
 def test_a_mark_goes_when_the_key_is_back_with_other_values(
     make_project: Callable[..., Project],
 ) -> None:
