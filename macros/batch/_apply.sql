@@ -102,8 +102,9 @@
 
 {# Run a statement under the transaction id of a batch: Delta takes it once on each table, whoever sends it, and however often.
    The commit's user metadata names the batch, so that it can be found again. The id leaves the session with the statement.
-   cdc, whose batches take several statements, numbers its attempts too: one that takes over leaves none before it behind itself. #}
-{% macro _apply_once(table, batch, sql, fence=false) %}
+   cdc, whose batches take several statements, numbers its attempts too: one that takes over leaves none before it behind itself.
+   Delta writes down the source of a MERGE before it reads it twice; one that `reads_stage` has been, and goes without. #}
+{% macro _apply_once(table, batch, sql, fence=false, reads_stage=false) %}
     {%- set is_cdc = batch.settings is defined and batch.settings.strategy == 'cdc' -%}
     {%- set conf = {
         'spark.databricks.delta.write.txnAppId': 'floodmark/' ~ floodmark._batch_model(batch) ~ '/' ~ batch.generation ~ ('/cdc' if is_cdc else ''),
@@ -111,6 +112,9 @@
         'spark.databricks.delta.commitInfo.userMetadata': floodmark._batch_tag(batch) ~ ('/fence/' ~ invocation_id if fence
             else ('/by/' ~ floodmark._writer(batch) if is_cdc else '') ~ (floodmark._peak_tag(batch.get('peak')) if table == this else '')),
     } -%}
+    {%- if reads_stage -%}
+        {%- do conf.update({'spark.databricks.delta.merge.materializeSource': 'none'}) -%}
+    {%- endif -%}
     {%- set before = [] -%}
     {%- set after = [] -%}
     {%- for key, value in conf.items() -%}

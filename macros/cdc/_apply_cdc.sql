@@ -35,7 +35,7 @@
         {%- if floodmark._changes_cdc_target(run, batch, source) -%}
             {%- set merge = {'scd1': floodmark._scd1_merge_sql, 'partial': floodmark._partial_merge_sql, 'restated': floodmark._scd1_restated_merge_sql,
                 'scd2': floodmark._scd2_merge_sql}[floodmark._batch_way(run, source)] -%}
-            {%- do floodmark._apply_once(this, batch, merge(run, source)) -%}
+            {%- do floodmark._apply_once(this, batch, merge(run, source), reads_stage=source.resolved is defined) -%}
         {%- else -%}
             {{ return(floodmark._finish(run, batch, {'version': none, 'metrics': {}}, source)) }}
         {%- endif -%}
@@ -151,7 +151,7 @@
         {%- if not source.has_state -%}
             {%- do floodmark._prepare_state(run, source) -%}
         {%- endif -%}
-        {%- do floodmark._apply_once(floodmark._state_relation(), batch, statement(run, source)) -%}
+        {%- do floodmark._apply_once(floodmark._state_relation(), batch, statement(run, source), reads_stage=source.resolved is defined) -%}
         {%- set landed = floodmark._landed(floodmark._state_relation(), batch) -%}
         {%- if landed is none or landed.writer != floodmark._writer(batch) -%}
             {%- do floodmark._stop_unlanded(batch) -%}

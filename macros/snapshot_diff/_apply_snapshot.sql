@@ -15,7 +15,7 @@
         {%- if run.settings.snapshot.output != 'changes' -%}
             {%- do floodmark._add_key_filter(run, batch, source, source.changes) -%}
         {%- endif -%}
-        {%- do floodmark._apply_once(this, batch, statement(run, source)) -%}
+        {%- do floodmark._apply_once(this, batch, statement(run, source), reads_stage=run.settings.snapshot.output != 'changes') -%}
     {%- else -%}
         {%- if source.rehash or source.added != source.get('hashed', {}).added -%}
             {%- do floodmark._align_snapshot(run, batch, source) -%}

@@ -185,7 +185,7 @@
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
     {%- set difference = floodmark._difference_relation(batch) -%}
     {%- do floodmark._execute(['create table ' ~ difference ~ ' using parquet as\n' ~ floodmark._difference_sql(run, source, select_sql, version)]) -%}
-    {%- set values = ["'repeated', count(distinct if(_floodmark_copies > 1, struct(" ~ keys ~ '), null))', "'keyless', count_if(" ~ floodmark._null_key_sql(run.settings.unique_key) ~ " and _floodmark_change <> 'missing')",
+    {%- set values = ["'repeated', count_if(_floodmark_copies > 1)", "'key_hash', bit_xor(xxhash64(" ~ keys ~ '))', "'keyless', count_if(" ~ floodmark._null_key_sql(run.settings.unique_key) ~ " and _floodmark_change <> 'missing')",
         "'missing', count_if(_floodmark_change = 'missing')", "'again', count_if(_floodmark_change = 'again')", "'changes', count_if(_floodmark_change <> 'same')"] -%}
     {%- set found = floodmark._query_json('select to_json(named_struct(' ~ (values + floodmark._key_ranges(run.settings.unique_key, source.columns)) | join(', ') ~ ')) from ' ~ difference)[0] -%}
     {%- do floodmark._check_snapshot_keys(run, batch, found, 'select * from ' ~ difference) -%}
@@ -208,8 +208,8 @@
             ~ '\nunion all select ' ~ nulls | join(', ') ~ ', ' ~ floodmark._staged_extras_sql(source, version, 'cast(null as ' ~ floodmark._snapshot_hash_type(source.scd_type) ~ ')', '_floodmark_old_hash', '_floodmark_change')
             ~ ' from ' ~ difference ~ " where _floodmark_change = 'missing'"]) -%}
         {%- do floodmark._check_new_rows(run, batch, source) -%}
-        {%- set staged = floodmark._query_json("select to_json(named_struct('n', count(*), 'keys', count(distinct " ~ keys ~ '))) from ' ~ source.stage)[0] -%}
-        {%- if staged.n != found.changes or staged['keys'] != found.changes -%}
+        {%- set staged = floodmark._query_json("select to_json(named_struct('n', count(*), 'key_hash', bit_xor(xxhash64(" ~ keys ~ ')))) from ' ~ source.stage)[0] -%}
+        {%- if staged.n != found.changes or staged.key_hash != found.key_hash -%}
             {%- do floodmark._refuse_snapshot(batch, 'the source changed while its snapshot was read', 'Nothing was written: run again when it stands still') -%}
         {%- endif -%}
     {%- endif -%}
@@ -282,7 +282,7 @@
 {% endmacro %}
 
 
-{# Keys that come twice, or are NULL: refused, keys named. `counted` is a query of the keys and _floodmark_copies. #}
+{# Keys that come twice, or are NULL: refused, keys named. `counted` is a query of the keys and _floodmark_copies; `counts.repeated` is 0 where no key comes twice. #}
 {% macro _check_snapshot_keys(run, batch, counts, counted) %}
     {%- set named = 'to_json(struct(' ~ floodmark._quoted_csv(run.settings.unique_key) ~ "), map('ignoreNullFields', 'false'))" -%}
     {%- set problems = [] -%}
@@ -290,8 +290,9 @@
         {%- do problems.append(floodmark._counted(counts.keyless, 'row') ~ (' has' if counts.keyless == 1 else ' have') ~ ' no ' ~ run.settings.unique_key | join(' or ')) -%}
     {%- endif -%}
     {%- if counts.repeated -%}
-        {%- set shown = run_query('select distinct ' ~ named ~ ' as named from (' ~ counted ~ ') where _floodmark_copies > 1 order by 1 limit 5').columns[0].values() -%}
-        {%- do problems.append(floodmark._counted(counts.repeated, 'key') ~ (' comes' if counts.repeated == 1 else ' come') ~ ' more than once in the snapshot: ' ~ shown | join(', ')) -%}
+        {%- set shown = run_query('select named, count(*) over () as n from (select distinct ' ~ named ~ ' as named from (' ~ counted ~ ') where _floodmark_copies > 1) order by 1 limit 5') -%}
+        {%- set number = shown.rows[0]['n'] | int -%}
+        {%- do problems.append(floodmark._counted(number, 'key') ~ (' comes' if number == 1 else ' come') ~ ' more than once in the snapshot: ' ~ shown.columns['named'].values() | join(', ')) -%}
     {%- endif -%}
     {%- if problems -%}
         {%- do floodmark._refuse_snapshot(batch, problems | join('; '), 'Nothing was written: correct the SELECT, so that it gives each key once') -%}
