@@ -24,6 +24,8 @@ _ALREADY_THERE = re.compile(
 )
 #: A file that a Delta table's log names, and that is not there.
 _GONE = re.compile(r"FAILED_READ_FILE\.FILE_NOT_EXIST\b[^\n]*?(\S*/\S+\.(?:parquet|bin))\b")
+#: The table of a stage, by the path of its file.
+_STAGE = re.compile(r"/(stage__[^/]+)/")
 _DERBY = re.compile(r"XSDB6|Another instance of Derby may have already booted")
 _CANCELLED = re.compile(
     r"SPARK_JOB_CANCELLED|cancelled part of cancelled job group|OPERATION_CANCELED|"
@@ -77,6 +79,13 @@ def readable(text: str, sql: str = "") -> str:
         return CANCELLED
     gone = _GONE.search(text)
     if gone:
+        stage = _STAGE.search(gone.group(1))
+        if stage:
+            return (
+                f"the file {gone.group(1)} is gone, which a batch has staged: nothing of the batch "
+                f"was applied. Drop the table {stage.group(1)} of the ledger's schema and run "
+                "again: the batch is staged anew"
+            )
         return (
             f"the file {gone.group(1)} is gone, which its table's log names: VACUUM takes files "
             "of earlier versions away, after a week by default. Where a model reads what changed "

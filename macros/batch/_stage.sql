@@ -27,7 +27,7 @@
                 {%- set select_sql = floodmark._partition_values_sql(columns, select_sql) -%}
             {%- endif -%}
         {%- endif -%}
-        {%- do floodmark._execute(['create table ' ~ stage ~ ' using parquet as\nselect * from (\n' ~ select_sql ~ '\n)']) -%}
+        {%- do floodmark._execute([floodmark._create_stage_sql(stage) ~ '\nselect * from (\n' ~ select_sql ~ '\n)']) -%}
     {%- endif -%}
     {%- set source = {'sql': 'select * from ' ~ stage, 'stage': stage, 'columns': columns, 'counts': {}} -%}
     {%- do floodmark._check_stage_columns(run, batch, source) -%}
@@ -61,6 +61,13 @@
         {%- do values.append(quoted) -%}
     {%- endfor -%}
     {{ return('select ' ~ values | join(', ') ~ ' from (\n' ~ select_sql ~ '\n)' if texts else select_sql) }}
+{% endmacro %}
+
+
+{# What a stage is made with, before its SELECT. A statement may read it more than once, and what cannot be read must not look like rows that are
+   gone, whatever the session's spark.sql.files.ignoreMissingFiles and ignoreCorruptFiles say. #}
+{% macro _create_stage_sql(relation) %}
+    {{ return('create table ' ~ relation ~ " using parquet options (ignoreMissingFiles = 'false', ignoreCorruptFiles = 'false') as") }}
 {% endmacro %}
 
 

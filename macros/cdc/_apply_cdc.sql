@@ -91,7 +91,7 @@
             {%- if batch.get('is_taken_over') -%}
                 {%- do floodmark._execute(['drop table if exists ' ~ relation]) -%}
             {%- endif -%}
-            {%- do floodmark._execute(['create table ' ~ relation ~ ' using parquet as\n'
+            {%- do floodmark._execute([floodmark._create_stage_sql(relation) ~ '\n'
                 ~ (floodmark._scd2_sql(run, batch, source) if way == 'scd2' else floodmark._scd1_restated_sql(run, batch, source))]) -%}
         {%- endif -%}
         {%- if batch.get('resolved_by') -%}

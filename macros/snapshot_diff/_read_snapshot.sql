@@ -168,7 +168,7 @@
 
 {# The whole snapshot, as inserts. #}
 {% macro _stage_first_snapshot(run, batch, source, select_sql, version) %}
-    {%- do floodmark._execute(['create table ' ~ source.stage ~ ' using parquet as\nselect *, '
+    {%- do floodmark._execute([floodmark._create_stage_sql(source.stage) ~ '\nselect *, '
         ~ floodmark._staged_extras_sql(source, version, floodmark._snapshot_hash_sql(source, source.columns), 'cast(null as ' ~ floodmark._snapshot_hash_type(source.scd_type) ~ ')', "'insert'") ~ ' from (\n' ~ select_sql ~ '\n)']) -%}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
     {%- set counts = floodmark._query_json("select to_json(named_struct('repeated', count_if(_floodmark_rows > 1), 'keyless', coalesce(sum(if(" ~ floodmark._null_key_sql(run.settings.unique_key) ~ ", _floodmark_rows, 0)), 0))) from (select "
@@ -184,7 +184,7 @@
     {%- set snapshot = run.settings.snapshot -%}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
     {%- set difference = floodmark._difference_relation(batch) -%}
-    {%- do floodmark._execute(['create table ' ~ difference ~ ' using parquet as\n' ~ floodmark._difference_sql(run, source, select_sql, version)]) -%}
+    {%- do floodmark._execute([floodmark._create_stage_sql(difference) ~ '\n' ~ floodmark._difference_sql(run, source, select_sql, version)]) -%}
     {%- set values = ["'repeated', count_if(_floodmark_copies > 1)", "'key_hash', bit_xor(xxhash64(" ~ keys ~ '))', "'keyless', count_if(" ~ floodmark._null_key_sql(run.settings.unique_key) ~ " and _floodmark_change <> 'missing')",
         "'missing', count_if(_floodmark_change = 'missing')", "'again', count_if(_floodmark_change = 'again')", "'changes', count_if(_floodmark_change <> 'same')"] -%}
     {%- set found = floodmark._query_json('select to_json(named_struct(' ~ (values + floodmark._key_ranges(run.settings.unique_key, source.columns)) | join(', ') ~ ')) from ' ~ difference)[0] -%}
@@ -202,7 +202,7 @@
             {%- set is_key = column.name | lower in run.settings.unique_key | map('lower') | list -%}
             {%- do nulls.append(floodmark._quoted(column.name) if is_key else (version if snapshot.version is not none and column.name | lower == snapshot.version | lower else 'null') ~ ' as ' ~ floodmark._quoted(column.name)) -%}
         {%- endfor -%}
-        {%- do floodmark._execute(['create table ' ~ source.stage ~ ' using parquet as\nselect ' ~ floodmark._quoted_csv(source.columns | map(attribute='name') | list, 's.') ~ ', '
+        {%- do floodmark._execute([floodmark._create_stage_sql(source.stage) ~ '\nselect ' ~ floodmark._quoted_csv(source.columns | map(attribute='name') | list, 's.') ~ ', '
             ~ floodmark._staged_extras_sql(source, version, floodmark._snapshot_hash_sql(source, source.columns, 's.'), 'd._floodmark_old_hash', 'd._floodmark_change')
             ~ '\nfrom (\n' ~ select_sql ~ '\n) as s join ' ~ difference ~ ' as d on ' ~ floodmark._equal_keys(run, 's', 'd') ~ " and d._floodmark_change in ('insert', 'update', 'touch')"
             ~ '\nunion all select ' ~ nulls | join(', ') ~ ', ' ~ floodmark._staged_extras_sql(source, version, 'cast(null as ' ~ floodmark._snapshot_hash_type(source.scd_type) ~ ')', '_floodmark_old_hash', '_floodmark_change')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from tests.functional.faults import Faults, injected
 from tests.functional.test_cdc import held
 from tests.functional.test_snapshot_diff import diff, whole
-from tests.harness import Project, sentence
+from tests.harness import Project, incremental, sentence, table
 
 pytestmark = pytest.mark.long("session")
 
@@ -236,6 +237,60 @@ def test_the_time_of_the_load_ascends(make_project: Callable[..., Project]) -> N
         f"select a, __start_at < coalesce(__end_at, timestamp'9999-01-01') from {s}.m"
     )
     assert sorted(tuple(row) for row in rows) == [("a1", True), ("a2", True)]
+
+
+def test_a_stage_that_loses_its_files_is_not_read_as_empty(
+    make_project: Callable[..., Project],
+) -> None:
+    """The session passes over files that are missing; the stage, which MERGE reads more than once, does not."""
+    project = make_project("lost")
+    s = project.schema
+    project.sql(f"create table {s}.src (k string, a string, n int) using delta")
+    project.sql(f"insert into {s}.src values ('k', 'a1', 1), ('l', 'a1', 1)")
+    project.source("src")
+    hook = "{{ config(pre_hook='set spark.sql.files.ignoreMissingFiles = true') }}"
+    project.model("compared", hook + whole("src"))
+    project.model(
+        "merged",
+        hook
+        + incremental(
+            table("src"),
+            incremental_strategy="merge",
+            unique_key="k",
+            watermark={"column": "n", "gaps": "ignore"},
+        ),
+    )
+    project.build()
+    project.sql(f"update {s}.src set a = 'a2', n = 2 where k = 'k'")
+
+    def stage() -> str:
+        ((_, name, _),) = project.sql(f"show tables in {s}_floodmark like 'stage__*'")
+        return f"{s}_floodmark.{name}"
+
+    def lose() -> None:
+        described = project.sql(f"describe table extended {stage()}")
+        location = next(row[1] for row in described if row[0] == "Location")
+        files = list(Path(location.removeprefix("file:")).glob("*.parquet"))
+        assert files
+        for file in files:
+            file.unlink()
+
+    for model in ("compared", "merged"):
+        with injected(Faults(cuts={model: "before: merge into"}, act=lose)) as seen:
+            run = project.dbt("run", "--select", model)
+        is_read_twice = any("materializeSource = none" in sql for sql in seen.sent[model])
+        assert is_read_twice == (model == "compared")
+        assert run.status[model] == "error"
+        name = stage()
+        said = (
+            "is gone, which a batch has staged: nothing of the batch was applied. "
+            f"Drop the table {name.partition('.')[2]} of the ledger's schema and run again: the batch is staged anew"
+        )
+        assert said in sentence(run.message[model])
+        assert project.sql(f"select a from {s}.{model} where k = 'k'")[0][0] == "a1"
+        project.sql(f"drop table {name}")
+        project.build("--select", model)
+        assert project.sql(f"select a from {s}.{model} where k = 'k'")[0][0] == "a2"
 
 
 def test_a_mark_goes_when_the_key_is_back_with_other_values(

@@ -125,6 +125,15 @@ def test_a_file_that_vacuum_took_is_named_with_the_ways_out(file):
     assert "--full-refresh" in said and "`floodmark reset`" in said
 
 
+def test_a_file_of_a_stage_is_named_with_the_way_out():
+    file = "file:/w/shop_floodmark.db/stage__shop__orders__2__ab12/part-00000.c000.snappy.parquet"
+    text = f"[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file {file}. SQLSTATE: KD001"
+    assert readable(text) == (
+        f"the file {file} is gone, which a batch has staged: nothing of the batch was applied. "
+        "Drop the table stage__shop__orders__2__ab12 of the ledger's schema and run again: the batch is staged anew"
+    )
+
+
 def test_a_file_that_is_no_tables_is_spark_to_name():
     text = "[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file file:/in/a.json. SQLSTATE: KD001"
     assert readable(text) == text
