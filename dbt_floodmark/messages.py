@@ -24,8 +24,8 @@ _ALREADY_THERE = re.compile(
 )
 #: A file that a Delta table's log names, and that is not there.
 _GONE = re.compile(r"FAILED_READ_FILE\.FILE_NOT_EXIST\b[^\n]*?(\S*/\S+\.(?:parquet|bin))\b")
-#: The table of a stage, by the path of its file.
-_STAGE = re.compile(r"/(stage__[^/]+)/")
+#: The table of a stage, by the path of its file: it ends in the batch and the runs that wrote it.
+_STAGE = re.compile(r"/(stage__[^/]+__\d+(?:__[0-9a-f]{8}){1,2})/")
 _DERBY = re.compile(r"XSDB6|Another instance of Derby may have already booted")
 _CANCELLED = re.compile(
     r"SPARK_JOB_CANCELLED|cancelled part of cancelled job group|OPERATION_CANCELED|"

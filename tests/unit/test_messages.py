@@ -111,7 +111,12 @@ def test_what_a_future_failed_of():
 
 
 @pytest.mark.parametrize(
-    "file", ["_change_data/cdc-0.c000.snappy.parquet", "deletion_vector_1.bin"]
+    "file",
+    [
+        "_change_data/cdc-0.c000.snappy.parquet",
+        "deletion_vector_1.bin",
+        "stage__orders/part-0.parquet",
+    ],
 )
 def test_a_file_that_vacuum_took_is_named_with_the_ways_out(file):
     text = (
@@ -126,11 +131,13 @@ def test_a_file_that_vacuum_took_is_named_with_the_ways_out(file):
 
 
 def test_a_file_of_a_stage_is_named_with_the_way_out():
-    file = "file:/w/shop_floodmark.db/stage__shop__orders__2__ab12/part-00000.c000.snappy.parquet"
+    file = (
+        "file:/w/shop_floodmark.db/stage__shop__orders__2__ab12cd34/part-00000.c000.snappy.parquet"
+    )
     text = f"[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file {file}. SQLSTATE: KD001"
     assert readable(text) == (
         f"the file {file} is gone, which a batch has staged: nothing of the batch was applied. "
-        "Drop the table stage__shop__orders__2__ab12 of the ledger's schema and run again: the batch is staged anew"
+        "Drop the table stage__shop__orders__2__ab12cd34 of the ledger's schema and run again: the batch is staged anew"
     )
 
 
