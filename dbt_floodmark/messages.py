@@ -82,9 +82,10 @@ def readable(text: str, sql: str = "") -> str:
         stage = _STAGE.search(gone.group(1))
         if stage:
             return (
-                f"the file {gone.group(1)} is gone, which a batch has staged: nothing of the batch "
-                f"was applied. Drop the table {stage.group(1)} of the ledger's schema and run "
-                "again: the batch is staged anew"
+                f"the file {gone.group(1)} is gone, which a batch has staged: the statement wrote "
+                f"nothing. Drop table {stage.group(1)} of the ledger's schema and run again, so "
+                "that the batch is staged anew; a model of cdc, which may have written half of its "
+                "batch, needs --full-refresh"
             )
         return (
             f"the file {gone.group(1)} is gone, which its table's log names: VACUUM takes files "

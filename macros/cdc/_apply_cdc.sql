@@ -260,7 +260,7 @@
     {%- set resolved_by = runs[1] if runs | length > 1 else none -%}
     {%- set found = run.stages | selectattr('batch_id', 'equalto', batch.batch_id) | selectattr('staged_by', 'equalto', runs[0]) | selectattr('resolved_by', 'equalto', resolved_by) | list -%}
     {%- if not found -%}
-        {%- do floodmark._stop('another run has finished batch ' ~ batch.batch_id ~ ' meanwhile: run again') -%}
+        {%- do floodmark._stop('another run has finished batch ' ~ batch.batch_id ~ ' meanwhile: run again; or its stage was dropped, of which half is written: run it once with --full-refresh') -%}
     {%- endif -%}
     {%- do batch.update({'staged_by': runs[0], 'resolved_by': resolved_by}) -%}
 {% endmacro %}

@@ -173,3 +173,13 @@ def test_what_is_half_written_is_taken_back(make_project: Callable[..., Project]
         project.model(way, WAYS[way])
     project.build()
     feed.expect({way: way for way in ways})
+    # Stages that somebody drops: what is half written cannot be finished, and the run says what helps.
+    die_half_way()
+    schema = f"{project.schema}_floodmark"
+    for _, name, _ in project.sql(f"show tables in {schema} like 'stage__*'"):
+        project.sql(f"drop table {schema}.{name}")
+    run = project.dbt("run")
+    for way in ways:
+        assert "or its stage was dropped, of which half is written" in sentence(run.message[way])
+    project.build("--full-refresh")
+    feed.expect({way: way for way in ways})

@@ -283,8 +283,8 @@ def test_a_stage_that_loses_its_files_is_not_read_as_empty(
         assert run.status[model] == "error"
         name = stage()
         said = (
-            "is gone, which a batch has staged: nothing of the batch was applied. "
-            f"Drop the table {name.partition('.')[2]} of the ledger's schema and run again: the batch is staged anew"
+            "is gone, which a batch has staged: the statement wrote nothing. "
+            f"Drop table {name.partition('.')[2]} of the ledger's schema and run again, so that the batch is staged anew"
         )
         assert said in sentence(run.message[model])
         assert project.sql(f"select a from {s}.{model} where k = 'k'")[0][0] == "a1"

@@ -136,8 +136,9 @@ def test_a_file_of_a_stage_is_named_with_the_way_out():
     )
     text = f"[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file {file}. SQLSTATE: KD001"
     assert readable(text) == (
-        f"the file {file} is gone, which a batch has staged: nothing of the batch was applied. "
-        "Drop the table stage__shop__orders__2__ab12cd34 of the ledger's schema and run again: the batch is staged anew"
+        f"the file {file} is gone, which a batch has staged: the statement wrote nothing. Drop table "
+        "stage__shop__orders__2__ab12cd34 of the ledger's schema and run again, so that the batch is staged anew; "
+        "a model of cdc, which may have written half of its batch, needs --full-refresh"
     )
 
 
