@@ -57,6 +57,11 @@ def is_derby_locked(text: str) -> bool:
     return bool(_DERBY.search(text))
 
 
+def is_unsettled(text: str) -> bool:
+    """Tell whether a statement was cancelled or met another writer: its batch is not refused."""
+    return bool(_CONFLICT.search(text) or _CANCELLED.search(text))
+
+
 def target_table(sql: str) -> str:
     """Return the table a statement writes, as it stands there, or 'the table'."""
     match = _TARGET.search(_COMMENTS.sub(" ", sql))

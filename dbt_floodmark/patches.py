@@ -18,10 +18,11 @@ from dbt.adapters.spark.connections import SparkConnectionManager, SparkConnecti
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt_floodmark.attempts import Unsettled, attempt, try_macro
 from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.home import Workplace, resolve_home
 from dbt_floodmark.lock import locked_sentence
-from dbt_floodmark.messages import CANCELLED, is_derby_locked, readable
+from dbt_floodmark.messages import CANCELLED, is_derby_locked, is_unsettled, readable
 from dbt_floodmark.versions import DBT_SPARK, __version__
 
 logger = AdapterLogger("Floodmark")
@@ -84,6 +85,8 @@ def apply() -> None:
     SparkAdapter.floodmark_streams = _streams
     SparkAdapter.floodmark_project_root = _project_root
     SparkAdapter.floodmark_on_top = _on_top
+    SparkAdapter.floodmark_attempt = _attempt
+    SparkAdapter.floodmark_try = _try
     SparkAdapter._available_ = SparkAdapter._available_ | _FOR_MACROS
 
 
@@ -115,6 +118,16 @@ def _on_top(adapter: Any, macro: Any) -> Any:
     return on_top(macro)
 
 
+def _attempt(adapter: Any, macro: Any, on_refused: Any, *arguments: Any) -> Any:
+    """Run a macro; `on_refused` hears of a statement that Spark refused."""
+    return attempt(macro, on_refused, *arguments)
+
+
+def _try(adapter: Any, macro: Any, *arguments: Any) -> dict[str, Any]:
+    """Return what a macro returns, or the sentence of the statement that failed in it."""
+    return try_macro(macro, *arguments)
+
+
 #: What the plugin adds to `adapter` in Jinja.
 _FOR_MACROS = frozenset(
     {
@@ -123,6 +136,8 @@ _FOR_MACROS = frozenset(
         "floodmark_streams",
         "floodmark_project_root",
         "floodmark_on_top",
+        "floodmark_attempt",
+        "floodmark_try",
     }
 )
 #: What is patched, so that it can be taken off again.
@@ -234,7 +249,7 @@ def _open_thrift(original: Callable[..., Any], cls: Any, connection: Any) -> Any
 
 def _refuse_cancelled(connection: Any) -> None:
     if getattr(connection, "_floodmark_cancelled", False):
-        raise DbtRuntimeError(CANCELLED)
+        raise Unsettled(CANCELLED)
 
 
 def project_home(credentials: Any) -> Any:
@@ -256,7 +271,8 @@ def _exception_handler(original: Callable[..., Any]) -> Callable[..., Any]:
                 raise DbtRuntimeError(locked_sentence(lock)) from None
             if isinstance(exc, DbtRuntimeError) and not _is_database(exc):
                 raise
-            raise DbtRuntimeError(readable(text, sql)) from None
+            error = Unsettled if is_unsettled(text) else DbtRuntimeError
+            raise error(readable(text, sql)) from None
 
     return exception_handler
 

@@ -1,17 +1,31 @@
-{# Load one planned batch: stage, check, apply, commit. Returns its counts. #}
+{# Load one planned batch. Returns its counts. One whose statement is refused is failed with its error, where nothing of it is committed. #}
 {% macro _load_batch(run, batch) %}
+    {%- if adapter.floodmark_plugin is not defined -%}
+        {{ return(floodmark._load_planned(run, batch)) }}
+    {%- endif -%}
+    {{ return(adapter.floodmark_attempt(floodmark._load_planned, floodmark._note_refused, run, batch)) }}
+{% endmacro %}
+
+
+{# The same: stage, check, apply, commit. #}
+{% macro _load_planned(run, batch) %}
     {%- do run.update({'table_columns': none}) -%}
     {%- set select_sql = floodmark._bounded_select(run, batch) -%}
     {#- cdc conforms its events, whose conditions and sequence are of the SELECT as it comes -#}
     {%- if run.settings.strategy != 'cdc' -%}
+        {%- do run.update({'given_sql': select_sql}) -%}
         {%- set select_sql = floodmark._conformed_select(run, batch, select_sql) -%}
+    {%- endif -%}
+    {%- if batch.begins and not batch.replaces -%}
+        {%- do floodmark._check_char_columns(run, batch) -%}
     {%- endif -%}
     {%- if run.settings.strategy == 'snapshot_diff' -%}
         {{ return(floodmark._load_snapshot(run, batch, select_sql)) }}
     {%- elif not floodmark._needs_stage(run) -%}
-        {%- set source = {'sql': select_sql, 'stage': none, 'columns': none, 'counts': {}} -%}
+        {%- set source = {'sql': select_sql, 'stage': none, 'columns': floodmark._select_columns(run, select_sql), 'counts': {}} -%}
+        {%- do floodmark._check_stage_columns(run, batch, source.columns) -%}
         {%- if batch.family == 'version' -%}
-            {%- do floodmark._check_change_columns(run, batch, floodmark._columns_of(query=select_sql)) -%}
+            {%- do floodmark._check_change_columns(run, batch, source.columns) -%}
         {%- endif -%}
     {%- else -%}
         {%- do floodmark._leave_unfit_stage(run, batch, select_sql) -%}
@@ -24,10 +38,10 @@
         {{ return(floodmark._apply_cdc(run, batch, source)) }}
     {%- elif batch.replaces -%}
         {%- if run.settings.strategy == 'merge' -%}
-            {%- do floodmark._compare_with_peak(run, batch, source, floodmark._written_order(run, source, floodmark._target_columns(source.columns) | map(attribute='name') | list)) -%}
+            {%- do floodmark._compare_with_peak(run, batch, source, floodmark._written_order(run, source, floodmark._target_columns(run, source.columns) | map(attribute='name') | list)) -%}
         {%- endif -%}
         {%- do floodmark._drop_what_is_not_delta(run) -%}
-        {%- do floodmark._apply_once(this, batch, floodmark._replace_table_sql(floodmark._kept_sql(run, source))) -%}
+        {%- do floodmark._apply_once(this, batch, floodmark._replace_table_sql(floodmark._kept_sql(run, source), floodmark._made_properties(run, batch, source.columns))) -%}
     {%- elif floodmark._changes_target(run, batch, source) -%}
         {%- set columns = floodmark._align_columns(run, batch, source) -%}
         {%- if run.settings.strategy == 'merge' -%}
@@ -78,9 +92,11 @@
     {%- set watermark = run.settings.watermark -%}
     {%- set column = floodmark._find_column(floodmark._columns_of(query=select_sql), watermark.column) -%}
     {%- if column is none -%}
+        {%- do floodmark._fail(batch, 'the watermark column is not in the SELECT') -%}
         {%- do floodmark._refuse([{'setting': 'watermark.column', 'got': watermark.column, 'expected': 'a column of the SELECT',
             'todo': 'Behind the is_incremental() guard the mark of a first load is read from what it loaded: add the column, or remove the guard'}]) -%}
     {%- elif floodmark._position_family(column.type) != batch.family -%}
+        {%- do floodmark._fail(batch, 'the watermark column has another type in the SELECT') -%}
         {%- do floodmark._refuse([{'setting': 'watermark.column', 'got': column.name ~ ' ' ~ column.type ~ ' in the SELECT', 'expected': 'a ' ~ batch.family ~ ', as in ' ~ batch.upstream,
             'todo': 'Behind the is_incremental() guard the mark of a first load is read from what it loaded: give the changed column another name, or remove the guard'}]) -%}
     {%- endif -%}
@@ -106,20 +122,19 @@
    Delta writes down the source of a MERGE before it reads it twice; one that `reads_stage` has been, and goes without. #}
 {% macro _apply_once(table, batch, sql, fence=false, reads_stage=false) %}
     {%- set is_cdc = batch.settings is defined and batch.settings.strategy == 'cdc' -%}
+    {%- set app_id, version, metadata, materialize = floodmark._batch_conf() -%}
     {%- set conf = {
-        'spark.databricks.delta.write.txnAppId': 'floodmark/' ~ floodmark._batch_model(batch) ~ '/' ~ batch.generation ~ ('/cdc' if is_cdc else ''),
-        'spark.databricks.delta.write.txnVersion': batch.batch_id * 10 ** 11 + batch.get('attempt', 0) * 2 + (0 if fence else 1) if is_cdc else batch.batch_id,
-        'spark.databricks.delta.commitInfo.userMetadata': floodmark._batch_tag(batch) ~ ('/fence/' ~ invocation_id if fence
+        app_id: 'floodmark/' ~ floodmark._batch_model(batch) ~ '/' ~ batch.generation ~ ('/cdc' if is_cdc else ''),
+        version: batch.batch_id * 10 ** 11 + batch.get('attempt', 0) * 2 + (0 if fence else 1) if is_cdc else batch.batch_id,
+        metadata: floodmark._batch_tag(batch) ~ ('/fence/' ~ invocation_id if fence
             else ('/by/' ~ floodmark._writer(batch) if is_cdc else '') ~ (floodmark._peak_tag(batch.get('peak')) if table == this else '')),
     } -%}
     {%- if reads_stage -%}
-        {%- do conf.update({'spark.databricks.delta.merge.materializeSource': 'none'}) -%}
+        {%- do conf.update({materialize: 'none'}) -%}
     {%- endif -%}
     {%- set before = [] -%}
-    {%- set after = [] -%}
     {%- for key, value in conf.items() -%}
         {%- do before.append('set ' ~ key ~ ' = ' ~ value) -%}
-        {%- do after.append('reset ' ~ key) -%}
     {%- endfor -%}
     {%- do floodmark._execute(before) -%}
     {%- do batch.update({'applied': none}) -%}
@@ -139,7 +154,22 @@
             {%- do batch.update({'applied': {'table': table | string, 'version': version, 'operation': 'WRITE', 'writer': floodmark._writer(batch), 'metrics': {}}}) -%}
         {%- endif -%}
     {%- endif -%}
-    {%- do floodmark._execute(after) -%}
+    {%- do floodmark._reset_conf(conf) -%}
+{% endmacro %}
+
+
+{# The settings that a statement of a batch runs with: its transaction, in two parts, what its commit says, and whether MERGE writes its source down. #}
+{% macro _batch_conf() %}
+    {{ return(['spark.databricks.delta.write.txnAppId', 'spark.databricks.delta.write.txnVersion', 'spark.databricks.delta.commitInfo.userMetadata',
+        'spark.databricks.delta.merge.materializeSource']) }}
+{% endmacro %}
+
+
+{# Settings that a statement runs with leave the session with it. #}
+{% macro _reset_conf(keys) %}
+    {%- for key in keys -%}
+        {%- do floodmark._execute(['reset ' ~ key]) -%}
+    {%- endfor -%}
 {% endmacro %}
 
 

@@ -2,7 +2,9 @@
    value on update and is NULL on insert. `batch` is none before a stream's first batch. #}
 {% macro _align_columns(run, batch, source) %}
     {%- set source_columns = source.columns or floodmark._columns_of(query=source.sql) -%}
-    {%- set source_columns = floodmark._target_columns(source_columns) if batch and batch.family == 'version' else source_columns -%}
+    {%- set source_columns = floodmark._target_columns(run, source_columns) -%}
+    {%- do floodmark._give_types(run, source_columns) -%}
+    {%- do floodmark._add_awaited(run, source_columns) -%}
     {%- set target_columns = floodmark._table_columns(run) -%}
     {%- set mode = run.settings.on_schema_change -%}
     {%- set changes = floodmark._schema_changes(source_columns, target_columns) -%}
@@ -18,6 +20,7 @@
             ~ '): Delta can add columns but not drop or retype them in place. Run with --full-refresh') -%}
     {%- elif mode in ['append_new_columns', 'sync_all_columns'] -%}
         {%- if changes.new or changes.fields -%}
+            {%- do floodmark._check_feed_names(run, batch, changes.new) -%}
             {%- do floodmark._add_columns(this, changes) -%}
             {%- do run.update({'table_columns': none}) -%}
         {%- endif -%}
@@ -28,6 +31,38 @@
         {%- do names.append(column.name) -%}
     {%- endfor -%}
     {{ return(names) }}
+{% endmacro %}
+
+
+{# Columns of the table that have no type get that of the SELECT, once it has one. #}
+{% macro _give_types(run, source_columns) %}
+    {%- set typed = [] -%}
+    {%- for column in floodmark._table_columns(run) if column.type == 'void' -%}
+        {%- set own = floodmark._find_column(source_columns, column.name) -%}
+        {%- if own and own.type != 'void' -%}
+            {%- do typed.append('alter table ' ~ this ~ ' alter column ' ~ floodmark._quoted(column.name) ~ ' type ' ~ own.ddl) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if typed -%}
+        {%- do floodmark._execute(typed) -%}
+        {%- do run.update({'table_columns': none}) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Add what the table was made without, since it had no type then (_untyped.sql). #}
+{% macro _add_awaited(run, source_columns) %}
+    {%- if run.get('awaited') -%}
+        {%- set changes = floodmark._schema_changes(source_columns, floodmark._table_columns(run)) -%}
+        {%- set awaited = {'new': [], 'fields': []} -%}
+        {%- for kind in awaited -%}
+            {%- for column in changes[kind] if column.name | lower in run.awaited -%}
+                {%- do awaited[kind].append(column) -%}
+            {%- endfor -%}
+        {%- endfor -%}
+        {%- do floodmark._add_columns(this, awaited) -%}
+        {%- do run.update({'table_columns': none}) -%}
+    {%- endif -%}
 {% endmacro %}
 
 

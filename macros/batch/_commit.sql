@@ -4,7 +4,7 @@
     {%- set inserted = metrics.get('numTargetRowsInserted', metrics.get('numOutputRows', 0)) -%}
     {%- set updated = metrics.get('numTargetRowsUpdated', 0) -%}
     {%- set stage = floodmark._stage_relation(batch) -%}
-    {%- set staged = source.counts if source else (floodmark._stage_counts(run, stage, batch) if batch.staged_by else {}) -%}
+    {%- set staged = source.counts if source else (floodmark._stage_counts(run, stage, batch) if batch.staged_by and floodmark._is_stage_whole(stage) else {}) -%}
     {%- set rows_read = staged.get('rows_read', inserted) -%}
     {%- set is_backfill = batch.kind == 'backfill' -%}
     {%- set mark = run.state.committed.mark if is_backfill else floodmark._mark_after(run, batch) -%}

@@ -1,90 +1,123 @@
 {#
-  Structs meet by the names of their fields, as columns do: Spark's INSERT takes fields by their position, and MERGE refuses those that
-  stand elsewhere. So the SELECT of a batch is wrapped where a struct of it, also one in an array or a map, is not as in the table. Fields
-  that are new follow on_schema_change; one that the SELECT lacks is NULL, since a struct is one value and comes whole. What merge and
-  cdc compare with the table comes in the table's own types.
+  The SELECT of a batch as the table will hold it, whatever the strategy. Structs meet by the names of their fields, as columns do: Spark's
+  INSERT takes fields by their position, and MERGE refuses those that stand elsewhere. Values come in the table's own types, and a value
+  that would not stay what it is stops the batch (_casts.sql). Fields that are new follow on_schema_change; one that the SELECT lacks is
+  NULL, since a struct is one value and comes whole. What has no type yet (`null as n`) is kept out until it has one.
 #}
 
-{# The SELECT with its columns as they will be in the table; itself where none differs. #}
+{# The SELECT with its columns as they will be in the table; itself where none differs. Its columns are known afterwards (_select_columns).
+   An enforced contract is of the SELECT as it comes; snapshot_diff has its own shape for it. #}
 {% macro _conformed_select(run, batch, select_sql) %}
-    {%- if not floodmark._conforming_columns(run, batch) -%}
-        {{ return(select_sql) }}
+    {%- if config.get('contract').enforced and run.settings.strategy != 'snapshot_diff' -%}
+        {%- do floodmark._assert_contract(floodmark._without_change_columns(run, select_sql)) -%}
     {%- endif -%}
-    {{ return(floodmark._conforming_sql(floodmark._conformed_columns(run, batch, floodmark._select_columns(run, select_sql)), select_sql)) }}
+    {%- set columns = floodmark._conformed_columns(run, batch, floodmark._select_columns(run, select_sql)) -%}
+    {%- set conformed = floodmark._conforming_sql(run, columns, select_sql) -%}
+    {%- do run.update({'selected': {'sql': conformed, 'columns': columns}}) -%}
+    {{ return(conformed) }}
 {% endmacro %}
 
 
-{# The table's columns that a batch's may have to be like: not floodmark's own, since the sequence of events is refused where its type changes. #}
+{# The table's columns that a batch's have to be like: not floodmark's own, since the sequence of events is refused where its type changes. #}
 {% macro _conforming_columns(run, batch) %}
     {%- set known = [] -%}
-    {%- for column in (floodmark._table_columns(run) if run.target.is_delta and not batch.replaces else []) if not column.name.startswith('_floodmark_') and ('struct<' in column.type or floodmark._is_cast(run, column.name)) -%}
+    {%- for column in (floodmark._table_columns(run) if run.target.is_delta and not batch.replaces else []) if not column.name.startswith('_floodmark_') -%}
         {%- do known.append(column) -%}
     {%- endfor -%}
     {{ return(known) }}
 {% endmacro %}
 
 
-{# The columns of a SELECT as they will be in the table: those that differ have `given`, the type in which they come. #}
+{# The columns of a SELECT as they will be in the table: those that differ have `given`, the type in which they come; those without a type are left
+   out. What would change values is refused with all columns at once. #}
 {% macro _conformed_columns(run, batch, columns) %}
     {%- set known = floodmark._conforming_columns(run, batch) -%}
-    {%- set conformed = [] -%}
+    {%- set conformed, problems, untyped = [], [], [] -%}
+    {%- do run.update({'awaited': floodmark._awaited_names(run, batch, columns, known)}) -%}
     {%- for column in columns -%}
         {%- set type = floodmark._wanted_type(run, column, floodmark._find_column(known, column.name)) -%}
-        {%- do conformed.append(dict(column, type=type | lower, ddl=type, given=column.ddl) if type is not none else column) -%}
+        {%- do untyped.extend(floodmark._untyped_names(column.name, column.ddl) if not floodmark._find_column(known, column.name) else []) -%}
+        {%- if type is none -%}
+            {%- continue -%}
+        {%- elif type == column.ddl -%}
+            {%- do conformed.append(column) -%}
+        {%- else -%}
+            {%- do problems.extend(floodmark._cast_problems(column.name, column.ddl, type)) -%}
+            {%- do conformed.append(dict(column, type=type | lower, ddl=type, given=column.ddl)) -%}
+        {%- endif -%}
     {%- endfor -%}
+    {%- if problems -%}
+        {%- do floodmark._fail(batch, problems[0].got ~ ' where the table has ' ~ problems[0].expected) -%}
+        {%- do floodmark._refuse(problems) -%}
+    {%- endif -%}
+    {%- do run.update({'leaves_out': conformed | length < columns | length}) -%}
+    {%- do floodmark._note_untyped(run, untyped) -%}
     {{ return(conformed) }}
 {% endmacro %}
 
 
-{# The SELECT that gives these columns. #}
-{% macro _conforming_sql(columns, select_sql) %}
+{# The SELECT that gives these columns; itself where it does so already. #}
+{% macro _conforming_sql(run, columns, select_sql) %}
     {%- set selected = [] -%}
     {%- for column in columns -%}
         {%- set quoted = floodmark._quoted(column.name) -%}
-        {%- do selected.append(floodmark._conformed_sql(quoted, column.given, column.ddl) ~ ' as ' ~ quoted if column.given is defined else quoted) -%}
+        {%- do selected.append(floodmark._conformed_sql(quoted, column.given, column.ddl, column.name) ~ ' as ' ~ quoted if column.given is defined else quoted) -%}
     {%- endfor -%}
-    {{ return('select ' ~ selected | join(', ') ~ ' from (\n' ~ select_sql ~ '\n)' if columns | selectattr('given', 'defined') | list else select_sql) }}
+    {%- set is_same = not columns | selectattr('given', 'defined') | list and not run.get('leaves_out') -%}
+    {{ return(select_sql if is_same else 'select ' ~ selected | join(', ') ~ ' from (\n' ~ select_sql ~ '\n)') }}
 {% endmacro %}
 
 
-{# The type in which a column of the SELECT is to come, by on_schema_change; none where it comes as it is, so that a contract is of the SELECT. 'fail' and 'sync_all_columns' refuse
-   the fields that they refuse as columns, so those are left for _align_columns to name. #}
+{# The type in which a column of the SELECT is to come, by on_schema_change; none where it has none yet. 'fail' and 'sync_all_columns' refuse another
+   type and the fields that they refuse as columns, so those are left for _align_columns to name, and a key of cdc and snapshot_diff to its check. #}
 {% macro _wanted_type(run, column, known) %}
-    {%- if known is none or known.type == column.type -%}
-        {{ return(none) }}
+    {%- if column.name.startswith('_floodmark_') -%}
+        {{ return(column.ddl) }}
+    {%- elif known is none or known.ddl == column.ddl -%}
+        {{ return(floodmark._typed_part(column.ddl)) }}
     {%- endif -%}
     {%- set mode = run.settings.on_schema_change -%}
-    {%- set casts = 'struct<' not in known.type and mode in ['ignore', 'append_new_columns'] and not config.get('contract').enforced and floodmark._is_cast(run, known.name) -%}
-    {%- set type = known.ddl if casts else floodmark._conformed_type(column.ddl, known.ddl, mode != 'ignore') -%}
+    {%- set casts = mode in ['ignore', 'append_new_columns'] and floodmark._is_cast(run, known.name) -%}
+    {%- set is_awaited = run.awaited | select('in', floodmark._field_names(column.name, column.ddl)) | list != [] -%}
+    {%- set type = floodmark._conformed_type(column.ddl, known.ddl, mode != 'ignore' or is_awaited, casts) -%}
     {#- a key with more or fewer fields is another key, and refused as such -#}
-    {%- set is_fixed = mode in ['fail', 'sync_all_columns'] or not casts and known.name | lower in run.settings.unique_key | map('lower') | list -%}
-    {%- set is_refused = is_fixed and floodmark._type_words(type) != floodmark._type_words(column.ddl) -%}
-    {{ return(none if is_refused or type | lower == column.type else type) }}
+    {%- set is_key = known.name | lower in run.settings.unique_key | map('lower') | list -%}
+    {%- set is_fixed = mode in ['fail', 'sync_all_columns'] or is_key -%}
+    {%- set is_refused = is_fixed and not floodmark._is_untyped(column.type) and not (casts and 'struct<' not in column.type) and floodmark._type_words(type) != floodmark._type_words(column.ddl) -%}
+    {{ return(column.ddl if is_refused else floodmark._typed_part(type)) }}
 {% endmacro %}
 
 
-{# Whether a column is compared with the table's, as key or as part of a row. In cdc not the key, which is refused where its type changes. #}
+{# Whether a column comes in the table's type. Not the key of cdc and of snapshot_diff, and none of a contract: they are refused where their type changes. #}
 {% macro _is_cast(run, name) %}
-    {{ return(run.settings.strategy == 'merge' or run.settings.strategy == 'cdc' and name | lower not in run.settings.unique_key | map('lower') | list) }}
+    {%- set is_strict = run.settings.strategy in ['cdc', 'snapshot_diff'] or config.get('contract').enforced -%}
+    {{ return(not is_strict or name | lower not in run.settings.unique_key | map('lower') | list) }}
 {% endmacro %}
 
 
-{# A type with the fields of `known` in their order and, with `grows`, those that are new behind them; what is no struct stays as it is given. #}
-{% macro _conformed_type(given, known, grows) %}
-    {%- if given.startswith('array<') and known.startswith('array<') -%}
-        {{ return('array<' ~ floodmark._conformed_type(given[6:-1], known[6:-1], grows) ~ '>') }}
-    {%- elif given.startswith('map<') and known.startswith('map<') -%}
-        {%- set value = floodmark._map_value_type(given) -%}
-        {{ return(given[:-1 - value | length] ~ floodmark._conformed_type(value, floodmark._map_value_type(known), grows) ~ '>') }}
-    {%- elif not (given.startswith('struct<') and known.startswith('struct<')) -%}
-        {{ return(given) }}
+{# A type with the fields of `known` in their order and spelling and, with `grows`, those that are new behind them; what is not nested is as it is given,
+   or with `casts` as it is known. #}
+{% macro _conformed_type(given, known, grows, casts=false) %}
+    {%- set nesting = floodmark._nesting(known) -%}
+    {%- if given == 'void' -%}
+        {{ return(known) }}
+    {%- elif nesting is none or floodmark._nesting(given) != nesting -%}
+        {{ return(known if casts and known != 'void' or given | lower == known | lower else given) }}
+    {%- elif nesting == 'array' -%}
+        {{ return('array<' ~ floodmark._conformed_type(given[6:-1], known[6:-1], grows, casts) ~ '>') }}
+    {%- elif nesting == 'map' -%}
+        {%- set types = [] -%}
+        {%- for type in floodmark._map_types(given) -%}
+            {%- do types.append(floodmark._conformed_type(type, floodmark._map_types(known)[loop.index0], grows, casts)) -%}
+        {%- endfor -%}
+        {{ return('map<' ~ types | join(',') ~ '>') }}
     {%- endif -%}
     {%- set fields = floodmark._struct_fields(given) -%}
     {%- set before = floodmark._struct_fields(known) -%}
     {%- set parts = [] -%}
     {%- for field in before -%}
         {%- set own = floodmark._find_column(fields, field.name) -%}
-        {%- do parts.append(floodmark._quoted_field(field.name) ~ ':' ~ (floodmark._conformed_type(own.type, field.type, grows) if own else field.type)) -%}
+        {%- do parts.append(floodmark._quoted_field(field.name) ~ ':' ~ (floodmark._conformed_type(own.type, field.type, grows, casts) if own else field.type)) -%}
     {%- endfor -%}
     {%- for field in fields if grows and not floodmark._find_column(before, field.name) -%}
         {%- do parts.append(floodmark._quoted_field(field.name) ~ ':' ~ field.type) -%}
@@ -93,30 +126,60 @@
 {% endmacro %}
 
 
-{# A value of one type as SQL of another that _conformed_type made of it. #}
-{% macro _conformed_sql(value, given, wanted, depth=0) %}
-    {%- set e, k = 'e' ~ depth, 'k' ~ depth -%}
-    {%- if given | lower == wanted | lower -%}
-        {{ return(value) }}
-    {%- elif 'struct<' not in wanted -%}
-        {%- if not floodmark._is_castable(given, wanted) -%}
-            {%- do floodmark._refuse([{'setting': 'on_schema_change', 'got': value | replace('`', '') ~ ' ' ~ given | lower, 'expected': wanted | lower ~ ', as in ' ~ this ~ ', or a type that can be cast to it',
-                'todo': 'Cast it in the SELECT, or run once with --full-refresh'}]) -%}
+{# What forbids to bring a column or field from one type to another: a list of problems for _refuse. #}
+{% macro _cast_problems(name, given, wanted) %}
+    {%- set problems = [] -%}
+    {%- set nesting = floodmark._nesting(wanted) -%}
+    {%- if given | lower == wanted | lower or given == 'void' -%}
+        {{ return([]) }}
+    {%- elif nesting is none or floodmark._nesting(given) != nesting -%}
+        {%- set effect = floodmark._cast_effect(given, wanted) -%}
+        {%- if effect in ['loses', 'impossible'] -%}
+            {%- do problems.append({'setting': 'on_schema_change', 'got': name ~ ' ' ~ given | lower,
+                'expected': wanted | lower ~ ', as in ' ~ this ~ ', or a type that ' ~ ('it holds without a loss' if effect == 'loses' else 'can be cast to it'),
+                'todo': 'Cast it in the SELECT, or run once with --full-refresh'}) -%}
         {%- endif -%}
-        {#- without ANSI mode, as dbt-spark has it, a cast that fails is a NULL: the write of the batch would have refused it -#}
-        {{ return('coalesce(try_cast(' ~ value ~ ' as ' ~ wanted ~ '), if(' ~ value ~ ' is null, null, raise_error(concat('
-            ~ floodmark._string_literal(value ~ ' is ' ~ wanted ~ ' in the table and cannot be: ') ~ ', cast(' ~ value ~ ' as string)))))') }}
-    {%- elif given.startswith('array<') -%}
-        {{ return('transform(' ~ value ~ ', ' ~ e ~ ' -> ' ~ floodmark._conformed_sql(e, given[6:-1], wanted[6:-1], depth + 1) ~ ')') }}
-    {%- elif given.startswith('map<') -%}
-        {{ return('transform_values(' ~ value ~ ', (' ~ k ~ ', ' ~ e ~ ') -> ' ~ floodmark._conformed_sql(e, floodmark._map_value_type(given), floodmark._map_value_type(wanted), depth + 1) ~ ')') }}
+    {%- elif nesting == 'array' -%}
+        {%- do problems.extend(floodmark._cast_problems(name ~ '.element', given[6:-1], wanted[6:-1])) -%}
+    {%- elif nesting == 'map' -%}
+        {%- for part in ['key', 'value'] -%}
+            {%- do problems.extend(floodmark._cast_problems(name ~ '.' ~ part, floodmark._map_types(given)[loop.index0], floodmark._map_types(wanted)[loop.index0])) -%}
+        {%- endfor -%}
+    {%- else -%}
+        {%- set fields = floodmark._struct_fields(given) -%}
+        {%- for field in floodmark._struct_fields(wanted) if floodmark._find_column(fields, field.name) -%}
+            {%- do problems.extend(floodmark._cast_problems(name ~ '.' ~ field.name, floodmark._find_column(fields, field.name).type, field.type)) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {{ return(problems) }}
+{% endmacro %}
+
+
+{# A value of one type as SQL of another that _conformed_type made of it; `name` is what a message calls it. #}
+{% macro _conformed_sql(value, given, wanted, name, depth=0) %}
+    {%- set e, k = 'e' ~ depth, 'k' ~ depth -%}
+    {%- set nesting = floodmark._nesting(wanted) -%}
+    {%- if given == wanted -%}
+        {{ return(value) }}
+    {%- elif given == 'void' -%}
+        {{ return('cast(null as ' ~ wanted ~ ')') }}
+    {%- elif nesting is none or floodmark._nesting(given) != nesting -%}
+        {{ return(floodmark._cast_sql(value, given, wanted, name)) }}
+    {%- elif nesting == 'array' -%}
+        {{ return('transform(' ~ value ~ ', ' ~ e ~ ' -> ' ~ floodmark._conformed_sql(e, given[6:-1], wanted[6:-1], name ~ '.element', depth + 1) ~ ')') }}
+    {%- elif nesting == 'map' -%}
+        {%- set from, to = floodmark._map_types(given), floodmark._map_types(wanted) -%}
+        {%- set keyed = value if from[0] == to[0]
+            else 'transform_keys(' ~ value ~ ', (' ~ k ~ ', ' ~ e ~ ') -> ' ~ floodmark._conformed_sql(k, from[0], to[0], name ~ '.key', depth + 1) ~ ')' -%}
+        {{ return(keyed if from[1] == to[1]
+            else 'transform_values(' ~ keyed ~ ', (' ~ k ~ ', ' ~ e ~ ') -> ' ~ floodmark._conformed_sql(e, from[1], to[1], name ~ '.value', depth + 1) ~ ')') }}
     {%- endif -%}
     {%- set fields = floodmark._struct_fields(given) -%}
     {%- set parts = [] -%}
     {%- for field in floodmark._struct_fields(wanted) -%}
         {%- set own = floodmark._find_column(fields, field.name) -%}
-        {%- do parts.append(floodmark._string_literal(field.name) ~ ', '
-            ~ (floodmark._conformed_sql(value ~ '.' ~ floodmark._quoted(own.name), own.type, field.type, depth) if own else 'cast(null as ' ~ field.type ~ ')')) -%}
+        {%- do parts.append(floodmark._string_literal(field.name) ~ ', ' ~ (floodmark._conformed_sql(value ~ '.' ~ floodmark._quoted(own.name), own.type, field.type, name ~ '.' ~ field.name, depth)
+            if own else 'cast(null as ' ~ field.type ~ ')')) -%}
     {%- endfor -%}
     {{ return('if(' ~ value ~ ' is null, null, named_struct(' ~ parts | join(', ') ~ '))') }}
 {% endmacro %}
@@ -124,14 +187,20 @@
 
 {# The fields that `given` has and `known` lacks, as paths for ALTER TABLE: a list of {name, path, ddl}. #}
 {% macro _new_fields(name, path, given, known) %}
-    {%- if given.startswith('array<') and known.startswith('array<') -%}
-        {{ return(floodmark._new_fields(name, path ~ '.element', given[6:-1], known[6:-1])) }}
-    {%- elif given.startswith('map<') and known.startswith('map<') -%}
-        {{ return(floodmark._new_fields(name, path ~ '.value', floodmark._map_value_type(given), floodmark._map_value_type(known))) }}
-    {%- endif -%}
+    {%- set nesting = floodmark._nesting(known) -%}
     {%- set found = [] -%}
-    {%- set before = floodmark._struct_fields(known) if known.startswith('struct<') else [] -%}
-    {%- for field in (floodmark._struct_fields(given) if before and given.startswith('struct<') else []) -%}
+    {%- if nesting is none or floodmark._nesting(given) != nesting -%}
+        {{ return([]) }}
+    {%- elif nesting == 'array' -%}
+        {{ return(floodmark._new_fields(name, path ~ '.element', given[6:-1], known[6:-1])) }}
+    {%- elif nesting == 'map' -%}
+        {%- for part in ['key', 'value'] -%}
+            {%- do found.extend(floodmark._new_fields(name, path ~ '.' ~ part, floodmark._map_types(given)[loop.index0], floodmark._map_types(known)[loop.index0])) -%}
+        {%- endfor -%}
+        {{ return(found) }}
+    {%- endif -%}
+    {%- set before = floodmark._struct_fields(known) -%}
+    {%- for field in floodmark._struct_fields(given) -%}
         {%- set own = floodmark._find_column(before, field.name) -%}
         {%- set inner = path ~ '.' ~ floodmark._quoted(field.name) -%}
         {%- if own -%}

@@ -1,9 +1,9 @@
 {# The next batch of this run, recorded in the ledger; none where nothing waits. #}
 {% macro _next_batch(run) %}
-    {%- set replaces = run.first and (run.full_refresh or run.target.is_empty) -%}
-    {%- set mark = none if replaces or not run.state.committed else run.state.committed.mark -%}
+    {%- set begins = floodmark._begins(run) -%}
+    {%- set mark = none if begins or not run.state.committed else run.state.committed.mark -%}
     {%- if run.settings.watermark -%}
-        {%- do run.upstream.update({'commit': floodmark._upstream_commit(run, replaces)}) -%}
+        {%- do run.upstream.update({'commit': floodmark._upstream_commit(run, begins)}) -%}
         {%- set position = floodmark._position_parse(mark, run.upstream.family) -%}
         {%- if run.upstream.family == 'version' -%}
             {%- if run.first -%}
@@ -18,27 +18,41 @@
             'upstream_at': run.upstream.commit.at, 'upstream_id': run.upstream.commit.id}) -%}
         {%- do plan.update({'rows_late': floodmark._warn_late(run, plan)}) -%}
     {%- elif run.settings.files -%}
-        {%- set plan = floodmark._plan_files(run, replaces) -%}
+        {%- set plan = floodmark._plan_files(run, begins) -%}
     {%- else -%}
         {%- set plan = floodmark._plan_whole() -%}
     {%- endif -%}
     {#- what came since the run's first plan lies above its ceiling: only a run of one batch has seen all that its version holds -#}
     {%- do plan.update({'is_held': not run.first or run.settings.watermark and run.settings.watermark.sql is not none}) -%}
     {%- do floodmark._check_gaps(run, plan) -%}
-    {%- if floodmark._is_nothing_new(run, plan, replaces) -%}
+    {%- if floodmark._is_nothing_new(run, plan, begins) -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- set kind = 'incremental' if not replaces and run.state.committed else ('full_refresh' if run.full_refresh and run.target.exists else 'first_load') -%}
+    {%- set kind = 'incremental' if not begins and run.state.committed else ('full_refresh' if run.full_refresh and run.target.exists else 'first_load') -%}
     {%- do plan.update({
         'settings': run.settings,
         'batch_id': (run.state.last_batch_id or 0) + 1,
         'kind': kind,
-        'replaces': replaces,
-        'generation': run.generation or invocation_id if replaces or not run.state.committed else run.state.committed.generation,
+        'begins': begins,
+        'replaces': begins and floodmark._replaces_target(run, kind),
+        'generation': run.generation or invocation_id if begins or not run.state.committed else run.state.committed.generation,
     }) -%}
     {%- do floodmark._record_plan(run, plan) -%}
     {%- do run.update({'first': false}) -%}
     {{ return(plan) }}
+{% endmacro %}
+
+
+{# Whether the next batch begins a table: it knows no mark, and reads all. #}
+{% macro _begins(run) %}
+    {{ return(run.first and (run.full_refresh or run.target.is_empty)) }}
+{% endmacro %}
+
+
+{# Whether such a batch makes the table. An empty one that is there is loaded into as it is: somebody may have made it with columns, constraints and
+   properties of its own. #}
+{% macro _replaces_target(run, kind) %}
+    {{ return(kind == 'full_refresh' or not run.target.is_delta) }}
 {% endmacro %}
 
 
@@ -77,8 +91,8 @@
 
 
 {# Whether a run may end here: nothing above the mark, and nothing below it that could have changed. #}
-{% macro _is_nothing_new(run, plan, replaces) %}
-    {%- if replaces and not run.target.exists or run.full_refresh and run.first -%}
+{% macro _is_nothing_new(run, plan, begins) %}
+    {%- if begins and not run.target.exists or run.full_refresh and run.first -%}
         {{ return(false) }}
     {%- elif run.settings.files -%}
         {{ return(not plan.files) }}
@@ -139,7 +153,7 @@
     {{ return({
         'family': none, 'low': none, 'high': none, 'cap': none,
         'low_position': none, 'high_position': none, 'cap_position': none, 'start_position': none,
-        'lookback': 0, 'nulls': none, 'rows_null': 0, 'rows_future': 0, 'rows_late': 0, 'files': files, 'is_last': is_last, 'is_held': false,
+        'begins': false, 'lookback': 0, 'nulls': none, 'rows_null': 0, 'rows_future': 0, 'rows_late': 0, 'files': files, 'is_last': is_last, 'is_held': false,
         'watermark_column': none, 'upstream': none, 'upstream_version': none, 'upstream_at': none, 'upstream_id': none, 'reason': none,
     }) }}
 {% endmacro %}

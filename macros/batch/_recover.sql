@@ -8,7 +8,7 @@
     {%- set lost = batch.kind in ['incremental', 'backfill'] and run.target.is_empty -%}
     {#- a first load that is not in the history is planned anew, so that it reads what came since; it keeps its transaction
         id, and the greater batch number wins -#}
-    {%- set unmade = batch.kind == 'first_load' and batch.replaces -%}
+    {%- set unmade = batch.kind == 'first_load' and batch.begins -%}
     {#- one that finds rows it does not know of would append all of its own to them -#}
     {%- set blind = batch.kind == 'first_load' and run.settings.strategy == 'append' -%}
     {#- a snapshot is there to be read again, as it is now -#}
@@ -39,7 +39,7 @@
     {%- elif abandons or batch.kind == 'full_refresh' -%}
         {%- set error = 'the table was dropped or emptied before the batch was applied' if lost
             else 'the run died before the snapshot was applied: it is read anew' if stale
-            else ('the backfill died before the batch was applied' if batch.kind == 'backfill' else 'the run died before the table was replaced') -%}
+            else ('the backfill died before the batch was applied' if batch.kind == 'backfill' else 'the run died before the table was loaded') -%}
         {%- do floodmark._record('failed', batch, {'error': floodmark._string_literal(error)}) -%}
         {%- do run.state.update({'finished_id': batch.batch_id}) -%}
         {%- do run.update({'generation': batch.generation if unmade else none}) -%}
@@ -67,10 +67,11 @@
     {%- set watermark = run.settings.watermark -%}
     {%- set family = planned.family -%}
     {%- set reach = floodmark._reach(watermark or {}, family) -%}
+    {%- set begins = planned.kind in ['first_load', 'full_refresh'] and run.target.is_empty -%}
     {{ return({
         'staged_by': run.stages | selectattr('resolved_by', 'equalto', none) | selectattr('batch_id', 'equalto', planned.batch_id | int) | map(attribute='staged_by') | first | default(none),
         'settings': run.settings, 'batch_id': planned.batch_id | int, 'kind': planned.kind, 'generation': planned.generation,
-        'replaces': planned.kind in ['first_load', 'full_refresh'] and run.target.is_empty,
+        'begins': begins, 'replaces': begins and floodmark._replaces_target(run, planned.kind),
         'family': family, 'low': planned.low, 'high': planned.high, 'cap': planned.cap,
         'low_position': floodmark._position_parse(planned.low, family),
         'high_position': floodmark._position_parse(planned.high, family),
@@ -85,19 +86,36 @@
 {% endmacro %}
 
 
-{# A batch that was staged by a SELECT of other columns is staged anew: what that run could not apply, no run can. Where cdc has written its
-   first statement, the second must read the same stage. #}
+{# A batch whose stage has lost rows, or was made by a SELECT of other columns, is staged anew: what that run could not apply, no run can. Where cdc has
+   written its first statement, the second must read the same stage. #}
 {% macro _leave_unfit_stage(run, batch, select_sql) %}
-    {%- if batch.get('is_taken_over') and batch.staged_by and not batch.get('state_is_written') -%}
-        {%- set selected = floodmark._conformed_event_columns(run, batch, select_sql) if run.settings.strategy == 'cdc' else floodmark._columns_of(query=select_sql) -%}
+    {%- if batch.get('is_taken_over') and batch.staged_by and batch.get('state_is_written') -%}
+        {%- do floodmark._require_whole(batch, floodmark._stage_relation(batch)) -%}
+    {%- elif batch.get('is_taken_over') and batch.staged_by and not floodmark._is_stage_whole(floodmark._stage_relation(batch)) -%}
+        {%- do floodmark._leave_stage(batch) -%}
+    {%- elif batch.get('is_taken_over') and batch.staged_by -%}
+        {%- set selected = floodmark._conformed_event_columns(run, batch, select_sql) if run.settings.strategy == 'cdc' else floodmark._select_columns(run, select_sql) -%}
         {%- set changes = floodmark._schema_changes(selected, floodmark._columns_of(relation=floodmark._stage_relation(batch))) -%}
         {%- if changes.new or changes.fields or changes.gone or changes.retyped -%}
-            {%- if batch.staged_by == invocation_id[:8] -%}
-                {%- do floodmark._execute(['drop table if exists ' ~ floodmark._stage_relation(batch)]) -%}
-            {%- endif -%}
-            {%- do batch.update({'staged_by': none}) -%}
+            {%- do floodmark._leave_stage(batch) -%}
         {%- endif -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# Let a batch be staged anew. The stage of another run stays until the batch is finished, since that run may still read it. #}
+{% macro _leave_stage(batch) %}
+    {%- if batch.staged_by == invocation_id[:8] -%}
+        {%- do floodmark._execute(['drop table if exists ' ~ floodmark._stage_relation(batch)]) -%}
+    {%- endif -%}
+    {%- do batch.update({'staged_by': none}) -%}
+{% endmacro %}
+
+
+{# Whether a stage has all the rows that its making counted. #}
+{% macro _is_stage_whole(stage) %}
+    {%- set rows = floodmark._stage_rows(stage) -%}
+    {{ return(rows.found is not none and rows.found == rows.noted) }}
 {% endmacro %}
 
 

@@ -8,21 +8,19 @@
         {#- settings may have changed since the run that staged it -#}
         {%- if run.settings.strategy == 'cdc' -%}
             {%- do floodmark._check_event_columns(run, batch, columns) -%}
+        {%- else -%}
+            {%- do floodmark._check_stage_columns(run, batch, columns) -%}
         {%- endif -%}
     {%- else -%}
         {%- if run.settings.strategy == 'cdc' -%}
             {%- set columns = floodmark._checked_events(run, batch, select_sql) -%}
-            {%- set select_sql = floodmark._conforming_sql(columns, floodmark._events_sql(run.settings.cdc, select_sql)) -%}
-            {%- set select_sql = floodmark._without_replaced_sql(run, batch, columns, floodmark._partition_values_sql(columns, select_sql)) -%}
-            {%- if floodmark._restates_from(batch) is not none -%}
-                {%- set select_sql = floodmark._restated_events_sql(run, batch, select_sql, floodmark._find_column(columns, '_floodmark_sequence').type) -%}
-            {%- endif -%}
+            {%- set select_sql = floodmark._staged_events_sql(run, batch, columns, select_sql) -%}
         {%- else -%}
-            {%- do floodmark._assert_contract(floodmark._without_change_columns(batch, select_sql)) -%}
             {%- if floodmark._replaces_partitions(run, batch) -%}
-                {%- set select_sql = floodmark._whole_partitions_select(run, batch, select_sql) -%}
+                {%- set select_sql = floodmark._conformed_select(run, batch, floodmark._whole_partitions_select(run, batch, select_sql)) -%}
             {%- endif -%}
             {%- set columns = floodmark._select_columns(run, select_sql) -%}
+            {%- do floodmark._check_stage_columns(run, batch, columns) -%}
             {%- if run.settings.strategy == 'merge' -%}
                 {%- set select_sql = floodmark._partition_values_sql(columns, select_sql) -%}
             {%- endif -%}
@@ -30,11 +28,13 @@
         {%- do floodmark._execute([floodmark._create_stage_sql(stage) ~ '\nselect * from (\n' ~ select_sql ~ '\n)']) -%}
     {%- endif -%}
     {%- set source = {'sql': 'select * from ' ~ stage, 'stage': stage, 'columns': columns, 'counts': {}} -%}
-    {%- do floodmark._check_stage_columns(run, batch, source) -%}
     {%- if batch.family == 'version' -%}
         {%- do floodmark._check_change_columns(run, batch, source.columns) -%}
     {%- endif -%}
     {%- do source.update({'counts': floodmark._stage_counts(run, stage, batch, source)}) -%}
+    {%- if not batch.staged_by -%}
+        {%- do floodmark._note_rows(stage, source.counts.rows_read) -%}
+    {%- endif -%}
     {%- do floodmark._check_constraints(batch, source) -%}
     {%- do floodmark._check_keys(run, batch, source) -%}
     {%- if run.settings.strategy == 'cdc' -%}
@@ -47,10 +47,60 @@
 {% endmacro %}
 
 
+{# The events of a batch as they are staged. #}
+{% macro _staged_events_sql(run, batch, columns, select_sql) %}
+    {%- set sql = floodmark._conforming_sql(run, columns, floodmark._events_sql(run.settings.cdc, select_sql)) -%}
+    {%- set sql = floodmark._without_replaced_sql(run, batch, columns, floodmark._partition_values_sql(columns, sql)) -%}
+    {%- if floodmark._restates_from(batch) is not none -%}
+        {%- set sql = floodmark._restated_events_sql(run, batch, sql, floodmark._find_column(columns, '_floodmark_sequence').type) -%}
+    {%- endif -%}
+    {{ return(sql) }}
+{% endmacro %}
+
+
+{# Put down how many rows a stage has, so that a later run knows whether it is whole. #}
+{% macro _note_rows(stage, rows) %}
+    {%- do floodmark._execute(['alter table ' ~ stage ~ " set tblproperties ('floodmark.rows' = '" ~ rows ~ "')"]) -%}
+{% endmacro %}
+
+
+{# Whether a stage that another run made has all its rows: {noted, found}; `noted` is none where that run died before it counted them, or was of earlier
+   code, `found` where they cannot be read, as where a file is cut short. #}
+{% macro _stage_rows(stage) %}
+    {%- set noted = floodmark._properties_of(stage).get('floodmark.rows') -%}
+    {%- set found = floodmark._tried(floodmark._count_rows, stage).value -%}
+    {{ return({'noted': noted | int if noted is not none else none, 'found': found}) }}
+{% endmacro %}
+
+
+{% macro _count_rows(relation) %}
+    {{ return(run_query('select count(*) as n from ' ~ relation).rows[0][0] | int) }}
+{% endmacro %}
+
+
+{# What a macro returns, {value, error}: `error` is the sentence of a statement that failed in it. Without the plugin nothing can be tried. #}
+{% macro _tried(macro) %}
+    {%- if adapter.floodmark_plugin is not defined -%}
+        {{ return({'value': macro(*varargs), 'error': none}) }}
+    {%- endif -%}
+    {{ return(adapter.floodmark_try(macro, *varargs)) }}
+{% endmacro %}
+
+
+{# Stop where a stage that half of a batch is written from is not what it was: nothing else can give the other half. #}
+{% macro _require_whole(batch, stage) %}
+    {%- set rows = floodmark._stage_rows(stage) -%}
+    {%- if rows.found is none or rows.noted is not none and rows.found != rows.noted -%}
+        {%- do floodmark._stop('half of batch ' ~ batch.batch_id ~ ' is written, and its staging table ' ~ stage ~ ' has lost rows ('
+            ~ ('it cannot be read' if rows.found is none else rows.found ~ ' of ' ~ rows.noted ~ ' are there') ~ '), so the other half cannot be: run it once with --full-refresh') -%}
+    {%- endif -%}
+{% endmacro %}
+
+
 {# A SELECT with NULL for '' in the columns that partition the table, as Delta keeps it: what is compared with the table must be what the table
    will hold, or a row that is read again is another one. #}
 {% macro _partition_values_sql(columns, select_sql) %}
-    {%- set partitions = floodmark._as_list(config.get('partition_by')) | map('lower') | list -%}
+    {%- set partitions = floodmark._name_list(config.get('partition_by')) | map('lower') | list -%}
     {%- set values, texts = [], [] -%}
     {%- for column in columns -%}
         {%- set quoted = floodmark._quoted(column.name) -%}
@@ -161,26 +211,37 @@
 {% endmacro %}
 
 
-{# merge needs the columns that its settings name in the SELECT. #}
-{% macro _check_stage_columns(run, batch, source) %}
+{# What the columns of a batch forbid, refused before anything is written: merge needs the columns that its settings name, and keys that can be
+   compared; names with our prefix are ours. #}
+{% macro _check_stage_columns(run, batch, columns) %}
     {%- set problems = [] -%}
-    {%- for key in run.settings.unique_key if run.settings.strategy == 'merge' and not floodmark._find_column(source.columns, key) -%}
-        {%- do problems.append({'setting': 'unique_key', 'got': key, 'expected': 'a column of the SELECT', 'todo': 'Add it to the SELECT, or correct the name'}) -%}
+    {%- set is_merge = run.settings.strategy == 'merge' -%}
+    {%- for key in run.settings.unique_key if is_merge -%}
+        {%- set column = floodmark._find_column(columns, key) -%}
+        {%- if column is none -%}
+            {%- do problems.append({'setting': 'unique_key', 'got': key, 'expected': 'a column of the SELECT', 'todo': 'Add it to the SELECT, or correct the name'}) -%}
+        {%- elif floodmark._has_no_order(column.type) -%}
+            {%- do problems.append({'setting': 'unique_key', 'got': key ~ ' ' ~ column.type, 'expected': 'a type that can be compared', 'todo': 'Use another key'}) -%}
+        {%- endif -%}
     {%- endfor -%}
-    {%- for setting in ['merge_update_columns', 'merge_exclude_columns'] if run.settings.strategy == 'merge' -%}
-        {%- for name in floodmark._as_list(config.get(setting)) if not floodmark._find_column(source.columns + ([] if batch.replaces else floodmark._table_columns(run)), name) -%}
+    {%- for setting in ['merge_update_columns', 'merge_exclude_columns'] if is_merge -%}
+        {%- for name in floodmark._name_list(config.get(setting)) if not floodmark._find_column(columns + ([] if batch.replaces else floodmark._table_columns(run)), name) -%}
             {%- do problems.append({'setting': setting, 'got': name, 'expected': 'columns of the SELECT', 'todo': 'Correct the name or remove it'}) -%}
         {%- endfor -%}
     {%- endfor -%}
+    {%- for column in columns if (column.name | lower).startswith('_floodmark_') -%}
+        {%- do problems.append({'setting': 'incremental_strategy', 'got': 'a column ' ~ column.name ~ ' in the SELECT', 'expected': 'no column that floodmark writes itself',
+            'todo': 'Leave it out or give it another name'}) -%}
+    {%- endfor -%}
     {%- if problems -%}
-        {%- do floodmark._fail(batch, problems[0].setting ~ ' is not in the SELECT') -%}
+        {%- do floodmark._fail(batch, problems[0].setting ~ ': ' ~ problems[0].got) -%}
         {%- do floodmark._refuse(problems) -%}
     {%- endif -%}
     {#- what was not cast to the table's type: a contract is of the SELECT, and a struct with other fields is another key -#}
-    {%- for key in run.settings.unique_key if run.settings.strategy == 'merge' and not batch.replaces and run.settings.on_schema_change in ['ignore', 'append_new_columns'] -%}
+    {%- for key in run.settings.unique_key if is_merge and not batch.replaces and run.settings.on_schema_change in ['ignore', 'append_new_columns'] -%}
         {%- set known = floodmark._find_column(floodmark._table_columns(run), key) -%}
         {%- if known is not none and (config.get('contract').enforced or 'struct<' in known.type) -%}
-            {%- do problems.extend(floodmark._type_problems('unique_key', key, floodmark._find_column(source.columns, key).type, known)) -%}
+            {%- do problems.extend(floodmark._type_problems('unique_key', key, floodmark._find_column(columns, key).type, known)) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- if problems -%}
@@ -207,6 +268,28 @@
 {% endmacro %}
 
 
+{# Note the error of a statement of ours that was refused, in a batch of which nothing is committed: the next run plans anew. What cdc wrote beside the
+   table is taken back. Returns what is left to do where a part of the batch is committed, else none. #}
+{% macro _note_refused(error, run, batch) %}
+    {%- do floodmark._reset_conf(floodmark._batch_conf()) -%}
+    {%- if batch.get('is_failed') or floodmark._has_landed(batch) -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- if run.settings.strategy == 'cdc' and not batch.replaces -%}
+        {%- do floodmark._take_back_state(run, batch) -%}
+    {%- endif -%}
+    {%- do floodmark._fail(batch, error) -%}
+    {%- do run.state.update({'last_batch_id': batch.batch_id, 'finished_id': batch.batch_id}) -%}
+{% endmacro %}
+
+
+{# Whether the batch is in the model's table, which may not be there. #}
+{% macro _has_landed(batch) %}
+    {%- set is_there = run_query("show tables in " ~ this.schema ~ " like '" ~ this.identifier | lower ~ "'").rows | length > 0 -%}
+    {{ return(is_there and floodmark._tried(floodmark._landed, this, batch).value is not none) }}
+{% endmacro %}
+
+
 {# Record a batch as failed before the node stops; its stage goes, so that the next run plans and reads anew. The run that planned a batch
    taken over may still live: it must not apply it behind this (cdc has seen to that, _take_over; what it wrote beside the table goes). #}
 {% macro _fail(batch, error) %}
@@ -219,5 +302,6 @@
         {%- do floodmark._undo_state(floodmark._state_relation(), batch.state_is_written) -%}
     {%- endif -%}
     {%- do floodmark._record('failed', batch, {'error': floodmark._string_literal(error)}) -%}
+    {%- do batch.update({'is_failed': true}) -%}
     {%- do floodmark._execute(['drop table if exists ' ~ floodmark._stage_relation(batch)]) -%}
 {% endmacro %}

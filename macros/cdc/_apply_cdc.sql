@@ -21,7 +21,7 @@
         {%- do floodmark._resolve(run, batch, source) -%}
         {%- do floodmark._check_formed_rows(run, batch, source) -%}
         {%- do floodmark._drop_what_is_not_delta(run) -%}
-        {%- set beside = {floodmark._state_mark(): 'true'} if floodmark._replaces_state(run, source) else {} -%}
+        {%- set beside = dict(floodmark._made_properties(run, batch, floodmark._own_columns(run.settings.cdc, source.columns)), **({floodmark._state_mark(): 'true'} if floodmark._replaces_state(run, source) else {})) -%}
         {%- do floodmark._apply_once(this, batch, floodmark._replace_table_sql(floodmark._first_rows_sql(run, source), beside)) -%}
     {%- else -%}
         {%- do floodmark._check_state(run, batch, source) -%}
@@ -99,11 +99,17 @@
             {%- do source.update({'resolved_columns': floodmark._columns_of(relation=relation)}) -%}
         {%- endif -%}
         {%- set changes = ['table_write', 'table_remove', 'state_write', 'state_remove'] -%}
-        {%- set counts = [] -%}
+        {%- set counts = ["'rows', count(*)"] -%}
         {%- for change in changes -%}
             {%- do counts.append("'" ~ change ~ "', count_if(_floodmark_" ~ change ~ ')') -%}
         {%- endfor -%}
+        {%- if batch.get('resolved_by') -%}
+            {%- do floodmark._require_whole(batch, relation) -%}
+        {%- endif -%}
         {%- do source.update({'resolved': relation, 'changes': floodmark._query_json('select to_json(named_struct(' ~ counts | join(', ') ~ ')) from ' ~ relation)[0]}) -%}
+        {%- if not batch.get('resolved_by') -%}
+            {%- do floodmark._note_rows(relation, source.changes.rows) -%}
+        {%- endif -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -233,6 +239,19 @@
 {% endmacro %}
 
 
+{# The same for a batch of this run whose statement on the table was refused. #}
+{% macro _take_back_state(run, batch) %}
+    {%- set state = floodmark._state_relation() -%}
+    {%- set written = floodmark._landed(state, batch) if floodmark._has_state() else none -%}
+    {%- if written is not none and not floodmark._is_undone(state, written) -%}
+        {%- do batch.update({'attempt': floodmark._now() // 1000000, 'state_is_written': none, 'applied': none}) -%}
+        {%- do floodmark._fence(batch) -%}
+        {%- do floodmark._fence(batch, state) -%}
+        {%- do floodmark._undo_state(state, written) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
 {# Take back what a batch wrote beside the table, where its other half will not be written: the fences keep every other run away but one that
    gives the batch up as well, and went on. #}
 {% macro _undo_state(relation, landed) %}
@@ -277,6 +296,7 @@
     {%- do floodmark._read_stage_of(run, batch, landed.writer) -%}
     {%- do batch.update({'attempt': floodmark._now() // 1000000}) -%}
     {%- set stage = floodmark._stage_relation(batch) -%}
+    {%- do floodmark._require_whole(batch, stage) -%}
     {%- set columns = floodmark._columns_of(relation=stage) -%}
     {%- set source = {'sql': 'select * from ' ~ stage, 'stage': stage, 'columns': columns, 'counts': floodmark._event_counts(run, stage, columns), 'has_state': floodmark._has_state()} -%}
     {%- do floodmark._resolve(run, batch, source) -%}

@@ -9,7 +9,10 @@
     {%- if cdc is none -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- set sequence = floodmark._as_list(cdc.sequence_by) -%}
+    {%- set sequence = [] -%}
+    {%- for part in floodmark._as_list(cdc.sequence_by) -%}
+        {%- do sequence.append(floodmark._clause(part)[1:-1]) -%}
+    {%- endfor -%}
     {%- set ignored = cdc.get('ignore_null_updates', false) -%}
     {#- fields of one name get a number, which they have not got else: a table's type stays as it is -#}
     {%- set names = [] -%}
@@ -23,8 +26,9 @@
     {{ return({
         'sequence': sequence[0] if sequence | length == 1 else 'if((' ~ sequence | join(') is null or (') ~ ') is null, null, struct(' ~ parts | join(', ') ~ '))',
         'sequence_by': sequence,
-        'deletes': cdc.get('apply_as_deletes'),
-        'truncates': cdc.get('apply_as_truncates'),
+        'deletes': floodmark._clause(cdc.apply_as_deletes)[1:-1] if cdc.get('apply_as_deletes') else none,
+        'truncates': floodmark._clause(cdc.apply_as_truncates)[1:-1] if cdc.get('apply_as_truncates') else none,
+        'reads_feed': (floodmark._setting('watermark') or {}).get('kind') == 'version' or floodmark._is_stream() and 'readchangefeed' in model.raw_code | lower,
         'ignore_null_updates': ignored if ignored is boolean else floodmark._as_list(ignored),
         'column_list': floodmark._as_list(cdc.get('column_list')),
         'except_column_list': floodmark._as_list(cdc.get('except_column_list')),

@@ -37,7 +37,9 @@
     {%- set only = cdc.column_list | map('lower') | list -%}
     {%- set without = cdc.except_column_list | map('lower') | list -%}
     {%- set found = [] -%}
-    {%- for column in floodmark._target_columns(columns) if not (column.name | lower).startswith('_floodmark_') -%}
+    {#- columns of a change feed are Delta's; of what is none they are the analyst's -#}
+    {%- set not_own = floodmark._change_columns() if cdc.reads_feed else [] -%}
+    {%- for column in columns if column.name not in not_own and not (column.name | lower).startswith('_floodmark_') -%}
         {%- if (not only or column.name | lower in only) and column.name | lower not in without -%}
             {%- do found.append(column) -%}
         {%- endif -%}
@@ -109,7 +111,7 @@
 
 {# The columns of the events as they will be in the table. #}
 {% macro _conformed_event_columns(run, batch, select_sql) %}
-    {{ return(floodmark._conformed_columns(run, batch, floodmark._columns_of(query=floodmark._events_sql(run.settings.cdc, select_sql, raw=true)))) }}
+    {{ return(floodmark._conformed_columns(run, batch, floodmark._select_columns(run, floodmark._events_sql(run.settings.cdc, select_sql, raw=true)))) }}
 {% endmacro %}
 
 
@@ -167,6 +169,9 @@
         {%- do problems.append({'setting': 'cdc', 'got': 'a column ' ~ name ~ ' twice in the SELECT', 'expected': 'each column once', 'todo': 'Give one another name'}) -%}
     {%- endfor -%}
     {%- if not problems and not batch.replaces and run.target.exists -%}
+        {%- if batch.begins -%}
+            {%- do floodmark._adopt_cdc_table(run, batch, columns) -%}
+        {%- endif -%}
         {%- do problems.extend(floodmark._key_type_problems(run, columns)) -%}
     {%- endif -%}
     {%- if problems -%}
@@ -180,7 +185,7 @@
 {% macro _key_type_problems(run, columns) %}
     {%- set problems = [] -%}
     {%- set described = run_query('describe table extended ' ~ this).rows -%}
-    {%- set table = floodmark._described_columns(described) -%}
+    {%- set table = floodmark._table_columns(run) -%}
     {%- set cdc = run.settings.cdc -%}
     {%- for name in [floodmark._memory_column(cdc)] + ([cdc.start_at, cdc.end_at] if cdc.scd_type == 2 else []) if not floodmark._find_column(table, name) -%}
         {%- do problems.append({'setting': 'incremental_strategy', 'got': 'cdc on ' ~ this ~ ', which has no column ' ~ name, 'expected': 'a table that cdc made with these settings',
@@ -206,15 +211,24 @@
 {% endmacro %}
 
 
-{# What a table of cdc keeps of its settings, as a table property: its rows have no other meaning. #}
-{% macro _cdc_made_by(cdc, unique_key) %}
-    {{ return('SCD ' ~ cdc.scd_type ~ ' by ' ~ unique_key | map('lower') | join(' and ')) }}
+{# Make an empty table that is there one of cdc: the columns that it writes beside the analyst's, and no memory of events that are gone. #}
+{% macro _adopt_cdc_table(run, batch, columns) %}
+    {%- set cdc = run.settings.cdc -%}
+    {%- set added = [floodmark._memory_column(cdc)] + ([cdc.start_at, cdc.end_at] if cdc.scd_type == 2 else []) -%}
+    {%- set missing = [] -%}
+    {%- for column in floodmark._columns_named(floodmark._cdc_table_columns(cdc, columns), added) if not floodmark._find_column(floodmark._table_columns(run), column.name) -%}
+        {%- do missing.append(column) -%}
+    {%- endfor -%}
+    {%- do floodmark._add_columns(this, {'new': missing, 'fields': []}) -%}
+    {%- do floodmark._execute(['drop table if exists ' ~ floodmark._state_relation(), 'alter table ' ~ this ~ " unset tblproperties if exists ('" ~ floodmark._state_mark() ~ "')"]) -%}
+    {%- do floodmark._set_properties({'floodmark.cdc': floodmark._to_property(floodmark._cdc_made_by(cdc, run.settings.unique_key | sort))}) -%}
+    {%- do run.update({'table_columns': none, 'is_state_marked': none}) -%}
 {% endmacro %}
 
 
-{# Whether values of a type cannot be put in order. #}
-{% macro _has_no_order(type) %}
-    {{ return(modules.re.search('\\bmap<|\\b(variant|void|geometry|geography)\\b(?!`?:)|\\binterval$', type) is not none) }}
+{# What a table of cdc keeps of its settings, as a table property: its rows have no other meaning. #}
+{% macro _cdc_made_by(cdc, unique_key) %}
+    {{ return('SCD ' ~ cdc.scd_type ~ ' by ' ~ unique_key | map('lower') | join(' and ')) }}
 {% endmacro %}
 
 
@@ -251,7 +265,7 @@
 {# Events that differ from another of their key and sequence: {rows_tied, tied_keys}, the keys of five of them. #}
 {% macro _event_ties(run, stage, columns) %}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
-    {%- set hash = floodmark._row_hash_sql(floodmark._own_columns(run.settings.cdc, columns) | map(attribute='name') | list) -%}
+    {%- set hash = floodmark._row_hash_sql(floodmark._own_columns(run.settings.cdc, columns)) -%}
     {{ return(floodmark._query_json("select to_json(named_struct('rows_tied', coalesce(sum(hashes - 1), 0), 'tied_keys', slice(array_sort(collect_list(named)), 1, 5))) from ("
         ~ 'select count(distinct if(_floodmark_delete, null, ' ~ hash ~ ")) + max(if(_floodmark_delete, 1, 0)) as hashes, to_json(struct(" ~ keys ~ ', _floodmark_sequence as sequence)) as named from '
         ~ stage ~ ' where not _floodmark_truncate group by ' ~ keys ~ ', _floodmark_sequence) where hashes > 1')[0]) }}

@@ -97,9 +97,9 @@
 {% endmacro %}
 
 
-{# A hash of a leaf's value; xxhash64 takes no maps and no variants. #}
+{# A hash of a leaf's value. #}
 {% macro _leaf_hash_sql(leaf, value) %}
-    {{ return(floodmark._hash_sql([[leaf.path, value]]) if modules.re.search('\\b(map|variant)\\b', leaf.type) else 'xxhash64(' ~ value ~ ')') }}
+    {{ return(floodmark._value_hash_sql(value, leaf.type)) }}
 {% endmacro %}
 
 

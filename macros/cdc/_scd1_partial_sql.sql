@@ -11,7 +11,7 @@
     {%- set parts = floodmark._leaves_of(run, own, known) -%}
     {%- set type = floodmark._find_column(source.columns, '_floodmark_sequence').type -%}
     {%- set plain = parts.plain | map(attribute='name') | list -%}
-    {%- set own_names = own | map(attribute='name') | list -%}
+    {%- set remembered = own + [{'name': '_floodmark_columns', 'type': floodmark._memory_type(type)}] -%}
     {%- set truncated = floodmark._truncated_sql(run, source, not is_first) -%}
     {%- set alive = 'not _floodmark_delete and coalesce(_floodmark_at_# >= _floodmark_floor, true)' -%}
     {%- set values, ats, folded = {}, {}, [] -%}
@@ -25,7 +25,7 @@
         {%- do ats.update({leaf.path: '_floodmark_at_' ~ i}) -%}
     {%- endfor -%}
     {%- if plain -%}
-        {%- do folded.append('max_by(struct(' ~ floodmark._quoted_csv(plain) ~ '), struct(_floodmark_sequence, ' ~ floodmark._row_hash_sql(plain) ~ ')) filter (where not _floodmark_delete) as _floodmark_row') -%}
+        {%- do folded.append('max_by(struct(' ~ floodmark._quoted_csv(plain) ~ '), struct(_floodmark_sequence, ' ~ floodmark._row_hash_sql(parts.plain) ~ ')) filter (where not _floodmark_delete) as _floodmark_row') -%}
     {%- endif -%}
     {%- set written = [] -%}
     {%- for column in own -%}
@@ -45,7 +45,7 @@
         {%- set touched = '(select distinct ' ~ keys ~ ', true as _floodmark_touched from ' ~ source.stage ~ ' where not _floodmark_truncate)' %}
         union all
         select {{ floodmark._quoted_csv(run.settings.unique_key, 'DBT_INTERNAL_DEST.') }}, DBT_INTERNAL_DEST._floodmark_columns.sequence, false, DBT_INTERNAL_DEST._floodmark_columns.deleted_at,
-            {{ floodmark._row_hash_sql(own_names + ['_floodmark_columns'], 'DBT_INTERNAL_DEST.') }}
+            {{ floodmark._hash_text_sql(floodmark._row_hash_sql(remembered, 'DBT_INTERNAL_DEST.')) }}
             {{- floodmark._member_columns(parts.plain, parts.leaves, own, 'DBT_INTERNAL_DEST.', 'DBT_INTERNAL_DEST._floodmark_columns.sequence', 'DBT_INTERNAL_DEST._floodmark_columns.set') }}
         from {{ this }} as DBT_INTERNAL_DEST left join {{ touched }} as DBT_INTERNAL_SOURCE on {{ floodmark._same_key(run, 'DBT_INTERNAL_SOURCE', 'DBT_INTERNAL_DEST') }}
         where {{ floodmark._partial_reach(run, source, truncated) }}
@@ -74,7 +74,7 @@
         from folded
     )
     select * except (_floodmark_before) from formed
-    where if(_floodmark_delete, _floodmark_before is not null, not _floodmark_before <=> {{ floodmark._row_hash_sql(own_names + ['_floodmark_columns']) }})
+    where if(_floodmark_delete, _floodmark_before is not null, not _floodmark_before <=> {{ floodmark._hash_text_sql(floodmark._row_hash_sql(remembered)) }})
 {% endmacro %}
 
 

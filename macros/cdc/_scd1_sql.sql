@@ -8,8 +8,8 @@
    deletes (tombstones), below which an upsert decides nothing. #}
 {% macro _winners_sql(run, source, remembers=true) %}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
-    {%- set own = source.written or floodmark._own_columns(run.settings.cdc, source.columns) | map(attribute='name') | list -%}
-    {%- set own = own | reject('equalto', '_floodmark_sequence') | list -%}
+    {%- set own = floodmark._own_columns(run.settings.cdc, source.columns) -%}
+    {%- set own = floodmark._columns_named(own, source.written) if source.written else own -%}
     {%- set tie = ', ' ~ floodmark._row_hash_sql(own) ~ ' desc' if source.counts.same else '' -%}
     {%- set floor = floodmark._truncated_sql(run, source, remembers) -%}
     {%- set events = 'select *, false as _floodmark_known from ' ~ source.stage ~ ' where not _floodmark_truncate'
@@ -90,8 +90,8 @@
 
 
 {# Whether an event beats the row of its key: a delete needs a greater sequence, an upsert an equal one and the greater hash. #}
-{% macro _scd1_wins(written) %}
-    {%- set own = written | reject('equalto', '_floodmark_sequence') | list -%}
+{% macro _scd1_wins(run, source) %}
+    {%- set own = floodmark._columns_named(floodmark._own_columns(run.settings.cdc, source.columns), source.written) -%}
     {%- set s = 'DBT_INTERNAL_SOURCE._floodmark_sequence' -%}
     {%- set t = 'DBT_INTERNAL_DEST._floodmark_sequence' -%}
     {{ return('coalesce(' ~ s ~ ' > ' ~ t ~ ' or ' ~ s ~ ' = ' ~ t ~ ' and not DBT_INTERNAL_SOURCE._floodmark_delete and '
@@ -102,7 +102,7 @@
 {% macro _scd1_merge_sql(run, source) %}
     {#- a truncate reaches beyond the keys of the batch -#}
     {%- set met = floodmark._key_predicates(run, dict(source, counts={}) if source.counts.truncates else source) -%}
-    {%- set wins = 'and ' ~ floodmark._scd1_wins(source.written) if not source.get('is_ahead') else '' %}
+    {%- set wins = 'and ' ~ floodmark._scd1_wins(run, source) if not source.get('is_ahead') else '' %}
     merge into {{ this }} as DBT_INTERNAL_DEST
     using (
         {{ floodmark._scd1_source_sql(run, source) }}
@@ -132,7 +132,7 @@
     {%- set met = floodmark._key_predicates(run, dict(source, counts={}) if source.counts.truncates else source) -%}
     {{ return(run_query('select count(*) as changes from (' ~ floodmark._scd1_source_sql(run, source) ~ ') as DBT_INTERNAL_SOURCE left join (select *, true as _floodmark_matched from '
         ~ this ~ ') as DBT_INTERNAL_DEST on ' ~ met | join(' and ') ~ ' where if(DBT_INTERNAL_DEST._floodmark_matched is null, not DBT_INTERNAL_SOURCE._floodmark_delete, '
-        ~ floodmark._scd1_wins(source.written) ~ ')').rows[0][0] | int) }}
+        ~ floodmark._scd1_wins(run, source) ~ ')').rows[0][0] | int) }}
 {% endmacro %}
 
 

@@ -49,7 +49,7 @@
         {%- else %}
         select *,
             row_number() over (partition by {{ keys }}, _floodmark_sequence order by _floodmark_what in ('start', 'gone'), _floodmark_delete desc,
-                {{ floodmark._row_hash_sql((parts.plain | map(attribute='name') | select('in', given) | list) + run.settings.unique_key if partial else given) }} desc, array_position(array('row', 'hidden', 'end', 'event'), _floodmark_what)) as _floodmark_rank,
+                {{ floodmark._row_hash_sql(floodmark._columns_named(own, (parts.plain | map(attribute='name') | select('in', given) | list) + run.settings.unique_key if partial else given)) }} desc, array_position(array('row', 'hidden', 'end', 'event'), _floodmark_what)) as _floodmark_rank,
             bool_or(_floodmark_what = 'start' or _floodmark_what = 'row' and _floodmark_old_start = _floodmark_sequence)
                 over (partition by {{ keys }}, _floodmark_sequence) as _floodmark_started,
             bool_or(_floodmark_what in ('hidden', 'gone')) over (partition by {{ keys }}, _floodmark_sequence) as _floodmark_hidden,
@@ -151,7 +151,7 @@
     {%- set known = 'DBT_INTERNAL_DEST.' -%}
     {%- set cdc = run.settings.cdc -%}
     {%- set start, end = known ~ floodmark._quoted(cdc.start_at), known ~ floodmark._quoted(cdc.end_at) %}
-        select {{ floodmark._known_columns(run, own, parts, known) }}, {{ floodmark._row_sequence(cdc, known) }}, false, 'row', {{ start }}, {{ end }}{{ ', ' ~ floodmark._row_before_sql(own, known) if parts }}
+        select {{ floodmark._known_columns(run, own, parts, known) }}, {{ floodmark._row_sequence(cdc, known) }}, false, 'row', {{ start }}, {{ end }}{{ ', ' ~ floodmark._row_before_sql(own, type, known) if parts }}
         from {{ this }} as DBT_INTERNAL_DEST left semi join {{ source.stage }} as DBT_INTERNAL_SOURCE
             on {{ floodmark._key_predicates(run, source) | join(' and ') }} and {{ end }} is null
 {% endmacro %}
@@ -164,8 +164,8 @@
 
 
 {# ignore_null_updates: how a row or an event stands now. #}
-{% macro _row_before_sql(own, prefix) %}
-    {{ return(floodmark._row_hash_sql(own | map(attribute='name') | list + ['_floodmark_columns'], prefix)) }}
+{% macro _row_before_sql(own, type, prefix) %}
+    {{ return(floodmark._hash_text_sql(floodmark._row_hash_sql(own + [{'name': '_floodmark_columns', 'type': floodmark._memory_type(type)}], prefix))) }}
 {% endmacro %}
 
 
@@ -179,7 +179,7 @@
     {%- set last = floodmark._row_sequence(cdc, 'k.') -%}
     {%- set touched = '(select ' ~ keys ~ ', min(_floodmark_sequence) as _floodmark_least from ' ~ source.stage ~ ' group by ' ~ keys ~ ')' %}
         select {{ floodmark._known_columns(run, own, parts, 'k.') }},
-            m._floodmark_at, m._floodmark_delete, m._floodmark_what, k._floodmark_start, k._floodmark_end{{ ', ' ~ floodmark._row_before_sql(own, 'k.') if parts }}
+            m._floodmark_at, m._floodmark_delete, m._floodmark_what, k._floodmark_start, k._floodmark_end{{ ', ' ~ floodmark._row_before_sql(own, type, 'k.') if parts }}
         from (
             select DBT_INTERNAL_DEST.*, {{ start }} as _floodmark_start, {{ end }} as _floodmark_end,
                 lead({{ start }}) over (partition by {{ floodmark._quoted_csv(run.settings.unique_key, 'DBT_INTERNAL_DEST.') }} order by {{ start }}) as _floodmark_next
@@ -196,7 +196,7 @@
         {%- set remembered = floodmark._columns_of(relation=floodmark._state_relation()) %}
         union all
         select {{ floodmark._carried_columns(run, parts, remembered, 'h.', 'h._floodmark_sequence', 'h._floodmark_columns.set') if parts else floodmark._given_sql(own, remembered, 'h.') }},
-            h._floodmark_sequence, h._floodmark_kind = 'delete', 'hidden', null, null{{ ', ' ~ floodmark._row_before_sql(own, 'h.') if parts }}
+            h._floodmark_sequence, h._floodmark_kind = 'delete', 'hidden', null, null{{ ', ' ~ floodmark._row_before_sql(own, type, 'h.') if parts }}
         from {{ floodmark._state_relation() }} as h left semi join {{ touched }} as e on {{ floodmark._same_key(run, 'h', 'e') }}
         {%- endif %}
 {% endmacro %}
@@ -240,13 +240,13 @@
         select {{ written | join(', ') }}, named_struct('sequence', _floodmark_sequence, 'deleted_at', cast(null as {{ type }}), 'set', {{ floodmark._set_sql(parts.leaves, ats, type) }}) as _floodmark_columns, {{ carried }}
         from kept
     ),
-    formed as (select *, _floodmark_before <=> {{ floodmark._row_before_sql(own, '') }} as _floodmark_same from rebuilt),
+    formed as (select *, _floodmark_before <=> {{ floodmark._row_before_sql(own, type, '') }} as _floodmark_same from rebuilt),
 {% endmacro %}
 
 
 {# Columns as one value that is equal where they are, NULL-safe: 128 bits, as snapshot_diff knows a row again (_row_hash). `own` has their types. #}
 {% macro _fingerprint_sql(own, names) %}
-    {%- set values = floodmark._hashed_values({'table': []}, own, names, '') | join(', ') -%}
+    {%- set values = floodmark._hashed_values(own, names, '') | join(', ') -%}
     {{ return("named_struct('a', xxhash64(0, " ~ values ~ "), 'b', xxhash64(1, " ~ values ~ '))' if names else "''") }}
 {% endmacro %}
 
@@ -256,7 +256,7 @@
     {%- set least = source.counts.get('least') -%}
     {%- set type = floodmark._find_column(source.columns, '_floodmark_sequence').type -%}
     {%- set end = 'DBT_INTERNAL_DEST.' ~ floodmark._quoted(run.settings.cdc.end_at) -%}
-    {{ return(['(' ~ end ~ ' is null or ' ~ end ~ ' >= ' ~ floodmark._range_literal(least, type) ~ ')'] if least is not none and least | length < 200 else []) }}
+    {{ return(['(' ~ end ~ ' is null or ' ~ end ~ ' >= ' ~ floodmark._range_literal(least, type) ~ ')'] if least is not none and least | length < 400 else []) }}
 {% endmacro %}
 
 

@@ -16,7 +16,7 @@
         {%- do properties.update({'delta.enableChangeDataFeed': 'true'}) -%}
     {%- endif -%}
     {%- if floodmark._setting('cdc') is not none -%}
-        {%- do properties.update({'floodmark.cdc': floodmark._to_property(floodmark._cdc_made_by(floodmark._cdc_settings(), floodmark._as_list(config.get('unique_key')) | sort))}) -%}
+        {%- do properties.update({'floodmark.cdc': floodmark._to_property(floodmark._cdc_made_by(floodmark._cdc_settings(), floodmark._name_list(config.get('unique_key')) | sort))}) -%}
     {%- endif -%}
     {%- do properties.update(config.get('tblproperties') or {}) -%}
     {%- set pairs = [] -%}
@@ -28,7 +28,7 @@
     using delta
     {{ options_clause() }}
     tblproperties ({{ pairs | join(', ') }})
-    {{ partition_cols(label='partitioned by') }}
+    {{ 'partitioned by (' ~ floodmark._quoted_csv(floodmark._name_list(config.get('partition_by'))) ~ ')' if config.get('partition_by') }}
     {{ clustered_cols(label='clustered by') }}
     {{ location_clause() }}
     as

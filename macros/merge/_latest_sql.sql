@@ -19,20 +19,21 @@
 {% endmacro %}
 
 
-{# The columns of a batch that its table has: all but those of the change feed. #}
-{% macro _target_columns(columns) %}
-    {{ return(columns | rejectattr('name', 'in', floodmark._change_columns()) | list) }}
+{# The columns of a batch that its table has: all but those that changes() put beside them. Of a model that does not read changes(), columns of
+   these names are the analyst's. #}
+{% macro _target_columns(run, columns) %}
+    {{ return(columns | rejectattr('name', 'in', floodmark._change_columns()) | list if floodmark._reads_changes(run) else columns) }}
 {% endmacro %}
 
 
 {# What a first load writes: the latest row of each key, without those that a change took away. #}
 {% macro _kept_sql(run, source) %}
     {%- set latest = floodmark._latest_sql(run, source) -%}
-    {%- if source.columns is none or floodmark._target_columns(source.columns) | length == source.columns | length -%}
+    {%- if source.columns is none or floodmark._target_columns(run, source.columns) | length == source.columns | length -%}
         {{ return(latest) }}
     {%- endif -%}
     {%- set deletes = floodmark._deletes_predicate(run, source.columns) -%}
-    {{ return('select ' ~ floodmark._quoted_csv(floodmark._target_columns(source.columns) | map(attribute='name') | list) ~ ' from (\n' ~ latest ~ '\n)'
+    {{ return('select ' ~ floodmark._quoted_csv(floodmark._target_columns(run, source.columns) | map(attribute='name') | list) ~ ' from (\n' ~ latest ~ '\n)'
         ~ (' where not ' ~ deletes if deletes else '')) }}
 {% endmacro %}
 
@@ -47,9 +48,9 @@
     {#- a commit that takes a row of a key away and adds another leaves the other -#}
     {%- set order = floodmark._quoted(floodmark._order_column(run, source.columns)) ~ ' desc nulls last' ~ (', ' ~ deletes if deletes else '') -%}
     {%- set names = floodmark._quoted_csv(source.columns | map(attribute='name') | list) -%}
-    {#- as _wins_predicate compares; what else differs decides of a row that is inserted -#}
-    {%- set all = floodmark._target_columns(source.columns) | map(attribute='name') | list -%}
-    {%- set updated = floodmark._updated_columns(source.get('written') or all) -%}
+    {#- what a match updates decides first; what else differs decides of a row that is inserted -#}
+    {%- set all = floodmark._target_columns(run, source.columns) -%}
+    {%- set updated = floodmark._columns_named(all, floodmark._updated_columns(source.get('written') or all | map(attribute='name') | list)) -%}
     {%- set ties = ([floodmark._row_hash_sql(updated) ~ ' desc'] if updated else []) + ([floodmark._row_hash_sql(all) ~ ' desc'] if updated | length < all | length else []) -%}
     {{ return('select ' ~ names ~ ' from (\n            select *, row_number() over (partition by ' ~ keys
         ~ ' order by ' ~ order ~ ', ' ~ ties | join(', ') ~ ') as _floodmark_rank\n            from '
@@ -57,45 +58,24 @@
 {% endmacro %}
 
 
-{# SQL of a hash over columns: NULL differs from '', names keep columns apart, times keep their microseconds. #}
-{% macro _row_hash_sql(names, prefix='') %}
-    {%- set values = [] -%}
-    {%- for name in names | sort -%}
-        {%- do values.append([name | lower, prefix ~ floodmark._quoted(name)]) -%}
-    {%- endfor -%}
-    {{ return(floodmark._hash_sql(values)) }}
-{% endmacro %}
-
-
-{# The same over named SQL: a list of [name, SQL]. #}
-{% macro _hash_sql(values) %}
-    {%- set formats = "map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timeZone', 'UTC')" -%}
-    {%- set pairs = [] -%}
-    {%- for name, value in values -%}
-        {%- do pairs.append(floodmark._string_literal(name) ~ ', ' ~ value) -%}
-    {%- endfor -%}
-    {{ return('sha2(to_json(named_struct(' ~ pairs | join(', ') ~ '), ' ~ formats ~ '), 256)') }}
-{% endmacro %}
-
-
-{# Whether the source row of a match replaces the target row. With an order column the later row wins and, of two rows
-   of one time, the one with the greater hash; without one any difference counts. #}
+{# Whether the source row of a match replaces the target row. With an order column the later row wins and, of two rows of one time that differ, the
+   source's, since it was read later: a correction in place keeps its time. Without one any difference counts. #}
 {% macro _wins_predicate(run, source, columns) %}
     {%- set order = floodmark._order_column(run, source.columns) -%}
     {%- set updated = floodmark._updated_columns(columns) -%}
-    {%- set source_hash = floodmark._row_hash_sql(updated, 'DBT_INTERNAL_SOURCE.') -%}
-    {%- set target_hash = floodmark._row_hash_sql(updated, 'DBT_INTERNAL_DEST.') -%}
+    {%- set hashed = floodmark._columns_named(source.columns, updated) -%}
+    {%- set differs = floodmark._row_hash_sql(hashed, 'DBT_INTERNAL_SOURCE.') ~ ' <> ' ~ floodmark._row_hash_sql(hashed, 'DBT_INTERNAL_DEST.') -%}
     {%- if order is none or order | lower not in columns | map('lower') | list -%}
-        {{ return(source_hash ~ ' <> ' ~ target_hash) }}
+        {{ return(differs) }}
     {%- endif -%}
     {%- set s = 'DBT_INTERNAL_SOURCE.' ~ floodmark._quoted(order) -%}
     {%- set t = 'DBT_INTERNAL_DEST.' ~ floodmark._quoted(order) -%}
+    {%- set is_as_late = '(' ~ t ~ ' is null or ' ~ s ~ ' = ' ~ t ~ ')' -%}
     {#- a time that is not updated stays what it was: a row that comes again must differ to win again -#}
     {%- if order | lower not in updated | map('lower') | list -%}
-        {{ return('(' ~ source_hash ~ ' <> ' ~ target_hash ~ ' and (' ~ t ~ ' is null or ' ~ s ~ ' > ' ~ t ~ ' or ' ~ s ~ ' = ' ~ t ~ ' and ' ~ source_hash ~ ' > ' ~ target_hash ~ '))') }}
+        {{ return('(' ~ differs ~ ' and (' ~ s ~ ' > ' ~ t ~ ' or ' ~ is_as_late ~ '))') }}
     {%- endif -%}
-    {{ return('(' ~ s ~ ' > ' ~ t ~ ' or (' ~ t ~ ' is null and (' ~ s ~ ' is not null or ' ~ source_hash ~ ' <> ' ~ target_hash ~ '))'
-        ~ ' or (' ~ s ~ ' = ' ~ t ~ ' and ' ~ source_hash ~ ' > ' ~ target_hash ~ '))') }}
+    {{ return('(' ~ s ~ ' > ' ~ t ~ ' or ' ~ is_as_late ~ ' and ' ~ differs ~ ')') }}
 {% endmacro %}
 
 
@@ -108,7 +88,7 @@
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
     {%- set value = floodmark._quoted(order) -%}
     {%- set deletes = floodmark._deletes_predicate(run, columns) -%}
-    {%- set hash = floodmark._row_hash_sql(floodmark._target_columns(columns) | map(attribute='name') | list) -%}
+    {%- set hash = floodmark._row_hash_sql(floodmark._target_columns(run, columns)) -%}
     {{ return(run_query('select cast(coalesce(sum(hashes - 1), 0) as bigint) as ties from (select count(distinct ' ~ hash ~ ') as hashes from (select *, max(' ~ value ~ ') over (partition by '
         ~ keys ~ ') as _floodmark_latest from ' ~ stage ~ (' where not ' ~ deletes if deletes else '') ~ ') where ' ~ value ~ ' <=> _floodmark_latest group by ' ~ keys ~ ')').rows[0][0] | int) }}
 {% endmacro %}

@@ -4,7 +4,7 @@
 #}
 {% macro _merge_sql(run, source, columns) %}
     {%- set assignments = floodmark._assignments(floodmark._updated_columns(columns)) -%}
-    {%- set predicates = floodmark._key_predicates(run, source) + floodmark._as_list(config.get('incremental_predicates') or config.get('predicates')) -%}
+    {%- set predicates = floodmark._key_predicates(run, source) + floodmark._user_predicates() -%}
     {%- set deletes = floodmark._deletes_predicate(run, source.columns, 'DBT_INTERNAL_SOURCE.') %}
     merge into {{ this }} as DBT_INTERNAL_DEST
     using (
@@ -23,6 +23,16 @@
 {% endmacro %}
 
 
+{# The conditions that the user joins to the key, each in parentheses. #}
+{% macro _user_predicates() %}
+    {%- set predicates = [] -%}
+    {%- for text in floodmark._as_list(config.get('incremental_predicates') or config.get('predicates')) -%}
+        {%- do predicates.append(floodmark._clause(text)) -%}
+    {%- endfor -%}
+    {{ return(predicates) }}
+{% endmacro %}
+
+
 {# What a match sets: a list of assignments. #}
 {% macro _assignments(names) %}
     {%- set assignments = [] -%}
@@ -35,8 +45,8 @@
 
 {# The columns that a match updates: merge_update_columns, or all but merge_exclude_columns. #}
 {% macro _updated_columns(columns) %}
-    {%- set only = floodmark._as_list(config.get('merge_update_columns')) -%}
-    {%- set except = floodmark._as_list(config.get('merge_exclude_columns')) -%}
+    {%- set only = floodmark._name_list(config.get('merge_update_columns')) -%}
+    {%- set except = floodmark._name_list(config.get('merge_exclude_columns')) -%}
     {%- set names = [] -%}
     {%- for name in columns -%}
         {%- if (not only or name | lower in only | map('lower') | list) and (not except or name | lower not in except | map('lower') | list) -%}
@@ -66,7 +76,7 @@
     {%- for key in keys -%}
         {%- do missing.append(floodmark._quoted(key) ~ ' is null') -%}
         {#- Delta keeps '' of a partition column as NULL -#}
-        {%- if key | lower in floodmark._as_list(config.get('partition_by')) | map('lower') | list -%}
+        {%- if key | lower in floodmark._name_list(config.get('partition_by')) | map('lower') | list -%}
             {%- do missing.append('cast(' ~ floodmark._quoted(key) ~ " as string) = ''") -%}
         {%- endif -%}
     {%- endfor -%}
@@ -81,7 +91,7 @@
         {%- set quoted = floodmark._quoted(key) -%}
         {%- set low = source.counts['min_' ~ loop.index0] -%}
         {%- set high = source.counts['max_' ~ loop.index0] -%}
-        {%- if low is defined and low is not none and high is not none and low | length < 200 and high | length < 200 -%}
+        {%- if low is defined and low is not none and high is not none and low | length < 400 and high | length < 400 -%}
             {%- set type = floodmark._find_column(source.columns, key).type -%}
             {%- set range = 'DBT_INTERNAL_DEST.' ~ quoted ~ ' between ' ~ floodmark._range_literal(low, type) ~ ' and ' ~ floodmark._range_literal(high, type) -%}
             {%- do predicates.append('(' ~ range ~ (' or DBT_INTERNAL_DEST.' ~ quoted ~ ' is null' if source.counts['null_' ~ loop.index0] else '') ~ ')') -%}
@@ -97,15 +107,16 @@
 {% endmacro %}
 
 
-{# SQL text of the least or greatest key, `@` standing for min or max; times as exact microseconds. #}
+{# SQL text of the least or greatest key, `@` standing for min or max; times as exact microseconds, texts as the digits of their bytes. #}
 {% macro _range_text_sql(quoted, type) %}
-    {{ return('cast(unix_micros(@(' ~ quoted ~ ')) as string)' if type == 'timestamp' else 'cast(@(' ~ quoted ~ ') as string)') }}
+    {%- set value = '@(' ~ quoted ~ ')' -%}
+    {{ return({'timestamp': 'cast(unix_micros(' ~ value ~ ') as string)', 'string': 'hex(cast(' ~ value ~ ' as binary))'}.get(type, 'cast(' ~ value ~ ' as string)')) }}
 {% endmacro %}
 
 
 {% macro _range_literal(text, type) %}
     {%- if type == 'string' -%}
-        {{ return(floodmark._string_literal(text)) }}
+        {{ return(floodmark._bytes_literal(text)) }}
     {%- elif type == 'timestamp' -%}
         {{ return('timestamp_micros(' ~ text ~ ')') }}
     {%- elif type in ['date', 'timestamp_ntz'] -%}

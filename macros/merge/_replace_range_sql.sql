@@ -13,12 +13,9 @@
 {% macro _replace_range_sql(run, batch, source, columns) %}
     {%- set predicate = floodmark._partitions_predicate(run, source.columns, source.counts) if floodmark._replaces_partitions(run, batch)
         else floodmark._bounds_predicate(floodmark._quoted(run.settings.watermark.column), batch) -%}
-    {%- set selected = [] -%}
-    {%- for column in floodmark._columns_of(relation=this) -%}
-        {%- do selected.append((floodmark._quoted(column.name) if column.name in columns else 'cast(null as ' ~ column.type ~ ')') ~ ' as ' ~ floodmark._quoted(column.name)) -%}
-    {%- endfor -%}
-    insert into {{ this }} replace where {{ predicate }}
-    select {{ selected | join(', ') }} from (
+    {#- by name: what the SELECT lacks is NULL, or what the table generates -#}
+    insert into {{ this }} by name replace where {{ predicate }}
+    select {{ floodmark._quoted_csv(columns) }} from (
     {{ source.sql }}
     )
 {% endmacro %}
@@ -37,7 +34,7 @@
     {%- if changes.new or changes.fields or changes.gone or changes.retyped -%}
         {{ return(true) }}
     {%- endif -%}
-    {%- set hash = 'select ' ~ floodmark._row_hash_sql(source.columns | map(attribute='name') | list) ~ ' from ' -%}
+    {%- set hash = 'select ' ~ floodmark._row_hash_sql(source.columns) ~ ' from ' -%}
     {%- set staged = hash ~ source.stage -%}
     {%- set held = hash ~ this ~ ' where ' ~ floodmark._partitions_predicate(run, source.columns, source.counts) -%}
     {{ return(run_query('select 1 as one from ((' ~ staged ~ ' except all ' ~ held ~ ') union all (' ~ held ~ ' except all ' ~ staged ~ ')) limit 1').rows | length > 0) }}

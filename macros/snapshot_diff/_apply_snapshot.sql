@@ -8,7 +8,8 @@
     {%- set source = floodmark._read_snapshot(run, batch, select_sql) -%}
     {%- if batch.replaces -%}
         {%- do floodmark._drop_what_is_not_delta(run) -%}
-        {%- do floodmark._apply_once(this, batch, floodmark._replace_table_sql(floodmark._first_snapshot_sql(run, source), floodmark._snapshot_properties(run, source))) -%}
+        {%- do floodmark._apply_once(this, batch, floodmark._replace_table_sql(floodmark._first_snapshot_sql(run, source),
+            dict(floodmark._made_properties(run, batch, source.columns), **floodmark._snapshot_properties(run, source)))) -%}
     {%- elif source.changes -%}
         {%- do floodmark._align_snapshot(run, batch, source) -%}
         {%- set statement = floodmark._append_changes_sql if run.settings.snapshot.output == 'changes' else (floodmark._snapshot_scd2_sql if run.settings.snapshot.scd_type == 2 else floodmark._snapshot_scd1_sql) -%}
@@ -33,7 +34,7 @@
 {# The properties by which the next snapshot knows what the table's rows and hashes mean. #}
 {% macro _snapshot_properties(run, source) %}
     {{ return({'floodmark.snapshot_diff': floodmark._to_property(floodmark._snapshot_made_by(run.settings.snapshot, run.settings.unique_key | sort)),
-        'floodmark.compared': floodmark._to_property(tojson({'compared': source.compared, 'beside': source.beside, 'added': source.added}))}) }}
+        'floodmark.compared': floodmark._to_property(tojson({'compared': source.compared, 'beside': source.beside, 'added': source.added, 'nested': floodmark._nested_hash_version()}))}) }}
 {% endmacro %}
 
 

@@ -61,7 +61,7 @@
     {%- elif not counts.rows_read and not snapshot.allow_empty -%}
         {%- do floodmark._refuse_snapshot(batch, 'the snapshot is empty', 'Nothing was written: if all rows are gone indeed, set snapshot_diff.allow_empty') -%}
     {%- elif snapshot.version is none or not counts.rows_read -%}
-        {%- if snapshot.version is not none and not run.settings.watermark and (snapshot.scd_type == 2 or snapshot.on_missing == 'mark' or snapshot.output == 'changes') and not batch.replaces -%}
+        {%- if snapshot.version is not none and not run.settings.watermark and (snapshot.scd_type == 2 or snapshot.on_missing == 'mark' or snapshot.output == 'changes') and not batch.begins -%}
             {%- do floodmark._refuse_snapshot(batch, 'the snapshot is empty and so has no ' ~ snapshot.version, 'Nothing was written: leave out snapshot_diff.version to take the time of the load') -%}
         {%- endif -%}
         {{ return(counts) }}
@@ -78,7 +78,7 @@
     {%- do counts.update({'version': greatest}) -%}
     {%- set committed = run.state.committed -%}
     {%- if not run.settings.watermark -%}
-        {%- if not batch.replaces and committed and committed.mark is not none and committed.family == source.family -%}
+        {%- if not batch.begins and committed and committed.mark is not none and committed.family == source.family -%}
             {%- set before = floodmark._position_parse(committed.mark, source.family) -%}
             {%- if greatest < before -%}
                 {%- do floodmark._refuse_snapshot(batch, 'the snapshot is of ' ~ snapshot.version ~ ' ' ~ shown ~ ', but ' ~ floodmark._version_print(before, source.family) ~ ' is loaded already',
@@ -337,7 +337,7 @@
         {%- set text = run_query('select ' ~ floodmark._position_text_sql('max(_floodmark_version)', family) ~ ' as version from ' ~ stage).rows[0][0] -%}
         {%- do batch.update({'family': family, 'high': floodmark._position_print(floodmark._position_from_text(text, family), family)}) -%}
     {%- endif -%}
-    {%- if batch.high is none and run.state.committed and not batch.replaces -%}
+    {%- if batch.high is none and run.state.committed and not batch.begins -%}
         {%- do batch.update({'family': run.state.committed.family}) -%}
         {{ return(run.state.committed.mark) }}
     {%- endif -%}

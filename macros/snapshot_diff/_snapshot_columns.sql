@@ -7,16 +7,19 @@
 {% macro _snapshot_columns(run, batch, select_sql) %}
     {%- set stage = floodmark._stage_relation(batch) -%}
     {%- set snapshot = run.settings.snapshot -%}
-    {%- set columns = floodmark._columns_of(query=select_sql) -%}
+    {%- set columns = floodmark._select_columns(run, select_sql) -%}
     {%- do floodmark._check_snapshot_columns(run, batch, columns) -%}
     {%- set version = floodmark._find_column(columns, snapshot.version) if snapshot.version is not none -%}
     {%- set source = {'sql': 'select * from ' ~ stage, 'stage': stage, 'columns': columns, 'table': [], 'scd_type': run.settings.snapshot.scd_type, 'version_type': version.type if version else 'timestamp', 'changes': 0,
         'family': floodmark._position_family(version.type) if version else none, 'rehash': false} -%}
     {%- if config.get('contract').enforced -%}
-        {%- do floodmark._assert_contract(floodmark._snapshot_shape_sql(run, source, select_sql)) -%}
+        {%- do floodmark._assert_contract(floodmark._snapshot_shape_sql(run, source, run.given_sql)) -%}
     {%- endif -%}
     {%- if not batch.replaces -%}
-        {%- do source.update({'table': floodmark._columns_of(relation=this)}) -%}
+        {%- do source.update({'table': floodmark._table_columns(run)}) -%}
+        {%- if batch.begins -%}
+            {%- do floodmark._adopt_snapshot_table(run, source) -%}
+        {%- endif -%}
         {%- do floodmark._check_snapshot_table(run, batch, source) -%}
         {#- where other fields are refused, they are before a struct is hashed as the table's -#}
         {%- for column in floodmark._schema_changes(columns, source.table).retyped if run.settings.on_schema_change in ['fail', 'sync_all_columns'] and 'struct<' in column.type -%}
@@ -90,10 +93,33 @@
 {% endmacro %}
 
 
+{# Make an empty table that is there one of snapshot_diff: the columns that it writes beside the analyst's. Its hashes are of nothing yet. #}
+{% macro _adopt_snapshot_table(run, source) %}
+    {%- set missing = [] -%}
+    {%- for column in floodmark._snapshot_added(run, source.version_type) if not floodmark._find_column(source.table, column.name) -%}
+        {%- do missing.append(dict(column, type=column.ddl)) -%}
+    {%- endfor -%}
+    {%- do floodmark._add_columns(this, {'new': missing, 'fields': []}) -%}
+    {%- do floodmark._set_properties(floodmark._snapshot_properties(run, dict(source, compared=[], beside=[], added=[]))) -%}
+    {%- do run.update({'table_columns': none}) -%}
+    {%- do source.update({'table': floodmark._table_columns(run)}) -%}
+{% endmacro %}
+
+
 {# What a table of snapshot_diff keeps of its settings, as a table property: its rows have no other meaning. #}
 {% macro _snapshot_made_by(snapshot, unique_key) %}
     {{ return(('changes' if snapshot.output == 'changes' else 'SCD ' ~ snapshot.scd_type ~ (' with marks' if snapshot.on_missing == 'mark' else ''))
         ~ ' by ' ~ unique_key | map('lower') | join(' and ') ~ (', in the order of ' ~ snapshot.version | lower if snapshot.version is not none else '')) }}
+{% endmacro %}
+
+
+{# Whether the table's hashes are of nested values as an earlier version of the hash took them. #}
+{% macro _has_older_hash(source) %}
+    {%- set ns = namespace(nested=false) -%}
+    {%- for column in floodmark._columns_named(source.table, source.compared + source.beside) -%}
+        {%- set ns.nested = ns.nested or floodmark._nesting(column.type) is not none or column.type == 'variant' -%}
+    {%- endfor -%}
+    {{ return(ns.nested and source.hashed.get('nested') != floodmark._nested_hash_version()) }}
 {% endmacro %}
 
 
@@ -122,7 +148,7 @@
         {%- if gone -%}
             {%- do floodmark._warn('the SELECT has no ' ~ gone | join(', ') ~ ' any more: rows keep the value they have' ~ (', those that begin have NULL there' if snapshot.scd_type == 2 or snapshot.output == 'changes' else '') ~ ', and all are compared without it') -%}
         {%- endif -%}
-        {%- do source.update({'rehash': source.compared != source.hashed.compared or source.beside != source.hashed.beside}) -%}
+        {%- do source.update({'rehash': source.compared != source.hashed.compared or source.beside != source.hashed.beside or floodmark._has_older_hash(source)}) -%}
     {%- endif -%}
     {%- for name in listed if name in given and name not in within and run.settings.on_schema_change == 'ignore' -%}
         {%- do floodmark._fail(batch, 'a column of compare_columns is not in the table') -%}

@@ -17,7 +17,7 @@
         'max_delete_fraction': given.get('max_delete_fraction'),
         'allow_empty': given.get('allow_empty') or false,
         'version': given.get('version'),
-        'scope': given.get('scope'),
+        'scope': floodmark._clause(given.scope)[1:-1] if given.get('scope') is not none else none,
         'output': given.get('output') or 'table',
     }) }}
 {% endmacro %}

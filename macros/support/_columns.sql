@@ -1,15 +1,33 @@
-{# The columns of a query, or of a relation, in order: a list of {name, type}. Plans the query, runs nothing. #}
+{# The columns of a query, or of a relation, in order: a list of {name, type, ddl, comment}; `type` is `ddl` in lower case, for comparing.
+   Plans the query, runs nothing. #}
 {% macro _columns_of(query=none, relation=none) %}
-    {%- if relation is none -%}
-        {%- set described = run_query('describe query select * from (\n' ~ query ~ '\n)') -%}
-    {%- else -%}
-        {%- set described = run_query('describe table ' ~ relation) -%}
-    {%- endif -%}
-    {{ return(floodmark._described_columns(described.rows)) }}
+    {%- set from = relation if query is none else '(\n' ~ query ~ '\n)' -%}
+    {%- set described = run_query('describe table ' ~ relation if query is none else 'describe query select * from ' ~ from) -%}
+    {{ return(floodmark._with_exact_types(floodmark._described_columns(described.rows), from)) }}
 {% endmacro %}
 
 
-{# The columns in the rows of a DESCRIBE, in order: a list of {name, type, ddl, comment}; `type` in lower case, for comparing. #}
+{# The same columns with the types of those that have structs read again: DESCRIBE prints the names of fields bare, so `a:int,b` may be one name or
+   two fields, and cuts long types short. As JSON Spark describes views alone. `from` is what stands in a FROM. #}
+{% macro _with_exact_types(columns, from) %}
+    {%- set names = columns | map(attribute='name') | map('lower') | list -%}
+    {#- a view cannot have one name twice: what does is refused, whatever its types -#}
+    {%- if 'struct<' not in columns | map(attribute='type') | join(' ') or names | unique | list | length < names | length -%}
+        {{ return(columns) }}
+    {%- endif -%}
+    {%- set view = '_floodmark_shape' -%}
+    {%- do floodmark._execute(['create or replace temporary view ' ~ view ~ ' as select * from ' ~ from]) -%}
+    {%- set exact = floodmark._query_json('describe table extended ' ~ view ~ ' as json')[0].columns -%}
+    {%- do floodmark._execute(['drop view if exists ' ~ view]) -%}
+    {%- for column in columns if 'struct<' in column.type -%}
+        {%- set ddl = floodmark._type_ddl(exact[columns.index(column)].type) -%}
+        {%- do column.update({'ddl': ddl, 'type': ddl | lower}) -%}
+    {%- endfor -%}
+    {{ return(columns) }}
+{% endmacro %}
+
+
+{# The columns in the rows of a DESCRIBE, in order. #}
 {% macro _described_columns(rows) %}
     {%- set columns = [] -%}
     {%- set ns = namespace(done=false) -%}
@@ -44,6 +62,16 @@
 {# A relation as the ledger names it: schema.table. #}
 {% macro _relation_name(relation) %}
     {{ return(relation.schema ~ '.' ~ relation.identifier) }}
+{% endmacro %}
+
+
+{# Those of `columns` that have one of these names, in the order of the names. #}
+{% macro _columns_named(columns, names) %}
+    {%- set found = [] -%}
+    {%- for name in names -%}
+        {%- do found.append(floodmark._find_column(columns, name)) -%}
+    {%- endfor -%}
+    {{ return(found | reject('none') | list) }}
 {% endmacro %}
 
 

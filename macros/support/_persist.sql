@@ -34,8 +34,18 @@
 {% endmacro %}
 
 
-{# Constraints of an enforced contract as {name: expression}: checks, and not_null, which Delta cannot add to an existing column otherwise. #}
+{# Constraints of an enforced contract as {name: expression}, the expression ready to stand within a statement. #}
 {% macro _constraints() %}
+    {%- set found = {} -%}
+    {%- for name, expression in floodmark._contract_constraints().items() -%}
+        {%- do found.update({name: ("_change_type = 'delete' or " if floodmark._lists_changes() else '') ~ floodmark._clause(expression)}) -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
+{# The same as they were written: checks, and not_null, which Delta cannot add to an existing column otherwise. #}
+{% macro _contract_constraints() %}
     {%- set found = {} -%}
     {%- if config.get('contract').enforced -%}
         {%- for constraint in model.constraints if constraint.type == 'check' -%}
@@ -51,9 +61,6 @@
             {%- endfor -%}
         {%- endfor -%}
     {%- endif -%}
-    {%- for name in found | list if floodmark._lists_changes() -%}
-        {%- do found.update({name: "_change_type = 'delete' or (" ~ found[name] ~ ')'}) -%}
-    {%- endfor -%}
     {{ return(found) }}
 {% endmacro %}
 

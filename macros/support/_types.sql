@@ -1,4 +1,90 @@
-{# Types as DESCRIBE prints them: those of nested columns, and whether two agree. #}
+{#
+  Types as DDL text, in which a field's name stands in backticks where it is not [A-Za-z0-9_]+ (_columns_of reads them so): their parts,
+  whether two agree, and what a cast from one to the other does to values.
+#}
+
+{# A type in Spark's JSON (DESCRIBE ... AS JSON) as DDL text. #}
+{% macro _type_ddl(type) %}
+    {%- if type.name == 'struct' -%}
+        {%- set fields = [] -%}
+        {%- for field in type.fields -%}
+            {%- do fields.append(floodmark._quoted_field(field.name) ~ ':' ~ floodmark._type_ddl(field.type)) -%}
+        {%- endfor -%}
+        {{ return('struct<' ~ fields | join(',') ~ '>') }}
+    {%- elif type.name == 'array' -%}
+        {{ return('array<' ~ floodmark._type_ddl(type.element_type) ~ '>') }}
+    {%- elif type.name == 'map' -%}
+        {{ return('map<' ~ floodmark._type_ddl(type.key_type) ~ ',' ~ floodmark._type_ddl(type.value_type) ~ '>') }}
+    {%- elif type.name == 'decimal' -%}
+        {{ return('decimal(' ~ type.precision ~ ',' ~ type.scale ~ ')') }}
+    {%- elif type.name in ['char', 'varchar'] -%}
+        {{ return(type.name ~ '(' ~ type.length ~ ')') }}
+    {%- elif type.name == 'interval' -%}
+        {{ return('interval ' ~ type.start_unit ~ (' to ' ~ type.end_unit if type.end_unit != type.start_unit else '')) }}
+    {%- elif type.name == 'string' and type.collation | default('UTF8_BINARY') != 'UTF8_BINARY' -%}
+        {{ return('string collate ' ~ type.collation) }}
+    {%- endif -%}
+    {{ return({'timestamp_ltz': 'timestamp'}.get(type.name, type.name)) }}
+{% endmacro %}
+
+
+{# What stands between the commas of a type's brackets: a list of texts. #}
+{% macro _type_parts(text) %}
+    {%- set parts = [] -%}
+    {%- set ns = namespace(depth=0, part='') -%}
+    {%- for token in modules.re.findall('`(?:[^`]|``)*`|[<>(),]|[^`<>(),]+', text) -%}
+        {%- set ns.depth = ns.depth + {'<': 1, '(': 1, '>': -1, ')': -1}.get(token, 0) -%}
+        {%- if token == ',' and ns.depth == 0 -%}
+            {%- do parts.append(ns.part) -%}
+            {%- set ns.part = '' -%}
+        {%- else -%}
+            {%- set ns.part = ns.part ~ token -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(parts + [ns.part] if text else []) }}
+{% endmacro %}
+
+
+{# The fields of a struct type: a list of {name, type}. #}
+{% macro _struct_fields(type) %}
+    {%- set fields = [] -%}
+    {%- for part in floodmark._type_parts(type[7:-1]) -%}
+        {%- set named = modules.re.fullmatch('(`(?:[^`]|``)*`|[^:`]*):(.*)', part | trim, flags=modules.re.S) -%}
+        {%- set name = named.group(1) -%}
+        {%- do fields.append({'name': name[1:-1] | replace('``', '`') if name.startswith('`') else name, 'type': named.group(2)}) -%}
+    {%- endfor -%}
+    {{ return(fields) }}
+{% endmacro %}
+
+
+{# The types of a map: [key, value]. #}
+{% macro _map_types(type) %}
+    {{ return(floodmark._type_parts(type[4:-1]) | map('trim') | list) }}
+{% endmacro %}
+
+
+{% macro _map_value_type(type) %}
+    {{ return(floodmark._map_types(type)[1]) }}
+{% endmacro %}
+
+
+{# A field's name within a struct. #}
+{% macro _quoted_field(name) %}
+    {{ return(name if modules.re.fullmatch('[A-Za-z0-9_]+', name) else floodmark._quoted(name)) }}
+{% endmacro %}
+
+
+{# struct, array or map; none of a type that is no such. #}
+{% macro _nesting(type) %}
+    {{ return((modules.re.match('(struct|array|map)<', type) or [none, none])[1]) }}
+{% endmacro %}
+
+
+{# A type without the names of its fields, so that a name is not taken for a type. #}
+{% macro _without_names(type) %}
+    {{ return(modules.re.sub('`(?:[^`]|``)*`:|[A-Za-z0-9_]+:', '', type)) }}
+{% endmacro %}
+
 
 {# A type without the lengths of texts: of a table varchar(n) prints as such, of a query as string. #}
 {% macro _plain_type(type) %}
@@ -6,71 +92,46 @@
 {% endmacro %}
 
 
-{# Whether Spark has a cast from one type to another that can succeed (its ANSI rules, which try_cast follows); types that are not named here are left to it. #}
-{% macro _is_castable(given, wanted) %}
-    {%- set families = {'number': '(tinyint|smallint|int|bigint|float|double|decimal\\(.*\\))', 'boolean': 'boolean', 'date': 'date', 'timestamp': 'timestamp', 'ntz': 'timestamp_ntz', 'binary': 'binary',
-        'array': 'array<.*', 'map': 'map<.*', 'struct': 'struct<.*'} -%}
-    {%- set kinds = [] -%}
-    {%- for type in [given, wanted] -%}
-        {%- for name, pattern in families.items() if modules.re.fullmatch(pattern, type | lower, flags=modules.re.S) -%}
-            {%- do kinds.append(name) -%}
-        {%- endfor -%}
-    {%- endfor -%}
-    {{ return(kinds | length < 2 or kinds[0] == kinds[1] or kinds in [['number', 'boolean'], ['boolean', 'number'], ['number', 'timestamp'], ['timestamp', 'number'],
-        ['date', 'timestamp'], ['timestamp', 'date'], ['date', 'ntz'], ['ntz', 'date'], ['timestamp', 'ntz'], ['ntz', 'timestamp']]) }}
+{# Whether values of a type cannot be put in order. #}
+{% macro _has_no_order(type) %}
+    {{ return(modules.re.search('\\bmap<|\\b(variant|void|geometry|geography)\\b|\\binterval$', floodmark._without_names(type)) is not none) }}
 {% endmacro %}
 
 
-{# The fields of a struct type as DESCRIBE prints it: a list of {name, type}. #}
-{% macro _struct_fields(type) %}
+{# Whether a type says nothing of its values yet, as that of `null as n` and of `array()`. #}
+{% macro _is_untyped(type) %}
+    {{ return(modules.re.search('\\bvoid\\b', floodmark._without_names(type | lower)) is not none) }}
+{% endmacro %}
+
+
+{# A type without what is untyped: without such fields, none where nothing is left. #}
+{% macro _typed_part(type) %}
+    {%- if not floodmark._is_untyped(type) -%}
+        {{ return(type) }}
+    {%- elif type.startswith('array<') -%}
+        {%- set element = floodmark._typed_part(type[6:-1]) -%}
+        {{ return('array<' ~ element ~ '>' if element is not none else none) }}
+    {%- elif type.startswith('map<') -%}
+        {%- set key, value = floodmark._map_types(type) -%}
+        {%- set typed = floodmark._typed_part(value) if not floodmark._is_untyped(key) -%}
+        {{ return('map<' ~ key ~ ',' ~ typed ~ '>' if typed else none) }}
+    {%- elif not type.startswith('struct<') -%}
+        {{ return(none) }}
+    {%- endif -%}
     {%- set fields = [] -%}
-    {%- set ns = namespace(depth=0, quoted=false, part='') -%}
-    {%- for letter in type[7:-1] ~ ',' -%}
-        {%- if letter == '`' -%}
-            {%- set ns.quoted = not ns.quoted -%}
-        {%- endif -%}
-        {%- if not ns.quoted and letter in '<(' -%}
-            {%- set ns.depth = ns.depth + 1 -%}
-        {%- elif not ns.quoted and letter in '>)' -%}
-            {%- set ns.depth = ns.depth - 1 -%}
-        {%- endif -%}
-        {%- if letter == ',' and ns.depth == 0 and not ns.quoted -%}
-            {%- set named = modules.re.fullmatch('(`(?:[^`]|``)*`|[^:]*):(.*)', ns.part) -%}
-            {%- set name = named.group(1) -%}
-            {%- do fields.append({'name': name[1:-1] | replace('``', '`') if name.startswith('`') else name, 'type': named.group(2)}) -%}
-            {%- set ns.part = '' -%}
-        {%- else -%}
-            {%- set ns.part = ns.part ~ letter -%}
+    {%- for field in floodmark._struct_fields(type) -%}
+        {%- set typed = floodmark._typed_part(field.type) -%}
+        {%- if typed is not none -%}
+            {%- do fields.append(floodmark._quoted_field(field.name) ~ ':' ~ typed) -%}
         {%- endif -%}
     {%- endfor -%}
-    {{ return(fields) }}
-{% endmacro %}
-
-
-{# The type of a map's values, as DESCRIBE prints the map: what follows the comma outside of brackets. #}
-{% macro _map_value_type(type) %}
-    {%- set ns = namespace(depth=0, quoted=false, at=none) -%}
-    {%- for letter in type[4:-1] -%}
-        {%- if letter == '`' -%}
-            {%- set ns.quoted = not ns.quoted -%}
-        {%- elif not ns.quoted -%}
-            {%- set ns.depth = ns.depth + (1 if letter in '<(' else -1 if letter in '>)' else 0) -%}
-            {%- set ns.at = loop.index if letter == ',' and ns.depth == 0 and ns.at is none else ns.at -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {{ return(type[4 + ns.at:-1]) }}
-{% endmacro %}
-
-
-{# A field's name as DESCRIBE prints it within a struct. #}
-{% macro _quoted_field(name) %}
-    {{ return(name if modules.re.fullmatch('[A-Za-z0-9_]+', name) else floodmark._quoted(name)) }}
+    {{ return('struct<' ~ fields | join(',') ~ '>' if fields else none) }}
 {% endmacro %}
 
 
 {# The words of a type, sorted: two types with the same ones differ in the order of their fields alone. #}
 {% macro _type_words(type) %}
-    {{ return(modules.re.split('[<>,:]', type | lower) | sort) }}
+    {{ return(modules.re.findall('`(?:[^`]|``)*`|[^<>,:`]+', type | lower) | sort) }}
 {% endmacro %}
 
 

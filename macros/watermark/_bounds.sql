@@ -35,7 +35,7 @@
 
 {# The high mark that `watermark.sql` computes over the upstream: a position of the column's family. NULL lets nothing pass. #}
 {% macro _high_by_sql(watermark, upstream) %}
-    {%- set query = 'select ' ~ watermark.sql ~ ' as high from ' ~ upstream.relation -%}
+    {%- set query = 'select (' ~ watermark.sql ~ ') as high from ' ~ upstream.relation -%}
     {%- set type = floodmark._columns_of(query=query)[0].type -%}
     {%- if floodmark._position_family(type) != upstream.family -%}
         {%- do floodmark._refuse([{'setting': 'watermark.sql', 'got': watermark.sql, 'expected': 'an aggregate of type ' ~ upstream.family ~ ', the family of ' ~ upstream.column ~ ', not ' ~ type,

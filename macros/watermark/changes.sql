@@ -76,7 +76,13 @@
 {% endmacro %}
 
 
-{# The columns that changes() adds: Delta keeps their names for itself, so no table can have them. #}
+{# Whether the model reads changes(). #}
+{% macro _reads_changes(run) %}
+    {{ return(run.settings.watermark is not none and run.settings.watermark.kind == 'version') }}
+{% endmacro %}
+
+
+{# The columns that changes() adds: Delta keeps their names for itself, so no table with a change feed can have them. #}
 {% macro _change_columns() %}
     {{ return(['_change_type', '_commit_version']) }}
 {% endmacro %}
@@ -85,7 +91,7 @@
 {# SQL that is true where a change takes its row away; none where the rows say nothing of it. Preimages do: what an update
    moved to another key, or out of the SELECT's filter, leaves this table. #}
 {% macro _deletes_predicate(run, columns, prefix='') %}
-    {%- if not run.settings.watermark or run.settings.watermark.kind != 'version' or not floodmark._find_column(columns, '_change_type') -%}
+    {%- if not floodmark._reads_changes(run) or not floodmark._find_column(columns, '_change_type') -%}
         {{ return(none) }}
     {%- endif -%}
     {{ return('coalesce(' ~ prefix ~ "_change_type in ('delete', 'update_preimage'), false)") }}
@@ -93,11 +99,11 @@
 
 
 {# The SELECT without the columns of the change feed, as its table has it. #}
-{% macro _without_change_columns(batch, select_sql) %}
-    {%- if batch.family != 'version' -%}
+{% macro _without_change_columns(run, select_sql) %}
+    {%- if not floodmark._reads_changes(run) -%}
         {{ return(select_sql) }}
     {%- endif -%}
-    {%- set columns = floodmark._target_columns(floodmark._columns_of(query=select_sql)) -%}
+    {%- set columns = floodmark._target_columns(run, floodmark._columns_of(query=select_sql)) -%}
     {{ return('select ' ~ floodmark._quoted_csv(columns | map(attribute='name') | list) ~ ' from (\n' ~ select_sql ~ '\n)') }}
 {% endmacro %}
 

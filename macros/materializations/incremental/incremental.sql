@@ -15,9 +15,9 @@
     {{ run_hooks(pre_hooks) }}
 
     {%- if floodmark._is_dry() -%}
-        {%- do floodmark._load_dry(settings, sql) -%}
+        {%- do floodmark._load_dry(settings, floodmark._select_text(sql)) -%}
     {%- else -%}
-        {%- do floodmark._load(settings, sql) -%}
+        {%- do floodmark._load(settings, floodmark._select_text(sql)) -%}
         {%- do floodmark._persist_constraints(target_relation) -%}
         {%- do apply_grants(target_relation, config.get('grants'), should_revoke=should_revoke(load_relation(this), should_full_refresh())) -%}
         {%- do floodmark._persist_docs(target_relation) -%}
@@ -44,14 +44,13 @@
 {# --empty and --sample: create the table where there is none, else only analyse the SELECT; the ledger stays as it is. #}
 {% macro _load_dry(settings, sql) %}
     {%- set select_sql = floodmark._select_of({'family': 'timestamp', 'unbounded': true, 'low_position': none, 'start_position': none, 'high_position': none, 'nulls': none}, sql) -%}
-    {%- set kind = (floodmark._setting('watermark') or {}).get('kind') -%}
     {%- if settings.strategy == 'cdc' -%}
         {%- set select_sql = floodmark._cdc_shape_sql(settings.cdc, select_sql) -%}
     {%- elif settings.strategy == 'snapshot_diff' -%}
         {%- set version = floodmark._find_column(floodmark._columns_of(query=select_sql), settings.snapshot.version or '') -%}
         {%- set select_sql = floodmark._snapshot_shape_sql({'settings': settings}, {'version_type': version.type if version else 'timestamp'}, select_sql) -%}
     {%- else -%}
-        {%- set select_sql = floodmark._without_change_columns({'family': kind}, select_sql) -%}
+        {%- set select_sql = floodmark._without_change_columns({'settings': settings}, select_sql) -%}
     {%- endif -%}
     {%- if load_relation(this) is none -%}
         {%- do floodmark._execute([floodmark._replace_table_sql(select_sql)]) -%}

@@ -15,6 +15,26 @@
     {%- for key, value in found.items() if value is not none -%}
         {%- do given.update({key: value}) -%}
     {%- endfor -%}
+    {{ return(floodmark._with_bare_names(given)) }}
+{% endmacro %}
+
+
+{# A mapping of settings with the names of columns bare, however they were quoted. #}
+{% macro _with_bare_names(given) %}
+    {%- set lists = ['column_list', 'except_column_list', 'track_history_column_list', 'track_history_except_column_list', 'compare_columns', 'except_columns', 'ignore_null_updates'] -%}
+    {%- for key, value in given.items() -%}
+        {%- if key in ['column', 'start_at', 'end_at', 'version'] -%}
+            {%- do given.update({key: floodmark._bare_name(value)}) -%}
+        {%- elif key in lists and value is not boolean and value is not mapping and value is sequence -%}
+            {%- do given.update({key: floodmark._name_list(value)}) -%}
+        {%- elif key == 'sequence_by' and value is not mapping and value is sequence -%}
+            {%- set expressions = [] -%}
+            {%- for one in floodmark._as_list(value) -%}
+                {%- do expressions.append(floodmark._bare_expression(one)) -%}
+            {%- endfor -%}
+            {%- do given.update({key: expressions[0] if value is string else expressions}) -%}
+        {%- endif -%}
+    {%- endfor -%}
     {{ return(given) }}
 {% endmacro %}
 
@@ -39,16 +59,14 @@
 {% macro _settings() %}
     {%- do floodmark._validate_settings() -%}
     {%- set watermark = floodmark._setting('watermark') -%}
-    {%- set unique_key = config.get('unique_key') or [] -%}
-    {%- set partition_by = config.get('partition_by') or [] -%}
     {%- set settings = {
         'strategy': config.get('incremental_strategy') or 'append',
-        'unique_key': [unique_key] if unique_key is string else unique_key | list,
+        'unique_key': floodmark._name_list(config.get('unique_key')),
         'on_schema_change': config.get('on_schema_change') or 'ignore',
         'files': floodmark._setting('files'),
         'cdc': floodmark._cdc_settings(),
         'snapshot': floodmark._snapshot_settings(),
-        'partition_by': [partition_by] if partition_by is string else partition_by | list,
+        'partition_by': floodmark._name_list(config.get('partition_by')),
         'watermark': none,
     } -%}
     {%- if watermark is not none -%}
@@ -63,7 +81,7 @@
             'max_future': watermark.get('max_future', '1 day'),
             'gaps': watermark.get('gaps', 'warn'),
             'gap_timeout': watermark.get('gap_timeout', '1 hour'),
-            'sql': watermark.get('sql'),
+            'sql': floodmark._clause(watermark.sql)[1:-1] if watermark.get('sql') is not none else none,
         }}) -%}
     {%- endif -%}
     {{ return(settings) }}

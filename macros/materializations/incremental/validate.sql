@@ -32,6 +32,7 @@
     {%- if strategy == 'insert_overwrite' -%}
         {%- do problems.extend(floodmark._overwrite_problems(watermark)) -%}
     {%- endif -%}
+    {%- do problems.extend(floodmark._user_clause_problems()) -%}
     {%- if config.get('merge_update_columns') and config.get('merge_exclude_columns') -%}
         {%- do problems.append({'setting': 'merge_update_columns', 'expected': 'merge_update_columns or merge_exclude_columns, not both', 'todo': 'Remove one'}) -%}
     {%- endif -%}
@@ -44,6 +45,33 @@
             'todo': 'Set one: without it every run would append all rows again'}) -%}
     {%- endif -%}
     {%- do problems.extend(floodmark._table_problems()) -%}
+    {{ return(problems) }}
+{% endmacro %}
+
+
+{# Problems of the texts of SQL that settings hold: each stands in parentheses within a statement of ours. #}
+{% macro _user_clause_problems() %}
+    {%- set clauses = [] -%}
+    {%- for name in ['incremental_predicates', 'predicates'] -%}
+        {%- for text in floodmark._as_list(config.get(name)) -%}
+            {%- do clauses.append([name, text]) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- for setting, keys in {'watermark': ['sql'], 'snapshot_diff': ['scope'], 'cdc': ['apply_as_deletes', 'apply_as_truncates', 'sequence_by']}.items() -%}
+        {%- set given = floodmark._setting(setting) -%}
+        {%- for key in keys if given is mapping -%}
+            {%- for text in floodmark._as_list(given.get(key)) if text is string -%}
+                {%- do clauses.append([setting ~ '.' ~ key, text]) -%}
+            {%- endfor -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- for name, expression in floodmark._contract_constraints().items() -%}
+        {%- do clauses.append(['constraint ' ~ name, expression]) -%}
+    {%- endfor -%}
+    {%- set problems = [] -%}
+    {%- for setting, text in clauses -%}
+        {%- do problems.extend(floodmark._clause_problems(setting, text)) -%}
+    {%- endfor -%}
     {{ return(problems) }}
 {% endmacro %}
 
@@ -152,8 +180,7 @@
 {# insert_overwrite replaces the partitions that the bounds touch. #}
 {% macro _overwrite_problems(watermark) %}
     {%- set problems = [] -%}
-    {%- set partition_by = config.get('partition_by') or [] -%}
-    {%- set partition_by = [partition_by] if partition_by is string else partition_by -%}
+    {%- set partition_by = floodmark._name_list(config.get('partition_by')) -%}
     {%- if watermark is not mapping -%}
         {%- do problems.append({'setting': 'watermark', 'got': watermark, 'expected': "a watermark for 'insert_overwrite'", 'todo': 'It says which partitions are new: set one, or use merge'}) -%}
     {%- elif watermark.get('kind') == 'sequence' or watermark.get('nulls') == 'include' -%}

@@ -9,9 +9,9 @@
     {{ run_hooks(pre_hooks) }}
 
     {%- if floodmark._is_dry() -%}
-        {%- do floodmark._stream_dry(settings, sql) -%}
+        {%- do floodmark._stream_dry(settings, floodmark._select_text(sql)) -%}
     {%- else -%}
-        {%- set has_run = adapter.floodmark_streams().keep_running(floodmark._model_id(), floodmark._checkpoint_base(floodmark._setting('checkpoint_location'), floodmark._model_id()), floodmark._run_stream, settings, sql) -%}
+        {%- set has_run = adapter.floodmark_streams().keep_running(floodmark._model_id(), floodmark._checkpoint_base(floodmark._setting('checkpoint_location'), floodmark._model_id()), floodmark._run_stream, settings, floodmark._select_text(sql)) -%}
         {%- if has_run -%}
             {%- do apply_grants(target_relation, config.get('grants'), should_revoke=should_revoke(load_relation(this), should_full_refresh())) -%}
             {%- do floodmark._persist_docs(target_relation) -%}

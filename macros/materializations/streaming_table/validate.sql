@@ -1,6 +1,6 @@
 {# Problems of a streaming model's settings that show without Spark: a list for _refuse. #}
 {% macro _stream_problems() %}
-    {%- set problems = floodmark._stream_profile_problems() + floodmark._trigger_problems() + floodmark._output_problems() + floodmark._table_problems() -%}
+    {%- set problems = floodmark._stream_profile_problems() + floodmark._trigger_problems() + floodmark._output_problems() + floodmark._table_problems() + floodmark._user_clause_problems() -%}
     {%- for name in ['watermark', 'snapshot_diff', 'expectations'] if floodmark._setting(name) is not none -%}
         {%- do problems.append({'setting': name, 'got': floodmark._setting(name), 'expected': 'no such setting on a streaming_table',
             'todo': 'Write it behind the stream: from stream(...) watermark ts delay of interval 1 hour' if name == 'watermark' else 'Leave it out'}) -%}

@@ -1,0 +1,83 @@
+{#
+  Columns and fields that have no type yet, as of `null as n` or `array()`: a table cannot hold them, so they are kept out until the SELECT gives them
+  one. The table that was made without them names them in its property `floodmark.untyped`, so that they are added then, whatever
+  on_schema_change says of columns that are new.
+#}
+
+{# The names of what is untyped in a column: itself, or fields of its structs, in lower case. #}
+{% macro _untyped_names(name, type) %}
+    {%- if not floodmark._is_untyped(type) -%}
+        {{ return([]) }}
+    {%- elif floodmark._typed_part(type) is none -%}
+        {{ return([name | lower]) }}
+    {%- endif -%}
+    {%- set names = [] -%}
+    {%- for field in floodmark._inner_fields(name, type) -%}
+        {%- do names.extend(floodmark._untyped_names(field.name, field.type)) -%}
+    {%- endfor -%}
+    {{ return(names) }}
+{% endmacro %}
+
+
+{# What lies one level within a type: a list of {name, type}, the fields of a struct, the element of an array, the value of a map. #}
+{% macro _inner_fields(name, type) %}
+    {%- set nesting = floodmark._nesting(type) -%}
+    {%- set fields = [] -%}
+    {%- if nesting == 'array' -%}
+        {%- do fields.append({'name': name ~ '.element', 'type': type[6:-1]}) -%}
+    {%- elif nesting == 'map' -%}
+        {%- do fields.append({'name': name ~ '.value', 'type': floodmark._map_value_type(type)}) -%}
+    {%- elif nesting == 'struct' -%}
+        {%- for field in floodmark._struct_fields(type) -%}
+            {%- do fields.append({'name': name ~ '.' ~ field.name, 'type': field.type}) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {{ return(fields) }}
+{% endmacro %}
+
+
+{# The names of a column and of all fields within it, in lower case. #}
+{% macro _field_names(name, type) %}
+    {%- set names = [name | lower] -%}
+    {%- for field in floodmark._inner_fields(name, type) -%}
+        {%- do names.extend(floodmark._field_names(field.name, field.type)) -%}
+    {%- endfor -%}
+    {{ return(names) }}
+{% endmacro %}
+
+
+{# Say once a run what is kept out. #}
+{% macro _note_untyped(run, names) %}
+    {%- if names and not run.get('untyped') -%}
+        {%- do floodmark._warn('the SELECT gives ' ~ names | join(', ') ~ ' without a type (NULL, or an empty array or map): ' ~ ('it is' if names | length == 1 else 'they are')
+            ~ ' kept out of ' ~ this ~ ' until the SELECT gives a type, such as cast(null as string)') -%}
+    {%- endif -%}
+    {%- do run.update({'untyped': names}) -%}
+{% endmacro %}
+
+
+{# The names that the table was made without and that the SELECT types now, where on_schema_change would not add them by itself. #}
+{% macro _awaited_names(run, batch, columns, known) %}
+    {%- if batch.replaces or not run.target.is_delta or run.settings.on_schema_change in ['append_new_columns', 'sync_all_columns'] -%}
+        {{ return([]) }}
+    {%- endif -%}
+    {%- set names, there = [], [] -%}
+    {%- for column in known -%}
+        {%- do there.extend(floodmark._field_names(column.name, column.ddl)) -%}
+    {%- endfor -%}
+    {%- for column in columns if not column.name.startswith('_floodmark_') -%}
+        {%- do names.extend(floodmark._field_names(column.name, column.ddl) | reject('in', there + floodmark._untyped_names(column.name, column.ddl)) | list) -%}
+    {%- endfor -%}
+    {%- if not names -%}
+        {{ return([]) }}
+    {%- elif run.get('awaits') is none -%}
+        {%- do run.update({'awaits': fromjson(floodmark._from_property(floodmark._properties_of(this).get('floodmark.untyped')) or '[]')}) -%}
+    {%- endif -%}
+    {{ return(names | select('in', run.awaits) | list) }}
+{% endmacro %}
+
+
+{# The property of a table that is made without them. #}
+{% macro _untyped_property(run) %}
+    {{ return({'floodmark.untyped': floodmark._to_property(tojson(run.untyped))} if run.get('untyped') else {}) }}
+{% endmacro %}

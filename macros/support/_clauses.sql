@@ -1,0 +1,93 @@
+{# Texts of the user's that stand within our SQL: predicates, conditions, scopes, constraints, and the SELECT itself. #}
+
+{# A text of SQL in its parts: a list of {kind, text}; kind is `code`, `(`, `)`, `;`, `string` (also a quoted name), `comment`, or `open` where a string or a
+   comment has no end. Comments nest, as Spark has them. #}
+{% macro _sql_parts(text) %}
+    {%- set parts = [] -%}
+    {%- set ns = namespace(at=0) -%}
+    {%- set tokens = {
+        'string': '[rR]\'[^\']*\'|[rR]"[^"]*"|\'(?:[^\'\\\\]|\\\\.)*\'|"(?:[^"\\\\]|\\\\.)*"|`[^`]*`',
+        'comment': '--[^\n]*', 'mark': '[();]', 'code': '[^\'"`();/\\-rR]+|\\w+|[/-]',
+    } -%}
+    {%- for _ in range([text | length, 99999] | min) -%}
+        {%- if ns.at >= text | length -%}
+            {%- break -%}
+        {%- endif -%}
+        {%- set part = {'kind': 'open', 'text': text[ns.at:]} -%}
+        {%- if part.text[:2] == '/*' -%}
+            {%- set length = floodmark._comment_length(part.text) -%}
+            {%- do part.update({'kind': 'comment', 'text': part.text[:length]} if length else {}) -%}
+        {%- else -%}
+            {%- for kind, pattern in tokens.items() -%}
+                {%- set match = modules.re.match(pattern, part.text, flags=modules.re.S if kind == 'string' else 0) -%}
+                {%- if match -%}
+                    {%- do part.update({'kind': match.group(0) if kind == 'mark' else kind, 'text': match.group(0)}) -%}
+                    {%- break -%}
+                {%- endif -%}
+            {%- endfor -%}
+        {%- endif -%}
+        {%- do parts.append(part) -%}
+        {%- set ns.at = ns.at + part.text | length -%}
+    {%- endfor -%}
+    {{ return(parts) }}
+{% endmacro %}
+
+
+{# The length of the comment that a text begins with; none where it has no end. #}
+{% macro _comment_length(text) %}
+    {%- set ns = namespace(depth=0, length=none) -%}
+    {%- for match in modules.re.finditer('/\\*|\\*/', text) if ns.length is none -%}
+        {%- set ns.depth = ns.depth + (1 if match.group(0) == '/*' else -1) -%}
+        {%- set ns.length = match.end() if ns.depth == 0 else none -%}
+    {%- endfor -%}
+    {{ return(ns.length) }}
+{% endmacro %}
+
+
+{# A clause of the user's within ours: in parentheses, without comments and without the semicolon behind it. #}
+{% macro _clause(text) %}
+    {%- set kept = [] -%}
+    {%- for part in floodmark._sql_parts(text | string | trim) -%}
+        {%- do kept.append(' ' if part.kind == 'comment' else part.text) -%}
+    {%- endfor -%}
+    {{ return('(' ~ modules.re.sub('[;\\s]+$', '', kept | join | trim) ~ ')') }}
+{% endmacro %}
+
+
+{# What forbids to put a clause into parentheses: a list of problems for _refuse, with at most one. #}
+{% macro _clause_problems(setting, text) %}
+    {%- set ns = namespace(depth=0, wrong=none, ended=false, has_code=false) -%}
+    {%- for part in floodmark._sql_parts(text | string | trim) if ns.wrong is none -%}
+        {%- set ns.depth = ns.depth + {'(': 1, ')': -1}.get(part.kind, 0) -%}
+        {%- set is_blank = part.kind == 'comment' or not part.text | trim -%}
+        {%- if part.kind == 'open' -%}
+            {%- set ns.wrong = 'a quote or a comment without an end' -%}
+        {%- elif ns.depth < 0 or part.kind == ';' and ns.depth > 0 -%}
+            {%- set ns.wrong = 'a parenthesis without its other half' -%}
+        {%- elif ns.ended and not is_blank and part.kind != ';' -%}
+            {%- set ns.wrong = 'a semicolon, which ends a statement' -%}
+        {%- endif -%}
+        {%- set ns.ended = ns.ended or part.kind == ';' -%}
+        {%- set ns.has_code = ns.has_code or not is_blank and part.kind != ';' -%}
+    {%- endfor -%}
+    {%- set wrong = ns.wrong or ('a parenthesis without its other half' if ns.depth else ('no SQL' if not ns.has_code else none)) -%}
+    {{ return([{'setting': setting, 'got': text, 'expected': 'an expression of SQL, and this has ' ~ wrong, 'todo': 'Correct it'}] if wrong else []) }}
+{% endmacro %}
+
+
+{# The SELECT of a model without the semicolons behind it: it stands within our statements. #}
+{% macro _select_text(sql) %}
+    {%- if ';' not in sql -%}
+        {{ return(sql) }}
+    {%- endif -%}
+    {%- set parts = floodmark._sql_parts(sql) -%}
+    {%- set kept = [] -%}
+    {%- set ns = namespace(is_end=true) -%}
+    {%- for part in parts | reverse -%}
+        {%- if not (ns.is_end and part.kind == ';') -%}
+            {%- do kept.append(part.text) -%}
+        {%- endif -%}
+        {%- set ns.is_end = ns.is_end and (part.kind in [';', 'comment'] or not part.text | trim) -%}
+    {%- endfor -%}
+    {{ return(kept | reverse | join) }}
+{% endmacro %}
