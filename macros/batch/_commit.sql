@@ -50,14 +50,19 @@
 {# The mark that a batch leaves: its high bound, never below the mark before; for a guarded first load the greatest value it committed,
    or of its events, since deletes leave no row. #}
 {% macro _mark_after(run, batch) %}
-    {%- set loaded = floodmark._stage_relation(batch) if run.settings.strategy == 'cdc' else this -%}
     {%- if batch.kind == 'stream' -%}
         {{ return(batch.high) }}
     {%- elif run.settings.strategy == 'snapshot_diff' and run.settings.watermark is none -%}
         {{ return(floodmark._version_after(run, batch)) }}
     {%- elif run.settings.watermark is none -%}
         {{ return(none) }}
-    {%- elif batch.high is not none or not batch.replaces and batch.kind not in ['first_load', 'full_refresh'] or not floodmark._find_column(floodmark._columns_of(relation=loaded), run.settings.watermark.column) -%}
+    {%- elif batch.high is not none or batch.kind not in ['first_load', 'full_refresh'] -%}
+        {{ return(batch.high) }}
+    {%- endif -%}
+    {#- of a stage that a dead run left and that is not whole the events are not known: the table's rows give a mark that is not above them -#}
+    {%- set reads_stage = run.settings.strategy == 'cdc' and not (batch.staged_by and not floodmark._is_stage_whole(floodmark._stage_relation(batch))) -%}
+    {%- set loaded = floodmark._stage_relation(batch) if reads_stage else this -%}
+    {%- if not floodmark._find_column(floodmark._columns_of(relation=loaded), run.settings.watermark.column) -%}
         {{ return(batch.high) }}
     {%- endif -%}
     {%- set column = 'max(' ~ floodmark._quoted(run.settings.watermark.column) ~ ')' -%}

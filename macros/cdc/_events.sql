@@ -53,7 +53,7 @@
     {%- set cdc = run.settings.cdc -%}
     {%- set added = [floodmark._memory_column(cdc)] + ([cdc.start_at | lower, cdc.end_at | lower] if cdc.scd_type == 2 else []) -%}
     {%- set columns = [] -%}
-    {%- for column in floodmark._table_columns(run) if column.name | lower not in added -%}
+    {%- for column in floodmark._table_columns(run) if column.name | lower not in added + run.get('foreign_columns', []) -%}
         {%- do columns.append(column) -%}
     {%- endfor -%}
     {{ return(columns) }}
@@ -192,8 +192,9 @@
             'todo': 'Run it once with --full-refresh'}) -%}
     {%- endfor -%}
     {%- set made = namespace(by=none) -%}
-    {%- for row in described if row[0] == 'Table Properties' and modules.re.search('floodmark\\.cdc=', row[1]) -%}
-        {%- set made.by = floodmark._from_property(modules.re.search('floodmark\\.cdc=([0-9a-f]*)', row[1]).group(1)) -%}
+    {%- for row in described if row[0] == 'Table Properties' -%}
+        {%- set made.by = floodmark._from_property((modules.re.search('floodmark\\.cdc=([0-9a-f]*)', row[1]) or [none, none])[1]) -%}
+        {%- do run.update({'foreign_columns': fromjson(floodmark._from_property((modules.re.search('floodmark\\.foreign=([0-9a-f]*)', row[1]) or [none, none])[1]) or '[]')}) -%}
     {%- endfor -%}
     {%- if not problems and made.by is not none and made.by not in [floodmark._cdc_made_by(cdc, run.settings.unique_key), floodmark._cdc_made_by(cdc, run.settings.unique_key | sort)] -%}
         {%- do problems.append({'setting': 'unique_key', 'got': floodmark._cdc_made_by(cdc, run.settings.unique_key), 'expected': made.by ~ ', as ' ~ this ~ ' was made',
@@ -211,18 +212,22 @@
 {% endmacro %}
 
 
-{# Make an empty table that is there one of cdc: the columns that it writes beside the analyst's, and no memory of events that are gone. #}
+{# Make an empty table that is there one of cdc: the columns that it writes beside the analyst's, and no memory of events that are gone. Columns that
+   the SELECT lacks are not written at all: the table may generate them. #}
 {% macro _adopt_cdc_table(run, batch, columns) %}
     {%- set cdc = run.settings.cdc -%}
     {%- set added = [floodmark._memory_column(cdc)] + ([cdc.start_at, cdc.end_at] if cdc.scd_type == 2 else []) -%}
+    {%- set given = (columns | map(attribute='name') | list + added) | map('lower') | list -%}
+    {%- set foreign = floodmark._table_columns(run) | map(attribute='name') | map('lower') | reject('in', given) | list -%}
     {%- set missing = [] -%}
     {%- for column in floodmark._columns_named(floodmark._cdc_table_columns(cdc, columns), added) if not floodmark._find_column(floodmark._table_columns(run), column.name) -%}
         {%- do missing.append(column) -%}
     {%- endfor -%}
     {%- do floodmark._add_columns(this, {'new': missing, 'fields': []}) -%}
     {%- do floodmark._execute(['drop table if exists ' ~ floodmark._state_relation(), 'alter table ' ~ this ~ " unset tblproperties if exists ('" ~ floodmark._state_mark() ~ "')"]) -%}
-    {%- do floodmark._set_properties({'floodmark.cdc': floodmark._to_property(floodmark._cdc_made_by(cdc, run.settings.unique_key | sort))}) -%}
-    {%- do run.update({'table_columns': none, 'is_state_marked': none}) -%}
+    {%- do floodmark._set_properties({'floodmark.cdc': floodmark._to_property(floodmark._cdc_made_by(cdc, run.settings.unique_key | sort)),
+        'floodmark.foreign': floodmark._to_property(tojson(foreign))}) -%}
+    {%- do run.update({'table_columns': none, 'is_state_marked': none, 'foreign_columns': foreign}) -%}
 {% endmacro %}
 
 

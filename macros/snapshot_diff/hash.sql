@@ -65,7 +65,8 @@
 {% endmacro %}
 
 
-{# A value as text, NULL for NULL; -0.0 as 0.0, which equals it, in nested values too: there the JSON's strings are stepped over
+{# A value as text, NULL for NULL. Maps whose keys are no plain values go through Spark's cast: as a name of JSON such a key is Java's own text of
+   it, another one in every run. -0.0 is 0.0, which equals it, in nested values too: there the JSON's strings are stepped over
    (possessively, which Java does in a loop: else a long text takes a stack frame a character). #}
 {% macro _value_text_sql(value) %}
     {%- set json = "to_json(named_struct('v', " ~ value ~ "), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timeZone', 'UTC'))" -%}
@@ -73,6 +74,7 @@
     {{ return('case when typeof(' ~ value ~ ") in ('string', 'tinyint', 'smallint', 'int', 'bigint', 'boolean', 'date') or typeof(" ~ value ~ ") like 'decimal%' then cast(" ~ value ~ ' as string)'
         ~ ' when typeof(' ~ value ~ ") in ('float', 'double') then case when cast(" ~ value ~ " as string) = '-0.0' then '0.0' else cast(" ~ value ~ " as string) end"
         ~ ' when ' ~ value ~ ' is null then null'
+        ~ ' when regexp_like(typeof(' ~ value ~ "), 'map<(binary|struct|array|map)') then hex(cast(cast(" ~ value ~ ' as string) as binary))'
         ~ ' when typeof(' ~ value ~ ") like '%float%' or typeof(" ~ value ~ ") like '%double%' then " ~ unsigned
         ~ ' else ' ~ json ~ ' end') }}
 {% endmacro %}

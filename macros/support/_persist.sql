@@ -107,7 +107,7 @@
     {%- if constraints -%}
         {%- set present = floodmark._detail(relation).properties | lower -%}
         {%- for name, expression in constraints.items() if 'delta.constraints.' ~ name | lower not in present -%}
-            {%- do floodmark._execute(['alter table ' ~ relation ~ ' add constraint ' ~ floodmark._quoted(name) ~ ' check (' ~ expression ~ ')']) -%}
+            {%- do floodmark._execute(['alter table ' ~ floodmark._delta_name(relation) ~ ' add constraint ' ~ floodmark._quoted(name) ~ ' check (' ~ expression ~ ')']) -%}
         {%- endfor -%}
     {%- endif -%}
 {% endmacro %}

@@ -24,7 +24,7 @@ WAYS: dict[str, dict[str, Any]] = {
         "unique_key": "id",
         "cdc": {"sequence_by": "ts", "apply_as_deletes": "v < 0 and id = 3"},
     },
-    "history": {
+    "periods": {
         "incremental_strategy": "cdc",
         "unique_key": "id",
         "cdc": {"sequence_by": "ts", "stored_as_scd_type": 2, "apply_as_deletes": "v < 0 and id = 3"},
@@ -65,7 +65,7 @@ def test_what_the_table_refuses_is_failed_and_planned_anew(
     names = write_models(project)
     project.build()
     for name in names:
-        project.sql(f"alter table {schema}.{name} add constraint positive check (v > 0 or v is null)")
+        project.sql(f"alter table {schema}.`{name}` add constraint positive check (v > 0 or v is null)")
     project.sql(
         f"insert into {schema}.src values (3, -3, date'2024-05-02', {AT} + interval 1 day), "
         f"(4, -4, date'2024-05-02', {AT} + interval 1 day)"
@@ -186,7 +186,7 @@ CUTS = {
     "merge": "before: merge into",
     "overwrite": "before: insert into .* replace where",
     "latest": "before: merge into",
-    "history": "before: merge into",
+    "periods": "before: merge into",
 }
 
 
@@ -225,12 +225,12 @@ def test_half_a_batch_whose_stage_is_not_whole_names_the_way_out(
     schema = project.schema
     make_source(project)
     write_models(project, "/*+ repartition(3, id) */ *")
-    names = ["latest", "history"]
+    names = ["latest", "periods"]
     project.build("--select", *names)
     rows = ", ".join(f"({i}, {i}, date'2024-05-02', {AT} + interval 1 day)" for i in range(10, 22))
     late = f"(3, -3, date'2024-05-02', {AT} + interval 1 day), (1, 7, date'2024-04-01', {AT} - interval 1 day)"
     project.sql(f"insert into {schema}.src values {rows}, {late}")
-    cut = f"before: (merge|insert) into {schema}\\.(latest|history)\\b(?!__)"
+    cut = f"before: (merge|insert) into {schema}\\.(latest|periods)\\b(?!__)"
     with injected(Faults(dict.fromkeys(names, cut))):
         assert not project.dbt("run", "--select", *names).success
     for name in names:
