@@ -35,7 +35,7 @@ _ALREADY_THERE = re.compile(
 _GONE = re.compile(r"FAILED_READ_FILE\.FILE_NOT_EXIST\b[^\n]*?(\S*/\S+\.(?:parquet|bin))\b")
 #: The table of a stage, by the path of its file: it ends in the batch and the runs that wrote it.
 _STAGE = re.compile(r"/(stage__[^/]+__\d+(?:__[0-9a-f]{8}){1,2})/")
-#: What the operating system says of a full disk, as an exception's own message: not in quoted values or rows.
+#: What the operating system says of a full disk, as an exception's own message: not in values.
 _FULL = re.compile(
     r"(?:Exception|Error|\berror(?:=28)?\b)[:,] (?:[^\[\n'\"]|\[Errno \d+\])*?"
     r"(?:No space left on device|Disk quota exceeded|not enough space on the disk)"
@@ -142,9 +142,9 @@ def _full_disk(text: str, sql: str) -> str | None:
         place = table
     what = f"while {place} was written" if place else "while the statement ran"
     return (
-        f"the disk is full: no space was left on the device {what}. Make room there, and on the disk "
-        "of Spark's own files (spark.local.dir), and run again: `floodmark maintain` removes files "
-        "that tables do not need any more"
+        f"the disk is full: no space was left on the device {what}. Make room there, and on the "
+        "disk of Spark's own files (spark.local.dir), and run again: `floodmark maintain` removes "
+        "files that tables do not need any more"
     )
 
 

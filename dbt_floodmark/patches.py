@@ -8,7 +8,7 @@ import os
 import traceback
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 from dbt.adapters.contracts.connection import AdapterResponse, ConnectionState, LazyHandle
 from dbt.adapters.events.logging import AdapterLogger
@@ -22,6 +22,7 @@ from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.home import Workplace, resolve_home
 from dbt_floodmark.lock import locked_sentence
 from dbt_floodmark.messages import CANCELLED, is_derby_locked, readable
+from dbt_floodmark.refusal import RefusedError
 from dbt_floodmark.versions import DBT_SPARK, __version__
 
 logger = AdapterLogger("Floodmark")
@@ -84,6 +85,7 @@ def apply() -> None:
     SparkAdapter.floodmark_streams = _streams
     SparkAdapter.floodmark_project_root = _project_root
     SparkAdapter.floodmark_on_top = _on_top
+    SparkAdapter.floodmark_refuse = _refuse
     SparkAdapter._available_ = SparkAdapter._available_ | _FOR_MACROS
 
 
@@ -115,6 +117,11 @@ def _on_top(adapter: Any, macro: Any) -> Any:
     return on_top(macro)
 
 
+def _refuse(adapter: Any, message: str) -> NoReturn:
+    """Stop with a message of floodmark's, below which dbt lists no macros."""
+    raise RefusedError(message)
+
+
 #: What the plugin adds to `adapter` in Jinja.
 _FOR_MACROS = frozenset(
     {
@@ -123,6 +130,7 @@ _FOR_MACROS = frozenset(
         "floodmark_streams",
         "floodmark_project_root",
         "floodmark_on_top",
+        "floodmark_refuse",
     }
 )
 #: What is patched, so that it can be taken off again.

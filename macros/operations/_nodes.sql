@@ -20,8 +20,8 @@
             {%- do names.append(called) -%}
         {%- endfor -%}
         {%- set named = names | sort | join(', ') or 'none' -%}
-        {{ exceptions.raise_compiler_error("floodmark loads several models '" ~ name ~ "': name one of " ~ named if found
-            else "floodmark loads no model '" ~ name ~ "': it loads " ~ named) }}
+        {%- do floodmark._raise("floodmark loads several models '" ~ name ~ "': name one of " ~ named if found
+            else "floodmark loads no model '" ~ name ~ "': it loads " ~ named) -%}
     {%- endif -%}
     {{ return(found.values() | first) }}
 {% endmacro %}

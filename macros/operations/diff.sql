@@ -50,7 +50,7 @@
 
 {# Stop with one sentence about what was given. #}
 {% macro _diff_stop(sentence) %}
-    {{ exceptions.raise_compiler_error('floodmark diff: ' ~ sentence) }}
+    {%- do floodmark._raise('floodmark diff: ' ~ sentence) -%}
 {% endmacro %}
 
 

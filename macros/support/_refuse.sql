@@ -7,15 +7,22 @@
         {%- do lines.append('  - ' ~ problem.setting ~ ':' ~ got ~ ' expected ' ~ problem.expected ~ '. ' ~ problem.todo) -%}
     {%- endfor -%}
     {%- set count = problems | length ~ (' problem' if problems | length == 1 else ' problems') -%}
-    {{ exceptions.raise_compiler_error(
-        "floodmark refuses model '" ~ floodmark._model_id() ~ "': " ~ count ~ '\n' ~ lines | join('\n')
-    ) }}
+    {%- do floodmark._raise("floodmark refuses model '" ~ floodmark._model_id() ~ "': " ~ count ~ '\n' ~ lines | join('\n')) -%}
 {% endmacro %}
 
 
 {# Stop the node, or an operation on model `id`, with one sentence about what was found at run time. #}
 {% macro _stop(sentence, id=none) %}
-    {{ exceptions.raise_compiler_error("floodmark, model '" ~ (id or floodmark._model_id()) ~ "': " ~ sentence) }}
+    {%- do floodmark._raise("floodmark, model '" ~ (id or floodmark._model_id()) ~ "': " ~ sentence) -%}
+{% endmacro %}
+
+
+{# Stop with a message. The plugin raises it without the list of macros that dbt adds to errors of its own. #}
+{% macro _raise(message) %}
+    {%- if adapter is defined and adapter.floodmark_refuse is defined -%}
+        {%- do adapter.floodmark_refuse(message) -%}
+    {%- endif -%}
+    {%- do exceptions.raise_compiler_error(message) -%}
 {% endmacro %}
 
 
