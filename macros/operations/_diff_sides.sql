@@ -106,7 +106,7 @@
     {%- for column in b.columns if not chosen and column.name | lower not in apart and not floodmark._find_column(a.columns, column.name) -%}
         {%- do plan.only_b.append(column.name) -%}
     {%- endfor -%}
-    {%- for pair in plan.key + plan.compared if pair.a.type != pair.b.type -%}
+    {%- for pair in plan.key + plan.compared if floodmark._diff_by_name(pair.a.type) != floodmark._diff_by_name(pair.b.type) -%}
         {%- do plan.types.append({'column': pair.name, 'a': pair.a.ddl, 'b': pair.b.ddl}) -%}
     {%- endfor -%}
     {{ return(plan) }}
