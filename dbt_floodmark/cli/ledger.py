@@ -15,8 +15,8 @@ NO_LEDGER = "There is no ledger yet: it appears with the first `floodmark build`
 
 #: What floodmark's macros say, without dbt's frame around it.
 _OWN = re.compile(
-    r"(?:floodmark, )?(model '[^']+': .*?"
-    r"|floodmark (?:loads (?:no|several) models?|refuses (?:model|macro)|got) .*?)"
+    r"(?:floodmark, )?((?:model|operation) '[^']+': .*?"
+    r"|floodmark (?:loads (?:no|several) models?|refuses variables:) .*?)"
     r"(?: > in macro .*)?$"
 )
 

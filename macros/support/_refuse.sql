@@ -1,13 +1,13 @@
-{# Stop the node with every problem found: model, setting, got, expected, what to do.
-   `problems` is a list of {setting, got, expected, todo}; `got` may be left out. #}
-{% macro _refuse(problems) %}
+{# Stop the node with every problem found: model, setting, got, expected, what to do. `problems` is a list of
+   {setting, got, expected, todo}; `got` may be left out. `what` is refused, where that is not the model. #}
+{% macro _refuse(problems, what=none) %}
     {%- set lines = [] -%}
     {%- for problem in problems -%}
         {%- set got = ' got ' ~ tojson(problem.got, sort_keys=true) ~ ';' if 'got' in problem else '' -%}
         {%- do lines.append('  - ' ~ problem.setting ~ ':' ~ got ~ ' expected ' ~ problem.expected ~ '. ' ~ problem.todo) -%}
     {%- endfor -%}
     {%- set count = problems | length ~ (' problem' if problems | length == 1 else ' problems') -%}
-    {%- do floodmark._raise("floodmark refuses model '" ~ floodmark._model_id() ~ "': " ~ count ~ '\n' ~ lines | join('\n')) -%}
+    {%- do floodmark._raise("floodmark refuses " ~ (what or "model '" ~ floodmark._model_id() ~ "'") ~ ': ' ~ count ~ '\n' ~ lines | join('\n')) -%}
 {% endmacro %}
 
 

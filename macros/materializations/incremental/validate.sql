@@ -4,7 +4,7 @@
         {%- do floodmark._refuse([{'setting': 'language', 'got': 'python', 'expected': "a model in SQL for floodmark's settings",
             'todo': "Write it in SQL, or leave out floodmark's settings: a Python model loads as dbt-spark does"}]) -%}
     {%- endif -%}
-    {%- set problems = floodmark._strategy_problems() + floodmark._watermark_problems() + floodmark._files_problems() + floodmark._cdc_problems() + floodmark._snapshot_problems() -%}
+    {%- set problems = floodmark._variable_problems() + floodmark._strategy_problems() + floodmark._watermark_problems() + floodmark._files_problems() + floodmark._cdc_problems() + floodmark._snapshot_problems() -%}
     {%- if problems -%}
         {%- do floodmark._refuse(problems) -%}
     {%- endif -%}
