@@ -16,6 +16,7 @@ from dbt_floodmark.cli.output import console, print_json, table
 from dbt_floodmark.cli.project import Project, jinja_literal
 from dbt_floodmark.cli.runner import json_option, target_options
 from dbt_floodmark.errors import FloodmarkError, UsageError
+from dbt_floodmark.secrets import PLACE, has_secret, masked
 
 #: What the macro says of wrong input, without dbt's frame around it.
 _REFUSED = re.compile(r"floodmark diff: (.*?)(?: > in macro .*)?$")
@@ -71,6 +72,12 @@ def diff(
     """
     if not key:
         raise UsageError("Name the columns that identify a row with --key.")
+    for label, side in (("A", a), ("B", b)):
+        # dbt would write the path into its log and into target/.
+        if has_secret(side):
+            raise UsageError(
+                f"{label} got '{masked(side)}': expected a path without credentials. {PLACE}."
+            )
     here = Path.cwd()
     with console(stderr=True).status("Comparing A with B"):
         project = Project(project_dir, profiles_dir, target)

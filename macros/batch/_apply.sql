@@ -2,6 +2,10 @@
 {% macro _load_batch(run, batch) %}
     {%- do run.update({'table_columns': none}) -%}
     {%- set select_sql = floodmark._bounded_select(run, batch) -%}
+    {#- what a table is filled with by name is looked at by _align_columns -#}
+    {%- if floodmark._needs_stage(run) or batch.replaces -%}
+        {%- do floodmark._check_doubled(floodmark._select_columns(run, select_sql) | map(attribute='name') | list, batch) -%}
+    {%- endif -%}
     {#- cdc conforms its events, whose conditions and sequence are of the SELECT as it comes -#}
     {%- if run.settings.strategy != 'cdc' -%}
         {%- set select_sql = floodmark._conformed_select(run, batch, select_sql) -%}
@@ -76,7 +80,9 @@
         {{ return(select_sql) }}
     {%- endif -%}
     {%- set watermark = run.settings.watermark -%}
-    {%- set column = floodmark._find_column(floodmark._columns_of(query=select_sql), watermark.column) -%}
+    {%- set columns = floodmark._select_columns(run, select_sql) -%}
+    {%- do floodmark._check_doubled(columns | map(attribute='name') | list, batch) -%}
+    {%- set column = floodmark._find_column(columns, watermark.column) -%}
     {%- if column is none -%}
         {%- do floodmark._refuse([{'setting': 'watermark.column', 'got': watermark.column, 'expected': 'a column of the SELECT',
             'todo': 'Behind the is_incremental() guard the mark of a first load is read from what it loaded: add the column, or remove the guard'}]) -%}

@@ -9,6 +9,9 @@
 
 {# One side: {given, label, sql, columns}; `sql` is what stands in a FROM. #}
 {% macro _diff_side(given, label, folder=none) %}
+    {%- if floodmark._has_secret(given) -%}
+        {%- do floodmark._diff_stop(label ~ " got '" ~ given ~ "': expected a path without credentials, which stand in logs and in target/. " ~ floodmark._where_secrets_belong()) -%}
+    {%- endif -%}
     {%- set versioned = modules.re.fullmatch('(.+)@v(\\d+)', given | trim) -%}
     {%- set name = versioned.group(1) if versioned else given | trim -%}
     {%- set path = floodmark._diff_path(name) -%}

@@ -7,7 +7,7 @@
 {% macro _snapshot_columns(run, batch, select_sql) %}
     {%- set stage = floodmark._stage_relation(batch) -%}
     {%- set snapshot = run.settings.snapshot -%}
-    {%- set columns = floodmark._columns_of(query=select_sql) -%}
+    {%- set columns = floodmark._select_columns(run, select_sql) -%}
     {%- do floodmark._check_snapshot_columns(run, batch, columns) -%}
     {%- set version = floodmark._find_column(columns, snapshot.version) if snapshot.version is not none -%}
     {%- set source = {'sql': 'select * from ' ~ stage, 'stage': stage, 'columns': columns, 'table': [], 'scd_type': run.settings.snapshot.scd_type, 'version_type': version.type if version else 'timestamp', 'changes': 0,

@@ -17,8 +17,9 @@
 {% endmacro %}
 
 
-{# Stop with a message. The plugin raises it without the list of macros that dbt adds to errors of its own. #}
+{# Stop with a message, in which secrets are masked. The plugin raises it without the list of macros that dbt adds to its own errors. #}
 {% macro _raise(message) %}
+    {%- set message = floodmark._masked(message) -%}
     {%- if adapter is defined and adapter.floodmark_refuse is defined -%}
         {%- do adapter.floodmark_refuse(message) -%}
     {%- endif -%}
