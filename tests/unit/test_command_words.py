@@ -43,7 +43,7 @@ def test_any_text_goes_through_yaml_and_jinja(text: str) -> None:
 
 def test_what_is_no_utf8_is_refused() -> None:
     for write in (jinja_literal, lambda text: yaml_text({"reason": text})):
-        with pytest.raises(UsageError, match="An argument is not UTF-8: write it in UTF-8."):
+        with pytest.raises(UsageError, match="An argument is not UTF-8: write it in UTF-8"):
             write("\udcff")
 
 
