@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import re
 
-_STACK = re.compile(r"\n\s+at |\n\s*JVM stacktrace:|\n\s*\.\.\. \d+ more")
+#: Where the JVM's stack begins; a line of a text that begins with "at" is none.
+_STACK = re.compile(
+    r"\n\s+at (?:[\w.@-]+/{1,2})*[\w.$<>/+-]+\(|\n\s*JVM stacktrace:"
+    r"|\n\s*\.\.\. \d+ (?:common frames omitted|more)|\n\s*Driver stacktrace:|\n\s*Suppressed: "
+)
+_CAUSED_BY = re.compile(r"\n\s*Caused by: ")
+#: The name of an exception's class before its message.
+_CLASS = r"(?:[\w$]+\.)+[\w$]*(?:Exception|Error)[\w$]*:\s*"
+#: An error's text that is said again behind the name of its class.
+_SAID_AGAIN = re.compile(r"\n" + _CLASS)
 _CONDITION = re.compile(r"\[[A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*\] ")
 _SQLSTATE = re.compile(r"SQLSTATE: [0-9A-Z]{5}")
 _POSITION = re.compile(r";?\s*(?:\(|== SQL.*?)?line (\d+),? pos(?:ition)? (\d+)\)?", re.DOTALL)
-_EXCEPTION_NAME = re.compile(r"^(?:[\w$]+\.)+[\w$]*(?:Exception|Error):\s*")
+_EXCEPTION_NAME = re.compile("^" + _CLASS)
 _PY4J = re.compile(r"^An error occurred while calling [^\n]*\n:\s*")
 _FUTURE = re.compile(r"Exception thrown in awaitResult:?\s*$")
 _HIVE = re.compile(r"^Error running query:\s*")
@@ -26,6 +35,22 @@ _ALREADY_THERE = re.compile(
 _GONE = re.compile(r"FAILED_READ_FILE\.FILE_NOT_EXIST\b[^\n]*?(\S*/\S+\.(?:parquet|bin))\b")
 #: The table of a stage, by the path of its file: it ends in the batch and the runs that wrote it.
 _STAGE = re.compile(r"/(stage__[^/]+__\d+(?:__[0-9a-f]{8}){1,2})/")
+#: What the operating system says of a full disk, as an exception's own message: not in values.
+_FULL = re.compile(
+    r"(?:Exception|Error|\berror(?:=28)?\b)[:,] (?:[^\[\n'\"]|\[Errno \d+\])*?"
+    r"(?:No space left on device|Disk quota exceeded|not enough space on the disk)"
+)
+_QUOTED_TEXT = re.compile(r"USER_RAISED_EXCEPTION|^\s*- ")
+_QUOTED_VALUE = re.compile(r"'[^']*'|\"[^\"]*\"")
+#: The folder or file that was written when a disk was full.
+_WRITTEN = re.compile(
+    r"writing rows to (\S+?)\.?(?=\s|$)|(?:Exception|Error): ((?:\w+:)?/\S+?):? \(?No space left"
+)
+#: The longest that an error without a SQL state may be, and what may be added of its cause.
+_LONGEST, _LONGEST_CAUSE = 1500, 400
+_IN_THE_LOG = (
+    " (the log of the Spark server names the cause: a full disk, or a folder it may not write)"
+)
 _DERBY = re.compile(r"XSDB6|Another instance of Derby may have already booted")
 _CANCELLED = re.compile(
     r"SPARK_JOB_CANCELLED|cancelled part of cancelled job group|OPERATION_CANCELED|"
@@ -82,6 +107,9 @@ def readable(text: str, sql: str = "") -> str:
         )
     if _CANCELLED.search(text):
         return CANCELLED
+    full = _full_disk(text, sql)
+    if full:
+        return full
     gone = _GONE.search(text)
     if gone:
         stage = _STAGE.search(gone.group(1))
@@ -98,52 +126,99 @@ def readable(text: str, sql: str = "") -> str:
             "since then, run it once with --full-refresh to load everything again, or set its mark "
             "with `floodmark reset`; then run it more often than files are kept"
         )
-    sentence = _innermost(text)
+    sentence, cause = _innermost(text)
     state = _SQLSTATE.search(sentence)
     if state is None:
-        return _first_line(sentence)
+        return _bounded(_folded(sentence), _LONGEST) + _because(cause, sentence)
     position = _POSITION.search(sentence, state.end())
     where = f" (line {position.group(1)}, position {position.group(2)})" if position else ""
-    return _one_line(sentence[: state.end()]) + where
+    return _folded(sentence[: state.end()]) + where + _because(cause, sentence)
+
+
+def _full_disk(text: str, sql: str) -> str | None:
+    """Say that a disk is full, and which, where that is what the text tells."""
+    lines = [line for line in text.splitlines() if not _QUOTED_TEXT.search(line)]
+    if not any(_FULL.search(_QUOTED_VALUE.sub("", line)) for line in lines):
+        return None
+    written = _WRITTEN.search(text)
+    table = target_table(sql)
+    place = (written.group(1) or written.group(2)) if written else ""
+    if not place and table != "the table":
+        place = table
+    what = f"while {place} was written" if place else "while the statement ran"
+    return (
+        f"the disk is full: no space was left on the device {what}. Make room there, and on the "
+        "disk of Spark's own files (spark.local.dir), and run again: `floodmark maintain` removes "
+        "files that tables do not need any more"
+    )
 
 
 def root_cause(text: str) -> str:
     """Return the message of the last cause in a Java exception's text, in one line."""
-    last = re.split(r"\n\s*Caused by: ", text)[-1]
-    return _first_line(_STACK.split(last, maxsplit=1)[0]).rstrip(". ")
+    last = _CAUSED_BY.split(text)[-1]
+    lines = _bare(_own_text(last)).splitlines()
+    return (lines[0] if lines else "").rstrip(". ")
 
 
-def _innermost(text: str) -> str:
-    """The part of a chain of causes that says most: the last one with an error condition."""
-    causes = re.split(r"\n\s*Caused by: ", text)
-    for cause in reversed(causes):
-        body = _STACK.split(cause, maxsplit=1)[0]
-        conditions = [match for match in _CONDITION.finditer(body)]
+def _innermost(text: str) -> tuple[str, str]:
+    """The part of a chain of causes that says most, and what lies below it.
+
+    That is the last one with an error condition; where none has one, the first that says something.
+    """
+    causes = _CAUSED_BY.split(text)
+    for number, cause in reversed(list(enumerate(causes))):
+        body = _own_text(cause)
+        conditions = list(_CONDITION.finditer(body))
         if conditions:
-            return body[_start(body, conditions) :]
+            below = causes[-1] if number < len(causes) - 1 else ""
+            return body[_start(body, conditions) :], below
     # What only says that a future failed says nothing.
-    told = [cause for cause in causes if not _FUTURE.search(_STACK.split(cause, maxsplit=1)[0])]
-    return _STACK.split((told or causes)[0], maxsplit=1)[0]
+    told = [cause for cause in causes if not _FUTURE.search(_own_text(cause))] or causes
+    return _bare(_own_text(told[0])), told[-1] if len(told) > 1 else ""
+
+
+def _own_text(cause: str) -> str:
+    return _STACK.split(cause, maxsplit=1)[0]
 
 
 def _start(body: str, conditions: list[re.Match[str]]) -> int:
-    # Hive repeats the condition before the exception's name: the last one before the first
-    # SQL state opens the message; those after it belong to the quoted plan.
+    # Hive repeats the condition before the exception's name, and pyspark the whole text: the last
+    # time before the first SQL state opens the message. Other words in brackets are of its values.
     state = _SQLSTATE.search(body)
     end = state.start() if state else len(body)
-    before = [match.start() for match in conditions if match.start() < end]
-    return before[-1] if before else conditions[0].start()
+    first = conditions[0]
+    same = [one.start() for one in conditions if one.group() == first.group()]
+    named = [at for at in same if at < end and re.search(_CLASS + r"$", body[:at])]
+    return named[-1] if named else first.start()
 
 
-def _first_line(text: str) -> str:
-    line = _PY4J.sub("", text.strip())
+def _bare(text: str) -> str:
+    """A text without what Hive, py4j and Java write before it."""
+    bare = _PY4J.sub("", text.strip())
     previous = None
-    while previous != line:
-        previous = line
-        line = _HIVE.sub("", _EXCEPTION_NAME.sub("", line)).strip()
-    lines = [part.strip() for part in line.splitlines() if part.strip()]
-    return lines[0] if lines else (text.strip() or "Spark failed without a message")
+    while previous != bare:
+        previous = bare
+        bare = _HIVE.sub("", _EXCEPTION_NAME.sub("", bare)).strip()
+    bare = _SAID_AGAIN.split(bare, maxsplit=1)[0].strip()
+    return bare or text.strip() or "Spark failed without a message"
 
 
-def _one_line(text: str) -> str:
-    return re.sub(r"\s+", " ", text).strip()
+def _because(cause: str, sentence: str) -> str:
+    """What lies below a sentence in its chain of causes, where it says something else."""
+    own = _own_text(cause).strip()
+    told = "" if re.fullmatch(r"[\w$.]*", own) else _folded(_bare(own))
+    if told and told not in _folded(sentence):
+        return f" (cause: {_bounded(told, _LONGEST_CAUSE)})"
+    # A Thrift server sends the outermost cause alone.
+    return _IN_THE_LOG if not cause and sentence.startswith("[TASK_WRITE_FAILED]") else ""
+
+
+def _folded(text: str) -> str:
+    """A text in one line; the lines of a list become its members."""
+    listed = re.sub(r":\s*\n\s*- ", ": ", text.strip())
+    listed = re.sub(r"\s*\n\s*- (?=[^\n]* : )", ", ", listed)
+    return re.sub(r"\s+", " ", listed).strip()
+
+
+def _bounded(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 2].rstrip() + " …"

@@ -8,7 +8,7 @@ import os
 import traceback
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 from dbt.adapters.contracts.connection import AdapterResponse, ConnectionState, LazyHandle
 from dbt.adapters.events.logging import AdapterLogger
@@ -23,6 +23,7 @@ from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.home import Workplace, resolve_home
 from dbt_floodmark.lock import locked_sentence
 from dbt_floodmark.messages import CANCELLED, is_derby_locked, is_unsettled, readable
+from dbt_floodmark.refusal import RefusedError
 from dbt_floodmark.versions import DBT_SPARK, __version__
 
 logger = AdapterLogger("Floodmark")
@@ -87,6 +88,7 @@ def apply() -> None:
     SparkAdapter.floodmark_on_top = _on_top
     SparkAdapter.floodmark_attempt = _attempt
     SparkAdapter.floodmark_try = _try
+    SparkAdapter.floodmark_refuse = _refuse
     SparkAdapter._available_ = SparkAdapter._available_ | _FOR_MACROS
 
 
@@ -128,6 +130,11 @@ def _try(adapter: Any, macro: Any, *arguments: Any) -> dict[str, Any]:
     return try_macro(macro, *arguments)
 
 
+def _refuse(adapter: Any, message: str) -> NoReturn:
+    """Stop with a message of floodmark's, below which dbt lists no macros."""
+    raise RefusedError(message)
+
+
 #: What the plugin adds to `adapter` in Jinja.
 _FOR_MACROS = frozenset(
     {
@@ -138,6 +145,7 @@ _FOR_MACROS = frozenset(
         "floodmark_on_top",
         "floodmark_attempt",
         "floodmark_try",
+        "floodmark_refuse",
     }
 )
 #: What is patched, so that it can be taken off again.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import click
 
 from dbt_floodmark.cli.output import console, table
-from dbt_floodmark.cli.project import Project
+from dbt_floodmark.cli.project import Project, jinja_literal, yaml_text
 from dbt_floodmark.cli.runner import exit_code, target_options
 from dbt_floodmark.errors import UsageError
 
@@ -51,7 +50,7 @@ def backfill(
     if step is not None:
         wanted["step"] = step
     result = project.invoke(
-        ["run", "--select", chosen.selector, "--vars", json.dumps({"floodmark_backfill": wanted})]
+        ["run", "--select", chosen.selector, "--vars", yaml_text({"floodmark_backfill": wanted})]
     )
     if result.success:
         reason = f"backfill from {start} to {end}" + (f" by {step}" if step else "")
@@ -60,10 +59,14 @@ def backfill(
 
 
 def _show(project: Project, model_id: str, reason: str) -> None:
+    literals = [
+        f"{{{{ floodmark._string_literal({jinja_literal(one)}) }}}}" for one in (model_id, reason)
+    ]
     rows = project.query(
         "select batch_id, low, high, rows_read, rows_inserted, rows_updated, rows_deleted "
-        f"from {{{{ floodmark.ledger_schema() }}}}.batches where model = '{model_id}' "
-        f"and kind = 'backfill' and state = 'committed' and reason = '{reason}' order by batch_id"
+        f"from {{{{ floodmark.ledger_schema() }}}}.batches where model = {literals[0]} "
+        f"and kind = 'backfill' and state = 'committed' and reason = {literals[1]} "
+        "order by batch_id"
     )
     columns = [("batch", "right"), ("above", "left"), ("up to", "left"), ("read", "right")]
     columns += [(name, "right") for name in ("inserted", "updated", "deleted")]

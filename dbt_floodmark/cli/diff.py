@@ -13,9 +13,10 @@ from rich.console import Console
 
 from dbt_floodmark.cli.ledger import said
 from dbt_floodmark.cli.output import console, print_json, table
-from dbt_floodmark.cli.project import Project
+from dbt_floodmark.cli.project import Project, jinja_literal
 from dbt_floodmark.cli.runner import json_option, target_options
 from dbt_floodmark.errors import FloodmarkError, UsageError
+from dbt_floodmark.secrets import PLACE, has_secret, masked
 
 #: What the macro says of wrong input, without dbt's frame around it.
 _REFUSED = re.compile(r"floodmark diff: (.*?)(?: > in macro .*)?$")
@@ -71,11 +72,17 @@ def diff(
     """
     if not key:
         raise UsageError("Name the columns that identify a row with --key.")
+    for label, side in (("A", a), ("B", b)):
+        # dbt would write the path into its log and into target/.
+        if has_secret(side):
+            raise UsageError(
+                f"{label} got '{masked(side)}': expected a path without credentials. {PLACE}."
+            )
     here = Path.cwd()
     with console(stderr=True).status("Comparing A with B"):
         project = Project(project_dir, profiles_dir, target)
         arguments = [a, b, list(key), _names(columns), _names(except_columns), limit, str(here)]
-        given = ", ".join(_literal(value) for value in arguments)
+        given = ", ".join(jinja_literal(value) for value in arguments)
         rows = project.query("{{ floodmark._diff_sql(" + given + ") }}", _failure)
     found = json.loads(rows[0]["found"])
     notes = found.pop("notes")
@@ -88,11 +95,6 @@ def diff(
 
 def _names(text: str | None) -> list[str]:
     return [name.strip() for name in (text or "").split(",") if name.strip()]
-
-
-def _literal(value: Any) -> str:
-    # A JSON text is a Jinja literal too; characters beyond ASCII stay, as Jinja knows no pairs.
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _failure(result: Any, _: str) -> FloodmarkError:

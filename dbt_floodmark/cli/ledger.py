@@ -15,7 +15,8 @@ NO_LEDGER = "There is no ledger yet: it appears with the first `floodmark build`
 
 #: What floodmark's macros say, without dbt's frame around it.
 _OWN = re.compile(
-    r"(?:floodmark, )?(model '[^']+': .*?|floodmark loads (?:no|several) models? .*?)"
+    r"(?:floodmark, )?((?:model|operation) '[^']+': .*?"
+    r"|floodmark (?:loads (?:no|several) models?|refuses variables:) .*?)"
     r"(?: > in macro .*)?$"
 )
 
@@ -63,9 +64,12 @@ def rows_of(result: Any) -> list[Row]:
     ]
 
 
-def failure(result: Any, what: str) -> FloodmarkError:
-    """Return why a dbt invocation failed: floodmark's own sentence, or dbt's behind ``what``."""
-    text = said(result)
+def failure(result: Any, what: str, told: str = "") -> FloodmarkError:
+    """Return why a dbt invocation failed: floodmark's own sentence, or dbt's behind ``what``.
+
+    ``told`` is what dbt's events said of it, where the result says nothing.
+    """
+    text = said(result) or " ".join(told.split())
     if any(condition in text for condition in _ABSENT):
         return NoLedgerError(NO_LEDGER) if _LEDGER.search(text) else NoTableError(f"{what}: {text}")
     own = _OWN.search(text)

@@ -12,7 +12,7 @@ import click
 
 from dbt_floodmark.cli.ledger import NoTableError, Row
 from dbt_floodmark.cli.output import console, print_json, table
-from dbt_floodmark.cli.project import Model, Project, ask_apart, jinja_text
+from dbt_floodmark.cli.project import Model, Project, ask_apart, jinja_literal, jinja_text
 from dbt_floodmark.cli.runner import json_option, select_option, target_options
 from dbt_floodmark.errors import FloodmarkError
 
@@ -80,7 +80,9 @@ def _kinds(project: Project, models: list[Model]) -> dict[str, str]:
         for model in models
         if model.watermark is None and model.files is None and not model.is_stream
     ]
-    rows = project.query("{{ floodmark._next_kinds_sql(" + json.dumps(ids) + ") }}") if ids else []
+    rows = (
+        project.query("{{ floodmark._next_kinds_sql(" + jinja_literal(ids) + ") }}") if ids else []
+    )
     return {row["unique_id"]: row["kind"] for row in rows}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -63,11 +64,13 @@ class Project:
         self.manifest = parsed.result
         self.models = _managed_models(self.manifest)
 
-    def invoke(self, arguments: Sequence[str], printed: bool = False) -> Any:
-        """Run dbt and return its ``dbtRunnerResult``; with ``printed``, show what macros print."""
+    def invoke(
+        self, arguments: Sequence[str], listeners: Sequence[Callable[[Any], None]] = ()
+    ) -> Any:
+        """Run dbt and return its ``dbtRunnerResult``; ``listeners`` are given dbt's events."""
         from dbt.cli.main import dbtRunner
 
-        runner = dbtRunner(manifest=self.manifest, callbacks=[_show_printed] if printed else [])
+        runner = dbtRunner(manifest=self.manifest, callbacks=list(listeners))
         return runner.invoke([*arguments, *self.options])
 
     def one(self, name: str) -> Model:
@@ -127,7 +130,7 @@ class Project:
         Raises:
             FloodmarkError: it stopped, with its sentence.
         """
-        given = ", ".join(json.dumps(one) for one in (model.unique_id, *arguments))
+        given = ", ".join(jinja_literal(one) for one in (model.unique_id, *arguments))
         call = "{{ floodmark." + macro + "(due, " + given + ") }}"
         rows = self.query("{% set due %}" + jinja_text(sql) + "{% endset %}" + call, own_sentence)
         return dict(json.loads(rows[0]["found"]))
@@ -138,12 +141,20 @@ class Project:
         Raises:
             FloodmarkError: the macro stopped, with its sentence.
         """
-        given = json.dumps({key: value for key, value in arguments.items() if value is not None})
+        given = yaml_text({key: value for key, value in arguments.items() if value is not None})
+        # The result of an operation does not say why it failed; dbt's events do.
+        told: list[str] = []
+
+        def listen(event: Any) -> None:
+            if event.info.name in ("RunningOperationCaughtError", "RunningOperationUncaughtError"):
+                told.append(str(event.data.exc))
+
         result = self.invoke(
-            ["run-operation", f"floodmark.{macro}", "--args", given, *_QUIET], True
+            ["run-operation", f"floodmark.{macro}", "--args", given, *_QUIET],
+            [_show_printed, listen],
         )
         if not result.success:
-            raise failure(result, f"dbt could not run floodmark.{macro}")
+            raise failure(result, f"dbt could not run floodmark.{macro}", " ".join(told))
 
     def compile(self, models: Sequence[Model], **variables: Any) -> dict[str, str]:
         """Return the compiled SQL of models by unique id, with these dbt variables.
@@ -152,7 +163,7 @@ class Project:
             FloodmarkError: a model could not be compiled.
         """
         chosen = [model.selector for model in models]
-        given = ["--vars", json.dumps(variables)]
+        given = ["--vars", yaml_text(variables)]
         result = self.invoke(["compile", "--select", *chosen, *given, *_QUIET])
         if not result.success:
             raise failure(result, "dbt could not compile")
@@ -228,12 +239,40 @@ def _show_printed(event: Any) -> None:
         click.echo(event.data.msg)
 
 
-def jinja_text(text: str) -> str:
-    """Return Jinja that yields exactly this text, whatever braces and quotes are in it.
+def yaml_text(values: Mapping[str, Any]) -> str:
+    """Return a mapping as text for dbt's ``--args`` and ``--vars``, which are YAML.
+
+    That is JSON whose characters beyond ASCII are written as YAML has them, one escape each:
+    JSON's pairs for those beyond the first 65,536 are two characters to YAML.
 
     Raises:
-        FloodmarkError: the text ends a raw block itself.
+        UsageError: a text is not UTF-8.
     """
-    if "endraw" in text:
-        raise FloodmarkError("A compiled model may not contain the word endraw.")
-    return "{% raw %}" + text + "{% endraw %}"
+    text = json.dumps(values, ensure_ascii=False)
+    _require_utf8(text)
+    return re.sub(r"[^\x20-\x7e]", lambda found: f"\\U{ord(found.group()):08x}", text)
+
+
+def jinja_literal(value: Any) -> str:
+    """Return a value as a literal in Jinja, whatever braces and quotes are in it.
+
+    Raises:
+        UsageError: a text is not UTF-8.
+    """
+    # A JSON text is a Jinja literal too; characters beyond ASCII stay, as Jinja knows no pairs.
+    text = json.dumps(value, ensure_ascii=False)
+    _require_utf8(text)
+    return text
+
+
+def _require_utf8(text: str) -> None:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as exc:
+        raise UsageError("An argument is not UTF-8: write it in UTF-8.") from exc
+
+
+def jinja_text(text: str) -> str:
+    """Return Jinja that yields exactly this text, whatever braces and quotes are in it."""
+    # A raw block ends at the first tag that says so: each tag in the text is one of its own.
+    return "{% raw %}" + text.replace("{%", "{% endraw %}{{ '{%' }}{% raw %}") + "{% endraw %}"

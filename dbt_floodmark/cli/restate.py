@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
 import click
 
-from dbt_floodmark.cli.project import Project
+from dbt_floodmark.cli.project import Project, yaml_text
 from dbt_floodmark.cli.runner import exit_code, target_options
 from dbt_floodmark.errors import UsageError
 
@@ -48,5 +47,5 @@ def restate(
         raise UsageError(
             f"{model} reads files, each once: use --full-refresh, or read its feed from a table."
         )
-    wanted = json.dumps({"floodmark_restate": {"from": start}})
+    wanted = yaml_text({"floodmark_restate": {"from": start}})
     sys.exit(exit_code(project.invoke(["run", "--select", chosen.selector, "--vars", wanted])))

@@ -9,7 +9,12 @@ import click
 
 from dbt_floodmark import serve as server
 from dbt_floodmark.cli.output import console
-from dbt_floodmark.cli.runner import load_parameters, profiles_option, project_option
+from dbt_floodmark.cli.runner import (
+    load_parameters,
+    profiles_option,
+    project_option,
+    target_options,
+)
 from dbt_floodmark.home import resolve_home
 
 
@@ -64,9 +69,12 @@ def start(project_dir: Path, port: int, profiles_dir: str | None, target: str | 
 
 
 @serve.command()
-@project_option
-def stop(project_dir: Path) -> None:
+@target_options
+def stop(project_dir: Path, profiles_dir: str | None, target: str | None) -> None:
     """Stop the server that was started here.
+
+    It is the project's, whatever its target: --profiles-dir and --target are taken as `start` takes
+    them, and change nothing.
 
     \b
     Example:
@@ -84,9 +92,11 @@ def stop(project_dir: Path) -> None:
 
 
 @serve.command("status")
-@project_option
-def serve_status(project_dir: Path) -> None:
+@target_options
+def serve_status(project_dir: Path, profiles_dir: str | None, target: str | None) -> None:
     """Tell whether a server runs and answers; exit code 1 when not.
+
+    --profiles-dir and --target are taken as `start` takes them, and change nothing.
 
     \b
     Example:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ import click
 
 from dbt_floodmark.cli.ledger import NO_LEDGER, NoLedgerError, Row
 from dbt_floodmark.cli.output import console, lag_text, print_json, table
-from dbt_floodmark.cli.project import Model, Project, ask_apart
+from dbt_floodmark.cli.project import Model, Project, ask_apart, jinja_literal
 from dbt_floodmark.cli.runner import json_option, select_option, target_options
 from dbt_floodmark.errors import FloodmarkError
 
@@ -56,7 +55,7 @@ def _rows(project: Project, models: list[Model]) -> list[Row]:
 
     def ask(some: Sequence[Model], reads_sources: bool = True) -> dict[str, Row]:
         ids = {model.model_id: model.unique_id for model in some}
-        arguments = f"{json.dumps(list(ids.values()))}, {reads_sources}"
+        arguments = f"{jinja_literal(list(ids.values()))}, {reads_sources}"
         rows = project.query("{{ floodmark._status_sql(" + arguments + ") }}") if some else []
         return {ids[row["model"]]: row | {"source_error": None} for row in rows}
 
@@ -96,7 +95,7 @@ def history(
         project = Project(project_dir, profiles_dir, target)
         chosen = project.one(model)
         try:
-            call = f"floodmark._history_sql('{chosen.unique_id}', {limit})"
+            call = f"floodmark._history_sql({jinja_literal(chosen.unique_id)}, {limit})"
             rows = project.query("{{ " + call + " }}")
         except NoLedgerError:
             rows = []

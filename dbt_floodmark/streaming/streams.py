@@ -11,6 +11,7 @@ from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.messages import readable
+from dbt_floodmark.refusal import RefusedError
 from dbt_floodmark.streaming import position
 from dbt_floodmark.streaming import service as services
 from dbt_floodmark.streaming.checkpoint import Checkpoint, CheckpointInUseError, Folder, Lease
@@ -37,6 +38,15 @@ class Streams:
         """Take dbt's connection: a FloodmarkSession."""
         self._connection = connection
 
+    def names(self, given: Mapping[str, Any]) -> list[str]:
+        """Return the names of the columns of a streaming SELECT, in order.
+
+        Raises:
+            DbtRuntimeError: Spark cannot analyse it.
+        """
+        bare = dict(given, columns=None, distinct_by=[])
+        return list(self._frame(Request(**bare)).columns)
+
     def describe(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Analyse a streaming SELECT and make the view `_floodmark_shape` of its columns.
 
@@ -50,7 +60,7 @@ class Streams:
         frame = self._frame(request)
         spark = self._connection.spark
         if not frame.isStreaming:
-            raise CompilationError(
+            raise RefusedError(
                 f"floodmark, model '{request.model}': its SELECT reads no stream: read one of its "
                 "sources with stream(...), such as `from stream({{ ref('bronze_invoices') }})`"
             )
@@ -175,7 +185,7 @@ class Streams:
         except Exception as exc:
             sentence = self._sentence(request, exc)
             # What only a full refresh mends is not tried again.
-            kind = CompilationError if "--full-refresh" in sentence else DbtRuntimeError
+            kind = RefusedError if "--full-refresh" in sentence else DbtRuntimeError
             raise kind(sentence) from exc
 
     def keep_running(
@@ -231,7 +241,7 @@ class Streams:
             raise
         except Exception as exc:
             said = exc.msg if isinstance(exc, DbtRuntimeError) else self._sentence(request, exc)
-            raise CompilationError(f"floodmark, model '{request.model}': {said}") from exc
+            raise RefusedError(f"floodmark, model '{request.model}': {said}") from exc
 
     def _check(self, request: Request, frame: Any) -> None:
         """Have Spark refuse now what it would refuse when the query starts."""
@@ -241,7 +251,7 @@ class Streams:
         try:
             checker.checkForStreaming(frame._jdf.queryExecution().analyzed(), mode)
         except Exception as exc:
-            raise CompilationError(self._sentence(request, exc)) from exc
+            raise RefusedError(self._sentence(request, exc)) from exc
 
     def _sentence(self, request: Request, exc: Exception) -> str:
         stack = getattr(exc, "_stackTrace", None) or ""
@@ -282,7 +292,7 @@ def _named(model: str) -> Iterator[None]:
     try:
         yield
     except FloodmarkError as exc:
-        raise CompilationError(f"floodmark, model '{model}': {exc}") from None
+        raise RefusedError(f"floodmark, model '{model}': {exc}") from None
 
 
 def _is_final(exc: Exception) -> bool:

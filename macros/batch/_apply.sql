@@ -11,6 +11,7 @@
 {% macro _load_planned(run, batch) %}
     {%- do run.update({'table_columns': none}) -%}
     {%- set select_sql = floodmark._bounded_select(run, batch) -%}
+    {%- do floodmark._check_doubled(floodmark._select_columns(run, select_sql) | map(attribute='name') | list, batch) -%}
     {#- cdc conforms its events, whose conditions and sequence are of the SELECT as it comes -#}
     {%- if run.settings.strategy != 'cdc' -%}
         {%- do run.update({'given_sql': select_sql}) -%}
@@ -90,7 +91,9 @@
         {{ return(select_sql) }}
     {%- endif -%}
     {%- set watermark = run.settings.watermark -%}
-    {%- set column = floodmark._find_column(floodmark._columns_of(query=select_sql), watermark.column) -%}
+    {%- set columns = floodmark._select_columns(run, select_sql) -%}
+    {%- do floodmark._check_doubled(columns | map(attribute='name') | list, batch) -%}
+    {%- set column = floodmark._find_column(columns, watermark.column) -%}
     {%- if column is none -%}
         {%- do floodmark._fail(batch, 'the watermark column is not in the SELECT') -%}
         {%- do floodmark._refuse([{'setting': 'watermark.column', 'got': watermark.column, 'expected': 'a column of the SELECT',

@@ -161,13 +161,7 @@
         {%- do problems.append({'setting': 'cdc', 'got': 'a column ' ~ column.name ~ ' in the SELECT', 'expected': 'no column that floodmark writes itself',
             'todo': 'Leave it out or give it another name'}) -%}
     {%- endfor -%}
-    {%- set doubled = [] -%}
-    {%- for column in given if given | map(attribute='name') | map('lower') | list | select('equalto', column.name | lower) | list | length > 1 and column.name | lower not in doubled -%}
-        {%- do doubled.append(column.name | lower) -%}
-    {%- endfor -%}
-    {%- for name in doubled -%}
-        {%- do problems.append({'setting': 'cdc', 'got': 'a column ' ~ name ~ ' twice in the SELECT', 'expected': 'each column once', 'todo': 'Give one another name'}) -%}
-    {%- endfor -%}
+    {%- do problems.extend(floodmark._doubled_problems(given | map(attribute='name') | list, 'cdc')) -%}
     {%- if not problems and not batch.replaces and run.target.exists -%}
         {%- if batch.begins -%}
             {%- do floodmark._adopt_cdc_table(run, batch, columns) -%}

@@ -5,7 +5,10 @@
         {{ return('(select 1)') }}
     {%- endif -%}
     {%- set files = floodmark._setting('files') -%}
-    {%- if floodmark._is_stream() and files is mapping -%}
+    {%- set secret = floodmark._secret_problems('files.path', files.get('path')) if files is mapping else [] -%}
+    {%- if secret -%}
+        {%- do floodmark._refuse(secret) -%}
+    {%- elif floodmark._is_stream() and files is mapping -%}
         {{ return(floodmark._files_rows_sql(files, floodmark._stream_files_source(files))) }}
     {%- endif -%}
     {%- if model.config.materialized != 'incremental' or files is not mapping -%}

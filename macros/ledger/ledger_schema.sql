@@ -1,4 +1,11 @@
 {# The schema that holds the ledger: variable `floodmark_schema`, else <target schema>_floodmark. #}
 {% macro ledger_schema() %}
-    {{ return(var('floodmark_schema', target.schema ~ '_floodmark')) }}
+    {%- set given = var('floodmark_schema', none) -%}
+    {%- if given is none -%}
+        {{ return(target.schema ~ '_floodmark') }}
+    {%- elif given is not string or not modules.re.fullmatch('[0-9]*_[A-Za-z0-9_]*|[A-Za-z][A-Za-z0-9_]*', given) -%}
+        {%- do floodmark._refuse([{'setting': 'floodmark_schema', 'got': given, 'expected': 'the name of a schema, of letters, digits and _',
+            'todo': 'Correct it in dbt_project.yml or in --vars'}], 'variables') -%}
+    {%- endif -%}
+    {{ return(given) }}
 {% endmacro %}

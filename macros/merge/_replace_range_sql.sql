@@ -82,7 +82,7 @@
 {# The SELECT of the whole partitions that the batch's rows lie in. It reads from the start of the coarsest unit that fits to its
    end, a week more on both sides where weeks fit too, and keeps these partitions alone: a range that is too wide does no harm. #}
 {% macro _whole_partitions_select(run, batch, select_sql) %}
-    {%- set columns = floodmark._columns_of(query=select_sql) -%}
+    {%- set columns = floodmark._select_columns(run, select_sql) -%}
     {%- do floodmark._check_partition_columns(run, batch, columns) -%}
     {%- set family = batch.family -%}
     {%- set found = floodmark._derivation(run, columns, family, '(\n' ~ select_sql ~ '\n)') -%}

@@ -89,8 +89,13 @@
     {%- set columns = [] -%}
     {%- for pair in plan.key -%}
         {%- set value = floodmark._quoted(pair[side].name) -%}
-        {%- set meets = floodmark._diff_meets(pair.a.ddl, pair.b.ddl) -%}
-        {%- do columns.append((value if meets else floodmark._diff_common_sql(value, pair[side].ddl, pair[other].ddl)) ~ ' as k' ~ loop.index0) -%}
+        {%- set type = pair[side].ddl -%}
+        {%- if not floodmark._diff_meets(pair.a.ddl, pair.b.ddl) -%}
+            {%- set value = floodmark._diff_common_sql(value, type, pair[other].ddl) -%}
+        {%- elif floodmark._diff_is_reordered(pair.a.ddl, pair.b.ddl) -%}
+            {%- set value = floodmark._diff_ordered_sql(value, type, by_name=true) -%}
+        {%- endif -%}
+        {%- do columns.append(value ~ ' as k' ~ loop.index0) -%}
     {%- endfor -%}
     {{ return(columns | join(', ')) }}
 {% endmacro %}
@@ -106,13 +111,43 @@
 {% endmacro %}
 
 
-{# Whether Spark compares two types as they are: equal ones, two numbers, two of dates and times. #}
+{# Whether two types compare as they are: equal ones, two numbers, two of dates and times, and structs with the same fields in any order. #}
 {% macro _diff_meets(type, other) %}
     {%- set families = ['(tinyint|smallint|int|bigint|float|double|decimal\\(.*\\))', '(date|timestamp|timestamp_ntz)'] -%}
     {%- for family in families if modules.re.fullmatch(family, type | lower) and modules.re.fullmatch(family, other | lower) -%}
         {{ return(true) }}
     {%- endfor -%}
-    {{ return(type | lower == other | lower) }}
+    {{ return(floodmark._diff_by_name(type) == floodmark._diff_by_name(other)) }}
+{% endmacro %}
+
+
+{# Whether two types differ in the order of their fields alone. #}
+{% macro _diff_is_reordered(type, other) %}
+    {{ return(type | lower != other | lower and floodmark._diff_by_name(type) == floodmark._diff_by_name(other)) }}
+{% endmacro %}
+
+
+{# A type with the fields of its structs in the order of their names, at whatever depth: fields meet by name. #}
+{% macro _diff_by_name(type) %}
+    {%- set type = type | lower -%}
+    {%- if type.startswith('array<') -%}
+        {{ return('array<' ~ floodmark._diff_by_name(type[6:-1]) ~ '>') }}
+    {%- elif type.startswith('map<') -%}
+        {{ return('map<' ~ floodmark._diff_by_name(floodmark._diff_map_key_type(type)) ~ ',' ~ floodmark._diff_by_name(floodmark._map_value_type(type)) ~ '>') }}
+    {%- elif not type.startswith('struct<') -%}
+        {{ return(type) }}
+    {%- endif -%}
+    {%- set parts = [] -%}
+    {%- for field in floodmark._struct_fields(type) | sort(attribute='name') -%}
+        {%- do parts.append(floodmark._quoted(field.name) ~ ':' ~ floodmark._diff_by_name(field.type)) -%}
+    {%- endfor -%}
+    {{ return('struct<' ~ parts | join(',') ~ '>') }}
+{% endmacro %}
+
+
+{# The type of a map's keys. #}
+{% macro _diff_map_key_type(type) %}
+    {{ return((type[4:-1] | trim)[:-(floodmark._map_value_type(type) | length) - 1]) }}
 {% endmacro %}
 
 
@@ -121,7 +156,8 @@
     {%- if not floodmark._diff_meets(type, other) -%}
         {{ return(floodmark._diff_common_sql(left, type, other) ~ ' <=> ' ~ floodmark._diff_common_sql(right, other, type)) }}
     {%- endif -%}
-    {{ return(floodmark._diff_ordered_sql(left, type) ~ ' <=> ' ~ floodmark._diff_ordered_sql(right, other)) }}
+    {%- set by_name = floodmark._diff_is_reordered(type, other) -%}
+    {{ return(floodmark._diff_ordered_sql(left, type, by_name=by_name) ~ ' <=> ' ~ floodmark._diff_ordered_sql(right, other, by_name=by_name)) }}
 {% endmacro %}
 
 
@@ -138,7 +174,7 @@
     {%- elif type | lower in ['float', 'double'] -%}
         {{ return('cast(0D + ' ~ value ~ ' as string)') }}
     {%- endif -%}
-    {{ return(floodmark._diff_text_sql(value if type | lower == 'variant' else floodmark._diff_ordered_sql(value, type), type)) }}
+    {{ return(floodmark._diff_text_sql(value if type | lower == 'variant' else floodmark._diff_ordered_sql(value, type, by_name=true), type)) }}
 {% endmacro %}
 
 
@@ -158,25 +194,53 @@
 
 
 {# A value of which Spark can say whether it equals another: a map as its entries in the order of their keys, a variant as its JSON,
-   at whatever depth. NaN and -0.0 inside stay numbers, so they equal what they should. #}
-{% macro _diff_ordered_sql(value, type, depth=0) %}
-    {%- set e, l, r = 'e' ~ depth, 'l' ~ depth, 'r' ~ depth -%}
-    {%- if not floodmark._has_no_order(type | lower) -%}
+   at whatever depth. NaN and -0.0 inside stay numbers, so they equal what they should. With `by_name` the fields of structs come in the
+   order of their names. #}
+{% macro _diff_ordered_sql(value, type, depth=0, by_name=false) %}
+    {%- set e = 'e' ~ depth -%}
+    {%- if not (by_name and 'struct<' in type) and not floodmark._has_no_order(type | lower) -%}
         {{ return(value) }}
     {%- elif type | lower == 'variant' -%}
         {{ return('to_json(' ~ value ~ ')') }}
     {%- elif type.startswith('array<') -%}
-        {{ return('transform(' ~ value ~ ', ' ~ e ~ ' -> ' ~ floodmark._diff_ordered_sql(e, type[6:-1], depth + 1) ~ ')') }}
+        {{ return('transform(' ~ value ~ ', ' ~ e ~ ' -> ' ~ floodmark._diff_ordered_sql(e, type[6:-1], depth + 1, by_name) ~ ')') }}
     {%- elif type.startswith('struct<') -%}
-        {%- set fields = [] -%}
-        {%- for field in floodmark._struct_fields(type) -%}
-            {%- do fields.append(floodmark._string_literal(field.name) ~ ', ' ~ floodmark._diff_ordered_sql(value ~ '.' ~ floodmark._quoted(field.name), field.type, depth)) -%}
-        {%- endfor -%}
-        {{ return('if(' ~ value ~ ' is null, null, named_struct(' ~ fields | join(', ') ~ '))') }}
+        {{ return(floodmark._diff_ordered_struct_sql(value, type, depth, by_name)) }}
     {%- elif type.startswith('map<') -%}
-        {%- set entries = 'array_sort(map_entries(' ~ value ~ '), (' ~ l ~ ', ' ~ r ~ ') -> case when ' ~ l ~ '.key < ' ~ r ~ '.key then -1 when ' ~ l ~ '.key > ' ~ r ~ '.key then 1 else 0 end)' -%}
-        {%- set held = floodmark._diff_ordered_sql(e ~ '.value', floodmark._map_value_type(type), depth + 1) -%}
-        {{ return(entries if held == e ~ '.value' else 'transform(' ~ entries ~ ', ' ~ e ~ ' -> struct(' ~ e ~ '.key as key, ' ~ held ~ ' as value))') }}
+        {{ return(floodmark._diff_ordered_map_sql(value, type, depth, by_name)) }}
     {%- endif -%}
     {{ return(value if type | lower == 'void' else 'cast(' ~ value ~ ' as string)') }}
+{% endmacro %}
+
+
+{# A struct whose fields Spark can compare. #}
+{% macro _diff_ordered_struct_sql(value, type, depth, by_name) %}
+    {%- set named = {} -%}
+    {%- for field in floodmark._struct_fields(type) -%}
+        {%- set held = floodmark._diff_ordered_sql(value ~ '.' ~ floodmark._quoted(field.name), field.type, depth, by_name) -%}
+        {%- set name = field.name | lower if by_name else field.name -%}
+        {%- do named.update({name: floodmark._string_literal(name) ~ ', ' ~ held}) -%}
+    {%- endfor -%}
+    {%- set fields = named.keys() | sort | list if by_name else named.keys() | list -%}
+    {%- set parts = [] -%}
+    {%- for name in fields -%}
+        {%- do parts.append(named[name]) -%}
+    {%- endfor -%}
+    {{ return('if(' ~ value ~ ' is null, null, named_struct(' ~ parts | join(', ') ~ '))') }}
+{% endmacro %}
+
+
+{# A map as its entries, in the order of their keys. #}
+{% macro _diff_ordered_map_sql(value, type, depth, by_name) %}
+    {%- set e, l, r = 'e' ~ depth, 'l' ~ depth, 'r' ~ depth -%}
+    {%- set key = e ~ '.key' if not by_name else floodmark._diff_ordered_sql(e ~ '.key', floodmark._diff_map_key_type(type), depth + 1, by_name) -%}
+    {%- set held = floodmark._diff_ordered_sql(e ~ '.value', floodmark._map_value_type(type), depth + 1, by_name) -%}
+    {%- set by_key = ', (' ~ l ~ ', ' ~ r ~ ') -> case when ' ~ l ~ '.key < ' ~ r ~ '.key then -1 when ' ~ l ~ '.key > ' ~ r ~ '.key then 1 else 0 end)' -%}
+    {%- set entries = 'map_entries(' ~ value ~ ')' -%}
+    {%- set made = ', ' ~ e ~ ' -> struct(' ~ key ~ ' as key, ' ~ held ~ ' as value))' -%}
+    {%- if key != e ~ '.key' -%}
+        {{ return('array_sort(transform(' ~ entries ~ made ~ by_key) }}
+    {%- endif -%}
+    {%- set entries = 'array_sort(' ~ entries ~ by_key -%}
+    {{ return(entries if held == e ~ '.value' else 'transform(' ~ entries ~ made) }}
 {% endmacro %}

@@ -9,6 +9,9 @@
 
 {# One side: {given, label, sql, columns}; `sql` is what stands in a FROM. #}
 {% macro _diff_side(given, label, folder=none) %}
+    {%- if floodmark._has_secret(given) -%}
+        {%- do floodmark._diff_stop(label ~ " got '" ~ given ~ "': expected a path without credentials, which stand in logs and in target/. " ~ floodmark._where_secrets_belong()) -%}
+    {%- endif -%}
     {%- set versioned = modules.re.fullmatch('(.+)@v(\\d+)', given | trim) -%}
     {%- set name = versioned.group(1) if versioned else given | trim -%}
     {%- set path = floodmark._diff_path(name) -%}
@@ -106,7 +109,7 @@
     {%- for column in b.columns if not chosen and column.name | lower not in apart and not floodmark._find_column(a.columns, column.name) -%}
         {%- do plan.only_b.append(column.name) -%}
     {%- endfor -%}
-    {%- for pair in plan.key + plan.compared if pair.a.type != pair.b.type -%}
+    {%- for pair in plan.key + plan.compared if floodmark._diff_by_name(pair.a.type) != floodmark._diff_by_name(pair.b.type) -%}
         {%- do plan.types.append({'column': pair.name, 'a': pair.a.ddl, 'b': pair.b.ddl}) -%}
     {%- endfor -%}
     {{ return(plan) }}

@@ -1,6 +1,7 @@
 {# The models that floodmark loads: {unique_id: node}. `names` (as _node_calls has them) leaves the others out. #}
 {% macro _managed_nodes(names=none) %}
     {%- set found = {} -%}
+    {%- set names = [names] if names is string else names -%}
     {%- for id, node in graph.nodes.items() if node.resource_type == 'model' and node.config.materialized in ['incremental', 'streaming_table'] -%}
         {%- if (names is none or floodmark._node_calls(node) | select('in', names) | list)
             and (node.config.materialized == 'streaming_table' or floodmark._is_managed(node.config)) -%}
@@ -20,10 +21,18 @@
             {%- do names.append(called) -%}
         {%- endfor -%}
         {%- set named = names | sort | join(', ') or 'none' -%}
-        {{ exceptions.raise_compiler_error("floodmark loads several models '" ~ name ~ "': name one of " ~ named if found
-            else "floodmark loads no model '" ~ name ~ "': it loads " ~ named) }}
+        {%- do floodmark._raise("floodmark loads several models '" ~ name ~ "': name one of " ~ named if found
+            else "floodmark loads no model '" ~ name ~ "': it loads " ~ named) -%}
     {%- endif -%}
     {{ return(found.values() | first) }}
+{% endmacro %}
+
+
+{# Stop where a name of a list is that of no model that floodmark loads. #}
+{% macro _check_names(names) %}
+    {%- for name in floodmark._as_list(names) if not floodmark._managed_nodes([name]) -%}
+        {%- do floodmark._managed_node(name) -%}
+    {%- endfor -%}
 {% endmacro %}
 
 

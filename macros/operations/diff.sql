@@ -20,6 +20,8 @@
 {# What differs: {a, b, key, equal, rows_a, rows_b, unchanged, updated, deleted, inserted, repeated_a, repeated_b, null_a, null_b,
    columns, only_a, only_b, types, sample, notes}. A key that comes more than once is not compared, so A and B are not equal then. #}
 {% macro _diff(a, b, key, columns=none, except_columns=none, limit=10, folder=none) %}
+    {%- do floodmark._check_arguments('diff', {'a': [a, 'name'], 'b': [b, 'name'], 'key': [key, 'names'], 'columns': [columns, 'names'],
+        'except_columns': [except_columns, 'names'], 'limit': [limit, 'count']}) -%}
     {%- set keys = floodmark._diff_names(key) -%}
     {%- set only = floodmark._diff_names(columns) -%}
     {%- set excepted = floodmark._diff_names(except_columns) -%}
@@ -50,7 +52,7 @@
 
 {# Stop with one sentence about what was given. #}
 {% macro _diff_stop(sentence) %}
-    {{ exceptions.raise_compiler_error('floodmark diff: ' ~ sentence) }}
+    {%- do floodmark._raise('floodmark diff: ' ~ sentence) -%}
 {% endmacro %}
 
 

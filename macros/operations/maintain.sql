@@ -1,6 +1,9 @@
 {# OPTIMIZE tables of many small files and VACUUM those that have not been for a while: the models that floodmark loads, and the
    ledger. `models` names some; `dry_run` only says what would be done. #}
 {% macro maintain(models=none, dry_run=false, small_file_mb=16, min_small_files=8, vacuum_days=7) %}
+    {%- do floodmark._check_arguments('maintain', {'models': [models, 'names'], 'dry_run': [dry_run, 'flag'], 'small_file_mb': [small_file_mb, 'size'],
+        'min_small_files': [min_small_files, 'some'], 'vacuum_days': [vacuum_days, 'count']}) -%}
+    {%- do floodmark._check_names(models) -%}
     {%- set ns = namespace(done=0) -%}
     {%- for id in floodmark._maintained(models) -%}
         {%- set ns.done = ns.done + floodmark._maintain_table(id, dry_run, small_file_mb, min_small_files, vacuum_days) -%}

@@ -1,6 +1,7 @@
 {# Move a model's mark on purpose: the next run loads what lies above `to`. The ledger keeps who did it and why.
    Without `to` the mark is forgotten, and merge loads from `start`. #}
 {% macro reset(model, to=none, reason=none) %}
+    {%- do floodmark._check_arguments('reset', {'model': [model, 'name'], 'to': [to, 'value'], 'reason': [reason, 'text']}) -%}
     {%- set node = floodmark._managed_node(model) -%}
     {%- set id = floodmark._node_id(node) -%}
     {%- set watermark = floodmark._node_setting(node, 'watermark') -%}

@@ -10,6 +10,8 @@
     {%- if not execute -%}
         {{ return('select 1') }}
     {%- endif -%}
+    {%- do floodmark._check_arguments('status', {'models': [models, 'names']}) -%}
+    {%- do floodmark._check_names(models) -%}
     {%- set log = floodmark.ledger_schema() -%}
     {%- set has_ledger = floodmark._ledger_exists() -%}
     {%- set rows = [] -%}

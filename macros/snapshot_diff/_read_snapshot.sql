@@ -309,7 +309,7 @@
 {# More keys missing than max_delete_fraction allows: refused, with the number and a sample. #}
 {% macro _check_missing(run, batch, source, counts, difference) %}
     {%- set snapshot = run.settings.snapshot -%}
-    {%- if snapshot.max_delete_fraction is none or not counts.missing -%}
+    {%- if snapshot.max_delete_fraction is none or snapshot.on_missing == 'ignore' or not counts.missing -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set there = 'true' ~ (' and not _floodmark_was_missing' if snapshot.on_missing == 'mark' else '') ~ (' and _floodmark_in_scope' if snapshot.scope is not none else '') -%}

@@ -63,8 +63,6 @@
     {%- set fraction = given.get('max_delete_fraction') -%}
     {%- if fraction is not none and (fraction is boolean or fraction is not number or not 0 <= fraction <= 1) -%}
         {%- do problems.append({'setting': 'snapshot_diff.max_delete_fraction', 'got': fraction, 'expected': 'a number from 0 to 1', 'todo': '0.1 lets a tenth of the keys be missing'}) -%}
-    {%- elif fraction is not none and given.get('on_missing') == 'ignore' -%}
-        {%- do problems.append({'setting': 'snapshot_diff.max_delete_fraction', 'got': fraction, 'expected': "on_missing 'delete' or 'mark' with it", 'todo': 'Remove it: nothing is deleted'}) -%}
     {%- endif -%}
     {%- if given.get('output') == 'changes' -%}
         {%- for key, allowed in {'stored_as_scd_type': '1', 'on_missing': 'mark'}.items() if given.get(key) is not none and (given[key] | string == allowed) == (key == 'on_missing') -%}

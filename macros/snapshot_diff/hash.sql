@@ -33,7 +33,7 @@
 {# The names that were given, as a list. #}
 {% macro _hashed_columns(macro, columns) %}
     {%- if not floodmark._is_names(columns) -%}
-        {%- do exceptions.raise_compiler_error('floodmark.' ~ macro ~ ' got ' ~ columns ~ ': expected a column or a list of columns. Name at least one') -%}
+        {%- do floodmark._raise('floodmark.' ~ macro ~ ' got ' ~ columns ~ ': expected a column or a list of columns. Name at least one') -%}
     {%- endif -%}
     {{ return(floodmark._as_list(columns)) }}
 {% endmacro %}
@@ -42,7 +42,7 @@
 {# A text as a digest: 256 bits as 64 hex digits, or 64 bits as a bigint. #}
 {% macro _digest_sql(text, algorithm) %}
     {%- if algorithm not in ['sha256', 'xxhash64'] -%}
-        {%- do exceptions.raise_compiler_error("algorithm got '" ~ algorithm ~ "': expected 'sha256' or 'xxhash64'. Use sha256 where in doubt") -%}
+        {%- do floodmark._raise("algorithm got '" ~ algorithm ~ "': expected 'sha256' or 'xxhash64'. Use sha256 where in doubt") -%}
     {%- endif -%}
     {{ return('sha2(' ~ text ~ ', 256)' if algorithm == 'sha256' else 'xxhash64(' ~ text ~ ')') }}
 {% endmacro %}

@@ -25,6 +25,7 @@
         'location': '', 'project_dir': floodmark._absolute_path(''), 'seconds': settings.seconds if streams.service() else none,
         'distinct_by': settings.unique_key if settings.strategy == 'append' else [],
     } -%}
+    {%- do floodmark._check_doubled(streams.names(request)) -%}
     {%- set described = streams.describe(request) -%}
     {%- do settings.update({'event_time': described.event_time if settings.output_mode == 'append' else none}) -%}
     {%- set run = {
@@ -189,8 +190,10 @@
     {%- set streams = adapter.floodmark_streams() -%}
     {#- dbt puts a query in the place of the relation, and only a relation can be streamed: the shape is the same -#}
     {%- set sql = modules.re.sub('\\bstream\\s*\\(\\s*\\(\\s*select \\* from (\\S+)[^()]*\\)[^()]*\\)', 'stream(\\1)', sql) -%}
-    {%- do streams.describe({'model': floodmark._model_id(), 'sql': sql, 'table': this | string, 'output_mode': settings.output_mode, 'native': true, 'location': '',
-        'project_dir': floodmark._absolute_path('')}) -%}
+    {%- set request = {'model': floodmark._model_id(), 'sql': sql, 'table': this | string, 'output_mode': settings.output_mode, 'native': true, 'location': '',
+        'project_dir': floodmark._absolute_path('')} -%}
+    {%- do floodmark._check_doubled(streams.names(request)) -%}
+    {%- do streams.describe(request) -%}
     {%- if load_relation(this) is none -%}
         {%- do floodmark._make_stream_table(settings, streams) -%}
     {%- endif -%}

@@ -14,6 +14,7 @@
     {%- if max_offsets_per_trigger is not none -%}
         {%- do given.update({'maxOffsetsPerTrigger': max_offsets_per_trigger | string}) -%}
     {%- endif -%}
+    {%- do floodmark._check_kafka(given, options) -%}
     {%- do given.update(options) -%}
     {{ return(floodmark._stream_source('kafka', given)) }}
 {% endmacro %}
@@ -24,4 +25,24 @@
     {%- set source = {'format': format, 'options': options, 'path': path} -%}
     {%- set name = '_floodmark_source_' ~ local_md5(tojson(source, sort_keys=true))[:12] -%}
     {{ return('stream(' ~ name ~ ') /*floodmark:stream ' ~ tojson(dict(source, name=name), sort_keys=true) | replace('*/', '*\\/') ~ '*/') }}
+{% endmacro %}
+
+
+{# The options of a Kafka stream stand in the compiled SQL, so that no secret may be among them: of JAAS a password, of SSL one of a keystore. #}
+{% macro _check_kafka(given, options) %}
+    {%- if options is not mapping -%}
+        {%- do floodmark._refuse([{'setting': 'kafka_stream.options', 'got': options, 'expected': "a mapping such as {'failOnDataLoss': 'false'}", 'todo': 'Write it as a mapping'}]) -%}
+    {%- endif -%}
+    {%- set problems = [] -%}
+    {%- for name, value in dict(given, **options).items() -%}
+        {%- set is_secret = modules.re.search('(?i)(password|secret|token|[.]ssl[.]keystore[.]key)$', name) and not (value | string).startswith('${') -%}
+        {%- if is_secret or floodmark._has_secret(value) -%}
+            {%- do problems.append({'setting': 'kafka_stream.options.' ~ name, 'got': '***', 'expected': 'no credentials, which stand in logs and in target/',
+                'todo': 'Write them into a JAAS file that -Djava.security.auth.login.config names in spark.driver.extraJavaOptions and spark.executor.extraJavaOptions of the profile, '
+                ~ "or into a file that Kafka's config.providers reads (${file:/path:key})"}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if problems -%}
+        {%- do floodmark._refuse(problems) -%}
+    {%- endif -%}
 {% endmacro %}

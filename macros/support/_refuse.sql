@@ -1,21 +1,29 @@
-{# Stop the node with every problem found: model, setting, got, expected, what to do.
-   `problems` is a list of {setting, got, expected, todo}; `got` may be left out. #}
-{% macro _refuse(problems) %}
+{# Stop the node with every problem found: model, setting, got, expected, what to do. `problems` is a list of
+   {setting, got, expected, todo}; `got` may be left out. `what` is refused, where that is not the model. #}
+{% macro _refuse(problems, what=none) %}
     {%- set lines = [] -%}
     {%- for problem in problems -%}
         {%- set got = ' got ' ~ tojson(problem.got, sort_keys=true) ~ ';' if 'got' in problem else '' -%}
         {%- do lines.append('  - ' ~ problem.setting ~ ':' ~ got ~ ' expected ' ~ problem.expected ~ '. ' ~ problem.todo) -%}
     {%- endfor -%}
     {%- set count = problems | length ~ (' problem' if problems | length == 1 else ' problems') -%}
-    {{ exceptions.raise_compiler_error(
-        "floodmark refuses model '" ~ floodmark._model_id() ~ "': " ~ count ~ '\n' ~ lines | join('\n')
-    ) }}
+    {%- do floodmark._raise("floodmark refuses " ~ (what or "model '" ~ floodmark._model_id() ~ "'") ~ ': ' ~ count ~ '\n' ~ lines | join('\n')) -%}
 {% endmacro %}
 
 
 {# Stop the node, or an operation on model `id`, with one sentence about what was found at run time. #}
 {% macro _stop(sentence, id=none) %}
-    {{ exceptions.raise_compiler_error("floodmark, model '" ~ (id or floodmark._model_id()) ~ "': " ~ sentence) }}
+    {%- do floodmark._raise("floodmark, model '" ~ (id or floodmark._model_id()) ~ "': " ~ sentence) -%}
+{% endmacro %}
+
+
+{# Stop with a message, in which secrets are masked. The plugin raises it without the list of macros that dbt adds to its own errors. #}
+{% macro _raise(message) %}
+    {%- set message = floodmark._masked(message) -%}
+    {%- if adapter is defined and adapter.floodmark_refuse is defined -%}
+        {%- do adapter.floodmark_refuse(message) -%}
+    {%- endif -%}
+    {%- do exceptions.raise_compiler_error(message) -%}
 {% endmacro %}
 
 

@@ -115,7 +115,9 @@ def test_within_a_batch_the_hash_decides_and_ties_are_counted(
 
 
 PREDICATES = {
-    "or_list": {"incremental_predicates": ["DBT_INTERNAL_DEST.a is null or DBT_INTERNAL_DEST.a > 1"]},
+    "or_list": {
+        "incremental_predicates": ["DBT_INTERNAL_DEST.a is null or DBT_INTERNAL_DEST.a > 1"]
+    },
     "or_text": {"incremental_predicates": "DBT_INTERNAL_DEST.a is null or DBT_INTERNAL_DEST.a > 1"},
     "dbt_word": {"predicates": ["DBT_INTERNAL_DEST.a is null or DBT_INTERNAL_DEST.a > 1"]},
     "commented": {
@@ -208,7 +210,10 @@ def test_a_clause_that_would_break_out_is_refused(make_project: Callable[..., Pr
             assert run.status[name] == "success", run.message[name]
             continue
         said = sentence(run.message[name])
-        assert f"{setting}: got" in said and f"expected an expression of SQL, and this has {wrong}" in said
+        assert (
+            f"{setting}: got" in said
+            and f"expected an expression of SQL, and this has {wrong}" in said
+        )
 
 
 OWN_NAMES = {

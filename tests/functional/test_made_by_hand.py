@@ -35,8 +35,6 @@ def make_by_hand(project: Project, names: list[str]) -> None:
         )
 
 
-
-
 def test_an_empty_table_is_loaded_into_as_it_is(make_project: Callable[..., Project]) -> None:
     """Identity, generated columns, defaults, constraints, clustering, properties and comments stay."""
     project = make_project("by_hand")
@@ -49,10 +47,14 @@ def test_an_empty_table_is_loaded_into_as_it_is(make_project: Callable[..., Proj
     for name in names:
         assert _detail(project, name) == ids[name], name
         found = sorted(
-            project.sql(f"select id, v, twice, note, row_number is not null from {project.schema}.{name}")
+            project.sql(
+                f"select id, v, twice, note, row_number is not null from {project.schema}.{name}"
+            )
         )
         assert found == [(1, 1, 2, "made by hand", True), (2, 2, 4, "made by hand", True)], name
-        assert project.ledger(name, "kind, state, rows_inserted") == [("first_load", "committed", 2)]
+        assert project.ledger(name, "kind, state, rows_inserted") == [
+            ("first_load", "committed", 2)
+        ]
     project.sql(
         f"insert into {project.schema}.src values (3, 3, date'2024-05-02', {AT} + interval 1 day)"
     )
@@ -81,7 +83,14 @@ def _detail(project: Project, name: str) -> tuple[Any, ...]:
     detail = rows[0]
     # format, id, name, description, location, createdAt, lastModified, partitionColumns, clusteringColumns, ..., properties
     properties = str(detail[11])
-    return (detail[1], detail[3], str(detail[7]), str(detail[8]), "flights" in properties, "positive" in properties)
+    return (
+        detail[1],
+        detail[3],
+        str(detail[7]),
+        str(detail[8]),
+        "flights" in properties,
+        "positive" in properties,
+    )
 
 
 @pytest.mark.long("thrift")
@@ -117,7 +126,9 @@ def test_a_first_load_into_an_empty_table_that_dies_is_finished_once(
     project = make_project("cut_by_hand")
     schema = project.schema
     make_source(project)
-    names = [name for name in write_models(project) if name in ("append", "merge", "latest", "extracts")]
+    names = [
+        name for name in write_models(project) if name in ("append", "merge", "latest", "extracts")
+    ]
     faults = Faults()
     make_by_hand(project, names)
     with injected(faults):
@@ -130,7 +141,9 @@ def test_a_first_load_into_an_empty_table_that_dies_is_finished_once(
         make_by_hand(project, names)
         ids = {name: _detail(project, name)[0] for name in names}
         points = {name: cut_points(faults.sent[name]) for name in names}
-        cuts: dict[str, int | str] = {name: points[name][min(number, len(points[name]) - 1)] for name in names}
+        cuts: dict[str, int | str] = {
+            name: points[name][min(number, len(points[name]) - 1)] for name in names
+        }
         with injected(Faults(cuts)):
             project.dbt("run", "--select", *names)
         project.build("--select", *names)
@@ -170,7 +183,9 @@ def test_char_columns_are_refused_where_delta_cannot_merge_them(
         project.sql(f"update {schema}.src set v = v")
         project.build()
     for name in names:
-        assert sorted((row["id"], row["code"].rstrip(), row["name"]) for row in rows_of(project, name)) == [
+        assert sorted(
+            (row["id"], row["code"].rstrip(), row["name"]) for row in rows_of(project, name)
+        ) == [
             (1, "ab", "xy"),
             (2, "ab", "xy"),
         ], name

@@ -65,7 +65,9 @@ def test_what_the_table_refuses_is_failed_and_planned_anew(
     names = write_models(project)
     project.build()
     for name in names:
-        project.sql(f"alter table {schema}.`{name}` add constraint positive check (v > 0 or v is null)")
+        project.sql(
+            f"alter table {schema}.`{name}` add constraint positive check (v > 0 or v is null)"
+        )
     project.sql(
         f"insert into {schema}.src values (3, -3, date'2024-05-02', {AT} + interval 1 day), "
         f"(4, -4, date'2024-05-02', {AT} + interval 1 day)"
@@ -160,7 +162,9 @@ def test_keys_that_cannot_be_one_are_refused_before_anything_is_written(
 def stage_files(project: Project, model: str) -> list[Path]:
     """The data files of the stages of a model, those that a crash left."""
     found = []
-    for row in project.sql(f"show tables in {project.schema}_floodmark like 'stage__*__{model}__*'"):
+    for row in project.sql(
+        f"show tables in {project.schema}_floodmark like 'stage__*__{model}__*'"
+    ):
         described = project.sql(f"describe extended {project.schema}_floodmark.{row[1]}")
         location = next(value for key, value, *_ in described if key == "Location")
         found += sorted(Path(unquote(urlparse(location).path)).glob("part-*.parquet"))

@@ -76,14 +76,15 @@ def test_keys_come_back_byte_for_byte(make_project: Callable[..., Project]) -> N
         ),
     )
     for day in range(3):
-        rows = ", ".join(f"({sql}, {day}, {AT} + interval {day} days)" for sql in ODD_TEXTS.values())
+        rows = ", ".join(
+            f"({sql}, {day}, {AT} + interval {day} days)" for sql in ODD_TEXTS.values()
+        )
         project.sql(f"insert into {schema}.src values {rows}")
         project.sql(f"insert overwrite {schema}.now values {rows}")
         filtered = ("--vars", "{floodmark_key_filter_bytes: 0}") if day == 2 else ()
         project.build(*filtered)
     wanted = sorted(
-        row[0]
-        for row in project.sql(f"select hex(cast(k as binary)) from {schema}.now")
+        row[0] for row in project.sql(f"select hex(cast(k as binary)) from {schema}.now")
     )
     for name in NAMES:
         current = {"history": "where __end_at is null", "extracts": "where __end_at is null"}
@@ -96,7 +97,9 @@ def test_keys_come_back_byte_for_byte(make_project: Callable[..., Project]) -> N
         assert len(project.sql(f"select k from {schema}.{name}")) == 3 * len(ODD_TEXTS), name
     # One text at a time is its own least and greatest: the range in the ON clause is that one literal.
     for number, sql in enumerate(ODD_TEXTS.values()):
-        project.sql(f"insert into {schema}.src values ({sql}, 100, {AT} + interval {20 + number * 20} days)")
+        project.sql(
+            f"insert into {schema}.src values ({sql}, 100, {AT} + interval {20 + number * 20} days)"
+        )
         if number % 4 == 0 or number == len(ODD_TEXTS) - 1:
             project.build("--select", "merged", "latest")
     for name in ("merged", "latest"):
@@ -130,12 +133,16 @@ def test_a_change_of_a_nested_value_is_seen_and_nothing_else(
     """One hash for every strategy: values that differ are seen, a row that is read again writes nothing."""
     project = make_project("hashed")
     schema = project.schema
-    columns = [f"if(v = 2, {after}, {before}) as {name}" for name, (before, after) in NESTED.items()]
+    columns = [
+        f"if(v = 2, {after}, {before}) as {name}" for name, (before, after) in NESTED.items()
+    ]
     # The same map, its entries in another order, and a zero with a sign are no change.
     columns.append("if(w = 0, map('a', 1, 'b', 2), map('b', 2, 'a', 1)) as reordered")
     columns.append("if(w = 0, array(0.0D), array(-0.0D)) as signed")
     for source in ("src", "now"):
-        project.sql(f"create table {schema}.{source} (k int, v int, w int, ts timestamp) using delta")
+        project.sql(
+            f"create table {schema}.{source} (k int, v int, w int, ts timestamp) using delta"
+        )
     project.source("src", "now")
     write_ways(
         project, f"k, ts, {', '.join(columns)}", f"k, {', '.join(columns)}", change_feed=False
@@ -189,7 +196,9 @@ def test_each_nested_difference_alone_is_a_change(make_project: Callable[..., Pr
     assert {name: project.version(name) for name in names} == versions
     project.sql(f"update {schema}.src set v = 2 where k = 1")
     run = project.build()
-    assert {name: run.message[name].partition(" ")[2] for name in names} == dict.fromkeys(names, "2 read, 1 updated")
+    assert {name: run.message[name].partition(" ")[2] for name in names} == dict.fromkeys(
+        names, "2 read, 1 updated"
+    )
 
 
 @pytest.mark.long("thrift")
@@ -234,7 +243,11 @@ LOSSES = {
     "local_day": ("date", "timestamp_ntz", "timestamp_ntz'2024-05-01 08:00:00'"),
     "narrow": ("float", "double", "0.1"),
     "fraction": ("int", "decimal(9,2)", "1.50"),
-    "in_struct": ("struct<a: decimal(17,0)>", "struct<a: decimal(17,2)>", "named_struct('a', 12.34)"),
+    "in_struct": (
+        "struct<a: decimal(17,0)>",
+        "struct<a: decimal(17,2)>",
+        "named_struct('a', 12.34)",
+    ),
     "in_list": ("array<date>", "array<timestamp>", "array(timestamp'2024-05-01 08:00:00Z')"),
     "in_map": ("map<string,float>", "map<string,double>", "map('a', 0.1)"),
     "as_key": ("map<decimal(5,0),int>", "map<decimal(5,2),int>", "map(1.5, 1)"),
@@ -270,7 +283,9 @@ STRATEGIES: dict[str, dict[str, Any]] = {
 
 def typed_model(project: Project, name: str, strategy: str, before: str, after: str) -> None:
     """A model whose column `c` is of type `before`, and with the variable `later` of SQL `after`."""
-    column = f"{{% if var('later', false) %}}{after}{{% else %}}cast(null as {before}){{% endif %}} as c"
+    column = (
+        f"{{% if var('later', false) %}}{after}{{% else %}}cast(null as {before}){{% endif %}} as c"
+    )
     if strategy == "snapshot":
         project.model(
             name,
@@ -311,7 +326,9 @@ def test_what_loses_digits_is_refused_by_its_types(make_project: Callable[..., P
     run = project.dbt("run", "--vars", "{later: true}")
     for name, before, after, _ in cases:
         said = sentence(run.message[name])
-        inner = ("decimal(17,0)", "decimal(17,2)") if name.startswith(("scale", "in_struct")) else None
+        inner = (
+            ("decimal(17,0)", "decimal(17,2)") if name.startswith(("scale", "in_struct")) else None
+        )
         assert run.status[name] == "error" and "on_schema_change: got" in said, (name, said)
         assert "Cast it in the SELECT, or run once with --full-refresh" in said, name
         if inner:
@@ -378,12 +395,20 @@ def test_a_column_without_a_type_waits_for_one(make_project: Callable[..., Proje
         f"{later}map('k', id){{% else %}}map(){{% endif %}} as m, "
         f"named_struct('a', id, 'b', {later}cast(id as string){{% else %}}null{{% endif %}}) as s"
     )
-    modes = {"append": "ignore", "merge": "ignore", "cdc": "append_new_columns", "overwrite": "fail"}
+    modes = {
+        "append": "ignore",
+        "merge": "ignore",
+        "cdc": "append_new_columns",
+        "overwrite": "fail",
+    }
     for strategy, mode in modes.items():
         project.model(
             strategy,
             incremental(
-                table("src"), f"id, day, ts, {select}", on_schema_change=mode, **STRATEGIES[strategy]
+                table("src"),
+                f"id, day, ts, {select}",
+                on_schema_change=mode,
+                **STRATEGIES[strategy],
             ),
         )
     project.model(
@@ -396,8 +421,12 @@ def test_a_column_without_a_type_waits_for_one(make_project: Callable[..., Proje
     run = project.dbt("run")
     assert run.success, run.log[-4000:]
     for name in names:
-        assert f"{schema}.{name}': the SELECT gives n, l, m, s.b without a type" in sentence(run.log)
-        assert {"n", "l", "m"}.isdisjoint(row[0] for row in project.sql(f"describe {schema}.{name}"))
+        assert f"{schema}.{name}': the SELECT gives n, l, m, s.b without a type" in sentence(
+            run.log
+        )
+        assert {"n", "l", "m"}.isdisjoint(
+            row[0] for row in project.sql(f"describe {schema}.{name}")
+        )
     arrive(project, 2)
     assert project.dbt("run").success
     arrive(project, 3)
@@ -417,7 +446,19 @@ def test_a_column_without_a_type_waits_for_one(make_project: Callable[..., Proje
     assert "n" not in next(row for row in rows_of(project, "merge") if row["id"] == 4)
 
 
-ODD_FIELDS = ("first-name", "é", "a b", "a:b", "a,b", "a<b", "a(b", "ti`ck", "x>y)", "c:int,d", "dot.ted")
+ODD_FIELDS = (
+    "first-name",
+    "é",
+    "a b",
+    "a:b",
+    "a,b",
+    "a<b",
+    "a(b",
+    "ti`ck",
+    "x>y)",
+    "c:int,d",
+    "dot.ted",
+)
 
 
 @pytest.mark.long("thrift")
@@ -436,8 +477,16 @@ def test_structs_with_odd_field_names_grow_and_meet_by_name(
     first = ", ".join(f"{text(name)}, id" for name in ODD_FIELDS)
     more = ", ".join(f"{text(name)}, id" for name in reversed((*ODD_FIELDS, "new field", "e:f")))
     select = (
-        "{% if var('later', false) %}named_struct(" + more + "){% else %}named_struct(" + first + "){% endif %} as s, "
-        "array({% if var('later', false) %}named_struct(" + more + "){% else %}named_struct(" + first + "){% endif %}) as l"
+        "{% if var('later', false) %}named_struct("
+        + more
+        + "){% else %}named_struct("
+        + first
+        + "){% endif %} as s, "
+        "array({% if var('later', false) %}named_struct("
+        + more
+        + "){% else %}named_struct("
+        + first
+        + "){% endif %}) as l"
     )
     mapped = {"delta.columnMapping.mode": "name"}
     for strategy, config in STRATEGIES.items():
@@ -502,7 +551,10 @@ def test_a_struct_that_grows_and_changes_a_type_at_once(
         project.model(
             strategy,
             incremental(
-                table("src"), f"id, day, ts, {select}", on_schema_change="append_new_columns", **config
+                table("src"),
+                f"id, day, ts, {select}",
+                on_schema_change="append_new_columns",
+                **config,
             ),
         )
     project.model(
@@ -518,4 +570,7 @@ def test_a_struct_that_grows_and_changes_a_type_at_once(
     for name in (*STRATEGIES, "snapshot"):
         found = {row["id"]: row["s"] for row in rows_of(project, name)}
         assert found[2] == {"a": 2, "b": "new"}, name
-        assert dict(row[:2] for row in project.sql(f"describe {schema}.{name}"))["s"] == "struct<a:bigint,b:string>"
+        assert (
+            dict(row[:2] for row in project.sql(f"describe {schema}.{name}"))["s"]
+            == "struct<a:bigint,b:string>"
+        )

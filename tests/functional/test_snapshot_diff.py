@@ -864,12 +864,6 @@ def test_wrong_settings_are_refused_all_at_once(make_project: Callable[..., Proj
                 "change_feed: got true; expected no change feed with output 'changes'",
             ],
         ),
-        "ignored": (
-            whole("src", on_missing="ignore", max_delete_fraction=0.5),
-            [
-                "snapshot_diff.max_delete_fraction: got 0.5; expected on_missing 'delete' or 'mark' with it"
-            ],
-        ),
         "watermark": (
             incremental(
                 table("src"),

@@ -414,7 +414,10 @@ def test_merge_with_null_keys_looks_at_null_keys_too() -> None:
 
 def test_merge_of_repeated_keys_takes_the_latest() -> None:
     text = merge_text(COLUMNS, {"repeated": 1})
-    assert "row_number() over (partition by `id` order by `ts` desc nulls last, named_struct('a', xxhash64(0, " in text
+    assert (
+        "row_number() over (partition by `id` order by `ts` desc nulls last, named_struct('a', xxhash64(0, "
+        in text
+    )
     assert "where _floodmark_rank = 1" in text
 
 

@@ -44,10 +44,12 @@
 {# --empty and --sample: create the table where there is none, else only analyse the SELECT; the ledger stays as it is. #}
 {% macro _load_dry(settings, sql) %}
     {%- set select_sql = floodmark._select_of({'family': 'timestamp', 'unbounded': true, 'low_position': none, 'start_position': none, 'high_position': none, 'nulls': none}, sql) -%}
+    {%- set columns = floodmark._columns_of(query=select_sql) -%}
+    {%- do floodmark._check_doubled(columns | map(attribute='name') | list) -%}
     {%- if settings.strategy == 'cdc' -%}
         {%- set select_sql = floodmark._cdc_shape_sql(settings.cdc, select_sql) -%}
     {%- elif settings.strategy == 'snapshot_diff' -%}
-        {%- set version = floodmark._find_column(floodmark._columns_of(query=select_sql), settings.snapshot.version or '') -%}
+        {%- set version = floodmark._find_column(columns, settings.snapshot.version or '') -%}
         {%- set select_sql = floodmark._snapshot_shape_sql({'settings': settings}, {'version_type': version.type if version else 'timestamp'}, select_sql) -%}
     {%- else -%}
         {%- set select_sql = floodmark._without_change_columns({'settings': settings}, select_sql) -%}

@@ -4,7 +4,7 @@
         {%- do floodmark._refuse([{'setting': 'language', 'got': 'python', 'expected': "a model in SQL for floodmark's settings",
             'todo': "Write it in SQL, or leave out floodmark's settings: a Python model loads as dbt-spark does"}]) -%}
     {%- endif -%}
-    {%- set problems = floodmark._strategy_problems() + floodmark._watermark_problems() + floodmark._files_problems() + floodmark._cdc_problems() + floodmark._snapshot_problems() -%}
+    {%- set problems = floodmark._variable_problems() + floodmark._strategy_problems() + floodmark._watermark_problems() + floodmark._files_problems() + floodmark._cdc_problems() + floodmark._snapshot_problems() -%}
     {%- if problems -%}
         {%- do floodmark._refuse(problems) -%}
     {%- endif -%}
@@ -79,6 +79,7 @@
 {# Problems of the settings that every table of floodmark's has: a list for _refuse. #}
 {% macro _table_problems() %}
     {%- set problems = [] -%}
+    {%- do problems.extend(floodmark._secret_problems('location_root', config.get('location_root'))) -%}
     {%- if config.get('file_format') not in [none, 'delta'] -%}
         {%- do problems.append({'setting': 'file_format', 'got': config.get('file_format'), 'expected': "'delta'",
             'todo': 'Remove the setting: floodmark\'s models are Delta tables'}) -%}
@@ -228,6 +229,7 @@
     {%- for key in files if key not in known -%}
         {%- do problems.append({'setting': 'files.' ~ key, 'got': files[key], 'expected': 'one of ' ~ known | join(', '), 'todo': 'Remove it or correct its name'}) -%}
     {%- endfor -%}
+    {%- do problems.extend(floodmark._secret_problems('files.path', files.get('path'))) -%}
     {%- set format = files.get('format', 'json') -%}
     {%- set required = {'path': 'the folder to load from', 'schema': "the columns as DDL, such as 'id bigint, name string'"} -%}
     {%- for key, what in required.items() if not files.get(key) and (key == 'path' or format != 'text') -%}

@@ -12,6 +12,7 @@
         {%- do problems.extend(floodmark._files_problems()) -%}
     {%- endif -%}
     {%- set checkpoint = floodmark._setting('checkpoint_location') -%}
+    {%- do problems.extend(floodmark._secret_problems('checkpoint_location', checkpoint)) -%}
     {%- if checkpoint is not none and (checkpoint is not string or not checkpoint | trim) -%}
         {%- do problems.append({'setting': 'checkpoint_location', 'got': checkpoint, 'expected': 'a folder', 'todo': 'Leave it out, and floodmark keeps it beside the ledger'}) -%}
     {%- endif -%}

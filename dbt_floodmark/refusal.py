@@ -1,0 +1,17 @@
+"""A refusal as dbt shows it: the sentence alone."""
+
+from __future__ import annotations
+
+from dbt_common.exceptions import CompilationError
+
+
+class RefusedError(CompilationError):  # type: ignore[misc]
+    """What floodmark refuses, in one message.
+
+    dbt notes every macro on an error's way out and prints them below the message. Which macros of
+    floodmark's these were helps nobody; the model and its file stand in the message's first line.
+    """
+
+    def process_stack(self) -> list[str]:
+        """Return the lines below the message: none."""
+        return []

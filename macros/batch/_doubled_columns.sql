@@ -1,0 +1,29 @@
+{# A SELECT has each column once: Delta tells no two apart that differ in case alone. One check for every strategy and for streams. #}
+
+{# Problems of names that come more than once: a list for _refuse. #}
+{% macro _doubled_problems(names, setting='SELECT') %}
+    {%- set spellings = {} -%}
+    {%- for name in names -%}
+        {%- do spellings.setdefault(name | lower, []).append(name) -%}
+    {%- endfor -%}
+    {%- set problems = [] -%}
+    {%- for name, written in spellings.items() if written | length > 1 -%}
+        {%- set cased = written | unique(case_sensitive=true) | list -%}
+        {%- do problems.append({'setting': setting, 'got': 'a column ' ~ name ~ ' twice in the SELECT' ~ (', as ' ~ cased | join(' and ') if cased | length > 1 else ''),
+            'expected': 'each column once', 'todo': 'Give one another name' ~ (': names that differ in case alone are one' if cased | length > 1 else '')}) -%}
+    {%- endfor -%}
+    {{ return(problems) }}
+{% endmacro %}
+
+
+{# Refuse them. A batch that is planned is recorded as failed, so that the next run plans anew. #}
+{% macro _check_doubled(names, batch=none) %}
+    {%- set strategy = config.get('incremental_strategy') -%}
+    {%- set problems = floodmark._doubled_problems(names, strategy if strategy in ['cdc', 'snapshot_diff'] else 'SELECT') -%}
+    {%- if problems and batch is not none -%}
+        {%- do floodmark._fail(batch, problems[0].got) -%}
+    {%- endif -%}
+    {%- if problems -%}
+        {%- do floodmark._refuse(problems) -%}
+    {%- endif -%}
+{% endmacro %}

@@ -1,0 +1,87 @@
+"""What the command hands to dbt, and which options its words take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pytest
+import yaml
+from click.testing import CliRunner
+from dbt.clients import yaml_helper
+
+from dbt_floodmark.cli import main
+from dbt_floodmark.cli.project import jinja_literal, jinja_text, yaml_text
+from dbt_floodmark.errors import UsageError
+from dbt_floodmark.refusal import RefusedError
+
+TEXTS = [
+    "moved 😀",
+    'it\'s "quoted": {a: 1}, [b] # no comment',
+    "back\\slash \\n \\ud83d\\ude00",
+    "line\nend\ttab\r\x00\x1b\x7f\x85\u2028\ufeff\uffff",
+    "{{ target.name }} {% raw %}{%- endraw -%} {# none #} {",
+    "null",
+    "",
+    "- é, 漢字",
+    "x" * 5000,
+]
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
+def test_any_text_goes_through_yaml_and_jinja(text: str) -> None:
+    value = {"reason": text, "n": 1, "list": [text], "flag": True}
+    assert yaml.safe_load(yaml_text(value)) == yaml_helper.load_yaml_text(yaml_text(value)) == value
+    environment = jinja2.Environment(keep_trailing_newline=True, newline_sequence="\n")
+    kept: list[Any] = []
+    environment.from_string("{{ keep(" + jinja_literal([text, 1]) + ") }}").render(keep=kept.append)
+    assert kept == [[text, 1]]
+    if "\r" not in text:
+        assert environment.from_string(jinja_text(text)).render() == text
+
+
+def test_what_is_no_utf8_is_refused() -> None:
+    for write in (jinja_literal, lambda text: yaml_text({"reason": text})):
+        with pytest.raises(UsageError, match="An argument is not UTF-8: write it in UTF-8"):
+            write("\udcff")
+
+
+@pytest.mark.parametrize("word", ["stop", "status"])
+def test_the_words_of_serve_take_the_options_of_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word: str
+) -> None:
+    monkeypatch.setenv("FLOODMARK_HOME", str(tmp_path))
+    options = ["--project-dir", str(tmp_path), "--profiles-dir", str(tmp_path), "-t", "thrift"]
+    result = CliRunner().invoke(main, ["serve", word, *options], prog_name="floodmark")
+    assert "No such option" not in result.output
+    said = {"stop": "No server was started in", "status": "No Spark Thrift server runs"}[word]
+    assert said in result.output
+
+
+def test_a_path_with_a_secret_never_reaches_dbt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(
+        main, ["diff", "a", "s3a://u:PW@bucket/x", "--key", "id"], prog_name="floodmark"
+    )
+    assert result.exit_code == 2
+    assert (
+        "B got 's3a://u:***@bucket/x': expected a path without credentials. Write them into"
+        in result.output
+    )
+    assert "PW" not in result.output and not list(tmp_path.iterdir())
+
+
+def test_a_refusal_lists_no_macros() -> None:
+    class Node:
+        resource_type, name, original_file_path = "model", "m", "models/m.sql"
+
+    error = RefusedError("floodmark refuses model 'a.m': 1 problem\n  - x: expected y. Do z")
+    error.stack.extend([Node(), Node()])
+    error.add_node(Node())
+    assert str(error) == (
+        "Compilation Error in model m (models/m.sql)\n  floodmark refuses model 'a.m': 1 problem\n"
+        "    - x: expected y. Do z"
+    )
