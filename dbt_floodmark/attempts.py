@@ -29,7 +29,8 @@ def attempt(
 ) -> Any:
     """Return what ``macro(*arguments)`` returns; of a refusal ``on_refused`` hears first.
 
-    It is called as ``on_refused(sentence, *arguments)`` and may return a sentence on what to do, which the error then ends with.
+    It is called as ``on_refused(sentence, *arguments)`` and may return a sentence on what to do,
+    with which the error then ends.
 
     Raises:
         Exception: what the macro raised, also where ``on_refused`` fails.
