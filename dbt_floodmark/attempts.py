@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
@@ -19,7 +19,7 @@ class Unsettled(DbtRuntimeError):  # type: ignore[misc]
     """
 
 
-def refused(exc: Exception) -> bool:
+def refused(exc: Exception) -> TypeGuard[DbtRuntimeError]:
     """Tell whether Spark refused a statement: nothing of ours stopped, and nothing is in doubt."""
     return isinstance(exc, DbtRuntimeError) and not isinstance(exc, CompilationError | Unsettled)
 

@@ -42,9 +42,13 @@
             {%- do floodmark._compare_with_peak(run, batch, source, floodmark._written_order(run, source, floodmark._target_columns(run, source.columns) | map(attribute='name') | list)) -%}
         {%- endif -%}
         {%- do floodmark._drop_what_is_not_delta(run) -%}
-        {%- do floodmark._apply_once(this, batch, floodmark._replace_table_sql(floodmark._kept_sql(run, source), floodmark._made_properties(run, batch, source.columns))) -%}
+        {%- do floodmark._write_moments_as_utc(run, batch, source) -%}
+        {%- do floodmark._apply_once(this, batch, floodmark._replace_table_sql(floodmark._kept_sql(run, source),
+            dict(floodmark._made_properties(run, batch, source.columns), **floodmark._zone_properties(run, batch, source)))) -%}
     {%- elif floodmark._changes_target(run, batch, source) -%}
+        {%- do floodmark._keep_zone(run, batch, source) -%}
         {%- set columns = floodmark._align_columns(run, batch, source) -%}
+        {%- do floodmark._write_moments_as_utc(run, batch, source) -%}
         {%- if run.settings.strategy == 'merge' -%}
             {%- do source.update({'written': columns}) -%}
             {%- do floodmark._compare_with_peak(run, batch, source, floodmark._written_order(run, source, columns)) -%}
@@ -139,6 +143,9 @@
     {%- for key, value in conf.items() -%}
         {%- do before.append('set ' ~ key ~ ' = ' ~ value) -%}
     {%- endfor -%}
+    {%- if batch.get('writes_utc') -%}
+        {%- do before.append('set spark.sql.session.timeZone = UTC') -%}
+    {%- endif -%}
     {%- do floodmark._execute(before) -%}
     {%- do batch.update({'applied': none}) -%}
     {%- do floodmark._forget_commit() -%}
@@ -158,6 +165,9 @@
         {%- endif -%}
     {%- endif -%}
     {%- do floodmark._reset_conf(conf) -%}
+    {%- if batch.get('writes_utc') -%}
+        {%- do floodmark._execute(['set spark.sql.session.timeZone = ' ~ batch.writes_utc]) -%}
+    {%- endif -%}
 {% endmacro %}
 
 

@@ -64,7 +64,7 @@
     {%- set run = {
         'settings': settings, 'sql': sql, 'upstream': none, 'commits': floodmark._upstream_log(settings, state), 'state': state,
         'target': target, 'is_stale': false, 'backfill': floodmark._backfill_range(), 'restate': floodmark._restate_asked(),
-        'full_refresh': should_full_refresh(), 'ceiling': none, 'recovered': none, 'first': true, 'generation': none,
+        'full_refresh': should_full_refresh(), 'ceiling': none, 'recovered': none, 'first': true, 'zone': none, 'generation': none,
         'guarded': settings.watermark is not none and '/*floodmark:bounds' not in sql and '/*floodmark:changes' not in sql,
     } -%}
     {%- do run.update({'is_untouched': floodmark._is_untouched(run)}) -%}
@@ -76,6 +76,7 @@
         {%- do floodmark._refuse([{'setting': 'watermark', 'got': settings.watermark, 'expected': 'floodmark.watermark_filter() in the SELECT of an incremental run',
             'todo': 'Add "where {{ floodmark.watermark_filter() }}" behind is_incremental()'}]) -%}
     {%- endif -%}
+    {%- do floodmark._check_zone(run) -%}
     {%- set stages = floodmark._stages(this) -%}
     {%- do run.update({'stages': stages}) -%}
     {%- if state.last_batch_id is not none and state.last_batch_id != state.finished_id -%}

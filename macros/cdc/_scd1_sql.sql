@@ -54,7 +54,7 @@
 {# Whether what is remembered still counts: deletes live for tombstone_ttl. #}
 {% macro _alive_sql(run) %}
     {%- set ttl = run.settings.cdc.tombstone_ttl -%}
-    {{ return("(_floodmark_kind <> 'delete' or _floodmark_at > " ~ floodmark._position_literal(floodmark._within_calendar(floodmark._now() - floodmark._parse_duration(ttl)), 'timestamp') ~ ')' if ttl else 'true') }}
+    {{ return("(_floodmark_kind <> 'delete' or _floodmark_at > " ~ floodmark._position_literal(floodmark._now() - floodmark._parse_duration(ttl), 'timestamp') ~ ')' if ttl else 'true') }}
 {% endmacro %}
 
 

@@ -41,15 +41,15 @@
 {% endmacro %}
 
 
-{# How the partition column follows from the watermark column, found in the rows themselves: {rows, first, last, least, greatest,
-   units}; first and last are of the watermark column, least and greatest of the partition column; units those that fit. #}
+{# How the partition column follows from the watermark column, found in the rows themselves: {rows, zone, first, last, least, greatest,
+   units}; first and last are of the watermark column, least and greatest of the partition column; units those that fit in the session's zone. #}
 {% macro _derivation(run, columns, family, from_sql) %}
     {%- set value = floodmark._quoted(run.settings.watermark.column) -%}
     {%- set partition = floodmark._find_column(columns, run.settings.partition_by[0]) -%}
     {%- set candidates = floodmark._partition_expressions(value, partition.type) -%}
     {%- set watermark_text = floodmark._position_text_sql('@(' ~ value ~ ')', family) -%}
     {%- set partition_text = floodmark._range_text_sql(floodmark._quoted(partition.name), partition.type) -%}
-    {%- set values = ["'rows', count(*)"] -%}
+    {%- set values = ["'rows', count(*)", "'zone', current_timezone()"] -%}
     {%- for name, text in {'first': watermark_text | replace('@(', 'min('), 'last': watermark_text | replace('@(', 'max('),
             'least': partition_text | replace('@(', 'min('), 'greatest': partition_text | replace('@(', 'max(')}.items() -%}
         {%- do values.append("'" ~ name ~ "', " ~ text) -%}
@@ -79,8 +79,8 @@
 {% endmacro %}
 
 
-{# The SELECT of the whole partitions that the batch's rows lie in. It reads from the start of the coarsest unit that fits to its
-   end, a week more on both sides where weeks fit too, and keeps these partitions alone: a range that is too wide does no harm. #}
+{# The SELECT of the whole partitions that the batch's rows lie in. It reads what _partition_edges gives, and keeps these partitions alone: a
+   range that is too wide does no harm. #}
 {% macro _whole_partitions_select(run, batch, select_sql) %}
     {%- set columns = floodmark._select_columns(run, select_sql) -%}
     {%- do floodmark._check_partition_columns(run, batch, columns) -%}
@@ -91,26 +91,60 @@
     {%- elif not found.units -%}
         {%- do floodmark._refuse_partition(run, batch, columns) -%}
     {%- endif -%}
-    {%- set unit = found.units[0] -%}
-    {%- set start = "date_trunc('" ~ unit ~ "', @)" -%}
-    {%- set week = ' @ interval 1 week' if 'week' in found.units and unit != 'week' else '' -%}
-    {%- set first = start | replace('@', floodmark._position_literal(floodmark._position_from_text(found.first, family), family)) ~ week | replace('@', '-') -%}
-    {%- set last = start | replace('@', floodmark._position_literal(floodmark._position_from_text(found.last, family), family))
-        ~ ' + interval ' ~ {'quarter': '3 month'}.get(unit, '1 ' ~ unit) ~ week | replace('@', '+') -%}
-    {%- set edges = floodmark._query_json("select to_json(named_struct('low', " ~ floodmark._position_text_sql('cast(' ~ first ~ ' as ' ~ family ~ ')', family)
-        ~ ", 'high', " ~ floodmark._position_text_sql('cast(' ~ last ~ ' as ' ~ family ~ ')', family) ~ '))')[0] -%}
+    {%- set edges = floodmark._partition_edges(found, floodmark._find_column(columns, run.settings.partition_by[0]), family) -%}
     {%- set rounded = floodmark._select_of(dict(batch, lookback=0, start_position=none, **floodmark._rounded_bounds(run, batch, columns, found, edges)), run.sql) -%}
     {{ return('select * from (\n' ~ rounded ~ '\n) where ' ~ floodmark._partitions_predicate(run, columns, found)) }}
 {% endmacro %}
 
 
-{# The bounds of whole partitions, {low_position, high_position}, from `edges`, the text of their first moment and of the first behind them.
+{# Positions between which all lies that can be in the partitions of a _derivation, {low, high}: from the start of the coarsest unit that fits to
+   its end, a week more on both sides where weeks fit too. Two days more where the clocks change nearby: of an hour, or a day, that comes twice
+   one partition holds both, and what a clock leaves out lies in the next. #}
+{% macro _partition_edges(found, partition, family) %}
+    {%- if not floodmark._ascend_in_time(found, partition.type, family) -%}
+        {{ return({'low': floodmark._least_position(), 'high': -floodmark._least_position()}) }}
+    {%- endif -%}
+    {%- set unit = found.units[0] -%}
+    {%- set week = ' @ interval 1 week' if 'week' in found.units and unit != 'week' else '' -%}
+    {%- set starts = {} -%}
+    {%- for name, sign in {'first': '-', 'last': '+'}.items() -%}
+        {%- set moment = floodmark._position_literal(floodmark._position_from_text(found[name], family), family) -%}
+        {%- do starts.update({name: "date_trunc('" ~ unit ~ "', " ~ moment ~ ')' ~ week | replace('@', sign)}) -%}
+    {%- endfor -%}
+    {%- set changes = "date_format(@ - interval 47 hours, 'xxxxx') <> date_format(@ + interval 47 hours, 'xxxxx')" -%}
+    {%- set query -%}
+        with edges as (
+            select {{ starts.first }} as low, {{ starts.last }} + interval {{ {'quarter': '3 month'}.get(unit, '1 ' ~ unit) }} as high
+        ),
+        wide as (
+            select if({{ changes | replace('@', 'low') }}, low - interval 48 hours, low) as low,
+                if({{ changes | replace('@', 'high') }}, high + interval 48 hours, high) as high
+            from edges
+        )
+        select to_json(named_struct(
+            'low', {{ floodmark._position_text_sql('cast(low as ' ~ family ~ ')', family) }},
+            'high', {{ floodmark._position_text_sql('cast(high as ' ~ family ~ ')', family) }}
+        )) from wide
+    {%- endset -%}
+    {%- set edges = floodmark._query_json(query)[0] -%}
+    {{ return({'low': floodmark._position_from_text(edges.low, family), 'high': floodmark._position_from_text(edges.high, family)}) }}
+{% endmacro %}
+
+
+{# Whether the partitions of a _derivation stand in the order of time. Texts and numbers do in the years 0 to 9999. #}
+{% macro _ascend_in_time(found, type, family) %}
+    {%- set first, last = floodmark._position_from_text(found.first, family), floodmark._position_from_text(found.last, family) -%}
+    {{ return(type in ['date', 'timestamp', 'timestamp_ntz'] or floodmark._parse_timestamp('0000-01-08') < first and last < floodmark._parse_timestamp('9999-12-24')) }}
+{% endmacro %}
+
+
+{# The bounds of whole partitions, {low_position, high_position}, from `edges`, their first position and the first behind them.
    What must wait does so in a partition too. Rows below `start` stay out of the partition that it lies in, unless they are there: a backfill
    brought them, or `start` was another. #}
 {% macro _rounded_bounds(run, batch, columns, found, edges) %}
     {%- set watermark = run.settings.watermark -%}
     {%- set smallest = floodmark._position_unit(batch.family) -%}
-    {%- set lowest = floodmark._position_from_text(edges.low, batch.family) -%}
+    {%- set lowest = edges.low -%}
     {%- if batch.start_position is not none and lowest < batch.start_position and (batch.low_position is none or batch.start_position <= batch.low_position - batch.lookback) -%}
         {%- set below = floodmark._quoted(watermark.column) ~ ' < ' ~ floodmark._position_literal(batch.start_position, batch.family) -%}
         {%- set is_there = run_query('select 1 as one from ' ~ this ~ ' where ' ~ floodmark._partitions_predicate(run, columns, found) ~ ' and ' ~ below ~ ' limit 1').rows | length > 0 -%}
@@ -118,7 +152,7 @@
     {%- endif -%}
     {#- nothing that the batch itself reads is left out -#}
     {%- set limit = batch.high_position if watermark.sql is not none else [floodmark._future_cap(watermark), batch.high_position] | max -%}
-    {{ return({'low_position': lowest - smallest, 'high_position': [floodmark._position_from_text(edges.high, batch.family) - smallest, limit] | min}) }}
+    {{ return({'low_position': lowest - smallest, 'high_position': [edges.high - smallest, limit] | min}) }}
 {% endmacro %}
 
 
@@ -135,7 +169,7 @@
 {% endmacro %}
 
 
-{# Counts of a stage of whole partitions: {rows_read, least, greatest}, the last two the range of partitions that it replaces. A first load is
+{# Counts of a stage of whole partitions: {rows_read, zone, least, greatest}, the last two the range of partitions that it replaces. A first load is
    checked too: what does not follow from the watermark would be lost when its partition is replaced. #}
 {% macro _partition_counts(run, batch, source) %}
     {%- do floodmark._check_partition_columns(run, batch, source.columns) -%}
@@ -143,7 +177,7 @@
     {%- if found.rows and not found.units -%}
         {%- do floodmark._refuse_partition(run, batch, source.columns) -%}
     {%- endif -%}
-    {{ return({'rows_read': found.rows, 'least': found.get('least'), 'greatest': found.get('greatest')}) }}
+    {{ return({'rows_read': found.rows, 'zone': found.zone, 'least': found.get('least'), 'greatest': found.get('greatest')}) }}
 {% endmacro %}
 
 

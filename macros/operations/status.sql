@@ -37,7 +37,7 @@
         case when family in ('sequence', 'version') then family when family is not null then 'timestamp' end as kind,
         watermark_value as mark, source_value,
         case when family is null then null when family in ('sequence', 'version') then cast(cast(source_value as decimal(38, 0)) - cast(watermark_value as decimal(38, 0)) as string)
-            else cast(unix_seconds(cast(source_value || '+00:00' as timestamp)) - unix_seconds(cast(watermark_value || '+00:00' as timestamp)) as string) end as lag,
+            else cast(unix_seconds(try_cast(source_value || '+00:00' as timestamp)) - unix_seconds(try_cast(watermark_value || '+00:00' as timestamp)) as string) end as lag,
         b.batch_id, b.kind as batch_kind, b.state, b.rows_read, b.rows_inserted, b.rows_updated, b.rows_deleted, b.rows_future,
         cast(b.finished_at as string) as finished_at, b.error
     from configured left join marks on marks.table_name = configured.model left join last_batches on last_batches.model = configured.model
@@ -55,5 +55,5 @@
     {%- set greatest = floodmark._position_text_sql('max(' ~ floodmark._quoted(upstream.column) ~ ')', upstream.family) -%}
     {%- set text = floodmark._query_json("select to_json(named_struct('v', " ~ greatest ~ "), map('ignoreNullFields', 'false')) from " ~ upstream.relation)[0].v -%}
     {%- set position = floodmark._position_from_text(text, upstream.family) -%}
-    {{ return(floodmark._position_print(floodmark._within_calendar(position) if position is not none and not floodmark._is_counted(upstream.family) else position, upstream.family)) }}
+    {{ return(floodmark._position_print(position, upstream.family)) }}
 {% endmacro %}

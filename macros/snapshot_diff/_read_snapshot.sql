@@ -136,7 +136,7 @@
 
 {# A version as a person writes it. #}
 {% macro _version_print(position, family) %}
-    {{ return(floodmark._position_print(position, family)[:10] if family == 'date' else floodmark._position_print(position, family)) }}
+    {{ return(floodmark._position_print(position, family).split(' ')[0] if family == 'date' else floodmark._position_print(position, family)) }}
 {% endmacro %}
 
 

@@ -43,13 +43,13 @@
     {%- endif -%}
     {%- set text = floodmark._query_json('select to_json(named_struct(\'high\', ' ~ floodmark._position_text_sql('high', upstream.family)
         ~ "), map('ignoreNullFields', 'false')) from (" ~ query ~ ')')[0].high -%}
-    {{ return(floodmark._least_position(upstream.family) if text is none else floodmark._position_from_text(text, upstream.family)) }}
+    {{ return(floodmark._least_position() if text is none else floodmark._position_from_text(text, upstream.family)) }}
 {% endmacro %}
 
 
 {# The greatest time that is due now: rows further ahead wait. #}
 {% macro _future_cap(watermark) %}
-    {{ return(floodmark._within_calendar(floodmark._now() + floodmark._parse_duration(watermark.max_future))) }}
+    {{ return(floodmark._now() + floodmark._parse_duration(watermark.max_future)) }}
 {% endmacro %}
 
 
@@ -70,7 +70,6 @@
     {%- set terms = [] -%}
     {%- if batch.low_position is not none -%}
         {%- set low = batch.low_position - batch.lookback -%}
-        {%- set low = low if floodmark._is_counted(family) else floodmark._within_calendar(low) -%}
         {%- if family == 'date' -%}
             {%- set low = (low // 86400000000) * 86400000000 -%}
         {%- endif -%}

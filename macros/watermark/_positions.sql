@@ -37,9 +37,17 @@
 {% endmacro %}
 
 
-{# Microseconds since 1970 of 'yyyy-MM-dd[ HH:mm[:ss[.ffffff]]]', read as UTC; none where the text has another form. #}
+{# Microseconds of the 400 years after which the Gregorian calendar repeats. Python's datetime knows the years 1 to 9999 alone, Spark a thousand
+   times as many: a time is calculated within one cycle, and the cycles are counted. #}
+{% macro _calendar_cycle() %}
+    {{ return(12622780800000000) }}
+{% endmacro %}
+
+
+{# Microseconds since 1970 of 'yyyy-MM-dd[ HH:mm[:ss[.ffffff]]]', read as UTC; none where the text has another form. Years are as Spark
+   prints them: '-0044' (year 0 is there, and leaps), '0000', '2024', '+12345'. #}
 {% macro _parse_timestamp(text) %}
-    {%- set parts = modules.re.fullmatch('(\\d{4})-(\\d\\d)-(\\d\\d)(?:[ T](\\d\\d):(\\d\\d)(?::(\\d\\d)(?:\\.(\\d{1,6}))?)?)?(?:Z|\\+00:?00)?', text | string | trim) -%}
+    {%- set parts = modules.re.fullmatch('([-+]?\\d{4,})-(\\d\\d)-(\\d\\d)(?:[ T](\\d\\d):(\\d\\d)(?::(\\d\\d)(?:\\.(\\d{1,6}))?)?)?(?:Z|\\+00:?00)?', text | string | trim) -%}
     {%- if not parts -%}
         {{ return(none) }}
     {%- endif -%}
@@ -49,13 +57,13 @@
     {%- set leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) -%}
     {%- set days = [31, 29 if leap else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] -%}
     {%- if not (1 <= month <= 12) or not (1 <= n[2] | int <= days[month - 1]) or (n[3] or 0) | int > 23
-            or (n[4] or 0) | int > 59 or (n[5] or 0) | int > 59 or year < 1 -%}
+            or (n[4] or 0) | int > 59 or (n[5] or 0) | int > 59 -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- set delta = modules.datetime.datetime(year, month, 1, (n[3] or 0) | int, (n[4] or 0) | int, (n[5] or 0) | int)
+    {%- set delta = modules.datetime.datetime(2000 + year % 400, month, 1, (n[3] or 0) | int, (n[4] or 0) | int, (n[5] or 0) | int)
         - modules.datetime.datetime(1970, 1, 1) -%}
     {%- set micros = ((n[6] or '0') ~ '000000')[:6] | int -%}
-    {{ return(((delta.days + n[2] | int - 1) * 86400 + delta.seconds) * 1000000 + micros) }}
+    {{ return(((delta.days + n[2] | int - 1) * 86400 + delta.seconds) * 1000000 + micros + (year // 400 - 5) * floodmark._calendar_cycle()) }}
 {% endmacro %}
 
 
@@ -66,7 +74,13 @@
     {%- elif floodmark._is_counted(family) -%}
         {{ return(position | string) }}
     {%- endif -%}
-    {{ return((modules.datetime.datetime(1970, 1, 1) + modules.datetime.timedelta(microseconds=position)).isoformat(' ', 'microseconds')) }}
+    {%- set cycle = floodmark._calendar_cycle() -%}
+    {%- set text = (modules.datetime.datetime(1970, 1, 1) + modules.datetime.timedelta(microseconds=position % cycle)).isoformat(' ', 'microseconds') -%}
+    {%- if 0 <= position < cycle -%}
+        {{ return(text) }}
+    {%- endif -%}
+    {%- set year = text[:4] | int + 400 * (position // cycle) -%}
+    {{ return(('%05d' if year < 0 else '%04d' if year < 10000 else '%+d') % year ~ text[4:]) }}
 {% endmacro %}
 
 
@@ -84,13 +98,23 @@
     {%- if floodmark._is_counted(family) -%}
         {{ return(position | string) }}
     {%- endif -%}
-    {%- set text = floodmark._position_print(position, family) -%}
+    {%- set text = floodmark._position_print(floodmark._nearest_position(position, family), family) -%}
     {%- if family == 'date' -%}
-        {{ return("date'" ~ text[:10] ~ "'") }}
+        {{ return("date'" ~ text.split(' ')[0] ~ "'") }}
     {%- elif family == 'timestamp_ntz' -%}
         {{ return("timestamp_ntz'" ~ text ~ "'") }}
     {%- endif -%}
     {{ return("timestamp'" ~ text ~ "+00:00'") }}
+{% endmacro %}
+
+
+{# A time's position, or the first or last one that Spark's type has: a lookback, `start` or max_future may lead further. #}
+{% macro _nearest_position(position, family) %}
+    {%- if -9223372036854775808 <= position <= 9223372036854775807 -%}
+        {{ return(position) }}
+    {%- endif -%}
+    {%- set limit = 2147483647 * 86400000000 if family == 'date' else 9223372036854775807 -%}
+    {{ return([[position, -limit] | max, limit] | min) }}
 {% endmacro %}
 
 
@@ -108,15 +132,9 @@
 {% endmacro %}
 
 
-{# A time's position, or the first or last one that can be printed. #}
-{% macro _within_calendar(position) %}
-    {{ return([[position, -62135510400000000] | max, 253402300799999999] | min) }}
-{% endmacro %}
-
-
-{# A position below every other of its family. #}
-{% macro _least_position(family) %}
-    {{ return(-(10 ** 37) if floodmark._is_counted(family) else floodmark._parse_timestamp('0001-01-02')) }}
+{# A position below every other. #}
+{% macro _least_position() %}
+    {{ return(-(10 ** 37)) }}
 {% endmacro %}
 
 

@@ -31,7 +31,7 @@
     {%- if plan is none -%}
         {{ return('true /* the upstream does not exist yet: bounds come with the first run */') }}
     {%- elif var('floodmark_bounds', none) == 'passed' -%}
-        {%- do plan.update({'high_position': plan.mark_position if plan.mark_position is not none else floodmark._least_position(plan.family), 'low_position': none, 'nulls': none}) -%}
+        {%- do plan.update({'high_position': plan.mark_position if plan.mark_position is not none else floodmark._least_position(), 'low_position': none, 'nulls': none}) -%}
     {%- endif -%}
     {{ return(floodmark._plan_comment(plan) ~ floodmark._bounds_predicate(column, plan)) }}
 {% endmacro %}
