@@ -113,6 +113,9 @@
     {%- set settings = run.settings -%}
     {%- if not run.target.is_delta -%}
         {%- do floodmark._stop(this ~ ' exists and is not a Delta table: run it once with --full-refresh to load everything again') -%}
+    {%- elif committed and committed.mark is not none and committed.family is not none and not floodmark._is_position(committed.mark, committed.family) -%}
+        {%- do floodmark._stop("the ledger has '" ~ committed.mark ~ "' as its mark, which is no " ~ committed.family ~ ': somebody changed ' ~ floodmark.ledger_schema() ~ '.batch_log by hand, so nobody can tell which rows are loaded: '
+            ~ floodmark._ways_out()) -%}
     {%- elif committed and committed.kind == 'stream' and (settings.watermark or settings.strategy == 'append') -%}
         {%- do floodmark._stop(this ~ ' was filled by a stream, whose progress is no mark: ' ~ floodmark._ways_out()) -%}
     {%- elif settings.strategy == 'append' and (committed is none or settings.watermark and committed.mark is none and (committed.family is none or committed.kind == 'reset')) -%}

@@ -4,8 +4,22 @@
   remembered first; a first load or a full refresh replaces the table first, so that one which dies leaves the old pair as it was.
 #}
 
-{# Apply a staged batch, and record it as committed. Returns its counts. #}
+{# Apply a staged batch, and record it as committed. Returns its counts. With ignore_null_updates a row is made of leaves and then compared as a whole:
+   of that condition Spark would infer one more for every subset of the columns, and plan for hours where they are many. #}
 {% macro _apply_cdc(run, batch, source) %}
+    {%- set infers = 'spark.sql.constraintPropagation.enabled' -%}
+    {%- if floodmark._ignores_nulls(run.settings.cdc) -%}
+        {%- do floodmark._execute(['set ' ~ infers ~ ' = false']) -%}
+    {%- endif -%}
+    {%- set counts = floodmark._apply_events(run, batch, source) -%}
+    {%- if floodmark._ignores_nulls(run.settings.cdc) -%}
+        {%- do floodmark._reset_conf([infers]) -%}
+    {%- endif -%}
+    {{ return(counts) }}
+{% endmacro %}
+
+
+{% macro _apply_events(run, batch, source) %}
     {%- do source.update({'has_state': floodmark._has_state(), 'restates': floodmark._restates_from(batch) is not none}) -%}
     {%- if source.restates -%}
         {#- what goes may have no events any more, and so lie beyond their range -#}

@@ -219,7 +219,7 @@ def test_a_clause_that_would_break_out_is_refused(make_project: Callable[..., Pr
 OWN_NAMES = {
     "merged": {"incremental_strategy": "merge", "unique_key": "id"},
     "events": {"incremental_strategy": "cdc", "unique_key": "id", "cdc": {"sequence_by": "ts"}},
-    "history": {
+    "periods": {
         "incremental_strategy": "cdc",
         "unique_key": "id",
         "cdc": {"sequence_by": "ts", "stored_as_scd_type": 2},
@@ -284,7 +284,7 @@ def test_names_in_quotes_and_semicolons_as_dbt_spark_users_write_them(
             "unique_key": "`id`",
             "cdc": {"sequence_by": '"ts"', "except_column_list": ["`day`"]},
         },
-        "history": {
+        "periods": {
             "incremental_strategy": "cdc",
             "unique_key": "`id`",
             "cdc": {
@@ -312,6 +312,6 @@ def test_names_in_quotes_and_semicolons_as_dbt_spark_users_write_them(
         assert run.success, run.log[-4000:]
     for name in ("key", "keys", "only", "latest", "extract"):
         assert [row["v"] for row in rows_of(project, name)] == ["x;b"], name
-    assert sorted(row["v"] for row in rows_of(project, "history")) == ["x;a", "x;b"]
-    assert "valid_from" in rows_of(project, "history")[0]
+    assert sorted(row["v"] for row in rows_of(project, "periods")) == ["x;a", "x;b"]
+    assert "valid_from" in rows_of(project, "periods")[0]
     assert len(rows_of(project, "parted")) == 2

@@ -30,7 +30,7 @@ def ways(key: str = "k") -> dict[str, dict[str, Any]]:
     return {
         "merged": {"incremental_strategy": "merge", "unique_key": key, "watermark": {"column": "ts", "lookback": "9 days"}},
         "latest": {"incremental_strategy": "cdc", "unique_key": key, "cdc": {"sequence_by": "ts"}, "watermark": {"column": "ts", "lookback": "9 days"}},
-        "history": {
+        "periods": {
             "incremental_strategy": "cdc", "unique_key": key, "watermark": {"column": "ts", "lookback": "9 days"},
             "cdc": {"sequence_by": "ts", "stored_as_scd_type": 2},
         },
@@ -54,7 +54,7 @@ def write_ways(project: Project, select: str, snapshot: str | None = None, **mor
         )
 
 
-NAMES = ("merged", "latest", "history", "filled", "extract", "extracts")
+NAMES = ("merged", "latest", "periods", "filled", "extract", "extracts")
 
 
 def test_keys_come_back_byte_for_byte(make_project: Callable[..., Project]) -> None:
@@ -87,13 +87,13 @@ def test_keys_come_back_byte_for_byte(make_project: Callable[..., Project]) -> N
         row[0] for row in project.sql(f"select hex(cast(k as binary)) from {schema}.now")
     )
     for name in NAMES:
-        current = {"history": "where __end_at is null", "extracts": "where __end_at is null"}
+        current = {"periods": "where __end_at is null", "extracts": "where __end_at is null"}
         found = project.sql(
             f"select hex(cast(k as binary)), v from {schema}.{name} {current.get(name, '')}"
         )
         assert sorted(row[0] for row in found) == wanted, name
         assert {row[1] for row in found} == {2}, name
-    for name in ("history", "extracts"):
+    for name in ("periods", "extracts"):
         assert len(project.sql(f"select k from {schema}.{name}")) == 3 * len(ODD_TEXTS), name
     # One text at a time is its own least and greatest: the range in the ON clause is that one literal.
     for number, sql in enumerate(ODD_TEXTS.values()):
@@ -164,7 +164,7 @@ def test_a_change_of_a_nested_value_is_seen_and_nothing_else(
     send(2, 1, 1)
     for name in NAMES:
         assert project.version(name) > versions[name], name
-    for name in ("history", "extracts"):
+    for name in ("periods", "extracts"):
         assert len(project.sql(f"select k from {schema}.{name}")) == 2, name
 
 
