@@ -8,6 +8,7 @@ import os
 import traceback
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NoReturn
 
 from dbt.adapters.contracts.connection import AdapterResponse, ConnectionState, LazyHandle
@@ -251,8 +252,19 @@ def _open_thrift(original: Callable[..., Any], cls: Any, connection: Any) -> Any
         raise DbtRuntimeError(
             f"No Spark Thrift server answers at {server}: start one with `floodmark serve start`."
         ) from exc
-    opened.handle = FloodmarkThrift(opened.handle, server)
+    opened.handle = FloodmarkThrift(opened.handle, server, lambda: _log_of_own(credentials))
     return opened
+
+
+def _log_of_own(credentials: Any) -> Path | None:
+    """Return the log of the server of these credentials, where floodmark started it here."""
+    from dbt_floodmark.serve import running_server
+
+    home = project_home(credentials)
+    running = running_server(home)
+    own = running is not None and str(credentials.port) == str(running.port)
+    is_here = str(credentials.host) in ("127.0.0.1", "localhost")
+    return Workplace.thrift(home.resolve()).log if own and is_here else None
 
 
 def _refuse_cancelled(connection: Any) -> None:

@@ -6,6 +6,8 @@ import logging
 import re
 import threading
 import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
@@ -19,6 +21,7 @@ from dbt_common.exceptions import DbtDatabaseError
 from dbt_floodmark.attempts import Unsettled
 from dbt_floodmark.messages import CANCELLED
 from dbt_floodmark.row_counts import RowCounts, row_counts
+from dbt_floodmark.server_log import whole_error
 
 logger = AdapterLogger("Floodmark")
 
@@ -36,8 +39,16 @@ logging.getLogger("thrift.transport.TSocket").setLevel(logging.CRITICAL)
 class FloodmarkThrift(PyhiveConnectionWrapper):
     """One dbt connection to a Spark Thrift server."""
 
-    def __init__(self, wrapped: PyhiveConnectionWrapper, server: str) -> None:
-        """Take over the connection that dbt-spark opened to ``server`` (host:port)."""
+    def __init__(
+        self,
+        wrapped: PyhiveConnectionWrapper,
+        server: str,
+        find_log: Callable[[], Path | None] = lambda: None,
+    ) -> None:
+        """Take over the connection that dbt-spark opened to ``server`` (host:port).
+
+        ``find_log`` names the server's log where the server is one of ours on this machine.
+        """
         super().__init__(
             wrapped.handle,
             poll_interval=wrapped.poll_interval,
@@ -45,6 +56,7 @@ class FloodmarkThrift(PyhiveConnectionWrapper):
             query_retries=0,
         )
         self._server = server
+        self._find_log = find_log
         self._written: list[Any] | None = None
         self._cancelled = threading.Event()
 
@@ -80,7 +92,10 @@ class FloodmarkThrift(PyhiveConnectionWrapper):
         answer = self._wait()
         state = answer.operationState
         if answer.errorMessage:
-            raise DbtDatabaseError(answer.errorMessage)
+            log = self._find_log()
+            raise DbtDatabaseError(
+                whole_error(answer.errorMessage, log) if log else answer.errorMessage
+            )
         if state != ThriftState.FINISHED_STATE:
             name = ThriftState._VALUES_TO_NAMES.get(state, f"Unknown<{state!r}>")
             raise DbtDatabaseError(f"Query failed with status: {name}")

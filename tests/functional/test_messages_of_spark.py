@@ -1,0 +1,40 @@
+"""What Spark and Delta say of a row, a column and a file reaches the node's message, on both targets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.harness import Project, incremental, sentence, table
+
+
+@pytest.fixture(scope="module")
+def project(make_project: Callable[..., Project]) -> Project:
+    project = make_project("messages")
+    s = project.schema
+    project.sql(f"create table {s}.src (id int, t timestamp, v int) using delta")
+    project.sql(f"insert into {s}.src values (1, timestamp'2024-05-01 08:00:00', 1)")
+    project.source("src")
+    settings = {"incremental_strategy": "append", "watermark": {"column": "t"}}
+    project.model("checked", incremental(table("src"), **settings))
+    project.build()
+    project.sql(f"alter table {s}.checked add constraint small check (v < 10)")
+    project.sql(f"insert into {s}.src values (2, timestamp'2024-05-02 08:00:00', 50)")
+    (project.root / "bad.parquet").write_bytes(b"PAR1 no parquet at all PAR1")
+    project.model("broken", f"select * from parquet.`{project.root}/bad.parquet`")
+    return project
+
+
+def test_the_row_that_a_constraint_refuses(project: Project) -> None:
+    said = sentence(project.dbt("run", "--select", "checked").message["checked"])
+    assert "[DELTA_VIOLATE_CONSTRAINT_WITH_VALUES] CHECK constraint small (v < 10)" in said
+    assert "with values: v : 50" in said
+    assert "org.apache" not in said and "scala:" not in said
+
+
+def test_a_file_that_cannot_be_read(project: Project) -> None:
+    said = sentence(project.dbt("run", "--select", "broken").message["broken"])
+    assert "reading file" in said and "bad.parquet. Could not read footer" in said
+    assert "(cause: corrupted file: the footer index is not within the file" in said
+    assert "org.apache" not in said and "scala:" not in said
