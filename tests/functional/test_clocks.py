@@ -35,8 +35,9 @@ HOURS = {
     "hour_text": "date_format(@, 'yyyy-MM-dd HH')",
     "hour_moment": "date_trunc('hour', @)",
     "day": "cast(@ as date)",
-    "day_moment": "date_trunc('day', @)",
 }
+#: Days as moments, where a change lies at midnight.
+DAY_MOMENT = "date_trunc('day', @)"
 MORE = {
     "hour_number": "cast(date_format(@, 'yyyyMMddHH') as bigint)",
     "hour_ntz": "cast(date_trunc('hour', @) as timestamp_ntz)",
@@ -64,9 +65,13 @@ MODELS = {
 }
 MODELS |= {f"new_york_fall__{name}": model("new_york_fall", part) for name, part in MORE.items()}
 MODELS |= {
-    f"{change}__{name}_of_ntz": model(change, HOURS[name], "tn")
-    for change in ("new_york_spring", "havana_spring", "new_york_fall")
-    for name in HOURS
+    f"{change}__day_moment": model(change, DAY_MOMENT)
+    for change in ("new_york_fall", "havana_fall", "havana_spring", "st_johns_1990", "juneau_1867")
+}
+MODELS |= {
+    f"{change}__{name}_of_ntz": model(change, part, "tn")
+    for change in ("new_york_spring", "havana_spring")
+    for name, part in (("hour_text", HOURS["hour_text"]), ("day_moment", DAY_MOMENT))
 }
 MODELS |= {
     f"new_york_fall_late__{name}": model("new_york_fall_late", part, lookback="3 hours")
@@ -87,9 +92,7 @@ class Story:
         self.runs.append(self.project.dbt("run", *args))
         present = [row[1] for row in self.project.sql(f"show tables in {s}") if row[1] in MODELS]
         sql = " union all ".join(
-            f"select '{m}', concat_ws(' ', id, t, tn, if(typeof(part) = 'timestamp', unix_micros(cast(part as timestamp)), part)) from {s}.{m}"
-            if m.endswith("_moment") or "_moment_" in m
-            else f"select '{m}', concat_ws(' ', id, t, tn, part) from {s}.{m}"
+            f"select '{m}', concat_ws(' ', id, unix_micros(t), tn, {'unix_micros(part)' if '_moment' in m else 'part'}) from {s}.{m}"
             for m in present
         )
         found: dict[str, Counter[str]] = {m: Counter() for m in present}

@@ -24,6 +24,14 @@ DAYS = {
     5: "2024-06-01",
     6: "+12345-01-01",
 }
+#: Days before year 0; as texts and numbers their months stand in another order than in time.
+DAYS |= {
+    11: "-0044-05-10",
+    12: "-0044-08-01",
+    13: "-0044-09-01",
+    14: "-0044-08-31",
+    15: "-0043-02-01",
+}
 
 
 def cdc(column: str, **settings: object) -> str:
@@ -37,13 +45,13 @@ def cdc(column: str, **settings: object) -> str:
     )
 
 
-def overwriting(column: str, part: str) -> str:
+def overwriting(column: str, part: str, upstream: str = "events") -> str:
     return incremental(
-        table("events"),
+        table(upstream),
         f"id, v, {column}, {part} as part",
         incremental_strategy="insert_overwrite",
         partition_by="part",
-        watermark={"column": column, "lookback": "900000 days"},
+        watermark={"column": column},
     )
 
 
@@ -63,9 +71,9 @@ MODELS = {
 } | {
     "scd1_ts": cdc("ts"),
     "scd2_d": cdc("d", stored_as_scd_type=2),
-    "by_date": overwriting("ts", "cast(ts as date)"),
-    "by_month": overwriting("d", "date_format(d, 'yyyy-MM')"),
-    "by_month_number": overwriting("tn", "cast(date_format(tn, 'yyyyMM') as int)"),
+    "by_date": overwriting("ts", "cast(ts as date)", "ancient"),
+    "by_month": overwriting("d", "date_format(d, 'yyyy-MM')", "ancient"),
+    "by_month_number": overwriting("tn", "cast(date_format(tn, 'yyyyMM') as int)", "ancient"),
     "snapshot": "{{ config(materialized='incremental', incremental_strategy='snapshot_diff', "
     "unique_key='id', snapshot_diff={'version': 'd', 'stored_as_scd_type': 2}) }} "
     f"select id, v, d from {table('snapshots')} where id = {{{{ var('snapshot', 1) }}}}",
@@ -116,18 +124,20 @@ def story(make_project: Callable[..., Project]) -> Story:
     project = make_project("story")
     s = project.schema
     columns = "id bigint, v string, d date, ts timestamp, tn timestamp_ntz"
-    for name in ("events", "snapshots"):
+    for name in ("events", "snapshots", "ancient"):
         project.sql(f"create table {s}.{name} ({columns}) using delta")
-        project.source("events", "snapshots")
+    project.source("events", "snapshots", "ancient")
     # A file a row, so that Delta skips by the literals.
     for number in (1, 2, 3):
         project.sql(f"insert into {s}.events values {rows(number)}")
     project.sql(f"insert into {s}.snapshots values {rows(1, 2)}")
+    project.sql(f"insert into {s}.ancient values {rows(11, 12)}")
     for name, sql in MODELS.items():
         project.model(name, sql)
     story = Story(project)
     story.run("first")
     project.sql(f"insert into {s}.events values {rows(4, 5, 6)}")
+    project.sql(f"insert into {s}.ancient values {rows(13, 14, 15)}")
     story.run("second", "--vars", "{snapshot: 2}")
     story.run("quiet", "--vars", "{snapshot: 2}")
     return story
@@ -185,9 +195,9 @@ def test_cdc(story: Story) -> None:
 
 
 @pytest.mark.parametrize("model", ["by_date", "by_month", "by_month_number"])
-def test_partitions_before_year_1_are_replaced(story: Story, model: str) -> None:
-    """As texts and numbers the months of a year before 0 stand in another order than in time."""
-    assert story.ids["quiet"][model] == [1, 2, 3, 4, 5]
+def test_partitions_before_year_0_are_replaced_and_others_stay(story: Story, model: str) -> None:
+    assert story.ids["first"][model] == [11, 12]
+    assert story.ids["quiet"][model] == [11, 12, 13, 14, 15]
 
 
 def test_versions_of_snapshots(story: Story) -> None:
