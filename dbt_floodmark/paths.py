@@ -29,6 +29,11 @@ def is_pattern(path: str) -> bool:
     return _SPECIAL.search(path) is not None
 
 
+def is_glob(pattern: str) -> bool:
+    """Tell whether a pattern names more than one path: a literal one has its characters escaped."""
+    return is_pattern(re.sub(r"\\.", "", pattern))
+
+
 def path_pattern(path: str) -> str:
     r"""Return a whole path as a pattern, in which what exists under that very name means itself.
 

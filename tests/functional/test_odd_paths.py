@@ -11,10 +11,36 @@ import pytest
 from tests.harness import Project, incremental, table
 
 #: One row a file. Names that Hadoop takes for patterns, that URIs write in another way, and one with a colon.
-NAMES = (
-    "plain|sp ace|qu'ote\"d|per%cent|%5B|ha#sh|pl+us|eq=ual|br[ack]et|cur{l}y|only]|only}|com,ma|back\\slash|ünï|"
-    "qu?est|st*ar|2024-05-01T08:00:00|a:b/c:d|dir [x]/{y}|semi;co|am&p|ti`ck|do$llar|ca^ret|~til|@at|😀"
-).split("|")
+NAMES = [
+    "plain",
+    "sp ace",
+    "qu'ote\"d",
+    "per%cent",
+    "%5B",
+    "ha#sh",
+    "pl+us",
+    "eq=ual",
+    "br[ack]et",
+    "cur{l}y",
+    "only]",
+    "only}",
+    "com,ma",
+    "back\\slash",
+    "ünï",
+    "qu?est",
+    "st*ar",
+    "2024-05-01T08:00:00",
+    "a:b/c:d",
+    "dir [x]/{y}",
+    "semi;co",
+    "am&p",
+    "ti`ck",
+    "do$llar",
+    "ca^ret",
+    "~til",
+    "@at",
+    "😀",
+]
 FOLDER = "shop [old] {1} 100% #2, a*b"
 READER = {"schema": "id bigint"}
 
