@@ -24,6 +24,7 @@ from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.home import Workplace, resolve_home
 from dbt_floodmark.lock import locked_sentence
 from dbt_floodmark.messages import CANCELLED, is_derby_locked, is_unsettled, readable
+from dbt_floodmark.paths import LOCAL_FILES, is_local, path_pattern
 from dbt_floodmark.refusal import RefusedError
 from dbt_floodmark.versions import DBT_SPARK, __version__
 
@@ -86,6 +87,8 @@ def apply() -> None:
     SparkAdapter.floodmark_method = _method
     SparkAdapter.floodmark_streams = _streams
     SparkAdapter.floodmark_project_root = _project_root
+    SparkAdapter.floodmark_path_pattern = _path_pattern
+    SparkAdapter.floodmark_local_files = _local_files
     SparkAdapter.floodmark_on_top = _on_top
     SparkAdapter.floodmark_attempt = _attempt
     SparkAdapter.floodmark_try = _try
@@ -105,6 +108,16 @@ def _method(adapter: Any) -> str:
 def _project_root(adapter: Any) -> str:
     """Return the project's folder, without symbolic links."""
     return os.path.realpath(str(adapter.config.project_root))
+
+
+def _path_pattern(adapter: Any, path: str) -> str:
+    """Return a path as a pattern: what exists under that very name means itself."""
+    return path_pattern(path)
+
+
+def _local_files(adapter: Any, path: str) -> dict[str, str]:
+    """Return Spark's options of a read by which local files of any name are read."""
+    return LOCAL_FILES if is_local(path) else {}
 
 
 def _streams(adapter: Any) -> Any:
@@ -143,6 +156,8 @@ _FOR_MACROS = frozenset(
         "floodmark_method",
         "floodmark_streams",
         "floodmark_project_root",
+        "floodmark_path_pattern",
+        "floodmark_local_files",
         "floodmark_on_top",
         "floodmark_attempt",
         "floodmark_try",

@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import socket
 import threading
 import time
 import uuid
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dbt_floodmark.errors import FloodmarkError
+from dbt_floodmark.messages import root_cause
 from dbt_floodmark.processes import command_of, is_alive
 
 #: Seconds between two signs of life of a lease.
@@ -26,9 +27,34 @@ _SETTLE = 0.2
 
 _LEASE = "_floodmark_lease"
 
+#: Bytes of a file in which its first lines stand.
+_HEAD = 65_536
+
 
 class CheckpointInUseError(FloodmarkError):
     """Another process runs the stream of this checkpoint."""
+
+
+class UnwritableError(FloodmarkError):
+    """The folder of a checkpoint cannot be written."""
+
+
+class DamagedError(FloodmarkError):
+    """A file of a checkpoint is not as Spark wrote it."""
+
+    def __init__(self, folder: Folder, name: str, text: str | None) -> None:
+        """Name the file, by what it holds: None where it is gone."""
+        if text is None:
+            what = "is gone"
+        elif not text.strip("\0 \t\r\n"):
+            what = "is empty"
+        else:
+            what = "is cut short, or holds something else"
+        super().__init__(
+            f"its checkpoint is damaged: the file {folder.path}/{name} {what}. Put it back from a "
+            "copy of the checkpoint, or run the model once with --full-refresh to load everything "
+            "again"
+        )
 
 
 class Folder:
@@ -49,22 +75,28 @@ class Folder:
             return []
         return [str(status.getPath().getName()) for status in self._files.listStatus(place)]
 
-    def matching(self, patterns: Iterable[str]) -> list[str]:
-        """Return the URIs of what is in the folder and fits one of Hadoop's patterns."""
-        found: list[str] = []
-        for pattern in patterns:
-            statuses = self._files.globStatus(self._java.Path(f"{self.path}/{pattern}"))
-            found += [str(status.getPath().toUri()) for status in statuses or ()]
-        return found
+    def read(self, child: str, most: int | None = None) -> str | None:
+        """Return a small file's text, or None where it does not exist; at most so many bytes.
 
-    def read(self, child: str) -> str | None:
-        """Return a small file's text, or None where it does not exist."""
+        Bytes that are no UTF-8 are replaced.
+
+        Raises:
+            DamagedError: it does not fit its checksum.
+        """
+        from py4j.protocol import Py4JJavaError
+
         place = self._at(child)
         if not self._files.exists(place):
             return None
         stream = self._files.open(place)
         try:
-            return bytes(stream.readAllBytes()).decode("utf-8")
+            content = stream.readAllBytes() if most is None else stream.readNBytes(most)
+            return bytes(content).decode("utf-8", "replace")
+        except Py4JJavaError as exc:
+            if "ChecksumException" not in str(exc.java_exception.getClass().getName()):
+                raise
+            status = self._files.getFileStatus(place)
+            raise DamagedError(self, child, "?" if status.getLen() else "") from exc
         finally:
             stream.close()
 
@@ -77,7 +109,11 @@ class Folder:
         except Py4JJavaError as exc:
             if "FileAlreadyExists" in str(exc.java_exception.getClass().getName()):
                 return False
-            raise
+            raise UnwritableError(
+                f"the folder of its checkpoints, {self.path}, cannot be written: "
+                f"{root_cause(str(exc.java_exception.toString()))}. Let the user that runs dbt "
+                "write there, or name another folder in checkpoint_location"
+            ) from exc
         try:
             stream.write(bytearray(text.encode("utf-8")))
         finally:
@@ -102,13 +138,121 @@ class Checkpoint:
 
     @classmethod
     def read(cls, folder: Folder) -> Checkpoint:
-        """Look into the folder; all is None where Spark has written nothing there."""
-        metadata = folder.read("metadata")
+        """Look into the folder; all is None where Spark has written nothing there.
+
+        Raises:
+            DamagedError: its file `metadata` is not as Spark writes it.
+        """
         return cls(
-            query_id=json.loads(metadata)["id"] if metadata else None,
+            query_id=_query_id(folder),
             last_offset=_greatest(folder.names("offsets")),
             last_commit=_greatest(folder.names("commits")),
         )
+
+
+def _query_id(folder: Folder) -> str | None:
+    text = folder.read("metadata")
+    if text is None:
+        return None
+    try:
+        return str(json.loads(text)["id"])
+    except (ValueError, KeyError, TypeError):
+        raise DamagedError(folder, "metadata", text) from None
+
+
+def read_offsets(folder: Folder, number: int) -> list[Any]:
+    """Return what micro-batch `number` was to read up to: an offset a source, in order.
+
+    Raises:
+        DamagedError: its file is not as Spark writes it, or gone.
+    """
+    name = f"offsets/{number}"
+    # A version, what the batch was run with, and a line a source.
+    lines = _lines(folder, name)
+    try:
+        json.loads(lines[1])
+        offsets = [json.loads(line) if line != "-" else None for line in lines[2:]]
+    except (ValueError, IndexError):
+        offsets = []
+    if not offsets:
+        raise DamagedError(folder, name, "\n".join(lines))
+    return offsets
+
+
+def read_log(folder: Folder, name: str) -> list[dict[str, Any]]:
+    """Return the entries of a log of files that were read.
+
+    Raises:
+        DamagedError: it is not as Spark writes it, or gone.
+    """
+    lines = _lines(folder, name)
+    try:
+        entries = [json.loads(line) for line in lines[1:]]
+        if all("path" in entry and "batchId" in entry for entry in entries) and entries:
+            return entries
+    except (ValueError, TypeError):
+        pass
+    raise DamagedError(folder, name, "\n".join(lines))
+
+
+def verify(folder: Folder) -> None:
+    """See that the files from which a query goes on are whole: Spark's own words name few of them.
+
+    Raises:
+        DamagedError: one is not, or is gone.
+    """
+    checkpoint = Checkpoint.read(folder)
+    last, ended = checkpoint.last_offset, checkpoint.last_commit
+    if last is None and ended is None:
+        return
+    if last is not None and re.match(r"v[2-9]", folder.read(f"offsets/{last}") or ""):
+        # Another format than the one that Spark writes unless it is told to.
+        return
+    if checkpoint.query_id is None:
+        raise DamagedError(folder, "metadata", None)
+    for number in {number for number in (last, ended) if number is not None}:
+        offsets = read_offsets(folder, number)
+    if last is not None and last > 0 and (ended is None or ended < last - 1):
+        raise DamagedError(folder, f"commits/{last - 1}", None)
+    if ended is not None:
+        lines = _lines(folder, f"commits/{ended}")
+        with_json = len(lines) > 1 and _is_json(lines[1])
+        if not with_json:
+            raise DamagedError(folder, f"commits/{ended}", "\n".join(lines))
+    for index, offset in enumerate(offsets):
+        if isinstance(offset, dict) and "logOffset" in offset:
+            _verify_log(folder, f"sources/{index}", int(offset["logOffset"]))
+
+
+def _verify_log(folder: Folder, place: str, last: int) -> None:
+    """See that Spark can tell which files a source has read: up to the number `last`."""
+    names = folder.names(place)
+    compacted = _greatest(
+        [name.removesuffix(".compact") for name in names if name.endswith(".compact")]
+    )
+    if compacted is not None:
+        # It may hold millions of files.
+        text = folder.read(f"{place}/{compacted}.compact", most=_HEAD) or ""
+        if not text.startswith("v1\n{"):
+            raise DamagedError(folder, f"{place}/{compacted}.compact", text)
+    for number in range(0 if compacted is None else compacted + 1, last + 1):
+        read_log(folder, f"{place}/{number}")
+
+
+def _lines(folder: Folder, name: str) -> list[str]:
+    """The lines of a file of which the first is its version."""
+    text = folder.read(name)
+    if text is None or not re.match(r"v\d+\n", text):
+        raise DamagedError(folder, name, text)
+    return text.split("\n")
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _greatest(names: list[str]) -> int | None:

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
 from dbt_floodmark.errors import FloodmarkError
-from dbt_floodmark.streaming.checkpoint import Checkpoint, Folder
-from dbt_floodmark.streaming.sources import Source, Stream, reading, replace_streams
+from dbt_floodmark.paths import is_glob, path_pattern
+from dbt_floodmark.streaming.checkpoint import Checkpoint, Folder, read_log, read_offsets
+from dbt_floodmark.streaming.sources import (
+    LISTING,
+    RECURSIVE,
+    Source,
+    SourceGoneError,
+    Stream,
+    is_direct,
+    load,
+    replace_streams,
+)
 
 _VIEW = "_floodmark_passed_{}"
-#: Names that Hadoop takes for patterns, in a folder and in three below it.
-_PATTERNS = tuple("*/" * depth + r"*[\*\?\[\{]*" for depth in range(4))
+#: Bytes of a file in which its first lines stand.
+_HEAD = 65_536
 #: Options by which a Delta stream reads something else than the table's rows.
 _OTHER_ROWS = (
     "startingversion",
@@ -57,8 +69,7 @@ class Position:
         if folder is None or number is None:
             return cls(None)
         # A version, what the batch was run with, and a line a source.
-        lines = (folder.read(f"offsets/{number}") or "").splitlines()[2:]
-        return cls(number, [json.loads(line) if line != "-" else None for line in lines])
+        return cls(number, read_offsets(folder, number))
 
     def of_table(self, table_id: str, taken: set[int]) -> Mapping[str, Any] | None:
         """Return the offset of a Delta table that no other stream of the SELECT has taken."""
@@ -166,32 +177,43 @@ def pending(spark: Any, sql: str, project_dir: str, folder: Folder | None) -> Pe
     )
 
 
-def refuse_patterns(spark: Any, sql: str, project_dir: str, folder: Folder) -> None:
-    """See that no file that waits has a name which Spark takes for a pattern.
+def refuse_moved(sql: str, project_dir: str, folder: Folder) -> None:
+    """See that a SELECT reads the folders that its checkpoint has read.
 
-    Spark 4.2 reads the other files of such a file's micro-batch twice.
+    Spark takes the files of another folder for the next ones, and so those of one that was renamed
+    for new ones.
 
     Raises:
-        FloodmarkError: there is one.
+        FloodmarkError: a folder of the checkpoint is not read any more, and another is.
     """
-    position: Position | None = None
-    taken: set[int] = set()
-    for stream in _streams(sql, project_dir):
-        source = stream.source
-        if source is None or source.path is None or _is_glob(source.path):
-            continue
-        found = {plain(file) for file in Folder(spark, source.path).matching(_PATTERNS)}
-        # Spark passes over hidden ones, such as those that are still being written.
-        found = {file for file in found if file.rpartition("/")[2][:1] not in (".", "_")}
-        if found:
-            position = position or Position.read(folder)
-            read = position.files_of(source.path, folder, taken) or set()
-            waiting = sorted(found - read)
-            if waiting:
-                raise FloodmarkError(
-                    f"the name of {waiting[0]} has one of *, ?, [ and {{ in it, and Spark would "
-                    "read the other files of its micro-batch twice: rename it, and run again"
-                )
+    paths = [one.source.path for one in _streams(sql, project_dir) if one.source]
+    left = [first for name in folder.names("sources") if (first := _first_file(folder, name))]
+    new = []
+    for path in (path for path in paths if path is not None):
+        read = [file for file in left if _is_below(file, path)]
+        if read:
+            left.remove(read[0])
+        else:
+            new.append(path)
+    if left and new:
+        raise FloodmarkError(
+            f"its checkpoint {folder.path} has read files of another folder, such as {left[0]}, "
+            f"and none of {new[0]}, so every file there would be loaded as a new one: name the "
+            "folder as it was before, or run the model once with --full-refresh to load everything "
+            "again"
+        )
+
+
+def _first_file(folder: Folder, source: str) -> str | None:
+    """Return the first file that a checkpoint's source has read; None for what reads no files."""
+    logs = [
+        name for name in folder.names(f"sources/{source}") if re.match(r"\d+(\.compact)?$", name)
+    ]
+    for log in sorted(logs, key=lambda name: int(name.partition(".")[0])):
+        for line in (folder.read(f"sources/{source}/{log}", most=_HEAD) or "").splitlines()[1:2]:
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                return plain(json.loads(line)["path"])
+    return None
 
 
 def as_read(spark: Any, sql: str, project_dir: str, folder: Folder) -> str:
@@ -287,6 +309,10 @@ def _files_as_read(spark: Any, stream: Stream, path: str, read: set[str] | None)
     if not read:
         raise FloodmarkError(f"its checkpoint has read no files of {path}")
     there = {plain(file): file for file, _ in _files_there(spark, source)}
+    if stream.options.get(RECURSIVE.lower(), "").lower() != "true":
+        # What lies in folders below was passed over (sources.py, _read_once), but for k=v.
+        below = {file: file.partition(path)[2].rpartition("/")[0] for file in read - there.keys()}
+        read -= {file for file in below if not is_direct(file, path) and "=" not in below[file]}
     gone = sorted(read - there.keys())
     if gone:
         raise FloodmarkError(
@@ -294,7 +320,7 @@ def _files_as_read(spark: Any, stream: Stream, path: str, read: set[str] | None)
             "what they held cannot be read again"
         )
     # The folder, and not its files one by one: Spark takes [, {, * and ? in names for patterns.
-    frame = reading(spark.read, source).load(path)
+    frame = load(spark.read, source)
     frame = frame.where(col("_metadata.file_path").isin([there[file] for file in read]))
     return frame.select("*", "_metadata") if stream.has_metadata else frame
 
@@ -309,8 +335,7 @@ def _files_read(folder: Folder, index: int, last: int) -> set[str]:
     logs += [name for name in names if name.isdigit() and compacted < int(name)]
     read = set()
     for log in logs:
-        for line in (folder.read(f"sources/{index}/{log}") or "").splitlines()[1:]:
-            entry = json.loads(line)
+        for entry in read_log(folder, f"sources/{index}/{log}"):
             if int(entry["batchId"]) <= last:
                 read.add(plain(entry["path"]))
     return read
@@ -320,11 +345,12 @@ def _files_there(spark: Any, source: Source) -> list[tuple[str, int]]:
     """List a folder as a stream of it does: path and size in bytes of each file."""
     from pyspark.errors import AnalysisException
 
-    listing = ("pathglobfilter", "recursivefilelookup", "basepath")
-    options = {key: value for key, value in source.options.items() if key.lower() in listing}
-    reader = reading(spark.read, Source(source.name, "binaryFile", options))
+    options = {key: value for key, value in source.options.items() if key.lower() in LISTING}
+    listed = Source(source.name, "binaryFile", options, source.path)
     try:
-        files = reader.load(source.path).select("_metadata.file_path", "_metadata.file_size")
+        files = load(spark.read, listed).select("_metadata.file_path", "_metadata.file_size")
+    except SourceGoneError:
+        return []
     except AnalysisException as exc:
         if "PATH_NOT_FOUND" in str(exc):
             return []
@@ -339,9 +365,5 @@ def plain(path: str) -> str:
 
 def _is_below(file: str, path: str) -> bool:
     """Tell whether a file, as `plain` writes it, is in a folder; of a pattern nobody asks."""
-    folder = path.replace(":///", ":/").rstrip("/")
-    return _is_glob(path) or file.partition(folder)[1] == folder
-
-
-def _is_glob(path: str) -> bool:
-    return any(character in path for character in "*?[{")
+    folder = path.replace(":///", ":/").rstrip("/") + "/"
+    return is_glob(path_pattern(path)) or folder in file

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dbt_floodmark.errors import FloodmarkError
+from dbt_floodmark.paths import LOCAL_FILES, is_glob, is_local, is_pattern, path_pattern
 
 #: What `with (...)` may hold behind a stream.
 _WITH = r"""(?:\s*\bwith\s*\((?P<{name}>(?:[^()'"]|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")*)\))?"""
@@ -40,6 +41,10 @@ _OPTION = re.compile(
 #: What a letter behind a backslash stands for in Spark's literals.
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a"}
 _KAFKA = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
+
+
+class SourceGoneError(FloodmarkError):
+    """The folder that a stream reads is not there."""
 
 
 @dataclass(frozen=True)
@@ -110,13 +115,14 @@ def replace_streams(sql: str, project_dir: str, put: Callable[[Stream], str]) ->
     return _TOKEN.sub(replace, sql)
 
 
-def with_sources(spark: Any, sql: str, project_dir: str) -> str:
+def with_sources(spark: Any, sql: str, project_dir: str, *, runs: bool = False) -> str:
     """Return the SELECT over temporary views of `spark` in place of folders and what macros marked.
 
     Args:
         spark: the session that will run the SELECT.
         sql: compiled SQL of the model.
         project_dir: what relative paths are relative to.
+        runs: whether the SELECT is to run as a stream, or is only looked at.
 
     Raises:
         FloodmarkError: options that cannot be read, or no Kafka connector.
@@ -125,7 +131,8 @@ def with_sources(spark: Any, sql: str, project_dir: str) -> str:
     def put(stream: Stream) -> str:
         if stream.source is None:
             return stream.text
-        _register(spark, stream.source, with_metadata=stream.has_metadata)
+        register = _register_running if runs else _register
+        register(spark, stream.source, with_metadata=stream.has_metadata)
         return f"stream({stream.source.name})"
 
     return replace_streams(sql, project_dir, put)
@@ -161,26 +168,139 @@ def absolute(path: str, project_dir: str) -> str:
     return os.path.normpath(os.path.join(project_dir, path))
 
 
-def _register(spark: Any, source: Source, *, with_metadata: bool) -> None:
+def _register(
+    spark: Any, source: Source, *, with_metadata: bool, predicate: str | None = None
+) -> None:
     """Make the view that stands for a source; files carry `_metadata` where it is asked for."""
     if source.format == "kafka":
         _require_kafka(spark)
     if source.path is not None and source.format != "text":
         # Batch readers look into the files by themselves; for streams Spark wants to be asked.
         spark.conf.set("spark.sql.streaming.schemaInference", "true")
-    reader = reading(spark.readStream, source)
-    frame = reader.load(source.path) if source.path is not None else reader.load()
+    frame = load(spark.readStream, source)
+    if predicate is not None:
+        frame = frame.where(predicate)
     if with_metadata and source.path is not None:
         frame = frame.select("*", "_metadata")
     frame.createOrReplaceTempView(source.name)
 
 
+def _register_running(spark: Any, source: Source, *, with_metadata: bool) -> None:
+    """The same for a query that runs: each file is read once, whatever its path is like."""
+    once = _read_once(spark, source) if source.path is not None else None
+    if once is None or source.path is None:
+        _register(spark, source, with_metadata=with_metadata)
+    else:
+        predicate = _is_direct(source.path)
+        _register(spark, once, with_metadata=with_metadata, predicate=predicate)
+
+
 def reading(reader: Any, source: Source) -> Any:
     """Return Spark's reader, of streams or of batches, with a source's format and options."""
     reader = reader.format(source.format)
-    for key, value in source.options.items():
+    local = LOCAL_FILES if source.path is not None and is_local(source.path) else {}
+    for key, value in {**local, **source.options}.items():
         reader = reader.schema(value) if key.lower() == "schema" else reader.option(key, value)
     return reader
+
+
+def load(reader: Any, source: Source) -> Any:
+    """Return a source as a DataFrame; what exists under its very path is meant, [ and { in it too.
+
+    Raises:
+        FloodmarkError: its folder is not there.
+    """
+    from pyspark.errors import AnalysisException
+
+    reader = reading(reader, source)
+    if source.path is None:
+        return reader.load()
+    pattern = path_pattern(source.path)
+    if is_pattern(pattern) and not is_glob(pattern) and "basepath" not in _options(source):
+        # Else Spark would not know where folders k=v begin.
+        reader = reader.option("basePath", source.path)
+    try:
+        return reader.load(pattern)
+    except AnalysisException as exc:
+        if "PATH_NOT_FOUND" in str(exc) and not is_glob(pattern):
+            raise SourceGoneError(
+                f"the folder {source.path}, which it reads, is not there: create it, or put it "
+                "back where it was renamed or moved. To read another folder, change the path and "
+                "run the model once with --full-refresh: every file there is new"
+            ) from exc
+        raise
+
+
+def _options(source: Source) -> dict[str, str]:
+    return {key.lower(): value for key, value in source.options.items()}
+
+
+def _read_once(spark: Any, source: Source) -> Source | None:
+    """Return the source with what keeps Spark from reading a file more than once, or None.
+
+    Spark 4.2 lists the files of a micro-batch once for each of them whose path it takes for a
+    pattern, though it reads none as one (DataSource.checkAndGlobPathIfNecessary). Where it looks
+    into all folders below, or by folders k=v, it drops what it has listed twice. So it looks into
+    all folders below here, too, and what lies there is left out again (`is_direct`).
+    """
+    if _options(source).get("recursivefilelookup", "").lower() == "true":
+        return None
+    assert source.path is not None
+    options = {key: value for key, value in source.options.items() if key.lower() in LISTING}
+    options = {key: value for key, value in options.items() if key.lower() != "basepath"}
+    below = Source(source.name, "binaryFile", {**options, RECURSIVE: "true"}, source.path)
+    found = load(spark.read, below).selectExpr(
+        f"not {_is_direct(source.path)} as is_below",
+        f"{_part(_depth(source.path) + 2)} like '%=%' as is_partition",
+        r"_metadata.file_path rlike '%(5B|5C|5D|7B|7D|3F)|[*]' as is_odd",
+    )
+    counts = found.selectExpr(
+        "coalesce(bool_or(is_below), false) as has_folders",
+        "coalesce(bool_or(is_below and is_partition), false) as has_partitions",
+        "coalesce(bool_or(is_odd), false) as has_odd",
+    ).first()
+    if counts["has_partitions"] or (counts["has_folders"] and not counts["has_odd"]):
+        return None
+    pattern = path_pattern(source.path)
+    if is_glob(pattern) and re.search(r"(?<!\\)\{[^}]*/", pattern):
+        # Its folders are not equally deep.
+        if not counts["has_odd"]:
+            return None
+        raise FloodmarkError(
+            f"a file of {source.path} has one of *, ?, [, ], {{, }} and \\ in its path. With a / "
+            "between { and } Spark would read the other files of its micro-batch more than once: "
+            "name one folder, or rename what has such a name"
+        )
+    kept = {key: value for key, value in source.options.items() if key.lower() != RECURSIVE.lower()}
+    return Source(source.name, source.format, {**kept, RECURSIVE: "true"}, source.path)
+
+
+#: Spark's option by which folders below a folder count.
+RECURSIVE = "recursiveFileLookup"
+#: Options that say which files of a folder a stream reads.
+LISTING = ("pathglobfilter", RECURSIVE.lower(), "basepath")
+#: The parts of a file's path between its slashes; the first, before the root's slash, is empty.
+_PARTS = "split(regexp_replace(_metadata.file_path, '^[^:/]+:(//[^/]*)?', ''), '/')"
+
+
+def _part(number: int) -> str:
+    return f"try_element_at({_PARTS}, {number})"
+
+
+def _depth(path: str) -> int:
+    """The number of slashes in a path, which is that of its parts below the root."""
+    bare = re.sub(r"^[a-zA-Z][\w+.-]*:(//[^/]*)?", "", path)
+    return len([part for part in bare.split("/") if part])
+
+
+def _is_direct(path: str) -> str:
+    """A predicate of files that lie in a folder itself, or of those that its pattern names."""
+    return f"(size({_PARTS}) <= {_depth(path) + 2})"
+
+
+def is_direct(file: str, path: str) -> bool:
+    """Tell whether a file lies in a folder itself, or is one that its pattern names."""
+    return _depth(file) <= _depth(path) + 1
 
 
 def _require_kafka(spark: Any) -> None:

@@ -14,7 +14,14 @@ from dbt_floodmark.messages import readable
 from dbt_floodmark.refusal import RefusedError
 from dbt_floodmark.streaming import position
 from dbt_floodmark.streaming import service as services
-from dbt_floodmark.streaming.checkpoint import Checkpoint, CheckpointInUseError, Folder, Lease
+from dbt_floodmark.streaming.checkpoint import (
+    Checkpoint,
+    CheckpointInUseError,
+    Folder,
+    Lease,
+    UnwritableError,
+    verify,
+)
 from dbt_floodmark.streaming.progress import MicroBatch, utc
 from dbt_floodmark.streaming.query import MICRO_BATCH, Request, Run, rows_dropped
 from dbt_floodmark.streaming.sources import with_sources
@@ -78,7 +85,8 @@ class Streams:
 
         All are none where nothing is there.
         """
-        return vars(Checkpoint.read(Folder(self._connection.spark, location)))
+        with _named(location.rstrip("/").split("/")[-2]):
+            return vars(Checkpoint.read(Folder(self._connection.spark, location)))
 
     def pending(
         self, model: str, sql: str, project_dir: str, location: str | None
@@ -168,9 +176,9 @@ class Streams:
         try:
             spark = self._connection.spark
             with _named(request.model):
-                position.refuse_patterns(
-                    spark, request.sql, request.project_dir, Folder(spark, request.location)
-                )
+                folder = Folder(spark, request.location)
+                verify(folder)
+                position.refuse_moved(request.sql, request.project_dir, folder)
             query = Run(
                 self._connection,
                 self._frame(request),
@@ -206,7 +214,7 @@ class Streams:
             try:
                 with Lease(Folder(self._connection.spark, folder), model):
                     return bool(once(*arguments))
-            except CheckpointInUseError as exc:
+            except (CheckpointInUseError, UnwritableError) as exc:
                 raise DbtRuntimeError(f"floodmark, model '{model}': {exc}") from None
 
         service = services.current()
@@ -218,7 +226,8 @@ class Streams:
         spark = self._connection.spark
         try:
             with _named(request.model):
-                frame = spark.sql(with_sources(spark, request.sql, request.project_dir))
+                runs = bool(request.table and request.location)
+                frame = spark.sql(with_sources(spark, request.sql, request.project_dir, runs=runs))
             if request.distinct_by:
                 frame = frame.dropDuplicatesWithinWatermark(request.distinct_by)
             return (

@@ -28,9 +28,16 @@
 {% endmacro %}
 
 
-{# The folder as it stands in SQL. #}
+{# The folder, or pattern of folders, as it stands in SQL. #}
 {% macro _files_path(files) %}
-    {{ return(floodmark._absolute_path(files.path | string) | replace('`', '``')) }}
+    {{ return(floodmark._path_pattern(floodmark._absolute_path(files.path | string)) | replace('`', '``')) }}
+{% endmacro %}
+
+
+{# A whole path as Spark takes it for a pattern: what exists under that very name means itself, [ and { in it too. #}
+{% macro _path_pattern(path) %}
+    {%- set is_known = adapter is defined and adapter.floodmark_path_pattern is defined -%}
+    {{ return(adapter.floodmark_path_pattern(path) if is_known else path) }}
 {% endmacro %}
 
 
@@ -51,7 +58,19 @@
 
 {% macro _files_options(files) %}
     {{ return("with (pathGlobFilter = " ~ floodmark._string_literal(files.get('glob', '*')) ~ ", recursiveFileLookup = '"
-        ~ ('true' if files.get('recursive', true) else 'false') ~ "')") }}
+        ~ ('true' if files.get('recursive', true) else 'false') ~ "'" ~ floodmark._local_files_options(files.path | string) ~ ")") }}
+{% endmacro %}
+
+
+{# Options, behind others, by which Spark reads local files of any name (dbt_floodmark/paths.py). They count for this read alone. #}
+{% macro _local_files_options(path) %}
+    {%- set options = [] -%}
+    {%- if adapter is defined and adapter.floodmark_local_files is defined -%}
+        {%- for key, value in adapter.floodmark_local_files(path).items() -%}
+            {%- do options.append(", '" ~ key ~ "' = '" ~ value ~ "'") -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {{ return(options | join) }}
 {% endmacro %}
 
 

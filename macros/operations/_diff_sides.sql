@@ -47,8 +47,13 @@
 {# A path as Spark reads it in a FROM. #}
 {% macro _diff_path_sql(path, folder=none) %}
     {%- set is_whole = path.path.startswith('/') or modules.re.match('\\w+:', path.path) -%}
-    {%- set place = floodmark._files_path({'path': path.path if is_whole or folder is none else folder ~ '/' ~ path.path}) -%}
-    {{ return(path.format ~ '.`' ~ place ~ '`' ~ (" with (header = 'true', inferSchema = 'true')" if path.format == 'csv' else '')) }}
+    {%- set place = floodmark._absolute_path(path.path if is_whole or folder is none else folder ~ '/' ~ path.path) -%}
+    {%- if path.format == 'delta' -%}
+        {#- Delta takes no path for a pattern -#}
+        {{ return('delta.`' ~ place | replace('`', '``') ~ '`') }}
+    {%- endif -%}
+    {%- set options = (", header = 'true', inferSchema = 'true'" if path.format == 'csv' else '') ~ floodmark._local_files_options(place) -%}
+    {{ return(path.format ~ '.`' ~ floodmark._path_pattern(place) | replace('`', '``') ~ '`' ~ (' with (' ~ options[2:] ~ ')' if options else '')) }}
 {% endmacro %}
 
 

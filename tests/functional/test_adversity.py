@@ -33,7 +33,9 @@ def test_a_mark_that_is_none_stops_the_run(project: Project) -> None:
     run = project.dbt("run")
     for name, family in zip(names, ("timestamp", "sequence", "timestamp"), strict=True):
         said = sentence(run.message[name])
-        assert f"the ledger has 'yesterday' as its mark, which is no {family}: somebody" in said, said
+        assert f"the ledger has 'yesterday' as its mark, which is no {family}: somebody" in said, (
+            said
+        )
         assert f"or set the mark with `floodmark reset {name} --to <value>`" in said, said
         assert len(rows_of(project, name)) == 2, name
 

@@ -1,0 +1,166 @@
+"""Paths are paths: brackets, braces and stars in folders, and any character in a file's name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.harness import Project, incremental, table
+
+#: One row a file. Names that Hadoop takes for patterns, that URIs write in another way, and one with a colon.
+NAMES = [
+    "plain",
+    "sp ace",
+    "qu'ote\"d",
+    "per%cent",
+    "%5B",
+    "ha#sh",
+    "pl+us",
+    "eq=ual",
+    "br[ack]et",
+    "cur{l}y",
+    "only]",
+    "only}",
+    "com,ma",
+    "back\\slash",
+    "ünï",
+    "qu?est",
+    "st*ar",
+    "2024-05-01T08:00:00",
+    "a:b/c:d",
+    "dir [x]/{y}",
+    "semi;co",
+    "am&p",
+    "ti`ck",
+    "do$llar",
+    "ca^ret",
+    "~til",
+    "@at",
+    "😀",
+]
+FOLDER = "shop [old] {1} 100% #2, a*b"
+READER = {"schema": "id bigint"}
+
+
+def land(folder: Path, names: list[str], first: int = 0) -> None:
+    for number, name in enumerate(names, first):
+        file = folder / f"{name}.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f'{{"id": {number}}}\n')
+
+
+def files(path: str, **given: object) -> str:
+    settings = {"path": path} | READER | given
+    return (
+        f"{{{{ config(materialized='incremental', incremental_strategy='append', files={settings!r}) }}}}\n"
+        "select id, _metadata.file_name as file from {{ floodmark.new_files() }}"
+    )
+
+
+@pytest.fixture
+def project(
+    make_project: Callable[..., Project], tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Project]:
+    """A project whose folder, tables and ledger lie in folders that read like patterns."""
+    made = make_project(re.sub(r"\W", "_", request.node.originalname)[5:25])
+    root = tmp_path / FOLDER
+    project = Project(root, made.target, made.schema, made.thrift_port)
+    for schema in (made.schema, f"{made.schema}_floodmark"):
+        place = str(root / "warehouse" / schema)
+        project.sql(f"drop schema if exists {schema} cascade")
+        project.sql(f"create schema {schema} location '{place}'")
+    yield project
+
+
+def ids(project: Project, name: str) -> list[int]:
+    return sorted(row[0] for row in project.sql(f"select id from {project.schema}.{name}"))
+
+
+def test_every_strategy_loads_where_folders_read_like_patterns(project: Project) -> None:
+    project.sql(f"create table {project.schema}.raw (id bigint, ts timestamp, v string) using delta "
+                "tblproperties ('delta.enableChangeDataFeed' = 'true')")  # fmt: skip
+    project.source("raw")
+    raw = table("raw")
+    clock = {"column": "ts", "lookback": "1 hour"}
+    project.model(
+        "merged",
+        incremental(raw, incremental_strategy="merge", unique_key="id", watermark=clock),
+    )
+    project.model(
+        "replaced",
+        incremental(
+            raw,
+            "*, cast(ts as date) as day",
+            incremental_strategy="insert_overwrite",
+            partition_by="day",
+            watermark=clock,
+        ),
+    )
+    project.model(
+        "applied",
+        incremental(
+            raw,
+            incremental_strategy="cdc",
+            unique_key="id",
+            cdc={"sequence_by": "ts", "stored_as_scd_type": 2},
+            watermark={"column": "ts"},
+        ),
+    )
+    project.model(
+        "changed",
+        "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', "
+        "watermark={'kind': 'version'}) }}\nselect id, ts, v from {{ floodmark.changes(source('raw', 'raw')) }}",
+    )
+    project.model(
+        "compared",
+        "{{ config(materialized='incremental', incremental_strategy='snapshot_diff', unique_key='id', "
+        "snapshot_diff={'stored_as_scd_type': 2}) }}\nselect id, v from {{ source('raw', 'raw') }}",
+    )
+    land(project.root / "landing", ["a", "b"])
+    project.model("filed", files("landing"))
+    (project.root / "seeds" / "days.csv").write_text("id,day\n1,monday\n")
+    project.sql(f"insert into {project.schema}.raw values (1, timestamp'2024-05-01 08:00:00', 'a'), "
+                "(2, timestamp'2024-05-01 09:00:00', 'b')")  # fmt: skip
+    assert project.dbt("seed").success
+    project.build()
+    project.sql(f"insert into {project.schema}.raw values (3, timestamp'2024-05-01 10:00:00', 'c')")
+    land(project.root / "landing", ["c"], 2)
+    project.build()
+    for name in ("merged", "replaced", "applied", "changed", "compared"):
+        assert ids(project, name) == [1, 2, 3], name
+    assert ids(project, "filed") == [0, 1, 2]
+    assert ids(project, "days") == [1]
+
+
+def test_each_file_loads_once_whatever_its_name(project: Project) -> None:
+    land(project.root / "in", NAMES)
+    land(project.root / "part [1]" / "day={x}", NAMES[:1])
+    land(project.root / "part 1", ["other"], 900)
+    project.model("deep", files("in", max_files_per_batch=7))
+    project.model("flat", files("in", recursive=False))
+    project.model("absolute", files(str(project.root / "in")))
+    project.model("uri", files(f"file:{project.root}/in", glob="*.json"))
+    # What is there under that very name is meant; else the name is a pattern.
+    project.model("named", files("part [1]"))
+    project.model("matched", files("part [0-9]*"))
+    project.model("globbed", files("[hi]?/*"))
+    project.build()
+    every = list(range(len(NAMES)))
+    flat = [number for number, name in enumerate(NAMES) if "/" not in name]
+    for name, expected in {
+        "deep": every,
+        "flat": flat,
+        "absolute": every,
+        "uri": every,
+        "named": [0],
+        "matched": [900],
+        "globbed": every,
+    }.items():
+        assert ids(project, name) == expected, name
+    land(project.root / "in", ["new: [1]"], 100)
+    project.build()
+    assert ids(project, "deep") == [*every, 100]
+    assert ids(project, "flat") == [*flat, 100]
