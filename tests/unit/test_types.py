@@ -1,0 +1,130 @@
+"""Types as text: their parts, what has no type, and what a cast does to values; without Spark."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.unit.test_macros import load
+
+
+@pytest.fixture(scope="module")
+def floodmark() -> SimpleNamespace:
+    return load()
+
+
+def test_fields_of_any_name(floodmark: SimpleNamespace) -> None:
+    names = ["first-name", "a:int,b", "e<f", "ti`ck", "x>y)", "(", "plain"]
+    given: dict[str, Any] = {
+        "name": "struct",
+        "fields": [{"name": name, "type": {"name": "int"}} for name in names],
+    }
+    ddl = floodmark._type_ddl(given)
+    assert ddl.endswith("`(`:int,plain:int>") and "`a:int,b`:int" in ddl and "`ti``ck`:int" in ddl
+    assert floodmark._struct_fields(ddl) == [{"name": name, "type": "int"} for name in names]
+
+
+def test_types_that_spark_describes_as_json(floodmark: SimpleNamespace) -> None:
+    text = {"name": "string", "collation": "UTF8_LCASE"}
+    decimal = {"name": "decimal", "precision": 9, "scale": 2}
+    given = {
+        "name": "map",
+        "key_type": text,
+        "value_type": {"name": "array", "element_type": decimal},
+    }
+    assert floodmark._type_ddl(given) == "map<string collate UTF8_LCASE,array<decimal(9,2)>>"
+    assert floodmark._map_types("map<string,struct<a:int,`b,c`:decimal(9,2)>>") == [
+        "string",
+        "struct<a:int,`b,c`:decimal(9,2)>",
+    ]
+    assert floodmark._type_ddl({"name": "timestamp_ltz"}) == "timestamp"
+
+
+@pytest.mark.parametrize(
+    ("type", "typed"),
+    [
+        ("void", None),
+        ("int", "int"),
+        ("array<void>", None),
+        ("map<void,void>", None),
+        ("struct<a:int,b:void>", "struct<a:int>"),
+        ("struct<a:void>", None),
+        ("array<struct<a:int,b:array<void>>>", "array<struct<a:int>>"),
+        ("struct<void:int>", "struct<void:int>"),
+        ("struct<`my void`:int>", "struct<`my void`:int>"),
+    ],
+)
+def test_what_has_no_type_yet(floodmark: SimpleNamespace, type: str, typed: str | None) -> None:
+    assert floodmark._typed_part(type) == typed
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted", "effect"),
+    [
+        ("int", "bigint", "keeps"),
+        ("bigint", "int", "checks"),
+        ("int", "decimal(10,0)", "keeps"),
+        ("bigint", "decimal(10,0)", "checks"),
+        ("decimal(17,2)", "decimal(17,0)", "loses"),
+        ("decimal(20,2)", "decimal(10,2)", "loses"),
+        ("decimal(9,2)", "decimal(11,4)", "keeps"),
+        ("decimal(9,2)", "int", "loses"),
+        ("decimal(9,0)", "int", "keeps"),
+        ("decimal(20,0)", "bigint", "checks"),
+        ("decimal(15,2)", "double", "keeps"),
+        ("bigint", "double", "checks"),
+        ("int", "float", "checks"),
+        ("double", "float", "loses"),
+        ("float", "double", "keeps"),
+        ("double", "decimal(9,2)", "checks"),
+        ("timestamp", "date", "loses"),
+        ("timestamp_ntz", "date", "loses"),
+        ("date", "timestamp", "keeps"),
+        ("string", "date", "checks"),
+        ("bigint", "string", "keeps"),
+        ("string", "varchar(9)", "keeps"),
+        ("void", "date", "keeps"),
+        ("date", "boolean", "impossible"),
+        ("date", "int", "impossible"),
+        ("boolean", "int", "checks"),
+    ],
+)
+def test_what_a_cast_does_to_values(
+    floodmark: SimpleNamespace, given: str, wanted: str, effect: str
+) -> None:
+    assert floodmark._cast_effect(given, wanted) == effect
+
+
+@pytest.mark.parametrize(
+    ("given", "known", "grows", "casts", "conformed"),
+    [
+        ("struct<b:int,a:int>", "struct<A:bigint,b:int>", False, True, "struct<A:bigint,b:int>"),
+        ("struct<b:int,a:int>", "struct<A:bigint,b:int>", False, False, "struct<A:int,b:int>"),
+        ("struct<a:int,c:int>", "struct<a:int>", True, True, "struct<a:int,c:int>"),
+        ("struct<a:int,c:int>", "struct<a:int>", False, True, "struct<a:int>"),
+        ("array<struct<`x y`:int>>", "array<struct<`X Y`:int>>", False, True, "array<struct<`X Y`:int>>"),
+        ("map<int,struct<a:void>>", "map<bigint,struct<a:date>>", False, True, "map<bigint,struct<a:date>>"),
+        ("void", "map<string,int>", False, False, "map<string,int>"),
+        ("int", "void", False, True, "int"),
+        ("array<int>", "struct<a:int>", False, False, "array<int>"),
+    ],
+)  # fmt: skip
+def test_a_type_as_the_table_has_it(
+    floodmark: SimpleNamespace, given: str, known: str, grows: bool, casts: bool, conformed: str
+) -> None:
+    assert floodmark._conformed_type(given, known, grows, casts) == conformed
+
+
+def test_losses_are_named_at_their_place(floodmark: SimpleNamespace) -> None:
+    problems = floodmark._cast_problems(
+        "c",
+        "struct<a:decimal(9,2),b:array<timestamp>,c:map<int,double>>",
+        "struct<a:decimal(9,0),b:array<date>,c:map<int,float>>",
+    )
+    assert [problem["got"] for problem in problems] == [
+        "c.a decimal(9,2)",
+        "c.b.element timestamp",
+        "c.c.value double",
+    ]
