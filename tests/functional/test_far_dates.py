@@ -12,6 +12,8 @@ from click.testing import CliRunner
 from dbt_floodmark.cli import main
 from tests.harness import Project, Run, incremental, table, working_directory
 
+pytestmark = pytest.mark.long("thrift")
+
 MERGE = {"incremental_strategy": "merge", "unique_key": "id"}
 FAR = {"max_future": "5000000 days"}
 KINDS = {"d": "date", "ts": "timestamp", "tn": "timestamp_ntz"}
