@@ -89,6 +89,7 @@ def apply() -> None:
     SparkAdapter.floodmark_project_root = _project_root
     SparkAdapter.floodmark_path_pattern = _path_pattern
     SparkAdapter.floodmark_local_files = _local_files
+    SparkAdapter.floodmark_described = _described
     SparkAdapter.floodmark_on_top = _on_top
     SparkAdapter.floodmark_attempt = _attempt
     SparkAdapter.floodmark_try = _try
@@ -118,6 +119,21 @@ def _path_pattern(adapter: Any, path: str) -> str:
 def _local_files(adapter: Any, path: str) -> dict[str, str]:
     """Return Spark's options of a read by which local files of any name are read."""
     return LOCAL_FILES if is_local(path) else {}
+
+
+def _described(adapter: Any, query: str) -> str | None:
+    """Return a query of the same columns that DESCRIBE takes; None where Spark cannot analyse it.
+
+    Streams are analysed in the dbt process alone.
+    """
+    try:
+        if adapter.config.credentials.method == SparkConnectionMethod.SESSION:
+            streams = _streams(adapter)
+            return str(streams.described(query, _project_root(adapter)))
+        adapter.execute(f"describe query {query}", fetch=True)
+        return query
+    except (DbtRuntimeError, FloodmarkError):
+        return None
 
 
 def _streams(adapter: Any) -> Any:
@@ -158,6 +174,7 @@ _FOR_MACROS = frozenset(
         "floodmark_project_root",
         "floodmark_path_pattern",
         "floodmark_local_files",
+        "floodmark_described",
         "floodmark_on_top",
         "floodmark_attempt",
         "floodmark_try",

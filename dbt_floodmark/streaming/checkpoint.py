@@ -239,6 +239,42 @@ def _verify_log(folder: Folder, place: str, last: int) -> None:
         read_log(folder, f"{place}/{number}")
 
 
+#: A file of what a query remembers, in what Spark says.
+_STATE_FILE = re.compile(r"/(state/\d+/[\w./-]*\w)(?![\w./-])")
+#: What files of state begin with, as they are compressed unless Spark is told otherwise.
+_STATE_HEAD = "LZ4Block"
+
+
+def damaged_state(folder: Folder, text: str) -> str | None:
+    """Return what is wrong where Spark cannot read what a query remembers, or None.
+
+    Args:
+        folder: the checkpoint.
+        text: what Spark says, with its stack.
+    """
+    if "CANNOT_LOAD_STATE_STORE" not in text and "CANNOT_READ_STATE" not in text:
+        return None
+    named = [name for name in _STATE_FILE.findall(text) if "." in name]
+    suspect = [name for name in named if folder.read(name, most=1) is None]
+    suspect = suspect or _without_head(folder) or named
+    if suspect:
+        return str(DamagedError(folder, suspect[0], folder.read(suspect[0], most=_HEAD)))
+    return str(DamagedError(folder, "state", "?"))
+
+
+def _without_head(folder: Folder) -> list[str]:
+    """The first file of state that does not begin as Spark writes it."""
+    for operator in folder.names("state"):
+        for partition in filter(str.isdigit, folder.names(f"state/{operator}")):
+            place = f"state/{operator}/{partition}"
+            for name in sorted(folder.names(place)):
+                if name.endswith((".delta", ".snapshot")) and not name.startswith("."):
+                    head = folder.read(f"{place}/{name}", most=len(_STATE_HEAD))
+                    if head != _STATE_HEAD:
+                        return [f"{place}/{name}"]
+    return []
+
+
 def _lines(folder: Folder, name: str) -> list[str]:
     """The lines of a file of which the first is its version."""
     text = folder.read(name)

@@ -20,6 +20,7 @@ from dbt_floodmark.streaming.checkpoint import (
     Folder,
     Lease,
     UnwritableError,
+    damaged_state,
     verify,
 )
 from dbt_floodmark.streaming.progress import MicroBatch, utc
@@ -31,6 +32,8 @@ logger = AdapterLogger("Floodmark")
 
 #: The view of no rows that has the columns of a streaming SELECT.
 SHAPE = "_floodmark_shape"
+#: The view of no rows that has the columns of a part of it.
+DESCRIBED = "_floodmark_described"
 _WATERMARK = "spark.watermarkDelayMs"
 
 
@@ -79,6 +82,25 @@ class Streams:
         spark.createDataFrame([], bare).createOrReplaceTempView(SHAPE)
         marked = [one.name for one in fields if _WATERMARK in (one.metadata or {})]
         return {"event_time": marked[0] if marked else None}
+
+    def described(self, query: str, project_dir: str) -> str:
+        """Analyse a query, which may read streams; return one of the same columns over tables.
+
+        Raises:
+            DbtRuntimeError: Spark cannot analyse it.
+            FloodmarkError: a source of it is not there.
+        """
+        from pyspark.errors import PySparkException
+
+        spark = self._connection.spark
+        try:
+            frame = spark.sql(with_sources(spark, query, project_dir))
+            if not frame.isStreaming:
+                return query
+            spark.createDataFrame([], frame.schema).createOrReplaceTempView(DESCRIBED)
+        except PySparkException as exc:
+            raise DbtRuntimeError(readable(str(exc))) from exc
+        return f"select * from {DESCRIBED}"
 
     def checkpoint(self, location: str) -> dict[str, Any]:
         """Return what the checkpoint at `location` tells: query_id, last_offset, last_commit.
@@ -161,6 +183,7 @@ class Streams:
         """
         request = Request(**given)
         service = services.current()
+        folder = Folder(self._connection.spark, request.location)
 
         def write_down(batches: list[MicroBatch], last: int | None) -> list[Mapping[str, Any]]:
             told = {
@@ -174,9 +197,7 @@ class Streams:
                 service.tell_progress(request.model, batch)
 
         try:
-            spark = self._connection.spark
             with _named(request.model):
-                folder = Folder(spark, request.location)
                 verify(folder)
                 position.refuse_moved(request.sql, request.project_dir, folder)
             query = Run(
@@ -188,8 +209,14 @@ class Streams:
                 tell,
             )
             return query.to_the_end(service.stopping if service else None)
-        except (DbtRuntimeError, CompilationError):
+        except CompilationError:
             raise
+        except DbtRuntimeError as exc:
+            # A statement of the node's failed, over a micro-batch that Spark computes within it.
+            damage = damaged_state(folder, _all_texts(exc))
+            if damage is None:
+                raise
+            raise CompilationError(f"floodmark, model '{request.model}': {damage}") from exc
         except Exception as exc:
             sentence = self._sentence(request, exc)
             # What only a full refresh mends is not tried again.
@@ -267,7 +294,12 @@ class Streams:
         text = f"{exc}\n{stack}"
         logger.debug(f"The stream {request.model} failed: {text}")
         said = readable(text)
-        advice = explain(text, request.output_mode)
+        advice = None
+        if request.location:
+            folder = Folder(self._connection.spark, request.location)
+            damage = damaged_state(folder, text)
+            advice = f"{damage}." if damage else None
+        advice = advice or explain(text, request.output_mode)
         return (
             f"floodmark, model '{request.model}': {advice} Spark says: {said}" if advice else said
         )
@@ -302,6 +334,15 @@ def _named(model: str) -> Iterator[None]:
         yield
     except FloodmarkError as exc:
         raise RefusedError(f"floodmark, model '{model}': {exc}") from None
+
+
+def _all_texts(exc: BaseException | None) -> str:
+    """Everything that an error and those behind it say."""
+    texts: list[str] = []
+    while exc is not None and len(texts) < 20:
+        texts.append(f"{exc}\n{getattr(exc, '_stackTrace', None) or ''}")
+        exc = exc.__cause__ or exc.__context__
+    return "\n".join(texts)
 
 
 def _is_final(exc: Exception) -> bool:

@@ -1,10 +1,16 @@
 {# Rows of AWS DMS as events: the table's columns without `op`, `_operation` (insert, update, delete) and `_sequence`. Rows of a full load,
-   whose `op` is NULL, and rows without a sequence get `full_load_sequence`, a value below all others. Stands in a FROM. #}
+   whose `op` is NULL, and rows without a sequence get `full_load_sequence`, a value below all others. A full load that has no column `op` is one
+   throughout. Stands in a FROM. #}
 {% macro dms(relation, sequence, full_load_sequence, op='Op') %}
 (
+    {%- set columns = floodmark._columns_if_known('select * from ' ~ relation) %}
+    {%- if columns and not floodmark._find_column(columns, op | replace('`', '')) %}
+    select *, 'insert' as _operation, {{ full_load_sequence }} as _sequence
+    {%- else %}
     select * except ({{ op }}),
         case {{ op }} when 'D' then 'delete' when 'U' then 'update' else 'insert' end as _operation,
         if({{ op }} is null, {{ full_load_sequence }}, coalesce({{ sequence }}, {{ full_load_sequence }})) as _sequence
+    {%- endif %}
     from {{ relation }}
 )
 {% endmacro %}

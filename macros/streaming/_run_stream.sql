@@ -34,13 +34,17 @@
         'recovered_batches': [], 'stages': [],
     } -%}
     {%- set made_by = floodmark._stream_generation(this if target.is_delta else none, floodmark._model_id()) -%}
-    {%- if run.full_refresh or not target.exists or target.relation.is_view or target.is_delta and made_by is none and target.is_empty -%}
+    {%- set is_new = not target.exists or target.relation.is_view -%}
+    {%- if run.full_refresh or is_new -%}
         {%- do floodmark._start_over(run, streams) -%}
+    {%- elif target.is_delta and made_by is none and target.is_empty -%}
+        {%- do floodmark._take_on(run, streams) -%}
+        {%- do floodmark._align_stream(run, streams) -%}
     {%- else -%}
         {%- do run.update({'generation': made_by}) -%}
         {%- do request.update({'location': floodmark._own_checkpoint(made_by)}) -%}
         {%- do floodmark._check_stream(run, streams.checkpoint(request.location)) -%}
-        {%- do request.update({'columns': floodmark._align_columns(run, none, {'sql': 'select * from ' ~ streams.shape, 'columns': none}) if settings.strategy == 'append' else none}) -%}
+        {%- do floodmark._align_stream(run, streams) -%}
         {%- do run.update({'stages': floodmark._stages(this)}) -%}
         {%- do floodmark._drop_stages(run.stages, state.finished_id) -%}
         {%- if request.native -%}
@@ -56,8 +60,42 @@
 {% endmacro %}
 
 
-{# Make the table, empty, in one commit that also turns to a checkpoint of its own: at first, and with --full-refresh. #}
-{% macro _start_over(run, streams) %}
+{# The columns that Delta's own sink is to write, after on_schema_change; the other strategies look at each micro-batch. #}
+{% macro _align_stream(run, streams) %}
+    {%- if run.settings.strategy == 'append' -%}
+        {%- do run.request.update({'columns': floodmark._align_columns(run, none, {'sql': 'select * from ' ~ streams.shape, 'columns': none})}) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Take an empty table that somebody else made as it is: one commit has it name a checkpoint of its own, behind the one that adds what cdc keeps
+   in columns. A run that died between the two adds none again. #}
+{% macro _take_on(run, streams) %}
+    {%- do floodmark._give_up_open_batch(run) -%}
+    {%- if run.settings.strategy == 'cdc' -%}
+        {%- set shape = 'select * from ' ~ streams.shape -%}
+        {%- set own = floodmark._columns_of(query=shape) + floodmark._table_columns(run) -%}
+        {%- set added = [] -%}
+        {%- for column in floodmark._columns_of(query=floodmark._cdc_shape_sql(run.settings.cdc, shape)) if not floodmark._find_column(own, column.name) -%}
+            {%- do added.append(column) -%}
+        {%- endfor -%}
+        {%- do floodmark._add_columns(this, {'new': added, 'fields': []}) -%}
+        {%- do run.update({'table_columns': none}) -%}
+    {%- endif -%}
+    {%- set generation = invocation_id ~ '-' ~ floodmark._now() -%}
+    {%- set properties = {'floodmark.stream': floodmark._to_property(floodmark._model_id() ~ '/' ~ generation)} -%}
+    {%- if run.settings.strategy == 'cdc' -%}
+        {%- do properties.update({'floodmark.cdc': floodmark._to_property(floodmark._cdc_made_by(run.settings.cdc, run.settings.unique_key | sort))}) -%}
+    {%- endif -%}
+    {%- do floodmark._set_properties(properties) -%}
+    {%- do run.update({'generation': generation}) -%}
+    {%- do run.request.update({'location': floodmark._own_checkpoint(generation)}) -%}
+    {%- do run.target.update({'newest': none, 'disturbed': none}) -%}
+{% endmacro %}
+
+
+{# A batch that an earlier run left open goes with the table, or the checkpoint, that it was of. #}
+{% macro _give_up_open_batch(run) %}
     {%- set state = run.state -%}
     {%- if state.last_batch_id is not none and state.last_batch_id != state.finished_id -%}
         {%- set open = dict(state.planned, settings=run.settings) -%}
@@ -68,6 +106,12 @@
         {%- endif -%}
         {%- do state.update({'finished_id': state.last_batch_id}) -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# Make the table, empty, in one commit that also turns to a checkpoint of its own: at first, and with --full-refresh. #}
+{% macro _start_over(run, streams) %}
+    {%- do floodmark._give_up_open_batch(run) -%}
     {%- do floodmark._drop_what_is_not_delta(run) -%}
     {#- of its own even where one invocation starts over twice -#}
     {%- set generation = invocation_id ~ '-' ~ floodmark._now() -%}
