@@ -86,6 +86,25 @@ MODELS |= {
 }
 
 
+#: What a run takes without FLOODMARK_LAB=full.
+FEW = {
+    "new_york_fall": ("hour_text", "hour_moment", "hour_number", "hour_ntz", "day_moment", "week"),
+    "new_york_spring": ("hour_text", "hour_text_of_ntz"),
+    "lord_howe_fall": ("hour_text", "hour_moment"),
+    "havana_fall": ("day", "day_moment"),
+    "havana_spring": ("day_moment_of_ntz",),
+    "juneau_1867": ("day", "day_moment"),
+    "apia_2011": ("day",),
+    "st_johns_1990": ("hour_text", "day_moment"),
+    "kolkata_midnight": ("hour_moment",),
+    "new_york_fall_late": ("hour_text",),
+}
+if not FULL:
+    MODELS = {
+        f"{change}__{name}": MODELS[f"{change}__{name}"] for change in FEW for name in FEW[change]
+    }
+
+
 @dataclass
 class Story:
     project: Project
