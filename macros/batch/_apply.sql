@@ -17,7 +17,7 @@
         {%- do run.update({'given_sql': select_sql}) -%}
         {%- set select_sql = floodmark._conformed_select(run, batch, select_sql) -%}
     {%- endif -%}
-    {%- if batch.begins and not batch.replaces -%}
+    {%- if batch.kind == 'first_load' and not batch.replaces -%}
         {%- do floodmark._check_char_columns(run, batch) -%}
     {%- endif -%}
     {%- if run.settings.strategy == 'snapshot_diff' -%}
