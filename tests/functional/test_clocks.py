@@ -46,11 +46,6 @@ MORE = {
     "quarter_moment": "date_trunc('quarter', @)",
     "year_text": "date_format(@, 'yyyy')",
 }
-#: A run takes an hour that comes twice in three ways, and one that is left out; FLOODMARK_LAB=full takes all.
-SAMPLE = ("new_york_fall", "new_york_spring", "lord_howe_fall", "havana_fall")
-if not FULL:
-    CHANGES = {name: change for name, change in CHANGES.items() if name in SAMPLE}
-    MORE = {name: MORE[name] for name in ("hour_number", "week")}
 
 
 def model(change: str, part: str, column: str = "t", **watermark: str) -> str:
@@ -72,12 +67,10 @@ MODELS |= {f"new_york_fall__{name}": model("new_york_fall", part) for name, part
 MODELS |= {
     f"{change}__day_moment": model(change, DAY_MOMENT)
     for change in ("new_york_fall", "havana_fall", "havana_spring", "st_johns_1990", "juneau_1867")
-    if change in CHANGES
 }
 MODELS |= {
     f"{change}__{name}_of_ntz": model(change, part, "tn")
     for change in ("new_york_spring", "havana_spring")
-    if change in CHANGES
     for name, part in (("hour_text", HOURS["hour_text"]), ("day_moment", DAY_MOMENT))
 }
 MODELS |= {
