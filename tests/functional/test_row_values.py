@@ -168,6 +168,10 @@ def test_a_change_of_a_nested_value_is_seen_and_nothing_else(
         assert len(project.sql(f"select k from {schema}.{name}")) == 2, name
 
 
+#: One hash serves every strategy: a few of them as snapshots too.
+SNAPSHOT_TOO = ("bytes_in_struct", "struct_keys", "binary_keys", "bounds", "null_struct")
+
+
 @pytest.mark.long("thrift")
 def test_each_nested_difference_alone_is_a_change(make_project: Callable[..., Project]) -> None:
     """In a snapshot, and in a merge whose SELECT lacks the watermark; a row that is read again is none."""
@@ -183,12 +187,13 @@ def test_each_nested_difference_alone_is_a_change(make_project: Callable[..., Pr
         project.model(
             f"merged_{name}", incremental(table("src"), f"k, {column}", watermark=mark, **config)
         )
-        project.model(
-            f"extract_{name}",
-            "{{ config(materialized='incremental', incremental_strategy='snapshot_diff', unique_key='k') }} "
-            f"select k, {column} from {table('src')}",
-        )
-    names = [f"{way}_{name}" for way in ("merged", "extract") for name in NESTED]
+        if name in SNAPSHOT_TOO:
+            project.model(
+                f"extract_{name}",
+                "{{ config(materialized='incremental', incremental_strategy='snapshot_diff', unique_key='k') }} "
+                f"select k, {column} from {table('src')}",
+            )
+    names = [f"merged_{name}" for name in NESTED] + [f"extract_{name}" for name in SNAPSHOT_TOO]
     project.build()
     versions = {name: project.version(name) for name in names}
     project.sql(f"update {schema}.src set k = k")
@@ -315,8 +320,8 @@ def test_what_loses_digits_is_refused_by_its_types(make_project: Callable[..., P
         (f"{case}_{strategy}", *LOSSES[case])
         for index, case in enumerate(LOSSES)
         for strategy in (*STRATEGIES, "snapshot")
-        # One case goes through every strategy, each of the others through two.
-        if case == "scale" or index % 5 in (list((*STRATEGIES, "snapshot")).index(strategy), (list((*STRATEGIES, "snapshot")).index(strategy) + 2) % 5)
+        # One case goes through every strategy, each of the others through one.
+        if case == "scale" or index % 5 == (*STRATEGIES, "snapshot").index(strategy)
     ]  # fmt: skip
     for name, before, after, value in cases:
         typed_model(project, name, name.rpartition("_")[2], before, f"cast({value} as {after})")
