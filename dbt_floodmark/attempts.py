@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeGuard
+from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
-from dbt_common.exceptions import CompilationError, DbtRuntimeError
+from dbt_common.exceptions import DbtRuntimeError
 
 logger = AdapterLogger("Floodmark")
 
 
-class Unsettled(DbtRuntimeError):  # type: ignore[misc]
-    """A statement that was stopped, lost its connection or met another writer.
+class SparkRefused(DbtRuntimeError):  # type: ignore[misc]
+    """Spark or Delta refused a statement, and so applied nothing of it.
 
-    Whether it was applied is not known, or not for us to say: its batch stays open, and the next
-    run finishes it.
+    One that was stopped, lost its connection or met another writer is none: whether it was applied
+    is not known, its batch stays open, and the next run finishes it.
     """
-
-
-def refused(exc: Exception) -> TypeGuard[DbtRuntimeError]:
-    """Tell whether Spark refused a statement: nothing of ours stopped, and nothing is in doubt."""
-    return isinstance(exc, DbtRuntimeError) and not isinstance(exc, CompilationError | Unsettled)
 
 
 def attempt(
@@ -37,9 +32,7 @@ def attempt(
     """
     try:
         return macro(*arguments)
-    except Exception as exc:
-        if not refused(exc):
-            raise
+    except SparkRefused as exc:
         sentence = str(exc.msg)
         try:
             advice = on_refused(sentence, *arguments)
@@ -55,7 +48,5 @@ def try_macro(macro: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
     """Return ``{"value", "error"}``: what a macro returns, or why a statement was refused."""
     try:
         return {"value": macro(*arguments), "error": None}
-    except Exception as exc:
-        if not refused(exc):
-            raise
+    except SparkRefused as exc:
         return {"value": None, "error": str(exc.msg)}

@@ -19,7 +19,7 @@ from dbt.adapters.spark.connections import SparkConnectionManager, SparkConnecti
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt_floodmark.attempts import Unsettled, attempt, try_macro
+from dbt_floodmark.attempts import SparkRefused, attempt, try_macro
 from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.home import Workplace, resolve_home
 from dbt_floodmark.lock import locked_sentence
@@ -301,7 +301,7 @@ def _log_of_own(credentials: Any) -> Path | None:
 
 def _refuse_cancelled(connection: Any) -> None:
     if getattr(connection, "_floodmark_cancelled", False):
-        raise Unsettled(CANCELLED)
+        raise DbtRuntimeError(CANCELLED)
 
 
 def project_home(credentials: Any) -> Any:
@@ -323,10 +323,17 @@ def _exception_handler(original: Callable[..., Any]) -> Callable[..., Any]:
                 raise DbtRuntimeError(locked_sentence(lock)) from None
             if isinstance(exc, DbtRuntimeError) and not _is_database(exc):
                 raise
-            error = Unsettled if is_unsettled(text) else DbtRuntimeError
+            error = SparkRefused if _is_refusal(exc, text) else DbtRuntimeError
             raise error(readable(text, sql)) from None
 
     return exception_handler
+
+
+def _is_refusal(exc: Exception, text: str) -> bool:
+    """Tell whether Spark answered a statement with this error, and nothing is in doubt."""
+    speaks = type(exc).__module__.partition(".")[0] in ("pyspark", "py4j", "pyhive")
+    is_lost = type(exc).__name__ == "Py4JNetworkError"
+    return (speaks or _is_database(exc)) and not is_lost and not is_unsettled(text)
 
 
 def _is_database(exc: Exception) -> bool:

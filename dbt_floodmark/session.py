@@ -12,8 +12,8 @@ from typing import Any
 
 from dbt.adapters.spark.connections import SparkConnectionWrapper
 from dbt.adapters.spark.session import SessionConnectionWrapper
+from dbt_common.exceptions import DbtRuntimeError
 
-from dbt_floodmark.attempts import Unsettled
 from dbt_floodmark.messages import CANCELLED
 from dbt_floodmark.row_counts import RowCounts, row_counts
 
@@ -60,13 +60,13 @@ class FloodmarkSession(SparkConnectionWrapper):
         """Have what this thread runs be stopped by `cancel`.
 
         Raises:
-            Unsettled: the connection was cancelled before.
+            DbtRuntimeError: the connection was cancelled before.
         """
         self._idle.clear()
         try:
             # Looked at after the clear: a cancel either sees us running or is seen here.
             if self.cancelled:
-                raise Unsettled(CANCELLED)
+                raise DbtRuntimeError(CANCELLED)
             # The group belongs to the thread, and a pool's threads change connections.
             self.spark.sparkContext.setJobGroup(self.group, "floodmark", interruptOnCancel=True)
             yield

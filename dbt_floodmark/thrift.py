@@ -16,9 +16,8 @@ from dbt.adapters.spark.connections import (
     PyhiveConnectionWrapper,
     ThriftState,
 )
-from dbt_common.exceptions import DbtDatabaseError
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
-from dbt_floodmark.attempts import Unsettled
 from dbt_floodmark.messages import CANCELLED
 from dbt_floodmark.row_counts import RowCounts, row_counts
 from dbt_floodmark.server_log import whole_error
@@ -76,7 +75,7 @@ class FloodmarkThrift(PyhiveConnectionWrapper):
             if _WRITES.match(sql):
                 self._written = list(self._cursor.fetchall())
         except CONNECTION_LOST_EXCEPTIONS as exc:
-            raise Unsettled(
+            raise DbtRuntimeError(
                 f"The Spark Thrift server at {self._server} went away while a statement ran, "
                 "which may or may not have been applied: start it (`floodmark serve start`) and "
                 "run again."
@@ -86,7 +85,7 @@ class FloodmarkThrift(PyhiveConnectionWrapper):
         text = sql.strip()
         text = text[:-1] if text.endswith(";") else sql
         if self._cancelled.is_set():
-            raise Unsettled(CANCELLED)
+            raise DbtRuntimeError(CANCELLED)
         fixed = None if bindings is None else [self._fix_binding(value) for value in bindings]
         self._cursor.execute(text, fixed, async_=True)
         answer = self._wait()
@@ -112,10 +111,10 @@ class FloodmarkThrift(PyhiveConnectionWrapper):
         while answer.operationState in pending:
             if self.query_timeout is not None and time.monotonic() - started > self.query_timeout:
                 super().cancel()
-                raise Unsettled(f"Query exceeded timeout of {self.query_timeout} seconds")
+                raise DbtRuntimeError(f"Query exceeded timeout of {self.query_timeout} seconds")
             if self._cancelled.wait(min(wait, self.poll_interval)):
                 super().cancel()
-                raise Unsettled(CANCELLED)
+                raise DbtRuntimeError(CANCELLED)
             wait *= _GROWTH
             answer = self._cursor.poll()
         return answer

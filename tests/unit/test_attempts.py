@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dbt_common.exceptions import CompilationError, DbtDatabaseError, DbtRuntimeError
+from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
-from dbt_floodmark.attempts import Unsettled, attempt, try_macro
+from dbt_floodmark.attempts import SparkRefused, attempt, try_macro
 
 
 def failing(error: Exception) -> Any:
@@ -29,20 +29,20 @@ def test_a_refusal_is_told_with_the_arguments_and_raised() -> None:
         told.extend(given)
         return ""
 
-    with pytest.raises(DbtDatabaseError, match="no such row"):
-        attempt(failing(DbtDatabaseError("no such row")), on_refused, 1, 2)
+    with pytest.raises(SparkRefused, match="no such row"):
+        attempt(failing(SparkRefused("no such row")), on_refused, 1, 2)
     assert told == ["no such row", 1, 2]
-    assert try_macro(failing(DbtDatabaseError("no such row")))["error"] == "no such row"
+    assert try_macro(failing(SparkRefused("no such row")))["error"] == "no such row"
 
 
 def test_advice_follows_the_sentence() -> None:
     with pytest.raises(DbtRuntimeError, match=r"no such row\n  run again"):
-        attempt(failing(DbtRuntimeError("no such row")), lambda *_: " run again ", 1)
+        attempt(failing(SparkRefused("no such row")), lambda *_: " run again ", 1)
 
 
 @pytest.mark.parametrize(
     "error",
-    [Unsettled("cancelled"), CompilationError("floodmark refuses"), ValueError("a defect")],
+    [DbtRuntimeError("cancelled"), CompilationError("floodmark refuses"), ValueError("a defect")],
 )
 def test_what_is_no_refusal_is_not_told(error: Exception) -> None:
     with pytest.raises(type(error)):
@@ -52,5 +52,5 @@ def test_what_is_no_refusal_is_not_told(error: Exception) -> None:
 
 
 def test_an_error_while_it_is_told_hides_nothing() -> None:
-    with pytest.raises(DbtDatabaseError, match="the first"):
-        attempt(failing(DbtDatabaseError("the first")), failing(DbtDatabaseError("the second")))
+    with pytest.raises(SparkRefused, match="the first"):
+        attempt(failing(SparkRefused("the first")), failing(SparkRefused("the second")))
