@@ -122,6 +122,9 @@
 {# Use up the transaction id of a batch on the target with no rows, so that a run which still lives cannot apply it later. #}
 {% macro _fence(batch, relation=none) %}
     {%- set table = relation or this -%}
-    {%- set column = floodmark._columns_of(relation=table)[0].name -%}
-    {%- do floodmark._apply_once(table, batch, 'insert into ' ~ table ~ ' (' ~ floodmark._quoted(column) ~ ') select null where false', fence=true) -%}
+    {%- set columns = floodmark._columns_of(relation=table) -%}
+    {#- a column that is written anyway: the table may generate others -#}
+    {%- set written = floodmark._columns_named(columns, (batch.get('settings') or {}).get('unique_key', []) + [batch.get('watermark_column') or '']) -%}
+    {%- set column = (written + columns)[0] -%}
+    {%- do floodmark._apply_once(table, batch, 'insert into ' ~ table ~ ' (' ~ floodmark._quoted(column.name) ~ ') select cast(null as ' ~ column.ddl ~ ') where false', fence=true) -%}
 {% endmacro %}

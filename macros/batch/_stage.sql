@@ -284,10 +284,13 @@
 {% endmacro %}
 
 
-{# Whether the batch is in the model's table, which may not be there. #}
+{# Whether the batch is, or may be, in the model's table, which may not be there. #}
 {% macro _has_landed(batch) %}
-    {%- set is_there = run_query("show tables in " ~ this.schema ~ " like '" ~ this.identifier | lower ~ "'").rows | length > 0 -%}
-    {{ return(is_there and floodmark._tried(floodmark._landed, this, batch).value is not none) }}
+    {%- if not run_query("show tables in " ~ this.schema ~ " like '" ~ this.identifier | lower ~ "'").rows | length -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {%- set landed = floodmark._tried(floodmark._landed, this, batch) -%}
+    {{ return(landed.error is not none or landed.value is not none) }}
 {% endmacro %}
 
 
