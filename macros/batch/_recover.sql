@@ -123,8 +123,11 @@
 {% macro _fence(batch, relation=none) %}
     {%- set table = relation or this -%}
     {%- set columns = floodmark._columns_of(relation=table) -%}
-    {#- a column that is written anyway: the table may generate others -#}
-    {%- set written = floodmark._columns_named(columns, (batch.get('settings') or {}).get('unique_key', []) + [batch.get('watermark_column') or '']) -%}
-    {%- set column = (written + columns)[0] -%}
-    {%- do floodmark._apply_once(table, batch, 'insert into ' ~ table ~ ' (' ~ floodmark._quoted(column.name) ~ ') select cast(null as ' ~ column.ddl ~ ') where false', fence=true) -%}
+    {#- columns that are written anyway: the table may generate others -#}
+    {%- set own = floodmark._columns_named(columns, ((batch.get('settings') or {}).get('unique_key', []) + [batch.get('watermark_column') or '']) | unique | list) or columns[:1] -%}
+    {%- set nulls = [] -%}
+    {%- for column in own -%}
+        {%- do nulls.append('cast(null as ' ~ column.ddl ~ ')') -%}
+    {%- endfor -%}
+    {%- do floodmark._apply_once(table, batch, 'insert into ' ~ table ~ ' (' ~ floodmark._quoted_csv(own | map(attribute='name') | list) ~ ') select ' ~ nulls | join(', ') ~ ' where false', fence=true) -%}
 {% endmacro %}
