@@ -39,7 +39,7 @@
     {%- elif abandons or batch.kind == 'full_refresh' -%}
         {%- set error = 'the table was dropped or emptied before the batch was applied' if lost
             else 'the run died before the snapshot was applied: it is read anew' if stale
-            else ('the backfill died before the batch was applied' if batch.kind == 'backfill' else 'the run died before the table was loaded') -%}
+            else ('the backfill died before the batch was applied' if batch.kind == 'backfill' else 'the run died before the table was replaced') -%}
         {%- do floodmark._record('failed', batch, {'error': floodmark._string_literal(error)}) -%}
         {%- do run.state.update({'finished_id': batch.batch_id}) -%}
         {%- do run.update({'generation': batch.generation if unmade else none}) -%}
