@@ -21,10 +21,16 @@
 {% endmacro %}
 
 
-{# The partitions in a range {least, greatest}, as a condition. #}
-{% macro _partitions_predicate(run, columns, range) %}
+{# The partitions in a range {least, greatest}, as a condition on the table; with `derived` on the SELECT. There the column may be a cast of a
+   time, which Spark's optimizer turns around (`cast(ts as date) >= date'…'` becomes `ts >= timestamp'…'`), wrong where a clock was set back.
+   It leaves structs alone. #}
+{% macro _partitions_predicate(run, columns, range, derived=false) %}
     {%- set partition = floodmark._find_column(columns, run.settings.partition_by[0]) -%}
-    {{ return(floodmark._quoted(partition.name) ~ ' between ' ~ floodmark._range_literal(range.least, partition.type) ~ ' and ' ~ floodmark._range_literal(range.greatest, partition.type)) }}
+    {%- set terms = [] -%}
+    {%- for sql in [floodmark._quoted(partition.name), floodmark._range_literal(range.least, partition.type), floodmark._range_literal(range.greatest, partition.type)] -%}
+        {%- do terms.append("named_struct('p', " ~ sql ~ ')' if derived else sql) -%}
+    {%- endfor -%}
+    {{ return(terms[0] ~ ' between ' ~ terms[1] ~ ' and ' ~ terms[2]) }}
 {% endmacro %}
 
 
@@ -93,7 +99,7 @@
     {%- endif -%}
     {%- set edges = floodmark._partition_edges(found, floodmark._find_column(columns, run.settings.partition_by[0]), family) -%}
     {%- set rounded = floodmark._select_of(dict(batch, lookback=0, start_position=none, **floodmark._rounded_bounds(run, batch, columns, found, edges)), run.sql) -%}
-    {{ return('select * from (\n' ~ rounded ~ '\n) where ' ~ floodmark._partitions_predicate(run, columns, found)) }}
+    {{ return('select * from (\n' ~ rounded ~ '\n) where ' ~ floodmark._partitions_predicate(run, columns, found, derived=true)) }}
 {% endmacro %}
 
 
