@@ -29,7 +29,7 @@
 
 
 {# The columns of a SELECT as they will be in the table: those that differ have `given`, the type in which they come; those without a type are left
-   out. What would change values is refused with all columns at once. #}
+   out. Types that have no cast are refused with all columns at once. #}
 {% macro _conformed_columns(run, batch, columns) %}
     {%- set known = floodmark._conforming_columns(run, batch) -%}
     {%- set conformed, problems, untyped = [], [], [] -%}
@@ -133,10 +133,8 @@
     {%- if given | lower == wanted | lower or given == 'void' -%}
         {{ return([]) }}
     {%- elif nesting is none or floodmark._nesting(given) != nesting -%}
-        {%- set effect = floodmark._cast_effect(given, wanted) -%}
-        {%- if effect in ['loses', 'impossible'] -%}
-            {%- do problems.append({'setting': 'on_schema_change', 'got': name ~ ' ' ~ given | lower,
-                'expected': wanted | lower ~ ', as in ' ~ this ~ ', or a type that ' ~ ('it holds without a loss' if effect == 'loses' else 'can be cast to it'),
+        {%- if floodmark._cast_effect(given, wanted) == 'impossible' -%}
+            {%- do problems.append({'setting': 'on_schema_change', 'got': name ~ ' ' ~ given | lower, 'expected': wanted | lower ~ ', as in ' ~ this ~ ', or a type that can be cast to it',
                 'todo': 'Cast it in the SELECT, or run once with --full-refresh'}) -%}
         {%- endif -%}
     {%- elif nesting == 'array' -%}

@@ -112,10 +112,10 @@
 {% endmacro %}
 
 
-{# Whether a stage has all the rows that its making counted. #}
+{# Whether a stage has all the bytes that it was made with. #}
 {% macro _is_stage_whole(stage) %}
-    {%- set rows = floodmark._stage_rows(stage) -%}
-    {{ return(rows.found is not none and rows.found == rows.noted) }}
+    {%- set bytes = floodmark._stage_bytes(stage) -%}
+    {{ return(bytes.found is not none and bytes.found == bytes.noted) }}
 {% endmacro %}
 
 

@@ -32,9 +32,6 @@
         {%- do floodmark._check_change_columns(run, batch, source.columns) -%}
     {%- endif -%}
     {%- do source.update({'counts': floodmark._stage_counts(run, stage, batch, source)}) -%}
-    {%- if not batch.staged_by -%}
-        {%- do floodmark._note_rows(stage, source.counts.rows_read) -%}
-    {%- endif -%}
     {%- do floodmark._check_constraints(batch, source) -%}
     {%- do floodmark._check_keys(run, batch, source) -%}
     {%- if run.settings.strategy == 'cdc' -%}
@@ -58,23 +55,25 @@
 {% endmacro %}
 
 
-{# Put down how many rows a stage has, so that a later run knows whether it is whole. #}
-{% macro _note_rows(stage, rows) %}
-    {%- do floodmark._execute(['alter table ' ~ stage ~ " set tblproperties ('floodmark.rows' = '" ~ rows ~ "')"]) -%}
+{# How many bytes a stage has by its making, and how many its files hold now: {noted, found}. The metastore notes the size with CREATE TABLE AS;
+   `noted` is none where it did not, `found` where the files cannot be listed. Spark itself reads what is there: what has gone from a folder looks
+   like rows that never were. #}
+{% macro _stage_bytes(stage) %}
+    {%- set ns = namespace(noted=none, location='') -%}
+    {%- for row in run_query('describe table extended ' ~ stage).rows -%}
+        {%- if row[0] == 'Statistics' -%}
+            {%- set ns.noted = (modules.re.match('\\d+', row[1]) or [none])[0] -%}
+        {%- elif row[0] == 'Location' -%}
+            {%- set ns.location = row[1] -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return({'noted': ns.noted | int if ns.noted is not none else none, 'found': floodmark._tried(floodmark._listed_bytes, ns.location).value}) }}
 {% endmacro %}
 
 
-{# Whether a stage that another run made has all its rows: {noted, found}; `noted` is none where that run died before it counted them, or was of earlier
-   code, `found` where they cannot be read, as where a file is cut short. #}
-{% macro _stage_rows(stage) %}
-    {%- set noted = floodmark._properties_of(stage).get('floodmark.rows') -%}
-    {%- set found = floodmark._tried(floodmark._count_rows, stage).value -%}
-    {{ return({'noted': noted | int if noted is not none else none, 'found': found}) }}
-{% endmacro %}
-
-
-{% macro _count_rows(relation) %}
-    {{ return(run_query('select count(*) as n from ' ~ relation).rows[0][0] | int) }}
+{# The size of the files in a folder. #}
+{% macro _listed_bytes(location) %}
+    {{ return(run_query('select coalesce(sum(length), 0) as bytes from binaryFile.`' ~ location | replace('`', '``') ~ "` with (`__globPaths__` = 'false')").rows[0][0] | int) }}
 {% endmacro %}
 
 
@@ -89,10 +88,10 @@
 
 {# Stop where a stage that half of a batch is written from is not what it was: nothing else can give the other half. #}
 {% macro _require_whole(batch, stage) %}
-    {%- set rows = floodmark._stage_rows(stage) -%}
-    {%- if rows.found is none or rows.noted is not none and rows.found != rows.noted -%}
+    {%- set bytes = floodmark._stage_bytes(stage) -%}
+    {%- if bytes.found is none or bytes.noted is not none and bytes.found != bytes.noted -%}
         {%- do floodmark._stop('half of batch ' ~ batch.batch_id ~ ' is written, and its staging table ' ~ stage ~ ' has lost rows ('
-            ~ ('it cannot be read' if rows.found is none else rows.found ~ ' of ' ~ rows.noted ~ ' are there') ~ '), so the other half cannot be: run it once with --full-refresh') -%}
+            ~ ('its files cannot be listed' if bytes.found is none else '{:,} of {:,} bytes are there'.format(bytes.found, bytes.noted)) ~ '), so the other half cannot be: run it once with --full-refresh') -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -113,7 +113,7 @@
             {%- do source.update({'resolved_columns': floodmark._columns_of(relation=relation)}) -%}
         {%- endif -%}
         {%- set changes = ['table_write', 'table_remove', 'state_write', 'state_remove'] -%}
-        {%- set counts = ["'rows', count(*)"] -%}
+        {%- set counts = [] -%}
         {%- for change in changes -%}
             {%- do counts.append("'" ~ change ~ "', count_if(_floodmark_" ~ change ~ ')') -%}
         {%- endfor -%}
@@ -121,9 +121,6 @@
             {%- do floodmark._require_whole(batch, relation) -%}
         {%- endif -%}
         {%- do source.update({'resolved': relation, 'changes': floodmark._query_json('select to_json(named_struct(' ~ counts | join(', ') ~ ')) from ' ~ relation)[0]}) -%}
-        {%- if not batch.get('resolved_by') -%}
-            {%- do floodmark._note_rows(relation, source.changes.rows) -%}
-        {%- endif -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -1,6 +1,6 @@
 {#
-  What a cast does to a value. One that keeps every value goes as it is; one that may change a value is checked value by value; one
-  that takes digits or a time of day away is refused by its types.
+  What a cast does to a value. One that keeps every value goes as it is; one that may change a value is checked value by value: a value that
+  would lose digits, a time of day or precision stops the batch.
 #}
 
 {# The kind of a flat type: {family, whole, scale}, `whole` the digits before the point, `scale` those behind it, of numbers that have such. #}
@@ -18,18 +18,16 @@
 {% endmacro %}
 
 
-{# What becomes of values of one flat type in another: `keeps`, `checks` (it depends on the value), `loses`, or `impossible`. Integers have at most
-   15 digits that a double keeps, and 6 that a float does. #}
+{# What becomes of values of one flat type in another: `keeps`, `checks` (it depends on the value), or `impossible`. Integers have at most 15 digits that
+   a double keeps, and 6 that a float does. #}
 {% macro _cast_effect(given, wanted) %}
     {%- set from, to = floodmark._type_kind(given), floodmark._type_kind(wanted) -%}
     {%- set pair = from.family ~ ' ' ~ to.family -%}
     {%- if from.whole is not none and to.whole is not none -%}
         {%- set fits = to.scale >= from.scale and to.whole >= from.whole -%}
-        {{ return('keeps' if fits else ('loses' if from.family == 'decimal' and (to.family == 'decimal' or from.scale) else 'checks')) }}
+        {{ return('keeps' if fits else 'checks') }}
     {%- elif from.whole is not none and to.family in ['float', 'double'] -%}
         {{ return('keeps' if from.whole + from.scale <= (6 if to.family == 'float' else 15) else 'checks') }}
-    {%- elif pair in ['double float', 'timestamp date', 'timestamp_ntz date'] -%}
-        {{ return('loses') }}
     {%- elif pair in ['float double', 'date timestamp', 'date timestamp_ntz', 'timestamp timestamp_ntz', 'timestamp_ntz timestamp'] or from.family in ['string', 'void'] and to.family == 'string' -%}
         {{ return('keeps') }}
     {%- elif from.family == 'void' -%}
@@ -67,8 +65,8 @@
     {%- endif -%}
     {%- set holds = floodmark._cast_holds_sql(value, cast, given, wanted) -%}
     {{ return('case when ' ~ value ~ ' is null or ' ~ holds ~ ' then ' ~ cast ~ ' else raise_error(concat('
-        ~ floodmark._string_literal(label ~ ' is ' ~ wanted ~ ' in ' ~ this ~ ' and ' ~ given | lower ~ ' in the SELECT, and a value would not stay what it is: ') ~ ', cast(' ~ value ~ " as string), "
-        ~ floodmark._string_literal('. Cast it in the SELECT, or run once with --full-refresh') ~ ')) end') }}
+        ~ floodmark._string_literal('`' ~ label ~ '` is ' ~ wanted ~ ' in the table and cannot be: ') ~ ', cast(' ~ value ~ " as string), "
+        ~ floodmark._string_literal('. It is ' ~ given | lower ~ ' in the SELECT of ' ~ this ~ ', and would change: cast it there, or run once with --full-refresh') ~ ')) end') }}
 {% endmacro %}
 
 
@@ -78,7 +76,7 @@
     {%- if from == 'string' and to in ['decimal', 'date'] -%}
         {%- set whole = {'decimal': 'decimal(38,18)', 'date': 'timestamp_ntz'}[to] -%}
         {{ return(cast ~ ' = try_cast(' ~ value ~ ' as ' ~ whole ~ ')') }}
-    {%- elif from in ['integer', 'decimal', 'float', 'double', 'boolean', 'timestamp', 'binary'] -%}
+    {%- elif from in ['integer', 'decimal', 'float', 'double', 'boolean', 'timestamp', 'timestamp_ntz', 'binary'] -%}
         {#- equal NULL-safe: NaN comes back as NaN, and what has no cast comes back as NULL -#}
         {{ return('try_cast(' ~ cast ~ ' as ' ~ given ~ ') <=> ' ~ value) }}
     {%- endif -%}

@@ -67,20 +67,20 @@ def test_what_has_no_type_yet(floodmark: SimpleNamespace, type: str, typed: str 
         ("bigint", "int", "checks"),
         ("int", "decimal(10,0)", "keeps"),
         ("bigint", "decimal(10,0)", "checks"),
-        ("decimal(17,2)", "decimal(17,0)", "loses"),
-        ("decimal(20,2)", "decimal(10,2)", "loses"),
+        ("decimal(17,2)", "decimal(17,0)", "checks"),
+        ("decimal(20,2)", "decimal(10,2)", "checks"),
         ("decimal(9,2)", "decimal(11,4)", "keeps"),
-        ("decimal(9,2)", "int", "loses"),
+        ("decimal(9,2)", "int", "checks"),
         ("decimal(9,0)", "int", "keeps"),
         ("decimal(20,0)", "bigint", "checks"),
         ("decimal(15,2)", "double", "keeps"),
         ("bigint", "double", "checks"),
         ("int", "float", "checks"),
-        ("double", "float", "loses"),
+        ("double", "float", "checks"),
         ("float", "double", "keeps"),
         ("double", "decimal(9,2)", "checks"),
-        ("timestamp", "date", "loses"),
-        ("timestamp_ntz", "date", "loses"),
+        ("timestamp", "date", "checks"),
+        ("timestamp_ntz", "date", "checks"),
         ("date", "timestamp", "keeps"),
         ("string", "date", "checks"),
         ("bigint", "string", "keeps"),
@@ -117,14 +117,14 @@ def test_a_type_as_the_table_has_it(
     assert floodmark._conformed_type(given, known, grows, casts) == conformed
 
 
-def test_losses_are_named_at_their_place(floodmark: SimpleNamespace) -> None:
+def test_types_without_a_cast_are_named_at_their_place(floodmark: SimpleNamespace) -> None:
     problems = floodmark._cast_problems(
         "c",
-        "struct<a:decimal(9,2),b:array<timestamp>,c:map<int,double>>",
-        "struct<a:decimal(9,0),b:array<date>,c:map<int,float>>",
+        "struct<a:date,b:array<date>,c:map<int,double>>",
+        "struct<a:decimal(9,0),b:array<int>,c:map<int,date>>",
     )
     assert [problem["got"] for problem in problems] == [
-        "c.a decimal(9,2)",
-        "c.b.element timestamp",
+        "c.a date",
+        "c.b.element date",
         "c.c.value double",
     ]
