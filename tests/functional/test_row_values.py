@@ -331,7 +331,7 @@ def test_what_would_lose_digits_is_refused(make_project: Callable[..., Project])
     versions = {name: project.version(name) for name, *_ in cases}
     arrive(project, 2)
     run = project.dbt("run", "--vars", "{later: true}")
-    for name, before, after, value in cases:
+    for name, before, after, _ in cases:
         said = sentence(run.message[name])
         assert run.status[name] == "error" and "in the table and cannot be: " in said, (name, said)
         assert "cast it there, or run once with --full-refresh" in said, name
