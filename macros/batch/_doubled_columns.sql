@@ -1,4 +1,7 @@
-{# A SELECT has each column once: Delta tells no two apart that differ in case alone. One check for every strategy and for streams. #}
+{#
+  A SELECT has each column once: Delta tells no two apart that differ in case alone. One check for every strategy
+  and for streams.
+#}
 
 {# Problems of names that come more than once: a list for _refuse. #}
 {% macro _doubled_problems(names, setting='SELECT') %}
@@ -9,8 +12,10 @@
     {%- set problems = [] -%}
     {%- for name, written in spellings.items() if written | length > 1 -%}
         {%- set cased = written | unique(case_sensitive=true) | list -%}
-        {%- do problems.append({'setting': setting, 'got': 'a column ' ~ name ~ ' twice in the SELECT' ~ (', as ' ~ cased | join(' and ') if cased | length > 1 else ''),
-            'expected': 'each column once', 'todo': 'Give one another name' ~ (': names that differ in case alone are one' if cased | length > 1 else '')}) -%}
+        {%- set spelled = ', as ' ~ cased | join(' and ') if cased | length > 1 else '' -%}
+        {%- do problems.append({'setting': setting, 'got': 'a column ' ~ name ~ ' twice in the SELECT' ~ spelled,
+            'expected': 'each column once',
+            'todo': 'Give one another name' ~ (': names that differ in case alone are one' if spelled else '')}) -%}
     {%- endfor -%}
     {{ return(problems) }}
 {% endmacro %}
@@ -19,7 +24,8 @@
 {# Refuse them. A batch that is planned is recorded as failed, so that the next run plans anew. #}
 {% macro _check_doubled(names, batch=none) %}
     {%- set strategy = config.get('incremental_strategy') -%}
-    {%- set problems = floodmark._doubled_problems(names, strategy if strategy in ['cdc', 'snapshot_diff'] else 'SELECT') -%}
+    {%- set setting = strategy if strategy in ['cdc', 'snapshot_diff'] else 'SELECT' -%}
+    {%- set problems = floodmark._doubled_problems(names, setting) -%}
     {%- if problems and batch is not none -%}
         {%- do floodmark._fail(batch, problems[0].got) -%}
     {%- endif -%}

@@ -28,17 +28,23 @@
 {% endmacro %}
 
 
-{# The options of a Kafka stream stand in the compiled SQL, so that no secret may be among them: of JAAS a password, of SSL one of a keystore. #}
+{# The options of a Kafka stream stand in the compiled SQL, so that no secret may be among them: of JAAS a password, of SSL
+   one of a keystore. #}
 {% macro _check_kafka(given, options) %}
     {%- if options is not mapping -%}
-        {%- do floodmark._refuse([{'setting': 'kafka_stream.options', 'got': options, 'expected': "a mapping such as {'failOnDataLoss': 'false'}", 'todo': 'Write it as a mapping'}]) -%}
+        {%- do floodmark._refuse([{'setting': 'kafka_stream.options', 'got': options,
+            'expected': "a mapping such as {'failOnDataLoss': 'false'}",
+            'todo': 'Write it as a mapping'}]) -%}
     {%- endif -%}
     {%- set problems = [] -%}
     {%- for name, value in dict(given, **options).items() -%}
-        {%- set is_secret = modules.re.search('(?i)(password|secret|token|[.]ssl[.]keystore[.]key)$', name) and not (value | string).startswith('${') -%}
+        {%- set is_named = modules.re.search('(?i)(password|secret|token|[.]ssl[.]keystore[.]key)$', name) -%}
+        {%- set is_secret = is_named and not (value | string).startswith('${') -%}
         {%- if is_secret or floodmark._has_secret(value) -%}
-            {%- do problems.append({'setting': 'kafka_stream.options.' ~ name, 'got': '***', 'expected': 'no credentials, which stand in logs and in target/',
-                'todo': 'Write them into a JAAS file that -Djava.security.auth.login.config names in spark.driver.extraJavaOptions and spark.executor.extraJavaOptions of the profile, '
+            {%- do problems.append({'setting': 'kafka_stream.options.' ~ name, 'got': '***',
+                'expected': 'no credentials, which stand in logs and in target/',
+                'todo': 'Write them into a JAAS file that -Djava.security.auth.login.config names in the profile, in '
+                ~ 'spark.driver.extraJavaOptions and spark.executor.extraJavaOptions, '
                 ~ "or into a file that Kafka's config.providers reads (${file:/path:key})"}) -%}
         {%- endif -%}
     {%- endfor -%}

@@ -1,7 +1,7 @@
 {# What people write on the command line, checked before anything runs: arguments of operations, and variables. #}
 
-{# Refuse an operation with arguments of another type than its entry has. `given` is {name: [value, kind]}; kinds are those of
-   _argument_kinds. Nothing that passes as a number, a flag or a name of a schema can be other SQL. #}
+{# Refuse an operation with arguments of another type than its entry has. `given` is {name: [value, kind]}, of
+   _argument_kinds. Nothing that passes as a number or a flag can be other SQL. #}
 {% macro _check_arguments(operation, given) %}
     {%- set problems = [] -%}
     {%- for name, argument in given.items() -%}
@@ -35,9 +35,10 @@
     {%- endif -%}
     {%- set wants_bare = kind in ['flag', 'count', 'some', 'size'] -%}
     {%- set problem = {'setting': name, 'expected': floodmark._argument_kinds()[kind],
-        'todo': 'Write it without quotes' if wants_bare and value is string else 'Correct it' ~ ('' if kind == 'name' else ', or leave it out')} -%}
+        'todo': 'Write it without quotes' if wants_bare and value is string
+            else 'Correct it' ~ ('' if kind == 'name' else ', or leave it out')} -%}
     {%- if value is not undefined -%}
-        {%- set is_plain = value is string or value is number or value is boolean or value is mapping or value is sequence or value is none -%}
+        {%- set is_plain = value is none or value is boolean or value is number or value is sequence -%}
         {%- do problem.update({'got': value if is_plain else value | string}) -%}
     {%- endif -%}
     {{ return([problem]) }}
@@ -54,7 +55,8 @@
     {%- elif kind == 'value' -%}
         {{ return(value is not boolean and value is not mapping and (value is string or value is not sequence)) }}
     {%- elif kind == 'names' -%}
-        {{ return(value is not mapping and (value is string or value is sequence and value | select('string') | list | length == value | length)) }}
+        {%- set is_list = value is sequence and value is not mapping -%}
+        {{ return(value is string or is_list and value | select('string') | list | length == value | length) }}
     {%- elif kind == 'flag' -%}
         {{ return(value is boolean) }}
     {%- elif kind == 'size' -%}
@@ -72,13 +74,19 @@
     {%- endfor -%}
     {%- set bytes = var('floodmark_key_filter_bytes', 0) -%}
     {%- if not floodmark._is_argument(bytes, 'count') -%}
-        {%- do problems.append({'setting': 'floodmark_key_filter_bytes', 'got': bytes, 'expected': 'a whole number of bytes', 'todo': 'Leave it out for 16 MiB'}) -%}
+        {%- do problems.append({'setting': 'floodmark_key_filter_bytes', 'got': bytes,
+            'expected': 'a whole number of bytes',
+            'todo': 'Leave it out for 16 MiB'}) -%}
     {%- endif -%}
     {%- if var('floodmark_bounds', none) not in [none, 'passed'] -%}
-        {%- do problems.append({'setting': 'floodmark_bounds', 'got': var('floodmark_bounds'), 'expected': "'passed'", 'todo': 'Leave it out: floodmark reconcile sets it'}) -%}
+        {%- do problems.append({'setting': 'floodmark_bounds', 'got': var('floodmark_bounds'),
+            'expected': "'passed'",
+            'todo': 'Leave it out: floodmark reconcile sets it'}) -%}
     {%- endif -%}
     {%- if var('floodmark_plan', false) is not boolean -%}
-        {%- do problems.append({'setting': 'floodmark_plan', 'got': var('floodmark_plan'), 'expected': 'true or false', 'todo': 'Leave it out: floodmark plan sets it'}) -%}
+        {%- do problems.append({'setting': 'floodmark_plan', 'got': var('floodmark_plan'),
+            'expected': 'true or false',
+            'todo': 'Leave it out: floodmark plan sets it'}) -%}
     {%- endif -%}
     {{ return(problems) }}
 {% endmacro %}
@@ -90,12 +98,16 @@
     {%- if range is none -%}
         {{ return([]) }}
     {%- elif range is not mapping or not range -%}
-        {{ return([{'setting': name, 'got': range, 'expected': expected, 'todo': "Write it as one, such as --vars '{" ~ name ~ ': {' ~ known | join(': ..., ') ~ ": ...}}'"}]) }}
+        {{ return([{'setting': name, 'got': range,
+            'expected': expected,
+            'todo': "Write it as one, such as --vars '{" ~ name ~ ': {' ~ known | join(': ..., ') ~ ": ...}}'"}]) }}
     {%- endif -%}
     {%- set problems = [] -%}
     {%- for key, value in range.items() -%}
         {%- if key not in known -%}
-            {%- do problems.append({'setting': name ~ '.' ~ key, 'expected': 'one of ' ~ known | join(', '), 'todo': 'Remove it or correct its name'}) -%}
+            {%- do problems.append({'setting': name ~ '.' ~ key,
+                'expected': 'one of ' ~ known | join(', '),
+                'todo': 'Remove it or correct its name'}) -%}
         {%- else -%}
             {%- do problems.extend(floodmark._argument_problems(name ~ '.' ~ key, value, 'value')) -%}
         {%- endif -%}

@@ -1,11 +1,13 @@
 {#
-  Passwords, keys and tokens that are written into a path or an option would stand in logs, in target/ and in the ledger. What is told here is
-  told of the same texts by dbt_floodmark/secrets.py; tests/unit/test_secrets.py compares the two.
+  Passwords, keys and tokens that are written into a path or an option would stand in logs, in target/ and in the
+  ledger. What is told here is told of the same texts by dbt_floodmark/secrets.py;
+  tests/unit/test_secrets.py compares the two.
 #}
 
-{# What is secret in a text, as (name or user)(secret): user and password of an address, and what a name of a secret is set to. #}
+{# What is secret in a text, as (what stays)(secret): an address's password, and what a name of a secret is set to. #}
 {% macro _secret_patterns() %}
-    {%- set names = 'token|sig|signature|password|passwd|pwd|secret|(?:secret|access|account|api|private)[_-]?key(?:[_-]?id)?|credentials?|sas' -%}
+    {%- set names = 'token|sig|signature|password|passwd|pwd|secret'
+        ~ '|(?:secret|access|account|api|private)[_-]?key(?:[_-]?id)?|credentials?|sas' -%}
     {{ return([
         '(://[^\\s/@:\'"]*(?::|%3[aA]))(?!\\d{1,5}(?:[/\\s]|$))([^\\s@\'"]+)(?=@)',
         '(?i)((?:^|[?&;,\\s\'"])[\\w.%-]*(?:' ~ names ~ ')\\s*=\\s*[\'"\\\\]*)([^\\s&;,\'"\\\\]+)',
@@ -37,11 +39,15 @@
     {%- if path is not string or not floodmark._has_secret(path) -%}
         {{ return([]) }}
     {%- endif -%}
-    {{ return([{'setting': setting, 'got': floodmark._masked(path), 'expected': 'a path without credentials, which stand in logs and in target/', 'todo': floodmark._where_secrets_belong()}]) }}
+    {{ return([{'setting': setting, 'got': floodmark._masked(path),
+        'expected': 'a path without credentials, which stand in logs and in target/',
+        'todo': floodmark._where_secrets_belong()}]) }}
 {% endmacro %}
 
 
 {% macro _where_secrets_belong() %}
-    {{ return("Write them into the profile's server_side_parameters (of a Thrift server into its own settings), such as spark.hadoop.fs.s3a.access.key and "
-        ~ "spark.hadoop.fs.s3a.secret.key from env_var('DBT_ENV_SECRET_...'), or leave them to the credential provider of the environment; then change them, since they may be in logs") }}
+    {{ return("Write them into the profile's server_side_parameters (of a Thrift server into its own settings), "
+        ~ 'such as spark.hadoop.fs.s3a.access.key and '
+        ~ "spark.hadoop.fs.s3a.secret.key from env_var('DBT_ENV_SECRET_...'), or leave them to the credential provider "
+        ~ 'of the environment; then change them, since they may be in logs') }}
 {% endmacro %}
