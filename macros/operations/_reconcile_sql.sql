@@ -40,6 +40,7 @@
 {# What `due` gives and what the table holds, by key: {expected, missing, repeated, sample, least, greatest, least_missing}, the last three
    positions of `value`. With `once` a key belongs once, else as often as `due` gives it. #}
 {% macro _compare_keys(id, due, relation, keys, sample, once, value='cast(null as bigint)', family='sequence') %}
+    {%- set keys = floodmark._name_list(keys) -%}
     {%- set columns = floodmark._columns_of(query=due) -%}
     {%- set held_columns = floodmark._columns_of(relation=relation) -%}
     {%- for key in keys if not floodmark._find_column(columns, key) or not floodmark._find_column(held_columns, key) -%}
