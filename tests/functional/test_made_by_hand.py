@@ -35,6 +35,7 @@ def make_by_hand(project: Project, names: list[str]) -> None:
         )
 
 
+@pytest.mark.long("session")
 def test_an_empty_table_is_loaded_into_as_it_is(make_project: Callable[..., Project]) -> None:
     """Identity, generated columns, defaults, constraints, clustering, properties and comments stay."""
     project = make_project("by_hand")
