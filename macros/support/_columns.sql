@@ -15,7 +15,7 @@
     {%- if 'struct<' not in columns | map(attribute='type') | join(' ') or names | unique | list | length < names | length -%}
         {{ return(columns) }}
     {%- endif -%}
-    {%- set view = '_floodmark_shape' -%}
+    {%- set view = '_floodmark_types' -%}
     {%- do floodmark._execute(['create or replace temporary view ' ~ view ~ ' as select * from ' ~ from]) -%}
     {%- set exact = floodmark._query_json('describe table extended ' ~ view ~ ' as json')[0].columns -%}
     {%- do floodmark._execute(['drop view if exists ' ~ view]) -%}
