@@ -211,17 +211,26 @@
 {% macro _adopt_cdc_table(run, batch, columns) %}
     {%- set cdc = run.settings.cdc -%}
     {%- set added = [floodmark._memory_column(cdc)] + ([cdc.start_at, cdc.end_at] if cdc.scd_type == 2 else []) -%}
-    {%- set given = (columns | map(attribute='name') | list + added) | map('lower') | list -%}
-    {%- set foreign = floodmark._table_columns(run) | map(attribute='name') | map('lower') | reject('in', given) | list -%}
+    {%- set wanted = floodmark._columns_named(floodmark._cdc_table_columns(cdc, columns), added) -%}
+    {%- set properties = floodmark._cdc_properties(run, columns + wanted) -%}
     {%- set missing = [] -%}
-    {%- for column in floodmark._columns_named(floodmark._cdc_table_columns(cdc, columns), added) if not floodmark._find_column(floodmark._table_columns(run), column.name) -%}
+    {%- for column in wanted if not floodmark._find_column(floodmark._table_columns(run), column.name) -%}
         {%- do missing.append(column) -%}
     {%- endfor -%}
     {%- do floodmark._add_columns(this, {'new': missing, 'fields': []}) -%}
     {%- do floodmark._execute(['drop table if exists ' ~ floodmark._state_relation(), 'alter table ' ~ this ~ " unset tblproperties if exists ('" ~ floodmark._state_mark() ~ "')"]) -%}
-    {%- do floodmark._set_properties({'floodmark.cdc': floodmark._to_property(floodmark._cdc_made_by(cdc, run.settings.unique_key | sort)),
-        'floodmark.foreign': floodmark._to_property(tojson(foreign))}) -%}
-    {%- do run.update({'table_columns': none, 'is_state_marked': none, 'foreign_columns': foreign}) -%}
+    {%- do floodmark._set_properties(properties) -%}
+    {%- do run.update({'table_columns': none, 'is_state_marked': none}) -%}
+{% endmacro %}
+
+
+{# What an empty table that somebody else made is marked with: the settings that its rows will depend on, and its columns that are not among `given`
+   and that cdc must not write. #}
+{% macro _cdc_properties(run, given) %}
+    {%- set foreign = floodmark._table_columns(run) | map(attribute='name') | map('lower') | reject('in', given | map(attribute='name') | map('lower') | list) | list -%}
+    {%- do run.update({'foreign_columns': foreign}) -%}
+    {{ return({'floodmark.cdc': floodmark._to_property(floodmark._cdc_made_by(run.settings.cdc, run.settings.unique_key | sort)),
+        'floodmark.foreign': floodmark._to_property(tojson(foreign))}) }}
 {% endmacro %}
 
 

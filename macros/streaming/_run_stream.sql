@@ -72,20 +72,19 @@
    in columns. A run that died between the two adds none again. #}
 {% macro _take_on(run, streams) %}
     {%- do floodmark._give_up_open_batch(run) -%}
+    {%- set generation = invocation_id ~ '-' ~ floodmark._now() -%}
+    {%- set properties = {'floodmark.stream': floodmark._to_property(floodmark._model_id() ~ '/' ~ generation)} -%}
     {%- if run.settings.strategy == 'cdc' -%}
         {%- set shape = 'select * from ' ~ streams.shape -%}
-        {%- set own = floodmark._columns_of(query=shape) + floodmark._table_columns(run) -%}
+        {%- set given = floodmark._columns_of(query=shape) -%}
+        {%- set written = floodmark._columns_of(query=floodmark._cdc_shape_sql(run.settings.cdc, shape)) -%}
+        {%- do properties.update(floodmark._cdc_properties(run, given + written)) -%}
         {%- set added = [] -%}
-        {%- for column in floodmark._columns_of(query=floodmark._cdc_shape_sql(run.settings.cdc, shape)) if not floodmark._find_column(own, column.name) -%}
+        {%- for column in written if not floodmark._find_column(given + floodmark._table_columns(run), column.name) -%}
             {%- do added.append(column) -%}
         {%- endfor -%}
         {%- do floodmark._add_columns(this, {'new': added, 'fields': []}) -%}
         {%- do run.update({'table_columns': none}) -%}
-    {%- endif -%}
-    {%- set generation = invocation_id ~ '-' ~ floodmark._now() -%}
-    {%- set properties = {'floodmark.stream': floodmark._to_property(floodmark._model_id() ~ '/' ~ generation)} -%}
-    {%- if run.settings.strategy == 'cdc' -%}
-        {%- do properties.update({'floodmark.cdc': floodmark._to_property(floodmark._cdc_made_by(run.settings.cdc, run.settings.unique_key | sort))}) -%}
     {%- endif -%}
     {%- do floodmark._set_properties(properties) -%}
     {%- do run.update({'generation': generation}) -%}
