@@ -26,6 +26,8 @@ _ALREADY_THERE = re.compile(
 _GONE = re.compile(r"FAILED_READ_FILE\.FILE_NOT_EXIST\b[^\n]*?(\S*/\S+\.(?:parquet|bin))\b")
 #: The table of a stage, by the path of its file: it ends in the batch and the runs that wrote it.
 _STAGE = re.compile(r"/(stage__[^/]+__\d+(?:__[0-9a-f]{8}){1,2})/")
+#: A name that Hadoop cannot list where a path is a pattern.
+_COLON = re.compile(r"Relative path in absolute URI: ([^\n]*)")
 _DERBY = re.compile(r"XSDB6|Another instance of Derby may have already booted")
 _CANCELLED = re.compile(
     r"SPARK_JOB_CANCELLED|cancelled part of cancelled job group|OPERATION_CANCELED|"
@@ -77,6 +79,14 @@ def readable(text: str, sql: str = "") -> str:
         )
     if _CANCELLED.search(text):
         return CANCELLED
+    colon = _COLON.search(text)
+    if colon:
+        return (
+            f"{colon.group(1)} has a colon in its name, which Spark cannot list where a path is a "
+            "pattern (*, ?, [ or { in it): name the folder itself as the path, and the files by "
+            "glob; or rename it, such as to "
+            f"{colon.group(1).replace(':', '-')}"
+        )
     gone = _GONE.search(text)
     if gone:
         stage = _STAGE.search(gone.group(1))

@@ -62,20 +62,22 @@
 {# The columns that Delta's own sink is to write, after on_schema_change; the other strategies look at each micro-batch. #}
 {% macro _align_stream(run, streams) %}
     {%- if run.settings.strategy == 'append' -%}
-        {%- do run.request.update({'columns': floodmark._align_columns(run, none, {'sql': 'select * from ' ~ streams.shape, 'columns': none})}) -%}
+        {%- set source = {'sql': 'select * from ' ~ streams.shape, 'columns': none} -%}
+        {%- do run.request.update({'columns': floodmark._align_columns(run, none, source)}) -%}
     {%- endif -%}
 {% endmacro %}
 
 
-{# Take an empty table that somebody else made as it is: one commit has it name a checkpoint of its own, behind the one that adds what cdc keeps
-   in columns. A run that died between the two adds none again. #}
+{# Take an empty table that somebody else made as it is: one commit has it name a checkpoint of its own, behind the one that
+   adds what cdc keeps in columns. A run that died between the two adds none again. #}
 {% macro _take_on(run, streams) %}
     {%- do floodmark._give_up_open_batch(run) -%}
     {%- if run.settings.strategy == 'cdc' -%}
         {%- set shape = 'select * from ' ~ streams.shape -%}
         {%- set own = floodmark._columns_of(query=shape) + floodmark._table_columns(run) -%}
+        {%- set columns = floodmark._columns_of(query=floodmark._cdc_shape_sql(run.settings.cdc, shape)) -%}
         {%- set added = [] -%}
-        {%- for column in floodmark._columns_of(query=floodmark._cdc_shape_sql(run.settings.cdc, shape)) if not floodmark._find_column(own, column.name) -%}
+        {%- for column in columns if not floodmark._find_column(own, column.name) -%}
             {%- do added.append(column) -%}
         {%- endfor -%}
         {%- do floodmark._add_columns(this, {'new': added, 'fields': []}) -%}
@@ -84,7 +86,8 @@
     {%- set generation = invocation_id ~ '-' ~ floodmark._now() -%}
     {%- set properties = {'floodmark.stream': floodmark._to_property(floodmark._model_id() ~ '/' ~ generation)} -%}
     {%- if run.settings.strategy == 'cdc' -%}
-        {%- do properties.update({'floodmark.cdc': floodmark._to_property(floodmark._cdc_made_by(run.settings.cdc, run.settings.unique_key | sort))}) -%}
+        {%- set made_by = floodmark._cdc_made_by(run.settings.cdc, run.settings.unique_key | sort) -%}
+        {%- do properties.update({'floodmark.cdc': floodmark._to_property(made_by)}) -%}
     {%- endif -%}
     {%- do floodmark._set_properties(properties) -%}
     {%- do run.update({'generation': generation}) -%}

@@ -72,12 +72,21 @@ def test_a_table_made_by_hand_is_loaded_into_as_it_is(project: Project) -> None:
         assert detail[1] == ids[name] and detail[3] == "made by hand", name
         assert list(detail[8]) == ["id"], (name, detail)
         properties = described(project, name)
-        assert properties["owner.team"] == "tea" and properties["delta.constraints.positive"] == "id > 0"
+        assert (
+            properties["owner.team"] == "tea"
+            and properties["delta.constraints.positive"] == "id > 0"
+        )
         assert "floodmark.stream" in properties
         assert "delta.enableChangeDataFeed" not in properties
-        columns = {row[0]: row for row in project.sql(f"describe table {s}.{name}") if row[0][:1] not in ("", "#")}
+        columns = {
+            row[0]: row
+            for row in project.sql(f"describe table {s}.{name}")
+            if row[0][:1] not in ("", "#")
+        }
         own = {"rid", "id", "v", "at", "day", "seq", "extra"}
-        assert {column for column in columns if not column.startswith("_floodmark_")} == own | ADDED.get(name, set())
+        assert {
+            column for column in columns if not column.startswith("_floodmark_")
+        } == own | ADDED.get(name, set())
         assert columns["v"][2] == "a text" and columns["id"][1] == "bigint"
         assert project.sql(f"select count(*), count(rid), count(distinct rid), count(extra) from {s}.{name} "
                            "where day = cast(at as date)") == [(n := len(rows(project, name)), n, n, 0)]  # fmt: skip
