@@ -51,6 +51,8 @@ _LONGEST, _LONGEST_CAUSE = 1500, 400
 _IN_THE_LOG = (
     " (the log of the Spark server names the cause: a full disk, or a folder it may not write)"
 )
+#: A name that Hadoop cannot list where a path is a pattern.
+_COLON = re.compile(r"Relative path in absolute URI: ([^\n]*)")
 _DERBY = re.compile(r"XSDB6|Another instance of Derby may have already booted")
 _CANCELLED = re.compile(
     r"SPARK_JOB_CANCELLED|cancelled part of cancelled job group|OPERATION_CANCELED|"
@@ -110,6 +112,14 @@ def readable(text: str, sql: str = "") -> str:
     full = _full_disk(text, sql)
     if full:
         return full
+    colon = _COLON.search(text)
+    if colon:
+        return (
+            f"{colon.group(1)} has a colon in its name, which Spark cannot list where a path is a "
+            "pattern (*, ?, [ or { in it): name the folder itself as the path, and the files by "
+            "glob; or rename it, such as to "
+            f"{colon.group(1).replace(':', '-')}"
+        )
     gone = _GONE.search(text)
     if gone:
         stage = _STAGE.search(gone.group(1))

@@ -212,8 +212,6 @@ def verify(folder: Folder) -> None:
         raise DamagedError(folder, "metadata", None)
     for number in {number for number in (last, ended) if number is not None}:
         offsets = read_offsets(folder, number)
-    if last is not None and last > 0 and (ended is None or ended < last - 1):
-        raise DamagedError(folder, f"commits/{last - 1}", None)
     if ended is not None:
         lines = _lines(folder, f"commits/{ended}")
         with_json = len(lines) > 1 and _is_json(lines[1])
@@ -255,11 +253,13 @@ def damaged_state(folder: Folder, text: str) -> str | None:
     if "CANNOT_LOAD_STATE_STORE" not in text and "CANNOT_READ_STATE" not in text:
         return None
     named = [name for name in _STATE_FILE.findall(text) if "." in name]
-    suspect = [name for name in named if folder.read(name, most=1) is None]
-    suspect = suspect or _without_head(folder) or named
-    if suspect:
-        return str(DamagedError(folder, suspect[0], folder.read(suspect[0], most=_HEAD)))
-    return str(DamagedError(folder, "state", "?"))
+    try:
+        suspect = [name for name in named if folder.read(name, most=1) is None]
+        suspect = suspect or _without_head(folder) or named
+        content = folder.read(suspect[0], most=_HEAD) if suspect else "?"
+    except DamagedError as exc:
+        return str(exc)
+    return str(DamagedError(folder, suspect[0] if suspect else "state", content))
 
 
 def _without_head(folder: Folder) -> list[str]:

@@ -65,6 +65,17 @@ _ADVICE: tuple[tuple[str, str], ...] = (
         "to start over.",
     ),
     (
+        r"DELTA_SCHEMA_CHANGED|DELTA_STREAMING_(?:INCOMPATIBLE_SCHEMA|SCHEMA_MISMATCH|CANNOT_CONTINUE)",
+        "columns of the source table were renamed, dropped or given another type: run again, and "
+        "where it says so again, run with --full-refresh to read what is there now.",
+    ),
+    (
+        r"Permission denied|Read-only file system|AccessControlException|"
+        r"[Mm]kdirs? (?:of .* )?failed",
+        "a folder that the stream writes, of its checkpoint or its table, cannot be written: let "
+        "the user that runs dbt write there.",
+    ),
+    (
         r"DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE",
         "the source table was dropped and made again, so the checkpoint, which counts its "
         "versions, does not fit it: run the model with --full-refresh to start over.",

@@ -114,10 +114,11 @@
 
 
 {# What a stage is made with, before its SELECT. A statement may read it more than once, and what cannot be read must not look like rows that are
-   gone, whatever the session's spark.sql.files.ignoreMissingFiles and ignoreCorruptFiles say. Its folder is no pattern, whatever the warehouse's
-   path has in it: [, { and * there too. #}
+   gone, whatever the session's spark.sql.files.ignoreMissingFiles and ignoreCorruptFiles say. Its folder is no pattern,
+   whatever the warehouse's path has in it: [, { and * there too. #}
 {% macro _create_stage_sql(relation) %}
-    {{ return('create table ' ~ relation ~ " using parquet options (ignoreMissingFiles = 'false', ignoreCorruptFiles = 'false', `__globPaths__` = 'false') as") }}
+    {{ return('create table ' ~ relation
+        ~ " using parquet options (ignoreMissingFiles = 'false', ignoreCorruptFiles = 'false', `__globPaths__` = 'false') as") }}
 {% endmacro %}
 
 

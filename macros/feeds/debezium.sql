@@ -16,8 +16,8 @@
 {% endmacro %}
 
 
-{# The row of an envelope. Where `before` and `after` are structs of two types, as with PostgreSQL's default replica identity, whose `before` holds the
-   key alone, it is put together by name. #}
+{# The row of an envelope. Where `before` and `after` are structs of two types, as with PostgreSQL's default replica identity,
+   whose `before` holds the key alone, it is put together by name. #}
 {% macro _envelope_row_sql(relation) %}
     {%- set columns = floodmark._columns_if_known('select before, after from ' ~ relation) -%}
     {%- set types = [] -%}
@@ -31,16 +31,18 @@
 {% endmacro %}
 
 
-{# A struct with the fields of two, those of `after` first: of a delete what `before` has, else what `after` has, NULL where that side lacks the field.
-   `names` are the SQL of both, `types` their types. #}
+{# A struct with the fields of two, those of `after` first: of a delete what `before` has, else what `after` has, NULL where
+   that side lacks the field. `names` are the SQL of both, `types` their types. #}
 {% macro _struct_of_either_sql(names, types) %}
     {%- set before, after = floodmark._struct_fields(types[0]), floodmark._struct_fields(types[1]) -%}
     {%- set values = [] -%}
     {%- for field in after -%}
-        {%- do values.append(floodmark._string_literal(field.name) ~ ', ' ~ floodmark._field_of_either_sql(names, floodmark._find_column(before, field.name), field)) -%}
+        {%- do values.append(floodmark._string_literal(field.name)) -%}
+        {%- do values.append(floodmark._field_of_either_sql(names, floodmark._find_column(before, field.name), field)) -%}
     {%- endfor -%}
     {%- for field in before if not floodmark._find_column(after, field.name) -%}
-        {%- do values.append(floodmark._string_literal(field.name) ~ ', ' ~ floodmark._field_of_either_sql(names, field, none)) -%}
+        {%- do values.append(floodmark._string_literal(field.name)) -%}
+        {%- do values.append(floodmark._field_of_either_sql(names, field, none)) -%}
     {%- endfor -%}
     {%- set is_null = "if(op = 'd', " ~ names[0] ~ ' is null, ' ~ names[1] ~ ' is null)' -%}
     {{ return('if(' ~ is_null ~ ', null, named_struct(' ~ values | join(', ') ~ '))') }}
@@ -53,16 +55,18 @@
         names[0] ~ '.' ~ floodmark._quoted(before.name) if before else 'null',
         names[1] ~ '.' ~ floodmark._quoted(after.name) if after else 'null',
     ] -%}
-    {%- if before and after and before.type != after.type and before.type.startswith('struct<') and after.type.startswith('struct<') -%}
+    {%- set are_two = before and after and before.type != after.type -%}
+    {%- if are_two and before.type.startswith('struct<') and after.type.startswith('struct<') -%}
         {{ return(floodmark._struct_of_either_sql(values, [before.type, after.type])) }}
     {%- endif -%}
     {{ return("if(op = 'd', " ~ values | join(', ') ~ ')') }}
 {% endmacro %}
 
 
-{# The columns of a query over a user's relation, as _columns_of gives them; none of them where Spark cannot tell yet: before the first run of what it
-   reads, of a CTE of the model, and without the plugin. #}
+{# The columns of a query over a user's relation, as _columns_of gives them; none of them where Spark cannot tell yet: before
+   the first run of what it reads, of a CTE of the model, and without the plugin. #}
 {% macro _columns_if_known(query) %}
-    {%- set known = adapter.floodmark_described(query) if execute and adapter.floodmark_described is defined else none -%}
+    {%- set can_ask = execute and adapter.floodmark_described is defined -%}
+    {%- set known = adapter.floodmark_described(query) if can_ask else none -%}
     {{ return(floodmark._columns_of(query=known) if known else []) }}
 {% endmacro %}

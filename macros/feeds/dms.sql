@@ -1,6 +1,6 @@
 {# Rows of AWS DMS as events: the table's columns without `op`, `_operation` (insert, update, delete) and `_sequence`. Rows of a full load,
-   whose `op` is NULL, and rows without a sequence get `full_load_sequence`, a value below all others. A full load that has no column `op` is one
-   throughout. Stands in a FROM. #}
+   whose `op` is NULL, and rows without a sequence get `full_load_sequence`, a value below all others. A relation without a
+   column `op` is a full load throughout. Stands in a FROM. #}
 {% macro dms(relation, sequence, full_load_sequence, op='Op') %}
 (
     {%- set columns = floodmark._columns_if_known('select * from ' ~ relation) %}

@@ -58,11 +58,13 @@
 
 {% macro _files_options(files) %}
     {{ return("with (pathGlobFilter = " ~ floodmark._string_literal(files.get('glob', '*')) ~ ", recursiveFileLookup = '"
-        ~ ('true' if files.get('recursive', true) else 'false') ~ "'" ~ floodmark._local_files_options(files.path | string) ~ ")") }}
+        ~ ('true' if files.get('recursive', true) else 'false') ~ "'"
+        ~ floodmark._local_files_options(files.path | string) ~ ")") }}
 {% endmacro %}
 
 
-{# Options, behind others, by which Spark reads local files of any name (dbt_floodmark/paths.py). They count for this read alone. #}
+{# Options, behind others, by which Spark reads local files of any name (dbt_floodmark/paths.py). They count for this read
+   alone. #}
 {% macro _local_files_options(path) %}
     {%- set options = [] -%}
     {%- if adapter is defined and adapter.floodmark_local_files is defined -%}

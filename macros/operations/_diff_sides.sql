@@ -52,8 +52,10 @@
         {#- Delta takes no path for a pattern -#}
         {{ return('delta.`' ~ place | replace('`', '``') ~ '`') }}
     {%- endif -%}
-    {%- set options = (", header = 'true', inferSchema = 'true'" if path.format == 'csv' else '') ~ floodmark._local_files_options(place) -%}
-    {{ return(path.format ~ '.`' ~ floodmark._path_pattern(place) | replace('`', '``') ~ '`' ~ (' with (' ~ options[2:] ~ ')' if options else '')) }}
+    {%- set options = ", header = 'true', inferSchema = 'true'" if path.format == 'csv' else '' -%}
+    {%- set options = options ~ floodmark._local_files_options(place) -%}
+    {{ return(path.format ~ '.`' ~ floodmark._path_pattern(place) | replace('`', '``') ~ '`'
+        ~ (' with (' ~ options[2:] ~ ')' if options else '')) }}
 {% endmacro %}
 
 

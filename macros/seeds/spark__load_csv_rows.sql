@@ -25,7 +25,8 @@
         create {{ 'or replace ' if config.get('file_format') == 'delta' }}table {{ this }}
         {{ file_format_clause() }}
         {#- a folder of files, and no pattern, whatever the warehouse's path has in it -#}
-        {{ "options (`__globPaths__` = 'false')" if config.get('file_format') in [none, 'parquet', 'orc', 'json', 'csv', 'avro'] }}
+        {% set is_files = config.get('file_format') in [none, 'parquet', 'orc', 'json', 'csv', 'avro'] -%}
+        {{ "options (`__globPaths__` = 'false')" if is_files }}
         {{ tblproperties_clause() if config.get('tblproperties') }}
         {{ partition_cols(label='partitioned by') }}
         {{ clustered_cols(label='clustered by') }}

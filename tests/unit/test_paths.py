@@ -1,0 +1,191 @@
+"""Paths and patterns, files of a checkpoint, what is said of them: no Spark."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dbt_floodmark import paths
+from dbt_floodmark.messages import readable
+from dbt_floodmark.streaming import checkpoint, position, sources
+from dbt_floodmark.streaming.unsupported import explain
+
+
+def test_what_exists_under_its_very_name_means_itself(tmp_path):
+    root = tmp_path / "shop [old] {1}"
+    (root / "a*b").mkdir(parents=True)
+    escaped = f"{tmp_path}/shop \\[old\\] \\{{1\\}}"
+    for given, expected in {
+        f"{root}": escaped,
+        f"{root}/in": f"{escaped}/in",
+        f"{root}/in/*/[ab]": f"{escaped}/in/*/[ab]",
+        f"{root}/a*b/c*": f"{escaped}/a\\*b/c*",
+        f"{root}/a*c": f"{escaped}/a*c",
+        f"file:{root}/x?": f"file:{escaped}/x?",
+        f"file://{root}/x?": f"file://{escaped}/x?",
+        f"{escaped}/in": f"{escaped}/in",
+        "/nowhere/[ab]*": "/nowhere/[ab]*",
+        "s3a://bucket/[ab]*": "s3a://bucket/[ab]*",
+        "/": "/",
+        "*": "*",
+    }.items():
+        assert paths.path_pattern(given) == expected
+    assert not paths.is_glob(escaped) and paths.is_glob(f"{escaped}/*") and paths.is_glob("/a[")
+    assert paths.is_pattern("a\\b") and not paths.is_pattern("a b,c#%")
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [("/a", True), ("a b", True), ("file:/a", True), ("file:///a", True), ("s3a://b/a", False), ("hdfs:/a", False), ("/a:b/c", True)],
+)  # fmt: skip
+def test_which_paths_are_local(path, found):
+    assert paths.is_local(path) is found
+
+
+@pytest.mark.parametrize(
+    ("file", "path", "found"),
+    [
+        ("file:/in/a", "/in", True),
+        ("file:/in/a", "/in/", True),
+        ("file:/in/a/b", "/in", False),
+        ("file:/in/a/b", "/in/*", True),
+        ("file:/in/a", "/in/*", True),
+        ("s3a://bucket/in/a", "s3a://bucket/in", True),
+        ("s3a://bucket/in/a/b", "s3a://bucket/in", False),
+    ],
+)
+def test_which_files_lie_in_a_folder_itself(file, path, found):
+    assert sources.is_direct(file, path) is found
+
+
+class Checkpointed:
+    """The files of a checkpoint, as `Folder` shows them."""
+
+    path = "file:/ck"
+
+    def __init__(self, files):
+        self.files = files
+
+    def read(self, child, most=None):
+        return self.files.get(child)
+
+    def names(self, child=""):
+        prefix = f"{child}/" if child else ""
+        below = (name[len(prefix) :] for name in self.files if name.startswith(prefix))
+        return sorted({name.split("/")[0] for name in below})
+
+
+def log(*files):
+    return "\n".join(["v1", *(json.dumps({"path": one, "batchId": 0}) for one in files)])
+
+
+WHOLE = {
+    "metadata": '{"id": "q"}',
+    "offsets/2": 'v1\n{}\n{"logOffset":2}\n-',
+    "offsets/3": 'v1\n{}\n{"logOffset":3}\n-',
+    "commits/1": "v1\n{}",
+    "commits/2": "v1\n{}",
+    "sources/0/1.compact": log("file:/in/a", "file:/in/b"),
+    "sources/0/2": log("file:/in/c"),
+    "sources/0/3": log("file:/in/d"),
+}
+
+
+def test_a_checkpoint_that_is_whole():
+    checkpoint.verify(Checkpointed(WHOLE))
+    checkpoint.verify(Checkpointed({}))
+    checkpoint.verify(Checkpointed({"metadata": '{"id": "q"}'}))
+    # A commit that is gone is written again: the micro-batch is sent once more, and the table knows it.
+    checkpoint.verify(Checkpointed({name: WHOLE[name] for name in WHOLE if "commits" not in name}))
+    # Kafka's own log, and a format that Spark writes only where it is told to.
+    kafka = WHOLE | {"offsets/3": 'v1\n{}\n{"t":{"0":1}}', "sources/0/0": "\0v1\n{}"}
+    checkpoint.verify(Checkpointed(kafka | {"offsets/2": kafka["offsets/3"]}))
+    checkpoint.verify(Checkpointed(WHOLE | {"offsets/3": "v2\n..."}))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "what"),
+    [
+        ("metadata", "", "is empty"),
+        ("metadata", None, "is gone"),
+        ("metadata", "{}", "is cut short, or holds something else"),
+        ("offsets/3", "v1\n{}\n", "is cut short, or holds something else"),
+        ("offsets/3", "v1\n{", "is cut short, or holds something else"),
+        ("offsets/3", "", "is empty"),
+        ("offsets/2", None, "is gone"),
+        ("commits/2", "v1", "is cut short, or holds something else"),
+        ("commits/2", "\0\0", "is empty"),
+        ("sources/0/3", None, "is gone"),
+        ("sources/0/3", 'v1\n{"path', "is cut short, or holds something else"),
+        ("sources/0/2", "v1\n[1]", "is cut short, or holds something else"),
+        ("sources/0/1.compact", " ", "is empty"),
+    ],
+)
+def test_a_checkpoint_that_is_damaged(name, text, what):
+    files = {key: value for key, value in WHOLE.items() if key != name}
+    if text is not None:
+        files[name] = text
+    with pytest.raises(checkpoint.DamagedError) as damaged:
+        checkpoint.verify(Checkpointed(files))
+    assert str(damaged.value) == (
+        f"its checkpoint is damaged: the file file:/ck/{name} {what}. Put it back from a copy of the checkpoint, or run the "
+        "model once with --full-refresh to load everything again"
+    )
+
+
+def test_what_a_query_remembers_is_damaged():
+    state = {
+        "state/0/0/1.delta": "LZ4Block",
+        "state/0/0/2.delta": "garbage",
+        "state/0/0/_metadata/schema": "x",
+    }
+    said = checkpoint.damaged_state(
+        Checkpointed(state), "[CANNOT_LOAD_STATE_STORE.UNCATEGORIZED] An error"
+    )
+    assert (
+        said and "the file file:/ck/state/0/0/2.delta is cut short, or holds something else" in said
+    )
+    missing = "[CANNOT_LOAD_STATE_STORE.X] Error reading delta file file:/ck/state/0/1/4.delta of HDFS: file:/ck/state/0/1/4.delta does not exist."
+    said = checkpoint.damaged_state(Checkpointed(state), missing)
+    assert said and "the file file:/ck/state/0/1/4.delta is gone" in said
+    assert checkpoint.damaged_state(Checkpointed(state), "[DIVIDE_BY_ZERO]") is None
+
+
+def test_a_folder_that_was_changed():
+    folder = Checkpointed(WHOLE)
+
+    def moved(*paths):
+        sql = " union all ".join(f"select * from stream(json.`{path}`)" for path in paths)
+        position.refuse_moved(sql, "/project", folder)
+
+    moved("/in")
+    moved("/in", "/other")
+    moved("/i*")
+    with pytest.raises(position.FloodmarkError) as refused:
+        moved("/inn")
+    assert str(refused.value) == (
+        "its checkpoint file:/ck has read files of another folder, such as file:/in/a, and none of /inn, so every file there would "
+        "be loaded as a new one: name the folder as it was before, or run the model once with --full-refresh to load everything again"
+    )
+
+
+def test_a_colon_behind_a_pattern_is_named():
+    text = "Failed to list\nCaused by: java.net.URISyntaxException: Relative path in absolute URI: 08:00:00.json\n\tat x"
+    assert readable(text) == (
+        "08:00:00.json has a colon in its name, which Spark cannot list where a path is a pattern (*, ?, [ or { in it): name the "
+        "folder itself as the path, and the files by glob; or rename it, such as to 08-00-00.json"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[DELTA_SCHEMA_CHANGED_WITH_VERSION] Detected schema change", "were renamed, dropped or given another type"),
+        ("[DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG] x", "were renamed, dropped or given another type"),
+        ("java.io.IOException: mkdir of file:/ck/offsets failed", "cannot be written: let the user that runs dbt write there"),
+        ("java.io.FileNotFoundException: /ck/x (Permission denied)", "cannot be written: let the user that runs dbt write there"),
+    ],
+)  # fmt: skip
+def test_advice(text, said):
+    assert said in (explain(text, "append") or "")
