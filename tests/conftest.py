@@ -1,4 +1,4 @@
-"""One warm Spark session and one Thrift server for the whole suite, each with its own warehouse."""
+"""One warm JVM for the whole suite, a Spark session and a Thrift server in it, and a project for each test."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.harness import FULL, SPARK_PARAMETERS, Project, cache_parsed_templates, run_sql
+from tests.harness import FULL, Project, cache_parsed_templates, run_sql
+from tests.spark_host import SparkHost, attach, shared_host
 
 cache_parsed_templates()
 
@@ -39,7 +40,7 @@ def _belongs_elsewhere(item: pytest.Item) -> bool:
 
 
 class ByTarget(LoadScopeScheduling):
-    """With workers (`-n 2`), all tests of a target go to one of them: a JVM is cold for minutes."""
+    """With workers (`-n 2`), all tests of a target go to one of them."""
 
     def _split_scope(self, nodeid: str) -> str:
         parameters = nodeid.partition("[")[2].rstrip("]").split("-")
@@ -54,26 +55,31 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByTarget:
 
 
 @pytest.fixture(scope="session")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Where the suite's warehouses and metastores lie."""
-    path = tmp_path_factory.mktemp("floodmark")
+def home(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[Path]:
+    """Where the suite's warehouse and metastore lie, one for all workers."""
+    base = tmp_path_factory.getbasetemp()
+    path = (base if worker_id == "master" else base.parent) / "floodmark"
     os.environ["FLOODMARK_HOME"] = str(path)
     yield path
     os.environ.pop("FLOODMARK_HOME", None)
 
 
 @pytest.fixture(scope="session")
-def thrift_port(home: Path) -> Iterator[int]:
-    """The port of the suite's Thrift server; FLOODMARK_TEST_THRIFT_PORT names one that runs already."""
-    running = os.environ.get("FLOODMARK_TEST_THRIFT_PORT")
-    if running:
-        yield int(running)
-        return
-    from dbt_floodmark.serve import start_server, stop_server
+def spark_host(home: Path, worker_id: str) -> SparkHost:
+    """The suite's JVM, which both targets share; it ends with the process that began the suite."""
+    return shared_host(home, os.getpid() if worker_id == "master" else os.getppid())
 
-    server = start_server(home, parameters=SPARK_PARAMETERS)
-    yield server.port
-    stop_server(server)
+
+@pytest.fixture(scope="session")
+def thrift_port(spark_host: SparkHost) -> int:
+    """The port of the suite's Thrift server."""
+    return spark_host.thrift_port
+
+
+@pytest.fixture(scope="session")
+def attached(spark_host: SparkHost) -> None:
+    """The session target's Spark: the host's."""
+    attach(spark_host)
 
 
 @pytest.fixture(params=TARGETS, scope="module")
@@ -91,14 +97,17 @@ def make_project(
 ) -> Callable[..., Project]:
     """Make a project with a schema of its own, dropped after the module: make_project('name')."""
     made: list[Project] = []
-    thrift_port = request.getfixturevalue("thrift_port") if target == "thrift" else 0
+    if target == "session":
+        request.getfixturevalue("attached")
+    thrift_port = request.getfixturevalue("thrift_port")
 
     def make(name: str, threads: int = 4) -> Project:
         module = re.sub(r"\W", "_", request.module.__name__.split(".")[-1])
         project = Project(
             root=tmp_path_factory.mktemp(name),
             target=target,
-            schema=f"{module}_{name}".lower(),
+            # Both targets have one metastore.
+            schema=f"{module}_{name}_{target[0]}".lower(),
             thrift_port=thrift_port,
             threads=threads,
         )

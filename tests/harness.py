@@ -26,10 +26,10 @@ FILTERED = ("--vars", "{floodmark_key_filter_bytes: 0}")
 #: The suite's Spark runs thousands of statements over a few rows each, so planning and compiling are all its work:
 #: interpreted expressions, one task a stage, and room for the JIT's code (when the code cache fills up, the JVM throws
 #: compiled code away and everything takes three times as long).
-JAVA_OPTIONS = "-XX:ReservedCodeCacheSize=512m -XX:+UseSerialGC -Xmn1200m"
+JAVA_OPTIONS = "-XX:ReservedCodeCacheSize=512m -XX:+UseSerialGC -Xmn2g"
 SPARK_PARAMETERS = {
     "spark.driver.extraJavaOptions": JAVA_OPTIONS,
-    "spark.driver.memory": "3g",
+    "spark.driver.memory": "5g",
     "spark.sql.adaptive.enabled": "false",
     # Spark walks the stack for every column that Delta's own code names, a fifteenth of the suite's time.
     "spark.sql.dataFrameQueryContext.enabled": "false",

@@ -20,7 +20,7 @@ SLOW = "select sum(a.id * b.id) as s from range(3000000) a join range(3000000) b
 
 
 @pytest.fixture(scope="module")
-def root(home: Path):
+def root(home: Path, attached: None):
     from dbt_floodmark.gateway import root_session
 
     return root_session(home, SPARK_PARAMETERS)
