@@ -8,7 +8,7 @@ PYTHON ?= $(shell for p in python3 python3.12 python3.11 python3.10; do \
 	&& { echo $$p; break; }; done)
 ARGS ?=
 
-.PHONY: setup demo test test-quick lint bench check-tools
+.PHONY: setup demo test test-quick test-offline lint bench check-tools
 
 setup: $(STAMP)
 
@@ -31,7 +31,7 @@ check-tools:
 demo: setup
 	@$(BIN)/floodmark demo $(ARGS)
 
-# Two workers, one for each profile target: what belongs to neither goes to the first that is free (tests/conftest.py).
+# Two workers, one for each profile target, on one Spark: what belongs to neither goes to the first that is free (docs/testing.md).
 test: setup
 	@$(BIN)/floodmark setup --with kafka --with postgresql
 	@$(BIN)/python -m pytest -n 2 $(ARGS)
@@ -39,6 +39,10 @@ test: setup
 # The tests of loading on Thrift alone, without the crash and concurrency labs.
 test-quick: setup
 	@FLOODMARK_TEST_TARGETS=thrift $(BIN)/python -m pytest -m 'not lab' $(ARGS)
+
+# No Spark.
+test-offline: setup
+	@$(BIN)/python -m pytest tests/unit $(ARGS)
 
 bench: setup
 	@$(BIN)/python -m benchmarks $(ARGS)
