@@ -120,8 +120,8 @@ def test_every_cut_of_cdc_ends_in_the_oracles_table(make_project: Callable[..., 
 HALF = "after: (insert|merge) into [^ ]*__cdc_state"
 
 
-#: What is done to each of two ways: a full refresh and a new column to one, a reset and a refused setting to the other.
-ROLES = [("latest", "history")] + ([("history", "latest")] if FULL else [])
+#: One gets a full refresh and a new column (which SCD 2's resolved events lack), the other a reset and a refused setting.
+ROLES = [("history", "latest")] + ([("latest", "history")] if FULL else [])
 
 
 @pytest.mark.parametrize("target", ["thrift"], scope="module")

@@ -105,7 +105,7 @@ def test_only_what_should_failed(story: Story) -> None:
         name: {node for node, status in run.status.items() if status == "error"}
         for name, run in story.runs.items()
     }
-    assert failed == dict.fromkeys(story.runs, set()) | {
+    assert failed == {name: set() for name in story.runs} | {
         "wide": {"renamed"},
         "restated from 20": {"cut_off"},
     }
