@@ -57,7 +57,7 @@ TEXTS = incremental(
 MODELS = {
     "plain": merged(),
     "edited": merged(),
-    "touched": merged(WIDER, where=" and v <> 'nothing'", on_schema_change="append_new_columns"),
+    "touched": merged(WIDER, where=" and v <> 'b'", on_schema_change="append_new_columns"),
     "died": merged(),
     "events": events(),
     "reread": events(lookback=1),
@@ -68,7 +68,7 @@ MORE = {"history": events(scd_type=2), "texts_latest": TEXTS}
 ARRIVALS = [
     ("(1, 'a', 1), (2, 'a', 1)", "('a', 'a', 50, 'u', 1)"),
     ("(1, 'b', 2), (3, 'b', 2)", "('z', 'z', 100, 'd', 5)"),
-    ("(1, 'nothing', 3), (2, 'nothing', 3)", "('z', 'z', 60, 'u', 9)"),
+    ("(1, 'c', 3), (3, 'c', 3)", "('z', 'z', 60, 'u', 9)"),
     ("(1, 'e', 5), (4, 'e', 5)", "('z', 'back', 110, 'u', 10), ('a', 'e', 120, 'u', 10)"),
     ("(1, 'f', 6)", "('a', 'late', 40, 'u', 11), ('b', 'b', 45, 'u', 11)"),
 ]
@@ -125,7 +125,7 @@ def compared(run: Run) -> dict[str, bool]:
 
 @pytest.fixture(scope="module")
 def story(make_project: Callable[..., Project]) -> Story:
-    """Five runs; behind the first and the second somebody else writes to tables."""
+    """Five runs; behind the second and the third somebody else writes to tables."""
     project = make_project("peak")
     s = project.schema
     project.sql(f"create table {s}.orders (id bigint, v string, ts timestamp) using delta")
@@ -149,8 +149,6 @@ def story(make_project: Callable[..., Project]) -> Story:
 
     say(1, second, "d", "new")
     story.run()
-    project.sql(f"optimize {s}.touched")
-    project.sql(f"alter table {s}.touched add constraint some check (id > 0)")
     say(2, half, "u", "old")
     story.run()
     project.sql(
@@ -165,6 +163,8 @@ def story(make_project: Callable[..., Project]) -> Story:
         f"where model = '{s}.died' and batch_id = 2 and event = 'committed'"
     )
     story.run()
+    project.sql(f"optimize {s}.touched")
+    project.sql(f"alter table {s}.touched add constraint some check (id > 0)")
     story.run("--vars", "{wide: true}", "--select", *FOURTH)
     project.build("--full-refresh", "--select", "edited")
     story.run("--vars", "{wide: true}", "--select", *FIFTH)
@@ -174,7 +174,7 @@ def story(make_project: Callable[..., Project]) -> Story:
 def test_a_batch_above_the_peak_compares_no_rows(story: Story) -> None:
     """A first load sets the peak, and each batch raises it."""
     assert [run["plain"] for run in story.compared[1:3]] == [False] * 2
-    assert story.rows[-1]["plain"] == {"1": "nothing", "2": "nothing", "3": "b"}
+    assert story.rows[-1]["plain"] == {"1": "c", "2": "a", "3": "c"}
 
 
 def test_the_peak_stands_in_the_commit(story: Story) -> None:
@@ -209,14 +209,15 @@ def test_commits_that_change_no_row_leave_the_peak(story: Story) -> None:
     history = story.project.sql(f"describe history {story.project.schema}.touched")
     operations = {name for row in history for name in ("OPTIMIZE", "ADD CONSTRAINT") if name in row}
     assert operations == {"OPTIMIZE", "ADD CONSTRAINT"}
-    assert story.compared[1]["touched"] is False
-    assert story.rows[1]["touched"]["1"] == "b"
+    assert story.compared[3]["touched"] is False
+    assert story.rows[3]["touched"]["1"] == "e"
 
 
 def test_a_batch_without_rows_leaves_the_peak(story: Story) -> None:
     """It moves the mark alone."""
-    assert "touched" not in story.compared[2]
-    assert story.compared[3]["touched"] is False
+    assert "touched" not in story.compared[1]
+    assert story.compared[2]["touched"] is False
+    assert story.rows[2]["touched"]["1"] == "c"
 
 
 def test_a_new_column_leaves_the_peak(story: Story) -> None:
