@@ -186,8 +186,8 @@ def latest_rows(
 HISTORY = "k, v, w, __start_at, __end_at"
 
 
-#: Random models that run in full alone: `tracked` beside `tracked_in_order`, and the other pairs of setting and way
-#: of loading. A list is what `true` comes to for ignored NULLs, so each is folded once in SCD 1 and twice in SCD 2.
+#: What runs in full alone: `tracked` in any order, and the other pairs of setting and way of loading. For ignored NULLs a
+#: list is what `true` comes to, so a list in any order shows SCD 1, and a list at once and `true` in order show SCD 2.
 ONLY_V = {"stored_as_scd_type": 2, "track_history_column_list": ["v"]}
 TRACKED = ("tracked_steps", "tracked_once") if FULL else ()
 IGNORING: dict[str, tuple[Any, tuple[int, ...]]] = {"all": (True, (0, 1)), "one": (["v"], (0,))}
