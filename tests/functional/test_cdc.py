@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -24,8 +25,10 @@ SCD_1 = {
     "7": ("ua@10 / d@10", "a"),
     "8": ("ua@20 / d@15", "a"),
     "9": ("d@10 / d@5 / ux@8", None),
-    "deleted_twice": ("ua@10 d@20 / ub@30 / d@40 / ux@35 / ux@25", None),
-    "lifted_and_deleted": ("d@20 / ua@30 / d@25 / d@31 / ux@30", None),
+    "deleted_twice": ("ua@10 d@20 / ub@30 / d@40 / ux@35", None),
+    "deleted_twice_long_ago": ("ua@10 d@20 / ub@30 / d@40 / ux@25", None),
+    "lifted_and_deleted": ("d@20 / ua@30 / d@25 d@31 / ux@30", None),
+    "lifted_and_not_deleted": ("d@20 / ua@30 / d@25", "a"),
 }
 SCD_2 = {
     "1": ("ua@10 ub@20 d@30 uc@40", "a[10,20) b[20,30) c[40,-)"),
@@ -113,33 +116,6 @@ def numbered(cases: dict[str, tuple[str, Any]]) -> list[tuple[int, str, Event]]:
     ]
 
 
-def test_every_case_of_the_rules(make_project: Callable[..., Project]) -> None:
-    project = make_project("cases")
-    land(project, "one", numbered(SCD_1))
-    land(project, "two", numbered(SCD_2))
-    project.source("one", "two")
-    for step in (1, None):
-        suffix = "steps" if step else "once"
-        project.model(f"scd1_{suffix}", cdc("one", step=step))
-        project.model(f"scd2_{suffix}", cdc("two", step=step, stored_as_scd_type=2))
-    project.build()
-    expected_1 = {name: [(row,)] for name, (_, row) in SCD_1.items() if row}
-    expected_2 = {
-        name: sorted(rows_of(rows), key=repr) for name, (_, rows) in SCD_2.items() if rows
-    }
-    for suffix in ("steps", "once"):
-        assert held(project, f"scd1_{suffix}", "k, v") == expected_1
-        assert held(project, f"scd2_{suffix}", "k, v, __start_at, __end_at") == expected_2
-    columns = [row[0] for row in project.sql(f"describe {project.schema}.scd2_steps")]
-    assert columns == ["k", "v", "w", "__start_at", "__end_at", "_floodmark_sequence"]
-    columns = [row[0] for row in project.sql(f"describe {project.schema}.scd1_steps")]
-    assert columns == ["k", "v", "w", "_floodmark_sequence"]
-    for name, (history, row) in SCD_1.items():
-        assert scd1(e for batch in parse(history) for e in batch) == ((row,) if row else None), name
-    for name, (history, rows) in SCD_2.items():
-        assert scd2(e for batch in parse(history) for e in batch) == rows_of(rows), name
-
-
 def random_histories(seed: int, count: int, nulls: bool = False) -> list[tuple[str, Event]]:
     """Events of `count` keys: 20 % deletes, 15 % sent twice, values that repeat, sequences that tie a delete."""
     chance = random.Random(seed)
@@ -176,8 +152,9 @@ def shuffled(seed: int, events: list[tuple[str, Event]]) -> list[tuple[int, str,
 def orderly(seed: int, events: list[tuple[str, Event]]) -> list[tuple[int, str, Event]]:
     """Each batch above the ones before, but the last one: a fifth of the events, late."""
     chance = random.Random(seed)
+    last, width = (4, 4) if FULL else (3, 6)
     return [
-        (4 if chance.random() < 0.2 else 1 + (event.sequence - 1) // 4, key, event)
+        (last if chance.random() < 0.2 else 1 + (event.sequence - 1) // width, key, event)
         for key, event in events
     ]
 
@@ -209,68 +186,112 @@ def latest_rows(
 HISTORY = "k, v, w, __start_at, __end_at"
 
 
-def test_any_order_and_any_split_give_the_oracles_table(
-    make_project: Callable[..., Project],
-) -> None:
-    project = make_project("shuffles")
+#: What runs in full alone: `tracked` in any order, and the other pairs of setting and way of loading. For ignored NULLs a
+#: list is what `true` comes to, so a list in any order shows SCD 1, and a list at once and `true` in order show SCD 2.
+ONLY_V = {"stored_as_scd_type": 2, "track_history_column_list": ["v"]}
+TRACKED = ("tracked_steps", "tracked_once") if FULL else ()
+IGNORING: dict[str, tuple[Any, tuple[int, ...]]] = {"all": (True, (0, 1)), "one": (["v"], (0,))}
+#: Name -> feed and step of a model that ignores NULLs.
+PARTIAL: dict[str, tuple[str, int | None]] = {
+    "scd1_one": ("nulls", 1),
+    "scd2_one": ("nulls", None),
+    "scd2_all_in_order": ("nulls_in_order", 1),
+}
+if FULL:
+    PARTIAL |= {f"scd{scd}_all": ("nulls", 1) for scd in (1, 2)}
+    PARTIAL |= {f"scd{scd}_all_once": ("nulls", None) for scd in (1, 2)}
+    PARTIAL |= {"scd1_one_once": ("nulls", None), "scd2_one_steps": ("nulls", 1)}
+    PARTIAL |= {"scd2_one_in_order": ("nulls_in_order", 1)}
+
+
+@dataclass
+class Story:
+    """All models, loaded in one run; and the events of each key of the random feeds."""
+
+    project: Project
+    feed: dict[str, list[Event]]
+    in_order: dict[str, list[Event]]
+    nulls: dict[str, list[Event]]
+
+    def held(self, model: str, columns: str, named: bool = False) -> dict[str, Any]:
+        """The rows of the cases that have a name, or those of the random keys."""
+        rows = held(self.project, model, columns)
+        return {key: found for key, found in rows.items() if (key not in self.feed) is named}
+
+
+@pytest.fixture(scope="module")
+def story(make_project: Callable[..., Project]) -> Story:
+    """Rows cost nothing and batches do: the cases arrive together with the random histories."""
+    project = make_project("story")
     histories = random_histories(7, 240)
     once_each = list({(key, event.sequence): (key, event) for key, event in histories}.values())
-    land(project, "feed", shuffled(1, histories))
+    nulls = random_histories(11, 240, nulls=True)
+    land(project, "one", numbered(SCD_1) + shuffled(1, histories))
+    land(project, "two", numbered(SCD_2) + shuffled(1, histories))
     land(project, "in_order", orderly(2, once_each))
-    project.source("feed", "in_order")
-    only_v = {"stored_as_scd_type": 2, "track_history_column_list": ["v"]}
-    ways = {"scd1": {}, "scd2": {"stored_as_scd_type": 2}} | ({"tracked": only_v} if FULL else {})
+    land(project, "nulls", shuffled(3, nulls))
+    land(project, "nulls_in_order", orderly(4, nulls))
+    project.source("one", "two", "in_order", "nulls", "nulls_in_order")
     for kind, step in {"steps": 1, "once": None}.items():
-        for way, settings in ways.items():
-            project.model(f"{way}_{kind}", cdc("feed", step=step, **settings))
-    project.model("tracked_in_order", cdc("in_order", **only_v))
+        project.model(f"scd1_{kind}", cdc("one", step=step))
+        project.model(f"scd2_{kind}", cdc("two", step=step, stored_as_scd_type=2))
+        if f"tracked_{kind}" in TRACKED:
+            project.model(f"tracked_{kind}", cdc("two", step=step, **ONLY_V))
+    project.model("tracked_in_order", cdc("in_order", **ONLY_V))
+    for model, (feed, step) in PARTIAL.items():
+        ignored = IGNORING[model.split("_")[1]][0]
+        settings = {"stored_as_scd_type": int(model[3]), "ignore_null_updates": ignored}
+        project.model(model, cdc(feed, step=step, **settings))
     project.build(*FILTERED)
-    keys = by_key(histories)
-    tracked = slice(0, 1)
+    return Story(project, by_key(histories), by_key(once_each), by_key(nulls))
+
+
+def test_every_case_of_the_rules(story: Story) -> None:
+    project = story.project
+    expected_1 = {name: [(row,)] for name, (_, row) in SCD_1.items() if row}
+    expected_2 = {
+        name: sorted(rows_of(rows), key=repr) for name, (_, rows) in SCD_2.items() if rows
+    }
     for kind in ("steps", "once"):
-        assert held(project, f"scd1_{kind}", "k, v, w") == latest_rows(keys)
-        assert held(project, f"scd2_{kind}", HISTORY) == history_rows(keys)
-        if FULL:
-            assert held(project, f"tracked_{kind}", HISTORY) == history_rows(keys, tracked=tracked)
-    in_order = history_rows(by_key(once_each), tracked=tracked)
+        assert story.held(f"scd1_{kind}", "k, v", named=True) == expected_1
+        found = story.held(f"scd2_{kind}", "k, v, __start_at, __end_at", named=True)
+        assert found == expected_2
+    columns = [row[0] for row in project.sql(f"describe {project.schema}.scd2_steps")]
+    assert columns == ["k", "v", "w", "__start_at", "__end_at", "_floodmark_sequence"]
+    columns = [row[0] for row in project.sql(f"describe {project.schema}.scd1_steps")]
+    assert columns == ["k", "v", "w", "_floodmark_sequence"]
+    for name, (history, row) in SCD_1.items():
+        assert scd1(e for batch in parse(history) for e in batch) == ((row,) if row else None), name
+    for name, (history, rows) in SCD_2.items():
+        assert scd2(e for batch in parse(history) for e in batch) == rows_of(rows), name
+
+
+def test_nulls_that_are_ignored_in_any_order(story: Story) -> None:
+    for model in PARTIAL:
+        ignoring = IGNORING[model.split("_")[1]][1]
+        if model.startswith("scd1"):
+            rows = held(story.project, model, "k, v, w")
+            assert rows == latest_rows(story.nulls, ignoring), model
+        else:
+            rows = held(story.project, model, HISTORY)
+            assert rows == history_rows(story.nulls, ignoring=ignoring), model
+
+
+def test_any_order_and_any_split_give_the_oracles_table(story: Story) -> None:
+    project, tracked = story.project, slice(0, 1)
+    for kind in ("steps", "once"):
+        assert story.held(f"scd1_{kind}", "k, v, w") == latest_rows(story.feed)
+        assert story.held(f"scd2_{kind}", HISTORY) == history_rows(story.feed)
+    for model in TRACKED:
+        assert story.held(model, HISTORY) == history_rows(story.feed, tracked=tracked)
+    in_order = history_rows(story.in_order, tracked=tracked)
     assert held(project, "tracked_in_order", HISTORY) == in_order
     # Every batch once more, in the other order: nothing changes, and nothing is written.
+    models = ("scd1_once", "scd2_once")
+    before = {model: project.rows(model) for model in models}
     version = project.version("scd2_once")
-    project.sql(f"update {project.schema}.feed set arrived = 11 - arrived")
-    project.build("--select", "scd1_once", "scd2_once")
-    assert held(project, "scd1_once", "k, v, w") == latest_rows(keys)
-    assert held(project, "scd2_once", HISTORY) == history_rows(keys)
+    for feed in ("one", "two"):
+        project.sql(f"update {project.schema}.{feed} set arrived = 11 - arrived")
+    project.build("--select", *models)
+    assert {model: project.rows(model) for model in models} == before
     assert project.version("scd2_once") == version
-
-
-def test_nulls_that_are_ignored_in_any_order(make_project: Callable[..., Project]) -> None:
-    project = make_project("partial")
-    histories = random_histories(11, 240, nulls=True)
-    land(project, "feed", shuffled(3, histories))
-    land(project, "in_order", orderly(4, histories))
-    project.source("feed", "in_order")
-    ways: dict[str, tuple[Any, tuple[int, ...]]] = {"all": (True, (0, 1)), "one": (["v"], (0,))}
-    #: A list is what `true` comes to, so its SCD 2 is folded at once.
-    models = {"scd1_all": 1, "scd2_all": 1, "scd1_one": 1, "scd2_one": None}
-    if FULL:
-        models |= {"scd1_all_once": None, "scd2_all_once": None, "scd1_one_once": None}
-        models["scd2_one_steps"] = 1
-
-    def ignored(model: str) -> tuple[Any, tuple[int, ...]]:
-        return ways[model.split("_")[1]]
-
-    for model, step in models.items():
-        settings = {"stored_as_scd_type": int(model[3]), "ignore_null_updates": ignored(model)[0]}
-        project.model(model, cdc("feed", step=step, **settings))
-    in_order = [f"scd2_{way}_in_order" for way in (ways if FULL else ("all",))]
-    for model in in_order:
-        settings = {"stored_as_scd_type": 2, "ignore_null_updates": ignored(model)[0]}
-        project.model(model, cdc("in_order", **settings))
-    project.build(*FILTERED)
-    keys = by_key(histories)
-    for model in [*models, *in_order]:
-        ignoring = ignored(model)[1]
-        if model.startswith("scd1"):
-            assert held(project, model, "k, v, w") == latest_rows(keys, ignoring), model
-        else:
-            assert held(project, model, HISTORY) == history_rows(keys, ignoring=ignoring), model

@@ -7,7 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from tests.functional.test_cdc import held
-from tests.harness import Project
+from tests.harness import FULL, Project, table
+
+pytestmark = pytest.mark.long("session")
 
 WHOLE = "id:bigint,name:string,size:int"
 
@@ -51,7 +53,7 @@ def _ddl(fields: str) -> str:
     return f"struct<{fields}>".replace("'", "\\'")
 
 
-def config(type_: int, **cdc: object) -> str:
+def config(type_: int, key: object = "id", **cdc: object) -> str:
     settings = {
         "sequence_by": "_sequence",
         "apply_as_deletes": "_operation = 'delete'",
@@ -59,71 +61,59 @@ def config(type_: int, **cdc: object) -> str:
         "except_column_list": ["_operation", "_sequence", "_changed_at"],
     } | cdc
     return (
-        "{{ config(materialized='incremental', incremental_strategy='cdc', unique_key='id', "
+        f"{{{{ config(materialized='incremental', incremental_strategy='cdc', unique_key={key!r}, "
         f"cdc={settings!r}) }}}}\n"
+    )
+
+
+def events(side: str) -> str:
+    return f"{{{{ floodmark.debezium(source('raw', 'feed_{side}')) }}}}"
+
+
+#: Sides with models of their own, one for each SCD; all are in `of_all`, whose SELECT names its columns.
+ALONE = tuple(SIDES) if FULL else ("odd_names",)
+SIDE_BY_SIDE = " union all ".join(
+    f"select '{side}' as side, cast(id as bigint) as id, name, _operation, _sequence, _changed_at "
+    f"from {events(side)}"
+    for side in SIDES
+)
+MODELS = {
+    "of_all": f"{config(2, ['side', 'id'])}select * from ({SIDE_BY_SIDE})",
+    **{f"one_{side}": f"{config(1)}select * from {events(side)}" for side in ALONE},
+    **(
+        {f"two_{side}": f"{config(2)}select * from {events(side)}" for side in ALONE}
+        if FULL
+        else {}
+    ),
+    "nulls": f"{config(1, ignore_null_updates=True)}select * from {events('key_only')}",
+    "part": f"{config(1)}select id, name, _operation, _sequence, _changed_at from "
+    "{{ floodmark.debezium(\"(select * from \" ~ source('raw', 'feed_key_only') ~ \" where true)\") }} as f",
+    # Of a CTE of the model nobody can ask Spark.
+    "of_cte": f"{config(1)}with parsed as (select * from {table('feed_same')}) "
+    "select * from {{ floodmark.debezium('parsed') }}",
+}
+
+
+def dms(name: str) -> str:
+    settings = {
+        "sequence_by": "_sequence",
+        "apply_as_deletes": "_operation = 'delete'",
+        "except_column_list": ["_operation", "_sequence"],
+    }
+    return (
+        "{{ config(materialized='incremental', incremental_strategy='cdc', unique_key='id', "
+        f"cdc={settings!r}) }}}}\nselect id, name, _operation, _sequence from {{{{ "
+        f"floodmark.dms(source('raw', '{name}'), sequence='at', full_load_sequence=\"''\") }}}}"
     )
 
 
 @pytest.fixture(scope="module")
 def project(make_project: Callable[..., Project]) -> Project:
+    """All models but the streams, loaded."""
     project = make_project("envelopes")
     for name, sides in SIDES.items():
         project.sql(f"create table {project.schema}.feed_{name} using parquet as {envelopes(*sides)}") if "void" not in sides[0] else (
             project.sql(f"create view {project.schema}.feed_{name} as {envelopes(*sides)}"))  # fmt: skip
-    project.source(*(f"feed_{name}" for name in SIDES))
-    return project
-
-
-def test_a_row_has_what_each_side_has_by_name(project: Project) -> None:
-    for name in SIDES:
-        feed = f"floodmark.debezium(source('raw', 'feed_{name}'))"
-        project.model(f"one_{name}", f"{config(1)}select * from {{{{ {feed} }}}}")
-        project.model(f"two_{name}", f"{config(2)}select * from {{{{ {feed} }}}}")
-    nulls = config(1, ignore_null_updates=True)
-    project.model(
-        "nulls",
-        f"{nulls}select * from {{{{ floodmark.debezium(source('raw', 'feed_key_only')) }}}}",
-    )
-    project.model(
-        "part",
-        f"{config(1)}select id, name, _operation, _sequence, _changed_at from "
-        "{{ floodmark.debezium(\"(select * from \" ~ source('raw', 'feed_key_only') ~ \" where true)\") }} as f",
-    )
-    project.build()
-    for name in [*(f"one_{name}" for name in SIDES), "nulls", "part"]:
-        found = held(project, name, "cast(id as int) as id, name")
-        assert found == {2: [("c",)]}, name
-    for name in SIDES:
-        found = held(project, f"two_{name}", "cast(id as int) as id, name, __start_at, __end_at")
-        assert found == {1: [("a", 10, 40)], 2: [("b", 20, 30), ("c", 30, None)]}, name
-    project.build()
-
-
-def test_a_feed_that_is_not_there_yet_renders(project: Project) -> None:
-    project.model(
-        "later",
-        f"{config(1)}select * from {{{{ floodmark.debezium('{project.schema}.nowhere') }}}}",
-    )
-    assert project.dbt("parse").success
-    run = project.dbt("compile", "--select", "later")
-    assert run.success, run.log[-3000:]
-    compiled = next((project.root / "target" / "compiled").rglob("later.sql")).read_text()
-    assert "if(op = 'd', before, after) as _row" in compiled
-    (project.root / "models" / "later.sql").unlink()
-
-
-def test_a_cte_of_the_model_renders(project: Project) -> None:
-    """Of which nobody can ask Spark."""
-    project.model(
-        "of_cte",
-        f"{config(1)}with parsed as (select * from {{{{ source('raw', 'feed_same') }}}}) "
-        "select * from {{ floodmark.debezium('parsed') }}",
-    )
-    project.build("--select", "of_cte")
-    assert held(project, "of_cte", "id, name") == {2: [("c",)]}
-
-
-def test_a_full_load_without_an_operation(project: Project) -> None:
     project.sql(
         f"create table {project.schema}.full_load using parquet as select 1L as id, 'a' as name"
     )
@@ -131,21 +121,45 @@ def test_a_full_load_without_an_operation(project: Project) -> None:
         f"create table {project.schema}.with_changes using parquet as select * from values (null, 1L, 'a', null), "
         "('U', 1L, 'b', '0002'), ('I', 2L, 'c', '0003'), ('D', 2L, null, '0004') as t(op, id, name, at)"
     )
-    settings = {
-        "sequence_by": "_sequence",
-        "apply_as_deletes": "_operation = 'delete'",
-        "except_column_list": ["_operation", "_sequence"],
+    project.source(*(f"feed_{name}" for name in SIDES), "full_load", "with_changes")
+    for name, sql in MODELS.items():
+        project.model(name, sql)
+    for name in ("full_load", "with_changes"):
+        project.model(f"dms_{name}", dms(name))
+    project.build()
+    return project
+
+
+def test_a_row_has_what_each_side_has_by_name(project: Project) -> None:
+    columns = "concat(side, cast(id as string)) as id, name, __start_at, __end_at"
+    expected = {"1": [("a", 10, 40)], "2": [("b", 20, 30), ("c", 30, None)]}
+    assert held(project, "of_all", columns) == {
+        f"{side}{key}": rows for side in SIDES for key, rows in expected.items()
     }
-    for name, columns in {"full_load": "id, name", "with_changes": "id, name"}.items():
-        project.model(
-            f"dms_{name}",
-            "{{ config(materialized='incremental', incremental_strategy='cdc', unique_key='id', "
-            f"cdc={settings!r}) }}}}\nselect {columns}, _operation, _sequence from {{{{ floodmark.dms('{project.schema}.{name}', "
-            "sequence='at', full_load_sequence=\"''\") }}",
-        )
-    project.build("--select", "dms_full_load", "dms_with_changes")
+    for name in [*(f"one_{side}" for side in ALONE), "nulls", "part", "of_cte"]:
+        found = held(project, name, "cast(id as int) as id, name")
+        assert found == {2: [("c",)]}, name
+    for side in ALONE if FULL else ():
+        found = held(project, f"two_{side}", "cast(id as int) as id, name, __start_at, __end_at")
+        assert found == {int(key): rows for key, rows in expected.items()}, side
+    project.build("--select", *(MODELS if FULL else ("one_odd_names", "part")))
+
+
+def test_a_full_load_without_an_operation(project: Project) -> None:
     assert held(project, "dms_full_load", "id, name") == {1: [("a",)]}
     assert held(project, "dms_with_changes", "id, name") == {1: [("b",)]}
+
+
+def test_a_feed_that_is_not_there_yet_renders(project: Project) -> None:
+    project.model(
+        "later",
+        f"{config(1)}select * from {{{{ floodmark.debezium('{project.schema}.nowhere') }}}}",
+    )
+    run = project.dbt("compile", "--select", "later")
+    assert run.success, run.log[-3000:]
+    compiled = next((project.root / "target" / "compiled").rglob("later.sql")).read_text()
+    assert "if(op = 'd', before, after) as _row" in compiled
+    (project.root / "models" / "later.sql").unlink()
 
 
 @pytest.mark.parametrize("target", ["session"], scope="module")
