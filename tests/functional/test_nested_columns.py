@@ -9,7 +9,7 @@ import pytest
 
 from tests.harness import FULL, Project, Run, sentence
 
-pytestmark = pytest.mark.long("session")
+pytestmark = pytest.mark.long("thrift")
 
 W = "watermark={'column': 'n'}"
 WAYS = {

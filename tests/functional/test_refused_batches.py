@@ -47,14 +47,6 @@ def way_model(name: str, source: str = "src", select: str = "*") -> str:
     return incremental(table(source), select, watermark=watermark, **WAYS[name])
 
 
-def write_models(
-    project: Project, select: str = "*", names: tuple[str, ...] = (*WAYS, *SNAPSHOTS)
-) -> list[str]:
-    for name in names:
-        project.model(name, way_model(name, select=select))
-    return list(names)
-
-
 def make_source(project: Project, *names: str) -> None:
     schema = project.schema
     sources = names or ("src",)
