@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import OPT_IN, Project, incremental, link_package, table
+from tests.harness import FULL, OPT_IN, Project, incremental, link_package, table
 
 pytestmark = pytest.mark.long("thrift")
 
@@ -51,7 +51,7 @@ def _arrive(project: Project, day: int) -> None:
 
 
 def _story(project: Project) -> list[dict[str, Any]]:
-    """Two runs and what each left."""
+    """A run that makes the tables, one that adds to them, and what that left; with FLOODMARK_LAB=full what each left."""
     s = project.schema
     project.sql(
         f"create or replace table {s}.orders (id bigint, v string, ts timestamp) using delta"
@@ -60,7 +60,8 @@ def _story(project: Project) -> list[dict[str, Any]]:
     for day in (1, 2):
         _arrive(project, day)
         project.build(*(["--full-refresh"] if day == 1 else []))
-        looks.append(_looks(project))
+        if FULL or day == 2:
+            looks.append(_looks(project))
     return looks
 
 
@@ -97,8 +98,8 @@ def test_its_models_build_as_before_and_one_becomes_watermarked(
         ),
     )
     _arrive(project, 3)
-    project.build()
-    project.build()
+    for _ in range(2):
+        project.build("--select", "merged")
     rows = project.sql(f"select id, v from {project.schema}.merged order by id")
     assert rows == [(1, "v3"), (2, "new"), (3, "new"), (4, "new")]
     assert project.mark("merged") == "2024-01-03 00:00:00.000000"

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
+from tests.functional.faults import Faults, cut_points, injected
 from tests.functional.test_corrections import AT, rows_of
-from tests.functional.test_refused_batches import SNAPSHOTS, WAYS, make_source, write_models
-from tests.harness import Project, incremental, sentence, table
+from tests.functional.test_refused_batches import SNAPSHOTS, WAYS, make_source, way_model
+from tests.harness import FULL, Project, Run, incremental, run_sql, sentence, table
+
+pytestmark = pytest.mark.long("session")
+
+EVERY = (*WAYS, *SNAPSHOTS)
+#: Ways that load into a table made by hand, into one that was emptied, and beside CHAR columns, or all with FLOODMARK_LAB=full;
+#: test_refused_batches.py has a constraint in the other ways.
+BY_HAND = EVERY if FULL else ("append", "overwrite", "latest", "extracts")
+EMPTIED = EVERY if FULL else ("append", "periods", "extract")
+CHARS = EVERY if FULL else ("append", "merge", "latest", "extract")
+#: Ways whose first load is cut; each behind every third statement that writes, so that together they have them all.
+CUT = ("append", "latest", "extracts")
+#: What a full refresh makes anew.
+REFRESHED = BY_HAND if FULL else ("append", "extracts")
 
 TABLE = """
 create table {schema}.{name} (
@@ -28,58 +43,15 @@ tblproperties ('delta.feature.allowColumnDefaults' = 'supported', 'delta.appendO
 
 def make_by_hand(project: Project, names: list[str]) -> None:
     for name in names:
-        layout = "partitioned by (day)" if name == "overwrite" else "cluster by (id)"
+        layout = "partitioned by (day)" if name.endswith("overwrite") else "cluster by (id)"
         project.sql(TABLE.format(schema=project.schema, name=name, layout=layout))
         project.sql(
             f"alter table {project.schema}.`{name}` add constraint positive check (v is null or v > 0)"
         )
 
 
-@pytest.mark.long("session")
-def test_an_empty_table_is_loaded_into_as_it_is(make_project: Callable[..., Project]) -> None:
-    """Identity, generated columns, defaults, constraints, clustering, properties and comments stay."""
-    project = make_project("by_hand")
-    make_source(project)
-    names = write_models(project)
-    make_by_hand(project, names)
-    ids = {name: _detail(project, name) for name in names}
-    run = project.dbt("run")
-    assert run.success, run.log[-5000:]
-    for name in names:
-        assert _detail(project, name) == ids[name], name
-        found = sorted(
-            project.sql(
-                f"select id, v, twice, note, row_number is not null from {project.schema}.{name}"
-            )
-        )
-        assert found == [(1, 1, 2, "made by hand", True), (2, 2, 4, "made by hand", True)], name
-        assert project.ledger(name, "kind, state, rows_inserted") == [
-            ("first_load", "committed", 2)
-        ]
-    project.sql(
-        f"insert into {project.schema}.src values (3, 3, date'2024-05-02', {AT} + interval 1 day)"
-    )
-    project.build()
-    for name in names:
-        assert {row["id"] for row in rows_of(project, name, "id")} == {1, 2, 3}, name
-    # What the table forbids is still forbidden.
-    project.sql(
-        f"insert into {project.schema}.src values (4, -4, date'2024-05-03', {AT} + interval 2 days)"
-    )
-    run = project.dbt("run")
-    for name in names:
-        assert run.status[name] == "error" and "positive" in run.message[name].lower(), name
-    # A full refresh makes the table anew, as it says.
-    project.sql(f"delete from {project.schema}.src where id = 4")
-    project.build("--full-refresh")
-    for name in names:
-        assert "twice" not in {row[0] for row in project.sql(f"describe {project.schema}.{name}")}
-
-
 def _detail(project: Project, name: str) -> tuple[Any, ...]:
     """What `describe detail` says of a table that a load must not change."""
-    from tests.harness import run_sql
-
     rows = run_sql(project.target, project.thrift_port, f"describe detail {project.schema}.{name}")
     detail = rows[0]
     # format, id, name, description, location, createdAt, lastModified, partitionColumns, clusteringColumns, ..., properties
@@ -94,114 +66,188 @@ def _detail(project: Project, name: str) -> tuple[Any, ...]:
     )
 
 
-@pytest.mark.long("thrift")
-def test_a_table_that_was_emptied_keeps_what_it_is(make_project: Callable[..., Project]) -> None:
-    """A delete of all rows begins again with all that is there, into the same table."""
-    project = make_project("emptied")
-    schema = project.schema
-    make_source(project)
-    names = write_models(project)
-    project.build()
-    ids = {name: _detail(project, name)[0] for name in names}
-    for name in names:
-        project.sql(f"alter table {schema}.{name} set tblproperties ('team' = 'flights')")
-        project.sql(f"delete from {schema}.{name}")
-    run = project.dbt("run")
-    assert run.success, run.log[-4000:]
-    for name in names:
-        assert {row["id"] for row in rows_of(project, name)} == {1, 2}, name
-        assert _detail(project, name)[0] == ids[name] and _detail(project, name)[4], name
-    project.sql(f"insert into {schema}.src values (3, 3, date'2024-05-02', {AT} + interval 1 day)")
-    project.build()
-    for name in names:
-        assert {row["id"] for row in rows_of(project, name)} == {1, 2, 3}, name
+@dataclass
+class Story:
+    """Five runs; what each table was before and is after its load, and the models that were cut: name -> behind which statement."""
 
+    project: Project
+    runs: list[Run] = field(default_factory=list)
+    made: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    kept: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    rows: dict[str, list[tuple[Any, ...]]] = field(default_factory=dict)
+    ids: list[dict[str, set[int]]] = field(default_factory=list)
+    cuts: dict[str, str] = field(default_factory=dict)
 
-@pytest.mark.long("session")
-def test_a_first_load_into_an_empty_table_that_dies_is_finished_once(
-    make_project: Callable[..., Project],
-) -> None:
-    """Cut behind each statement that writes: the next run gives each row once, in the same table."""
-    from tests.functional.faults import Faults, cut_points, injected
-
-    project = make_project("cut_by_hand")
-    schema = project.schema
-    make_source(project)
-    names = [
-        name for name in write_models(project) if name in ("append", "merge", "latest", "extracts")
-    ]
-    faults = Faults()
-    make_by_hand(project, names)
-    with injected(faults):
-        project.build("--select", *names)
-    for number in range(1, max(len(cut_points(faults.sent[name])) for name in names)):
-        for name in names:
-            project.sql(f"drop table {schema}.{name}")
-            project.sql(f"drop table if exists {schema}.{name}__cdc_state")
-        project.sql(f"drop schema {schema}_floodmark cascade")
-        make_by_hand(project, names)
-        ids = {name: _detail(project, name)[0] for name in names}
-        points = {name: cut_points(faults.sent[name]) for name in names}
-        cuts: dict[str, int | str] = {
-            name: points[name][min(number, len(points[name]) - 1)] for name in names
-        }
-        with injected(Faults(cuts)):
-            project.dbt("run", "--select", *names)
-        project.build("--select", *names)
-        for name in names:
-            found = sorted(row["id"] for row in rows_of(project, name, "id"))
-            assert found == [1, 2], (name, cuts[name], faults.sent[name][int(cuts[name]) - 2])
-            assert _detail(project, name)[0] == ids[name], name
-
-
-@pytest.mark.long("thrift")
-def test_char_columns_are_refused_where_delta_cannot_merge_them(
-    make_project: Callable[..., Project],
-) -> None:
-    """Column, type and the ALTER that helps; VARCHAR and an append work; then it loads."""
-    project = make_project("chars")
-    schema = project.schema
-    make_source(project)
-    names = [*WAYS, *SNAPSHOTS]
-    select = "id, v, day, ts, 'ab' as code, 'xy' as name"
-    write_models(project, select)
-    for name in names:
-        layout = "partitioned by (day)" if name == "overwrite" else ""
-        project.sql(
-            f"create table {schema}.{name} (id int, v int, day date, ts timestamp, code char(5), name varchar(8)) using delta {layout}"
+    def look(self, names: list[str], rows: str = "id") -> None:
+        """Note the keys of these tables."""
+        self.ids.append(
+            {name: {row["id"] for row in rows_of(self.project, name, rows)} for name in names}
         )
-    run = project.dbt("run")
-    for name in names:
-        if name in ("append", "overwrite"):
-            assert run.status[name] == "success", run.message[name]
-            continue
-        said = sentence(run.message[name])
-        assert f"into column code char(5) of {schema}.{name}" in said, said
-        assert f"alter table {schema}.{name} alter column `code` type string" in said, said
-        project.sql(f"alter table {schema}.{name} alter column code type string")
-    project.build()
-    for _ in range(2):
-        project.sql(f"update {schema}.src set v = v")
-        project.build()
-    for name in names:
-        assert sorted(
-            (row["id"], row["code"].rstrip(), row["name"]) for row in rows_of(project, name)
-        ) == [
-            (1, "ab", "xy"),
-            (2, "ab", "xy"),
-        ], name
+
+
+@pytest.fixture(scope="module")
+def story(make_project: Callable[..., Project]) -> Story:
+    project = make_project("story")
+    s = project.schema
+    make_source(project, "src", "full", "still", "texts")
+    story = Story(project)
+    by_hand = [f"hand_{way}" for way in BY_HAND]
+    emptied = [f"emptied_{way}" for way in EMPTIED]
+    chars = [f"char_{way}" for way in CHARS]
+
+    def arrive(source: str, number: int, v: int) -> None:
+        project.sql(
+            f"insert into {s}.{source} values "
+            f"({number}, {v}, date'2024-05-0{number - 1}', {AT} + interval {number - 2} days)"
+        )
+
+    # The first run makes the tables that are emptied then.
+    for way in EMPTIED:
+        project.model(f"emptied_{way}", way_model(way, "full"))
+    story.runs.append(project.build())
+    for name in emptied:
+        project.sql(f"alter table {s}.{name} set tblproperties ('team' = 'flights')")
+        project.sql(f"delete from {s}.{name}")
+        story.made[name] = _detail(project, name)
+
+    # The second loads into empty tables.
+    make_by_hand(project, by_hand)
+    for way in BY_HAND:
+        project.model(f"hand_{way}", way_model(way))
+        story.made[f"hand_{way}"] = _detail(project, f"hand_{way}")
+    for way in CHARS:
+        select = "id, v, day, ts, 'ab' as code, 'xy' as name"
+        project.model(f"char_{way}", way_model(way, "texts", select))
+        layout = "partitioned by (day)" if way == "overwrite" else ""
+        project.sql(
+            f"create table {s}.char_{way} (id int, v int, day date, ts timestamp, code char(5), name varchar(8)) using delta {layout}"
+        )
+    faults = Faults()
+    with injected(faults):
+        story.runs.append(project.dbt("run"))
+    for name in (*by_hand, *emptied):
+        story.kept[name] = _detail(project, name)
+    for name in by_hand:
+        story.rows[name] = sorted(
+            project.sql(f"select id, v, twice, note, row_number is not null from {s}.{name}")
+        )
+    story.look(emptied)
+
+    # The third has news for them, and first loads that are cut.
+    for name in chars:
+        if name.removeprefix("char_") not in ("append", "overwrite"):
+            project.sql(f"alter table {s}.{name} alter column code type string")
     project.model(
         "keyed",
         incremental(
-            table("src"),
+            table("texts"),
             "cast(id as string) as name, v, ts",
             incremental_strategy="merge",
             unique_key="name",
             watermark={"column": "ts", "lookback": "1 day"},
         ),
     )
-    project.sql(f"create table {schema}.keyed (name varchar(8), v int, ts timestamp) using delta")
-    for _ in range(2):
-        project.sql(f"update {schema}.src set v = v")
-        project.build("--select", "keyed")
-    assert sorted(row["name"] for row in rows_of(project, "keyed")) == ["1", "2"]
+    project.sql(f"create table {s}.keyed (name varchar(8), v int, ts timestamp) using delta")
+    arrive("src", 3, 3)
+    arrive("full", 3, 3)
+    cuts: dict[str, int | str] = {}
+    for place, way in enumerate(CUT):
+        sent = faults.sent[f"hand_{way}"]
+        points = cut_points(sent)[1:]
+        for point in points if FULL else points[place :: len(CUT)]:
+            name = f"cut_{point}_{way}"
+            project.model(name, way_model(way, "still"))
+            cuts[name] = point
+            story.cuts[name] = sent[point - 2]
+    make_by_hand(project, list(cuts))
+    for name in cuts:
+        story.made[name] = _detail(project, name)
+    with injected(Faults(cuts)):
+        story.runs.append(project.dbt("run"))
+    story.look(by_hand)
+    story.look(emptied)
+
+    # The fourth finishes what was cut, reads texts again, and has a row that the tables by hand refuse.
+    arrive("src", 4, -4)
+    project.sql(f"update {s}.texts set v = v")
+    story.runs.append(project.dbt("run", "--select", *by_hand, *chars, "keyed", *cuts))
+    for name in cuts:
+        story.kept[name] = _detail(project, name)
+
+    project.sql(f"delete from {s}.src where id = 4")
+    refreshed = [f"hand_{way}" for way in REFRESHED]
+    story.runs.append(project.build("--full-refresh", "--select", *refreshed))
+    return story
+
+
+def test_an_empty_table_is_loaded_into_as_it_is(story: Story) -> None:
+    """Identity, generated columns, defaults, constraints, clustering, properties and comments stay."""
+    project = story.project
+    for way in BY_HAND:
+        name = f"hand_{way}"
+        assert story.kept[name] == story.made[name], name
+        assert story.rows[name] == [
+            (1, 1, 2, "made by hand", True),
+            (2, 2, 4, "made by hand", True),
+        ], name
+        assert project.ledger(name, "kind, state, rows_inserted")[0] == (
+            "first_load",
+            "committed",
+            2,
+        )
+        assert story.ids[1][name] == {1, 2, 3}, name
+        # What the table forbids is still forbidden.
+        run = story.runs[3]
+        assert run.status[name] == "error" and "positive" in run.message[name].lower(), name
+    # A full refresh makes the table anew, as it says.
+    for way in REFRESHED:
+        described = project.sql(f"describe {project.schema}.hand_{way}")
+        assert "twice" not in {row[0] for row in described}
+
+
+def test_a_table_that_was_emptied_keeps_what_it_is(story: Story) -> None:
+    """A delete of all rows begins again with all that is there, into the same table."""
+    for way in EMPTIED:
+        name = f"emptied_{way}"
+        assert story.runs[1].status[name] == "success", story.runs[1].message[name]
+        assert story.ids[0][name] == {1, 2}, name
+        assert story.kept[name][0] == story.made[name][0] and story.kept[name][4], name
+        assert story.ids[2][name] == {1, 2, 3}, name
+
+
+def test_a_first_load_into_an_empty_table_that_dies_is_finished_once(story: Story) -> None:
+    """Cut behind statements that write: the next run gives each row once, in the same table."""
+    cut = [name for name in story.cuts if story.runs[2].status[name] == "error"]
+    assert len(cut) > len(story.cuts) / 2, cut
+    for name, behind in story.cuts.items():
+        found = sorted(row["id"] for row in rows_of(story.project, name, "id"))
+        assert found == [1, 2], (name, behind)
+        assert story.kept[name][0] == story.made[name][0], name
+
+
+def test_char_columns_are_refused_where_delta_cannot_merge_them(story: Story) -> None:
+    """Column, type and the ALTER that helps; VARCHAR and an append work; then it loads."""
+    s = story.project.schema
+    for way in CHARS:
+        name = f"char_{way}"
+        if way in ("append", "overwrite"):
+            assert story.runs[1].status[name] == "success", story.runs[1].message[name]
+        else:
+            said = sentence(story.runs[1].message[name])
+            assert f"into column code char(5) of {s}.{name}" in said, said
+            assert f"alter table {s}.{name} alter column `code` type string" in said, said
+        found = [
+            (row["id"], row["code"].rstrip(), row["name"]) for row in rows_of(story.project, name)
+        ]
+        assert sorted(found) == [(1, "ab", "xy"), (2, "ab", "xy")], name
+    assert sorted(row["name"] for row in rows_of(story.project, "keyed")) == ["1", "2"]
+
+
+def test_everything_else_succeeded(story: Story) -> None:
+    failed = [
+        {n for n, status in run.status.items() if status != "success"} - set(story.cuts)
+        for run in story.runs
+    ]
+    chars = {f"char_{way}" for way in CHARS if way not in ("append", "overwrite")}
+    hand = {f"hand_{way}" for way in BY_HAND}
+    assert failed == [set(), chars, set(), hand, set()], story.runs[2].log[-3000:]

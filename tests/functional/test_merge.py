@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import Project, Run, incremental, sentence, table
+from tests.harness import FULL, Project, Run, incremental, sentence, table
 
 pytestmark = pytest.mark.long("thrift")
 
@@ -32,7 +32,9 @@ TYPED_KEY = (
     "1.10, date'2024-02-29', timestamp'2024-03-31 01:30:00.000001Z', "
     "timestamp_ntz'2024-03-31 02:30:00.000001', X'00FF'"
 )
-ODD_KEY = ["select", "Mixed", "tick`s", "my key"]
+#: Those types under odd names.
+ODD_KEY = ["select", "Mixed", "tick`s", "my key", "b"]
+ODD_SELECT = "dec as `select`, d as `Mixed`, t as `tick``s`, n as `my key`, b, v, ts"
 MAPPED = {"delta.columnMapping.mode": "name"}
 
 
@@ -52,14 +54,14 @@ def merged(upstream: str, select: str = "*", key: str | list[str] = "id", **conf
     )
 
 
-WIDER = "id, ts{% if var('wide', false) %}, v as extra{% endif %}"
+WIDER = "id, v, ts{% if var('wide', false) %}, v as extra{% endif %}"
 NARROWER = "id, ts{% if not var('wide', false) %}, v{% endif %}"
 INT_LATER = "{% if var('wide', false) %}cast(id * 1000 as int){% else %}id * 1000{% endif %}"
 KEY_AS_TEXT = "{% if var('wide', false) %}cast(id + 7 as string){% else %}id + 7{% endif %}"
 MODELS = {
     "latest": merged("orders", watermark={"lookback": "10 days"}),
     "at_once": merged("orders_all"),
-    "in_steps": merged("orders_all", watermark={"step": "30 minutes"}),
+    "in_steps": merged("orders_all", watermark={"step": "12 hours"}),
     "null_key": merged("nullable", "a, v, ts", key="a"),
     "null_keys": merged("nullable", key=["a", "b"]),
     "empty_partition": merged(
@@ -69,12 +71,20 @@ MODELS = {
         partition_by=["part"],
         watermark={"lookback": "10 days"},
     ),
-    "odd_names": merged("odd", key=ODD_KEY, tblproperties=MAPPED),
-    "key_types": merged("typed", key=["dec", "d", "t", "n", "b"]),
+    "odd_keys": merged("typed", ODD_SELECT, key=ODD_KEY, tblproperties=MAPPED),
     "without_column": merged("repeated", "id, v"),
-    "update_some": merged("orders", merge_update_columns=["v"], change_feed=False),
-    "exclude_some": merged("orders", merge_exclude_columns=["v"]),
-    "predicates": merged("orders", incremental_predicates=["DBT_INTERNAL_DEST.region <> 'us'"]),
+    "update_some": merged(
+        "orders", WIDER, merge_update_columns=["v"], change_feed=False, on_schema_change="ignore"
+    ),
+    "exclude_some": merged(
+        "orders", WIDER, merge_exclude_columns=["v"], on_schema_change="append_new_columns"
+    ),
+    "predicates": merged(
+        "orders",
+        incremental_predicates=[
+            "DBT_INTERNAL_DEST.region <> 'us' /* ) */ or DBT_INTERNAL_DEST.region = 'eu' -- or true\n;"
+        ],
+    ),
     "predicate": merged("orders", incremental_predicates="DBT_INTERNAL_DEST.region <> 'us'"),
     "struct_key": merged(
         "orders",
@@ -83,15 +93,23 @@ MODELS = {
     "text_key_contract": merged(
         "orders", f"{KEY_AS_TEXT} as id, v, ts", on_schema_change="append_new_columns"
     ),
-    "columns_ignored": merged("orders", WIDER, on_schema_change="ignore"),
-    "columns_appended": merged("orders", WIDER, on_schema_change="append_new_columns"),
     "columns_fail": merged("orders", WIDER, on_schema_change="fail"),
-    "columns_synced": merged("orders", WIDER, on_schema_change="sync_all_columns"),
     "columns_gone": merged("orders", NARROWER, on_schema_change="sync_all_columns"),
-    "scattered": merged("orders", "id * 1000 as id, v, v as session, ts"),
+    "scattered": merged(
+        "orders",
+        WIDER.replace("id, v", "id * 1000 as id, v, v as session"),
+        on_schema_change="sync_all_columns",
+    ),
     "text_keys": merged("orders", f"{KEY_AS_TEXT} as id, v, ts"),
     "scattered_int": merged("orders", f"{INT_LATER} as id, v, v as session, ts"),
 }
+#: One key of NULLs, one way to write a predicate and one type of a key that is cast, or all with FLOODMARK_LAB=full.
+if not FULL:
+    MODELS = {
+        name: sql
+        for name, sql in MODELS.items()
+        if name not in ("null_key", "predicate", "text_keys")
+    }
 KEY_CONTRACT = """\
 config: {contract: {enforced: true}}
 columns:
@@ -154,12 +172,7 @@ def story(make_project: Callable[..., Project]) -> Story:
     project.sql(f"create table {s}.typed ({TYPED}) using delta")
     project.sql(f"create table {s}.nullable (a int, b string, v string, ts timestamp) using delta")
     project.sql(f"create table {s}.repeated (id bigint, v string, ts timestamp) using delta")
-    project.sql(
-        f"create table {s}.odd (`select` int, `Mixed` string, `tick``s` int, `my key` string, "
-        "v string, ts timestamp) using delta "
-        "tblproperties ('delta.columnMapping.mode' = 'name')"
-    )
-    project.source("orders", "orders_all", "typed", "nullable", "repeated", "odd")
+    project.source("orders", "orders_all", "typed", "nullable", "repeated")
     for name, sql in MODELS.items():
         project.model(name, sql, yml=KEY_CONTRACT if name == "text_key_contract" else None)
     story = Story(project)
@@ -172,7 +185,6 @@ def story(make_project: Callable[..., Project]) -> Story:
             f"insert into {s}.nullable values (null, null, '{v}', {ts}), (null, 'b', '{v}b', {ts}), "
             f"(1, null, '{v}1', {ts})"
         )
-        project.sql(f"insert into {s}.odd values (1, 'M', 2, 'it''s', '{v}', {ts})")
         if ts == first:
             project.sql(f"insert into {s}.repeated values (1, '{v}', {ts})")
             story.run()
@@ -214,8 +226,9 @@ def test_null_keys_match_null_keys(story: Story) -> None:
     assert story.values("null_keys", "b") == sorted(
         [("b", "twob"), (None, "two"), (None, "two1")], key=repr
     )
-    assert len(story.rows[1]["null_key"]) == 2
-    assert (1, "two1") in story.values("null_key", "a")
+    if FULL:
+        assert len(story.rows[1]["null_key"]) == 2
+        assert (1, "two1") in story.values("null_key", "a")
 
 
 def test_an_empty_text_that_partitions_the_table_is_null_as_delta_keeps_it(story: Story) -> None:
@@ -223,13 +236,9 @@ def test_an_empty_text_that_partitions_the_table_is_null_as_delta_keeps_it(story
     assert {row["part"] for row in story.rows[1]["empty_partition"]} == {None, "us"}
 
 
-def test_odd_key_names(story: Story) -> None:
-    assert [row["v"] for row in story.rows[0]["odd_names"]] == ["one"]
-    assert [row["v"] for row in story.rows[1]["odd_names"]] == ["two"]
-
-
-def test_key_types(story: Story) -> None:
-    assert [row["v"] for row in story.rows[1]["key_types"]] == ["two"]
+def test_key_types_under_odd_names(story: Story) -> None:
+    assert [row["v"] for row in story.rows[0]["odd_keys"]] == ["one"]
+    assert [row["v"] for row in story.rows[1]["odd_keys"]] == ["two"]
 
 
 def test_repeated_keys_are_refused_where_no_column_says_which_is_the_latest(story: Story) -> None:
@@ -260,18 +269,24 @@ def test_merge_exclude_columns(story: Story) -> None:
 
 
 def test_incremental_predicates_narrow_the_match(story: Story) -> None:
-    for model in ("predicates", "predicate"):
+    for model in ("predicates", "predicate") if FULL else ("predicates",):
         found = [row["v"] for row in story.rows[1][model] if row["id"] == 3]
         assert sorted(found) == ["x", "y"]
+        # An `or` of the user's joins nothing to other keys.
+        assert [row["v"] for row in story.rows[1][model] if row["id"] == 1] == ["new"]
 
 
 def test_on_schema_change_ignore(story: Story) -> None:
-    assert {tuple(row) for row in story.rows[1]["columns_ignored"]} == {("id", "ts")}
+    assert {tuple(row) for row in story.rows[1]["update_some"]} == {("id", "v", "ts")}
 
 
-@pytest.mark.parametrize("model", ["columns_appended", "columns_synced"])
-def test_on_schema_change_adds_columns_and_leaves_old_rows_null(story: Story, model: str) -> None:
-    assert story.values(model, value="extra", run=1) == [(1, None), (2, None), (3, "y"), (4, "z")]
+@pytest.mark.parametrize(("model", "times"), [("exclude_some", 1), ("scattered", 1000)])
+def test_on_schema_change_adds_columns_and_leaves_old_rows_null(
+    story: Story, model: str, times: int
+) -> None:
+    """append_new_columns and sync_all_columns."""
+    found = story.values(model, value="extra", run=1)
+    assert found == [(1 * times, None), (2 * times, None), (3 * times, "y"), (4 * times, "z")]
 
 
 def test_on_schema_change_fail(story: Story) -> None:
@@ -307,7 +322,7 @@ def test_keys_that_lie_anywhere_are_filtered(story: Story) -> None:
     found = story.values("scattered")
     assert [key for key, _ in found] == [1000, 2000, 3000, 4000]
     assert {(1000, "new"), (3000, "y"), (4000, "z")} < set(found)
-    for model in ("key_types", "null_keys", "odd_names"):
+    for model in ("odd_keys", "null_keys"):
         assert "getbit(element_at" in merges(story, model), model
 
 
@@ -319,9 +334,10 @@ def test_keys_side_by_side_are_not_filtered(story: Story) -> None:
 def test_keys_of_another_type_meet_as_the_tables(story: Story) -> None:
     assert "getbit(element_at" in merges(story, "scattered_int")
     assert story.values("scattered_int") == story.values("scattered")
-    found = dict(story.values("text_keys"))
-    assert sorted(key for key, _ in story.values("text_keys")) == [8, 9, 10, 11]
-    assert (found[8], found[10], found[11]) == ("new", "y", "z")
+    if FULL:
+        found = dict(story.values("text_keys"))
+        assert sorted(key for key, _ in story.values("text_keys")) == [8, 9, 10, 11]
+        assert (found[8], found[10], found[11]) == ("new", "y", "z")
 
 
 def test_a_key_of_another_type_is_refused_where_it_is_not_cast(story: Story) -> None:

@@ -7,7 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.harness import FULL, Project, sentence
+from tests.harness import FULL, Project, Run, sentence
+
+pytestmark = pytest.mark.long("thrift")
 
 W = "watermark={'column': 'n'}"
 WAYS = {
@@ -20,11 +22,17 @@ WAYS = {
     "extracts": "incremental_strategy='snapshot_diff', unique_key='id', snapshot_diff={'stored_as_scd_type': 2}",
 }
 MODES = {"ignore": "ignore", "grow": "append_new_columns", "sync": "sync_all_columns"}
-#: Every way grows; one has each of the two other settings, or all with FLOODMARK_LAB=full.
-SETTINGS = {"append": ("grow", "ignore"), "merge": ("grow", "sync")}
-MODELS = [
-    (way, label) for way in WAYS for label in (MODES if FULL else SETTINGS.get(way, ("grow",)))
-]
+#: Each setting once, and the ways that keep values of their own; or all with FLOODMARK_LAB=full. test_row_values.py has
+#: structs that grow in an extract.
+SETTINGS = {
+    "append": ("grow", "ignore"),
+    "merge": ("sync",),
+    "filled": ("grow",),
+    "history": ("grow",),
+}
+MODELS = [(way, label) for way in WAYS for label in (MODES if FULL else SETTINGS.get(way, ()))]
+#: Ways whose values could not be applied; test_row_values.py has such in the others.
+CORRECTED = [way for way in WAYS if way != "append"] if FULL else ["merge"]
 STRUCT = "named_struct('a', s.a, 'b', s.b)"
 BEFORE = {
     "swapped": STRUCT,
@@ -75,38 +83,53 @@ def _expected(way: str, mode: str, i: int) -> dict[str, object]:
     }
 
 
-@pytest.mark.long("thrift")
-def test_fields_meet_by_name(make_project: Callable[..., Project]) -> None:
+@pytest.fixture(scope="module")
+def story(make_project: Callable[..., Project]) -> tuple[Project, Run]:
+    """Two runs, the second with other SELECTs and news, a third with values that could not be applied corrected."""
     project = make_project("nested")
     project.sql(
         f"create table {project.schema}.ev (id int, n int, s struct<a: string, b: string>) using delta"
     )
     project.source("ev")
 
-    def write(columns: dict[str, str]) -> None:
+    def correct(value: str) -> None:
+        for way in CORRECTED:
+            project.model(f"corrected_{way}", _model(WAYS[way], {"v": value}, "ignore"))
+
+    def write(columns: dict[str, str], corrected: str) -> None:
         for way, label in MODELS:
             # Delta cannot drop a field in place: sync_all_columns refuses it.
             sent = {**columns, "shrunk": STRUCT} if label == "sync" else columns
             project.model(f"{way}_{label}", _model(WAYS[way], sent, MODES[label]))
-        for label, columns_ in {
-            "swap": {"swapped": columns["swapped"]},
-            "grow": {"grown": columns["grown"], "listed": columns["listed"]},
-            "shrink": {"shrunk": columns["shrunk"]},
-            "retype": {
-                "swapped": columns["swapped"].replace("s.a", "s.a" if columns is BEFORE else "1")
+        retyped = columns["swapped"].replace("s.a", "s.a" if columns is BEFORE else "1")
+        for name, columns_ in {
+            "fail_swap": {"swapped": columns["swapped"]},
+            "fail_differ": {
+                "grown": columns["grown"],
+                "listed": columns["listed"],
+                "shrunk": columns["shrunk"],
+                "retyped": retyped,
             },
         }.items():
-            project.model(f"fail_{label}", _model(WAYS["append"], columns_, "fail"))
+            project.model(name, _model(WAYS["append"], columns_, "fail"))
         project.model(
             "sync_shrink", _model(WAYS["merge"], {"shrunk": columns["shrunk"]}, "sync_all_columns")
         )
+        correct(corrected)
 
     _events(project, 1, 1, 2)
-    write(BEFORE)
+    write(BEFORE, "7")
     project.build()
-    write(AFTER)
+    write(AFTER, "s.a")
     _events(project, 2, 1, 2, 3)
     run = project.dbt("run")
+    correct("8")
+    project.build("--select", *(f"corrected_{way}" for way in CORRECTED))
+    return project, run
+
+
+def test_fields_meet_by_name(story: tuple[Project, Run]) -> None:
+    project, run = story
     names = [f"{way}_{label}" for way, label in MODELS]
     assert {name: run.status[name] for name in names} == dict.fromkeys(names, "success")
     for way, label in MODELS:
@@ -121,46 +144,27 @@ def test_fields_meet_by_name(make_project: Callable[..., Project]) -> None:
     old = f"select distinct grown.c, listed[0].c, mapped['k']['in'].c from {project.schema}.append_grow where n = 1"
     assert project.sql(old) == [(None, None, None)]
 
+
+def test_fields_that_differ_are_named_where_they_are_refused(story: tuple[Project, Run]) -> None:
+    project, run = story
     assert run.status["fail_swap"] == "success"
-    for name, differ in {
-        "fail_grow": "new: grown.c, listed.c",
-        "fail_shrink": "of another type: shrunk",
-        "fail_retype": "of another type: swapped",
-    }.items():
-        assert (
-            f"the SELECT and {project.schema}.{name} differ ({differ}): on_schema_change is 'fail'. "
-            "Run with --full-refresh, or set on_schema_change to 'append_new_columns'"
-        ) in sentence(run.message[name])
+    assert (
+        f"the SELECT and {project.schema}.fail_differ differ "
+        "(new: grown.c, listed.c; of another type: shrunk, retyped): on_schema_change is 'fail'. "
+        "Run with --full-refresh, or set on_schema_change to 'append_new_columns'"
+    ) in sentence(run.message["fail_differ"])
     assert (
         f"the SELECT and {project.schema}.sync_shrink differ (of another type: shrunk): Delta can add columns but not drop "
         "or retype them in place. Run with --full-refresh"
     ) in sentence(run.message["sync_shrink"])
 
 
-@pytest.mark.parametrize("target", ["session"], scope="module")
-def test_what_could_not_be_applied_is_selected_anew(make_project: Callable[..., Project]) -> None:
+def test_what_could_not_be_applied_is_selected_anew(story: tuple[Project, Run]) -> None:
     """A batch whose MERGE fails on its values was staged: the corrected SELECT is staged in its place."""
-    project = make_project("corrected")
-    project.sql(
-        f"create table {project.schema}.ev (id int, n int, s struct<a: string>) using delta"
-    )
-    project.source("ev")
-    ways = [way for way in WAYS if way != "append" and (FULL or way not in ("filled", "extracts"))]
-
-    def write(value: str) -> None:
-        for way in ways:
-            project.model(way, _model(WAYS[way], {"v": value}, "ignore"))
-
-    project.sql(f"insert into {project.schema}.ev values (1, 1, named_struct('a', '7'))")
-    write("cast(s.a as int)")
-    project.build()
-    project.sql(f"insert into {project.schema}.ev values (1, 2, named_struct('a', 'eight'))")
-    write("s.a")
-    run = project.dbt("run")
-    for way in ways:
-        assert run.status[way] == "error"
-    assert "`v` is int in the table and cannot be: eight" in sentence(run.message["merge"])
-    write("if(s.a = 'eight', 8, 0)")
-    project.build()
-    for way in ways:
-        assert project.sql(f"select v from {project.schema}.{way} where n = 2") == [(8,)], way
+    project, run = story
+    for way in CORRECTED:
+        name = f"corrected_{way}"
+        assert run.status[name] == "error"
+        found = project.sql(f"select id, v from {project.schema}.{name} where n = 2")
+        assert sorted(found) == [(1, 8), (2, 8), (3, 8)], name
+    assert "`v` is int in the table and cannot be: a" in sentence(run.message["corrected_merge"])

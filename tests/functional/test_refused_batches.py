@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
@@ -12,7 +13,9 @@ import pytest
 
 from tests.functional.faults import Faults, injected
 from tests.functional.test_corrections import AT, rows_of
-from tests.harness import Project, incremental, sentence, table
+from tests.harness import FULL, Project, Run, incremental, sentence, table
+
+pytestmark = pytest.mark.long("session")
 
 #: Strategies whose batches are one statement or several on tables that may refuse a row.
 WAYS: dict[str, dict[str, Any]] = {
@@ -33,94 +36,28 @@ WAYS: dict[str, dict[str, Any]] = {
 SNAPSHOTS = {"extract": 1, "extracts": 2}
 
 
-def write_models(project: Project, select: str = "*") -> list[str]:
-    for name, config in WAYS.items():
-        watermark = {"column": "ts"} | ({"lookback": "2 days"} if name == "merge" else {})
-        project.model(name, incremental(table("src"), select, watermark=watermark, **config))
-    for name, scd_type in SNAPSHOTS.items():
-        project.model(
-            name,
+def way_model(name: str, source: str = "src", select: str = "*") -> str:
+    """A model over `source` that loads in this way."""
+    if name in SNAPSHOTS:
+        return (
             "{{ config(materialized='incremental', incremental_strategy='snapshot_diff', unique_key='id', "
-            f"snapshot_diff={{'stored_as_scd_type': {scd_type}}}) }}}} select {select} from {table('src')}",
+            f"snapshot_diff={{'stored_as_scd_type': {SNAPSHOTS[name]}}}) }}}} select {select} from {table(source)}"
         )
-    return [*WAYS, *SNAPSHOTS]
+    watermark = {"column": "ts"} | ({"lookback": "2 days"} if name == "merge" else {})
+    return incremental(table(source), select, watermark=watermark, **WAYS[name])
 
 
-def make_source(project: Project) -> None:
+def make_source(project: Project, *names: str) -> None:
     schema = project.schema
-    project.sql(f"create table {schema}.src (id int, v int, day date, ts timestamp) using delta")
-    project.sql(
-        f"insert into {schema}.src values (1, 1, date'2024-05-01', {AT}), (2, 2, date'2024-05-01', {AT})"
-    )
-    project.source("src")
-
-
-def test_what_the_table_refuses_is_failed_and_planned_anew(
-    make_project: Callable[..., Project],
-) -> None:
-    """A CHECK constraint added by hand: once the row upstream is mended, the next run loads."""
-    project = make_project("checked")
-    schema = project.schema
-    make_source(project)
-    names = write_models(project)
-    project.build()
-    for name in names:
+    sources = names or ("src",)
+    for name in sources:
         project.sql(
-            f"alter table {schema}.`{name}` add constraint positive check (v > 0 or v is null)"
+            f"create table {schema}.{name} (id int, v int, day date, ts timestamp) using delta"
         )
-    project.sql(
-        f"insert into {schema}.src values (3, -3, date'2024-05-02', {AT} + interval 1 day), "
-        f"(4, -4, date'2024-05-02', {AT} + interval 1 day)"
-    )
-    run = project.dbt("run")
-    for name in names:
-        assert run.status[name] == "error", name
-        state, error = project.ledger(name, "state, error")[-1]
-        assert state == "failed" and "positive" in error.lower(), (name, state, error)
-        assert len(rows_of(project, name)) == 2, name
-    project.sql(f"update {schema}.src set v = 4 where id = 4")
-    project.sql(f"update {schema}.src set v = 3 where id = 3")
-    project.build()
-    for name in names:
-        assert {row["id"] for row in rows_of(project, name)} == {1, 2, 3, 4}, name
-        assert project.ledger(name, "state")[-1] == ("committed",)
-
-
-def test_a_select_that_fails_leaves_its_error(make_project: Callable[..., Project]) -> None:
-    """The ledger says what stopped the batch; nothing of it is left to finish."""
-    project = make_project("bombs")
-    schema = project.schema
-    make_source(project)
-    names = write_models(
-        project, "id, if(v = 13, cast(raise_error('bomb') as int), v) as v, day, ts"
-    )
-    project.build()
-    project.sql(f"insert into {schema}.src values (5, 13, date'2024-05-02', {AT} + interval 1 day)")
-    run = project.dbt("run")
-    for name in names:
-        assert run.status[name] == "error" and "bomb" in run.message[name], name
-        state, error = project.ledger(name, "state, error")[-1]
-        assert state == "failed" and "bomb" in error, (name, state, error)
-    project.sql(f"update {schema}.src set v = 5 where id = 5")
-    project.build()
-    for name in names:
-        assert {row["id"] for row in rows_of(project, name)} == {1, 2, 5}, name
-
-
-@pytest.mark.long("thrift")
-def test_a_first_load_that_fails_leaves_its_error(make_project: Callable[..., Project]) -> None:
-    """Where there is no table yet, too."""
-    project = make_project("firsts")
-    make_source(project)
-    names = write_models(project, "id, cast(raise_error('bomb') as int) as v, day, ts")
-    run = project.dbt("run")
-    for name in names:
-        assert run.status[name] == "error", name
-        assert project.ledger(name, "state")[-1] == ("failed",), name
-    write_models(project)
-    project.build()
-    for name in names:
-        assert {row["id"] for row in rows_of(project, name)} == {1, 2}, name
+        project.sql(
+            f"insert into {schema}.{name} values (1, 1, date'2024-05-01', {AT}), (2, 2, date'2024-05-01', {AT})"
+        )
+    project.source(*sources)
 
 
 KEYS = {
@@ -130,33 +67,6 @@ KEYS = {
     "missing": ("v, ts", 'unique_key: got "id"', "expected a column of the SELECT"),
     "ours": ("id, v, ts, 1 as _floodmark_rank", "a column _floodmark_rank", "no column that floodmark writes itself"),
 }  # fmt: skip
-
-
-@pytest.mark.long("thrift")
-def test_keys_that_cannot_be_one_are_refused_before_anything_is_written(
-    make_project: Callable[..., Project],
-) -> None:
-    """No table, no stage: a map, a variant, a column that is not there."""
-    project = make_project("keys")
-    make_source(project)
-    for name, (select, _, _) in KEYS.items():
-        project.model(
-            name,
-            incremental(
-                table("src"),
-                select,
-                incremental_strategy="merge",
-                unique_key="id",
-                watermark={"column": "ts"},
-            ),
-        )
-    run = project.dbt("run")
-    for name, (_, got, expected) in KEYS.items():
-        said = sentence(run.message[name])
-        assert got in said and expected in said, said
-    assert {row[1] for row in project.sql(f"show tables in {project.schema}")} == {"src"}
-    stages = project.sql(f"show tables in {project.schema}_floodmark like 'stage__*'")
-    assert not stages
 
 
 def stage_files(project: Project, model: str) -> list[Path]:
@@ -193,57 +103,195 @@ CUTS = {
     "periods": "before: merge into",
 }
 
+EVERY = (*WAYS, *SNAPSHOTS)
+#: Ways whose table refuses a row, whose SELECT fails, and whose first SELECT does. Elsewhere: test_made_by_hand.py has
+#: constraints in the other ways, test_row_values.py values that stop a batch.
+CHECKED = EVERY if FULL else ("merge", "periods", "extract")
+BOMBS = EVERY if FULL else ("merge", "extracts")
+FIRSTS = EVERY if FULL else ("append", "latest", "extract")
+#: What happens to the stage of a batch that was cut before it was applied, and to that of one half applied.
+TAMPERS = {"all": lose_all, "one": lose_one, "short": cut_short}
+STAGES = (
+    [(tamper, way) for tamper in TAMPERS for way in CUTS]
+    if FULL
+    else [("all", "overwrite"), ("one", "latest"), ("short", "merge"), ("short", "periods")]
+)
+HALVES = (
+    [(tamper, way) for tamper in ("one", "short") for way in ("latest", "periods")]
+    if FULL
+    else [("one", "periods"), ("short", "latest")]
+)
+BOMB = "cast(raise_error('went off') as int)"
+#: Three files a stage.
+SPREAD = "/*+ repartition(3, id) */ *"
 
-@pytest.mark.long("session")
-@pytest.mark.parametrize("tamper", [lose_all, lose_one, cut_short])
-def test_a_stage_that_is_not_whole_is_staged_anew(
-    make_project: Callable[..., Project], tamper: Callable[[list[Path]], None]
-) -> None:
-    """Nothing is applied yet: the next run reads the rows again and loses none."""
-    project = make_project(f"stages_{tamper.__name__}")
-    schema = project.schema
-    make_source(project)
-    write_models(project, "/*+ repartition(3, id) */ *")
-    project.build("--select", *CUTS)
-    rows = ", ".join(f"({i}, {i}, date'2024-05-02', {AT} + interval 1 day)" for i in range(10, 22))
-    project.sql(f"insert into {schema}.src values {rows}")
-    with injected(Faults(dict(CUTS))):
-        assert not project.dbt("run", "--select", *CUTS).success
-    for name in CUTS:
+
+@dataclass
+class Story:
+    """Four runs: first loads; what fails or is cut; what is mended; a full refresh of what has to have one."""
+
+    project: Project
+    runs: list[Run] = field(default_factory=list)
+    failed: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+
+
+@pytest.fixture(scope="module")
+def story(make_project: Callable[..., Project]) -> Story:
+    project = make_project("story")
+    s = project.schema
+    make_source(project, "constrained", "bombed", "clean", "staged", "halved")
+    checked = [f"checked_{way}" for way in CHECKED]
+    bombs = [f"bomb_{way}" for way in BOMBS]
+    firsts = [f"first_{way}" for way in FIRSTS]
+    stages = [f"stage_{tamper}_{way}" for tamper, way in STAGES]
+    halves = [f"half_{tamper}_{way}" for tamper, way in HALVES]
+    for way in CHECKED:
+        project.model(f"checked_{way}", way_model(way, "constrained"))
+    for way in BOMBS:
+        select = f"id, if(v = 13, {BOMB}, v) as v, day, ts"
+        project.model(f"bomb_{way}", way_model(way, "bombed", select))
+    for way in FIRSTS:
+        project.model(f"first_{way}", way_model(way, "clean", f"id, {BOMB} as v, day, ts"))
+    for tamper, way in STAGES:
+        project.model(f"stage_{tamper}_{way}", way_model(way, "staged", SPREAD))
+    for tamper, way in HALVES:
+        project.model(f"half_{tamper}_{way}", way_model(way, "halved", SPREAD))
+    for name, (select, _, _) in KEYS.items():
+        project.model(
+            f"key_{name}",
+            incremental(
+                table("clean"),
+                select,
+                incremental_strategy="merge",
+                unique_key="id",
+                watermark={"column": "ts"},
+            ),
+        )
+    story = Story(project)
+    story.runs.append(project.dbt("run"))
+
+    for name in checked:
+        project.sql(f"alter table {s}.{name} add constraint positive check (v > 0 or v is null)")
+    late = f"date'2024-05-02', {AT} + interval 1 day"
+    project.sql(f"insert into {s}.constrained values (3, -3, {late}), (4, -4, {late})")
+    project.sql(f"insert into {s}.bombed values (5, 13, {late})")
+    for way in FIRSTS:
+        project.model(f"first_{way}", way_model(way, "clean"))
+    rows = ", ".join(f"({i}, {i}, {late})" for i in range(10, 22))
+    project.sql(f"insert into {s}.staged values {rows}")
+    project.sql(
+        f"insert into {s}.halved values {rows}, (3, -3, {late}), "
+        f"(1, 7, date'2024-04-01', {AT} - interval 1 day)"
+    )
+    cuts: dict[str, int | str] = {
+        name: CUTS[way] for name, (_, way) in zip(stages, STAGES, strict=True)
+    } | {name: f"before: (merge|insert) into {s}\\.{name}\\b(?!__)" for name in halves}
+    with injected(Faults(cuts)):
+        story.runs.append(
+            project.dbt("run", "--select", *checked, *bombs, *firsts, *stages, *halves)
+        )
+    story.failed = {name: rows_of(project, name) for name in (*checked, *bombs)}
+
+    for name, (tamper, _) in zip(stages + halves, STAGES + HALVES, strict=True):
         files = stage_files(project, name)
         assert files, name
-        tamper(files)
-    project.build("--select", *CUTS)
-    for name in CUTS:
-        assert {row["id"] for row in rows_of(project, name)} == {1, 2, *range(10, 22)}, name
-        assert project.ledger(name, "state")[-1] == ("committed",), name
+        TAMPERS[tamper](files)
+    project.sql(f"update {s}.constrained set v = 4 where id = 4")
+    project.sql(f"update {s}.constrained set v = 3 where id = 3")
+    project.sql(f"update {s}.bombed set v = 5 where id = 5")
+    story.runs.append(project.dbt("run", "--select", *checked, *bombs, *stages, *halves))
+    story.runs.append(project.build("--select", *halves, "--full-refresh"))
+    return story
 
 
-@pytest.mark.long("session")
-@pytest.mark.parametrize("tamper", [lose_one, cut_short])
-def test_half_a_batch_whose_stage_is_not_whole_names_the_way_out(
-    make_project: Callable[..., Project], tamper: Callable[[list[Path]], None]
-) -> None:
+def failed_and_loaded(story: Story, name: str) -> str:
+    """The error of the batch that failed, behind a first load and before one that was committed."""
+    (first, _), (failed, error), *_, (last, _) = story.project.ledger(name, "state, error")
+    assert (first, failed, last) == ("committed", "failed", "committed"), name
+    return str(error)
+
+
+def ids(story: Story, name: str) -> set[int]:
+    return {row["id"] for row in rows_of(story.project, name)}
+
+
+def test_what_the_table_refuses_is_failed_and_planned_anew(story: Story) -> None:
+    """A CHECK constraint added by hand: once the row upstream is mended, the next run loads."""
+    for way in CHECKED:
+        name = f"checked_{way}"
+        assert story.runs[1].status[name] == "error", name
+        assert "positive" in failed_and_loaded(story, name).lower(), name
+        assert len(story.failed[name]) == 2, name
+        assert ids(story, name) == {1, 2, 3, 4}, name
+
+
+def test_a_select_that_fails_leaves_its_error(story: Story) -> None:
+    """The ledger says what stopped the batch; nothing of it is left to finish."""
+    for way in BOMBS:
+        name = f"bomb_{way}"
+        assert story.runs[1].status[name] == "error", name
+        assert "went off" in story.runs[1].message[name], name
+        assert "went off" in failed_and_loaded(story, name), name
+        assert ids(story, name) == {1, 2, 5}, name
+
+
+def test_a_first_load_that_fails_leaves_its_error(story: Story) -> None:
+    """Where there is no table yet, too."""
+    for way in FIRSTS:
+        name = f"first_{way}"
+        assert story.runs[0].status[name] == "error", name
+        assert story.project.ledger(name, "state")[0] == ("failed",), name
+        assert story.runs[1].status[name] == "success", story.runs[1].message[name]
+        assert ids(story, name) == {1, 2}, name
+
+
+def test_keys_that_cannot_be_one_are_refused_before_anything_is_written(story: Story) -> None:
+    """No table, no stage: a map, a variant, a column that is not there."""
+    for name, (_, got, expected) in KEYS.items():
+        said = sentence(story.runs[0].message[f"key_{name}"])
+        assert got in said and expected in said, said
+    s = story.project.schema
+    assert not story.project.sql(f"show tables in {s} like 'key_*'")
+    assert not story.project.sql(f"show tables in {s}_floodmark like 'stage__*key_*'")
+
+
+def test_a_stage_that_is_not_whole_is_staged_anew(story: Story) -> None:
+    """Nothing is applied yet: the next run reads the rows again and loses none."""
+    for tamper, way in STAGES:
+        name = f"stage_{tamper}_{way}"
+        assert story.runs[1].status[name] == "error", name
+        assert story.runs[2].status[name] == "success", story.runs[2].message[name]
+        assert ids(story, name) == {1, 2, *range(10, 22)}, name
+        assert story.project.ledger(name, "state")[-1] == ("committed",), name
+
+
+def test_half_a_batch_whose_stage_is_not_whole_names_the_way_out(story: Story) -> None:
     """cdc has written what it remembers: the other half is refused, and a full refresh loads all."""
-    project = make_project(f"halves_{tamper.__name__}")
-    schema = project.schema
-    make_source(project)
-    write_models(project, "/*+ repartition(3, id) */ *")
-    names = ["latest", "periods"]
-    project.build("--select", *names)
-    rows = ", ".join(f"({i}, {i}, date'2024-05-02', {AT} + interval 1 day)" for i in range(10, 22))
-    late = f"(3, -3, date'2024-05-02', {AT} + interval 1 day), (1, 7, date'2024-04-01', {AT} - interval 1 day)"
-    project.sql(f"insert into {schema}.src values {rows}, {late}")
-    cut = f"before: (merge|insert) into {schema}\\.(latest|periods)\\b(?!__)"
-    with injected(Faults(dict.fromkeys(names, cut))):
-        assert not project.dbt("run", "--select", *names).success
-    for name in names:
-        tamper(stage_files(project, name))
-    run = project.dbt("run", "--select", *names)
-    for name in names:
-        said = sentence(run.message[name])
+    for tamper, way in HALVES:
+        name = f"half_{tamper}_{way}"
+        assert story.runs[1].status[name] == "error", name
+        said = sentence(story.runs[2].message[name])
         assert "half of batch 2 is written, and its staging table" in said, (name, said)
         assert "so the other half cannot be: run it once with --full-refresh" in said
-    project.build("--select", *names, "--full-refresh")
-    for name in names:
-        assert {row["id"] for row in rows_of(project, name)} == {1, 2, *range(10, 22)}, name
+        assert ids(story, name) == {1, 2, *range(10, 22)}, name
+
+
+def test_everything_else_succeeded(story: Story) -> None:
+    failed = [{n for n, status in run.status.items() if status != "success"} for run in story.runs]
+    names = {
+        what: {f"{what}_{rest}" for rest in rests}
+        for what, rests in {
+            "key": KEYS,
+            "first": FIRSTS,
+            "checked": CHECKED,
+            "bomb": BOMBS,
+            "stage": ["_".join(pair) for pair in STAGES],
+            "half": ["_".join(pair) for pair in HALVES],
+        }.items()
+    }
+    assert failed == [
+        names["key"] | names["first"],
+        names["checked"] | names["bomb"] | names["stage"] | names["half"],
+        names["half"],
+        set(),
+    ], story.runs[0].log[-3000:]
