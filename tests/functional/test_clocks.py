@@ -79,7 +79,8 @@ MODELS |= {
 }
 
 
-#: What a run takes without FLOODMARK_LAB=full: each type of a partition, and each shape of a change: an hour that comes twice, half an
+#: What a run takes without FLOODMARK_LAB=full: each type of a partition (but numbers:
+#: test_more_watermarks.py), and each shape of a change: an hour that comes twice, half an
 #: hour, midnight that comes twice or never, a day that comes twice, an overlap across midnight, rows that come late.
 FEW = {
     "new_york_fall": ("hour_text", "hour_ntz"),
