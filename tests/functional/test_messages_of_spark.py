@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.harness import Project, incremental, sentence, table
+from tests.harness import Project, Run, incremental, sentence, table
 
 
 @pytest.fixture(scope="module")
-def project(make_project: Callable[..., Project]) -> Project:
+def run(make_project: Callable[..., Project]) -> Run:
+    """A run of two models that fail."""
     project = make_project("messages")
     s = project.schema
     project.sql(f"create table {s}.src (id int, t timestamp, v int) using delta")
@@ -23,18 +24,18 @@ def project(make_project: Callable[..., Project]) -> Project:
     project.sql(f"insert into {s}.src values (2, timestamp'2024-05-02 08:00:00', 50)")
     (project.root / "bad.parquet").write_bytes(b"PAR1 no parquet at all PAR1")
     project.model("broken", f"select * from parquet.`{project.root}/bad.parquet`")
-    return project
+    return project.dbt("run")
 
 
-def test_the_row_that_a_constraint_refuses(project: Project) -> None:
-    said = sentence(project.dbt("run", "--select", "checked").message["checked"])
+def test_the_row_that_a_constraint_refuses(run: Run) -> None:
+    said = sentence(run.message["checked"])
     assert "[DELTA_VIOLATE_CONSTRAINT_WITH_VALUES] CHECK constraint small (v < 10)" in said
     assert "with values: v : 50" in said
     assert "org.apache" not in said and "scala:" not in said
 
 
-def test_a_file_that_cannot_be_read(project: Project) -> None:
-    said = sentence(project.dbt("run", "--select", "broken").message["broken"])
+def test_a_file_that_cannot_be_read(run: Run) -> None:
+    said = sentence(run.message["broken"])
     assert "reading file" in said and "bad.parquet. Could not read footer" in said
     assert "(cause: corrupted file: the footer index is not within the file" in said
     assert "org.apache" not in said and "scala:" not in said

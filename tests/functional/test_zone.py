@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import SPARK_PARAMETERS, Project, incremental, sentence, table
+from tests.harness import FULL, SPARK_PARAMETERS, Project, incremental, sentence, table
 
 ZONE = "spark.sql.session.timeZone"
 DAY = "cast(ts as date)"
@@ -34,7 +34,18 @@ MODELS = {
     "of_day": overwriting("date_format(d, 'yyyy-MM')", "d"),
     "of_ntz_by_moment": overwriting("date_trunc('day', tn)", "tn"),
 }
-DEPENDENT = ("by_day", "by_moment", "by_month", "older", "of_ntz_by_moment")
+#: Types alone tell what depends on the zone (tests/unit/test_zone.py): a run takes one of each answer.
+ALIKE = ("by_moment", "by_month", "of_day")
+if not FULL:
+    MODELS = {name: sql for name, sql in MODELS.items() if name not in ALIKE}
+DEPENDENT = [
+    name
+    for name in ("by_day", "by_moment", "by_month", "older", "of_ntz_by_moment")
+    if name in MODELS
+]
+INDEPENDENT = [name for name in ("of_ntz", "of_day") if name in MODELS]
+#: The profile's zone reaches Spark's session on each target its own way; what comes of it is the same.
+ONE_TARGET = pytest.mark.long("session")
 
 
 def under(project: Project, zone: str | None) -> None:
@@ -75,93 +86,120 @@ def project(make_project: Callable[..., Project]) -> Project:
         f"create table {project.schema}.events (id bigint, v string, ts timestamp, tn timestamp_ntz, d date) using delta"
     )
     project.source("events")
-    for name, sql in MODELS.items():
-        project.model(name, sql)
     # 16:00Z and 23:00Z of a day are the next day in Tokyo, the last of a month the next month.
     add(project, (1, "2024-01-31 16:00:00"), (2, "2024-01-31 23:00:00"))
     under(project, "Asia/Tokyo")
+    project.model("by_day", MODELS["by_day"])
     project.build()
+    add(project, (3, "2024-02-01 10:00:00"))
     return project
 
 
-def test_the_first_load_keeps_its_zone(project: Project) -> None:
-    for name in (*DEPENDENT, "hooked"):
-        assert zone_of(project, name) == "Asia/Tokyo", name
-    for name in ("of_ntz", "of_day"):
-        assert zone_of(project, name) is None, name
+@pytest.fixture(scope="module")
+def more(project: Project) -> Project:
+    """The other models, loaded under the same zone, and one more row that is due."""
+    for name, sql in MODELS.items():
+        project.model(name, sql)
+    under(project, "Asia/Tokyo")
+    project.build("--exclude", "by_day")
+    add(project, (4, "2024-02-01 11:00:00"))
+    return project
+
+
+def test_the_profiles_zone_is_kept_and_another_is_refused(project: Project) -> None:
+    """On both targets."""
+    assert zone_of(project, "by_day") == "Asia/Tokyo"
     assert project.version("by_day") == 0
-
-
-def test_another_zone_is_refused_before_anything_is_written(project: Project) -> None:
-    s = project.schema
-    project.sql(f"alter table {s}.older unset tblproperties ('floodmark.zone')")
-    add(project, (3, "2024-02-01 10:00:00"))
+    before = project.rows("by_day", "id, part")
     under(project, None)
-    before = states(project)
-    batches = project.sql(f"select count(*) from {s}_floodmark.batch_log where model like '%by_%'")
-    run = project.dbt("run")
-    for name in ("by_day", "by_moment", "by_month", "of_ntz_by_moment"):
-        assert refusal(project, name, "Asia/Tokyo", "UTC") in sentence(run.message[name])
-        assert states(project)[name] == before[name]
-    after = project.sql(f"select count(*) from {s}_floodmark.batch_log where model like '%by_%'")
+    run = project.dbt("run", "--select", "by_day")
+    assert refusal(project, "by_day", "Asia/Tokyo", "UTC") in sentence(run.message["by_day"])
+    assert (project.version("by_day"), project.rows("by_day", "id, part")) == (0, before)
+
+
+@ONE_TARGET
+def test_the_first_load_keeps_its_zone(more: Project) -> None:
+    for name in DEPENDENT:
+        assert zone_of(more, name) == "Asia/Tokyo", name
+    assert zone_of(more, "hooked") == "Asia/Tokyo"
+    for name in INDEPENDENT:
+        assert zone_of(more, name) is None, name
+
+
+@ONE_TARGET
+def test_another_zone_is_refused_before_anything_is_written(more: Project) -> None:
+    """A table without a zone takes none that its rows do not follow."""
+    s = more.schema
+    more.sql(f"alter table {s}.older unset tblproperties ('floodmark.zone')")
+    under(more, None)
+    before = states(more)
+    batches = more.sql(f"select count(*) from {s}_floodmark.batch_log where model like '%by_%'")
+    run = more.dbt("run")
+    for name in DEPENDENT:
+        if name != "older":
+            assert refusal(more, name, "Asia/Tokyo", "UTC") in sentence(run.message[name])
+            assert states(more)[name] == before[name]
+    after = more.sql(f"select count(*) from {s}_floodmark.batch_log where model like '%by_%'")
     assert after == batches
-    for name in ("of_ntz", "of_day", "hooked"):
+    for name in (*INDEPENDENT, "hooked"):
         assert run.status[name] == "success", run.message[name]
-        assert sum(project.rows(name).values()) == 3
-
-
-def test_a_table_without_a_zone_takes_none_that_its_rows_do_not_follow(project: Project) -> None:
-    """The run before has tried `older` under UTC."""
-    run = project.dbt("run", "--select", "older")
+        assert sum(more.rows(name).values()) == 4
     assert (
-        f"{project.schema}.older does not say which time zone it was loaded under, and rows of it do not lie in the partitions "
+        f"{s}.older does not say which time zone it was loaded under, and rows of it do not lie in the partitions "
         "that follow from ts under this session's, UTC. Nothing was written. Set spark.sql.session.timeZone to the zone that the table "
         "was loaded under in the profile's server_side_parameters, or run once with --full-refresh"
     ) in sentence(run.message["older"])
-    assert zone_of(project, "older") is None
-    assert sum(project.rows("older").values()) == 2
+    assert zone_of(more, "older") is None
+    assert sum(more.rows("older").values()) == 3
 
 
-def test_backfills_and_pre_hooks_under_another_zone_are_refused(project: Project) -> None:
-    before = states(project)
+@ONE_TARGET
+def test_backfills_and_pre_hooks_under_another_zone_are_refused(more: Project) -> None:
+    """The run before has tried `older` under UTC."""
+    before = states(more)
     wanted = "{floodmark_backfill: {from: '2024-01-31', to: '2024-02-01'}, hook: UTC}"
-    run = project.dbt("run", "--select", "by_day", "older", "hooked", "--vars", wanted)
+    run = more.dbt("run", "--select", "by_day", "older", "hooked", "--vars", wanted)
     for name, session in (("by_day", "UTC"), ("hooked", "UTC")):
-        assert refusal(project, name, "Asia/Tokyo", session) in sentence(run.message[name])
+        assert refusal(more, name, "Asia/Tokyo", session) in sentence(run.message[name])
     assert "older does not say which time zone it was loaded under" in sentence(
         run.message["older"]
     )
     for name in ("by_day", "older", "hooked"):
-        assert states(project)[name] == before[name]
+        assert states(more)[name] == before[name]
 
 
-def test_under_its_own_zone_all_is_loaded_and_a_quiet_run_commits_nothing(project: Project) -> None:
-    under(project, "Asia/Tokyo")
-    project.build()
+@ONE_TARGET
+def test_under_its_own_zone_all_is_loaded_and_a_quiet_run_commits_nothing(more: Project) -> None:
+    under(more, "Asia/Tokyo")
+    more.build()
     for name in DEPENDENT:
-        assert zone_of(project, name) == "Asia/Tokyo", name
-        assert sum(project.rows(name).values()) == 3, name
-    days = project.sql(f"select id, cast(part as string) from {project.schema}.by_day order by id")
-    assert days == [(1, "2024-02-01"), (2, "2024-02-01"), (3, "2024-02-01")]
-    before = states(project)
-    project.build()
-    assert states(project) == before
+        assert zone_of(more, name) == "Asia/Tokyo", name
+        assert sum(more.rows(name).values()) == 4, name
+    days = more.sql(f"select id, cast(part as string) from {more.schema}.by_day order by id")
+    assert days == [(number, "2024-02-01") for number in (1, 2, 3, 4)]
+    before = states(more)
+    more.build()
+    assert states(more) == before
 
 
-def test_a_full_refresh_takes_the_new_zone_and_names_of_utc_are_one(project: Project) -> None:
-    under(project, "Etc/UTC")
-    project.build("--full-refresh", "--vars", "{hook: Z}")
-    assert zone_of(project, "by_day") == "Etc/UTC"
-    assert zone_of(project, "hooked") == "Z"
-    for number, zone in enumerate(("+00:00", "GMT", "UTC"), start=4):
-        add(project, (number, f"2024-02-0{number} 16:00:00"))
-        under(project, zone)
-        project.build("--vars", "{hook: UTC}")
-    for name in MODELS:
-        assert sum(project.rows(name).values()) == 6, name
-    days = project.sql(f"select id, cast(part as string) from {project.schema}.by_day order by id")
+@ONE_TARGET
+def test_a_full_refresh_takes_the_new_zone_and_names_of_utc_are_one(more: Project) -> None:
+    """Every name of UTC is in tests/unit/test_zone.py."""
+    names = [*MODELS] if FULL else ["by_day", "hooked"]
+    zones = ["+00:00", "GMT", "UTC"] if FULL else ["+00:00"]
+    under(more, "Etc/UTC")
+    more.build("--full-refresh", "--select", *names, "--vars", "{hook: Z}")
+    assert zone_of(more, "by_day") == "Etc/UTC"
+    assert zone_of(more, "hooked") == "Z"
+    for number, zone in enumerate(zones, start=5):
+        add(more, (number, f"2024-02-0{number} 16:00:00"))
+        under(more, zone)
+        more.build("--select", *names, "--vars", "{hook: UTC}")
+    for name in names:
+        assert sum(more.rows(name).values()) == 4 + len(zones), name
+    days = more.sql(f"select id, cast(part as string) from {more.schema}.by_day order by id")
     assert [day for _, day in days[:3]] == ["2024-01-31", "2024-01-31", "2024-02-01"]
-    add(project, (7, "2024-02-07 16:00:00"))
-    under(project, "Asia/Tokyo")
-    run = project.dbt("run", "--select", "by_day")
-    assert refusal(project, "by_day", "Etc/UTC", "Asia/Tokyo") in sentence(run.message["by_day"])
+    add(more, (9, "2024-02-09 16:00:00"))
+    under(more, "Asia/Tokyo")
+    run = more.dbt("run", "--select", "by_day")
+    assert refusal(more, "by_day", "Etc/UTC", "Asia/Tokyo") in sentence(run.message["by_day"])
