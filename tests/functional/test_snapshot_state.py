@@ -205,7 +205,9 @@ def test_hashes_half_made_anew(make_project: Callable[..., Project]) -> None:
     assert run.status["m"] == "error"
     log = f"{s}_floodmark.batch_log"
     project.sql(f"alter table {log} set tblproperties ('delta.appendOnly' = 'false')")
-    project.sql(f"update {log} set at = at + interval 1 hour where event = 'committed'")
+    project.sql(
+        f"update {log} set at = at + interval 1 hour where event = 'committed' and model = '{s}.clocked'"
+    )
     project.sql(f"update {s}.clocked set __start_at = __start_at + interval 1 hour")
     project.sql(f"update {s}.src set b = 'b2' where k = 'k'")
     project.build()
