@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from dbt_floodmark.cli import main
-from tests.harness import Project, incremental, sentence, table, working_directory
+from tests.harness import FULL, Project, incremental, sentence, table, working_directory
 
 pytestmark = pytest.mark.long("thrift")
 
@@ -68,7 +68,7 @@ def story(make_project: Callable[..., Project]) -> Story:
         + "-- with a comment at its end",
     )
     project.model(
-        "appended", incremental(events, "id, v, ts", watermark=BY_TS | {"step": "3 days"})
+        "appended", incremental(events, "id, v, ts", watermark=BY_TS | {"step": "6 days"})
     )
     project.model(
         "overwritten",
@@ -98,7 +98,6 @@ def story(make_project: Callable[..., Project]) -> Story:
     )
     project.model("plain", f"{{{{ config(materialized='table') }}}} select id from {events}")
     story = Story(project)
-    story.said["plan before"] = story("plan", "--json")
     rows = ", ".join(f"({i}, 'v{i}', {day(i)}, {i})" for i in range(1, 11))
     project.sql(f"insert into {s}.events values {rows}")
     story.said["plan first"] = story("plan", "--json")
@@ -164,7 +163,7 @@ def test_status_tells_mark_lag_and_last_batch(story: Story) -> None:
 
 def test_history_lists_batches_newest_first(story: Story) -> None:
     batches = story.json("history", "appended")["batches"]
-    assert [one["batch_id"] for one in batches] == [4, 3, 2, 1]
+    assert [one["batch_id"] for one in batches] == [2, 1]
     assert batches[-1]["kind"] == "first_load"
     assert "first_load" in story("history", "appended").output
 
@@ -180,7 +179,6 @@ def test_reconcile_finds_late_rows_and_names_what_helps(story: Story) -> None:
     assert found["backfill"] == (
         "floodmark backfill merged --from '2024-01-04 00:00:00.000000' --to '2024-01-04 00:00:00.000001'"
     )
-    assert story("reconcile", "appended").exit_code == 2
     assert story.json("reconcile", "appended", "--key", "id")["missing"] == 1
 
 
@@ -193,8 +191,8 @@ def test_reconcile_of_a_table_without_the_watermark_column(story: Story) -> None
     assert found["sample"] == [{"problem": "missing", "key": '{"id":20}', "expected": 1, "held": 0}]
     assert found["backfill"] == "floodmark run --select bare --full-refresh"
     project.sql(f"delete from {project.schema}.bare")
-    assert story("reconcile", "bare").exit_code == 1
-    assert story.json("reconcile", "bare")["missing"] == 11
+    emptied = story("reconcile", "bare", "--json")
+    assert (emptied.exit_code, json.loads(emptied.stdout)["missing"]) == (1, 11)
 
 
 def test_backfill_repairs_what_reconcile_found(story: Story) -> None:
@@ -224,12 +222,9 @@ def test_backfill_by_delete_and_insert_may_be_repeated(story: Story, model: str)
         f"select id, 'twice', ts{', cast(ts as date)' if model == 'overwritten' else ''} from {s}.{model} where id = 5"
     )
     assert story.json("reconcile", model, "--key", "id")["repeated"] == 1
-    for _ in range(2):
-        result = story(
-            "backfill", model, "--from", "2024-01-03", "--to", "2024-01-07", "--step", "2 days"
-        )
+    for _ in range(2 if FULL or model == "appended" else 1):  # both delete and insert
+        result = story("backfill", model, "--from", "2024-01-03", "--to", "2024-01-07")
         assert result.exit_code == 0, result.output
-    assert story("reconcile", model, "--key", "id").exit_code == 0
     assert project.sql(f"select id, v from {s}.{model} order by id, v") == project.sql(
         f"select id, v from {s}.events where id <> 11 order by id, v"
     )
@@ -243,7 +238,7 @@ def test_a_backfill_that_died_goes_on_behind_its_last_batch(story: Story) -> Non
     project.sql(
         f"update {s}.events set v = 'changed', ts = ts + interval 1 second where id in (2, 5)"
     )
-    words = ("backfill", "merged", "--from", "2024-01-02", "--to", "2024-01-09", "--step", "2 days")
+    words = ("backfill", "merged", "--from", "2024-01-02", "--to", "2024-01-06", "--step", "2 days")
     assert story(*words).exit_code == 1
     done = project.ledger("merged", "high, state")[-2:]
     assert [state for _, state in done] == ["committed", "planned"]
@@ -271,7 +266,7 @@ def test_reset_moves_the_mark(story: Story) -> None:
     result = story("reset", "merged", "--to", "2024-01-09", "--reason", "a test")
     assert result.exit_code == 0, result.output
     assert story.project.mark("merged") == "2024-01-09 00:00:00.000000"
-    assert story.plan("merged")["rows"] == 2
+    assert story.plan("merged", "--select", "merged")["rows"] == 2
 
 
 def test_maintain_says_and_does(story: Story) -> None:
@@ -335,26 +330,29 @@ def test_wrong_input_gets_one_sentence_and_exit_code_2(
     ("words", "said"),
     [
         (
-            ("--from", "soon", "--to", "2024-01-02"),
-            'floodmark_backfill.from: got "soon"; expected a UTC time',
+            ("--from", "soon", "--to", "2024-01-02", "--step", "fast"),
+            (
+                'floodmark_backfill.from: got "soon"; expected a UTC time',
+                "floodmark_backfill.step",
+            ),
         ),
         (
             ("--from", "2024-01-02", "--to", "2024-01-02"),
-            "is empty: `from` is inclusive, `to` is exclusive",
+            ("is empty: `from` is inclusive, `to` is exclusive",),
         ),
-        (("--from", "2030-01-01", "--to", "2030-01-02"), "begins above the mark"),
-        (
-            ("--from", "2024-01-01", "--to", "2024-01-02", "--step", "fast"),
-            "floodmark_backfill.step",
-        ),
+        (("--from", "2030-01-01", "--to", "2030-01-02"), ("begins above the mark",)),
     ],
 )
 def test_refused_backfills(
-    story: Story, words: tuple[str, ...], said: str, capfd: pytest.CaptureFixture[str]
+    story: Story,
+    words: tuple[str, ...],
+    said: tuple[str, ...],
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     result = story("backfill", "merged", *words)
     assert result.exit_code == 1
-    assert said in sentence(result.output + capfd.readouterr().out)
+    text = sentence(result.output + capfd.readouterr().out)
+    assert all(one in text for one in said), text
 
 
 @pytest.mark.parametrize(
@@ -459,15 +457,17 @@ def test_versions_and_packages_have_a_line_each(named: Story) -> None:
 
 
 def test_commands_take_the_name_that_says_which(named: Story) -> None:
-    for word in (("history",), ("reset", "--to", "2024-01-01"), ("reconcile", "--key", "id")):
+    others = (("reset", "--to", "2024-01-01"), ("reconcile", "--key", "id")) if FULL else ()
+    for word in (("history",), *others):  # all ask Project.one
         result = named(*word, "orders")
         assert result.exit_code == 2
         assert (
             "floodmark: floodmark loads several models 'orders': name one of orders.v1, orders.v2.\n"
         ) in result.output
     assert "name one of branch.applied, shop.applied." in named("history", "applied").output
-    assert named.json("history", "orders.v2")["model"] == "orders.v2"
-    assert named.json("history", "branch.applied")["batches"][0]["high"].startswith("2024-01-01")
+    branch = named.json("history", "branch.applied")
+    assert branch["model"] == "branch.applied"
+    assert branch["batches"][0]["high"].startswith("2024-01-01")
     assert named.json("reconcile", "orders.v1", "--key", "id")["missing"] == 0
     project = named.project
     assert named("reset", "orders.v1", "--to", "2023-12-31").exit_code == 0
@@ -571,6 +571,6 @@ def test_one_bad_model_hides_no_other(named: Story) -> None:
     assert {plans[name]["kind"] for name in bad} == {"error"}
     assert "of: pinned, orders.v2. Name it" in plans["two_upstreams"]["error"]
     assert "An ephemeral model has no relation" in plans["over_ephemeral"]["error"]
-    shown = named("plan", "--select", "pinned", "two_upstreams")
+    shown = named("plan", "--select", "pinned", "two_upstreams", "--no-count")
     assert shown.exit_code == 1
     assert "of: pinned, orders.v2. Name it" in " ".join(shown.stdout.replace("│", " ").split())

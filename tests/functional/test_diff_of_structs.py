@@ -12,6 +12,8 @@ from click.testing import CliRunner
 from dbt_floodmark.cli import main
 from tests.harness import Project
 
+pytestmark = pytest.mark.long("session")
+
 A = """
     select id, named_struct('x', id, 'Y', 'y' || id) as s, array(named_struct('p', id, 'q', named_struct('c', 1, 'd', id))) as l,
         map('k', named_struct('m', map('n', id), 'o', id)) as m, map(named_struct('e', id, 'f', 1), 'v') as mk,
