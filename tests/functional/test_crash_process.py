@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from dbt_floodmark.home import Workplace
+from tests.functional.console import floodmark
 from tests.functional.faults import Faults, injected
 from tests.harness import BRIEF_SPARK_PARAMETERS, FULL, REPOSITORY, Project, run_sql
 
@@ -117,11 +118,24 @@ def child(home: Path, request: dict[str, object]) -> subprocess.CompletedProcess
     )
 
 
-def test_thrift_server_killed_under_a_merge_and_started_again(tmp_path: Path) -> None:
-    from dbt_floodmark.serve import start_server, stop_server
+def test_thrift_server_killed_under_a_merge_and_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what `floodmark serve` says of one that was never started, one that runs, and one that died."""
+    from dbt_floodmark.serve import running_server, start_server, stop_server
 
+    monkeypatch.delenv("FLOODMARK_HOME", raising=False)
+
+    def serve(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return floodmark("serve", *arguments, cwd=tmp_path, FLOODMARK_HOME=str(tmp_path))
+
+    assert serve("status").returncode == 1
     server = start_server(tmp_path, parameters=BRIEF_SPARK_PARAMETERS)
     try:
+        assert "answers" in serve("status").stdout
+        again = serve("start")
+        assert again.returncode == 1
+        assert "use it, or stop it with `floodmark serve stop`." in again.stderr
         project = Project(tmp_path / "project", "thrift", "server_killed", server.port)
         write_models(project)
         project.build("--vars", '{"n": 50}')
@@ -133,12 +147,17 @@ def test_thrift_server_killed_under_a_merge_and_started_again(tmp_path: Path) ->
             run = project.dbt("run", "--vars", '{"n": 100}')
         assert faults.sent["m_merge"][-1].startswith(("merge into", "reset", "describe", "insert"))
         assert not run.success
-        server = start_server(tmp_path, server.port, BRIEF_SPARK_PARAMETERS)
+        started = serve("start", "--port", str(server.port))
+        assert started.stdout.startswith("A Spark Thrift server answers at 127.0.0.1:")
+        assert not started.stderr
         project.build("--vars", '{"n": 120}')
         rows = project.sql("select seq, k from server_killed.m_append")
         assert Counter(rows) == Counter((seq, seq % 5) for seq in range(120))
         assert Counter(project.sql("select k, seq from server_killed.m_merge")) == Counter(
             (k, 115 + k) for k in range(5)
         )
+        assert serve("stop").stdout.strip() == "The Spark Thrift server is stopped."
+        assert "No server was started in" in serve("stop").stdout
     finally:
-        stop_server(server)
+        if running := running_server(tmp_path):
+            stop_server(running)
