@@ -2,8 +2,9 @@
 
 The cut is an abort inside the process. Between cut and second run new rows arrive, so that a batch which read twice
 would show. The merge is cut at all its points, the others once behind their plan and once before their commit.
-FLOODMARK_LAB=full has all of the others, cuts before and behind reading statements too (faults.cut_points says why that is the same), and on Thrift cuts
-by SIGKILL of the dbt process against the warm server, where each point needs a process of its own.
+FLOODMARK_LAB=full has all of the others, cuts before and behind reading statements too (faults.cut_points says why that
+is the same), and on Thrift cuts by SIGKILL of the dbt process against the warm server, where each point needs a process
+of its own.
 """
 
 from __future__ import annotations
