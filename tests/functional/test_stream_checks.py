@@ -442,7 +442,7 @@ def test_a_stream_that_starts_again_goes_on_where_it_was(story: Story, name: str
         project.build("--select", name)
     failed = [line for line in said if "failed" in line]
     assert len(failed) == 1, failed
-    assert f"checks.{name}  failed, starts again in 1 s: " in failed[0]
+    assert f"{project.schema}.{name}  failed, starts again in 1 s: " in failed[0]
     ids = "select id from {} order by id"
     assert project.sql(ids.format(f"{project.schema}.{name}")) == project.sql(ids.format(few))
     marks = [row[0] for row in project.ledger(name, "high")]
