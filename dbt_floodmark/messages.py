@@ -10,8 +10,8 @@ _STACK = re.compile(
     r"|\n\s*\.\.\. \d+ (?:common frames omitted|more)|\n\s*Driver stacktrace:|\n\s*Suppressed: "
 )
 _CAUSED_BY = re.compile(r"\n\s*Caused by: ")
-#: The name of an exception's class before its message, looked for where a word begins: from each letter
-#: of a long value on, the search would take minutes.
+#: The name of an exception's class before its message, looked for where a word begins: from each
+#: letter of a long value on, the search would take minutes.
 _CLASS = r"(?<![\w$.])(?:[\w$]+\.)+[\w$]*(?:Exception|Error)[\w$]*:\s*"
 #: An error's text that is said again behind the name of its class.
 _SAID_AGAIN = re.compile(r"\n" + _CLASS)
