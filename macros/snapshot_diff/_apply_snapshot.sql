@@ -16,7 +16,9 @@
         {%- if run.settings.snapshot.output != 'changes' -%}
             {%- do floodmark._add_key_filter(run, batch, source, source.changes) -%}
         {%- endif -%}
-        {%- do floodmark._apply_once(this, batch, statement(run, source), reads_stage=run.settings.snapshot.output != 'changes') -%}
+        {#- a source that reads the table too is written down by Delta, as any other that could change between two reads -#}
+        {%- set reads_stage = run.settings.snapshot.output != 'changes' and not floodmark._snapshot_carries(run, source) -%}
+        {%- do floodmark._apply_once(this, batch, statement(run, source), reads_stage=reads_stage) -%}
     {%- else -%}
         {%- if source.rehash or source.added != source.get('hashed', {}).added -%}
             {%- do floodmark._align_snapshot(run, batch, source) -%}
@@ -180,6 +182,12 @@
         {%- do kept.append(column.name) -%}
     {%- endfor -%}
     {{ return(kept) }}
+{% endmacro %}
+
+
+{# Whether rows that begin take values over from the table. #}
+{% macro _snapshot_carries(run, source) %}
+    {{ return(source.scd_type == 2 and floodmark._snapshot_kept_columns(run, source) | length > 0) }}
 {% endmacro %}
 
 
