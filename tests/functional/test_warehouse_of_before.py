@@ -5,10 +5,11 @@ tests/support/story_of_before.py has its models and rows, make_warehouse_of_befo
 
 from __future__ import annotations
 
+import fcntl
 import json
 import shutil
 import tarfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -84,10 +85,19 @@ def _held(project: Project, there: dict[str, str]) -> dict[str, list[tuple[Any, 
     return {name: sorted(rows, key=repr) for name, rows in held.items()}
 
 
+@pytest.fixture(scope="module")
+def project(make_project: Callable[..., Project], home: Path) -> Iterator[Project]:
+    """The ledger names the schema, so one target at a time has it."""
+    with open(home / f"{SCHEMA}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        project = make_project("kept", schema=SCHEMA)
+        yield project
+        for schema in (SCHEMA, LEDGER):
+            project.sql(f"drop schema if exists {schema} cascade")
+
+
 @pytest.mark.long("session")
-def test_it_is_finished_and_goes_on(make_project: Callable[..., Project], tmp_path: Path) -> None:
-    project = make_project("kept")
-    assert project.schema == SCHEMA
+def test_it_is_finished_and_goes_on(project: Project, tmp_path: Path) -> None:
     logs = _unpack(project, tmp_path)
     there = _take_models(project, tmp_path / "project")
     for statement in DELIVERIES[3]:
