@@ -14,7 +14,10 @@ import jinja2
 import pytest
 
 MACROS = Path(__file__).resolve().parents[2] / "macros"
-ROOMS = ("support", "hash", "watermark", "merge", "files", "batch", "ledger", "cdc")
+ROOMS = (
+    "support", "hash", "watermark", "merge", "files", "batch", "ledger", "cdc",
+    "snapshot_diff", "feeds", "streaming", "operations",
+)  # fmt: skip
 HOUR, DAY = 3_600_000_000, 86_400_000_000
 
 
@@ -67,7 +70,9 @@ def load(**context: Any) -> SimpleNamespace:
     } | context
     materializations = MACROS / "materializations"
     settings = [
-        materializations / name / "settings.sql" for name in ("incremental", "streaming_table")
+        materializations / name / file
+        for name in ("incremental", "streaming_table")
+        for file in ("settings.sql", "validate.sql")
     ]
     rooms = sorted(file for room in ROOMS for file in (MACROS / room).glob("*.sql"))
     for path in [*settings, *rooms]:
