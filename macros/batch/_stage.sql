@@ -273,7 +273,11 @@
    table is taken back. Returns what is left to do where a part of the batch is committed, else none. #}
 {% macro _note_refused(error, run, batch) %}
     {%- do floodmark._reset_conf(floodmark._batch_conf() + ['spark.sql.constraintPropagation.enabled']) -%}
-    {%- if batch.get('is_failed') or floodmark._has_landed(batch) -%}
+    {%- if batch.get('writes_utc') -%}
+        {%- do floodmark._execute(['set spark.sql.session.timeZone = ' ~ batch.writes_utc]) -%}
+    {%- endif -%}
+    {#- one that changes nothing in the target leaves no commit there: the ledger has it all the same -#}
+    {%- if batch.get('is_failed') or batch.get('is_committed') or floodmark._has_landed(batch) -%}
         {{ return(none) }}
     {%- endif -%}
     {%- if run.settings.strategy == 'cdc' and not batch.replaces -%}

@@ -42,3 +42,43 @@ def test_a_fence_names_no_column(floodmark: SimpleNamespace, more: dict[str, Any
     assert any("userMetadata = floodmark/shop.orders/g/3/fence/1111" in sql for sql in floodmark.sent)
     # It is not the batch's own commit.
     assert batch["applied"] is None
+
+
+def refused(floodmark: SimpleNamespace, batch: dict[str, Any]) -> list[str]:
+    """The errors that a batch is failed with, once a statement behind it was refused."""
+    failed: list[str] = []
+    floodmark._has_landed = lambda batch: False
+    floodmark._fail = lambda batch, error: failed.append(error)
+    run = {"settings": batch["settings"], "state": {}}
+    floodmark._note_refused("no", run, batch)
+    return failed
+
+
+def test_a_committed_batch_is_not_failed_behind_its_commit(floodmark: SimpleNamespace) -> None:
+    """One that changes nothing in the target has no commit there, and the mark must not go back."""
+    assert refused(floodmark, batch_of()) == ["no"]
+    assert refused(floodmark, batch_of(is_failed=True)) == []
+
+    batch = batch_of(kind="incremental", replaces=False, high="9", staged_by=None)
+    floodmark._needs_stage = lambda run: True
+    floodmark._mark_after = lambda run, batch: "9"
+    floodmark._record = lambda *given: None
+    floodmark._stage_relation = lambda batch: "stage"
+
+    def refuse(statements: list[str]) -> None:
+        raise RuntimeError(statements)
+
+    floodmark._execute = refuse
+    run = {"settings": batch["settings"], "state": {"committed": None}, "target": {"id": "t"}}
+    with pytest.raises(RuntimeError, match="drop table if exists stage"):
+        floodmark._finish(run, batch, {"version": None, "metrics": {}}, None)
+    floodmark._execute = floodmark.sent.extend
+    assert refused(floodmark, batch) == []
+
+
+def test_a_refused_statement_leaves_the_sessions_time_zone(floodmark: SimpleNamespace) -> None:
+    refused(floodmark, batch_of(writes_utc="Asia/Tokyo"))
+    assert "set spark.sql.session.timeZone = Asia/Tokyo" in floodmark.sent
+    floodmark.sent.clear()
+    refused(floodmark, batch_of(writes_utc=None))
+    assert not [sql for sql in floodmark.sent if "timeZone" in sql]
