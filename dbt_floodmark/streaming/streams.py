@@ -257,11 +257,7 @@ class Streams:
                 frame = spark.sql(with_sources(spark, request.sql, request.project_dir, runs=runs))
             if request.distinct_by:
                 frame = frame.dropDuplicatesWithinWatermark(request.distinct_by)
-            return (
-                frame.select(*[f"`{name}`" for name in request.columns])
-                if request.columns
-                else frame
-            )
+            return frame.selectExpr(*request.columns) if request.columns else frame
         except CompilationError:
             raise
         except Exception as exc:

@@ -58,7 +58,7 @@
 
 {# The names that the table was made without and that the SELECT types now, where on_schema_change would not add them by itself. #}
 {% macro _awaited_names(run, batch, columns, known) %}
-    {%- if batch.replaces or not run.target.is_delta or run.settings.on_schema_change in ['append_new_columns', 'sync_all_columns'] -%}
+    {%- if batch and batch.replaces or not run.target.is_delta or run.settings.on_schema_change in ['append_new_columns', 'sync_all_columns'] -%}
         {{ return([]) }}
     {%- endif -%}
     {%- set names, there = [], [] -%}

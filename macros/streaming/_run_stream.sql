@@ -60,11 +60,25 @@
 {% endmacro %}
 
 
-{# The columns that Delta's own sink is to write, after on_schema_change; the other strategies look at each micro-batch. #}
+{# The columns that Delta's own sink is to write, after on_schema_change: in the table's types, since the sink would
+   cast without a word. The other strategies look at each micro-batch. #}
 {% macro _align_stream(run, streams) %}
     {%- if run.settings.strategy == 'append' -%}
-        {%- do run.request.update({'columns': floodmark._align_columns(run, none, {'sql': 'select * from ' ~ streams.shape, 'columns': none})}) -%}
+        {%- set shape = 'select * from ' ~ streams.shape -%}
+        {%- set columns = floodmark._conformed_columns(run, none, floodmark._columns_of(query=shape)) -%}
+        {%- set names = floodmark._align_columns(run, none, {'sql': shape, 'columns': columns}) -%}
+        {%- do run.request.update({'columns': floodmark._written_columns(floodmark._columns_named(columns, names))}) -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# Columns of _conformed_columns as SQL over the SELECT, a list. #}
+{% macro _written_columns(columns) %}
+    {%- set written = [] -%}
+    {%- for column in columns -%}
+        {%- do written.append(floodmark._conformed_column_sql(column)) -%}
+    {%- endfor -%}
+    {{ return(written) }}
 {% endmacro %}
 
 
