@@ -21,7 +21,8 @@
 {# The table's columns that a batch's have to be like: not floodmark's own, since the sequence of events is refused where its type changes. #}
 {% macro _conforming_columns(run, batch) %}
     {%- set known = [] -%}
-    {%- for column in (floodmark._table_columns(run) if run.target.is_delta and not (batch and batch.replaces) else []) if not column.name.startswith('_floodmark_') -%}
+    {%- set has_table = run.target.is_delta and not (batch and batch.replaces) -%}
+    {%- for column in (floodmark._table_columns(run) if has_table else []) if not column.name.startswith('_floodmark_') -%}
         {%- do known.append(column) -%}
     {%- endfor -%}
     {{ return(known) }}
@@ -62,7 +63,8 @@
     {%- for column in columns -%}
         {%- do selected.append(floodmark._conformed_column_sql(column)) -%}
     {%- endfor -%}
-    {{ return('select ' ~ selected | join(', ') ~ ' from (\n' ~ select_sql ~ '\n)' if floodmark._conforms(run, columns) else select_sql) }}
+    {%- set conforming = 'select ' ~ selected | join(', ') ~ ' from (\n' ~ select_sql ~ '\n)' -%}
+    {{ return(conforming if floodmark._conforms(run, columns) else select_sql) }}
 {% endmacro %}
 
 

@@ -124,6 +124,7 @@
    Spark does not say. Delta commits it on every table, also on one that takes appends alone. #}
 {% macro _fence(batch, relation=none) %}
     {%- set table = relation or this -%}
-    {%- do floodmark._apply_once(table, batch, 'merge into ' ~ table ~ ' as DBT_INTERNAL_DEST using (select 1 as one where false)'
-        ~ ' as DBT_INTERNAL_SOURCE on false when matched then delete', fence=true) -%}
+    {%- set nothing = '(select 1 as one where false) as DBT_INTERNAL_SOURCE' -%}
+    {%- do floodmark._apply_once(table, batch, 'merge into ' ~ table ~ ' as DBT_INTERNAL_DEST using ' ~ nothing
+        ~ ' on false when matched then delete', fence=true) -%}
 {% endmacro %}

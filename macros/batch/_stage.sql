@@ -215,16 +215,8 @@
 {# What the columns of a batch forbid, refused before anything is written: merge needs the columns that its settings name, and keys that can be
    compared; names with our prefix are ours. #}
 {% macro _check_stage_columns(run, batch, columns) %}
-    {%- set problems = [] -%}
     {%- set is_merge = run.settings.strategy == 'merge' -%}
-    {%- for key in run.settings.unique_key if is_merge -%}
-        {%- set column = floodmark._find_column(columns, key) -%}
-        {%- if column is none -%}
-            {%- do problems.append({'setting': 'unique_key', 'got': key, 'expected': 'a column of the SELECT', 'todo': 'Add it to the SELECT, or correct the name'}) -%}
-        {%- elif floodmark._has_no_order(column.type) -%}
-            {%- do problems.append({'setting': 'unique_key', 'got': key ~ ' ' ~ column.type, 'expected': 'a type that can be compared', 'todo': 'Use another key'}) -%}
-        {%- endif -%}
-    {%- endfor -%}
+    {%- set problems = floodmark._key_problems(run.settings.unique_key, columns) if is_merge else [] -%}
     {%- for setting in ['merge_update_columns', 'merge_exclude_columns'] if is_merge -%}
         {%- for name in floodmark._name_list(config.get(setting)) if not floodmark._find_column(columns + ([] if batch.replaces else floodmark._table_columns(run)), name) -%}
             {%- do problems.append({'setting': setting, 'got': name, 'expected': 'columns of the SELECT', 'todo': 'Correct the name or remove it'}) -%}
@@ -249,6 +241,23 @@
         {%- do floodmark._fail(batch, 'a key of another type') -%}
         {%- do floodmark._refuse(problems) -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# Problems of a key that is no column of the SELECT, or cannot be compared: a list for _refuse. #}
+{% macro _key_problems(keys, columns) %}
+    {%- set problems = [] -%}
+    {%- for key in keys -%}
+        {%- set column = floodmark._find_column(columns, key) -%}
+        {%- if column is none -%}
+            {%- do problems.append({'setting': 'unique_key', 'got': key, 'expected': 'a column of the SELECT',
+                'todo': 'Add it to the SELECT, or correct the name'}) -%}
+        {%- elif floodmark._has_no_order(column.type) -%}
+            {%- do problems.append({'setting': 'unique_key', 'got': key ~ ' ' ~ column.type,
+                'expected': 'a type that can be compared', 'todo': 'Use another key'}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(problems) }}
 {% endmacro %}
 
 

@@ -188,7 +188,8 @@
     {%- set made = namespace(by=none, foreign=[]) -%}
     {%- for row in described if row[0] == 'Table Properties' -%}
         {%- set made.by = floodmark._from_property((modules.re.search('floodmark\\.cdc=([0-9a-f]*)', row[1]) or [none, none])[1]) -%}
-        {%- set made.foreign = fromjson(floodmark._from_property((modules.re.search('floodmark\\.foreign=([0-9a-f]*)', row[1]) or [none, none])[1]) or '[]') -%}
+        {%- set foreign = (modules.re.search('floodmark\\.foreign=([0-9a-f]*)', row[1]) or [none, none])[1] -%}
+        {%- set made.foreign = fromjson(floodmark._from_property(foreign) or '[]') -%}
     {%- endfor -%}
     {%- if not problems and made.by is not none and made.by not in [floodmark._cdc_made_by(cdc, run.settings.unique_key), floodmark._cdc_made_by(cdc, run.settings.unique_key | sort)] -%}
         {%- do problems.append({'setting': 'unique_key', 'got': floodmark._cdc_made_by(cdc, run.settings.unique_key), 'expected': made.by ~ ', as ' ~ this ~ ' was made',

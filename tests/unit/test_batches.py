@@ -35,11 +35,13 @@ def test_a_fence_names_no_column(floodmark: SimpleNamespace, more: dict[str, Any
     batch = batch_of(**more)
     floodmark._fence(batch, "shop.orders")
     (statement,) = [sql for sql in floodmark.sent if not sql.startswith(("set ", "reset "))]
-    assert statement.split() == (
-        "merge into shop.orders as DBT_INTERNAL_DEST using (select 1 as one where false) "
-        "as DBT_INTERNAL_SOURCE on false when matched then delete"
-    ).split()
-    assert any("userMetadata = floodmark/shop.orders/g/3/fence/1111" in sql for sql in floodmark.sent)
+    assert statement == (
+        "merge into shop.orders as DBT_INTERNAL_DEST using (select 1 as one where false)"
+        " as DBT_INTERNAL_SOURCE on false when matched then delete"
+    )
+    assert any(
+        "userMetadata = floodmark/shop.orders/g/3/fence/1111" in sql for sql in floodmark.sent
+    )
     # It is not the batch's own commit.
     assert batch["applied"] is None
 

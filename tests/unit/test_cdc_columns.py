@@ -54,6 +54,8 @@ def test_a_column_that_the_select_gains_is_written() -> None:
     assert checked(["id", "a"], ["twice"]) == (["id", "a", "Note"], [])
 
 
-@pytest.mark.parametrize("left_out", [{"except_column_list": ["note"]}, {"column_list": ["id", "a"]}])
+@pytest.mark.parametrize(
+    "left_out", [{"except_column_list": ["note"]}, {"column_list": ["id", "a"]}]
+)
 def test_a_column_that_the_settings_leave_out_stays_foreign(left_out: dict[str, Any]) -> None:
     assert checked(["id", "a", "note"], ["note", "twice"], **left_out) == (["id", "a"], [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import json
 import re
 from collections.abc import Callable
@@ -53,11 +54,23 @@ def called(macro: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def new_environment() -> jinja2.Environment:
+    environment = jinja2.Environment(extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols"])
+    environment.filters["as_bool"] = bool
+    return environment
+
+
+@functools.cache
+def compiled(path: Path) -> tuple[Any, list[str]]:
+    """A file's code, and the names of its macros: compiling is what loading costs."""
+    text = path.read_text()
+    return new_environment().compile(text), re.findall(r"{% macro (\w+)\(", text)
+
+
 def load(**context: Any) -> SimpleNamespace:
     """The package's macros as `floodmark.<name>`, with a context as dbt's."""
     floodmark = SimpleNamespace()
-    environment = jinja2.Environment(extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols"])
-    environment.filters["as_bool"] = bool
+    environment = new_environment()
     environment.globals |= {
         "floodmark": floodmark,
         "return": leave,
@@ -76,10 +89,11 @@ def load(**context: Any) -> SimpleNamespace:
     ]
     rooms = sorted(file for room in ROOMS for file in (MACROS / room).glob("*.sql"))
     for path in [*settings, *rooms]:
-        template = environment.from_string(path.read_text())
+        code, names = compiled(path)
+        template = jinja2.Template.from_code(environment, code, environment.make_globals(None))
         space = template.new_context()
         list(template.root_render_func(space))
-        for name in re.findall(r"{% macro (\w+)\(", path.read_text()):
+        for name in names:
             setattr(floodmark, name, called(space.vars[name]))
     return floodmark
 

@@ -22,7 +22,8 @@
 {% endmacro %}
 
 
-{# What `meta: {floodmark: ...}` of a config holds: a mapping, or what somebody wrote in its place; none where it is not there. #}
+{# What `meta: {floodmark: ...}` of a config holds: a mapping, or what somebody wrote in its place; none where it is
+   not there. #}
 {% macro _meta_settings(settings) %}
     {{ return((settings.get('meta') or {}).get('floodmark')) }}
 {% endmacro %}
