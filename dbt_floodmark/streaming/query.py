@@ -32,7 +32,7 @@ _RECORD = 60.0
 class Request:
     """What a node asks for, as its materialization writes it.
 
-    `columns` are the columns to write, in the table's order; `seconds` the time between two
+    `columns` are the columns to write, as SQL over the SELECT's; `seconds` the time between two
     triggers, or None to run to the end of what is there; `native` whether Delta's own sink writes
     the table, which else the node does, micro-batch by micro-batch; `distinct_by` the keys that
     come once within the event-time watermark.

@@ -16,13 +16,15 @@ from dbt_floodmark.paths import LOCAL_FILES, is_glob, is_local, is_pattern, path
 _WITH = r"""(?:\s*\bwith\s*\((?P<{name}>(?:[^()'"]|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")*)\))?"""
 _NAME = r"(?:\w+|`(?:[^`]|``)+`)"
 _FORMATS = "(?:text|json|csv|parquet|orc|avro)"
-_GAP = r"(?:\s|/\*.*?\*/|--[^\n]*\n)*"
+#: A comment ends at a line's end, also at a lone \r, but not at a \n behind a backslash.
+_COMMENT = r"--(?:\\\n|[^\r\n])*"
+_GAP = rf"(?:\s|/\*.*?\*/|{_COMMENT}[\r\n])*"
 #: ``stream(json.`path`) with (option = 'value')`` (Spark itself reads the folder once here), and
 #: `stream(schema.table) with (...)`; the brackets may be left out. Literals and comments come
 #: first, so that what stands in them is left alone.
 _TOKEN = re.compile(
     rf"""
-      '(?:\\.|[^'\\])*' | "(?:\\.|[^"\\])*" | --[^\n]*
+      '(?:\\.|[^'\\])*' | "(?:\\.|[^"\\])*" | {_COMMENT}
     | /\*floodmark:stream\ (?P<marked>\{{.*?\}})\*/
     | /\*.*?\*/
     | \bstream\s*(?P<open>\(\s*)?(?P<format>{_FORMATS})

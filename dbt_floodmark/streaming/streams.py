@@ -48,14 +48,15 @@ class Streams:
         """Take dbt's connection: a FloodmarkSession."""
         self._connection = connection
 
-    def names(self, given: Mapping[str, Any]) -> list[str]:
-        """Return the names of the columns of a streaming SELECT, in order.
+    def columns(self, given: Mapping[str, Any]) -> list[dict[str, str]]:
+        """Return the columns of a streaming SELECT, in order: each {name, type}, as Spark has them.
 
         Raises:
             DbtRuntimeError: Spark cannot analyse it.
         """
         bare = dict(given, columns=None, distinct_by=[])
-        return list(self._frame(Request(**bare)).columns)
+        fields = self._frame(Request(**bare)).schema.fields
+        return [{"name": one.name, "type": one.dataType.simpleString()} for one in fields]
 
     def describe(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Analyse a streaming SELECT and make the view `_floodmark_shape` of its columns.
@@ -257,11 +258,7 @@ class Streams:
                 frame = spark.sql(with_sources(spark, request.sql, request.project_dir, runs=runs))
             if request.distinct_by:
                 frame = frame.dropDuplicatesWithinWatermark(request.distinct_by)
-            return (
-                frame.select(*[f"`{name}`" for name in request.columns])
-                if request.columns
-                else frame
-            )
+            return frame.selectExpr(*request.columns) if request.columns else frame
         except CompilationError:
             raise
         except Exception as exc:

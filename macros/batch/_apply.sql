@@ -149,7 +149,7 @@
     {%- do floodmark._execute(before) -%}
     {%- do batch.update({'applied': none}) -%}
     {%- do floodmark._forget_commit() -%}
-    {%- if modules.re.match('\\s*merge into', sql) -%}
+    {%- if modules.re.match('\\s*merge into', sql) and not fence -%}
         {%- set result = run_query(sql) -%}
         {%- set version = floodmark._committed_version() -%}
         {%- if version is not none and result.rows -%}

@@ -29,6 +29,7 @@
     } -%}
     {%- do values.update(counts) -%}
     {%- do floodmark._record('committed', batch, values) -%}
+    {%- do batch.update({'is_committed': true}) -%}
     {%- if floodmark._needs_stage(run) -%}
         {%- do floodmark._execute(['drop table if exists ' ~ stage]) -%}
     {%- endif -%}

@@ -21,7 +21,8 @@
 {# The table's columns that a batch's have to be like: not floodmark's own, since the sequence of events is refused where its type changes. #}
 {% macro _conforming_columns(run, batch) %}
     {%- set known = [] -%}
-    {%- for column in (floodmark._table_columns(run) if run.target.is_delta and not batch.replaces else []) if not column.name.startswith('_floodmark_') -%}
+    {%- set has_table = run.target.is_delta and not (batch and batch.replaces) -%}
+    {%- for column in (floodmark._table_columns(run) if has_table else []) if not column.name.startswith('_floodmark_') -%}
         {%- do known.append(column) -%}
     {%- endfor -%}
     {{ return(known) }}
@@ -29,7 +30,7 @@
 
 
 {# The columns of a SELECT as they will be in the table: those that differ have `given`, the type in which they come; those without a type are left
-   out. Types that have no cast are refused with all columns at once. #}
+   out. Types that have no cast are refused with all columns at once. `batch` is none before a stream's first batch. #}
 {% macro _conformed_columns(run, batch, columns) %}
     {%- set known = floodmark._conforming_columns(run, batch) -%}
     {%- set conformed, problems, untyped = [], [], [] -%}
@@ -47,7 +48,7 @@
         {%- endif -%}
     {%- endfor -%}
     {%- if problems -%}
-        {%- do floodmark._fail(batch, problems[0].got ~ ' where the table has ' ~ problems[0].expected) -%}
+        {%- do floodmark._fail(batch, problems[0].got ~ ' where the table has ' ~ problems[0].expected) if batch -%}
         {%- do floodmark._refuse(problems) -%}
     {%- endif -%}
     {%- do run.update({'leaves_out': conformed | length < columns | length}) -%}
@@ -60,11 +61,26 @@
 {% macro _conforming_sql(run, columns, select_sql) %}
     {%- set selected = [] -%}
     {%- for column in columns -%}
-        {%- set quoted = floodmark._quoted(column.name) -%}
-        {%- do selected.append(floodmark._conformed_sql(quoted, column.given, column.ddl, column.name) ~ ' as ' ~ quoted if column.given is defined else quoted) -%}
+        {%- do selected.append(floodmark._conformed_column_sql(column)) -%}
     {%- endfor -%}
-    {%- set is_same = not columns | selectattr('given', 'defined') | list and not run.get('leaves_out') -%}
-    {{ return(select_sql if is_same else 'select ' ~ selected | join(', ') ~ ' from (\n' ~ select_sql ~ '\n)') }}
+    {%- set conforming = 'select ' ~ selected | join(', ') ~ ' from (\n' ~ select_sql ~ '\n)' -%}
+    {{ return(conforming if floodmark._conforms(run, columns) else select_sql) }}
+{% endmacro %}
+
+
+{# Whether the columns of _conformed_columns are others than the SELECT's. #}
+{% macro _conforms(run, columns) %}
+    {{ return(columns | selectattr('given', 'defined') | list != [] or run.get('leaves_out', false)) }}
+{% endmacro %}
+
+
+{# One of them as SQL over the SELECT, under its name. #}
+{% macro _conformed_column_sql(column) %}
+    {%- set quoted = floodmark._quoted(column.name) -%}
+    {%- if column.given is not defined -%}
+        {{ return(quoted) }}
+    {%- endif -%}
+    {{ return(floodmark._conformed_sql(quoted, column.given, column.ddl, column.name) ~ ' as ' ~ quoted) }}
 {% endmacro %}
 
 

@@ -30,7 +30,7 @@
 
 
 {# Delta's MERGE cannot read CHAR columns (DELTA_MERGE_RESOLVED_ATTRIBUTE_MISSING_FROM_INPUT). Tables that floodmark makes have none; DESCRIBE shows
-   them as string, unless Spark is told to keep their types. #}
+   them as string, unless Spark is told to keep their types. `batch` is none before a stream's first batch. #}
 {% macro _check_char_columns(run, batch) %}
     {%- if run.settings.strategy not in ['merge', 'cdc', 'snapshot_diff'] -%}
         {{ return(none) }}
@@ -45,7 +45,7 @@
             'todo': 'Make it a string: alter table ' ~ this ~ ' alter column ' ~ floodmark._quoted(column.name) ~ ' type ' ~ modules.re.sub('\\bchar\\(\\d+\\)', 'string', column.ddl)}) -%}
     {%- endfor -%}
     {%- if problems -%}
-        {%- do floodmark._fail(batch, 'the table has CHAR columns') -%}
+        {%- do floodmark._fail(batch, 'the table has CHAR columns') if batch -%}
         {%- do floodmark._refuse(problems) -%}
     {%- endif -%}
 {% endmacro %}

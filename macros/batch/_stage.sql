@@ -215,16 +215,8 @@
 {# What the columns of a batch forbid, refused before anything is written: merge needs the columns that its settings name, and keys that can be
    compared; names with our prefix are ours. #}
 {% macro _check_stage_columns(run, batch, columns) %}
-    {%- set problems = [] -%}
     {%- set is_merge = run.settings.strategy == 'merge' -%}
-    {%- for key in run.settings.unique_key if is_merge -%}
-        {%- set column = floodmark._find_column(columns, key) -%}
-        {%- if column is none -%}
-            {%- do problems.append({'setting': 'unique_key', 'got': key, 'expected': 'a column of the SELECT', 'todo': 'Add it to the SELECT, or correct the name'}) -%}
-        {%- elif floodmark._has_no_order(column.type) -%}
-            {%- do problems.append({'setting': 'unique_key', 'got': key ~ ' ' ~ column.type, 'expected': 'a type that can be compared', 'todo': 'Use another key'}) -%}
-        {%- endif -%}
-    {%- endfor -%}
+    {%- set problems = floodmark._key_problems(run.settings.unique_key, columns) if is_merge else [] -%}
     {%- for setting in ['merge_update_columns', 'merge_exclude_columns'] if is_merge -%}
         {%- for name in floodmark._name_list(config.get(setting)) if not floodmark._find_column(columns + ([] if batch.replaces else floodmark._table_columns(run)), name) -%}
             {%- do problems.append({'setting': setting, 'got': name, 'expected': 'columns of the SELECT', 'todo': 'Correct the name or remove it'}) -%}
@@ -252,6 +244,23 @@
 {% endmacro %}
 
 
+{# Problems of a key that is no column of the SELECT, or cannot be compared: a list for _refuse. #}
+{% macro _key_problems(keys, columns) %}
+    {%- set problems = [] -%}
+    {%- for key in keys -%}
+        {%- set column = floodmark._find_column(columns, key) -%}
+        {%- if column is none -%}
+            {%- do problems.append({'setting': 'unique_key', 'got': key, 'expected': 'a column of the SELECT',
+                'todo': 'Add it to the SELECT, or correct the name'}) -%}
+        {%- elif floodmark._has_no_order(column.type) -%}
+            {%- do problems.append({'setting': 'unique_key', 'got': key ~ ' ' ~ column.type,
+                'expected': 'a type that can be compared', 'todo': 'Use another key'}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(problems) }}
+{% endmacro %}
+
+
 {# Where no column says which row is the latest, a key may come once in a batch: refused, the keys named. #}
 {% macro _check_keys(run, batch, source) %}
     {%- if run.settings.strategy == 'merge' and source.counts.repeated and not floodmark._order_column(run, source.columns) -%}
@@ -273,7 +282,11 @@
    table is taken back. Returns what is left to do where a part of the batch is committed, else none. #}
 {% macro _note_refused(error, run, batch) %}
     {%- do floodmark._reset_conf(floodmark._batch_conf() + ['spark.sql.constraintPropagation.enabled']) -%}
-    {%- if batch.get('is_failed') or floodmark._has_landed(batch) -%}
+    {%- if batch.get('writes_utc') -%}
+        {%- do floodmark._execute(['set spark.sql.session.timeZone = ' ~ batch.writes_utc]) -%}
+    {%- endif -%}
+    {#- one that changes nothing in the target leaves no commit there: the ledger has it all the same -#}
+    {%- if batch.get('is_failed') or batch.get('is_committed') or floodmark._has_landed(batch) -%}
         {{ return(none) }}
     {%- endif -%}
     {%- if run.settings.strategy == 'cdc' and not batch.replaces -%}

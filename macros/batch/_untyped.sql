@@ -58,7 +58,8 @@
 
 {# The names that the table was made without and that the SELECT types now, where on_schema_change would not add them by itself. #}
 {% macro _awaited_names(run, batch, columns, known) %}
-    {%- if batch.replaces or not run.target.is_delta or run.settings.on_schema_change in ['append_new_columns', 'sync_all_columns'] -%}
+    {%- set adds_by_itself = run.settings.on_schema_change in ['append_new_columns', 'sync_all_columns'] -%}
+    {%- if batch and batch.replaces or not run.target.is_delta or adds_by_itself -%}
         {{ return([]) }}
     {%- endif -%}
     {%- set names, there = [], [] -%}

@@ -119,6 +119,8 @@
 {% endmacro %}
 
 
+{# A value of a setting as a list; what is neither a list nor none is its only member. #}
 {% macro _as_list(value) %}
-    {{ return([] if value is none or value is undefined else ([value] if value is string else value | list)) }}
+    {%- set is_list = value is iterable and value is not string and value is not mapping -%}
+    {{ return([] if value is none or value is undefined else (value | list if is_list else [value])) }}
 {% endmacro %}

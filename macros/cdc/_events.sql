@@ -185,10 +185,11 @@
         {%- do problems.append({'setting': 'incremental_strategy', 'got': 'cdc on ' ~ this ~ ', which has no column ' ~ name, 'expected': 'a table that cdc made with these settings',
             'todo': 'Run it once with --full-refresh'}) -%}
     {%- endfor -%}
-    {%- set made = namespace(by=none) -%}
+    {%- set made = namespace(by=none, foreign=[]) -%}
     {%- for row in described if row[0] == 'Table Properties' -%}
         {%- set made.by = floodmark._from_property((modules.re.search('floodmark\\.cdc=([0-9a-f]*)', row[1]) or [none, none])[1]) -%}
-        {%- do run.update({'foreign_columns': fromjson(floodmark._from_property((modules.re.search('floodmark\\.foreign=([0-9a-f]*)', row[1]) or [none, none])[1]) or '[]')}) -%}
+        {%- set foreign = (modules.re.search('floodmark\\.foreign=([0-9a-f]*)', row[1]) or [none, none])[1] -%}
+        {%- set made.foreign = fromjson(floodmark._from_property(foreign) or '[]') -%}
     {%- endfor -%}
     {%- if not problems and made.by is not none and made.by not in [floodmark._cdc_made_by(cdc, run.settings.unique_key), floodmark._cdc_made_by(cdc, run.settings.unique_key | sort)] -%}
         {%- do problems.append({'setting': 'unique_key', 'got': floodmark._cdc_made_by(cdc, run.settings.unique_key), 'expected': made.by ~ ', as ' ~ this ~ ' was made',
@@ -202,7 +203,22 @@
         {%- set known = memory.type if memory.name == '_floodmark_sequence' else floodmark._struct_fields(memory.type)[0].type -%}
         {%- do problems.extend(floodmark._type_problems('cdc.sequence_by', cdc.sequence, floodmark._find_column(columns, '_floodmark_sequence').type, {'type': known})) -%}
     {%- endif -%}
+    {%- if not problems -%}
+        {%- do floodmark._keep_foreign_columns(run, made.foreign, columns) -%}
+    {%- endif -%}
     {{ return(problems) }}
+{% endmacro %}
+
+
+{# Note the table's columns that are not cdc's to write, of those that its property names: one that the SELECT has come
+   to give is cdc's from now on. #}
+{% macro _keep_foreign_columns(run, known, columns) %}
+    {%- set own = floodmark._own_columns(run.settings.cdc, columns) | map(attribute='name') | map('lower') | list -%}
+    {%- set foreign = known | reject('in', own) | list -%}
+    {%- do run.update({'foreign_columns': foreign}) -%}
+    {%- if foreign != known -%}
+        {%- do floodmark._set_properties({'floodmark.foreign': floodmark._to_property(tojson(foreign))}) -%}
+    {%- endif -%}
 {% endmacro %}
 
 

@@ -4,12 +4,13 @@
 {% macro dms(relation, sequence, full_load_sequence, op='Op') %}
 (
     {%- set columns = floodmark._columns_if_known('select * from ' ~ relation) %}
-    {%- if columns and not floodmark._find_column(columns, op | replace('`', '')) %}
+    {%- set quoted = floodmark._quoted(floodmark._column_name(op)) %}
+    {%- if columns and not floodmark._find_column(columns, floodmark._column_name(op)) %}
     select *, 'insert' as _operation, {{ full_load_sequence }} as _sequence
     {%- else %}
-    select * except ({{ op }}),
-        case {{ op }} when 'D' then 'delete' when 'U' then 'update' else 'insert' end as _operation,
-        if({{ op }} is null, {{ full_load_sequence }}, coalesce({{ sequence }}, {{ full_load_sequence }})) as _sequence
+    select * except ({{ quoted }}),
+        case {{ quoted }} when 'D' then 'delete' when 'U' then 'update' else 'insert' end as _operation,
+        if({{ quoted }} is null, {{ full_load_sequence }}, coalesce({{ sequence }}, {{ full_load_sequence }})) as _sequence
     {%- endif %}
     from {{ relation }}
 )

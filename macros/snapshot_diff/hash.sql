@@ -30,12 +30,12 @@
 {% endmacro %}
 
 
-{# The names that were given, as a list. #}
+{# The names that were given, quoted or bare, as a list of bare ones. #}
 {% macro _hashed_columns(macro, columns) %}
     {%- if not floodmark._is_names(columns) -%}
         {%- do floodmark._raise('floodmark.' ~ macro ~ ' got ' ~ columns ~ ': expected a column or a list of columns. Name at least one') -%}
     {%- endif -%}
-    {{ return(floodmark._as_list(columns)) }}
+    {{ return(floodmark._name_list(columns)) }}
 {% endmacro %}
 
 

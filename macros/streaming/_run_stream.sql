@@ -25,7 +25,7 @@
         'location': '', 'project_dir': floodmark._absolute_path(''), 'seconds': settings.seconds if streams.service() else none,
         'distinct_by': settings.unique_key if settings.strategy == 'append' else [],
     } -%}
-    {%- do floodmark._check_doubled(streams.names(request)) -%}
+    {%- do floodmark._check_stream_columns(request, streams.columns(request)) -%}
     {%- set described = streams.describe(request) -%}
     {%- do settings.update({'event_time': described.event_time if settings.output_mode == 'append' else none}) -%}
     {%- set run = {
@@ -60,17 +60,42 @@
 {% endmacro %}
 
 
-{# The columns that Delta's own sink is to write, after on_schema_change; the other strategies look at each micro-batch. #}
+{# What the columns of a SELECT forbid, refused before Spark is asked to drop keys that come again. #}
+{% macro _check_stream_columns(request, columns) %}
+    {%- do floodmark._check_doubled(columns | map(attribute='name') | list) -%}
+    {%- set problems = floodmark._key_problems(request.get('distinct_by', []), columns) -%}
+    {%- if problems -%}
+        {%- do floodmark._refuse(problems) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The columns that Delta's own sink is to write, after on_schema_change: in the table's types, since the sink would
+   cast without a word. The other strategies look at each micro-batch. #}
 {% macro _align_stream(run, streams) %}
     {%- if run.settings.strategy == 'append' -%}
-        {%- do run.request.update({'columns': floodmark._align_columns(run, none, {'sql': 'select * from ' ~ streams.shape, 'columns': none})}) -%}
+        {%- set shape = 'select * from ' ~ streams.shape -%}
+        {%- set columns = floodmark._conformed_columns(run, none, floodmark._columns_of(query=shape)) -%}
+        {%- set names = floodmark._align_columns(run, none, {'sql': shape, 'columns': columns}) -%}
+        {%- do run.request.update({'columns': floodmark._written_columns(floodmark._columns_named(columns, names))}) -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# Columns of _conformed_columns as SQL over the SELECT, a list. #}
+{% macro _written_columns(columns) %}
+    {%- set written = [] -%}
+    {%- for column in columns -%}
+        {%- do written.append(floodmark._conformed_column_sql(column)) -%}
+    {%- endfor -%}
+    {{ return(written) }}
 {% endmacro %}
 
 
 {# Take an empty table that somebody else made as it is: one commit has it name a checkpoint of its own, behind the one that adds what cdc keeps
    in columns. A run that died between the two adds none again. #}
 {% macro _take_on(run, streams) %}
+    {%- do floodmark._check_char_columns(run, none) -%}
     {%- do floodmark._give_up_open_batch(run) -%}
     {%- set generation = invocation_id ~ '-' ~ floodmark._now() -%}
     {%- set properties = {'floodmark.stream': floodmark._to_property(floodmark._model_id() ~ '/' ~ generation)} -%}
@@ -114,7 +139,11 @@
     {%- do floodmark._drop_what_is_not_delta(run) -%}
     {#- of its own even where one invocation starts over twice -#}
     {%- set generation = invocation_id ~ '-' ~ floodmark._now() -%}
-    {%- do floodmark._make_stream_table(run.settings, streams, {'floodmark.stream': floodmark._to_property(floodmark._model_id() ~ '/' ~ generation)}) -%}
+    {%- set mark = floodmark._to_property(floodmark._model_id() ~ '/' ~ generation) -%}
+    {%- set columns = floodmark._make_stream_table(run, streams, {'floodmark.stream': mark}) -%}
+    {%- if run.settings.strategy == 'append' and floodmark._conforms(run, columns) -%}
+        {%- do run.request.update({'columns': floodmark._written_columns(columns)}) -%}
+    {%- endif -%}
     {#- dbt hears of a table when its node has ended, and a stream may start again before -#}
     {%- do adapter.cache_added(this.incorporate(type='table', is_delta=true)) -%}
     {%- do run.update({'generation': generation}) -%}
@@ -123,13 +152,17 @@
 {% endmacro %}
 
 
-{# The table, empty. One with columns of the change feed can have no feed of its own. #}
-{% macro _make_stream_table(settings, streams, properties={}) %}
+{# The table, empty, without what has no type yet (_untyped.sql). One with columns of the change feed can have no feed of
+   its own. Returns its columns, as _conformed_columns gives them. #}
+{% macro _make_stream_table(run, streams, properties={}) %}
     {%- set shape = 'select * from ' ~ streams.shape -%}
-    {%- set select_sql = floodmark._cdc_shape_sql(settings.cdc, shape) if settings.strategy == 'cdc' else shape -%}
-    {%- set names = floodmark._columns_of(query=select_sql) | map(attribute='name') | map('lower') | list -%}
-    {%- set feed = {'delta.enableChangeDataFeed': 'false'} if names | select('in', floodmark._change_columns() + ['_commit_timestamp']) | list else {} -%}
-    {%- do floodmark._execute([floodmark._replace_table_sql(select_sql, dict(feed, **properties))]) -%}
+    {%- set is_cdc = run.settings.strategy == 'cdc' -%}
+    {%- set select_sql = floodmark._cdc_shape_sql(run.settings.cdc, shape) if is_cdc else shape -%}
+    {%- set columns = floodmark._conformed_columns(run, {'replaces': true}, floodmark._columns_of(query=select_sql)) -%}
+    {%- set feed = {'delta.enableChangeDataFeed': 'false'} if floodmark._feed_names(columns) else {} -%}
+    {%- do floodmark._execute([floodmark._replace_table_sql(floodmark._conforming_sql(run, columns, select_sql),
+        dict(feed, **dict(floodmark._untyped_property(run), **properties)))]) -%}
+    {{ return(columns) }}
 {% endmacro %}
 
 
@@ -235,10 +268,10 @@
     {%- set sql = modules.re.sub('\\bstream\\s*\\(\\s*\\(\\s*select \\* from (\\S+)[^()]*\\)[^()]*\\)', 'stream(\\1)', sql) -%}
     {%- set request = {'model': floodmark._model_id(), 'sql': sql, 'table': this | string, 'output_mode': settings.output_mode, 'native': true, 'location': '',
         'project_dir': floodmark._absolute_path('')} -%}
-    {%- do floodmark._check_doubled(streams.names(request)) -%}
+    {%- do floodmark._check_stream_columns(request, streams.columns(request)) -%}
     {%- do streams.describe(request) -%}
     {%- if load_relation(this) is none -%}
-        {%- do floodmark._make_stream_table(settings, streams) -%}
+        {%- do floodmark._make_stream_table({'settings': settings, 'target': {'is_delta': false}}, streams) -%}
     {%- endif -%}
     {%- do store_raw_result(name='main', message='OK (ledger untouched)', code='OK', rows_affected='-1') -%}
 {% endmacro %}

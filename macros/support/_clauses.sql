@@ -1,13 +1,14 @@
 {# Texts of the user's that stand within our SQL: predicates, conditions, scopes, constraints, and the SELECT itself. #}
 
-{# A text of SQL in its parts: a list of {kind, text}; kind is `code`, `(`, `)`, `;`, `string` (also a quoted name), `comment`, or `open` where a string or a
-   comment has no end. Comments nest, as Spark has them. #}
+{# A text of SQL in its parts: a list of {kind, text}; kind is `code`, `(`, `)`, `;`, `string` (also a quoted name),
+   `comment`, or `open` where a string or a comment has no end. Comments are as Spark has them: those in /* nest, and
+   those behind -- end at \n or \r, but not at a \n behind a backslash. #}
 {% macro _sql_parts(text) %}
     {%- set parts = [] -%}
     {%- set ns = namespace(at=0) -%}
     {%- set tokens = {
         'string': '[rR]\'[^\']*\'|[rR]"[^"]*"|\'(?:[^\'\\\\]|\\\\.)*\'|"(?:[^"\\\\]|\\\\.)*"|`[^`]*`',
-        'comment': '--[^\n]*', 'mark': '[();]', 'code': '[^\'"`();/\\-rR]+|\\w+|[/-]',
+        'comment': '--(?:\\\\\n|[^\r\n])*', 'mark': '[();]', 'code': '[^\'"`();/\\-rR]+|\\w+|[/-]',
     } -%}
     {%- for _ in range([text | length, 99999] | min) -%}
         {%- if ns.at >= text | length -%}

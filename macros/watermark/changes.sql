@@ -33,7 +33,7 @@
    comments name nothing, nor does a list of columns that are left out. #}
 {% macro _kind_of_changes(kind, code) %}
     {%- set outside = modules.re.sub('/\\*floodmark:changes .*?/\\*floodmark:end\\*/', ' ', code, flags=modules.re.S) -%}
-    {%- set words = modules.re.sub('\'(?:[^\'\\\\]|\\\\.)*\'|"(?:[^"\\\\]|\\\\.)*"|--[^\n]*|/\\*.*?\\*/|\\{#.*?#\\}', ' ', outside, flags=modules.re.S) | lower -%}
+    {%- set words = modules.re.sub('\'(?:[^\'\\\\]|\\\\.)*\'|"(?:[^"\\\\]|\\\\.)*"|--(?:\\\\\n|[^\r\n])*|/\\*.*?\\*/|\\{#.*?#\\}', ' ', outside, flags=modules.re.S) | lower -%}
     {%- set words = modules.re.sub('\\bexcept\\s*\\((?![^)]*\\bselect\\b)[^()]*\\)', ' ', words) -%}
     {{ return('' if kind == 'events' and '_change_type' in words else kind) }}
 {% endmacro %}

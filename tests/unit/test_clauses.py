@@ -27,6 +27,9 @@ def floodmark() -> SimpleNamespace:
         ("`odd ; ) name` is null", "(`odd ; ) name` is null)"),
         ("a - b / c", "(a - b / c)"),
         ("regexp_like(r, r'\\)')", "(regexp_like(r, r'\\)'))"),
+        ("a > 1 --b\r or c", "(a > 1  \r or c)"),
+        ("a > 1 --b\\\n or c)\n and d", "(a > 1  \n and d)"),
+        ("a > 1 --b\\\r or c", "(a > 1  \r or c)"),
     ],
 )
 def test_a_clause_stands_in_parentheses(floodmark: SimpleNamespace, text: str, clause: str) -> None:
@@ -68,6 +71,8 @@ def test_what_would_leave_its_parentheses_is_a_problem(
         ("select 1 /* ; */", "select 1 /* ; */"),
         ("select a from b where x /*floodmark:end*/;", "select a from b where x /*floodmark:end*/"),
         ("select 1; select 2", "select 1; select 2"),
+        ("select 1 --a;\\\n;\n;", "select 1 --a;\\\n;\n"),
+        ("select 1 --a\r;", "select 1 --a\r"),
     ],
 )
 def test_a_select_loses_the_semicolons_behind_it(
@@ -123,3 +128,86 @@ def test_literals_come_back_as_they_were(
     floodmark: SimpleNamespace, text: str | None, literal: str
 ) -> None:
     assert floodmark._string_literal(text) == literal
+
+
+@pytest.mark.parametrize(
+    ("value", "listed"),
+    [
+        (None, []),
+        ("a", ["a"]),
+        (["a", "b"], ["a", "b"]),
+        (("a",), ["a"]),
+        (5, [5]),
+        (True, [True]),
+        ({"field": "d"}, [{"field": "d"}]),
+    ],
+)
+def test_what_is_no_list_is_its_only_member(
+    floodmark: SimpleNamespace, value: object, listed: list[object]
+) -> None:
+    assert floodmark._as_list(value) == listed
+
+
+def test_macros_take_names_in_quotes(floodmark: SimpleNamespace) -> None:
+    """In arguments as in settings: `id` and "id" are the column id."""
+    for written in ("`id`", '"id"'):
+        assert floodmark.hash_diff([written, "b"]) == floodmark.hash_diff(["id", "b"])
+        assert floodmark.hash_key(written) == floodmark.hash_key("id")
+        events = floodmark.debezium("raw.t", keep=[written])
+        assert events.count("_changed_at, `id`") == 2 and "```" not in events
+        assert events == floodmark.debezium("raw.t", keep="id")
+        rows = floodmark.dms("raw.t", "seq", "0", op=written)
+        assert "except (`id`)" in rows and "case `id` when 'D'" in rows
+        assert "if(`id` is null" in rows
+
+
+def settings_of(**config: object) -> SimpleNamespace:
+    return load(config=config)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "expected"),
+    [
+        ("incremental_predicates", 5, "a condition or a list of conditions"),
+        ("predicates", [True], "a condition or a list of conditions"),
+        ("merge_update_columns", True, "a column or a list of columns"),
+        ("merge_exclude_columns", {"a": 1}, "a column or a list of columns"),
+        ("partition_by", 7, "a column or a list of columns"),
+        ("partition_by", {"field": "d"}, "a column or a list of columns"),
+        ("unique_key", ["id", 3], "a column or a list of columns"),
+    ],
+)
+def test_settings_of_another_type_are_refused(setting: str, value: object, expected: str) -> None:
+    floodmark = settings_of(**{setting: value})
+    (problem,) = floodmark._setting_type_problems()
+    assert (problem["setting"], problem["got"], problem["expected"]) == (setting, value, expected)
+    assert problem["todo"] in ("Write their names", "Put each in quotes")
+    # What reads the setting gives no error of Python's before the refusal.
+    for values in (floodmark._name_list(value), floodmark._as_list(value)):
+        assert isinstance(values, list)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {},
+        {"partition_by": "d", "unique_key": ["a", "`b`"]},
+        {"incremental_predicates": ["a > 1", "b"], "merge_update_columns": []},
+        {"meta": {"floodmark": {"watermark": {"column": "ts"}}}},
+        {"meta": {"owner": "x"}},
+        {"meta": None},
+    ],
+)
+def test_settings_of_the_right_type_pass(config: dict[str, object]) -> None:
+    assert settings_of(**config)._setting_type_problems() == []
+
+
+def test_meta_that_is_no_mapping_is_refused() -> None:
+    floodmark = settings_of(meta={"floodmark": "bronze"})
+    assert floodmark._setting("watermark") is None
+    assert floodmark._is_managed()
+    (problem,) = floodmark._setting_type_problems()
+    assert problem["setting"] == "meta.floodmark" and problem["got"] == "bronze"
+    assert problem["expected"].startswith("a mapping such as {'watermark'")
+    assert not settings_of(meta={"floodmark": None})._is_managed()
+    assert not settings_of(meta={"floodmark": {}})._is_managed()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import json
 import re
 from collections.abc import Callable
@@ -14,7 +15,10 @@ import jinja2
 import pytest
 
 MACROS = Path(__file__).resolve().parents[2] / "macros"
-ROOMS = ("support", "hash", "watermark", "merge", "files", "batch", "ledger", "cdc")
+ROOMS = (
+    "support", "hash", "watermark", "merge", "files", "batch", "ledger", "cdc",
+    "snapshot_diff", "feeds", "streaming", "operations",
+)  # fmt: skip
 HOUR, DAY = 3_600_000_000, 86_400_000_000
 
 
@@ -50,11 +54,23 @@ def called(macro: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def new_environment() -> jinja2.Environment:
+    environment = jinja2.Environment(extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols"])
+    environment.filters["as_bool"] = bool
+    return environment
+
+
+@functools.cache
+def compiled(path: Path) -> tuple[Any, list[str]]:
+    """A file's code, and the names of its macros: compiling is what loading costs."""
+    text = path.read_text()
+    return new_environment().compile(text), re.findall(r"{% macro (\w+)\(", text)
+
+
 def load(**context: Any) -> SimpleNamespace:
     """The package's macros as `floodmark.<name>`, with a context as dbt's."""
     floodmark = SimpleNamespace()
-    environment = jinja2.Environment(extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols"])
-    environment.filters["as_bool"] = bool
+    environment = new_environment()
     environment.globals |= {
         "floodmark": floodmark,
         "return": leave,
@@ -67,14 +83,17 @@ def load(**context: Any) -> SimpleNamespace:
     } | context
     materializations = MACROS / "materializations"
     settings = [
-        materializations / name / "settings.sql" for name in ("incremental", "streaming_table")
+        materializations / name / file
+        for name in ("incremental", "streaming_table")
+        for file in ("settings.sql", "validate.sql")
     ]
     rooms = sorted(file for room in ROOMS for file in (MACROS / room).glob("*.sql"))
     for path in [*settings, *rooms]:
-        template = environment.from_string(path.read_text())
+        code, names = compiled(path)
+        template = jinja2.Template.from_code(environment, code, environment.make_globals(None))
         space = template.new_context()
         list(template.root_render_func(space))
-        for name in re.findall(r"{% macro (\w+)\(", path.read_text()):
+        for name in names:
             setattr(floodmark, name, called(space.vars[name]))
     return floodmark
 

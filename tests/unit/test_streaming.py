@@ -79,6 +79,17 @@ def test_what_macros_marked(monkeypatch):
     assert views.made == [(sources.Source("v", "kafka", {"subscribe": "*/x"}, None), True)]
 
 
+def test_comments_end_where_spark_ends_them(monkeypatch):
+    """At a lone \\r too, and not at a line's end behind a backslash."""
+    views = Views(monkeypatch)
+    sql = "select 1 --a\r from stream(json.`in`) --b\\\nstream(csv.`out`)\n, stream(csv.`x`)"
+    assert sources.with_sources(None, sql, "/project") == (
+        "select 1 --a\r from stream(_floodmark_source_1) --b\\\nstream(csv.`out`)\n, "
+        "stream(_floodmark_source_2)"
+    )
+    assert [source.path for source, _ in views.made] == ["/project/in", "/project/x"]
+
+
 def progress(**more):
     return {"batchId": 3, "timestamp": "2026-01-31T06:00:00.250Z", "sources": [], **more}
 

@@ -6,8 +6,11 @@
 
 {# The same in any config: this model's, or that of a node in the graph. A null in a mapping is as if it were not there. #}
 {% macro _configured(settings, name) %}
-    {%- set meta = settings.get('meta') or {} -%}
-    {%- set found = settings.get(name) if settings.get(name) is not none else (meta.get('floodmark') or {}).get(name) -%}
+    {%- set in_meta = floodmark._meta_settings(settings) -%}
+    {%- set found = settings.get(name) -%}
+    {%- if found is none and in_meta is mapping -%}
+        {%- set found = in_meta.get(name) -%}
+    {%- endif -%}
     {%- if found is not mapping -%}
         {{ return(found) }}
     {%- endif -%}
@@ -16,6 +19,13 @@
         {%- do given.update({key: value}) -%}
     {%- endfor -%}
     {{ return(floodmark._with_bare_names(given)) }}
+{% endmacro %}
+
+
+{# What `meta: {floodmark: ...}` of a config holds: a mapping, or what somebody wrote in its place; none where it is
+   not there. #}
+{% macro _meta_settings(settings) %}
+    {{ return((settings.get('meta') or {}).get('floodmark')) }}
 {% endmacro %}
 
 
@@ -51,7 +61,10 @@
     {%- for name in floodmark._managing_settings() if floodmark._configured(settings, name) is not none -%}
         {{ return(true) }}
     {%- endfor -%}
-    {{ return(settings.get('incremental_strategy') in ['cdc', 'snapshot_diff']) }}
+    {#- settings that cannot be read are refused, not passed over -#}
+    {%- set in_meta = floodmark._meta_settings(settings) -%}
+    {%- set is_odd = in_meta is not none and in_meta is not mapping -%}
+    {{ return(is_odd or settings.get('incremental_strategy') in ['cdc', 'snapshot_diff']) }}
 {% endmacro %}
 
 

@@ -53,7 +53,7 @@
 {% macro _user_clause_problems() %}
     {%- set clauses = [] -%}
     {%- for name in ['incremental_predicates', 'predicates'] -%}
-        {%- for text in floodmark._as_list(config.get(name)) -%}
+        {%- for text in floodmark._as_list(config.get(name)) if text is string -%}
             {%- do clauses.append([name, text]) -%}
         {%- endfor -%}
     {%- endfor -%}
@@ -80,6 +80,7 @@
 {% macro _table_problems() %}
     {%- set problems = [] -%}
     {%- do problems.extend(floodmark._secret_problems('location_root', config.get('location_root'))) -%}
+    {%- do problems.extend(floodmark._setting_type_problems()) -%}
     {%- if config.get('file_format') not in [none, 'delta'] -%}
         {%- do problems.append({'setting': 'file_format', 'got': config.get('file_format'), 'expected': "'delta'",
             'todo': 'Remove the setting: floodmark\'s models are Delta tables'}) -%}
@@ -87,6 +88,32 @@
     {%- if (config.get('on_schema_change') or 'ignore') not in ['ignore', 'fail', 'append_new_columns', 'sync_all_columns'] -%}
         {%- do problems.append({'setting': 'on_schema_change', 'got': config.get('on_schema_change'),
             'expected': "'ignore', 'fail', 'append_new_columns' or 'sync_all_columns'", 'todo': 'Use one of them'}) -%}
+    {%- endif -%}
+    {{ return(problems) }}
+{% endmacro %}
+
+
+{# Problems of settings of dbt's own that are of another type than a list of texts, and of `meta`: a list for _refuse. #}
+{% macro _setting_type_problems() %}
+    {%- set columns = {'expected': 'a column or a list of columns', 'todo': 'Write their names'} -%}
+    {%- set conditions = {'expected': 'a condition or a list of conditions', 'todo': 'Put each in quotes'} -%}
+    {%- set lists = {
+        'unique_key': columns, 'partition_by': columns,
+        'merge_update_columns': columns, 'merge_exclude_columns': columns,
+        'incremental_predicates': conditions, 'predicates': conditions,
+    } -%}
+    {%- set problems = [] -%}
+    {%- for name, what in lists.items() -%}
+        {%- set value = config.get(name) -%}
+        {%- if value is not none and value not in ['', []] and not floodmark._is_names(value) -%}
+            {%- do problems.append(dict(what, setting=name, got=value)) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- set in_meta = floodmark._meta_settings(config) -%}
+    {%- if in_meta is not none and in_meta is not mapping -%}
+        {%- do problems.append({'setting': 'meta.floodmark', 'got': in_meta,
+            'expected': "a mapping such as {'watermark': {'column': 'created_at'}}",
+            'todo': 'Write it as a mapping, or leave it out'}) -%}
     {%- endif -%}
     {{ return(problems) }}
 {% endmacro %}

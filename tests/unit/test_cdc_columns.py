@@ -1,0 +1,61 @@
+"""Which columns of a table cdc writes; without Spark."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.unit.test_macros import load
+
+CDC = {
+    "scd_type": 2, "start_at": "__start_at", "end_at": "__end_at", "sequence": "seq",
+    "column_list": [], "except_column_list": [], "reads_feed": False, "ignore_null_updates": False,
+}  # fmt: skip
+KEPT = ["__start_at", "__end_at", "_floodmark_sequence"]
+
+
+def columns_of(*names: str) -> list[dict[str, str]]:
+    return [{"name": name, "type": "int", "ddl": "int"} for name in names]
+
+
+def checked(
+    selected: list[str], foreign: list[str], **cdc: Any
+) -> tuple[list[str], list[dict[str, str]]]:
+    """The table's columns that are cdc's own after a batch's check, and the properties it set."""
+    floodmark = load()
+    made_by = floodmark._cdc_made_by(CDC, ["id"])
+    stored = {"cdc": made_by, "foreign": str(foreign).replace("'", '"')}
+    text = ",".join(f"floodmark.{name}={floodmark._to_property(stored[name])}" for name in stored)
+    described = SimpleNamespace(rows=[["id", "int"], ["Table Properties", f"[{text}]"]])
+    floodmark = load(run_query=lambda sql: described)
+    set_to: list[dict[str, str]] = []
+    floodmark._set_properties = set_to.append
+    run = {
+        "settings": {"cdc": CDC | cdc, "unique_key": ["id"]},
+        "table_columns": columns_of("id", "a", "Note", "twice", *KEPT),
+    }
+    problems = floodmark._key_type_problems(run, columns_of(*selected, "_floodmark_sequence"))
+    assert problems == []
+    set_to = [
+        {name: floodmark._from_property(value) for name, value in one.items()} for one in set_to
+    ]
+    return [column["name"] for column in floodmark._table_own_columns(run)], set_to
+
+
+def test_a_column_that_the_select_gains_is_written() -> None:
+    """A hand-made table has more columns than the SELECT at first, and the SELECT gives one later."""
+    assert checked(["id", "a"], ["note", "twice"]) == (["id", "a"], [])
+    own, properties = checked(["id", "a", "NOTE"], ["note", "twice"])
+    assert own == ["id", "a", "Note"]
+    # It stays cdc's, also where the SELECT loses it again.
+    assert properties == [{"floodmark.foreign": '["twice"]'}]
+    assert checked(["id", "a"], ["twice"]) == (["id", "a", "Note"], [])
+
+
+@pytest.mark.parametrize(
+    "left_out", [{"except_column_list": ["note"]}, {"column_list": ["id", "a"]}]
+)
+def test_a_column_that_the_settings_leave_out_stays_foreign(left_out: dict[str, Any]) -> None:
+    assert checked(["id", "a", "note"], ["note", "twice"], **left_out) == (["id", "a"], [])

@@ -1,0 +1,171 @@
+"""What a stream writes of its SELECT, and what it refuses before it starts; without Spark."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.unit.test_macros import Refused, load
+
+STREAMS = SimpleNamespace(shape="shape")
+
+
+def described(**columns: str) -> list[dict[str, str]]:
+    return [{"name": name, "type": ddl.lower(), "ddl": ddl} for name, ddl in columns.items()]
+
+
+def stream_of(
+    selected: dict[str, str], table: dict[str, str], **settings: Any
+) -> tuple[SimpleNamespace, dict[str, Any]]:
+    """The macros over a SELECT and a table of these columns, and the run of a stream."""
+    warned: list[str] = []
+    exceptions = SimpleNamespace(raise_compiler_error=refuse, warn=warned.append)
+    floodmark = load(exceptions=exceptions)
+    floodmark.warned = warned
+    floodmark.sent = []
+    floodmark._execute = floodmark.sent.extend
+    floodmark._properties_of = lambda relation: {}
+
+    def columns_of(query: str | None = None, relation: Any = None) -> list[dict[str, str]]:
+        return described(**(selected if query else table))
+
+    floodmark._columns_of = columns_of
+    settings = {
+        "strategy": "append",
+        "unique_key": [],
+        "on_schema_change": "ignore",
+        "watermark": None,
+        "cdc": None,
+    } | settings
+    run = {"settings": settings, "target": {"is_delta": True}, "request": {}}
+    return floodmark, run
+
+
+def refuse(message: str) -> None:
+    raise Refused(message)
+
+
+def test_an_append_stream_writes_the_tables_types() -> None:
+    """Delta's sink casts what it gets: 12.34 became 12. Each value is checked, as in a batch."""
+    floodmark, run = stream_of(
+        {"f": "double", "amount": "decimal(17,2)", "id": "int", "more": "int", "d": "timestamp"},
+        {"id": "bigint", "Amount": "decimal(17,0)", "d": "date", "f": "float", "other": "int"},
+    )
+    floodmark._align_stream(run, STREAMS)
+    columns = run["request"]["columns"]
+    assert [one.rsplit(" as ", 1)[1] for one in columns] == ["`id`", "`amount`", "`d`", "`f`"]
+    assert columns[0] == "try_cast(`id` as bigint) as `id`"
+    for column, type in zip(columns[1:], ("decimal(17,0)", "date", "float"), strict=True):
+        assert f" as {type})" in column and "raise_error" in column, column
+
+
+def test_equal_types_are_written_as_they_are() -> None:
+    floodmark, run = stream_of({"b": "int", "a": "string"}, {"a": "varchar(3)", "b": "int"})
+    floodmark._align_stream(run, STREAMS)
+    assert run["request"]["columns"] == ["`a` as `a`", "`b`"]
+
+
+def test_a_backtick_in_a_name() -> None:
+    floodmark, run = stream_of({"ti`ck": "int"}, {"ti`ck": "int"})
+    floodmark._align_stream(run, STREAMS)
+    assert run["request"]["columns"] == ["`ti``ck`"]
+
+
+def test_types_without_a_cast_are_refused() -> None:
+    floodmark, run = stream_of({"d": "boolean"}, {"d": "date"})
+    with pytest.raises(Refused, match='got "d boolean"; expected date, as in'):
+        floodmark._align_stream(run, STREAMS)
+
+
+def made(floodmark: SimpleNamespace, run: dict[str, Any]) -> tuple[str, dict[str, str]]:
+    """The SELECT and the properties that the table of a stream is made with."""
+    found: list[tuple[str, dict[str, str]]] = []
+
+    def replace_table_sql(select: str, properties: dict[str, str]) -> str:
+        found.append((select, properties))
+        return "create"
+
+    floodmark._replace_table_sql = replace_table_sql
+    columns = floodmark._make_stream_table(run, STREAMS, {"floodmark.stream": "m"})
+    run["request"]["columns"] = floodmark._written_columns(columns)
+    return found[0]
+
+
+def test_what_has_no_type_yet_is_kept_out_of_a_stream() -> None:
+    """`null as n` and `array() as l`: Delta refuses both, in a streaming write or in the table."""
+    selected = {"id": "int", "n": "void", "l": "array<void>", "s": "struct<a:int,b:void>"}
+    floodmark, run = stream_of(selected, {"id": "int", "s": "struct<a:int>"})
+    select, properties = made(floodmark, run)
+    columns = ["`id`", "if(`s` is null, null, named_struct('a', `s`.`a`)) as `s`"]
+    assert select == f"select {', '.join(columns)} from (\nselect * from shape\n)"
+    assert run["request"]["columns"] == columns
+    assert floodmark._from_property(properties.pop("floodmark.untyped")) == '["n", "l", "s.b"]'
+    assert properties == {"floodmark.stream": "m"}
+    (warning,) = floodmark.warned
+    assert "the SELECT gives n, l, s.b without a type" in warning
+
+    # The next run finds the table without them, and a third gives them types.
+    run["request"].clear()
+    floodmark._align_stream(run, STREAMS)
+    assert run["request"]["columns"] == columns
+    selected |= {"n": "date", "l": "array<int>", "s": "struct<a:int,b:int>"}
+    del run["untyped"], run["awaits"]
+    kept = floodmark._to_property('["n", "l", "s.b"]')
+    floodmark._properties_of = lambda relation: {"floodmark.untyped": kept}
+    floodmark._align_stream(run, STREAMS)
+    added = floodmark.sent[-1]
+    assert added.endswith(" add columns (`n` date, `l` array<int>, `s`.`b` int)"), added
+
+
+def test_a_stream_whose_columns_all_have_types_is_made_as_it_is() -> None:
+    floodmark, run = stream_of({"id": "int", "_change_type": "string"}, {})
+    select, properties = made(floodmark, run)
+    assert select == "select * from shape"
+    assert properties == {"delta.enableChangeDataFeed": "false", "floodmark.stream": "m"}
+    assert not floodmark._conforms(run, described(id="int"))
+
+
+@pytest.mark.parametrize(
+    ("key", "type", "problem"),
+    [
+        ("nope", "int", 'unique_key: got "nope"; expected a column of the SELECT. Add it to the'),
+        ("k", "map<string,int>", 'got "k map<string,int>"; expected a type that can be compared'),
+        ("K", "variant", 'unique_key: got "K variant"; expected a type that can be compared. Use'),
+        ("k", "struct<a:map<int,int>>", "expected a type that can be compared. Use another key"),
+    ],
+)
+def test_a_key_that_cannot_be_compared_is_refused(key: str, type: str, problem: str) -> None:
+    """Spark would drop by the key of an append stream whatever its type."""
+    floodmark, _ = stream_of({}, {})
+    columns = described(id="int", k=type)
+    with pytest.raises(Refused) as refused:
+        floodmark._check_stream_columns({"distinct_by": ["id", key]}, columns)
+    assert problem in str(refused.value)
+    floodmark._check_stream_columns({"distinct_by": ["ID"]}, columns)
+    floodmark._check_stream_columns({}, columns)
+
+
+@pytest.mark.parametrize("strategy", ["merge", "cdc", "append"])
+def test_char_columns_are_refused_before_a_stream_takes_a_table(strategy: str) -> None:
+    floodmark, run = stream_of({}, {}, strategy=strategy)
+    rows = [("id", "int", None), ("code", "char(5)", None)]
+    asked = load(
+        run_query=lambda sql: SimpleNamespace(rows=rows),
+        exceptions=SimpleNamespace(raise_compiler_error=refuse),
+    )
+    asked._execute = floodmark.sent.extend
+    given_up: list[Any] = []
+
+    def give_up(run: dict[str, Any]) -> None:
+        given_up.append(run)
+        raise RuntimeError
+
+    asked._give_up_open_batch = give_up
+    with pytest.raises(RuntimeError if strategy == "append" else Refused) as refused:
+        asked._take_on(run, STREAMS)
+    if strategy != "append":
+        assert f"{strategy} into column code char(5) of " in str(refused.value)
+        assert "alter column `code` type string" in str(refused.value)
+        assert given_up == []
