@@ -26,6 +26,17 @@ def test_fields_of_any_name(floodmark: SimpleNamespace) -> None:
     assert floodmark._struct_fields(ddl) == [{"name": name, "type": "int"} for name in names]
 
 
+@pytest.mark.parametrize("name", ["2024", "1d", "1e5", "5L", "1_a"])
+def test_names_that_may_read_as_numbers_stand_in_backticks(
+    floodmark: SimpleNamespace, name: str
+) -> None:
+    given = {"name": "struct", "fields": [{"name": name, "type": {"name": "int"}}]}
+    ddl = floodmark._type_ddl(given)
+    assert ddl == f"struct<`{name}`:int>"
+    assert floodmark._typed_part(f"struct<`{name}`:int,b:void>") == ddl
+    assert floodmark._conformed_type("struct<A:int>", ddl, True) == f"struct<`{name}`:int,A:int>"
+
+
 def test_types_that_spark_describes_as_json(floodmark: SimpleNamespace) -> None:
     text = {"name": "string", "collation": "UTF8_LCASE"}
     decimal = {"name": "decimal", "precision": 9, "scale": 2}
