@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from tests.functional.test_corrections import AT, rows_of
 from tests.harness import Project, incremental, sentence, table
+from tests.unit.test_macros import load
 
 ODD_TEXTS = {
     "latin1": "cast(X'4DFC6C6C6572' as string)",
@@ -280,6 +282,64 @@ CHECKED = {
     "no_number": ("int", "string", "'7'", "'x'"),
     "nested_small": ("struct<a: int>", "struct<a: bigint>", "named_struct('a', 7L)", "named_struct('a', 3000000000L)"),
 }  # fmt: skip
+#: SQL of a text or a variant, the table's type, and whether it is the same there. All in one statement.
+HOLDS: list[tuple[str, str, bool]] = [
+    ("'0.1'", "double", True),
+    ("'0.1'", "float", True),
+    ("' 12.50 '", "double", True),
+    ("'2e23'", "double", True),
+    ("'NaN'", "double", True),
+    ("'-Infinity'", "double", True),
+    ("'0.1234567890123456'", "double", True),
+    ("'0.12345678901234567890'", "double", False),
+    ("'9007199254740993'", "double", False),
+    ("'1e400'", "double", False),
+    ("'1e-400'", "double", False),
+    ("'16777216'", "float", True),
+    ("'16777217'", "float", False),
+    ("'x'", "double", False),
+    ("'123456789012345678901234'", "decimal(38,0)", True),
+    ("'0.12345678901234567891'", "decimal(38,20)", True),
+    ("'1.5e3'", "decimal(17,2)", True),
+    ("'007.500'", "decimal(17,2)", True),
+    ("'12.3400000000000000001'", "decimal(17,2)", False),
+    ("'99.999'", "decimal(17,2)", False),
+    ("'15E-3'", "decimal(17,2)", False),
+    ("'0.001'", "decimal(17,2)", False),
+    ("'1e5'", "decimal(3,0)", False),
+    ("'2024-05-01 08:00:00'", "timestamp", True),
+    ("'2024-05-01T08:00:00.123456000Z'", "timestamp", True),
+    ("'2024-05-01 08:00:00.123456789'", "timestamp", False),
+    ("'2024-05-01'", "timestamp_ntz", True),
+    ("'2024-05-01T08:00:00.5'", "timestamp_ntz", True),
+    ("'2024-05-01T08:00:00+02:30'", "timestamp_ntz", False),
+    ("'2024-05-01 08:00:00.1234567'", "timestamp_ntz", False),
+    ("'2024-05-01T00:00:00'", "date", True),
+    ("'2024-05-01T00:00:00.0000001'", "date", False),
+    ("parse_json('5')", "int", True),
+    ("parse_json('5.00')", "int", True),
+    ("parse_json('1.7')", "int", False),
+    ("parse_json('3000000000')", "int", False),
+    ("parse_json('true')", "int", False),
+    ("parse_json('1.70')", "decimal(17,1)", True),
+    ("parse_json('1.7')", "decimal(17,0)", False),
+    ("parse_json('0.1')", "double", True),
+    ("parse_json('true')", "boolean", True),
+    ("parse_json('2')", "boolean", False),
+    ("parse_json('\"a\"')", "string", True),
+    ("parse_json('\"2024-05-01\"')", "date", True),
+    ("cast(timestamp'2024-05-01 08:00:00Z' as variant)", "date", False),
+    ("cast(timestamp'2024-05-01 08:00:00Z' as variant)", "timestamp", True),
+    ("parse_json('[1, 2]')", "array<int>", True),
+    ("parse_json('[1.7]')", "array<int>", False),
+    ('parse_json(\'{"b": 1, "a": 2}\')', "struct<b:int,a:int>", True),
+    ('parse_json(\'{"b": 1, "c": 2}\')', "struct<b:int>", False),
+    ("9223372036854775807L", "double", False),
+    ("9223372036854775807L", "float", False),
+    ("1152921504606846976L", "double", True),
+    ("9.223372036854775807E18D", "bigint", False),
+    ("-9.223372036854775808E18D", "bigint", True),
+]
 STRATEGIES: dict[str, dict[str, Any]] = {
     "append": {"watermark": {"column": "ts"}},
     "merge": {"watermark": {"column": "ts"}, "incremental_strategy": "merge", "unique_key": "id"},
@@ -384,6 +444,19 @@ def test_what_only_widens_passes_and_the_rest_depends_on_the_value(
             assert f"`c` is {before} in" in said and f"It is {after} in the SELECT" in said, said
             assert breaks.removeprefix("timestamp").strip("'Z") in said, said
         assert {row["id"] for row in rows_of(project, name)} == {1, 2}, name
+    floodmark = load()
+    asked = []
+    for number, (value, wanted, _) in enumerate(HOLDS):
+        kinds = {"'": "string", "p": "variant", "c": "variant"}
+        given = kinds.get(value[0], "bigint" if value.endswith("L") else "double")
+        cast = f"try_cast(v{number} as {wanted})"
+        holds = floodmark._cast_holds_sql(f"v{number}", cast, given, wanted)
+        asked.append((f"{value} as v{number}", f"coalesce({holds}, false)"))
+    (found,) = project.sql(
+        f"select to_json(array({', '.join(holds for _, holds in asked)})) from (select {', '.join(value for value, _ in asked)})"
+    )
+    said = dict(zip([case[:2] for case in HOLDS], json.loads(found[0]), strict=True))
+    assert said == {case[:2]: case[2] for case in HOLDS}
 
 
 @pytest.mark.long("thrift")

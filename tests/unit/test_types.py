@@ -128,6 +128,46 @@ def test_a_type_as_the_table_has_it(
     assert floodmark._conformed_type(given, known, grows, casts) == conformed
 
 
+def digits(text: str) -> str:
+    return f"trim(both '0' from regexp_replace(lower({text}), 'e.*|[^0-9]', ''))"
+
+
+CUT = "not v rlike ':[0-9]+[.][0-9]{6}[0-9]*[1-9]'"
+TEXT = "try_cast(v as string)"
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted", "holds"),
+    [
+        ("string", "int", "c is not null"),
+        ("string", "decimal(38,0)", f"{digits('v')} = {digits('cast(c as string)')}"),
+        (
+            "string",
+            "double",
+            f"c is not null and {digits('v')} in ({digits('cast(c as string)')}, " + digits("printf('%.14e', c)") + ")",
+        ),
+        (
+            "string",
+            "float",
+            f"c is not null and {digits('v')} in ({digits('cast(c as string)')}, " + digits("printf('%.5e', c)") + ")",
+        ),
+        ("string", "timestamp", f"c is not null and {CUT}"),
+        ("string", "timestamp_ntz", f"try_cast(c as timestamp) = try_cast(v as timestamp) and {CUT}"),
+        ("string", "date", f"c = try_cast(v as timestamp_ntz) and {CUT}"),
+        ("variant", "int", f"(c = try_cast({TEXT} as int) and try_cast({TEXT} as int) is not null)"),
+        ("variant", "array<int>", "to_json(to_variant_object(c)) = to_json(v)"),
+        ("variant", "string", "c is not null"),
+        ("bigint", "double", "try_cast(c as bigint) <=> v and not c = 9223372036854775808D"),
+        ("double", "bigint", "try_cast(c as double) <=> v and not v = 9223372036854775808D"),
+        ("double", "float", "try_cast(c as double) <=> v"),
+    ],
+)  # fmt: skip
+def test_when_a_value_stays_what_it_is(
+    floodmark: SimpleNamespace, given: str, wanted: str, holds: str
+) -> None:
+    assert floodmark._cast_holds_sql("v", "c", given, wanted) == holds
+
+
 def test_types_without_a_cast_are_named_at_their_place(floodmark: SimpleNamespace) -> None:
     problems = floodmark._cast_problems(
         "c",
