@@ -39,15 +39,20 @@
 {% endmacro %}
 
 
-{# Whether Spark has a cast from one type to another that can succeed (its ANSI rules, which try_cast follows); types that are not named here are left to it. #}
+{# Whether Spark has a cast from one type to another that can succeed (its ANSI rules, which try_cast follows); types
+   that are not named here are left to it. A nested value meets its own kind, and comes from a variant. #}
 {% macro _is_castable(given, wanted) %}
     {%- set families = {'integer': 'number', 'decimal': 'number', 'float': 'number', 'double': 'number'} -%}
-    {%- set known = ['number', 'boolean', 'date', 'timestamp', 'timestamp_ntz', 'binary', 'array', 'map', 'struct'] -%}
+    {%- set known = ['number', 'boolean', 'date', 'timestamp', 'timestamp_ntz', 'binary'] -%}
     {%- set kinds = [] -%}
     {%- for type in [given, wanted] -%}
         {%- set family = floodmark._type_kind(type).family -%}
         {%- do kinds.append(families.get(family, family)) -%}
     {%- endfor -%}
+    {%- set nested = ['array', 'map', 'struct'] -%}
+    {%- if kinds[0] in nested or kinds[1] in nested -%}
+        {{ return(kinds[0] == kinds[1] or kinds[0] == 'variant') }}
+    {%- endif -%}
     {{ return(kinds | reject('in', known) | list != [] or kinds[0] == kinds[1] or kinds | sort in [['boolean', 'number'], ['number', 'timestamp'], ['date', 'timestamp'],
         ['date', 'timestamp_ntz'], ['timestamp', 'timestamp_ntz']]) }}
 {% endmacro %}

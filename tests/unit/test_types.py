@@ -100,6 +100,17 @@ def test_what_has_no_type_yet(floodmark: SimpleNamespace, type: str, typed: str 
         ("date", "boolean", "impossible"),
         ("date", "int", "impossible"),
         ("boolean", "int", "checks"),
+        ("string", "double", "checks"),
+        ("variant", "int", "checks"),
+        ("variant", "array<int>", "checks"),
+        ("string", "array<int>", "impossible"),
+        ("string", "struct<a:int>", "impossible"),
+        ("struct<a:int>", "string", "impossible"),
+        ("array<int>", "varchar(9)", "impossible"),
+        ("map<string,int>", "struct<a:int>", "impossible"),
+        ("int", "map<string,int>", "impossible"),
+        ("array<int>", "variant", "impossible"),
+        ("struct<a:int>", "variant", "impossible"),
     ],
 )
 def test_what_a_cast_does_to_values(
@@ -179,3 +190,5 @@ def test_types_without_a_cast_are_named_at_their_place(floodmark: SimpleNamespac
         "c.b.element date",
         "c.c.value double",
     ]
+    problems = floodmark._cast_problems("c", "struct<a:struct<x:int>>", "struct<a:string>")
+    assert [problem["got"] for problem in problems] == ["c.a struct<x:int>"]
