@@ -188,8 +188,9 @@
 
 
 {# Ways in which a partition column can follow from a time, the coarsest first: a list of {unit, expression}. A coarser unit than
-   the true one only reads more whole partitions. #}
+   the true one only reads more whole partitions. A smallint holds years; a tinyint holds none of them. #}
 {% macro _partition_expressions(value, type) %}
+    {%- set type = floodmark._plain_type(type) -%}
     {%- set found = [] -%}
     {%- for unit in ['year', 'quarter', 'month', 'week', 'day', 'hour'] -%}
         {%- set starts = "date_trunc('" ~ unit ~ "', " ~ value ~ ')' -%}
@@ -197,7 +198,7 @@
             {%- do found.append({'unit': unit, 'expression': 'cast(' ~ starts ~ ' as date)'}) -%}
         {%- elif type in ['timestamp', 'timestamp_ntz'] -%}
             {%- do found.append({'unit': unit, 'expression': 'cast(' ~ starts ~ ' as ' ~ type ~ ')'}) -%}
-        {%- elif type in ['string', 'int', 'bigint'] -%}
+        {%- elif type in ['string', 'smallint', 'int', 'bigint'] -%}
             {%- for pattern in {'year': ['yyyy'], 'month': ['yyyy-MM', 'yyyyMM'], 'day': ['yyyy-MM-dd', 'yyyyMMdd'], 'hour': ['yyyy-MM-dd HH', 'yyyy-MM-dd-HH', 'yyyyMMddHH']}.get(unit, [])
                     if type == 'string' or '-' not in pattern -%}
                 {%- do found.append({'unit': unit, 'expression': 'cast(date_format(' ~ value ~ ", '" ~ pattern ~ "') as " ~ type ~ ')'}) -%}

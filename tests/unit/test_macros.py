@@ -444,6 +444,7 @@ def test_merge_takes_incremental_predicates() -> None:
         ("612762", "string", r"'a\'b'"),
         ("247B617D", "string", r"'\u0024{a}'"),
         ("4DFC6C", "string", "cast(X'4DFC6C' as string)"),
+        ("323032342D3035", "varchar(7)", "'2024-05'"),
         ("1", "timestamp", "timestamp_micros(1)"),
         ("2024-01-01", "date", "date'2024-01-01'"),
         ("2024-01-01 00:00:00", "timestamp_ntz", "timestamp_ntz'2024-01-01 00:00:00'"),
@@ -452,6 +453,23 @@ def test_merge_takes_incremental_predicates() -> None:
 )
 def test_range_literals(floodmark: SimpleNamespace, text: str, kind: str, literal: str) -> None:
     assert floodmark._range_literal(text, kind) == literal
+
+
+@pytest.mark.parametrize(
+    ("kind", "expressions"),
+    [
+        ("varchar(7)", "cast(date_format(t, 'yyyy-MM') as string)"),
+        ("char(10)", "cast(date_format(t, 'yyyy-MM-dd') as string)"),
+        ("smallint", "cast(date_format(t, 'yyyy') as smallint)"),
+    ],
+)
+def test_partitions_of_tables_made_by_hand_follow_from_a_time(
+    floodmark: SimpleNamespace, kind: str, expressions: str
+) -> None:
+    found = [each["expression"] for each in floodmark._partition_expressions("t", kind)]
+    assert expressions in found
+
+
 
 
 def event(batch_id: int, kind: str, target_version: int | None = None) -> dict[str, Any]:
