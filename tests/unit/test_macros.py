@@ -470,6 +470,49 @@ def test_partitions_of_tables_made_by_hand_follow_from_a_time(
     assert expressions in found
 
 
+def columns_of(**types: str) -> list[dict[str, Any]]:
+    return [{"name": name, "type": kind, "ddl": kind} for name, kind in types.items()]
+
+
+@pytest.mark.parametrize(
+    ("mode", "select", "awaited", "at_once"),
+    [
+        ("ignore", {"new": "int"}, [], False),
+        ("append_new_columns", {"new": "int"}, [], True),
+        ("append_new_columns", {}, [], False),
+        ("fail", {}, [], True),
+        ("sync_all_columns", {}, [], True),
+        ("ignore", {"new": "int"}, ["new"], True),
+        ("ignore", {"v": "date"}, [], True),
+    ],
+)
+def test_partitions_read_again_are_compared_in_the_columns_that_both_have(
+    mode: str, select: dict[str, str], awaited: list[str], at_once: bool
+) -> None:
+    """What on_schema_change leaves out is no difference, nor is a column that the table may generate."""
+    asked: list[str] = []
+
+    def run_query(sql: str) -> Any:
+        asked.append(sql)
+        return SimpleNamespace(rows=[])
+
+    floodmark = load(run_query=run_query)
+    run = {
+        "settings": SimpleNamespace(on_schema_change=mode, partition_by=["day"]),
+        "table_columns": columns_of(row_number="bigint", day="date", v="int", twice="int"),
+        "awaited": awaited,
+    }
+    source = {
+        "columns": columns_of(**{"day": "date", "v": "int"} | select),
+        "stage": "stage",
+        "counts": {"least": "2024-05-01", "greatest": "2024-05-02"},
+    }
+    assert floodmark._changes_partitions(run, source) is at_once
+    if not at_once:
+        (sql,) = asked
+        assert "`v`" in sql and "`new`" not in sql and "`twice`" not in sql
+
+
 
 
 def event(batch_id: int, kind: str, target_version: int | None = None) -> dict[str, Any]:
