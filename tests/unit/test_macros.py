@@ -513,6 +513,49 @@ def test_partitions_read_again_are_compared_in_the_columns_that_both_have(
         assert "`v`" in sql and "`new`" not in sql and "`twice`" not in sql
 
 
+def made_by_hand(strategy: str, mode: str = "ignore", **more: Any) -> dict[str, Any]:
+    watermark = SimpleNamespace(column="ts", start=more.pop("start", None))
+    settings = SimpleNamespace(
+        strategy=strategy,
+        on_schema_change=mode,
+        unique_key=["id", "gone"],
+        partition_by=["day"],
+        watermark=watermark,
+    )
+    return {"settings": settings, "table_columns": columns_of(v="int")} | more
+
+
+@pytest.mark.parametrize(
+    ("run", "refused"),
+    [
+        (made_by_hand("merge"), {"unique_key": "id"}),
+        (made_by_hand("merge", awaited=["id"]), {}),
+        (made_by_hand("merge", "append_new_columns"), {}),
+        (made_by_hand("merge", "fail"), {"unique_key": "id"}),
+        (made_by_hand("insert_overwrite"), {"partition_by": "day"}),
+        (made_by_hand("insert_overwrite", start=1), {"partition_by": "day", "watermark.column": "ts"}),
+        (made_by_hand("append"), {}),
+        (made_by_hand("merge", table_columns=columns_of(ID="int")), {}),
+    ],
+)  # fmt: skip
+def test_a_table_without_a_column_that_finds_its_rows_is_refused(
+    run: dict[str, Any], refused: dict[str, str]
+) -> None:
+    floodmark = load()
+    failed: list[str] = []
+    problems: list[dict[str, str]] = []
+    floodmark._fail = lambda batch, error: failed.append(error)
+    floodmark._refuse = problems.extend
+    columns = columns_of(id="int", v="int", day="date", ts="timestamp")
+    floodmark._check_table_columns(
+        run, {"kind": "incremental", "replaces": False, "family": "timestamp"}, columns
+    )
+    assert {problem["setting"]: problem["got"] for problem in problems} == refused
+    assert len(failed) == (1 if refused else 0)
+    for problem in problems:
+        assert f"add columns (`{problem['got']}` " in problem["todo"]
+
+
 
 
 def event(batch_id: int, kind: str, target_version: int | None = None) -> dict[str, Any]:
