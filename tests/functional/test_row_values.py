@@ -494,6 +494,18 @@ def test_a_column_without_a_type_waits_for_one(make_project: Callable[..., Proje
         "{{ config(materialized='incremental', incremental_strategy='snapshot_diff', unique_key='id') }} "
         f"select id, {select} from {table('src')}",
     )
+    # Rows in which nothing else changes.
+    waiting = {
+        f"{mode}_{scd_type}": (mode, scd_type)
+        for mode, scd_type in (("ignore", 1), ("ignore", 2), ("append_new_columns", 1))
+    }
+    for name, (mode, scd_type) in waiting.items():
+        project.model(
+            name,
+            "{{ config(materialized='incremental', incremental_strategy='snapshot_diff', unique_key='id', "
+            f"on_schema_change='{mode}', snapshot_diff={{'stored_as_scd_type': {scd_type}}}) }}}} "
+            f"select id, day, {select.partition(' as n,')[0]} as n from {table('src')} where id < 3",
+        )
     names = [*modes, "snapshot"]
     arrive(project, 1)
     run = project.dbt("run")
@@ -517,10 +529,16 @@ def test_a_column_without_a_type_waits_for_one(make_project: Callable[..., Proje
         assert found[3]["s"] == {"a": 3, "b": "3"}, name
         if name != "snapshot":
             assert "n" not in found[1] and found[1]["s"] == {"a": 1}, name
+    for name, (_, scd_type) in waiting.items():
+        assert project.sql(
+            f"select id, n from {schema}.{name} {'where __end_at is null' if scd_type == 2 else ''} order by id"
+        ) == [(1, 10), (2, 20)], name
+        assert len(project.sql(f"select id from {schema}.{name}")) == 2 * scd_type, name
     arrive(project, 4)
     # Untyped again, now beside a column that has a type: NULL.
     run = project.dbt("run")
     assert run.success, run.log[-4000:]
+    assert project.sql(f"select distinct n from {schema}.append_new_columns_1") == [(None,)]
     assert "n" not in next(row for row in rows_of(project, "merge") if row["id"] == 4)
 
 

@@ -556,6 +556,39 @@ def test_a_table_without_a_column_that_finds_its_rows_is_refused(
         assert f"add columns (`{problem['got']}` " in problem["todo"]
 
 
+@pytest.mark.parametrize("mode", ["ignore", "append_new_columns", "sync_all_columns", "fail"])
+@pytest.mark.parametrize("scd_type", [1, 2])
+def test_a_snapshot_compares_what_had_no_type_before(
+    monkeypatch: pytest.MonkeyPatch, mode: str, scd_type: int
+) -> None:
+    """`n` was kept out of the table while it was untyped: it is no column that came since."""
+    monkeypatch.setattr("tests.unit.test_macros.ROOMS", (*ROOMS, "snapshot_diff"))
+    snapshot = SimpleNamespace(version=None, compared=[], excepted=[], scd_type=scd_type)
+    floodmark = load()
+    run = {
+        "settings": SimpleNamespace(
+            snapshot=snapshot, unique_key=["id"], on_schema_change=mode, strategy="snapshot_diff"
+        ),
+        "target": SimpleNamespace(is_delta=True),
+        "awaits": ["n"],
+    }
+    table = columns_of(id="int", v="int", _floodmark_hash="struct<a:bigint,b:bigint>")
+    batch = SimpleNamespace(replaces=False)
+    select = columns_of(id="int", v="int", n="bigint", new="int")
+    run["awaited"] = floodmark._awaited_names(run, batch, select, table)
+    assert run["awaited"] == ["n"]
+    source = {
+        "columns": select if mode != "fail" else select[:3],
+        "table": table,
+        "hashed": {"compared": ["v"], "beside": [], "added": []},
+        "scd_type": scd_type,
+    }
+    floodmark._choose_compared(run, batch, source)
+    assert set(source["compared"]) == {"n", "v"} | (
+        {"new"} if mode == "sync_all_columns" else set()
+    )
+    assert source["rehash"]
+    assert source["added"] == (["new"] if mode == "append_new_columns" else [])
 
 
 def event(batch_id: int, kind: str, target_version: int | None = None) -> dict[str, Any]:
