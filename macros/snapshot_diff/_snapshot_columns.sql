@@ -140,8 +140,9 @@
 
 
 {# Which columns are compared, and which beside them are kept up in the open row (SCD 2): `compared` and `beside`, names in lower case.
-   A column that came since is not compared until it is asked for, by compare_columns or on_schema_change sync_all_columns. Where the
-   table's hashes are of other columns, `rehash` is true. #}
+   A column that came since is not compared until it is asked for, by compare_columns or on_schema_change
+   sync_all_columns; one that had no type before is, as if it had been NULL. Where the table's hashes are of other columns,
+   `rehash` is true. #}
 {% macro _choose_compared(run, batch, source) %}
     {%- set snapshot = run.settings.snapshot -%}
     {%- set apart = run.settings.unique_key + ([snapshot.version] if snapshot.version is not none else []) -%}
@@ -150,7 +151,7 @@
     {%- set added = [] -%}
     {%- set within = given -%}
     {%- if not batch.replaces -%}
-        {%- set table = source.table | map(attribute='name') | map('lower') | list -%}
+        {%- set table = source.table | map(attribute='name') | map('lower') | list + (run.get('awaited') or []) -%}
         {%- set within = given if run.settings.on_schema_change in ['append_new_columns', 'sync_all_columns'] else given | select('in', table) | list -%}
         {%- for name in (within + source.hashed.added) | unique if (name in source.hashed.added or name not in table) and name not in listed and run.settings.on_schema_change != 'sync_all_columns' -%}
             {%- do added.append(name) -%}
