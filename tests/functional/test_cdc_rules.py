@@ -97,7 +97,7 @@ STATIC = {
         "cdc={'sequence_by': 'seq', 'stored_as_scd_type': 3}",
         "cdc.stored_as_scd_type: got 3; expected 1 or 2",
     ),
-    "truncated_history": (
+    "history_of_truncates": (
         "incremental_strategy='cdc'",
         "cdc={'sequence_by': 'seq', 'stored_as_scd_type': 2, 'apply_as_truncates': 'x', 'tombstone_ttl': '1 day'}",
         'cdc.apply_as_truncates: got "x"; expected stored_as_scd_type 1 with it',
