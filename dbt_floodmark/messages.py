@@ -10,8 +10,8 @@ _STACK = re.compile(
     r"|\n\s*\.\.\. \d+ (?:common frames omitted|more)|\n\s*Driver stacktrace:|\n\s*Suppressed: "
 )
 _CAUSED_BY = re.compile(r"\n\s*Caused by: ")
-#: The name of an exception's class before its message, looked for where a word begins: from each letter
-#: of a long value on, the search would take minutes.
+#: The name of an exception's class before its message, looked for where a word begins: from each
+#: letter of a long value on, the search would take minutes.
 _CLASS = r"(?<![\w$.])(?:[\w$]+\.)+[\w$]*(?:Exception|Error)[\w$]*:\s*"
 #: An error's text that is said again behind the name of its class.
 _SAID_AGAIN = re.compile(r"\n" + _CLASS)
@@ -33,7 +33,7 @@ _ALREADY_THERE = re.compile(
     r"(?:TABLE_OR_VIEW|SCHEMA)_ALREADY_EXISTS|AlreadyExistsException"
 )
 #: A file that a Delta table's log names, and that is not there.
-_GONE = re.compile(r"FAILED_READ_FILE\.FILE_NOT_EXIST\b[^\n]*?(\S*/\S+\.(?:parquet|bin))\b")
+_GONE = re.compile(r"FAILED_READ_FILE\.FILE_NOT_EXIST\b[^\n]*?(?<!\S)(\S+\.(?:parquet|bin))\b")
 #: The table of a stage, by the path of its file: it ends in the batch and the runs that wrote it.
 _STAGE = re.compile(r"/(stage__[^/]+__\d+(?:__[0-9a-f]{8}){1,2})/")
 #: What the operating system says of a full disk, as an exception's own message: not in values.
@@ -101,6 +101,7 @@ def readable(text: str, sql: str = "") -> str:
 
     ``sql`` is the statement that failed; it names the table in a commit conflict.
     """
+    text = "\n".join(map(_shortened, text.split("\n")))
     if LEDGER_MARK in sql and (_CONFLICT.search(text) or _ALREADY_THERE.search(text)):
         return "another run is creating the ledger at the same time: nothing was loaded; run again"
     if _CONFLICT.search(text):
@@ -144,6 +145,12 @@ def readable(text: str, sql: str = "") -> str:
     position = _POSITION.search(sentence, state.end())
     where = f" (line {position.group(1)}, position {position.group(2)})" if position else ""
     return _folded(sentence[: state.end()]) + where + _because(cause, sentence)
+
+
+def _shortened(line: str) -> str:
+    """A line without the middle of what is too long to be shown: patterns take long over values."""
+    half = 2 * _LONGEST
+    return line if len(line) <= 2 * half else f"{line[:half]} … {line[-half:]}"
 
 
 def _full_disk(text: str, sql: str) -> str | None:

@@ -101,13 +101,13 @@ def make_project(
         request.getfixturevalue("attached")
     thrift_port = request.getfixturevalue("thrift_port")
 
-    def make(name: str, threads: int = 4) -> Project:
+    def make(name: str, threads: int = 4, schema: str | None = None) -> Project:
         module = re.sub(r"\W", "_", request.module.__name__.split(".")[-1])
         project = Project(
             root=tmp_path_factory.mktemp(name),
             target=target,
             # Both targets have one metastore.
-            schema=f"{module}_{name}_{target[0]}".lower(),
+            schema=schema or f"{module}_{name}_{target[0]}".lower(),
             thrift_port=thrift_port,
             threads=threads,
         )

@@ -23,7 +23,7 @@ from dbt_floodmark.jars import require_jars
 from dbt_floodmark.processes import is_alive
 from dbt_floodmark.serve import HOST, ONE_USER_FEW_THREADS, SHORT_POLLS, ThriftServer
 from dbt_floodmark.spark_conf import spark_conf
-from tests.harness import SPARK_PARAMETERS
+from tests.harness import REPOSITORY, SPARK_PARAMETERS
 
 #: Seconds until a host that was started has to be there.
 START_TIMEOUT = 180.0
@@ -41,24 +41,31 @@ class SparkHost:
 def shared_host(home: Path, watched: int) -> SparkHost:
     """The host in this home, started by whoever comes first; it ends with process `watched`."""
     home.mkdir(parents=True, exist_ok=True)
+    log = home / "host.log"
+    process = None
     with suppress(FileExistsError):
         os.close(os.open(home / "host.claimed", os.O_CREAT | os.O_EXCL))
-        with open(home / "host.log", "wb") as log:
-            subprocess.Popen(
+        with open(log, "wb") as said:
+            process = subprocess.Popen(
                 [sys.executable, "-m", "tests.spark_host", str(home), str(watched)],
-                stdout=log,
-                stderr=log,
+                stdout=said,
+                stderr=said,
+                cwd=REPOSITORY,
                 start_new_session=True,
             )
     deadline = time.monotonic() + START_TIMEOUT
     while not _file(home).exists():
-        assert time.monotonic() < deadline, (home / "host.log").read_text("utf-8")
+        is_over = process is not None and process.poll() is not None
+        assert not is_over and time.monotonic() < deadline, log.read_text("utf-8")
         time.sleep(0.2)
     return SparkHost(**json.loads(_file(home).read_text("utf-8")))
 
 
 def attach(host: SparkHost) -> None:
-    """Make the host's Spark this process's own, as if it had started it."""
+    """Make the host's Spark this process's own, as if it had started it.
+
+    Streams call back into one process of a JVM: the last one whose query wrote a micro-batch.
+    """
     from pyspark import SparkContext
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession

@@ -16,6 +16,7 @@
     {%- if run.settings.strategy != 'cdc' -%}
         {%- do run.update({'given_sql': select_sql}) -%}
         {%- set select_sql = floodmark._conformed_select(run, batch, select_sql) -%}
+        {%- do floodmark._check_table_columns(run, batch, floodmark._select_columns(run, select_sql)) -%}
     {%- endif -%}
     {%- if batch.kind == 'first_load' and not batch.replaces -%}
         {%- do floodmark._check_char_columns(run, batch) -%}

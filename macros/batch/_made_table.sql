@@ -1,10 +1,11 @@
 {# What a table is made with, and what a table that somebody else made must be like. #}
 
-{# Properties of a table that is made for these columns: no change feed where columns have the names that a feed needs for itself. #}
+{# Properties of a table that is made for these columns: no change feed where columns have the names that a feed needs
+   for itself. `batch` is none where none is planned, as with --empty. #}
 {% macro _made_properties(run, batch, columns) %}
     {%- set reserved = floodmark._feed_names(floodmark._target_columns(run, columns or [])) -%}
     {%- if reserved and floodmark._setting('change_feed') is sameas true -%}
-        {%- do floodmark._fail(batch, 'a column has a name of the change feed') -%}
+        {%- do floodmark._fail(batch, 'a column has a name of the change feed') if batch -%}
         {%- do floodmark._refuse([{'setting': 'change_feed', 'got': true, 'expected': 'no column ' ~ reserved | join(' or ') ~ ' in the SELECT, names that the change feed needs for itself',
             'todo': 'Give the column another name, or remove change_feed'}]) -%}
     {%- endif -%}

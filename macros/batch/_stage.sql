@@ -261,6 +261,41 @@
 {% endmacro %}
 
 
+{# The columns of the SELECT by which a statement finds rows of the table must be in the table, too: one that
+   somebody made may lack them. cdc and snapshot_diff have a check of their own. #}
+{% macro _check_table_columns(run, batch, columns) %}
+    {%- set settings = run.settings -%}
+    {%- if batch.replaces or settings.on_schema_change in ['append_new_columns', 'sync_all_columns'] -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set needed = [] -%}
+    {%- for key in settings.unique_key if settings.strategy == 'merge' -%}
+        {%- do needed.append({'setting': 'unique_key', 'name': key}) -%}
+    {%- endfor -%}
+    {%- if floodmark._replaces_partitions(run, batch) -%}
+        {%- do needed.append({'setting': 'partition_by', 'name': settings.partition_by[0]}) -%}
+        {#- rows of the first partition that lie below `start` are looked for -#}
+        {%- if settings.watermark.start is not none -%}
+            {%- do needed.append({'setting': 'watermark.column', 'name': settings.watermark.column}) -%}
+        {%- endif -%}
+    {%- endif -%}
+    {%- set problems, awaited = [], run.get('awaited') or [] -%}
+    {%- for need in needed -%}
+        {%- set column = floodmark._find_column(columns, need.name) -%}
+        {%- set known = floodmark._find_column(floodmark._table_columns(run), need.name) -%}
+        {%- if column and not known and need.name | lower not in awaited -%}
+            {%- do problems.append({'setting': need.setting, 'got': need.name, 'expected': 'a column of ' ~ this,
+                'todo': 'Add it: alter table ' ~ this ~ ' add columns (' ~ floodmark._quoted(column.name) ~ ' '
+                    ~ column.ddl ~ "), set on_schema_change to 'append_new_columns', or run with --full-refresh"}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if problems -%}
+        {%- do floodmark._fail(batch, problems[0].setting ~ ': ' ~ this ~ ' has no column ' ~ problems[0].got) -%}
+        {%- do floodmark._refuse(problems) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
 {# Where no column says which row is the latest, a key may come once in a batch: refused, the keys named. #}
 {% macro _check_keys(run, batch, source) %}
     {%- if run.settings.strategy == 'merge' and source.counts.repeated and not floodmark._order_column(run, source.columns) -%}

@@ -56,10 +56,10 @@
 {% endmacro %}
 
 
-{# The names that the table was made without and that the SELECT types now, where on_schema_change would not add them by itself. #}
+{# The names that the table was made without and that the SELECT types now, whatever on_schema_change says: they are not
+   new, so snapshot_diff compares them. #}
 {% macro _awaited_names(run, batch, columns, known) %}
-    {%- set adds_by_itself = run.settings.on_schema_change in ['append_new_columns', 'sync_all_columns'] -%}
-    {%- if batch and batch.replaces or not run.target.is_delta or adds_by_itself -%}
+    {%- if batch and batch.replaces or not run.target.is_delta -%}
         {{ return([]) }}
     {%- endif -%}
     {%- set names, there = [], [] -%}

@@ -101,7 +101,8 @@
         {%- do columns.append(column.name) -%}
     {%- endfor -%}
     {%- do source.update({'written': columns}) -%}
-    {%- if columns | length < source.columns | length and run.settings.on_schema_change != 'ignore' -%}
+    {%- set lacks = columns | length < source.columns | length -%}
+    {%- if run.get('awaited') or lacks and run.settings.on_schema_change != 'ignore' -%}
         {{ return(1) }}
     {%- endif -%}
     {%- set wins = floodmark._wins_predicate(run, source, columns) if floodmark._updated_columns(columns) else 'false' -%}

@@ -103,19 +103,25 @@
 
 {# Whether a key column's range can be written as literals that Delta's file statistics understand. #}
 {% macro _has_range(column) %}
-    {{ return(column is not none and (column.type in ['string', 'date', 'timestamp', 'timestamp_ntz', 'tinyint', 'smallint', 'int', 'bigint'] or column.type.startswith('decimal'))) }}
+    {%- set ranged = ['string', 'date', 'timestamp', 'timestamp_ntz', 'tinyint', 'smallint', 'int', 'bigint'] -%}
+    {{ return(column is not none
+        and (floodmark._plain_type(column.type) in ranged or column.type.startswith('decimal'))) }}
 {% endmacro %}
 
 
 {# SQL text of the least or greatest key, `@` standing for min or max; times as exact microseconds, texts as the digits of their bytes. #}
 {% macro _range_text_sql(quoted, type) %}
     {%- set value = '@(' ~ quoted ~ ')' -%}
-    {{ return({'timestamp': 'cast(unix_micros(' ~ value ~ ') as string)', 'string': 'hex(cast(' ~ value ~ ' as binary))'}.get(type, 'cast(' ~ value ~ ' as string)')) }}
+    {%- set texts = {
+        'timestamp': 'cast(unix_micros(' ~ value ~ ') as string)',
+        'string': 'hex(cast(' ~ value ~ ' as binary))',
+    } -%}
+    {{ return(texts.get(floodmark._plain_type(type), 'cast(' ~ value ~ ' as string)')) }}
 {% endmacro %}
 
 
 {% macro _range_literal(text, type) %}
-    {%- if type == 'string' -%}
+    {%- if floodmark._plain_type(type) == 'string' -%}
         {{ return(floodmark._bytes_literal(text)) }}
     {%- elif type == 'timestamp' -%}
         {{ return('timestamp_micros(' ~ text ~ ')') }}

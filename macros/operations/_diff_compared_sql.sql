@@ -161,15 +161,17 @@
 {% endmacro %}
 
 
-{# A value as the text in which it meets a value of another type. A text that can be read as the other type is read so ('007' is 7);
-   one that cannot stays what it is, where Spark would make it NULL, or stop in ANSI mode. #}
+{# A value as the text in which it meets a value of another type. A text that can be read as the other type
+   without a loss is read so ('007' is 7); another one stays what it is, where Spark would make it NULL, or stop in
+   ANSI mode. #}
 {% macro _diff_common_sql(value, type, other) %}
     {%- set readable = '(tinyint|smallint|int|bigint|float|double|decimal\\(.*\\)|date|timestamp|timestamp_ntz|boolean|binary)' -%}
     {%- if type | lower == 'string' and modules.re.fullmatch(readable, other | lower) -%}
         {%- set read = 'try_cast(' ~ value ~ ' as ' ~ other ~ ')' -%}
-        {#- of a text Spark cuts the digits and the time of day off that the type does not hold -#}
-        {%- set whole = 'timestamp_ntz' if other | lower == 'date' else ('decimal(38,18)' if (other | lower).startswith('decimal') else none) -%}
-        {%- set read = 'if(' ~ read ~ ' = try_cast(' ~ value ~ ' as ' ~ whole ~ '), ' ~ read ~ ', null)' if whole else read -%}
+        {%- if floodmark._type_kind(other).family in ['decimal', 'date', 'timestamp', 'timestamp_ntz'] -%}
+            {#- of a text Spark cuts off what the type does not hold -#}
+            {%- set read = 'if(' ~ floodmark._cast_holds_sql(value, read, type, other) ~ ', ' ~ read ~ ', null)' -%}
+        {%- endif -%}
         {{ return('coalesce(' ~ floodmark._diff_common_sql(read, other, type) ~ ', ' ~ value ~ ')') }}
     {%- elif type | lower in ['float', 'double'] -%}
         {{ return('cast(0D + ' ~ value ~ ' as string)') }}

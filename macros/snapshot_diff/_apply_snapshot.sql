@@ -16,7 +16,9 @@
         {%- if run.settings.snapshot.output != 'changes' -%}
             {%- do floodmark._add_key_filter(run, batch, source, source.changes) -%}
         {%- endif -%}
-        {%- do floodmark._apply_once(this, batch, statement(run, source), reads_stage=run.settings.snapshot.output != 'changes') -%}
+        {#- a source that reads the table too is written down by Delta, as any other that could change between two reads -#}
+        {%- set reads_stage = run.settings.snapshot.output != 'changes' and not floodmark._snapshot_carries(run, source) -%}
+        {%- do floodmark._apply_once(this, batch, statement(run, source), reads_stage=reads_stage) -%}
     {%- else -%}
         {%- if source.rehash or source.added != source.get('hashed', {}).added -%}
             {%- do floodmark._align_snapshot(run, batch, source) -%}
@@ -170,13 +172,52 @@
 {% endmacro %}
 
 
+{# SCD 2: names of the table's columns that have left the SELECT. A row that begins takes over what its key's open
+   row has there. Columns that a table made by hand had beside the SELECT are not among them. #}
+{% macro _snapshot_kept_columns(run, source) %}
+    {%- set written = source.columns + floodmark._snapshot_added(run, source.version_type) -%}
+    {%- set others = source.foreign + written | map(attribute='name') | map('lower') | list -%}
+    {%- set kept = [] -%}
+    {%- for column in source.table if column.name | lower not in others and column.type != 'void' -%}
+        {%- do kept.append(column.name) -%}
+    {%- endfor -%}
+    {{ return(kept) }}
+{% endmacro %}
+
+
+{# Whether rows that begin take values over from the table. #}
+{% macro _snapshot_carries(run, source) %}
+    {{ return(source.scd_type == 2 and floodmark._snapshot_kept_columns(run, source) | length > 0) }}
+{% endmacro %}
+
+
+{# Staged rows that begin a row of the table, each with the values of its key's open row in columns that have left the
+   SELECT: NULL where there is none. In a MERGE, Delta reads one version of the table for this and for the rest. #}
+{% macro _snapshot_begun_sql(run, source, kept) %}
+        select DBT_INTERNAL_SOURCE.*, {{ floodmark._quoted_csv(kept, 'DBT_INTERNAL_DEST.') }}, false
+        from {{ source.stage }} as DBT_INTERNAL_SOURCE left join {{ this }} as DBT_INTERNAL_DEST
+            on {{ floodmark._key_predicates(run, source) | join('\n            and ') }}
+            and DBT_INTERNAL_DEST.__end_at is null
+        where DBT_INTERNAL_SOURCE._floodmark_change in ('insert', 'update')
+{%- endmacro %}
+
+
 {# The open row of a key is met by what ends or touches it; what begins a row meets none. #}
 {% macro _snapshot_scd2_sql(run, source) %}
+    {%- set kept = floodmark._snapshot_kept_columns(run, source) -%}
+    {%- set begun = dict(source, written=source.written + kept) -%}
+    {%- set nulls = [] -%}
+    {%- for name in kept -%}
+        {%- do nulls.append('null as ' ~ floodmark._quoted(name) ~ ', ') -%}
+    {%- endfor %}
     merge into {{ this }} as DBT_INTERNAL_DEST
     using (
-        select *, true as _floodmark_meets from {{ source.stage }} where _floodmark_change in ('update', 'touch', 'missing')
+        select *, {{ nulls | join }}true as _floodmark_meets
+        from {{ source.stage }} where _floodmark_change in ('update', 'touch', 'missing')
         union all
+        {%- if kept %}{{ floodmark._snapshot_begun_sql(run, source, kept) }}{% else %}
         select *, false from {{ source.stage }} where _floodmark_change in ('insert', 'update')
+        {%- endif %}
     ) as DBT_INTERNAL_SOURCE
     on {{ floodmark._key_predicates(run, source) | join('\n        and ') }}
         and DBT_INTERNAL_SOURCE._floodmark_meets and DBT_INTERNAL_DEST.__end_at is null
@@ -185,8 +226,9 @@
     {{ floodmark._missing_clause(run) }}
     when matched then update set DBT_INTERNAL_DEST.__end_at = DBT_INTERNAL_SOURCE._floodmark_version
         {{- ', DBT_INTERNAL_DEST.__is_missing = false, DBT_INTERNAL_DEST.__missing_at = null' if run.settings.snapshot.on_missing == 'mark' }}
-    when not matched and not DBT_INTERNAL_SOURCE._floodmark_meets then insert ({{ floodmark._insert_names(run, source) }})
-        values ({{ floodmark._inserted_values(run, source) }})
+    when not matched and not DBT_INTERNAL_SOURCE._floodmark_meets
+        then insert ({{ floodmark._insert_names(run, begun) }})
+        values ({{ floodmark._inserted_values(run, begun) }})
 {% endmacro %}
 
 

@@ -89,20 +89,36 @@
         {%- do floodmark._fail(batch, 'the table and the settings differ') -%}
         {%- do floodmark._refuse(problems) -%}
     {%- endif -%}
-    {%- do source.update({'hashed': fromjson(floodmark._from_property(properties.get('floodmark.compared')) or 'null') or {'compared': [], 'beside': [], 'added': []}}) -%}
+    {%- do source.update({
+        'hashed': fromjson(floodmark._from_property(properties.get('floodmark.compared')) or 'null')
+            or {'compared': [], 'beside': [], 'added': []},
+        'foreign': fromjson(floodmark._from_property(properties.get('floodmark.foreign')) or '[]'),
+    }) -%}
 {% endmacro %}
 
 
-{# Make an empty table that is there one of snapshot_diff: the columns that it writes beside the analyst's. Its hashes are of nothing yet. #}
+{# Make an empty table that is there one of snapshot_diff: the columns that it writes beside the analyst's. Its hashes
+   are of nothing yet. The properties are set first, so that a table with these columns has them. #}
 {% macro _adopt_snapshot_table(run, source) %}
     {%- set missing = [] -%}
     {%- for column in floodmark._snapshot_added(run, source.version_type) if not floodmark._find_column(source.table, column.name) -%}
         {%- do missing.append(dict(column, type=column.ddl)) -%}
     {%- endfor -%}
+    {%- set made_here = floodmark._find_column(source.table, '_floodmark_hash') is not none -%}
+    {%- set properties = floodmark._snapshot_properties(run, dict(source, compared=[], beside=[], added=[])) -%}
+    {%- do floodmark._set_properties(dict(properties, **({} if made_here else floodmark._foreign_property(source)))) -%}
     {%- do floodmark._add_columns(this, {'new': missing, 'fields': []}) -%}
-    {%- do floodmark._set_properties(floodmark._snapshot_properties(run, dict(source, compared=[], beside=[], added=[]))) -%}
     {%- do run.update({'table_columns': none}) -%}
     {%- do source.update({'table': floodmark._table_columns(run)}) -%}
+{% endmacro %}
+
+
+{# The columns that a table made by hand has beside the SELECT, as a table property. floodmark does not write them: the
+   table may generate them. #}
+{% macro _foreign_property(source) %}
+    {%- set given = source.columns | map(attribute='name') | map('lower') | list -%}
+    {%- set foreign = source.table | map(attribute='name') | map('lower') | reject('in', given) | list -%}
+    {{ return({'floodmark.foreign': floodmark._to_property(tojson(foreign))}) }}
 {% endmacro %}
 
 
@@ -124,8 +140,9 @@
 
 
 {# Which columns are compared, and which beside them are kept up in the open row (SCD 2): `compared` and `beside`, names in lower case.
-   A column that came since is not compared until it is asked for, by compare_columns or on_schema_change sync_all_columns. Where the
-   table's hashes are of other columns, `rehash` is true. #}
+   A column that came since is not compared until it is asked for, by compare_columns or on_schema_change
+   sync_all_columns; one that had no type before is, as if it had been NULL. Where the table's hashes are of other columns,
+   `rehash` is true. #}
 {% macro _choose_compared(run, batch, source) %}
     {%- set snapshot = run.settings.snapshot -%}
     {%- set apart = run.settings.unique_key + ([snapshot.version] if snapshot.version is not none else []) -%}
@@ -134,7 +151,7 @@
     {%- set added = [] -%}
     {%- set within = given -%}
     {%- if not batch.replaces -%}
-        {%- set table = source.table | map(attribute='name') | map('lower') | list -%}
+        {%- set table = source.table | map(attribute='name') | map('lower') | list + (run.get('awaited') or []) -%}
         {%- set within = given if run.settings.on_schema_change in ['append_new_columns', 'sync_all_columns'] else given | select('in', table) | list -%}
         {%- for name in (within + source.hashed.added) | unique if (name in source.hashed.added or name not in table) and name not in listed and run.settings.on_schema_change != 'sync_all_columns' -%}
             {%- do added.append(name) -%}
@@ -144,9 +161,12 @@
     {%- set beside = within | reject('in', added + compared) | list if snapshot.scd_type == 2 else [] -%}
     {%- do source.update({'compared': compared | sort, 'beside': beside | sort, 'added': added | sort}) -%}
     {%- if not batch.replaces -%}
-        {%- set gone = source.hashed.compared | reject('in', given) | list -%}
+        {%- set gone = (source.hashed.compared + source.hashed.beside) | reject('in', given) | sort -%}
         {%- if gone -%}
-            {%- do floodmark._warn('the SELECT has no ' ~ gone | join(', ') ~ ' any more: rows keep the value they have' ~ (', those that begin have NULL there' if snapshot.scd_type == 2 or snapshot.output == 'changes' else '') ~ ', and all are compared without it') -%}
+            {%- set begun = ", rows that begin take over the value of their key's open row" if snapshot.scd_type == 2
+                else (', changes have NULL there' if snapshot.output == 'changes' else '') -%}
+            {%- do floodmark._warn('the SELECT has no ' ~ gone | join(', ') ~ ' any more: rows keep the value they have' ~ begun
+                ~ ', and all are compared without it') -%}
         {%- endif -%}
         {%- do source.update({'rehash': source.compared != source.hashed.compared or source.beside != source.hashed.beside or floodmark._has_older_hash(source)}) -%}
     {%- endif -%}

@@ -39,15 +39,20 @@
 {% endmacro %}
 
 
-{# Whether Spark has a cast from one type to another that can succeed (its ANSI rules, which try_cast follows); types that are not named here are left to it. #}
+{# Whether Spark has a cast from one type to another that can succeed (its ANSI rules, which try_cast follows); types
+   that are not named here are left to it. A nested value meets its own kind, and comes from a variant. #}
 {% macro _is_castable(given, wanted) %}
     {%- set families = {'integer': 'number', 'decimal': 'number', 'float': 'number', 'double': 'number'} -%}
-    {%- set known = ['number', 'boolean', 'date', 'timestamp', 'timestamp_ntz', 'binary', 'array', 'map', 'struct'] -%}
+    {%- set known = ['number', 'boolean', 'date', 'timestamp', 'timestamp_ntz', 'binary'] -%}
     {%- set kinds = [] -%}
     {%- for type in [given, wanted] -%}
         {%- set family = floodmark._type_kind(type).family -%}
         {%- do kinds.append(families.get(family, family)) -%}
     {%- endfor -%}
+    {%- set nested = ['array', 'map', 'struct'] -%}
+    {%- if kinds[0] in nested or kinds[1] in nested -%}
+        {{ return(kinds[0] == kinds[1] or kinds[0] == 'variant') }}
+    {%- endif -%}
     {{ return(kinds | reject('in', known) | list != [] or kinds[0] == kinds[1] or kinds | sort in [['boolean', 'number'], ['number', 'timestamp'], ['date', 'timestamp'],
         ['date', 'timestamp_ntz'], ['timestamp', 'timestamp_ntz']]) }}
 {% endmacro %}
@@ -70,15 +75,67 @@
 {% endmacro %}
 
 
-{# Whether a value is the same in the other type: it comes back from there; of a text, what Spark would cut off it is looked at too. #}
+{# Whether a value is the same in the other type: it comes back from there, or is the text that it came as. #}
 {% macro _cast_holds_sql(value, cast, given, wanted) %}
     {%- set from, to = floodmark._type_kind(given).family, floodmark._type_kind(wanted).family -%}
-    {%- if from == 'string' and to in ['decimal', 'date'] -%}
-        {%- set whole = {'decimal': 'decimal(38,18)', 'date': 'timestamp_ntz'}[to] -%}
-        {{ return(cast ~ ' = try_cast(' ~ value ~ ' as ' ~ whole ~ ')') }}
-    {%- elif from in ['integer', 'decimal', 'float', 'double', 'boolean', 'timestamp', 'timestamp_ntz', 'binary'] -%}
-        {#- equal NULL-safe: NaN comes back as NaN, and what has no cast comes back as NULL -#}
-        {{ return('try_cast(' ~ cast ~ ' as ' ~ given ~ ') <=> ' ~ value) }}
+    {%- if from == 'variant' -%}
+        {{ return(floodmark._variant_holds_sql(value, cast, wanted)) }}
+    {%- elif from == 'string' -%}
+        {{ return(floodmark._text_holds_sql(value, cast, to)) }}
+    {%- elif from == 'date' or from not in floodmark._checked_families() + ['binary'] -%}
+        {{ return(cast ~ ' is not null') }}
     {%- endif -%}
-    {{ return(cast ~ ' is not null') }}
+    {#- equal NULL-safe: NaN comes back as NaN, and what has no cast comes back as NULL -#}
+    {%- set holds = 'try_cast(' ~ cast ~ ' as ' ~ given ~ ') <=> ' ~ value -%}
+    {%- set pairs = {'integer float': cast, 'integer double': cast, 'float integer': value, 'double integer': value} -%}
+    {%- set floating = pairs.get(from ~ ' ' ~ to) -%}
+    {#- 2^63 is cast to the greatest bigint, which is cast to 2^63 -#}
+    {{ return(holds ~ (' and not ' ~ floating ~ ' = 9223372036854775808D' if floating else '')) }}
+{% endmacro %}
+
+
+{# The same of a text. Its number is kept where the digits are; of a time Spark cuts off what is beyond microseconds,
+   of a day the time, and the zone where the type has none. #}
+{% macro _text_holds_sql(value, cast, family) %}
+    {%- set cut = ' and not ' ~ value ~ " rlike ':[0-9]+[.][0-9]{6}[0-9]*[1-9]'" -%}
+    {%- if family == 'decimal' -%}
+        {{ return(floodmark._digits_sql(value) ~ ' = ' ~ floodmark._digits_sql('cast(' ~ cast ~ ' as string)')) }}
+    {%- elif family in ['float', 'double'] -%}
+        {#- rounded too: of 2e23 Java prints 1.9999999999999998E23 -#}
+        {%- set rounded = "printf('%." ~ (5 if family == 'float' else 14) ~ "e', " ~ cast ~ ')' -%}
+        {{ return(cast ~ ' is not null and ' ~ floodmark._digits_sql(value) ~ ' in ('
+            ~ floodmark._digits_sql('cast(' ~ cast ~ ' as string)') ~ ', ' ~ floodmark._digits_sql(rounded) ~ ')') }}
+    {%- elif family == 'date' -%}
+        {{ return(cast ~ ' = try_cast(' ~ value ~ ' as timestamp_ntz)' ~ cut) }}
+    {%- elif family == 'timestamp_ntz' -%}
+        {{ return('try_cast(' ~ cast ~ ' as timestamp) = try_cast(' ~ value ~ ' as timestamp)' ~ cut) }}
+    {%- endif -%}
+    {{ return(cast ~ ' is not null' ~ (cut if family == 'timestamp' else '')) }}
+{% endmacro %}
+
+
+{# Families of flat types whose casts may change a value. #}
+{% macro _checked_families() %}
+    {{ return(['integer', 'decimal', 'float', 'double', 'boolean', 'date', 'timestamp', 'timestamp_ntz']) }}
+{% endmacro %}
+
+
+{# The digits of a number in a text, without its sign, point, exponent and the zeros at both ends. Rounding changes them
+   wherever it changes the number. #}
+{% macro _digits_sql(text) %}
+    {{ return("trim(both '0' from regexp_replace(lower(" ~ text ~ "), 'e.*|[^0-9]', ''))") }}
+{% endmacro %}
+
+
+{# The same of a variant: a flat one becomes what its text does; what is nested comes back with the same JSON. #}
+{% macro _variant_holds_sql(value, cast, wanted) %}
+    {%- set family = floodmark._type_kind(wanted).family -%}
+    {%- if floodmark._nesting(wanted | lower) -%}
+        {{ return('to_json(to_variant_object(' ~ cast ~ ')) = to_json(' ~ value ~ ')') }}
+    {%- elif family not in floodmark._checked_families() -%}
+        {{ return(cast ~ ' is not null') }}
+    {%- endif -%}
+    {%- set text = 'try_cast(' ~ value ~ ' as string)' -%}
+    {%- set read = 'try_cast(' ~ text ~ ' as ' ~ wanted ~ ')' -%}
+    {{ return('(' ~ cast ~ ' = ' ~ read ~ ' and ' ~ floodmark._text_holds_sql(text, read, family) ~ ')') }}
 {% endmacro %}

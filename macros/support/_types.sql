@@ -1,6 +1,6 @@
 {#
-  Types as DDL text, in which a field's name stands in backticks where it is not [A-Za-z0-9_]+ (_columns_of reads them so): their parts,
-  whether two agree, and what a cast from one to the other does to values.
+  Types as DDL text, in which a field's name stands in backticks where it is not [A-Za-z_][A-Za-z0-9_]* (_columns_of
+  reads them so): their parts, whether two agree, and what a cast from one to the other does to values.
 #}
 
 {# A type in Spark's JSON (DESCRIBE ... AS JSON) as DDL text. #}
@@ -68,9 +68,9 @@
 {% endmacro %}
 
 
-{# A field's name within a struct. #}
+{# A field's name within a struct. One that begins with a digit may read as a number: `2024`, `1e5`, `5L`. #}
 {% macro _quoted_field(name) %}
-    {{ return(name if modules.re.fullmatch('[A-Za-z0-9_]+', name) else floodmark._quoted(name)) }}
+    {{ return(name if modules.re.fullmatch('[A-Za-z_][A-Za-z0-9_]*', name) else floodmark._quoted(name)) }}
 {% endmacro %}
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,7 +17,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from dbt_floodmark.home import Workplace
 from tests.functional.test_streams import stream
 from tests.harness import BRIEF_SPARK_PARAMETERS, REPOSITORY, Project
 
@@ -43,9 +46,13 @@ ROWS_A_FILE = 10
 
 @dataclass
 class Soak:
-    """A project in `root`, the process that streams it, and what has landed."""
+    """A project in `root`, the process that streams it, and what has landed.
+
+    `counted_by` runs the SQL that counts in the end; without it a dbt process of its own does.
+    """
 
     root: Path
+    counted_by: Callable[[str], list[tuple[Any, ...]]] | None = None
     landed: int = 0
     log: list[str] = field(default_factory=list)
     process: subprocess.Popen[str] | None = None
@@ -114,6 +121,11 @@ class Soak:
             "select 'merged', count(*), count(distinct id) from soak.merged union all "
             "select 'counted', sum(n), count(*) from soak.counted"
         )
+        if self.counted_by is not None:
+            # By their paths: the metastore is that of the processes.
+            folder = Workplace.session(self.root / "home").warehouse / "soak.db"
+            rows = self.counted_by(re.sub(r"soak\.(\w+)", rf"delta.`{folder}/\1`", sql))
+            return {name: [int(n), int(d)] for name, n, d in rows}
         options = ["show", "--inline", sql, "--output", "json", "--quiet", *self._options()]
         outcome = subprocess.run(
             [sys.executable, "-c", CODE, *options],
@@ -138,13 +150,18 @@ class Soak:
 CODE = "from dbt_floodmark.cli import main; main(prog_name='floodmark')"
 
 
-def soak(root: Path, seconds: float, kills: int, say: Callable[[str], None] = print) -> Soak:
+def soak(
+    made: Soak,
+    seconds: float,
+    kills: int,
+    say: Callable[[str], None] = print,
+    status: int = 0,
+) -> None:
     """Land a file a second for `seconds`, kill the process `kills` times on the way, and stop it in the end.
 
     Raises:
-        AssertionError: a row is missing or doubled, or the process did not stop cleanly.
+        AssertionError: a row is missing or doubled, or the process did not stop with `status`.
     """
-    made = Soak(root)
     made.land()
     made.start()
     made.wait_for("rows in", 1)
@@ -161,7 +178,7 @@ def soak(root: Path, seconds: float, kills: int, say: Callable[[str], None] = pr
     # What landed last has gone through all three tables once the query upon the first was idle.
     made.wait_for("batch ", made.printed().count("batch ") + 3)
     time.sleep(10)
-    assert made.stop() == 0, made.printed()[-3000:]
+    assert made.stop() == status, made.printed()[-3000:]
     found = made.counts()
     say(f"{made.landed:,} rows landed, {killed} kills: {found}")
     assert found == {
@@ -169,7 +186,6 @@ def soak(root: Path, seconds: float, kills: int, say: Callable[[str], None] = pr
         "merged": [made.landed, made.landed],
         "counted": [made.landed, 7],
     }, (made.landed, found)
-    return made
 
 
 if __name__ == "__main__":
@@ -178,4 +194,4 @@ if __name__ == "__main__":
     parser.add_argument("--kills", type=int, default=2)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        soak(Path(folder), given.seconds, given.kills)
+        soak(Soak(Path(folder)), given.seconds, given.kills)

@@ -109,6 +109,10 @@ def story(make_project: Callable[..., Project]) -> Iterator[Story]:
     project.source("orders", "pairs")
     orders = table("orders")
     project.model("dry", incremental(orders, watermark=TS))
+    project.model(
+        "dry_odd",
+        incremental(orders, "*, null as n, array() as l, 'x' as _change_type", watermark=TS),
+    )
     merge = {"incremental_strategy": "merge", "unique_key": "id"}
     project.model("sampled", incremental(orders, watermark=TS, **merge))
     project.model(
@@ -146,7 +150,7 @@ def story(make_project: Callable[..., Project]) -> Iterator[Story]:
         "column_types: {big: bigint, at: timestamp}}}]"
     )
     story = Story(project)
-    story.runs["dry"] = project.dbt("run", "--empty", "--select", "dry")
+    story.runs["dry"] = project.dbt("run", "--empty", "--select", "dry", "dry_odd")
     story.runs["sample"] = project.dbt("run", "--sample", "1 day", "--select", "sampled")
     if project.sql(f"show schemas like '{s}_floodmark'"):
         story.dry_ledger = [row[1] for row in project.sql(f"show tables in {s}_floodmark")]
@@ -238,6 +242,10 @@ def test_compile_prints_the_next_bounds_and_changes_nothing(story: Story) -> Non
 
 def test_empty_touches_no_ledger_and_the_next_run_loads_everything(story: Story) -> None:
     assert story.runs["dry"].status["dry"] == "success"
+    assert story.runs["dry"].status["dry_odd"] == "success", story.runs["dry"].message["dry_odd"]
+    odd = f"{story.project.schema}.dry_odd"
+    assert [row[0] for row in story.project.sql(f"describe {odd}")][3:] == ["_change_type"]
+    assert "floodmark.untyped" in dict(story.project.sql(f"show tblproperties {odd}"))
     assert story.runs["sample"].status["sampled"] == "success", story.runs["sample"].log
     assert story.dry_ledger == []
     assert story.ids["first"]["dry"] == [1]

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
 
 from tests.functional.test_python_models import python_model
 from tests.functional.test_stream_positions import MODELS, command, plans
 from tests.functional.test_streams import EVENTS
-from tests.harness import Project, incremental, sentence, table
+from tests.harness import Project, Run, incremental, sentence, table
 
 
-def test_where_python_models_do_not_run(make_project: Callable[..., Project], target: str) -> None:
-    """floodmark's own settings are for SQL; on Thrift no Python model runs."""
-    project = make_project("refused")
+@dataclass
+class Story:
+    """A project, and the run of what Thrift refuses."""
+
+    project: Project
+    run: Run
+
+
+@pytest.fixture(scope="module")
+def story(make_project: Callable[..., Project], target: str) -> Story:
+    project = make_project("session_only")
     python_model(project, "plain", "def model(dbt, session):\n    return session.range(3)\n")
     python_model(
         project,
@@ -20,7 +31,18 @@ def test_where_python_models_do_not_run(make_project: Callable[..., Project], ta
         "def model(dbt, session):\n    dbt.config(materialized='incremental', watermark={'column': 'ts'})\n"
         "    return session.range(3)\n",
     )
-    run = project.dbt("run")
+    project.source("events")
+    project.model("copied", MODELS["copied"])
+    refused = ["copied"] if target == "thrift" else []
+    run = project.dbt("run", "--select", "plain", "managed", *refused)
+    for name in ("plain", "managed"):
+        (project.root / "models" / f"{name}.py").unlink()
+    return Story(project, run)
+
+
+def test_where_python_models_do_not_run(story: Story, target: str) -> None:
+    """floodmark's own settings are for SQL; on Thrift no Python model runs."""
+    run = story.run
     assert (
         'language: got "python"; expected a model in SQL for floodmark\'s settings. Write it in SQL, or leave out '
         "floodmark's settings: a Python model loads as dbt-spark does"
@@ -36,13 +58,18 @@ def test_where_python_models_do_not_run(make_project: Callable[..., Project], ta
         )
 
 
-def test_a_stream_keeps_no_other_model_from_being_planned(
-    make_project: Callable[..., Project], target: str
-) -> None:
-    project = make_project("planned")
+@pytest.mark.parametrize("target", ["thrift"], scope="module")
+def test_on_thrift_a_stream_is_refused(story: Story) -> None:
+    assert (
+        "materialized: got \"streaming_table\"; expected a target with method: session, and 'thrift' has method: thrift. "
+        "Run it with a target whose Spark lives in the dbt process, such as -t session"
+    ) in sentence(story.run.message["copied"])
+    assert not story.project.sql(f"show tables in {story.project.schema}")
+
+
+def test_a_stream_keeps_no_other_model_from_being_planned(story: Story, target: str) -> None:
+    project = story.project
     project.sql(f"create table {project.schema}.events ({EVENTS}) using delta")
-    project.source("events")
-    project.model("copied", MODELS["copied"])
     project.model("loaded", incremental(table("events"), watermark={"column": "at"}))
     on_session = target == "session"
     kinds = {name: one["kind"] for name, one in plans(project).items()}

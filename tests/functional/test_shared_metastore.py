@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 
 from dbt_floodmark.serve import ThriftServer, start_server, stop_server
+from tests.functional.console import Console
 from tests.functional.postgres_server import Database, running_postgres
 from tests.functional.test_streams import stream
 from tests.harness import (
@@ -29,7 +31,7 @@ from tests.harness import (
 )
 
 SCHEMA = "shared_metastore"
-ROUNDS, ROWS = 4, 50
+ROUNDS, ROWS = 3, 50
 COMMAND = "from dbt_floodmark.cli import main; main(prog_name='floodmark')"
 
 
@@ -46,20 +48,36 @@ class Shared:
         root = str(self.project.root)
         return subprocess.Popen(
             [sys.executable, "-c", COMMAND, *arguments, "--project-dir", root],
-            env={
-                **os.environ,
-                "FLOODMARK_HOME": str(self.home),
-                "DBT_PROFILES_DIR": root,
-                "NO_COLOR": "1",
-                "METASTORE_URL": self.database.url,
-                "DBT_ENV_SECRET_WORD": self.database.password,
-                **environment,
-            },
+            env={**os.environ, "NO_COLOR": "1", **self.environment, **environment},
             cwd=REPOSITORY,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
         )
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the processes are told in their environment."""
+        return {
+            "FLOODMARK_HOME": str(self.home),
+            "DBT_PROFILES_DIR": str(self.project.root),
+            "METASTORE_URL": self.database.url,
+            "DBT_ENV_SECRET_WORD": self.database.password,
+        }
+
+    @contextmanager
+    def session(self) -> Iterator[Callable[..., tuple[int, str]]]:
+        """A process on the session target that runs commands in turn: exit code and what it printed."""
+        console, root = Console.start(**self.environment), self.project.root
+
+        def run(*arguments: str) -> tuple[int, str]:
+            code, printed = console.run(*arguments, "--project-dir", str(root), cwd=root)
+            return code, sentence(printed)
+
+        try:
+            yield run
+        finally:
+            console.stop()
 
     def run(self, *arguments: str, **environment: str) -> tuple[int, str]:
         """Run it to its end: exit code and what it printed."""
@@ -107,10 +125,10 @@ def _write_profile(shared: Shared, port: int) -> None:
 @pytest.fixture(scope="module")
 def server(shared: Shared) -> Iterator[ThriftServer]:
     """A Thrift server on the same metastore, whose tables exist by then."""
-    code, said = shared.run("setup", "--metastore", "session")
-    assert code == 0 and "The metastore of session now has Hive's tables." in said, said
-    code, said = shared.run("setup", "--metastore", "session")
-    assert code == 0 and "The metastore of session has Hive's tables." in said, said
+    with shared.session() as run:
+        for found in ("now has", "has"):
+            code, said = run("setup", "--metastore", "session")
+            assert code == 0 and f"The metastore of session {found} Hive's tables." in said, said
     started = start_server(shared.home, parameters=shared.parameters)
     _write_profile(shared, started.port)
     yield started
@@ -192,18 +210,17 @@ def test_a_stream_beside_builds_on_session_and_thrift(shared: Shared, server: Th
             Path(f"/proc/{pid}/cmdline").read_text() for pid in os.listdir("/proc") if _is_java(pid)
         ]
         assert commands and not any(shared.database.password in one for one in commands)
-        for number in range(1, ROUNDS):
-            arrive(number)
-            if number % 2:
-                project.build(*over_thrift)
-            else:
-                code, said = shared.run("run", "--select", "bronze")
-                assert code == 0, said
-        code, said = shared.run("doctor")
-        assert "for many processes at a time" in said
-        _wait_for(lambda: _count(sql, "streamed") == ROUNDS * ROWS, streaming)
-        refused = shared.run("run", "--select", "streamed")
-        assert refused[0] == 1 and f"the stream {SCHEMA}.streamed is run by process" in refused[1]
+        arrive(1)
+        project.build(*over_thrift)
+        arrive(2)
+        with shared.session() as run:
+            code, said = run("run", "--select", "bronze")
+            assert code == 0, said
+            code, said = run("doctor")
+            assert "for many processes at a time" in said
+            _wait_for(lambda: _count(sql, "streamed") == ROUNDS * ROWS, streaming)
+            code, said = run("run", "--select", "streamed")
+            assert code == 1 and f"the stream {SCHEMA}.streamed is run by process" in said, said
     finally:
         streaming.send_signal(signal.SIGTERM)
         printed = streaming.communicate(timeout=120)[0]

@@ -291,6 +291,91 @@ def test_a_mark_goes_when_the_key_is_back_with_other_values(
     }
 
 
+def test_a_row_that_begins_takes_over_what_left_the_select(
+    make_project: Callable[..., Project],
+) -> None:
+    """Columns leave and come back. In between a row that begins has its key's open value; a new key, and one that was closed, has NULL."""
+    project = make_project("left")
+    s = project.schema
+    columns = "v int, k string, a string, `Tax-%.net` string, p struct<`x-y`: int, z: array<int>>"
+    project.sql(f"create table {s}.src ({columns}) using delta")
+    # A column that the table fills by itself is no column that left; one that SELECTs gave is, also in such a table.
+    project.sql(
+        f"create table {s}.by_hand ({columns}, twice string generated always as (concat(a, a)), note string default 'new') "
+        "using delta tblproperties ('delta.feature.allowColumnDefaults' = 'supported')"
+    )
+    project.source("src")
+    select = "{{ 'v, k, a' if var('left', false) else '*' }}"
+    adds = {"on_schema_change": "append_new_columns"}
+    newest = f"where v = (select max(v) from {table('src')}) and k < 'n'"
+    scope = {"version": "v", "scope": "k < 'n'"}
+    models = {
+        "by_hand": diff("src", select, stored_as_scd_type=2, config=adds),
+        "marked": diff(
+            "src", select, stored_as_scd_type=2, on_missing="mark", compare_columns=["a"]
+        ),
+        "scoped": whole("src", select, where=newest, stored_as_scd_type=2, **scope),
+        "listed": diff("src", select, output="changes"),
+    }
+    for name, sql in models.items():
+        project.model(name, sql)
+
+    def load(
+        version: int, *rows: tuple[str, str], left: bool = True, filtered: bool = False
+    ) -> str:
+        landed = ", ".join(
+            f"({version}, '{k}', '{a}', 'tax {k}', named_struct('x-y', 1, 'z', array(2)))"
+            for k, a in rows
+        )
+        project.sql(f"insert into {s}.src values {landed}")
+        options = f"left: {left}" + (", floodmark_key_filter_bytes: 0" if filtered else "")
+        return sentence(project.build("--vars", f"{{{options}}}").log)
+
+    load(1, ("k", "a1"), ("l", "a1"), ("m", "a1"), ("z", "a1"), left=False)
+    log = load(2, ("k", "a2"), ("l", "a1"), ("n", "a1"), ("z", "a1"))
+    load(3, ("k", "a3"), ("l", "a1"), ("m", "a2"), ("n", "a1"), ("z", "a2"), filtered=True)
+    kept = "k, a, `Tax-%.net`, to_json(p) as p, __start_at, __end_at"
+
+    def value(key: str) -> tuple[str, str]:
+        return (f"tax {key}", '{"x-y":1,"z":[2]}')
+
+    nothing = (None, None)
+    history = {
+        "k": [("a1", *value("k"), 1, 2), ("a2", *value("k"), 2, 3), ("a3", *value("k"), 3, None)],
+        "l": [("a1", *value("l"), 1, None)],
+        "m": [("a1", *value("m"), 1, 2), ("a2", *nothing, 3, None)],
+        "n": [("a1", *nothing, 2, None)],
+        "z": [("a1", *value("z"), 1, 3), ("a2", *value("z"), 3, None)],
+    }
+    back = {"m": [("a1", *value("m"), 1, 3), ("a2", *value("m"), 3, None)]}
+    within = {key: rows for key, rows in history.items() if key < "n"}
+    for name in models:
+        if name != "listed":
+            expected = within if name == "scoped" else history | (back if name == "marked" else {})
+            assert held(project, name, kept) == expected, name
+    gone = "the SELECT has no p, tax-%.net any more: rows keep the value they have"
+    taken = "rows that begin take over the value of their key's open row"
+    for begun in (taken, "changes have NULL there"):
+        assert f"{gone}, {begun}, and all are compared without it" in log
+    listed = held(project, "listed", "k, a, p.z, _changed_at, _change_type")
+    assert listed["k"] == [
+        ("a1", [2], 1, "insert"),
+        ("a2", None, 2, "update"),
+        ("a3", None, 3, "update"),
+    ]
+    filled = project.sql(
+        f"select k, twice, note from {s}.by_hand where __end_at is null and k = 'k'"
+    )
+    assert filled == [("k", "a3a3", "new")]
+
+    # They are back: what was taken over is no change, what had NULL is, where it is compared.
+    load(4, ("k", "a3"), ("l", "a1"), ("m", "a2"), ("n", "a1"), ("z", "a2"), left=False)
+    found = {key: len(rows) for key, rows in held(project, "by_hand", kept).items()}
+    assert found == {"k": 3, "l": 1, "m": 3, "n": 2, "z": 2}
+    filled_up = {"n": [("a1", *value("n"), 2, None)]}
+    assert held(project, "marked", kept) == history | back | filled_up
+
+
 def test_types_that_do_not_fit(make_project: Callable[..., Project]) -> None:
     project = make_project("types")
     s = project.schema

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -11,19 +12,13 @@ import pytest
 from dbt_floodmark.streaming.service import Service, running
 from tests.functional.faults import Faults, injected
 from tests.functional.test_streams import stream
-from tests.harness import Project, incremental, sentence, table
+from tests.harness import FULL, Project, Run, incremental, sentence, table
 
 SOURCE = "stream({{ source('raw', 'events') }})"
 EVENTS = "id bigint, k string, at timestamp"
 
 
-@pytest.fixture(scope="module")
-def project(make_project: Callable[..., Project]) -> Iterator[Project]:
-    project = make_project("checks")
-    project.sql(f"create table {project.schema}.events ({EVENTS}) using delta")
-    project.source("events")
-    arrive(project, 1)
-    yield project
+pytestmark = pytest.mark.parametrize("target", ["session"], scope="module")
 
 
 def arrive(project: Project, *numbers: int) -> None:
@@ -170,29 +165,127 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("target", ["session"], scope="module")
-def test_what_cannot_run_is_refused_before_anything_is_made(project: Project) -> None:
-    for name, (sql, _) in REFUSED.items():
+#: How table, ledger and checkpoint part in each. `foreign` has rows of somebody else as `cloned` has.
+PARTED = ["dropped", "restored", "cloned", "lost", "kept_aside", "returned"]
+if FULL:
+    PARTED += ["foreign"]
+#: Those that are loaded anew, one of each side: what the refresh does is the same for all.
+REFRESHED = PARTED if FULL else ["restored", "lost"]
+
+#: Models whose SELECT or source changes: before, and after.
+CHANGED: dict[str, tuple[str, str]] = {
+    "filtered": (
+        stream(
+            f"select id, k from {SOURCE}",
+            on_schema_change="append_new_columns",
+            checkpoint_location="checkpoints",
+        ),
+        stream(
+            f"select id, k, 'new' as added from {SOURCE} where id <> 2",
+            on_schema_change="append_new_columns",
+            checkpoint_location="checkpoints",
+        ),
+    ),
+    "grouped": (
+        stream(f"select k, count(*) as n from {SOURCE} group by k", output_mode="complete"),
+        stream(
+            f"select id % 2 = 0 as even, k, count(*) as n from {SOURCE} group by id % 2 = 0, k",
+            output_mode="complete",
+        ),
+    ),
+    "strict": (
+        stream(
+            f"select id, k from {SOURCE}",
+            on_schema_change="fail",
+            checkpoint_location="checkpoints",
+        ),
+        stream(
+            f"select id, k, at from {SOURCE}",
+            on_schema_change="fail",
+            checkpoint_location="checkpoints",
+        ),
+    ),
+    "moving": (
+        stream("select * from stream({{ source('raw', 'moved') }})", trigger="once"),
+        stream("select * from stream({{ source('raw', 'moved') }})", trigger="once"),
+    ),
+}
+
+BOUND = """
+config: {contract: {enforced: true}}
+columns:
+  - {name: id, data_type: bigint, constraints: [{type: check, expression: "id < 100", name: small}]}
+  - {name: k, data_type: string, constraints: [{type: not_null}]}
+"""
+
+
+@dataclass
+class Story:
+    """One project: a first run in which some models are refused, and a second after which much has changed."""
+
+    project: Project
+    #: Rows of `dry` behind a run with --empty, and its batches.
+    dry: tuple[list[tuple[object, ...]], list[tuple[object, ...]]]
+    first: Run
+    #: What there was when the first run had ended: the tables, and who had a batch.
+    made: set[str]
+    with_batches: set[str]
+    second: Run
+
+
+def latest(project: Project, deletes: str, where: str = "true") -> str:
+    """SQL of a cdc stream."""
+    return stream(
+        f"select * from stream({project.schema}.feed) where {where}",
+        incremental_strategy="cdc",
+        unique_key="k",
+        cdc={"sequence_by": "seq", "apply_as_deletes": deletes},
+    )
+
+
+@pytest.fixture(scope="module")
+def story(make_project: Callable[..., Project]) -> Story:
+    """Rows 1, 2 and 500 arrive, each before a run."""
+    project = make_project("checks")
+    s = project.schema
+    project.sql(f"create table {s}.events ({EVENTS}) using delta")
+    project.sql(f"create table {s}.moved using delta as select 1 as id, 'a' as k")
+    project.sql(f"create table {s}.feed (k string, seq int, op string) using delta")
+    project.sql(f"insert into {s}.feed values ('a', 10, 'u'), ('a', 20, 'x'), ('b', 10, 'u')")
+    project.source("events", "moved")
+    arrive(project, 1)
+    for name, (sql, _) in (REFUSED | CHANGED).items():
         project.model(name, sql)
-    log = fails(project, "--select", *REFUSED)
-    for name, (_, sentences) in REFUSED.items():
-        for one in sentences:
-            assert one in log, (name, one)
-        assert not project.sql(f"show tables in {project.schema} like '{name}'"), name
-        (project.root / "models" / f"{name}.sql").unlink()
-    assert not project.sql(f"select * from {project.schema}_floodmark.batch_log")
-
-
-@pytest.mark.parametrize("target", ["session"], scope="module")
-def test_where_table_and_checkpoint_part_the_run_stops(project: Project) -> None:
-    """Each with its sentence, and --full-refresh as the way out."""
-    names = ["dropped", "restored", "cloned", "foreign", "lost", "kept_aside", "returned"]
-    for name in names:
+    for name in PARTED:
         project.model(name, stream(f"select * from {SOURCE}"))
-    select = ("--select", *names)
-    project.build(*select)
+    project.model("bound", stream(f"select id, k from {SOURCE}"), BOUND)
+    project.model("latest", latest(project, "op = 'x'"))
+    first = project.dbt("run")
+    assert {name for name, status in first.status.items() if status != "success"} == set(REFUSED)
+    assert project.sql(f"select k from {s}.latest") == [("b",)]
+    made = {row[1] for row in project.sql(f"show tables in {s}")}
+    batches = project.sql(f"select distinct model from {s}_floodmark.batches")
+    for name in REFUSED:
+        (project.root / "models" / f"{name}.sql").unlink()
+    project.model("dry", stream(f"select * from {SOURCE}"))
+    project.build("--select", "dry", "--empty")
+    dry = (project.sql(f"select count(*) from {s}.dry"), project.ledger("dry", "batch_id"))
     arrive(project, 2)
-    project.build(*select)
+    project.build("--select", "dry", *(set(PARTED) - {"dropped", "lost"}))
+    _part(project)
+    for name, (_, sql) in CHANGED.items():
+        project.model(name, sql)
+    project.sql(f"drop table {s}.moved")
+    project.sql(f"create table {s}.moved using delta as select 2 as id, 'b' as k")
+    arrive(project, 500)
+    second = project.dbt("run", "--select", *PARTED, *CHANGED, "bound")
+    expected = {*PARTED, *CHANGED, "bound"} - {"dropped", "filtered"}
+    assert {name for name, status in second.status.items() if status != "success"} == expected
+    return Story(project, dry, first, made, {row[0].split(".")[-1] for row in batches}, second)
+
+
+def _part(project: Project) -> None:
+    """Tables and checkpoints go ways of their own."""
     schema = project.schema
     project.build("--select", "returned", "--full-refresh")
     project.sql(f"restore table {schema}.returned to version as of 2")
@@ -200,9 +293,10 @@ def test_where_table_and_checkpoint_part_the_run_stops(project: Project) -> None
     project.sql(f"restore table {schema}.restored to version as of 1")
     project.sql(f"drop table {schema}.cloned")
     project.sql(f"create table {schema}.cloned shallow clone {schema}.kept_aside")
-    project.sql(
-        f"create or replace table {schema}.foreign using delta as select * from {schema}.events"
-    )
+    if "foreign" in PARTED:
+        project.sql(
+            f"create or replace table {schema}.foreign using delta as select * from {schema}.events"
+        )
     for path in checkpoints(project, "lost"):
         shutil.rmtree(path)
     for path in checkpoints(project, "kept_aside"):
@@ -211,29 +305,6 @@ def test_where_table_and_checkpoint_part_the_run_stops(project: Project) -> None
                 file.unlink()
             for file in (path / folder).glob(".*1*"):
                 file.unlink()
-    arrive(project, 3)
-    log = fails(project, *select)
-    again = "run it once with --full-refresh to load everything again"
-    for one in (
-        f"{schema}.restored was restored to version 1 after batch 2, so rows that the checkpoint has passed are missing: {again}",
-        f"{schema}.cloned has rows that no stream of this model wrote, so nobody can tell which rows of its sources are in it: {again}",
-        f"{schema}.returned is not the table that batch 3 left (it was dropped, recreated or replaced by something else): {again}",
-        f"{schema}.foreign has rows that no stream of this model wrote, so nobody can tell which rows of its sources are in it: {again}",
-        f"is gone, so nobody can tell which rows of its sources are in {schema}.lost: put the checkpoint back, or {again}",
-        f"is older than its table, so nobody can tell which rows of its sources are in {schema}.kept_aside: put the checkpoint back, or {again}",
-    ):
-        assert one in log, one
-    project.build(*select, "--full-refresh")
-    for name in names:
-        # A table that was dropped starts over by itself.
-        found = project.sql(f"select id from {schema}.{name} order by id")
-        assert [row[0] for row in found] == [1, 2, 3], name
-    assert project.ledger("lost", "batch_id, high") == [(1, "0"), (2, "1"), (3, "0")]
-    project.model("lost", incremental(table("events"), watermark={"column": "id"}))
-    assert (
-        f"{schema}.lost was filled by a stream, whose progress is no mark: {again}, or set the mark "
-        "with `floodmark reset lost --to <value>`"
-    ) in fails(project, "--select", "lost")
 
 
 def checkpoints(project: Project, model: str) -> list[Path]:
@@ -247,46 +318,43 @@ def checkpoints(project: Project, model: str) -> list[Path]:
     return list(base.iterdir())
 
 
-@pytest.mark.parametrize("target", ["session"], scope="module")
-def test_a_changed_query_and_a_recreated_source(project: Project) -> None:
+def test_what_cannot_run_is_refused_before_anything_is_made(story: Story) -> None:
+    log = sentence(story.first.log)
+    for name, (_, sentences) in REFUSED.items():
+        for one in sentences:
+            assert one in log, (name, one)
+    assert not story.made & set(REFUSED)
+    assert not story.with_batches & set(REFUSED)
+
+
+def test_where_table_and_checkpoint_part_the_run_stops(story: Story) -> None:
+    """Each with its sentence."""
+    schema, log = story.project.schema, sentence(story.second.log)
+    again = "run it once with --full-refresh to load everything again"
+    sentences = [
+        f"{schema}.restored was restored to version 1 after batch 2, so rows that the checkpoint has passed are missing: {again}",
+        f"{schema}.cloned has rows that no stream of this model wrote, so nobody can tell which rows of its sources are in it: {again}",
+        f"{schema}.returned is not the table that batch 3 left (it was dropped, recreated or replaced by something else): {again}",
+        f"is gone, so nobody can tell which rows of its sources are in {schema}.lost: put the checkpoint back, or {again}",
+        f"is older than its table, so nobody can tell which rows of its sources are in {schema}.kept_aside: put the checkpoint back, or {again}",
+    ]
+    if "foreign" in PARTED:
+        sentences.append(
+            f"{schema}.foreign has rows that no stream of this model wrote, so nobody can tell which rows of its sources are in it: {again}"
+        )
+    for one in sentences:
+        assert one in log, one
+    # A table that was dropped starts over by itself.
+    found = story.project.sql(f"select id from {schema}.dropped order by id")
+    assert [row[0] for row in found] == [1, 2, 500]
+
+
+def test_a_changed_query_and_a_recreated_source(story: Story) -> None:
     """What the checkpoint can follow goes on; what it cannot gets a sentence and the choice."""
-    schema = project.schema
-    project.sql(f"create or replace table {schema}.moved using delta as select 1 as id, 'a' as k")
-    project.source("events", "moved")
-    project.model(
-        "filtered", stream(f"select id, k from {SOURCE}", on_schema_change="append_new_columns")
-    )
-    project.model(
-        "grouped",
-        stream(f"select k, count(*) as n from {SOURCE} group by k", output_mode="complete"),
-    )
-    project.model("strict", stream(f"select id, k from {SOURCE}", on_schema_change="fail"))
-    project.model("moving", stream("select * from stream({{ source('raw', 'moved') }})"))
-    names = ("--select", "filtered", "grouped", "strict", "moving")
-    project.build(*names)
-    before = [row[0] for row in project.sql(f"select id from {schema}.filtered order by id")]
-    arrive(project, 20, 21)
-    project.model(
-        "filtered",
-        stream(
-            f"select id, k, 'new' as added from {SOURCE} where id <> 20",
-            on_schema_change="append_new_columns",
-        ),
-    )
-    project.model(
-        "grouped",
-        stream(
-            f"select id % 2 = 0 as even, k, count(*) as n from {SOURCE} group by id % 2 = 0, k",
-            output_mode="complete",
-        ),
-    )
-    project.model("strict", stream(f"select id, k, at from {SOURCE}", on_schema_change="fail"))
-    project.sql(f"drop table {schema}.moved")
-    project.sql(f"create table {schema}.moved using delta as select 2 as id, 'b' as k")
-    log = fails(project, *names)
-    assert project.sql(f"select id, added from {schema}.filtered order by id") == [
-        *((id_, None) for id_ in before),
-        (21, "new"),
+    schema, log = story.project.schema, sentence(story.second.log)
+    assert story.project.sql(f"select id, added from {schema}.filtered order by id") == [
+        (1, None),
+        (500, "new"),
     ]
     for one in (
         "the SELECT groups, joins or reads differently from the one that its checkpoint was made with",
@@ -294,32 +362,72 @@ def test_a_changed_query_and_a_recreated_source(project: Project) -> None:
         "the source table was dropped and made again, so the checkpoint, which counts its versions, does not fit it",
     ):
         assert one in log, one
-    project.build(*names, "--full-refresh")
-    assert project.sql(f"select * from {schema}.moving") == [(2, "b")]
+
+
+def test_models_that_name_one_folder_have_a_checkpoint_each(story: Story) -> None:
+    folders = sorted(path.name for path in (story.project.root / "checkpoints").iterdir())
+    assert folders == [f"{story.project.schema}.filtered", f"{story.project.schema}.strict"]
+
+
+def test_once_is_a_deprecated_name(story: Story) -> None:
+    assert "trigger 'once' is Spark's deprecated name of 'available_now': write that" in sentence(
+        story.first.log
+    )
+
+
+def test_empty_makes_the_table_alone(story: Story) -> None:
+    assert story.dry == ([(0,)], [])
+    found = story.project.sql(f"select id from {story.project.schema}.dry order by id")
+    assert found == [(1,), (2,)]
+
+
+def test_a_contract_holds_from_the_first_row_on(story: Story) -> None:
+    project = story.project
+    assert "small" in sentence(story.second.message["bound"])
+    assert project.sql(f"select id from {project.schema}.bound") == [(1,)]
+    assert {row[0] for row in project.ledger("bound", "state")} == {"committed"}
+
+
+def test_a_full_refresh_loads_everything_again(story: Story) -> None:
+    """It forgets what cdc remembered, however many commits that are no batch's came since."""
+    project, s = story.project, story.project.schema
+    for number in range(11):
+        project.sql(f"alter table {s}.latest__cdc_state set tblproperties ('n' = '{number}')")
+    project.model("latest", latest(project, "op = 'd'", "op = 'u'"))
+    names = [*REFRESHED, "grouped", "strict", "moving", "latest"]
+    project.build("--full-refresh", "--select", *names)
+    for name in REFRESHED:
+        found = project.sql(f"select id from {s}.{name} order by id")
+        assert [row[0] for row in found] == [1, 2, 500], name
+    assert project.sql(f"select * from {s}.moving") == [(2, "b")]
+    assert project.sql(f"select k from {s}.latest order by k") == [("a",), ("b",)]
+    assert project.ledger("lost", "batch_id, high") == [(1, "0"), (2, "0")]
+    project.model("lost", incremental(table("events"), watermark={"column": "id"}))
+    assert (
+        f"{s}.lost was filled by a stream, whose progress is no mark: run it once with --full-refresh to load everything "
+        "again, or set the mark with `floodmark reset lost --to <value>`"
+    ) in fails(project, "--select", "lost")
 
 
 HISTORY = {"sequence_by": "id", "stored_as_scd_type": 2}
+#: Model -> its settings, and where it fails. `again` is cut before its stage, which the crash lab does, too.
+CUT = {
+    "lined": ({"incremental_strategy": "cdc", "cdc": HISTORY}, "before: merge into .*lined"),
+    "again": ({"incremental_strategy": "merge"}, "before: create table .*stage__.*__again__2__"),
+}
 
 
-@pytest.mark.parametrize("target", ["session"], scope="module")
-@pytest.mark.parametrize(
-    ("name", "settings", "point"),
-    [
-        (
-            "again",
-            {"incremental_strategy": "merge"},
-            "before: create table .*stage__.*__again__2__",
-        ),
-        ("lined", {"incremental_strategy": "cdc", "cdc": HISTORY}, "before: merge into .*lined"),
-    ],
-)
-def test_a_stream_that_starts_again_goes_on_where_it_was(
-    project: Project, name: str, settings: dict[str, object], point: str
-) -> None:
+@pytest.mark.parametrize("name", CUT if FULL else ["lined"])
+def test_a_stream_that_starts_again_goes_on_where_it_was(story: Story, name: str) -> None:
     """In `floodmark stream` a table is made, and the stream fails and starts again, in one dbt invocation."""
-    select = f"select * from {SOURCE} with (maxFilesPerTrigger = 1)"
+    project = story.project
+    few = f"{project.schema}.few_{name}"
+    project.sql(f"create table {few} ({EVENTS}) using delta")
+    for number in range(3):
+        project.sql(f"insert into {few} values ({number}, 'k', timestamp'2026-01-01')")
+    settings, point = CUT[name]
+    select = f"select * from stream({few}) with (maxFilesPerTrigger = 1)"
     project.model(name, stream(select, unique_key="id", **settings))
-    arrive(project, 30 if name == "again" else 31)
     cut: list[int] = []
 
     def fail_once() -> None:
@@ -334,101 +442,8 @@ def test_a_stream_that_starts_again_goes_on_where_it_was(
         project.build("--select", name)
     failed = [line for line in said if "failed" in line]
     assert len(failed) == 1, failed
-    assert f"checks.{name}  failed, starts again in 1 s: " in failed[0]
-    ids = f"select id from {project.schema}.{{}} order by id"
-    assert project.sql(ids.format(name)) == project.sql(ids.format("events"))
+    assert f"{project.schema}.{name}  failed, starts again in 1 s: " in failed[0]
+    ids = "select id from {} order by id"
+    assert project.sql(ids.format(f"{project.schema}.{name}")) == project.sql(ids.format(few))
     marks = [row[0] for row in project.ledger(name, "high")]
     assert marks == [str(number) for number in range(len(marks))]
-
-
-@pytest.mark.parametrize("target", ["session"], scope="module")
-def test_a_full_refresh_forgets_what_cdc_remembered(project: Project) -> None:
-    """However many commits that are no batch's came since."""
-    s = project.schema
-    project.sql(f"create table {s}.feed (k string, seq int, op string) using delta")
-    project.sql(f"insert into {s}.feed values ('a', 10, 'u'), ('a', 20, 'x'), ('b', 10, 'u')")
-
-    def model(deletes: str, where: str = "true") -> str:
-        return stream(
-            f"select * from stream({s}.feed) where {where}",
-            incremental_strategy="cdc",
-            unique_key="k",
-            cdc={"sequence_by": "seq", "apply_as_deletes": deletes},
-        )
-
-    project.model("latest", model("op = 'x'"))
-    project.build("--select", "latest")
-    assert project.sql(f"select k from {s}.latest") == [("b",)]
-    for number in range(11):
-        project.sql(f"alter table {s}.latest__cdc_state set tblproperties ('n' = '{number}')")
-    project.model("latest", model("op = 'd'", "op = 'u'"))
-    project.build("--select", "latest", "--full-refresh")
-    assert project.sql(f"select k from {s}.latest order by k") == [("a",), ("b",)]
-
-
-@pytest.mark.parametrize("target", ["session"], scope="module")
-def test_models_that_name_one_folder_have_a_checkpoint_each(project: Project) -> None:
-    for name in ("one", "other"):
-        project.model(name, stream(f"select id from {SOURCE}", checkpoint_location="checkpoints"))
-    project.build("--select", "one", "other")
-    folders = sorted(path.name for path in (project.root / "checkpoints").iterdir())
-    assert folders == [f"{project.schema}.one", f"{project.schema}.other"]
-    counts = [
-        project.sql(f"select count(*) from {project.schema}.{t}")
-        for t in ("one", "other", "events")
-    ]
-    assert counts[0] == counts[1] == counts[2]
-
-
-@pytest.mark.parametrize("target", ["session"], scope="module")
-def test_once_is_a_deprecated_name(project: Project) -> None:
-    project.model("once", stream(f"select * from {SOURCE}", trigger="once"))
-    run = project.build("--select", "once")
-    assert "trigger 'once' is Spark's deprecated name of 'available_now': write that" in sentence(
-        run.log
-    )
-
-
-@pytest.mark.parametrize("target", ["session"], scope="module")
-def test_empty_makes_the_table_alone(project: Project) -> None:
-    project.model("dry", stream(f"select * from {SOURCE}"))
-    project.build("--select", "dry", "--empty")
-    assert project.sql(f"select count(*) from {project.schema}.dry") == [(0,)]
-    assert project.ledger("dry", "batch_id") == []
-    project.build("--select", "dry")
-    assert project.sql(f"select count(*) from {project.schema}.dry") == project.sql(
-        f"select count(*) from {project.schema}.events"
-    )
-
-
-@pytest.mark.parametrize("target", ["session"], scope="module")
-def test_a_contract_holds_from_the_first_row_on(project: Project) -> None:
-    project.model(
-        "bound",
-        stream(f"select id, k from {SOURCE}"),
-        """
-        config: {contract: {enforced: true}}
-        columns:
-          - {name: id, data_type: bigint, constraints: [{type: check, expression: "id < 100", name: small}]}
-          - {name: k, data_type: string, constraints: [{type: not_null}]}
-        """.replace("        ", ""),
-    )
-    select = ("--select", "bound")
-    project.build(*select)
-    before = project.sql(f"select count(*) from {project.schema}.bound")
-    arrive(project, 500)
-    assert "small" in fails(project, *select)
-    assert project.sql(f"select count(*) from {project.schema}.bound") == before
-    assert {row[0] for row in project.ledger("bound", "state")} == {"committed"}
-
-
-@pytest.mark.parametrize("target", ["thrift"], scope="module")
-def test_on_thrift_a_stream_is_refused(make_project: Callable[..., Project]) -> None:
-    project = make_project("thrift")
-    project.source("events")
-    project.model("streamed", stream(f"select * from {SOURCE}"))
-    assert (
-        "materialized: got \"streaming_table\"; expected a target with method: session, and 'thrift' has method: thrift. "
-        "Run it with a target whose Spark lives in the dbt process, such as -t session"
-    ) in fails(project)
-    assert not project.sql(f"show tables in {project.schema}")

@@ -64,4 +64,4 @@ def test_each_record_once(make_project: Callable[..., Project], broker: str) -> 
         "b 2 orders",
     ]
     assert rows(project, "sums", "coalesce(k, '-'), v") == ["- 3", "a 11", "b 2"]
-    assert project.build().message["orders"] == "STREAM APPEND nothing new"
+    assert project.build("--select", "orders").message["orders"] == "STREAM APPEND nothing new"

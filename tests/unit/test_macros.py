@@ -463,6 +463,7 @@ def test_merge_takes_incremental_predicates() -> None:
         ("612762", "string", r"'a\'b'"),
         ("247B617D", "string", r"'\u0024{a}'"),
         ("4DFC6C", "string", "cast(X'4DFC6C' as string)"),
+        ("323032342D3035", "varchar(7)", "'2024-05'"),
         ("1", "timestamp", "timestamp_micros(1)"),
         ("2024-01-01", "date", "date'2024-01-01'"),
         ("2024-01-01 00:00:00", "timestamp_ntz", "timestamp_ntz'2024-01-01 00:00:00'"),
@@ -471,6 +472,142 @@ def test_merge_takes_incremental_predicates() -> None:
 )
 def test_range_literals(floodmark: SimpleNamespace, text: str, kind: str, literal: str) -> None:
     assert floodmark._range_literal(text, kind) == literal
+
+
+@pytest.mark.parametrize(
+    ("kind", "expressions"),
+    [
+        ("varchar(7)", "cast(date_format(t, 'yyyy-MM') as string)"),
+        ("char(10)", "cast(date_format(t, 'yyyy-MM-dd') as string)"),
+        ("smallint", "cast(date_format(t, 'yyyy') as smallint)"),
+    ],
+)
+def test_partitions_of_tables_made_by_hand_follow_from_a_time(
+    floodmark: SimpleNamespace, kind: str, expressions: str
+) -> None:
+    found = [each["expression"] for each in floodmark._partition_expressions("t", kind)]
+    assert expressions in found
+
+
+def columns_of(**types: str) -> list[dict[str, Any]]:
+    return [{"name": name, "type": kind, "ddl": kind} for name, kind in types.items()]
+
+
+@pytest.mark.parametrize(
+    ("mode", "select", "awaited", "at_once"),
+    [
+        ("ignore", {"new": "int"}, [], False),
+        ("append_new_columns", {"new": "int"}, [], True),
+        ("append_new_columns", {}, [], False),
+        ("fail", {}, [], True),
+        ("sync_all_columns", {}, [], True),
+        ("ignore", {"new": "int"}, ["new"], True),
+        ("ignore", {"v": "date"}, [], True),
+    ],
+)
+def test_partitions_read_again_are_compared_in_the_columns_that_both_have(
+    mode: str, select: dict[str, str], awaited: list[str], at_once: bool
+) -> None:
+    """What on_schema_change leaves out is no difference, nor is a column that the table may generate."""
+    asked: list[str] = []
+
+    def run_query(sql: str) -> Any:
+        asked.append(sql)
+        return SimpleNamespace(rows=[])
+
+    floodmark = load(run_query=run_query)
+    run = {
+        "settings": SimpleNamespace(on_schema_change=mode, partition_by=["day"]),
+        "table_columns": columns_of(row_number="bigint", day="date", v="int", twice="int"),
+        "awaited": awaited,
+    }
+    source = {
+        "columns": columns_of(**{"day": "date", "v": "int"} | select),
+        "stage": "stage",
+        "counts": {"least": "2024-05-01", "greatest": "2024-05-02"},
+    }
+    assert floodmark._changes_partitions(run, source) is at_once
+    if not at_once:
+        (sql,) = asked
+        assert "`v`" in sql and "`new`" not in sql and "`twice`" not in sql
+
+
+def made_by_hand(strategy: str, mode: str = "ignore", **more: Any) -> dict[str, Any]:
+    watermark = SimpleNamespace(column="ts", start=more.pop("start", None))
+    settings = SimpleNamespace(
+        strategy=strategy,
+        on_schema_change=mode,
+        unique_key=["id", "gone"],
+        partition_by=["day"],
+        watermark=watermark,
+    )
+    return {"settings": settings, "table_columns": columns_of(v="int")} | more
+
+
+@pytest.mark.parametrize(
+    ("run", "refused"),
+    [
+        (made_by_hand("merge"), {"unique_key": "id"}),
+        (made_by_hand("merge", awaited=["id"]), {}),
+        (made_by_hand("merge", "append_new_columns"), {}),
+        (made_by_hand("merge", "fail"), {"unique_key": "id"}),
+        (made_by_hand("insert_overwrite"), {"partition_by": "day"}),
+        (made_by_hand("insert_overwrite", start=1), {"partition_by": "day", "watermark.column": "ts"}),
+        (made_by_hand("append"), {}),
+        (made_by_hand("merge", table_columns=columns_of(ID="int")), {}),
+    ],
+)  # fmt: skip
+def test_a_table_without_a_column_that_finds_its_rows_is_refused(
+    run: dict[str, Any], refused: dict[str, str]
+) -> None:
+    floodmark = load()
+    failed: list[str] = []
+    problems: list[dict[str, str]] = []
+    floodmark._fail = lambda batch, error: failed.append(error)
+    floodmark._refuse = problems.extend
+    columns = columns_of(id="int", v="int", day="date", ts="timestamp")
+    floodmark._check_table_columns(
+        run, {"kind": "incremental", "replaces": False, "family": "timestamp"}, columns
+    )
+    assert {problem["setting"]: problem["got"] for problem in problems} == refused
+    assert len(failed) == (1 if refused else 0)
+    for problem in problems:
+        assert f"add columns (`{problem['got']}` " in problem["todo"]
+
+
+@pytest.mark.parametrize("mode", ["ignore", "append_new_columns", "sync_all_columns", "fail"])
+@pytest.mark.parametrize("scd_type", [1, 2])
+def test_a_snapshot_compares_what_had_no_type_before(
+    monkeypatch: pytest.MonkeyPatch, mode: str, scd_type: int
+) -> None:
+    """`n` was kept out of the table while it was untyped: it is no column that came since."""
+    monkeypatch.setattr("tests.unit.test_macros.ROOMS", (*ROOMS, "snapshot_diff"))
+    snapshot = SimpleNamespace(version=None, compared=[], excepted=[], scd_type=scd_type)
+    floodmark = load()
+    run = {
+        "settings": SimpleNamespace(
+            snapshot=snapshot, unique_key=["id"], on_schema_change=mode, strategy="snapshot_diff"
+        ),
+        "target": SimpleNamespace(is_delta=True),
+        "awaits": ["n"],
+    }
+    table = columns_of(id="int", v="int", _floodmark_hash="struct<a:bigint,b:bigint>")
+    batch = SimpleNamespace(replaces=False)
+    select = columns_of(id="int", v="int", n="bigint", new="int")
+    run["awaited"] = floodmark._awaited_names(run, batch, select, table)
+    assert run["awaited"] == ["n"]
+    source = {
+        "columns": select if mode != "fail" else select[:3],
+        "table": table,
+        "hashed": {"compared": ["v"], "beside": [], "added": []},
+        "scd_type": scd_type,
+    }
+    floodmark._choose_compared(run, batch, source)
+    assert set(source["compared"]) == {"n", "v"} | (
+        {"new"} if mode == "sync_all_columns" else set()
+    )
+    assert source["rehash"]
+    assert source["added"] == (["new"] if mode == "append_new_columns" else [])
 
 
 def event(batch_id: int, kind: str, target_version: int | None = None) -> dict[str, Any]:

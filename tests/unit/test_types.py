@@ -26,6 +26,17 @@ def test_fields_of_any_name(floodmark: SimpleNamespace) -> None:
     assert floodmark._struct_fields(ddl) == [{"name": name, "type": "int"} for name in names]
 
 
+@pytest.mark.parametrize("name", ["2024", "1d", "1e5", "5L", "1_a"])
+def test_names_that_may_read_as_numbers_stand_in_backticks(
+    floodmark: SimpleNamespace, name: str
+) -> None:
+    given = {"name": "struct", "fields": [{"name": name, "type": {"name": "int"}}]}
+    ddl = floodmark._type_ddl(given)
+    assert ddl == f"struct<`{name}`:int>"
+    assert floodmark._typed_part(f"struct<`{name}`:int,b:void>") == ddl
+    assert floodmark._conformed_type("struct<A:int>", ddl, True) == f"struct<`{name}`:int,A:int>"
+
+
 def test_types_that_spark_describes_as_json(floodmark: SimpleNamespace) -> None:
     text = {"name": "string", "collation": "UTF8_LCASE"}
     decimal = {"name": "decimal", "precision": 9, "scale": 2}
@@ -89,6 +100,17 @@ def test_what_has_no_type_yet(floodmark: SimpleNamespace, type: str, typed: str 
         ("date", "boolean", "impossible"),
         ("date", "int", "impossible"),
         ("boolean", "int", "checks"),
+        ("string", "double", "checks"),
+        ("variant", "int", "checks"),
+        ("variant", "array<int>", "checks"),
+        ("string", "array<int>", "impossible"),
+        ("string", "struct<a:int>", "impossible"),
+        ("struct<a:int>", "string", "impossible"),
+        ("array<int>", "varchar(9)", "impossible"),
+        ("map<string,int>", "struct<a:int>", "impossible"),
+        ("int", "map<string,int>", "impossible"),
+        ("array<int>", "variant", "impossible"),
+        ("struct<a:int>", "variant", "impossible"),
     ],
 )
 def test_what_a_cast_does_to_values(
@@ -117,6 +139,46 @@ def test_a_type_as_the_table_has_it(
     assert floodmark._conformed_type(given, known, grows, casts) == conformed
 
 
+def digits(text: str) -> str:
+    return f"trim(both '0' from regexp_replace(lower({text}), 'e.*|[^0-9]', ''))"
+
+
+CUT = "not v rlike ':[0-9]+[.][0-9]{6}[0-9]*[1-9]'"
+TEXT = "try_cast(v as string)"
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted", "holds"),
+    [
+        ("string", "int", "c is not null"),
+        ("string", "decimal(38,0)", f"{digits('v')} = {digits('cast(c as string)')}"),
+        (
+            "string",
+            "double",
+            f"c is not null and {digits('v')} in ({digits('cast(c as string)')}, " + digits("printf('%.14e', c)") + ")",
+        ),
+        (
+            "string",
+            "float",
+            f"c is not null and {digits('v')} in ({digits('cast(c as string)')}, " + digits("printf('%.5e', c)") + ")",
+        ),
+        ("string", "timestamp", f"c is not null and {CUT}"),
+        ("string", "timestamp_ntz", f"try_cast(c as timestamp) = try_cast(v as timestamp) and {CUT}"),
+        ("string", "date", f"c = try_cast(v as timestamp_ntz) and {CUT}"),
+        ("variant", "int", f"(c = try_cast({TEXT} as int) and try_cast({TEXT} as int) is not null)"),
+        ("variant", "array<int>", "to_json(to_variant_object(c)) = to_json(v)"),
+        ("variant", "string", "c is not null"),
+        ("bigint", "double", "try_cast(c as bigint) <=> v and not c = 9223372036854775808D"),
+        ("double", "bigint", "try_cast(c as double) <=> v and not v = 9223372036854775808D"),
+        ("double", "float", "try_cast(c as double) <=> v"),
+    ],
+)  # fmt: skip
+def test_when_a_value_stays_what_it_is(
+    floodmark: SimpleNamespace, given: str, wanted: str, holds: str
+) -> None:
+    assert floodmark._cast_holds_sql("v", "c", given, wanted) == holds
+
+
 def test_types_without_a_cast_are_named_at_their_place(floodmark: SimpleNamespace) -> None:
     problems = floodmark._cast_problems(
         "c",
@@ -128,3 +190,5 @@ def test_types_without_a_cast_are_named_at_their_place(floodmark: SimpleNamespac
         "c.b.element date",
         "c.c.value double",
     ]
+    problems = floodmark._cast_problems("c", "struct<a:struct<x:int>>", "struct<a:string>")
+    assert [problem["got"] for problem in problems] == ["c.a struct<x:int>"]

@@ -54,10 +54,14 @@
     {%- else -%}
         {%- set select_sql = floodmark._without_change_columns({'settings': settings}, select_sql) -%}
     {%- endif -%}
+    {%- set shape = floodmark._columns_of(query=select_sql) -%}
     {%- if load_relation(this) is none -%}
-        {%- do floodmark._execute([floodmark._replace_table_sql(select_sql)]) -%}
-    {%- else -%}
-        {%- do floodmark._columns_of(query=select_sql) -%}
+        {#- made as a first load makes it -#}
+        {%- set run = {'settings': settings, 'sql': sql, 'target': {'is_delta': false}} -%}
+        {%- set conformed = floodmark._conformed_columns(run, {'replaces': true}, shape) -%}
+        {%- set own = floodmark._own_columns(settings.cdc, columns) if settings.strategy == 'cdc' else columns -%}
+        {%- do floodmark._execute([floodmark._replace_table_sql(floodmark._conforming_sql(run, conformed, select_sql),
+            floodmark._made_properties(run, none, own))]) -%}
     {%- endif -%}
     {%- do store_raw_result(name='main', message='OK (ledger untouched)', code='OK', rows_affected='-1') -%}
 {% endmacro %}
