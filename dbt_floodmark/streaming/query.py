@@ -117,6 +117,19 @@ def rows_dropped(query: Any) -> int:
     return of(query._jsq.streamingQuery().lastExecution().executedPlan())
 
 
+def _failure(query: Any) -> Any:
+    """Return what ended a query, with the errors that caused it: pyspark leaves those out."""
+    failure = query.exception()
+    if failure is not None:
+        causes: list[str] = []
+        cause = query._jsq.exception().get().getCause()
+        while cause is not None and len(causes) < 20:
+            causes.append(f"\nCaused by: {cause.toString()}")
+            cause = cause.getCause()
+        failure._stackTrace = "".join([getattr(failure, "_stackTrace", None) or "", *causes])
+    return failure
+
+
 class Run:
     """One run of a query, from its start to its end."""
 
@@ -171,7 +184,7 @@ class Run:
         self._listen(query)
         if self._exchange.error is not None:
             raise self._exchange.error
-        failure = query.exception()
+        failure = _failure(query)
         if self._request.native:
             self._counts += self._record(self._told, None)
         if failure is not None and not self._stopped:

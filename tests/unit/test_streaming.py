@@ -7,10 +7,11 @@ import json
 import pytest
 
 from dbt_floodmark.errors import FloodmarkError
+from dbt_floodmark.messages import readable
 from dbt_floodmark.streaming import position, sources
 from dbt_floodmark.streaming import service as services
 from dbt_floodmark.streaming.progress import MicroBatch, is_batch, lag_text, utc
-from dbt_floodmark.streaming.query import Request, Run
+from dbt_floodmark.streaming.query import Request, Run, _failure
 from dbt_floodmark.streaming.service import Service, keep_running
 from dbt_floodmark.streaming.unsupported import explain
 
@@ -247,6 +248,39 @@ def test_triggers_that_spark_takes(seconds, trigger):
     frame = Frame()
     Run(None, frame, request, None, None, None)._start()
     assert frame.triggered == trigger
+
+
+class Thrown(Exception):
+    """An error of Java's with its cause; as `query` one that it ended with."""
+
+    def __init__(self, text, cause=None):
+        super().__init__(text)
+        self.toString = lambda: f"org.apache.spark.SparkException: {text}"
+        self.getCause = lambda: cause
+
+
+def test_what_made_a_query_fail_is_said():
+    """A value that the table cannot hold: above it Spark says only that a task failed."""
+    value = Thrown("[USER_RAISED_EXCEPTION] `amount` is decimal(17,0): 12.34. SQLSTATE: P0001")
+    task = Thrown("[TASK_WRITE_FAILED] Task failed while writing. SQLSTATE: 58030", value)
+    ended = Thrown(
+        "[TASK_WRITE_FAILED] Task failed while writing. SQLSTATE: 58030\n=== Query", task
+    )
+
+    class Query:
+        class _jsq:
+            exception = staticmethod(lambda: Query)
+
+        get = staticmethod(lambda: ended)
+        exception = staticmethod(lambda: ended)
+
+    failure = _failure(Query)
+    assert readable(f"{failure}\n{failure._stackTrace}") == str(value)
+
+    class Ended:
+        exception = staticmethod(lambda: None)
+
+    assert _failure(Ended) is None
 
 
 def test_an_idle_trigger_is_no_batch():
