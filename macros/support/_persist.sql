@@ -107,7 +107,10 @@
     {%- if constraints -%}
         {%- set present = floodmark._detail(relation).properties | lower -%}
         {%- for name, expression in constraints.items() if 'delta.constraints.' ~ name | lower not in present -%}
-            {%- do floodmark._execute(['alter table ' ~ floodmark._delta_name(relation) ~ ' add constraint ' ~ floodmark._quoted(name) ~ ' check (' ~ expression ~ ')']) -%}
+            {#- Delta keeps the text: in one pair of parentheses it is as it was written -#}
+            {%- set condition = '(' ~ expression ~ ')' if floodmark._lists_changes() else expression -%}
+            {%- do floodmark._execute(['alter table ' ~ floodmark._delta_name(relation) ~ ' add constraint '
+                ~ floodmark._quoted(name) ~ ' check ' ~ condition]) -%}
         {%- endfor -%}
     {%- endif -%}
 {% endmacro %}

@@ -241,7 +241,7 @@ def test_a_backfill_that_died_goes_on_behind_its_last_batch(story: Story) -> Non
     words = ("backfill", "merged", "--from", "2024-01-02", "--to", "2024-01-06", "--step", "2 days")
     assert story(*words).exit_code == 1
     done = project.ledger("merged", "high, state")[-2:]
-    assert [state for _, state in done] == ["committed", "planned"]
+    assert [state for _, state in done] == ["committed", "failed"]
     project.sql(f"alter table {s}.merged drop constraint no_five")
     assert story(*words).exit_code == 0
     lows = [low for (low,) in project.ledger("merged", "low") if low]
