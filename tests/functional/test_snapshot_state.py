@@ -10,7 +10,7 @@ import pytest
 
 from tests.functional.faults import Faults, injected
 from tests.functional.test_cdc import held
-from tests.functional.test_snapshot_diff import diff, whole
+from tests.functional.test_snapshot_diff import diff, once, whole
 from tests.harness import FULL, Project, incremental, sentence, table
 
 pytestmark = pytest.mark.long("session")
@@ -222,7 +222,10 @@ def test_hashes_half_made_anew(make_project: Callable[..., Project]) -> None:
 def test_a_stage_that_loses_its_files_is_not_read_as_empty(
     make_project: Callable[..., Project],
 ) -> None:
-    """The session passes over files that are missing; the stage, which MERGE reads more than once, does not."""
+    """The session passes over files that are missing; the stage, which MERGE reads more than once, does not.
+
+    The batch is failed and its stage is dropped, so that the next run plans anew.
+    """
     project = make_project("lost")
     s = project.schema
     project.sql(f"create table {s}.src (k string, a string, n int) using delta")
@@ -243,32 +246,39 @@ def test_a_stage_that_loses_its_files_is_not_read_as_empty(
     project.build()
     project.sql(f"update {s}.src set a = 'a2', n = 2 where k = 'k'")
 
-    def stage() -> str:
-        ((_, name, _),) = project.sql(f"show tables in {s}_floodmark like 'stage__*'")
-        return f"{s}_floodmark.{name}"
+    def stages() -> list[str]:
+        shown = project.sql(f"show tables in {s}_floodmark like 'stage__*'")
+        return [name for _, name, _ in shown]
+
+    lost: list[str] = []
 
     def lose() -> None:
-        described = project.sql(f"describe table extended {stage()}")
+        (name,) = stages()
+        described = project.sql(f"describe table extended {s}_floodmark.{name}")
         location = next(row[1] for row in described if row[0] == "Location")
         files = list(Path(location.removeprefix("file:")).glob("*.parquet"))
         assert files
         for file in files:
             file.unlink()
+        lost.append(name)
 
     for model in ("compared", "merged"):
-        with injected(Faults(cuts={model: "before: merge into"}, act=lose)) as seen:
+        # once: what is sent behind the refusal comes by, too
+        faults = Faults(cuts={model: "before: merge into"}, act=once(lose))
+        with injected(faults) as seen:
             run = project.dbt("run", "--select", model)
         is_read_twice = any("materializeSource = none" in sql for sql in seen.sent[model])
         assert is_read_twice == (model == "compared")
         assert run.status[model] == "error"
-        name = stage()
         said = (
             "is gone, which a batch has staged: the statement wrote nothing. "
-            f"Drop table {name.partition('.')[2]} of the ledger's schema and run again, so that the batch is staged anew"
+            f"Drop table {lost[-1]} of the ledger's schema and run again, so that the batch is staged anew"
         )
         assert said in sentence(run.message[model])
+        ((state, error),) = project.ledger(model, "state, error")[1:]
+        assert (state, said in sentence(error)) == ("failed", True)
+        assert stages() == []
         assert project.sql(f"select a from {s}.{model} where k = 'k'")[0][0] == "a1"
-        project.sql(f"drop table {name}")
         project.build("--select", model)
         assert project.sql(f"select a from {s}.{model} where k = 'k'")[0][0] == "a2"
 
