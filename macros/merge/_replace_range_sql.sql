@@ -206,7 +206,7 @@
         {%- elif type in ['string', 'smallint', 'int', 'bigint'] -%}
             {%- for pattern in {'year': ['yyyy'], 'month': ['yyyy-MM', 'yyyyMM'], 'day': ['yyyy-MM-dd', 'yyyyMMdd'], 'hour': ['yyyy-MM-dd HH', 'yyyy-MM-dd-HH', 'yyyyMMddHH']}.get(unit, [])
                     if type == 'string' or '-' not in pattern -%}
-                {%- do found.append({'unit': unit, 'expression': 'cast(date_format(' ~ value ~ ", '" ~ pattern ~ "') as " ~ type ~ ')'}) -%}
+                {%- do found.append({'unit': unit, 'expression': 'try_cast(date_format(' ~ value ~ ", '" ~ pattern ~ "') as " ~ type ~ ')'}) -%}
             {%- endfor -%}
         {%- endif -%}
     {%- endfor -%}

@@ -477,9 +477,9 @@ def test_range_literals(floodmark: SimpleNamespace, text: str, kind: str, litera
 @pytest.mark.parametrize(
     ("kind", "expressions"),
     [
-        ("varchar(7)", "cast(date_format(t, 'yyyy-MM') as string)"),
-        ("char(10)", "cast(date_format(t, 'yyyy-MM-dd') as string)"),
-        ("smallint", "cast(date_format(t, 'yyyy') as smallint)"),
+        ("varchar(7)", "try_cast(date_format(t, 'yyyy-MM') as string)"),
+        ("char(10)", "try_cast(date_format(t, 'yyyy-MM-dd') as string)"),
+        ("smallint", "try_cast(date_format(t, 'yyyy') as smallint)"),
     ],
 )
 def test_partitions_of_tables_made_by_hand_follow_from_a_time(
