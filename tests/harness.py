@@ -47,7 +47,8 @@ SPARK_PARAMETERS = {
 }
 #: The same for a JVM that lives for a minute, which does not earn back what the optimizing compiler costs.
 BRIEF_SPARK_PARAMETERS = SPARK_PARAMETERS | {
-    "spark.driver.extraJavaOptions": f"-XX:TieredStopAtLevel=1 {JAVA_OPTIONS}"
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseSerialGC",
+    "spark.driver.memory": "2g",
 }
 
 OPT_IN = """\
