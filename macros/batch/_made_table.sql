@@ -50,3 +50,17 @@
         {%- do floodmark._refuse(problems) -%}
     {%- endif -%}
 {% endmacro %}
+
+
+{# The columns of a table made by hand that are not among `given`, in lower case: its own, which it may generate, so
+   cdc and SCD 2 snapshots do not write them. #}
+{% macro _foreign_names(table, given) %}
+    {%- set names = given | map(attribute='name') | map('lower') | list -%}
+    {{ return(table | map(attribute='name') | map('lower') | reject('in', names) | list) }}
+{% endmacro %}
+
+
+{# These names as a table property. #}
+{% macro _foreign_property(names) %}
+    {{ return({'floodmark.foreign': floodmark._to_property(tojson(names))}) }}
+{% endmacro %}

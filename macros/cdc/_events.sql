@@ -217,7 +217,7 @@
     {%- set foreign = known | reject('in', own) | list -%}
     {%- do run.update({'foreign_columns': foreign}) -%}
     {%- if foreign != known -%}
-        {%- do floodmark._set_properties({'floodmark.foreign': floodmark._to_property(tojson(foreign))}) -%}
+        {%- do floodmark._set_properties(floodmark._foreign_property(foreign)) -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -243,10 +243,10 @@
 {# What an empty table that somebody else made is marked with: the settings that its rows will depend on, and its columns that are not among `given`
    and that cdc must not write. #}
 {% macro _cdc_properties(run, given) %}
-    {%- set foreign = floodmark._table_columns(run) | map(attribute='name') | map('lower') | reject('in', given | map(attribute='name') | map('lower') | list) | list -%}
+    {%- set foreign = floodmark._foreign_names(floodmark._table_columns(run), given) -%}
     {%- do run.update({'foreign_columns': foreign}) -%}
-    {{ return({'floodmark.cdc': floodmark._to_property(floodmark._cdc_made_by(run.settings.cdc, run.settings.unique_key | sort)),
-        'floodmark.foreign': floodmark._to_property(tojson(foreign))}) }}
+    {%- set made_by = floodmark._cdc_made_by(run.settings.cdc, run.settings.unique_key | sort) -%}
+    {{ return(dict(floodmark._foreign_property(foreign), **{'floodmark.cdc': floodmark._to_property(made_by)})) }}
 {% endmacro %}
 
 

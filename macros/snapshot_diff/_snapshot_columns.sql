@@ -106,19 +106,11 @@
     {%- endfor -%}
     {%- set made_here = floodmark._find_column(source.table, '_floodmark_hash') is not none -%}
     {%- set properties = floodmark._snapshot_properties(run, dict(source, compared=[], beside=[], added=[])) -%}
-    {%- do floodmark._set_properties(dict(properties, **({} if made_here else floodmark._foreign_property(source)))) -%}
+    {%- set foreign = floodmark._foreign_property(floodmark._foreign_names(source.table, source.columns)) -%}
+    {%- do floodmark._set_properties(dict(properties, **({} if made_here else foreign))) -%}
     {%- do floodmark._add_columns(this, {'new': missing, 'fields': []}) -%}
     {%- do run.update({'table_columns': none}) -%}
     {%- do source.update({'table': floodmark._table_columns(run)}) -%}
-{% endmacro %}
-
-
-{# The columns that a table made by hand has beside the SELECT, as a table property. floodmark does not write them: the
-   table may generate them. #}
-{% macro _foreign_property(source) %}
-    {%- set given = source.columns | map(attribute='name') | map('lower') | list -%}
-    {%- set foreign = source.table | map(attribute='name') | map('lower') | reject('in', given) | list -%}
-    {{ return({'floodmark.foreign': floodmark._to_property(tojson(foreign))}) }}
 {% endmacro %}
 
 
