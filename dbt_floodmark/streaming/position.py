@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
@@ -121,6 +121,39 @@ def is_within(offset: Mapping[str, Any]) -> bool:
     return int(offset.get("index", -1)) >= 0
 
 
+def versions_behind(
+    offset: Mapping[str, Any] | None, newest: int, has_changes: Callable[[int], bool]
+) -> int:
+    """Count the versions of a Delta table beyond an offset, one that was read in part included.
+
+    Args:
+        offset: None where nothing was read.
+        newest: the table's newest version.
+        has_changes: tells of a version whether Delta wrote its changes into files of their own. A
+            change feed reads those in one batch, never in part, and its offset stays behind the
+            last of them. The rows that a table had at the start are read in parts, though.
+            https://github.com/delta-io/delta, DeltaSourceCDCSupport.scala
+    """
+    if offset is None:
+        return newest + 1
+    read = read_version(offset)
+    is_snapshot = offset.get("isStartingVersion", False)
+    if read < newest and is_within(offset) and not is_snapshot and has_changes(read + 1):
+        read += 1
+    return max(0, newest - read)
+
+
+def count_behind(spark: Any, path: str, offset: Mapping[str, Any] | None) -> tuple[int, int]:
+    """Return how many versions of a Delta table lie beyond an offset, and its newest version."""
+
+    def has_changes(version: int) -> bool:
+        commit = Folder(spark, path).read(f"_delta_log/{version:020}.json") or ""
+        return any(line.startswith('{"cdc":') for line in commit.splitlines())
+
+    newest = newest_version(spark, path)
+    return versions_behind(offset, newest, has_changes), newest
+
+
 def newest_version(spark: Any, path: str) -> int:
     """Return the newest version of the Delta table in a folder."""
     jvm = spark._jvm
@@ -154,11 +187,11 @@ def pending(spark: Any, sql: str, project_dir: str, folder: Folder | None) -> Pe
                 is_known = False
                 continue
             offset = position.of_table(detail["id"], taken)
-            newest = newest_version(spark, detail["location"])
-            read = read_version(offset) if offset else -1
+            behind, newest = count_behind(spark, detail["location"], offset)
+            read = newest - behind
             low += [_version_text(stream.table, read)] if read >= 0 else []
             high.append(_version_text(stream.table, newest))
-            is_behind = is_behind or newest > read
+            is_behind = is_behind or behind > 0
         elif stream.source is not None and stream.source.path is not None:
             seen = position.files_of(stream.source.path, folder, taken) or set()
             there = _files_there(spark, stream.source)

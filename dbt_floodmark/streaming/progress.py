@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dbt_floodmark.streaming.position import read_version
-
 
 @dataclass(frozen=True)
 class MicroBatch:
@@ -70,22 +68,21 @@ def parse(query_progress: Any) -> Mapping[str, Any]:
     return dict(json.loads(query_progress.json))
 
 
-def lag_text(sources: list[Mapping[str, Any]], newest: Mapping[str, int]) -> str | None:
+def lag_text(sources: list[Mapping[str, Any]], behind: Mapping[str, int]) -> str | None:
     """Return how far the sources go beyond what a batch read.
 
     Args:
         sources: `sources` of a progress record.
-        newest: the newest version of the Delta tables among them, by table id.
+        behind: versions of the Delta tables among them that were not read whole, by table id.
     """
     versions = records = 0
     seen = set()
     for source in sources:
         end = _offset(source.get("endOffset"))
         if "reservoirVersion" in end:
-            latest = newest.get(end["reservoirId"])
-            if latest is not None:
+            if end["reservoirId"] in behind:
                 seen.add("versions")
-                versions += max(0, latest - read_version(end))
+                versions += behind[end["reservoirId"]]
         elif "Kafka" in str(source.get("description")):
             seen.add("records")
             records += _behind(_offset(source.get("latestOffset")), end)

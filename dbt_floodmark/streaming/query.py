@@ -13,7 +13,7 @@ from typing import Any
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_floodmark.messages import CANCELLED
-from dbt_floodmark.streaming.position import newest_version
+from dbt_floodmark.streaming.position import count_behind
 from dbt_floodmark.streaming.progress import MicroBatch, is_batch, lag_text, parse
 
 #: The temporary view that stands for the rows of a micro-batch.
@@ -268,20 +268,21 @@ class Run:
         for progress in map(parse, query.recentProgress):
             if is_batch(progress) and progress["batchId"] > self._last_told:
                 batch = MicroBatch.of(
-                    progress, lag_text(progress["sources"], self._newest(progress))
+                    progress, lag_text(progress["sources"], self._count_behind(progress))
                 )
                 self._told.append(batch)
                 self._last_told = batch.number
                 if self._tell is not None:
                     self._tell(batch)
 
-    def _newest(self, progress: Mapping[str, Any]) -> dict[str, int]:
-        """The newest version of each Delta table that a batch read, by the table's id."""
+    def _count_behind(self, progress: Mapping[str, Any]) -> dict[str, int]:
+        """The versions of each Delta table beyond what a batch read, by the table's id."""
         found = {}
         for source in progress["sources"]:
             description = str(source.get("description"))
             end = source.get("endOffset")
             if description.startswith("DeltaSource[") and isinstance(end, dict):
                 path = description[len("DeltaSource[") : -1]
-                found[str(end["reservoirId"])] = newest_version(self._connection.spark, path)
+                behind, _ = count_behind(self._connection.spark, path, end)
+                found[str(end["reservoirId"])] = behind
         return found

@@ -289,20 +289,40 @@ def test_an_idle_trigger_is_no_batch():
 
 
 @pytest.mark.parametrize(
-    ("source", "lag"),
+    ("version", "index", "behind"),
     [
         # Version 4 was read whole (index -1 stands before version 5), and 7 is the newest.
-        ({"reservoirId": "t", "reservoirVersion": 5, "index": -1}, "3 versions"),
+        (5, -1, 3),
         # Of version 7 one file was read, or a few: it still waits.
-        ({"reservoirId": "t", "reservoirVersion": 7, "index": 12}, "1 version"),
-        ({"reservoirId": "t", "reservoirVersion": 6, "index": 0}, "2 versions"),
-        ({"reservoirId": "t", "reservoirVersion": 8, "index": -1}, "0 versions"),
+        (7, 12, 1),
+        # Version 6 has files of changes, which a change feed never reads in part.
+        (6, 0, 1),
+        (8, -1, 0),
+    ],
+)
+def test_versions_behind(version, index, behind):
+    offset = {"reservoirId": "t", "reservoirVersion": version, "index": index}
+    assert position.versions_behind(offset, 7, lambda of: of == 6) == behind
+    assert position.versions_behind(None, 7, lambda of: of == 6) == 8
+
+
+def test_a_table_that_is_read_for_the_first_time_is_read_in_parts():
+    offset = {"reservoirVersion": 7, "index": 3, "isStartingVersion": True}
+    assert position.versions_behind(offset, 7, lambda _: True) == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "lag"),
+    [
+        ({"reservoirId": "t", "reservoirVersion": 5, "index": -1}, "3 versions"),
+        ({"reservoirId": "u", "reservoirVersion": 7, "index": 12}, "1 version"),
         ({"reservoirId": "unknown", "reservoirVersion": 5, "index": 0}, None),
         ({"logOffset": 4}, None),
     ],
 )
 def test_lag_of_delta_tables(source, lag):
-    assert lag_text([{"description": "DeltaSource[x]", "endOffset": source}], {"t": 7}) == lag
+    behind = {"t": 3, "u": 1}
+    assert lag_text([{"description": "DeltaSource[x]", "endOffset": source}], behind) == lag
 
 
 def test_lag_of_topics():
