@@ -25,7 +25,7 @@ from dbt_floodmark.home import Workplace, resolve_home
 from dbt_floodmark.lock import locked_sentence
 from dbt_floodmark.messages import CANCELLED, is_derby_locked, is_unsettled, readable
 from dbt_floodmark.paths import LOCAL_FILES, is_local, path_pattern
-from dbt_floodmark.refusal import RefusedError
+from dbt_floodmark.refusal import RefusedError, TryAgainError
 from dbt_floodmark.versions import DBT_SPARK, __version__
 
 logger = AdapterLogger("Floodmark")
@@ -160,9 +160,9 @@ def _try(adapter: Any, macro: Any, *arguments: Any) -> dict[str, Any]:
     return try_macro(macro, *arguments)
 
 
-def _refuse(adapter: Any, message: str) -> NoReturn:
-    """Stop with a message of floodmark's, below which dbt lists no macros."""
-    raise RefusedError(message)
+def _refuse(adapter: Any, message: str, is_passing: bool = False) -> NoReturn:
+    """Stop with a message of floodmark's; `is_passing` where the next try may find it gone."""
+    raise TryAgainError(message) if is_passing else RefusedError(message)
 
 
 #: What the plugin adds to `adapter` in Jinja.

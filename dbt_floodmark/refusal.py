@@ -15,3 +15,10 @@ class RefusedError(CompilationError):  # type: ignore[misc]
     def process_stack(self) -> list[str]:
         """Return the lines below the message: none."""
         return []
+
+
+class TryAgainError(RefusedError):
+    """A refusal that may be gone at the next try: another run was in the way, nothing is wrong.
+
+    A stream that `floodmark stream` keeps running is started again; any other refusal ends it.
+    """

@@ -53,19 +53,17 @@ def backfill(
         ["run", "--select", chosen.selector, "--vars", yaml_text({"floodmark_backfill": wanted})]
     )
     if result.success:
-        reason = f"backfill from {start} to {end}" + (f" by {step}" if step else "")
-        _show(project, chosen.model_id, reason)
+        _show(project, chosen.model_id, wanted)
     sys.exit(exit_code(result))
 
 
-def _show(project: Project, model_id: str, reason: str) -> None:
-    literals = [
-        f"{{{{ floodmark._string_literal({jinja_literal(one)}) }}}}" for one in (model_id, reason)
-    ]
+def _show(project: Project, model_id: str, wanted: dict[str, Any]) -> None:
+    model = f"{{{{ floodmark._string_literal({jinja_literal(model_id)}) }}}}"
+    is_asked = f"{{{{ floodmark._is_asked_sql({jinja_literal(wanted)}) }}}}"
     rows = project.query(
         "select batch_id, low, high, rows_read, rows_inserted, rows_updated, rows_deleted "
-        f"from {{{{ floodmark.ledger_schema() }}}}.batches where model = {literals[0]} "
-        f"and kind = 'backfill' and state = 'committed' and reason = {literals[1]} "
+        f"from {{{{ floodmark.ledger_schema() }}}}.batches where model = {model} "
+        f"and kind = 'backfill' and state = 'committed' and {is_asked} "
         "order by batch_id"
     )
     columns = [("batch", "right"), ("above", "left"), ("up to", "left"), ("read", "right")]

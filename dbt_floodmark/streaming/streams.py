@@ -11,7 +11,7 @@ from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.messages import readable
-from dbt_floodmark.refusal import RefusedError
+from dbt_floodmark.refusal import RefusedError, TryAgainError
 from dbt_floodmark.streaming import position
 from dbt_floodmark.streaming import service as services
 from dbt_floodmark.streaming.checkpoint import (
@@ -26,7 +26,7 @@ from dbt_floodmark.streaming.checkpoint import (
 from dbt_floodmark.streaming.progress import MicroBatch, utc
 from dbt_floodmark.streaming.query import MICRO_BATCH, Request, Run, rows_dropped
 from dbt_floodmark.streaming.sources import with_sources
-from dbt_floodmark.streaming.unsupported import explain
+from dbt_floodmark.streaming.unsupported import Advice, explain
 
 logger = AdapterLogger("Floodmark")
 
@@ -219,10 +219,7 @@ class Streams:
                 raise
             raise CompilationError(f"floodmark, model '{request.model}': {damage}") from exc
         except Exception as exc:
-            sentence = self._sentence(request, exc)
-            # What only a full refresh mends is not tried again.
-            kind = RefusedError if "--full-refresh" in sentence else DbtRuntimeError
-            raise kind(sentence) from exc
+            raise self._error(request, exc) from exc
 
     def keep_running(
         self, model: str, folder: str, once: Callable[..., Any], *arguments: Any
@@ -262,7 +259,7 @@ class Streams:
         except CompilationError:
             raise
         except Exception as exc:
-            raise DbtRuntimeError(self._sentence(request, exc)) from exc
+            raise DbtRuntimeError(self._error(request, exc).msg) from exc
 
     @contextmanager
     def _readable(self, request: Request) -> Iterator[None]:
@@ -273,8 +270,8 @@ class Streams:
         except CompilationError:
             raise
         except Exception as exc:
-            said = exc.msg if isinstance(exc, DbtRuntimeError) else self._sentence(request, exc)
-            raise RefusedError(f"floodmark, model '{request.model}': {said}") from exc
+            error = exc if isinstance(exc, DbtRuntimeError) else self._error(request, exc)
+            raise RefusedError(f"floodmark, model '{request.model}': {error.msg}") from exc
 
     def _check(self, request: Request, frame: Any) -> None:
         """Have Spark refuse now what it would refuse when the query starts."""
@@ -284,22 +281,21 @@ class Streams:
         try:
             checker.checkForStreaming(frame._jdf.queryExecution().analyzed(), mode)
         except Exception as exc:
-            raise RefusedError(self._sentence(request, exc)) from exc
+            raise RefusedError(self._error(request, exc).msg) from exc
 
-    def _sentence(self, request: Request, exc: Exception) -> str:
+    def _error(self, request: Request, exc: Exception) -> DbtRuntimeError:
+        """Return an error of Spark's as dbt shows it, with what to do about it."""
         stack = getattr(exc, "_stackTrace", None) or ""
         text = f"{exc}\n{stack}"
         logger.debug(f"The stream {request.model} failed: {text}")
         said = readable(text)
-        advice = None
+        advice = explain(text)
         if request.location:
-            folder = Folder(self._connection.spark, request.location)
-            damage = damaged_state(folder, text)
-            advice = f"{damage}." if damage else None
-        advice = advice or explain(text, request.output_mode)
-        return (
-            f"floodmark, model '{request.model}': {advice} Spark says: {said}" if advice else said
-        )
+            damage = damaged_state(Folder(self._connection.spark, request.location), text)
+            advice = Advice(f"{damage}.", RefusedError) if damage else advice
+        if advice is None:
+            return DbtRuntimeError(said)
+        return advice.error(f"floodmark, model '{request.model}': {advice.text} Spark says: {said}")
 
 
 #: Operators that remember, and drop what comes behind a watermark.
@@ -343,5 +339,5 @@ def _all_texts(exc: BaseException | None) -> str:
 
 
 def _is_final(exc: Exception) -> bool:
-    """Somebody must do what the sentence says, which is more than to run again."""
-    return isinstance(exc, CompilationError) and "run again" not in str(exc)
+    """Tell whether somebody must do what the sentence says, which is more than to run again."""
+    return isinstance(exc, CompilationError) and not isinstance(exc, TryAgainError)

@@ -3,9 +3,27 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt_floodmark.refusal import RefusedError, TryAgainError
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to do about an error of Spark's.
+
+    `error` is what a stream ends with: only a `RefusedError` is not tried again.
+    """
+
+    text: str
+    error: type[DbtRuntimeError] = DbtRuntimeError
+
 
 #: A pattern in Spark's message, and what to do about it. The first that is found counts.
-_ADVICE: tuple[tuple[str, str], ...] = (
+_ADVICE: Sequence[tuple[str, str] | tuple[str, str, type[DbtRuntimeError]]] = (
     (
         r"Sorting is not supported|Sorting must be",
         "an endless stream cannot be sorted: leave ORDER BY out and sort where the table is read, "
@@ -63,11 +81,13 @@ _ADVICE: tuple[tuple[str, str], ...] = (
         "the SELECT groups, joins or reads differently from the one that its checkpoint was made "
         "with, so what it remembers does not fit: take the change back, or run with --full-refresh "
         "to start over.",
+        RefusedError,
     ),
     (
         r"DELTA_SCHEMA_CHANGED|DELTA_STREAMING_(?:INCOMPATIBLE_SCHEMA|SCHEMA_MISMATCH|CANNOT_CONTINUE)",
         "columns of the source table were renamed, dropped or given another type: run again, and "
         "where it says so again, run with --full-refresh to read what is there now.",
+        TryAgainError,
     ),
     (
         r"Permission denied|Read-only file system|AccessControlException|"
@@ -79,6 +99,7 @@ _ADVICE: tuple[tuple[str, str], ...] = (
         r"DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE",
         "the source table was dropped and made again, so the checkpoint, which counts its "
         "versions, does not fit it: run the model with --full-refresh to start over.",
+        RefusedError,
     ),
     (
         r"CONCURRENT_STREAM_LOG_UPDATE|Concurrent update to the log|Multiple streaming jobs",
@@ -89,13 +110,14 @@ _ADVICE: tuple[tuple[str, str], ...] = (
         r"DELTA_VERSIONS_NOT_CONTIGUOUS|logs have been deleted|log files? .* deleted",
         "what the stream has still to read is gone from its source (VACUUM, or an expired log): "
         "run with --full-refresh to read what is there now.",
+        RefusedError,
     ),
 )
 
 
-def explain(text: str, output_mode: str) -> str | None:
+def explain(text: str) -> Advice | None:
     """Return what to write instead of what Spark refuses in `text`, or None."""
-    for pattern, advice in _ADVICE:
+    for pattern, *advice in _ADVICE:
         if re.search(pattern, text, re.DOTALL):
-            return advice
+            return Advice(*advice)
     return None

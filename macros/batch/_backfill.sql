@@ -25,7 +25,7 @@
         {%- do plan.update({'high_position': range.high, 'high': floodmark._position_print(range.high, plan.family)}) -%}
     {%- endif -%}
     {%- do plan.update({'settings': run.settings, 'batch_id': run.state.last_batch_id + 1, 'kind': 'backfill', 'replaces': false,
-        'generation': run.state.committed.generation, 'reason': range.reason, 'watermark_column': run.settings.watermark.column, 'upstream': run.state.committed.upstream}) -%}
+        'generation': run.state.committed.generation, 'reason': range.reason, 'asked': range.asked, 'watermark_column': run.settings.watermark.column, 'upstream': run.state.committed.upstream}) -%}
     {%- do floodmark._record_plan(run, plan) -%}
     {%- do run.backfill.update({'low': plan.high_position}) -%}
     {%- do run.update({'first': false}) -%}
@@ -33,7 +33,7 @@
 {% endmacro %}
 
 
-{# Check the range and bring it into positions: run.backfill = {low, high, step, reason}, open below, closed above. #}
+{# Check the range and bring it into positions: run.backfill = {low, high, step, asked, reason}, open below, closed above. #}
 {% macro _begin_backfill(run) %}
     {%- set range = run.backfill -%}
     {%- set family = run.upstream.family if run.upstream else none -%}
@@ -52,17 +52,18 @@
         {%- do floodmark._stop('the backfill begins above the mark ' ~ run.state.committed.mark ~ ': dbt build loads what lies there') -%}
     {%- endif -%}
     {%- set reason = 'backfill from ' ~ range.from ~ ' to ' ~ range.to ~ (' by ' ~ range.step if reach.step is not none else '') -%}
+    {%- set asked = {'from': range.from | string, 'to': range.to | string, 'step': range.step | string if reach.step is not none else none} -%}
     {%- set high = [end, mark] | min -%}
-    {%- set reached = floodmark._position_parse(floodmark._backfill_reached(run, reason), family) -%}
-    {%- do run.update({'backfill': {'high': high, 'step': reach.step, 'reason': reason, 'low': reached if reached is not none and low < reached < high else low}}) -%}
+    {%- set reached = floodmark._position_parse(floodmark._backfill_reached(run, asked), family) -%}
+    {%- do run.update({'backfill': {'high': high, 'step': reach.step, 'asked': {'backfill': asked}, 'reason': reason, 'low': reached if reached is not none and low < reached < high else low}}) -%}
 {% endmacro %}
 
 
 {# The high bound of the last committed batch of this backfill; none where it has not begun or has come to its end. #}
-{% macro _backfill_reached(run, reason) %}
+{% macro _backfill_reached(run, asked) %}
     {%- set last = floodmark._query_json("select to_json(named_struct('last', max_by(struct(high, is_last), batch_id))) from (select batch_id, max(high) as high, "
         ~ "bool_or(is_last) filter (where event = 'planned') as is_last from " ~ floodmark.ledger_schema() ~ '.batch_log where model = '
-        ~ floodmark._string_literal(floodmark._model_id()) ~ " and kind = 'backfill' and reason = " ~ floodmark._string_literal(reason)
+        ~ floodmark._string_literal(floodmark._model_id()) ~ " and kind = 'backfill' and " ~ floodmark._is_asked_sql(asked)
         ~ ' and generation = ' ~ floodmark._string_literal(run.state.committed.generation)
         ~ " group by batch_id having count_if(event = 'committed') > 0)")[0].get('last') -%}
     {{ return(last.high if last and not last.is_last else none) }}

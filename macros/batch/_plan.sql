@@ -140,10 +140,10 @@
     {%- elif was_remembered and state.last_batch_id == state.finished_id -%}
         {%- do run.update({'is_stale': true}) -%}
     {%- elif not stored or stored.batch_id | int != state.last_batch_id -%}
-        {%- do floodmark._stop('its mark was reset while this run loaded it: run again') -%}
+        {%- do floodmark._stop_for_now('its mark was reset while this run loaded it') -%}
     {%- else -%}
         {%- do floodmark._stop('another run is loading it now (batch ' ~ stored.batch_id ~ ', invocation ' ~ stored.invocation_id
-            ~ ', since ' ~ floodmark._position_print(stored.at, 'timestamp')[:19] ~ ' UTC): let that run end, then run again') -%}
+            ~ ', since ' ~ floodmark._position_print(stored.at, 'timestamp')[:19] ~ ' UTC): let that run end, then run again', is_passing=true) -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -154,6 +154,6 @@
         'family': none, 'low': none, 'high': none, 'cap': none,
         'low_position': none, 'high_position': none, 'cap_position': none, 'start_position': none,
         'begins': false, 'lookback': 0, 'nulls': none, 'rows_null': 0, 'rows_future': 0, 'rows_late': 0, 'files': files, 'is_last': is_last, 'is_held': false,
-        'watermark_column': none, 'upstream': none, 'upstream_version': none, 'upstream_at': none, 'upstream_id': none, 'reason': none,
+        'watermark_column': none, 'upstream': none, 'upstream_version': none, 'upstream_at': none, 'upstream_id': none, 'reason': none, 'asked': none,
     }) }}
 {% endmacro %}

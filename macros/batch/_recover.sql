@@ -80,6 +80,7 @@
         'nulls': watermark.nulls if watermark else none,
         'upstream_version': planned.upstream_version, 'upstream_at': planned.upstream_at, 'upstream_id': planned.upstream_id,
         'watermark_column': planned.watermark_column, 'upstream': planned.upstream, 'reason': planned.reason,
+        'asked': floodmark._stored_asked(planned.batch_id) if planned.kind == 'backfill' else none,
         'files': floodmark._stored_files(planned.batch_id) if run.settings.files else none,
         'rows_null': 0, 'rows_future': 0, 'rows_late': 0, 'is_last': false, 'is_taken_over': true,
     }) }}

@@ -348,7 +348,7 @@
     {%- if batch.get('is_taken_over') and batch.settings.strategy != 'cdc' -%}
         {%- do floodmark._fence(batch) -%}
         {%- if floodmark._landed(this, batch) is not none -%}
-            {%- do floodmark._stop('another run has finished batch ' ~ batch.batch_id ~ ' meanwhile: run again') -%}
+            {%- do floodmark._stop_for_now('another run has finished batch ' ~ batch.batch_id ~ ' meanwhile') -%}
         {%- endif -%}
     {%- elif batch.get('state_is_written') -%}
         {%- do floodmark._undo_state(floodmark._state_relation(), batch.state_is_written) -%}

@@ -237,7 +237,7 @@
     {%- for table in [this, state] if table == this or floodmark._has_state() -%}
         {%- do floodmark._fence(batch, table) -%}
         {%- if floodmark._batch_tag(batch) ~ '/fence/' ~ invocation_id not in floodmark._recent_tags(table) -%}
-            {%- do floodmark._stop('another run is finishing batch ' ~ batch.batch_id ~ ' now: run again') -%}
+            {%- do floodmark._stop_for_now('another run is finishing batch ' ~ batch.batch_id ~ ' now') -%}
         {%- endif -%}
         {%- set landed = floodmark._landed(table, batch) -%}
         {%- if landed is not none and table == this -%}
@@ -269,7 +269,7 @@
     {%- set commits = floodmark._history(relation, 20) -%}
     {%- set own = commits | selectattr('version', 'equalto', landed.version) | map(attribute='tag') | list -%}
     {%- for commit in commits if commit.version > landed.version and commit.tag and commit.tag not in own and not floodmark._leaves_rows(commit) -%}
-        {%- do floodmark._stop('another run has written ' ~ relation ~ ' meanwhile: run again') -%}
+        {%- do floodmark._stop_for_now('another run has written ' ~ relation ~ ' meanwhile') -%}
     {%- endfor -%}
     {%- do floodmark._execute(['restore table ' ~ relation ~ ' to version as of ' ~ (landed.version - 1)]) -%}
 {% endmacro %}
@@ -290,7 +290,8 @@
     {%- set resolved_by = runs[1] if runs | length > 1 else none -%}
     {%- set found = run.stages | selectattr('batch_id', 'equalto', batch.batch_id) | selectattr('staged_by', 'equalto', runs[0]) | selectattr('resolved_by', 'equalto', resolved_by) | list -%}
     {%- if not found -%}
-        {%- do floodmark._stop('another run has finished batch ' ~ batch.batch_id ~ ' meanwhile: run again; or its stage was dropped, of which half is written: run it once with --full-refresh') -%}
+        {%- do floodmark._stop('batch ' ~ batch.batch_id ~ ' cannot be resumed. If another run finished it, run again. '
+            ~ 'If its staging table was dropped after half of it was written, run once with --full-refresh', is_passing=true) -%}
     {%- endif -%}
     {%- do batch.update({'staged_by': runs[0], 'resolved_by': resolved_by}) -%}
 {% endmacro %}

@@ -12,8 +12,8 @@
 
 {# The sequence that a batch restates from, as it was written; none for every other batch. #}
 {% macro _restates_from(batch) %}
-    {%- set reason = batch.get('reason') or '' -%}
-    {{ return(reason[13:] if batch.kind == 'backfill' and reason.startswith('restate from ') else none) }}
+    {%- set asked = (batch.asked or {}).get('restate') -%}
+    {{ return(asked.from if asked else none) }}
 {% endmacro %}
 
 
@@ -42,7 +42,7 @@
     {%- endif -%}
     {%- set plan = floodmark._plan_whole() -%}
     {%- do plan.update({'settings': run.settings, 'batch_id': run.state.last_batch_id + 1, 'kind': 'backfill', 'replaces': false, 'generation': committed.generation,
-        'reason': 'restate from ' ~ asked.get('from'), 'family': family, 'high': floodmark._position_print(high, family), 'high_position': high,
+        'reason': 'restate from ' ~ asked.get('from'), 'asked': {'restate': {'from': asked.get('from') | string}}, 'family': family, 'high': floodmark._position_print(high, family), 'high_position': high,
         'start_position': start,
         'nulls': run.settings.watermark.nulls if run.settings.watermark else none, 'watermark_column': committed.watermark_column, 'upstream': committed.upstream}) -%}
     {%- do floodmark._record_plan(run, plan) -%}

@@ -110,6 +110,7 @@
         'invocation_id': floodmark._string_literal(invocation_id), 'family': floodmark._string_literal(batch.family),
         'watermark_column': floodmark._string_literal(batch.get('watermark_column')), 'upstream': floodmark._string_literal(batch.get('upstream')),
         'low': floodmark._string_literal(batch.low), 'reason': floodmark._string_literal(batch.get('reason')),
+        'asked': floodmark._string_literal(tojson(batch.asked)) if batch.get('asked') else 'null',
     } -%}
     {%- do columns.update(values) -%}
     {{ return(columns) }}

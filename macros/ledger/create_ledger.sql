@@ -4,14 +4,17 @@
     {%- if execute and flags.WHICH in ['build', 'run', 'retry'] and target.type == 'spark' and not floodmark._is_dry() -%}
         {%- set schema = floodmark.ledger_schema() -%}
         {%- do floodmark._execute(['/*floodmark:ledger*/ create schema if not exists ' ~ schema]) -%}
-        {%- set present = run_query('show tables in ' ~ schema).columns[1].values() -%}
-        {%- if 'batch_log' not in present -%}
+        {%- set formats = floodmark._ledger_formats(schema) -%}
+        {%- if 'batch_log' not in formats -%}
             {%- do floodmark._execute(['/*floodmark:ledger*/ ' ~ floodmark._batch_log_sql(schema)]) -%}
+        {%- elif formats.get('batches', 1) < floodmark._ledger_format() -%}
+            {%- do floodmark._migrate_ledger(schema) -%}
         {%- endif -%}
-        {%- for name, sql in floodmark._ledger_views(schema).items() if name not in present -%}
-            {%- do floodmark._execute(['/*floodmark:ledger*/ create or replace view ' ~ schema ~ '.' ~ name ~ ' as ' ~ sql]) -%}
+        {%- for name, sql in floodmark._ledger_views(schema).items() if formats.get(name, 0) < floodmark._ledger_format() -%}
+            {%- do floodmark._execute(['/*floodmark:ledger*/ create or replace view ' ~ schema ~ '.' ~ name
+                ~ " tblproperties ('floodmark.ledger' = '" ~ floodmark._ledger_format() ~ "') as " ~ sql]) -%}
         {%- endfor -%}
-        {%- if 'batch_log' in present -%}
+        {%- if 'batch_log' in formats -%}
             {%- do floodmark._remember_states() -%}
         {%- endif -%}
     {%- endif -%}
@@ -68,10 +71,11 @@
         rows_late bigint comment 'rows that came at or below the mark',
         rows_tied bigint comment 'rows with the key and the watermark value of another, decided by row hash',
         error string,
-        reason string comment 'of a reset or a backfill: why, or which range',
-        recorded_by string comment 'the user who reset the mark'
+        reason string comment 'of a reset or a backfill: why, or which range, as people read it',
+        recorded_by string comment 'the user who reset the mark',
+        asked string comment '{{ floodmark._asked_comment() }}'
     ) using delta
-    tblproperties ('delta.autoOptimize.autoCompact' = 'true', 'delta.checkpointInterval' = '30', 'delta.dataSkippingStatsColumns' = 'model,batch_id', 'floodmark.ledger' = '1')
+    tblproperties ('delta.autoOptimize.autoCompact' = 'true', 'delta.checkpointInterval' = '30', 'delta.dataSkippingStatsColumns' = 'model,batch_id', 'floodmark.ledger' = '{{ floodmark._ledger_format() }}')
 {% endmacro %}
 
 
@@ -90,7 +94,7 @@
             ~ "max(at) filter (where " ~ terminal ~ ") as finished_at, max(target_version) as target_version, "
             ~ "coalesce(max(invocation_id) filter (where " ~ terminal ~ "), max(invocation_id)) as invocation_id, max(error) as error, "
             ~ "max(rows_null) as rows_null, max(rows_future) as rows_future, max(rows_late) as rows_late, max(rows_tied) as rows_tied, "
-            ~ "max(reason) as reason, max(recorded_by) as recorded_by "
+            ~ "max(reason) as reason, max(recorded_by) as recorded_by, max(asked) as asked "
             ~ "from " ~ schema ~ ".batch_log where event <> 'waiting' group by model, batch_id",
         'watermarks': "select model as table_name, last.mark as watermark_value, last.at as last_updated, "
             ~ "if(last.family in ('sequence', 'version'), last.family, 'timestamp') as kind, last.batch_id "

@@ -12,16 +12,22 @@
 
 
 {# Stop the node, or an operation on model `id`, with one sentence about what was found at run time. #}
-{% macro _stop(sentence, id=none) %}
-    {%- do floodmark._raise("floodmark, model '" ~ (id or floodmark._model_id()) ~ "': " ~ sentence) -%}
+{% macro _stop(sentence, id=none, is_passing=false) %}
+    {%- do floodmark._raise("floodmark, model '" ~ (id or floodmark._model_id()) ~ "': " ~ sentence, is_passing) -%}
+{% endmacro %}
+
+
+{# Stop because another run is in the way: nothing is wrong, and a stream is started again. #}
+{% macro _stop_for_now(sentence) %}
+    {%- do floodmark._stop(sentence ~ ': run again', is_passing=true) -%}
 {% endmacro %}
 
 
 {# Stop with a message, in which secrets are masked. The plugin raises it without the list of macros that dbt adds to its own errors. #}
-{% macro _raise(message) %}
+{% macro _raise(message, is_passing=false) %}
     {%- set message = floodmark._masked(message) -%}
     {%- if adapter is defined and adapter.floodmark_refuse is defined -%}
-        {%- do adapter.floodmark_refuse(message) -%}
+        {%- do adapter.floodmark_refuse(message, is_passing) -%}
     {%- endif -%}
     {%- do exceptions.raise_compiler_error(message) -%}
 {% endmacro %}

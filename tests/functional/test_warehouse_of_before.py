@@ -58,6 +58,22 @@ def _unpack(project: Project, scratch: Path) -> list[Path]:
     return logs
 
 
+_RANGE = {"from": "2025-01-01", "to": "2025-01-03 06:00:00"}
+
+
+def _plan_backfills(project: Project) -> None:
+    """Let the ledger have backfills of a model that is gone: only their sentences tell the range."""
+    sentence = f"backfill from {_RANGE['from']} to {_RANGE['to']}"
+    rows = [(1, "incremental", "''"), (2, "backfill", f"'{sentence}'")]
+    rows.append((3, "backfill", f"'{sentence} by 12 hours'"))
+    values = ", ".join(
+        f"('any', {number}, 'failed', '{kind}', {why})" for number, kind, why in rows
+    )
+    project.sql(
+        f"insert into {LEDGER}.batch_log (model, batch_id, event, kind, reason) values {values}"
+    )
+
+
 def _take_models(project: Project, kept: Path) -> dict[str, str]:
     """Put the models, as they were, and the folder of files into the project; model -> way."""
     there = {
@@ -104,8 +120,16 @@ def test_it_is_finished_and_goes_on(project: Project, tmp_path: Path) -> None:
         project.sql(statement.replace("{s}", SCHEMA))
     (project.root / "landing" / "3.json").write_text(FILES[3] + "\n")
 
+    _plan_backfills(project)
+
     run = project.dbt("run")
 
+    asked = project.sql(f"select asked from {LEDGER}.batches where model = 'any' order by batch_id")
+    assert [json.loads(text or "null") for (text,) in asked] == [
+        None,
+        {"backfill": _RANGE},
+        {"backfill": _RANGE | {"step": "12 hours"}},
+    ]
     failed = {name: run.message[name] for name in there if run.status[name] != "success"}
     assert failed == {}
     held = _held(project, there)

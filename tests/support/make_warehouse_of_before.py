@@ -24,7 +24,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from story_of_before import CUTS, DELIVERIES, FILES, FIRST_CUTS, SCHEMA, TABLES, WAYS, cuts, models
+from story_of_before import (
+    CUTS,
+    DELIVERIES,
+    FILES,
+    FIRST_CUTS,
+    RESTATED_CUTS,
+    RESTATED_FROM,
+    SCHEMA,
+    TABLES,
+    WAYS,
+    cuts,
+    models,
+)
 
 from tests.functional.faults import Faults, injected
 from tests.harness import Project
@@ -57,7 +69,7 @@ def load(project: Project) -> None:
         project.sql(f"create table {SCHEMA}.{name} ({columns}) using delta {feed}")
     project.source(*TABLES)
     (project.root / "landing").mkdir()
-    for name in cuts(CUTS):
+    for name in cuts(CUTS) | cuts(RESTATED_CUTS):
         project.model(name, WAYS[models()[name]])
     for number in (0, 1):
         deliver(project, number)
@@ -65,12 +77,19 @@ def load(project: Project) -> None:
     for name in cuts(FIRST_CUTS):
         project.model(name, WAYS[models()[name]])
     deliver(project, 2)
-    every = cuts(CUTS) | cuts(FIRST_CUTS)
-    with injected(Faults(cuts=dict(every))) as faults:
-        run = project.dbt("run")
+    restated = cuts(RESTATED_CUTS)
+    cut(project, cuts(CUTS) | cuts(FIRST_CUTS), "--exclude", *restated)
+    asked = json.dumps({"floodmark_restate": {"from": RESTATED_FROM}})
+    cut(project, restated, "--select", *restated, "--vars", asked)
+
+
+def cut(project: Project, cuts: dict[str, str], *words: str) -> None:
+    """Run these models, each until its cut."""
+    with injected(Faults(cuts=dict(cuts))) as faults:
+        run = project.dbt("run", *words)
     wrong = {
         name: (run.status.get(name), run.message.get(name), faults.sent.get(name, [])[-3:])
-        for name in every
+        for name in cuts
         if "cut before statement" not in run.message.get(name, "")
     }
     assert not wrong, json.dumps(wrong, indent=2)

@@ -186,6 +186,13 @@ FIRST_CUTS: dict[str, dict[str, str]] = {
     "merge": {"new": "before: create or replace table", "made": "after: create or replace table"},
     "history": {"new": "before: create or replace table", "made": "after: create or replace table"},
 }
+#: The same for models of which a restatement was cut, before they had loaded the third delivery.
+RESTATED_CUTS: dict[str, dict[str, str]] = {
+    "latest": {"restated": _BEHIND_STATE},
+    "history": {"restated": _BEHIND_STATE},
+}
+#: The sequence from which they were to be restated.
+RESTATED_FROM = 15
 
 _ROWS_1 = {
     1: (1, "2025-01-01T00:00:00.000Z", 1, "a1"),
@@ -289,7 +296,8 @@ EXPECTED: dict[str, tuple[str, list[tuple[Any, ...]]]] = {
 
 def models() -> dict[str, str]:
     """Every model, by name, and its way."""
-    return {f"{way}_{cut}": way for cuts in (CUTS, FIRST_CUTS) for way in cuts for cut in cuts[way]}
+    every = (CUTS, FIRST_CUTS, RESTATED_CUTS)
+    return {f"{way}_{cut}": way for cuts in every for way in cuts for cut in cuts[way]}
 
 
 def cuts(of: dict[str, dict[str, str]]) -> dict[str, str]:
