@@ -250,12 +250,6 @@
 {% endmacro %}
 
 
-{# What a table of cdc keeps of its settings, as a table property: its rows have no other meaning. #}
-{% macro _cdc_made_by(cdc, unique_key) %}
-    {{ return('SCD ' ~ cdc.scd_type ~ ' by ' ~ unique_key | map('lower') | join(' and ')) }}
-{% endmacro %}
-
-
 {# Counts of a batch's events in one pass: {rows_read, keyless, unordered, same, deletes, truncates, rows_tied, min_i, max_i, least, greatest}. #}
 {% macro _event_counts(run, stage, columns) %}
     {%- set keys = run.settings.unique_key -%}

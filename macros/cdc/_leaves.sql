@@ -1,16 +1,3 @@
-{#
-  ignore_null_updates: a NULL in an event leaves the column as it was. So that order does not matter, each column, and each leaf of a
-  struct, remembers the sequence that set it last: in the table's own `_floodmark_columns`, struct<sequence, deleted_at, set>, where
-  `set` maps a leaf's path to that sequence and `deleted_at` is the last delete before it. Of two values of one sequence the one
-  with the greater hash stays, leaf by leaf.
-#}
-
-{# Whether a NULL means "as it was" in some column. #}
-{% macro _ignores_nulls(cdc) %}
-    {{ return(cdc.ignore_null_updates is not sameas false and cdc.ignore_null_updates != []) }}
-{% endmacro %}
-
-
 {# The column in which a row remembers its last event, and SQL of that event's sequence. #}
 {% macro _memory_column(cdc) %}
     {{ return('_floodmark_columns' if floodmark._ignores_nulls(cdc) else '_floodmark_sequence') }}

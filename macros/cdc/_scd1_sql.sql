@@ -79,16 +79,6 @@
 {% endmacro %}
 
 
-{# Keys of two relations that are the same; NULL-safe unless another operator is given. #}
-{% macro _same_key(run, one, other, operator='<=>') %}
-    {%- set parts = [] -%}
-    {%- for key in run.settings.unique_key -%}
-        {%- do parts.append(one ~ '.' ~ floodmark._quoted(key) ~ ' ' ~ operator ~ ' ' ~ other ~ '.' ~ floodmark._quoted(key)) -%}
-    {%- endfor -%}
-    {{ return(parts | join(' and ')) }}
-{% endmacro %}
-
-
 {# Whether an event beats the row of its key: a delete needs a greater sequence, an upsert an equal one and the greater hash. #}
 {% macro _scd1_wins(run, source) %}
     {%- set own = floodmark._columns_named(floodmark._own_columns(run.settings.cdc, source.columns), source.written) -%}

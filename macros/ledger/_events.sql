@@ -136,15 +136,3 @@
         values {{ rows | join(',\n        ') }}
     {%- endcall -%}
 {% endmacro %}
-
-
-{# The user metadata of the commit that records an event: the batch, and the run that recorded it. #}
-{% macro _event_tag(event, batch) %}
-    {{ return(floodmark._batch_tag(batch) ~ '/' ~ event ~ '/' ~ invocation_id) }}
-{% endmacro %}
-
-
-{# The user metadata of a table's newest commits. #}
-{% macro _recent_tags(table) %}
-    {{ return(floodmark._history(table, 10) | map(attribute='tag') | list) }}
-{% endmacro %}

@@ -19,13 +19,6 @@
 {% endmacro %}
 
 
-{# The columns of a batch that its table has: all but those that changes() put beside them. Of a model that does not read changes(), columns of
-   these names are the analyst's. #}
-{% macro _target_columns(run, columns) %}
-    {{ return(columns | rejectattr('name', 'in', floodmark._change_columns()) | list if floodmark._reads_changes(run) else columns) }}
-{% endmacro %}
-
-
 {# What a first load writes: the latest row of each key, without those that a change took away. #}
 {% macro _kept_sql(run, source) %}
     {%- set latest = floodmark._latest_sql(run, source) -%}

@@ -172,3 +172,20 @@
         {%- do floodmark._refuse([{'setting': 'snapshot_diff', 'got': 'no column to compare', 'expected': 'a column of the SELECT beside key and version', 'todo': 'Add one, or use merge'}]) -%}
     {%- endif -%}
 {% endmacro %}
+
+
+{# The columns that the table has beside the analyst's: {name, ddl}, in their order. #}
+{% macro _snapshot_added(run, version_type) %}
+    {%- set snapshot = run.settings.snapshot -%}
+    {%- set added = [] -%}
+    {%- if snapshot.output == 'changes' -%}
+        {{ return([{'name': '_change_type', 'ddl': 'string'}, {'name': '_old_hash', 'ddl': 'string'}, {'name': '_new_hash', 'ddl': 'string'}, {'name': '_changed_at', 'ddl': version_type}]) }}
+    {%- endif -%}
+    {%- if snapshot.scd_type == 2 -%}
+        {%- do added.extend([{'name': '__start_at', 'ddl': version_type}, {'name': '__end_at', 'ddl': version_type}]) -%}
+    {%- endif -%}
+    {%- if snapshot.on_missing == 'mark' -%}
+        {%- do added.extend([{'name': '__is_missing', 'ddl': 'boolean'}, {'name': '__missing_at', 'ddl': version_type}]) -%}
+    {%- endif -%}
+    {{ return(added + [{'name': '_floodmark_hash', 'ddl': floodmark._snapshot_hash_type(snapshot.scd_type)}]) }}
+{% endmacro %}

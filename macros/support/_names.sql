@@ -30,3 +30,23 @@
 {% macro _bare_expression(value) %}
     {{ return(floodmark._quoted(floodmark._column_name(value)) if value is string and modules.re.fullmatch('"[^"]+"', value | trim) else value) }}
 {% endmacro %}
+
+
+{# Whether a setting is a name or a list of names. #}
+{% macro _is_names(value) %}
+    {%- set values = [value] if value is string else value -%}
+    {%- if values is none or values is undefined or values is mapping or values is not sequence or not values -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {%- for name in values if name is not string or not name | trim -%}
+        {{ return(false) }}
+    {%- endfor -%}
+    {{ return(true) }}
+{% endmacro %}
+
+
+{# A value of a setting as a list; what is neither a list nor none is its only member. #}
+{% macro _as_list(value) %}
+    {%- set is_list = value is iterable and value is not string and value is not mapping -%}
+    {{ return([] if value is none or value is undefined else (value | list if is_list else [value])) }}
+{% endmacro %}

@@ -29,16 +29,6 @@
 {% endmacro %}
 
 
-{# What changes() is to read, now that the whole SELECT is known: one that names _change_type says itself what a deleted row means. Texts and
-   comments name nothing, nor does a list of columns that are left out. #}
-{% macro _kind_of_changes(kind, code) %}
-    {%- set outside = modules.re.sub('/\\*floodmark:changes .*?/\\*floodmark:end\\*/', ' ', code, flags=modules.re.S) -%}
-    {%- set words = modules.re.sub('\'(?:[^\'\\\\]|\\\\.)*\'|"(?:[^"\\\\]|\\\\.)*"|--(?:\\\\\n|[^\r\n])*|/\\*.*?\\*/|\\{#.*?#\\}', ' ', outside, flags=modules.re.S) | lower -%}
-    {%- set words = modules.re.sub('\\bexcept\\s*\\((?![^)]*\\bselect\\b)[^()]*\\)', ' ', words) -%}
-    {{ return('' if kind == 'events' and '_change_type' in words else kind) }}
-{% endmacro %}
-
-
 {# Whether a SELECT reads the changes of a state, where a row that is deleted is a delete, and not a feed of events. #}
 {% macro _reads_state(sql) %}
     {%- for kind in modules.re.findall('/\\*floodmark:changes \\S+?( preimages| events)?\\*/', sql) if floodmark._kind_of_changes(kind | trim, sql) != 'events' -%}
@@ -64,30 +54,6 @@
 {% endmacro %}
 
 
-{# The upstream that a model's code reads with changes(), as `watermark.from` would name it; none where it reads none or several. #}
-{% macro _changes_name(code) %}
-    {%- set names = [] -%}
-    {%- for kind, arguments in modules.re.findall('floodmark\\.changes\\(\\s*(ref|source)\\(([^)]*)\\)', code) -%}
-        {%- set parts = modules.re.findall('(?:^|,)\\s*["\']([^"\']+)["\']', arguments) -%}
-        {%- set version = modules.re.search('\\b(?:v|version)\\s*=\\s*["\']?([\\w.]+)["\']?\\s*(?:,|$)', arguments) -%}
-        {%- do names.append(parts | join('.') if kind == 'source' else parts | last ~ ('.v' ~ version.group(1) if version else '')) -%}
-    {%- endfor -%}
-    {{ return(names[0] if names | unique | list | length == 1 else none) }}
-{% endmacro %}
-
-
-{# Whether the model reads changes(). #}
-{% macro _reads_changes(run) %}
-    {{ return(run.settings.watermark is not none and run.settings.watermark.kind == 'version') }}
-{% endmacro %}
-
-
-{# The columns that changes() adds: Delta keeps their names for itself, so no table with a change feed can have them. #}
-{% macro _change_columns() %}
-    {{ return(['_change_type', '_commit_version']) }}
-{% endmacro %}
-
-
 {# SQL that is true where a change takes its row away; none where the rows say nothing of it. Preimages do: what an update
    moved to another key, or out of the SELECT's filter, leaves this table. #}
 {% macro _deletes_predicate(run, columns, prefix='') %}
@@ -95,16 +61,6 @@
         {{ return(none) }}
     {%- endif -%}
     {{ return('coalesce(' ~ prefix ~ "_change_type in ('delete', 'update_preimage'), false)") }}
-{% endmacro %}
-
-
-{# The SELECT without the columns of the change feed, as its table has it. #}
-{% macro _without_change_columns(run, select_sql) %}
-    {%- if not floodmark._reads_changes(run) -%}
-        {{ return(select_sql) }}
-    {%- endif -%}
-    {%- set columns = floodmark._target_columns(run, floodmark._columns_of(query=select_sql)) -%}
-    {{ return('select ' ~ floodmark._quoted_csv(columns | map(attribute='name') | list) ~ ' from (\n' ~ select_sql ~ '\n)') }}
 {% endmacro %}
 
 
@@ -151,15 +107,6 @@
         'is_waiting': mark is none or high > mark, 'ceiling': ceiling,
     }) -%}
     {{ return(plan) }}
-{% endmacro %}
-
-
-{# Kind `version` reads Delta's change feed: refused where there is none, with the statement that helps. #}
-{% macro _require_delta(watermark, relation, is_delta) %}
-    {%- if not is_delta -%}
-        {%- do floodmark._refuse([{'setting': 'watermark.kind', 'got': 'version', 'expected': 'a Delta table, and ' ~ relation ~ ' is none',
-            'todo': 'Use a timestamp or a sequence, or read a Delta table'}]) -%}
-    {%- endif -%}
 {% endmacro %}
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from tests.unit import test_macros
 from tests.unit.test_macros import Refused, load
 
 
@@ -18,13 +17,10 @@ def spoken(error: pytest.ExceptionInfo[Refused]) -> str:
 @pytest.fixture(scope="module")
 def operations() -> SimpleNamespace:
     """The operations of a project that loads one model, `good`."""
-    rooms = (*test_macros.ROOMS, "operations")
     good = {"unique_id": "model.shop.good", "resource_type": "model", "name": "good"}
     good |= {"package_name": "shop", "schema": "shop", "alias": "good"}
     good["config"] = {"materialized": "incremental", "watermark": {"column": "t"}}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(test_macros, "ROOMS", rooms)
-        return load(execute=True, graph={"nodes": {"model.shop.good": good}, "sources": {}})
+    return load(execute=True, graph={"nodes": {"model.shop.good": good}, "sources": {}})
 
 
 @pytest.mark.parametrize(

@@ -35,17 +35,15 @@ def relation(_: Any, schema: str, identifier: str) -> Any:
 
 @pytest.fixture(scope="module")
 def floodmark() -> SimpleNamespace:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(macros, "ROOMS", (*macros.ROOMS, "operations"))
-        return macros.load(
-            graph=SimpleNamespace(
-                nodes={str(i): node for i, node in enumerate(NODES)}, sources={"raw": SOURCE}
-            ),
-            target=SimpleNamespace(schema="shop"),
-            adapter=SimpleNamespace(get_relation=relation),
-            invocation_args_dict=SimpleNamespace(project_dir="/project"),
-            run_query=lambda sql: SimpleNamespace(rows=[["id", "int", None], ["#n", "INT", None]]),
-        )
+    return macros.load(
+        graph=SimpleNamespace(
+            nodes={str(i): node for i, node in enumerate(NODES)}, sources={"raw": SOURCE}
+        ),
+        target=SimpleNamespace(schema="shop"),
+        adapter=SimpleNamespace(get_relation=relation),
+        invocation_args_dict=SimpleNamespace(project_dir="/project"),
+        run_query=lambda sql: SimpleNamespace(rows=[["id", "int", None], ["#n", "INT", None]]),
+    )
 
 
 @pytest.mark.parametrize(

@@ -67,22 +67,6 @@
 {% endmacro %}
 
 
-{# The commit of a batch in the model's table, which must be there. #}
-{% macro _require_landed(batch) %}
-    {%- set landed = floodmark._landed(this, batch) -%}
-    {%- if landed is none -%}
-        {%- do floodmark._stop_unlanded(batch) -%}
-    {%- endif -%}
-    {{ return(landed) }}
-{% endmacro %}
-
-
-{% macro _stop_unlanded(batch) %}
-    {%- do floodmark._stop('batch ' ~ batch.batch_id ~ ' did not reach ' ~ this ~ ': its history does not show it, so the mark stays. '
-        ~ 'Another run may have written it at the same time: run again', is_passing=true) -%}
-{% endmacro %}
-
-
 {# Whether a batch takes more than the one statement that reads the SELECT in one pass. #}
 {% macro _needs_stage(run) %}
     {{ return(run.settings.strategy != 'append' or floodmark._has_constraints()) }}
@@ -121,108 +105,6 @@
     {%- endif -%}
     {%- set keeps_nulls = ' or ' ~ name ~ ' is null' if watermark.nulls != 'exclude' else '' -%}
     {{ return('select * from (\n' ~ select_sql ~ '\n) where ' ~ terms | join(' and ') ~ keeps_nulls) }}
-{% endmacro %}
-
-
-{# Run a statement under the transaction id of a batch: Delta takes it once on each table, whoever sends it, and however often.
-   The commit's user metadata names the batch, so that it can be found again. The id leaves the session with the statement.
-   cdc, whose batches take several statements, numbers its attempts too: one that takes over leaves none before it behind itself.
-   Delta writes down the source of a MERGE before it reads it twice; one that `reads_stage` has been, and goes without. #}
-{% macro _apply_once(table, batch, sql, fence=false, reads_stage=false) %}
-    {%- set is_cdc = batch.settings is defined and batch.settings.strategy == 'cdc' -%}
-    {%- set app_id, version, metadata, materialize = floodmark._batch_conf() -%}
-    {%- set conf = {
-        app_id: 'floodmark/' ~ floodmark._batch_model(batch) ~ '/' ~ batch.generation ~ ('/cdc' if is_cdc else ''),
-        version: batch.batch_id * 10 ** 11 + batch.get('attempt', 0) * 2 + (0 if fence else 1) if is_cdc else batch.batch_id,
-        metadata: floodmark._batch_tag(batch) ~ ('/fence/' ~ invocation_id if fence
-            else ('/by/' ~ floodmark._writer(batch) if is_cdc else '') ~ (floodmark._peak_tag(batch.get('peak')) if table == this else '')),
-    } -%}
-    {%- if reads_stage -%}
-        {%- do conf.update({materialize: 'none'}) -%}
-    {%- endif -%}
-    {%- set before = [] -%}
-    {%- for key, value in conf.items() -%}
-        {%- do before.append('set ' ~ key ~ ' = ' ~ value) -%}
-    {%- endfor -%}
-    {%- if batch.get('writes_utc') -%}
-        {%- do before.append('set spark.sql.session.timeZone = UTC') -%}
-    {%- endif -%}
-    {%- do floodmark._execute(before) -%}
-    {%- do batch.update({'applied': none}) -%}
-    {%- do floodmark._forget_commit() -%}
-    {%- if modules.re.match('\\s*merge into', sql) and not fence -%}
-        {%- set result = run_query(sql) -%}
-        {%- set version = floodmark._committed_version() -%}
-        {%- if version is not none and result.rows -%}
-            {%- do batch.update({'applied': {'table': table | string, 'version': version, 'operation': 'MERGE', 'writer': floodmark._writer(batch) if is_cdc else none, 'peak': batch.get('peak'), 'metrics': {
-                'numTargetRowsInserted': result.rows[0]['num_inserted_rows'] | int, 'numTargetRowsUpdated': result.rows[0]['num_updated_rows'] | int,
-                'numTargetRowsDeleted': result.rows[0]['num_deleted_rows'] | int}}}) -%}
-        {%- endif -%}
-    {%- else -%}
-        {%- do floodmark._execute([sql]) -%}
-        {%- set version = floodmark._committed_version() if is_cdc and table != this and not fence else none -%}
-        {%- if version is not none -%}
-            {%- do batch.update({'applied': {'table': table | string, 'version': version, 'operation': 'WRITE', 'writer': floodmark._writer(batch), 'metrics': {}}}) -%}
-        {%- endif -%}
-    {%- endif -%}
-    {%- do floodmark._reset_conf(conf) -%}
-    {%- if batch.get('writes_utc') -%}
-        {%- do floodmark._execute(['set spark.sql.session.timeZone = ' ~ batch.writes_utc]) -%}
-    {%- endif -%}
-{% endmacro %}
-
-
-{# The settings that a statement of a batch runs with: its transaction, in two parts, what its commit says, and whether MERGE writes its source down. #}
-{% macro _batch_conf() %}
-    {{ return(['spark.databricks.delta.write.txnAppId', 'spark.databricks.delta.write.txnVersion', 'spark.databricks.delta.commitInfo.userMetadata',
-        'spark.databricks.delta.merge.materializeSource']) }}
-{% endmacro %}
-
-
-{# Settings that a statement runs with leave the session with it. #}
-{% macro _reset_conf(keys) %}
-    {%- for key in keys -%}
-        {%- do floodmark._execute(['reset ' ~ key]) -%}
-    {%- endfor -%}
-{% endmacro %}
-
-
-{# The model that a batch is of: this one, or in an operation the one that the batch names. #}
-{% macro _batch_model(batch) %}
-    {{ return(batch.get('model') or floodmark._model_id()) }}
-{% endmacro %}
-
-
-{% macro _batch_tag(batch) %}
-    {{ return('floodmark/' ~ floodmark._batch_model(batch) ~ '/' ~ batch.generation ~ '/' ~ batch.batch_id) }}
-{% endmacro %}
-
-
-{# The commit of a batch in a table: {version, metrics, writer, operation, peak}; none where the table does not have it. Where this run's own
-   statement has just made it, Delta said so; else the table's history tells. #}
-{% macro _landed(table, batch) %}
-    {%- if batch.get('applied') and batch.applied.table == table | string -%}
-        {{ return(batch.applied) }}
-    {%- endif -%}
-    {%- set tag = floodmark._batch_tag(batch) -%}
-    {%- for limit in [3, 20, none] -%}
-        {%- set commits = floodmark._history(table, limit) -%}
-        {%- for commit in commits if commit.tag == tag and not floodmark._leaves_rows(commit) -%}
-            {{ return({'version': commit.version, 'metrics': commit.counts, 'writer': commit.writer, 'operation': commit.operation, 'peak': commit.peak}) }}
-        {%- endfor -%}
-        {%- if limit is not none and commits | length < limit -%}
-            {{ return(none) }}
-        {%- endif -%}
-    {%- endfor -%}
-    {{ return(none) }}
-{% endmacro %}
-
-
-{# `create or replace table` takes a Delta table or nothing: what else stands there goes first, as in dbt-spark. #}
-{% macro _drop_what_is_not_delta(run) %}
-    {%- if run.target.exists and not run.target.is_delta -%}
-        {%- do adapter.drop_relation(run.target.relation) -%}
-    {%- endif -%}
 {% endmacro %}
 
 

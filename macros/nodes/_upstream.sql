@@ -99,3 +99,15 @@
         {%- do floodmark._refuse(problems) -%}
     {%- endif -%}
 {% endmacro %}
+
+
+{# The upstream that a model's code reads with changes(), as `watermark.from` would name it; none where it reads none or several. #}
+{% macro _changes_name(code) %}
+    {%- set names = [] -%}
+    {%- for kind, arguments in modules.re.findall('floodmark\\.changes\\(\\s*(ref|source)\\(([^)]*)\\)', code) -%}
+        {%- set parts = modules.re.findall('(?:^|,)\\s*["\']([^"\']+)["\']', arguments) -%}
+        {%- set version = modules.re.search('\\b(?:v|version)\\s*=\\s*["\']?([\\w.]+)["\']?\\s*(?:,|$)', arguments) -%}
+        {%- do names.append(parts | join('.') if kind == 'source' else parts | last ~ ('.v' ~ version.group(1) if version else '')) -%}
+    {%- endfor -%}
+    {{ return(names[0] if names | unique | list | length == 1 else none) }}
+{% endmacro %}

@@ -102,20 +102,3 @@
     {%- endif -%}
     {{ return(problems) }}
 {% endmacro %}
-
-
-{# The columns that the table has beside the analyst's: {name, ddl}, in their order. #}
-{% macro _snapshot_added(run, version_type) %}
-    {%- set snapshot = run.settings.snapshot -%}
-    {%- set added = [] -%}
-    {%- if snapshot.output == 'changes' -%}
-        {{ return([{'name': '_change_type', 'ddl': 'string'}, {'name': '_old_hash', 'ddl': 'string'}, {'name': '_new_hash', 'ddl': 'string'}, {'name': '_changed_at', 'ddl': version_type}]) }}
-    {%- endif -%}
-    {%- if snapshot.scd_type == 2 -%}
-        {%- do added.extend([{'name': '__start_at', 'ddl': version_type}, {'name': '__end_at', 'ddl': version_type}]) -%}
-    {%- endif -%}
-    {%- if snapshot.on_missing == 'mark' -%}
-        {%- do added.extend([{'name': '__is_missing', 'ddl': 'boolean'}, {'name': '__missing_at', 'ddl': version_type}]) -%}
-    {%- endif -%}
-    {{ return(added + [{'name': '_floodmark_hash', 'ddl': floodmark._snapshot_hash_type(snapshot.scd_type)}]) }}
-{% endmacro %}

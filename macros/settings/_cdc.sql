@@ -106,21 +106,14 @@
 {% endmacro %}
 
 
-{# Whether a setting is a name or a list of names. #}
-{% macro _is_names(value) %}
-    {%- set values = [value] if value is string else value -%}
-    {%- if values is none or values is undefined or values is mapping or values is not sequence or not values -%}
-        {{ return(false) }}
-    {%- endif -%}
-    {%- for name in values if name is not string or not name | trim -%}
-        {{ return(false) }}
-    {%- endfor -%}
-    {{ return(true) }}
-{% endmacro %}
+{#
+  ignore_null_updates: a NULL in an event leaves the column as it was. So that order does not matter, each column, and each leaf of a
+  struct, remembers the sequence that set it last: in the table's own `_floodmark_columns`, struct<sequence, deleted_at, set>, where
+  `set` maps a leaf's path to that sequence and `deleted_at` is the last delete before it. Of two values of one sequence the one
+  with the greater hash stays, leaf by leaf.
+#}
 
-
-{# A value of a setting as a list; what is neither a list nor none is its only member. #}
-{% macro _as_list(value) %}
-    {%- set is_list = value is iterable and value is not string and value is not mapping -%}
-    {{ return([] if value is none or value is undefined else (value | list if is_list else [value])) }}
+{# Whether a NULL means "as it was" in some column. #}
+{% macro _ignores_nulls(cdc) %}
+    {{ return(cdc.ignore_null_updates is not sameas false and cdc.ignore_null_updates != []) }}
 {% endmacro %}

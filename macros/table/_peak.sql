@@ -84,16 +84,3 @@
     {%- endfor -%}
     {{ return({'version': newest.version, 'peak': ns.found, 'tag': tag}) }}
 {% endmacro %}
-
-
-{# What a commit's user metadata says of the peak behind that of the batch. #}
-{% macro _peak_tag(peak) %}
-    {{ return('/peak/' ~ peak.column ~ '/' ~ (peak.base if peak.base is not none else '') ~ '/' ~ peak.position if peak else '') }}
-{% endmacro %}
-
-
-{# The peak in it, {column, base, position}; `base` is none where the commit replaced the table. #}
-{% macro _peak_from_tag(text) %}
-    {%- set found = modules.re.search('/peak/([0-9a-f]{8})/(\\d*)/(-?\\d+)$', text) -%}
-    {{ return({'column': found.group(1), 'base': found.group(2) | int if found.group(2) else none, 'position': found.group(3) | int} if found else none) }}
-{% endmacro %}

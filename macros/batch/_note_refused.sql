@@ -1,0 +1,27 @@
+{# Note the error of a statement of ours that was refused, in a batch of which nothing is committed: the next run plans anew. What cdc wrote beside the
+   table is taken back. Returns what is left to do where a part of the batch is committed, else none. #}
+{% macro _note_refused(error, run, batch) %}
+    {%- do floodmark._reset_conf(floodmark._batch_conf() + ['spark.sql.constraintPropagation.enabled']) -%}
+    {%- if batch.get('writes_utc') -%}
+        {%- do floodmark._execute(['set spark.sql.session.timeZone = ' ~ batch.writes_utc]) -%}
+    {%- endif -%}
+    {#- one that changes nothing in the target leaves no commit there: the ledger has it all the same -#}
+    {%- if batch.get('is_failed') or batch.get('is_committed') or floodmark._has_landed(batch) -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- if run.settings.strategy == 'cdc' and not batch.replaces -%}
+        {%- do floodmark._take_back_state(run, batch) -%}
+    {%- endif -%}
+    {%- do floodmark._fail(batch, error) -%}
+    {%- do run.state.update({'last_batch_id': batch.batch_id, 'finished_id': batch.batch_id}) -%}
+{% endmacro %}
+
+
+{# Whether the batch is, or may be, in the model's table, which may not be there. #}
+{% macro _has_landed(batch) %}
+    {%- if not run_query("show tables in " ~ this.schema ~ " like '" ~ this.identifier | lower ~ "'").rows | length -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {%- set landed = floodmark._tried(floodmark._landed, this, batch) -%}
+    {{ return(landed.error is not none or landed.value is not none) }}
+{% endmacro %}

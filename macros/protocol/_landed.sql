@@ -1,0 +1,34 @@
+{# The commit of a batch in the model's table, which must be there. #}
+{% macro _require_landed(batch) %}
+    {%- set landed = floodmark._landed(this, batch) -%}
+    {%- if landed is none -%}
+        {%- do floodmark._stop_unlanded(batch) -%}
+    {%- endif -%}
+    {{ return(landed) }}
+{% endmacro %}
+
+
+{% macro _stop_unlanded(batch) %}
+    {%- do floodmark._stop('batch ' ~ batch.batch_id ~ ' did not reach ' ~ this ~ ': its history does not show it, so the mark stays. '
+        ~ 'Another run may have written it at the same time: run again', is_passing=true) -%}
+{% endmacro %}
+
+
+{# The commit of a batch in a table: {version, metrics, writer, operation, peak}; none where the table does not have it. Where this run's own
+   statement has just made it, Delta said so; else the table's history tells. #}
+{% macro _landed(table, batch) %}
+    {%- if batch.get('applied') and batch.applied.table == table | string -%}
+        {{ return(batch.applied) }}
+    {%- endif -%}
+    {%- set tag = floodmark._batch_tag(batch) -%}
+    {%- for limit in [3, 20, none] -%}
+        {%- set commits = floodmark._history(table, limit) -%}
+        {%- for commit in commits if commit.tag == tag and not floodmark._leaves_rows(commit) -%}
+            {{ return({'version': commit.version, 'metrics': commit.counts, 'writer': commit.writer, 'operation': commit.operation, 'peak': commit.peak}) }}
+        {%- endfor -%}
+        {%- if limit is not none and commits | length < limit -%}
+            {{ return(none) }}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(none) }}
+{% endmacro %}

@@ -1,0 +1,148 @@
+"""The rooms of macros/ lie one above the other: a macro calls its own room and those below, never one above."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from jinja2 import nodes
+
+from tests.unit.test_macros import MACROS, new_environment
+
+#: From the ground up. Rooms in one line do not call each other.
+FLOORS = (
+    ("support",),
+    ("positions",),
+    ("delta",),
+    ("settings",),
+    ("nodes",),
+    ("ledger",),
+    ("table",),
+    ("hash",),
+    ("watermark",),
+    ("files",),
+    ("protocol",),
+    ("merge", "cdc", "snapshot_diff"),
+    ("batch",),
+    ("streaming",),
+    ("operations",),
+    ("feeds", "seeds", "tests"),
+    ("materializations",),
+)
+LEVEL = {room: level for level, floor in enumerate(FLOORS) for room in floor}
+
+#: Calls that still go up, as caller and called: none may be added. A check that both judges and fails the batch
+#: is to return its problems; what asks for a strategy by name is to ask the strategy's mapping.
+STILL_UP = {
+    ("_align_columns", "_fail"),
+    ("_conformed_columns", "_fail"),
+    ("_check_doubled", "_fail"),
+    ("_made_properties", "_fail"),
+    ("_check_feed_names", "_fail"),
+    ("_check_char_columns", "_fail"),
+    ("_check_constraints", "_fail"),
+    ("_check_change_columns", "_fail"),
+    ("_fail", "_state_relation"),
+    ("_fail", "_undo_state"),
+    ("_apply_once", "_writer"),
+    ("_mark_after", "_version_after"),
+    ("_finish", "_needs_stage"),
+    ("_finish", "_stage_counts"),
+}
+
+
+def parsed(text: str) -> nodes.Template:
+    """The tree of a file; dbt's own tags stand as macros in it."""
+    text = re.sub(r"\{%-? *materialization (\w+),[^%]*%\}", r"{% macro \1() %}", text)
+    text = re.sub(r"\{%(-?) *test (\w+)\(", r"{%\1 macro \2(", text)
+    return new_environment().parse(
+        re.sub(r"\{%(-?) *end(?:materialization|test)\b", r"{%\1 endmacro", text)
+    )
+
+
+def calls(macro: nodes.Macro) -> set[str]:
+    """The macros of the package that it names: what stands in a text, such as a message, is none."""
+    return {
+        found.attr
+        for found in macro.find_all(nodes.Getattr)
+        if isinstance(found.node, nodes.Name) and found.node.name == "floodmark"
+    }
+
+
+@functools.cache
+def macros() -> dict[str, tuple[Path, set[str]]]:
+    """Every macro: its file, and what it calls."""
+    found: dict[str, tuple[Path, set[str]]] = {}
+    for file in sorted(MACROS.rglob("*.sql")):
+        for macro in parsed(file.read_text()).find_all(nodes.Macro):
+            assert macro.name not in found, f"{macro.name} is in {file} and {found[macro.name][0]}"
+            found[macro.name] = (file.relative_to(MACROS), calls(macro))
+    return found
+
+
+def upward(found: dict[str, tuple[Path, set[str]]]) -> Iterator[tuple[str, str]]:
+    """Calls into a room above, or beside: caller and called."""
+    for name, (file, called) in found.items():
+        for other in called & found.keys():
+            here, there = file.parts[0], found[other][0].parts[0]
+            if LEVEL[there] > LEVEL[here] or (LEVEL[there] == LEVEL[here] and there != here):
+                yield name, other
+
+
+def test_every_folder_is_a_room() -> None:
+    assert {file.parts[0] for file, _ in macros().values()} == LEVEL.keys()
+
+
+def test_no_room_calls_upward() -> None:
+    found = macros()
+    wrong = [
+        f"{found[name][0]}: {name} calls {other} of {found[other][0]}"
+        for name, other in upward(found)
+        if (name, other) not in STILL_UP
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_what_is_mended_leaves_the_list() -> None:
+    assert set(upward(macros())) == STILL_UP
+
+
+def test_every_macro_that_is_called_exists() -> None:
+    found = macros()
+    missing = {
+        f"{file}: {name} calls {other}"
+        for name, (file, called) in found.items()
+        for other in called - found.keys()
+        if not other.startswith("materialization_")
+    }
+    assert not missing, "\n".join(sorted(missing))
+
+
+@pytest.mark.parametrize(
+    ("call", "is_up"),
+    [
+        ("{{ floodmark._fail(batch) }}", True),
+        ("{%- set f = floodmark._fail -%}", True),
+        ("{%- if floodmark._fail(batch) -%}x{%- endif -%}", True),
+        ("{%- do floodmark._stop('{{ floodmark._fail() }}') -%}", False),
+        ("{# floodmark._fail #}", False),
+        ("{{ floodmark._quoted('a') }}", False),
+    ],
+)
+def test_what_counts_as_a_call(call: str, is_up: bool) -> None:
+    found = {
+        "_fail": (Path("protocol/_fail.sql"), set()),
+        "_quoted": (Path("support/_literals.sql"), set()),
+        "_stop": (Path("support/_refuse.sql"), set()),
+    }
+    (macro,) = parsed(f"{{% macro _here() %}}{call}{{% endmacro %}}").find_all(nodes.Macro)
+    found["_here"] = (Path("table/_x.sql"), calls(macro))
+    assert list(upward(found)) == ([("_here", "_fail")] if is_up else [])
+
+
+def test_rooms_beside_each_other() -> None:
+    found = {"a": (Path("merge/_a.sql"), {"b"}), "b": (Path("cdc/_b.sql"), set())}
+    assert list(upward(found)) == [("a", "b")]
