@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 
 import click
 
@@ -29,6 +30,18 @@ __all__ = ["main"]
 class Floodmark(click.Group):
     """Shows every floodmark error as one sentence: exit code 2 for wrong input, else 1."""
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands in groups, each with the first sentence of its help."""
+        width = max(map(len, self.commands))
+        for heading, commands in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl(
+                    [
+                        (str(one.name).ljust(width), one.get_short_help_str(limit=1000))
+                        for one in commands
+                    ]
+                )
+
     def invoke(self, ctx: click.Context) -> object:
         """Run the command."""
         try:
@@ -54,25 +67,17 @@ def main() -> None:
     """
 
 
-_OWN = (
-    init,
-    demo,
-    status,
-    history,
-    plan,
-    stream,
-    backfill,
-    restate,
-    reset,
-    reconcile,
-    diff,
-    maintain,
-    doctor,
-    serve,
-    setup,
-)
-
-for _command in _OWN:
-    main.add_command(_command)
-for _name in PASSED_THROUGH:
-    main.add_command(dbt_command(_name))
+#: The commands in the order in which a person meets them, under the headings of `floodmark --help`.
+GROUPS: Mapping[str, tuple[click.Command, ...]] = {
+    "Set up": (init, setup, doctor, demo),
+    "Load": (dbt_command("build"), dbt_command("run"), stream),
+    "Look": (status, plan, history, diff, reconcile),
+    "Repair": (backfill, restate, reset),
+    "Keep running": (maintain, serve),
+    "dbt's own": tuple(
+        dbt_command(name) for name in PASSED_THROUGH if name not in ("build", "run")
+    ),
+}
+for _commands in GROUPS.values():
+    for _command in _commands:
+        main.add_command(_command)

@@ -35,6 +35,27 @@ PASSED_THROUGH = (
     "source",
 )
 
+_SHORT = {
+    "build": "Load seeds, models and snapshots, and run their tests (dbt build).",
+    "run": "Load models alone (dbt run).",
+    "test": "Run the tests.",
+    "seed": "Load the CSV files of seeds/.",
+    "snapshot": "Run dbt's own snapshots.",
+    "compile": "Write the SQL of the models to target/.",
+    "show": "Show the rows of a model or a query.",
+    "docs": "Generate or serve the documentation with its lineage.",
+    "list": "List the resources of the project.",
+    "ls": "The same as list.",
+    "parse": "Read the project and report errors.",
+    "debug": "Test the connection of the profile.",
+    "deps": "Install the packages of packages.yml.",
+    "clean": "Remove target/ and installed packages.",
+    "clone": "Clone models into another schema.",
+    "retry": "Run again what failed in the last invocation.",
+    "run-operation": "Call a macro.",
+    "source": "Check the freshness of sources.",
+}
+
 _EXAMPLES = {
     "docs": "floodmark docs generate",
     "run-operation": "floodmark run-operation my_macro --args '{day: 1}'",
@@ -50,7 +71,7 @@ def dbt_command(name: str) -> click.Command:
     @click.command(
         name,
         context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
-        short_help=f"dbt {name}.",
+        short_help=_SHORT[name],
         help=f"Run `dbt {name}`: every option of dbt's is passed on (`dbt {name} --help` lists "
         "them). Profiles are looked for in the project's profiles folder first.\n\n"
         f"\b\nExample:\n    {example}",

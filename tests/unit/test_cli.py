@@ -8,6 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from dbt_floodmark.cli import GROUPS, main
 from dbt_floodmark.cli.ledger import NoLedgerError, NoTableError, failure
 from dbt_floodmark.cli.runner import select_option
 
@@ -49,3 +50,14 @@ def test_a_table_of_ones_own_is_no_ledger(text: str, kind: type[Exception]) -> N
     error = failure(SimpleNamespace(exception=text, result=None), "dbt could not read")
     assert type(error) is kind
     assert ("There is no ledger yet" in str(error)) == (kind is NoLedgerError)
+
+
+def test_help_shows_every_command_once_in_its_group():
+    headings = ["Set up", "Load", "Look", "Repair", "Keep running", "dbt's own"]
+    named = [command.name for commands in GROUPS.values() for command in commands]
+    assert sorted(named) == sorted(main.commands) and len(named) == len(set(named))
+    lines = CliRunner().invoke(main, ["--help"]).output.splitlines()
+    assert [line[:-1] for line in lines if line.rstrip(":") in GROUPS] == headings
+    listed = [line.split()[0] for line in lines if line.startswith("  ") and line[2:3].isalpha()]
+    assert [name for name in listed if name in main.commands] == named
+    assert not [line for line in lines if line.endswith("...") and "COMMAND" not in line]
