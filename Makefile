@@ -8,7 +8,7 @@ PYTHON ?= $(shell for p in python3 python3.12 python3.11 python3.10; do \
 	&& { echo $$p; break; }; done)
 ARGS ?=
 
-.PHONY: setup demo test test-quick test-offline lint bench check-tools
+.PHONY: setup demo test test-quick test-offline lint bench docs check-tools
 
 setup: $(STAMP)
 
@@ -46,6 +46,11 @@ test-offline: setup
 
 bench: setup
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+# The documentation as a site, in site/.
+docs: setup
+	@$(BIN)/mkdocs build --quiet
+	@echo "site/index.html"
 
 lint: setup
 	@$(BIN)/ruff check .
