@@ -1,7 +1,7 @@
 {#
-  A backfill reads a range again: `dbt run --select <model> --vars '{floodmark_backfill: {from: ..., to: ..., step: ...}}'`, or
-  `floodmark backfill`. It is a batch like any other, but it leaves the mark where it is. By merge, or for append and
-  insert_overwrite by delete and insert in one commit, so that it may be repeated.
+  A backfill reads a range again: `dbt run --select <model> --vars '{floodmark_backfill: {from: ..., to: ..., step:
+  ...}}'`, or `floodmark backfill`. It is a batch like any other, but it leaves the mark where it is. By merge, or for
+  append and insert_overwrite by delete and insert in one commit, so that it may be repeated.
 #}
 
 {# The range of this run's backfill as it was asked for: {from, to, step}; none where the run is none. #}
@@ -10,7 +10,8 @@
 {% endmacro %}
 
 
-{# The next batch of a backfill, recorded in the ledger; none at its end. A backfill that died goes on after its last batch. #}
+{# The next batch of a backfill, recorded in the ledger; none at its end. A backfill that died goes on after its last
+   batch. #}
 {% macro _next_backfill_batch(run) %}
     {%- if run.first -%}
         {%- do floodmark._begin_backfill(run) -%}
@@ -19,13 +20,16 @@
     {%- if range.low >= range.high -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- set plan = floodmark._plan_watermark(run, range.low, range.high, {'start': none, 'step': range.step, 'lookback': 0}) -%}
+    {%- set plan = floodmark._plan_watermark(run, range.low, range.high,
+        {'start': none, 'step': range.step, 'lookback': 0}) -%}
     {#- the last batch reaches to the end of the range: rows that are gone upstream go from the table too -#}
     {%- if plan.is_last -%}
-        {%- do plan.update({'high_position': range.high, 'high': floodmark._position_print(range.high, plan.family)}) -%}
+        {%- do plan.update({'high_position': range.high,
+            'high': floodmark._position_print(range.high, plan.family)}) -%}
     {%- endif -%}
-    {%- do plan.update({'settings': run.settings, 'batch_id': run.state.last_batch_id + 1, 'kind': 'backfill', 'replaces': false,
-        'generation': run.state.committed.generation, 'reason': range.reason, 'asked': range.asked, 'watermark_column': run.settings.watermark.column, 'upstream': run.state.committed.upstream}) -%}
+    {%- do plan.update({'settings': run.settings, 'batch_id': run.state.last_batch_id + 1, 'kind': 'backfill',
+        'replaces': false, 'generation': run.state.committed.generation, 'reason': range.reason, 'asked': range.asked,
+        'watermark_column': run.settings.watermark.column, 'upstream': run.state.committed.upstream}) -%}
     {%- do floodmark._record_plan(run, plan) -%}
     {%- do run.backfill.update({'low': plan.high_position}) -%}
     {%- do run.update({'first': false}) -%}
@@ -33,7 +37,8 @@
 {% endmacro %}
 
 
-{# Check the range and bring it into positions: run.backfill = {low, high, step, asked, reason}, open below, closed above. #}
+{# Check the range and bring it into positions: run.backfill = {low, high, step, asked, reason}, open below, closed
+   above. #}
 {% macro _begin_backfill(run) %}
     {%- set range = run.backfill -%}
     {%- set family = run.upstream.family if run.upstream else none -%}
@@ -42,29 +47,37 @@
         {%- do floodmark._refuse(problems) -%}
     {%- endif -%}
     {%- set unit = floodmark._position_unit(family) -%}
-    {%- set reach = floodmark._reach({'start': range.from, 'step': range.step if range.step is defined else none}, family) -%}
+    {%- set reach = floodmark._reach({'start': range.from, 'step': range.step if range.step is defined else none},
+        family) -%}
     {%- set end = floodmark._reach({'start': range.to}, family).start - unit -%}
     {%- set mark = floodmark._position_parse(run.state.committed.mark, family) -%}
     {%- set low = reach.start - unit -%}
     {%- if low >= end -%}
-        {%- do floodmark._stop('the backfill from ' ~ range.from ~ ' to ' ~ range.to ~ ' is empty: `from` is inclusive, `to` is exclusive') -%}
+        {%- do floodmark._stop('the backfill from ' ~ range.from ~ ' to ' ~ range.to
+            ~ ' is empty: `from` is inclusive, `to` is exclusive') -%}
     {%- elif low >= mark -%}
-        {%- do floodmark._stop('the backfill begins above the mark ' ~ run.state.committed.mark ~ ': dbt build loads what lies there') -%}
+        {%- do floodmark._stop('the backfill begins above the mark ' ~ run.state.committed.mark
+            ~ ': dbt build loads what lies there') -%}
     {%- endif -%}
-    {%- set reason = 'backfill from ' ~ range.from ~ ' to ' ~ range.to ~ (' by ' ~ range.step if reach.step is not none else '') -%}
-    {%- set asked = {'from': range.from | string, 'to': range.to | string, 'step': range.step | string if reach.step is not none else none} -%}
+    {%- set reason = 'backfill from ' ~ range.from ~ ' to ' ~ range.to
+        ~ (' by ' ~ range.step if reach.step is not none else '') -%}
+    {%- set asked = {'from': range.from | string, 'to': range.to | string,
+        'step': range.step | string if reach.step is not none else none} -%}
     {%- set high = [end, mark] | min -%}
     {%- set reached = floodmark._position_parse(floodmark._backfill_reached(run, asked), family) -%}
-    {%- do run.update({'backfill': {'high': high, 'step': reach.step, 'asked': {'backfill': asked}, 'reason': reason, 'low': reached if reached is not none and low < reached < high else low}}) -%}
+    {%- do run.update({'backfill': {'high': high, 'step': reach.step, 'asked': {'backfill': asked}, 'reason': reason,
+        'low': reached if reached is not none and low < reached < high else low}}) -%}
 {% endmacro %}
 
 
 {# The high bound of the last committed batch of this backfill; none where it has not begun or has come to its end. #}
 {% macro _backfill_reached(run, asked) %}
-    {%- set last = floodmark._query_json("select to_json(named_struct('last', max_by(struct(high, is_last), batch_id))) from (select batch_id, max(high) as high, "
-        ~ "bool_or(is_last) filter (where event = 'planned') as is_last from " ~ floodmark.ledger_schema() ~ '.batch_log where model = '
-        ~ floodmark._string_literal(floodmark._model_id()) ~ " and kind = 'backfill' and " ~ floodmark._is_asked_sql(asked)
-        ~ ' and generation = ' ~ floodmark._string_literal(run.state.committed.generation)
+    {%- set last = floodmark._query_json(
+        "select to_json(named_struct('last', max_by(struct(high, is_last), batch_id))) from "
+        "(select batch_id, max(high) as high, " ~ "bool_or(is_last) filter (where event = 'planned') as is_last from "
+        ~ floodmark.ledger_schema() ~ '.batch_log where model = ' ~ floodmark._string_literal(floodmark._model_id())
+        ~ " and kind = 'backfill' and " ~ floodmark._is_asked_sql(asked) ~ ' and generation = '
+        ~ floodmark._string_literal(run.state.committed.generation)
         ~ " group by batch_id having count_if(event = 'committed') > 0)")[0].get('last') -%}
     {{ return(last.high if last and not last.is_last else none) }}
 {% endmacro %}
@@ -74,24 +87,31 @@
 {% macro _backfill_problems(run, range, family) %}
     {%- set problems = [] -%}
     {%- set expected = 'a model with a timestamp or sequence watermark, loaded before' -%}
-    {%- if run.settings.strategy == 'snapshot_diff' or family is none or family == 'version' or not run.state.committed or run.state.committed.mark is none or run.target.is_empty or run.full_refresh -%}
+    {%- if run.settings.strategy == 'snapshot_diff' or family is none or family == 'version' or not run.state.committed
+        or run.state.committed.mark is none or run.target.is_empty or run.full_refresh -%}
         {{ return([{'setting': 'floodmark_backfill', 'got': range, 'expected': expected,
             'todo': 'Run the model first; files and versions are loaded again by --full-refresh'}]) }}
     {%- endif -%}
     {%- for key in ['from', 'to'] -%}
         {%- set value = range.get(key) -%}
         {%- if value is none or not floodmark._is_position(value, family) -%}
-            {%- do problems.append({'setting': 'floodmark_backfill.' ~ key, 'got': value | string if value is not none else none,
-                'expected': 'a whole number' if family == 'sequence' else "a UTC time such as '2026-01-31' or '2026-01-31 06:00:00'",
+            {%- do problems.append({'setting': 'floodmark_backfill.' ~ key,
+                'got': value | string if value is not none else none,
+                'expected': 'a whole number' if family == 'sequence'
+                else "a UTC time such as '2026-01-31' or '2026-01-31 06:00:00'",
                 'todo': 'from is inclusive, to is exclusive'}) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- if range.get('step') is not none -%}
-        {%- do problems.extend(floodmark._distance_problems('floodmark_backfill.step', range.step, 'sequence' if family == 'sequence' else 'timestamp', 'step')) -%}
+        {%- do problems.extend(floodmark._distance_problems('floodmark_backfill.step', range.step,
+            'sequence' if family == 'sequence' else 'timestamp', 'step')) -%}
     {%- endif -%}
     {%- set column = run.settings.watermark.column -%}
-    {%- if run.settings.strategy not in ['merge', 'cdc'] and not (floodmark._find_column(floodmark._columns_of(relation=this), column) and floodmark._find_column(floodmark._columns_of(query=run.sql), column)) -%}
-        {%- do problems.append({'setting': 'watermark.column', 'got': column, 'expected': 'a column of the SELECT and of ' ~ this,
+    {%- if run.settings.strategy not in ['merge', 'cdc']
+        and not (floodmark._find_column(floodmark._columns_of(relation=this), column)
+        and floodmark._find_column(floodmark._columns_of(query=run.sql), column)) -%}
+        {%- do problems.append({'setting': 'watermark.column', 'got': column,
+            'expected': 'a column of the SELECT and of ' ~ this,
             'todo': 'A backfill deletes and inserts by it: add it to the SELECT, or use merge'}) -%}
     {%- endif -%}
     {{ return(problems) }}

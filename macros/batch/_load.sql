@@ -1,9 +1,12 @@
-{# Finish what an earlier run left, then load batch after batch until nothing waits, or read a range again (_backfill). #}
+{# Finish what an earlier run left, then load batch after batch until nothing waits, or read a range again
+   (_backfill). #}
 {% macro _load(settings, sql) %}
-    {%- set ns = namespace(run=floodmark._begin_run(settings, sql), total={'batches': 0, 'rows_read': 0, 'rows_inserted': 0, 'rows_updated': 0, 'rows_deleted': 0}) -%}
+    {%- set ns = namespace(run=floodmark._begin_run(settings, sql),
+        total={'batches': 0, 'rows_read': 0, 'rows_inserted': 0, 'rows_updated': 0, 'rows_deleted': 0}) -%}
     {%- set ns.done = ns.run.is_untouched -%}
     {%- do floodmark._add_counts(ns.total, ns.run.recovered) -%}
-    {%- set next = floodmark._next_restate_batch if ns.run.restate else (floodmark._next_backfill_batch if ns.run.backfill else floodmark._next_batch) -%}
+    {%- set next = floodmark._next_restate_batch if ns.run.restate
+        else (floodmark._next_backfill_batch if ns.run.backfill else floodmark._next_batch) -%}
     {%- for _ in range(100000) -%}
         {%- if ns.done -%}
             {%- break -%}
@@ -52,28 +55,31 @@
 {% endmacro %}
 
 
-{# What a run knows before its first batch: settings, SELECT, upstream, target, ledger; an unfinished batch is finished here.
-   With `remembers` the ledger is read only where what the invocation knew when it began does not fit the target any more. #}
+{# What a run knows before its first batch: settings, SELECT, upstream, target, ledger; an unfinished batch is
+   finished here. With `remembers` the ledger is read only where what the invocation knew when it began does not fit
+   the target any more. #}
 {% macro _begin_run(settings, sql, remembers=true) %}
-    {%- set state = floodmark._remembered_state() if remembers and not floodmark._backfill_range() and not floodmark._restate_asked() else none -%}
+    {%- set state = floodmark._remembered_state()
+        if remembers and not floodmark._backfill_range() and not floodmark._restate_asked() else none -%}
     {%- set target = floodmark._target_state(state) if state else none -%}
     {%- if not target or not target.is_known -%}
         {%- set state = floodmark._model_state() -%}
         {%- set target = floodmark._target_state(state) -%}
     {%- endif -%}
-    {%- set run = {
-        'settings': settings, 'sql': sql, 'upstream': none, 'commits': floodmark._upstream_log(settings, state), 'state': state,
-        'target': target, 'is_stale': false, 'backfill': floodmark._backfill_range(), 'restate': floodmark._restate_asked(),
-        'full_refresh': should_full_refresh(), 'ceiling': none, 'recovered': none, 'first': true, 'zone': none, 'generation': none,
-        'guarded': settings.watermark is not none and '/*floodmark:bounds' not in sql and '/*floodmark:changes' not in sql,
-    } -%}
+    {%- set run = { 'settings': settings, 'sql': sql, 'upstream': none,
+        'commits': floodmark._upstream_log(settings, state), 'state': state, 'target': target, 'is_stale': false,
+        'backfill': floodmark._backfill_range(), 'restate': floodmark._restate_asked(),
+        'full_refresh': should_full_refresh(), 'ceiling': none, 'recovered': none, 'first': true, 'zone': none,
+        'generation': none, 'guarded': settings.watermark is not none and '/*floodmark:bounds' not in sql
+        and '/*floodmark:changes' not in sql, } -%}
     {%- do run.update({'is_untouched': floodmark._is_untouched(run)}) -%}
     {%- if run.is_untouched -%}
         {{ return(run) }}
     {%- endif -%}
     {%- do run.update({'upstream': floodmark._upstream(settings) if settings.watermark else none}) -%}
     {%- if run.guarded and is_incremental() -%}
-        {%- do floodmark._refuse([{'setting': 'watermark', 'got': settings.watermark, 'expected': 'floodmark.watermark_filter() in the SELECT of an incremental run',
+        {%- do floodmark._refuse([{'setting': 'watermark', 'got': settings.watermark,
+            'expected': 'floodmark.watermark_filter() in the SELECT of an incremental run',
             'todo': 'Add "where {{ floodmark.watermark_filter() }}" behind is_incremental()'}]) -%}
     {%- endif -%}
     {%- do floodmark._check_zone(run) -%}
@@ -97,34 +103,55 @@
 {# Where mark and table, or mark and upstream, disagree the run stops and names both ways out. #}
 {% macro _check_target(run) %}
     {%- set committed = run.state.committed -%}
-    {%- if run.full_refresh or run.target.is_empty and (run.target.is_delta or not run.target.exists or run.target.relation.is_view) -%}
+    {%- if run.full_refresh or run.target.is_empty
+        and (run.target.is_delta or not run.target.exists or run.target.relation.is_view) -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set settings = run.settings -%}
     {%- if not run.target.is_delta -%}
-        {%- do floodmark._stop(this ~ ' exists and is not a Delta table: run it once with --full-refresh to load everything again') -%}
-    {%- elif committed and committed.mark is not none and committed.family is not none and not floodmark._is_position(committed.mark, committed.family) -%}
-        {%- do floodmark._stop("the ledger has '" ~ committed.mark ~ "' as its mark, which is no " ~ committed.family ~ ': somebody changed ' ~ floodmark.ledger_schema() ~ '.batch_log by hand, so nobody can tell which rows are loaded: '
-            ~ floodmark._ways_out()) -%}
+        {%- do floodmark._stop(this
+            ~ ' exists and is not a Delta table: run it once with --full-refresh to load everything again') -%}
+    {%- elif committed and committed.mark is not none and committed.family is not none
+        and not floodmark._is_position(committed.mark, committed.family) -%}
+        {%- do floodmark._stop("the ledger has '" ~ committed.mark ~ "' as its mark, which is no " ~ committed.family
+            ~ ': somebody changed ' ~ floodmark.ledger_schema()
+            ~ '.batch_log by hand, so nobody can tell which rows are loaded: ' ~ floodmark._ways_out()) -%}
     {%- elif committed and committed.kind == 'stream' and (settings.watermark or settings.strategy == 'append') -%}
-        {%- do floodmark._stop(this ~ ' was filled by a stream, whose progress is no mark: ' ~ floodmark._ways_out()) -%}
-    {%- elif settings.strategy == 'append' and (committed is none or settings.watermark and committed.mark is none and (committed.family is none or committed.kind == 'reset')) -%}
-        {%- do floodmark._stop(this ~ ' has rows, but the ledger has no mark for it, so append cannot tell which rows are new: ' ~ floodmark._ways_out()) -%}
-    {%- elif settings.strategy == 'snapshot_diff' and committed is none and (settings.watermark or settings.snapshot.version is not none) -%}
-        {%- do floodmark._stop(this ~ ' has rows, but the ledger has no mark for it, so snapshot_diff cannot tell which versions are loaded: name the ledger that it was loaded with (variable floodmark_schema), or '
+        {%- do floodmark._stop(this ~ ' was filled by a stream, whose progress is no mark: '
+            ~ floodmark._ways_out()) -%}
+    {%- elif settings.strategy == 'append' and (committed is none
+        or settings.watermark and committed.mark is none
+        and (committed.family is none or committed.kind == 'reset')) -%}
+        {%- do floodmark._stop(this
+            ~ ' has rows, but the ledger has no mark for it, so append cannot tell which rows are new: '
+            ~ floodmark._ways_out()) -%}
+    {%- elif settings.strategy == 'snapshot_diff' and committed is none
+        and (settings.watermark or settings.snapshot.version is not none) -%}
+        {%- do floodmark._stop(this
+            ~ ' has rows, but the ledger has no mark for it, so snapshot_diff cannot tell which '
+            'versions are loaded: name the ledger that it was loaded with (variable floodmark_schema), or '
             ~ floodmark._ways_out()) -%}
     {%- elif committed is not none and committed.target_id is not none and committed.target_id != run.target.id -%}
-        {%- do floodmark._stop(this ~ ' is not the table that batch ' ~ committed.batch_id ~ ' left (it was dropped, recreated or replaced by something else): ' ~ floodmark._ways_out()) -%}
+        {%- do floodmark._stop(this ~ ' is not the table that batch ' ~ committed.batch_id
+            ~ ' left (it was dropped, recreated or replaced by something else): ' ~ floodmark._ways_out()) -%}
     {%- elif run.target.disturbed -%}
-        {%- do floodmark._stop(this ~ ' ' ~ run.target.disturbed ~ ' after batch ' ~ run.state.landed.batch_id ~ ', so rows below the mark are missing: ' ~ floodmark._ways_out(is_restored=true)) -%}
-    {%- elif committed is not none and run.upstream is not none and committed.family is not none and committed.family != run.upstream.family -%}
-        {%- set now = 'the versions of ' ~ run.upstream.relation if run.upstream.family == 'version' else run.upstream.column ~ ' is a ' ~ run.upstream.family -%}
-        {%- do floodmark._stop('its mark is a ' ~ committed.family ~ ', but ' ~ ('the watermark is now ' if run.upstream.family == 'version' else '') ~ now ~ ': ' ~ floodmark._ways_out()) -%}
-    {%- elif committed is not none and committed.watermark_column and settings.watermark and committed.watermark_column | lower != settings.watermark.column | lower -%}
-        {%- do floodmark._stop('its mark is of the column ' ~ committed.watermark_column ~ ', but the watermark is now ' ~ settings.watermark.column ~ ': ' ~ floodmark._ways_out()) -%}
+        {%- do floodmark._stop(this ~ ' ' ~ run.target.disturbed ~ ' after batch ' ~ run.state.landed.batch_id
+            ~ ', so rows below the mark are missing: ' ~ floodmark._ways_out(is_restored=true)) -%}
+    {%- elif committed is not none and run.upstream is not none and committed.family is not none
+        and committed.family != run.upstream.family -%}
+        {%- set now = 'the versions of ' ~ run.upstream.relation if run.upstream.family == 'version'
+            else run.upstream.column ~ ' is a ' ~ run.upstream.family -%}
+        {%- do floodmark._stop('its mark is a ' ~ committed.family ~ ', but '
+            ~ ('the watermark is now ' if run.upstream.family == 'version' else '') ~ now ~ ': '
+            ~ floodmark._ways_out()) -%}
+    {%- elif committed is not none and committed.watermark_column and settings.watermark
+        and committed.watermark_column | lower != settings.watermark.column | lower -%}
+        {%- do floodmark._stop('its mark is of the column ' ~ committed.watermark_column ~ ', but the watermark is now '
+            ~ settings.watermark.column ~ ': ' ~ floodmark._ways_out()) -%}
     {%- endif -%}
     {%- set disturbed = floodmark._upstream_disturbed(run) -%}
     {%- if disturbed -%}
-        {%- do floodmark._stop('its upstream ' ~ run.upstream.relation ~ ' ' ~ disturbed ~ ' after batch ' ~ committed.batch_id ~ ', so the mark may not fit it: ' ~ floodmark._ways_out()) -%}
+        {%- do floodmark._stop('its upstream ' ~ run.upstream.relation ~ ' ' ~ disturbed ~ ' after batch '
+            ~ committed.batch_id ~ ', so the mark may not fit it: ' ~ floodmark._ways_out()) -%}
     {%- endif -%}
 {% endmacro %}

@@ -1,4 +1,5 @@
-{# Load one planned batch. Returns its counts. One whose statement is refused is failed with its error, where nothing of it is committed. #}
+{# Load one planned batch. Returns its counts. One whose statement is refused is failed with its error, where nothing
+   of it is committed. #}
 {% macro _load_batch(run, batch) %}
     {%- if adapter.floodmark_plugin is not defined -%}
         {{ return(floodmark._load_planned(run, batch)) }}
@@ -11,7 +12,8 @@
 {% macro _load_planned(run, batch) %}
     {%- do run.update({'table_columns': none}) -%}
     {%- set select_sql = floodmark._bounded_select(run, batch) -%}
-    {%- do floodmark._check_doubled(floodmark._select_columns(run, select_sql) | map(attribute='name') | list, batch) -%}
+    {%- do floodmark._check_doubled(floodmark._select_columns(run, select_sql) | map(attribute='name') | list,
+        batch) -%}
     {#- cdc conforms its events, whose conditions and sequence are of the SELECT as it comes -#}
     {%- if run.settings.strategy != 'cdc' -%}
         {%- do run.update({'given_sql': select_sql}) -%}
@@ -24,7 +26,8 @@
     {%- if run.settings.strategy == 'snapshot_diff' -%}
         {{ return(floodmark._load_snapshot(run, batch, select_sql)) }}
     {%- elif not floodmark._needs_stage(run) -%}
-        {%- set source = {'sql': select_sql, 'stage': none, 'columns': floodmark._select_columns(run, select_sql), 'counts': {}} -%}
+        {%- set source = {'sql': select_sql, 'stage': none, 'columns': floodmark._select_columns(run, select_sql),
+            'counts': {}} -%}
         {%- do floodmark._check_stage_columns(run, batch, source.columns) -%}
         {%- if batch.family == 'version' -%}
             {%- do floodmark._check_change_columns(run, batch, source.columns) -%}
@@ -40,12 +43,16 @@
         {{ return(floodmark._apply_cdc(run, batch, source)) }}
     {%- elif batch.replaces -%}
         {%- if run.settings.strategy == 'merge' -%}
-            {%- do floodmark._compare_with_peak(run, batch, source, floodmark._written_order(run, source, floodmark._target_columns(run, source.columns) | map(attribute='name') | list)) -%}
+            {%- do floodmark._compare_with_peak(run, batch, source,
+                floodmark._written_order(run, source,
+                floodmark._target_columns(run, source.columns) | map(attribute='name') | list)) -%}
         {%- endif -%}
         {%- do floodmark._drop_what_is_not_delta(run) -%}
         {%- do floodmark._write_moments_as_utc(run, batch, source) -%}
-        {%- do floodmark._apply_once(this, batch, floodmark._replace_table_sql(floodmark._kept_sql(run, source),
-            dict(floodmark._made_properties(run, batch, source.columns), **floodmark._zone_properties(run, batch, source)))) -%}
+        {%- do floodmark._apply_once(this, batch,
+            floodmark._replace_table_sql(floodmark._kept_sql(run, source),
+            dict(floodmark._made_properties(run, batch, source.columns),
+            **floodmark._zone_properties(run, batch, source)))) -%}
     {%- elif floodmark._changes_target(run, batch, source) -%}
         {%- do floodmark._keep_zone(run, batch, source) -%}
         {%- set columns = floodmark._align_columns(run, batch, source) -%}
@@ -73,7 +80,8 @@
 {% endmacro %}
 
 
-{# The SELECT with this batch's bounds; behind an is_incremental() guard a first load has none, and what must wait is held back here. #}
+{# The SELECT with this batch's bounds; behind an is_incremental() guard a first load has none, and what must wait is
+   held back here. #}
 {% macro _bounded_select(run, batch) %}
     {%- set select_sql = floodmark._select_of(batch, run.sql) -%}
     {%- if not run.guarded -%}
@@ -85,12 +93,17 @@
     {%- set column = floodmark._find_column(columns, watermark.column) -%}
     {%- if column is none -%}
         {%- do floodmark._fail(batch, 'the watermark column is not in the SELECT') -%}
-        {%- do floodmark._refuse([{'setting': 'watermark.column', 'got': watermark.column, 'expected': 'a column of the SELECT',
-            'todo': 'Behind the is_incremental() guard the mark of a first load is read from what it loaded: add the column, or remove the guard'}]) -%}
+        {%- do floodmark._refuse([{'setting': 'watermark.column', 'got': watermark.column,
+            'expected': 'a column of the SELECT',
+            'todo': 'Behind the is_incremental() guard the mark of a first load is read from what it loaded: '
+            'add the column, or remove the guard'}]) -%}
     {%- elif floodmark._position_family(column.type) != batch.family -%}
         {%- do floodmark._fail(batch, 'the watermark column has another type in the SELECT') -%}
-        {%- do floodmark._refuse([{'setting': 'watermark.column', 'got': column.name ~ ' ' ~ column.type ~ ' in the SELECT', 'expected': 'a ' ~ batch.family ~ ', as in ' ~ batch.upstream,
-            'todo': 'Behind the is_incremental() guard the mark of a first load is read from what it loaded: give the changed column another name, or remove the guard'}]) -%}
+        {%- do floodmark._refuse([{'setting': 'watermark.column',
+            'got': column.name ~ ' ' ~ column.type ~ ' in the SELECT',
+            'expected': 'a ' ~ batch.family ~ ', as in ' ~ batch.upstream,
+            'todo': 'Behind the is_incremental() guard the mark of a first load is read from what it loaded: '
+            'give the changed column another name, or remove the guard'}]) -%}
     {%- endif -%}
     {%- set name = floodmark._quoted(column.name) -%}
     {%- set terms = [] -%}
@@ -116,9 +129,12 @@
         {{ return(run_query('select 1 as one from (\n' ~ source.sql ~ '\n) limit 1').rows | length > 0) }}
     {%- elif not source.counts.rows_read -%}
         {{ return(false) }}
-    {%- elif floodmark._replaces_partitions(run, batch) and batch.lookback and batch.low_position is not none and batch.high_position == batch.low_position -%}
+    {%- elif floodmark._replaces_partitions(run, batch) and batch.lookback and batch.low_position is not none
+        and batch.high_position == batch.low_position -%}
         {{ return(floodmark._changes_partitions(run, source)) }}
-    {%- elif run.settings.strategy != 'merge' or batch.kind == 'stream' or batch.family == 'version' or run.settings.watermark and not batch.lookback and batch.nulls != 'include' and batch.low_position is not none -%}
+    {%- elif run.settings.strategy != 'merge' or batch.kind == 'stream' or batch.family == 'version'
+        or run.settings.watermark and not batch.lookback and batch.nulls != 'include'
+        and batch.low_position is not none -%}
         {{ return(true) }}
     {%- endif -%}
     {{ return(floodmark._count_changes(run, source) > 0) }}

@@ -14,29 +14,30 @@
             {%- set plan = floodmark._plan_watermark(run, position, run.ceiling) -%}
         {%- endif -%}
         {%- do run.update({'ceiling': plan.ceiling}) -%}
-        {%- do plan.update({'watermark_column': run.settings.watermark.column, 'upstream': floodmark._relation_name(run.upstream.relation), 'upstream_version': run.upstream.commit.version,
-            'upstream_at': run.upstream.commit.at, 'upstream_id': run.upstream.commit.id}) -%}
+        {%- do plan.update({'watermark_column': run.settings.watermark.column,
+            'upstream': floodmark._relation_name(run.upstream.relation),
+            'upstream_version': run.upstream.commit.version, 'upstream_at': run.upstream.commit.at,
+            'upstream_id': run.upstream.commit.id}) -%}
         {%- do plan.update({'rows_late': floodmark._warn_late(run, plan)}) -%}
     {%- elif run.settings.files -%}
         {%- set plan = floodmark._plan_files(run, begins) -%}
     {%- else -%}
         {%- set plan = floodmark._plan_whole() -%}
     {%- endif -%}
-    {#- what came since the run's first plan lies above its ceiling: only a run of one batch has seen all that its version holds -#}
-    {%- do plan.update({'is_held': not run.first or run.settings.watermark and run.settings.watermark.sql is not none}) -%}
+    {#- what came since the run's first plan lies above its ceiling: only a run of one batch has seen all that its
+       version holds -#}
+    {%- do plan.update({'is_held': not run.first
+        or run.settings.watermark and run.settings.watermark.sql is not none}) -%}
     {%- do floodmark._check_gaps(run, plan) -%}
     {%- if floodmark._is_nothing_new(run, plan, begins) -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- set kind = 'incremental' if not begins and run.state.committed else ('full_refresh' if run.full_refresh and run.target.exists else 'first_load') -%}
-    {%- do plan.update({
-        'settings': run.settings,
-        'batch_id': (run.state.last_batch_id or 0) + 1,
-        'kind': kind,
-        'begins': begins,
-        'replaces': begins and floodmark._replaces_target(run, kind),
-        'generation': run.generation or invocation_id if begins or not run.state.committed else run.state.committed.generation,
-    }) -%}
+    {%- set kind = 'incremental' if not begins and run.state.committed
+        else ('full_refresh' if run.full_refresh and run.target.exists else 'first_load') -%}
+    {%- do plan.update({ 'settings': run.settings, 'batch_id': (run.state.last_batch_id or 0) + 1, 'kind': kind,
+        'begins': begins, 'replaces': begins and floodmark._replaces_target(run, kind),
+        'generation': run.generation or invocation_id if begins or not run.state.committed
+        else run.state.committed.generation, }) -%}
     {%- do floodmark._record_plan(run, plan) -%}
     {%- do run.update({'first': false}) -%}
     {{ return(plan) }}
@@ -49,8 +50,8 @@
 {% endmacro %}
 
 
-{# Whether such a batch makes the table. An empty one that is there is loaded into as it is: somebody may have made it with columns, constraints and
-   properties of its own. #}
+{# Whether such a batch makes the table. An empty one that is there is loaded into as it is: somebody may have made it
+   with columns, constraints and properties of its own. #}
 {% macro _replaces_target(run, kind) %}
     {{ return(kind == 'full_refresh' or not run.target.is_delta) }}
 {% endmacro %}

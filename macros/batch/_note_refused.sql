@@ -1,5 +1,6 @@
-{# Note the error of a statement of ours that was refused, in a batch of which nothing is committed: the next run plans anew. What cdc wrote beside the
-   table is taken back. Returns what is left to do where a part of the batch is committed, else none. #}
+{# Note the error of a statement of ours that was refused, in a batch of which nothing is committed: the next run
+   plans anew. What cdc wrote beside the table is taken back. Returns what is left to do where a part of the batch is
+   committed, else none. #}
 {% macro _note_refused(error, run, batch) %}
     {%- do floodmark._reset_conf(floodmark._batch_conf() + ['spark.sql.constraintPropagation.enabled']) -%}
     {%- if batch.get('writes_utc') -%}

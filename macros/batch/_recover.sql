@@ -1,19 +1,21 @@
-{# Finish or fail the batch that an earlier run planned and did not end; counts of the batch, or none where it was failed.
-   A dead run and a slow one look alike, so every step here is safe beside a run that still lives: the target takes the
-   transaction id of the batch once, and a run writes no stage but its own. #}
+{# Finish or fail the batch that an earlier run planned and did not end; counts of the batch, or none where it was
+   failed. A dead run and a slow one look alike, so every step here is safe beside a run that still lives: the target
+   takes the transaction id of the batch once, and a run writes no stage but its own. #}
 {% macro _recover(run, planned) %}
     {%- set batch = floodmark._stored_batch(run, planned) -%}
     {%- set landed = floodmark._landed(this, batch) if run.target.is_delta else none -%}
-    {#- an incremental batch of a table that was dropped or emptied since is no more: all its rows come with a first load -#}
+    {#- an incremental batch of a table that was dropped or emptied since is no more: all its rows come with a first
+       load -#}
     {%- set lost = batch.kind in ['incremental', 'backfill'] and run.target.is_empty -%}
-    {#- a first load that is not in the history is planned anew, so that it reads what came since; it keeps its transaction
-        id, and the greater batch number wins -#}
+    {#- a first load that is not in the history is planned anew, so that it reads what came since; it keeps its
+       transaction id, and the greater batch number wins -#}
     {%- set unmade = batch.kind == 'first_load' and batch.begins -%}
     {#- one that finds rows it does not know of would append all of its own to them -#}
     {%- set blind = batch.kind == 'first_load' and run.settings.strategy == 'append' -%}
     {#- a snapshot is there to be read again, as it is now -#}
     {%- set stale = run.settings.strategy == 'snapshot_diff' -%}
-    {%- set abandons = landed is none and (lost or unmade or blind or stale or batch.kind == 'backfill' or run.target.exists and (run.full_refresh or batch.kind == 'full_refresh')) -%}
+    {%- set abandons = landed is none and (lost or unmade or blind or stale or batch.kind == 'backfill'
+        or run.target.exists and (run.full_refresh or batch.kind == 'full_refresh')) -%}
     {%- set is_cdc = run.settings.strategy == 'cdc' -%}
     {%- if landed is none and is_cdc and run.target.is_delta and not unmade -%}
         {%- set landed = floodmark._take_over(run, batch) -%}
@@ -31,7 +33,8 @@
     {%- if landed is not none -%}
         {%- set newest = floodmark._history(this, 1)[0].version -%}
         {%- do floodmark._check_undone(run, batch, landed, newest) -%}
-        {%- set source = floodmark._recover_state(run, batch, landed) if is_cdc and 'AS SELECT' in landed.operation else none -%}
+        {%- set source = floodmark._recover_state(run, batch, landed) if is_cdc and 'AS SELECT' in landed.operation
+            else none -%}
         {%- set counts = floodmark._finish(run, batch, landed, source) -%}
         {%- if lost and not floodmark._is_untouched_since(this, newest, landed.version) -%}
             {%- do run.target.update({'is_empty': true}) -%}
@@ -39,7 +42,8 @@
     {%- elif abandons or batch.kind == 'full_refresh' -%}
         {%- set error = 'the table was dropped or emptied before the batch was applied' if lost
             else 'the run died before the snapshot was applied: it is read anew' if stale
-            else ('the backfill died before the batch was applied' if batch.kind == 'backfill' else 'the run died before the table was replaced') -%}
+            else ('the backfill died before the batch was applied' if batch.kind == 'backfill'
+            else 'the run died before the table was replaced') -%}
         {%- do floodmark._record('failed', batch, {'error': floodmark._string_literal(error)}) -%}
         {%- do run.state.update({'finished_id': batch.batch_id}) -%}
         {%- do run.update({'generation': batch.generation if unmade else none}) -%}
@@ -53,11 +57,13 @@
 {% endmacro %}
 
 
-{# A batch that is in the table's history, and was taken back by a RESTORE since, is neither loaded nor can it be again under its transaction id. #}
+{# A batch that is in the table's history, and was taken back by a RESTORE since, is neither loaded nor can it be
+   again under its transaction id. #}
 {% macro _check_undone(run, batch, landed, newest) %}
     {%- set undone = floodmark._disturbed_since(this, newest, landed.version) if not run.full_refresh else none -%}
     {%- if undone -%}
-        {%- do floodmark._stop(this ~ ' ' ~ undone ~ ' after batch ' ~ batch.batch_id ~ ', so rows below the mark are missing: ' ~ floodmark._ways_out(is_restored=true)) -%}
+        {%- do floodmark._stop(this ~ ' ' ~ undone ~ ' after batch ' ~ batch.batch_id
+            ~ ', so rows below the mark are missing: ' ~ floodmark._ways_out(is_restored=true)) -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -68,35 +74,37 @@
     {%- set family = planned.family -%}
     {%- set reach = floodmark._reach(watermark or {}, family) -%}
     {%- set begins = planned.kind in ['first_load', 'full_refresh'] and run.target.is_empty -%}
-    {{ return({
-        'staged_by': run.stages | selectattr('resolved_by', 'equalto', none) | selectattr('batch_id', 'equalto', planned.batch_id | int) | map(attribute='staged_by') | first | default(none),
-        'settings': run.settings, 'batch_id': planned.batch_id | int, 'kind': planned.kind, 'generation': planned.generation,
-        'begins': begins, 'replaces': begins and floodmark._replaces_target(run, planned.kind),
-        'family': family, 'low': planned.low, 'high': planned.high, 'cap': planned.cap,
-        'low_position': floodmark._position_parse(planned.low, family),
+    {{ return({ 'staged_by': run.stages | selectattr('resolved_by', 'equalto', none)
+        | selectattr('batch_id', 'equalto', planned.batch_id | int) | map(attribute='staged_by') | first
+        | default(none), 'settings': run.settings, 'batch_id': planned.batch_id | int, 'kind': planned.kind,
+        'generation': planned.generation, 'begins': begins,
+        'replaces': begins and floodmark._replaces_target(run, planned.kind), 'family': family, 'low': planned.low,
+        'high': planned.high, 'cap': planned.cap, 'low_position': floodmark._position_parse(planned.low, family),
         'high_position': floodmark._position_parse(planned.high, family),
-        'cap_position': floodmark._position_parse(planned.cap, family),
-        'start_position': reach.start, 'lookback': 0 if planned.kind == 'backfill' else reach.lookback,
-        'nulls': watermark.nulls if watermark else none,
-        'upstream_version': planned.upstream_version, 'upstream_at': planned.upstream_at, 'upstream_id': planned.upstream_id,
+        'cap_position': floodmark._position_parse(planned.cap, family), 'start_position': reach.start,
+        'lookback': 0 if planned.kind == 'backfill' else reach.lookback,
+        'nulls': watermark.nulls if watermark else none, 'upstream_version': planned.upstream_version,
+        'upstream_at': planned.upstream_at, 'upstream_id': planned.upstream_id,
         'watermark_column': planned.watermark_column, 'upstream': planned.upstream, 'reason': planned.reason,
         'asked': floodmark._stored_asked(planned.batch_id) if planned.kind == 'backfill' else none,
-        'files': floodmark._stored_files(planned.batch_id) if run.settings.files else none,
-        'rows_null': 0, 'rows_future': 0, 'rows_late': 0, 'is_last': false, 'is_taken_over': true,
-    }) }}
+        'files': floodmark._stored_files(planned.batch_id) if run.settings.files else none, 'rows_null': 0,
+        'rows_future': 0, 'rows_late': 0, 'is_last': false, 'is_taken_over': true, }) }}
 {% endmacro %}
 
 
-{# A batch whose stage has lost rows, or was made by a SELECT of other columns, is staged anew: what that run could not apply, no run can. Where cdc has
-   written its first statement, the second must read the same stage. #}
+{# A batch whose stage has lost rows, or was made by a SELECT of other columns, is staged anew: what that run could
+   not apply, no run can. Where cdc has written its first statement, the second must read the same stage. #}
 {% macro _leave_unfit_stage(run, batch, select_sql) %}
     {%- if batch.get('is_taken_over') and batch.staged_by and batch.get('state_is_written') -%}
         {%- do floodmark._require_whole(batch, floodmark._stage_relation(batch)) -%}
-    {%- elif batch.get('is_taken_over') and batch.staged_by and not floodmark._is_stage_whole(floodmark._stage_relation(batch)) -%}
+    {%- elif batch.get('is_taken_over') and batch.staged_by
+        and not floodmark._is_stage_whole(floodmark._stage_relation(batch)) -%}
         {%- do floodmark._leave_stage(batch) -%}
     {%- elif batch.get('is_taken_over') and batch.staged_by -%}
-        {%- set selected = floodmark._conformed_event_columns(run, batch, select_sql) if run.settings.strategy == 'cdc' else floodmark._select_columns(run, select_sql) -%}
-        {%- set changes = floodmark._schema_changes(selected, floodmark._columns_of(relation=floodmark._stage_relation(batch))) -%}
+        {%- set selected = floodmark._conformed_event_columns(run, batch, select_sql) if run.settings.strategy == 'cdc'
+            else floodmark._select_columns(run, select_sql) -%}
+        {%- set changes = floodmark._schema_changes(selected,
+            floodmark._columns_of(relation=floodmark._stage_relation(batch))) -%}
         {%- if changes.new or changes.fields or changes.gone or changes.retyped -%}
             {%- do floodmark._leave_stage(batch) -%}
         {%- endif -%}
@@ -104,7 +112,8 @@
 {% endmacro %}
 
 
-{# Let a batch be staged anew. The stage of another run stays until the batch is finished, since that run may still read it. #}
+{# Let a batch be staged anew. The stage of another run stays until the batch is finished, since that run may still
+   read it. #}
 {% macro _leave_stage(batch) %}
     {%- if batch.staged_by == invocation_id[:8] -%}
         {%- do floodmark._execute(['drop table if exists ' ~ floodmark._stage_relation(batch)]) -%}

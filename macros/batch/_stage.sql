@@ -1,6 +1,6 @@
-{# Write the SELECT's output once, and take every check and count from there. Returns {sql, stage, columns, counts}. Parquet takes
-   every name and type, and Spark lists such a table only once it is whole; a new Delta table costs it twice the time, since
-   its state has to be put together before the first read. #}
+{# Write the SELECT's output once, and take every check and count from there. Returns {sql, stage, columns, counts}.
+   Parquet takes every name and type, and Spark lists such a table only once it is whole; a new Delta table costs it
+   twice the time, since its state has to be put together before the first read. #}
 {% macro _stage(run, batch, select_sql) %}
     {%- set stage = floodmark._stage_relation(batch) -%}
     {%- if batch.staged_by -%}
@@ -17,7 +17,8 @@
             {%- set select_sql = floodmark._staged_events_sql(run, batch, columns, select_sql) -%}
         {%- else -%}
             {%- if floodmark._replaces_partitions(run, batch) -%}
-                {%- set select_sql = floodmark._conformed_select(run, batch, floodmark._whole_partitions_select(run, batch, select_sql)) -%}
+                {%- set select_sql = floodmark._conformed_select(run, batch,
+                    floodmark._whole_partitions_select(run, batch, select_sql)) -%}
             {%- endif -%}
             {%- set columns = floodmark._select_columns(run, select_sql) -%}
             {%- do floodmark._check_stage_columns(run, batch, columns) -%}
@@ -47,9 +48,11 @@
 {# The events of a batch as they are staged. #}
 {% macro _staged_events_sql(run, batch, columns, select_sql) %}
     {%- set sql = floodmark._conforming_sql(run, columns, floodmark._events_sql(run.settings.cdc, select_sql)) -%}
-    {%- set sql = floodmark._without_replaced_sql(run, batch, columns, floodmark._partition_values_sql(columns, sql)) -%}
+    {%- set sql = floodmark._without_replaced_sql(run, batch, columns,
+        floodmark._partition_values_sql(columns, sql)) -%}
     {%- if floodmark._restates_from(batch) is not none -%}
-        {%- set sql = floodmark._restated_events_sql(run, batch, sql, floodmark._find_column(columns, '_floodmark_sequence').type) -%}
+        {%- set sql = floodmark._restated_events_sql(run, batch, sql,
+            floodmark._find_column(columns, '_floodmark_sequence').type) -%}
     {%- endif -%}
     {{ return(sql) }}
 {% endmacro %}
@@ -62,9 +65,11 @@
     {%- if source and run.settings.strategy == 'insert_overwrite' and batch.kind != 'backfill' -%}
         {{ return(floodmark._partition_counts(run, batch, source)) }}
     {%- elif run.settings.strategy == 'cdc' -%}
-        {{ return(floodmark._event_counts(run, stage, source.columns if source else floodmark._columns_of(relation=stage))) }}
+        {{ return(floodmark._event_counts(run, stage,
+            source.columns if source else floodmark._columns_of(relation=stage))) }}
     {%- elif run.settings.strategy == 'snapshot_diff' -%}
-        {{ return(floodmark._query_json("select to_json(named_struct('rows_read', coalesce(max(_floodmark_rows_read), 0))) from " ~ stage)[0]) }}
+        {{ return(floodmark._query_json(
+            "select to_json(named_struct('rows_read', coalesce(max(_floodmark_rows_read), 0))) from " ~ stage)[0]) }}
     {%- elif run.settings.strategy != 'merge' -%}
         {{ return(floodmark._query_json("select to_json(named_struct('rows_read', count(*))) from " ~ stage)[0]) }}
     {%- endif -%}
@@ -78,41 +83,49 @@
     {%- set order = floodmark._find_column(columns, floodmark._order_column(run, columns) or '') -%}
     {%- set ordered = '' -%}
     {%- if order and floodmark._position_family(order.type) -%}
-        {%- set ordered = ', min(@) as _floodmark_least, max(@) as _floodmark_greatest, count_if(@ is null) as _floodmark_unordered' | replace('@', floodmark._quoted(order.name)) -%}
-        {%- do ranges.extend(floodmark._range_counts('least', 'greatest', order.type, '_floodmark_least', '_floodmark_greatest') + ["'unordered', coalesce(sum(_floodmark_unordered), 0)"]) -%}
+        {%- set ordered = ', min(@) as _floodmark_least, max(@) as _floodmark_greatest, count_if(@ is null) as '
+            '_floodmark_unordered' | replace('@', floodmark._quoted(order.name)) -%}
+        {%- do ranges.extend(floodmark._range_counts('least', 'greatest', order.type, '_floodmark_least',
+            '_floodmark_greatest') + ["'unordered', coalesce(sum(_floodmark_unordered), 0)"]) -%}
     {%- endif -%}
     {%- set counts = floodmark._query_json(
-        "select to_json(named_struct('rows_read', coalesce(sum(_floodmark_rows), 0), 'repeated', count_if(_floodmark_rows > 1), " ~ ranges | join(', ') ~ ")) "
-        ~ "from (select " ~ floodmark._quoted_csv(keys) ~ ", count(*) as _floodmark_rows" ~ ordered ~ " from " ~ stage ~ " group by " ~ floodmark._quoted_csv(keys) ~ ")"
-    )[0] -%}
+        "select to_json(named_struct('rows_read', coalesce(sum(_floodmark_rows), 0), 'repeated', "
+        "count_if(_floodmark_rows > 1), " ~ ranges | join(', ') ~ ")) " ~ "from (select " ~ floodmark._quoted_csv(keys)
+        ~ ", count(*) as _floodmark_rows" ~ ordered ~ " from " ~ stage ~ " group by " ~ floodmark._quoted_csv(keys)
+        ~ ")" )[0] -%}
     {%- do counts.update({'rows_tied': floodmark._count_ties(run, stage, columns) if counts.repeated else 0}) -%}
     {{ return(counts) }}
 {% endmacro %}
 
 
-{# What the columns of a batch forbid, refused before anything is written: merge needs the columns that its settings name, and keys that can be
-   compared; names with our prefix are ours. #}
+{# What the columns of a batch forbid, refused before anything is written: merge needs the columns that its settings
+   name, and keys that can be compared; names with our prefix are ours. #}
 {% macro _check_stage_columns(run, batch, columns) %}
     {%- set is_merge = run.settings.strategy == 'merge' -%}
     {%- set problems = floodmark._key_problems(run.settings.unique_key, columns) if is_merge else [] -%}
     {%- for setting in ['merge_update_columns', 'merge_exclude_columns'] if is_merge -%}
-        {%- for name in floodmark._name_list(config.get(setting)) if not floodmark._find_column(columns + ([] if batch.replaces else floodmark._table_columns(run)), name) -%}
-            {%- do problems.append({'setting': setting, 'got': name, 'expected': 'columns of the SELECT', 'todo': 'Correct the name or remove it'}) -%}
+        {%- for name in floodmark._name_list(config.get(setting))
+            if not floodmark._find_column(columns + ([] if batch.replaces else floodmark._table_columns(run)), name) -%}
+            {%- do problems.append({'setting': setting, 'got': name, 'expected': 'columns of the SELECT',
+                'todo': 'Correct the name or remove it'}) -%}
         {%- endfor -%}
     {%- endfor -%}
     {%- for column in columns if (column.name | lower).startswith('_floodmark_') -%}
-        {%- do problems.append({'setting': 'incremental_strategy', 'got': 'a column ' ~ column.name ~ ' in the SELECT', 'expected': 'no column that floodmark writes itself',
-            'todo': 'Leave it out or give it another name'}) -%}
+        {%- do problems.append({'setting': 'incremental_strategy', 'got': 'a column ' ~ column.name ~ ' in the SELECT',
+            'expected': 'no column that floodmark writes itself', 'todo': 'Leave it out or give it another name'}) -%}
     {%- endfor -%}
     {%- if problems -%}
         {%- do floodmark._fail(batch, problems[0].setting ~ ': ' ~ problems[0].got) -%}
         {%- do floodmark._refuse(problems) -%}
     {%- endif -%}
-    {#- what was not cast to the table's type: a contract is of the SELECT, and a struct with other fields is another key -#}
-    {%- for key in run.settings.unique_key if is_merge and not batch.replaces and run.settings.on_schema_change in ['ignore', 'append_new_columns'] -%}
+    {#- what was not cast to the table's type: a contract is of the SELECT, and a struct with other fields is another
+       key -#}
+    {%- for key in run.settings.unique_key if is_merge and not batch.replaces
+        and run.settings.on_schema_change in ['ignore', 'append_new_columns'] -%}
         {%- set known = floodmark._find_column(floodmark._table_columns(run), key) -%}
         {%- if known is not none and (config.get('contract').enforced or 'struct<' in known.type) -%}
-            {%- do problems.extend(floodmark._type_problems('unique_key', key, floodmark._find_column(columns, key).type, known)) -%}
+            {%- do problems.extend(floodmark._type_problems('unique_key', key,
+                floodmark._find_column(columns, key).type, known)) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- if problems -%}
@@ -159,16 +172,21 @@
 
 {# Where no column says which row is the latest, a key may come once in a batch: refused, the keys named. #}
 {% macro _check_keys(run, batch, source) %}
-    {%- if run.settings.strategy == 'merge' and source.counts.repeated and not floodmark._order_column(run, source.columns) -%}
+    {%- if run.settings.strategy == 'merge' and source.counts.repeated
+        and not floodmark._order_column(run, source.columns) -%}
         {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
-        {%- set named = floodmark._query_json('select to_json(struct(' ~ keys ~ "), map('ignoreNullFields', 'false')) from " ~ source.stage ~ ' group by ' ~ keys ~ ' having count(*) > 1 order by 1 limit 5') -%}
+        {%- set named = floodmark._query_json('select to_json(struct(' ~ keys
+            ~ "), map('ignoreNullFields', 'false')) from " ~ source.stage ~ ' group by ' ~ keys
+            ~ ' having count(*) > 1 order by 1 limit 5') -%}
         {%- set shown = [] -%}
         {%- for key in named -%}
             {%- do shown.append(tojson(key)) -%}
         {%- endfor -%}
-        {%- set repeated = floodmark._counted(source.counts.repeated, 'key') ~ (' comes' if source.counts.repeated == 1 else ' come') ~ ' more than once' -%}
+        {%- set repeated = floodmark._counted(source.counts.repeated, 'key')
+            ~ (' comes' if source.counts.repeated == 1 else ' come') ~ ' more than once' -%}
         {%- do floodmark._fail(batch, repeated) -%}
-        {%- do floodmark._stop(repeated ~ ' in the batch and no watermark column in the SELECT says which row is the latest: '
-            ~ shown | join(', ') ~ '. Add the watermark column to the SELECT, or make the key unique') -%}
+        {%- do floodmark._stop(repeated
+            ~ ' in the batch and no watermark column in the SELECT says which row is the latest: ' ~ shown | join(', ')
+            ~ '. Add the watermark column to the SELECT, or make the key unique') -%}
     {%- endif -%}
 {% endmacro %}

@@ -1,11 +1,13 @@
 {#
-  A batch of events takes two statements: one on what is remembered beside the table, one on the table. Both read one stage, so both
-  must read the stage of one run; the commit that comes first says whose (`/by/<run>` in its user metadata). A batch adds to what is
-  remembered first; a first load or a full refresh replaces the table first, so that one which dies leaves the old pair as it was.
+  A batch of events takes two statements: one on what is remembered beside the table, one on the table. Both read one
+  stage, so both must read the stage of one run; the commit that comes first says whose (`/by/<run>` in its user
+  metadata). A batch adds to what is remembered first; a first load or a full refresh replaces the table first, so that
+  one which dies leaves the old pair as it was.
 #}
 
-{# Apply a staged batch, and record it as committed. Returns its counts. With ignore_null_updates a row is made of leaves and then compared as a whole:
-   of that condition Spark would infer one more for every subset of the columns, and plan for hours where they are many. #}
+{# Apply a staged batch, and record it as committed. Returns its counts. With ignore_null_updates a row is made of
+   leaves and then compared as a whole: of that condition Spark would infer one more for every subset of the columns,
+   and plan for hours where they are many. #}
 {% macro _apply_cdc(run, batch, source) %}
     {%- set infers = 'spark.sql.constraintPropagation.enabled' -%}
     {%- if floodmark._ignores_nulls(run.settings.cdc) -%}
@@ -20,13 +22,17 @@
 
 
 {% macro _apply_events(run, batch, source) %}
-    {%- do source.update({'has_state': floodmark._has_state(), 'restates': floodmark._restates_from(batch) is not none}) -%}
+    {%- do source.update({'has_state': floodmark._has_state(),
+        'restates': floodmark._restates_from(batch) is not none}) -%}
     {%- if source.restates -%}
         {#- what goes may have no events any more, and so lie beyond their range -#}
-        {%- do source.update({'counts': {'rows_read': source.counts.rows_read, 'deletes': source.counts.deletes, 'truncates': source.counts.truncates, 'same': source.counts.same, 'rows_tied': source.counts.rows_tied}}) -%}
+        {%- do source.update({'counts': {'rows_read': source.counts.rows_read, 'deletes': source.counts.deletes,
+            'truncates': source.counts.truncates, 'same': source.counts.same,
+            'rows_tied': source.counts.rows_tied}}) -%}
     {%- endif -%}
     {%- if floodmark._batch_way(run, source) in ['scd1', 'scd2'] -%}
-        {%- do floodmark._compare_with_peak(run, batch, source, floodmark._find_column(source.columns, '_floodmark_sequence')) -%}
+        {%- do floodmark._compare_with_peak(run, batch, source,
+            floodmark._find_column(source.columns, '_floodmark_sequence')) -%}
         {#- a truncate reaches rows that have no event in the batch -#}
         {%- do source.update({'is_ahead': source.get('is_ahead') and not source.counts.truncates}) -%}
     {%- endif -%}
@@ -35,8 +41,11 @@
         {%- do floodmark._resolve(run, batch, source) -%}
         {%- do floodmark._check_formed_rows(run, batch, source) -%}
         {%- do floodmark._drop_what_is_not_delta(run) -%}
-        {%- set beside = dict(floodmark._made_properties(run, batch, floodmark._own_columns(run.settings.cdc, source.columns)), **({floodmark._state_mark(): 'true'} if floodmark._replaces_state(run, source) else {})) -%}
-        {%- do floodmark._apply_once(this, batch, floodmark._replace_table_sql(floodmark._first_rows_sql(run, source), beside)) -%}
+        {%- set beside = dict(floodmark._made_properties(run, batch,
+            floodmark._own_columns(run.settings.cdc, source.columns)),
+            **({floodmark._state_mark(): 'true'} if floodmark._replaces_state(run, source) else {})) -%}
+        {%- do floodmark._apply_once(this, batch,
+            floodmark._replace_table_sql(floodmark._first_rows_sql(run, source), beside)) -%}
     {%- else -%}
         {%- do floodmark._check_state(run, batch, source) -%}
         {%- do floodmark._align_cdc(run, batch, source) -%}
@@ -47,7 +56,8 @@
         {%- endif -%}
         {%- do floodmark._mark_state(run, source) -%}
         {%- if floodmark._changes_cdc_target(run, batch, source) -%}
-            {%- set merge = {'scd1': floodmark._scd1_merge_sql, 'partial': floodmark._partial_merge_sql, 'restated': floodmark._scd1_restated_merge_sql,
+            {%- set merge = {'scd1': floodmark._scd1_merge_sql, 'partial': floodmark._partial_merge_sql,
+                'restated': floodmark._scd1_restated_merge_sql,
                 'scd2': floodmark._scd2_merge_sql}[floodmark._batch_way(run, source)] -%}
             {%- do floodmark._apply_once(this, batch, merge(run, source), reads_stage=source.resolved is defined) -%}
         {%- else -%}
@@ -66,7 +76,8 @@
 
 {# How the events become rows: scd1, partial (SCD 1 with ignore_null_updates) or scd2. #}
 {% macro _cdc_way(run) %}
-    {{ return('scd2' if run.settings.cdc.scd_type == 2 else ('partial' if floodmark._ignores_nulls(run.settings.cdc) else 'scd1')) }}
+    {{ return('scd2' if run.settings.cdc.scd_type == 2
+        else ('partial' if floodmark._ignores_nulls(run.settings.cdc) else 'scd1')) }}
 {% endmacro %}
 
 
@@ -79,7 +90,8 @@
     {%- endfor -%}
     {%- for name in run.settings.cdc.tracked if not floodmark._find_column(floodmark._table_own_columns(run), name) -%}
         {%- do floodmark._fail(batch, 'a column of track_history_column_list is not in the table') -%}
-        {%- do floodmark._refuse([{'setting': 'cdc.track_history_column_list', 'got': name, 'expected': 'columns of ' ~ this,
+        {%- do floodmark._refuse([{'setting': 'cdc.track_history_column_list', 'got': name,
+            'expected': 'columns of ' ~ this,
             'todo': "It is new: set on_schema_change to 'append_new_columns', or run once with --full-refresh"}]) -%}
     {%- endfor -%}
     {%- if source.has_state and run.settings.cdc.scd_type == 2 -%}
@@ -95,7 +107,8 @@
 {% endmacro %}
 
 
-{# SCD 2 and restatements: what becomes of every event that the batch touches, written once, so that both statements read the same. #}
+{# SCD 2 and restatements: what becomes of every event that the batch touches, written once, so that both statements
+   read the same. #}
 {% macro _resolve(run, batch, source) %}
     {%- set way = floodmark._batch_way(run, source) -%}
     {%- if way in ['scd2', 'restated'] -%}
@@ -106,7 +119,8 @@
                 {%- do floodmark._execute(['drop table if exists ' ~ relation]) -%}
             {%- endif -%}
             {%- do floodmark._execute([floodmark._create_stage_sql(relation) ~ '\n'
-                ~ (floodmark._scd2_sql(run, batch, source) if way == 'scd2' else floodmark._scd1_restated_sql(run, batch, source))]) -%}
+                ~ (floodmark._scd2_sql(run, batch, source) if way == 'scd2'
+                else floodmark._scd1_restated_sql(run, batch, source))]) -%}
         {%- endif -%}
         {%- if batch.get('resolved_by') -%}
             {#- the table may have been given columns since -#}
@@ -120,7 +134,9 @@
         {%- if batch.get('resolved_by') -%}
             {%- do floodmark._require_whole(batch, relation) -%}
         {%- endif -%}
-        {%- do source.update({'resolved': relation, 'changes': floodmark._query_json('select to_json(named_struct(' ~ counts | join(', ') ~ ')) from ' ~ relation)[0]}) -%}
+        {%- do source.update({'resolved': relation,
+            'changes': floodmark._query_json('select to_json(named_struct(' ~ counts | join(', ') ~ ')) from '
+            ~ relation)[0]}) -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -144,9 +160,11 @@
     {%- set columns = floodmark._cdc_table_columns(run.settings.cdc, source.columns) | map(attribute='name') | list -%}
     {%- set way = floodmark._cdc_way(run) -%}
     {%- if way == 'scd2' -%}
-        {{ return('select ' ~ floodmark._quoted_csv(columns) ~ ' from ' ~ source.resolved ~ ' where _floodmark_table_write') }}
+        {{ return('select ' ~ floodmark._quoted_csv(columns) ~ ' from ' ~ source.resolved
+            ~ ' where _floodmark_table_write') }}
     {%- endif -%}
-    {%- set rows = floodmark._partial_rows_sql(run, source, is_first=true) if way == 'partial' else floodmark._winners_sql(run, source, remembers=false) -%}
+    {%- set rows = floodmark._partial_rows_sql(run, source, is_first=true) if way == 'partial'
+        else floodmark._winners_sql(run, source, remembers=false) -%}
     {{ return('select ' ~ floodmark._quoted_csv(columns) ~ ' from (\n' ~ rows ~ '\n) where not _floodmark_delete') }}
 {% endmacro %}
 
@@ -154,21 +172,25 @@
 {# Add to what is remembered what the batch's events ask for. #}
 {% macro _write_state(run, batch, source) %}
     {%- set way = floodmark._batch_way(run, source) -%}
-    {%- set statement = {'scd2': floodmark._scd2_state_sql, 'restated': floodmark._scd1_restated_state_sql}.get(way, floodmark._scd1_state_sql) -%}
+    {%- set statement = {'scd2': floodmark._scd2_state_sql, 'restated': floodmark._scd1_restated_state_sql}.get(way,
+        floodmark._scd1_state_sql) -%}
     {%- if source.get('changes') -%}
         {%- set needed = source.changes.state_write or source.changes.state_remove -%}
     {%- else -%}
         {%- set needed = source.counts.deletes or source.counts.truncates -%}
     {%- endif -%}
-    {%- if needed and way != 'scd2' and not source.restates and source.has_state and not run.settings.files and floodmark._reads_again(run, batch) -%}
+    {%- if needed and way != 'scd2' and not source.restates and source.has_state and not run.settings.files
+        and floodmark._reads_again(run, batch) -%}
         {%- do source.update({'adds_unknown': true}) -%}
-        {%- set needed = run_query('select 1 as one from (\n' ~ floodmark._scd1_added_state_sql(run, source) ~ '\n) limit 1').rows | length > 0 -%}
+        {%- set needed = run_query('select 1 as one from (\n' ~ floodmark._scd1_added_state_sql(run, source)
+            ~ '\n) limit 1').rows | length > 0 -%}
     {%- endif -%}
     {%- if needed -%}
         {%- if not source.has_state -%}
             {%- do floodmark._prepare_state(run, source) -%}
         {%- endif -%}
-        {%- do floodmark._apply_once(floodmark._state_relation(), batch, statement(run, source), reads_stage=source.resolved is defined) -%}
+        {%- do floodmark._apply_once(floodmark._state_relation(), batch, statement(run, source),
+            reads_stage=source.resolved is defined) -%}
         {%- set landed = floodmark._landed(floodmark._state_relation(), batch) -%}
         {%- if landed is none or landed.writer != floodmark._writer(batch) -%}
             {%- do floodmark._stop_unlanded(batch) -%}
@@ -180,7 +202,8 @@
 
 {# Whether a first load leaves such a table: it has something to remember, or there is one to replace. #}
 {% macro _replaces_state(run, source) %}
-    {%- set needed = source.changes.state_write if run.settings.cdc.scd_type == 2 else source.counts.deletes or source.counts.truncates -%}
+    {%- set needed = source.changes.state_write if run.settings.cdc.scd_type == 2
+        else source.counts.deletes or source.counts.truncates -%}
     {{ return(source.has_state or needed > 0) }}
 {% endmacro %}
 
@@ -190,11 +213,15 @@
     {%- if landed.writer != floodmark._writer(batch) -%}
         {%- do floodmark._stop_unlanded(batch) -%}
     {%- endif -%}
-    {%- set columns = floodmark._state_columns(run, source, floodmark._own_columns(run.settings.cdc, source.columns)) -%}
+    {%- set columns = floodmark._state_columns(run, source,
+        floodmark._own_columns(run.settings.cdc, source.columns)) -%}
     {%- if floodmark._replaces_state(run, source) -%}
-        {%- set rows = floodmark._scd2_state_rows_sql(source, columns) if run.settings.cdc.scd_type == 2 else floodmark._scd1_state_rows_sql(run, source) -%}
-        {%- do floodmark._apply_once(floodmark._state_relation(), batch, 'create or replace table ' ~ floodmark._state_relation() ~ ' using delta ' ~ floodmark._state_properties_sql()
-            ~ ' as\nselect ' ~ floodmark._quoted_csv(columns | map(attribute='name') | list) ~ ' from (\n' ~ rows ~ '\n)') -%}
+        {%- set rows = floodmark._scd2_state_rows_sql(source, columns) if run.settings.cdc.scd_type == 2
+            else floodmark._scd1_state_rows_sql(run, source) -%}
+        {%- do floodmark._apply_once(floodmark._state_relation(), batch,
+            'create or replace table ' ~ floodmark._state_relation() ~ ' using delta '
+            ~ floodmark._state_properties_sql() ~ ' as\nselect '
+            ~ floodmark._quoted_csv(columns | map(attribute='name') | list) ~ ' from (\n' ~ rows ~ '\n)') -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -205,12 +232,15 @@
 {% endmacro %}
 
 
-{# With ignore_null_updates a row has its values from several events, so the contract's constraints are asked of the rows themselves. #}
+{# With ignore_null_updates a row has its values from several events, so the contract's constraints are asked of the
+   rows themselves. #}
 {% macro _check_formed_rows(run, batch, source) %}
     {%- if floodmark._ignores_nulls(run.settings.cdc) and floodmark._has_constraints() -%}
         {%- set rows = 'select * from ' ~ source.resolved ~ ' where _floodmark_table_write' if source.get('resolved')
-            else 'select * from (\n' ~ floodmark._partial_rows_sql(run, source, is_first=batch.replaces) ~ '\n) where not _floodmark_delete' -%}
-        {%- do floodmark._check_constraints(dict(batch, settings=dict(batch.settings, cdc=none)), dict(source, stage='(' ~ rows ~ ')')) -%}
+            else 'select * from (\n' ~ floodmark._partial_rows_sql(run, source, is_first=batch.replaces)
+            ~ '\n) where not _floodmark_delete' -%}
+        {%- do floodmark._check_constraints(dict(batch, settings=dict(batch.settings, cdc=none)),
+            dict(source, stage='(' ~ rows ~ ')')) -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -224,13 +254,14 @@
     {%- elif not floodmark._reads_again(run, batch) -%}
         {{ return(true) }}
     {%- endif -%}
-    {{ return(run_query('select 1 as one from (\n' ~ floodmark._partial_rows_sql(run, source) ~ '\n) limit 1').rows | length > 0 if floodmark._cdc_way(run) == 'partial'
-        else floodmark._count_scd1_changes(run, source) > 0) }}
+    {{ return(run_query('select 1 as one from (\n' ~ floodmark._partial_rows_sql(run, source) ~ '\n) limit 1').rows
+        | length > 0 if floodmark._cdc_way(run) == 'partial' else floodmark._count_scd1_changes(run, source) > 0) }}
 {% endmacro %}
 
 
-{# Take over an unfinished batch: the transaction ids of every run before are used up on both tables, so that none of them can write any more,
-   and what one of them had written already says whose stage counts. Returns the batch's commit on the table where it is there. #}
+{# Take over an unfinished batch: the transaction ids of every run before are used up on both tables, so that none of
+   them can write any more, and what one of them had written already says whose stage counts. Returns the batch's
+   commit on the table where it is there. #}
 {% macro _take_over(run, batch) %}
     {%- do batch.update({'attempt': floodmark._now() // 1000000}) -%}
     {%- set state = floodmark._state_relation() -%}
@@ -263,12 +294,13 @@
 {% endmacro %}
 
 
-{# Take back what a batch wrote beside the table, where its other half will not be written: the fences keep every other run away but one that
-   gives the batch up as well, and went on. #}
+{# Take back what a batch wrote beside the table, where its other half will not be written: the fences keep every
+   other run away but one that gives the batch up as well, and went on. #}
 {% macro _undo_state(relation, landed) %}
     {%- set commits = floodmark._history(relation, 20) -%}
     {%- set own = commits | selectattr('version', 'equalto', landed.version) | map(attribute='tag') | list -%}
-    {%- for commit in commits if commit.version > landed.version and commit.tag and commit.tag not in own and not floodmark._leaves_rows(commit) -%}
+    {%- for commit in commits if commit.version > landed.version and commit.tag and commit.tag not in own
+        and not floodmark._leaves_rows(commit) -%}
         {%- do floodmark._stop_for_now('another run has written ' ~ relation ~ ' meanwhile') -%}
     {%- endfor -%}
     {%- do floodmark._execute(['restore table ' ~ relation ~ ' to version as of ' ~ (landed.version - 1)]) -%}
@@ -277,7 +309,8 @@
 
 {# Whether a commit was taken back since. #}
 {% macro _is_undone(relation, landed) %}
-    {%- for commit in floodmark._history(relation, 20) if commit.version > landed.version and commit.operation == 'RESTORE' -%}
+    {%- for commit in floodmark._history(relation, 20)
+        if commit.version > landed.version and commit.operation == 'RESTORE' -%}
         {{ return(true) }}
     {%- endfor -%}
     {{ return(false) }}
@@ -288,10 +321,12 @@
 {% macro _read_stage_of(run, batch, writer) %}
     {%- set runs = writer.split('-') -%}
     {%- set resolved_by = runs[1] if runs | length > 1 else none -%}
-    {%- set found = run.stages | selectattr('batch_id', 'equalto', batch.batch_id) | selectattr('staged_by', 'equalto', runs[0]) | selectattr('resolved_by', 'equalto', resolved_by) | list -%}
+    {%- set found = run.stages | selectattr('batch_id', 'equalto', batch.batch_id)
+        | selectattr('staged_by', 'equalto', runs[0]) | selectattr('resolved_by', 'equalto', resolved_by) | list -%}
     {%- if not found -%}
         {%- do floodmark._stop('batch ' ~ batch.batch_id ~ ' cannot be resumed. If another run finished it, run again. '
-            ~ 'If its staging table was dropped after half of it was written, run once with --full-refresh', is_passing=true) -%}
+            ~ 'If its staging table was dropped after half of it was written, run once with --full-refresh',
+            is_passing=true) -%}
     {%- endif -%}
     {%- do batch.update({'staged_by': runs[0], 'resolved_by': resolved_by}) -%}
 {% endmacro %}
@@ -303,14 +338,16 @@
         {%- if run.full_refresh -%}
             {{ return(none) }}
         {%- endif -%}
-        {%- do floodmark._stop('stored_as_scd_type was changed while batch ' ~ batch.batch_id ~ ' was unfinished: run it once with --full-refresh') -%}
+        {%- do floodmark._stop('stored_as_scd_type was changed while batch ' ~ batch.batch_id
+            ~ ' was unfinished: run it once with --full-refresh') -%}
     {%- endif -%}
     {%- do floodmark._read_stage_of(run, batch, landed.writer) -%}
     {%- do batch.update({'attempt': floodmark._now() // 1000000}) -%}
     {%- set stage = floodmark._stage_relation(batch) -%}
     {%- do floodmark._require_whole(batch, stage) -%}
     {%- set columns = floodmark._columns_of(relation=stage) -%}
-    {%- set source = {'sql': 'select * from ' ~ stage, 'stage': stage, 'columns': columns, 'counts': floodmark._event_counts(run, stage, columns), 'has_state': floodmark._has_state()} -%}
+    {%- set source = {'sql': 'select * from ' ~ stage, 'stage': stage, 'columns': columns,
+        'counts': floodmark._event_counts(run, stage, columns), 'has_state': floodmark._has_state()} -%}
     {%- do floodmark._resolve(run, batch, source) -%}
     {%- do floodmark._replace_state(run, batch, source, landed) -%}
     {{ return(source) }}

@@ -1,38 +1,46 @@
 {#
   The events of a batch: the SELECT's rows and what makes them events, evaluated before any column is selected away.
-  `_floodmark_sequence` orders the events of a key; `_floodmark_delete` and `_floodmark_truncate` are true where the conditions are.
+  `_floodmark_sequence` orders the events of a key; `_floodmark_delete` and `_floodmark_truncate` are true where the
+  conditions are.
 #}
 
-{# The SELECT with these columns. A condition counts only where it is true: NULL is no delete; with `raw` it keeps its type. #}
+{# The SELECT with these columns. A condition counts only where it is true: NULL is no delete; with `raw` it keeps its
+   type. #}
 {% macro _events_sql(cdc, select_sql, raw=false) %}
     {%- set conditions = [] -%}
     {%- for condition in [cdc.deletes, cdc.truncates] -%}
-        {%- do conditions.append('false' if not condition else ('(' ~ condition ~ ')' if raw else 'coalesce((' ~ condition ~ '), false)')) -%}
+        {%- do conditions.append('false' if not condition
+            else ('(' ~ condition ~ ')' if raw else 'coalesce((' ~ condition ~ '), false)')) -%}
     {%- endfor -%}
     {{ return('select *, (' ~ cdc.sequence ~ ') as _floodmark_sequence, ' ~ conditions[0] ~ ' as _floodmark_delete, '
         ~ conditions[1] ~ ' as _floodmark_truncate from (\n' ~ select_sql ~ '\n)') }}
 {% endmacro %}
 
 
-{# Events of a change feed: a commit that takes a row of a key away and adds another (an overwritten range) replaces it and ends nothing, though a delete
-   beats an upsert of one sequence in SCD 2; and a stream reads what an update found as well. A SELECT that does not keep the feed's columns shows
-   it by the sequence alone. SCD 1 needs none of it: there the upsert wins. #}
+{# Events of a change feed: a commit that takes a row of a key away and adds another (an overwritten range) replaces
+   it and ends nothing, though a delete beats an upsert of one sequence in SCD 2; and a stream reads what an update
+   found as well. A SELECT that does not keep the feed's columns shows it by the sequence alone. SCD 1 needs none of
+   it: there the upsert wins. #}
 {% macro _without_replaced_sql(run, batch, columns, select_sql) %}
     {%- if run.settings.cdc.scd_type == 1 and batch.kind != 'stream' -%}
         {{ return(select_sql) }}
     {%- elif floodmark._find_column(columns, '_change_type') and floodmark._find_column(columns, '_commit_version') -%}
-        {%- set commit, adds, takes = '_commit_version', "_change_type in ('insert', 'update_postimage')", "_change_type in ('delete', 'update_preimage')" -%}
+        {%- set commit, adds, takes = '_commit_version', "_change_type in ('insert', 'update_postimage')",
+            "_change_type in ('delete', 'update_preimage')" -%}
     {%- elif batch.family == 'version' and floodmark._reads_state(run.sql) -%}
-        {%- set commit, adds, takes = '_floodmark_sequence', 'not _floodmark_delete and not _floodmark_truncate', '_floodmark_delete' -%}
+        {%- set commit, adds, takes = '_floodmark_sequence', 'not _floodmark_delete and not _floodmark_truncate',
+            '_floodmark_delete' -%}
     {%- else -%}
         {{ return(select_sql) }}
     {%- endif -%}
-    {{ return('select * except (_floodmark_added) from (select *, bool_or(' ~ adds ~ ') over (partition by ' ~ floodmark._quoted_csv(run.settings.unique_key) ~ ', ' ~ commit
-        ~ ') as _floodmark_added from (\n' ~ select_sql ~ '\n)) where not coalesce(_floodmark_added and ' ~ takes ~ ', false)') }}
+    {{ return('select * except (_floodmark_added) from (select *, bool_or(' ~ adds ~ ') over (partition by '
+        ~ floodmark._quoted_csv(run.settings.unique_key) ~ ', ' ~ commit ~ ') as _floodmark_added from (\n' ~ select_sql
+        ~ '\n)) where not coalesce(_floodmark_added and ' ~ takes ~ ', false)') }}
 {% endmacro %}
 
 
-{# The columns of the table that are the analyst's own: those of the SELECT, in its order, after column_list or except_column_list. #}
+{# The columns of the table that are the analyst's own: those of the SELECT, in its order, after column_list or
+   except_column_list. #}
 {% macro _own_columns(cdc, columns) %}
     {%- set only = cdc.column_list | map('lower') | list -%}
     {%- set without = cdc.except_column_list | map('lower') | list -%}
@@ -51,19 +59,23 @@
 {# The own columns of the table as it stands since _align_cdc. #}
 {% macro _table_own_columns(run) %}
     {%- set cdc = run.settings.cdc -%}
-    {%- set added = [floodmark._memory_column(cdc)] + ([cdc.start_at | lower, cdc.end_at | lower] if cdc.scd_type == 2 else []) -%}
+    {%- set added = [floodmark._memory_column(cdc)] + ([cdc.start_at | lower, cdc.end_at | lower] if cdc.scd_type == 2
+        else []) -%}
     {%- set columns = [] -%}
-    {%- for column in floodmark._table_columns(run) if column.name | lower not in added + run.get('foreign_columns', []) -%}
+    {%- for column in floodmark._table_columns(run)
+        if column.name | lower not in added + run.get('foreign_columns', []) -%}
         {%- do columns.append(column) -%}
     {%- endfor -%}
     {{ return(columns) }}
 {% endmacro %}
 
 
-{# All columns of the table: the analyst's, start and end of a row's validity in SCD 2, and what a row remembers of its events. #}
+{# All columns of the table: the analyst's, start and end of a row's validity in SCD 2, and what a row remembers of
+   its events. #}
 {% macro _cdc_table_columns(cdc, columns) %}
     {%- set type = floodmark._find_column(columns, '_floodmark_sequence').type -%}
-    {%- set added = [{'name': floodmark._memory_column(cdc), 'type': floodmark._memory_type(type) if floodmark._ignores_nulls(cdc) else type}] -%}
+    {%- set added = [{'name': floodmark._memory_column(cdc),
+        'type': floodmark._memory_type(type) if floodmark._ignores_nulls(cdc) else type}] -%}
     {%- if cdc.scd_type == 2 -%}
         {%- set added = [{'name': cdc.start_at, 'type': type}, {'name': cdc.end_at, 'type': type}] + added -%}
     {%- endif -%}
@@ -84,24 +96,28 @@
 {% endmacro %}
 
 
-{# The columns whose changes start a new row in SCD 2: by default all but the key and what sequence_by names, which differs in every event. #}
+{# The columns whose changes start a new row in SCD 2: by default all but the key and what sequence_by names, which
+   differs in every event. #}
 {% macro _tracked_columns(run, own) %}
     {%- set cdc = run.settings.cdc -%}
     {%- set only = cdc.tracked | map('lower') | list -%}
     {%- set without = (run.settings.unique_key + cdc.untracked) | map('lower') | list -%}
     {%- set names = [] -%}
-    {%- for column in own if (column.name | lower in only if only else column.name | lower not in without and not floodmark._is_named(column.name, cdc.sequence_by)) -%}
+    {%- for column in own if (column.name | lower in only if only
+        else column.name | lower not in without and not floodmark._is_named(column.name, cdc.sequence_by)) -%}
         {%- do names.append(column.name) -%}
     {%- endfor -%}
     {{ return(names) }}
 {% endmacro %}
 
 
-{# Whether SQL expressions name a column: as a word of its own, no function, type or text, no field of a struct or struct of a field. #}
+{# Whether SQL expressions name a column: as a word of its own, no function, type or text, no field of a struct or
+   struct of a field. #}
 {% macro _is_named(name, expressions) %}
     {%- for expression in expressions -%}
         {%- set words = modules.re.sub("'[^']*'", "''", expression) | lower | replace('`', '') -%}
-        {%- if modules.re.search('(?<!\\bas )(?<![\\w.])' ~ modules.re.escape(name | lower | replace('`', '')) ~ '(?![\\w.]|\\s*\\()', words) -%}
+        {%- if modules.re.search('(?<!\\bas )(?<![\\w.])' ~ modules.re.escape(name | lower | replace('`', ''))
+            ~ '(?![\\w.]|\\s*\\()', words) -%}
             {{ return(true) }}
         {%- endif -%}
     {%- endfor -%}
@@ -111,7 +127,8 @@
 
 {# The columns of the events as they will be in the table. #}
 {% macro _conformed_event_columns(run, batch, select_sql) %}
-    {{ return(floodmark._conformed_columns(run, batch, floodmark._select_columns(run, floodmark._events_sql(run.settings.cdc, select_sql, raw=true)))) }}
+    {{ return(floodmark._conformed_columns(run, batch,
+        floodmark._select_columns(run, floodmark._events_sql(run.settings.cdc, select_sql, raw=true)))) }}
 {% endmacro %}
 
 
@@ -134,32 +151,45 @@
     {%- set problems = [] -%}
     {%- set type = floodmark._find_column(columns, '_floodmark_sequence').type -%}
     {%- if floodmark._has_no_order(type) -%}
-        {%- do problems.append({'setting': 'cdc.sequence_by', 'got': cdc.sequence ~ ' ' ~ type, 'expected': 'a type that has an order', 'todo': 'Use a number, a time or a text'}) -%}
+        {%- do problems.append({'setting': 'cdc.sequence_by', 'got': cdc.sequence ~ ' ' ~ type,
+            'expected': 'a type that has an order', 'todo': 'Use a number, a time or a text'}) -%}
     {%- endif -%}
-    {%- for name in ['_floodmark_delete', '_floodmark_truncate'] if floodmark._find_column(columns, name).type != 'boolean' -%}
-        {%- do problems.append({'setting': 'cdc.apply_as_' ~ name[11:] ~ 's', 'got': cdc[name[11:] ~ 's'] ~ ' ' ~ floodmark._find_column(columns, name).type,
-            'expected': 'a condition', 'todo': "Write one, such as \"operation = 'DELETE'\""}) -%}
+    {%- for name in ['_floodmark_delete', '_floodmark_truncate']
+        if floodmark._find_column(columns, name).type != 'boolean' -%}
+        {%- do problems.append({'setting': 'cdc.apply_as_' ~ name[11:] ~ 's',
+            'got': cdc[name[11:] ~ 's'] ~ ' ' ~ floodmark._find_column(columns, name).type, 'expected': 'a condition',
+            'todo': "Write one, such as \"operation = 'DELETE'\""}) -%}
     {%- endfor -%}
     {%- for key in run.settings.unique_key -%}
         {%- set column = floodmark._find_column(own, key) -%}
         {%- if column is none -%}
-            {%- do problems.append({'setting': 'unique_key', 'got': key, 'expected': 'a column of the SELECT that the table keeps',
-                'todo': 'Add it to the SELECT' ~ (' and to column_list' if cdc.column_list else '') ~ ', or correct the name'}) -%}
+            {%- do problems.append({'setting': 'unique_key', 'got': key,
+                'expected': 'a column of the SELECT that the table keeps',
+                'todo': 'Add it to the SELECT' ~ (' and to column_list' if cdc.column_list else '')
+                ~ ', or correct the name'}) -%}
         {%- elif floodmark._has_no_order(column.type) -%}
-            {%- do problems.append({'setting': 'unique_key', 'got': key ~ ' ' ~ column.type, 'expected': 'a type that can be compared', 'todo': 'Use another key'}) -%}
+            {%- do problems.append({'setting': 'unique_key', 'got': key ~ ' ' ~ column.type,
+                'expected': 'a type that can be compared', 'todo': 'Use another key'}) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- for setting in ['column_list', 'except_column_list', 'track_history_column_list', 'track_history_except_column_list', 'ignore_null_updates'] -%}
-        {%- set listed = cdc[{'track_history_column_list': 'tracked', 'track_history_except_column_list': 'untracked'}.get(setting, setting)] -%}
-        {%- for name in ([] if listed is boolean else listed) if not floodmark._find_column(given if setting in ['column_list', 'except_column_list'] else own + ([] if batch.replaces or not run.target.is_delta else floodmark._table_own_columns(run)), name) -%}
-            {%- do problems.append({'setting': 'cdc.' ~ setting, 'got': name, 'expected': 'columns of the ' ~ ('SELECT' if setting in ['column_list', 'except_column_list'] else 'table'),
-                'todo': 'Correct the name or remove it'}) -%}
+    {%- for setting in ['column_list', 'except_column_list', 'track_history_column_list',
+        'track_history_except_column_list', 'ignore_null_updates'] -%}
+        {%- set listed = cdc[{'track_history_column_list': 'tracked',
+            'track_history_except_column_list': 'untracked'}.get(setting, setting)] -%}
+        {%- for name in ([] if listed is boolean else listed)
+            if not floodmark._find_column(given if setting in ['column_list', 'except_column_list']
+            else own + ([] if batch.replaces or not run.target.is_delta else floodmark._table_own_columns(run)),
+            name) -%}
+            {%- do problems.append({'setting': 'cdc.' ~ setting, 'got': name,
+                'expected': 'columns of the ' ~ ('SELECT' if setting in ['column_list', 'except_column_list']
+                else 'table'), 'todo': 'Correct the name or remove it'}) -%}
         {%- endfor -%}
     {%- endfor -%}
     {%- set kept = [cdc.start_at, cdc.end_at] if cdc.scd_type == 2 else [] -%}
-    {%- for column in given if column.name | lower in kept | map('lower') | list or (column.name | lower).startswith('_floodmark_') -%}
-        {%- do problems.append({'setting': 'cdc', 'got': 'a column ' ~ column.name ~ ' in the SELECT', 'expected': 'no column that floodmark writes itself',
-            'todo': 'Leave it out or give it another name'}) -%}
+    {%- for column in given if column.name | lower in kept | map('lower') | list
+        or (column.name | lower).startswith('_floodmark_') -%}
+        {%- do problems.append({'setting': 'cdc', 'got': 'a column ' ~ column.name ~ ' in the SELECT',
+            'expected': 'no column that floodmark writes itself', 'todo': 'Leave it out or give it another name'}) -%}
     {%- endfor -%}
     {%- do problems.extend(floodmark._doubled_problems(given | map(attribute='name') | list, 'cdc')) -%}
     {%- if not problems and not batch.replaces and run.target.exists -%}
@@ -181,27 +211,36 @@
     {%- set described = run_query('describe table extended ' ~ this).rows -%}
     {%- set table = floodmark._table_columns(run) -%}
     {%- set cdc = run.settings.cdc -%}
-    {%- for name in [floodmark._memory_column(cdc)] + ([cdc.start_at, cdc.end_at] if cdc.scd_type == 2 else []) if not floodmark._find_column(table, name) -%}
-        {%- do problems.append({'setting': 'incremental_strategy', 'got': 'cdc on ' ~ this ~ ', which has no column ' ~ name, 'expected': 'a table that cdc made with these settings',
-            'todo': 'Run it once with --full-refresh'}) -%}
+    {%- for name in [floodmark._memory_column(cdc)] + ([cdc.start_at, cdc.end_at] if cdc.scd_type == 2 else [])
+        if not floodmark._find_column(table, name) -%}
+        {%- do problems.append({'setting': 'incremental_strategy',
+            'got': 'cdc on ' ~ this ~ ', which has no column ' ~ name,
+            'expected': 'a table that cdc made with these settings', 'todo': 'Run it once with --full-refresh'}) -%}
     {%- endfor -%}
     {%- set made = namespace(by=none, foreign=[]) -%}
     {%- for row in described if row[0] == 'Table Properties' -%}
-        {%- set made.by = floodmark._from_property((modules.re.search('floodmark\\.cdc=([0-9a-f]*)', row[1]) or [none, none])[1]) -%}
+        {%- set made.by = floodmark._from_property((modules.re.search('floodmark\\.cdc=([0-9a-f]*)', row[1])
+            or [none, none])[1]) -%}
         {%- set foreign = (modules.re.search('floodmark\\.foreign=([0-9a-f]*)', row[1]) or [none, none])[1] -%}
         {%- set made.foreign = fromjson(floodmark._from_property(foreign) or '[]') -%}
     {%- endfor -%}
-    {%- if not problems and made.by is not none and made.by not in [floodmark._cdc_made_by(cdc, run.settings.unique_key), floodmark._cdc_made_by(cdc, run.settings.unique_key | sort)] -%}
-        {%- do problems.append({'setting': 'unique_key', 'got': floodmark._cdc_made_by(cdc, run.settings.unique_key), 'expected': made.by ~ ', as ' ~ this ~ ' was made',
+    {%- if not problems and made.by is not none
+        and made.by not in [floodmark._cdc_made_by(cdc, run.settings.unique_key),
+        floodmark._cdc_made_by(cdc, run.settings.unique_key | sort)] -%}
+        {%- do problems.append({'setting': 'unique_key', 'got': floodmark._cdc_made_by(cdc, run.settings.unique_key),
+            'expected': made.by ~ ', as ' ~ this ~ ' was made',
             'todo': 'Run it once with --full-refresh to change the key or the SCD type'}) -%}
     {%- endif -%}
     {%- if not problems -%}
         {%- for key in run.settings.unique_key -%}
-            {%- do problems.extend(floodmark._type_problems('unique_key', key, floodmark._find_column(columns, key).type, floodmark._find_column(table, key))) -%}
+            {%- do problems.extend(floodmark._type_problems('unique_key', key,
+                floodmark._find_column(columns, key).type, floodmark._find_column(table, key))) -%}
         {%- endfor -%}
         {%- set memory = floodmark._find_column(table, floodmark._memory_column(cdc)) -%}
-        {%- set known = memory.type if memory.name == '_floodmark_sequence' else floodmark._struct_fields(memory.type)[0].type -%}
-        {%- do problems.extend(floodmark._type_problems('cdc.sequence_by', cdc.sequence, floodmark._find_column(columns, '_floodmark_sequence').type, {'type': known})) -%}
+        {%- set known = memory.type if memory.name == '_floodmark_sequence'
+            else floodmark._struct_fields(memory.type)[0].type -%}
+        {%- do problems.extend(floodmark._type_problems('cdc.sequence_by', cdc.sequence,
+            floodmark._find_column(columns, '_floodmark_sequence').type, {'type': known})) -%}
     {%- endif -%}
     {%- if not problems -%}
         {%- do floodmark._keep_foreign_columns(run, made.foreign, columns) -%}
@@ -222,8 +261,8 @@
 {% endmacro %}
 
 
-{# Make an empty table that is there one of cdc: the columns that it writes beside the analyst's, and no memory of events that are gone. Columns that
-   the SELECT lacks are not written at all: the table may generate them. #}
+{# Make an empty table that is there one of cdc: the columns that it writes beside the analyst's, and no memory of
+   events that are gone. Columns that the SELECT lacks are not written at all: the table may generate them. #}
 {% macro _adopt_cdc_table(run, batch, columns) %}
     {%- set cdc = run.settings.cdc -%}
     {%- set added = [floodmark._memory_column(cdc)] + ([cdc.start_at, cdc.end_at] if cdc.scd_type == 2 else []) -%}
@@ -234,14 +273,15 @@
         {%- do missing.append(column) -%}
     {%- endfor -%}
     {%- do floodmark._add_columns(this, {'new': missing, 'fields': []}) -%}
-    {%- do floodmark._execute(['drop table if exists ' ~ floodmark._state_relation(), 'alter table ' ~ this ~ " unset tblproperties if exists ('" ~ floodmark._state_mark() ~ "')"]) -%}
+    {%- do floodmark._execute(['drop table if exists ' ~ floodmark._state_relation(),
+        'alter table ' ~ this ~ " unset tblproperties if exists ('" ~ floodmark._state_mark() ~ "')"]) -%}
     {%- do floodmark._set_properties(properties) -%}
     {%- do run.update({'table_columns': none, 'is_state_marked': none}) -%}
 {% endmacro %}
 
 
-{# What an empty table that somebody else made is marked with: the settings that its rows will depend on, and its columns that are not among `given`
-   and that cdc must not write. #}
+{# What an empty table that somebody else made is marked with: the settings that its rows will depend on, and its
+   columns that are not among `given` and that cdc must not write. #}
 {% macro _cdc_properties(run, given) %}
     {%- set foreign = floodmark._foreign_names(floodmark._table_columns(run), given) -%}
     {%- do run.update({'foreign_columns': foreign}) -%}
@@ -250,22 +290,28 @@
 {% endmacro %}
 
 
-{# Counts of a batch's events in one pass: {rows_read, keyless, unordered, same, deletes, truncates, rows_tied, min_i, max_i, least, greatest}. #}
+{# Counts of a batch's events in one pass: {rows_read, keyless, unordered, same, deletes, truncates, rows_tied, min_i,
+   max_i, least, greatest}. #}
 {% macro _event_counts(run, stage, columns) %}
     {%- set keys = run.settings.unique_key -%}
     {%- set quoted = floodmark._quoted_csv(keys) -%}
-    {%- set values = ["'rows_read', coalesce(sum(_floodmark_rows), 0)", "'deletes', coalesce(sum(_floodmark_deletes), 0)",
-        "'truncates', coalesce(sum(if(_floodmark_truncate, _floodmark_rows, 0)), 0)", "'same', count_if(_floodmark_rows > 1 and not _floodmark_truncate)",
+    {%- set values = ["'rows_read', coalesce(sum(_floodmark_rows), 0)",
+        "'deletes', coalesce(sum(_floodmark_deletes), 0)",
+        "'truncates', coalesce(sum(if(_floodmark_truncate, _floodmark_rows, 0)), 0)",
+        "'same', count_if(_floodmark_rows > 1 and not _floodmark_truncate)",
         "'unordered', coalesce(sum(if(_floodmark_sequence is null, _floodmark_rows, 0)), 0)"] -%}
     {%- do values.extend(floodmark._key_ranges(keys, columns)) -%}
-    {%- do values.append("'keyless', coalesce(sum(if(" ~ floodmark._keyless_sql(keys) ~ ', _floodmark_rows, 0)), 0)') -%}
+    {%- do values.append("'keyless', coalesce(sum(if(" ~ floodmark._keyless_sql(keys)
+        ~ ', _floodmark_rows, 0)), 0)') -%}
     {%- set sequence = floodmark._find_column(columns, '_floodmark_sequence') -%}
     {%- if floodmark._has_range(sequence) -%}
-        {%- do values.extend(floodmark._range_counts('least', 'greatest', sequence.type, '_floodmark_sequence', '_floodmark_sequence')) -%}
+        {%- do values.extend(floodmark._range_counts('least', 'greatest', sequence.type, '_floodmark_sequence',
+            '_floodmark_sequence')) -%}
     {%- endif -%}
-    {%- set counts = floodmark._query_json('select to_json(named_struct(' ~ values | join(', ') ~ ')) from (select ' ~ quoted
-        ~ ', _floodmark_sequence, _floodmark_truncate, count(*) as _floodmark_rows, count_if(_floodmark_delete) as _floodmark_deletes from ' ~ stage
-        ~ ' group by ' ~ quoted ~ ', _floodmark_sequence, _floodmark_truncate)')[0] -%}
+    {%- set counts = floodmark._query_json('select to_json(named_struct(' ~ values | join(', ') ~ ')) from (select '
+        ~ quoted ~ ', _floodmark_sequence, _floodmark_truncate, count(*) as _floodmark_rows, '
+        'count_if(_floodmark_delete) as _floodmark_deletes from ' ~ stage ~ ' group by ' ~ quoted
+        ~ ', _floodmark_sequence, _floodmark_truncate)')[0] -%}
     {%- do counts.update({'rows_tied': 0, 'tied_keys': []}) -%}
     {%- if counts.same -%}
         {%- do counts.update(floodmark._event_ties(run, stage, columns)) -%}
@@ -284,9 +330,12 @@
 {% macro _event_ties(run, stage, columns) %}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
     {%- set hash = floodmark._row_hash_sql(floodmark._own_columns(run.settings.cdc, columns)) -%}
-    {{ return(floodmark._query_json("select to_json(named_struct('rows_tied', coalesce(sum(hashes - 1), 0), 'tied_keys', slice(array_sort(collect_list(named)), 1, 5))) from ("
-        ~ 'select count(distinct if(_floodmark_delete, null, ' ~ hash ~ ")) + max(if(_floodmark_delete, 1, 0)) as hashes, to_json(struct(" ~ keys ~ ', _floodmark_sequence as sequence)) as named from '
-        ~ stage ~ ' where not _floodmark_truncate group by ' ~ keys ~ ', _floodmark_sequence) where hashes > 1')[0]) }}
+    {{ return(floodmark._query_json(
+        "select to_json(named_struct('rows_tied', coalesce(sum(hashes - 1), 0), 'tied_keys', "
+        "slice(array_sort(collect_list(named)), 1, 5))) from (" ~ 'select count(distinct if(_floodmark_delete, null, '
+        ~ hash ~ ")) + max(if(_floodmark_delete, 1, 0)) as hashes, to_json(struct(" ~ keys
+        ~ ', _floodmark_sequence as sequence)) as named from ' ~ stage ~ ' where not _floodmark_truncate group by '
+        ~ keys ~ ', _floodmark_sequence) where hashes > 1')[0]) }}
 {% endmacro %}
 
 
@@ -296,21 +345,29 @@
     {%- set cdc = run.settings.cdc -%}
     {%- set found = [] -%}
     {%- if counts.keyless -%}
-        {%- do found.append(floodmark._counted(counts.keyless, 'event') ~ (' has' if counts.keyless == 1 else ' have') ~ ' no ' ~ run.settings.unique_key | join(' or ')) -%}
+        {%- do found.append(floodmark._counted(counts.keyless, 'event') ~ (' has' if counts.keyless == 1 else ' have')
+            ~ ' no ' ~ run.settings.unique_key | join(' or ')) -%}
     {%- endif -%}
     {%- if counts.unordered -%}
-        {%- do found.append(floodmark._counted(counts.unordered, 'event') ~ (' has' if counts.unordered == 1 else ' have') ~ ' no sequence (' ~ cdc.sequence ~ ')') -%}
+        {%- do found.append(floodmark._counted(counts.unordered, 'event')
+            ~ (' has' if counts.unordered == 1 else ' have') ~ ' no sequence (' ~ cdc.sequence ~ ')') -%}
     {%- endif -%}
     {%- if found -%}
-        {%- set names = floodmark._quoted_csv(floodmark._own_columns(dict(cdc, column_list=[], except_column_list=[]), source.columns) | map(attribute='name') | list) -%}
-        {%- set shown = run_query('select left(to_json(struct(' ~ names ~ ')), 300) as event from ' ~ source.stage ~ ' where _floodmark_sequence is null or '
-            ~ floodmark._keyless_sql(run.settings.unique_key) ~ ' order by 1 limit 5').columns[0].values() -%}
+        {%- set names = floodmark._quoted_csv(floodmark._own_columns(dict(cdc, column_list=[], except_column_list=[]),
+            source.columns) | map(attribute='name') | list) -%}
+        {%- set shown = run_query('select left(to_json(struct(' ~ names ~ ')), 300) as event from ' ~ source.stage
+            ~ ' where _floodmark_sequence is null or ' ~ floodmark._keyless_sql(run.settings.unique_key)
+            ~ ' order by 1 limit 5').columns[0].values() -%}
         {%- do floodmark._fail(batch, found | join(' and ')) -%}
-        {%- do floodmark._stop(found | join(' and ') ~ ': ' ~ shown | join(', ') ~ '. Nothing was written: leave them out in the SELECT, or give them a value') -%}
+        {%- do floodmark._stop(found | join(' and ') ~ ': ' ~ shown | join(', ')
+            ~ '. Nothing was written: leave them out in the SELECT, or give them a value') -%}
     {%- endif -%}
     {%- if counts.rows_tied -%}
-        {%- do floodmark._warn(floodmark._counted(counts.rows_tied, 'event') ~ (' has' if counts.rows_tied == 1 else ' have') ~ ' the key and the sequence of another with other values: '
-            ~ counts.tied_keys | join(', ') ~ '. ' ~ ('A delete' if cdc.scd_type == 2 else 'An upsert') ~ ' beats '
-            ~ ('an upsert' if cdc.scd_type == 2 else 'a delete') ~ ', and of two upserts the one with the greater hash stays') -%}
+        {%- do floodmark._warn(floodmark._counted(counts.rows_tied, 'event')
+            ~ (' has' if counts.rows_tied == 1 else ' have')
+            ~ ' the key and the sequence of another with other values: ' ~ counts.tied_keys | join(', ') ~ '. '
+            ~ ('A delete' if cdc.scd_type == 2 else 'An upsert') ~ ' beats '
+            ~ ('an upsert' if cdc.scd_type == 2 else 'a delete')
+            ~ ', and of two upserts the one with the greater hash stays') -%}
     {%- endif -%}
 {% endmacro %}

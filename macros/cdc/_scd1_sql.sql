@@ -1,11 +1,11 @@
 {#
-  SCD 1: per key the event with the greatest sequence decides; if it is a delete, the key is absent. Of two events of one sequence an
-  upsert beats a delete, and of two upserts the greater row hash wins. Deletes are remembered, so that an older upsert which comes
-  later changes nothing; a truncate at T takes every row and event below T away.
+  SCD 1: per key the event with the greatest sequence decides; if it is a delete, the key is absent. Of two events of
+  one sequence an upsert beats a delete, and of two upserts the greater row hash wins. Deletes are remembered, so that
+  an older upsert which comes later changes nothing; a truncate at T takes every row and event below T away.
 #}
 
-{# The event that decides, one a key; events below a truncate are none. With `remembers` what is remembered counts too: truncates, and
-   deletes (tombstones), below which an upsert decides nothing. #}
+{# The event that decides, one a key; events below a truncate are none. With `remembers` what is remembered counts
+   too: truncates, and deletes (tombstones), below which an upsert decides nothing. #}
 {% macro _winners_sql(run, source, remembers=true) %}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
     {%- set own = floodmark._own_columns(run.settings.cdc, source.columns) -%}
@@ -18,17 +18,22 @@
         {%- set values = [] -%}
         {%- for column in source.columns -%}
             {%- set quoted = floodmark._quoted(column.name) -%}
-            {%- set is_kept = column.name == '_floodmark_sequence' or column.name | lower in run.settings.unique_key | map('lower') | list -%}
-            {%- do values.append(quoted if is_kept else {'_floodmark_delete': 'true', '_floodmark_truncate': 'false'}.get(column.name, 'null')) -%}
+            {%- set is_kept = column.name == '_floodmark_sequence'
+                or column.name | lower in run.settings.unique_key | map('lower') | list -%}
+            {%- do values.append(quoted if is_kept
+                else {'_floodmark_delete': 'true', '_floodmark_truncate': 'false'}.get(column.name, 'null')) -%}
         {%- endfor -%}
-        {%- set events = events ~ ' union all select ' ~ values | join(', ') ~ ', true from ' ~ floodmark._state_relation() ~ ' as DBT_INTERNAL_DEST where '
-            ~ floodmark._tombstone_sql(run, source) -%}
+        {%- set events = events ~ ' union all select ' ~ values | join(', ') ~ ', true from '
+            ~ floodmark._state_relation() ~ ' as DBT_INTERNAL_DEST where ' ~ floodmark._tombstone_sql(run, source) -%}
     {%- endif -%}
     {#- a delete before the event that decides takes away what the events lack, too -#}
     {%- set deleted = 'max(if(_floodmark_delete, _floodmark_sequence, null)) over (partition by ' ~ keys ~ ')' -%}
-    {%- set deleted = ', ' ~ ('greatest(' ~ deleted ~ ', (' ~ floor ~ '))' if floor else deleted) ~ ' as _floodmark_deleted' if source.get('lacking') else '' -%}
-    {{ return('select * except (_floodmark_known, _floodmark_rank) from (select *, row_number() over (partition by ' ~ keys ~ ' order by _floodmark_sequence desc, _floodmark_delete, _floodmark_known'
-        ~ tie ~ ') as _floodmark_rank' ~ deleted ~ ' from (' ~ events ~ ')) where _floodmark_rank = 1 and not _floodmark_known') }}
+    {%- set deleted = ', ' ~ ('greatest(' ~ deleted ~ ', (' ~ floor ~ '))' if floor else deleted)
+        ~ ' as _floodmark_deleted' if source.get('lacking') else '' -%}
+    {{ return('select * except (_floodmark_known, _floodmark_rank) from (select *, row_number() over (partition by '
+        ~ keys ~ ' order by _floodmark_sequence desc, _floodmark_delete, _floodmark_known' ~ tie
+        ~ ') as _floodmark_rank' ~ deleted ~ ' from (' ~ events
+        ~ ')) where _floodmark_rank = 1 and not _floodmark_known') }}
 {% endmacro %}
 
 
@@ -39,7 +44,8 @@
         {%- do parts.append('select _floodmark_sequence from ' ~ source.stage ~ ' where _floodmark_truncate') -%}
     {%- endif -%}
     {%- if remembers and source.has_state -%}
-        {%- do parts.append('select _floodmark_sequence from ' ~ floodmark._state_relation() ~ " where _floodmark_kind = 'truncate'") -%}
+        {%- do parts.append('select _floodmark_sequence from ' ~ floodmark._state_relation()
+            ~ " where _floodmark_kind = 'truncate'") -%}
     {%- endif -%}
     {{ return('select max(_floodmark_sequence) from (' ~ parts | join(' union all ') ~ ')' if parts else none) }}
 {% endmacro %}
@@ -47,14 +53,17 @@
 
 {# The condition of a tombstone that still counts, of a key in the range of the batch's. #}
 {% macro _tombstone_sql(run, source) %}
-    {{ return((["_floodmark_kind = 'delete'", floodmark._alive_sql(run)] + floodmark._range_predicates(run, source)) | reject('equalto', 'true') | join(' and ')) }}
+    {{ return((["_floodmark_kind = 'delete'", floodmark._alive_sql(run)] + floodmark._range_predicates(run, source))
+        | reject('equalto', 'true') | join(' and ')) }}
 {% endmacro %}
 
 
 {# Whether what is remembered still counts: deletes live for tombstone_ttl. #}
 {% macro _alive_sql(run) %}
     {%- set ttl = run.settings.cdc.tombstone_ttl -%}
-    {{ return("(_floodmark_kind <> 'delete' or _floodmark_at > " ~ floodmark._position_literal(floodmark._now() - floodmark._parse_duration(ttl), 'timestamp') ~ ')' if ttl else 'true') }}
+    {{ return("(_floodmark_kind <> 'delete' or _floodmark_at > "
+        ~ floodmark._position_literal(floodmark._now() - floodmark._parse_duration(ttl), 'timestamp') ~ ')' if ttl
+        else 'true') }}
 {% endmacro %}
 
 
@@ -68,24 +77,30 @@
     {%- set names = [] -%}
     {%- for column in source.columns -%}
         {%- set quoted = floodmark._quoted(column.name) -%}
-        {%- set value = {'_floodmark_sequence': floor, '_floodmark_delete': 'true', '_floodmark_truncate': 'false'}.get(column.name,
-            't.' ~ quoted if column.name | lower in run.settings.unique_key | map('lower') | list else 'cast(null as ' ~ column.ddl ~ ')') -%}
+        {%- set value = {'_floodmark_sequence': floor, '_floodmark_delete': 'true',
+            '_floodmark_truncate': 'false'}.get(column.name,
+            't.' ~ quoted if column.name | lower in run.settings.unique_key | map('lower') | list
+            else 'cast(null as ' ~ column.ddl ~ ')') -%}
         {%- do names.append(value ~ ' as ' ~ quoted) -%}
     {%- endfor -%}
-    {%- set all = floodmark._quoted_csv(source.columns | map(attribute='name') | list + (['_floodmark_deleted'] if source.get('lacking') else [])) -%}
+    {%- set all = floodmark._quoted_csv(source.columns | map(attribute='name')
+        | list + (['_floodmark_deleted'] if source.get('lacking') else [])) -%}
     {%- do names.extend([floor] if source.get('lacking') else []) -%}
-    {{ return('select ' ~ all ~ ' from (\n' ~ sql ~ '\n) union all select ' ~ names | join(', ') ~ ' from ' ~ this ~ ' as t left anti join (' ~ floodmark._winners_sql(run, source)
-        ~ ') as e on ' ~ floodmark._same_key(run, 'e', 't') ~ ' where t._floodmark_sequence < ' ~ floor) }}
+    {{ return('select ' ~ all ~ ' from (\n' ~ sql ~ '\n) union all select ' ~ names | join(', ') ~ ' from ' ~ this
+        ~ ' as t left anti join (' ~ floodmark._winners_sql(run, source) ~ ') as e on '
+        ~ floodmark._same_key(run, 'e', 't') ~ ' where t._floodmark_sequence < ' ~ floor) }}
 {% endmacro %}
 
 
-{# Whether an event beats the row of its key: a delete needs a greater sequence, an upsert an equal one and the greater hash. #}
+{# Whether an event beats the row of its key: a delete needs a greater sequence, an upsert an equal one and the
+   greater hash. #}
 {% macro _scd1_wins(run, source) %}
     {%- set own = floodmark._columns_named(floodmark._own_columns(run.settings.cdc, source.columns), source.written) -%}
     {%- set s = 'DBT_INTERNAL_SOURCE._floodmark_sequence' -%}
     {%- set t = 'DBT_INTERNAL_DEST._floodmark_sequence' -%}
-    {{ return('coalesce(' ~ s ~ ' > ' ~ t ~ ' or ' ~ s ~ ' = ' ~ t ~ ' and not DBT_INTERNAL_SOURCE._floodmark_delete and '
-        ~ floodmark._row_hash_sql(own, 'DBT_INTERNAL_SOURCE.') ~ ' > ' ~ floodmark._row_hash_sql(own, 'DBT_INTERNAL_DEST.') ~ ', true)') }}
+    {{ return('coalesce(' ~ s ~ ' > ' ~ t ~ ' or ' ~ s ~ ' = ' ~ t
+        ~ ' and not DBT_INTERNAL_SOURCE._floodmark_delete and ' ~ floodmark._row_hash_sql(own, 'DBT_INTERNAL_SOURCE.')
+        ~ ' > ' ~ floodmark._row_hash_sql(own, 'DBT_INTERNAL_DEST.') ~ ', true)') }}
 {% endmacro %}
 
 
@@ -100,8 +115,10 @@
     on {{ met | join('\n        and ') }}
     when matched and DBT_INTERNAL_SOURCE._floodmark_delete {{ wins }} then delete
     when matched and not DBT_INTERNAL_SOURCE._floodmark_delete {{ wins }} then update set
-        {{ (floodmark._assignments(source.written) + floodmark._lacking_assignments(source.lacking)) | join(',\n        ') }}
-    when not matched and not DBT_INTERNAL_SOURCE._floodmark_delete then insert ({{ floodmark._quoted_csv(source.written) }})
+        {{ (floodmark._assignments(source.written) + floodmark._lacking_assignments(source.lacking))
+            | join(',\n        ') }}
+    when not matched and not DBT_INTERNAL_SOURCE._floodmark_delete
+        then insert ({{ floodmark._quoted_csv(source.written) }})
         values ({{ floodmark._quoted_csv(source.written, 'DBT_INTERNAL_SOURCE.') }})
 {% endmacro %}
 
@@ -111,7 +128,8 @@
     {%- set assignments = [] -%}
     {%- for name in names -%}
         {%- set quoted = 'DBT_INTERNAL_DEST.' ~ floodmark._quoted(name) -%}
-        {%- do assignments.append(quoted ~ ' = if(coalesce(DBT_INTERNAL_SOURCE._floodmark_deleted > DBT_INTERNAL_DEST._floodmark_sequence, false), null, ' ~ quoted ~ ')') -%}
+        {%- do assignments.append(quoted ~ ' = if(coalesce(DBT_INTERNAL_SOURCE._floodmark_deleted > '
+            'DBT_INTERNAL_DEST._floodmark_sequence, false), null, ' ~ quoted ~ ')') -%}
     {%- endfor -%}
     {{ return(assignments) }}
 {% endmacro %}
@@ -120,57 +138,75 @@
 {# How many rows of the table the batch would change. #}
 {% macro _count_scd1_changes(run, source) %}
     {%- set met = floodmark._key_predicates(run, dict(source, counts={}) if source.counts.truncates else source) -%}
-    {{ return(run_query('select count(*) as changes from (' ~ floodmark._scd1_source_sql(run, source) ~ ') as DBT_INTERNAL_SOURCE left join (select *, true as _floodmark_matched from '
-        ~ this ~ ') as DBT_INTERNAL_DEST on ' ~ met | join(' and ') ~ ' where if(DBT_INTERNAL_DEST._floodmark_matched is null, not DBT_INTERNAL_SOURCE._floodmark_delete, '
+    {{ return(run_query('select count(*) as changes from (' ~ floodmark._scd1_source_sql(run, source)
+        ~ ') as DBT_INTERNAL_SOURCE left join (select *, true as _floodmark_matched from ' ~ this
+        ~ ') as DBT_INTERNAL_DEST on ' ~ met | join(' and ')
+        ~ ' where if(DBT_INTERNAL_DEST._floodmark_matched is null, not DBT_INTERNAL_SOURCE._floodmark_delete, '
         ~ floodmark._scd1_wins(run, source) ~ ')').rows[0][0] | int) }}
 {% endmacro %}
 
 
-{# What is remembered of a batch: the greatest delete of each key that no upsert of the batch lifts, and its truncate. It reads the stage
-   alone; what earlier batches make needless goes when the table is cleared. With ignore_null_updates a delete below an upsert counts
-   too: it takes away what was set before it. #}
+{# What is remembered of a batch: the greatest delete of each key that no upsert of the batch lifts, and its truncate.
+   It reads the stage alone; what earlier batches make needless goes when the table is cleared. With
+   ignore_null_updates a delete below an upsert counts too: it takes away what was set before it. #}
 {% macro _scd1_state_rows_sql(run, source) %}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
     {%- set deleted = 'max(_floodmark_sequence) filter (where _floodmark_delete)' -%}
-    {%- set lifted = 'false' if floodmark._ignores_nulls(run.settings.cdc) else 'coalesce(max(_floodmark_sequence) filter (where not _floodmark_delete) >= ' ~ deleted ~ ', false)' -%}
-    {%- set parts = ['select ' ~ keys ~ ', ' ~ deleted ~ " as _floodmark_sequence, 'delete' as _floodmark_kind, current_timestamp() as _floodmark_at from " ~ source.stage
-        ~ ' where not _floodmark_truncate group by ' ~ keys ~ ' having ' ~ deleted ~ ' is not null and not ' ~ lifted] -%}
+    {%- set lifted = 'false' if floodmark._ignores_nulls(run.settings.cdc)
+        else 'coalesce(max(_floodmark_sequence) filter (where not _floodmark_delete) >= ' ~ deleted ~ ', false)' -%}
+    {%- set parts = ['select ' ~ keys ~ ', ' ~ deleted
+        ~ " as _floodmark_sequence, 'delete' as _floodmark_kind, current_timestamp() as _floodmark_at from "
+        ~ source.stage ~ ' where not _floodmark_truncate group by ' ~ keys ~ ' having ' ~ deleted
+        ~ ' is not null and not ' ~ lifted] -%}
     {%- if source.counts.truncates -%}
         {%- set nulls = [] -%}
         {%- for key in run.settings.unique_key -%}
             {%- do nulls.append('cast(null as ' ~ floodmark._find_column(source.columns, key).type ~ ')') -%}
         {%- endfor -%}
-        {%- do parts.append('select ' ~ nulls | join(', ') ~ ", max(_floodmark_sequence), 'truncate', current_timestamp() from " ~ source.stage ~ ' where _floodmark_truncate') -%}
+        {%- do parts.append('select ' ~ nulls | join(', ')
+            ~ ", max(_floodmark_sequence), 'truncate', current_timestamp() from " ~ source.stage
+            ~ ' where _floodmark_truncate') -%}
     {%- endif -%}
     {{ return(parts | join('\nunion all\n')) }}
 {% endmacro %}
 
 
-{# Those of them that are not remembered yet, nor something greater of their kind that lives as long: for batches that read again. #}
+{# Those of them that are not remembered yet, nor something greater of their kind that lives as long: for batches that
+   read again. #}
 {% macro _scd1_added_state_sql(run, source) %}
     {%- set covers = '=' if run.settings.cdc.tombstone_ttl else '>=' -%}
-    {{ return('select n.* from (\n' ~ floodmark._scd1_state_rows_sql(run, source) ~ '\n) as n left anti join (select * from ' ~ floodmark._state_relation() ~ ' as DBT_INTERNAL_DEST where ('
-        ~ floodmark._tombstone_sql(run, source) ~ ") or _floodmark_kind = 'truncate') as s on " ~ floodmark._same_key(run, 's', 'n')
-        ~ ' and s._floodmark_kind = n._floodmark_kind and s._floodmark_sequence ' ~ covers ~ ' n._floodmark_sequence') }}
+    {{ return('select n.* from (\n' ~ floodmark._scd1_state_rows_sql(run, source)
+        ~ '\n) as n left anti join (select * from ' ~ floodmark._state_relation() ~ ' as DBT_INTERNAL_DEST where ('
+        ~ floodmark._tombstone_sql(run, source) ~ ") or _floodmark_kind = 'truncate') as s on "
+        ~ floodmark._same_key(run, 's', 'n') ~ ' and s._floodmark_kind = n._floodmark_kind and s._floodmark_sequence '
+        ~ covers ~ ' n._floodmark_sequence') }}
 {% endmacro %}
 
 
 {% macro _scd1_state_sql(run, source) %}
-    insert into {{ floodmark._state_relation() }} ({{ floodmark._quoted_csv(run.settings.unique_key) }}, _floodmark_sequence, _floodmark_kind, _floodmark_at)
-    {{ floodmark._scd1_added_state_sql(run, source) if source.get('adds_unknown') else floodmark._scd1_state_rows_sql(run, source) }}
+    insert into {{ floodmark._state_relation() }} ({{ floodmark._quoted_csv(run.settings.unique_key) }},
+        _floodmark_sequence, _floodmark_kind, _floodmark_at)
+    {{ floodmark._scd1_added_state_sql(run, source) if source.get('adds_unknown')
+        else floodmark._scd1_state_rows_sql(run, source) }}
 {% endmacro %}
 
 
-{# Now and then: keep the greatest truncate, and of each key its greatest tombstone and those below that live longer, none where the table's row
-   is not older or its time is over. One commit that changes nothing in what the tombstones say, so it stands outside of the batch. #}
+{# Now and then: keep the greatest truncate, and of each key its greatest tombstone and those below that live longer,
+   none where the table's row is not older or its time is over. One commit that changes nothing in what the tombstones
+   say, so it stands outside of the batch. #}
 {% macro _compact_state(run, batch, source) %}
     {%- if run.settings.cdc.scd_type == 1 and source.has_state and batch.batch_id % 16 == 0 -%}
         {%- set state = floodmark._state_relation() -%}
         {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
-        {%- do floodmark._execute(['insert overwrite ' ~ state ~ ' by name select s.* except (_floodmark_until) from (select * from (select *, max(_floodmark_at) over (partition by ' ~ keys
-            ~ ', _floodmark_kind order by _floodmark_sequence desc, _floodmark_at desc rows between unbounded preceding and 1 preceding) as _floodmark_until from '
-            ~ state ~ ' where ' ~ floodmark._alive_sql(run) ~ ') where _floodmark_until is null' ~ (" or _floodmark_kind = 'delete' and _floodmark_at > _floodmark_until" if run.settings.cdc.tombstone_ttl else '')
-            ~ ') as s left anti join ' ~ this ~ ' as t on ' ~ floodmark._same_key(run, 's', 't')
-            ~ " and s._floodmark_kind = 'delete' and " ~ floodmark._row_sequence(run.settings.cdc, 't.') ~ ' >= s._floodmark_sequence']) -%}
+        {%- do floodmark._execute(['insert overwrite ' ~ state
+            ~ ' by name select s.* except (_floodmark_until) from (select * from (select *, '
+            'max(_floodmark_at) over (partition by ' ~ keys
+            ~ ', _floodmark_kind order by _floodmark_sequence desc, _floodmark_at desc rows between '
+            'unbounded preceding and 1 preceding) as _floodmark_until from ' ~ state ~ ' where '
+            ~ floodmark._alive_sql(run) ~ ') where _floodmark_until is null'
+            ~ (" or _floodmark_kind = 'delete' and _floodmark_at > _floodmark_until" if run.settings.cdc.tombstone_ttl
+            else '') ~ ') as s left anti join ' ~ this ~ ' as t on ' ~ floodmark._same_key(run, 's', 't')
+            ~ " and s._floodmark_kind = 'delete' and " ~ floodmark._row_sequence(run.settings.cdc, 't.')
+            ~ ' >= s._floodmark_sequence']) -%}
     {%- endif -%}
 {% endmacro %}

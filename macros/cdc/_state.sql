@@ -1,18 +1,20 @@
 {#
-  What cdc must remember beside the table lives in a Delta table next to it, <model>__cdc_state (docs/guides/cdc.md): in SCD 1 the
-  deletes (tombstones) and truncates; in SCD 2 deletes that end no row and the events of a row but its last. Its size follows what is
-  open, not the history. `_floodmark_kind` is delete, truncate or upsert (SCD 2).
+  What cdc must remember beside the table lives in a Delta table next to it, <model>__cdc_state (docs/guides/cdc.md): in
+  SCD 1 the deletes (tombstones) and truncates; in SCD 2 deletes that end no row and the events of a row but its last.
+  Its size follows what is open, not the history. `_floodmark_kind` is delete, truncate or upsert (SCD 2).
 #}
 
 {% macro _state_relation() %}
-    {{ return(api.Relation.create(database=this.database, schema=this.schema, identifier=this.identifier ~ '__cdc_state', type='table')) }}
+    {{ return(api.Relation.create(database=this.database, schema=this.schema,
+        identifier=this.identifier ~ '__cdc_state', type='table')) }}
 {% endmacro %}
 
 
 {# Whether the model has such a table yet: it is made when there is something to remember. #}
 {% macro _has_state() %}
     {%- set relation = floodmark._state_relation() -%}
-    {{ return(run_query("show tables in " ~ relation.schema ~ " like '" ~ relation.identifier | lower ~ "'").rows | length > 0) }}
+    {{ return(run_query("show tables in " ~ relation.schema ~ " like '" ~ relation.identifier | lower ~ "'").rows
+        | length > 0) }}
 {% endmacro %}
 
 
@@ -25,12 +27,15 @@
 {# Without what it remembers a table cannot tell which late events count: the run stops where that is gone. #}
 {% macro _check_state(run, batch, source) %}
     {%- if run.get('is_state_marked') is none -%}
-        {%- do run.update({'is_state_marked': floodmark._properties_of(this).get(floodmark._state_mark()) is not none}) -%}
+        {%- do run.update({'is_state_marked': floodmark._properties_of(this).get(
+            floodmark._state_mark()) is not none}) -%}
     {%- endif -%}
     {%- if run.is_state_marked and not source.has_state -%}
         {%- do floodmark._fail(batch, 'what cdc remembers is gone') -%}
-        {%- do floodmark._stop(floodmark._state_relation() ~ ' is gone, which remembers the deletes and the earlier events of ' ~ this
-            ~ ', so late events would be applied wrongly: put it back, or run it once with --full-refresh to load everything again') -%}
+        {%- do floodmark._stop(floodmark._state_relation()
+            ~ ' is gone, which remembers the deletes and the earlier events of ' ~ this
+            ~ ', so late events would be applied wrongly: put it back, or run it once with '
+            '--full-refresh to load everything again') -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -44,17 +49,20 @@
 {% endmacro %}
 
 
-{# Its columns, for a table with these own columns: key and sequence, and in SCD 2 what the table's row of the event would hold. #}
+{# Its columns, for a table with these own columns: key and sequence, and in SCD 2 what the table's row of the event
+   would hold. #}
 {% macro _state_columns(run, source, own) %}
     {%- set columns = [] -%}
-    {%- for column in own if run.settings.cdc.scd_type == 2 or column.name | lower in run.settings.unique_key | map('lower') | list -%}
+    {%- for column in own if run.settings.cdc.scd_type == 2
+        or column.name | lower in run.settings.unique_key | map('lower') | list -%}
         {%- do columns.append(column) -%}
     {%- endfor -%}
     {%- set sequence = floodmark._find_column(source.columns, '_floodmark_sequence') -%}
     {%- if run.settings.cdc.scd_type == 2 and floodmark._ignores_nulls(run.settings.cdc) -%}
         {%- do columns.append({'name': '_floodmark_columns', 'type': floodmark._memory_type(sequence.type)}) -%}
     {%- endif -%}
-    {{ return(columns + [sequence, {'name': '_floodmark_kind', 'type': 'string'}, {'name': '_floodmark_at', 'type': 'timestamp'}]) }}
+    {{ return(columns + [sequence, {'name': '_floodmark_kind', 'type': 'string'},
+        {'name': '_floodmark_at', 'type': 'timestamp'}]) }}
 {% endmacro %}
 
 
@@ -63,9 +71,11 @@
     {%- set state = floodmark._state_relation() -%}
     {%- set columns = floodmark._state_columns(run, source, floodmark._table_own_columns(run)) -%}
     {%- if not source.has_state -%}
-        {%- do floodmark._execute(['create table if not exists ' ~ state ~ ' (' ~ floodmark._column_list(columns) ~ ') using delta ' ~ floodmark._state_properties_sql()]) -%}
+        {%- do floodmark._execute(['create table if not exists ' ~ state ~ ' (' ~ floodmark._column_list(columns)
+            ~ ') using delta ' ~ floodmark._state_properties_sql()]) -%}
     {%- else -%}
-        {%- do floodmark._add_columns(state, floodmark._schema_changes(columns, floodmark._columns_of(relation=state))) -%}
+        {%- do floodmark._add_columns(state, floodmark._schema_changes(columns,
+            floodmark._columns_of(relation=state))) -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -73,7 +83,8 @@
 {# Columns may have names that only column mapping takes, as in the table. #}
 {% macro _state_properties_sql() %}
     {%- set mapping = (config.get('tblproperties') or {}).get('delta.columnMapping.mode') -%}
-    {{ return("comment 'What floodmark remembers of the events of " ~ this ~ "' tblproperties ('delta.enableDeletionVectors' = 'true'"
+    {{ return("comment 'What floodmark remembers of the events of " ~ this
+        ~ "' tblproperties ('delta.enableDeletionVectors' = 'true'"
         ~ (", 'delta.columnMapping.mode' = '" ~ mapping ~ "'" if mapping else '') ~ ')') }}
 {% endmacro %}
 

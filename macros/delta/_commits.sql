@@ -1,7 +1,8 @@
-{# The settings that a statement of a batch runs with: its transaction, in two parts, what its commit says, and whether MERGE writes its source down. #}
+{# The settings that a statement of a batch runs with: its transaction, in two parts, what its commit says, and
+   whether MERGE writes its source down. #}
 {% macro _batch_conf() %}
-    {{ return(['spark.databricks.delta.write.txnAppId', 'spark.databricks.delta.write.txnVersion', 'spark.databricks.delta.commitInfo.userMetadata',
-        'spark.databricks.delta.merge.materializeSource']) }}
+    {{ return(['spark.databricks.delta.write.txnAppId', 'spark.databricks.delta.write.txnVersion',
+        'spark.databricks.delta.commitInfo.userMetadata', 'spark.databricks.delta.merge.materializeSource']) }}
 {% endmacro %}
 
 
@@ -13,8 +14,9 @@
 {% endmacro %}
 
 
-{# The version of the commit that this session made since _forget_commit; none where it made none, as under a transaction id that was used
-   before. Delta keeps it in the session, for a tenth of what a look at a table's history costs. #}
+{# The version of the commit that this session made since _forget_commit; none where it made none, as under a
+   transaction id that was used before. Delta keeps it in the session, for a tenth of what a look at a table's history
+   costs. #}
 {% macro _committed_version() %}
     {%- set value = run_query('set spark.databricks.delta.lastCommitVersionInSession').rows[0][1] | string -%}
     {{ return(value | int if modules.re.fullmatch('\\d+', value) else none) }}

@@ -1,13 +1,16 @@
-{# Whether a model's batches may leave its table empty, which is then not new: cdc remembers deletes, and all rows of a snapshot may rightly be gone. #}
+{# Whether a model's batches may leave its table empty, which is then not new: cdc remembers deletes, and all rows of
+   a snapshot may rightly be gone. #}
 {% macro _may_be_left_empty(strategy, landed) %}
-    {{ return(landed and (strategy == 'snapshot_diff' or strategy == 'cdc' and (landed.rows_read or landed.kind == 'reset'))) }}
+    {{ return(landed and (strategy == 'snapshot_diff'
+        or strategy == 'cdc' and (landed.rows_read or landed.kind == 'reset'))) }}
 {% endmacro %}
 
 
 {# Identity, place and size of a Delta table: {id, location, files, bytes, properties}. #}
 {% macro _detail(relation) %}
     {%- set row = run_query('describe detail ' ~ floodmark._delta_name(relation)).rows[0] -%}
-    {{ return({'id': row['id'], 'location': row['location'], 'files': row['numFiles'] | int, 'bytes': row['sizeInBytes'] | int, 'properties': row['properties'] | string}) }}
+    {{ return({'id': row['id'], 'location': row['location'], 'files': row['numFiles'] | int,
+        'bytes': row['sizeInBytes'] | int, 'properties': row['properties'] | string}) }}
 {% endmacro %}
 
 
@@ -25,7 +28,8 @@
 {# Kind `version` reads Delta's change feed: refused where there is none, with the statement that helps. #}
 {% macro _require_delta(watermark, relation, is_delta) %}
     {%- if not is_delta -%}
-        {%- do floodmark._refuse([{'setting': 'watermark.kind', 'got': 'version', 'expected': 'a Delta table, and ' ~ relation ~ ' is none',
+        {%- do floodmark._refuse([{'setting': 'watermark.kind', 'got': 'version',
+            'expected': 'a Delta table, and ' ~ relation ~ ' is none',
             'todo': 'Use a timestamp or a sequence, or read a Delta table'}]) -%}
     {%- endif -%}
 {% endmacro %}

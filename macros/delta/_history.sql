@@ -1,6 +1,7 @@
 {# Whether no row of a table was changed since its version `known`. #}
 {% macro _is_untouched_since(relation, newest, known) %}
-    {%- for commit in floodmark._history(relation, newest - known + 1) if commit.version > known and not floodmark._leaves_rows(commit) -%}
+    {%- for commit in floodmark._history(relation, newest - known + 1)
+        if commit.version > known and not floodmark._leaves_rows(commit) -%}
         {{ return(false) }}
     {%- endfor -%}
     {{ return(newest >= known) }}
@@ -9,7 +10,8 @@
 
 {# What was done to a table since its version `known` that took rows back, as a part of a sentence; else none. #}
 {% macro _disturbed_since(relation, newest, known) %}
-    {{ return(floodmark._restored_below(floodmark._history(relation, newest - known + 1), known) if newest > known else none) }}
+    {{ return(floodmark._restored_below(floodmark._history(relation, newest - known + 1), known) if newest > known
+        else none) }}
 {% endmacro %}
 
 
@@ -30,12 +32,14 @@
 {% endmacro %}
 
 
-{# A Delta table's newest commits, newest first: {version, at, operation, appends, tag, writer, peak, micro_batch, restored, counts}. `at` is text;
-   `appends` whether the operation did no more; `restored` what a RESTORE went back to, {version} or {time}; `counts` the operation's metrics;
-   `writer` the runs whose stages cdc read; `peak` how far up the table reached (_peak); `micro_batch` the {query_id, number} that a stream's sink wrote. #}
+{# A Delta table's newest commits, newest first: {version, at, operation, appends, tag, writer, peak, micro_batch,
+   restored, counts}. `at` is text; `appends` whether the operation did no more; `restored` what a RESTORE went back
+   to, {version} or {time}; `counts` the operation's metrics; `writer` the runs whose stages cdc read; `peak` how far
+   up the table reached (_peak); `micro_batch` the {query_id, number} that a stream's sink wrote. #}
 {% macro _history(relation, limit=none) %}
     {%- set commits = [] -%}
-    {%- for row in run_query('describe history ' ~ floodmark._delta_name(relation) ~ (' limit ' ~ limit if limit is not none else '')).rows -%}
+    {%- for row in run_query('describe history ' ~ floodmark._delta_name(relation)
+        ~ (' limit ' ~ limit if limit is not none else '')).rows -%}
         {%- set parameters = row['operationParameters'] | string -%}
         {%- set version = modules.re.search('version\\W+(\\d+)', parameters) -%}
         {%- set time = modules.re.search('timestamp\\W+(\\d[-0-9:. ]+)', parameters) -%}
@@ -45,13 +49,14 @@
             {%- do counts.update({name: value | int}) -%}
         {%- endfor -%}
         {%- set tag = (row['userMetadata'] or '').split('/peak/')[0].split('/by/') -%}
-        {%- do commits.append({
-            'version': row['version'] | int, 'at': row['timestamp'] | string, 'operation': row['operation'],
-            'appends': modules.re.search('(mode|outputMode)\\W+Append\\b', parameters) is not none, 'tag': tag[0] or none, 'writer': tag[1] if tag | length > 1 else none,
+        {%- do commits.append({ 'version': row['version'] | int, 'at': row['timestamp'] | string,
+            'operation': row['operation'], 'appends': modules.re.search('(mode|outputMode)\\W+Append\\b',
+            parameters) is not none, 'tag': tag[0] or none, 'writer': tag[1] if tag | length > 1 else none,
             'peak': floodmark._peak_from_tag(row['userMetadata'] or ''),
-            'micro_batch': {'query_id': query_id.group(1), 'number': modules.re.search('epochId\\W+(\\d+)', parameters).group(1) | int} if query_id else none,
-            'restored': {'version': version.group(1) | int if version else none, 'time': time.group(1) if time else ''}, 'counts': counts,
-        }) -%}
+            'micro_batch': {'query_id': query_id.group(1),
+            'number': modules.re.search('epochId\\W+(\\d+)', parameters).group(1) | int} if query_id else none,
+            'restored': {'version': version.group(1) | int if version else none, 'time': time.group(1) if time else ''},
+            'counts': counts, }) -%}
     {%- endfor -%}
     {{ return(commits) }}
 {% endmacro %}
@@ -59,6 +64,7 @@
 
 {# Whether a commit changed no row. A statement's own compaction carries its user metadata too. #}
 {% macro _leaves_rows(commit) %}
-    {{ return('/fence/' in (commit.tag or '') or commit.operation in [
-        'OPTIMIZE', 'VACUUM START', 'VACUUM END', 'ADD COLUMNS', 'CHANGE COLUMN', 'CHANGE COLUMNS', 'SET TBLPROPERTIES', 'UNSET TBLPROPERTIES', 'ADD CONSTRAINT', 'DROP CONSTRAINT']) }}
+    {{ return('/fence/' in (commit.tag or '')
+        or commit.operation in [ 'OPTIMIZE', 'VACUUM START', 'VACUUM END', 'ADD COLUMNS', 'CHANGE COLUMN',
+        'CHANGE COLUMNS', 'SET TBLPROPERTIES', 'UNSET TBLPROPERTIES', 'ADD CONSTRAINT', 'DROP CONSTRAINT']) }}
 {% endmacro %}

@@ -18,7 +18,8 @@
 {% endmacro %}
 
 
-{# A text as a table property holds it, in hex digits: Spark blacks out properties that look like a secret or have a url in them. #}
+{# A text as a table property holds it, in hex digits: Spark blacks out properties that look like a secret or have a
+   url in them. #}
 {% macro _to_property(text) %}
     {{ return(text.encode('utf-8').hex()) }}
 {% endmacro %}
@@ -26,5 +27,6 @@
 
 {# The text that a property holds; none where it holds none of ours. #}
 {% macro _from_property(value) %}
-    {{ return(''.encode('utf-8').fromhex(value).decode('utf-8') if value and modules.re.fullmatch('([0-9a-f][0-9a-f])+', value) else none) }}
+    {{ return(''.encode('utf-8').fromhex(value).decode('utf-8')
+        if value and modules.re.fullmatch('([0-9a-f][0-9a-f])+', value) else none) }}
 {% endmacro %}

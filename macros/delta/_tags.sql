@@ -6,12 +6,14 @@
 
 {# What a commit's user metadata says of the peak behind that of the batch. #}
 {% macro _peak_tag(peak) %}
-    {{ return('/peak/' ~ peak.column ~ '/' ~ (peak.base if peak.base is not none else '') ~ '/' ~ peak.position if peak else '') }}
+    {{ return('/peak/' ~ peak.column ~ '/' ~ (peak.base if peak.base is not none else '') ~ '/' ~ peak.position if peak
+        else '') }}
 {% endmacro %}
 
 
 {# The peak in it, {column, base, position}; `base` is none where the commit replaced the table. #}
 {% macro _peak_from_tag(text) %}
     {%- set found = modules.re.search('/peak/([0-9a-f]{8})/(\\d*)/(-?\\d+)$', text) -%}
-    {{ return({'column': found.group(1), 'base': found.group(2) | int if found.group(2) else none, 'position': found.group(3) | int} if found else none) }}
+    {{ return({'column': found.group(1), 'base': found.group(2) | int if found.group(2) else none,
+        'position': found.group(3) | int} if found else none) }}
 {% endmacro %}

@@ -1,12 +1,15 @@
-{# Debezium's envelope as events: the columns of `after`, of a delete those of `before`; `_operation` (insert, update, delete, truncate),
-   `_sequence` (the expression `sequence` over the envelope) and `_changed_at` (timestamp of ts_ms). Messages without an operation,
-   Kafka's tombstones, are none. `keep` names columns beside the envelope that the events shall have too, such as a watermark's. Stands in a FROM. #}
+{# Debezium's envelope as events: the columns of `after`, of a delete those of `before`; `_operation` (insert, update,
+   delete, truncate), `_sequence` (the expression `sequence` over the envelope) and `_changed_at` (timestamp of
+   ts_ms). Messages without an operation, Kafka's tombstones, are none. `keep` names columns beside the envelope that
+   the events shall have too, such as a watermark's. Stands in a FROM. #}
 {% macro debezium(relation, sequence='source.lsn', keep=[]) %}
 (
-    select _row.*, _operation, _sequence, _changed_at{{ ', ' ~ floodmark._quoted_csv(floodmark._name_list(keep)) if keep }} from (
+    select _row.*, _operation, _sequence,
+        _changed_at{{ ', ' ~ floodmark._quoted_csv(floodmark._name_list(keep)) if keep }} from (
         select
             {{ floodmark._envelope_row_sql(relation) }} as _row,
-            case op when 'd' then 'delete' when 't' then 'truncate' when 'u' then 'update' else 'insert' end as _operation,
+            case op when 'd' then 'delete' when 't' then 'truncate' when 'u' then 'update'
+                else 'insert' end as _operation,
             {{ sequence }} as _sequence,
             timestamp_millis(ts_ms) as _changed_at{{ ', ' ~ floodmark._quoted_csv(floodmark._name_list(keep)) if keep }}
         from {{ relation }}
@@ -16,8 +19,8 @@
 {% endmacro %}
 
 
-{# The row of an envelope. Where `before` and `after` are structs of two types, as with PostgreSQL's default replica identity,
-   whose `before` holds the key alone, it is put together by name. #}
+{# The row of an envelope. Where `before` and `after` are structs of two types, as with PostgreSQL's default replica
+   identity, whose `before` holds the key alone, it is put together by name. #}
 {% macro _envelope_row_sql(relation) %}
     {%- set columns = floodmark._columns_if_known('select before, after from ' ~ relation) -%}
     {%- set types = [] -%}
@@ -31,14 +34,15 @@
 {% endmacro %}
 
 
-{# A struct with the fields of two, those of `after` first: of a delete what `before` has, else what `after` has, NULL where
-   that side lacks the field. `names` are the SQL of both, `types` their types. #}
+{# A struct with the fields of two, those of `after` first: of a delete what `before` has, else what `after` has, NULL
+   where that side lacks the field. `names` are the SQL of both, `types` their types. #}
 {% macro _struct_of_either_sql(names, types) %}
     {%- set before, after = floodmark._struct_fields(types[0]), floodmark._struct_fields(types[1]) -%}
     {%- set values = [] -%}
     {%- for field in after -%}
         {%- do values.append(floodmark._string_literal(field.name)) -%}
-        {%- do values.append(floodmark._field_of_either_sql(names, floodmark._find_column(before, field.name), field)) -%}
+        {%- do values.append(floodmark._field_of_either_sql(names, floodmark._find_column(before, field.name),
+            field)) -%}
     {%- endfor -%}
     {%- for field in before if not floodmark._find_column(after, field.name) -%}
         {%- do values.append(floodmark._string_literal(field.name)) -%}
@@ -63,8 +67,8 @@
 {% endmacro %}
 
 
-{# The columns of a query over a user's relation, as _columns_of gives them; none of them where Spark cannot tell yet: before
-   the first run of what it reads, of a CTE of the model, and without the plugin. #}
+{# The columns of a query over a user's relation, as _columns_of gives them; none of them where Spark cannot tell yet:
+   before the first run of what it reads, of a CTE of the model, and without the plugin. #}
 {% macro _columns_if_known(query) %}
     {%- set can_ask = execute and adapter.floodmark_described is defined -%}
     {%- set known = adapter.floodmark_described(query) if can_ask else none -%}

@@ -8,12 +8,14 @@
     {%- endfor -%}
     {%- for name, kind in modules.re.findall('/\\*floodmark:changes (\\S+?)( preimages| events)?\\*/', sql) | unique -%}
         {%- set found = '/\\*floodmark:changes ' ~ modules.re.escape(name ~ kind) ~ '\\*/.*?/\\*floodmark:end\\*/' -%}
-        {%- set rows = floodmark._changes_sql(name, batch, floodmark._kind_of_changes(kind | trim, sql)) | replace('\\', '\\\\') -%}
+        {%- set rows = floodmark._changes_sql(name, batch, floodmark._kind_of_changes(kind | trim, sql))
+            | replace('\\', '\\\\') -%}
         {%- set ns.sql = modules.re.sub(found, rows, ns.sql, flags=modules.re.S) -%}
     {%- endfor -%}
     {%- if batch.files -%}
         {%- set reader = floodmark._files_sql(batch.settings.files, batch.files) | replace('\\', '\\\\') -%}
-        {%- set ns.sql = modules.re.sub('/\\*floodmark:files\\*/.*?/\\*floodmark:end\\*/', reader, ns.sql, flags=modules.re.S) -%}
+        {%- set ns.sql = modules.re.sub('/\\*floodmark:files\\*/.*?/\\*floodmark:end\\*/', reader, ns.sql,
+            flags=modules.re.S) -%}
     {%- endif -%}
     {{ return(ns.sql) }}
 {% endmacro %}

@@ -1,5 +1,6 @@
-{# The rows of the files that this batch loads, each with `_metadata` (file path, name, size, modification time): one a
-   line, its columns those of `schema`, or with format `text` one column `value`. Stands in a FROM; the materialization puts in the batch's files. Settings: files={...}. #}
+{# The rows of the files that this batch loads, each with `_metadata` (file path, name, size, modification time): one
+   a line, its columns those of `schema`, or with format `text` one column `value`. Stands in a FROM; the
+   materialization puts in the batch's files. Settings: files={...}. #}
 {% macro new_files() %}
     {%- if not execute -%}
         {{ return('(select 1)') }}
@@ -12,17 +13,20 @@
         {{ return(floodmark._files_rows_sql(files, floodmark._stream_files_source(files))) }}
     {%- endif -%}
     {%- if model.config.materialized != 'incremental' or files is not mapping -%}
-        {%- do floodmark._refuse([{'setting': 'files', 'got': files, 'expected': "files={'path': ..., 'schema': ...} on an incremental model",
+        {%- do floodmark._refuse([{'setting': 'files', 'got': files,
+            'expected': "files={'path': ..., 'schema': ...} on an incremental model",
             'todo': 'floodmark.new_files() needs the folder to read'}]) -%}
     {%- endif -%}
     {%- do floodmark._validate_settings() -%}
     {%- set comment = '' -%}
     {%- if var('floodmark_plan', false) -%}
         {%- set run = floodmark._look(floodmark._settings()) -%}
-        {%- set unseen = floodmark._query_json("select to_json(named_struct('n', count(*), 'bytes', coalesce(sum(size), 0))) from ("
+        {%- set unseen = floodmark._query_json(
+            "select to_json(named_struct('n', count(*), 'bytes', coalesce(sum(size), 0))) from ("
             ~ floodmark._unseen_files_sql(run, run.replaces) ~ ')')[0] -%}
-        {%- set comment = floodmark._plan_comment({'kind': run.kind if unseen.n or run.replaces and not run.target.exists else 'nothing new', 'low': none, 'high': none, 'lookback': 0,
-            'rows_null': 0, 'rows_future': 0, 'file_count': unseen.n, 'file_bytes': unseen.bytes}) -%}
+        {%- set comment = floodmark._plan_comment({'kind': run.kind
+            if unseen.n or run.replaces and not run.target.exists else 'nothing new', 'low': none, 'high': none,
+            'lookback': 0, 'rows_null': 0, 'rows_future': 0, 'file_count': unseen.n, 'file_bytes': unseen.bytes}) -%}
     {%- endif -%}
     {{ return('/*floodmark:files*/ ' ~ comment ~ floodmark._files_sql(files, []) ~ ' /*floodmark:end*/') }}
 {% endmacro %}
@@ -41,7 +45,8 @@
 {% endmacro %}
 
 
-{# A path that Spark takes from anywhere; relative ones lie in the project, whose folder has one name, whichever way led to it: the plugin knows it. #}
+{# A path that Spark takes from anywhere; relative ones lie in the project, whose folder has one name, whichever way
+   led to it: the plugin knows it. #}
 {% macro _absolute_path(path) %}
     {%- if path.startswith('/') or modules.re.match('[\\w+.-]+:/|file:', path) -%}
         {{ return(path) }}
@@ -57,14 +62,14 @@
 
 
 {% macro _files_options(files) %}
-    {{ return("with (pathGlobFilter = " ~ floodmark._string_literal(files.get('glob', '*')) ~ ", recursiveFileLookup = '"
-        ~ ('true' if files.get('recursive', true) else 'false') ~ "'"
+    {{ return("with (pathGlobFilter = " ~ floodmark._string_literal(files.get('glob', '*'))
+        ~ ", recursiveFileLookup = '" ~ ('true' if files.get('recursive', true) else 'false') ~ "'"
         ~ floodmark._local_files_options(files.path | string) ~ ")") }}
 {% endmacro %}
 
 
-{# Options, behind others, by which Spark reads local files of any name (dbt_floodmark/paths.py). They count for this read
-   alone. #}
+{# Options, behind others, by which Spark reads local files of any name (dbt_floodmark/paths.py). They count for this
+   read alone. #}
 {% macro _local_files_options(path) %}
     {%- set options = [] -%}
     {%- if adapter is defined and adapter.floodmark_local_files is defined -%}
@@ -78,25 +83,32 @@
 
 {# A relation over the given files; without files it is empty. A line that is not of the schema stops the batch. #}
 {% macro _files_sql(files, batch_files) %}
-    {{ return(floodmark._files_rows_sql(files, 'text.`' ~ floodmark._files_path(files) ~ '` ' ~ floodmark._files_options(files) ~ ' where ' ~ floodmark._files_predicate(batch_files))) }}
+    {{ return(floodmark._files_rows_sql(files,
+        'text.`' ~ floodmark._files_path(files) ~ '` ' ~ floodmark._files_options(files) ~ ' where '
+        ~ floodmark._files_predicate(batch_files))) }}
 {% endmacro %}
 
 
 {# The rows in lines: `lines_sql` is a relation with `value` and `_metadata`, and what it is filtered by. #}
 {% macro _files_rows_sql(files, lines_sql) %}
-    {%- set lines = "(select ltrim('\ufeff', value) as value, _metadata from " ~ lines_sql ~ ") where trim(value) <> ''" -%}
+    {%- set lines = "(select ltrim('\ufeff', value) as value, _metadata from " ~ lines_sql
+        ~ ") where trim(value) <> ''" -%}
     {%- if files.get('format') == 'text' -%}
         {{ return('(select value, _metadata from ' ~ lines ~ ')') }}
     {%- endif -%}
-    {{ return('(select _floodmark_line.*, _metadata from (select from_json(value, ' ~ floodmark._string_literal(files.get('schema'))
+    {{ return('(select _floodmark_line.*, _metadata from (select from_json(value, '
+        ~ floodmark._string_literal(files.get('schema'))
         ~ ", map('mode', 'FAILFAST')) as _floodmark_line, _metadata from " ~ lines ~ '))') }}
 {% endmacro %}
 
 
 {# The folder as a stream of lines, each with `_metadata`. #}
 {% macro _stream_files_source(files) %}
-    {{ return(floodmark._stream_source('text', {'pathGlobFilter': files.get('glob', '*'), 'recursiveFileLookup': 'true' if files.get('recursive', true) else 'false',
-        'maxFilesPerTrigger': files.get('max_files_per_batch', 1000) | string}, floodmark._absolute_path(files.path | string))) }}
+    {{ return(floodmark._stream_source('text',
+        {'pathGlobFilter': files.get('glob', '*'),
+        'recursiveFileLookup': 'true' if files.get('recursive', true) else 'false',
+        'maxFilesPerTrigger': files.get('max_files_per_batch', 1000) | string},
+        floodmark._absolute_path(files.path | string))) }}
 {% endmacro %}
 
 

@@ -1,8 +1,9 @@
 {#
-  The hash by which every strategy compares rows: 128 bits, two of Spark's xxhash64 over the typed values, seeded in two ways. It is a fifth of the
-  time of a digest of text, and the odds that a row which changed keeps its hash are 1 in 2^128. Values go in in the order of their names,
-  so neither the SELECT's order nor the case of a struct's field tells; both sides of a comparison have the table's types (_conformed.sql).
-  Texts go in as bytes, so those that are no UTF-8 differ where they differ.
+  The hash by which every strategy compares rows: 128 bits, two of Spark's xxhash64 over the typed values, seeded in two
+  ways. It is a fifth of the time of a digest of text, and the odds that a row which changed keeps its hash are 1 in
+  2^128. Values go in in the order of their names, so neither the SELECT's order nor the case of a struct's field tells;
+  both sides of a comparison have the table's types (_conformed.sql). Texts go in as bytes, so those that are no UTF-8
+  differ where they differ.
 #}
 
 {# The version of the hash of nested values: tables that keep hashes say by it of which they are (snapshot_diff). #}
@@ -13,7 +14,8 @@
 
 {# SQL of the hash of a row over these columns, a list of {name, type}: a struct of two bigints. #}
 {% macro _row_hash_sql(columns, prefix='') %}
-    {%- set values = floodmark._hashed_values(columns, columns | map(attribute='name') | map('lower') | sort, prefix) -%}
+    {%- set values = floodmark._hashed_values(columns, columns | map(attribute='name') | map('lower') | sort,
+        prefix) -%}
     {{ return(floodmark._hash_pair_sql(values, ['a', 'b'])) }}
 {% endmacro %}
 
@@ -34,13 +36,15 @@
 {% endmacro %}
 
 
-{# The hash that snapshot_diff keeps with a row: of what is compared (a and b) and, in SCD 2, of what is kept up beside (c and d). #}
+{# The hash that snapshot_diff keeps with a row: of what is compared (a and b) and, in SCD 2, of what is kept up
+   beside (c and d). #}
 {% macro _snapshot_hash_sql(source, columns, prefix='') %}
     {%- set fields = [] -%}
     {%- for names in [source.compared] + ([source.beside] if source.scd_type == 2 else []) -%}
         {%- set arguments = floodmark._hashed_values(columns, names, prefix) -%}
         {%- for seed in [0, 1] -%}
-            {%- do fields.append("'" ~ 'abcd'[fields | length] ~ "', xxhash64(" ~ ([seed] + arguments) | join(', ') ~ ')') -%}
+            {%- do fields.append("'" ~ 'abcd'[fields | length] ~ "', xxhash64(" ~ ([seed] + arguments) | join(', ')
+                ~ ')') -%}
         {%- endfor -%}
     {%- endfor -%}
     {{ return('named_struct(' ~ fields | join(', ') ~ ')') }}
@@ -53,7 +57,8 @@
 {% endmacro %}
 
 
-{# What the hash function takes: the values, and which of them are NULL, since it passes over those. A column that is not there yet is NULL. #}
+{# What the hash function takes: the values, and which of them are NULL, since it passes over those. A column that is
+   not there yet is NULL. #}
 {% macro _hashed_values(columns, names, prefix) %}
     {%- set values, nulls = [], [] -%}
     {%- for name in names -%}
@@ -74,16 +79,17 @@
 {% endmacro %}
 
 
-{# A value in a form that xxhash64 takes and that differs where the value does. xxhash64 passes over NULLs, does not see the bounds of arrays and
-   structs, and refuses maps and variants, and a collation hides upper case. So an array comes with its size and says of each element whether
-   it is NULL; a struct names each field that is not NULL, so that one which it grows changes nothing while it is empty; a map is its
-   entries, hashed and put in order; a variant is its JSON, behind its types. #}
+{# A value in a form that xxhash64 takes and that differs where the value does. xxhash64 passes over NULLs, does not
+   see the bounds of arrays and structs, and refuses maps and variants, and a collation hides upper case. So an array
+   comes with its size and says of each element whether it is NULL; a struct names each field that is not NULL, so
+   that one which it grows changes nothing while it is empty; a map is its entries, hashed and put in order; a variant
+   is its JSON, behind its types. #}
 {% macro _hashed_value_sql(value, type, depth=0) %}
     {%- set e = 'h' ~ depth -%}
     {%- set nesting = floodmark._nesting(type) -%}
     {%- if nesting == 'array' -%}
-        {{ return('if(' ~ value ~ ' is null, null, struct(size(' ~ value ~ '), transform(' ~ value ~ ', ' ~ e ~ ' -> struct(' ~ e ~ ' is null, '
-            ~ floodmark._hashed_value_sql(e, type[6:-1], depth + 1) ~ '))))') }}
+        {{ return('if(' ~ value ~ ' is null, null, struct(size(' ~ value ~ '), transform(' ~ value ~ ', ' ~ e
+            ~ ' -> struct(' ~ e ~ ' is null, ' ~ floodmark._hashed_value_sql(e, type[6:-1], depth + 1) ~ '))))') }}
     {%- elif nesting == 'map' -%}
         {%- set key, held = floodmark._map_types(type) -%}
         {%- set values = [] -%}
@@ -91,13 +97,14 @@
             {%- set hashed = floodmark._hashed_value_sql(e ~ '.' ~ part, of, depth + 1) -%}
             {%- do values.extend(['xxhash64(0, ' ~ hashed ~ ')', 'xxhash64(1, ' ~ hashed ~ ')']) -%}
         {%- endfor -%}
-        {{ return('if(' ~ value ~ ' is null, null, struct(size(' ~ value ~ '), array_sort(transform(map_entries(' ~ value ~ '), ' ~ e ~ ' -> struct('
-            ~ (values + [e ~ '.value is null']) | join(', ') ~ ')))))') }}
+        {{ return('if(' ~ value ~ ' is null, null, struct(size(' ~ value ~ '), array_sort(transform(map_entries('
+            ~ value ~ '), ' ~ e ~ ' -> struct(' ~ (values + [e ~ '.value is null']) | join(', ') ~ ')))))') }}
     {%- elif nesting == 'struct' -%}
         {%- set parts = ['0'] -%}
         {%- for field in floodmark._struct_fields(type) -%}
             {%- set held = value ~ '.' ~ floodmark._quoted(field.name) -%}
-            {%- do parts.append('if(' ~ held ~ ' is null, null, ' ~ floodmark._string_literal(field.name | lower) ~ '), ' ~ floodmark._hashed_value_sql(held, field.type, depth)) -%}
+            {%- do parts.append('if(' ~ held ~ ' is null, null, ' ~ floodmark._string_literal(field.name | lower)
+                ~ '), ' ~ floodmark._hashed_value_sql(held, field.type, depth)) -%}
         {%- endfor -%}
         {{ return('if(' ~ value ~ ' is null, null, struct(' ~ parts | join(', ') ~ '))') }}
     {%- elif type | lower == 'variant' -%}
@@ -117,5 +124,6 @@
 
 {# The hash in such a text. #}
 {% macro _hash_from_text_sql(text) %}
-    {{ return("named_struct('a', cast(conv(left(" ~ text ~ ", 16), 16, -10) as bigint), 'b', cast(conv(right(" ~ text ~ ', 16), 16, -10) as bigint))') }}
+    {{ return("named_struct('a', cast(conv(left(" ~ text ~ ", 16), 16, -10) as bigint), 'b', cast(conv(right(" ~ text
+        ~ ', 16), 16, -10) as bigint))') }}
 {% endmacro %}

@@ -1,4 +1,5 @@
-{# What the batch was asked for, as its plan has it in the ledger: {'backfill': {from, to, step}} or {'restate': {from}}; none where nobody asked. #}
+{# What the batch was asked for, as its plan has it in the ledger: {'backfill': {from, to, step}} or {'restate':
+   {from}}; none where nobody asked. #}
 {% macro _stored_asked(batch_id) %}
     {%- set found = floodmark._query_json(
         "select coalesce(max(asked), 'null') from " ~ floodmark.ledger_schema() ~ '.batch_log where model = '
@@ -8,11 +9,13 @@
 {% endmacro %}
 
 
-{# SQL of whether a batch of the ledger is part of this backfill: `range` is {from, to, step}, each a text, step none where there is none. #}
+{# SQL of whether a batch of the ledger is part of this backfill: `range` is {from, to, step}, each a text, step none
+   where there is none. #}
 {% macro _is_asked_sql(range) %}
     {%- set asked = [] -%}
     {%- for key in ['from', 'to', 'step'] -%}
-        {%- do asked.append("get_json_object(asked, '$.backfill." ~ key ~ "') <=> " ~ floodmark._string_literal(range.get(key))) -%}
+        {%- do asked.append("get_json_object(asked, '$.backfill." ~ key ~ "') <=> "
+            ~ floodmark._string_literal(range.get(key))) -%}
     {%- endfor -%}
     {{ return('(' ~ asked | join(' and ') ~ ')') }}
 {% endmacro %}

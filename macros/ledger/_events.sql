@@ -1,5 +1,6 @@
-{# What the ledger knows of a model: {last_batch_id, finished_id, planned, committed, landed}. `planned` is the last planned batch,
-   `committed` the last committed one, `landed` the last that wrote to the target. The newest events tell, nearly always. #}
+{# What the ledger knows of a model: {last_batch_id, finished_id, planned, committed, landed}. `planned` is the last
+   planned batch, `committed` the last committed one, `landed` the last that wrote to the target. The newest events
+   tell, nearly always. #}
 {% macro _model_state(model_id=none) %}
     {%- set id = model_id or floodmark._model_id() -%}
     {%- set events = floodmark._newest_events([id]) -%}
@@ -16,8 +17,8 @@
 {% endmacro %}
 
 
-{# Read the states of all models that this invocation builds, once, before its threads start. They go into `graph`, the one
-   object that all nodes of an invocation share. #}
+{# Read the states of all models that this invocation builds, once, before its threads start. They go into `graph`,
+   the one object that all nodes of an invocation share. #}
 {% macro _remember_states() %}
     {%- set ids = [] -%}
     {%- for node in floodmark._managed_nodes().values() if node.unique_id in selected_resources -%}
@@ -34,17 +35,18 @@
 {% endmacro %}
 
 
-{# The model's state as this invocation found it when it began; none where it did not look, or an unfinished batch was there.
-   Good for as long as the target stands at the batch that it names and the next batch's number is free. #}
+{# The model's state as this invocation found it when it began; none where it did not look, or an unfinished batch was
+   there. Good for as long as the target stands at the batch that it names and the next batch's number is free. #}
 {% macro _remembered_state() %}
     {%- set remembered = graph.get('floodmark') or {} -%}
     {%- set state = remembered.states.get(floodmark._model_id()) if remembered.get('invocation_id') == invocation_id -%}
-    {{ return(dict(state, is_remembered=true) if state and state.landed and state.last_batch_id == state.finished_id else none) }}
+    {{ return(dict(state, is_remembered=true) if state and state.landed and state.last_batch_id == state.finished_id
+        else none) }}
 {% endmacro %}
 
 
-{# The newest 30 events of each of these models that meet a condition (` and ...`), the greatest batch first. Plain rows: aggregates
-   over an event's columns cost Spark four times as much to compile. #}
+{# The newest 30 events of each of these models that meet a condition (` and ...`), the greatest batch first. Plain
+   rows: aggregates over an event's columns cost Spark four times as much to compile. #}
 {% macro _newest_events(model_ids, condition='') %}
     {%- set names = [] -%}
     {%- for id in model_ids -%}
@@ -53,19 +55,23 @@
     {%- set log = floodmark.ledger_schema() ~ '.batch_log' -%}
     {%- set which = ' where model in (' ~ names | join(', ') ~ ") and event <> 'waiting'" ~ condition -%}
     {%- set rows = log ~ which if names | length == 1
-        else '(select *, row_number() over (partition by model order by batch_id desc) as _floodmark_rank from ' ~ log ~ which ~ ') where _floodmark_rank <= 30' -%}
+        else '(select *, row_number() over (partition by model order by batch_id desc) as _floodmark_rank from ' ~ log
+        ~ which ~ ') where _floodmark_rank <= 30' -%}
     {{ return(floodmark._query_json(
-        "select to_json(struct(model, batch_id, event, kind, generation, invocation_id, family, watermark_column, low, high, cap, mark, is_last, lookback, "
-        ~ "upstream, upstream_version, upstream_at, upstream_id, target_id, target_version, rows_read, reason, unix_micros(at) as at), map('ignoreNullFields', 'false')) as event from "
-        ~ rows ~ ' order by batch_id desc' ~ (' limit 30' if names | length == 1 else '')
-    )) }}
+        "select to_json(struct(model, batch_id, event, kind, generation, invocation_id, family, "
+        "watermark_column, low, high, cap, mark, is_last, lookback, "
+        ~ "upstream, upstream_version, upstream_at, upstream_id, target_id, target_version, "
+        "rows_read, reason, unix_micros(at) as at), map('ignoreNullFields', 'false')) as event from " ~ rows
+        ~ ' order by batch_id desc' ~ (' limit 30' if names | length == 1 else '') )) }}
 {% endmacro %}
 
 
-{# The state that these events tell. A batch that one run failed and another committed is committed where it is in the target. `has_read_since`
-   says whether a batch behind `landed` read rows, and had nothing to write into the target. #}
+{# The state that these events tell. A batch that one run failed and another committed is committed where it is in the
+   target. `has_read_since` says whether a batch behind `landed` read rows, and had nothing to write into the target.
+   #}
 {% macro _fold_events(events) %}
-    {%- set state = {'last_batch_id': none, 'finished_id': none, 'planned': none, 'committed': none, 'landed': none, 'has_read_since': false} -%}
+    {%- set state = {'last_batch_id': none, 'finished_id': none, 'planned': none, 'committed': none, 'landed': none,
+        'has_read_since': false} -%}
     {%- set failed = events | selectattr('event', 'equalto', 'failed') | map(attribute='batch_id') | list -%}
     {%- for event in events -%}
         {%- set found = [] -%}
@@ -91,27 +97,29 @@
 {% endmacro %}
 
 
-{# Append an event of a batch. A plan goes under a transaction id of its own, and so does a reset, which takes a number too: of two
-   that take one number Delta takes one, and skips the other. The id makes Delta read the log's whole state, so what may stand
-   there twice goes without. #}
+{# Append an event of a batch. A plan goes under a transaction id of its own, and so does a reset, which takes a
+   number too: of two that take one number Delta takes one, and skips the other. The id makes Delta read the log's
+   whole state, so what may stand there twice goes without. #}
 {% macro _record(event, batch, values) %}
-    {%- set step = {'planned': 'plan', 'waiting': 'wait', 'failed': 'finish'}.get(event, 'plan' if batch.kind == 'reset' else none) -%}
-    {%- set once = "txnAppId = " ~ floodmark._string_literal('floodmark/' ~ step ~ '/' ~ floodmark._batch_model(batch)) ~ ", txnVersion = '" ~ batch.get('txn_version', batch.batch_id) ~ "', " -%}
-    {%- do floodmark._insert_events([floodmark._event_columns(event, batch, values)], (once if step else '') ~ 'userMetadata = ' ~ floodmark._string_literal(floodmark._event_tag(event, batch))) -%}
+    {%- set step = {'planned': 'plan', 'waiting': 'wait', 'failed': 'finish'}.get(event,
+        'plan' if batch.kind == 'reset' else none) -%}
+    {%- set once = "txnAppId = " ~ floodmark._string_literal('floodmark/' ~ step ~ '/' ~ floodmark._batch_model(batch))
+        ~ ", txnVersion = '" ~ batch.get('txn_version', batch.batch_id) ~ "', " -%}
+    {%- do floodmark._insert_events([floodmark._event_columns(event, batch, values)],
+        (once if step else '') ~ 'userMetadata = ' ~ floodmark._string_literal(floodmark._event_tag(event, batch))) -%}
 {% endmacro %}
 
 
 {# An event of a batch as {column: SQL}. #}
 {% macro _event_columns(event, batch, values) %}
-    {%- set columns = {
-        'model': floodmark._string_literal(floodmark._batch_model(batch)), 'batch_id': batch.batch_id,
+    {%- set columns = { 'model': floodmark._string_literal(floodmark._batch_model(batch)), 'batch_id': batch.batch_id,
         'event': floodmark._string_literal(event), 'at': 'current_timestamp()',
         'kind': floodmark._string_literal(batch.kind), 'generation': floodmark._string_literal(batch.generation),
         'invocation_id': floodmark._string_literal(invocation_id), 'family': floodmark._string_literal(batch.family),
-        'watermark_column': floodmark._string_literal(batch.get('watermark_column')), 'upstream': floodmark._string_literal(batch.get('upstream')),
-        'low': floodmark._string_literal(batch.low), 'reason': floodmark._string_literal(batch.get('reason')),
-        'asked': floodmark._string_literal(tojson(batch.asked)) if batch.get('asked') else 'null',
-    } -%}
+        'watermark_column': floodmark._string_literal(batch.get('watermark_column')),
+        'upstream': floodmark._string_literal(batch.get('upstream')), 'low': floodmark._string_literal(batch.low),
+        'reason': floodmark._string_literal(batch.get('reason')),
+        'asked': floodmark._string_literal(tojson(batch.asked)) if batch.get('asked') else 'null', } -%}
     {%- do columns.update(values) -%}
     {{ return(columns) }}
 {% endmacro %}

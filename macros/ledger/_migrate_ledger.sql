@@ -1,7 +1,7 @@
 {#
-  The ledger's format. A ledger that an older floodmark made is brought to it by the first `dbt build` or `dbt run` of a newer
-  one, before any thread loads. Each view carries the format as a table property, since SHOW TABLE EXTENDED tells those of
-  views, and not those of a Delta table; the views are made last, so what died on the way is done again.
+  The ledger's format. A ledger that an older floodmark made is brought to it by the first `dbt build` or `dbt run` of a
+  newer one, before any thread loads. Each view carries the format as a table property, since SHOW TABLE EXTENDED tells
+  those of views, and not those of a Delta table; the views are made last, so what died on the way is done again.
 
   1  the first
   2  batch_log.asked: what a backfill or a restatement was asked for, as JSON
@@ -27,18 +27,21 @@
 {% macro _migrate_ledger(schema) %}
     {%- set log = schema ~ '.batch_log' -%}
     {%- if not floodmark._find_column(floodmark._columns_of(relation=log), 'asked') -%}
-        {%- do floodmark._execute(['/*floodmark:ledger*/ alter table ' ~ log ~ " add columns (asked string comment '" ~ floodmark._asked_comment() ~ "')"]) -%}
+        {%- do floodmark._execute(['/*floodmark:ledger*/ alter table ' ~ log ~ " add columns (asked string comment '"
+            ~ floodmark._asked_comment() ~ "')"]) -%}
     {%- endif -%}
     {%- do floodmark._execute(['/*floodmark:ledger*/ ' ~ floodmark._fill_asked_sql(log)]) -%}
 {% endmacro %}
 
 
 {% macro _asked_comment() %}
-    {{ return('what a backfill or a restatement was asked for: {"backfill": {"from", "to", "step"}} or {"restate": {"from"}}') }}
+    {{ return('what a backfill or a restatement was asked for: {"backfill": {"from", "to", "step"}} or '
+        '{"restate": {"from"}}') }}
 {% endmacro %}
 
 
-{# An UPDATE that reads what was asked out of the sentences of format 1: 'backfill from <from> to <to> by <step>', 'restate from <from>'. #}
+{# An UPDATE that reads what was asked out of the sentences of format 1: 'backfill from <from> to <to> by <step>',
+   'restate from <from>'. #}
 {% macro _fill_asked_sql(log) %}
     {%- set sentence = "'^backfill from (.*?) to (.*?)(?: by (.*))?$'" -%}
     update {{ log }}

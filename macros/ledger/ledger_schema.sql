@@ -4,7 +4,8 @@
     {%- if given is none -%}
         {{ return(target.schema ~ '_floodmark') }}
     {%- elif given is not string or not modules.re.fullmatch('[0-9]*_[A-Za-z0-9_]*|[A-Za-z][A-Za-z0-9_]*', given) -%}
-        {%- do floodmark._refuse([{'setting': 'floodmark_schema', 'got': given, 'expected': 'the name of a schema, of letters, digits and _',
+        {%- do floodmark._refuse([{'setting': 'floodmark_schema', 'got': given,
+            'expected': 'the name of a schema, of letters, digits and _',
             'todo': 'Correct it in dbt_project.yml or in --vars'}], 'variables') -%}
     {%- endif -%}
     {{ return(given) }}

@@ -1,11 +1,12 @@
-{# The column of the SELECT that says which row of a key is the latest: the watermark column, of a stream the one of its event-time
-   watermark, or none. #}
+{# The column of the SELECT that says which row of a key is the latest: the watermark column, of a stream the one of
+   its event-time watermark, or none. #}
 {% macro _order_column(run, columns) %}
     {%- set watermark = run.settings.watermark -%}
     {%- if run.settings.get('event_time') -%}
         {{ return(run.settings.event_time) }}
     {%- elif watermark -%}
-        {%- set column = floodmark._find_column(columns, '_commit_version' if watermark.kind == 'version' else watermark.column) -%}
+        {%- set column = floodmark._find_column(columns,
+            '_commit_version' if watermark.kind == 'version' else watermark.column) -%}
         {{ return(column.name if column else none) }}
     {%- endif -%}
     {{ return(none) }}
@@ -15,19 +16,21 @@
 {# The same as a column that is written, {name, type}; none where the table does not have it. #}
 {% macro _written_order(run, source, written) %}
     {%- set name = floodmark._order_column(run, source.columns) -%}
-    {{ return(floodmark._find_column(source.columns, name) if name is not none and name | lower in written | map('lower') | list else none) }}
+    {{ return(floodmark._find_column(source.columns, name)
+        if name is not none and name | lower in written | map('lower') | list else none) }}
 {% endmacro %}
 
 
 {# What a first load writes: the latest row of each key, without those that a change took away. #}
 {% macro _kept_sql(run, source) %}
     {%- set latest = floodmark._latest_sql(run, source) -%}
-    {%- if source.columns is none or floodmark._target_columns(run, source.columns) | length == source.columns | length -%}
+    {%- if source.columns is none or floodmark._target_columns(run, source.columns) | length == source.columns
+        | length -%}
         {{ return(latest) }}
     {%- endif -%}
     {%- set deletes = floodmark._deletes_predicate(run, source.columns) -%}
-    {{ return('select ' ~ floodmark._quoted_csv(floodmark._target_columns(run, source.columns) | map(attribute='name') | list) ~ ' from (\n' ~ latest ~ '\n)'
-        ~ (' where not ' ~ deletes if deletes else '')) }}
+    {{ return('select ' ~ floodmark._quoted_csv(floodmark._target_columns(run, source.columns) | map(attribute='name')
+        | list) ~ ' from (\n' ~ latest ~ '\n)' ~ (' where not ' ~ deletes if deletes else '')) }}
 {% endmacro %}
 
 
@@ -39,25 +42,30 @@
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
     {%- set deletes = floodmark._deletes_predicate(run, source.columns) -%}
     {#- a commit that takes a row of a key away and adds another leaves the other -#}
-    {%- set order = floodmark._quoted(floodmark._order_column(run, source.columns)) ~ ' desc nulls last' ~ (', ' ~ deletes if deletes else '') -%}
+    {%- set order = floodmark._quoted(floodmark._order_column(run, source.columns)) ~ ' desc nulls last'
+        ~ (', ' ~ deletes if deletes else '') -%}
     {%- set names = floodmark._quoted_csv(source.columns | map(attribute='name') | list) -%}
     {#- what a match updates decides first; what else differs decides of a row that is inserted -#}
     {%- set all = floodmark._target_columns(run, source.columns) -%}
-    {%- set updated = floodmark._columns_named(all, floodmark._updated_columns(source.get('written') or all | map(attribute='name') | list)) -%}
-    {%- set ties = ([floodmark._row_hash_sql(updated) ~ ' desc'] if updated else []) + ([floodmark._row_hash_sql(all) ~ ' desc'] if updated | length < all | length else []) -%}
+    {%- set updated = floodmark._columns_named(all,
+        floodmark._updated_columns(source.get('written') or all | map(attribute='name') | list)) -%}
+    {%- set ties = ([floodmark._row_hash_sql(updated) ~ ' desc'] if updated
+        else []) + ([floodmark._row_hash_sql(all) ~ ' desc'] if updated | length < all | length else []) -%}
     {{ return('select ' ~ names ~ ' from (\n            select *, row_number() over (partition by ' ~ keys
         ~ ' order by ' ~ order ~ ', ' ~ ties | join(', ') ~ ') as _floodmark_rank\n            from '
         ~ source.stage ~ '\n        ) where _floodmark_rank = 1') }}
 {% endmacro %}
 
 
-{# Whether the source row of a match replaces the target row. With an order column the later row wins and, of two rows of one time that differ, the
-   source's, since it was read later: a correction in place keeps its time. Without one any difference counts. #}
+{# Whether the source row of a match replaces the target row. With an order column the later row wins and, of two rows
+   of one time that differ, the source's, since it was read later: a correction in place keeps its time. Without one
+   any difference counts. #}
 {% macro _wins_predicate(run, source, columns) %}
     {%- set order = floodmark._order_column(run, source.columns) -%}
     {%- set updated = floodmark._updated_columns(columns) -%}
     {%- set hashed = floodmark._columns_named(source.columns, updated) -%}
-    {%- set differs = floodmark._row_hash_sql(hashed, 'DBT_INTERNAL_SOURCE.') ~ ' <> ' ~ floodmark._row_hash_sql(hashed, 'DBT_INTERNAL_DEST.') -%}
+    {%- set differs = floodmark._row_hash_sql(hashed, 'DBT_INTERNAL_SOURCE.') ~ ' <> '
+        ~ floodmark._row_hash_sql(hashed, 'DBT_INTERNAL_DEST.') -%}
     {%- if order is none or order | lower not in columns | map('lower') | list -%}
         {{ return(differs) }}
     {%- endif -%}
@@ -82,8 +90,10 @@
     {%- set value = floodmark._quoted(order) -%}
     {%- set deletes = floodmark._deletes_predicate(run, columns) -%}
     {%- set hash = floodmark._row_hash_sql(floodmark._target_columns(run, columns)) -%}
-    {{ return(run_query('select cast(coalesce(sum(hashes - 1), 0) as bigint) as ties from (select count(distinct ' ~ hash ~ ') as hashes from (select *, max(' ~ value ~ ') over (partition by '
-        ~ keys ~ ') as _floodmark_latest from ' ~ stage ~ (' where not ' ~ deletes if deletes else '') ~ ') where ' ~ value ~ ' <=> _floodmark_latest group by ' ~ keys ~ ')').rows[0][0] | int) }}
+    {{ return(run_query('select cast(coalesce(sum(hashes - 1), 0) as bigint) as ties from (select count(distinct '
+        ~ hash ~ ') as hashes from (select *, max(' ~ value ~ ') over (partition by ' ~ keys
+        ~ ') as _floodmark_latest from ' ~ stage ~ (' where not ' ~ deletes if deletes else '') ~ ') where ' ~ value
+        ~ ' <=> _floodmark_latest group by ' ~ keys ~ ')').rows[0][0] | int) }}
 {% endmacro %}
 
 
@@ -98,8 +108,10 @@
     {%- if run.get('awaited') or lacks and run.settings.on_schema_change != 'ignore' -%}
         {{ return(1) }}
     {%- endif -%}
-    {%- set wins = floodmark._wins_predicate(run, source, columns) if floodmark._updated_columns(columns) else 'false' -%}
-    {{ return(run_query('select count(*) as changes from (' ~ floodmark._latest_sql(run, source) ~ ') as DBT_INTERNAL_SOURCE left join (select *, true as _floodmark_matched from '
-        ~ this ~ ') as DBT_INTERNAL_DEST on ' ~ floodmark._key_predicates(run, source) | join(' and ')
+    {%- set wins = floodmark._wins_predicate(run, source, columns) if floodmark._updated_columns(columns)
+        else 'false' -%}
+    {{ return(run_query('select count(*) as changes from (' ~ floodmark._latest_sql(run, source)
+        ~ ') as DBT_INTERNAL_SOURCE left join (select *, true as _floodmark_matched from ' ~ this
+        ~ ') as DBT_INTERNAL_DEST on ' ~ floodmark._key_predicates(run, source) | join(' and ')
         ~ ' where DBT_INTERNAL_DEST._floodmark_matched is null or ' ~ wins).rows[0][0] | int) }}
 {% endmacro %}

@@ -1,11 +1,12 @@
 {#
-  The time zone of an insert_overwrite table. Which partition a moment lies in depends on the session's zone: under another one a row that is
-  read again lies elsewhere, and rows of the partitions that are replaced would go. So the table keeps its zone in the property
-  `floodmark.zone`. It is written by the first load; a table without it takes the session's once its rows prove to follow from it.
+  The time zone of an insert_overwrite table. Which partition a moment lies in depends on the session's zone: under
+  another one a row that is read again lies elsewhere, and rows of the partitions that are replaced would go. So the
+  table keeps its zone in the property `floodmark.zone`. It is written by the first load; a table without it takes the
+  session's once its rows prove to follow from it.
 #}
 
-{# Whether partitions of a type depend on the session's zone, given what they follow from: times without a zone and days stand for themselves,
-   until they become a moment. #}
+{# Whether partitions of a type depend on the session's zone, given what they follow from: times without a zone and
+   days stand for themselves, until they become a moment. #}
 {% macro _depends_on_zone(family, type) %}
     {{ return(family == 'timestamp' or type == 'timestamp') }}
 {% endmacro %}
@@ -19,7 +20,8 @@
 
 {# A zone by its name; the names of UTC are one. #}
 {% macro _zone_name(zone) %}
-    {%- set is_utc = modules.re.fullmatch('(?i)(Etc/)?(UTC|GMT|UCT|UT|Z|Zulu|Universal|Greenwich)?([-+]?0{1,2}(:?0{1,2}){0,2})?', zone) -%}
+    {%- set is_utc = modules.re.fullmatch(
+        '(?i)(Etc/)?(UTC|GMT|UCT|UT|Z|Zulu|Universal|Greenwich)?([-+]?0{1,2}(:?0{1,2}){0,2})?', zone) -%}
     {{ return('UTC' if is_utc and zone else zone) }}
 {% endmacro %}
 
@@ -33,8 +35,10 @@
     {%- set kept = floodmark._properties_of(this).get('floodmark.zone') if not run.target.is_empty else none -%}
     {%- set session = floodmark._session_zone() -%}
     {%- if kept and floodmark._zone_name(kept) != floodmark._zone_name(session) -%}
-        {%- do floodmark._stop('the partitions of ' ~ this ~ ' follow the clocks of ' ~ kept ~ ', and the time zone of this session is ' ~ session
-            ~ ': rows would move to other partitions, and rows that are there would go. Nothing was written. ' ~ floodmark._zone_ways_out(kept)) -%}
+        {%- do floodmark._stop('the partitions of ' ~ this ~ ' follow the clocks of ' ~ kept
+            ~ ', and the time zone of this session is ' ~ session
+            ~ ': rows would move to other partitions, and rows that are there would go. Nothing was written. '
+            ~ floodmark._zone_ways_out(kept)) -%}
     {%- endif -%}
     {%- do run.update({'zone': {'session': session, 'kept': kept}}) -%}
 {% endmacro %}
@@ -42,29 +46,39 @@
 
 {# What helps where zones disagree. #}
 {% macro _zone_ways_out(zone) %}
-    {{ return('Set spark.sql.session.timeZone to ' ~ zone ~ " in the profile's server_side_parameters, or run once with --full-refresh to make all partitions anew under this session's zone") }}
+    {{ return('Set spark.sql.session.timeZone to ' ~ zone
+        ~ " in the profile's server_side_parameters, or run once with --full-refresh to make all "
+        "partitions anew under this session's zone") }}
 {% endmacro %}
 
 
-{# Give a table that has no zone the session's, where the rows that the batch replaces, and those of the table's last partition, lie in the
-   partitions that follow from it; else refuse the batch. #}
+{# Give a table that has no zone the session's, where the rows that the batch replaces, and those of the table's last
+   partition, lie in the partitions that follow from it; else refuse the batch. #}
 {% macro _keep_zone(run, batch, source) %}
-    {%- set partition = floodmark._find_column(source.columns, run.settings.partition_by[0]) if run.settings.strategy == 'insert_overwrite' else none -%}
+    {%- set partition = floodmark._find_column(source.columns, run.settings.partition_by[0])
+        if run.settings.strategy == 'insert_overwrite' else none -%}
     {%- if not partition or not run.get('zone') or run.zone.kept or not source.counts.rows_read
             or not floodmark._depends_on_zone(batch.family, partition.type) -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set known = floodmark._table_columns(run) -%}
-    {%- if floodmark._find_column(known, partition.name) and floodmark._find_column(known, run.settings.watermark.column) -%}
-        {%- set replaced = floodmark._partitions_predicate(run, source.columns, source.counts) if floodmark._replaces_partitions(run, batch)
+    {%- if floodmark._find_column(known, partition.name)
+        and floodmark._find_column(known, run.settings.watermark.column) -%}
+        {%- set replaced = floodmark._partitions_predicate(run, source.columns, source.counts)
+            if floodmark._replaces_partitions(run, batch)
             else floodmark._bounds_predicate(floodmark._quoted(run.settings.watermark.column), batch) -%}
         {%- set pair = 'select ' ~ floodmark._quoted_csv([run.settings.watermark.column, partition.name]) ~ ' from ' -%}
         {%- set held = pair ~ this ~ ' where ' ~ replaced ~ ' or ' ~ floodmark._last_partition_predicate(partition) -%}
-        {%- set found = floodmark._derivation(run, source.columns, batch.family, '(' ~ pair ~ source.stage ~ ' union all ' ~ held ~ ')') -%}
+        {%- set found = floodmark._derivation(run, source.columns, batch.family,
+            '(' ~ pair ~ source.stage ~ ' union all ' ~ held ~ ')') -%}
         {%- if not found.units -%}
-            {%- do floodmark._fail(batch, 'the partitions of the table do not follow from the time zone of the session') -%}
-            {%- do floodmark._stop(this ~ ' does not say which time zone it was loaded under, and rows of it do not lie in the partitions that follow from ' ~ run.settings.watermark.column
-                ~ " under this session's, " ~ run.zone.session ~ '. Nothing was written. ' ~ floodmark._zone_ways_out('the zone that the table was loaded under')) -%}
+            {%- do floodmark._fail(batch,
+                'the partitions of the table do not follow from the time zone of the session') -%}
+            {%- do floodmark._stop(this
+                ~ ' does not say which time zone it was loaded under, and rows of it do not lie in the '
+                'partitions that follow from ' ~ run.settings.watermark.column ~ " under this session's, "
+                ~ run.zone.session ~ '. Nothing was written. '
+                ~ floodmark._zone_ways_out('the zone that the table was loaded under')) -%}
         {%- endif -%}
     {%- endif -%}
     {%- do floodmark._set_properties({'floodmark.zone': run.zone.session}) -%}
@@ -76,7 +90,8 @@
 {% macro _last_partition_predicate(partition) %}
     {%- set quoted = floodmark._quoted(partition.name) -%}
     {%- set greatest = floodmark._range_text_sql(quoted, partition.type) | replace('@(', 'max(') -%}
-    {%- set last = floodmark._query_json("select to_json(named_struct('last', " ~ greatest ~ ")) from " ~ this)[0].get('last') -%}
+    {%- set last = floodmark._query_json("select to_json(named_struct('last', " ~ greatest ~ ")) from "
+        ~ this)[0].get('last') -%}
     {{ return(quoted ~ ' = ' ~ floodmark._range_literal(last, partition.type) if last is not none else '1 = 0') }}
 {% endmacro %}
 
@@ -87,18 +102,21 @@
         {{ return({}) }}
     {%- endif -%}
     {%- set type = floodmark._find_column(source.columns, run.settings.partition_by[0]).type -%}
-    {{ return({'floodmark.zone': source.counts.get('zone') or floodmark._session_zone()} if floodmark._depends_on_zone(batch.family, type) else {}) }}
+    {{ return({'floodmark.zone': source.counts.get('zone') or floodmark._session_zone()}
+        if floodmark._depends_on_zone(batch.family, type) else {}) }}
 {% endmacro %}
 
 
-{# Delta takes a partition's value from the name of its folder, where a moment stands as the clock showed it: of an hour that comes twice it
-   keeps the first. So what partitions by moments is written under UTC. Nothing in the statement depends on the zone: its rows are staged.
-   `batch.writes_utc` is the zone to go back to. #}
+{# Delta takes a partition's value from the name of its folder, where a moment stands as the clock showed it: of an
+   hour that comes twice it keeps the first. So what partitions by moments is written under UTC. Nothing in the
+   statement depends on the zone: its rows are staged. `batch.writes_utc` is the zone to go back to. #}
 {% macro _write_moments_as_utc(run, batch, source) %}
     {%- set is_user_sql = config.get('incremental_predicates') or config.get('predicates') -%}
     {%- do batch.update({'writes_utc': none}) -%}
     {%- if run.settings.strategy in ['merge', 'insert_overwrite'] and source.stage and not is_user_sql -%}
-        {%- for name in run.settings.partition_by if (floodmark._find_column(source.columns, name) or {}).get('type') == 'timestamp' and not batch.writes_utc -%}
+        {%- for name in run.settings.partition_by
+            if (floodmark._find_column(source.columns, name) or {}).get('type') == 'timestamp'
+            and not batch.writes_utc -%}
             {%- set zone = source.counts.get('zone') or floodmark._session_zone() -%}
             {%- do batch.update({'writes_utc': zone if floodmark._zone_name(zone) != 'UTC' else none}) -%}
         {%- endfor -%}

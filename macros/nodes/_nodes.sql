@@ -2,7 +2,8 @@
 {% macro _managed_nodes(names=none) %}
     {%- set found = {} -%}
     {%- set names = [names] if names is string else names -%}
-    {%- for id, node in graph.nodes.items() if node.resource_type == 'model' and node.config.materialized in ['incremental', 'streaming_table'] -%}
+    {%- for id, node in graph.nodes.items() if node.resource_type == 'model'
+        and node.config.materialized in ['incremental', 'streaming_table'] -%}
         {%- if (names is none or floodmark._node_calls(node) | select('in', names) | list)
             and (node.config.materialized == 'streaming_table' or floodmark._is_managed(node.config)) -%}
             {%- do found.update({id: node}) -%}
@@ -36,7 +37,8 @@
 {% endmacro %}
 
 
-{# What a node answers to: its unique id, and its name, with or without its version, alone or behind its package or source. #}
+{# What a node answers to: its unique id, and its name, with or without its version, alone or behind its package or
+   source. #}
 {% macro _node_calls(node) %}
     {%- set calls = [node.unique_id] -%}
     {%- for name in [node.name, floodmark._versioned_name(node)] -%}
@@ -83,22 +85,24 @@
 {% endmacro %}
 
 
-{# The watermark of a node and what it is of: {relation, column, family, is_delta}; none where it has none, or the upstream is missing or
-   is one that its run refuses: an operation on many models goes on. #}
+{# The watermark of a node and what it is of: {relation, column, family, is_delta}; none where it has none, or the
+   upstream is missing or is one that its run refuses: an operation on many models goes on. #}
 {% macro _node_upstream(node) %}
     {%- set watermark = floodmark._node_setting(node, 'watermark') -%}
     {%- if watermark is not mapping -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set upstream = floodmark._upstream_node(watermark.get('from'), node, required=false) -%}
-    {%- set relation = adapter.get_relation(none, upstream.schema, upstream.identifier or upstream.alias) if upstream else none -%}
+    {%- set relation = adapter.get_relation(none, upstream.schema, upstream.identifier or upstream.alias) if upstream
+        else none -%}
     {%- if relation is none -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set described = floodmark._describe(relation) -%}
     {%- set is_version = watermark.get('kind') == 'version' -%}
     {%- set column = none if is_version else floodmark._find_column(described.columns, watermark.get('column')) -%}
-    {{ return({'relation': relation, 'is_delta': described.provider == 'delta', 'column': column.name if column else none,
+    {{ return({'relation': relation, 'is_delta': described.provider == 'delta',
+        'column': column.name if column else none,
         'family': 'version' if is_version else (floodmark._position_family(column.type) if column else none)}) }}
 {% endmacro %}
 
@@ -109,7 +113,8 @@
     {%- for row in rows + [none] -%}
         {%- set values = [] -%}
         {%- for name, type in columns.items() -%}
-            {%- do values.append('cast(' ~ floodmark._string_literal(row[loop.index0] if row is not none else none) ~ ' as ' ~ type ~ ') as ' ~ name) -%}
+            {%- do values.append('cast(' ~ floodmark._string_literal(row[loop.index0] if row is not none else none)
+                ~ ' as ' ~ type ~ ') as ' ~ name) -%}
         {%- endfor -%}
         {%- do selects.append('select ' ~ values | join(', ') ~ (' where false' if row is none else '')) -%}
     {%- endfor -%}

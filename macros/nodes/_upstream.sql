@@ -1,12 +1,13 @@
-{# The relation that holds the watermark column: {relation, column, family, is_delta, is_kept}; none where it does not exist
-   and `required` is false. `is_kept` is false where dbt makes the table anew in every run. Checks that depend on types stop
-   here, before anything is written. #}
+{# The relation that holds the watermark column: {relation, column, family, is_delta, is_kept}; none where it does not
+   exist and `required` is false. `is_kept` is false where dbt makes the table anew in every run. Checks that depend
+   on types stop here, before anything is written. #}
 {% macro _upstream(settings, required=true) %}
     {%- set watermark = settings.watermark -%}
     {%- set node = floodmark._upstream_node(watermark.from, model) -%}
     {%- set relation = floodmark._node_relation(node) -%}
     {%- if floodmark._relation_name(relation) | lower == floodmark._model_id() | lower -%}
-        {%- do floodmark._refuse([{'setting': 'watermark.from', 'got': floodmark._model_id(), 'expected': 'another table than the one the model loads',
+        {%- do floodmark._refuse([{'setting': 'watermark.from', 'got': floodmark._model_id(),
+            'expected': 'another table than the one the model loads',
             'todo': 'Give the model an alias or a schema of its own'}]) -%}
     {%- endif -%}
     {%- set cached = adapter.get_relation(relation.database, relation.schema, relation.identifier) -%}
@@ -17,10 +18,9 @@
         {%- do floodmark._stop('its upstream ' ~ relation ~ ' does not exist: build it first') -%}
     {%- endif -%}
     {%- set described = floodmark._describe(cached) -%}
-    {%- set found = {
-        'relation': cached, 'is_delta': described.provider == 'delta', 'column': none, 'family': 'version',
-        'is_kept': node.resource_type in ['source', 'snapshot'] or node.config.materialized not in ['table', 'view', 'seed'],
-    } -%}
+    {%- set found = { 'relation': cached, 'is_delta': described.provider == 'delta', 'column': none,
+        'family': 'version', 'is_kept': node.resource_type in ['source', 'snapshot']
+        or node.config.materialized not in ['table', 'view', 'seed'], } -%}
     {%- if watermark.kind == 'version' -%}
         {%- do floodmark._require_delta(watermark, cached, found.is_delta) -%}
     {%- else -%}
@@ -33,8 +33,8 @@
 {% endmacro %}
 
 
-{# The node that `name` (watermark.from) means, or the only upstream of `loaded`, a model's node. Where that is no table, view or
-   source, or not one alone, the model is refused, or with `required` false none is returned. #}
+{# The node that `name` (watermark.from) means, or the only upstream of `loaded`, a model's node. Where that is no
+   table, view or source, or not one alone, the model is refused, or with `required` false none is returned. #}
 {% macro _upstream_node(name, loaded, required=true) %}
     {%- set name = name if name is not none else floodmark._changes_name(loaded.raw_code) -%}
     {%- set candidates = [] -%}
@@ -53,8 +53,10 @@
     {%- endif -%}
     {%- set node = candidates[0] -%}
     {%- if node.config.materialized == 'ephemeral' -%}
-        {%- do floodmark._refuse([{'setting': 'watermark.from', 'got': node.name, 'expected': 'a table, a view or a source',
-            'todo': 'An ephemeral model has no relation to find the high mark in: materialize it as a table or a view'}]) -%}
+        {%- do floodmark._refuse([{'setting': 'watermark.from', 'got': node.name,
+            'expected': 'a table, a view or a source',
+            'todo': 'An ephemeral model has no relation to find the high mark in: materialize it as a table '
+            'or a view'}]) -%}
     {%- endif -%}
     {{ return(node) }}
 {% endmacro %}
@@ -73,19 +75,25 @@
 {% macro _validate_column(settings, relation, column, family) %}
     {%- set watermark = settings.watermark -%}
     {%- if column is none -%}
-        {%- do floodmark._refuse([{'setting': 'watermark.column', 'got': watermark.column, 'expected': 'a column of ' ~ relation, 'todo': 'Correct the name, or name the upstream that has it in `from`'}]) -%}
+        {%- do floodmark._refuse([{'setting': 'watermark.column', 'got': watermark.column,
+            'expected': 'a column of ' ~ relation,
+            'todo': 'Correct the name, or name the upstream that has it in `from`'}]) -%}
     {%- elif family is none -%}
         {%- do floodmark._refuse([{'setting': 'watermark.column', 'got': column.name ~ ' ' ~ column.type,
             'expected': 'a timestamp, a date or a whole number',
-            'todo': 'Cast it in a model upstream, such as cast(' ~ column.name ~ ' as ' ~ ('timestamp' if column.type == 'string' else 'bigint') ~ ')'}]) -%}
+            'todo': 'Cast it in a model upstream, such as cast(' ~ column.name ~ ' as '
+            ~ ('timestamp' if column.type == 'string' else 'bigint') ~ ')'}]) -%}
     {%- endif -%}
     {%- set problems = [] -%}
     {%- set kind = 'sequence' if family == 'sequence' else 'timestamp' -%}
     {%- if watermark.kind not in [none, kind] -%}
-        {%- do problems.append({'setting': 'watermark.kind', 'got': watermark.kind, 'expected': "'" ~ kind ~ "' for a column of type " ~ column.type, 'todo': 'Leave it out: the type tells'}) -%}
+        {%- do problems.append({'setting': 'watermark.kind', 'got': watermark.kind,
+            'expected': "'" ~ kind ~ "' for a column of type " ~ column.type,
+            'todo': 'Leave it out: the type tells'}) -%}
     {%- endif -%}
     {%- if kind == 'sequence' and settings.strategy == 'insert_overwrite' -%}
-        {%- do problems.append({'setting': 'incremental_strategy', 'got': 'insert_overwrite', 'expected': 'a timestamp or date watermark, and ' ~ column.name ~ ' is a ' ~ column.type,
+        {%- do problems.append({'setting': 'incremental_strategy', 'got': 'insert_overwrite',
+            'expected': 'a timestamp or date watermark, and ' ~ column.name ~ ' is a ' ~ column.type,
             'todo': 'Use merge for sequences'}) -%}
     {%- endif -%}
     {%- for key in ['lookback', 'step'] if watermark[key] is not none -%}
@@ -93,7 +101,9 @@
     {%- endfor -%}
     {%- set is_number = modules.re.fullmatch('-?\\d+', watermark.start | string) is not none -%}
     {%- if watermark.start is not none and is_number != (kind == 'sequence') -%}
-        {%- do problems.append({'setting': 'watermark.start', 'got': watermark.start, 'expected': 'a whole number' if kind == 'sequence' else "a UTC time such as '2026-01-31'", 'todo': 'It must fit the column, ' ~ column.type}) -%}
+        {%- do problems.append({'setting': 'watermark.start', 'got': watermark.start,
+            'expected': 'a whole number' if kind == 'sequence' else "a UTC time such as '2026-01-31'",
+            'todo': 'It must fit the column, ' ~ column.type}) -%}
     {%- endif -%}
     {%- if problems -%}
         {%- do floodmark._refuse(problems) -%}
@@ -101,13 +111,15 @@
 {% endmacro %}
 
 
-{# The upstream that a model's code reads with changes(), as `watermark.from` would name it; none where it reads none or several. #}
+{# The upstream that a model's code reads with changes(), as `watermark.from` would name it; none where it reads none
+   or several. #}
 {% macro _changes_name(code) %}
     {%- set names = [] -%}
     {%- for kind, arguments in modules.re.findall('floodmark\\.changes\\(\\s*(ref|source)\\(([^)]*)\\)', code) -%}
         {%- set parts = modules.re.findall('(?:^|,)\\s*["\']([^"\']+)["\']', arguments) -%}
         {%- set version = modules.re.search('\\b(?:v|version)\\s*=\\s*["\']?([\\w.]+)["\']?\\s*(?:,|$)', arguments) -%}
-        {%- do names.append(parts | join('.') if kind == 'source' else parts | last ~ ('.v' ~ version.group(1) if version else '')) -%}
+        {%- do names.append(parts | join('.') if kind == 'source'
+            else parts | last ~ ('.v' ~ version.group(1) if version else '')) -%}
     {%- endfor -%}
     {{ return(names[0] if names | unique | list | length == 1 else none) }}
 {% endmacro %}

@@ -1,8 +1,11 @@
-{# How to go on where mark and table disagree: never guessed, always one of these two; the second where there is a mark that can be set. A table
-   of cdc that was restored does not fit what is remembered beside it, so no mark helps. #}
+{# How to go on where mark and table disagree: never guessed, always one of these two; the second where there is a
+   mark that can be set. A table of cdc that was restored does not fit what is remembered beside it, so no mark helps.
+   #}
 {% macro _ways_out(is_restored=false) %}
     {%- set strategy = config.get('incremental_strategy') -%}
-    {%- set can_reset = floodmark._setting('watermark') is mapping and strategy != 'snapshot_diff' and not (is_restored and strategy == 'cdc') -%}
+    {%- set can_reset = floodmark._setting('watermark') is mapping and strategy != 'snapshot_diff'
+        and not (is_restored and strategy == 'cdc') -%}
     {{ return('run it once with --full-refresh to load everything again'
-        ~ (', or set the mark with `floodmark reset ' ~ floodmark._node_name(model) ~ ' --to <value>`' if can_reset else '')) }}
+        ~ (', or set the mark with `floodmark reset ' ~ floodmark._node_name(model) ~ ' --to <value>`' if can_reset
+        else '')) }}
 {% endmacro %}

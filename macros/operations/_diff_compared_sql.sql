@@ -1,9 +1,10 @@
 {#
-  A diff in SQL: the rows of A and B, stacked, fall into one row a key, which has the values of both. Grouping puts NULL keys together,
-  -0.0 to 0.0 and NaN to NaN, needs no join, and reads each side once.
+  A diff in SQL: the rows of A and B, stacked, fall into one row a key, which has the values of both. Grouping puts NULL
+  keys together, -0.0 to 0.0 and NaN to NaN, needs no join, and reads each side once.
 #}
 
-{# WITH ... compared: one row a key: k0.., in_a and in_b (how many rows), a and b (structs of c0..), d0.. (the column differs), change. #}
+{# WITH ... compared: one row a key: k0.., in_a and in_b (how many rows), a and b (structs of c0..), d0.. (the column
+   differs), change. #}
 {% macro _diff_compared_sql(plan) %}
     {%- set keys, differs = [], [] -%}
     {%- for pair in plan.key -%}
@@ -11,7 +12,8 @@
     {%- endfor -%}
     {%- for pair in plan.compared -%}
         {%- set n = loop.index0 -%}
-        {%- do differs.append('in_a = 1 and in_b = 1 and not (' ~ floodmark._diff_equal_sql('a.c' ~ n, 'b.c' ~ n, pair.a.ddl, pair.b.ddl) ~ ') as d' ~ n) -%}
+        {%- do differs.append('in_a = 1 and in_b = 1 and not ('
+            ~ floodmark._diff_equal_sql('a.c' ~ n, 'b.c' ~ n, pair.a.ddl, pair.b.ddl) ~ ') as d' ~ n) -%}
     {%- endfor -%}
     {%- set updated = 'd' ~ range(differs | length) | join(' or d') if differs else 'false' -%}
     with stacked as (
@@ -38,7 +40,8 @@
 {% endmacro %}
 
 
-{# A SELECT of one JSON row: rows, keys by change, keys that come more than once or have a NULL, and d0.., rows in which a column differs. #}
+{# A SELECT of one JSON row: rows, keys by change, keys that come more than once or have a NULL, and d0.., rows in
+   which a column differs. #}
 {% macro _diff_counts_sql(plan) %}
     {%- set nulls, counts = [], [] -%}
     {%- for pair in plan.key -%}
@@ -54,7 +57,8 @@
         {%- do counts.append("'repeated_" ~ side ~ "', count_if(in_" ~ side ~ ' > 1)') -%}
     {%- endfor -%}
     {%- for side in ['a', 'b'] -%}
-        {%- do counts.append("'null_" ~ side ~ "', count_if(in_" ~ side ~ ' > 0 and (' ~ nulls | join(' or ') ~ '))') -%}
+        {%- do counts.append("'null_" ~ side ~ "', count_if(in_" ~ side ~ ' > 0 and (' ~ nulls | join(' or ')
+            ~ '))') -%}
     {%- endfor -%}
     {%- for pair in plan.compared -%}
         {%- do counts.append("'d" ~ loop.index0 ~ "', count_if(d" ~ loop.index0 ~ ')') -%}
@@ -64,7 +68,8 @@
 {% endmacro %}
 
 
-{# A SELECT of one JSON row a key, at most `limit` of each change: change, key, in_a, in_b, and the columns that differ with both values. #}
+{# A SELECT of one JSON row a key, at most `limit` of each change: change, key, in_a, in_b, and the columns that
+   differ with both values. #}
 {% macro _diff_sample_sql(plan, limit) %}
     {%- set keys, named, columns = [], [], [] -%}
     {%- for pair in plan.key -%}
@@ -73,13 +78,17 @@
     {%- endfor -%}
     {%- for pair in plan.compared -%}
         {%- set n = loop.index0 -%}
-        {%- do columns.append('if(d' ~ n ~ ", named_struct('column', " ~ floodmark._string_literal(pair.name) ~ ", 'a', " ~ floodmark._diff_text_sql('a.c' ~ n, pair.a.ddl)
-            ~ ", 'b', " ~ floodmark._diff_text_sql('b.c' ~ n, pair.b.ddl) ~ '), null)') -%}
+        {%- do columns.append('if(d' ~ n ~ ", named_struct('column', " ~ floodmark._string_literal(pair.name)
+            ~ ", 'a', " ~ floodmark._diff_text_sql('a.c' ~ n, pair.a.ddl) ~ ", 'b', "
+            ~ floodmark._diff_text_sql('b.c' ~ n, pair.b.ddl) ~ '), null)') -%}
     {%- endfor -%}
     {{ floodmark._diff_compared_sql(plan) }}
-    select to_json(named_struct('change', change, 'key', {{ floodmark._diff_json_sql('named_struct(' ~ named | join(', ') ~ ')') }}, 'in_a', in_a, 'in_b', in_b,
-        'columns', {{ 'array_compact(array(' ~ columns | join(', ') ~ '))' if columns else 'null' }}), map('ignoreNullFields', 'false'))
-    from (select *, row_number() over (partition by change order by {{ keys | join(', ') }}) as place from compared where change <> 'unchanged')
+    select to_json(named_struct('change', change, 'key',
+        {{ floodmark._diff_json_sql('named_struct(' ~ named | join(', ') ~ ')') }}, 'in_a', in_a, 'in_b', in_b,
+        'columns', {{ 'array_compact(array(' ~ columns | join(', ') ~ '))' if columns else 'null' }}),
+            map('ignoreNullFields', 'false'))
+    from (select *, row_number() over (partition by change order by {{ keys | join(', ') }}) as place from compared
+        where change <> 'unchanged')
     where place <= {{ limit }} order by change, place
 {% endmacro %}
 
@@ -111,10 +120,13 @@
 {% endmacro %}
 
 
-{# Whether two types compare as they are: equal ones, two numbers, two of dates and times, and structs with the same fields in any order. #}
+{# Whether two types compare as they are: equal ones, two numbers, two of dates and times, and structs with the same
+   fields in any order. #}
 {% macro _diff_meets(type, other) %}
-    {%- set families = ['(tinyint|smallint|int|bigint|float|double|decimal\\(.*\\))', '(date|timestamp|timestamp_ntz)'] -%}
-    {%- for family in families if modules.re.fullmatch(family, type | lower) and modules.re.fullmatch(family, other | lower) -%}
+    {%- set families = ['(tinyint|smallint|int|bigint|float|double|decimal\\(.*\\))',
+        '(date|timestamp|timestamp_ntz)'] -%}
+    {%- for family in families if modules.re.fullmatch(family, type | lower)
+        and modules.re.fullmatch(family, other | lower) -%}
         {{ return(true) }}
     {%- endfor -%}
     {{ return(floodmark._diff_by_name(type) == floodmark._diff_by_name(other)) }}
@@ -133,7 +145,8 @@
     {%- if type.startswith('array<') -%}
         {{ return('array<' ~ floodmark._diff_by_name(type[6:-1]) ~ '>') }}
     {%- elif type.startswith('map<') -%}
-        {{ return('map<' ~ floodmark._diff_by_name(floodmark._diff_map_key_type(type)) ~ ',' ~ floodmark._diff_by_name(floodmark._map_value_type(type)) ~ '>') }}
+        {{ return('map<' ~ floodmark._diff_by_name(floodmark._diff_map_key_type(type)) ~ ','
+            ~ floodmark._diff_by_name(floodmark._map_value_type(type)) ~ '>') }}
     {%- elif not type.startswith('struct<') -%}
         {{ return(type) }}
     {%- endif -%}
@@ -154,10 +167,12 @@
 {# A predicate: two values are equal, or both NULL. Types that Spark does not compare as they are meet as text. #}
 {% macro _diff_equal_sql(left, right, type, other) %}
     {%- if not floodmark._diff_meets(type, other) -%}
-        {{ return(floodmark._diff_common_sql(left, type, other) ~ ' <=> ' ~ floodmark._diff_common_sql(right, other, type)) }}
+        {{ return(floodmark._diff_common_sql(left, type, other) ~ ' <=> '
+            ~ floodmark._diff_common_sql(right, other, type)) }}
     {%- endif -%}
     {%- set by_name = floodmark._diff_is_reordered(type, other) -%}
-    {{ return(floodmark._diff_ordered_sql(left, type, by_name=by_name) ~ ' <=> ' ~ floodmark._diff_ordered_sql(right, other, by_name=by_name)) }}
+    {{ return(floodmark._diff_ordered_sql(left, type, by_name=by_name) ~ ' <=> '
+        ~ floodmark._diff_ordered_sql(right, other, by_name=by_name)) }}
 {% endmacro %}
 
 
@@ -165,7 +180,8 @@
    without a loss is read so ('007' is 7); another one stays what it is, where Spark would make it NULL, or stop in
    ANSI mode. #}
 {% macro _diff_common_sql(value, type, other) %}
-    {%- set readable = '(tinyint|smallint|int|bigint|float|double|decimal\\(.*\\)|date|timestamp|timestamp_ntz|boolean|binary)' -%}
+    {%- set readable = '(tinyint|smallint|int|bigint|float|double|decimal\\(.*\\)|date|timestamp|timestamp_ntz'
+        '|boolean|binary)' -%}
     {%- if type | lower == 'string' and modules.re.fullmatch(readable, other | lower) -%}
         {%- set read = 'try_cast(' ~ value ~ ' as ' ~ other ~ ')' -%}
         {%- if floodmark._type_kind(other).family in ['decimal', 'date', 'timestamp', 'timestamp_ntz'] -%}
@@ -176,7 +192,8 @@
     {%- elif type | lower in ['float', 'double'] -%}
         {{ return('cast(0D + ' ~ value ~ ' as string)') }}
     {%- endif -%}
-    {{ return(floodmark._diff_text_sql(value if type | lower == 'variant' else floodmark._diff_ordered_sql(value, type, by_name=true), type)) }}
+    {{ return(floodmark._diff_text_sql(value if type | lower == 'variant'
+        else floodmark._diff_ordered_sql(value, type, by_name=true), type)) }}
 {% endmacro %}
 
 
@@ -191,13 +208,15 @@
 
 {# SQL of a nested value as JSON, with NULLs and microseconds. #}
 {% macro _diff_json_sql(value) %}
-    {{ return('to_json(' ~ value ~ ", map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))") }}
+    {{ return('to_json(' ~ value
+        ~ ", map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', "
+        "'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))") }}
 {% endmacro %}
 
 
-{# A value of which Spark can say whether it equals another: a map as its entries in the order of their keys, a variant as its JSON,
-   at whatever depth. NaN and -0.0 inside stay numbers, so they equal what they should. With `by_name` the fields of structs come in the
-   order of their names. #}
+{# A value of which Spark can say whether it equals another: a map as its entries in the order of their keys, a
+   variant as its JSON, at whatever depth. NaN and -0.0 inside stay numbers, so they equal what they should. With
+   `by_name` the fields of structs come in the order of their names. #}
 {% macro _diff_ordered_sql(value, type, depth=0, by_name=false) %}
     {%- set e = 'e' ~ depth -%}
     {%- if not (by_name and 'struct<' in type) and not floodmark._has_no_order(type | lower) -%}
@@ -205,7 +224,8 @@
     {%- elif type | lower == 'variant' -%}
         {{ return('to_json(' ~ value ~ ')') }}
     {%- elif type.startswith('array<') -%}
-        {{ return('transform(' ~ value ~ ', ' ~ e ~ ' -> ' ~ floodmark._diff_ordered_sql(e, type[6:-1], depth + 1, by_name) ~ ')') }}
+        {{ return('transform(' ~ value ~ ', ' ~ e ~ ' -> '
+            ~ floodmark._diff_ordered_sql(e, type[6:-1], depth + 1, by_name) ~ ')') }}
     {%- elif type.startswith('struct<') -%}
         {{ return(floodmark._diff_ordered_struct_sql(value, type, depth, by_name)) }}
     {%- elif type.startswith('map<') -%}
@@ -219,7 +239,8 @@
 {% macro _diff_ordered_struct_sql(value, type, depth, by_name) %}
     {%- set named = {} -%}
     {%- for field in floodmark._struct_fields(type) -%}
-        {%- set held = floodmark._diff_ordered_sql(value ~ '.' ~ floodmark._quoted(field.name), field.type, depth, by_name) -%}
+        {%- set held = floodmark._diff_ordered_sql(value ~ '.' ~ floodmark._quoted(field.name), field.type, depth,
+            by_name) -%}
         {%- set name = field.name | lower if by_name else field.name -%}
         {%- do named.update({name: floodmark._string_literal(name) ~ ', ' ~ held}) -%}
     {%- endfor -%}
@@ -235,9 +256,11 @@
 {# A map as its entries, in the order of their keys. #}
 {% macro _diff_ordered_map_sql(value, type, depth, by_name) %}
     {%- set e, l, r = 'e' ~ depth, 'l' ~ depth, 'r' ~ depth -%}
-    {%- set key = e ~ '.key' if not by_name else floodmark._diff_ordered_sql(e ~ '.key', floodmark._diff_map_key_type(type), depth + 1, by_name) -%}
+    {%- set key = e ~ '.key' if not by_name else floodmark._diff_ordered_sql(e ~ '.key',
+        floodmark._diff_map_key_type(type), depth + 1, by_name) -%}
     {%- set held = floodmark._diff_ordered_sql(e ~ '.value', floodmark._map_value_type(type), depth + 1, by_name) -%}
-    {%- set by_key = ', (' ~ l ~ ', ' ~ r ~ ') -> case when ' ~ l ~ '.key < ' ~ r ~ '.key then -1 when ' ~ l ~ '.key > ' ~ r ~ '.key then 1 else 0 end)' -%}
+    {%- set by_key = ', (' ~ l ~ ', ' ~ r ~ ') -> case when ' ~ l ~ '.key < ' ~ r ~ '.key then -1 when ' ~ l ~ '.key > '
+        ~ r ~ '.key then 1 else 0 end)' -%}
     {%- set entries = 'map_entries(' ~ value ~ ')' -%}
     {%- set made = ', ' ~ e ~ ' -> struct(' ~ key ~ ' as key, ' ~ held ~ ' as value))' -%}
     {%- if key != e ~ '.key' -%}

@@ -10,16 +10,20 @@
 {# One side: {given, label, sql, columns}; `sql` is what stands in a FROM. #}
 {% macro _diff_side(given, label, folder=none) %}
     {%- if floodmark._has_secret(given) -%}
-        {%- do floodmark._diff_stop(label ~ " got '" ~ given ~ "': expected a path without credentials, which stand in logs and in target/. " ~ floodmark._where_secrets_belong()) -%}
+        {%- do floodmark._diff_stop(label ~ " got '" ~ given
+            ~ "': expected a path without credentials, which stand in logs and in target/. "
+            ~ floodmark._where_secrets_belong()) -%}
     {%- endif -%}
     {%- set versioned = modules.re.fullmatch('(.+)@v(\\d+)', given | trim) -%}
     {%- set name = versioned.group(1) if versioned else given | trim -%}
     {%- set path = floodmark._diff_path(name) -%}
     {%- set relation = none if path else floodmark._diff_relation(name, label) -%}
     {%- if versioned and (path.format != 'delta' if path else not relation.is_delta) -%}
-        {%- do floodmark._diff_stop(label ~ ', ' ~ name ~ ', is no Delta table: it has no version ' ~ versioned.group(2)) -%}
+        {%- do floodmark._diff_stop(label ~ ', ' ~ name ~ ', is no Delta table: it has no version '
+            ~ versioned.group(2)) -%}
     {%- endif -%}
-    {%- set sql = floodmark._diff_path_sql(path, folder) if path else floodmark._quoted(relation.schema) ~ '.' ~ floodmark._quoted(relation.identifier) -%}
+    {%- set sql = floodmark._diff_path_sql(path, folder) if path
+        else floodmark._quoted(relation.schema) ~ '.' ~ floodmark._quoted(relation.identifier) -%}
     {%- set sql = sql ~ (' version as of ' ~ versioned.group(2) if versioned else '') -%}
     {%- set columns = [] -%}
     {#- every row is a column: a file's header may begin with the # that ends the columns of a table's DESCRIBE -#}
@@ -38,7 +42,8 @@
     {%- elif '/' not in name -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- set ending = modules.re.search('(?i)\\.(parquet|csv|json|jsonl|ndjson)(?:\\.(?:gz|bz2|zst|snappy|lz4|deflate))?/*$', name) -%}
+    {%- set ending = modules.re.search(
+        '(?i)\\.(parquet|csv|json|jsonl|ndjson)(?:\\.(?:gz|bz2|zst|snappy|lz4|deflate))?/*$', name) -%}
     {%- set format = ending.group(1) | lower if ending else 'delta' -%}
     {{ return({'format': 'json' if format in ['jsonl', 'ndjson'] else format, 'path': name}) }}
 {% endmacro %}
@@ -64,23 +69,29 @@
     {%- set node = floodmark._diff_node(name) -%}
     {%- set plain = name.replace('`', '') -%}
     {%- if not node and not modules.re.fullmatch('\\w+(\\.\\w+)?', plain) -%}
-        {%- do floodmark._diff_stop(label ~ " got '" ~ name ~ "': expected a dbt node, schema.table, or a path, which has a / in it") -%}
+        {%- do floodmark._diff_stop(label ~ " got '" ~ name
+            ~ "': expected a dbt node, schema.table, or a path, which has a / in it") -%}
     {%- endif -%}
     {%- set parts = [node.schema, node.identifier or node.alias] if node else plain.split('.') -%}
     {%- set parts = [target.schema] + parts if parts | length == 1 else parts -%}
     {%- set relation = adapter.get_relation(none, parts[0], parts[1]) -%}
     {%- if relation is none and node -%}
-        {%- do floodmark._diff_stop(label ~ ', the ' ~ node.resource_type ~ ' ' ~ name ~ ', has no table ' ~ parts | join('.') ~ ': build it first') -%}
+        {%- do floodmark._diff_stop(label ~ ', the ' ~ node.resource_type ~ ' ' ~ name ~ ', has no table '
+            ~ parts | join('.') ~ ': build it first') -%}
     {%- elif relation is none -%}
-        {%- do floodmark._diff_stop(label ~ ': there is no table ' ~ parts | join('.') ~ ', and no dbt node ' ~ name ~ '; a path has a / in it') -%}
+        {%- do floodmark._diff_stop(label ~ ': there is no table ' ~ parts | join('.') ~ ', and no dbt node ' ~ name
+            ~ '; a path has a / in it') -%}
     {%- endif -%}
     {{ return(relation) }}
 {% endmacro %}
 
 
-{# The node of a name: a model (its latest version, or the one that is named), seed or snapshot, or source_name.table; none where there is none. #}
+{# The node of a name: a model (its latest version, or the one that is named), seed or snapshot, or source_name.table;
+   none where there is none. #}
 {% macro _diff_node(name) %}
-    {%- for node in graph.nodes.values() if node.resource_type in ['model', 'seed', 'snapshot'] and name == (node.name if node.get('version') == node.get('latest_version') else floodmark._versioned_name(node)) -%}
+    {%- for node in graph.nodes.values() if node.resource_type in ['model', 'seed', 'snapshot']
+        and name == (node.name if node.get('version') == node.get('latest_version')
+        else floodmark._versioned_name(node)) -%}
         {{ return(node) }}
     {%- endfor -%}
     {%- for node in graph.sources.values() if node.source_name ~ '.' ~ node.name == name -%}
@@ -90,8 +101,8 @@
 {% endmacro %}
 
 
-{# What is compared with what: {a, b, key, compared, only_a, only_b, types}. `key` and `compared` are lists of {name, a, b}, a column of
-   each side; names are those of A. #}
+{# What is compared with what: {a, b, key, compared, only_a, only_b, types}. `key` and `compared` are lists of {name,
+   a, b}, a column of each side; names are those of A. #}
 {% macro _diff_plan(a, b, keys, only, excepted) %}
     {%- set plan = {'a': a, 'b': b, 'key': [], 'compared': [], 'only_a': [], 'only_b': [], 'types': []} -%}
     {%- for name in keys -%}
@@ -106,17 +117,20 @@
     {%- endfor -%}
     {%- set apart = (plan.key | map(attribute='name') | list + excepted) | map('lower') | list -%}
     {%- set chosen = only | map('lower') | list -%}
-    {%- for column in a.columns if column.name | lower not in apart and (not chosen or column.name | lower in chosen) -%}
+    {%- for column in a.columns if column.name | lower not in apart
+        and (not chosen or column.name | lower in chosen) -%}
         {%- if floodmark._find_column(b.columns, column.name) -%}
             {%- do plan.compared.append(floodmark._diff_pair(a, b, column.name)) -%}
         {%- else -%}
             {%- do plan.only_a.append(column.name) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- for column in b.columns if not chosen and column.name | lower not in apart and not floodmark._find_column(a.columns, column.name) -%}
+    {%- for column in b.columns if not chosen and column.name | lower not in apart
+        and not floodmark._find_column(a.columns, column.name) -%}
         {%- do plan.only_b.append(column.name) -%}
     {%- endfor -%}
-    {%- for pair in plan.key + plan.compared if floodmark._diff_by_name(pair.a.type) != floodmark._diff_by_name(pair.b.type) -%}
+    {%- for pair in plan.key + plan.compared
+        if floodmark._diff_by_name(pair.a.type) != floodmark._diff_by_name(pair.b.type) -%}
         {%- do plan.types.append({'column': pair.name, 'a': pair.a.ddl, 'b': pair.b.ddl}) -%}
     {%- endfor -%}
     {{ return(plan) }}
@@ -126,7 +140,8 @@
 {# A column of both sides; where one lacks it, its columns are named. #}
 {% macro _diff_pair(a, b, name) %}
     {%- for side in [a, b] if not floodmark._find_column(side.columns, name) -%}
-        {%- do floodmark._diff_stop('there is no column ' ~ name ~ ' in ' ~ side.label ~ ', ' ~ side.given ~ ': it has ' ~ side.columns | map(attribute='name') | join(', ')) -%}
+        {%- do floodmark._diff_stop('there is no column ' ~ name ~ ' in ' ~ side.label ~ ', ' ~ side.given ~ ': it has '
+            ~ side.columns | map(attribute='name') | join(', ')) -%}
     {%- endfor -%}
     {%- set column = floodmark._find_column(a.columns, name) -%}
     {{ return({'name': column.name, 'a': column, 'b': floodmark._find_column(b.columns, name)}) }}
@@ -137,7 +152,8 @@
 {% macro _diff_check_key(plan) %}
     {%- for pair in plan.key -%}
         {%- for column in [pair.a, pair.b] if floodmark._has_no_order(column.type) -%}
-            {%- do floodmark._diff_stop('the key column ' ~ pair.name ~ ' is a ' ~ column.ddl ~ ', by which rows cannot be joined: name another') -%}
+            {%- do floodmark._diff_stop('the key column ' ~ pair.name ~ ' is a ' ~ column.ddl
+                ~ ', by which rows cannot be joined: name another') -%}
         {%- endfor -%}
     {%- endfor -%}
 {% endmacro %}

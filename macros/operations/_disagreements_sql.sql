@@ -21,21 +21,26 @@
     {%- set state = floodmark._model_state(floodmark._node_id(node)) -%}
     {%- set relation = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
     {%- set name = floodmark._node_name(node) -%}
-    {%- set can_reset = floodmark._node_setting(node, 'watermark') is mapping and node.config.get('incremental_strategy') != 'snapshot_diff' -%}
+    {%- set can_reset = floodmark._node_setting(node, 'watermark') is mapping
+        and node.config.get('incremental_strategy') != 'snapshot_diff' -%}
     {%- set refresh = '`dbt build -s ' ~ name ~ ' --full-refresh`' -%}
     {%- set ways_out = refresh ~ (', or `floodmark reset ' ~ name ~ ' --to <value>`' if can_reset else '') -%}
     {%- if state.last_batch_id is not none and state.last_batch_id != state.finished_id -%}
         {{ return(['batch ' ~ state.last_batch_id ~ ' is unfinished', 'run the model: it finishes the batch first']) }}
     {%- elif not state.committed -%}
-        {{ return(['the table has rows and the ledger no mark', ways_out] if relation is not none and relation.is_delta and not floodmark._has_no_rows(relation) else none) }}
+        {{ return(['the table has rows and the ledger no mark', ways_out]
+            if relation is not none and relation.is_delta and not floodmark._has_no_rows(relation) else none) }}
     {%- elif relation is none -%}
-        {{ return(['the ledger has batch ' ~ state.committed.batch_id ~ ', but there is no table', 'run the model: it is a first load']) }}
+        {{ return(['the ledger has batch ' ~ state.committed.batch_id ~ ', but there is no table',
+            'run the model: it is a first load']) }}
     {%- elif not relation.is_delta -%}
         {{ return(['it is not a Delta table', 'run it once with --full-refresh']) }}
     {%- elif floodmark._detail(relation).id != state.committed.target_id -%}
         {{ return(['it is not the table that batch ' ~ state.committed.batch_id ~ ' left', ways_out]) }}
     {%- endif -%}
-    {%- set restored = floodmark._disturbed_since(relation, floodmark._history(relation, 1)[0].version, state.landed.target_version) if state.landed else none -%}
+    {%- set restored = floodmark._disturbed_since(relation, floodmark._history(relation, 1)[0].version,
+        state.landed.target_version) if state.landed else none -%}
     {#- what cdc remembers was not restored -#}
-    {{ return(['it ' ~ restored ~ ' after batch ' ~ state.landed.batch_id, refresh if node.config.get('incremental_strategy') == 'cdc' else ways_out] if restored else none) }}
+    {{ return(['it ' ~ restored ~ ' after batch ' ~ state.landed.batch_id,
+        refresh if node.config.get('incremental_strategy') == 'cdc' else ways_out] if restored else none) }}
 {% endmacro %}

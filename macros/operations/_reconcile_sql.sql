@@ -1,6 +1,7 @@
-{# A SELECT of one JSON row that compares `due`, the model's SELECT up to the mark, with its table, by key: expected, missing and
-   repeated counts, a sample, the range they lie in ([from, to), of the watermark column), and the lookback that reaches the
-   lowest missing row. With merge a key belongs once, else as often as the SELECT gives it. #}
+{# A SELECT of one JSON row that compares `due`, the model's SELECT up to the mark, with its table, by key: expected,
+   missing and repeated counts, a sample, the range they lie in ([from, to), of the watermark column), and the
+   lookback that reaches the lowest missing row. With merge a key belongs once, else as often as the SELECT gives it.
+   #}
 {% macro _reconcile_sql(due, name, keys, sample) %}
     {%- if not execute -%}
         {{ return('select 1') }}
@@ -17,18 +18,22 @@
     {%- endif -%}
     {%- set family = state.committed.family -%}
     {%- set column = floodmark._find_column(floodmark._columns_of(query=due), upstream.column) -%}
-    {%- set value = floodmark._quoted(column.name) if column and floodmark._position_family(column.type) == family else 'cast(null as ' ~ ('bigint' if family == 'sequence' else family) ~ ')' -%}
-    {%- set found = floodmark._compare_keys(id, due, relation, keys, sample, (node.config.get('incremental_strategy') or 'append') == 'merge', value, family) -%}
+    {%- set value = floodmark._quoted(column.name) if column and floodmark._position_family(column.type) == family
+        else 'cast(null as ' ~ ('bigint' if family == 'sequence' else family) ~ ')' -%}
+    {%- set found = floodmark._compare_keys(id, due, relation, keys, sample,
+        (node.config.get('incremental_strategy') or 'append') == 'merge', value, family) -%}
     {%- set mark = floodmark._position_parse(state.committed.mark, family) -%}
     {%- do found.update({'mark': state.committed.mark, 'from': none, 'to': none, 'lookback': none}) -%}
     {%- if found.least is not none -%}
-        {%- do found.update({'from': floodmark._position_print(floodmark._position_from_text(found.least, family), family),
-            'to': floodmark._position_print(floodmark._position_from_text(found.greatest, family) + floodmark._position_unit(family), family)}) -%}
+        {%- do found.update({'from': floodmark._position_print(floodmark._position_from_text(found.least, family),
+            family), 'to': floodmark._position_print(floodmark._position_from_text(found.greatest,
+            family) + floodmark._position_unit(family), family)}) -%}
     {%- endif -%}
     {%- if found.least_missing is not none -%}
         {#- bounds are open below: one unit more than the distance reaches the row -#}
         {%- set distance = mark - floodmark._position_from_text(found.least_missing, family) + 1 -%}
-        {%- do found.update({'lookback': distance | string if family == 'sequence' else floodmark._duration_print(distance)}) -%}
+        {%- do found.update({'lookback': distance | string if family == 'sequence'
+            else floodmark._duration_print(distance)}) -%}
     {%- endif -%}
     {%- for name in ['least', 'greatest', 'least_missing'] -%}
         {%- do found.pop(name) -%}
@@ -37,8 +42,9 @@
 {% endmacro %}
 
 
-{# What `due` gives and what the table holds, by key: {expected, missing, repeated, sample, least, greatest, least_missing}, the last three
-   positions of `value`. With `once` a key belongs once, else as often as `due` gives it. #}
+{# What `due` gives and what the table holds, by key: {expected, missing, repeated, sample, least, greatest,
+   least_missing}, the last three positions of `value`. With `once` a key belongs once, else as often as `due` gives
+   it. #}
 {% macro _compare_keys(id, due, relation, keys, sample, once, value='cast(null as bigint)', family='sequence') %}
     {%- set keys = floodmark._name_list(keys) -%}
     {%- set columns = floodmark._columns_of(query=due) -%}
@@ -52,25 +58,32 @@
     {%- for key in keys -%}
         {%- set held = floodmark._find_column(held_columns, key) -%}
         {%- set is_cast = floodmark._find_column(columns, key).type != held.type -%}
-        {%- do cast_keys.append(('try_cast(' ~ floodmark._quoted(key) ~ ' as ' ~ held.ddl ~ ')' if is_cast else floodmark._quoted(key)) ~ ' as ' ~ floodmark._quoted(key)) -%}
+        {%- do cast_keys.append(('try_cast(' ~ floodmark._quoted(key) ~ ' as ' ~ held.ddl ~ ')' if is_cast
+            else floodmark._quoted(key)) ~ ' as ' ~ floodmark._quoted(key)) -%}
     {%- endfor -%}
     {%- set due_struct = 'struct(' ~ cast_keys | join(', ') ~ ')' -%}
     {%- set query -%}
-        with due as (select {{ due_struct }} as k, {{ '1' if once else 'count(*)' }} as n, min({{ value }}) as p, max({{ value }}) as q
+        with due as (select {{ due_struct }} as k, {{ '1' if once else 'count(*)' }} as n, min({{ value }})
+            as p, max({{ value }}) as q
             from (
             {{ due }}
             ) group by 1),
-        held as (select {{ key_struct }} as k, count(*) as n from {{ relation }} group by {{ floodmark._quoted_csv(keys) }}),
+        held as (select {{ key_struct }} as k, count(*) as n from {{ relation }}
+            group by {{ floodmark._quoted_csv(keys) }}),
         compared as (
-            select k, due.n as expected, coalesce(held.n, 0) as held, p, q, if(coalesce(held.n, 0) < due.n, 'missing', 'repeated') as problem
-            from due left join held using (k) where coalesce(held.n, 0) {{ '= 0 or held.n > 1' if once else '<> due.n' }}
+            select k, due.n as expected, coalesce(held.n, 0) as held, p, q,
+                if(coalesce(held.n, 0) < due.n, 'missing', 'repeated') as problem
+            from due left join held using (k)
+                where coalesce(held.n, 0) {{ '= 0 or held.n > 1' if once else '<> due.n' }}
         )
         select to_json(named_struct(
             'expected', (select coalesce(sum(n), 0) from due),
             'missing', count_if(problem = 'missing'), 'repeated', count_if(problem = 'repeated'),
-            'least', {{ floodmark._position_text_sql('min(p)', family) }}, 'greatest', {{ floodmark._position_text_sql('max(q)', family) }},
+            'least', {{ floodmark._position_text_sql('min(p)', family) }}, 'greatest',
+                {{ floodmark._position_text_sql('max(q)', family) }},
             'least_missing', {{ floodmark._position_text_sql("min(p) filter (where problem = 'missing')", family) }},
-            'sample', (select collect_list(named_struct('problem', problem, 'key', to_json(k, map('ignoreNullFields', 'false')), 'expected', expected, 'held', held))
+            'sample', (select collect_list(named_struct('problem', problem, 'key',
+                to_json(k, map('ignoreNullFields', 'false')), 'expected', expected, 'held', held))
                 from (select * from compared order by problem, to_json(k) limit {{ sample }}))
         ), map('ignoreNullFields', 'false')) from compared
     {%- endset -%}
@@ -85,13 +98,16 @@
     {%- endif -%}
     {%- set stream = floodmark._stream_node(name) -%}
     {%- if not stream.is_readable -%}
-        {%- do floodmark._stop('it is a stream, and streams are read inside the dbt process alone: use a target with method: session', stream.id) -%}
+        {%- do floodmark._stop('it is a stream, and streams are read inside the dbt process alone: use a target with '
+            'method: session', stream.id) -%}
     {%- elif stream.location is none -%}
         {%- do floodmark._stop('it has no checkpoint yet: run it first', stream.id) -%}
     {%- endif -%}
     {%- set output_mode = floodmark._configured(stream.config, 'output_mode') or 'append' -%}
-    {%- set passed = adapter.floodmark_streams().as_read(stream.id, due, floodmark._absolute_path(''), stream.location, output_mode) -%}
-    {%- set found = floodmark._compare_keys(stream.id, passed.sql, stream.relation, keys, sample, output_mode != 'complete' and stream.config.get('unique_key') is not none) -%}
+    {%- set passed = adapter.floodmark_streams().as_read(stream.id, due, floodmark._absolute_path(''), stream.location,
+        output_mode) -%}
+    {%- set found = floodmark._compare_keys(stream.id, passed.sql, stream.relation, keys, sample,
+        output_mode != 'complete' and stream.config.get('unique_key') is not none) -%}
     {%- for name in ['least', 'greatest', 'least_missing'] -%}
         {%- do found.pop(name) -%}
     {%- endfor -%}
@@ -100,14 +116,16 @@
 {% endmacro %}
 
 
-{# A SELECT of one JSON row: what the next run of a stream would read, {kind, low, high, files, bytes}; `due` is its compiled SELECT. #}
+{# A SELECT of one JSON row: what the next run of a stream would read, {kind, low, high, files, bytes}; `due` is its
+   compiled SELECT. #}
 {% macro _pending_sql(due, name) %}
     {%- if not execute -%}
         {{ return('select 1') }}
     {%- endif -%}
     {%- set stream = floodmark._stream_node(name) -%}
     {%- if stream.is_readable -%}
-        {%- set found = adapter.floodmark_streams().pending(stream.id, due, floodmark._absolute_path(''), stream.location) -%}
+        {%- set found = adapter.floodmark_streams().pending(stream.id, due, floodmark._absolute_path(''),
+            stream.location) -%}
     {%- else -%}
         {%- set found = {'kind': 'needs method: session', 'low': none, 'high': none, 'files': none, 'bytes': none} -%}
     {%- endif -%}
@@ -115,7 +133,8 @@
 {% endmacro %}
 
 
-{# A SELECT of {unique_id, kind}: what the next run is of models that read all that their SELECT gives, of which nothing in their SQL tells. #}
+{# A SELECT of {unique_id, kind}: what the next run is of models that read all that their SELECT gives, of which
+   nothing in their SQL tells. #}
 {% macro _next_kinds_sql(names) %}
     {%- if not execute -%}
         {{ return('select 1') }}
@@ -132,7 +151,8 @@
 {# The kind of one, as _next_batch plans it. #}
 {% macro _next_kind(node, has_ledger) %}
     {%- set relation = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
-    {%- set state = floodmark._model_state(floodmark._node_id(node)) if has_ledger else {'committed': none, 'landed': none} -%}
+    {%- set state = floodmark._model_state(floodmark._node_id(node)) if has_ledger
+        else {'committed': none, 'landed': none} -%}
     {%- set committed = state.committed -%}
     {%- if relation is not none and node.config.get('full_refresh') -%}
         {{ return('full_refresh') }}
@@ -140,13 +160,16 @@
         {{ return('first_load') }}
     {%- endif -%}
     {%- set detail = floodmark._detail(relation) -%}
-    {%- set is_kept = not detail.files and committed.target_id == detail.id and floodmark._may_be_left_empty(node.config.get('incremental_strategy'), state.landed)
-        and floodmark._is_untouched_since(relation, floodmark._history(relation, 1)[0].version, state.landed.target_version) -%}
+    {%- set is_kept = not detail.files and committed.target_id == detail.id
+        and floodmark._may_be_left_empty(node.config.get('incremental_strategy'), state.landed)
+        and floodmark._is_untouched_since(relation, floodmark._history(relation, 1)[0].version,
+        state.landed.target_version) -%}
     {{ return('incremental' if detail.files or is_kept else 'first_load') }}
 {% endmacro %}
 
 
-{# A stream by its model's name: {id, config, relation, location of its checkpoint or none, is_readable: whether this target runs streams}. #}
+{# A stream by its model's name: {id, config, relation, location of its checkpoint or none, is_readable: whether this
+   target runs streams}. #}
 {% macro _stream_node(name) %}
     {%- set node = floodmark._managed_node(name) -%}
     {%- set relation = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
@@ -159,7 +182,8 @@
 {# Microseconds as the shortest whole duration that is not less: '90 seconds', '2 hours', '3 days'. #}
 {% macro _duration_print(micros) %}
     {%- set ns = namespace(text=none) -%}
-    {%- for unit, size in {'day': 86400000000, 'hour': 3600000000, 'minute': 60000000, 'second': 1000000, 'microsecond': 1}.items() -%}
+    {%- for unit, size in {'day': 86400000000, 'hour': 3600000000, 'minute': 60000000, 'second': 1000000,
+        'microsecond': 1}.items() -%}
         {%- set count = (micros + size - 1) // size -%}
         {%- if ns.text is none and (micros >= 2 * size or size == 1) -%}
             {%- set ns.text = count ~ ' ' ~ unit ~ ('' if count == 1 else 's') -%}

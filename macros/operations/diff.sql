@@ -1,5 +1,6 @@
-{# Print how two tables, versions or files differ: keys by what became of them, columns that differ, and some keys with the
-   value of A and that of B. `a` and `b` are a dbt node's name, `schema.table` or a path (macros/operations/_diff_sides.sql). #}
+{# Print how two tables, versions or files differ: keys by what became of them, columns that differ, and some keys
+   with the value of A and that of B. `a` and `b` are a dbt node's name, `schema.table` or a path
+   (macros/operations/_diff_sides.sql). #}
 {% macro diff(a, b, key, columns=none, except_columns=none, limit=10) %}
     {%- for line in floodmark._diff_lines(floodmark._diff(a, b, key, columns, except_columns, limit)) -%}
         {%- do print(line) -%}
@@ -17,10 +18,12 @@
 {% endmacro %}
 
 
-{# What differs: {a, b, key, equal, rows_a, rows_b, unchanged, updated, deleted, inserted, repeated_a, repeated_b, null_a, null_b,
-   columns, only_a, only_b, types, sample, notes}. A key that comes more than once is not compared, so A and B are not equal then. #}
+{# What differs: {a, b, key, equal, rows_a, rows_b, unchanged, updated, deleted, inserted, repeated_a, repeated_b,
+   null_a, null_b, columns, only_a, only_b, types, sample, notes}. A key that comes more than once is not compared, so
+   A and B are not equal then. #}
 {% macro _diff(a, b, key, columns=none, except_columns=none, limit=10, folder=none) %}
-    {%- do floodmark._check_arguments('diff', {'a': [a, 'name'], 'b': [b, 'name'], 'key': [key, 'names'], 'columns': [columns, 'names'],
+    {%- do floodmark._check_arguments('diff',
+        {'a': [a, 'name'], 'b': [b, 'name'], 'key': [key, 'names'], 'columns': [columns, 'names'],
         'except_columns': [except_columns, 'names'], 'limit': [limit, 'count']}) -%}
     {%- set keys = floodmark._diff_names(key) -%}
     {%- set only = floodmark._diff_names(columns) -%}
@@ -30,23 +33,28 @@
     {%- elif only and excepted -%}
         {%- do floodmark._diff_stop('name the columns to compare or those to leave out, not both') -%}
     {%- endif -%}
-    {%- set plan = floodmark._diff_plan(floodmark._diff_side(a, 'A', folder), floodmark._diff_side(b, 'B', folder), keys, only, excepted) -%}
+    {%- set plan = floodmark._diff_plan(floodmark._diff_side(a, 'A', folder), floodmark._diff_side(b, 'B', folder),
+        keys, only, excepted) -%}
     {%- set counts = floodmark._query_json(floodmark._diff_counts_sql(plan))[0] -%}
     {%- set differing = {} -%}
     {%- for pair in plan.compared -%}
         {%- do differing.update({pair.name: counts.pop('d' ~ loop.index0)}) -%}
     {%- endfor -%}
     {%- set equal = counts.updated + counts.deleted + counts.inserted + counts.pop('repeated') == 0 -%}
-    {%- set sample = floodmark._query_json(floodmark._diff_sample_sql(plan, limit | int)) if not equal and limit | int > 0 else [] -%}
-    {%- set found = dict({'a': plan.a.given, 'b': plan.b.given, 'key': plan.key | map(attribute='name') | list, 'equal': equal}, **counts) -%}
-    {%- do found.update({'columns': differing, 'only_a': plan.only_a, 'only_b': plan.only_b, 'types': plan.types, 'sample': floodmark._diff_clipped(sample)}) -%}
+    {%- set sample = floodmark._query_json(floodmark._diff_sample_sql(plan, limit | int))
+        if not equal and limit | int > 0 else [] -%}
+    {%- set found = dict({'a': plan.a.given, 'b': plan.b.given, 'key': plan.key | map(attribute='name') | list,
+        'equal': equal}, **counts) -%}
+    {%- do found.update({'columns': differing, 'only_a': plan.only_a, 'only_b': plan.only_b, 'types': plan.types,
+        'sample': floodmark._diff_clipped(sample)}) -%}
     {{ return(dict(found, notes=floodmark._diff_notes(found))) }}
 {% endmacro %}
 
 
 {# Column names from a list, or from one text with commas. #}
 {% macro _diff_names(given) %}
-    {{ return(floodmark._name_list((given.split(',') if given is string else given or []) | map('trim') | select | list)) }}
+    {{ return(floodmark._name_list((given.split(',') if given is string else given or []) | map('trim') | select
+        | list)) }}
 {% endmacro %}
 
 
@@ -74,16 +82,19 @@
 {% macro _diff_notes(found) %}
     {%- set notes = [] -%}
     {%- for side in ['a', 'b'] if found['only_' ~ side] -%}
-        {%- do notes.append('Only in ' ~ side | upper ~ ', not compared: ' ~ found['only_' ~ side] | join(', ') ~ '.') -%}
+        {%- do notes.append('Only in ' ~ side | upper ~ ', not compared: ' ~ found['only_' ~ side] | join(', ')
+            ~ '.') -%}
     {%- endfor -%}
     {%- for pair in found.types -%}
         {%- do notes.append('Types differ: ' ~ pair.column ~ ' is ' ~ pair.a ~ ' in A and ' ~ pair.b ~ ' in B.') -%}
     {%- endfor -%}
     {%- if found.repeated_a or found.repeated_b -%}
-        {%- do notes.append('More than once: ' ~ floodmark._counted(found.repeated_a, 'key') ~ ' in A, ' ~ floodmark._counted(found.repeated_b, 'key') ~ ' in B; they are not compared.') -%}
+        {%- do notes.append('More than once: ' ~ floodmark._counted(found.repeated_a, 'key') ~ ' in A, '
+            ~ floodmark._counted(found.repeated_b, 'key') ~ ' in B; they are not compared.') -%}
     {%- endif -%}
     {%- if found.null_a or found.null_b -%}
-        {%- do notes.append('With a NULL: ' ~ floodmark._counted(found.null_a, 'key') ~ ' in A, ' ~ floodmark._counted(found.null_b, 'key') ~ ' in B.') -%}
+        {%- do notes.append('With a NULL: ' ~ floodmark._counted(found.null_a, 'key') ~ ' in A, '
+            ~ floodmark._counted(found.null_b, 'key') ~ ' in B.') -%}
     {%- endif -%}
     {{ return(notes) }}
 {% endmacro %}
@@ -91,7 +102,8 @@
 
 {# What was found as lines of text. #}
 {% macro _diff_lines(found) %}
-    {%- set lines = ['A: ' ~ found.a ~ ', ' ~ floodmark._counted(found.rows_a, 'row'), 'B: ' ~ found.b ~ ', ' ~ floodmark._counted(found.rows_b, 'row')] + found.notes -%}
+    {%- set lines = ['A: ' ~ found.a ~ ', ' ~ floodmark._counted(found.rows_a, 'row'),
+        'B: ' ~ found.b ~ ', ' ~ floodmark._counted(found.rows_b, 'row')] + found.notes -%}
     {%- set changes = [] -%}
     {%- for change in ['unchanged', 'updated', 'deleted', 'inserted'] -%}
         {%- do changes.append([change, found[change]]) -%}
@@ -104,9 +116,11 @@
     {%- set rows = [] -%}
     {%- for row in found.sample -%}
         {%- for column in row.columns -%}
-            {%- do rows.append([row.change, row.key, column.column, 'NULL' if column.a is none else column.a, 'NULL' if column.b is none else column.b]) -%}
+            {%- do rows.append([row.change, row.key, column.column, 'NULL' if column.a is none else column.a,
+                'NULL' if column.b is none else column.b]) -%}
         {%- else -%}
-            {%- do rows.append([row.change, row.key, '', floodmark._counted(row.in_a, 'row'), floodmark._counted(row.in_b, 'row')]) -%}
+            {%- do rows.append([row.change, row.key, '', floodmark._counted(row.in_a, 'row'),
+                floodmark._counted(row.in_b, 'row')]) -%}
         {%- endfor -%}
     {%- endfor -%}
     {{ return(lines + (floodmark._diff_table(['change', 'key', 'column', 'A', 'B'], rows) if rows else [])) }}

@@ -11,7 +11,10 @@
     {%- endif -%}
     {%- do floodmark._check_arguments('history', {'model': [model, 'name'], 'limit': [limit, 'some']}) -%}
     {%- set id = floodmark._node_id(floodmark._managed_node(model)) -%}
-    select batch_id, kind, state, low, high, rows_read, rows_inserted, rows_updated, rows_deleted, rows_null, rows_future, rows_late, rows_tied,
-        cast(started_at as string) as started_at, cast(finished_at as string) as finished_at, target_version, invocation_id, error, reason, recorded_by
-    from {{ floodmark.ledger_schema() }}.batches where model = {{ floodmark._string_literal(id) }} order by batch_id desc limit {{ limit }}
+    select batch_id, kind, state, low, high, rows_read, rows_inserted, rows_updated, rows_deleted, rows_null,
+        rows_future, rows_late, rows_tied,
+        cast(started_at as string) as started_at, cast(finished_at as string) as finished_at, target_version,
+            invocation_id, error, reason, recorded_by
+    from {{ floodmark.ledger_schema() }}.batches where model = {{ floodmark._string_literal(id) }}
+        order by batch_id desc limit {{ limit }}
 {% endmacro %}

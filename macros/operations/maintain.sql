@@ -1,18 +1,22 @@
-{# OPTIMIZE tables of many small files and VACUUM those that have not been for a while: the models that floodmark loads, and the
-   ledger. `models` names some; `dry_run` only says what would be done. #}
+{# OPTIMIZE tables of many small files and VACUUM those that have not been for a while: the models that floodmark
+   loads, and the ledger. `models` names some; `dry_run` only says what would be done. #}
 {% macro maintain(models=none, dry_run=false, small_file_mb=16, min_small_files=8, vacuum_days=7) %}
-    {%- do floodmark._check_arguments('maintain', {'models': [models, 'names'], 'dry_run': [dry_run, 'flag'], 'small_file_mb': [small_file_mb, 'size'],
+    {%- do floodmark._check_arguments('maintain',
+        {'models': [models, 'names'], 'dry_run': [dry_run, 'flag'], 'small_file_mb': [small_file_mb, 'size'],
         'min_small_files': [min_small_files, 'some'], 'vacuum_days': [vacuum_days, 'count']}) -%}
     {%- do floodmark._check_names(models) -%}
     {%- set ns = namespace(done=0) -%}
     {%- for id in floodmark._maintained(models) -%}
-        {%- set ns.done = ns.done + floodmark._maintain_table(id, dry_run, small_file_mb, min_small_files, vacuum_days) -%}
+        {%- set ns.done = ns.done + floodmark._maintain_table(id, dry_run, small_file_mb, min_small_files,
+            vacuum_days) -%}
     {%- endfor -%}
-    {%- do print(('Nothing to do.' if not ns.done else floodmark._counted(ns.done, 'statement') ~ (' would run.' if dry_run else ' ran.'))) -%}
+    {%- do print(('Nothing to do.' if not ns.done
+        else floodmark._counted(ns.done, 'statement') ~ (' would run.' if dry_run else ' ran.'))) -%}
 {% endmacro %}
 
 
-{# The Delta tables to look at: those of the models, what cdc remembers beside them, and the ledger's log where no models are named. #}
+{# The Delta tables to look at: those of the models, what cdc remembers beside them, and the ledger's log where no
+   models are named. #}
 {% macro _maintained(models) %}
     {%- set ids = [] -%}
     {%- for node in floodmark._managed_nodes(models).values() -%}
@@ -39,11 +43,14 @@
     {%- set statements = [] -%}
     {%- set mean = detail.bytes / detail.files if detail.files else 0 -%}
     {%- if detail.files >= min_small_files and mean < small_file_mb * 1048576 -%}
-        {%- do statements.append({'sql': 'optimize ' ~ id, 'why': floodmark._counted(detail.files, 'file') ~ ' of ' ~ '{:,.1f}'.format(mean / 1048576) ~ ' MB on average'}) -%}
+        {%- do statements.append({'sql': 'optimize ' ~ id,
+            'why': floodmark._counted(detail.files, 'file') ~ ' of ' ~ '{:,.1f}'.format(mean / 1048576)
+            ~ ' MB on average'}) -%}
     {%- endif -%}
     {%- set age = floodmark._days_since_vacuum(id) -%}
     {%- if age >= vacuum_days -%}
-        {%- do statements.append({'sql': 'vacuum ' ~ id, 'why': 'last vacuumed or made ' ~ floodmark._counted(age, 'day') ~ ' ago'}) -%}
+        {%- do statements.append({'sql': 'vacuum ' ~ id,
+            'why': 'last vacuumed or made ' ~ floodmark._counted(age, 'day') ~ ' ago'}) -%}
     {%- endif -%}
     {%- for one in statements -%}
         {%- do print(('would run: ' if dry_run else '') ~ one.sql ~ ' (' ~ one.why ~ ')') -%}

@@ -1,7 +1,8 @@
 {# Move a model's mark on purpose: the next run loads what lies above `to`. The ledger keeps who did it and why.
    Without `to` the mark is forgotten, and merge loads from `start`. #}
 {% macro reset(model, to=none, reason=none) %}
-    {%- do floodmark._check_arguments('reset', {'model': [model, 'name'], 'to': [to, 'value'], 'reason': [reason, 'text']}) -%}
+    {%- do floodmark._check_arguments('reset',
+        {'model': [model, 'name'], 'to': [to, 'value'], 'reason': [reason, 'text']}) -%}
     {%- set node = floodmark._managed_node(model) -%}
     {%- set id = floodmark._node_id(node) -%}
     {%- set watermark = floodmark._node_setting(node, 'watermark') -%}
@@ -15,40 +16,50 @@
     {%- set state = floodmark._model_state(id) -%}
     {%- set strategy = node.config.get('incremental_strategy') or 'append' -%}
     {%- if to is none and strategy == 'append' -%}
-        {%- do floodmark._stop('append without a mark would load every row again: name a value with `to`, or use --full-refresh', id) -%}
+        {%- do floodmark._stop('append without a mark would load every row again: name a value with `to`, or use '
+            '--full-refresh', id) -%}
     {%- endif -%}
     {%- if strategy == 'snapshot_diff' -%}
         {%- do floodmark._stop('its snapshots ascend, so the mark stays: use --full-refresh to load them again', id) -%}
     {%- endif -%}
-    {%- set disturbed = floodmark._disturbed_since(relation, floodmark._history(relation, 1)[0].version, state.landed.target_version) if strategy == 'cdc' and relation.is_delta and state.landed else none -%}
+    {%- set disturbed = floodmark._disturbed_since(relation, floodmark._history(relation, 1)[0].version,
+        state.landed.target_version) if strategy == 'cdc' and relation.is_delta and state.landed else none -%}
     {%- if disturbed -%}
-        {%- do floodmark._stop(relation ~ ' ' ~ disturbed ~ ', and what cdc remembers beside it was not, so late events would be applied wrongly: '
+        {%- do floodmark._stop(relation ~ ' ' ~ disturbed
+            ~ ', and what cdc remembers beside it was not, so late events would be applied wrongly: '
             ~ 'run it once with --full-refresh to load everything again', id) -%}
     {%- endif -%}
     {%- set upstream = floodmark._node_upstream(node) -%}
     {%- if upstream is none or upstream.family is none -%}
-        {%- do floodmark._stop('its upstream, or the watermark column in it, is not found: build it, or name it in watermark.from', id) -%}
+        {%- do floodmark._stop('its upstream, or the watermark column in it, is not found: build it, or name it in '
+            'watermark.from', id) -%}
     {%- endif -%}
-    {%- set position = floodmark._reach({'start': to}, upstream.family).start if to is not none and floodmark._is_position(to, upstream.family) else none -%}
+    {%- set position = floodmark._reach({'start': to}, upstream.family).start
+        if to is not none and floodmark._is_position(to, upstream.family) else none -%}
     {%- if to is not none and position is none -%}
-        {%- do floodmark._stop("got '" ~ to ~ "' as a mark: expected " ~ ('a whole number' if floodmark._is_counted(upstream.family) else "a UTC time such as '2026-01-31' or '2026-01-31 06:00:00'"), id) -%}
+        {%- do floodmark._stop("got '" ~ to ~ "' as a mark: expected "
+            ~ ('a whole number' if floodmark._is_counted(upstream.family)
+            else "a UTC time such as '2026-01-31' or '2026-01-31 06:00:00'"), id) -%}
     {%- endif -%}
     {%- if state.last_batch_id != state.finished_id -%}
         {%- do floodmark._give_up(id, relation, dict(state.planned, settings={'strategy': strategy})) -%}
     {%- endif -%}
     {%- set before = state.committed.mark if state.committed else none -%}
     {%- set mark = floodmark._position_print(position, upstream.family) -%}
-    {%- set batch = {'model': id, 'batch_id': (state.last_batch_id or 0) + 1, 'kind': 'reset', 'generation': state.committed.generation if state.committed else invocation_id,
-        'family': upstream.family, 'watermark_column': upstream.column, 'upstream': floodmark._relation_name(upstream.relation), 'low': before, 'reason': reason} -%}
-    {%- do floodmark._record('committed', batch, {
-        'high': floodmark._string_literal(mark), 'mark': floodmark._string_literal(mark), 'is_last': false,
-        'target_id': floodmark._string_literal(floodmark._detail(relation).id), 'target_version': floodmark._history(relation, 1)[0].version,
-        'recorded_by': 'current_user()',
-    }) -%}
-    {%- if floodmark._event_tag('committed', batch) not in floodmark._recent_tags(floodmark.ledger_schema() ~ '.batch_log') and floodmark._model_state(id).committed.invocation_id != invocation_id -%}
+    {%- set batch = {'model': id, 'batch_id': (state.last_batch_id or 0) + 1, 'kind': 'reset',
+        'generation': state.committed.generation if state.committed else invocation_id, 'family': upstream.family,
+        'watermark_column': upstream.column, 'upstream': floodmark._relation_name(upstream.relation), 'low': before,
+        'reason': reason} -%}
+    {%- do floodmark._record('committed', batch,
+        { 'high': floodmark._string_literal(mark), 'mark': floodmark._string_literal(mark), 'is_last': false,
+        'target_id': floodmark._string_literal(floodmark._detail(relation).id),
+        'target_version': floodmark._history(relation, 1)[0].version, 'recorded_by': 'current_user()', }) -%}
+    {%- if floodmark._event_tag('committed', batch) not in floodmark._recent_tags(floodmark.ledger_schema()
+        ~ '.batch_log') and floodmark._model_state(id).committed.invocation_id != invocation_id -%}
         {%- do floodmark._stop('another run is loading it now: let that run end, then reset again', id) -%}
     {%- endif -%}
-    {%- set again = strategy == 'append' and before is not none and state.committed.family == upstream.family and position < floodmark._position_parse(before, upstream.family) -%}
+    {%- set again = strategy == 'append' and before is not none and state.committed.family == upstream.family
+        and position < floodmark._position_parse(before, upstream.family) -%}
     {%- do print('The mark of ' ~ id ~ ' is now ' ~ (mark or 'none') ~ ' (it was ' ~ (before or 'none') ~ ').'
         ~ (' append loads the rows above it again: delete them first if they are there.' if again else '')) -%}
 {% endmacro %}

@@ -4,8 +4,9 @@
 {% endmacro %}
 
 
-{# A SELECT of one row a model that floodmark loads: model, kind, mark, source_value (the greatest value upstream), lag (seconds,
-   numbers or versions), then its last batch; without `reads_sources` what the ledger knows alone. Reads, writes nothing. #}
+{# A SELECT of one row a model that floodmark loads: model, kind, mark, source_value (the greatest value upstream),
+   lag (seconds, numbers or versions), then its last batch; without `reads_sources` what the ledger knows alone.
+   Reads, writes nothing. #}
 {% macro _status_sql(models=none, reads_sources=true) %}
     {%- if not execute -%}
         {{ return('select 1') }}
@@ -18,42 +19,61 @@
     {%- set names = floodmark._node_names(floodmark._managed_nodes()) -%}
     {%- for id, node in floodmark._managed_nodes(models).items() -%}
         {%- set upstream = floodmark._node_upstream(node) if reads_sources else none -%}
-        {%- do rows.append([names[id], floodmark._node_id(node), upstream.family if upstream else none, floodmark._source_value(upstream)]) -%}
+        {%- do rows.append([names[id], floodmark._node_id(node), upstream.family if upstream else none,
+            floodmark._source_value(upstream)]) -%}
     {%- endfor -%}
-    with configured as ({{ floodmark._values_sql({'name': 'string', 'model': 'string', 'family': 'string', 'source_value': 'string'}, rows) }}),
+    with configured as ({{ floodmark._values_sql({'name': 'string', 'model': 'string', 'family': 'string',
+        'source_value': 'string'}, rows) }}),
     marks as (
-        {%- if has_ledger %} select table_name, watermark_value, last_updated from {{ log }}.watermarks
-        {%- else %} select cast(null as string) as table_name, cast(null as string) as watermark_value, cast(null as timestamp) as last_updated where false
+        {%- if has_ledger %}
+        select table_name, watermark_value, last_updated from {{ log }}.watermarks
+        {%- else %}
+        select cast(null as string) as table_name, cast(null as string) as watermark_value,
+            cast(null as timestamp) as last_updated
+        where false
         {%- endif %}
     ),
     last_batches as (
-        {%- if has_ledger %} select model, max_by(struct(batch_id, kind, state, rows_read, rows_inserted, rows_updated, rows_deleted, rows_future, finished_at, error), batch_id) as b
+        {%- if has_ledger %}
+        select model, max_by(struct(batch_id, kind, state, rows_read, rows_inserted, rows_updated, rows_deleted,
+            rows_future, finished_at, error), batch_id) as b
         from {{ log }}.batches group by model
-        {%- else %} select cast(null as string) as model, cast(null as struct<batch_id: bigint, kind: string, state: string, rows_read: bigint, rows_inserted: bigint,
-            rows_updated: bigint, rows_deleted: bigint, rows_future: bigint, finished_at: timestamp, error: string>) as b where false
+        {%- else %}
+        select cast(null as string) as model,
+            cast(null as struct<batch_id: bigint, kind: string, state: string, rows_read: bigint,
+                rows_inserted: bigint, rows_updated: bigint, rows_deleted: bigint, rows_future: bigint,
+                finished_at: timestamp, error: string>) as b
+        where false
         {%- endif %}
     )
     select name, configured.model,
         case when family in ('sequence', 'version') then family when family is not null then 'timestamp' end as kind,
         watermark_value as mark, source_value,
-        case when family is null then null when family in ('sequence', 'version') then cast(cast(source_value as decimal(38, 0)) - cast(watermark_value as decimal(38, 0)) as string)
-            else cast(unix_seconds(try_cast(source_value || '+00:00' as timestamp)) - unix_seconds(try_cast(watermark_value || '+00:00' as timestamp)) as string) end as lag,
-        b.batch_id, b.kind as batch_kind, b.state, b.rows_read, b.rows_inserted, b.rows_updated, b.rows_deleted, b.rows_future,
+        case when family is null then null when family in ('sequence', 'version')
+            then cast(cast(source_value as decimal(38, 0)) - cast(watermark_value as decimal(38, 0)) as string)
+            else cast(unix_seconds(try_cast(source_value || '+00:00'
+                as timestamp)) - unix_seconds(try_cast(watermark_value || '+00:00' as timestamp)) as string) end as lag,
+        b.batch_id, b.kind as batch_kind, b.state, b.rows_read, b.rows_inserted, b.rows_updated, b.rows_deleted,
+            b.rows_future,
         cast(b.finished_at as string) as finished_at, b.error
-    from configured left join marks on marks.table_name = configured.model left join last_batches on last_batches.model = configured.model
+    from configured left join marks on marks.table_name = configured.model left join last_batches
+        on last_batches.model = configured.model
     order by configured.model
 {% endmacro %}
 
 
-{# The greatest value of the watermark upstream, as the ledger prints marks; none where there is none, as of versions where it is no Delta table. #}
+{# The greatest value of the watermark upstream, as the ledger prints marks; none where there is none, as of versions
+   where it is no Delta table. #}
 {% macro _source_value(upstream) %}
     {%- if upstream is none or upstream.family is none or upstream.family == 'version' and not upstream.is_delta -%}
         {{ return(none) }}
     {%- elif upstream.family == 'version' -%}
         {{ return(floodmark._history(upstream.relation, 1)[0].version | string) }}
     {%- endif -%}
-    {%- set greatest = floodmark._position_text_sql('max(' ~ floodmark._quoted(upstream.column) ~ ')', upstream.family) -%}
-    {%- set text = floodmark._query_json("select to_json(named_struct('v', " ~ greatest ~ "), map('ignoreNullFields', 'false')) from " ~ upstream.relation)[0].v -%}
+    {%- set greatest = floodmark._position_text_sql('max(' ~ floodmark._quoted(upstream.column) ~ ')',
+        upstream.family) -%}
+    {%- set text = floodmark._query_json("select to_json(named_struct('v', " ~ greatest
+        ~ "), map('ignoreNullFields', 'false')) from " ~ upstream.relation)[0].v -%}
     {%- set position = floodmark._position_from_text(text, upstream.family) -%}
     {{ return(floodmark._position_print(position, upstream.family)) }}
 {% endmacro %}

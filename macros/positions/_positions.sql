@@ -1,6 +1,6 @@
 {#
-  A position is a point of the watermark column as an exact integer: microseconds since 1970-01-01 UTC for
-  timestamps and dates, the number itself for sequences and Delta versions. Jinja calculates with positions; SQL sees literals.
+  A position is a point of the watermark column as an exact integer: microseconds since 1970-01-01 UTC for timestamps
+  and dates, the number itself for sequences and Delta versions. Jinja calculates with positions; SQL sees literals.
 #}
 
 {# The family of a column type: timestamp, timestamp_ntz, date, sequence, or none where it cannot be a watermark. #}
@@ -37,17 +37,18 @@
 {% endmacro %}
 
 
-{# Microseconds of the 400 years after which the Gregorian calendar repeats. Python's datetime knows the years 1 to 9999 alone, Spark a thousand
-   times as many: a time is calculated within one cycle, and the cycles are counted. #}
+{# Microseconds of the 400 years after which the Gregorian calendar repeats. Python's datetime knows the years 1 to
+   9999 alone, Spark a thousand times as many: a time is calculated within one cycle, and the cycles are counted. #}
 {% macro _calendar_cycle() %}
     {{ return(12622780800000000) }}
 {% endmacro %}
 
 
-{# Microseconds since 1970 of 'yyyy-MM-dd[ HH:mm[:ss[.ffffff]]]', read as UTC; none where the text has another form. Years are as Spark
-   prints them: '-0044' (year 0 is there, and leaps), '0000', '2024', '+12345'. #}
+{# Microseconds since 1970 of 'yyyy-MM-dd[HH:mm[:ss[.ffffff]]]', read as UTC; none where the text has another form.
+   Years are as Spark prints them: '-0044' (year 0 is there, and leaps), '0000', '2024', '+12345'. #}
 {% macro _parse_timestamp(text) %}
-    {%- set parts = modules.re.fullmatch('([-+]?\\d{4,})-(\\d\\d)-(\\d\\d)(?:[ T](\\d\\d):(\\d\\d)(?::(\\d\\d)(?:\\.(\\d{1,6}))?)?)?(?:Z|\\+00:?00)?', text | string | trim) -%}
+    {%- set parts = modules.re.fullmatch('([-+]?\\d{4,})-(\\d\\d)-(\\d\\d)(?:[ '
+        'T](\\d\\d):(\\d\\d)(?::(\\d\\d)(?:\\.(\\d{1,6}))?)?)?(?:Z|\\+00:?00)?', text | string | trim) -%}
     {%- if not parts -%}
         {{ return(none) }}
     {%- endif -%}
@@ -60,10 +61,11 @@
             or (n[4] or 0) | int > 59 or (n[5] or 0) | int > 59 -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- set delta = modules.datetime.datetime(2000 + year % 400, month, 1, (n[3] or 0) | int, (n[4] or 0) | int, (n[5] or 0) | int)
-        - modules.datetime.datetime(1970, 1, 1) -%}
+    {%- set delta = modules.datetime.datetime(2000 + year % 400, month, 1, (n[3] or 0) | int, (n[4] or 0) | int,
+        (n[5] or 0) | int) - modules.datetime.datetime(1970, 1, 1) -%}
     {%- set micros = ((n[6] or '0') ~ '000000')[:6] | int -%}
-    {{ return(((delta.days + n[2] | int - 1) * 86400 + delta.seconds) * 1000000 + micros + (year // 400 - 5) * floodmark._calendar_cycle()) }}
+    {{ return(((delta.days + n[2]
+        | int - 1) * 86400 + delta.seconds) * 1000000 + micros + (year // 400 - 5) * floodmark._calendar_cycle()) }}
 {% endmacro %}
 
 
@@ -75,7 +77,8 @@
         {{ return(position | string) }}
     {%- endif -%}
     {%- set cycle = floodmark._calendar_cycle() -%}
-    {%- set text = (modules.datetime.datetime(1970, 1, 1) + modules.datetime.timedelta(microseconds=position % cycle)).isoformat(' ', 'microseconds') -%}
+    {%- set text = (modules.datetime.datetime(1970, 1,
+        1) + modules.datetime.timedelta(microseconds=position % cycle)).isoformat(' ', 'microseconds') -%}
     {%- if 0 <= position < cycle -%}
         {{ return(text) }}
     {%- endif -%}
@@ -108,7 +111,8 @@
 {% endmacro %}
 
 
-{# A time's position, or the first or last one that Spark's type has: a lookback, `start` or max_future may lead further. #}
+{# A time's position, or the first or last one that Spark's type has: a lookback, `start` or max_future may lead
+   further. #}
 {% macro _nearest_position(position, family) %}
     {%- if -9223372036854775808 <= position <= 9223372036854775807 -%}
         {{ return(position) }}
@@ -120,14 +124,16 @@
 
 {# Whether a text is a position of a family. #}
 {% macro _is_position(text, family) %}
-    {%- set value = modules.re.fullmatch('-?\\d+', text | string) if floodmark._is_counted(family) else floodmark._parse_timestamp(text) -%}
+    {%- set value = modules.re.fullmatch('-?\\d+', text | string) if floodmark._is_counted(family)
+        else floodmark._parse_timestamp(text) -%}
     {{ return(value is not none) }}
 {% endmacro %}
 
 
 {# This moment as a timestamp's position. #}
 {% macro _now() %}
-    {%- set now = modules.datetime.datetime.now(modules.pytz.utc) - modules.datetime.datetime(1970, 1, 1, tzinfo=modules.pytz.utc) -%}
+    {%- set now = modules.datetime.datetime.now(modules.pytz.utc) - modules.datetime.datetime(1970, 1, 1,
+        tzinfo=modules.pytz.utc) -%}
     {{ return((now.days * 86400 + now.seconds) * 1000000 + now.microseconds) }}
 {% endmacro %}
 
@@ -150,7 +156,8 @@
         'microsecond': 1, 'millisecond': 1000, 'second': 1000000, 'minute': 60000000,
         'hour': 3600000000, 'day': 86400000000, 'week': 604800000000,
     } -%}
-    {%- set parts = modules.re.fullmatch('(\\d+)\\s+(' ~ micros.keys() | join('|') ~ ')s?', text | string | trim | lower) -%}
+    {%- set parts = modules.re.fullmatch('(\\d+)\\s+(' ~ micros.keys() | join('|') ~ ')s?',
+        text | string | trim | lower) -%}
     {{ return((parts.group(1) | int) * micros[parts.group(2)] if parts else none) }}
 {% endmacro %}
 
@@ -174,7 +181,8 @@
         {%- if floodmark._is_counted(family) -%}
             {%- do reach.update({key: watermark[key] | int}) -%}
         {%- else -%}
-            {%- do reach.update({key: floodmark._parse_timestamp(watermark.start) if key == 'start' else floodmark._distance(watermark[key])}) -%}
+            {%- do reach.update({key: floodmark._parse_timestamp(watermark.start) if key == 'start'
+                else floodmark._distance(watermark[key])}) -%}
         {%- endif -%}
     {%- endfor -%}
     {{ return(reach) }}

@@ -1,16 +1,17 @@
-{# Run a statement under the transaction id of a batch: Delta takes it once on each table, whoever sends it, and however often.
-   The commit's user metadata names the batch, so that it can be found again. The id leaves the session with the statement.
-   cdc, whose batches take several statements, numbers its attempts too: one that takes over leaves none before it behind itself.
-   Delta writes down the source of a MERGE before it reads it twice; one that `reads_stage` has been, and goes without. #}
+{# Run a statement under the transaction id of a batch: Delta takes it once on each table, whoever sends it, and
+   however often. The commit's user metadata names the batch, so that it can be found again. The id leaves the session
+   with the statement. cdc, whose batches take several statements, numbers its attempts too: one that takes over
+   leaves none before it behind itself. Delta writes down the source of a MERGE before it reads it twice; one that
+   `reads_stage` has been, and goes without. #}
 {% macro _apply_once(table, batch, sql, fence=false, reads_stage=false) %}
     {%- set is_cdc = batch.settings is defined and batch.settings.strategy == 'cdc' -%}
     {%- set app_id, version, metadata, materialize = floodmark._batch_conf() -%}
-    {%- set conf = {
-        app_id: 'floodmark/' ~ floodmark._batch_model(batch) ~ '/' ~ batch.generation ~ ('/cdc' if is_cdc else ''),
-        version: batch.batch_id * 10 ** 11 + batch.get('attempt', 0) * 2 + (0 if fence else 1) if is_cdc else batch.batch_id,
+    {%- set conf = { app_id: 'floodmark/' ~ floodmark._batch_model(batch) ~ '/' ~ batch.generation
+        ~ ('/cdc' if is_cdc else ''), version: batch.batch_id * 10 ** 11 + batch.get('attempt',
+        0) * 2 + (0 if fence else 1) if is_cdc else batch.batch_id,
         metadata: floodmark._batch_tag(batch) ~ ('/fence/' ~ invocation_id if fence
-            else ('/by/' ~ floodmark._writer(batch) if is_cdc else '') ~ (floodmark._peak_tag(batch.get('peak')) if table == this else '')),
-    } -%}
+        else ('/by/' ~ floodmark._writer(batch) if is_cdc else '')
+        ~ (floodmark._peak_tag(batch.get('peak')) if table == this else '')), } -%}
     {%- if reads_stage -%}
         {%- do conf.update({materialize: 'none'}) -%}
     {%- endif -%}
@@ -28,15 +29,18 @@
         {%- set result = run_query(sql) -%}
         {%- set version = floodmark._committed_version() -%}
         {%- if version is not none and result.rows -%}
-            {%- do batch.update({'applied': {'table': table | string, 'version': version, 'operation': 'MERGE', 'writer': floodmark._writer(batch) if is_cdc else none, 'peak': batch.get('peak'), 'metrics': {
-                'numTargetRowsInserted': result.rows[0]['num_inserted_rows'] | int, 'numTargetRowsUpdated': result.rows[0]['num_updated_rows'] | int,
+            {%- do batch.update({'applied': {'table': table | string, 'version': version, 'operation': 'MERGE',
+                'writer': floodmark._writer(batch) if is_cdc else none, 'peak': batch.get('peak'),
+                'metrics': { 'numTargetRowsInserted': result.rows[0]['num_inserted_rows'] | int,
+                'numTargetRowsUpdated': result.rows[0]['num_updated_rows'] | int,
                 'numTargetRowsDeleted': result.rows[0]['num_deleted_rows'] | int}}}) -%}
         {%- endif -%}
     {%- else -%}
         {%- do floodmark._execute([sql]) -%}
         {%- set version = floodmark._committed_version() if is_cdc and table != this and not fence else none -%}
         {%- if version is not none -%}
-            {%- do batch.update({'applied': {'table': table | string, 'version': version, 'operation': 'WRITE', 'writer': floodmark._writer(batch), 'metrics': {}}}) -%}
+            {%- do batch.update({'applied': {'table': table | string, 'version': version, 'operation': 'WRITE',
+                'writer': floodmark._writer(batch), 'metrics': {}}}) -%}
         {%- endif -%}
     {%- endif -%}
     {%- do floodmark._reset_conf(conf) -%}

@@ -1,5 +1,6 @@
-{# Record a batch as failed before the node stops; its stage goes, so that the next run plans and reads anew. The run that planned a batch
-   taken over may still live: it must not apply it behind this (cdc has seen to that, _take_over; what it wrote beside the table goes). #}
+{# Record a batch as failed before the node stops; its stage goes, so that the next run plans and reads anew. The run
+   that planned a batch taken over may still live: it must not apply it behind this (cdc has seen to that, _take_over;
+   what it wrote beside the table goes). #}
 {% macro _fail(batch, error) %}
     {%- if batch.get('is_taken_over') and batch.settings.strategy != 'cdc' -%}
         {%- do floodmark._fence(batch) -%}

@@ -4,29 +4,30 @@
     {%- set inserted = metrics.get('numTargetRowsInserted', metrics.get('numOutputRows', 0)) -%}
     {%- set updated = metrics.get('numTargetRowsUpdated', 0) -%}
     {%- set stage = floodmark._stage_relation(batch) -%}
-    {%- set staged = source.counts if source else (floodmark._stage_counts(run, stage, batch) if batch.staged_by and floodmark._is_stage_whole(stage) else {}) -%}
+    {%- set staged = source.counts if source else (floodmark._stage_counts(run, stage, batch)
+        if batch.staged_by and floodmark._is_stage_whole(stage) else {}) -%}
     {%- set rows_read = staged.get('rows_read', inserted) -%}
     {%- set is_backfill = batch.kind == 'backfill' -%}
     {%- set mark = run.state.committed.mark if is_backfill else floodmark._mark_after(run, batch) -%}
     {#- a backfill reads again below the mark: what the last batch knew of the upstream stays -#}
     {%- set known = run.state.committed if is_backfill else batch -%}
     {%- set target_id = floodmark._detail(this).id if batch.replaces or not run.target.id else run.target.id -%}
-    {%- set counts = {
-        'rows_read': rows_read, 'rows_kept': rows_read, 'rows_dropped': 0, 'rows_quarantined': 0,
-        'rows_inserted': inserted, 'rows_updated': updated, 'rows_deleted': metrics.get('numTargetRowsDeleted', metrics.get('numDeletedRows', 0)),
-        'rows_tied': staged.get('rows_tied', 0), 'rows_null': batch.get('rows_null') or 0, 'rows_future': batch.get('rows_future') or 0,
-        'rows_late': adapter.floodmark_streams().rows_late() if batch.kind == 'stream' and adapter.floodmark_plugin is defined else batch.get('rows_late') or 0,
-    } -%}
+    {%- set counts = { 'rows_read': rows_read, 'rows_kept': rows_read, 'rows_dropped': 0, 'rows_quarantined': 0,
+        'rows_inserted': inserted, 'rows_updated': updated,
+        'rows_deleted': metrics.get('numTargetRowsDeleted', metrics.get('numDeletedRows', 0)),
+        'rows_tied': staged.get('rows_tied', 0), 'rows_null': batch.get('rows_null') or 0,
+        'rows_future': batch.get('rows_future') or 0,
+        'rows_late': adapter.floodmark_streams().rows_late()
+        if batch.kind == 'stream' and adapter.floodmark_plugin is defined else batch.get('rows_late') or 0, } -%}
     {%- set is_last = known.is_last and not known.is_held and not (known.rows_future or 0) -%}
-    {%- set values = {
-        'high': floodmark._string_literal(batch.high if is_backfill else mark), 'mark': floodmark._string_literal(mark),
+    {%- set values = { 'high': floodmark._string_literal(batch.high if is_backfill else mark),
+        'mark': floodmark._string_literal(mark),
         'upstream_version': known.upstream_version if known.upstream_version is not none else 'null',
-        'upstream_at': floodmark._string_literal(known.upstream_at), 'upstream_id': floodmark._string_literal(known.upstream_id),
-        'is_last': is_last, 'lookback': known.lookback or 0,
-        'target_id': floodmark._string_literal(target_id),
+        'upstream_at': floodmark._string_literal(known.upstream_at),
+        'upstream_id': floodmark._string_literal(known.upstream_id), 'is_last': is_last,
+        'lookback': known.lookback or 0, 'target_id': floodmark._string_literal(target_id),
         'target_version': landed.version if landed.version is not none else 'null',
-        'files': floodmark._counted_files_sql(run, batch) if batch.files else 'null',
-    } -%}
+        'files': floodmark._counted_files_sql(run, batch) if batch.files else 'null', } -%}
     {%- do values.update(counts) -%}
     {%- do floodmark._record('committed', batch, values) -%}
     {%- do batch.update({'is_committed': true}) -%}
@@ -36,20 +37,20 @@
     {%- if source and source.get('resolved') -%}
         {%- do floodmark._execute(['drop table if exists ' ~ source.resolved]) -%}
     {%- endif -%}
-    {%- do run.state.update({
-        'last_batch_id': batch.batch_id, 'finished_id': batch.batch_id,
+    {%- do run.state.update({ 'last_batch_id': batch.batch_id, 'finished_id': batch.batch_id,
         'committed': {'batch_id': batch.batch_id, 'mark': mark, 'generation': batch.generation, 'family': batch.family,
-            'target_id': target_id, 'watermark_column': batch.watermark_column, 'upstream': batch.upstream, 'is_last': is_last, 'lookback': known.lookback or 0, 'rows_read': rows_read,
-            'upstream_version': known.upstream_version, 'upstream_at': known.upstream_at, 'upstream_id': known.upstream_id},
-    }) -%}
+        'target_id': target_id, 'watermark_column': batch.watermark_column, 'upstream': batch.upstream,
+        'is_last': is_last, 'lookback': known.lookback or 0, 'rows_read': rows_read,
+        'upstream_version': known.upstream_version, 'upstream_at': known.upstream_at, 'upstream_id': known.upstream_id},
+        }) -%}
     {%- do floodmark._raise_peak(run, batch, landed, rows_read) -%}
     {%- do run.target.update({'id': target_id, 'exists': true, 'is_delta': true, 'is_empty': false}) -%}
     {{ return(counts) }}
 {% endmacro %}
 
 
-{# The mark that a batch leaves: its high bound, never below the mark before; for a guarded first load the greatest value it committed,
-   or of its events, since deletes leave no row. #}
+{# The mark that a batch leaves: its high bound, never below the mark before; for a guarded first load the greatest
+   value it committed, or of its events, since deletes leave no row. #}
 {% macro _mark_after(run, batch) %}
     {%- if batch.kind == 'stream' -%}
         {{ return(batch.high) }}
@@ -60,14 +61,18 @@
     {%- elif batch.high is not none or batch.kind not in ['first_load', 'full_refresh'] -%}
         {{ return(batch.high) }}
     {%- endif -%}
-    {#- of a stage that a dead run left and that is not whole the events are not known: the table's rows give a mark that is not above them -#}
-    {%- set reads_stage = run.settings.strategy == 'cdc' and not (batch.staged_by and not floodmark._is_stage_whole(floodmark._stage_relation(batch))) -%}
+    {#- of a stage that a dead run left and that is not whole the events are not known: the table's rows give a mark
+       that is not above them -#}
+    {%- set reads_stage = run.settings.strategy == 'cdc'
+        and not (batch.staged_by and not floodmark._is_stage_whole(floodmark._stage_relation(batch))) -%}
     {%- set loaded = floodmark._stage_relation(batch) if reads_stage else this -%}
     {%- if not floodmark._find_column(floodmark._columns_of(relation=loaded), run.settings.watermark.column) -%}
         {{ return(batch.high) }}
     {%- endif -%}
     {%- set column = 'max(' ~ floodmark._quoted(run.settings.watermark.column) ~ ')' -%}
-    {%- set cap = ' where ' ~ floodmark._quoted(run.settings.watermark.column) ~ ' <= ' ~ floodmark._position_literal(batch.cap_position, batch.family) if batch.cap_position is not none else '' -%}
-    {%- set greatest = run_query('select ' ~ floodmark._position_text_sql(column, batch.family) ~ ' as greatest from ' ~ loaded ~ cap).rows[0][0] -%}
+    {%- set cap = ' where ' ~ floodmark._quoted(run.settings.watermark.column) ~ ' <= '
+        ~ floodmark._position_literal(batch.cap_position, batch.family) if batch.cap_position is not none else '' -%}
+    {%- set greatest = run_query('select ' ~ floodmark._position_text_sql(column, batch.family) ~ ' as greatest from '
+        ~ loaded ~ cap).rows[0][0] -%}
     {{ return(floodmark._position_print(floodmark._position_from_text(greatest, batch.family), batch.family)) }}
 {% endmacro %}

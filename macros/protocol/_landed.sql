@@ -9,13 +9,14 @@
 
 
 {% macro _stop_unlanded(batch) %}
-    {%- do floodmark._stop('batch ' ~ batch.batch_id ~ ' did not reach ' ~ this ~ ': its history does not show it, so the mark stays. '
+    {%- do floodmark._stop('batch ' ~ batch.batch_id ~ ' did not reach ' ~ this
+        ~ ': its history does not show it, so the mark stays. '
         ~ 'Another run may have written it at the same time: run again', is_passing=true) -%}
 {% endmacro %}
 
 
-{# The commit of a batch in a table: {version, metrics, writer, operation, peak}; none where the table does not have it. Where this run's own
-   statement has just made it, Delta said so; else the table's history tells. #}
+{# The commit of a batch in a table: {version, metrics, writer, operation, peak}; none where the table does not have
+   it. Where this run's own statement has just made it, Delta said so; else the table's history tells. #}
 {% macro _landed(table, batch) %}
     {%- if batch.get('applied') and batch.applied.table == table | string -%}
         {{ return(batch.applied) }}
@@ -24,7 +25,8 @@
     {%- for limit in [3, 20, none] -%}
         {%- set commits = floodmark._history(table, limit) -%}
         {%- for commit in commits if commit.tag == tag and not floodmark._leaves_rows(commit) -%}
-            {{ return({'version': commit.version, 'metrics': commit.counts, 'writer': commit.writer, 'operation': commit.operation, 'peak': commit.peak}) }}
+            {{ return({'version': commit.version, 'metrics': commit.counts, 'writer': commit.writer,
+                'operation': commit.operation, 'peak': commit.peak}) }}
         {%- endfor -%}
         {%- if limit is not none and commits | length < limit -%}
             {{ return(none) }}

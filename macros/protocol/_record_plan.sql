@@ -1,21 +1,21 @@
-{# Insert the batch under a transaction id of its own and make sure that it is there: only what is stored counts. Delta says whether the
-   insert made a commit; else the log's newest commits show it, and where many threads wrote since, the log itself is read. A run whose
-   knowledge is as old as its invocation may find the number taken: then it is stale, and begins again. #}
+{# Insert the batch under a transaction id of its own and make sure that it is there: only what is stored counts.
+   Delta says whether the insert made a commit; else the log's newest commits show it, and where many threads wrote
+   since, the log itself is read. A run whose knowledge is as old as its invocation may find the number taken: then it
+   is stale, and begins again. #}
 {% macro _record_plan(run, plan) %}
     {%- do floodmark._forget_commit() -%}
-    {%- do floodmark._record('planned', plan, {
-        'high': floodmark._string_literal(plan.high),
-        'cap': floodmark._string_literal(plan.cap),
+    {%- do floodmark._record('planned', plan,
+        { 'high': floodmark._string_literal(plan.high), 'cap': floodmark._string_literal(plan.cap),
         'upstream_version': plan.upstream_version if plan.upstream_version is not none else 'null',
-        'upstream_at': floodmark._string_literal(plan.upstream_at), 'upstream_id': floodmark._string_literal(plan.upstream_id),
-        'is_last': plan.is_last and not plan.is_held, 'lookback': plan.lookback,
-        'files': floodmark._files_literal(plan.files) if plan.get('files') else 'null',
-        'rows_null': plan.get('rows_null', 0), 'rows_future': plan.get('rows_future', 0),
-    }) -%}
+        'upstream_at': floodmark._string_literal(plan.upstream_at),
+        'upstream_id': floodmark._string_literal(plan.upstream_id), 'is_last': plan.is_last and not plan.is_held,
+        'lookback': plan.lookback, 'files': floodmark._files_literal(plan.files) if plan.get('files') else 'null',
+        'rows_null': plan.get('rows_null', 0), 'rows_future': plan.get('rows_future', 0), }) -%}
     {%- set log = floodmark.ledger_schema() ~ '.batch_log' -%}
     {%- set was_remembered = run.state.is_remembered -%}
     {%- do run.state.update({'is_remembered': false}) -%}
-    {%- if floodmark._committed_version() is not none or floodmark._event_tag('planned', plan) in floodmark._recent_tags(log) -%}
+    {%- if floodmark._committed_version() is not none
+        or floodmark._event_tag('planned', plan) in floodmark._recent_tags(log) -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set state = floodmark._model_state() -%}
@@ -27,7 +27,8 @@
     {%- elif not stored or stored.batch_id | int != state.last_batch_id -%}
         {%- do floodmark._stop_for_now('its mark was reset while this run loaded it') -%}
     {%- else -%}
-        {%- do floodmark._stop('another run is loading it now (batch ' ~ stored.batch_id ~ ', invocation ' ~ stored.invocation_id
-            ~ ', since ' ~ floodmark._position_print(stored.at, 'timestamp')[:19] ~ ' UTC): let that run end, then run again', is_passing=true) -%}
+        {%- do floodmark._stop('another run is loading it now (batch ' ~ stored.batch_id ~ ', invocation '
+            ~ stored.invocation_id ~ ', since ' ~ floodmark._position_print(stored.at, 'timestamp')[:19]
+            ~ ' UTC): let that run end, then run again', is_passing=true) -%}
     {%- endif -%}
 {% endmacro %}

@@ -1,6 +1,6 @@
 {#
-  Seeds in one atomic write, on session and Thrift alike: the rows travel as one JSON literal of strings, and Spark casts
-  them, so that quotes, NULL, whole numbers beyond 2^53 and microseconds come through as they stand in the file.
+  Seeds in one atomic write, on session and Thrift alike: the rows travel as one JSON literal of strings, and Spark
+  casts them, so that quotes, NULL, whole numbers beyond 2^53 and microseconds come through as they stand in the file.
   dbt-spark inserts bound parameters, which lose all four.
 #}
 {% macro spark__load_csv_rows(model, agate_table) %}
@@ -33,7 +33,8 @@
         {{ location_clause() }}
         {{ comment_clause() }}
         as select {{ casts | join(', ') }}
-        from (select inline(from_json({{ floodmark._string_literal(rows | tojson) }}, 'array<struct<{{ fields | join(', ') }}>>')))
+        from (select inline(from_json({{ floodmark._string_literal(rows | tojson) }},
+            'array<struct<{{ fields | join(', ') }}>>')))
     {%- endset -%}
     {%- do adapter.add_query(sql, abridge_sql_log=true) -%}
     {{ return(sql) }}

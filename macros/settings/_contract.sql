@@ -3,7 +3,8 @@
     {%- set found = {} -%}
     {%- if config.get('contract').enforced -%}
         {%- for constraint in model.constraints if constraint.type == 'check' -%}
-            {%- do found.update({constraint.name or 'check_' ~ local_md5(constraint.expression)[:12]: constraint.expression}) -%}
+            {%- do found.update({constraint.name or 'check_'
+                ~ local_md5(constraint.expression)[:12]: constraint.expression}) -%}
         {%- endfor -%}
         {%- for name, column in model.columns.items() -%}
             {%- for constraint in column.constraints or [] -%}

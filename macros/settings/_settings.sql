@@ -4,7 +4,8 @@
 {% endmacro %}
 
 
-{# The same in any config: this model's, or that of a node in the graph. A null in a mapping is as if it were not there. #}
+{# The same in any config: this model's, or that of a node in the graph. A null in a mapping is as if it were not
+   there. #}
 {% macro _configured(settings, name) %}
     {%- set in_meta = floodmark._meta_settings(settings) -%}
     {%- set found = settings.get(name) -%}
@@ -31,7 +32,8 @@
 
 {# A mapping of settings with the names of columns bare, however they were quoted. #}
 {% macro _with_bare_names(given) %}
-    {%- set lists = ['column_list', 'except_column_list', 'track_history_column_list', 'track_history_except_column_list', 'compare_columns', 'except_columns', 'ignore_null_updates'] -%}
+    {%- set lists = ['column_list', 'except_column_list', 'track_history_column_list',
+        'track_history_except_column_list', 'compare_columns', 'except_columns', 'ignore_null_updates'] -%}
     {%- for key, value in given.items() -%}
         {%- if key in ['column', 'start_at', 'end_at', 'version'] -%}
             {%- do given.update({key: floodmark._bare_name(value)}) -%}
@@ -55,7 +57,8 @@
 {% endmacro %}
 
 
-{# Whether a model, this one or that of another config, uses a setting of floodmark's; all others load exactly as in dbt-spark. #}
+{# Whether a model, this one or that of another config, uses a setting of floodmark's; all others load exactly as in
+   dbt-spark. #}
 {% macro _is_managed(settings=none) %}
     {%- set settings = config if settings is none else settings -%}
     {%- for name in floodmark._managing_settings() if floodmark._configured(settings, name) is not none -%}

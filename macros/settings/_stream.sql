@@ -1,5 +1,5 @@
-{# The validated settings of a streaming model as one mapping, in the form that the batch strategies take: `seconds` between two
-   triggers, none for a model that always runs to the end of what is there. #}
+{# The validated settings of a streaming model as one mapping, in the form that the batch strategies take: `seconds`
+   between two triggers, none for a model that always runs to the end of what is there. #}
 {% macro _stream_settings() %}
     {%- set problems = floodmark._variable_problems() + floodmark._stream_problems() + floodmark._cdc_problems() -%}
     {%- if problems -%}
@@ -27,7 +27,8 @@
 
 {# append, merge or cdc: rows that an aggregation updates are merged. #}
 {% macro _stream_strategy() %}
-    {{ return(config.get('incremental_strategy') or ('merge' if floodmark._setting('output_mode') == 'update' else 'append')) }}
+    {{ return(config.get('incremental_strategy')
+        or ('merge' if floodmark._setting('output_mode') == 'update' else 'append')) }}
 {% endmacro %}
 
 

@@ -1,12 +1,16 @@
 {# Problems of a streaming model's settings that show without Spark: a list for _refuse. #}
 {% macro _stream_problems() %}
-    {%- set problems = floodmark._stream_profile_problems() + floodmark._trigger_problems() + floodmark._output_problems() + floodmark._table_problems() + floodmark._user_clause_problems() -%}
+    {%- set problems = floodmark._stream_profile_problems() + floodmark._trigger_problems()
+        + floodmark._output_problems() + floodmark._table_problems() + floodmark._user_clause_problems() -%}
     {%- for name in ['watermark', 'snapshot_diff', 'expectations'] if floodmark._setting(name) is not none -%}
-        {%- do problems.append({'setting': name, 'got': floodmark._setting(name), 'expected': 'no such setting on a streaming_table',
-            'todo': 'Write it behind the stream: from stream(...) watermark ts delay of interval 1 hour' if name == 'watermark' else 'Leave it out'}) -%}
+        {%- do problems.append({'setting': name, 'got': floodmark._setting(name),
+            'expected': 'no such setting on a streaming_table',
+            'todo': 'Write it behind the stream: from stream(...) watermark ts delay of interval 1 hour'
+            if name == 'watermark' else 'Leave it out'}) -%}
     {%- endfor -%}
     {%- if modules.re.search('is_incremental\\s*\\(', model.raw_code) -%}
-        {%- do problems.append({'setting': 'is_incremental()', 'expected': 'a SELECT without it on a streaming_table', 'todo': 'Remove it: a stream reads each row once'}) -%}
+        {%- do problems.append({'setting': 'is_incremental()', 'expected': 'a SELECT without it on a streaming_table',
+            'todo': 'Remove it: a stream reads each row once'}) -%}
     {%- endif -%}
     {%- if floodmark._setting('files') is not none -%}
         {%- do problems.extend(floodmark._files_problems()) -%}
@@ -14,7 +18,8 @@
     {%- set checkpoint = floodmark._setting('checkpoint_location') -%}
     {%- do problems.extend(floodmark._secret_problems('checkpoint_location', checkpoint)) -%}
     {%- if checkpoint is not none and (checkpoint is not string or not checkpoint | trim) -%}
-        {%- do problems.append({'setting': 'checkpoint_location', 'got': checkpoint, 'expected': 'a folder', 'todo': 'Leave it out, and floodmark keeps it beside the ledger'}) -%}
+        {%- do problems.append({'setting': 'checkpoint_location', 'got': checkpoint, 'expected': 'a folder',
+            'todo': 'Leave it out, and floodmark keeps it beside the ledger'}) -%}
     {%- endif -%}
     {{ return(problems) }}
 {% endmacro %}
@@ -23,10 +28,14 @@
 {# A query lives in the process that starts it: a Thrift server takes statements only. #}
 {% macro _stream_profile_problems() %}
     {%- if adapter.floodmark_streams is not defined -%}
-        {{ return([{'setting': 'materialized', 'got': 'streaming_table', 'expected': 'the floodmark plugin', 'todo': 'Install dbt-floodmark in this environment, and do not set FLOODMARK_PLUGIN=0'}]) }}
+        {{ return([{'setting': 'materialized', 'got': 'streaming_table', 'expected': 'the floodmark plugin',
+            'todo': 'Install dbt-floodmark in this environment, and do not set FLOODMARK_PLUGIN=0'}]) }}
     {%- elif adapter.floodmark_method() != 'session' -%}
-        {{ return([{'setting': 'materialized', 'got': 'streaming_table', 'expected': "a target with method: session, and '" ~ target.name ~ "' has method: " ~ adapter.floodmark_method(),
-            'todo': 'Run it with a target whose Spark lives in the dbt process, such as -t session; over a shared metastore its tables are the same'}]) }}
+        {{ return([{'setting': 'materialized', 'got': 'streaming_table',
+            'expected': "a target with method: session, and '" ~ target.name ~ "' has method: "
+            ~ adapter.floodmark_method(),
+            'todo': 'Run it with a target whose Spark lives in the dbt process, such as -t session; over a '
+            'shared metastore its tables are the same'}]) }}
     {%- endif -%}
     {{ return([]) }}
 {% endmacro %}
@@ -38,9 +47,11 @@
     {%- if trigger is none or trigger in ['available_now', 'once'] -%}
         {{ return([]) }}
     {%- elif trigger is not mapping or trigger | list != ['processing_time'] -%}
-        {{ return([{'setting': 'trigger', 'got': trigger, 'expected': expected, 'todo': 'Use one of them: under dbt build both run to the end of what is there'}]) }}
+        {{ return([{'setting': 'trigger', 'got': trigger, 'expected': expected,
+            'todo': 'Use one of them: under dbt build both run to the end of what is there'}]) }}
     {%- elif trigger.processing_time is not string or floodmark._parse_duration(trigger.processing_time) is none -%}
-        {{ return([{'setting': 'trigger.processing_time', 'got': trigger.processing_time, 'expected': "a duration such as '30 seconds'",
+        {{ return([{'setting': 'trigger.processing_time', 'got': trigger.processing_time,
+            'expected': "a duration such as '30 seconds'",
             'todo': 'Units are microseconds, milliseconds, seconds, minutes, hours, days and weeks'}]) }}
     {%- endif -%}
     {{ return([]) }}
@@ -53,19 +64,26 @@
     {%- set mode = floodmark._setting('output_mode') or 'append' -%}
     {%- set strategy = floodmark._stream_strategy() -%}
     {%- if mode not in ['append', 'complete', 'update'] -%}
-        {%- do problems.append({'setting': 'output_mode', 'got': mode, 'expected': "'append', 'complete' or 'update'", 'todo': 'Use one of them'}) -%}
+        {%- do problems.append({'setting': 'output_mode', 'got': mode, 'expected': "'append', 'complete' or 'update'",
+            'todo': 'Use one of them'}) -%}
     {%- endif -%}
     {%- if strategy not in ['append', 'merge', 'cdc'] -%}
-        {%- do problems.append({'setting': 'incremental_strategy', 'got': strategy, 'expected': "'append', 'merge' or 'cdc' on a streaming_table", 'todo': 'Use one of them'}) -%}
+        {%- do problems.append({'setting': 'incremental_strategy', 'got': strategy,
+            'expected': "'append', 'merge' or 'cdc' on a streaming_table", 'todo': 'Use one of them'}) -%}
     {%- elif mode == 'update' and strategy != 'merge' or mode == 'complete' and strategy != 'append' -%}
-        {%- do problems.append({'setting': 'incremental_strategy', 'got': strategy, 'expected': ("'merge'" if mode == 'update' else "'append'") ~ " with output_mode '" ~ mode ~ "'",
-            'todo': 'Leave it out: ' ~ ('rows that change are merged by unique_key' if mode == 'update' else 'each batch writes the whole table')}) -%}
+        {%- do problems.append({'setting': 'incremental_strategy', 'got': strategy,
+            'expected': ("'merge'" if mode == 'update' else "'append'") ~ " with output_mode '" ~ mode ~ "'",
+            'todo': 'Leave it out: ' ~ ('rows that change are merged by unique_key' if mode == 'update'
+            else 'each batch writes the whole table')}) -%}
     {%- endif -%}
     {%- if strategy == 'merge' and not config.get('unique_key') -%}
         {%- do problems.append({'setting': 'unique_key', 'got': none, 'expected': 'a column or a list of columns',
-            'todo': ('output_mode \'update\'' if mode == 'update' else 'merge') ~ ' needs the key that identifies a row'}) -%}
+            'todo': ('output_mode \'update\'' if mode == 'update' else 'merge')
+            ~ ' needs the key that identifies a row'}) -%}
     {%- elif mode == 'complete' and config.get('unique_key') -%}
-        {%- do problems.append({'setting': 'unique_key', 'got': config.get('unique_key'), 'expected': "no key with output_mode 'complete'", 'todo': 'Remove it: each batch writes the whole table'}) -%}
+        {%- do problems.append({'setting': 'unique_key', 'got': config.get('unique_key'),
+            'expected': "no key with output_mode 'complete'",
+            'todo': 'Remove it: each batch writes the whole table'}) -%}
     {%- endif -%}
     {{ return(problems) }}
 {% endmacro %}

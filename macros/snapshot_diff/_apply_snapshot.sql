@@ -1,6 +1,7 @@
 {#
-  What a staged difference does to the table, in one MERGE (or one append, where the model is the list of changes): rows that came are
-  inserted, rows that changed are updated (SCD 1) or closed and begun anew (SCD 2), rows that are missing go by on_missing.
+  What a staged difference does to the table, in one MERGE (or one append, where the model is the list of changes): rows
+  that came are inserted, rows that changed are updated (SCD 1) or closed and begun anew (SCD 2), rows that are missing
+  go by on_missing.
 #}
 
 {# Load one planned snapshot: compare, check, stage, apply, commit. Returns its counts. #}
@@ -8,16 +9,22 @@
     {%- set source = floodmark._read_snapshot(run, batch, select_sql) -%}
     {%- if batch.replaces -%}
         {%- do floodmark._drop_what_is_not_delta(run) -%}
-        {%- do floodmark._apply_once(this, batch, floodmark._replace_table_sql(floodmark._first_snapshot_sql(run, source),
-            dict(floodmark._made_properties(run, batch, source.columns), **floodmark._snapshot_properties(run, source)))) -%}
+        {%- do floodmark._apply_once(this, batch,
+            floodmark._replace_table_sql(floodmark._first_snapshot_sql(run, source),
+            dict(floodmark._made_properties(run, batch, source.columns),
+            **floodmark._snapshot_properties(run, source)))) -%}
     {%- elif source.changes -%}
         {%- do floodmark._align_snapshot(run, batch, source) -%}
-        {%- set statement = floodmark._append_changes_sql if run.settings.snapshot.output == 'changes' else (floodmark._snapshot_scd2_sql if run.settings.snapshot.scd_type == 2 else floodmark._snapshot_scd1_sql) -%}
+        {%- set statement = floodmark._append_changes_sql if run.settings.snapshot.output == 'changes'
+            else (floodmark._snapshot_scd2_sql if run.settings.snapshot.scd_type == 2
+            else floodmark._snapshot_scd1_sql) -%}
         {%- if run.settings.snapshot.output != 'changes' -%}
             {%- do floodmark._add_key_filter(run, batch, source, source.changes) -%}
         {%- endif -%}
-        {#- a source that reads the table too is written down by Delta, as any other that could change between two reads -#}
-        {%- set reads_stage = run.settings.snapshot.output != 'changes' and not floodmark._snapshot_carries(run, source) -%}
+        {#- a source that reads the table too is written down by Delta, as any other that could change between two
+           reads -#}
+        {%- set reads_stage = run.settings.snapshot.output != 'changes'
+            and not floodmark._snapshot_carries(run, source) -%}
         {%- do floodmark._apply_once(this, batch, statement(run, source), reads_stage=reads_stage) -%}
     {%- else -%}
         {%- if source.rehash or source.added != source.get('hashed', {}).added -%}
@@ -35,8 +42,10 @@
 
 {# The properties by which the next snapshot knows what the table's rows and hashes mean. #}
 {% macro _snapshot_properties(run, source) %}
-    {{ return({'floodmark.snapshot_diff': floodmark._to_property(floodmark._snapshot_made_by(run.settings.snapshot, run.settings.unique_key | sort)),
-        'floodmark.compared': floodmark._to_property(tojson({'compared': source.compared, 'beside': source.beside, 'added': source.added, 'nested': floodmark._nested_hash_version()}))}) }}
+    {{ return({'floodmark.snapshot_diff': floodmark._to_property(floodmark._snapshot_made_by(run.settings.snapshot,
+        run.settings.unique_key | sort)),
+        'floodmark.compared': floodmark._to_property(tojson({'compared': source.compared, 'beside': source.beside,
+        'added': source.added, 'nested': floodmark._nested_hash_version()}))}) }}
 {% endmacro %}
 
 
@@ -64,11 +73,13 @@
     {%- set null = 'cast(null as ' ~ source.version_type ~ ')' -%}
     {%- set version = prefix ~ '_floodmark_version' -%}
     {%- set hash = prefix ~ '_floodmark_hash' -%}
-    {%- set values = {
-        '__start_at': version, '__end_at': null, '__is_missing': 'false', '__missing_at': null, '_floodmark_hash': hash,
-        '_changed_at': version, '_old_hash': floodmark._hash_text_sql(prefix ~ '_floodmark_old_hash'), '_new_hash': floodmark._hash_text_sql(hash),
-        '_change_type': 'case ' ~ prefix ~ "_floodmark_change when 'missing' then 'delete' when 'touch' then 'update' else " ~ prefix ~ '_floodmark_change end',
-    } -%}
+    {%- set values = { '__start_at': version, '__end_at': null, '__is_missing': 'false', '__missing_at': null,
+        '_floodmark_hash': hash, '_changed_at': version,
+        '_old_hash': floodmark._hash_text_sql(prefix ~ '_floodmark_old_hash'),
+        '_new_hash': floodmark._hash_text_sql(hash),
+        '_change_type': 'case ' ~ prefix
+        ~ "_floodmark_change when 'missing' then 'delete' when 'touch' then 'update' else " ~ prefix
+        ~ '_floodmark_change end', } -%}
     {%- set added = {} -%}
     {%- for column in floodmark._snapshot_added(run, source.version_type) -%}
         {%- do added.update({column.name: values[column.name]}) -%}
@@ -97,14 +108,18 @@
 {% endmacro %}
 
 
-{# After the checks: the columns to write, by on_schema_change, and hashes over what is compared now. Hashes are made anew from the
-   table's own values, so that doing it twice changes nothing. #}
+{# After the checks: the columns to write, by on_schema_change, and hashes over what is compared now. Hashes are made
+   anew from the table's own values, so that doing it twice changes nothing. #}
 {% macro _align_snapshot(run, batch, source) %}
-    {#- a column is known as added before it is there; while hashes are made anew the property names none, so that a run which finds it so makes them again -#}
+    {#- a column is known as added before it is there; while hashes are made anew the property names none, so that a
+       run which finds it so makes them again -#}
     {%- if source.rehash or source.added != source.hashed.added -%}
-        {%- do floodmark._set_properties(floodmark._snapshot_properties(run, dict(source, compared=[] if source.rehash else source.hashed.compared, beside=[] if source.rehash else source.hashed.beside))) -%}
+        {%- do floodmark._set_properties(floodmark._snapshot_properties(run,
+            dict(source, compared=[] if source.rehash else source.hashed.compared,
+            beside=[] if source.rehash else source.hashed.beside))) -%}
     {%- endif -%}
-    {%- set written = floodmark._align_columns(run, batch, dict(source, columns=floodmark._snapshot_shape(run, source))) -%}
+    {%- set written = floodmark._align_columns(run, batch,
+        dict(source, columns=floodmark._snapshot_shape(run, source))) -%}
     {%- set names = [] -%}
     {%- for column in source.columns if column.name | lower in written | map('lower') | list -%}
         {%- do names.append(column.name) -%}
@@ -113,9 +128,11 @@
     {%- if source.rehash -%}
         {%- set hash = floodmark._snapshot_hash_sql(source, source.table) -%}
         {%- if run.settings.snapshot.output == 'changes' -%}
-            {%- do floodmark._execute(['update ' ~ this ~ ' set _new_hash = ' ~ floodmark._hash_text_sql(hash) ~ " where _change_type <> 'delete'"]) -%}
+            {%- do floodmark._execute(['update ' ~ this ~ ' set _new_hash = ' ~ floodmark._hash_text_sql(hash)
+                ~ " where _change_type <> 'delete'"]) -%}
         {%- else -%}
-            {%- do floodmark._execute(['update ' ~ this ~ ' set _floodmark_hash = ' ~ hash ~ (' where __end_at is null' if run.settings.snapshot.scd_type == 2 else '')]) -%}
+            {%- do floodmark._execute(['update ' ~ this ~ ' set _floodmark_hash = ' ~ hash
+                ~ (' where __end_at is null' if run.settings.snapshot.scd_type == 2 else '')]) -%}
         {%- endif -%}
     {%- endif -%}
     {%- if source.rehash -%}
@@ -126,9 +143,11 @@
 
 {# Assignments of a matched row: the SELECT's columns and the hash; a row that is there is not missing. #}
 {% macro _snapshot_assignments(run, source) %}
-    {%- set assignments = floodmark._assignments(source.written) + ['DBT_INTERNAL_DEST._floodmark_hash = DBT_INTERNAL_SOURCE._floodmark_hash'] -%}
+    {%- set assignments = floodmark._assignments(source.written)
+        + ['DBT_INTERNAL_DEST._floodmark_hash = DBT_INTERNAL_SOURCE._floodmark_hash'] -%}
     {%- if run.settings.snapshot.on_missing == 'mark' -%}
-        {%- do assignments.extend(['DBT_INTERNAL_DEST.__is_missing = false', 'DBT_INTERNAL_DEST.__missing_at = null']) -%}
+        {%- do assignments.extend(['DBT_INTERNAL_DEST.__is_missing = false',
+            'DBT_INTERNAL_DEST.__missing_at = null']) -%}
     {%- endif -%}
     {{ return(assignments | join(',\n        ')) }}
 {% endmacro %}
@@ -138,12 +157,15 @@
 {% macro _missing_clause(run) %}
     {%- set on_missing = run.settings.snapshot.on_missing -%}
     {%- if on_missing == 'mark' -%}
-        {{ return("when matched and DBT_INTERNAL_SOURCE._floodmark_change = 'missing' then update set DBT_INTERNAL_DEST.__is_missing = true, DBT_INTERNAL_DEST.__missing_at = DBT_INTERNAL_SOURCE._floodmark_version") }}
+        {{ return("when matched and DBT_INTERNAL_SOURCE._floodmark_change = 'missing' then update set "
+            "DBT_INTERNAL_DEST.__is_missing = true, DBT_INTERNAL_DEST.__missing_at = "
+            "DBT_INTERNAL_SOURCE._floodmark_version") }}
     {%- elif on_missing == 'delete' and run.settings.snapshot.scd_type == 1 -%}
         {{ return("when matched and DBT_INTERNAL_SOURCE._floodmark_change = 'missing' then delete") }}
     {%- elif on_missing == 'delete' and run.settings.snapshot.version is not none -%}
         {#- a row that another scope of this version began would be empty -#}
-        {{ return("when matched and DBT_INTERNAL_SOURCE._floodmark_change = 'missing' and DBT_INTERNAL_DEST.__start_at >= DBT_INTERNAL_SOURCE._floodmark_version then delete") }}
+        {{ return("when matched and DBT_INTERNAL_SOURCE._floodmark_change = 'missing' and "
+            "DBT_INTERNAL_DEST.__start_at >= DBT_INTERNAL_SOURCE._floodmark_version then delete") }}
     {%- endif -%}
     {{ return('') }}
 {% endmacro %}
@@ -156,7 +178,8 @@
 
 
 {% macro _inserted_values(run, source) %}
-    {{ return(floodmark._quoted_csv(source.written, 'DBT_INTERNAL_SOURCE.') ~ ', ' ~ floodmark._added_values(run, source, 'DBT_INTERNAL_SOURCE.').values() | join(', ')) }}
+    {{ return(floodmark._quoted_csv(source.written, 'DBT_INTERNAL_SOURCE.') ~ ', '
+        ~ floodmark._added_values(run, source, 'DBT_INTERNAL_SOURCE.').values() | join(', ')) }}
 {% endmacro %}
 
 
@@ -167,7 +190,8 @@
     {{ floodmark._missing_clause(run) }}
     when matched and DBT_INTERNAL_SOURCE._floodmark_change <> 'missing' then update set
         {{ floodmark._snapshot_assignments(run, source) }}
-    when not matched and DBT_INTERNAL_SOURCE._floodmark_change <> 'missing' then insert ({{ floodmark._insert_names(run, source) }})
+    when not matched and DBT_INTERNAL_SOURCE._floodmark_change <> 'missing'
+        then insert ({{ floodmark._insert_names(run, source) }})
         values ({{ floodmark._inserted_values(run, source) }})
 {% endmacro %}
 
@@ -225,7 +249,8 @@
         {{ floodmark._snapshot_assignments(run, source) }}
     {{ floodmark._missing_clause(run) }}
     when matched then update set DBT_INTERNAL_DEST.__end_at = DBT_INTERNAL_SOURCE._floodmark_version
-        {{- ', DBT_INTERNAL_DEST.__is_missing = false, DBT_INTERNAL_DEST.__missing_at = null' if run.settings.snapshot.on_missing == 'mark' }}
+        {{- ', DBT_INTERNAL_DEST.__is_missing = false, DBT_INTERNAL_DEST.__missing_at = null'
+            if run.settings.snapshot.on_missing == 'mark' }}
     when not matched and not DBT_INTERNAL_SOURCE._floodmark_meets
         then insert ({{ floodmark._insert_names(run, begun) }})
         values ({{ floodmark._inserted_values(run, begun) }})

@@ -1,9 +1,11 @@
 {#
-  A snapshot against the table: of each of its rows a hash, against the hash that the table's row carries. Keys and hashes alone meet
-  first (the difference); then the rows that changed are fetched and staged. All checks come before anything is written.
+  A snapshot against the table: of each of its rows a hash, against the hash that the table's row carries. Keys and
+  hashes alone meet first (the difference); then the rows that changed are fetched and staged. All checks come before
+  anything is written.
 #}
 
-{# Stage what a snapshot changes. Returns {stage, columns, compared, table, counts, changes}; `changes` is 0 where it changes nothing. #}
+{# Stage what a snapshot changes. Returns {stage, columns, compared, table, counts, changes}; `changes` is 0 where it
+   changes nothing. #}
 {% macro _read_snapshot(run, batch, select_sql) %}
     {%- set source = floodmark._snapshot_columns(run, batch, select_sql) -%}
     {%- set select_sql = floodmark._partition_values_sql(source.columns, select_sql) -%}
@@ -26,9 +28,11 @@
 
 {# The SELECT is read several times: what it gave at first it must give at last. #}
 {% macro _check_still(run, batch, source, select_sql) %}
-    {%- set again = floodmark._read_counts(run, source, 'select * from ' ~ source.stage if batch.replaces else select_sql) -%}
+    {%- set again = floodmark._read_counts(run, source,
+        'select * from ' ~ source.stage if batch.replaces else select_sql) -%}
     {%- for name, value in again.items() if source.counts[name] != value -%}
-        {%- do floodmark._refuse_snapshot(batch, 'the source changed while its snapshot was read', 'Nothing was written: run again when it stands still') -%}
+        {%- do floodmark._refuse_snapshot(batch, 'the source changed while its snapshot was read',
+            'Nothing was written: run again when it stands still') -%}
     {%- endfor -%}
 {% endmacro %}
 
@@ -39,41 +43,55 @@
     {%- set values = ["'rows_read', count(*)"] -%}
     {%- if snapshot.version is not none -%}
         {%- set column = floodmark._quoted(snapshot.version) -%}
-        {%- do values.extend(["'least', " ~ floodmark._position_text_sql('min(' ~ column ~ ')', source.family), "'greatest', " ~ floodmark._position_text_sql('max(' ~ column ~ ')', source.family),
+        {%- do values.extend(["'least', " ~ floodmark._position_text_sql('min(' ~ column ~ ')', source.family),
+            "'greatest', " ~ floodmark._position_text_sql('max(' ~ column ~ ')', source.family),
             "'unversioned', count_if(" ~ column ~ ' is null)']) -%}
     {%- endif -%}
     {%- if snapshot.scope is not none -%}
         {%- do values.append("'outside', count_if(not coalesce((" ~ snapshot.scope ~ '), false))') -%}
     {%- endif -%}
-    {{ return(floodmark._query_json('select to_json(named_struct(' ~ values | join(', ') ~ "), map('ignoreNullFields', 'false')) from (\n" ~ select_sql ~ '\n)')[0]) }}
+    {{ return(floodmark._query_json('select to_json(named_struct(' ~ values | join(', ')
+        ~ "), map('ignoreNullFields', 'false')) from (\n" ~ select_sql ~ '\n)')[0]) }}
 {% endmacro %}
 
 
-{# The snapshot's rows and version, counted, and refused where it is empty, of several versions, or older than what was loaded:
-   {rows_read, is_known, version}; `is_known` where its version was loaded already. #}
+{# The snapshot's rows and version, counted, and refused where it is empty, of several versions, or older than what
+   was loaded: {rows_read, is_known, version}; `is_known` where its version was loaded already. #}
 {% macro _snapshot_counts(run, batch, source, select_sql) %}
     {%- set snapshot = run.settings.snapshot -%}
     {%- set counts = floodmark._read_counts(run, source, select_sql) -%}
     {%- do counts.update({'is_known': false, 'rows_tied': 0}) -%}
     {%- if counts.outside -%}
-        {%- do floodmark._refuse_snapshot(batch, floodmark._counted(counts.outside, 'row') ~ ' of the snapshot ' ~ ('lies' if counts.outside == 1 else 'lie') ~ ' outside of its scope (' ~ snapshot.scope ~ ')',
+        {%- do floodmark._refuse_snapshot(batch,
+            floodmark._counted(counts.outside, 'row') ~ ' of the snapshot ' ~ ('lies' if counts.outside == 1 else 'lie')
+            ~ ' outside of its scope (' ~ snapshot.scope ~ ')',
             'Nothing was written: correct snapshot_diff.scope, or leave the rows out') -%}
     {%- elif not counts.rows_read and not snapshot.allow_empty -%}
-        {%- do floodmark._refuse_snapshot(batch, 'the snapshot is empty', 'Nothing was written: if all rows are gone indeed, set snapshot_diff.allow_empty') -%}
+        {%- do floodmark._refuse_snapshot(batch, 'the snapshot is empty',
+            'Nothing was written: if all rows are gone indeed, set snapshot_diff.allow_empty') -%}
     {%- elif snapshot.version is none or not counts.rows_read -%}
-        {%- if snapshot.version is not none and not run.settings.watermark and (snapshot.scd_type == 2 or snapshot.on_missing == 'mark' or snapshot.output == 'changes') and not batch.begins -%}
-            {%- do floodmark._refuse_snapshot(batch, 'the snapshot is empty and so has no ' ~ snapshot.version, 'Nothing was written: leave out snapshot_diff.version to take the time of the load') -%}
+        {%- if snapshot.version is not none and not run.settings.watermark
+            and (snapshot.scd_type == 2 or snapshot.on_missing == 'mark' or snapshot.output == 'changes')
+            and not batch.begins -%}
+            {%- do floodmark._refuse_snapshot(batch, 'the snapshot is empty and so has no ' ~ snapshot.version,
+                'Nothing was written: leave out snapshot_diff.version to take the time of the load') -%}
         {%- endif -%}
         {{ return(counts) }}
     {%- endif -%}
-    {%- set least, greatest = floodmark._position_from_text(counts.least, source.family), floodmark._position_from_text(counts.greatest, source.family) -%}
+    {%- set least, greatest = floodmark._position_from_text(counts.least, source.family),
+        floodmark._position_from_text(counts.greatest, source.family) -%}
     {%- if counts.unversioned -%}
-        {%- do floodmark._refuse_snapshot(batch, floodmark._counted(counts.unversioned, 'row') ~ (' has no ' if counts.unversioned == 1 else ' have no ') ~ snapshot.version, 'Nothing was written: give each row the version of its snapshot') -%}
+        {%- do floodmark._refuse_snapshot(batch,
+            floodmark._counted(counts.unversioned, 'row') ~ (' has no ' if counts.unversioned == 1 else ' have no ')
+            ~ snapshot.version, 'Nothing was written: give each row the version of its snapshot') -%}
     {%- endif -%}
     {%- set shown = floodmark._version_print(greatest, source.family) -%}
     {%- if least != greatest -%}
-        {%- do floodmark._refuse_snapshot(batch, 'the SELECT gives more than one ' ~ snapshot.version ~ ', from ' ~ floodmark._version_print(least, source.family) ~ ' to ' ~ shown,
-            'Nothing was written: a snapshot has one. ' ~ ('Set watermark.step so that each batch is one snapshot' if run.settings.watermark else 'Select one')) -%}
+        {%- do floodmark._refuse_snapshot(batch,
+            'the SELECT gives more than one ' ~ snapshot.version ~ ', from '
+            ~ floodmark._version_print(least, source.family) ~ ' to ' ~ shown,
+            'Nothing was written: a snapshot has one. '
+            ~ ('Set watermark.step so that each batch is one snapshot' if run.settings.watermark else 'Select one')) -%}
     {%- endif -%}
     {%- do counts.update({'version': greatest}) -%}
     {%- set committed = run.state.committed -%}
@@ -81,10 +99,13 @@
         {%- if not batch.begins and committed and committed.mark is not none and committed.family == source.family -%}
             {%- set before = floodmark._position_parse(committed.mark, source.family) -%}
             {%- if greatest < before -%}
-                {%- do floodmark._refuse_snapshot(batch, 'the snapshot is of ' ~ snapshot.version ~ ' ' ~ shown ~ ', but ' ~ floodmark._version_print(before, source.family) ~ ' is loaded already',
+                {%- do floodmark._refuse_snapshot(batch,
+                    'the snapshot is of ' ~ snapshot.version ~ ' ' ~ shown ~ ', but '
+                    ~ floodmark._version_print(before, source.family) ~ ' is loaded already',
                     'Nothing was written: versions ascend. Run with --full-refresh to start again from this one') -%}
             {%- endif -%}
-            {%- do counts.update({'is_known': greatest == before and committed.get('rows_read') != 0 and floodmark._has_scope_of(run, before, source.family)}) -%}
+            {%- do counts.update({'is_known': greatest == before and committed.get('rows_read') != 0
+                and floodmark._has_scope_of(run, before, source.family)}) -%}
         {%- endif -%}
         {%- do batch.update({'family': source.family, 'high': floodmark._position_print(greatest, source.family)}) -%}
     {%- endif -%}
@@ -92,14 +113,16 @@
 {% endmacro %}
 
 
-{# The scopes that were loaded of a version, as the table has them: [version, [scope, ...]], none where its model never had one. #}
+{# The scopes that were loaded of a version, as the table has them: [version, [scope, ...]], none where its model
+   never had one. #}
 {% macro _loaded_scopes(relation) %}
     {%- set text = floodmark._properties_of(relation).get('floodmark.scopes') -%}
     {{ return(fromjson(floodmark._from_property(text)) if text else none) }}
 {% endmacro %}
 
 
-{# Whether a version that is loaded was loaded in this scope: another scope of it is another snapshot, and so is the whole in a table that knows scopes. #}
+{# Whether a version that is loaded was loaded in this scope: another scope of it is another snapshot, and so is the
+   whole in a table that knows scopes. #}
 {% macro _has_scope_of(run, version, family) %}
     {%- set loaded = floodmark._loaded_scopes(this) -%}
     {%- set scope = run.settings.snapshot.scope -%}
@@ -110,8 +133,8 @@
 {% endmacro %}
 
 
-{# Put down that a version is loaded in this scope (none: as a whole), once it is; an empty snapshot takes its scope out again. A run that dies before
-   it compares this scope again, and finds it as it is. #}
+{# Put down that a version is loaded in this scope (none: as a whole), once it is; an empty snapshot takes its scope
+   out again. A run that dies before it compares this scope again, and finds it as it is. #}
 {% macro _add_scope(run, source) %}
     {%- set snapshot = run.settings.snapshot -%}
     {%- if snapshot.version is none or run.settings.watermark -%}
@@ -126,7 +149,8 @@
         {%- set scopes = [before[0], before[1] | reject('equalto', snapshot.scope) | list] -%}
     {%- else -%}
         {%- set version = floodmark._position_print(source.counts.version, source.family) -%}
-        {%- set scopes = [version, ((before[1] if before[0] == version else []) + [snapshot.scope]) | unique(case_sensitive=true) | list] -%}
+        {%- set scopes = [version, ((before[1] if before[0] == version else []) + [snapshot.scope])
+            | unique(case_sensitive=true) | list] -%}
     {%- endif -%}
     {%- if scopes != before -%}
         {%- do floodmark._set_properties({'floodmark.scopes': floodmark._to_property(tojson(scopes))}) -%}
@@ -136,7 +160,8 @@
 
 {# A version as a person writes it. #}
 {% macro _version_print(position, family) %}
-    {{ return(floodmark._position_print(position, family).split(' ')[0] if family == 'date' else floodmark._position_print(position, family)) }}
+    {{ return(floodmark._position_print(position, family).split(' ')[0] if family == 'date'
+        else floodmark._position_print(position, family)) }}
 {% endmacro %}
 
 
@@ -148,51 +173,70 @@
 {% endmacro %}
 
 
-{# SQL of what stands for the snapshot in start and end: its version, or the time of the load, which ascends though the clock may have been set back. #}
+{# SQL of what stands for the snapshot in start and end: its version, or the time of the load, which ascends though
+   the clock may have been set back. #}
 {% macro _snapshot_version_sql(run, batch, source) %}
     {%- if run.settings.snapshot.version is none -%}
         {%- set before = (run.state.landed or {}).get('at') if not batch.replaces else none -%}
         {{ return(floodmark._position_literal([floodmark._now(), (before or 0) + 1] | max, 'timestamp')) }}
     {%- endif -%}
-    {%- set version = source.counts.version if source.counts.version is defined else (batch.high_position if run.settings.watermark else none) -%}
-    {{ return('cast(' ~ ('null' if version is none else floodmark._position_literal(version, source.family)) ~ ' as ' ~ source.version_type ~ ')') }}
+    {%- set version = source.counts.version if source.counts.version is defined
+        else (batch.high_position if run.settings.watermark else none) -%}
+    {{ return('cast(' ~ ('null' if version is none else floodmark._position_literal(version, source.family)) ~ ' as '
+        ~ source.version_type ~ ')') }}
 {% endmacro %}
 
 
 {# Columns that every staged row has behind the SELECT's. #}
 {% macro _staged_extras_sql(source, version, hash, old_hash, change) %}
-    {{ return(hash ~ ' as _floodmark_hash, ' ~ old_hash ~ ' as _floodmark_old_hash, ' ~ change ~ ' as _floodmark_change, ' ~ version ~ ' as _floodmark_version, '
-        ~ 'cast(' ~ source.counts.rows_read ~ ' as bigint) as _floodmark_rows_read') }}
+    {{ return(hash ~ ' as _floodmark_hash, ' ~ old_hash ~ ' as _floodmark_old_hash, ' ~ change
+        ~ ' as _floodmark_change, ' ~ version ~ ' as _floodmark_version, ' ~ 'cast(' ~ source.counts.rows_read
+        ~ ' as bigint) as _floodmark_rows_read') }}
 {% endmacro %}
 
 
 {# The whole snapshot, as inserts. #}
 {% macro _stage_first_snapshot(run, batch, source, select_sql, version) %}
     {%- do floodmark._execute([floodmark._create_stage_sql(source.stage) ~ '\nselect *, '
-        ~ floodmark._staged_extras_sql(source, version, floodmark._snapshot_hash_sql(source, source.columns), 'cast(null as ' ~ floodmark._snapshot_hash_type(source.scd_type) ~ ')', "'insert'") ~ ' from (\n' ~ select_sql ~ '\n)']) -%}
+        ~ floodmark._staged_extras_sql(source, version, floodmark._snapshot_hash_sql(source, source.columns),
+        'cast(null as ' ~ floodmark._snapshot_hash_type(source.scd_type) ~ ')', "'insert'") ~ ' from (\n' ~ select_sql
+        ~ '\n)']) -%}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
-    {%- set counts = floodmark._query_json("select to_json(named_struct('repeated', count_if(_floodmark_rows > 1), 'keyless', coalesce(sum(if(" ~ floodmark._null_key_sql(run.settings.unique_key) ~ ", _floodmark_rows, 0)), 0))) from (select "
-        ~ keys ~ ', count(*) as _floodmark_rows from ' ~ source.stage ~ ' group by ' ~ keys ~ ')')[0] -%}
-    {%- do floodmark._check_snapshot_keys(run, batch, counts, 'select ' ~ keys ~ ', count(*) as _floodmark_copies from ' ~ source.stage ~ ' group by ' ~ keys) -%}
+    {%- set counts = floodmark._query_json(
+        "select to_json(named_struct('repeated', count_if(_floodmark_rows > 1), 'keyless', " "coalesce(sum(if("
+        ~ floodmark._null_key_sql(run.settings.unique_key) ~ ", _floodmark_rows, 0)), 0))) from (select " ~ keys
+        ~ ', count(*) as _floodmark_rows from ' ~ source.stage ~ ' group by ' ~ keys ~ ')')[0] -%}
+    {%- do floodmark._check_snapshot_keys(run, batch, counts,
+        'select ' ~ keys ~ ', count(*) as _floodmark_copies from ' ~ source.stage ~ ' group by ' ~ keys) -%}
     {%- do floodmark._check_new_rows(run, batch, source) -%}
     {%- do source.update({'changes': source.counts.rows_read}) -%}
 {% endmacro %}
 
 
-{# Keys and hashes of snapshot and table side by side, those that differ kept; checked; then their rows fetched and staged. #}
+{# Keys and hashes of snapshot and table side by side, those that differ kept; checked; then their rows fetched and
+   staged. #}
 {% macro _stage_difference(run, batch, source, select_sql, version) %}
     {%- set snapshot = run.settings.snapshot -%}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
     {%- set difference = floodmark._difference_relation(batch) -%}
-    {%- do floodmark._execute([floodmark._create_stage_sql(difference) ~ '\n' ~ floodmark._difference_sql(run, source, select_sql, version)]) -%}
-    {%- set values = ["'repeated', count_if(_floodmark_copies > 1)", "'key_hash', bit_xor(xxhash64(" ~ keys ~ '))', "'keyless', count_if(" ~ floodmark._null_key_sql(run.settings.unique_key) ~ " and _floodmark_change <> 'missing')",
-        "'missing', count_if(_floodmark_change = 'missing')", "'again', count_if(_floodmark_change = 'again')", "'changes', count_if(_floodmark_change <> 'same')"] -%}
-    {%- set found = floodmark._query_json('select to_json(named_struct(' ~ (values + floodmark._key_ranges(run.settings.unique_key, source.columns)) | join(', ') ~ ')) from ' ~ difference)[0] -%}
+    {%- do floodmark._execute([floodmark._create_stage_sql(difference) ~ '\n'
+        ~ floodmark._difference_sql(run, source, select_sql, version)]) -%}
+    {%- set values = ["'repeated', count_if(_floodmark_copies > 1)", "'key_hash', bit_xor(xxhash64(" ~ keys ~ '))',
+        "'keyless', count_if(" ~ floodmark._null_key_sql(run.settings.unique_key)
+        ~ " and _floodmark_change <> 'missing')", "'missing', count_if(_floodmark_change = 'missing')",
+        "'again', count_if(_floodmark_change = 'again')", "'changes', count_if(_floodmark_change <> 'same')"] -%}
+    {%- set found = floodmark._query_json('select to_json(named_struct('
+        ~ (values + floodmark._key_ranges(run.settings.unique_key, source.columns)) | join(', ') ~ ')) from '
+        ~ difference)[0] -%}
     {%- do floodmark._check_snapshot_keys(run, batch, found, 'select * from ' ~ difference) -%}
     {%- do floodmark._check_missing(run, batch, source, found, difference) -%}
     {%- if found.again -%}
-        {%- do floodmark._refuse_snapshot(batch, floodmark._counted(found.again, 'key') ~ (' has' if found.again == 1 else ' have') ~ ' a change of this ' ~ snapshot.version ~ ' in the list already, by another scope: ' ~ floodmark._shown_keys(run, difference ~ " where _floodmark_change = 'again'"),
-            'Nothing was written: of two changes at one time nobody could tell which came last. Have the scopes share no key, or their versions differ') -%}
+        {%- do floodmark._refuse_snapshot(batch,
+            floodmark._counted(found.again, 'key') ~ (' has' if found.again == 1 else ' have') ~ ' a change of this '
+            ~ snapshot.version ~ ' in the list already, by another scope: '
+            ~ floodmark._shown_keys(run, difference ~ " where _floodmark_change = 'again'"),
+            'Nothing was written: of two changes at one time nobody could tell which came last. Have '
+            'the scopes share no key, or their versions differ') -%}
     {%- endif -%}
     {%- do source.counts.update(found) -%}
     {%- do source.update({'changes': found.changes}) -%}
@@ -200,25 +244,35 @@
         {%- set nulls = [] -%}
         {%- for column in source.columns -%}
             {%- set is_key = column.name | lower in run.settings.unique_key | map('lower') | list -%}
-            {%- do nulls.append(floodmark._quoted(column.name) if is_key else (version if snapshot.version is not none and column.name | lower == snapshot.version | lower else 'null') ~ ' as ' ~ floodmark._quoted(column.name)) -%}
+            {%- do nulls.append(floodmark._quoted(column.name) if is_key
+                else (version if snapshot.version is not none and column.name | lower == snapshot.version | lower
+                else 'null') ~ ' as ' ~ floodmark._quoted(column.name)) -%}
         {%- endfor -%}
-        {%- do floodmark._execute([floodmark._create_stage_sql(source.stage) ~ '\nselect ' ~ floodmark._quoted_csv(source.columns | map(attribute='name') | list, 's.') ~ ', '
-            ~ floodmark._staged_extras_sql(source, version, floodmark._snapshot_hash_sql(source, source.columns, 's.'), 'd._floodmark_old_hash', 'd._floodmark_change')
-            ~ '\nfrom (\n' ~ select_sql ~ '\n) as s join ' ~ difference ~ ' as d on ' ~ floodmark._equal_keys(run, 's', 'd') ~ " and d._floodmark_change in ('insert', 'update', 'touch')"
-            ~ '\nunion all select ' ~ nulls | join(', ') ~ ', ' ~ floodmark._staged_extras_sql(source, version, 'cast(null as ' ~ floodmark._snapshot_hash_type(source.scd_type) ~ ')', '_floodmark_old_hash', '_floodmark_change')
-            ~ ' from ' ~ difference ~ " where _floodmark_change = 'missing'"]) -%}
+        {%- do floodmark._execute([floodmark._create_stage_sql(source.stage) ~ '\nselect '
+            ~ floodmark._quoted_csv(source.columns | map(attribute='name') | list, 's.') ~ ', '
+            ~ floodmark._staged_extras_sql(source, version, floodmark._snapshot_hash_sql(source, source.columns, 's.'),
+            'd._floodmark_old_hash', 'd._floodmark_change') ~ '\nfrom (\n' ~ select_sql ~ '\n) as s join ' ~ difference
+            ~ ' as d on ' ~ floodmark._equal_keys(run, 's', 'd')
+            ~ " and d._floodmark_change in ('insert', 'update', 'touch')" ~ '\nunion all select ' ~ nulls | join(', ')
+            ~ ', ' ~ floodmark._staged_extras_sql(source, version,
+            'cast(null as ' ~ floodmark._snapshot_hash_type(source.scd_type) ~ ')', '_floodmark_old_hash',
+            '_floodmark_change') ~ ' from ' ~ difference ~ " where _floodmark_change = 'missing'"]) -%}
         {%- do floodmark._check_new_rows(run, batch, source) -%}
-        {%- set staged = floodmark._query_json("select to_json(named_struct('n', count(*), 'key_hash', bit_xor(xxhash64(" ~ keys ~ ')))) from ' ~ source.stage)[0] -%}
+        {%- set staged = floodmark._query_json(
+            "select to_json(named_struct('n', count(*), 'key_hash', bit_xor(xxhash64(" ~ keys ~ ')))) from '
+            ~ source.stage)[0] -%}
         {%- if staged.n != found.changes or staged.key_hash != found.key_hash -%}
-            {%- do floodmark._refuse_snapshot(batch, 'the source changed while its snapshot was read', 'Nothing was written: run again when it stands still') -%}
+            {%- do floodmark._refuse_snapshot(batch, 'the source changed while its snapshot was read',
+                'Nothing was written: run again when it stands still') -%}
         {%- endif -%}
     {%- endif -%}
     {%- do floodmark._execute(['drop table if exists ' ~ difference]) -%}
 {% endmacro %}
 
 
-{# Keys with what became of them: insert, update, touch (a column beside the compared ones, a row that is back, or one that began in this very
-   version, by another scope), missing, same where a key comes twice, or again where the list of changes has a change of this version already. #}
+{# Keys with what became of them: insert, update, touch (a column beside the compared ones, a row that is back, or one
+   that began in this very version, by another scope), missing, same where a key comes twice, or again where the list
+   of changes has a change of this version already. #}
 {% macro _difference_sql(run, source, select_sql, version) %}
     {%- set snapshot = run.settings.snapshot -%}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
@@ -228,11 +282,13 @@
         {%- do merged.append('coalesce(n.' ~ quoted ~ ', o.' ~ quoted ~ ') as ' ~ quoted) -%}
     {%- endfor -%}
     {%- set differs = 'n._floodmark_hash.a <> o._floodmark_hash.a or n._floodmark_hash.b <> o._floodmark_hash.b' -%}
-    {%- set touched = ['n._floodmark_hash.c <> o._floodmark_hash.c', 'n._floodmark_hash.d <> o._floodmark_hash.d'] if source.beside else [] -%}
+    {%- set touched = ['n._floodmark_hash.c <> o._floodmark_hash.c', 'n._floodmark_hash.d <> o._floodmark_hash.d']
+        if source.beside else [] -%}
     {%- set expected = [] -%}
     {%- set is_list = snapshot.output == 'changes' -%}
     {%- set has_start = snapshot.version is not none and (is_list or snapshot.scd_type == 2) -%}
-    {%- set gone = 'if(o._floodmark_start >= ' ~ version ~ ", 'again', 'missing')" if has_start and is_list else "'missing'" -%}
+    {%- set gone = 'if(o._floodmark_start >= ' ~ version ~ ", 'again', 'missing')" if has_start and is_list
+        else "'missing'" -%}
     {%- if snapshot.on_missing == 'mark' -%}
         {%- do touched.append('o._floodmark_was_missing') -%}
         {%- do expected.append('not o._floodmark_was_missing') -%}
@@ -243,14 +299,17 @@
     {%- set missing = (['n._floodmark_copies is null'] + expected) | join(' and ') %}
     select * from (
         select {{ merged | join(', ') }}, n._floodmark_copies, o._floodmark_hash as _floodmark_old_hash,
-            case when n._floodmark_copies is null then {{ gone if not expected else "if(" ~ expected | join(' and ') ~ ', ' ~ gone ~ ", 'none')" }}
+            case when n._floodmark_copies is null
+                then {{ gone if not expected else "if(" ~ expected | join(' and ') ~ ', ' ~ gone ~ ", 'none')" }}
                 when o._floodmark_hash is null then 'insert'
-                when {{ differs }} then {{ "if(o._floodmark_start >= " ~ version ~ ", '" ~ ('again' if is_list else 'touch') ~ "', 'update')" if has_start else "'update'" }}
+                when {{ differs }} then {{ "if(o._floodmark_start >= " ~ version ~ ", '"
+                    ~ ('again' if is_list else 'touch') ~ "', 'update')" if has_start else "'update'" }}
                 {{ "when " ~ touched | join(' or ') ~ " then 'touch'" if touched }}
                 else 'same' end as _floodmark_change
         from (
             select {{ keys }}, _floodmark_hash, count(*) over (partition by {{ keys }}) as _floodmark_copies
-            from (select {{ keys }}, {{ floodmark._snapshot_hash_sql(source, source.columns) }} as _floodmark_hash from (
+            from (select {{ keys }}, {{ floodmark._snapshot_hash_sql(source, source.columns) }} as _floodmark_hash
+                from (
                 {{ select_sql }}
             ))
         ) as n {{ 'left' if snapshot.on_missing == 'ignore' else 'full' }} outer join (
@@ -260,19 +319,25 @@
 {% endmacro %}
 
 
-{# Keys and hashes that the table has now: of a list of changes the last of each key. Of one version a delete is the first: the key left one
-   scope for another. #}
+{# Keys and hashes that the table has now: of a list of changes the last of each key. Of one version a delete is the
+   first: the key left one scope for another. #}
 {% macro _known_hashes_sql(run, source) %}
     {%- set snapshot = run.settings.snapshot -%}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
-    {%- set scope = ', coalesce((' ~ snapshot.scope ~ '), false) as _floodmark_in_scope' if snapshot.scope is not none else '' -%}
-    {%- set stored = floodmark._snapshot_hash_sql(source, source.table) if source.rehash else (floodmark._hash_from_text_sql('_new_hash') if snapshot.output == 'changes' else '_floodmark_hash') -%}
+    {%- set scope = ', coalesce((' ~ snapshot.scope ~ '), false) as _floodmark_in_scope' if snapshot.scope is not none
+        else '' -%}
+    {%- set stored = floodmark._snapshot_hash_sql(source, source.table) if source.rehash
+        else (floodmark._hash_from_text_sql('_new_hash') if snapshot.output == 'changes' else '_floodmark_hash') -%}
     {%- if snapshot.output == 'changes' -%}
-        {{ return('select ' ~ keys ~ ', ' ~ stored ~ ' as _floodmark_hash, _changed_at as _floodmark_start' ~ scope ~ ' from (select *, row_number() over (partition by ' ~ keys ~ " order by _changed_at desc, _change_type = 'delete') as _floodmark_rank from " ~ this
+        {{ return('select ' ~ keys ~ ', ' ~ stored ~ ' as _floodmark_hash, _changed_at as _floodmark_start' ~ scope
+            ~ ' from (select *, row_number() over (partition by ' ~ keys
+            ~ " order by _changed_at desc, _change_type = 'delete') as _floodmark_rank from " ~ this
             ~ ") where _floodmark_rank = 1 and _change_type <> 'delete'") }}
     {%- endif -%}
-    {{ return('select ' ~ keys ~ ', ' ~ stored ~ ' as _floodmark_hash' ~ (', __start_at as _floodmark_start' if snapshot.scd_type == 2 else '') ~ (', __is_missing as _floodmark_was_missing' if snapshot.on_missing == 'mark' else '') ~ scope
-        ~ ' from ' ~ this ~ (' where __end_at is null' if snapshot.scd_type == 2 else '')) }}
+    {{ return('select ' ~ keys ~ ', ' ~ stored ~ ' as _floodmark_hash'
+        ~ (', __start_at as _floodmark_start' if snapshot.scd_type == 2 else '')
+        ~ (', __is_missing as _floodmark_was_missing' if snapshot.on_missing == 'mark' else '') ~ scope ~ ' from '
+        ~ this ~ (' where __end_at is null' if snapshot.scd_type == 2 else '')) }}
 {% endmacro %}
 
 
@@ -282,27 +347,34 @@
 {% endmacro %}
 
 
-{# Keys that come twice, or are NULL: refused, keys named. `counted` is a query of the keys and _floodmark_copies; `counts.repeated` is 0 where no key comes twice. #}
+{# Keys that come twice, or are NULL: refused, keys named. `counted` is a query of the keys and _floodmark_copies;
+   `counts.repeated` is 0 where no key comes twice. #}
 {% macro _check_snapshot_keys(run, batch, counts, counted) %}
-    {%- set named = 'to_json(struct(' ~ floodmark._quoted_csv(run.settings.unique_key) ~ "), map('ignoreNullFields', 'false'))" -%}
+    {%- set named = 'to_json(struct(' ~ floodmark._quoted_csv(run.settings.unique_key)
+        ~ "), map('ignoreNullFields', 'false'))" -%}
     {%- set problems = [] -%}
     {%- if counts.keyless -%}
-        {%- do problems.append(floodmark._counted(counts.keyless, 'row') ~ (' has' if counts.keyless == 1 else ' have') ~ ' no ' ~ run.settings.unique_key | join(' or ')) -%}
+        {%- do problems.append(floodmark._counted(counts.keyless, 'row') ~ (' has' if counts.keyless == 1 else ' have')
+            ~ ' no ' ~ run.settings.unique_key | join(' or ')) -%}
     {%- endif -%}
     {%- if counts.repeated -%}
-        {%- set shown = run_query('select named, count(*) over () as n from (select distinct ' ~ named ~ ' as named from (' ~ counted ~ ') where _floodmark_copies > 1) order by 1 limit 5') -%}
+        {%- set shown = run_query('select named, count(*) over () as n from (select distinct ' ~ named
+            ~ ' as named from (' ~ counted ~ ') where _floodmark_copies > 1) order by 1 limit 5') -%}
         {%- set number = shown.rows[0]['n'] | int -%}
-        {%- do problems.append(floodmark._counted(number, 'key') ~ (' comes' if number == 1 else ' come') ~ ' more than once in the snapshot: ' ~ shown.columns['named'].values() | join(', ')) -%}
+        {%- do problems.append(floodmark._counted(number, 'key') ~ (' comes' if number == 1 else ' come')
+            ~ ' more than once in the snapshot: ' ~ shown.columns['named'].values() | join(', ')) -%}
     {%- endif -%}
     {%- if problems -%}
-        {%- do floodmark._refuse_snapshot(batch, problems | join('; '), 'Nothing was written: correct the SELECT, so that it gives each key once') -%}
+        {%- do floodmark._refuse_snapshot(batch, problems | join('; '),
+            'Nothing was written: correct the SELECT, so that it gives each key once') -%}
     {%- endif -%}
 {% endmacro %}
 
 
 {# Five of the keys of a relation, as a list for a sentence. #}
 {% macro _shown_keys(run, relation) %}
-    {{ return(run_query('select to_json(struct(' ~ floodmark._quoted_csv(run.settings.unique_key) ~ ')) as named from ' ~ relation ~ ' order by 1 limit 5').columns[0].values() | join(', ')) }}
+    {{ return(run_query('select to_json(struct(' ~ floodmark._quoted_csv(run.settings.unique_key) ~ ')) as named from '
+        ~ relation ~ ' order by 1 limit 5').columns[0].values() | join(', ')) }}
 {% endmacro %}
 
 
@@ -312,11 +384,17 @@
     {%- if snapshot.max_delete_fraction is none or snapshot.on_missing == 'ignore' or not counts.missing -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- set there = 'true' ~ (' and not _floodmark_was_missing' if snapshot.on_missing == 'mark' else '') ~ (' and _floodmark_in_scope' if snapshot.scope is not none else '') -%}
-    {%- set total = run_query('select count(*) as n from (' ~ floodmark._known_hashes_sql(run, source) ~ ') where ' ~ there).rows[0][0] | int -%}
+    {%- set there = 'true' ~ (' and not _floodmark_was_missing' if snapshot.on_missing == 'mark' else '')
+        ~ (' and _floodmark_in_scope' if snapshot.scope is not none else '') -%}
+    {%- set total = run_query('select count(*) as n from (' ~ floodmark._known_hashes_sql(run, source) ~ ') where '
+        ~ there).rows[0][0] | int -%}
     {%- if total and counts.missing / total > snapshot.max_delete_fraction -%}
-        {%- do floodmark._refuse_snapshot(batch, '{:,} of {:,} keys are missing from the snapshot: '.format(counts.missing, total) ~ floodmark._shown_keys(run, difference ~ " where _floodmark_change = 'missing'") ~ (', ...' if counts.missing > 5 else ''),
-            'Nothing was written: snapshot_diff.max_delete_fraction allows ' ~ snapshot.max_delete_fraction ~ '. If they are gone indeed, raise it for one run') -%}
+        {%- do floodmark._refuse_snapshot(batch,
+            '{:,} of {:,} keys are missing from the snapshot: '.format(counts.missing, total)
+            ~ floodmark._shown_keys(run, difference ~ " where _floodmark_change = 'missing'")
+            ~ (', ...' if counts.missing > 5 else ''),
+            'Nothing was written: snapshot_diff.max_delete_fraction allows ' ~ snapshot.max_delete_fraction
+            ~ '. If they are gone indeed, raise it for one run') -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -327,15 +405,19 @@
 {% endmacro %}
 
 
-{# The mark of a model that has no watermark: the version of its snapshot, which a batch that another run staged has in its stage. #}
+{# The mark of a model that has no watermark: the version of its snapshot, which a batch that another run staged has
+   in its stage. #}
 {% macro _version_after(run, batch) %}
     {%- if run.settings.snapshot.version is none -%}
         {{ return(none) }}
     {%- elif batch.high is none and batch.staged_by -%}
         {%- set stage = floodmark._stage_relation(batch) -%}
-        {%- set family = floodmark._position_family(floodmark._find_column(floodmark._columns_of(relation=stage), '_floodmark_version').type) -%}
-        {%- set text = run_query('select ' ~ floodmark._position_text_sql('max(_floodmark_version)', family) ~ ' as version from ' ~ stage).rows[0][0] -%}
-        {%- do batch.update({'family': family, 'high': floodmark._position_print(floodmark._position_from_text(text, family), family)}) -%}
+        {%- set family = floodmark._position_family(floodmark._find_column(floodmark._columns_of(relation=stage),
+            '_floodmark_version').type) -%}
+        {%- set text = run_query('select ' ~ floodmark._position_text_sql('max(_floodmark_version)', family)
+            ~ ' as version from ' ~ stage).rows[0][0] -%}
+        {%- do batch.update({'family': family, 'high': floodmark._position_print(floodmark._position_from_text(text,
+            family), family)}) -%}
     {%- endif -%}
     {%- if batch.high is none and run.state.committed and not batch.begins -%}
         {%- do batch.update({'family': run.state.committed.family}) -%}
@@ -348,6 +430,8 @@
 {# The rows that would be new in the table, against the contract's constraints. #}
 {% macro _check_new_rows(run, batch, source) %}
     {%- if floodmark._has_constraints() -%}
-        {%- do floodmark._check_constraints(batch, dict(source, stage='(select ' ~ floodmark._new_rows_sql(run, source) ~ ' from ' ~ source.stage ~ " where _floodmark_change <> 'missing')")) -%}
+        {%- do floodmark._check_constraints(batch,
+            dict(source, stage='(select ' ~ floodmark._new_rows_sql(run, source) ~ ' from ' ~ source.stage
+            ~ " where _floodmark_change <> 'missing')")) -%}
     {%- endif -%}
 {% endmacro %}

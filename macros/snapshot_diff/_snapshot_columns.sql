@@ -1,17 +1,20 @@
 {#
-  Which columns a snapshot has, which of them are compared, and what the table knows of it. A hash is of the columns that the table's
-  property `floodmark.compared` names, so that a column which comes or goes is not a change of every row.
+  Which columns a snapshot has, which of them are compared, and what the table knows of it. A hash is of the columns
+  that the table's property `floodmark.compared` names, so that a column which comes or goes is not a change of every
+  row.
 #}
 
-{# What is known of a snapshot before a row of it is read: its columns, those of the table, and which of them are compared. #}
+{# What is known of a snapshot before a row of it is read: its columns, those of the table, and which of them are
+   compared. #}
 {% macro _snapshot_columns(run, batch, select_sql) %}
     {%- set stage = floodmark._stage_relation(batch) -%}
     {%- set snapshot = run.settings.snapshot -%}
     {%- set columns = floodmark._select_columns(run, select_sql) -%}
     {%- do floodmark._check_snapshot_columns(run, batch, columns) -%}
     {%- set version = floodmark._find_column(columns, snapshot.version) if snapshot.version is not none -%}
-    {%- set source = {'sql': 'select * from ' ~ stage, 'stage': stage, 'columns': columns, 'table': [], 'scd_type': run.settings.snapshot.scd_type, 'version_type': version.type if version else 'timestamp', 'changes': 0,
-        'family': floodmark._position_family(version.type) if version else none, 'rehash': false} -%}
+    {%- set source = {'sql': 'select * from ' ~ stage, 'stage': stage, 'columns': columns, 'table': [],
+        'scd_type': run.settings.snapshot.scd_type, 'version_type': version.type if version else 'timestamp',
+        'changes': 0, 'family': floodmark._position_family(version.type) if version else none, 'rehash': false} -%}
     {%- if config.get('contract').enforced -%}
         {%- do floodmark._assert_contract(floodmark._snapshot_shape_sql(run, source, run.given_sql)) -%}
     {%- endif -%}
@@ -22,8 +25,10 @@
         {%- endif -%}
         {%- do floodmark._check_snapshot_table(run, batch, source) -%}
         {#- where other fields are refused, they are before a struct is hashed as the table's -#}
-        {%- for column in floodmark._schema_changes(columns, source.table).retyped if run.settings.on_schema_change in ['fail', 'sync_all_columns'] and 'struct<' in column.type -%}
-            {%- do floodmark._align_columns(run, batch, dict(source, columns=floodmark._snapshot_shape(run, source))) -%}
+        {%- for column in floodmark._schema_changes(columns, source.table).retyped
+            if run.settings.on_schema_change in ['fail', 'sync_all_columns'] and 'struct<' in column.type -%}
+            {%- do floodmark._align_columns(run, batch,
+                dict(source, columns=floodmark._snapshot_shape(run, source))) -%}
         {%- endfor -%}
     {%- endif -%}
     {%- do floodmark._choose_compared(run, batch, source) -%}
@@ -38,28 +43,34 @@
     {%- for key in run.settings.unique_key -%}
         {%- set column = floodmark._find_column(columns, key) -%}
         {%- if column is none -%}
-            {%- do problems.append({'setting': 'unique_key', 'got': key, 'expected': 'a column of the SELECT', 'todo': 'Add it to the SELECT, or correct the name'}) -%}
+            {%- do problems.append({'setting': 'unique_key', 'got': key, 'expected': 'a column of the SELECT',
+                'todo': 'Add it to the SELECT, or correct the name'}) -%}
         {%- elif floodmark._has_no_order(column.type) -%}
-            {%- do problems.append({'setting': 'unique_key', 'got': key ~ ' ' ~ column.type, 'expected': 'a type that can be compared', 'todo': 'Use another key'}) -%}
+            {%- do problems.append({'setting': 'unique_key', 'got': key ~ ' ' ~ column.type,
+                'expected': 'a type that can be compared', 'todo': 'Use another key'}) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- for setting, names in {'compare_columns': snapshot.compared, 'except_columns': snapshot.excepted}.items() -%}
-        {%- for name in names if not floodmark._find_column(columns, name) or name | lower in run.settings.unique_key | map('lower') | list -%}
-            {%- do problems.append({'setting': 'snapshot_diff.' ~ setting, 'got': name, 'expected': 'columns of the SELECT beside the key', 'todo': 'Correct the name or remove it'}) -%}
+        {%- for name in names if not floodmark._find_column(columns, name)
+            or name | lower in run.settings.unique_key | map('lower') | list -%}
+            {%- do problems.append({'setting': 'snapshot_diff.' ~ setting, 'got': name,
+                'expected': 'columns of the SELECT beside the key', 'todo': 'Correct the name or remove it'}) -%}
         {%- endfor -%}
     {%- endfor -%}
     {%- if snapshot.version is not none -%}
         {%- set version = floodmark._find_column(columns, snapshot.version) -%}
         {%- if version is none -%}
-            {%- do problems.append({'setting': 'snapshot_diff.version', 'got': snapshot.version, 'expected': 'a column of the SELECT', 'todo': 'Add it to the SELECT, or correct the name'}) -%}
+            {%- do problems.append({'setting': 'snapshot_diff.version', 'got': snapshot.version,
+                'expected': 'a column of the SELECT', 'todo': 'Add it to the SELECT, or correct the name'}) -%}
         {%- elif floodmark._position_family(version.type) is none -%}
-            {%- do problems.append({'setting': 'snapshot_diff.version', 'got': version.name ~ ' ' ~ version.type, 'expected': 'a timestamp, a date or a whole number', 'todo': 'Cast it in the SELECT'}) -%}
+            {%- do problems.append({'setting': 'snapshot_diff.version', 'got': version.name ~ ' ' ~ version.type,
+                'expected': 'a timestamp, a date or a whole number', 'todo': 'Cast it in the SELECT'}) -%}
         {%- endif -%}
     {%- endif -%}
     {%- set kept = floodmark._snapshot_added(run, 'timestamp') | map(attribute='name') | list -%}
     {%- for column in columns if column.name | lower in kept or (column.name | lower).startswith('_floodmark_') -%}
-        {%- do problems.append({'setting': 'snapshot_diff', 'got': 'a column ' ~ column.name ~ ' in the SELECT', 'expected': 'no column that floodmark writes itself',
-            'todo': 'Leave it out or give it another name'}) -%}
+        {%- do problems.append({'setting': 'snapshot_diff', 'got': 'a column ' ~ column.name ~ ' in the SELECT',
+            'expected': 'no column that floodmark writes itself', 'todo': 'Leave it out or give it another name'}) -%}
     {%- endfor -%}
     {%- if problems -%}
         {%- do floodmark._fail(batch, 'columns of the snapshot') -%}
@@ -74,15 +85,22 @@
     {%- set properties = floodmark._properties_of(this) -%}
     {%- set made_by = floodmark._from_property(properties.get('floodmark.snapshot_diff')) -%}
     {%- set wanted = floodmark._snapshot_made_by(run.settings.snapshot, run.settings.unique_key) -%}
-    {%- if made_by not in [wanted, floodmark._snapshot_made_by(run.settings.snapshot, run.settings.unique_key | sort)] -%}
-        {%- do problems.append({'setting': 'snapshot_diff', 'got': wanted, 'expected': (made_by or 'a table that snapshot_diff made') ~ ', as ' ~ this ~ ' was made',
-            'todo': 'Run it once with --full-refresh to change the key, the SCD type, the output, the version or on_missing mark'}) -%}
+    {%- if made_by not in [wanted, floodmark._snapshot_made_by(run.settings.snapshot,
+        run.settings.unique_key | sort)] -%}
+        {%- do problems.append({'setting': 'snapshot_diff', 'got': wanted,
+            'expected': (made_by or 'a table that snapshot_diff made') ~ ', as ' ~ this ~ ' was made',
+            'todo': 'Run it once with --full-refresh to change the key, the SCD type, the output, the '
+            'version or on_missing mark'}) -%}
     {%- else -%}
         {%- for key in run.settings.unique_key -%}
-            {%- do problems.extend(floodmark._type_problems('unique_key', key, floodmark._find_column(source.columns, key).type, floodmark._find_column(source.table, key))) -%}
+            {%- do problems.extend(floodmark._type_problems('unique_key', key,
+                floodmark._find_column(source.columns, key).type, floodmark._find_column(source.table, key))) -%}
         {%- endfor -%}
-        {%- for name in ['__start_at', '__missing_at', '_changed_at'] if floodmark._find_column(source.table, name) and not floodmark._find_column(source.columns, name) -%}
-            {%- do problems.extend(floodmark._type_problems('snapshot_diff.version', run.settings.snapshot.version or 'the time of the load', source.version_type, floodmark._find_column(source.table, name))) -%}
+        {%- for name in ['__start_at', '__missing_at', '_changed_at']
+            if floodmark._find_column(source.table, name) and not floodmark._find_column(source.columns, name) -%}
+            {%- do problems.extend(floodmark._type_problems('snapshot_diff.version',
+                run.settings.snapshot.version or 'the time of the load', source.version_type,
+                floodmark._find_column(source.table, name))) -%}
         {%- endfor -%}
     {%- endif -%}
     {%- if problems -%}
@@ -101,7 +119,8 @@
    are of nothing yet. The properties are set first, so that a table with these columns has them. #}
 {% macro _adopt_snapshot_table(run, source) %}
     {%- set missing = [] -%}
-    {%- for column in floodmark._snapshot_added(run, source.version_type) if not floodmark._find_column(source.table, column.name) -%}
+    {%- for column in floodmark._snapshot_added(run, source.version_type)
+        if not floodmark._find_column(source.table, column.name) -%}
         {%- do missing.append(dict(column, type=column.ddl)) -%}
     {%- endfor -%}
     {%- set made_here = floodmark._find_column(source.table, '_floodmark_hash') is not none -%}
@@ -116,8 +135,10 @@
 
 {# What a table of snapshot_diff keeps of its settings, as a table property: its rows have no other meaning. #}
 {% macro _snapshot_made_by(snapshot, unique_key) %}
-    {{ return(('changes' if snapshot.output == 'changes' else 'SCD ' ~ snapshot.scd_type ~ (' with marks' if snapshot.on_missing == 'mark' else ''))
-        ~ ' by ' ~ unique_key | map('lower') | join(' and ') ~ (', in the order of ' ~ snapshot.version | lower if snapshot.version is not none else '')) }}
+    {{ return(('changes' if snapshot.output == 'changes'
+        else 'SCD ' ~ snapshot.scd_type ~ (' with marks' if snapshot.on_missing == 'mark' else '')) ~ ' by '
+        ~ unique_key | map('lower') | join(' and ')
+        ~ (', in the order of ' ~ snapshot.version | lower if snapshot.version is not none else '')) }}
 {% endmacro %}
 
 
@@ -131,25 +152,30 @@
 {% endmacro %}
 
 
-{# Which columns are compared, and which beside them are kept up in the open row (SCD 2): `compared` and `beside`, names in lower case.
-   A column that came since is not compared until it is asked for, by compare_columns or on_schema_change
-   sync_all_columns; one that had no type before is, as if it had been NULL. Where the table's hashes are of other columns,
-   `rehash` is true. #}
+{# Which columns are compared, and which beside them are kept up in the open row (SCD 2): `compared` and `beside`,
+   names in lower case. A column that came since is not compared until it is asked for, by compare_columns or
+   on_schema_change sync_all_columns; one that had no type before is, as if it had been NULL. Where the table's hashes
+   are of other columns, `rehash` is true. #}
 {% macro _choose_compared(run, batch, source) %}
     {%- set snapshot = run.settings.snapshot -%}
     {%- set apart = run.settings.unique_key + ([snapshot.version] if snapshot.version is not none else []) -%}
-    {%- set given = source.columns | map(attribute='name') | map('lower') | reject('in', apart | map('lower') | list) | list -%}
+    {%- set given = source.columns | map(attribute='name') | map('lower') | reject('in', apart | map('lower') | list)
+        | list -%}
     {%- set listed = snapshot.compared | map('lower') | list -%}
     {%- set added = [] -%}
     {%- set within = given -%}
     {%- if not batch.replaces -%}
         {%- set table = source.table | map(attribute='name') | map('lower') | list + (run.get('awaited') or []) -%}
-        {%- set within = given if run.settings.on_schema_change in ['append_new_columns', 'sync_all_columns'] else given | select('in', table) | list -%}
-        {%- for name in (within + source.hashed.added) | unique if (name in source.hashed.added or name not in table) and name not in listed and run.settings.on_schema_change != 'sync_all_columns' -%}
+        {%- set within = given if run.settings.on_schema_change in ['append_new_columns', 'sync_all_columns']
+            else given | select('in', table) | list -%}
+        {%- for name in (within + source.hashed.added) | unique
+            if (name in source.hashed.added or name not in table) and name not in listed
+            and run.settings.on_schema_change != 'sync_all_columns' -%}
             {%- do added.append(name) -%}
         {%- endfor -%}
     {%- endif -%}
-    {%- set compared = within | select('in', listed) | list if listed else within | reject('in', added + snapshot.excepted | map('lower') | list) | list -%}
+    {%- set compared = within | select('in', listed) | list if listed
+        else within | reject('in', added + snapshot.excepted | map('lower') | list) | list -%}
     {%- set beside = within | reject('in', added + compared) | list if snapshot.scd_type == 2 else [] -%}
     {%- do source.update({'compared': compared | sort, 'beside': beside | sort, 'added': added | sort}) -%}
     {%- if not batch.replaces -%}
@@ -157,19 +183,22 @@
         {%- if gone -%}
             {%- set begun = ", rows that begin take over the value of their key's open row" if snapshot.scd_type == 2
                 else (', changes have NULL there' if snapshot.output == 'changes' else '') -%}
-            {%- do floodmark._warn('the SELECT has no ' ~ gone | join(', ') ~ ' any more: rows keep the value they have' ~ begun
-                ~ ', and all are compared without it') -%}
+            {%- do floodmark._warn('the SELECT has no ' ~ gone | join(', ') ~ ' any more: rows keep the value they have'
+                ~ begun ~ ', and all are compared without it') -%}
         {%- endif -%}
-        {%- do source.update({'rehash': source.compared != source.hashed.compared or source.beside != source.hashed.beside or floodmark._has_older_hash(source)}) -%}
+        {%- do source.update({'rehash': source.compared != source.hashed.compared
+            or source.beside != source.hashed.beside or floodmark._has_older_hash(source)}) -%}
     {%- endif -%}
     {%- for name in listed if name in given and name not in within and run.settings.on_schema_change == 'ignore' -%}
         {%- do floodmark._fail(batch, 'a column of compare_columns is not in the table') -%}
-        {%- do floodmark._refuse([{'setting': 'snapshot_diff.compare_columns', 'got': name, 'expected': 'columns of ' ~ this,
+        {%- do floodmark._refuse([{'setting': 'snapshot_diff.compare_columns', 'got': name,
+            'expected': 'columns of ' ~ this,
             'todo': "It is new: set on_schema_change to 'append_new_columns', or run once with --full-refresh"}]) -%}
     {%- endfor -%}
     {%- if not source.compared -%}
         {%- do floodmark._fail(batch, 'nothing to compare') -%}
-        {%- do floodmark._refuse([{'setting': 'snapshot_diff', 'got': 'no column to compare', 'expected': 'a column of the SELECT beside key and version', 'todo': 'Add one, or use merge'}]) -%}
+        {%- do floodmark._refuse([{'setting': 'snapshot_diff', 'got': 'no column to compare',
+            'expected': 'a column of the SELECT beside key and version', 'todo': 'Add one, or use merge'}]) -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -179,13 +208,16 @@
     {%- set snapshot = run.settings.snapshot -%}
     {%- set added = [] -%}
     {%- if snapshot.output == 'changes' -%}
-        {{ return([{'name': '_change_type', 'ddl': 'string'}, {'name': '_old_hash', 'ddl': 'string'}, {'name': '_new_hash', 'ddl': 'string'}, {'name': '_changed_at', 'ddl': version_type}]) }}
+        {{ return([{'name': '_change_type', 'ddl': 'string'}, {'name': '_old_hash', 'ddl': 'string'},
+            {'name': '_new_hash', 'ddl': 'string'}, {'name': '_changed_at', 'ddl': version_type}]) }}
     {%- endif -%}
     {%- if snapshot.scd_type == 2 -%}
-        {%- do added.extend([{'name': '__start_at', 'ddl': version_type}, {'name': '__end_at', 'ddl': version_type}]) -%}
+        {%- do added.extend([{'name': '__start_at', 'ddl': version_type},
+            {'name': '__end_at', 'ddl': version_type}]) -%}
     {%- endif -%}
     {%- if snapshot.on_missing == 'mark' -%}
-        {%- do added.extend([{'name': '__is_missing', 'ddl': 'boolean'}, {'name': '__missing_at', 'ddl': version_type}]) -%}
+        {%- do added.extend([{'name': '__is_missing', 'ddl': 'boolean'},
+            {'name': '__missing_at', 'ddl': version_type}]) -%}
     {%- endif -%}
     {{ return(added + [{'name': '_floodmark_hash', 'ddl': floodmark._snapshot_hash_type(snapshot.scd_type)}]) }}
 {% endmacro %}

@@ -1,9 +1,11 @@
 {#
-  Micro-batches in the ledger: one batch of kind `stream` each, whose high bound is the micro-batch's number in the checkpoint.
+  Micro-batches in the ledger: one batch of kind `stream` each, whose high bound is the micro-batch's number in the
+  checkpoint.
 #}
 
-{# Write micro-batch `number`, whose rows are in the view of micro-batches, under the batch protocol. Spark sends a micro-batch again, with
-   the same rows, until its checkpoint has it. Returns the counts; none where the batch is in the table already. #}
+{# Write micro-batch `number`, whose rows are in the view of micro-batches, under the batch protocol. Spark sends a
+   micro-batch again, with the same rows, until its checkpoint has it. Returns the counts; none where the batch is in
+   the table already. #}
 {% macro _apply_micro_batch(run, number) %}
     {%- set state = run.state -%}
     {%- set mark = floodmark._stream_mark(run) -%}
@@ -13,8 +15,10 @@
     {%- elif state.last_batch_id is not none and state.last_batch_id != state.finished_id -%}
         {%- set planned = state.planned -%}
         {%- if planned.generation != run.generation or planned.high | int != number -%}
-            {%- do floodmark._stop('batch ' ~ planned.batch_id ~ ' was left open and is not micro-batch ' ~ number ~ ' of the checkpoint ' ~ run.request.location
-                ~ ': another run may be loading it now; let it end, or run it once with --full-refresh to load everything again') -%}
+            {%- do floodmark._stop('batch ' ~ planned.batch_id ~ ' was left open and is not micro-batch ' ~ number
+                ~ ' of the checkpoint ' ~ run.request.location
+                ~ ': another run may be loading it now; let it end, or run it once with --full-refresh to '
+                'load everything again') -%}
         {%- endif -%}
         {%- set batch = floodmark._stored_batch(run, planned) -%}
         {%- if batch.staged_by or floodmark._landed(this, batch) is not none -%}
@@ -31,27 +35,29 @@
 {# A micro-batch as the batch macros take it. #}
 {% macro _micro_batch(run, number, mark) %}
     {%- set batch = floodmark._plan_whole() -%}
-    {%- do batch.update({
-        'settings': run.settings, 'batch_id': (run.state.last_batch_id or 0) + 1, 'kind': 'stream', 'replaces': false, 'generation': run.generation, 'family': 'sequence',
-        'low': mark | string if mark is not none else none, 'low_position': mark, 'high': number | string, 'high_position': number,
-    }) -%}
+    {%- do batch.update({ 'settings': run.settings, 'batch_id': (run.state.last_batch_id or 0) + 1, 'kind': 'stream',
+        'replaces': false, 'generation': run.generation, 'family': 'sequence',
+        'low': mark | string if mark is not none else none, 'low_position': mark, 'high': number | string,
+        'high_position': number, }) -%}
     {{ return(batch) }}
 {% endmacro %}
 
 
-{# Put the micro-batches into the ledger that Delta's own sink wrote and the ledger does not know: up to the last that the checkpoint has
-   ended, also those of a run that died. `told` is what the query told of them, {number: {started_at, rows_late}}; while it
-   runs, `last` is the last that it told of. Returns their counts. #}
+{# Put the micro-batches into the ledger that Delta's own sink wrote and the ledger does not know: up to the last that
+   the checkpoint has ended, also those of a run that died. `told` is what the query told of them, {number:
+   {started_at, rows_late}}; while it runs, `last` is the last that it told of. Returns their counts. #}
 {% macro _record_micro_batches(run, told, last=none) %}
     {%- set checkpoint = adapter.floodmark_streams().checkpoint(run.request.location) -%}
     {%- set mark = floodmark._stream_mark(run) -%}
     {%- set first = 0 if mark is none else mark + 1 -%}
-    {%- set last = checkpoint.last_commit if last is none or checkpoint.last_commit is none else [checkpoint.last_commit, last] | min -%}
+    {%- set last = checkpoint.last_commit if last is none or checkpoint.last_commit is none
+        else [checkpoint.last_commit, last] | min -%}
     {%- if last is none or last < first -%}
         {{ return([]) }}
     {%- endif -%}
     {%- set commits = {} -%}
-    {%- for commit in floodmark._history(this, last - first + 20) if commit.micro_batch and commit.micro_batch.query_id == checkpoint.query_id -%}
+    {%- for commit in floodmark._history(this, last - first + 20)
+        if commit.micro_batch and commit.micro_batch.query_id == checkpoint.query_id -%}
         {%- do commits.update({commit.micro_batch.number: commit}) -%}
     {%- endfor -%}
     {%- set found = [] -%}
@@ -63,17 +69,24 @@
         {%- set rows = commit.counts.get('numOutputRows', 0) if commit else 0 -%}
         {%- set seen = told.get(number) or {} -%}
         {%- set ended_at = 'timestamp' ~ floodmark._string_literal(commit.at) if commit else 'current_timestamp()' -%}
-        {%- set counts = {'rows_read': rows, 'rows_kept': rows, 'rows_dropped': 0, 'rows_quarantined': 0, 'rows_inserted': rows, 'rows_updated': 0, 'rows_deleted': 0,
-            'rows_late': seen.get('rows_late', 0)} -%}
-        {%- do events.append(floodmark._event_columns('planned', batch, {'at': 'timestamp' ~ floodmark._string_literal(seen.started_at) if seen else ended_at,
+        {%- set counts = {'rows_read': rows, 'rows_kept': rows, 'rows_dropped': 0, 'rows_quarantined': 0,
+            'rows_inserted': rows, 'rows_updated': 0, 'rows_deleted': 0, 'rows_late': seen.get('rows_late', 0)} -%}
+        {%- do events.append(floodmark._event_columns('planned', batch,
+            {'at': 'timestamp' ~ floodmark._string_literal(seen.started_at) if seen else ended_at,
             'high': floodmark._string_literal(batch.high)})) -%}
-        {%- do events.append(floodmark._event_columns('committed', batch, dict(counts, at=ended_at, high=floodmark._string_literal(batch.high), mark=floodmark._string_literal(batch.high),
-            target_id=floodmark._string_literal(run.target.id or floodmark._detail(this).id), target_version=commit.version if commit else 'null'))) -%}
+        {%- do events.append(floodmark._event_columns('committed', batch,
+            dict(counts, at=ended_at, high=floodmark._string_literal(batch.high),
+            mark=floodmark._string_literal(batch.high),
+            target_id=floodmark._string_literal(run.target.id or floodmark._detail(this).id),
+            target_version=commit.version if commit else 'null'))) -%}
         {%- do found.append(counts) -%}
     {%- endfor -%}
-    {%- do floodmark._insert_events(events, "userMetadata = " ~ floodmark._string_literal('floodmark/' ~ floodmark._model_id() ~ '/' ~ run.generation ~ '/' ~ first ~ '-' ~ last)) -%}
+    {%- do floodmark._insert_events(events, "userMetadata = "
+        ~ floodmark._string_literal('floodmark/' ~ floodmark._model_id() ~ '/' ~ run.generation ~ '/' ~ first ~ '-'
+        ~ last)) -%}
     {%- set newest = floodmark._micro_batch(run, last, mark).batch_id + last - first -%}
     {%- do run.state.update({'last_batch_id': newest, 'finished_id': newest,
-        'committed': {'batch_id': newest, 'mark': last | string, 'generation': run.generation, 'family': 'sequence', 'target_id': run.target.id}}) -%}
+        'committed': {'batch_id': newest, 'mark': last | string, 'generation': run.generation, 'family': 'sequence',
+        'target_id': run.target.id}}) -%}
     {{ return(found) }}
 {% endmacro %}

@@ -1,6 +1,7 @@
 {#
-  One run of a stream. Progress is Spark's own, in the checkpoint; the table's property `floodmark.stream` names the checkpoint that it
-  is filled from, so that one commit makes an empty table and turns to a new checkpoint, and no crash can part the two.
+  One run of a stream. Progress is Spark's own, in the checkpoint; the table's property `floodmark.stream` names the
+  checkpoint that it is filled from, so that one commit makes an empty table and turns to a new checkpoint, and no crash
+  can part the two.
 #}
 
 {# Run the model's query to its end, or as long as `floodmark stream` says. #}
@@ -8,31 +9,32 @@
     {%- set streams = adapter.floodmark_streams() -%}
     {%- set run = floodmark._begin_stream(settings, sql, streams) -%}
     {%- set total = {'batches': 0, 'rows_read': 0, 'rows_inserted': 0, 'rows_updated': 0, 'rows_deleted': 0} -%}
-    {%- for counts in run.recovered_batches + streams.run(run.request, floodmark._apply_micro_batch, floodmark._record_micro_batches, run) -%}
+    {%- for counts in run.recovered_batches + streams.run(run.request, floodmark._apply_micro_batch,
+        floodmark._record_micro_batches, run) -%}
         {%- do floodmark._add_counts(total, counts) -%}
     {%- endfor -%}
-    {%- do floodmark._report('STREAM ' ~ (settings.output_mode if settings.output_mode == 'complete' else settings.strategy) | upper, total) -%}
+    {%- do floodmark._report('STREAM ' ~ (settings.output_mode if settings.output_mode == 'complete'
+        else settings.strategy) | upper, total) -%}
     {{ return(true) }}
 {% endmacro %}
 
 
-{# What a run knows before its query starts, in the form that the batch macros take; table and checkpoint are made or checked here. #}
+{# What a run knows before its query starts, in the form that the batch macros take; table and checkpoint are made or
+   checked here. #}
 {% macro _begin_stream(settings, sql, streams) %}
     {%- set state = floodmark._model_state() -%}
     {%- set target = floodmark._target_state(state) -%}
-    {%- set request = {
-        'model': floodmark._model_id(), 'sql': sql, 'table': this | string, 'output_mode': settings.output_mode, 'native': settings.strategy == 'append',
-        'location': '', 'project_dir': floodmark._absolute_path(''), 'seconds': settings.seconds if streams.service() else none,
-        'distinct_by': settings.unique_key if settings.strategy == 'append' else [],
-    } -%}
+    {%- set request = { 'model': floodmark._model_id(), 'sql': sql, 'table': this | string,
+        'output_mode': settings.output_mode, 'native': settings.strategy == 'append', 'location': '',
+        'project_dir': floodmark._absolute_path(''), 'seconds': settings.seconds if streams.service() else none,
+        'distinct_by': settings.unique_key if settings.strategy == 'append' else [], } -%}
     {%- do floodmark._check_stream_columns(request, streams.columns(request)) -%}
     {%- set described = streams.describe(request) -%}
     {%- do settings.update({'event_time': described.event_time if settings.output_mode == 'append' else none}) -%}
-    {%- set run = {
-        'settings': settings, 'sql': 'select * from ' ~ streams.micro_batch, 'request': request, 'upstream': none, 'commits': none, 'state': state, 'target': target,
-        'is_stale': false, 'full_refresh': should_full_refresh() and not streams.service(), 'generation': none, 'guarded': false, 'first': true,
-        'recovered_batches': [], 'stages': [],
-    } -%}
+    {%- set run = { 'settings': settings, 'sql': 'select * from ' ~ streams.micro_batch, 'request': request,
+        'upstream': none, 'commits': none, 'state': state, 'target': target, 'is_stale': false,
+        'full_refresh': should_full_refresh() and not streams.service(), 'generation': none, 'guarded': false,
+        'first': true, 'recovered_batches': [], 'stages': [], } -%}
     {%- set made_by = floodmark._stream_generation(this if target.is_delta else none, floodmark._model_id()) -%}
     {%- set is_new = not target.exists or target.relation.is_view -%}
     {%- if run.full_refresh or is_new -%}
@@ -92,8 +94,8 @@
 {% endmacro %}
 
 
-{# Take an empty table that somebody else made as it is: one commit has it name a checkpoint of its own, behind the one that adds what cdc keeps
-   in columns. A run that died between the two adds none again. #}
+{# Take an empty table that somebody else made as it is: one commit has it name a checkpoint of its own, behind the
+   one that adds what cdc keeps in columns. A run that died between the two adds none again. #}
 {% macro _take_on(run, streams) %}
     {%- do floodmark._check_char_columns(run, none) -%}
     {%- do floodmark._give_up_open_batch(run) -%}
@@ -126,14 +128,16 @@
         {%- if run.target.exists -%}
             {%- do floodmark._give_up(floodmark._model_id(), run.target.relation, open) -%}
         {%- else -%}
-            {%- do floodmark._record('failed', open, {'error': "'the table was dropped before the batch was applied'"}) -%}
+            {%- do floodmark._record('failed', open,
+                {'error': "'the table was dropped before the batch was applied'"}) -%}
         {%- endif -%}
         {%- do state.update({'finished_id': state.last_batch_id}) -%}
     {%- endif -%}
 {% endmacro %}
 
 
-{# Make the table, empty, in one commit that also turns to a checkpoint of its own: at first, and with --full-refresh. #}
+{# Make the table, empty, in one commit that also turns to a checkpoint of its own: at first, and with --full-refresh.
+   #}
 {% macro _start_over(run, streams) %}
     {%- do floodmark._give_up_open_batch(run) -%}
     {%- do floodmark._drop_what_is_not_delta(run) -%}
@@ -148,12 +152,13 @@
     {%- do adapter.cache_added(this.incorporate(type='table', is_delta=true)) -%}
     {%- do run.update({'generation': generation}) -%}
     {%- do run.request.update({'location': floodmark._own_checkpoint(generation)}) -%}
-    {%- do run.target.update({'exists': true, 'is_delta': true, 'is_empty': true, 'id': none, 'relation': load_relation(this) or this, 'newest': none, 'disturbed': none}) -%}
+    {%- do run.target.update({'exists': true, 'is_delta': true, 'is_empty': true, 'id': none,
+        'relation': load_relation(this) or this, 'newest': none, 'disturbed': none}) -%}
 {% endmacro %}
 
 
-{# The table, empty, without what has no type yet (_untyped.sql). One with columns of the change feed can have no feed of
-   its own. Returns its columns, as _conformed_columns gives them. #}
+{# The table, empty, without what has no type yet (_untyped.sql). One with columns of the change feed can have no feed
+   of its own. Returns its columns, as _conformed_columns gives them. #}
 {% macro _make_stream_table(run, streams, properties={}) %}
     {%- set shape = 'select * from ' ~ streams.shape -%}
     {%- set is_cdc = run.settings.strategy == 'cdc' -%}
@@ -166,9 +171,11 @@
 {% endmacro %}
 
 
-{# The checkpoint that a table names, by the invocation that made it; none where no stream of this model made the table. #}
+{# The checkpoint that a table names, by the invocation that made it; none where no stream of this model made the
+   table. #}
 {% macro _stream_generation(relation, id) %}
-    {%- set made_by = (floodmark._from_property(floodmark._properties_of(relation).get('floodmark.stream')) if relation else none) or '/' -%}
+    {%- set made_by = (floodmark._from_property(floodmark._properties_of(relation).get('floodmark.stream')) if relation
+        else none) or '/' -%}
     {%- set model_id, generation = made_by.split('/') -%}
     {{ return(generation if model_id == id else none) }}
 {% endmacro %}
@@ -176,7 +183,8 @@
 
 {# Where this model's checkpoint of a generation is. #}
 {% macro _own_checkpoint(generation) %}
-    {{ return(floodmark._checkpoint_base(floodmark._setting('checkpoint_location'), floodmark._model_id()) ~ '/' ~ generation) }}
+    {{ return(floodmark._checkpoint_base(floodmark._setting('checkpoint_location'), floodmark._model_id()) ~ '/'
+        ~ generation) }}
 {% endmacro %}
 
 
@@ -184,12 +192,13 @@
 {% macro _checkpoint_of(node, relation) %}
     {%- set id = floodmark._node_id(node) -%}
     {%- set generation = floodmark._stream_generation(relation if relation and relation.is_delta else none, id) -%}
-    {{ return(floodmark._checkpoint_base(floodmark._node_setting(node, 'checkpoint_location'), id) ~ '/' ~ generation if generation else none) }}
+    {{ return(floodmark._checkpoint_base(floodmark._node_setting(node, 'checkpoint_location'), id) ~ '/' ~ generation
+        if generation else none) }}
 {% endmacro %}
 
 
-{# Whether the table is not the one that the ledger's last commit left. One that the ledger had not heard of by then was made by a full
-   refresh that died. #}
+{# Whether the table is not the one that the ledger's last commit left. One that the ledger had not heard of by then
+   was made by a full refresh that died. #}
 {% macro _is_other_table(run) %}
     {%- set committed = run.state.committed -%}
     {%- if not committed or committed.target_id is none -%}
@@ -197,7 +206,9 @@
     {%- elif committed.generation == run.generation -%}
         {{ return(committed.target_id != run.target.id) }}
     {%- endif -%}
-    {{ return(floodmark._newest_events([floodmark._model_id()], ' and batch_id < ' ~ committed.batch_id ~ ' and generation = ' ~ floodmark._string_literal(run.generation)) | length > 0) }}
+    {{ return(floodmark._newest_events([floodmark._model_id()],
+        ' and batch_id < ' ~ committed.batch_id ~ ' and generation = ' ~ floodmark._string_literal(run.generation))
+        | length > 0) }}
 {% endmacro %}
 
 
@@ -224,16 +235,24 @@
     {%- if not run.target.is_delta -%}
         {%- do floodmark._stop(this ~ ' exists and is not a Delta table: ' ~ again) -%}
     {%- elif run.generation is none -%}
-        {%- do floodmark._stop(this ~ ' has rows that no stream of this model wrote, so nobody can tell which rows of its sources are in it: ' ~ again) -%}
+        {%- do floodmark._stop(this
+            ~ ' has rows that no stream of this model wrote, so nobody can tell which rows of its sources are in it: '
+            ~ again) -%}
     {%- elif floodmark._is_other_table(run) -%}
-        {%- do floodmark._stop(this ~ ' is not the table that batch ' ~ committed.batch_id ~ ' left (it was dropped, recreated or replaced by something else): ' ~ again) -%}
+        {%- do floodmark._stop(this ~ ' is not the table that batch ' ~ committed.batch_id
+            ~ ' left (it was dropped, recreated or replaced by something else): ' ~ again) -%}
     {%- elif run.target.disturbed -%}
-        {%- do floodmark._stop(this ~ ' ' ~ run.target.disturbed ~ ' after batch ' ~ run.state.landed.batch_id ~ ', so rows that the checkpoint has passed are missing: ' ~ again) -%}
+        {%- do floodmark._stop(this ~ ' ' ~ run.target.disturbed ~ ' after batch ' ~ run.state.landed.batch_id
+            ~ ', so rows that the checkpoint has passed are missing: ' ~ again) -%}
     {%- elif run.request.native and run.state.last_batch_id != run.state.finished_id -%}
-        {%- do floodmark._stop('batch ' ~ run.state.last_batch_id ~ ' was left open by another incremental_strategy: run it once with that one, or ' ~ again) -%}
-    {%- elif checkpoint.last_offset is none and (mark is not none or not run.target.is_empty) or mark is not none and checkpoint.last_offset < mark -%}
-        {%- do floodmark._stop('its checkpoint ' ~ run.request.location ~ (' is gone' if checkpoint.last_offset is none else ' is older than its table')
-            ~ ', so nobody can tell which rows of its sources are in ' ~ this ~ ': put the checkpoint back, or ' ~ again) -%}
+        {%- do floodmark._stop('batch ' ~ run.state.last_batch_id
+            ~ ' was left open by another incremental_strategy: run it once with that one, or ' ~ again) -%}
+    {%- elif checkpoint.last_offset is none and (mark is not none or not run.target.is_empty)
+        or mark is not none and checkpoint.last_offset < mark -%}
+        {%- do floodmark._stop('its checkpoint ' ~ run.request.location
+            ~ (' is gone' if checkpoint.last_offset is none else ' is older than its table')
+            ~ ', so nobody can tell which rows of its sources are in ' ~ this ~ ': put the checkpoint back, or '
+            ~ again) -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -241,17 +260,19 @@
 {# The last micro-batch of this checkpoint that the ledger knows; none where it knows none. #}
 {% macro _stream_mark(run) %}
     {%- set committed = run.state.committed -%}
-    {{ return(committed.mark | int if committed and committed.generation == run.generation and committed.mark is not none else none) }}
+    {{ return(committed.mark | int if committed and committed.generation == run.generation
+        and committed.mark is not none else none) }}
 {% endmacro %}
 
 
-{# What cdc remembers beside a table goes with the table: that of one before a full refresh, to which this table does not point yet, is dropped, but
-   where a run of this generation died between its two statements. #}
+{# What cdc remembers beside a table goes with the table: that of one before a full refresh, to which this table does
+   not point yet, is dropped, but where a run of this generation died between its two statements. #}
 {% macro _drop_older_state(run) %}
     {%- if floodmark._has_state() and floodmark._properties_of(this).get(floodmark._state_mark()) is none -%}
         {%- set state = floodmark._state_relation() -%}
         {%- set own = [] -%}
-        {%- for tag in floodmark._recent_tags(state) if tag and tag.startswith('floodmark/' ~ floodmark._model_id() ~ '/' ~ run.generation ~ '/') -%}
+        {%- for tag in floodmark._recent_tags(state)
+            if tag and tag.startswith('floodmark/' ~ floodmark._model_id() ~ '/' ~ run.generation ~ '/') -%}
             {%- do own.append(tag) -%}
         {%- endfor -%}
         {%- if not own -%}
@@ -261,12 +282,15 @@
 {% endmacro %}
 
 
-{# --empty and --sample: create the table where there is none, else only analyse the SELECT; ledger and checkpoint stay as they are. #}
+{# --empty and --sample: create the table where there is none, else only analyse the SELECT; ledger and checkpoint
+   stay as they are. #}
 {% macro _stream_dry(settings, sql) %}
     {%- set streams = adapter.floodmark_streams() -%}
     {#- dbt puts a query in the place of the relation, and only a relation can be streamed: the shape is the same -#}
-    {%- set sql = modules.re.sub('\\bstream\\s*\\(\\s*\\(\\s*select \\* from (\\S+)[^()]*\\)[^()]*\\)', 'stream(\\1)', sql) -%}
-    {%- set request = {'model': floodmark._model_id(), 'sql': sql, 'table': this | string, 'output_mode': settings.output_mode, 'native': true, 'location': '',
+    {%- set sql = modules.re.sub('\\bstream\\s*\\(\\s*\\(\\s*select \\* from (\\S+)[^()]*\\)[^()]*\\)', 'stream(\\1)',
+        sql) -%}
+    {%- set request = {'model': floodmark._model_id(), 'sql': sql, 'table': this | string,
+        'output_mode': settings.output_mode, 'native': true, 'location': '',
         'project_dir': floodmark._absolute_path('')} -%}
     {%- do floodmark._check_stream_columns(request, streams.columns(request)) -%}
     {%- do streams.describe(request) -%}

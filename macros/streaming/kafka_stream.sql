@@ -1,11 +1,14 @@
-{# The records of Kafka topics as a stream: key and value (binary), topic, partition, offset, timestamp, timestampType. Stands in a FROM and
-   may be followed by a watermark clause. `options` go to Spark's Kafka source as they are. #}
-{% macro kafka_stream(bootstrap_servers, topic=none, starting_offsets='earliest', max_offsets_per_trigger=none, options={}) %}
+{# The records of Kafka topics as a stream: key and value (binary), topic, partition, offset, timestamp,
+   timestampType. Stands in a FROM and may be followed by a watermark clause. `options` go to Spark's Kafka source as
+   they are. #}
+{% macro kafka_stream(bootstrap_servers, topic=none, starting_offsets='earliest', max_offsets_per_trigger=none,
+    options={}) %}
     {%- if not execute -%}
         {{ return('(select 1)') }}
     {%- endif -%}
     {%- if not floodmark._is_stream() -%}
-        {%- do floodmark._refuse([{'setting': 'materialized', 'got': config.get('materialized'), 'expected': "'streaming_table'", 'todo': 'floodmark.kafka_stream() is a stream'}]) -%}
+        {%- do floodmark._refuse([{'setting': 'materialized', 'got': config.get('materialized'),
+            'expected': "'streaming_table'", 'todo': 'floodmark.kafka_stream() is a stream'}]) -%}
     {%- endif -%}
     {%- set given = {'kafka.bootstrap.servers': bootstrap_servers, 'startingOffsets': starting_offsets} -%}
     {%- if topic is not none -%}
@@ -20,8 +23,8 @@
 {% endmacro %}
 
 
-{# The options of a Kafka stream stand in the compiled SQL, so that no secret may be among them: of JAAS a password, of SSL
-   one of a keystore. #}
+{# The options of a Kafka stream stand in the compiled SQL, so that no secret may be among them: of JAAS a password,
+   of SSL one of a keystore. #}
 {% macro _check_kafka(given, options) %}
     {%- if options is not mapping -%}
         {%- do floodmark._refuse([{'setting': 'kafka_stream.options', 'got': options,

@@ -1,9 +1,10 @@
 {#
-  What a cast does to a value. One that keeps every value goes as it is; one that may change a value is checked value by value: a value that
-  would lose digits, a time of day or precision stops the batch.
+  What a cast does to a value. One that keeps every value goes as it is; one that may change a value is checked value by
+  value: a value that would lose digits, a time of day or precision stops the batch.
 #}
 
-{# The kind of a flat type: {family, whole, scale}, `whole` the digits before the point, `scale` those behind it, of numbers that have such. #}
+{# The kind of a flat type: {family, whole, scale}, `whole` the digits before the point, `scale` those behind it, of
+   numbers that have such. #}
 {% macro _type_kind(type) %}
     {%- set name = floodmark._plain_type(type | lower) -%}
     {%- set whole = {'tinyint': 3, 'smallint': 5, 'int': 10, 'bigint': 19}.get(name) -%}
@@ -11,15 +12,16 @@
     {%- if whole -%}
         {{ return({'family': 'integer', 'whole': whole, 'scale': 0}) }}
     {%- elif decimal -%}
-        {{ return({'family': 'decimal', 'whole': decimal.group(1) | int - decimal.group(2) | int, 'scale': decimal.group(2) | int}) }}
+        {{ return({'family': 'decimal', 'whole': decimal.group(1) | int - decimal.group(2) | int,
+            'scale': decimal.group(2) | int}) }}
     {%- endif -%}
     {%- set family = 'string' if name.startswith('string') else (modules.re.match('\\w+', name) or ['other'])[0] -%}
     {{ return({'family': family, 'whole': none, 'scale': none}) }}
 {% endmacro %}
 
 
-{# What becomes of values of one flat type in another: `keeps`, `checks` (it depends on the value), or `impossible`. Integers have at most 15 digits that
-   a double keeps, and 6 that a float does. #}
+{# What becomes of values of one flat type in another: `keeps`, `checks` (it depends on the value), or `impossible`.
+   Integers have at most 15 digits that a double keeps, and 6 that a float does. #}
 {% macro _cast_effect(given, wanted) %}
     {%- set from, to = floodmark._type_kind(given), floodmark._type_kind(wanted) -%}
     {%- set pair = from.family ~ ' ' ~ to.family -%}
@@ -28,7 +30,8 @@
         {{ return('keeps' if fits else 'checks') }}
     {%- elif from.whole is not none and to.family in ['float', 'double'] -%}
         {{ return('keeps' if from.whole + from.scale <= (6 if to.family == 'float' else 15) else 'checks') }}
-    {%- elif pair in ['float double', 'date timestamp', 'date timestamp_ntz', 'timestamp timestamp_ntz', 'timestamp_ntz timestamp'] or from.family in ['string', 'void'] and to.family == 'string' -%}
+    {%- elif pair in ['float double', 'date timestamp', 'date timestamp_ntz', 'timestamp timestamp_ntz',
+        'timestamp_ntz timestamp'] or from.family in ['string', 'void'] and to.family == 'string' -%}
         {{ return('keeps') }}
     {%- elif from.family == 'void' -%}
         {{ return('keeps') }}
@@ -53,13 +56,14 @@
     {%- if kinds[0] in nested or kinds[1] in nested -%}
         {{ return(kinds[0] == kinds[1] or kinds[0] == 'variant') }}
     {%- endif -%}
-    {{ return(kinds | reject('in', known) | list != [] or kinds[0] == kinds[1] or kinds | sort in [['boolean', 'number'], ['number', 'timestamp'], ['date', 'timestamp'],
+    {{ return(kinds | reject('in', known) | list != [] or kinds[0] == kinds[1]
+        or kinds | sort in [['boolean', 'number'], ['number', 'timestamp'], ['date', 'timestamp'],
         ['date', 'timestamp_ntz'], ['timestamp', 'timestamp_ntz']]) }}
 {% endmacro %}
 
 
-{# A flat value as SQL of another type. One that would not come back as it was stops the batch: without ANSI mode, as dbt-spark has it, a cast that
-   fails is a NULL. `label` is what the message calls it. #}
+{# A flat value as SQL of another type. One that would not come back as it was stops the batch: without ANSI mode, as
+   dbt-spark has it, a cast that fails is a NULL. `label` is what the message calls it. #}
 {% macro _cast_sql(value, given, wanted, label) %}
     {%- set wanted = floodmark._plain_type(wanted) -%}
     {%- set cast = 'try_cast(' ~ value ~ ' as ' ~ wanted ~ ')' -%}
@@ -70,8 +74,9 @@
     {%- endif -%}
     {%- set holds = floodmark._cast_holds_sql(value, cast, given, wanted) -%}
     {{ return('case when ' ~ value ~ ' is null or ' ~ holds ~ ' then ' ~ cast ~ ' else raise_error(concat('
-        ~ floodmark._string_literal('`' ~ label ~ '` is ' ~ wanted ~ ' in the table and cannot be: ') ~ ', cast(' ~ value ~ " as string), "
-        ~ floodmark._string_literal('. It is ' ~ given | lower ~ ' in the SELECT of ' ~ this ~ ', and would change: cast it there, or run once with --full-refresh') ~ ')) end') }}
+        ~ floodmark._string_literal('`' ~ label ~ '` is ' ~ wanted ~ ' in the table and cannot be: ') ~ ', cast('
+        ~ value ~ " as string), " ~ floodmark._string_literal('. It is ' ~ given | lower ~ ' in the SELECT of ' ~ this
+        ~ ', and would change: cast it there, or run once with --full-refresh') ~ ')) end') }}
 {% endmacro %}
 
 

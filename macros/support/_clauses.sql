@@ -71,8 +71,10 @@
         {%- set ns.ended = ns.ended or part.kind == ';' -%}
         {%- set ns.has_code = ns.has_code or not is_blank and part.kind != ';' -%}
     {%- endfor -%}
-    {%- set wrong = ns.wrong or ('a parenthesis without its other half' if ns.depth else ('no SQL' if not ns.has_code else none)) -%}
-    {{ return([{'setting': setting, 'got': text, 'expected': 'an expression of SQL, and this has ' ~ wrong, 'todo': 'Correct it'}] if wrong else []) }}
+    {%- set wrong = ns.wrong or ('a parenthesis without its other half' if ns.depth
+        else ('no SQL' if not ns.has_code else none)) -%}
+    {{ return([{'setting': setting, 'got': text, 'expected': 'an expression of SQL, and this has ' ~ wrong,
+        'todo': 'Correct it'}] if wrong else []) }}
 {% endmacro %}
 
 

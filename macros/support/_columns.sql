@@ -1,18 +1,21 @@
-{# The columns of a query, or of a relation, in order: a list of {name, type, ddl, comment}; `type` is `ddl` in lower case, for comparing.
-   Plans the query, runs nothing. #}
+{# The columns of a query, or of a relation, in order: a list of {name, type, ddl, comment}; `type` is `ddl` in lower
+   case, for comparing. Plans the query, runs nothing. #}
 {% macro _columns_of(query=none, relation=none) %}
     {%- set from = relation if query is none else '(\n' ~ query ~ '\n)' -%}
-    {%- set described = run_query('describe table ' ~ relation if query is none else 'describe query select * from ' ~ from) -%}
+    {%- set described = run_query('describe table ' ~ relation if query is none
+        else 'describe query select * from ' ~ from) -%}
     {{ return(floodmark._with_exact_types(floodmark._described_columns(described.rows), from)) }}
 {% endmacro %}
 
 
-{# The same columns with the types of those that have structs read again: DESCRIBE prints the names of fields bare, so `a:int,b` may be one name or
-   two fields, and cuts long types short. As JSON Spark describes views alone. `from` is what stands in a FROM. #}
+{# The same columns with the types of those that have structs read again: DESCRIBE prints the names of fields bare, so
+   `a:int,b` may be one name or two fields, and cuts long types short. As JSON Spark describes views alone. `from` is
+   what stands in a FROM. #}
 {% macro _with_exact_types(columns, from) %}
     {%- set names = columns | map(attribute='name') | map('lower') | list -%}
     {#- a view cannot have one name twice: what does is refused, whatever its types -#}
-    {%- if 'struct<' not in columns | map(attribute='type') | join(' ') or names | unique | list | length < names | length -%}
+    {%- if 'struct<' not in columns | map(attribute='type') | join(' ')
+        or names | unique | list | length < names | length -%}
         {{ return(columns) }}
     {%- endif -%}
     {%- set view = '_floodmark_types' -%}
@@ -44,8 +47,8 @@
 {% endmacro %}
 
 
-{# What a relation is: {columns, provider}; provider is `delta`, another format's name, or none for a view. dbt's cache does
-   not tell the format of a table that this invocation has made. #}
+{# What a relation is: {columns, provider}; provider is `delta`, another format's name, or none for a view. dbt's
+   cache does not tell the format of a table that this invocation has made. #}
 {% macro _describe(relation) %}
     {%- set rows = run_query('describe table extended ' ~ relation).rows -%}
     {%- set ns = namespace(in_details=false, provider=none) -%}

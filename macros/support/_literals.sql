@@ -1,5 +1,5 @@
-{# A SQL string literal that comes back byte for byte: safe for quotes, backslashes, line ends, and for ${...}, which Spark would replace by a
-   setting, in literals too; `null` for none and undefined. #}
+{# A SQL string literal that comes back byte for byte: safe for quotes, backslashes, line ends, and for ${...}, which
+   Spark would replace by a setting, in literals too; `null` for none and undefined. #}
 {% macro _string_literal(value) %}
     {%- if value is none or value is undefined -%}
         {{ return('null') }}
@@ -13,7 +13,8 @@
 {# SQL of the text whose bytes these hex digits are: a string literal where it is UTF-8, else the bytes. #}
 {% macro _bytes_literal(digits) %}
     {%- set text = ''.encode('utf-8').fromhex(digits).decode('utf-8', 'replace') -%}
-    {{ return(floodmark._string_literal(text) if text.encode('utf-8').hex() == digits | lower else "cast(X'" ~ digits ~ "' as string)") }}
+    {{ return(floodmark._string_literal(text) if text.encode('utf-8').hex() == digits | lower
+        else "cast(X'" ~ digits ~ "' as string)") }}
 {% endmacro %}
 
 

@@ -3,7 +3,8 @@
 {# A name without its quotes. #}
 {% macro _column_name(text) %}
     {%- set text = text | string | trim -%}
-    {%- for quote in ['`', '"'] if text | length > 2 and text[0] == quote and text[-1] == quote and not modules.re.search('(?<!' ~ quote ~ ')' ~ quote ~ '(?!' ~ quote ~ ')', text[1:-1]) -%}
+    {%- for quote in ['`', '"'] if text | length > 2 and text[0] == quote and text[-1] == quote
+        and not modules.re.search('(?<!' ~ quote ~ ')' ~ quote ~ '(?!' ~ quote ~ ')', text[1:-1]) -%}
         {{ return(text[1:-1] | replace(quote ~ quote, quote)) }}
     {%- endfor -%}
     {{ return(text) }}
@@ -28,7 +29,8 @@
 
 {# An expression that is no more than a quoted name, as SQL takes it: between double quotes it would be a text. #}
 {% macro _bare_expression(value) %}
-    {{ return(floodmark._quoted(floodmark._column_name(value)) if value is string and modules.re.fullmatch('"[^"]+"', value | trim) else value) }}
+    {{ return(floodmark._quoted(floodmark._column_name(value))
+        if value is string and modules.re.fullmatch('"[^"]+"', value | trim) else value) }}
 {% endmacro %}
 
 

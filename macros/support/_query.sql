@@ -1,4 +1,5 @@
-{# The rows of a query that yields one JSON text a row, parsed: exact on session and Thrift alike, where types differ. #}
+{# The rows of a query that yields one JSON text a row, parsed: exact on session and Thrift alike, where types differ.
+   #}
 {% macro _query_json(sql) %}
     {%- set rows = [] -%}
     {%- for value in run_query(sql).columns[0].values() -%}

@@ -4,10 +4,12 @@
     {%- set lines = [] -%}
     {%- for problem in problems -%}
         {%- set got = ' got ' ~ tojson(problem.got, sort_keys=true) ~ ';' if 'got' in problem else '' -%}
-        {%- do lines.append('  - ' ~ problem.setting ~ ':' ~ got ~ ' expected ' ~ problem.expected ~ '. ' ~ problem.todo) -%}
+        {%- do lines.append('  - ' ~ problem.setting ~ ':' ~ got ~ ' expected ' ~ problem.expected ~ '. '
+            ~ problem.todo) -%}
     {%- endfor -%}
     {%- set count = problems | length ~ (' problem' if problems | length == 1 else ' problems') -%}
-    {%- do floodmark._raise("floodmark refuses " ~ (what or "model '" ~ floodmark._model_id() ~ "'") ~ ': ' ~ count ~ '\n' ~ lines | join('\n')) -%}
+    {%- do floodmark._raise("floodmark refuses " ~ (what or "model '" ~ floodmark._model_id() ~ "'") ~ ': ' ~ count
+        ~ '\n' ~ lines | join('\n')) -%}
 {% endmacro %}
 
 
@@ -23,7 +25,8 @@
 {% endmacro %}
 
 
-{# Stop with a message, in which secrets are masked. The plugin raises it without the list of macros that dbt adds to its own errors. #}
+{# Stop with a message, in which secrets are masked. The plugin raises it without the list of macros that dbt adds to
+   its own errors. #}
 {% macro _raise(message, is_passing=false) %}
     {%- set message = floodmark._masked(message) -%}
     {%- if adapter is defined and adapter.floodmark_refuse is defined -%}

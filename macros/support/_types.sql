@@ -20,7 +20,8 @@
     {%- elif type.name in ['char', 'varchar'] -%}
         {{ return(type.name ~ '(' ~ type.length ~ ')') }}
     {%- elif type.name == 'interval' -%}
-        {{ return('interval ' ~ type.start_unit ~ (' to ' ~ type.end_unit if type.end_unit != type.start_unit else '')) }}
+        {{ return('interval ' ~ type.start_unit ~ (' to ' ~ type.end_unit if type.end_unit != type.start_unit
+            else '')) }}
     {%- elif type.name == 'string' and type.collation | default('UTF8_BINARY') != 'UTF8_BINARY' -%}
         {{ return('string collate ' ~ type.collation) }}
     {%- endif -%}
@@ -51,7 +52,8 @@
     {%- for part in floodmark._type_parts(type[7:-1]) -%}
         {%- set named = modules.re.fullmatch('(`(?:[^`]|``)*`|[^:`]*):(.*)', part | trim, flags=modules.re.S) -%}
         {%- set name = named.group(1) -%}
-        {%- do fields.append({'name': name[1:-1] | replace('``', '`') if name.startswith('`') else name, 'type': named.group(2)}) -%}
+        {%- do fields.append({'name': name[1:-1] | replace('``', '`') if name.startswith('`') else name,
+            'type': named.group(2)}) -%}
     {%- endfor -%}
     {{ return(fields) }}
 {% endmacro %}
@@ -94,7 +96,8 @@
 
 {# Whether values of a type cannot be put in order. #}
 {% macro _has_no_order(type) %}
-    {{ return(modules.re.search('\\bmap<|\\b(variant|void|geometry|geography)\\b|\\binterval$', floodmark._without_names(type)) is not none) }}
+    {{ return(modules.re.search('\\bmap<|\\b(variant|void|geometry|geography)\\b|\\binterval$',
+        floodmark._without_names(type)) is not none) }}
 {% endmacro %}
 
 
@@ -140,6 +143,7 @@
     {%- if known and floodmark._plain_type(known.type) == floodmark._plain_type(type) -%}
         {{ return([]) }}
     {%- endif -%}
-    {{ return([{'setting': setting, 'got': name ~ ' ' ~ type, 'expected': known.type ~ ', as in ' ~ this if known else 'a column of ' ~ this,
+    {{ return([{'setting': setting, 'got': name ~ ' ' ~ type,
+        'expected': known.type ~ ', as in ' ~ this if known else 'a column of ' ~ this,
         'todo': 'Cast it in the SELECT, or run once with --full-refresh'}]) }}
 {% endmacro %}

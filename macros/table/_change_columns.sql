@@ -1,15 +1,19 @@
-{# The columns of a batch that its table has: all but those that changes() put beside them. Of a model that does not read changes(), columns of
-   these names are the analyst's. #}
+{# The columns of a batch that its table has: all but those that changes() put beside them. Of a model that does not
+   read changes(), columns of these names are the analyst's. #}
 {% macro _target_columns(run, columns) %}
-    {{ return(columns | rejectattr('name', 'in', floodmark._change_columns()) | list if floodmark._reads_changes(run) else columns) }}
+    {{ return(columns | rejectattr('name', 'in', floodmark._change_columns()) | list if floodmark._reads_changes(run)
+        else columns) }}
 {% endmacro %}
 
 
-{# What changes() is to read, now that the whole SELECT is known: one that names _change_type says itself what a deleted row means. Texts and
-   comments name nothing, nor does a list of columns that are left out. #}
+{# What changes() is to read, now that the whole SELECT is known: one that names _change_type says itself what a
+   deleted row means. Texts and comments name nothing, nor does a list of columns that are left out. #}
 {% macro _kind_of_changes(kind, code) %}
-    {%- set outside = modules.re.sub('/\\*floodmark:changes .*?/\\*floodmark:end\\*/', ' ', code, flags=modules.re.S) -%}
-    {%- set words = modules.re.sub('\'(?:[^\'\\\\]|\\\\.)*\'|"(?:[^"\\\\]|\\\\.)*"|--(?:\\\\\n|[^\r\n])*|/\\*.*?\\*/|\\{#.*?#\\}', ' ', outside, flags=modules.re.S) | lower -%}
+    {%- set outside = modules.re.sub('/\\*floodmark:changes .*?/\\*floodmark:end\\*/', ' ', code,
+        flags=modules.re.S) -%}
+    {%- set words = modules.re.sub(
+        '\'(?:[^\'\\\\]|\\\\.)*\'|"(?:[^"\\\\]|\\\\.)*"|--(?:\\\\\n|[^\r\n])*|/\\*.*?\\*/|\\{#.*?#\\}', ' ', outside,
+        flags=modules.re.S) | lower -%}
     {%- set words = modules.re.sub('\\bexcept\\s*\\((?![^)]*\\bselect\\b)[^()]*\\)', ' ', words) -%}
     {{ return('' if kind == 'events' and '_change_type' in words else kind) }}
 {% endmacro %}
@@ -33,5 +37,6 @@
         {{ return(select_sql) }}
     {%- endif -%}
     {%- set columns = floodmark._target_columns(run, floodmark._columns_of(query=select_sql)) -%}
-    {{ return('select ' ~ floodmark._quoted_csv(columns | map(attribute='name') | list) ~ ' from (\n' ~ select_sql ~ '\n)') }}
+    {{ return('select ' ~ floodmark._quoted_csv(columns | map(attribute='name') | list) ~ ' from (\n' ~ select_sql
+        ~ '\n)') }}
 {% endmacro %}

@@ -9,13 +9,15 @@
     {%- set target_columns = floodmark._table_columns(run) -%}
     {%- set mode = run.settings.on_schema_change -%}
     {%- set changes = floodmark._schema_changes(source_columns, target_columns) -%}
-    {%- set refuses = mode == 'fail' and (changes.new or changes.fields or changes.gone or changes.retyped) or mode == 'sync_all_columns' and (changes.gone or changes.retyped) -%}
+    {%- set refuses = mode == 'fail' and (changes.new or changes.fields or changes.gone or changes.retyped)
+        or mode == 'sync_all_columns' and (changes.gone or changes.retyped) -%}
     {%- if refuses and batch -%}
         {%- do floodmark._fail(batch, 'the SELECT and the table differ') -%}
     {%- endif -%}
     {%- if refuses and mode == 'fail' -%}
         {%- do floodmark._stop('the SELECT and ' ~ this ~ ' differ (' ~ floodmark._describe_changes(changes)
-            ~ "): on_schema_change is 'fail'. Run with --full-refresh, or set on_schema_change to 'append_new_columns'") -%}
+            ~ "): on_schema_change is 'fail'. Run with --full-refresh, or set on_schema_change to "
+            "'append_new_columns'") -%}
     {%- elif refuses -%}
         {%- do floodmark._stop('the SELECT and ' ~ this ~ ' differ (' ~ floodmark._describe_changes(changes)
             ~ '): Delta can add columns but not drop or retype them in place. Run with --full-refresh') -%}
@@ -41,7 +43,8 @@
     {%- for column in floodmark._table_columns(run) if column.type == 'void' -%}
         {%- set own = floodmark._find_column(source_columns, column.name) -%}
         {%- if own and own.type != 'void' -%}
-            {%- do typed.append('alter table ' ~ this ~ ' alter column ' ~ floodmark._quoted(column.name) ~ ' type ' ~ own.ddl) -%}
+            {%- do typed.append('alter table ' ~ this ~ ' alter column ' ~ floodmark._quoted(column.name) ~ ' type '
+                ~ own.ddl) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- if typed -%}
@@ -97,17 +100,19 @@
 {% endmacro %}
 
 
-{# How a SELECT differs from its table: {new, fields, gone, retyped}, each a list of columns; `fields` are those that structs have beyond the
-   table's, where the struct is as in the table else. #}
+{# How a SELECT differs from its table: {new, fields, gone, retyped}, each a list of columns; `fields` are those that
+   structs have beyond the table's, where the struct is as in the table else. #}
 {% macro _schema_changes(source_columns, target_columns) %}
     {%- set changes = {'new': [], 'fields': [], 'gone': [], 'retyped': []} -%}
     {%- for column in source_columns -%}
         {%- set known = floodmark._find_column(target_columns, column.name) -%}
         {%- if known is none -%}
             {%- do changes.new.append(column) -%}
-        {%- elif known.type != column.type and 'struct<' in known.type and floodmark._conformed_type(column.ddl, known.ddl, true) | lower == column.type
+        {%- elif known.type != column.type and 'struct<' in known.type
+            and floodmark._conformed_type(column.ddl, known.ddl, true) | lower == column.type
             and floodmark._conformed_type(known.ddl, column.ddl, false) | lower == column.type -%}
-            {%- do changes.fields.extend(floodmark._new_fields(column.name, floodmark._quoted(column.name), column.ddl, known.ddl)) -%}
+            {%- do changes.fields.extend(floodmark._new_fields(column.name, floodmark._quoted(column.name), column.ddl,
+                known.ddl)) -%}
         {%- elif floodmark._plain_type(known.type) != floodmark._plain_type(column.type) -%}
             {%- do changes.retyped.append(column) -%}
         {%- endif -%}
@@ -121,7 +126,8 @@
 
 {% macro _describe_changes(changes) %}
     {%- set parts = [] -%}
-    {%- for what, columns in {'new': changes.new + changes.fields, 'gone': changes.gone, 'of another type': changes.retyped}.items() if columns -%}
+    {%- for what, columns in {'new': changes.new + changes.fields, 'gone': changes.gone,
+        'of another type': changes.retyped}.items() if columns -%}
         {%- do parts.append(what ~ ': ' ~ columns | map(attribute='name') | join(', ')) -%}
     {%- endfor -%}
     {{ return(parts | join('; ')) }}

@@ -1,12 +1,14 @@
 {#
-  The SELECT of a batch as the table will hold it, whatever the strategy. Structs meet by the names of their fields, as columns do: Spark's
-  INSERT takes fields by their position, and MERGE refuses those that stand elsewhere. Values come in the table's own types, and a value
-  that would not stay what it is stops the batch (_casts.sql). Fields that are new follow on_schema_change; one that the SELECT lacks is
-  NULL, since a struct is one value and comes whole. What has no type yet (`null as n`) is kept out until it has one.
+  The SELECT of a batch as the table will hold it, whatever the strategy. Structs meet by the names of their fields, as
+  columns do: Spark's INSERT takes fields by their position, and MERGE refuses those that stand elsewhere. Values come
+  in the table's own types, and a value that would not stay what it is stops the batch (_casts.sql). Fields that are new
+  follow on_schema_change; one that the SELECT lacks is NULL, since a struct is one value and comes whole. What has no
+  type yet (`null as n`) is kept out until it has one.
 #}
 
-{# The SELECT with its columns as they will be in the table; itself where none differs. Its columns are known afterwards (_select_columns).
-   An enforced contract is of the SELECT as it comes; snapshot_diff has its own shape for it. #}
+{# The SELECT with its columns as they will be in the table; itself where none differs. Its columns are known
+   afterwards (_select_columns). An enforced contract is of the SELECT as it comes; snapshot_diff has its own shape
+   for it. #}
 {% macro _conformed_select(run, batch, select_sql) %}
     {%- if config.get('contract').enforced and run.settings.strategy != 'snapshot_diff' -%}
         {%- do floodmark._assert_contract(floodmark._without_change_columns(run, select_sql)) -%}
@@ -18,26 +20,30 @@
 {% endmacro %}
 
 
-{# The table's columns that a batch's have to be like: not floodmark's own, since the sequence of events is refused where its type changes. #}
+{# The table's columns that a batch's have to be like: not floodmark's own, since the sequence of events is refused
+   where its type changes. #}
 {% macro _conforming_columns(run, batch) %}
     {%- set known = [] -%}
     {%- set has_table = run.target.is_delta and not (batch and batch.replaces) -%}
-    {%- for column in (floodmark._table_columns(run) if has_table else []) if not column.name.startswith('_floodmark_') -%}
+    {%- for column in (floodmark._table_columns(run) if has_table else [])
+        if not column.name.startswith('_floodmark_') -%}
         {%- do known.append(column) -%}
     {%- endfor -%}
     {{ return(known) }}
 {% endmacro %}
 
 
-{# The columns of a SELECT as they will be in the table: those that differ have `given`, the type in which they come; those without a type are left
-   out. Types that have no cast are refused with all columns at once. `batch` is none before a stream's first batch. #}
+{# The columns of a SELECT as they will be in the table: those that differ have `given`, the type in which they come;
+   those without a type are left out. Types that have no cast are refused with all columns at once. `batch` is none
+   before a stream's first batch. #}
 {% macro _conformed_columns(run, batch, columns) %}
     {%- set known = floodmark._conforming_columns(run, batch) -%}
     {%- set conformed, problems, untyped = [], [], [] -%}
     {%- do run.update({'awaited': floodmark._awaited_names(run, batch, columns, known)}) -%}
     {%- for column in columns -%}
         {%- set type = floodmark._wanted_type(run, column, floodmark._find_column(known, column.name)) -%}
-        {%- do untyped.extend(floodmark._untyped_names(column.name, column.ddl) if not floodmark._find_column(known, column.name) else []) -%}
+        {%- do untyped.extend(floodmark._untyped_names(column.name, column.ddl)
+            if not floodmark._find_column(known, column.name) else []) -%}
         {%- if type is none -%}
             {%- continue -%}
         {%- elif type == column.ddl -%}
@@ -84,8 +90,9 @@
 {% endmacro %}
 
 
-{# The type in which a column of the SELECT is to come, by on_schema_change; none where it has none yet. 'fail' and 'sync_all_columns' refuse another
-   type and the fields that they refuse as columns, so those are left for _align_columns to name, and a key of cdc and snapshot_diff to its check. #}
+{# The type in which a column of the SELECT is to come, by on_schema_change; none where it has none yet. 'fail' and
+   'sync_all_columns' refuse another type and the fields that they refuse as columns, so those are left for
+   _align_columns to name, and a key of cdc and snapshot_diff to its check. #}
 {% macro _wanted_type(run, column, known) %}
     {%- if column.name.startswith('_floodmark_') -%}
         {{ return(column.ddl) }}
@@ -99,20 +106,23 @@
     {#- a key with more or fewer fields is another key, and refused as such -#}
     {%- set is_key = known.name | lower in run.settings.unique_key | map('lower') | list -%}
     {%- set is_fixed = mode in ['fail', 'sync_all_columns'] or is_key -%}
-    {%- set is_refused = is_fixed and not floodmark._is_untyped(column.type) and not (casts and 'struct<' not in column.type) and floodmark._type_words(type) != floodmark._type_words(column.ddl) -%}
+    {%- set is_refused = is_fixed and not floodmark._is_untyped(column.type)
+        and not (casts and 'struct<' not in column.type)
+        and floodmark._type_words(type) != floodmark._type_words(column.ddl) -%}
     {{ return(column.ddl if is_refused else floodmark._typed_part(type)) }}
 {% endmacro %}
 
 
-{# Whether a column comes in the table's type. Not the key of cdc and of snapshot_diff, and none of a contract: they are refused where their type changes. #}
+{# Whether a column comes in the table's type. Not the key of cdc and of snapshot_diff, and none of a contract: they
+   are refused where their type changes. #}
 {% macro _is_cast(run, name) %}
     {%- set is_strict = run.settings.strategy in ['cdc', 'snapshot_diff'] or config.get('contract').enforced -%}
     {{ return(not is_strict or name | lower not in run.settings.unique_key | map('lower') | list) }}
 {% endmacro %}
 
 
-{# A type with the fields of `known` in their order and spelling and, with `grows`, those that are new behind them; what is not nested is as it is given,
-   or with `casts` as it is known. #}
+{# A type with the fields of `known` in their order and spelling and, with `grows`, those that are new behind them;
+   what is not nested is as it is given, or with `casts` as it is known. #}
 {% macro _conformed_type(given, known, grows, casts=false) %}
     {%- set nesting = floodmark._nesting(known) -%}
     {%- if given == 'void' -%}
@@ -124,7 +134,8 @@
     {%- elif nesting == 'map' -%}
         {%- set types = [] -%}
         {%- for type in floodmark._map_types(given) -%}
-            {%- do types.append(floodmark._conformed_type(type, floodmark._map_types(known)[loop.index0], grows, casts)) -%}
+            {%- do types.append(floodmark._conformed_type(type, floodmark._map_types(known)[loop.index0], grows,
+                casts)) -%}
         {%- endfor -%}
         {{ return('map<' ~ types | join(',') ~ '>') }}
     {%- endif -%}
@@ -133,7 +144,8 @@
     {%- set parts = [] -%}
     {%- for field in before -%}
         {%- set own = floodmark._find_column(fields, field.name) -%}
-        {%- do parts.append(floodmark._quoted_field(field.name) ~ ':' ~ (floodmark._conformed_type(own.type, field.type, grows, casts) if own else field.type)) -%}
+        {%- do parts.append(floodmark._quoted_field(field.name) ~ ':'
+            ~ (floodmark._conformed_type(own.type, field.type, grows, casts) if own else field.type)) -%}
     {%- endfor -%}
     {%- for field in fields if grows and not floodmark._find_column(before, field.name) -%}
         {%- do parts.append(floodmark._quoted_field(field.name) ~ ':' ~ field.type) -%}
@@ -150,19 +162,22 @@
         {{ return([]) }}
     {%- elif nesting is none or floodmark._nesting(given) != nesting -%}
         {%- if floodmark._cast_effect(given, wanted) == 'impossible' -%}
-            {%- do problems.append({'setting': 'on_schema_change', 'got': name ~ ' ' ~ given | lower, 'expected': wanted | lower ~ ', as in ' ~ this ~ ', or a type that can be cast to it',
+            {%- do problems.append({'setting': 'on_schema_change', 'got': name ~ ' ' ~ given | lower,
+                'expected': wanted | lower ~ ', as in ' ~ this ~ ', or a type that can be cast to it',
                 'todo': 'Cast it in the SELECT, or run once with --full-refresh'}) -%}
         {%- endif -%}
     {%- elif nesting == 'array' -%}
         {%- do problems.extend(floodmark._cast_problems(name ~ '.element', given[6:-1], wanted[6:-1])) -%}
     {%- elif nesting == 'map' -%}
         {%- for part in ['key', 'value'] -%}
-            {%- do problems.extend(floodmark._cast_problems(name ~ '.' ~ part, floodmark._map_types(given)[loop.index0], floodmark._map_types(wanted)[loop.index0])) -%}
+            {%- do problems.extend(floodmark._cast_problems(name ~ '.' ~ part, floodmark._map_types(given)[loop.index0],
+                floodmark._map_types(wanted)[loop.index0])) -%}
         {%- endfor -%}
     {%- else -%}
         {%- set fields = floodmark._struct_fields(given) -%}
         {%- for field in floodmark._struct_fields(wanted) if floodmark._find_column(fields, field.name) -%}
-            {%- do problems.extend(floodmark._cast_problems(name ~ '.' ~ field.name, floodmark._find_column(fields, field.name).type, field.type)) -%}
+            {%- do problems.extend(floodmark._cast_problems(name ~ '.' ~ field.name,
+                floodmark._find_column(fields, field.name).type, field.type)) -%}
         {%- endfor -%}
     {%- endif -%}
     {{ return(problems) }}
@@ -180,20 +195,23 @@
     {%- elif nesting is none or floodmark._nesting(given) != nesting -%}
         {{ return(floodmark._cast_sql(value, given, wanted, name)) }}
     {%- elif nesting == 'array' -%}
-        {{ return('transform(' ~ value ~ ', ' ~ e ~ ' -> ' ~ floodmark._conformed_sql(e, given[6:-1], wanted[6:-1], name ~ '.element', depth + 1) ~ ')') }}
+        {{ return('transform(' ~ value ~ ', ' ~ e ~ ' -> '
+            ~ floodmark._conformed_sql(e, given[6:-1], wanted[6:-1], name ~ '.element', depth + 1) ~ ')') }}
     {%- elif nesting == 'map' -%}
         {%- set from, to = floodmark._map_types(given), floodmark._map_types(wanted) -%}
         {%- set keyed = value if from[0] == to[0]
-            else 'transform_keys(' ~ value ~ ', (' ~ k ~ ', ' ~ e ~ ') -> ' ~ floodmark._conformed_sql(k, from[0], to[0], name ~ '.key', depth + 1) ~ ')' -%}
-        {{ return(keyed if from[1] == to[1]
-            else 'transform_values(' ~ keyed ~ ', (' ~ k ~ ', ' ~ e ~ ') -> ' ~ floodmark._conformed_sql(e, from[1], to[1], name ~ '.value', depth + 1) ~ ')') }}
+            else 'transform_keys(' ~ value ~ ', (' ~ k ~ ', ' ~ e ~ ') -> '
+            ~ floodmark._conformed_sql(k, from[0], to[0], name ~ '.key', depth + 1) ~ ')' -%}
+        {{ return(keyed if from[1] == to[1] else 'transform_values(' ~ keyed ~ ', (' ~ k ~ ', ' ~ e ~ ') -> '
+            ~ floodmark._conformed_sql(e, from[1], to[1], name ~ '.value', depth + 1) ~ ')') }}
     {%- endif -%}
     {%- set fields = floodmark._struct_fields(given) -%}
     {%- set parts = [] -%}
     {%- for field in floodmark._struct_fields(wanted) -%}
         {%- set own = floodmark._find_column(fields, field.name) -%}
-        {%- do parts.append(floodmark._string_literal(field.name) ~ ', ' ~ (floodmark._conformed_sql(value ~ '.' ~ floodmark._quoted(own.name), own.type, field.type, name ~ '.' ~ field.name, depth)
-            if own else 'cast(null as ' ~ field.type ~ ')')) -%}
+        {%- do parts.append(floodmark._string_literal(field.name) ~ ', '
+            ~ (floodmark._conformed_sql(value ~ '.' ~ floodmark._quoted(own.name), own.type, field.type,
+            name ~ '.' ~ field.name, depth) if own else 'cast(null as ' ~ field.type ~ ')')) -%}
     {%- endfor -%}
     {{ return('if(' ~ value ~ ' is null, null, named_struct(' ~ parts | join(', ') ~ '))') }}
 {% endmacro %}
@@ -209,7 +227,8 @@
         {{ return(floodmark._new_fields(name, path ~ '.element', given[6:-1], known[6:-1])) }}
     {%- elif nesting == 'map' -%}
         {%- for part in ['key', 'value'] -%}
-            {%- do found.extend(floodmark._new_fields(name, path ~ '.' ~ part, floodmark._map_types(given)[loop.index0], floodmark._map_types(known)[loop.index0])) -%}
+            {%- do found.extend(floodmark._new_fields(name, path ~ '.' ~ part, floodmark._map_types(given)[loop.index0],
+                floodmark._map_types(known)[loop.index0])) -%}
         {%- endfor -%}
         {{ return(found) }}
     {%- endif -%}

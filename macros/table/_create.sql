@@ -15,13 +15,18 @@
 {# Create the target, or replace it in one commit, with what the batch holds. #}
 {% macro _replace_table_sql(select_sql, own_properties={}) %}
     {%- set properties = dict(own_properties, **{'delta.enableDeletionVectors': 'true'}) -%}
-    {#- Delta cannot create a table with both column mapping and the change feed, nor one whose columns are called as the feed's -#}
-    {%- set mapped = 'delta.columnMapping.mode' in (config.get('tblproperties') or {}) or floodmark._lists_changes() or 'delta.enableChangeDataFeed' in own_properties -%}
-    {%- if floodmark._setting('change_feed') is sameas true or not mapped and floodmark._setting('change_feed') is not sameas false -%}
+    {#- Delta cannot create a table with both column mapping and the change feed, nor one whose columns are called as
+       the feed's -#}
+    {%- set mapped = 'delta.columnMapping.mode' in (config.get('tblproperties') or {}) or floodmark._lists_changes()
+        or 'delta.enableChangeDataFeed' in own_properties -%}
+    {%- if floodmark._setting('change_feed') is sameas true
+        or not mapped and floodmark._setting('change_feed') is not sameas false -%}
         {%- do properties.update({'delta.enableChangeDataFeed': 'true'}) -%}
     {%- endif -%}
     {%- if floodmark._setting('cdc') is not none -%}
-        {%- do properties.update({'floodmark.cdc': floodmark._to_property(floodmark._cdc_made_by(floodmark._cdc_settings(), floodmark._name_list(config.get('unique_key')) | sort))}) -%}
+        {%- do properties.update({'floodmark.cdc': floodmark._to_property(
+            floodmark._cdc_made_by(floodmark._cdc_settings(),
+            floodmark._name_list(config.get('unique_key')) | sort))}) -%}
     {%- endif -%}
     {%- do properties.update(config.get('tblproperties') or {}) -%}
     {%- set pairs = [] -%}
@@ -33,7 +38,8 @@
     using delta
     {{ options_clause() }}
     tblproperties ({{ pairs | join(', ') }})
-    {{ 'partitioned by (' ~ floodmark._quoted_csv(floodmark._name_list(config.get('partition_by'))) ~ ')' if config.get('partition_by') }}
+    {{ 'partitioned by (' ~ floodmark._quoted_csv(floodmark._name_list(config.get('partition_by'))) ~ ')'
+        if config.get('partition_by') }}
     {{ clustered_cols(label='clustered by') }}
     {{ location_clause() }}
     as

@@ -19,7 +19,8 @@
 {% macro _same_key(run, one, other, operator='<=>') %}
     {%- set parts = [] -%}
     {%- for key in run.settings.unique_key -%}
-        {%- do parts.append(one ~ '.' ~ floodmark._quoted(key) ~ ' ' ~ operator ~ ' ' ~ other ~ '.' ~ floodmark._quoted(key)) -%}
+        {%- do parts.append(one ~ '.' ~ floodmark._quoted(key) ~ ' ' ~ operator ~ ' ' ~ other ~ '.'
+            ~ floodmark._quoted(key)) -%}
     {%- endfor -%}
     {{ return(parts | join(' and ')) }}
 {% endmacro %}
@@ -29,7 +30,8 @@
 {% macro _assignments(names) %}
     {%- set assignments = [] -%}
     {%- for name in names -%}
-        {%- do assignments.append('DBT_INTERNAL_DEST.' ~ floodmark._quoted(name) ~ ' = DBT_INTERNAL_SOURCE.' ~ floodmark._quoted(name)) -%}
+        {%- do assignments.append('DBT_INTERNAL_DEST.' ~ floodmark._quoted(name) ~ ' = DBT_INTERNAL_SOURCE.'
+            ~ floodmark._quoted(name)) -%}
     {%- endfor -%}
     {{ return(assignments) }}
 {% endmacro %}
@@ -41,7 +43,8 @@
     {%- set except = floodmark._name_list(config.get('merge_exclude_columns')) -%}
     {%- set names = [] -%}
     {%- for name in columns -%}
-        {%- if (not only or name | lower in only | map('lower') | list) and (not except or name | lower not in except | map('lower') | list) -%}
+        {%- if (not only or name | lower in only | map('lower') | list)
+            and (not except or name | lower not in except | map('lower') | list) -%}
             {%- do names.append(name) -%}
         {%- endif -%}
     {%- endfor -%}
@@ -49,16 +52,19 @@
 {% endmacro %}
 
 
-{# How source and target rows meet: keys equal or both NULL, and target keys within the batch's range. Where no source row has a NULL there, `=` says
-   the same, and Spark joins by one number instead of a number and a flag; cdc and snapshot_diff refuse NULL keys. #}
+{# How source and target rows meet: keys equal or both NULL, and target keys within the batch's range. Where no source
+   row has a NULL there, `=` says the same, and Spark joins by one number instead of a number and a flag; cdc and
+   snapshot_diff refuse NULL keys. #}
 {% macro _key_predicates(run, source) %}
     {%- set predicates = [] -%}
     {%- for key in run.settings.unique_key -%}
         {%- set quoted = floodmark._quoted(key) -%}
         {%- set has_nulls = run.settings.strategy == 'merge' and source.counts.get('null_' ~ loop.index0) != 0 -%}
-        {%- do predicates.append('DBT_INTERNAL_SOURCE.' ~ quoted ~ (' <=> ' if has_nulls else ' = ') ~ 'DBT_INTERNAL_DEST.' ~ quoted) -%}
+        {%- do predicates.append('DBT_INTERNAL_SOURCE.' ~ quoted ~ (' <=> ' if has_nulls else ' = ')
+            ~ 'DBT_INTERNAL_DEST.' ~ quoted) -%}
     {%- endfor -%}
-    {{ return(predicates + floodmark._range_predicates(run, source) + ([source.counts.key_filter] if source.counts.key_filter else [])) }}
+    {{ return(predicates + floodmark._range_predicates(run,
+        source) + ([source.counts.key_filter] if source.counts.key_filter else [])) }}
 {% endmacro %}
 
 

@@ -6,7 +6,9 @@
     {%- set reserved = floodmark._feed_names(floodmark._target_columns(run, columns or [])) -%}
     {%- if reserved and floodmark._setting('change_feed') is sameas true -%}
         {%- do floodmark._fail(batch, 'a column has a name of the change feed') if batch -%}
-        {%- do floodmark._refuse([{'setting': 'change_feed', 'got': true, 'expected': 'no column ' ~ reserved | join(' or ') ~ ' in the SELECT, names that the change feed needs for itself',
+        {%- do floodmark._refuse([{'setting': 'change_feed', 'got': true,
+            'expected': 'no column ' ~ reserved | join(' or ')
+            ~ ' in the SELECT, names that the change feed needs for itself',
             'todo': 'Give the column another name, or remove change_feed'}]) -%}
     {%- endif -%}
     {{ return(dict({'delta.enableChangeDataFeed': 'false'} if reserved else {}, **floodmark._untyped_property(run))) }}
@@ -15,7 +17,8 @@
 
 {# The columns that have a name of Delta's change feed. #}
 {% macro _feed_names(columns) %}
-    {{ return(columns | map(attribute='name') | map('lower') | select('in', floodmark._change_columns() + ['_commit_timestamp']) | list) }}
+    {{ return(columns | map(attribute='name') | map('lower')
+        | select('in', floodmark._change_columns() + ['_commit_timestamp']) | list) }}
 {% endmacro %}
 
 
@@ -24,14 +27,16 @@
     {%- set reserved = floodmark._feed_names(columns) -%}
     {%- if reserved and floodmark._properties_of(this).get('delta.enableChangeDataFeed') == 'true' -%}
         {%- do floodmark._fail(batch, 'a column has a name of the change feed') if batch -%}
-        {%- do floodmark._refuse([{'setting': 'on_schema_change', 'got': 'a new column ' ~ reserved | join(' and '), 'expected': 'other names: ' ~ this ~ ' has a change feed, which needs these for itself',
+        {%- do floodmark._refuse([{'setting': 'on_schema_change', 'got': 'a new column ' ~ reserved | join(' and '),
+            'expected': 'other names: ' ~ this ~ ' has a change feed, which needs these for itself',
             'todo': "Rename the column in the SELECT, or set change_feed=false and run once with --full-refresh"}]) -%}
     {%- endif -%}
 {% endmacro %}
 
 
-{# Delta's MERGE cannot read CHAR columns (DELTA_MERGE_RESOLVED_ATTRIBUTE_MISSING_FROM_INPUT). Tables that floodmark makes have none; DESCRIBE shows
-   them as string, unless Spark is told to keep their types. `batch` is none before a stream's first batch. #}
+{# Delta's MERGE cannot read CHAR columns (DELTA_MERGE_RESOLVED_ATTRIBUTE_MISSING_FROM_INPUT). Tables that floodmark
+   makes have none; DESCRIBE shows them as string, unless Spark is told to keep their types. `batch` is none before a
+   stream's first batch. #}
 {% macro _check_char_columns(run, batch) %}
     {%- if run.settings.strategy not in ['merge', 'cdc', 'snapshot_diff'] -%}
         {{ return(none) }}
@@ -42,8 +47,11 @@
     {%- do floodmark._reset_conf([keeps_types]) -%}
     {%- set problems = [] -%}
     {%- for column in columns if modules.re.search('\\bchar\\(\\d+\\)', column.type) -%}
-        {%- do problems.append({'setting': 'incremental_strategy', 'got': run.settings.strategy ~ ' into column ' ~ column.name ~ ' ' ~ column.type ~ ' of ' ~ this, 'expected': "no CHAR column, which Delta's MERGE cannot read",
-            'todo': 'Make it a string: alter table ' ~ this ~ ' alter column ' ~ floodmark._quoted(column.name) ~ ' type ' ~ modules.re.sub('\\bchar\\(\\d+\\)', 'string', column.ddl)}) -%}
+        {%- do problems.append({'setting': 'incremental_strategy',
+            'got': run.settings.strategy ~ ' into column ' ~ column.name ~ ' ' ~ column.type ~ ' of ' ~ this,
+            'expected': "no CHAR column, which Delta's MERGE cannot read",
+            'todo': 'Make it a string: alter table ' ~ this ~ ' alter column ' ~ floodmark._quoted(column.name)
+            ~ ' type ' ~ modules.re.sub('\\bchar\\(\\d+\\)', 'string', column.ddl)}) -%}
     {%- endfor -%}
     {%- if problems -%}
         {%- do floodmark._fail(batch, 'the table has CHAR columns') if batch -%}

@@ -1,12 +1,14 @@
 {#
-  A table's peak: the greatest value that the column which says which row is the latest has had in it. A batch that lies above wins every match,
-  so its MERGE compares no rows: it reads keys instead of all columns, and cdc leaves its tombstones unread. The peak stands in the user
-  metadata of the commit that it is true of, with the version below: `/peak/<column>/<version>/<position>`. It counts while nothing else was
-  written since (docs/decisions/0013-the-peak-of-a-table.md).
+  A table's peak: the greatest value that the column which says which row is the latest has had in it. A batch that lies
+  above wins every match, so its MERGE compares no rows: it reads keys instead of all columns, and cdc leaves its
+  tombstones unread. The peak stands in the user metadata of the commit that it is true of, with the version below:
+  `/peak/<column>/<version>/<position>`. It counts while nothing else was written since
+  (docs/decisions/0013-the-peak-of-a-table.md).
 #}
 
-{# Compare a batch with the peak: `source.is_ahead` says whether it lies above, `batch.peak` what the peak will be. `order` is the column, of a
-   type that a watermark may have; with `least`, `greatest` and `unordered` of the stage's counts. #}
+{# Compare a batch with the peak: `source.is_ahead` says whether it lies above, `batch.peak` what the peak will be.
+   `order` is the column, of a type that a watermark may have; with `least`, `greatest` and `unordered` of the stage's
+   counts. #}
 {% macro _compare_with_peak(run, batch, source, order) %}
     {%- set family = floodmark._position_family(order.type) if order else none -%}
     {%- set latest = floodmark._position_from_text(source.counts.get('greatest'), family) if family else none -%}
@@ -19,29 +21,35 @@
         {%- do batch.update({'peak': {'column': column, 'base': none, 'position': latest}}) -%}
     {%- elif known.peak and known.peak.column == column -%}
         {%- set earliest = floodmark._position_from_text(source.counts.least, family) -%}
-        {%- do source.update({'is_ahead': not source.counts.unordered and earliest is not none and earliest > known.peak.position}) -%}
-        {%- do batch.update({'peak': {'column': column, 'base': known.version, 'position': [latest, known.peak.position] | max}}) -%}
+        {%- do source.update({'is_ahead': not source.counts.unordered and earliest is not none
+            and earliest > known.peak.position}) -%}
+        {%- do batch.update({'peak': {'column': column, 'base': known.version,
+            'position': [latest, known.peak.position] | max}}) -%}
     {%- endif -%}
 {% endmacro %}
 
 
-{# What a peak is of, as its tag names it: a column and its type. In SCD 2 also the settings that make a row of events: where they change,
-   rows are lined up anew. #}
+{# What a peak is of, as its tag names it: a column and its type. In SCD 2 also the settings that make a row of
+   events: where they change, rows are lined up anew. #}
 {% macro _peak_column(settings, order) %}
-    {%- set makes_rows = [settings.cdc.tracked, settings.cdc.untracked, settings.cdc.ignore_null_updates] if settings.strategy == 'cdc' else [] -%}
-    {{ return(local_md5(order.name | lower ~ ' ' ~ order.type ~ (' ' ~ tojson(makes_rows) if makes_rows not in [[], [[], [], false]] else ''))[:8]) }}
+    {%- set makes_rows = [settings.cdc.tracked, settings.cdc.untracked, settings.cdc.ignore_null_updates]
+        if settings.strategy == 'cdc' else [] -%}
+    {{ return(local_md5(order.name | lower ~ ' ' ~ order.type
+        ~ (' ' ~ tojson(makes_rows) if makes_rows not in [[], [[], [], false]] else ''))[:8]) }}
 {% endmacro %}
 
 
-{# The version of the model's table and its peak, {version, peak}; both none where nothing is known. A run's look at the table is good for ten
-   seconds: a batch that took longer to stage looks again, since others may have written meanwhile. #}
+{# The version of the model's table and its peak, {version, peak}; both none where nothing is known. A run's look at
+   the table is good for ten seconds: a batch that took longer to stage looks again, since others may have written
+   meanwhile. #}
 {% macro _known_peak(run) %}
     {%- if run.get('known_peak') is none -%}
         {%- set newest = run.target.get('newest') -%}
         {%- set tag = floodmark._batch_tag(run.state.landed) if run.state.landed else none -%}
         {#- cdc may have remembered events since of which no commit of the table tells -#}
         {%- set is_told = newest and tag and not (run.settings.strategy == 'cdc' and run.state.has_read_since) -%}
-        {%- do run.update({'known_peak': floodmark._peak_in([newest], tag) if is_told else {'version': none, 'peak': none}}) -%}
+        {%- do run.update({'known_peak': floodmark._peak_in([newest], tag) if is_told
+            else {'version': none, 'peak': none}}) -%}
     {%- endif -%}
     {%- if run.known_peak.peak and floodmark._now() - run.known_peak.get('at', run.target.looked_at) > 10000000 -%}
         {%- do run.update({'known_peak': floodmark._peak_in(floodmark._history(this, 10), run.known_peak.tag)}) -%}
@@ -50,13 +58,16 @@
 {% endmacro %}
 
 
-{# The same once a batch of so many rows is done: its commit, which another run may have made, is believed where nothing else wrote rows since.
-   Where cdc may have changed what is remembered and not the table, no commit tells how far that reaches. #}
+{# The same once a batch of so many rows is done: its commit, which another run may have made, is believed where
+   nothing else wrote rows since. Where cdc may have changed what is remembered and not the table, no commit tells how
+   far that reaches. #}
 {% macro _raise_peak(run, batch, landed, rows_read) %}
     {%- if landed.get('peak') -%}
-        {%- set is_own = batch.get('applied') and batch.applied.table == this | string and landed.peak.base == landed.version - 1 -%}
+        {%- set is_own = batch.get('applied') and batch.applied.table == this | string
+            and landed.peak.base == landed.version - 1 -%}
         {%- set tag = floodmark._batch_tag(batch) -%}
-        {%- set known = {'version': landed.version, 'peak': landed.peak, 'tag': tag} if is_own else floodmark._peak_in(floodmark._history(this, 10), tag) -%}
+        {%- set known = {'version': landed.version, 'peak': landed.peak, 'tag': tag} if is_own
+            else floodmark._peak_in(floodmark._history(this, 10), tag) -%}
         {%- do run.update({'known_peak': dict(known, at=floodmark._now())}) -%}
     {%- elif landed.version is not none or run.settings.strategy == 'cdc' and rows_read -%}
         {%- do run.update({'known_peak': {'version': none, 'peak': none}}) -%}
@@ -64,11 +75,13 @@
 {% endmacro %}
 
 
-{# The peak that a batch left in the table, by the table's newest commits: {version, peak, tag}, `peak` none where anything else than the batch
-   wrote rows since the version below it. The newest commit alone tells, nearly always. #}
+{# The peak that a batch left in the table, by the table's newest commits: {version, peak, tag}, `peak` none where
+   anything else than the batch wrote rows since the version below it. The newest commit alone tells, nearly always.
+   #}
 {% macro _peak_in(commits, tag) %}
     {%- set newest = commits[0] -%}
-    {%- set has_more = floodmark._leaves_rows(newest) or newest.peak is not none and newest.peak.base not in [none, newest.version - 1] -%}
+    {%- set has_more = floodmark._leaves_rows(newest)
+        or newest.peak is not none and newest.peak.base not in [none, newest.version - 1] -%}
     {%- set ns = namespace(peak=none, found=none) -%}
     {%- set commits = floodmark._history(this, 10) if has_more and commits | length == 1 else commits -%}
     {%- for commit in commits -%}

@@ -7,7 +7,8 @@
             {%- set comment.text = row[1] -%}
         {%- endfor -%}
         {%- if comment.text != model.description -%}
-            {%- do floodmark._execute(['comment on table ' ~ relation ~ ' is ' ~ floodmark._string_literal(model.description)]) -%}
+            {%- do floodmark._execute(['comment on table ' ~ relation ~ ' is '
+                ~ floodmark._string_literal(model.description)]) -%}
         {%- endif -%}
     {%- endif -%}
     {%- if config.persist_column_docs() and model.columns -%}
@@ -16,7 +17,8 @@
         {%- for name, documented in model.columns.items() -%}
             {%- set column = floodmark._find_column(columns, name) -%}
             {%- if column and documented.description and documented.description != (column.comment or '') -%}
-                {%- do changes.append(floodmark._quoted(column.name) ~ ' comment ' ~ floodmark._string_literal(documented.description)) -%}
+                {%- do changes.append(floodmark._quoted(column.name) ~ ' comment '
+                    ~ floodmark._string_literal(documented.description)) -%}
             {%- endif -%}
         {%- endfor -%}
         {%- if changes -%}
@@ -38,17 +40,20 @@
 {% macro _constraints() %}
     {%- set found = {} -%}
     {%- for name, expression in floodmark._contract_constraints().items() -%}
-        {%- do found.update({name: ("_change_type = 'delete' or " if floodmark._lists_changes() else '') ~ floodmark._clause(expression)}) -%}
+        {%- do found.update({name: ("_change_type = 'delete' or " if floodmark._lists_changes() else '')
+            ~ floodmark._clause(expression)}) -%}
     {%- endfor -%}
     {{ return(found) }}
 {% endmacro %}
 
 
-{# Those of them that an event can be asked for: an upsert that sets all its columns, not what the table adds. Where NULLs are ignored the rows are
-   asked instead (_check_formed_rows). #}
+{# Those of them that an event can be asked for: an upsert that sets all its columns, not what the table adds. Where
+   NULLs are ignored the rows are asked instead (_check_formed_rows). #}
 {% macro _event_constraints(cdc) %}
     {%- set found = {} -%}
-    {%- for name, expression in floodmark._constraints().items() if not floodmark._ignores_nulls(cdc) and not modules.re.search('(?i)_floodmark_|(?<!\\w)(?:' ~ modules.re.escape(cdc.start_at) ~ '|' ~ modules.re.escape(cdc.end_at) ~ ')(?!\\w)', expression) -%}
+    {%- for name, expression in floodmark._constraints().items()
+        if not floodmark._ignores_nulls(cdc) and not modules.re.search('(?i)_floodmark_|(?<!\\w)(?:'
+        ~ modules.re.escape(cdc.start_at) ~ '|' ~ modules.re.escape(cdc.end_at) ~ ')(?!\\w)', expression) -%}
         {%- do found.update({name: '_floodmark_delete or _floodmark_truncate or (' ~ expression ~ ')'}) -%}
     {%- endfor -%}
     {{ return(found) }}
@@ -63,19 +68,22 @@
 {# Rows that break a constraint stop the batch before the target is touched. #}
 {% macro _check_constraints(batch, source) %}
     {%- set broken = [] -%}
-    {%- set constraints = floodmark._event_constraints(batch.settings.cdc) if batch.settings.cdc else floodmark._constraints() -%}
+    {%- set constraints = floodmark._event_constraints(batch.settings.cdc) if batch.settings.cdc
+        else floodmark._constraints() -%}
     {%- if constraints -%}
         {%- set counts = [] -%}
         {%- for name, expression in constraints.items() -%}
             {%- do counts.append(floodmark._string_literal(name) ~ ', count_if(not (' ~ expression ~ '))') -%}
         {%- endfor -%}
-        {%- for name, count in floodmark._query_json('select to_json(named_struct(' ~ counts | join(', ') ~ ')) from ' ~ source.stage)[0].items() if count -%}
+        {%- for name, count in floodmark._query_json('select to_json(named_struct(' ~ counts | join(', ') ~ ')) from '
+            ~ source.stage)[0].items() if count -%}
             {%- do broken.append(name ~ ' (' ~ floodmark._counted(count, 'row') ~ ')') -%}
         {%- endfor -%}
     {%- endif -%}
     {%- if broken -%}
         {%- do floodmark._fail(batch, 'constraints broken: ' ~ broken | join(', ')) -%}
-        {%- do floodmark._stop('the batch breaks the contract\'s constraints: ' ~ broken | join(', ') ~ '. Nothing was written; correct the SELECT or the constraint') -%}
+        {%- do floodmark._stop('the batch breaks the contract\'s constraints: ' ~ broken | join(', ')
+            ~ '. Nothing was written; correct the SELECT or the constraint') -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -1,10 +1,12 @@
-{# The least and the greatest of each key column whose range can be written as literals: entries min_i and max_i of a named_struct. #}
+{# The least and the greatest of each key column whose range can be written as literals: entries min_i and max_i of a
+   named_struct. #}
 {% macro _key_ranges(keys, columns) %}
     {%- set ranges = [] -%}
     {%- for key in keys if floodmark._has_range(floodmark._find_column(columns, key)) -%}
         {%- set i = keys.index(key) -%}
         {%- set quoted = floodmark._quoted(key) -%}
-        {%- do ranges.extend(floodmark._range_counts('min_' ~ i, 'max_' ~ i, floodmark._find_column(columns, key).type, quoted, quoted)) -%}
+        {%- do ranges.extend(floodmark._range_counts('min_' ~ i, 'max_' ~ i, floodmark._find_column(columns, key).type,
+            quoted, quoted)) -%}
     {%- endfor -%}
     {{ return(ranges) }}
 {% endmacro %}
@@ -12,7 +14,8 @@
 
 {# Entries of a named_struct, a list: the least of one SQL and the greatest of another, as text. #}
 {% macro _range_counts(low, high, type, least, greatest) %}
-    {{ return(["'" ~ low ~ "', " ~ floodmark._range_text_sql(least, type) | replace('@(', 'min('), "'" ~ high ~ "', " ~ floodmark._range_text_sql(greatest, type) | replace('@(', 'max(')]) }}
+    {{ return(["'" ~ low ~ "', " ~ floodmark._range_text_sql(least, type) | replace('@(', 'min('),
+        "'" ~ high ~ "', " ~ floodmark._range_text_sql(greatest, type) | replace('@(', 'max(')]) }}
 {% endmacro %}
 
 
@@ -23,10 +26,13 @@
         {%- set quoted = floodmark._quoted(key) -%}
         {%- set low = source.counts['min_' ~ loop.index0] -%}
         {%- set high = source.counts['max_' ~ loop.index0] -%}
-        {%- if low is defined and low is not none and high is not none and low | length < 400 and high | length < 400 -%}
+        {%- if low is defined and low is not none and high is not none and low | length < 400
+            and high | length < 400 -%}
             {%- set type = floodmark._find_column(source.columns, key).type -%}
-            {%- set range = 'DBT_INTERNAL_DEST.' ~ quoted ~ ' between ' ~ floodmark._range_literal(low, type) ~ ' and ' ~ floodmark._range_literal(high, type) -%}
-            {%- do predicates.append('(' ~ range ~ (' or DBT_INTERNAL_DEST.' ~ quoted ~ ' is null' if source.counts['null_' ~ loop.index0] else '') ~ ')') -%}
+            {%- set range = 'DBT_INTERNAL_DEST.' ~ quoted ~ ' between ' ~ floodmark._range_literal(low, type) ~ ' and '
+                ~ floodmark._range_literal(high, type) -%}
+            {%- do predicates.append('(' ~ range ~ (' or DBT_INTERNAL_DEST.' ~ quoted ~ ' is null'
+                if source.counts['null_' ~ loop.index0] else '') ~ ')') -%}
         {%- endif -%}
     {%- endfor -%}
     {{ return(predicates) }}
@@ -41,7 +47,8 @@
 {% endmacro %}
 
 
-{# SQL text of the least or greatest key, `@` standing for min or max; times as exact microseconds, texts as the digits of their bytes. #}
+{# SQL text of the least or greatest key, `@` standing for min or max; times as exact microseconds, texts as the
+   digits of their bytes. #}
 {% macro _range_text_sql(quoted, type) %}
     {%- set value = '@(' ~ quoted ~ ')' -%}
     {%- set texts = {

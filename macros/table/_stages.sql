@@ -5,9 +5,9 @@
 {% endmacro %}
 
 
-{# How many bytes a stage has by its making, and how many its files hold now: {noted, found}. The metastore notes the size with CREATE TABLE AS;
-   `noted` is none where it did not, `found` where the files cannot be listed. Spark itself reads what is there: what has gone from a folder looks
-   like rows that never were. #}
+{# How many bytes a stage has by its making, and how many its files hold now: {noted, found}. The metastore notes the
+   size with CREATE TABLE AS; `noted` is none where it did not, `found` where the files cannot be listed. Spark itself
+   reads what is there: what has gone from a folder looks like rows that never were. #}
 {% macro _stage_bytes(stage) %}
     {%- set ns = namespace(noted=none, location='') -%}
     {%- for row in run_query('describe table extended ' ~ stage).rows -%}
@@ -17,17 +17,20 @@
             {%- set ns.location = row[1] -%}
         {%- endif -%}
     {%- endfor -%}
-    {{ return({'noted': ns.noted | int if ns.noted is not none else none, 'found': floodmark._tried(floodmark._listed_bytes, ns.location).value}) }}
+    {{ return({'noted': ns.noted | int if ns.noted is not none else none,
+        'found': floodmark._tried(floodmark._listed_bytes, ns.location).value}) }}
 {% endmacro %}
 
 
 {# The size of the files in a folder. #}
 {% macro _listed_bytes(location) %}
-    {{ return(run_query('select coalesce(sum(length), 0) as bytes from binaryFile.`' ~ location | replace('`', '``') ~ "` with (`__globPaths__` = 'false')").rows[0][0] | int) }}
+    {{ return(run_query('select coalesce(sum(length), 0) as bytes from binaryFile.`' ~ location | replace('`', '``')
+        ~ "` with (`__globPaths__` = 'false')").rows[0][0] | int) }}
 {% endmacro %}
 
 
-{# What a macro returns, {value, error}: `error` is the sentence of a statement that failed in it. Without the plugin nothing can be tried. #}
+{# What a macro returns, {value, error}: `error` is the sentence of a statement that failed in it. Without the plugin
+   nothing can be tried. #}
 {% macro _tried(macro) %}
     {%- if adapter.floodmark_plugin is not defined -%}
         {{ return({'value': macro(*varargs), 'error': none}) }}
@@ -40,14 +43,16 @@
 {% macro _require_whole(batch, stage) %}
     {%- set bytes = floodmark._stage_bytes(stage) -%}
     {%- if bytes.found is none or bytes.noted is not none and bytes.found != bytes.noted -%}
-        {%- do floodmark._stop('half of batch ' ~ batch.batch_id ~ ' is written, and its staging table ' ~ stage ~ ' has lost rows ('
-            ~ ('its files cannot be listed' if bytes.found is none else '{:,} of {:,} bytes are there'.format(bytes.found, bytes.noted)) ~ '), so the other half cannot be: run it once with --full-refresh') -%}
+        {%- do floodmark._stop('half of batch ' ~ batch.batch_id ~ ' is written, and its staging table ' ~ stage
+            ~ ' has lost rows (' ~ ('its files cannot be listed' if bytes.found is none
+            else '{:,} of {:,} bytes are there'.format(bytes.found, bytes.noted))
+            ~ '), so the other half cannot be: run it once with --full-refresh') -%}
     {%- endif -%}
 {% endmacro %}
 
 
-{# A SELECT with NULL for '' in the columns that partition the table, as Delta keeps it: what is compared with the table must be what the table
-   will hold, or a row that is read again is another one. #}
+{# A SELECT with NULL for '' in the columns that partition the table, as Delta keeps it: what is compared with the
+   table must be what the table will hold, or a row that is read again is another one. #}
 {% macro _partition_values_sql(columns, select_sql) %}
     {%- set partitions = floodmark._name_list(config.get('partition_by')) | map('lower') | list -%}
     {%- set values, texts = [], [] -%}
@@ -63,38 +68,44 @@
 {% endmacro %}
 
 
-{# What a stage is made with, before its SELECT. A statement may read it more than once, and what cannot be read must not look like rows that are
-   gone, whatever the session's spark.sql.files.ignoreMissingFiles and ignoreCorruptFiles say. Its folder is no pattern,
-   whatever the warehouse's path has in it: [, { and * there too. #}
+{# What a stage is made with, before its SELECT. A statement may read it more than once, and what cannot be read must
+   not look like rows that are gone, whatever the session's spark.sql.files.ignoreMissingFiles and ignoreCorruptFiles
+   say. Its folder is no pattern, whatever the warehouse's path has in it: [, { and * there too. #}
 {% macro _create_stage_sql(relation) %}
     {{ return('create table ' ~ relation
-        ~ " using parquet options (ignoreMissingFiles = 'false', ignoreCorruptFiles = 'false', `__globPaths__` = 'false') as") }}
+        ~ " using parquet options (ignoreMissingFiles = 'false', ignoreCorruptFiles = 'false', "
+        "`__globPaths__` = 'false') as") }}
 {% endmacro %}
 
 
 {# The stage of a batch, named after the run that writes it: nobody else does, so its rows never change. #}
 {% macro _stage_relation(batch) %}
-    {{ return(floodmark.ledger_schema() ~ '.' ~ floodmark._stage_prefix(this) ~ batch.batch_id ~ '__' ~ (batch.staged_by or invocation_id[:8])) }}
+    {{ return(floodmark.ledger_schema() ~ '.' ~ floodmark._stage_prefix(this) ~ batch.batch_id ~ '__'
+        ~ (batch.staged_by or invocation_id[:8])) }}
 {% endmacro %}
 
 
-{# What the names of a model's stages begin with. Six hex digits tell names apart that read the same: `a__b`.`c` and `a`.`b__c`. #}
+{# What the names of a model's stages begin with. Six hex digits tell names apart that read the same: `a__b`.`c` and
+   `a`.`b__c`. #}
 {% macro _stage_prefix(relation) %}
     {%- set name = (relation.schema ~ '__' ~ relation.identifier) | lower -%}
     {%- set is_clear = modules.re.fullmatch('_?(?:[^_]+_)*[^_]+__(?:[^_]+_)*[^_]+', name) -%}
-    {{ return('stage__' ~ name ~ '__' ~ ('' if is_clear else local_md5((relation.schema ~ '.' ~ relation.identifier) | lower)[:6] ~ '__')) }}
+    {{ return('stage__' ~ name ~ '__' ~ ('' if is_clear
+        else local_md5((relation.schema ~ '.' ~ relation.identifier) | lower)[:6] ~ '__')) }}
 {% endmacro %}
 
 
-{# The stages that runs of a model left: a list of {relation, batch_id, staged_by, resolved_by}; the last is the run that resolved
-   a batch of cdc (_resolve), none for the stage itself. #}
+{# The stages that runs of a model left: a list of {relation, batch_id, staged_by, resolved_by}; the last is the run
+   that resolved a batch of cdc (_resolve), none for the stage itself. #}
 {% macro _stages(relation) %}
     {%- set prefix = floodmark._stage_prefix(relation) -%}
     {%- set stages = [] -%}
     {%- for row in run_query("show tables in " ~ floodmark.ledger_schema() ~ " like '" ~ prefix ~ "*'").rows -%}
-        {%- set found = modules.re.fullmatch(modules.re.escape(prefix) ~ '(\\d+)__([0-9a-f]{8})(?:__([0-9a-f]{8}))?', row['tableName']) -%}
+        {%- set found = modules.re.fullmatch(modules.re.escape(prefix) ~ '(\\d+)__([0-9a-f]{8})(?:__([0-9a-f]{8}))?',
+            row['tableName']) -%}
         {%- if found -%}
-            {%- do stages.append({'relation': floodmark.ledger_schema() ~ '.' ~ row['tableName'], 'batch_id': found.group(1) | int, 'staged_by': found.group(2), 'resolved_by': found.group(3)}) -%}
+            {%- do stages.append({'relation': floodmark.ledger_schema() ~ '.' ~ row['tableName'],
+                'batch_id': found.group(1) | int, 'staged_by': found.group(2), 'resolved_by': found.group(3)}) -%}
         {%- endif -%}
     {%- endfor -%}
     {{ return(stages) }}

@@ -1,7 +1,7 @@
 {#
-  Columns and fields that have no type yet, as of `null as n` or `array()`: a table cannot hold them, so they are kept out until the SELECT gives them
-  one. The table that was made without them names them in its property `floodmark.untyped`, so that they are added then, whatever
-  on_schema_change says of columns that are new.
+  Columns and fields that have no type yet, as of `null as n` or `array()`: a table cannot hold them, so they are kept
+  out until the SELECT gives them one. The table that was made without them names them in its property
+  `floodmark.untyped`, so that they are added then, whatever on_schema_change says of columns that are new.
 #}
 
 {# The names of what is untyped in a column: itself, or fields of its structs, in lower case. #}
@@ -19,7 +19,8 @@
 {% endmacro %}
 
 
-{# What lies one level within a type: a list of {name, type}, the fields of a struct, the element of an array, the value of a map. #}
+{# What lies one level within a type: a list of {name, type}, the fields of a struct, the element of an array, the
+   value of a map. #}
 {% macro _inner_fields(name, type) %}
     {%- set nesting = floodmark._nesting(type) -%}
     {%- set fields = [] -%}
@@ -49,7 +50,8 @@
 {# Say once a run what is kept out. #}
 {% macro _note_untyped(run, names) %}
     {%- if names and not run.get('untyped') -%}
-        {%- do floodmark._warn('the SELECT gives ' ~ names | join(', ') ~ ' without a type (NULL, or an empty array or map): ' ~ ('it is' if names | length == 1 else 'they are')
+        {%- do floodmark._warn('the SELECT gives ' ~ names | join(', ')
+            ~ ' without a type (NULL, or an empty array or map): ' ~ ('it is' if names | length == 1 else 'they are')
             ~ ' kept out of ' ~ this ~ ' until the SELECT gives a type, such as cast(null as string)') -%}
     {%- endif -%}
     {%- do run.update({'untyped': names}) -%}
@@ -67,12 +69,14 @@
         {%- do there.extend(floodmark._field_names(column.name, column.ddl)) -%}
     {%- endfor -%}
     {%- for column in columns if not column.name.startswith('_floodmark_') -%}
-        {%- do names.extend(floodmark._field_names(column.name, column.ddl) | reject('in', there + floodmark._untyped_names(column.name, column.ddl)) | list) -%}
+        {%- do names.extend(floodmark._field_names(column.name, column.ddl)
+            | reject('in', there + floodmark._untyped_names(column.name, column.ddl)) | list) -%}
     {%- endfor -%}
     {%- if not names -%}
         {{ return([]) }}
     {%- elif run.get('awaits') is none -%}
-        {%- do run.update({'awaits': fromjson(floodmark._from_property(floodmark._properties_of(this).get('floodmark.untyped')) or '[]')}) -%}
+        {%- do run.update({'awaits': fromjson(floodmark._from_property(
+            floodmark._properties_of(this).get('floodmark.untyped')) or '[]')}) -%}
     {%- endif -%}
     {{ return(names | select('in', run.awaits) | list) }}
 {% endmacro %}

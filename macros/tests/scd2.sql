@@ -10,7 +10,8 @@
 {# No two rows of a key are valid at one point. #}
 {% test scd2_no_overlap(model, unique_key, start_at='__start_at', end_at='__end_at') %}
     select * from (
-        select *, lead({{ start_at }}) over (partition by {{ floodmark._key_csv(unique_key) }} order by {{ start_at }}) as _next_start
+        select *, lead({{ start_at }}) over (partition by {{ floodmark._key_csv(unique_key) }} order by {{ start_at }})
+            as _next_start
         from {{ model }}
     )
     where _next_start is not null and ({{ end_at }} is null or {{ end_at }} > _next_start)
@@ -27,17 +28,20 @@
 {% endtest %}
 
 
-{# A row ends where the next one starts, unless a delete ended it. `deletes` is a SELECT of the deletes: the key, then the sequence. #}
+{# A row ends where the next one starts, unless a delete ended it. `deletes` is a SELECT of the deletes: the key, then
+   the sequence. #}
 {% test scd2_no_gap(model, unique_key, deletes=none, start_at='__start_at', end_at='__end_at') %}
     {%- set keys = [unique_key] if unique_key is string else unique_key -%}
     with lined as (
-        select *, lead({{ start_at }}) over (partition by {{ floodmark._key_csv(unique_key) }} order by {{ start_at }}) as _next_start
+        select *, lead({{ start_at }}) over (partition by {{ floodmark._key_csv(unique_key) }} order by {{ start_at }})
+            as _next_start
         from {{ model }}
     )
     select lined.* from lined
     {%- if deletes %}
     left anti join ({{ deletes }}) as deletes ({{ floodmark._key_csv(unique_key) }}, _deleted_at) on
-        {%- for key in keys %} lined.{{ key }} <=> deletes.{{ key }} and {%- endfor %} lined.{{ end_at }} = deletes._deleted_at
+        {%- for key in keys %} lined.{{ key }} <=> deletes.{{ key }}
+            and {%- endfor %} lined.{{ end_at }} = deletes._deleted_at
     {%- endif %}
     where lined.{{ end_at }} is not null and not lined.{{ end_at }} <=> lined._next_start
 {% endtest %}

@@ -33,16 +33,20 @@
 {% endmacro %}
 
 
-{# The high mark that `watermark.sql` computes over the upstream: a position of the column's family. NULL lets nothing pass. #}
+{# The high mark that `watermark.sql` computes over the upstream: a position of the column's family. NULL lets nothing
+   pass. #}
 {% macro _high_by_sql(watermark, upstream) %}
     {%- set query = 'select (' ~ watermark.sql ~ ') as high from ' ~ upstream.relation -%}
     {%- set type = floodmark._columns_of(query=query)[0].type -%}
     {%- if floodmark._position_family(type) != upstream.family -%}
-        {%- do floodmark._refuse([{'setting': 'watermark.sql', 'got': watermark.sql, 'expected': 'an aggregate of type ' ~ upstream.family ~ ', the family of ' ~ upstream.column ~ ', not ' ~ type,
-            'todo': 'Cast it, such as cast(' ~ watermark.sql ~ ' as ' ~ ('bigint' if upstream.family == 'sequence' else upstream.family) ~ ')'}]) -%}
+        {%- do floodmark._refuse([{'setting': 'watermark.sql', 'got': watermark.sql,
+            'expected': 'an aggregate of type ' ~ upstream.family ~ ', the family of ' ~ upstream.column ~ ', not '
+            ~ type, 'todo': 'Cast it, such as cast(' ~ watermark.sql ~ ' as '
+            ~ ('bigint' if upstream.family == 'sequence' else upstream.family) ~ ')'}]) -%}
     {%- endif -%}
-    {%- set text = floodmark._query_json('select to_json(named_struct(\'high\', ' ~ floodmark._position_text_sql('high', upstream.family)
-        ~ "), map('ignoreNullFields', 'false')) from (" ~ query ~ ')')[0].high -%}
+    {%- set text = floodmark._query_json('select to_json(named_struct(\'high\', '
+        ~ floodmark._position_text_sql('high', upstream.family) ~ "), map('ignoreNullFields', 'false')) from (" ~ query
+        ~ ')')[0].high -%}
     {{ return(floodmark._least_position() if text is none else floodmark._position_from_text(text, upstream.family)) }}
 {% endmacro %}
 

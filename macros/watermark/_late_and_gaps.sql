@@ -1,17 +1,21 @@
-{# Sequences: missing numbers between the mark and the high bound, by `gaps`; refused, or held back, before the batch is planned. #}
+{# Sequences: missing numbers between the mark and the high bound, by `gaps`; refused, or held back, before the batch
+   is planned. #}
 {% macro _check_gaps(run, plan) %}
     {%- set watermark = run.settings.watermark -%}
     {%- if not watermark or plan.family != 'sequence' or watermark.gaps == 'ignore' or not plan.is_waiting -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set high = plan.high_position if plan.high_position is not none else plan.ceiling -%}
-    {%- set low = plan.low_position if plan.low_position is not none or plan.start_position is none else plan.start_position - 1 -%}
+    {%- set low = plan.low_position if plan.low_position is not none or plan.start_position is none
+        else plan.start_position - 1 -%}
     {%- set ranges = floodmark._missing_ranges(run.upstream, low, high) -%}
     {%- if ranges.shown -%}
-        {%- set sentence = floodmark._counted(ranges.count, 'gap') ~ ' in ' ~ run.upstream.relation ~ '.' ~ run.upstream.column ~ ', missing: ' ~ ranges.shown | join(', ')
+        {%- set sentence = floodmark._counted(ranges.count, 'gap') ~ ' in ' ~ run.upstream.relation ~ '.'
+            ~ run.upstream.column ~ ', missing: ' ~ ranges.shown | join(', ')
             ~ (', ...' if ranges.count > ranges.shown | length else '') -%}
         {%- if watermark.gaps == 'fail' -%}
-            {%- do floodmark._stop(sentence ~ ". watermark.gaps is 'fail': nothing was loaded; load the missing numbers, or set gaps to 'warn'") -%}
+            {%- do floodmark._stop(sentence
+                ~ ". watermark.gaps is 'fail': nothing was loaded; load the missing numbers, or set gaps to 'warn'") -%}
         {%- endif -%}
         {%- if watermark.gaps == 'wait' -%}
             {%- do floodmark._wait_for_gap(run, plan, ranges.first, [high, plan.ceiling] | max, sentence) -%}
@@ -24,30 +28,34 @@
 
 {# The gap that this model waited for last, {low, high, at}; none where it never did. #}
 {% macro _last_wait() %}
-    {%- set waits = floodmark._query_json("select to_json(struct(low, high, unix_micros(at) as at)) as wait from " ~ floodmark.ledger_schema() ~ ".batch_log where model = "
-        ~ floodmark._string_literal(floodmark._model_id()) ~ " and event = 'waiting' order by batch_log.at desc limit 1") -%}
+    {%- set waits = floodmark._query_json("select to_json(struct(low, high, unix_micros(at) as at)) as wait from "
+        ~ floodmark.ledger_schema() ~ ".batch_log where model = " ~ floodmark._string_literal(floodmark._model_id())
+        ~ " and event = 'waiting' order by batch_log.at desc limit 1") -%}
     {{ return(waits[0] if waits else none) }}
 {% endmacro %}
 
 
-{# Hold the batch below the first missing number until `gap_timeout` has passed since the gap was first seen. The ledger has
-   that moment, with all numbers that were there: every gap among them is as old. What is older than the timeout loads, gap
-   or not. #}
+{# Hold the batch below the first missing number until `gap_timeout` has passed since the gap was first seen. The
+   ledger has that moment, with all numbers that were there: every gap among them is as old. What is older than the
+   timeout loads, gap or not. #}
 {% macro _wait_for_gap(run, plan, missing, high, sentence) %}
     {%- set seen = floodmark._last_wait() -%}
     {%- if not seen or missing < seen.low | int or missing > seen.high | int -%}
         {%- set now = floodmark._now() -%}
         {%- set seen = {'low': missing | string, 'high': high | string, 'at': now} -%}
-        {%- do floodmark._record('waiting', {'batch_id': run.state.last_batch_id or 0, 'txn_version': now, 'kind': none, 'generation': none,
-            'family': plan.family, 'low': seen.low}, {'high': floodmark._string_literal(seen.high)}) -%}
+        {%- do floodmark._record('waiting', {'batch_id': run.state.last_batch_id or 0, 'txn_version': now, 'kind': none,
+            'generation': none, 'family': plan.family, 'low': seen.low},
+            {'high': floodmark._string_literal(seen.high)}) -%}
     {%- endif -%}
     {%- set until = seen.at + floodmark._parse_duration(run.settings.watermark.gap_timeout) -%}
     {%- if floodmark._now() >= until -%}
-        {%- do floodmark._warn(sentence ~ '. They did not come within gap_timeout (' ~ run.settings.watermark.gap_timeout ~ ') and are passed') -%}
+        {%- do floodmark._warn(sentence ~ '. They did not come within gap_timeout ('
+            ~ run.settings.watermark.gap_timeout ~ ') and are passed') -%}
         {%- set limit = seen.high | int -%}
         {%- do plan.update({'is_last': limit >= plan.high_position and plan.is_last}) -%}
     {%- else -%}
-        {%- do floodmark._warn(sentence ~ '. Rows from ' ~ missing ~ ' on wait, until ' ~ floodmark._position_print(until, 'timestamp')[:19] ~ ' UTC') -%}
+        {%- do floodmark._warn(sentence ~ '. Rows from ' ~ missing ~ ' on wait, until '
+            ~ floodmark._position_print(until, 'timestamp')[:19] ~ ' UTC') -%}
         {%- set limit = missing - 1 -%}
         {%- do plan.update({'is_last': true, 'is_held': true, 'is_waiting': plan.first_position <= limit}) -%}
     {%- endif -%}
@@ -57,13 +65,14 @@
 {% endmacro %}
 
 
-{# Missing ranges of a sequence in (low, high]: {count, shown, first}. Where the numbers are as many as they should be there is
-   none; else two anti joins, so that no single task sorts the batch. `high` may be a step's bound, which need not be there. #}
+{# Missing ranges of a sequence in (low, high]: {count, shown, first}. Where the numbers are as many as they should be
+   there is none; else two anti joins, so that no single task sorts the batch. `high` may be a step's bound, which
+   need not be there. #}
 {% macro _missing_ranges(upstream, low, high) %}
     {%- set column = floodmark._quoted(upstream.column) -%}
     {%- set bounds = column ~ ' <= ' ~ high ~ (' and ' ~ column ~ ' > ' ~ low if low is not none else '') -%}
-    {%- set counted = floodmark._query_json("select to_json(named_struct('n', count(distinct " ~ column ~ "), 'least', cast(min(" ~ column ~ ") as string))) from "
-        ~ upstream.relation ~ ' where ' ~ bounds)[0] -%}
+    {%- set counted = floodmark._query_json("select to_json(named_struct('n', count(distinct " ~ column
+        ~ "), 'least', cast(min(" ~ column ~ ") as string))) from " ~ upstream.relation ~ ' where ' ~ bounds)[0] -%}
     {%- if counted.n == high - (low if low is not none else counted.least | int - 1) -%}
         {{ return({'count': 0, 'shown': [], 'first': none}) }}
     {%- endif -%}
@@ -74,9 +83,11 @@
             union select cast({{ high + 1 }} as decimal(38, 0))
         ),
         edges as (
-            select n + 1 as at, 'from' as edge from present left anti join (select n - 1 as before from present) on n = before where n <= {{ high }}
+            select n + 1 as at, 'from' as edge from present left anti join (select n - 1 as before from present)
+                on n = before where n <= {{ high }}
             union all
-            select n - 1 as at, 'to' as edge from present left anti join (select n + 1 as after from present) on n = after where n > (select min(n) from present)
+            select n - 1 as at, 'to' as edge from present left anti join (select n + 1 as after from present)
+                on n = after where n > (select min(n) from present)
         )
         select to_json(named_struct(
             'count', count_if(edge = 'from'),
@@ -94,64 +105,78 @@
 {% endmacro %}
 
 
-{# Sequences over Delta: rows that came at or below the mark since the last batch are counted and named. Where only appends came,
-   as many rows as lie above the mark, and none while we counted, there are none; else two versions are compared, if files written since give cause. #}
+{# Sequences over Delta: rows that came at or below the mark since the last batch are counted and named. Where only
+   appends came, as many rows as lie above the mark, and none while we counted, there are none; else two versions are
+   compared, if files written since give cause. #}
 {% macro _warn_late(run, plan) %}
     {%- set committed = run.state.committed -%}
     {%- if not run.first or plan.family != 'sequence' or plan.low_position is none or not committed
-            or committed.upstream_version is none or plan.upstream_version is none or plan.upstream_version | int <= committed.upstream_version | int -%}
+        or committed.upstream_version is none or plan.upstream_version is none
+        or plan.upstream_version | int <= committed.upstream_version | int -%}
         {{ return(0) }}
-    {%- elif not plan.rows_null and plan.rows_waiting is not none and plan.rows_waiting == floodmark._rows_appended(run, committed, plan)
-            and floodmark._history(run.upstream.relation, 1)[0].version == plan.upstream_version | int -%}
+    {%- elif not plan.rows_null and plan.rows_waiting is not none
+        and plan.rows_waiting == floodmark._rows_appended(run, committed, plan)
+        and floodmark._history(run.upstream.relation, 1)[0].version == plan.upstream_version | int -%}
         {{ return(0) }}
     {%- endif -%}
     {%- set column = floodmark._quoted(run.upstream.column) -%}
     {%- set below = column ~ ' <= ' ~ (plan.low_position - plan.lookback) -%}
     {#- a commit's files are older than the commit: a day is far more than it takes to write them -#}
-    {%- set since = floodmark._position_literal(floodmark._parse_timestamp(committed.upstream_at[:19]) - 86400000000, 'timestamp') -%}
+    {%- set since = floodmark._position_literal(floodmark._parse_timestamp(committed.upstream_at[:19]) - 86400000000,
+        'timestamp') -%}
     {%- set recent = '_metadata.file_modification_time >= ' ~ since -%}
-    {%- set suspects = run_query('select count(*) as n from ' ~ run.upstream.relation ~ ' where ' ~ below ~ ' and ' ~ recent).rows[0][0] | int -%}
+    {%- set suspects = run_query('select count(*) as n from ' ~ run.upstream.relation ~ ' where ' ~ below ~ ' and '
+        ~ recent).rows[0][0] | int -%}
     {%- if not suspects -%}
         {{ return(0) }}
     {%- endif -%}
-    {%- if not floodmark._is_readable(run.upstream.relation, committed.upstream_version | int, plan.upstream_version | int) -%}
-        {%- do floodmark._warn('whether rows came late into ' ~ run.upstream.relation ~ ' cannot be told: files below the mark ' ~ plan.low ~ ' of ' ~ run.upstream.column
-            ~ ' were written since the last batch, and version ' ~ committed.upstream_version ~ ', which it read, has expired') -%}
+    {%- if not floodmark._is_readable(run.upstream.relation, committed.upstream_version | int,
+        plan.upstream_version | int) -%}
+        {%- do floodmark._warn('whether rows came late into ' ~ run.upstream.relation
+            ~ ' cannot be told: files below the mark ' ~ plan.low ~ ' of ' ~ run.upstream.column
+            ~ ' were written since the last batch, and version ' ~ committed.upstream_version
+            ~ ', which it read, has expired') -%}
         {{ return(0) }}
     {%- endif -%}
     {#- rows that were updated or deleted hide none that came -#}
-    {%- set late = run_query('select count(*) as late from (select ' ~ column ~ ' from ' ~ run.upstream.relation ~ ' where ' ~ below ~ ' except all select ' ~ column ~ ' from '
-        ~ run.upstream.relation ~ ' version as of ' ~ committed.upstream_version ~ ' where ' ~ below ~ ')').rows[0][0] | int -%}
+    {%- set late = run_query('select count(*) as late from (select ' ~ column ~ ' from ' ~ run.upstream.relation
+        ~ ' where ' ~ below ~ ' except all select ' ~ column ~ ' from ' ~ run.upstream.relation ~ ' version as of '
+        ~ committed.upstream_version ~ ' where ' ~ below ~ ')').rows[0][0] | int -%}
     {%- if late > 0 -%}
-        {%- do floodmark._warn(floodmark._counted(late, 'row') ~ ' came late into ' ~ run.upstream.relation ~ ': at or below the mark '
-            ~ plan.low ~ ' of ' ~ run.upstream.column ~ ', and not loaded. A sequence that started again shows like this. Set watermark.lookback to catch late rows, or run with --full-refresh') -%}
+        {%- do floodmark._warn(floodmark._counted(late, 'row') ~ ' came late into ' ~ run.upstream.relation
+            ~ ': at or below the mark ' ~ plan.low ~ ' of ' ~ run.upstream.column
+            ~ ', and not loaded. A sequence that started again shows like this. Set watermark.lookback '
+            'to catch late rows, or run with --full-refresh') -%}
     {%- endif -%}
     {{ return(late) }}
 {% endmacro %}
 
 
-{# Whether the files of a version are still there, as far as the log tells: it reaches back to it, nothing was vacuumed since, and what VACUUM
-   keeps by default, a week, is not over since the version that followed. #}
+{# Whether the files of a version are still there, as far as the log tells: it reaches back to it, nothing was
+   vacuumed since, and what VACUUM keeps by default, a week, is not over since the version that followed. #}
 {% macro _is_readable(relation, version, newest) %}
     {%- set commits = floodmark._history(relation, newest - version + 1) -%}
     {%- set week_ago = floodmark._now() - floodmark._parse_duration('1 week') -%}
-    {%- for commit in commits if commit.operation == 'VACUUM END' or commit.version == version + 1 and floodmark._parse_timestamp(commit.at[:19]) < week_ago -%}
+    {%- for commit in commits if commit.operation == 'VACUUM END'
+        or commit.version == version + 1 and floodmark._parse_timestamp(commit.at[:19]) < week_ago -%}
         {{ return(false) }}
     {%- endfor -%}
     {{ return((commits | last).version <= version) }}
 {% endmacro %}
 
 
-{# The rows that came into the upstream since the last batch, by its log; none where anything but appends happened, or where
-   that batch left rows above its mark. #}
+{# The rows that came into the upstream since the last batch, by its log; none where anything but appends happened, or
+   where that batch left rows above its mark. #}
 {% macro _rows_appended(run, committed, plan) %}
     {%- set since, until = committed.upstream_version | int, plan.upstream_version | int -%}
-    {%- if committed.kind != 'incremental' or not committed.is_last or committed.mark != plan.low or until - since > (run.commits or []) | length -%}
+    {%- if committed.kind != 'incremental' or not committed.is_last or committed.mark != plan.low
+        or until - since > (run.commits or []) | length -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set ns = namespace(rows=0) -%}
     {%- for commit in run.commits if since < commit.version <= until -%}
-        {%- if commit.operation in ['WRITE', 'STREAMING UPDATE'] and commit.appends and commit.counts.numOutputRows is defined -%}
+        {%- if commit.operation in ['WRITE', 'STREAMING UPDATE'] and commit.appends
+            and commit.counts.numOutputRows is defined -%}
             {%- set ns.rows = ns.rows + commit.counts.numOutputRows -%}
         {%- elif not floodmark._leaves_rows(commit) -%}
             {{ return(none) }}

@@ -10,24 +10,24 @@
     {%- set ceiling = floodmark._high_by_sql(watermark, upstream) if watermark.sql and ceiling is none else ceiling -%}
     {%- set waiting = floodmark._query_json(floodmark._waiting_sql(upstream, mark, reach.start, cap, ceiling))[0] -%}
     {%- if waiting.rows_null and watermark.nulls == 'error' and not floodmark._only_looks() -%}
-        {%- do floodmark._stop(floodmark._counted(waiting.rows_null, 'row') ~ ' of ' ~ upstream.relation ~ (' has no ' if waiting.rows_null == 1 else ' have no ') ~ upstream.column
-            ~ ": give " ~ ('it' if waiting.rows_null == 1 else 'them') ~ " a value, or set watermark.nulls to 'exclude' or 'include'") -%}
+        {%- do floodmark._stop(floodmark._counted(waiting.rows_null, 'row') ~ ' of ' ~ upstream.relation
+            ~ (' has no ' if waiting.rows_null == 1 else ' have no ') ~ upstream.column ~ ": give "
+            ~ ('it' if waiting.rows_null == 1 else 'them')
+            ~ " a value, or set watermark.nulls to 'exclude' or 'include'") -%}
     {%- endif -%}
     {%- set first = floodmark._position_from_text(waiting.first, family) -%}
     {%- set last = floodmark._position_from_text(waiting.last, family) -%}
     {%- set high = floodmark._step_high(first, last, reach.step, family) -%}
     {%- set high = mark if high is none else high -%}
     {%- set plan = floodmark._plan_whole(is_last=guarded or high == last or last is none) -%}
-    {%- do plan.update({
-        'family': family,
-        'low_position': mark, 'low': floodmark._position_print(mark, family),
-        'high_position': none if guarded else high, 'high': none if guarded else floodmark._position_print(high, family),
-        'start_position': reach.start, 'lookback': reach.lookback, 'nulls': watermark.nulls,
-        'cap': floodmark._position_print(cap, family) if guarded else none,
-        'cap_position': cap if guarded else none,
-        'is_waiting': first is not none, 'rows_waiting': waiting.rows, 'first_position': first, 'ceiling': last if ceiling is none else ceiling,
-        'rows_null': waiting.rows_null, 'rows_future': waiting.rows_future,
-    }) -%}
+    {%- do plan.update({ 'family': family, 'low_position': mark, 'low': floodmark._position_print(mark, family),
+        'high_position': none if guarded else high,
+        'high': none if guarded else floodmark._position_print(high, family), 'start_position': reach.start,
+        'lookback': reach.lookback, 'nulls': watermark.nulls,
+        'cap': floodmark._position_print(cap, family) if guarded else none, 'cap_position': cap if guarded else none,
+        'is_waiting': first is not none, 'rows_waiting': waiting.rows, 'first_position': first,
+        'ceiling': last if ceiling is none else ceiling, 'rows_null': waiting.rows_null,
+        'rows_future': waiting.rows_future, }) -%}
     {{ return(plan) }}
 {% endmacro %}
 
@@ -51,16 +51,16 @@
         {{ return(true) }}
     {%- endif -%}
     {%- set read = run.state.committed.upstream_version -%}
-    {{ return(plan.upstream_version is not none and read is not none and (run.state.committed.lookback or 0) | int == plan.lookback and plan.upstream_version | int == read | int) }}
+    {{ return(plan.upstream_version is not none and read is not none
+        and (run.state.committed.lookback or 0) | int == plan.lookback and plan.upstream_version | int == read | int) }}
 {% endmacro %}
 
 
 {# The plan of a model that reads all that its SELECT gives, in one batch. #}
 {% macro _plan_whole(files=none, is_last=true) %}
-    {{ return({
-        'family': none, 'low': none, 'high': none, 'cap': none,
-        'low_position': none, 'high_position': none, 'cap_position': none, 'start_position': none,
-        'begins': false, 'lookback': 0, 'nulls': none, 'rows_null': 0, 'rows_future': 0, 'rows_late': 0, 'files': files, 'is_last': is_last, 'is_held': false,
-        'watermark_column': none, 'upstream': none, 'upstream_version': none, 'upstream_at': none, 'upstream_id': none, 'reason': none, 'asked': none,
-    }) }}
+    {{ return({ 'family': none, 'low': none, 'high': none, 'cap': none, 'low_position': none, 'high_position': none,
+        'cap_position': none, 'start_position': none, 'begins': false, 'lookback': 0, 'nulls': none, 'rows_null': 0,
+        'rows_future': 0, 'rows_late': 0, 'files': files, 'is_last': is_last, 'is_held': false,
+        'watermark_column': none, 'upstream': none, 'upstream_version': none, 'upstream_at': none, 'upstream_id': none,
+        'reason': none, 'asked': none, }) }}
 {% endmacro %}

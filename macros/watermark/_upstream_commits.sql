@@ -1,16 +1,18 @@
 {#
-  What an upstream's Delta log tells: whether anything came since the last batch, and whether the table is still the same.
-  Its newest commit is known by version and time together; both are in the ledger (upstream_version, upstream_at).
+  What an upstream's Delta log tells: whether anything came since the last batch, and whether the table is still the
+  same. Its newest commit is known by version and time together; both are in the ledger (upstream_version, upstream_at).
 #}
 
-{# The upstream's newest commits, newest first, where the last batch knew its version and dbt's cache knows it as Delta; else none. #}
+{# The upstream's newest commits, newest first, where the last batch knew its version and dbt's cache knows it as
+   Delta; else none. #}
 {% macro _upstream_log(settings, state) %}
     {%- if not settings.watermark or not state.committed or state.committed.upstream_version is none -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set relation = floodmark._node_relation(floodmark._upstream_node(settings.watermark.from, model)) -%}
     {%- set cached = adapter.get_relation(relation.database, relation.schema, relation.identifier) -%}
-    {%- if cached is none or not cached.is_delta or (state.committed.upstream or '') | lower != floodmark._relation_name(cached) | lower -%}
+    {%- if cached is none or not cached.is_delta
+        or (state.committed.upstream or '') | lower != floodmark._relation_name(cached) | lower -%}
         {{ return(none) }}
     {%- endif -%}
     {{ return(floodmark._history(cached, 5)) }}
@@ -22,32 +24,34 @@
 {% macro _is_untouched(run) %}
     {%- set committed = run.state.committed -%}
     {%- set watermark = run.settings.watermark -%}
-    {%- if not run.commits or not committed.is_last or watermark.nulls == 'include' or watermark.sql or run.full_refresh or run.backfill or run.restate
-            or run.state.last_batch_id != run.state.finished_id
-            or run.target.is_empty or run.target.disturbed or run.target.id != committed.target_id
-            or (committed.lookback or 0) | int != floodmark._reach(watermark, committed.family).lookback
-            or (committed.watermark_column or '') | lower != (watermark.column or '') | lower
-            or (committed.family == 'version') != (watermark.kind == 'version') -%}
+    {%- if not run.commits or not committed.is_last or watermark.nulls == 'include' or watermark.sql or run.full_refresh
+        or run.backfill or run.restate or run.state.last_batch_id != run.state.finished_id or run.target.is_empty
+        or run.target.disturbed or run.target.id != committed.target_id
+        or (committed.lookback or 0) | int != floodmark._reach(watermark, committed.family).lookback
+        or (committed.watermark_column or '') | lower != (watermark.column or '') | lower
+        or (committed.family == 'version') != (watermark.kind == 'version') -%}
         {{ return(false) }}
     {%- endif -%}
-    {{ return(run.commits[0].version == committed.upstream_version | int and run.commits[0].at == committed.upstream_at) }}
+    {{ return(run.commits[0].version == committed.upstream_version | int
+        and run.commits[0].at == committed.upstream_at) }}
 {% endmacro %}
 
 
-{# The upstream's newest commit and the table's id: {version, at, id}, all none where it is not Delta. A run's first batch takes the
-   commit that was looked up at its start: too old a version is safe, too new a one is not. #}
+{# The upstream's newest commit and the table's id: {version, at, id}, all none where it is not Delta. A run's first
+   batch takes the commit that was looked up at its start: too old a version is safe, too new a one is not. #}
 {% macro _upstream_commit(run, replaces) %}
     {%- if not run.upstream.is_delta -%}
         {{ return({'version': none, 'at': none, 'id': none}) }}
     {%- endif -%}
     {%- set newest = (run.commits if run.commits and run.first else floodmark._history(run.upstream.relation, 1))[0] -%}
     {%- set known = run.state.committed.upstream_id if run.state.committed and not replaces else none -%}
-    {{ return({'version': newest.version, 'at': newest.at, 'id': known or floodmark._detail(run.upstream.relation).id}) }}
+    {{ return({'version': newest.version, 'at': newest.at,
+        'id': known or floodmark._detail(run.upstream.relation).id}) }}
 {% endmacro %}
 
 
-{# What was done to the upstream since the last batch that makes the mark meaningless, as a part of a sentence; else none.
-   Tables that dbt makes anew in every run are not compared: there the mark is of the values alone. #}
+{# What was done to the upstream since the last batch that makes the mark meaningless, as a part of a sentence; else
+   none. Tables that dbt makes anew in every run are not compared: there the mark is of the values alone. #}
 {% macro _upstream_disturbed(run) %}
     {%- set committed = run.state.committed -%}
     {%- set upstream = run.upstream -%}
@@ -56,8 +60,10 @@
     {%- endif -%}
     {%- set name = floodmark._relation_name(upstream.relation) -%}
     {%- if committed.upstream and committed.upstream | lower != name | lower -%}
-        {%- do floodmark._stop('its mark is of ' ~ committed.upstream ~ ', but the watermark is now of ' ~ name ~ ': ' ~ floodmark._ways_out()) -%}
-    {%- elif not upstream.is_delta or committed.upstream_version is none or not upstream.is_kept and upstream.family != 'version' -%}
+        {%- do floodmark._stop('its mark is of ' ~ committed.upstream ~ ', but the watermark is now of ' ~ name ~ ': '
+            ~ floodmark._ways_out()) -%}
+    {%- elif not upstream.is_delta or committed.upstream_version is none
+        or not upstream.is_kept and upstream.family != 'version' -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set known = committed.upstream_version | int -%}
@@ -77,7 +83,8 @@
     {%- set restored = floodmark._restored_below(commits, known) if upstream.family != 'version' else none -%}
     {%- if restored -%}
         {{ return(restored) }}
-    {%- elif newest < known or not ns.same and committed.upstream_id is not none and floodmark._detail(upstream.relation).id != committed.upstream_id -%}
+    {%- elif newest < known or not ns.same and committed.upstream_id is not none
+        and floodmark._detail(upstream.relation).id != committed.upstream_id -%}
         {{ return('was recreated') }}
     {%- endif -%}
     {{ return(none) }}

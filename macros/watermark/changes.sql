@@ -4,58 +4,73 @@
     {%- if not execute -%}
         {{ return('(select 1)') }}
     {%- endif -%}
-    {%- set snapshot = "(select *, 'insert' as _change_type, cast(0 as bigint) as _commit_version from " ~ relation ~ ')' -%}
+    {%- set snapshot = "(select *, 'insert' as _change_type, cast(0 as bigint) as _commit_version from " ~ relation
+        ~ ')' -%}
     {%- if model.resource_type == 'unit_test' or floodmark._is_dry() -%}
         {{ return(snapshot) }}
     {%- endif -%}
     {%- set watermark = floodmark._setting('watermark') -%}
-    {%- if model.config.materialized != 'incremental' or watermark is not mapping or watermark.get('kind') != 'version' -%}
-        {%- do floodmark._refuse([{'setting': 'watermark', 'got': watermark, 'expected': "{'kind': 'version'} on an incremental model",
+    {%- if model.config.materialized != 'incremental' or watermark is not mapping
+        or watermark.get('kind') != 'version' -%}
+        {%- do floodmark._refuse([{'setting': 'watermark', 'got': watermark,
+            'expected': "{'kind': 'version'} on an incremental model",
             'todo': 'floodmark.changes() reads from version to version of its upstream'}]) -%}
     {%- endif -%}
-    {#- events of a feed are events whatever becomes of their rows later, unless the model says what a deleted row means (_kind_of_changes) -#}
+    {#- events of a feed are events whatever becomes of their rows later, unless the model says what a deleted row
+       means (_kind_of_changes) -#}
     {%- set cdc = floodmark._setting('cdc') -%}
-    {%- set said = tojson([cdc.get('apply_as_deletes'), cdc.get('apply_as_truncates'), cdc.get('sequence_by')]) if cdc is mapping else '' -%}
-    {%- set kind = 'preimages' if preimages else ('events' if cdc is not none and '_change_type' not in said | lower else '') -%}
+    {%- set said = tojson([cdc.get('apply_as_deletes'), cdc.get('apply_as_truncates'), cdc.get('sequence_by')])
+        if cdc is mapping else '' -%}
+    {%- set kind = 'preimages' if preimages else ('events' if cdc is not none and '_change_type' not in said | lower
+        else '') -%}
     {%- set name = floodmark._relation_name(relation) -%}
     {%- set rows = snapshot -%}
     {%- set comment = '' -%}
     {%- if floodmark._only_looks() -%}
         {%- set plan = floodmark._next_plan() -%}
-        {%- set rows = floodmark._changes_sql(name, plan, floodmark._kind_of_changes(kind, model.raw_code)) if plan else snapshot -%}
+        {%- set rows = floodmark._changes_sql(name, plan, floodmark._kind_of_changes(kind, model.raw_code)) if plan
+            else snapshot -%}
         {%- set comment = floodmark._plan_comment(plan) if plan else '' -%}
     {%- endif -%}
-    {{ return('/*floodmark:changes ' ~ name ~ (' ' ~ kind if kind else '') ~ '*/ ' ~ comment ~ rows ~ ' /*floodmark:end*/') }}
+    {{ return('/*floodmark:changes ' ~ name ~ (' ' ~ kind if kind else '') ~ '*/ ' ~ comment ~ rows
+        ~ ' /*floodmark:end*/') }}
 {% endmacro %}
 
 
 {# Whether a SELECT reads the changes of a state, where a row that is deleted is a delete, and not a feed of events. #}
 {% macro _reads_state(sql) %}
-    {%- for kind in modules.re.findall('/\\*floodmark:changes \\S+?( preimages| events)?\\*/', sql) if floodmark._kind_of_changes(kind | trim, sql) != 'events' -%}
+    {%- for kind in modules.re.findall('/\\*floodmark:changes \\S+?( preimages| events)?\\*/', sql)
+        if floodmark._kind_of_changes(kind | trim, sql) != 'events' -%}
         {{ return(true) }}
     {%- endfor -%}
     {{ return(false) }}
 {% endmacro %}
 
 
-{# A relation over the changes of a batch (`kind`: with preimages, only what was added, or all but preimages): the versions above its low bound up to its high one; at first the whole table as it
-   is at the high version, as inserts. The feed is named by its path: one query that reads a table and its feed by one name gets the
-   table twice, without the feed's columns (Spark keeps resolved relations by name). #}
+{# A relation over the changes of a batch (`kind`: with preimages, only what was added, or all but preimages): the
+   versions above its low bound up to its high one; at first the whole table as it is at the high version, as inserts.
+   The feed is named by its path: one query that reads a table and its feed by one name gets the table twice, without
+   the feed's columns (Spark keeps resolved relations by name). #}
 {% macro _changes_sql(name, batch, kind) %}
-    {%- set low = batch.low_position if batch.low_position is not none else (batch.start_position - 1 if batch.start_position is not none else none) -%}
+    {%- set low = batch.low_position if batch.low_position is not none
+        else (batch.start_position - 1 if batch.start_position is not none else none) -%}
     {%- if low is none -%}
-        {{ return("(select *, 'insert' as _change_type, cast(" ~ batch.high_position ~ ' as bigint) as _commit_version from ' ~ name ~ ' version as of ' ~ batch.high_position ~ ')') }}
+        {{ return("(select *, 'insert' as _change_type, cast(" ~ batch.high_position
+            ~ ' as bigint) as _commit_version from ' ~ name ~ ' version as of ' ~ batch.high_position ~ ')') }}
     {%- endif -%}
     {%- if low >= batch.high_position -%}
-        {{ return("(select *, 'insert' as _change_type, cast(null as bigint) as _commit_version from " ~ name ~ ' where false)') }}
+        {{ return("(select *, 'insert' as _change_type, cast(null as bigint) as _commit_version from " ~ name
+            ~ ' where false)') }}
     {%- endif -%}
-    {{ return('(select * except (_commit_timestamp) from table_changes_by_path(' ~ floodmark._string_literal(floodmark._detail(name).location) ~ ', ' ~ (low + 1) ~ ', ' ~ batch.high_position ~ ')'
-        ~ {'preimages': '', 'events': " where _change_type not in ('delete', 'update_preimage')"}.get(kind, " where _change_type <> 'update_preimage'") ~ ')') }}
+    {{ return('(select * except (_commit_timestamp) from table_changes_by_path('
+        ~ floodmark._string_literal(floodmark._detail(name).location) ~ ', ' ~ (low + 1) ~ ', ' ~ batch.high_position
+        ~ ')' ~ {'preimages': '', 'events': " where _change_type not in ('delete', 'update_preimage')"}.get(kind,
+        " where _change_type <> 'update_preimage'") ~ ')') }}
 {% endmacro %}
 
 
-{# SQL that is true where a change takes its row away; none where the rows say nothing of it. Preimages do: what an update
-   moved to another key, or out of the SELECT's filter, leaves this table. #}
+{# SQL that is true where a change takes its row away; none where the rows say nothing of it. Preimages do: what an
+   update moved to another key, or out of the SELECT's filter, leaves this table. #}
 {% macro _deletes_predicate(run, columns, prefix='') %}
     {%- if not floodmark._reads_changes(run) or not floodmark._find_column(columns, '_change_type') -%}
         {{ return(none) }}
@@ -67,18 +82,26 @@
 {# Every changes() must be of the table that the mark is of. #}
 {% macro _check_changes(run) %}
     {%- set name = floodmark._relation_name(run.upstream.relation) -%}
-    {%- for found in modules.re.findall('/\\*floodmark:changes (\\S+?)(?: preimages| events)?\\*/', run.sql) if found | lower != name | lower -%}
-        {%- do floodmark._refuse([{'setting': 'watermark.from', 'got': found, 'expected': 'changes() of ' ~ name ~ ' alone', 'todo': 'One mark a model: read other tables with ref()'}]) -%}
+    {%- for found in modules.re.findall('/\\*floodmark:changes (\\S+?)(?: preimages| events)?\\*/', run.sql)
+        if found | lower != name | lower -%}
+        {%- do floodmark._refuse([{'setting': 'watermark.from', 'got': found,
+            'expected': 'changes() of ' ~ name ~ ' alone',
+            'todo': 'One mark a model: read other tables with ref()'}]) -%}
     {%- endfor -%}
 {% endmacro %}
 
 
-{# append keeps every row it is given: changes that say more than "new" are refused, and so are names that Delta keeps for itself. #}
+{# append keeps every row it is given: changes that say more than "new" are refused, and so are names that Delta keeps
+   for itself. #}
 {% macro _check_change_columns(run, batch, columns) %}
     {%- set problems = [] -%}
-    {%- for name in floodmark._change_columns() if run.settings.strategy not in ['merge', 'cdc'] and floodmark._find_column(columns, name) -%}
-        {%- do problems.append({'setting': 'incremental_strategy', 'got': run.settings.strategy ~ ' with a column ' ~ name, 'expected': "'merge', or another name for the column",
-            'todo': 'merge applies updates and deletes; to keep every change as a row, write ' ~ name ~ ' as ' ~ name[1:]}) -%}
+    {%- for name in floodmark._change_columns()
+        if run.settings.strategy not in ['merge', 'cdc'] and floodmark._find_column(columns, name) -%}
+        {%- do problems.append({'setting': 'incremental_strategy',
+            'got': run.settings.strategy ~ ' with a column ' ~ name,
+            'expected': "'merge', or another name for the column",
+            'todo': 'merge applies updates and deletes; to keep every change as a row, write ' ~ name ~ ' as '
+            ~ name[1:]}) -%}
     {%- endfor -%}
     {%- if problems -%}
         {%- do floodmark._fail(batch, 'columns of the change feed') -%}
@@ -110,7 +133,8 @@
 {% endmacro %}
 
 
-{# A batch reads what the upstream recorded: from `first` on every version must be in its log, and the change feed on. #}
+{# A batch reads what the upstream recorded: from `first` on every version must be in its log, and the change feed on.
+   #}
 {% macro _require_versions(relation, first, last) %}
     {%- set limit = last - first + 2 -%}
     {%- set commits = floodmark._history(relation, limit) -%}
@@ -120,15 +144,19 @@
     {%- endif -%}
     {%- set oldest = (commits | last).version -%}
     {%- if oldest > first -%}
-        {%- do floodmark._stop('versions ' ~ first ~ ' to ' ~ (oldest - 1) ~ ' of ' ~ relation ~ ' have expired (delta.logRetentionDuration): '
-            ~ floodmark._ways_out() ~ '. Run more often than the log is kept') -%}
+        {%- do floodmark._stop('versions ' ~ first ~ ' to ' ~ (oldest - 1) ~ ' of ' ~ relation
+            ~ ' have expired (delta.logRetentionDuration): ' ~ floodmark._ways_out()
+            ~ '. Run more often than the log is kept') -%}
     {%- endif -%}
 {% endmacro %}
 
 
 {% macro _require_change_feed(relation) %}
-    {%- if not modules.re.search('delta.enablechangedatafeed\\W+true', floodmark._detail(relation).properties | lower) -%}
-        {%- do floodmark._refuse([{'setting': 'watermark.kind', 'got': 'version', 'expected': 'a change feed on ' ~ relation,
-            'todo': "Switch it on: alter table " ~ relation ~ " set tblproperties ('delta.enableChangeDataFeed' = 'true')"}]) -%}
+    {%- if not modules.re.search('delta.enablechangedatafeed\\W+true',
+        floodmark._detail(relation).properties | lower) -%}
+        {%- do floodmark._refuse([{'setting': 'watermark.kind', 'got': 'version',
+            'expected': 'a change feed on ' ~ relation,
+            'todo': "Switch it on: alter table " ~ relation
+            ~ " set tblproperties ('delta.enableChangeDataFeed' = 'true')"}]) -%}
     {%- endif -%}
 {% endmacro %}

@@ -5,7 +5,8 @@
 {% materialization incremental, adapter='spark', supported_languages=['sql', 'python'] %}
     {%- if not floodmark._is_managed() -%}
         {%- set theirs = dbt.materialization_incremental_spark -%}
-        {{ return(adapter.floodmark_on_top(theirs) if model.language == 'python' and adapter.floodmark_plugin is defined else theirs()) }}
+        {{ return(adapter.floodmark_on_top(theirs) if model.language == 'python' and adapter.floodmark_plugin is defined
+            else theirs()) }}
     {%- endif -%}
 
     {%- set settings = floodmark._settings() -%}
@@ -19,7 +20,8 @@
     {%- else -%}
         {%- do floodmark._load(settings, floodmark._select_text(sql)) -%}
         {%- do floodmark._persist_constraints(target_relation) -%}
-        {%- do apply_grants(target_relation, config.get('grants'), should_revoke=should_revoke(load_relation(this), should_full_refresh())) -%}
+        {%- do apply_grants(target_relation, config.get('grants'),
+            should_revoke=should_revoke(load_relation(this), should_full_refresh())) -%}
         {%- do floodmark._persist_docs(target_relation) -%}
     {%- endif -%}
 
@@ -32,25 +34,30 @@
 {# On a session profile every thread would share one Spark session, and so each other's transaction ids. #}
 {% macro _require_own_session() %}
     {%- if target.threads | int > 1 and adapter.floodmark_plugin is not defined -%}
-        {%- set command = run_query("select java_method('java.lang.System', 'getProperty', 'sun.java.command') as command").rows[0][0] -%}
+        {%- set command = run_query(
+            "select java_method('java.lang.System', 'getProperty', 'sun.java.command') as command").rows[0][0] -%}
         {%- if 'pyspark-shell' in command | string -%}
-            {%- do floodmark._stop('without the floodmark plugin all threads of a session profile share one Spark session; '
-                ~ 'run with --threads 1, or let the plugin work (pip install dbt-floodmark, and no FLOODMARK_PLUGIN=0)') -%}
+            {%- do floodmark._stop('without the floodmark plugin all threads of a session profile share one Spark '
+                'session; run with --threads 1, or let the plugin work (pip install dbt-floodmark, and no '
+                'FLOODMARK_PLUGIN=0)') -%}
         {%- endif -%}
     {%- endif -%}
 {% endmacro %}
 
 
-{# --empty and --sample: create the table where there is none, else only analyse the SELECT; the ledger stays as it is. #}
+{# --empty and --sample: create the table where there is none, else only analyse the SELECT; the ledger stays as it
+   is. #}
 {% macro _load_dry(settings, sql) %}
-    {%- set select_sql = floodmark._select_of({'family': 'timestamp', 'unbounded': true, 'low_position': none, 'start_position': none, 'high_position': none, 'nulls': none}, sql) -%}
+    {%- set select_sql = floodmark._select_of({'family': 'timestamp', 'unbounded': true, 'low_position': none,
+        'start_position': none, 'high_position': none, 'nulls': none}, sql) -%}
     {%- set columns = floodmark._columns_of(query=select_sql) -%}
     {%- do floodmark._check_doubled(columns | map(attribute='name') | list) -%}
     {%- if settings.strategy == 'cdc' -%}
         {%- set select_sql = floodmark._cdc_shape_sql(settings.cdc, select_sql) -%}
     {%- elif settings.strategy == 'snapshot_diff' -%}
         {%- set version = floodmark._find_column(columns, settings.snapshot.version or '') -%}
-        {%- set select_sql = floodmark._snapshot_shape_sql({'settings': settings}, {'version_type': version.type if version else 'timestamp'}, select_sql) -%}
+        {%- set select_sql = floodmark._snapshot_shape_sql({'settings': settings},
+            {'version_type': version.type if version else 'timestamp'}, select_sql) -%}
     {%- else -%}
         {%- set select_sql = floodmark._without_change_columns({'settings': settings}, select_sql) -%}
     {%- endif -%}
