@@ -13,16 +13,20 @@
    what stands in a FROM. #}
 {% macro _with_exact_types(columns, from) %}
     {%- set names = columns | map(attribute='name') | map('lower') | list -%}
+    {%- set nested = [] -%}
+    {#- a table of snapshots has this struct of two numbers, whose type DESCRIBE prints as it is -#}
+    {%- for column in columns if 'struct<' in column.type and column.name != '_floodmark_hash' -%}
+        {%- do nested.append(column) -%}
+    {%- endfor -%}
     {#- a view cannot have one name twice: what does is refused, whatever its types -#}
-    {%- if 'struct<' not in columns | map(attribute='type') | join(' ')
-        or names | unique | list | length < names | length -%}
+    {%- if not nested or names | unique | list | length < names | length -%}
         {{ return(columns) }}
     {%- endif -%}
     {%- set view = '_floodmark_types' -%}
     {%- do floodmark._execute(['create or replace temporary view ' ~ view ~ ' as select * from ' ~ from]) -%}
     {%- set exact = floodmark._query_json('describe table extended ' ~ view ~ ' as json')[0].columns -%}
     {%- do floodmark._execute(['drop view if exists ' ~ view]) -%}
-    {%- for column in columns if 'struct<' in column.type -%}
+    {%- for column in nested -%}
         {%- set ddl = floodmark._type_ddl(exact[columns.index(column)].type) -%}
         {%- do column.update({'ddl': ddl, 'type': ddl | lower}) -%}
     {%- endfor -%}

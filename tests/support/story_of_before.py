@@ -189,7 +189,7 @@ FIRST_CUTS: dict[str, dict[str, str]] = {
 #: The same for models of which a restatement was cut, before they had loaded the third delivery.
 RESTATED_CUTS: dict[str, dict[str, str]] = {
     "latest": {"restated": _BEHIND_STATE},
-    "history": {"restated": _BEHIND_STATE},
+    "history": {"restated": _STAGED},
 }
 #: The sequence from which they were to be restated.
 RESTATED_FROM = 15

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import Any
 
@@ -192,3 +193,31 @@ def test_types_without_a_cast_are_named_at_their_place(floodmark: SimpleNamespac
     ]
     problems = floodmark._cast_problems("c", "struct<a:struct<x:int>>", "struct<a:string>")
     assert [problem["got"] for problem in problems] == ["c.a struct<x:int>"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "is_read_again"),
+    [
+        ({"id": "int", "v": "array<int>"}, False),
+        ({"id": "int", "_floodmark_hash": "struct<a:bigint,b:bigint>"}, False),
+        ({"id": "int", "_floodmark_sequence": "struct<first-name:int>"}, True),
+        ({"id": "int", "n": "map<string,struct<a:int>>"}, True),
+        ({"_floodmark_hash": "struct<a:bigint,b:bigint>", "n": "struct<a:int>"}, True),
+    ],
+)
+def test_types_are_read_again_where_describe_may_not_tell_them(columns, is_read_again):
+    """Three statements more, which a snapshot of flat columns does not need."""
+    described = [(name, ddl, None) for name, ddl in columns.items()]
+    asked = []
+
+    def run_query(sql):
+        asked.append(sql)
+        return SimpleNamespace(rows=described, columns=[SimpleNamespace(values=lambda: [exact])])
+
+    exact = json.dumps({"columns": [{"type": {"name": "int"}} for _ in columns]})
+    floodmark = load(run_query=run_query)
+    floodmark._execute = asked.extend
+    found = floodmark._columns_of(relation="shop.orders")
+    assert (len(asked) == 4) == is_read_again
+    kept = [column["ddl"] for column in found if column["name"] == "_floodmark_hash"]
+    assert kept == [ddl for name, ddl in columns.items() if name == "_floodmark_hash"]
