@@ -85,7 +85,7 @@ class Project:
 
     def __post_init__(self) -> None:
         """Write the project and start Spark."""
-        from dbt_floodmark.gateway import root_session
+        from dbt_floodmark.spark.gateway import root_session
 
         (self.root / "models").mkdir(parents=True)
         (self.root / "macros").mkdir()

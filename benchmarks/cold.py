@@ -27,7 +27,7 @@ def _run(*command: str, cwd: Path) -> None:
 
 def run(rounds: int = 5) -> list[Result]:
     """Cold build against the script; a build on a warm server against the cold one; peak memory."""
-    from dbt_floodmark.jars import jar_folder
+    from dbt_floodmark.spark.jars import jar_folder
 
     code = "from dbt_floodmark.cli import main; main(prog_name='floodmark')"
     floodmark = (sys.executable, "-c", code)
@@ -56,7 +56,7 @@ def run(rounds: int = 5) -> list[Result]:
         )
         _run(*floodmark, "serve", "start", "--port", "0", cwd=shop)
         try:
-            from dbt_floodmark.serve import running_server
+            from dbt_floodmark.spark.server import running_server
 
             server = running_server(shop / ".floodmark")
             if server is None:

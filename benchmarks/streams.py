@@ -96,7 +96,7 @@ def _first_to_last_commit(made: Project, table: str) -> float:
 
 def _cold(rounds: int) -> Result:
     """From the start of a process to its first commit: a file has landed, the stream has run before."""
-    from dbt_floodmark.jars import jar_folder
+    from dbt_floodmark.spark.jars import jar_folder
 
     os.environ.pop("FLOODMARK_HOME", None)
     code = "from dbt_floodmark.cli import main; main(prog_name='floodmark')"

@@ -19,7 +19,7 @@ announce_package()
 def __getattr__(name: str) -> Any:
     """Resolve ``plugins`` late: dbt's plugin class drags much of dbt-core in with it."""
     if name == "plugins":
-        from dbt_floodmark.plugin import FloodmarkPlugin
+        from dbt_floodmark.adapter.plugin import FloodmarkPlugin
 
         return [FloodmarkPlugin]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

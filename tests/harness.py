@@ -216,7 +216,7 @@ def cache_parsed_templates() -> None:
 def run_sql(target: str, thrift_port: int, statement: str) -> list[tuple[Any, ...]]:
     """One statement on the warm session of this process, or on the test Thrift server."""
     if target == "session":
-        from dbt_floodmark.gateway import root_session
+        from dbt_floodmark.spark.gateway import root_session
 
         session = root_session(Path(os.environ["FLOODMARK_HOME"]), SPARK_PARAMETERS)
         return [tuple(row) for row in session.sql(statement).collect()]

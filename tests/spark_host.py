@@ -17,12 +17,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from dbt_floodmark.gateway import launch_jvm
-from dbt_floodmark.home import Workplace
-from dbt_floodmark.jars import require_jars
-from dbt_floodmark.processes import is_alive
-from dbt_floodmark.serve import HOST, ONE_USER_FEW_THREADS, SHORT_POLLS, ThriftServer
-from dbt_floodmark.spark_conf import spark_conf
+from dbt_floodmark.spark.conf import spark_conf
+from dbt_floodmark.spark.gateway import launch_jvm
+from dbt_floodmark.spark.home import Workplace
+from dbt_floodmark.spark.jars import require_jars
+from dbt_floodmark.spark.processes import is_alive
+from dbt_floodmark.spark.server import HOST, ONE_USER_FEW_THREADS, SHORT_POLLS, ThriftServer
 from tests.harness import REPOSITORY, SPARK_PARAMETERS
 
 #: Seconds until a host that was started has to be there.

@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from dbt_floodmark.cli.output import console, table
-from dbt_floodmark.cli.project import Project, jinja_literal, yaml_text
-from dbt_floodmark.cli.runner import exit_code, target_options
 from dbt_floodmark.errors import UsageError
+from dbt_floodmark.project.project import Project, jinja_literal, yaml_text
+from dbt_floodmark.project.runner import exit_code, target_options
 
 
 @click.command()

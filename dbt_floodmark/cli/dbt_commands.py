@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from dbt_floodmark.cli.runner import (
+from dbt_floodmark.project.runner import (
     colour_options,
     default_profiles,
     exit_code,

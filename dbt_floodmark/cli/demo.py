@@ -12,13 +12,13 @@ from typing import Any
 import click
 from rich.rule import Rule
 
-from dbt_floodmark.cli.ledger import Row, read_ledger
 from dbt_floodmark.cli.output import console, table
-from dbt_floodmark.cli.runner import dbt_arguments, exit_code, invoke, project_option
-from dbt_floodmark.demo_data import MINIMUM_INVOICES, land_day
+from dbt_floodmark.demo.data import MINIMUM_INVOICES, land_day
 from dbt_floodmark.errors import FloodmarkError, UsageError
-from dbt_floodmark.home import FOLDER, HOME_VARIABLE
 from dbt_floodmark.package import package_root
+from dbt_floodmark.project.ledger import Row, read_ledger
+from dbt_floodmark.project.runner import dbt_arguments, exit_code, invoke, project_option
+from dbt_floodmark.spark.home import FOLDER, HOME_VARIABLE
 
 _BATCHES = (
     "select model, batch_id, kind, low, high, rows_read, rows_inserted, rows_updated, "
@@ -121,8 +121,8 @@ def _rows(project: Path) -> list[Row]:
 
 def _versions(project: Path) -> dict[str, int]:
     """Return the latest Delta version of each table that floodmark has loaded."""
-    from dbt_floodmark.gateway import root_session
-    from dbt_floodmark.home import resolve_home
+    from dbt_floodmark.spark.gateway import root_session
+    from dbt_floodmark.spark.home import resolve_home
 
     spark = root_session(resolve_home(project), {})
     names = sorted({row["model"] for row in _rows(project)})

@@ -11,11 +11,11 @@ from typing import Any
 import click
 from rich.console import Console
 
-from dbt_floodmark.cli.ledger import said
 from dbt_floodmark.cli.output import console, print_json, table
-from dbt_floodmark.cli.project import Project, jinja_literal
-from dbt_floodmark.cli.runner import json_option, target_options
 from dbt_floodmark.errors import FloodmarkError, UsageError
+from dbt_floodmark.project.ledger import said
+from dbt_floodmark.project.project import Project, jinja_literal
+from dbt_floodmark.project.runner import json_option, target_options
 from dbt_floodmark.secrets import PLACE, has_secret, masked
 
 #: What the macro says of wrong input, without dbt's frame around it.

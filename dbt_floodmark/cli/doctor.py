@@ -15,21 +15,21 @@ from rich.text import Text
 
 from dbt_floodmark import versions
 from dbt_floodmark.cli.output import console, table
-from dbt_floodmark.cli.project import Project
-from dbt_floodmark.cli.runner import load_profile, require_project, target_options
 from dbt_floodmark.errors import FloodmarkError
-from dbt_floodmark.home import Workplace, resolve_home
-from dbt_floodmark.jars import (
+from dbt_floodmark.project.project import Project
+from dbt_floodmark.project.runner import load_profile, require_project, target_options
+from dbt_floodmark.spark.conf import is_shared_metastore, metastore_name, spark_conf
+from dbt_floodmark.spark.home import Workplace, resolve_home
+from dbt_floodmark.spark.jars import (
     extra_jars,
     jar_folder,
     missing_jars,
     require_metastore_driver,
 )
-from dbt_floodmark.java import find_java
-from dbt_floodmark.lock import is_locked, read_holder
-from dbt_floodmark.messages import readable
-from dbt_floodmark.serve import ask, is_open
-from dbt_floodmark.spark_conf import is_shared_metastore, metastore_name, spark_conf
+from dbt_floodmark.spark.java import find_java
+from dbt_floodmark.spark.lock import is_locked, read_holder
+from dbt_floodmark.spark.messages import readable
+from dbt_floodmark.spark.server import ask, is_open
 
 
 @dataclass(frozen=True)

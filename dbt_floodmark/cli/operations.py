@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from dbt_floodmark.cli.project import Project
-from dbt_floodmark.cli.runner import select_option, target_options
 from dbt_floodmark.errors import UsageError
+from dbt_floodmark.project.project import Project
+from dbt_floodmark.project.runner import select_option, target_options
 
 
 @click.command()

@@ -10,11 +10,11 @@ from typing import Any
 
 import click
 
-from dbt_floodmark.cli.ledger import NoTableError, Row
 from dbt_floodmark.cli.output import console, print_json, table
-from dbt_floodmark.cli.project import Model, Project, ask_apart, jinja_literal, jinja_text
-from dbt_floodmark.cli.runner import json_option, select_option, target_options
 from dbt_floodmark.errors import FloodmarkError
+from dbt_floodmark.project.ledger import NoTableError, Row
+from dbt_floodmark.project.project import Model, Project, ask_apart, jinja_literal, jinja_text
+from dbt_floodmark.project.runner import json_option, select_option, target_options
 
 _PLAN = re.compile(r"/\*floodmark:plan (\{.*?\})\*/", re.DOTALL)
 

@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from dbt_floodmark.cli.output import console, print_json, table
-from dbt_floodmark.cli.project import Model, Project
-from dbt_floodmark.cli.runner import json_option, target_options
 from dbt_floodmark.errors import UsageError
+from dbt_floodmark.project.project import Model, Project
+from dbt_floodmark.project.runner import json_option, target_options
 
 
 @click.command()

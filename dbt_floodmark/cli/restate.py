@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from dbt_floodmark.cli.project import Project, yaml_text
-from dbt_floodmark.cli.runner import exit_code, target_options
 from dbt_floodmark.errors import UsageError
+from dbt_floodmark.project.project import Project, yaml_text
+from dbt_floodmark.project.runner import exit_code, target_options
 
 
 @click.command()

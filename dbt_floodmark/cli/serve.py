@@ -7,15 +7,15 @@ from pathlib import Path
 
 import click
 
-from dbt_floodmark import serve as server
 from dbt_floodmark.cli.output import console
-from dbt_floodmark.cli.runner import (
+from dbt_floodmark.project.runner import (
     load_parameters,
     profiles_option,
     project_option,
     target_options,
 )
-from dbt_floodmark.home import resolve_home
+from dbt_floodmark.spark import server
+from dbt_floodmark.spark.home import resolve_home
 
 
 @click.group()

@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from dbt_floodmark.cli.output import console
-from dbt_floodmark.cli.runner import load_parameters, profiles_option, project_option
-from dbt_floodmark.home import resolve_home
-from dbt_floodmark.jars import fetch_extra, fetch_jars, jar_folder, missing_jars
-from dbt_floodmark.metastore import make_metastore
+from dbt_floodmark.project.runner import load_parameters, profiles_option, project_option
+from dbt_floodmark.spark.home import resolve_home
+from dbt_floodmark.spark.jars import fetch_extra, fetch_jars, jar_folder, missing_jars
+from dbt_floodmark.spark.metastore import make_metastore
 from dbt_floodmark.versions import EXTRAS, JAR_COORDINATE
 
 

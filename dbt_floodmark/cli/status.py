@@ -9,11 +9,11 @@ from typing import Any
 
 import click
 
-from dbt_floodmark.cli.ledger import NO_LEDGER, NoLedgerError, Row
 from dbt_floodmark.cli.output import console, lag_text, print_json, table
-from dbt_floodmark.cli.project import Model, Project, ask_apart, jinja_literal
-from dbt_floodmark.cli.runner import json_option, select_option, target_options
 from dbt_floodmark.errors import FloodmarkError
+from dbt_floodmark.project.ledger import NO_LEDGER, NoLedgerError, Row
+from dbt_floodmark.project.project import Model, Project, ask_apart, jinja_literal
+from dbt_floodmark.project.runner import json_option, select_option, target_options
 
 
 @click.command()

@@ -11,11 +11,11 @@ from types import FrameType
 
 import click
 
-from dbt_floodmark.cli.ledger import said
 from dbt_floodmark.cli.output import console
-from dbt_floodmark.cli.project import Project
-from dbt_floodmark.cli.runner import EXIT_FAILED, EXIT_OK, select_option, target_options
 from dbt_floodmark.errors import UsageError
+from dbt_floodmark.project.ledger import said
+from dbt_floodmark.project.project import Project
+from dbt_floodmark.project.runner import EXIT_FAILED, EXIT_OK, select_option, target_options
 from dbt_floodmark.streaming.service import Service, running
 
 

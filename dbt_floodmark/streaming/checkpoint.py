@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dbt_floodmark.errors import FloodmarkError
-from dbt_floodmark.messages import root_cause
-from dbt_floodmark.processes import command_of, is_alive
+from dbt_floodmark.spark.messages import root_cause
+from dbt_floodmark.spark.processes import command_of, is_alive
 
 #: Seconds between two signs of life of a lease.
 RENEW_EVERY = 10.0

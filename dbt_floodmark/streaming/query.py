@@ -12,7 +12,7 @@ from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt_floodmark.messages import CANCELLED
+from dbt_floodmark.spark.messages import CANCELLED
 from dbt_floodmark.streaming.position import count_behind
 from dbt_floodmark.streaming.progress import MicroBatch, is_batch, lag_text, parse
 

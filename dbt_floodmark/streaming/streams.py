@@ -10,8 +10,8 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from dbt_floodmark.errors import FloodmarkError
-from dbt_floodmark.messages import readable
 from dbt_floodmark.refusal import RefusedError, TryAgainError
+from dbt_floodmark.spark.messages import readable
 from dbt_floodmark.streaming import position
 from dbt_floodmark.streaming import service as services
 from dbt_floodmark.streaming.checkpoint import (

@@ -103,8 +103,8 @@ def lab_points(statements: list[str]) -> list[int]:
 @contextmanager
 def injected(faults: Faults) -> Iterator[Faults]:
     """Let ``faults`` see every statement that floodmark's connections send."""
-    from dbt_floodmark.session import FloodmarkSession
-    from dbt_floodmark.thrift import FloodmarkThrift
+    from dbt_floodmark.adapter.session import FloodmarkSession
+    from dbt_floodmark.adapter.thrift import FloodmarkThrift
 
     originals: list[tuple[Any, Any]] = []
     for connection in (FloodmarkSession, FloodmarkThrift):

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dbt_floodmark.home import Workplace
+from dbt_floodmark.spark.home import Workplace
 from tests.functional.test_streams import stream
 from tests.harness import BRIEF_SPARK_PARAMETERS, REPOSITORY, Project
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from dbt_floodmark.errors import ServerError
-from dbt_floodmark.serve import ThriftServer, start_server, stop_server
+from dbt_floodmark.spark.server import ThriftServer, start_server, stop_server
 from tests.functional.console import Console, floodmark
 from tests.harness import BRIEF_SPARK_PARAMETERS
 

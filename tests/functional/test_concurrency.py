@@ -68,7 +68,7 @@ def test_two_runs_of_one_model_load_each_row_once(
 @pytest.fixture
 def meanwhile(zygote: Zygote, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
     """Have another dbt process do something, to its end, behind the next statement that matches."""
-    from dbt_floodmark.thrift import FloodmarkThrift
+    from dbt_floodmark.adapter.thrift import FloodmarkThrift
 
     execute = FloodmarkThrift.execute
     done: list[str] = []

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from dbt_floodmark.home import Workplace
+from dbt_floodmark.spark.home import Workplace
 from tests.functional.console import floodmark
 from tests.functional.faults import Faults, injected
 from tests.harness import BRIEF_SPARK_PARAMETERS, FULL, REPOSITORY, Project, run_sql
@@ -122,7 +122,7 @@ def test_thrift_server_killed_under_a_merge_and_started_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And what `floodmark serve` says of one that was never started, one that runs, and one that died."""
-    from dbt_floodmark.serve import running_server, start_server, stop_server
+    from dbt_floodmark.spark.server import running_server, start_server, stop_server
 
     monkeypatch.delenv("FLOODMARK_HOME", raising=False)
 

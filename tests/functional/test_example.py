@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from dbt_floodmark.demo_data import FIRST_DAY, land_day
-from dbt_floodmark.demo_products import catalogue
-from dbt_floodmark.demo_streams import device_events, kiosk_invoices
+from dbt_floodmark.demo.data import FIRST_DAY, land_day
+from dbt_floodmark.demo.products import catalogue
+from dbt_floodmark.demo.streams import device_events, kiosk_invoices
 from tests.functional.faults import Faults, injected, sample
 from tests.harness import FULL, REPOSITORY, Project, Run
 

@@ -21,14 +21,14 @@ SLOW = "select sum(a.id * b.id) as s from range(3000000) a join range(3000000) b
 
 @pytest.fixture(scope="module")
 def root(home: Path, attached: None):
-    from dbt_floodmark.gateway import root_session
+    from dbt_floodmark.spark.gateway import root_session
 
     return root_session(home, SPARK_PARAMETERS)
 
 
 @pytest.fixture
 def connect(root):
-    from dbt_floodmark.session import FloodmarkSession
+    from dbt_floodmark.adapter.session import FloodmarkSession
 
     return lambda **parameters: FloodmarkSession(root, parameters)
 

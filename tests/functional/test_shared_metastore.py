@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from dbt_floodmark.serve import ThriftServer, start_server, stop_server
+from dbt_floodmark.spark.server import ThriftServer, start_server, stop_server
 from tests.functional.console import Console
 from tests.functional.postgres_server import Database, running_postgres
 from tests.functional.test_streams import stream
@@ -160,7 +160,7 @@ def test_what_is_said_before_it_can_be_used(shared: Shared, tmp_path: Path) -> N
     )
     bare = tmp_path / "jars"
     bare.mkdir()
-    from dbt_floodmark.jars import JARS, jar_folder
+    from dbt_floodmark.spark.jars import JARS, jar_folder
 
     for name in JARS:
         (bare / name).symlink_to(jar_folder() / name)

@@ -197,7 +197,7 @@ def test_streams_killed_while_files_land(attached: None, tmp_path: Path) -> None
 def test_one_process_a_checkpoint(
     attached: None, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dbt_floodmark.gateway import root_session
+    from dbt_floodmark.spark.gateway import root_session
 
     spark = root_session(home, {})
     folder = Folder(spark, str(tmp_path / "check point"))

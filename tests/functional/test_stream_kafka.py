@@ -22,7 +22,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def send(address: str, topic: str, *records: tuple[str | None, str]) -> None:
     """Put records (key, value) into a topic."""
-    from dbt_floodmark.gateway import root_session
+    from dbt_floodmark.spark.gateway import root_session
 
     spark: Any = root_session(Path(os.environ["FLOODMARK_HOME"]), SPARK_PARAMETERS)
     frame = spark.createDataFrame(list(records), "key string, value string")

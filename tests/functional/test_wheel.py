@@ -9,7 +9,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-from dbt_floodmark.jars import jar_folder
+from dbt_floodmark.spark.jars import jar_folder
 from tests.harness import REPOSITORY
 
 

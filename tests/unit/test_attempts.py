@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
-from dbt_floodmark.attempts import SparkRefused, attempt, try_macro
+from dbt_floodmark.adapter.attempts import SparkRefused, attempt, try_macro
 
 
 def failing(error: Exception) -> Any:

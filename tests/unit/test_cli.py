@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from dbt_floodmark.cli import GROUPS, main
-from dbt_floodmark.cli.ledger import NoLedgerError, NoTableError, failure
-from dbt_floodmark.cli.runner import select_option
+from dbt_floodmark.project.ledger import NoLedgerError, NoTableError, failure
+from dbt_floodmark.project.runner import select_option
 
 
 @pytest.mark.parametrize(

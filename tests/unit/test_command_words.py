@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from dbt.clients import yaml_helper
 
 from dbt_floodmark.cli import main
-from dbt_floodmark.cli.project import jinja_literal, jinja_text, yaml_text
 from dbt_floodmark.errors import UsageError
+from dbt_floodmark.project.project import jinja_literal, jinja_text, yaml_text
 from dbt_floodmark.refusal import RefusedError
 
 TEXTS = [

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from dbt_floodmark import demo_data
-from dbt_floodmark.demo_data import CHANGE_FIELDS, EVENT_FIELDS, INVOICE_FIELDS, land_day
+from dbt_floodmark.demo import data as demo_data
+from dbt_floodmark.demo.data import CHANGE_FIELDS, EVENT_FIELDS, INVOICE_FIELDS, land_day
 
 SEEDS = Path(__file__).parents[2] / "seeds"
 DAY = 24 * 60 * 60 * 1000

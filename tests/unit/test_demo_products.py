@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dbt_floodmark.demo_data import land_day
-from dbt_floodmark.demo_products import ITEMS, PRODUCT_FIELDS, Product, catalogue
+from dbt_floodmark.demo.data import land_day
+from dbt_floodmark.demo.products import ITEMS, PRODUCT_FIELDS, Product, catalogue
 
 SEED = Path(__file__).parents[2] / "seeds" / "items.csv"
 DAYS = range(1, 31)

@@ -9,7 +9,7 @@ from importlib import import_module
 import pytest
 from dbt.adapters.spark.connections import SparkCredentials
 
-from dbt_floodmark import serve
+from dbt_floodmark.spark import server as serve
 
 # The package has the command under the module's name.
 doctor = import_module("dbt_floodmark.cli.doctor")

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt_floodmark.patches import _refuse
+from dbt_floodmark.adapter.patches import _refuse
 from dbt_floodmark.refusal import RefusedError, TryAgainError
 from dbt_floodmark.streaming.streams import _is_final
 from dbt_floodmark.streaming.unsupported import explain

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from dbt_floodmark import jars
 from dbt_floodmark.errors import JarsError
+from dbt_floodmark.spark import jars
 from dbt_floodmark.versions import EXTRAS, JAR_COORDINATE, JARS
 
 

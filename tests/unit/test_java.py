@@ -3,7 +3,7 @@
 import pytest
 
 from dbt_floodmark.errors import JavaError
-from dbt_floodmark.java import find_java, parse_major
+from dbt_floodmark.spark.java import find_java, parse_major
 
 
 def _fake(home, version):

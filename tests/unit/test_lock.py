@@ -8,9 +8,9 @@ import textwrap
 
 import pytest
 
-from dbt_floodmark import lock as locks
 from dbt_floodmark.errors import MetastoreLockedError
-from dbt_floodmark.lock import MetastoreLock, is_locked, locked_sentence, read_holder
+from dbt_floodmark.spark import lock as locks
+from dbt_floodmark.spark.lock import MetastoreLock, is_locked, locked_sentence, read_holder
 
 WAY_OUT = (
     ", and Derby takes one process at a time: wait until it ends, or run both against one server "
@@ -22,7 +22,7 @@ def test_held_by_another_process(tmp_path):
     path = tmp_path / "session" / "lock"
     code = textwrap.dedent(f"""
         import pathlib, sys
-        from dbt_floodmark.lock import MetastoreLock
+        from dbt_floodmark.spark.lock import MetastoreLock
         lock = MetastoreLock(pathlib.Path({str(path)!r}))
         lock.acquire()
         print("held", flush=True)

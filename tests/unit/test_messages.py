@@ -2,7 +2,7 @@
 
 import pytest
 
-from dbt_floodmark.messages import CANCELLED, is_derby_locked, readable, target_table
+from dbt_floodmark.spark.messages import CANCELLED, is_derby_locked, readable, target_table
 
 SESSION = (
     "[TABLE_OR_VIEW_NOT_FOUND] The table or view `nope` cannot be found.\nVerify the spelling. "

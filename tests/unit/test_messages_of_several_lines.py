@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt_floodmark.messages import readable
+from dbt_floodmark.spark.messages import readable
 
 DELTA = "org.apache.spark.sql.delta.schema.DeltaInvariantViolationException"
 STACK = (

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from dbt_floodmark import serve
 from dbt_floodmark.cli.doctor import check_metastore
 from dbt_floodmark.errors import JarsError
-from dbt_floodmark.home import Workplace
-from dbt_floodmark.jars import require_metastore_driver
-from dbt_floodmark.messages import root_cause
-from dbt_floodmark.spark_conf import (
+from dbt_floodmark.spark import server as serve
+from dbt_floodmark.spark.conf import (
     METASTORE_URIS,
     METASTORE_URL,
     is_shared_metastore,
     spark_conf,
     without_secrets,
 )
+from dbt_floodmark.spark.home import Workplace
+from dbt_floodmark.spark.jars import require_metastore_driver
+from dbt_floodmark.spark.messages import root_cause
 
 POSTGRESQL = {METASTORE_URL: "jdbc:postgresql://db/metastore?user=hive&password=hush"}
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from dbt_floodmark import paths
-from dbt_floodmark.messages import readable
+from dbt_floodmark.spark.messages import readable
 from dbt_floodmark.streaming import checkpoint, position, sources
 from dbt_floodmark.streaming.unsupported import explain
 

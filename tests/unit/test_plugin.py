@@ -3,9 +3,9 @@
 import pytest
 from dbt.adapters.spark.connections import SparkConnectionManager
 
-from dbt_floodmark import patches, plugin
-from dbt_floodmark.plugin import FloodmarkPlugin
-from dbt_floodmark.row_counts import row_counts
+from dbt_floodmark.adapter import patches, plugin
+from dbt_floodmark.adapter.plugin import FloodmarkPlugin
+from dbt_floodmark.adapter.row_counts import row_counts
 
 PATCHED = ("__init__", "open", "exception_handler", "get_response", "cancel_open")
 

@@ -11,7 +11,8 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from dbt_floodmark.cli import dbt_commands, main, runner
+from dbt_floodmark.cli import dbt_commands, main
+from dbt_floodmark.project import runner
 
 SPARK = {"type": "spark", "host": "127.0.0.1", "schema": "s", "user": "u"}
 HERE = {**SPARK, "method": "session"}

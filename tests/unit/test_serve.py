@@ -7,11 +7,11 @@ import subprocess
 
 import pytest
 
-from dbt_floodmark import serve
 from dbt_floodmark.errors import ServerError
-from dbt_floodmark.home import Workplace
-from dbt_floodmark.serve import ThriftServer
-from dbt_floodmark.spark_conf import without_secrets
+from dbt_floodmark.spark import server as serve
+from dbt_floodmark.spark.conf import without_secrets
+from dbt_floodmark.spark.home import Workplace
+from dbt_floodmark.spark.server import ThriftServer
 
 
 def test_what_the_environment_tells_hives_server_is_not_for_ours(tmp_path, monkeypatch):

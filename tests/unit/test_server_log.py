@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dbt_floodmark.messages import readable
-from dbt_floodmark.server_log import whole_error
+from dbt_floodmark.spark.messages import readable
+from dbt_floodmark.spark.server_log import whole_error
 
 SENT = (
     "Error running query: [TASK_WRITE_FAILED] org.apache.spark.SparkException: [TASK_WRITE_FAILED] Task failed "

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dbt_floodmark.home import Workplace
-from dbt_floodmark.spark_conf import spark_conf
+from dbt_floodmark.spark.conf import spark_conf
+from dbt_floodmark.spark.home import Workplace
 
 CLASS_PATH = "spark.driver.extraClassPath"
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from dbt_floodmark.errors import FloodmarkError
-from dbt_floodmark.messages import readable
+from dbt_floodmark.spark.messages import readable
 from dbt_floodmark.streaming import position, sources
 from dbt_floodmark.streaming import service as services
 from dbt_floodmark.streaming.progress import MicroBatch, is_batch, lag_text, utc

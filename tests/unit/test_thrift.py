@@ -11,7 +11,7 @@ import pytest
 from dbt.adapters.spark.connections import PyhiveConnectionWrapper, ThriftState
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt_floodmark.thrift import FloodmarkThrift
+from dbt_floodmark.adapter.thrift import FloodmarkThrift
 
 
 def _connection(cursor: Any, close: Callable[[], None] = lambda: None) -> FloodmarkThrift:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from dbt_floodmark.errors import MetastoreLockedError
-from dbt_floodmark.processes import command_of, is_alive
+from dbt_floodmark.spark.processes import command_of, is_alive
 
 #: Seconds a JVM may outlive the Python process that started it.
 JVM_GRACE = 15.0

@@ -34,8 +34,8 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from dbt_floodmark.demo_products import ITEMS, catalogue_csv
-from dbt_floodmark.demo_streams import DEVICE_FIELDS, device_events, kiosk_csv
+from dbt_floodmark.demo.products import ITEMS, catalogue_csv
+from dbt_floodmark.demo.streams import DEVICE_FIELDS, device_events, kiosk_csv
 
 FIRST_DAY = date(2026, 1, 1)
 MINIMUM_INVOICES = 10

@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from dbt_floodmark.home import Workplace
+from dbt_floodmark.spark.home import Workplace
 
-_RESOURCES = Path(__file__).resolve().parent / "resources"
+_RESOURCES = Path(__file__).resolve().parents[1] / "resources"
 
 #: Nearly half of Hadoop's defaults are YARN's. Spark compresses each of them for every job that
 #: writes, so on one machine an empty file stands before them (docs/decisions/0006).

@@ -19,13 +19,13 @@ from dbt.adapters.spark.connections import SparkConnectionManager, SparkConnecti
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt_floodmark.attempts import SparkRefused, attempt, try_macro
+from dbt_floodmark.adapter.attempts import SparkRefused, attempt, try_macro
 from dbt_floodmark.errors import FloodmarkError
-from dbt_floodmark.home import Workplace, resolve_home
-from dbt_floodmark.lock import locked_sentence
-from dbt_floodmark.messages import CANCELLED, is_derby_locked, is_unsettled, readable
 from dbt_floodmark.paths import LOCAL_FILES, is_local, path_pattern
 from dbt_floodmark.refusal import RefusedError, TryAgainError
+from dbt_floodmark.spark.home import Workplace, resolve_home
+from dbt_floodmark.spark.lock import locked_sentence
+from dbt_floodmark.spark.messages import CANCELLED, is_derby_locked, is_unsettled, readable
 from dbt_floodmark.versions import DBT_SPARK, __version__
 
 logger = AdapterLogger("Floodmark")
@@ -145,7 +145,7 @@ def _streams(adapter: Any) -> Any:
 
 def _on_top(adapter: Any, macro: Any) -> Any:
     """Run a materialization as if no macro had called it."""
-    from dbt_floodmark.python_models import on_top
+    from dbt_floodmark.adapter.python_models import on_top
 
     return on_top(macro)
 
@@ -247,8 +247,8 @@ def _open(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _open_session(connection: Any) -> Any:
-    from dbt_floodmark.gateway import root_session
-    from dbt_floodmark.session import FloodmarkSession
+    from dbt_floodmark.adapter.session import FloodmarkSession
+    from dbt_floodmark.spark.gateway import root_session
 
     credentials = connection.credentials
     parameters = credentials.server_side_parameters
@@ -266,7 +266,7 @@ def _open_session(connection: Any) -> Any:
 
 
 def _open_thrift(original: Callable[..., Any], cls: Any, connection: Any) -> Any:
-    from dbt_floodmark.thrift import FloodmarkThrift
+    from dbt_floodmark.adapter.thrift import FloodmarkThrift
 
     credentials = connection.credentials
     server = f"{credentials.host}:{credentials.port}"
@@ -290,7 +290,7 @@ def _open_thrift(original: Callable[..., Any], cls: Any, connection: Any) -> Any
 
 def _log_of_own(credentials: Any) -> Path | None:
     """Return the log of the server of these credentials, where floodmark started it here."""
-    from dbt_floodmark.serve import running_server
+    from dbt_floodmark.spark.server import running_server
 
     home = project_home(credentials)
     running = running_server(home)
@@ -363,7 +363,7 @@ def _get_response(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _python_helpers(original: Callable[..., Any]) -> Callable[..., Any]:
     def python_submission_helpers(self: Any) -> dict[str, Any]:
-        from dbt_floodmark.python_models import SESSION, SessionPythonJob
+        from dbt_floodmark.adapter.python_models import SESSION, SessionPythonJob
 
         return {**original(self), SESSION: functools.partial(SessionPythonJob, self)}
 

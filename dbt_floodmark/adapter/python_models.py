@@ -11,7 +11,7 @@ from dbt.adapters.base import PythonJobHelper
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt_floodmark.messages import readable
+from dbt_floodmark.spark.messages import readable
 
 logger = AdapterLogger("Floodmark")
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from dbt_floodmark.errors import FloodmarkError
-from dbt_floodmark.gateway import launch_jvm
-from dbt_floodmark.home import Workplace
-from dbt_floodmark.jars import require_jars, require_metastore_driver
-from dbt_floodmark.java import find_java
-from dbt_floodmark.messages import root_cause
-from dbt_floodmark.spark_conf import METASTORE_URIS, METASTORE_URL, metastore_name, spark_conf
+from dbt_floodmark.spark.conf import METASTORE_URIS, METASTORE_URL, metastore_name, spark_conf
+from dbt_floodmark.spark.gateway import launch_jvm
+from dbt_floodmark.spark.home import Workplace
+from dbt_floodmark.spark.jars import require_jars, require_metastore_driver
+from dbt_floodmark.spark.java import find_java
+from dbt_floodmark.spark.messages import root_cause
 from dbt_floodmark.versions import HIVE_SCHEMA
 
 _HADOOP = "spark.hadoop."

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dbt_floodmark.errors import JarsError
-from dbt_floodmark.java import find_java
-from dbt_floodmark.spark_conf import METASTORE_URL
+from dbt_floodmark.spark.conf import METASTORE_URL
+from dbt_floodmark.spark.java import find_java
 from dbt_floodmark.versions import EXTRAS, JAR_COORDINATE, JARS
 
 JARS_VARIABLE = "FLOODMARK_JARS"

@@ -8,8 +8,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from dbt_floodmark.cli.runner import dbt_arguments, invoke
 from dbt_floodmark.errors import FloodmarkError
+from dbt_floodmark.project.runner import dbt_arguments, invoke
 
 NO_LEDGER = "There is no ledger yet: it appears with the first `floodmark build`."
 

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 import click
 
-from dbt_floodmark.cli.ledger import Row, failure, own_sentence, rows_of
-from dbt_floodmark.cli.runner import dbt_arguments, require_project
 from dbt_floodmark.errors import FloodmarkError, UsageError
+from dbt_floodmark.project.ledger import Row, failure, own_sentence, rows_of
+from dbt_floodmark.project.runner import dbt_arguments, require_project
 
 _SETTINGS = ("watermark", "files", "expectations", "cdc", "snapshot_diff")
 _STRATEGIES = ("cdc", "snapshot_diff")

@@ -18,9 +18,9 @@ from dbt.adapters.spark.connections import (
 )
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
-from dbt_floodmark.messages import CANCELLED
-from dbt_floodmark.row_counts import RowCounts, row_counts
-from dbt_floodmark.server_log import whole_error
+from dbt_floodmark.adapter.row_counts import RowCounts, row_counts
+from dbt_floodmark.spark.messages import CANCELLED
+from dbt_floodmark.spark.server_log import whole_error
 
 logger = AdapterLogger("Floodmark")
 

@@ -9,12 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from dbt_floodmark.errors import FloodmarkError, MetastoreLockedError
-from dbt_floodmark.home import Workplace
-from dbt_floodmark.jars import require_jars, require_metastore_driver
-from dbt_floodmark.java import find_java
-from dbt_floodmark.lock import MetastoreLock, locked_sentence
-from dbt_floodmark.messages import NO_HIVE_TABLES, VERSION_NOT_FOUND, is_derby_locked, root_cause
-from dbt_floodmark.spark_conf import is_shared_metastore, spark_conf, without_secrets
+from dbt_floodmark.spark.conf import is_shared_metastore, spark_conf, without_secrets
+from dbt_floodmark.spark.home import Workplace
+from dbt_floodmark.spark.jars import require_jars, require_metastore_driver
+from dbt_floodmark.spark.java import find_java
+from dbt_floodmark.spark.lock import MetastoreLock, locked_sentence
+from dbt_floodmark.spark.messages import (
+    NO_HIVE_TABLES,
+    VERSION_NOT_FOUND,
+    is_derby_locked,
+    root_cause,
+)
 
 _starting = threading.Lock()
 _locks: dict[Path, MetastoreLock] = {}

@@ -22,7 +22,7 @@ class FloodmarkPlugin(dbtPlugin):  # type: ignore[misc]
         if os.environ.get(SWITCH) == "0" or "dbt.adapters.spark" not in sys.modules:
             return
         try:
-            from dbt_floodmark import patches
+            from dbt_floodmark.adapter import patches
 
             problems = patches.unknown_inside()
         except (ImportError, AttributeError) as exc:

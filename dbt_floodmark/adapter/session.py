@@ -14,8 +14,8 @@ from dbt.adapters.spark.connections import SparkConnectionWrapper
 from dbt.adapters.spark.session import SessionConnectionWrapper
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt_floodmark.messages import CANCELLED
-from dbt_floodmark.row_counts import RowCounts, row_counts
+from dbt_floodmark.adapter.row_counts import RowCounts, row_counts
+from dbt_floodmark.spark.messages import CANCELLED
 
 _numbers = itertools.count(1)
 

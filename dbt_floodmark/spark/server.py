@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from dbt_floodmark.errors import MetastoreLockedError, ServerError
-from dbt_floodmark.home import Workplace
-from dbt_floodmark.jars import require_jars, require_metastore_driver
-from dbt_floodmark.java import find_java
-from dbt_floodmark.lock import locked_sentence
-from dbt_floodmark.messages import NO_HIVE_TABLES, VERSION_NOT_FOUND, is_derby_locked
-from dbt_floodmark.processes import command_of, is_alive
-from dbt_floodmark.spark_conf import log_option, spark_conf, without_secrets
+from dbt_floodmark.spark.conf import log_option, spark_conf, without_secrets
+from dbt_floodmark.spark.home import Workplace
+from dbt_floodmark.spark.jars import require_jars, require_metastore_driver
+from dbt_floodmark.spark.java import find_java
+from dbt_floodmark.spark.lock import locked_sentence
+from dbt_floodmark.spark.messages import NO_HIVE_TABLES, VERSION_NOT_FOUND, is_derby_locked
+from dbt_floodmark.spark.processes import command_of, is_alive
 
 HOST = "127.0.0.1"
 DEFAULT_PORT = 10000

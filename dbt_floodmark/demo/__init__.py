@@ -1,0 +1,1 @@
+"""The worked example: its data, day by day."""

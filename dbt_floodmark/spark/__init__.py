@@ -1,0 +1,1 @@
+"""What starts Spark, and what it says: configuration, Java, jars, metastore, server, messages."""
