@@ -7,6 +7,8 @@ PYTHON ?= $(shell for p in python3 python3.12 python3.11 python3.10; do \
 	$$p -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 12))' 2>/dev/null \
 	&& { echo $$p; break; }; done)
 ARGS ?=
+# With --quiet MkDocs passes over dead links.
+SITE = said=$$(NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build 2>&1) || { echo "$$said"; exit 1; }
 
 .PHONY: setup demo test test-quick test-offline lint bench docs check-tools
 
@@ -49,7 +51,7 @@ bench: setup
 
 # The documentation as a site, in site/.
 docs: setup
-	@$(BIN)/mkdocs build --quiet
+	@$(SITE)
 	@echo "site/index.html"
 
 lint: setup
@@ -57,3 +59,4 @@ lint: setup
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/sqlfluff lint models
+	@$(SITE)
