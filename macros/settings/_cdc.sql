@@ -3,41 +3,89 @@
   and _scd2_sql.sql.
 #}
 
+{% macro _cdc_schema() %}
+    {%- set of_history = ['stored_as_scd_type', '2', 'SCD 1 keeps no history'] -%}
+    {{ return({
+        'sequence_by': {'type': 'names', 'required': true,
+            'expected': 'a column or an expression, or a list of them', 'todo': 'Name what orders the events of a key',
+            'meaning': 'a column, an expression or a list: what orders the events of a key'},
+        'stored_as_scd_type': {'type': 'choice', 'choices': ['1', '2'], 'default': 1,
+            'expected': '1 or 2', 'todo': '1 keeps the latest row of a key, 2 its history',
+            'meaning': '`1`: the latest row; `2`: history with `__start_at` and `__end_at`'},
+        'ignore_null_updates': {'type': 'flag_or_names', 'default': false,
+            'meaning': '`true` or a list: a NULL leaves the column as it was'},
+        'apply_as_deletes': {'type': 'text', 'without': 'none', 'meaning': 'a condition: the event is a delete'},
+        'apply_as_truncates': {'type': 'text', 'without': 'none',
+            'needs': ['stored_as_scd_type', '1', 'history is not truncated'],
+            'meaning': 'SCD 1, a condition: the event deletes all rows below it'},
+        'tombstone_ttl': {'type': 'text', 'without': 'for ever',
+            'needs': ['stored_as_scd_type', '1', 'history keeps its deletes'],
+            'meaning': "SCD 1: how long deletes are remembered, `'30 days'`"},
+        'start_at': {'type': 'text', 'default': '__start_at', 'needs': of_history,
+            'meaning': 'SCD 2: the column in which a row starts'},
+        'end_at': {'type': 'text', 'default': '__end_at', 'needs': of_history,
+            'meaning': 'SCD 2: the column in which it ends'},
+        'column_list': {'type': 'names', 'without': 'all', 'excludes': 'except_column_list',
+            'meaning': 'the columns that the table keeps'},
+        'except_column_list': {'type': 'names', 'without': 'none', 'meaning': 'the columns that it does not keep'},
+        'track_history_column_list': {'type': 'names', 'without': 'all but key and sequence',
+            'excludes': 'track_history_except_column_list', 'needs': of_history,
+            'meaning': 'SCD 2: the columns whose changes start a row'},
+        'track_history_except_column_list': {'type': 'names', 'without': 'none', 'needs': of_history,
+            'meaning': 'SCD 2: the columns whose changes start none'},
+    }) }}
+{% endmacro %}
+
+
 {# The settings as one mapping, with defaults; none where the model has none. #}
 {% macro _cdc_settings() %}
-    {%- set cdc = floodmark._setting('cdc') -%}
-    {%- if cdc is none -%}
+    {%- set given = floodmark._setting('cdc') -%}
+    {%- if given is none -%}
         {{ return(none) }}
     {%- endif -%}
+    {%- set cdc = floodmark._with_defaults(given, floodmark._cdc_schema()) -%}
     {%- set sequence = [] -%}
     {%- for part in floodmark._as_list(cdc.sequence_by) -%}
         {%- do sequence.append(floodmark._clause(part)[1:-1]) -%}
     {%- endfor -%}
-    {%- set ignored = cdc.get('ignore_null_updates', false) -%}
-    {#- fields of one name get a number, which they have not got else: a table's type stays as it is -#}
+    {%- set ignored = cdc.ignore_null_updates -%}
+    {%- set kind = (floodmark._setting('watermark') or {}).get('kind') -%}
+    {{ return({
+        'sequence': floodmark._sequence_sql(sequence),
+        'sequence_by': sequence,
+        'deletes': floodmark._clause(cdc.apply_as_deletes)[1:-1] if cdc.apply_as_deletes else none,
+        'truncates': floodmark._clause(cdc.apply_as_truncates)[1:-1] if cdc.apply_as_truncates else none,
+        'reads_feed': kind == 'version' or floodmark._is_stream() and 'readchangefeed' in model.raw_code | lower,
+        'ignore_null_updates': ignored if ignored is boolean else floodmark._as_list(ignored),
+        'column_list': floodmark._as_list(cdc.column_list),
+        'except_column_list': floodmark._as_list(cdc.except_column_list),
+        'scd_type': cdc.stored_as_scd_type | int,
+        'tracked': floodmark._as_list(cdc.track_history_column_list),
+        'untracked': floodmark._as_list(cdc.track_history_except_column_list),
+        'tombstone_ttl': cdc.tombstone_ttl,
+        'start_at': cdc.start_at,
+        'end_at': cdc.end_at,
+    }) }}
+{% endmacro %}
+
+
+{# One expression of what orders the events: of several parts a struct, NULL where one of them is. Fields of one name
+   get a number, which they would not have otherwise: a table's type stays as it is. #}
+{% macro _sequence_sql(sequence) %}
+    {%- if sequence | length == 1 -%}
+        {{ return(sequence[0]) }}
+    {%- endif -%}
     {%- set names = [] -%}
     {%- for part in sequence -%}
         {%- do names.append((part | replace('`', '')).split('.')[-1] | trim | lower) -%}
     {%- endfor -%}
     {%- set parts = [] -%}
     {%- for part in sequence -%}
-        {%- do parts.append(part ~ (' as `' ~ names[loop.index0] ~ '_' ~ loop.index ~ '`'
-            if names.count(names[loop.index0]) > 1 and modules.re.fullmatch('\\w+', names[loop.index0]) else '')) -%}
+        {%- set name = names[loop.index0] -%}
+        {%- set is_doubled = names.count(name) > 1 and modules.re.fullmatch('\\w+', name) -%}
+        {%- do parts.append(part ~ (' as `' ~ name ~ '_' ~ loop.index ~ '`' if is_doubled else '')) -%}
     {%- endfor -%}
-    {{ return({ 'sequence': sequence[0] if sequence | length == 1
-        else 'if((' ~ sequence | join(') is null or (') ~ ') is null, null, struct(' ~ parts | join(', ') ~ '))',
-        'sequence_by': sequence, 'deletes': floodmark._clause(cdc.apply_as_deletes)[1:-1] if cdc.get('apply_as_deletes')
-        else none, 'truncates': floodmark._clause(cdc.apply_as_truncates)[1:-1] if cdc.get('apply_as_truncates')
-        else none, 'reads_feed': (floodmark._setting('watermark') or {}).get('kind') == 'version'
-        or floodmark._is_stream() and 'readchangefeed' in model.raw_code | lower,
-        'ignore_null_updates': ignored if ignored is boolean else floodmark._as_list(ignored),
-        'column_list': floodmark._as_list(cdc.get('column_list')),
-        'except_column_list': floodmark._as_list(cdc.get('except_column_list')),
-        'scd_type': cdc.get('stored_as_scd_type', 1) | int,
-        'tracked': floodmark._as_list(cdc.get('track_history_column_list')),
-        'untracked': floodmark._as_list(cdc.get('track_history_except_column_list')),
-        'tombstone_ttl': cdc.get('tombstone_ttl'), 'start_at': cdc.get('start_at') or '__start_at',
-        'end_at': cdc.get('end_at') or '__end_at', }) }}
+    {{ return('if((' ~ sequence | join(') is null or (') ~ ') is null, null, struct(' ~ parts | join(', ') ~ '))') }}
 {% endmacro %}
 
 
@@ -45,15 +93,14 @@
 {% macro _cdc_problems() %}
     {%- set cdc = floodmark._setting('cdc') -%}
     {%- set strategy = config.get('incremental_strategy') or 'append' -%}
+    {%- set example = "a mapping such as {'sequence_by': 'sequence_num'}" -%}
     {%- if cdc is none -%}
-        {{ return([] if strategy != 'cdc' else [{'setting': 'cdc', 'got': none,
-            'expected': "a mapping such as {'sequence_by': 'sequence_num'}",
+        {{ return([] if strategy != 'cdc' else [{'setting': 'cdc', 'got': none, 'expected': example,
             'todo': 'Say at least which column orders the events of a key'}]) }}
     {%- elif cdc is not mapping -%}
-        {{ return([{'setting': 'cdc', 'got': cdc, 'expected': "a mapping such as {'sequence_by': 'sequence_num'}",
-            'todo': 'Write it as a mapping'}]) }}
+        {{ return([{'setting': 'cdc', 'got': cdc, 'expected': example, 'todo': 'Write it as a mapping'}]) }}
     {%- endif -%}
-    {%- set problems = [] -%}
+    {%- set problems = floodmark._schema_problems('cdc', cdc, floodmark._cdc_schema()) -%}
     {%- if strategy != 'cdc' -%}
         {%- do problems.append({'setting': 'incremental_strategy', 'got': strategy, 'expected': "'cdc' with cdc={...}",
             'todo': "Set incremental_strategy='cdc'"}) -%}
@@ -62,54 +109,8 @@
         {%- do problems.append({'setting': 'unique_key', 'got': none, 'expected': 'a column or a list of columns',
             'todo': 'cdc needs the key that events are of'}) -%}
     {%- endif -%}
-    {%- set texts = ['apply_as_deletes', 'apply_as_truncates', 'tombstone_ttl', 'start_at', 'end_at'] -%}
-    {%- set lists = ['column_list', 'except_column_list', 'track_history_column_list',
-        'track_history_except_column_list'] -%}
-    {%- set known = ['sequence_by', 'stored_as_scd_type', 'ignore_null_updates'] + texts + lists -%}
-    {%- for key in cdc if key not in known -%}
-        {%- do problems.append({'setting': 'cdc.' ~ key, 'got': cdc[key], 'expected': 'one of ' ~ known | join(', '),
-            'todo': 'Remove it or correct its name'}) -%}
-    {%- endfor -%}
-    {%- if not floodmark._is_names(cdc.get('sequence_by')) -%}
-        {%- do problems.append({'setting': 'cdc.sequence_by', 'got': cdc.get('sequence_by'),
-            'expected': 'a column or an expression, or a list of them',
-            'todo': 'Name what orders the events of a key'}) -%}
-    {%- endif -%}
-    {%- for key in texts if cdc.get(key) is not none and (cdc[key] is not string or not cdc[key] | trim) -%}
-        {%- do problems.append({'setting': 'cdc.' ~ key, 'got': cdc[key], 'expected': 'a text',
-            'todo': 'Put it in quotes'}) -%}
-    {%- endfor -%}
-    {%- for key in lists if cdc.get(key) is not none and not floodmark._is_names(cdc[key]) -%}
-        {%- do problems.append({'setting': 'cdc.' ~ key, 'got': cdc[key], 'expected': 'a list of columns',
-            'todo': 'Write their names'}) -%}
-    {%- endfor -%}
-    {%- set ignored = cdc.get('ignore_null_updates') -%}
-    {%- if ignored is not none and ignored is not boolean and not floodmark._is_names(ignored) -%}
-        {%- do problems.append({'setting': 'cdc.ignore_null_updates', 'got': ignored,
-            'expected': 'true, false or a list of columns', 'todo': 'Use one of them'}) -%}
-    {%- endif -%}
-    {%- for one, other in [('column_list', 'except_column_list'),
-        ('track_history_column_list', 'track_history_except_column_list')] if cdc.get(one) and cdc.get(other) -%}
-        {%- do problems.append({'setting': 'cdc.' ~ one, 'got': cdc[one],
-            'expected': one ~ ' or ' ~ other ~ ', not both', 'todo': 'Remove one'}) -%}
-    {%- endfor -%}
-    {%- set type = cdc.get('stored_as_scd_type', 1) | string -%}
-    {%- if type not in ['1', '2'] -%}
-        {%- do problems.append({'setting': 'cdc.stored_as_scd_type', 'got': cdc.stored_as_scd_type,
-            'expected': '1 or 2', 'todo': '1 keeps the latest row of a key, 2 its history'}) -%}
-    {%- endif -%}
-    {%- for key in ['track_history_column_list', 'track_history_except_column_list', 'start_at', 'end_at']
-        if type == '1' and cdc.get(key) is not none -%}
-        {%- do problems.append({'setting': 'cdc.' ~ key, 'got': cdc[key], 'expected': 'stored_as_scd_type 2 with it',
-            'todo': 'Remove it: SCD 1 keeps no history'}) -%}
-    {%- endfor -%}
-    {%- for key, why in {'apply_as_truncates': 'history is not truncated',
-        'tombstone_ttl': 'history keeps its deletes'}.items() if type == '2' and cdc.get(key) is not none -%}
-        {%- do problems.append({'setting': 'cdc.' ~ key, 'got': cdc[key], 'expected': 'stored_as_scd_type 1 with it',
-            'todo': 'Remove it: ' ~ why}) -%}
-    {%- endfor -%}
-    {%- if type == '2' and (cdc.get('start_at') or '__start_at') | lower == (cdc.get('end_at') or '__end_at')
-        | lower -%}
+    {%- if cdc.get('stored_as_scd_type', 1) | string == '2'
+        and (cdc.get('start_at') or '__start_at') | lower == (cdc.get('end_at') or '__end_at') | lower -%}
         {%- do problems.append({'setting': 'cdc.start_at', 'got': cdc.get('start_at'),
             'expected': 'another name than end_at', 'todo': 'Name two columns'}) -%}
     {%- endif -%}

@@ -74,8 +74,7 @@
 {# The validated settings of this model as one mapping: durations as they were written, unique_key a list. #}
 {% macro _settings() %}
     {%- do floodmark._validate_settings() -%}
-    {%- set watermark = floodmark._setting('watermark') -%}
-    {%- set settings = {
+    {{ return({
         'strategy': config.get('incremental_strategy') or 'append',
         'unique_key': floodmark._name_list(config.get('unique_key')),
         'on_schema_change': config.get('on_schema_change') or 'ignore',
@@ -83,22 +82,6 @@
         'cdc': floodmark._cdc_settings(),
         'snapshot': floodmark._snapshot_settings(),
         'partition_by': floodmark._name_list(config.get('partition_by')),
-        'watermark': none,
-    } -%}
-    {%- if watermark is not none -%}
-        {%- do settings.update({'watermark': {
-            'column': watermark.get('column'),
-            'kind': watermark.get('kind'),
-            'from': watermark.get('from'),
-            'lookback': watermark.get('lookback'),
-            'step': watermark.get('step'),
-            'start': watermark.get('start'),
-            'nulls': watermark.get('nulls', 'error'),
-            'max_future': watermark.get('max_future', '1 day'),
-            'gaps': watermark.get('gaps', 'warn'),
-            'gap_timeout': watermark.get('gap_timeout', '1 hour'),
-            'sql': floodmark._clause(watermark.sql)[1:-1] if watermark.get('sql') is not none else none,
-        }}) -%}
-    {%- endif -%}
-    {{ return(settings) }}
+        'watermark': floodmark._watermark_settings(),
+    }) }}
 {% endmacro %}

@@ -3,23 +3,45 @@
   table by row hash.
 #}
 
+{% macro _snapshot_schema() %}
+    {{ return({
+        'compare_columns': {'type': 'names', 'without': 'all but key and version', 'excludes': 'except_columns',
+            'meaning': 'the columns whose change counts'},
+        'except_columns': {'type': 'names', 'without': 'none', 'meaning': 'the columns whose change does not count'},
+        'stored_as_scd_type': {'type': 'choice', 'choices': ['1', '2'], 'default': 1,
+            'meaning': '`1`: the latest row; `2`: history with `__start_at` and `__end_at`'},
+        'on_missing': {'type': 'choice', 'choices': ['delete', 'ignore', 'mark'], 'default': 'delete',
+            'meaning': 'what becomes of a row that the extract lacks: `delete`, `ignore` or `mark`'},
+        'max_delete_fraction': {'type': 'fraction', 'todo': '0.1 lets a tenth of the keys be missing',
+            'without': 'no limit', 'meaning': 'a guard against an extract that is cut short'},
+        'allow_empty': {'type': 'flag', 'default': false, 'meaning': 'whether an extract may have no rows'},
+        'version': {'type': 'text', 'expected': 'a column of the SELECT', 'without': 'the time of the load',
+            'meaning': 'the column that orders snapshots'},
+        'scope': {'type': 'text', 'expected': "a condition on the table's columns", 'without': 'all',
+            'meaning': 'a condition: the part of the table that the snapshot is of'},
+        'output': {'type': 'choice', 'choices': ['table', 'changes'], 'default': 'table',
+            'meaning': '`table`, or `changes`: the list of changes'},
+    }) }}
+{% endmacro %}
+
+
 {# The settings as one mapping, with defaults; none where the model has another strategy. #}
 {% macro _snapshot_settings() %}
     {%- if config.get('incremental_strategy') != 'snapshot_diff' -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set given = floodmark._setting('snapshot_diff') or {} -%}
-    {%- set scd_type = (given.get('stored_as_scd_type') or 1) | int -%}
+    {%- set given = floodmark._with_defaults(given, floodmark._snapshot_schema()) -%}
     {{ return({
-        'compared': floodmark._as_list(given.get('compare_columns')),
-        'excepted': floodmark._as_list(given.get('except_columns')),
-        'scd_type': scd_type,
-        'on_missing': given.get('on_missing') or 'delete',
-        'max_delete_fraction': given.get('max_delete_fraction'),
-        'allow_empty': given.get('allow_empty') or false,
-        'version': given.get('version'),
-        'scope': floodmark._clause(given.scope)[1:-1] if given.get('scope') is not none else none,
-        'output': given.get('output') or 'table',
+        'compared': floodmark._as_list(given.compare_columns),
+        'excepted': floodmark._as_list(given.except_columns),
+        'scd_type': given.stored_as_scd_type | int,
+        'on_missing': given.on_missing,
+        'max_delete_fraction': given.max_delete_fraction,
+        'allow_empty': given.allow_empty,
+        'version': given.version,
+        'scope': floodmark._clause(given.scope)[1:-1] if given.scope is not none else none,
+        'output': given.output,
     }) }}
 {% endmacro %}
 
@@ -35,7 +57,7 @@
             'todo': 'Write it as a mapping'}]) }}
     {%- endif -%}
     {%- set given = given or {} -%}
-    {%- set problems = [] -%}
+    {%- set problems = floodmark._schema_problems('snapshot_diff', given, floodmark._snapshot_schema()) -%}
     {%- if strategy != 'snapshot_diff' -%}
         {%- do problems.append({'setting': 'incremental_strategy', 'got': strategy,
             'expected': "'snapshot_diff' with snapshot_diff={...}",
@@ -45,53 +67,8 @@
         {%- do problems.append({'setting': 'unique_key', 'got': none, 'expected': 'a column or a list of columns',
             'todo': 'snapshot_diff needs the key that identifies a row'}) -%}
     {%- endif -%}
-    {%- set known = ['compare_columns', 'except_columns', 'stored_as_scd_type', 'on_missing', 'max_delete_fraction',
-        'allow_empty', 'version', 'scope', 'output'] -%}
-    {%- for key in given if key not in known -%}
-        {%- do problems.append({'setting': 'snapshot_diff.' ~ key, 'got': given[key],
-            'expected': 'one of ' ~ known | join(', '), 'todo': 'Remove it or correct its name'}) -%}
-    {%- endfor -%}
-    {%- for key in ['compare_columns', 'except_columns']
-        if given.get(key) is not none and not floodmark._is_names(given[key]) -%}
-        {%- do problems.append({'setting': 'snapshot_diff.' ~ key, 'got': given[key], 'expected': 'a list of columns',
-            'todo': 'Write their names'}) -%}
-    {%- endfor -%}
-    {%- for key in ['version', 'scope'] if given.get(key) is not none
-        and (given[key] is not string or not given[key] | trim) -%}
-        {%- do problems.append({'setting': 'snapshot_diff.' ~ key, 'got': given[key],
-            'expected': 'a column of the SELECT' if key == 'version' else 'a condition on the table\'s columns',
-            'todo': 'Put it in quotes'}) -%}
-    {%- endfor -%}
-    {%- if given.get('compare_columns') and given.get('except_columns') -%}
-        {%- do problems.append({'setting': 'snapshot_diff.compare_columns', 'got': given.compare_columns,
-            'expected': 'compare_columns or except_columns, not both', 'todo': 'Remove one'}) -%}
-    {%- endif -%}
-    {%- set choices = {'stored_as_scd_type': ['1', '2'], 'on_missing': ['delete', 'ignore', 'mark'],
-        'output': ['table', 'changes']} -%}
-    {%- for key, allowed in choices.items() if given.get(key) is not none and given[key] | string not in allowed -%}
-        {%- do problems.append({'setting': 'snapshot_diff.' ~ key, 'got': given[key],
-            'expected': 'one of ' ~ allowed | join(', '), 'todo': 'Use one of them'}) -%}
-    {%- endfor -%}
-    {%- if given.get('allow_empty') is not none and given.allow_empty is not boolean -%}
-        {%- do problems.append({'setting': 'snapshot_diff.allow_empty', 'got': given.allow_empty,
-            'expected': 'true or false', 'todo': 'Write it without quotes'}) -%}
-    {%- endif -%}
-    {%- set fraction = given.get('max_delete_fraction') -%}
-    {%- if fraction is not none and (fraction is boolean or fraction is not number or not 0 <= fraction <= 1) -%}
-        {%- do problems.append({'setting': 'snapshot_diff.max_delete_fraction', 'got': fraction,
-            'expected': 'a number from 0 to 1', 'todo': '0.1 lets a tenth of the keys be missing'}) -%}
-    {%- endif -%}
     {%- if given.get('output') == 'changes' -%}
-        {%- for key, allowed in {'stored_as_scd_type': '1', 'on_missing': 'mark'}.items()
-            if given.get(key) is not none and (given[key] | string == allowed) == (key == 'on_missing') -%}
-            {%- do problems.append({'setting': 'snapshot_diff.' ~ key, 'got': given[key],
-                'expected': "output 'table' with it", 'todo': 'Remove it: a list of changes has no such rows'}) -%}
-        {%- endfor -%}
-    {%- endif -%}
-    {%- if given.get('output') == 'changes' and floodmark._setting('change_feed') is sameas true -%}
-        {%- do problems.append({'setting': 'change_feed', 'got': true,
-            'expected': "no change feed with output 'changes'",
-            'todo': 'Remove it: the rows are the changes, and _changed_at is a watermark for what reads them'}) -%}
+        {%- do problems.extend(floodmark._list_of_changes_problems(given)) -%}
     {%- endif -%}
     {%- do problems.extend(floodmark._snapshot_watermark_problems(given)) -%}
     {%- for name in ['merge_update_columns', 'merge_exclude_columns', 'incremental_predicates'] if config.get(name) -%}
@@ -99,6 +76,23 @@
             'expected': "no such setting with 'snapshot_diff'",
             'todo': 'Remove it: compare_columns and except_columns choose what is compared'}) -%}
     {%- endfor -%}
+    {{ return(problems) }}
+{% endmacro %}
+
+
+{# What does not go with output 'changes'. #}
+{% macro _list_of_changes_problems(given) %}
+    {%- set problems = [] -%}
+    {%- for key, allowed in {'stored_as_scd_type': '1', 'on_missing': 'mark'}.items()
+        if given.get(key) is not none and (given[key] | string == allowed) == (key == 'on_missing') -%}
+        {%- do problems.append({'setting': 'snapshot_diff.' ~ key, 'got': given[key],
+            'expected': "output 'table' with it", 'todo': 'Remove it: a list of changes has no such rows'}) -%}
+    {%- endfor -%}
+    {%- if floodmark._setting('change_feed') is sameas true -%}
+        {%- do problems.append({'setting': 'change_feed', 'got': true,
+            'expected': "no change feed with output 'changes'",
+            'todo': 'Remove it: the rows are the changes, and _changed_at is a watermark for what reads them'}) -%}
+    {%- endif -%}
     {{ return(problems) }}
 {% endmacro %}
 

@@ -1,0 +1,96 @@
+{#
+  Settings are declared: `_watermark_schema()` and its like give a row for each key, {name: row}. A row has
+  - `type`: one of _schema_types, which says what a value must be;
+  - `required`: true where there must be one;
+  - `default`: the value where none is given; `without`: what holds then, in words, where no value says it;
+  - `choices`: what a `choice` may be;
+  - `excludes`: a key that must not be given beside it;
+  - `needs`: [key, value, why], where it goes with one value of another key alone;
+  - `expected`, `todo`: words of its own, where those of its type do not do;
+  - `meaning`: a sentence for docs/reference/settings.md, whose tables are made from these rows.
+  The checks, the defaults and the page come from it. A new setting is a row, its use and its test.
+#}
+
+{# What a value of each type must be, and what to do where it is not. #}
+{% macro _schema_types() %}
+    {{ return({
+        'any': {},
+        'column': {'expected': 'a column', 'todo': 'Write its name'},
+        'text': {'expected': 'a text', 'todo': 'Put it in quotes'},
+        'names': {'expected': 'a list of columns', 'todo': 'Write their names'},
+        'choice': {'todo': 'Use one of them'},
+        'flag': {'expected': 'true or false', 'todo': 'Write it without quotes'},
+        'flag_or_names': {'expected': 'true, false or a list of columns', 'todo': 'Use one of them'},
+        'count': {'expected': 'a whole number of at least 1'},
+        'fraction': {'expected': 'a number from 0 to 1'},
+        'duration': {'expected': 'a duration'},
+        'distance': {'expected': 'a duration or a whole number'},
+    }) }}
+{% endmacro %}
+
+
+{# Whether a value is of a row's type; durations and distances have checks of their own (_distance_problems). #}
+{% macro _is_of_type(value, row) %}
+    {%- if row.type == 'column' -%}
+        {{ return(value is string and value | length > 0) }}
+    {%- elif row.type in ['text', 'duration'] -%}
+        {{ return(value is string and value | trim | length > 0) }}
+    {%- elif row.type == 'names' -%}
+        {{ return(floodmark._is_names(value)) }}
+    {%- elif row.type == 'choice' -%}
+        {{ return(value in row.choices or value is number and value is not boolean and value | string in row.choices) }}
+    {%- elif row.type == 'flag' -%}
+        {{ return(value is boolean) }}
+    {%- elif row.type == 'flag_or_names' -%}
+        {{ return(value is boolean or floodmark._is_names(value)) }}
+    {%- elif row.type == 'count' -%}
+        {{ return(value is number and value is not boolean and value >= 1 and value == value | int) }}
+    {%- elif row.type == 'fraction' -%}
+        {{ return(value is number and value is not boolean and 0 <= value <= 1) }}
+    {%- endif -%}
+    {{ return(true) }}
+{% endmacro %}
+
+
+{# Problems of the keys of one setting, each by itself and beside the others: a list for _refuse. #}
+{% macro _schema_problems(setting, given, schema) %}
+    {%- set problems = [] -%}
+    {%- for key in given if key not in schema -%}
+        {%- do problems.append({'setting': setting ~ '.' ~ key, 'got': given[key],
+            'expected': 'one of ' ~ schema | join(', '), 'todo': 'Remove it or correct its name'}) -%}
+    {%- endfor -%}
+    {%- for key, row in schema.items() -%}
+        {%- set value = given.get(key) -%}
+        {%- if value is none and row.get('required') or value is not none and not floodmark._is_of_type(value, row) -%}
+            {%- set words = floodmark._schema_types()[row.type] -%}
+            {%- do problems.append({'setting': setting ~ '.' ~ key, 'got': value,
+                'expected': row.expected or words.expected or 'one of ' ~ row.choices | join(', '),
+                'todo': row.todo or words.todo}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- for key, row in schema.items() if given.get(key) -%}
+        {%- if row.excludes and given.get(row.excludes) -%}
+            {%- do problems.append({'setting': setting ~ '.' ~ key, 'got': given[key],
+                'expected': key ~ ' or ' ~ row.excludes ~ ', not both', 'todo': 'Remove one'}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- for key, row in schema.items() if row.needs and given.get(key) is not none -%}
+        {%- set other, wanted, why = row.needs -%}
+        {%- set value = given.get(other, schema[other].default) | string -%}
+        {%- if value != wanted and value in schema[other].choices -%}
+            {%- do problems.append({'setting': setting ~ '.' ~ key, 'got': given[key],
+                'expected': other ~ ' ' ~ wanted ~ ' with it', 'todo': 'Remove it: ' ~ why}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(problems) }}
+{% endmacro %}
+
+
+{# What is given, with the defaults of what is not: a value for each key of the schema, none where it has no default. #}
+{% macro _with_defaults(given, schema) %}
+    {%- set settings = {} -%}
+    {%- for key, row in schema.items() -%}
+        {%- do settings.update({key: given[key] if given.get(key) is not none else row.get('default')}) -%}
+    {%- endfor -%}
+    {{ return(settings) }}
+{% endmacro %}
