@@ -9,7 +9,7 @@ import pytest
 
 from tests.functional.test_corrections import AT, rows_of
 from tests.harness import Project, incremental, table
-from tests.unit.test_macros import load
+from tests.support.macros import load
 
 pytestmark = pytest.mark.long("thrift")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.test_macros import Refused, load
+from tests.support.macros import Refused, load
 
 
 def spoken(error: pytest.ExceptionInfo[Refused]) -> str:

@@ -6,7 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.unit.test_macros import DAY, load
+from tests.support.macros import load
+
+DAY = 86_400_000_000
 
 #: Days since 1970 of dates, as Spark's unix_date tells and its cast to string prints them.
 DAYS = {

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.test_macros import load
+from tests.support.macros import load
 
 CDC = {
     "scd_type": 2, "start_at": "__start_at", "end_at": "__end_at", "sequence": "seq",

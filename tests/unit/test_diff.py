@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from dbt_floodmark.cli import main
 from dbt_floodmark.cli.diff import _NOT_THERE, _REFUSED
-from tests.unit import test_macros as macros
+from tests.support import macros
 
 NODES = [
     {"resource_type": "model", "name": "orders", "schema": "gold", "alias": "orders_v2"}

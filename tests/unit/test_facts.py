@@ -11,7 +11,7 @@ from dbt_floodmark.adapter.patches import _refuse
 from dbt_floodmark.refusal import RefusedError, TryAgainError
 from dbt_floodmark.streaming.streams import _is_final
 from dbt_floodmark.streaming.unsupported import explain
-from tests.unit.test_macros import load
+from tests.support.macros import load
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.unit.test_macros import MACROS
+from tests.support.macros import MACROS
 
 LONGEST_LINE, LONGEST_MACRO = 120, 60
 #: Macros that are longer, and why. None may be added without a reason that lasts.

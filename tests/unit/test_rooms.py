@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from jinja2 import nodes
 
-from tests.unit.test_macros import MACROS, new_environment
+from tests.support.macros import MACROS, new_environment
 
 #: From the ground up. Rooms in one line do not call each other.
 FLOORS = (

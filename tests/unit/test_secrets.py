@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from dbt_floodmark import secrets
-from tests.unit.test_macros import load
+from tests.support.macros import load
 
 WITH_SECRETS = {
     "s3a://AKIA1:PW/with+slash@bucket/in": "s3a://AKIA1:***@bucket/in",

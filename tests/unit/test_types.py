@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.test_macros import load
+from tests.support.macros import load
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.unit.test_macros import load
+from tests.support.macros import load
 
 
 @pytest.fixture(scope="module")

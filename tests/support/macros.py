@@ -1,0 +1,89 @@
+"""The package's macros rendered by plain Jinja: without Spark and without dbt."""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import jinja2
+
+MACROS = Path(__file__).resolve().parents[2] / "macros"
+#: What dbt gives tags of its own, which plain Jinja cannot read.
+NOT_PLAIN = ("materializations", "tests")
+
+
+class Returned(Exception):
+    """What dbt's `return` throws: the value leaves the macro as it is, not as text."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        self.value = value
+
+
+class Refused(Exception):
+    """What `exceptions.raise_compiler_error` throws."""
+
+
+def leave(value: Any = None) -> None:
+    raise Returned(value)
+
+
+def refuse(message: str) -> None:
+    raise Refused(message)
+
+
+def called(macro: Callable[..., Any]) -> Callable[..., Any]:
+    """A macro that gives what it returns, or its text, as in dbt."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return macro(*args, **kwargs)
+        except Returned as returned:
+            return returned.value
+
+    return call
+
+
+def new_environment() -> jinja2.Environment:
+    environment = jinja2.Environment(extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols"])
+    environment.filters["as_bool"] = bool
+    return environment
+
+
+@functools.cache
+def compiled(path: Path) -> tuple[Any, list[str]]:
+    """A file's code, and the names of its macros: compiling is what loading costs."""
+    text = path.read_text()
+    return new_environment().compile(text), re.findall(r"{% macro (\w+)\(", text)
+
+
+def load(**context: Any) -> SimpleNamespace:
+    """The package's macros as `floodmark.<name>`, with a context as dbt's."""
+    floodmark = SimpleNamespace()
+    environment = new_environment()
+    environment.globals |= {
+        "floodmark": floodmark,
+        "return": leave,
+        "exceptions": SimpleNamespace(raise_compiler_error=refuse),
+        "tojson": json.dumps,
+        "fromjson": json.loads,
+        "modules": SimpleNamespace(re=re, datetime=datetime),
+        "this": SimpleNamespace(schema="shop", identifier="orders", __str__=lambda: "shop.orders"),
+        "config": {},
+    } | context
+    for path in sorted(MACROS.glob("*/*.sql")):
+        if path.parent.name in NOT_PLAIN:
+            continue
+        code, names = compiled(path)
+        template = jinja2.Template.from_code(environment, code, environment.make_globals(None))
+        space = template.new_context()
+        list(template.root_render_func(space))
+        for name in names:
+            setattr(floodmark, name, called(space.vars[name]))
+    return floodmark
