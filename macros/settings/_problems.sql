@@ -19,11 +19,7 @@
     {%- set strategy = config.get('incremental_strategy') or 'append' -%}
     {%- set watermark = floodmark._setting('watermark') -%}
     {%- set files = floodmark._setting('files') -%}
-    {%- if strategy not in ['append', 'merge', 'insert_overwrite', 'cdc', 'snapshot_diff'] -%}
-        {%- do problems.append({'setting': 'incremental_strategy', 'got': strategy,
-            'expected': "'append', 'merge', 'insert_overwrite', 'cdc' or 'snapshot_diff'",
-            'todo': 'Choose one of them, or leave out floodmark\'s settings to load as dbt-spark does'}) -%}
-    {%- endif -%}
+    {%- do problems.extend(floodmark._choice_problems('incremental_strategy')) -%}
     {%- for name in ['expectations'] if floodmark._setting(name) is not none -%}
         {%- do problems.append({'setting': name, 'expected': 'no such setting in this version',
             'todo': 'Leave it out'}) -%}
@@ -90,39 +86,7 @@
         {%- do problems.append({'setting': 'file_format', 'got': config.get('file_format'), 'expected': "'delta'",
             'todo': 'Remove the setting: floodmark\'s models are Delta tables'}) -%}
     {%- endif -%}
-    {%- if (config.get('on_schema_change') or 'ignore') not in ['ignore', 'fail', 'append_new_columns',
-        'sync_all_columns'] -%}
-        {%- do problems.append({'setting': 'on_schema_change', 'got': config.get('on_schema_change'),
-            'expected': "'ignore', 'fail', 'append_new_columns' or 'sync_all_columns'", 'todo': 'Use one of them'}) -%}
-    {%- endif -%}
-    {{ return(problems) }}
-{% endmacro %}
-
-
-{# Problems of settings of dbt's own that are of another type than a list of texts, and of `meta`: a list for _refuse.
-   #}
-{% macro _setting_type_problems() %}
-    {%- set columns = {'expected': 'a column or a list of columns', 'todo': 'Write their names'} -%}
-    {%- set conditions = {'expected': 'a condition or a list of conditions', 'todo': 'Put each in quotes'} -%}
-    {%- set lists = {
-        'unique_key': columns, 'partition_by': columns,
-        'merge_update_columns': columns, 'merge_exclude_columns': columns,
-        'incremental_predicates': conditions, 'predicates': conditions,
-    } -%}
-    {%- set problems = [] -%}
-    {%- for name, what in lists.items() -%}
-        {%- set value = config.get(name) -%}
-        {%- if value is not none and value not in ['', []] and not floodmark._is_names(value) -%}
-            {%- do problems.append(dict(what, setting=name, got=value)) -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {%- set in_meta = floodmark._meta_settings(config) -%}
-    {%- if in_meta is not none and in_meta is not mapping -%}
-        {%- do problems.append({'setting': 'meta.floodmark', 'got': in_meta,
-            'expected': "a mapping such as {'watermark': {'column': 'created_at'}}",
-            'todo': 'Write it as a mapping, or leave it out'}) -%}
-    {%- endif -%}
-    {{ return(problems) }}
+    {{ return(problems + floodmark._choice_problems('on_schema_change')) }}
 {% endmacro %}
 
 

@@ -11,7 +11,7 @@
     {%- endif -%}
     {{ return({
         'strategy': floodmark._stream_strategy(),
-        'output_mode': floodmark._setting('output_mode') or 'append',
+        'output_mode': floodmark._output_mode(),
         'seconds': floodmark._parse_duration(trigger.processing_time) / 1000000 if trigger is mapping else none,
         'unique_key': floodmark._name_list(config.get('unique_key')),
         'on_schema_change': config.get('on_schema_change') or 'ignore',
@@ -25,10 +25,35 @@
 {% endmacro %}
 
 
+{# The settings of `materialized='streaming_table'`: docs/guides/streams.md. #}
+{% macro _stream_schema() %}
+    {{ return({
+        'trigger': {'type': 'any', 'default': 'available_now',
+            'meaning': "`'available_now'`, or `{'processing_time': '30 seconds'}`"},
+        'output_mode': {'type': 'choice', 'choices': ['append', 'complete', 'update'], 'default': 'append',
+            'expected': "'append', 'complete' or 'update'", 'meaning': '`append`, `update` or `complete`'},
+        'incremental_strategy': {'type': 'choice', 'choices': ['append', 'merge', 'cdc'],
+            'without': '`append`, with `update` `merge`', 'expected': "'append', 'merge' or 'cdc' on a streaming_table",
+            'meaning': '`append`, `merge` or `cdc`'},
+        'unique_key': {'type': 'names', 'without': '–',
+            'meaning': 'the key of `merge` and `cdc`; with `append` what comes again within the event-time watermark '
+            'is dropped'},
+        'checkpoint_location': {'type': 'text', 'without': 'beside the ledger', 'expected': 'a folder',
+            'todo': 'Leave it out, and floodmark keeps it beside the ledger',
+            'meaning': 'a folder for the checkpoints'},
+    }) }}
+{% endmacro %}
+
+
 {# append, merge or cdc: rows that an aggregation updates are merged. #}
 {% macro _stream_strategy() %}
     {{ return(config.get('incremental_strategy')
         or ('merge' if floodmark._setting('output_mode') == 'update' else 'append')) }}
+{% endmacro %}
+
+
+{% macro _output_mode() %}
+    {{ return(floodmark._setting('output_mode') or floodmark._stream_schema().output_mode.default) }}
 {% endmacro %}
 
 

@@ -17,9 +17,10 @@
     {%- endif -%}
     {%- set checkpoint = floodmark._setting('checkpoint_location') -%}
     {%- do problems.extend(floodmark._secret_problems('checkpoint_location', checkpoint)) -%}
-    {%- if checkpoint is not none and (checkpoint is not string or not checkpoint | trim) -%}
-        {%- do problems.append({'setting': 'checkpoint_location', 'got': checkpoint, 'expected': 'a folder',
-            'todo': 'Leave it out, and floodmark keeps it beside the ledger'}) -%}
+    {%- set row = floodmark._stream_schema().checkpoint_location -%}
+    {%- if checkpoint is not none and not floodmark._is_of_type(checkpoint, row) -%}
+        {%- do problems.append({'setting': 'checkpoint_location', 'got': checkpoint, 'expected': row.expected,
+            'todo': row.todo}) -%}
     {%- endif -%}
     {{ return(problems) }}
 {% endmacro %}
@@ -61,15 +62,16 @@
 {# How output mode, strategy and key go together. #}
 {% macro _output_problems() %}
     {%- set problems = [] -%}
-    {%- set mode = floodmark._setting('output_mode') or 'append' -%}
+    {%- set mode = floodmark._output_mode() -%}
+    {%- set schema = floodmark._stream_schema() -%}
     {%- set strategy = floodmark._stream_strategy() -%}
-    {%- if mode not in ['append', 'complete', 'update'] -%}
-        {%- do problems.append({'setting': 'output_mode', 'got': mode, 'expected': "'append', 'complete' or 'update'",
+    {%- if not floodmark._is_of_type(mode, schema.output_mode) -%}
+        {%- do problems.append({'setting': 'output_mode', 'got': mode, 'expected': schema.output_mode.expected,
             'todo': 'Use one of them'}) -%}
     {%- endif -%}
-    {%- if strategy not in ['append', 'merge', 'cdc'] -%}
+    {%- if not floodmark._is_of_type(strategy, schema.incremental_strategy) -%}
         {%- do problems.append({'setting': 'incremental_strategy', 'got': strategy,
-            'expected': "'append', 'merge' or 'cdc' on a streaming_table", 'todo': 'Use one of them'}) -%}
+            'expected': schema.incremental_strategy.expected, 'todo': 'Use one of them'}) -%}
     {%- elif mode == 'update' and strategy != 'merge' or mode == 'complete' and strategy != 'append' -%}
         {%- do problems.append({'setting': 'incremental_strategy', 'got': strategy,
             'expected': ("'merge'" if mode == 'update' else "'append'") ~ " with output_mode '" ~ mode ~ "'",

@@ -1,0 +1,72 @@
+{# What a model's config says beside the settings that have a schema of their own: of all models, and of merge. #}
+{% macro _model_schema() %}
+    {{ return({
+        'incremental_strategy': {'type': 'choice', 'default': 'append',
+            'choices': ['append', 'merge', 'insert_overwrite', 'cdc', 'snapshot_diff'],
+            'expected': "'append', 'merge', 'insert_overwrite', 'cdc' or 'snapshot_diff'",
+            'todo': "Choose one of them, or leave out floodmark's settings to load as dbt-spark does",
+            'meaning': '`append`, `merge`, `insert_overwrite`, `cdc` or `snapshot_diff`'},
+        'unique_key': {'type': 'names', 'without': 'required for these',
+            'expected': 'a column or a list of columns',
+            'meaning': 'the key of `merge`, `cdc` and `snapshot_diff`: a column or a list'},
+        'watermark': {'type': 'any', 'without': '–', 'meaning': 'what is new, by a column'},
+        'files': {'type': 'any', 'without': '–', 'meaning': 'what is new, by file'},
+        'cdc': {'type': 'any', 'without': 'required for `cdc`', 'meaning': 'how change events are applied'},
+        'snapshot_diff': {'type': 'any', 'without': 'its defaults',
+            'meaning': 'how full extracts are compared with the table'},
+        'change_feed': {'type': 'any',
+            'without': '`true`; `false` with column mapping or `output: changes`, where Delta cannot create one',
+            'meaning': "the table's change data feed"},
+        'partition_by': {'type': 'names', 'without': 'none', 'expected': 'a column or a list of columns',
+            'meaning': 'the columns of the partitions; `insert_overwrite` takes one, which follows from the watermark'},
+        'on_schema_change': {'type': 'choice', 'default': 'ignore',
+            'choices': ['ignore', 'fail', 'append_new_columns', 'sync_all_columns'],
+            'expected': "'ignore', 'fail', 'append_new_columns' or 'sync_all_columns'",
+            'meaning': '`ignore`, `append_new_columns`, `sync_all_columns` (adds; refuses to drop or retype), `fail`'},
+    }) }}
+{% endmacro %}
+
+
+{% macro _merge_schema() %}
+    {%- set columns = 'a column or a list of columns' -%}
+    {%- set conditions = 'a condition or a list of conditions' -%}
+    {{ return({
+        'merge_update_columns': {'type': 'names', 'without': 'all', 'expected': columns,
+            'meaning': 'the columns that a match updates'},
+        'merge_exclude_columns': {'type': 'names', 'without': 'none', 'expected': columns,
+            'meaning': 'the columns that it does not; not together with the one above'},
+        'incremental_predicates': {'type': 'names', 'without': 'none', 'expected': conditions,
+            'todo': 'Put each in quotes', 'meaning': 'conditions that are added to the ON clause'},
+        'predicates': {'type': 'names', 'without': 'none', 'expected': conditions, 'todo': 'Put each in quotes',
+            'meaning': "dbt's older name of `incremental_predicates`"},
+    }) }}
+{% endmacro %}
+
+
+{# Problems of the values of dbt's own settings, each by itself, and of `meta`: a list for _refuse. #}
+{% macro _setting_type_problems() %}
+    {%- set problems = [] -%}
+    {%- for name, row in dict(floodmark._model_schema(), **floodmark._merge_schema()).items() if row.type == 'names' -%}
+        {%- set value = config.get(name) -%}
+        {%- if value is not none and value not in ['', []] and not floodmark._is_of_type(value, row) -%}
+            {%- do problems.append({'setting': name, 'got': value, 'expected': row.expected,
+                'todo': row.todo or 'Write their names'}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- set in_meta = floodmark._meta_settings(config) -%}
+    {%- if in_meta is not none and in_meta is not mapping -%}
+        {%- do problems.append({'setting': 'meta.floodmark', 'got': in_meta,
+            'expected': "a mapping such as {'watermark': {'column': 'created_at'}}",
+            'todo': 'Write it as a mapping, or leave it out'}) -%}
+    {%- endif -%}
+    {{ return(problems) }}
+{% endmacro %}
+
+
+{# The problem of a setting of the model that is not one of its choices, as the schema declares them: a list. #}
+{% macro _choice_problems(name) %}
+    {%- set row = floodmark._model_schema()[name] -%}
+    {%- set value = config.get(name) or row.default -%}
+    {{ return([] if floodmark._is_of_type(value, row) else [{'setting': name, 'got': value, 'expected': row.expected,
+        'todo': row.todo or 'Use one of them'}]) }}
+{% endmacro %}
