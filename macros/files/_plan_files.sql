@@ -1,6 +1,6 @@
 {# The files of the next batch: those in the folder that no batch of this table has, oldest first. #}
 {% macro _plan_files(run, replaces) %}
-    {%- set most = run.settings.files.max_files_per_batch or 1000 -%}
+    {%- set most = run.settings.files.max_files_per_batch -%}
     {%- set files = floodmark._query_json('select to_json(struct(*)) from ('
         ~ floodmark._unseen_files_sql(run, replaces) ~ ' order by modified_at, path limit ' ~ (most + 1) ~ ')') -%}
     {{ return(floodmark._plan_whole(files[:most], files | length <= most)) }}

@@ -5,7 +5,7 @@
     {%- if not execute -%}
         {{ return('(select 1)') }}
     {%- endif -%}
-    {%- set files = floodmark._setting('files') -%}
+    {%- set files = floodmark._files_settings() -%}
     {%- set secret = floodmark._secret_problems('files.path', files.get('path')) if files is mapping else [] -%}
     {%- if secret -%}
         {%- do floodmark._refuse(secret) -%}
@@ -62,8 +62,8 @@
 
 
 {% macro _files_options(files) %}
-    {{ return("with (pathGlobFilter = " ~ floodmark._string_literal(files.get('glob', '*'))
-        ~ ", recursiveFileLookup = '" ~ ('true' if files.get('recursive', true) else 'false') ~ "'"
+    {{ return("with (pathGlobFilter = " ~ floodmark._string_literal(files.glob)
+        ~ ", recursiveFileLookup = '" ~ ('true' if files.recursive else 'false') ~ "'"
         ~ floodmark._local_files_options(files.path | string) ~ ")") }}
 {% endmacro %}
 
@@ -93,11 +93,11 @@
 {% macro _files_rows_sql(files, lines_sql) %}
     {%- set lines = "(select ltrim('\ufeff', value) as value, _metadata from " ~ lines_sql
         ~ ") where trim(value) <> ''" -%}
-    {%- if files.get('format') == 'text' -%}
+    {%- if files.format == 'text' -%}
         {{ return('(select value, _metadata from ' ~ lines ~ ')') }}
     {%- endif -%}
     {{ return('(select _floodmark_line.*, _metadata from (select from_json(value, '
-        ~ floodmark._string_literal(files.get('schema'))
+        ~ floodmark._string_literal(files.schema)
         ~ ", map('mode', 'FAILFAST')) as _floodmark_line, _metadata from " ~ lines ~ '))') }}
 {% endmacro %}
 
@@ -105,9 +105,9 @@
 {# The folder as a stream of lines, each with `_metadata`. #}
 {% macro _stream_files_source(files) %}
     {{ return(floodmark._stream_source('text',
-        {'pathGlobFilter': files.get('glob', '*'),
-        'recursiveFileLookup': 'true' if files.get('recursive', true) else 'false',
-        'maxFilesPerTrigger': files.get('max_files_per_batch', 1000) | string},
+        {'pathGlobFilter': files.glob,
+        'recursiveFileLookup': 'true' if files.recursive else 'false',
+        'maxFilesPerTrigger': files.max_files_per_batch | string},
         floodmark._absolute_path(files.path | string))) }}
 {% endmacro %}
 

@@ -17,6 +17,13 @@
 {% endmacro %}
 
 
+{# The settings with their defaults; what is no mapping as it is, and none where the model has none. #}
+{% macro _files_settings() %}
+    {%- set given = floodmark._setting('files') -%}
+    {{ return(floodmark._with_defaults(given, floodmark._files_schema()) if given is mapping else given) }}
+{% endmacro %}
+
+
 {# Problems of `files={...}`: a list for _refuse. #}
 {% macro _files_problems() %}
     {%- set files = floodmark._setting('files') -%}

@@ -78,7 +78,7 @@
         'strategy': config.get('incremental_strategy') or 'append',
         'unique_key': floodmark._name_list(config.get('unique_key')),
         'on_schema_change': config.get('on_schema_change') or 'ignore',
-        'files': floodmark._setting('files'),
+        'files': floodmark._files_settings(),
         'cdc': floodmark._cdc_settings(),
         'snapshot': floodmark._snapshot_settings(),
         'partition_by': floodmark._name_list(config.get('partition_by')),

@@ -15,7 +15,7 @@
         'seconds': floodmark._parse_duration(trigger.processing_time) / 1000000 if trigger is mapping else none,
         'unique_key': floodmark._name_list(config.get('unique_key')),
         'on_schema_change': config.get('on_schema_change') or 'ignore',
-        'files': floodmark._setting('files'),
+        'files': floodmark._files_settings(),
         'cdc': floodmark._cdc_settings(),
         'snapshot': none,
         'partition_by': floodmark._name_list(config.get('partition_by')),
