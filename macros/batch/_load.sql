@@ -66,12 +66,12 @@
         {%- set state = floodmark._model_state() -%}
         {%- set target = floodmark._target_state(state) -%}
     {%- endif -%}
-    {%- set run = { 'settings': settings, 'sql': sql, 'upstream': none,
+    {%- set run = {'settings': settings, 'sql': sql, 'upstream': none,
         'commits': floodmark._upstream_log(settings, state), 'state': state, 'target': target, 'is_stale': false,
         'backfill': floodmark._backfill_range(), 'restate': floodmark._restate_asked(),
         'full_refresh': should_full_refresh(), 'ceiling': none, 'recovered': none, 'first': true, 'zone': none,
         'generation': none, 'guarded': settings.watermark is not none and '/*floodmark:bounds' not in sql
-        and '/*floodmark:changes' not in sql, } -%}
+        and '/*floodmark:changes' not in sql} -%}
     {%- do run.update({'is_untouched': floodmark._is_untouched(run)}) -%}
     {%- if run.is_untouched -%}
         {{ return(run) }}

@@ -74,7 +74,7 @@
     {%- set family = planned.family -%}
     {%- set reach = floodmark._reach(watermark or {}, family) -%}
     {%- set begins = planned.kind in ['first_load', 'full_refresh'] and run.target.is_empty -%}
-    {{ return({ 'staged_by': run.stages | selectattr('resolved_by', 'equalto', none)
+    {{ return({'staged_by': run.stages | selectattr('resolved_by', 'equalto', none)
         | selectattr('batch_id', 'equalto', planned.batch_id | int) | map(attribute='staged_by') | first
         | default(none), 'settings': run.settings, 'batch_id': planned.batch_id | int, 'kind': planned.kind,
         'generation': planned.generation, 'begins': begins,
@@ -88,7 +88,7 @@
         'watermark_column': planned.watermark_column, 'upstream': planned.upstream, 'reason': planned.reason,
         'asked': floodmark._stored_asked(planned.batch_id) if planned.kind == 'backfill' else none,
         'files': floodmark._stored_files(planned.batch_id) if run.settings.files else none, 'rows_null': 0,
-        'rows_future': 0, 'rows_late': 0, 'is_last': false, 'is_taken_over': true, }) }}
+        'rows_future': 0, 'rows_late': 0, 'is_last': false, 'is_taken_over': true}) }}
 {% endmacro %}
 
 

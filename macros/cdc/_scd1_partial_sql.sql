@@ -46,7 +46,7 @@
             cast(null as string) as _floodmark_before
             {{- floodmark._member_columns(parts.plain, parts.leaves, known, '', '_floodmark_sequence') }}
         from {{ source.stage }}
-        where not _floodmark_truncate {{ 'and coalesce(_floodmark_sequence >= (' ~ truncated ~ '), true)'
+        where not _floodmark_truncate {{'and coalesce(_floodmark_sequence >= (' ~ truncated ~ '), true)'
             if truncated }}
         {%- if not is_first %}
         {%- set touched = '(select distinct ' ~ keys ~ ', true as _floodmark_touched from ' ~ source.stage
@@ -64,7 +64,7 @@
         {%- if source.has_state and not is_first %}
         union all
         select {{ floodmark._quoted_csv(run.settings.unique_key, 'd.') }}, d._floodmark_sequence, true, null,
-            null{{ ', null' * (plain | length + 2 * (parts.leaves | length)) }}
+            null{{', null' * (plain | length + 2 * (parts.leaves | length)) }}
         from (select * from {{ floodmark._state_relation() }} as DBT_INTERNAL_DEST
             where {{ floodmark._tombstone_sql(run, source) }}) as d left semi join {{ touched }} as e
             on {{ floodmark._same_key(run, 'e', 'd') }}
@@ -77,14 +77,14 @@
         from members
     ),
     floored as (
-        select *, {{ 'greatest(_floodmark_deleted_at, (' ~ truncated ~ '))' if truncated else '_floodmark_deleted_at' }}
+        select *, {{'greatest(_floodmark_deleted_at, (' ~ truncated ~ '))' if truncated else '_floodmark_deleted_at' }}
             as _floodmark_floor from deleted
     ),
     folded as (
         select {{ keys }}, max(_floodmark_sequence) filter (where not _floodmark_delete) as _floodmark_last,
             max(_floodmark_floor) as _floodmark_floor,
             max(_floodmark_deleted_at) as _floodmark_deleted_at,
-                max(_floodmark_before) as _floodmark_before{{ ', ' if folded }}{{ folded | join(', ') }}
+                max(_floodmark_before) as _floodmark_before{{', ' if folded }}{{ folded | join(', ') }}
         from floored group by {{ keys }}
     ),
     formed as (

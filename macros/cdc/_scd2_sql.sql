@@ -36,7 +36,7 @@
     with members as (
         select {{ carried }}, _floodmark_sequence, _floodmark_delete, 'event' as _floodmark_what,
             cast(null as {{ type }}) as _floodmark_old_start,
-            cast(null as {{ type }}) as _floodmark_old_end{{ ', cast(null as string) as _floodmark_before' if partial }}
+            cast(null as {{ type }}) as _floodmark_old_end{{', cast(null as string) as _floodmark_before' if partial }}
         from {{ source.stage }}
         {%- if not batch.replaces %}
         union all
@@ -75,7 +75,7 @@
     {{ floodmark._filled_sql(run, own, parts, missing, keys, type, live) }}
     {%- else %}
     formed as (
-        select *{{ ' except (' ~ floodmark._quoted_csv(missing) ~ ')'
+        select *{{' except (' ~ floodmark._quoted_csv(missing) ~ ')'
             if missing }}{{ floodmark._kept_columns_sql(missing,
             own, keys) }}
         from ranked where _floodmark_rank = 1 and _floodmark_sequence >= _floodmark_lowest{{ live }}
@@ -109,22 +109,22 @@
     bounded as (
         select *, if(_floodmark_delete, _floodmark_begins_anew, not _floodmark_ends) as _floodmark_remembered,
             last_value(if(_floodmark_begins,
-                {{ 'coalesce(_floodmark_old_start, _floodmark_sequence)' if source.get('is_ahead')
+                {{'coalesce(_floodmark_old_start, _floodmark_sequence)' if source.get('is_ahead')
                     else '_floodmark_sequence' }}, null), true)
                 over (partition by {{ keys }} order by _floodmark_sequence rows between unbounded preceding
                     and current row) as _floodmark_start
         from flagged
     ),
     resolved as (
-        select {{ floodmark._quoted_csv(names) }}, {{ '_floodmark_columns, ' if partial }}_floodmark_sequence,
+        select {{ floodmark._quoted_csv(names) }}, {{'_floodmark_columns, ' if partial }}_floodmark_sequence,
             _floodmark_delete,
             _floodmark_start as {{ floodmark._quoted(cdc.start_at) }},
                 _floodmark_next as {{ floodmark._quoted(cdc.end_at) }},
             _floodmark_ends and not (_floodmark_what = 'row' and _floodmark_old_start <=> _floodmark_start
-                and _floodmark_old_end <=> _floodmark_next{{ ' and _floodmark_same' if partial }})
+                and _floodmark_old_end <=> _floodmark_next{{' and _floodmark_same' if partial }})
                 as _floodmark_table_write,
             _floodmark_started and not _floodmark_begins as _floodmark_table_remove,
-            _floodmark_remembered and not (_floodmark_what = 'hidden'{{ ' and _floodmark_same' if partial }})
+            _floodmark_remembered and not (_floodmark_what = 'hidden'{{' and _floodmark_same' if partial }})
                 as _floodmark_state_write,
             _floodmark_hidden and not _floodmark_remembered as _floodmark_state_remove
         from bounded
@@ -139,7 +139,7 @@
             else 'cast(null as ' ~ column.ddl ~ ')') %}
     {%- endfor %}
     union all
-    select {{ gone | join(', ') }}, {{ 'null, ' if partial }}_floodmark_sequence, false, null, null, false,
+    select {{ gone | join(', ') }}, {{'null, ' if partial }}_floodmark_sequence, false, null, null, false,
         _floodmark_started, false, _floodmark_hidden
     from ranked where _floodmark_rank = 1 and _floodmark_what in ('start', 'gone')
     {%- endif %}
@@ -191,7 +191,7 @@
     {%- set cdc = run.settings.cdc -%}
     {%- set start, end = known ~ floodmark._quoted(cdc.start_at), known ~ floodmark._quoted(cdc.end_at) %}
         select {{ floodmark._known_columns(run, own, parts, known) }}, {{ floodmark._row_sequence(cdc, known) }}, false,
-            'row', {{ start }}, {{ end }}{{ ', ' ~ floodmark._row_before_sql(own, type, known) if parts }}
+            'row', {{ start }}, {{ end }}{{', ' ~ floodmark._row_before_sql(own, type, known) if parts }}
         from {{ this }} as DBT_INTERNAL_DEST left semi join {{ source.stage }} as DBT_INTERNAL_SOURCE
             on {{ floodmark._key_predicates(run, source) | join(' and ') }} and {{ end }} is null
 {% endmacro %}
@@ -223,7 +223,7 @@
         ~ ' group by ' ~ keys ~ ')' %}
         select {{ floodmark._known_columns(run, own, parts, 'k.') }},
             m._floodmark_at, m._floodmark_delete, m._floodmark_what, k._floodmark_start,
-                k._floodmark_end{{ ', ' ~ floodmark._row_before_sql(own, type, 'k.') if parts }}
+                k._floodmark_end{{', ' ~ floodmark._row_before_sql(own, type, 'k.') if parts }}
         from (
             select DBT_INTERNAL_DEST.*, {{ start }} as _floodmark_start, {{ end }} as _floodmark_end,
                 lead({{ start }}) over (partition by {{ floodmark._quoted_csv(run.settings.unique_key,
@@ -245,7 +245,7 @@
         select {{ floodmark._carried_columns(run, parts, remembered, 'h.', 'h._floodmark_sequence',
             'h._floodmark_columns.set') if parts else floodmark._given_sql(own, remembered, 'h.') }},
             h._floodmark_sequence, h._floodmark_kind = 'delete', 'hidden', null,
-                null{{ ', ' ~ floodmark._row_before_sql(own, type, 'h.') if parts }}
+                null{{', ' ~ floodmark._row_before_sql(own, type, 'h.') if parts }}
         from {{ floodmark._state_relation() }} as h left semi join {{ touched }} as e
             on {{ floodmark._same_key(run, 'h', 'e') }}
         {%- endif %}
@@ -289,17 +289,17 @@
     {%- endfor -%}
     {%- set flags = ['sequence', 'delete', 'what', 'old_start', 'old_end', 'before', 'started', 'hidden'] -%}
     {%- set carried = '_floodmark_' ~ flags | join(', _floodmark_') %}
-    collapsed as (select *{{ ', ' if collapsed }}{{ collapsed | join(', ') }} from ranked
+    collapsed as (select *{{', ' if collapsed }}{{ collapsed | join(', ') }} from ranked
         where _floodmark_sequence >= _floodmark_lowest),
     filled as (
-        select *{{ ' except (' ~ floodmark._quoted_csv(kept_as_were) ~ ')'
+        select *{{' except (' ~ floodmark._quoted_csv(kept_as_were) ~ ')'
             if kept_as_were }}{{ floodmark._kept_columns_sql(kept_as_were,
             own, keys) }},
             max(if(_floodmark_delete, _floodmark_sequence, null)) {{ so_far }}
-                as _floodmark_deleted{{ ', ' if filled }}{{ filled | join(', ') }}
+                as _floodmark_deleted{{', ' if filled }}{{ filled | join(', ') }}
         from collapsed where _floodmark_rank = 1{{ live }}
     ),
-    kept as (select *{{ ', ' if kept }}{{ kept | join(', ') }} from filled),
+    kept as (select *{{', ' if kept }}{{ kept | join(', ') }} from filled),
     rebuilt as (
         select {{ written | join(', ') }},
             named_struct('sequence', _floodmark_sequence, 'deleted_at', cast(null
@@ -348,7 +348,7 @@
     {%- endfor %}
     merge into {{ this }} as DBT_INTERNAL_DEST
     using (
-        select {{ floodmark._quoted_csv(written) }}{{ ', false as _floodmark_removes' if removes }}
+        select {{ floodmark._quoted_csv(written) }}{{', false as _floodmark_removes' if removes }}
             from {{ source.resolved }} where _floodmark_table_write
         {%- if removes %}
         union all
@@ -367,7 +367,7 @@
     {{- '\n    when matched and ' ~ removes ~ ' then delete' if removes }}
     when matched then update set
         {{ floodmark._assignments(names) | join(',\n        ') }}
-    when not matched {{ 'and not ' ~ removes ~ ' ' if removes }}then insert ({{ floodmark._quoted_csv(names) }})
+    when not matched {{'and not ' ~ removes ~ ' ' if removes }}then insert ({{ floodmark._quoted_csv(names) }})
         values ({{ floodmark._quoted_csv(names, 'DBT_INTERNAL_SOURCE.') }})
 {% endmacro %}
 

@@ -49,14 +49,14 @@
             {%- do counts.update({name: value | int}) -%}
         {%- endfor -%}
         {%- set tag = (row['userMetadata'] or '').split('/peak/')[0].split('/by/') -%}
-        {%- do commits.append({ 'version': row['version'] | int, 'at': row['timestamp'] | string,
+        {%- do commits.append({'version': row['version'] | int, 'at': row['timestamp'] | string,
             'operation': row['operation'], 'appends': modules.re.search('(mode|outputMode)\\W+Append\\b',
             parameters) is not none, 'tag': tag[0] or none, 'writer': tag[1] if tag | length > 1 else none,
             'peak': floodmark._peak_from_tag(row['userMetadata'] or ''),
             'micro_batch': {'query_id': query_id.group(1),
             'number': modules.re.search('epochId\\W+(\\d+)', parameters).group(1) | int} if query_id else none,
             'restored': {'version': version.group(1) | int if version else none, 'time': time.group(1) if time else ''},
-            'counts': counts, }) -%}
+            'counts': counts}) -%}
     {%- endfor -%}
     {{ return(commits) }}
 {% endmacro %}

@@ -5,13 +5,13 @@
 {% macro debezium(relation, sequence='source.lsn', keep=[]) %}
 (
     select _row.*, _operation, _sequence,
-        _changed_at{{ ', ' ~ floodmark._quoted_csv(floodmark._name_list(keep)) if keep }} from (
+        _changed_at{{', ' ~ floodmark._quoted_csv(floodmark._name_list(keep)) if keep }} from (
         select
             {{ floodmark._envelope_row_sql(relation) }} as _row,
             case op when 'd' then 'delete' when 't' then 'truncate' when 'u' then 'update'
                 else 'insert' end as _operation,
             {{ sequence }} as _sequence,
-            timestamp_millis(ts_ms) as _changed_at{{ ', ' ~ floodmark._quoted_csv(floodmark._name_list(keep)) if keep }}
+            timestamp_millis(ts_ms) as _changed_at{{', ' ~ floodmark._quoted_csv(floodmark._name_list(keep)) if keep }}
         from {{ relation }}
         where op in ('c', 'r', 'u', 'd', 't')
     )

@@ -112,14 +112,14 @@
 
 {# An event of a batch as {column: SQL}. #}
 {% macro _event_columns(event, batch, values) %}
-    {%- set columns = { 'model': floodmark._string_literal(floodmark._batch_model(batch)), 'batch_id': batch.batch_id,
+    {%- set columns = {'model': floodmark._string_literal(floodmark._batch_model(batch)), 'batch_id': batch.batch_id,
         'event': floodmark._string_literal(event), 'at': 'current_timestamp()',
         'kind': floodmark._string_literal(batch.kind), 'generation': floodmark._string_literal(batch.generation),
         'invocation_id': floodmark._string_literal(invocation_id), 'family': floodmark._string_literal(batch.family),
         'watermark_column': floodmark._string_literal(batch.get('watermark_column')),
         'upstream': floodmark._string_literal(batch.get('upstream')), 'low': floodmark._string_literal(batch.low),
         'reason': floodmark._string_literal(batch.get('reason')),
-        'asked': floodmark._string_literal(tojson(batch.asked)) if batch.get('asked') else 'null', } -%}
+        'asked': floodmark._string_literal(tojson(batch.asked)) if batch.get('asked') else 'null'} -%}
     {%- do columns.update(values) -%}
     {{ return(columns) }}
 {% endmacro %}

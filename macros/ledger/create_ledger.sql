@@ -82,7 +82,7 @@
     {%- endfor -%}
     {%- set state = "case when count(target_version) > 0 then 'committed' when count_if(event = 'failed') > "
         "0 then 'failed' when count_if(event = 'committed') > 0 then 'committed' else 'planned' end" -%}
-    {{ return({ 'batches': "select model, batch_id, max(kind) as kind, max(low) as low, "
+    {{ return({'batches': "select model, batch_id, max(kind) as kind, max(low) as low, "
         ~ "coalesce(max(high) filter (where event = 'committed'), max(high)) as high, " ~ state ~ " as state, "
         ~ counts | join(', ') ~ ", min(at) filter (where event = 'planned') as started_at, " ~ "max(at) filter (where "
         ~ terminal ~ ") as finished_at, max(target_version) as target_version, "
@@ -104,5 +104,5 @@
         ~ "from " ~ schema ~ ".batch_log where event <> 'waiting' group by model, batch_id)) lateral view "
         "explode(files) f as file " ~ "where state = 'planned' or state = 'committed' and generation = newest",
         'expectation_results': "select cast(null as string) as model, cast(null as bigint) as batch_id, cast(null as "
-        "string) as name, " ~ "cast(null as bigint) as violations, cast(null as string) as action where false", }) }}
+        "string) as name, " ~ "cast(null as bigint) as violations, cast(null as string) as action where false"}) }}
 {% endmacro %}

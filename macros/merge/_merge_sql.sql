@@ -15,11 +15,11 @@
     when matched and {{ deletes }} then delete
     {%- endif %}
     {%- if assignments %}
-    when matched {{ 'and ' ~ floodmark._wins_predicate(run, source, columns) if not source.get('is_ahead') }}
+    when matched {{'and ' ~ floodmark._wins_predicate(run, source, columns) if not source.get('is_ahead') }}
         then update set
         {{ assignments | join(',\n        ') }}
     {%- endif %}
-    when not matched {{ 'and not ' ~ deletes if deletes }} then insert ({{ floodmark._quoted_csv(columns) }})
+    when not matched {{'and not ' ~ deletes if deletes }} then insert ({{ floodmark._quoted_csv(columns) }})
         values ({{ floodmark._quoted_csv(columns, 'DBT_INTERNAL_SOURCE.') }})
 {% endmacro %}
 

@@ -18,9 +18,9 @@
         {%- do floodmark._stop('its upstream ' ~ relation ~ ' does not exist: build it first') -%}
     {%- endif -%}
     {%- set described = floodmark._describe(cached) -%}
-    {%- set found = { 'relation': cached, 'is_delta': described.provider == 'delta', 'column': none,
+    {%- set found = {'relation': cached, 'is_delta': described.provider == 'delta', 'column': none,
         'family': 'version', 'is_kept': node.resource_type in ['source', 'snapshot']
-        or node.config.materialized not in ['table', 'view', 'seed'], } -%}
+        or node.config.materialized not in ['table', 'view', 'seed']} -%}
     {%- if watermark.kind == 'version' -%}
         {%- do floodmark._require_delta(watermark, cached, found.is_delta) -%}
     {%- else -%}

@@ -85,7 +85,7 @@
     {{ floodmark._diff_compared_sql(plan) }}
     select to_json(named_struct('change', change, 'key',
         {{ floodmark._diff_json_sql('named_struct(' ~ named | join(', ') ~ ')') }}, 'in_a', in_a, 'in_b', in_b,
-        'columns', {{ 'array_compact(array(' ~ columns | join(', ') ~ '))' if columns else 'null' }}),
+        'columns', {{'array_compact(array(' ~ columns | join(', ') ~ '))' if columns else 'null' }}),
             map('ignoreNullFields', 'false'))
     from (select *, row_number() over (partition by change order by {{ keys | join(', ') }}) as place from compared
         where change <> 'unchanged')

@@ -63,7 +63,7 @@
     {%- endfor -%}
     {%- set due_struct = 'struct(' ~ cast_keys | join(', ') ~ ')' -%}
     {%- set query -%}
-        with due as (select {{ due_struct }} as k, {{ '1' if once else 'count(*)' }} as n, min({{ value }})
+        with due as (select {{ due_struct }} as k, {{'1' if once else 'count(*)' }} as n, min({{ value }})
             as p, max({{ value }}) as q
             from (
             {{ due }}
@@ -74,7 +74,7 @@
             select k, due.n as expected, coalesce(held.n, 0) as held, p, q,
                 if(coalesce(held.n, 0) < due.n, 'missing', 'repeated') as problem
             from due left join held using (k)
-                where coalesce(held.n, 0) {{ '= 0 or held.n > 1' if once else '<> due.n' }}
+                where coalesce(held.n, 0) {{'= 0 or held.n > 1' if once else '<> due.n' }}
         )
         select to_json(named_struct(
             'expected', (select coalesce(sum(n), 0) from due),

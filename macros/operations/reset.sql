@@ -51,9 +51,9 @@
         'watermark_column': upstream.column, 'upstream': floodmark._relation_name(upstream.relation), 'low': before,
         'reason': reason} -%}
     {%- do floodmark._record('committed', batch,
-        { 'high': floodmark._string_literal(mark), 'mark': floodmark._string_literal(mark), 'is_last': false,
+        {'high': floodmark._string_literal(mark), 'mark': floodmark._string_literal(mark), 'is_last': false,
         'target_id': floodmark._string_literal(floodmark._detail(relation).id),
-        'target_version': floodmark._history(relation, 1)[0].version, 'recorded_by': 'current_user()', }) -%}
+        'target_version': floodmark._history(relation, 1)[0].version, 'recorded_by': 'current_user()'}) -%}
     {%- if floodmark._event_tag('committed', batch) not in floodmark._recent_tags(floodmark.ledger_schema()
         ~ '.batch_log') and floodmark._model_state(id).committed.invocation_id != invocation_id -%}
         {%- do floodmark._stop('another run is loading it now: let that run end, then reset again', id) -%}

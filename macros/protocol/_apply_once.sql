@@ -11,7 +11,7 @@
         0) * 2 + (0 if fence else 1) if is_cdc else batch.batch_id,
         metadata: floodmark._batch_tag(batch) ~ ('/fence/' ~ invocation_id if fence
         else ('/by/' ~ floodmark._writer(batch) if is_cdc else '')
-        ~ (floodmark._peak_tag(batch.get('peak')) if table == this else '')), } -%}
+        ~ (floodmark._peak_tag(batch.get('peak')) if table == this else ''))} -%}
     {%- if reads_stage -%}
         {%- do conf.update({materialize: 'none'}) -%}
     {%- endif -%}
@@ -31,7 +31,7 @@
         {%- if version is not none and result.rows -%}
             {%- do batch.update({'applied': {'table': table | string, 'version': version, 'operation': 'MERGE',
                 'writer': floodmark._writer(batch) if is_cdc else none, 'peak': batch.get('peak'),
-                'metrics': { 'numTargetRowsInserted': result.rows[0]['num_inserted_rows'] | int,
+                'metrics': {'numTargetRowsInserted': result.rows[0]['num_inserted_rows'] | int,
                 'numTargetRowsUpdated': result.rows[0]['num_updated_rows'] | int,
                 'numTargetRowsDeleted': result.rows[0]['num_deleted_rows'] | int}}}) -%}
         {%- endif -%}

@@ -12,22 +12,22 @@
     {#- a backfill reads again below the mark: what the last batch knew of the upstream stays -#}
     {%- set known = run.state.committed if is_backfill else batch -%}
     {%- set target_id = floodmark._detail(this).id if batch.replaces or not run.target.id else run.target.id -%}
-    {%- set counts = { 'rows_read': rows_read, 'rows_kept': rows_read, 'rows_dropped': 0, 'rows_quarantined': 0,
+    {%- set counts = {'rows_read': rows_read, 'rows_kept': rows_read, 'rows_dropped': 0, 'rows_quarantined': 0,
         'rows_inserted': inserted, 'rows_updated': updated,
         'rows_deleted': metrics.get('numTargetRowsDeleted', metrics.get('numDeletedRows', 0)),
         'rows_tied': staged.get('rows_tied', 0), 'rows_null': batch.get('rows_null') or 0,
         'rows_future': batch.get('rows_future') or 0,
         'rows_late': adapter.floodmark_streams().rows_late()
-        if batch.kind == 'stream' and adapter.floodmark_plugin is defined else batch.get('rows_late') or 0, } -%}
+        if batch.kind == 'stream' and adapter.floodmark_plugin is defined else batch.get('rows_late') or 0} -%}
     {%- set is_last = known.is_last and not known.is_held and not (known.rows_future or 0) -%}
-    {%- set values = { 'high': floodmark._string_literal(batch.high if is_backfill else mark),
+    {%- set values = {'high': floodmark._string_literal(batch.high if is_backfill else mark),
         'mark': floodmark._string_literal(mark),
         'upstream_version': known.upstream_version if known.upstream_version is not none else 'null',
         'upstream_at': floodmark._string_literal(known.upstream_at),
         'upstream_id': floodmark._string_literal(known.upstream_id), 'is_last': is_last,
         'lookback': known.lookback or 0, 'target_id': floodmark._string_literal(target_id),
         'target_version': landed.version if landed.version is not none else 'null',
-        'files': floodmark._counted_files_sql(run, batch) if batch.files else 'null', } -%}
+        'files': floodmark._counted_files_sql(run, batch) if batch.files else 'null'} -%}
     {%- do values.update(counts) -%}
     {%- do floodmark._record('committed', batch, values) -%}
     {%- do batch.update({'is_committed': true}) -%}
@@ -37,7 +37,7 @@
     {%- if source and source.get('resolved') -%}
         {%- do floodmark._execute(['drop table if exists ' ~ source.resolved]) -%}
     {%- endif -%}
-    {%- do run.state.update({ 'last_batch_id': batch.batch_id, 'finished_id': batch.batch_id,
+    {%- do run.state.update({'last_batch_id': batch.batch_id, 'finished_id': batch.batch_id,
         'committed': {'batch_id': batch.batch_id, 'mark': mark, 'generation': batch.generation, 'family': batch.family,
         'target_id': target_id, 'watermark_column': batch.watermark_column, 'upstream': batch.upstream,
         'is_last': is_last, 'lookback': known.lookback or 0, 'rows_read': rows_read,

@@ -5,12 +5,12 @@
 {% macro _record_plan(run, plan) %}
     {%- do floodmark._forget_commit() -%}
     {%- do floodmark._record('planned', plan,
-        { 'high': floodmark._string_literal(plan.high), 'cap': floodmark._string_literal(plan.cap),
+        {'high': floodmark._string_literal(plan.high), 'cap': floodmark._string_literal(plan.cap),
         'upstream_version': plan.upstream_version if plan.upstream_version is not none else 'null',
         'upstream_at': floodmark._string_literal(plan.upstream_at),
         'upstream_id': floodmark._string_literal(plan.upstream_id), 'is_last': plan.is_last and not plan.is_held,
         'lookback': plan.lookback, 'files': floodmark._files_literal(plan.files) if plan.get('files') else 'null',
-        'rows_null': plan.get('rows_null', 0), 'rows_future': plan.get('rows_future', 0), }) -%}
+        'rows_null': plan.get('rows_null', 0), 'rows_future': plan.get('rows_future', 0)}) -%}
     {%- set log = floodmark.ledger_schema() ~ '.batch_log' -%}
     {%- set was_remembered = run.state.is_remembered -%}
     {%- do run.state.update({'is_remembered': false}) -%}

@@ -22,7 +22,7 @@
         {%- do rows.append(values) -%}
     {%- endfor -%}
     {%- set sql -%}
-        create {{ 'or replace ' if config.get('file_format') == 'delta' }}table {{ this }}
+        create {{'or replace ' if config.get('file_format') == 'delta' }}table {{ this }}
         {{ file_format_clause() }}
         {#- a folder of files, and no pattern, whatever the warehouse's path has in it -#}
         {% set is_files = config.get('file_format') in [none, 'parquet', 'orc', 'json', 'csv', 'avro'] -%}

@@ -73,13 +73,13 @@
     {%- set null = 'cast(null as ' ~ source.version_type ~ ')' -%}
     {%- set version = prefix ~ '_floodmark_version' -%}
     {%- set hash = prefix ~ '_floodmark_hash' -%}
-    {%- set values = { '__start_at': version, '__end_at': null, '__is_missing': 'false', '__missing_at': null,
+    {%- set values = {'__start_at': version, '__end_at': null, '__is_missing': 'false', '__missing_at': null,
         '_floodmark_hash': hash, '_changed_at': version,
         '_old_hash': floodmark._hash_text_sql(prefix ~ '_floodmark_old_hash'),
         '_new_hash': floodmark._hash_text_sql(hash),
         '_change_type': 'case ' ~ prefix
         ~ "_floodmark_change when 'missing' then 'delete' when 'touch' then 'update' else " ~ prefix
-        ~ '_floodmark_change end', } -%}
+        ~ '_floodmark_change end'} -%}
     {%- set added = {} -%}
     {%- for column in floodmark._snapshot_added(run, source.version_type) -%}
         {%- do added.update({column.name: values[column.name]}) -%}

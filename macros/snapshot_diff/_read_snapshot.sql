@@ -312,7 +312,7 @@
                 from (
                 {{ select_sql }}
             ))
-        ) as n {{ 'left' if snapshot.on_missing == 'ignore' else 'full' }} outer join (
+        ) as n {{'left' if snapshot.on_missing == 'ignore' else 'full' }} outer join (
             {{ floodmark._known_hashes_sql(run, source) }}
         ) as o on {{ floodmark._equal_keys(run, 'n', 'o') }}
     ) where _floodmark_change not in ('none', 'same') or _floodmark_copies > 1

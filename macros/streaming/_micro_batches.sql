@@ -35,10 +35,10 @@
 {# A micro-batch as the batch macros take it. #}
 {% macro _micro_batch(run, number, mark) %}
     {%- set batch = floodmark._plan_whole() -%}
-    {%- do batch.update({ 'settings': run.settings, 'batch_id': (run.state.last_batch_id or 0) + 1, 'kind': 'stream',
+    {%- do batch.update({'settings': run.settings, 'batch_id': (run.state.last_batch_id or 0) + 1, 'kind': 'stream',
         'replaces': false, 'generation': run.generation, 'family': 'sequence',
         'low': mark | string if mark is not none else none, 'low_position': mark, 'high': number | string,
-        'high_position': number, }) -%}
+        'high_position': number}) -%}
     {{ return(batch) }}
 {% endmacro %}
 

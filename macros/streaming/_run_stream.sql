@@ -24,17 +24,17 @@
 {% macro _begin_stream(settings, sql, streams) %}
     {%- set state = floodmark._model_state() -%}
     {%- set target = floodmark._target_state(state) -%}
-    {%- set request = { 'model': floodmark._model_id(), 'sql': sql, 'table': this | string,
+    {%- set request = {'model': floodmark._model_id(), 'sql': sql, 'table': this | string,
         'output_mode': settings.output_mode, 'native': settings.strategy == 'append', 'location': '',
         'project_dir': floodmark._absolute_path(''), 'seconds': settings.seconds if streams.service() else none,
-        'distinct_by': settings.unique_key if settings.strategy == 'append' else [], } -%}
+        'distinct_by': settings.unique_key if settings.strategy == 'append' else []} -%}
     {%- do floodmark._check_stream_columns(request, streams.columns(request)) -%}
     {%- set described = streams.describe(request) -%}
     {%- do settings.update({'event_time': described.event_time if settings.output_mode == 'append' else none}) -%}
-    {%- set run = { 'settings': settings, 'sql': 'select * from ' ~ streams.micro_batch, 'request': request,
+    {%- set run = {'settings': settings, 'sql': 'select * from ' ~ streams.micro_batch, 'request': request,
         'upstream': none, 'commits': none, 'state': state, 'target': target, 'is_stale': false,
         'full_refresh': should_full_refresh() and not streams.service(), 'generation': none, 'guarded': false,
-        'first': true, 'recovered_batches': [], 'stages': [], } -%}
+        'first': true, 'recovered_batches': [], 'stages': []} -%}
     {%- set made_by = floodmark._stream_generation(this if target.is_delta else none, floodmark._model_id()) -%}
     {%- set is_new = not target.exists or target.relation.is_view -%}
     {%- if run.full_refresh or is_new -%}

@@ -38,7 +38,7 @@
     using delta
     {{ options_clause() }}
     tblproperties ({{ pairs | join(', ') }})
-    {{ 'partitioned by (' ~ floodmark._quoted_csv(floodmark._name_list(config.get('partition_by'))) ~ ')'
+    {{'partitioned by (' ~ floodmark._quoted_csv(floodmark._name_list(config.get('partition_by'))) ~ ')'
         if config.get('partition_by') }}
     {{ clustered_cols(label='clustered by') }}
     {{ location_clause() }}

@@ -22,10 +22,10 @@
     {%- set detail = floodmark._detail(this) -%}
     {%- set is_kept = remembers and detail.id == state.committed.target_id
         and floodmark._is_untouched_since(this, newest.version, landed.target_version) -%}
-    {{ return({ 'exists': true, 'is_delta': true, 'id': detail.id, 'relation': relation, 'is_known': false,
+    {{ return({'exists': true, 'is_delta': true, 'id': detail.id, 'relation': relation, 'is_known': false,
         'newest': newest, 'looked_at': looked_at,
         'is_empty': not is_kept and (detail.files == 0
         or not (state and state.committed) and floodmark._has_no_rows(this)),
         'disturbed': floodmark._disturbed_since(this, newest.version, landed.target_version)
-        if landed and detail.id == state.committed.target_id else none, }) }}
+        if landed and detail.id == state.committed.target_id else none}) }}
 {% endmacro %}

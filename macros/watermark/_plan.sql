@@ -20,14 +20,14 @@
     {%- set high = floodmark._step_high(first, last, reach.step, family) -%}
     {%- set high = mark if high is none else high -%}
     {%- set plan = floodmark._plan_whole(is_last=guarded or high == last or last is none) -%}
-    {%- do plan.update({ 'family': family, 'low_position': mark, 'low': floodmark._position_print(mark, family),
+    {%- do plan.update({'family': family, 'low_position': mark, 'low': floodmark._position_print(mark, family),
         'high_position': none if guarded else high,
         'high': none if guarded else floodmark._position_print(high, family), 'start_position': reach.start,
         'lookback': reach.lookback, 'nulls': watermark.nulls,
         'cap': floodmark._position_print(cap, family) if guarded else none, 'cap_position': cap if guarded else none,
         'is_waiting': first is not none, 'rows_waiting': waiting.rows, 'first_position': first,
         'ceiling': last if ceiling is none else ceiling, 'rows_null': waiting.rows_null,
-        'rows_future': waiting.rows_future, }) -%}
+        'rows_future': waiting.rows_future}) -%}
     {{ return(plan) }}
 {% endmacro %}
 
@@ -58,9 +58,9 @@
 
 {# The plan of a model that reads all that its SELECT gives, in one batch. #}
 {% macro _plan_whole(files=none, is_last=true) %}
-    {{ return({ 'family': none, 'low': none, 'high': none, 'cap': none, 'low_position': none, 'high_position': none,
+    {{ return({'family': none, 'low': none, 'high': none, 'cap': none, 'low_position': none, 'high_position': none,
         'cap_position': none, 'start_position': none, 'begins': false, 'lookback': 0, 'nulls': none, 'rows_null': 0,
         'rows_future': 0, 'rows_late': 0, 'files': files, 'is_last': is_last, 'is_held': false,
         'watermark_column': none, 'upstream': none, 'upstream_version': none, 'upstream_at': none, 'upstream_id': none,
-        'reason': none, 'asked': none, }) }}
+        'reason': none, 'asked': none}) }}
 {% endmacro %}

@@ -1,0 +1,130 @@
+{#
+  What macros hand to each other: a run, a batch, what a batch reads, and what the ledger tells of a model. Each shape
+  names every key that a macro may use, and what it means. tests/unit/test_shapes.py fails where a macro uses another.
+#}
+
+{# One run of one model, from the materialization to the last batch. Made by _begin_run, by _begin_stream for streams,
+   and by _look for what only shows the next run. #}
+{% macro _run_shape() %}
+    {{ return({
+        'settings': 'the validated settings (_settings, _stream_settings)',
+        'sql': "the model's compiled SELECT",
+        'given_sql': 'the SELECT of the batch before it is conformed to the table',
+        'state': 'what the ledger tells of the model (_state_shape)',
+        'target': 'what the table is (_target_state)',
+        'upstream': 'the relation that the watermark is of, its column and family (_upstream); none without one',
+        'commits': "the upstream's newest commits; none where they are not needed",
+        'stages': 'the staging tables of the model (_stages)',
+        'full_refresh': 'whether the run was asked to load everything anew',
+        'backfill': 'the range of a backfill: {low, high, step, asked, reason}; none where it is none',
+        'restate': 'what a restatement was asked for: {from}; none where it is none',
+        'generation': 'the generation that the next first load takes on; none for a new one',
+        'guarded': 'whether the filter stands behind is_incremental(), so that a first load has no bounds',
+        'first': "whether no batch of this run has been planned yet",
+        'ceiling': 'the position that the run goes up to, of its first plan; none before it',
+        'kind': 'of a look: the kind of the next batch',
+        'replaces': 'of a look: whether the next batch makes the table',
+        'is_stale': 'whether what the invocation remembered of the model is no longer so: the run begins again',
+        'is_untouched': 'whether neither upstream nor table changed since the last batch: nothing is to do',
+        'recovered': 'counts of the unfinished batch that the run finished; none where there was none',
+        'recovered_batches': 'of a stream: counts of micro-batches that an earlier run wrote and did not record',
+        'request': 'of a stream: what its query is started with (streaming/query.py, Request)',
+        'zone': "the time zones of an insert_overwrite table: {session, kept}; none where it does not depend on one",
+        'table_columns': "the table's columns, as they were last described; none where they have to be again",
+        'selected': 'the columns of the SELECT that was last described: {sql, columns}',
+        'foreign_columns': "columns of a hand-made table that the SELECT does not give: names in small letters",
+        'leaves_out': 'whether the conformed SELECT has fewer columns than the given one',
+        'untyped': 'columns of the SELECT that have no type yet, in the form of _untyped_names',
+        'awaits': "columns without a type that the table's property remembers",
+        'awaited': 'those of them that the SELECT gives a type now',
+        'known_peak': "the table's peak: {peak, tag, at}; none before it was looked for",
+        'is_state_marked': "of cdc: whether the table's properties say that something is remembered beside it",
+    }) }}
+{% endmacro %}
+
+
+{# One batch. What its plan fixes is recorded in the ledger and never changes; the rest is what became of it. #}
+{% macro _batch_shape() %}
+    {{ return({
+        'settings': "the run's settings",
+        'batch_id': 'its number, per model, never falling',
+        'model': 'the model it is of, where that is another than the node',
+        'kind': 'incremental, first_load, full_refresh, backfill, stream or reset',
+        'generation': 'the invocation that began the table: part of the transaction id',
+        'begins': 'whether it begins a table: it knows no mark, and reads all',
+        'replaces': 'whether it makes the table',
+        'asked': "what a backfill or a restatement was asked for, as the ledger's column has it",
+        'reason': 'the same as a sentence',
+        'family': 'timestamp, timestamp_ntz, date, sequence or version; none without a watermark',
+        'watermark_column': 'the column that the bounds are of',
+        'low': 'the mark before it, as text', 'low_position': 'the same as a position',
+        'high': 'the high bound, as text', 'high_position': 'the same as a position',
+        'cap': 'the bound of max_future, as text', 'cap_position': 'the same as a position',
+        'start_position': 'the position from which a first load reads',
+        'first_position': 'the least position that waits',
+        'mark_position': 'of a look: the mark of the ledger as a position',
+        'ceiling': 'the position that the run goes up to',
+        'lookback': 'how far below the mark it reads, in microseconds or numbers',
+        'nulls': 'what becomes of rows without a value: error, exclude or include',
+        'unbounded': 'whether its SELECT has no bounds, for its columns alone',
+        'is_waiting': 'whether anything waits above the mark',
+        'is_last': 'whether nothing more was due when it was planned',
+        'is_held': 'whether it does not see all that the version of its upstream holds',
+        'upstream': 'the name of the relation that the bounds are of',
+        'upstream_version': 'its Delta version when the batch was planned',
+        'upstream_at': 'when that version was committed', 'upstream_id': "the relation's Delta id",
+        'files': 'the files it loads: [{path, size, modified_at, rows}]',
+        'file_count': 'of a look: how many files wait', 'file_bytes': 'of a look: how many bytes they have',
+        'rows_waiting': 'rows that wait above the mark', 'rows_null': 'rows without a watermark value',
+        'rows_future': 'rows beyond max_future', 'rows_late': 'rows that came at or below the mark',
+        'is_taken_over': 'whether an earlier run planned it',
+        'attempt': 'of cdc: when it was taken over, which makes its transaction id greater than those before',
+        'txn_version': 'the number of its transaction in the ledger, where that is not its own',
+        'staged_by': 'the run whose staging table it reads; none where it has none',
+        'resolved_by': 'of cdc: the run whose resolved events it reads',
+        'state_is_written': 'of cdc: the commit beside the table, where that half is written',
+        'applied': 'the commit that this run made of it, as the session knows it: {table, version, operation, ...}',
+        'peak': "the table's peak behind it: {column, base, position}",
+        'writes_utc': 'whether its moments are written under UTC',
+        'is_committed': 'whether the ledger has it as committed', 'is_failed': 'whether the ledger has it as failed',
+    }) }}
+{% endmacro %}
+
+
+{# What a batch of cdc or snapshot_diff reads, and what was found out about it on the way. #}
+{% macro _source_shape() %}
+    {{ return({
+        'sql': 'a SELECT of its rows', 'stage': 'the staging table', 'columns': 'its columns',
+        'counts': 'what was counted in the stage: rows, keys, ties, ranges',
+        'table': "the table's columns", 'written': 'names of the columns that are written',
+        'lacking': "of cdc: columns of the table that the SELECT lacks",
+        'foreign': 'of snapshots: columns of the table that somebody else made',
+        'has_state': 'of cdc: whether something is remembered beside the table',
+        'restates': 'of cdc: whether the batch restates keys',
+        'resolved': 'of cdc: the table of resolved events; none where they are resolved within each statement',
+        'resolved_columns': 'of cdc: its columns',
+        'is_ahead': "whether all of it lies above the table's peak",
+        'adds_unknown': 'of cdc: whether only what is not remembered yet is added, since events are read again',
+        'scd_type': 'of snapshots: 1 or 2', 'version_type': 'of snapshots: the type of start and end',
+        'family': 'of snapshots: the family of the version column',
+        'compared': 'of snapshots: columns whose change counts',
+        'beside': 'of snapshots: columns whose change does not count',
+        'added': 'of snapshots: columns that came after the first load',
+        'hashed': 'of snapshots: what the table says its hashes are of',
+        'rehash': 'of snapshots: whether the hashes in the table have to be made anew',
+        'changes': 'of snapshots: how many rows the difference has; of cdc: how many resolved events write what',
+    }) }}
+{% endmacro %}
+
+
+{# What the ledger tells of a model; batches as rows of batch_log. #}
+{% macro _state_shape() %}
+    {{ return({
+        'last_batch_id': 'the greatest number that was given',
+        'finished_id': 'the greatest that was committed or failed',
+        'planned': 'the last planned batch', 'committed': 'the last committed one',
+        'landed': 'the last that wrote to the table',
+        'has_read_since': 'whether a batch behind `landed` read rows, and had nothing to write into the table',
+        'is_remembered': 'whether it is as old as the invocation',
+    }) }}
+{% endmacro %}
