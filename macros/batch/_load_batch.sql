@@ -74,12 +74,6 @@
 {% endmacro %}
 
 
-{# Whether a batch takes more than the one statement that reads the SELECT in one pass. #}
-{% macro _needs_stage(run) %}
-    {{ return(run.settings.strategy != 'append' or floodmark._has_constraints()) }}
-{% endmacro %}
-
-
 {# The SELECT with this batch's bounds; behind an is_incremental() guard a first load has none, and what must wait is
    held back here. #}
 {% macro _bounded_select(run, batch) %}

@@ -1,17 +1,20 @@
 {# Run a statement under the transaction id of a batch: Delta takes it once on each table, whoever sends it, and
    however often. The commit's user metadata names the batch, so that it can be found again. The id leaves the session
-   with the statement. cdc, whose batches take several statements, numbers its attempts too: one that takes over
-   leaves none before it behind itself. Delta writes down the source of a MERGE before it reads it twice; one that
-   `reads_stage` has been, and goes without. #}
+   with the statement. A strategy whose batches take several statements numbers its attempts too: one that takes over
+   leaves none of those before it able to write. Delta writes down the source of a MERGE, which it reads twice; the
+   source of one that `reads_stage` has been written already. #}
 {% macro _apply_once(table, batch, sql, fence=false, reads_stage=false) %}
-    {%- set is_cdc = batch.settings is defined and batch.settings.strategy == 'cdc' -%}
+    {%- set strategy = floodmark._strategy_of(batch) -%}
+    {%- set writer = strategy.writer(batch) if strategy.writer else none -%}
+    {%- set attempt = batch.batch_id * 10 ** 11 + batch.get('attempt', 0) * 2 + (0 if fence else 1) -%}
     {%- set app_id, version, metadata, materialize = floodmark._batch_conf() -%}
-    {%- set conf = { app_id: 'floodmark/' ~ floodmark._batch_model(batch) ~ '/' ~ batch.generation
-        ~ ('/cdc' if is_cdc else ''), version: batch.batch_id * 10 ** 11 + batch.get('attempt',
-        0) * 2 + (0 if fence else 1) if is_cdc else batch.batch_id,
+    {%- set conf = {
+        app_id: 'floodmark/' ~ floodmark._batch_model(batch) ~ '/' ~ batch.generation ~ strategy.app_suffix,
+        version: attempt if strategy.app_suffix else batch.batch_id,
         metadata: floodmark._batch_tag(batch) ~ ('/fence/' ~ invocation_id if fence
-        else ('/by/' ~ floodmark._writer(batch) if is_cdc else '')
-        ~ (floodmark._peak_tag(batch.get('peak')) if table == this else ''))} -%}
+            else ('/by/' ~ writer if writer else '')
+            ~ (floodmark._peak_tag(batch.get('peak')) if table == this else ''))
+    } -%}
     {%- if reads_stage -%}
         {%- do conf.update({materialize: 'none'}) -%}
     {%- endif -%}
@@ -30,17 +33,17 @@
         {%- set version = floodmark._committed_version() -%}
         {%- if version is not none and result.rows -%}
             {%- do batch.update({'applied': {'table': table | string, 'version': version, 'operation': 'MERGE',
-                'writer': floodmark._writer(batch) if is_cdc else none, 'peak': batch.get('peak'),
+                'writer': writer, 'peak': batch.get('peak'),
                 'metrics': {'numTargetRowsInserted': result.rows[0]['num_inserted_rows'] | int,
                 'numTargetRowsUpdated': result.rows[0]['num_updated_rows'] | int,
                 'numTargetRowsDeleted': result.rows[0]['num_deleted_rows'] | int}}}) -%}
         {%- endif -%}
     {%- else -%}
         {%- do floodmark._execute([sql]) -%}
-        {%- set version = floodmark._committed_version() if is_cdc and table != this and not fence else none -%}
+        {%- set version = floodmark._committed_version() if writer and table != this and not fence else none -%}
         {%- if version is not none -%}
             {%- do batch.update({'applied': {'table': table | string, 'version': version, 'operation': 'WRITE',
-                'writer': floodmark._writer(batch), 'metrics': {}}}) -%}
+                'writer': writer, 'metrics': {}}}) -%}
         {%- endif -%}
     {%- endif -%}
     {%- do floodmark._reset_conf(conf) -%}

@@ -2,13 +2,14 @@
    that planned a batch taken over may still live: it must not apply it behind this (cdc has seen to that, _take_over;
    what it wrote beside the table goes). #}
 {% macro _fail(batch, error) %}
-    {%- if batch.get('is_taken_over') and batch.settings.strategy != 'cdc' -%}
+    {%- set take_back = floodmark._strategy(batch.settings).take_back -%}
+    {%- if take_back -%}
+        {%- do take_back(batch) -%}
+    {%- elif batch.get('is_taken_over') -%}
         {%- do floodmark._fence(batch) -%}
         {%- if floodmark._landed(this, batch) is not none -%}
             {%- do floodmark._stop_for_now('another run has finished batch ' ~ batch.batch_id ~ ' meanwhile') -%}
         {%- endif -%}
-    {%- elif batch.get('state_is_written') -%}
-        {%- do floodmark._undo_state(floodmark._state_relation(), batch.state_is_written) -%}
     {%- endif -%}
     {%- do floodmark._record('failed', batch, {'error': floodmark._string_literal(error)}) -%}
     {%- do batch.update({'is_failed': true}) -%}

@@ -4,7 +4,8 @@
     {%- set inserted = metrics.get('numTargetRowsInserted', metrics.get('numOutputRows', 0)) -%}
     {%- set updated = metrics.get('numTargetRowsUpdated', 0) -%}
     {%- set stage = floodmark._stage_relation(batch) -%}
-    {%- set staged = source.counts if source else (floodmark._stage_counts(run, stage, batch)
+    {%- set strategy = floodmark._strategy(run.settings) -%}
+    {%- set staged = source.counts if source else (strategy.counts(run, stage, batch)
         if batch.staged_by and floodmark._is_stage_whole(stage) else {}) -%}
     {%- set rows_read = staged.get('rows_read', inserted) -%}
     {%- set is_backfill = batch.kind == 'backfill' -%}
@@ -52,18 +53,17 @@
 {# The mark that a batch leaves: its high bound, never below the mark before; for a guarded first load the greatest
    value it committed, or of its events, since deletes leave no row. #}
 {% macro _mark_after(run, batch) %}
+    {%- set strategy = floodmark._strategy(run.settings) -%}
     {%- if batch.kind == 'stream' -%}
         {{ return(batch.high) }}
-    {%- elif run.settings.strategy == 'snapshot_diff' and run.settings.watermark is none -%}
-        {{ return(floodmark._version_after(run, batch)) }}
     {%- elif run.settings.watermark is none -%}
-        {{ return(none) }}
+        {{ return(strategy.mark(run, batch) if strategy.mark else none) }}
     {%- elif batch.high is not none or batch.kind not in ['first_load', 'full_refresh'] -%}
         {{ return(batch.high) }}
     {%- endif -%}
     {#- of a stage that a dead run left and that is not whole the events are not known: the table's rows give a mark
        that is not above them -#}
-    {%- set reads_stage = run.settings.strategy == 'cdc'
+    {%- set reads_stage = strategy.reads_mark_in_stage
         and not (batch.staged_by and not floodmark._is_stage_whole(floodmark._stage_relation(batch))) -%}
     {%- set loaded = floodmark._stage_relation(batch) if reads_stage else this -%}
     {%- if not floodmark._find_column(floodmark._columns_of(relation=loaded), run.settings.watermark.column) -%}
