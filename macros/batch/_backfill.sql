@@ -87,8 +87,8 @@
 {% macro _backfill_problems(run, range, family) %}
     {%- set problems = [] -%}
     {%- set expected = 'a model with a timestamp or sequence watermark, loaded before' -%}
-    {%- if run.settings.strategy == 'snapshot_diff' or family is none or family == 'version' or not run.state.committed
-        or run.state.committed.mark is none or run.target.is_empty or run.full_refresh -%}
+    {%- if not floodmark._strategy(run.settings).backfills or family is none or family == 'version'
+        or not run.state.committed or run.state.committed.mark is none or run.target.is_empty or run.full_refresh -%}
         {{ return([{'setting': 'floodmark_backfill', 'got': range, 'expected': expected,
             'todo': 'Run the model first; files and versions are loaded again by --full-refresh'}]) }}
     {%- endif -%}
@@ -107,7 +107,7 @@
             'sequence' if family == 'sequence' else 'timestamp', 'step')) -%}
     {%- endif -%}
     {%- set column = run.settings.watermark.column -%}
-    {%- if run.settings.strategy not in ['merge', 'cdc']
+    {%- if not floodmark._strategy(run.settings).finds_by_key
         and not (floodmark._find_column(floodmark._columns_of(relation=this), column)
         and floodmark._find_column(floodmark._columns_of(query=run.sql), column)) -%}
         {%- do problems.append({'setting': 'watermark.column', 'got': column,

@@ -108,6 +108,8 @@
         {{ return(none) }}
     {%- endif -%}
     {%- set settings = run.settings -%}
+    {%- set strategy = floodmark._strategy(settings) -%}
+    {%- set lost_mark = strategy.lost_mark_problem(run) if strategy.lost_mark_problem else none -%}
     {%- if not run.target.is_delta -%}
         {%- do floodmark._stop(this
             ~ ' exists and is not a Delta table: run it once with --full-refresh to load everything again') -%}
@@ -116,20 +118,11 @@
         {%- do floodmark._stop("the ledger has '" ~ committed.mark ~ "' as its mark, which is no " ~ committed.family
             ~ ': somebody changed ' ~ floodmark.ledger_schema()
             ~ '.batch_log by hand, so nobody can tell which rows are loaded: ' ~ floodmark._ways_out()) -%}
-    {%- elif committed and committed.kind == 'stream' and (settings.watermark or settings.strategy == 'append') -%}
+    {%- elif committed and committed.kind == 'stream' and (settings.watermark or strategy.adds_blindly) -%}
         {%- do floodmark._stop(this ~ ' was filled by a stream, whose progress is no mark: '
             ~ floodmark._ways_out()) -%}
-    {%- elif settings.strategy == 'append' and (committed is none
-        or settings.watermark and committed.mark is none
-        and (committed.family is none or committed.kind == 'reset')) -%}
-        {%- do floodmark._stop(this
-            ~ ' has rows, but the ledger has no mark for it, so append cannot tell which rows are new: '
-            ~ floodmark._ways_out()) -%}
-    {%- elif settings.strategy == 'snapshot_diff' and committed is none
-        and (settings.watermark or settings.snapshot.version is not none) -%}
-        {%- do floodmark._stop(this
-            ~ ' has rows, but the ledger has no mark for it, so snapshot_diff cannot tell which '
-            'versions are loaded: name the ledger that it was loaded with (variable floodmark_schema), or '
+    {%- elif lost_mark -%}
+        {%- do floodmark._stop(this ~ ' has rows, but the ledger has no mark for it, so ' ~ lost_mark
             ~ floodmark._ways_out()) -%}
     {%- elif committed is not none and committed.target_id is not none and committed.target_id != run.target.id -%}
         {%- do floodmark._stop(this ~ ' is not the table that batch ' ~ committed.batch_id

@@ -10,12 +10,12 @@
 
 {# The same: stage, check, apply, commit. #}
 {% macro _load_planned(run, batch) %}
+    {%- set strategy = floodmark._strategy(run.settings) -%}
     {%- do run.update({'table_columns': none}) -%}
     {%- set select_sql = floodmark._bounded_select(run, batch) -%}
     {%- do floodmark._check_doubled(floodmark._select_columns(run, select_sql) | map(attribute='name') | list,
         batch) -%}
-    {#- cdc conforms its events, whose conditions and sequence are of the SELECT as it comes -#}
-    {%- if run.settings.strategy != 'cdc' -%}
+    {%- if strategy.conforms -%}
         {%- do run.update({'given_sql': select_sql}) -%}
         {%- set select_sql = floodmark._conformed_select(run, batch, select_sql) -%}
         {%- do floodmark._check_table_columns(run, batch, floodmark._select_columns(run, select_sql)) -%}
@@ -23,29 +23,42 @@
     {%- if batch.kind == 'first_load' and not batch.replaces -%}
         {%- do floodmark._check_char_columns(run, batch) -%}
     {%- endif -%}
-    {%- if run.settings.strategy == 'snapshot_diff' -%}
-        {{ return(floodmark._load_snapshot(run, batch, select_sql)) }}
-    {%- elif not floodmark._needs_stage(run) -%}
+    {%- if strategy.load -%}
+        {{ return(strategy.load(run, batch, select_sql)) }}
+    {%- endif -%}
+    {%- set source = floodmark._read(run, batch, select_sql) -%}
+    {{ return(strategy.apply(run, batch, source) if strategy.apply else floodmark._apply(run, batch, source)) }}
+{% endmacro %}
+
+
+{# What a batch reads, staged or not: {sql, stage, columns, counts}. #}
+{% macro _read(run, batch, select_sql) %}
+    {%- set strategy = floodmark._strategy(run.settings) -%}
+    {%- if not floodmark._needs_stage(run) -%}
         {%- set source = {'sql': select_sql, 'stage': none, 'columns': floodmark._select_columns(run, select_sql),
             'counts': {}} -%}
-        {%- do floodmark._check_stage_columns(run, batch, source.columns) -%}
+        {%- do strategy.check_columns(run, batch, source.columns) -%}
         {%- if batch.family == 'version' -%}
             {%- do floodmark._check_change_columns(run, batch, source.columns) -%}
         {%- endif -%}
     {%- else -%}
         {%- do floodmark._leave_unfit_stage(run, batch, select_sql) -%}
         {%- set source = floodmark._stage(run, batch, select_sql) -%}
-        {%- if run.settings.strategy in ['merge', 'cdc'] -%}
+        {%- if strategy.finds_by_key -%}
             {%- do floodmark._add_key_filter(run, batch, source, source.counts.rows_read) -%}
         {%- endif -%}
     {%- endif -%}
-    {%- if run.settings.strategy == 'cdc' -%}
-        {{ return(floodmark._apply_cdc(run, batch, source)) }}
-    {%- elif batch.replaces -%}
-        {%- if run.settings.strategy == 'merge' -%}
-            {%- do floodmark._compare_with_peak(run, batch, source,
-                floodmark._written_order(run, source,
-                floodmark._target_columns(run, source.columns) | map(attribute='name') | list)) -%}
+    {{ return(source) }}
+{% endmacro %}
+
+
+{# Apply a batch in one statement, and commit it. An empty one moves the mark in the ledger alone. Returns its
+   counts. #}
+{% macro _apply(run, batch, source) %}
+    {%- set strategy = floodmark._strategy(run.settings) -%}
+    {%- if batch.replaces -%}
+        {%- if strategy.before_replace -%}
+            {%- do strategy.before_replace(run, batch, source) -%}
         {%- endif -%}
         {%- do floodmark._drop_what_is_not_delta(run) -%}
         {%- do floodmark._write_moments_as_utc(run, batch, source) -%}
@@ -53,20 +66,11 @@
             floodmark._replace_table_sql(floodmark._kept_sql(run, source),
             dict(floodmark._made_properties(run, batch, source.columns),
             **floodmark._zone_properties(run, batch, source)))) -%}
-    {%- elif floodmark._changes_target(run, batch, source) -%}
+    {%- elif strategy.changes(run, batch, source) -%}
         {%- do floodmark._keep_zone(run, batch, source) -%}
         {%- set columns = floodmark._align_columns(run, batch, source) -%}
         {%- do floodmark._write_moments_as_utc(run, batch, source) -%}
-        {%- if run.settings.strategy == 'merge' -%}
-            {%- do source.update({'written': columns}) -%}
-            {%- do floodmark._compare_with_peak(run, batch, source, floodmark._written_order(run, source, columns)) -%}
-            {%- set statement_sql = floodmark._merge_sql(run, source, columns) -%}
-        {%- elif run.settings.strategy == 'insert_overwrite' or batch.kind == 'backfill' -%}
-            {%- set statement_sql = floodmark._replace_range_sql(run, batch, source, columns) -%}
-        {%- else -%}
-            {%- set statement_sql = floodmark._append_sql(source, columns) -%}
-        {%- endif -%}
-        {%- do floodmark._apply_once(this, batch, statement_sql) -%}
+        {%- do floodmark._apply_once(this, batch, strategy.statement(run, batch, source, columns)) -%}
     {%- else -%}
         {{ return(floodmark._finish(run, batch, {'version': none, 'metrics': {}}, source)) }}
     {%- endif -%}
@@ -112,24 +116,4 @@
     {%- endif -%}
     {%- set keeps_nulls = ' or ' ~ name ~ ' is null' if watermark.nulls != 'exclude' else '' -%}
     {{ return('select * from (\n' ~ select_sql ~ '\n) where ' ~ terms | join(' and ') ~ keeps_nulls) }}
-{% endmacro %}
-
-
-{# Whether the batch has anything to write: an empty one moves the mark in the ledger alone. #}
-{% macro _changes_target(run, batch, source) %}
-    {%- if batch.kind == 'backfill' and run.settings.strategy != 'merge' -%}
-        {{ return(true) }}
-    {%- elif source.stage is none -%}
-        {{ return(run_query('select 1 as one from (\n' ~ source.sql ~ '\n) limit 1').rows | length > 0) }}
-    {%- elif not source.counts.rows_read -%}
-        {{ return(false) }}
-    {%- elif floodmark._replaces_partitions(run, batch) and batch.lookback and batch.low_position is not none
-        and batch.high_position == batch.low_position -%}
-        {{ return(floodmark._changes_partitions(run, source)) }}
-    {%- elif run.settings.strategy != 'merge' or batch.kind == 'stream' or batch.family == 'version'
-        or run.settings.watermark and not batch.lookback and batch.nulls != 'include'
-        and batch.low_position is not none -%}
-        {{ return(true) }}
-    {%- endif -%}
-    {{ return(floodmark._count_changes(run, source) > 0) }}
 {% endmacro %}

@@ -1,6 +1,6 @@
 {# Note the error of a statement of ours that was refused, in a batch of which nothing is committed: the next run
-   plans anew. What cdc wrote beside the table is taken back. Returns what is left to do where a part of the batch is
-   committed, else none. #}
+   plans anew. What the strategy wrote of it already is taken back. Returns what is left to do where a part of the
+   batch is committed, else none. #}
 {% macro _note_refused(error, run, batch) %}
     {%- do floodmark._reset_conf(floodmark._batch_conf() + ['spark.sql.constraintPropagation.enabled']) -%}
     {%- if batch.get('writes_utc') -%}
@@ -10,8 +10,9 @@
     {%- if batch.get('is_failed') or batch.get('is_committed') or floodmark._has_landed(batch) -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- if run.settings.strategy == 'cdc' and not batch.replaces -%}
-        {%- do floodmark._take_back_state(run, batch) -%}
+    {%- set note_refused = floodmark._strategy(run.settings).note_refused -%}
+    {%- if note_refused -%}
+        {%- do note_refused(run, batch) -%}
     {%- endif -%}
     {%- do floodmark._fail(batch, error) -%}
     {%- do run.state.update({'last_batch_id': batch.batch_id, 'finished_id': batch.batch_id}) -%}

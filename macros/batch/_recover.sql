@@ -11,20 +11,15 @@
        transaction id, and the greater batch number wins -#}
     {%- set unmade = batch.kind == 'first_load' and batch.begins -%}
     {#- one that finds rows it does not know of would append all of its own to them -#}
-    {%- set blind = batch.kind == 'first_load' and run.settings.strategy == 'append' -%}
-    {#- a snapshot is there to be read again, as it is now -#}
-    {%- set stale = run.settings.strategy == 'snapshot_diff' -%}
+    {%- set strategy = floodmark._strategy(run.settings) -%}
+    {%- set blind = batch.kind == 'first_load' and strategy.adds_blindly -%}
+    {#- its source is there to be read again, as it is now -#}
+    {%- set stale = strategy.reads_anew -%}
     {%- set abandons = landed is none and (lost or unmade or blind or stale or batch.kind == 'backfill'
         or run.target.exists and (run.full_refresh or batch.kind == 'full_refresh')) -%}
-    {%- set is_cdc = run.settings.strategy == 'cdc' -%}
-    {%- if landed is none and is_cdc and run.target.is_delta and not unmade -%}
-        {%- set landed = floodmark._take_over(run, batch) -%}
+    {%- if landed is none and strategy.take_over and run.target.is_delta and not unmade -%}
+        {%- set landed = strategy.take_over(run, batch, abandons) -%}
         {%- set abandons = abandons and landed is none -%}
-        {%- if batch.get('state_is_written') and abandons -%}
-            {%- do floodmark._undo_state(floodmark._state_relation(), batch.state_is_written) -%}
-        {%- elif batch.get('state_is_written') -%}
-            {%- do floodmark._read_stage_of(run, batch, batch.state_is_written.writer) -%}
-        {%- endif -%}
     {%- elif abandons and run.target.is_delta and not unmade -%}
         {%- do floodmark._fence(batch) -%}
         {%- set landed = floodmark._landed(this, batch) -%}
@@ -33,8 +28,8 @@
     {%- if landed is not none -%}
         {%- set newest = floodmark._history(this, 1)[0].version -%}
         {%- do floodmark._check_undone(run, batch, landed, newest) -%}
-        {%- set source = floodmark._recover_state(run, batch, landed) if is_cdc and 'AS SELECT' in landed.operation
-            else none -%}
+        {%- set source = strategy.made(run, batch, landed)
+            if strategy.made and 'AS SELECT' in landed.operation else none -%}
         {%- set counts = floodmark._finish(run, batch, landed, source) -%}
         {%- if lost and not floodmark._is_untouched_since(this, newest, landed.version) -%}
             {%- do run.target.update({'is_empty': true}) -%}
@@ -93,7 +88,7 @@
 
 
 {# A batch whose stage has lost rows, or was made by a SELECT of other columns, is staged anew: what that run could
-   not apply, no run can. Where cdc has written its first statement, the second must read the same stage. #}
+   not apply, no run can. Where half of it is written, the other half must read the same stage. #}
 {% macro _leave_unfit_stage(run, batch, select_sql) %}
     {%- if batch.get('is_taken_over') and batch.staged_by and batch.get('state_is_written') -%}
         {%- do floodmark._require_whole(batch, floodmark._stage_relation(batch)) -%}
@@ -101,8 +96,7 @@
         and not floodmark._is_stage_whole(floodmark._stage_relation(batch)) -%}
         {%- do floodmark._leave_stage(batch) -%}
     {%- elif batch.get('is_taken_over') and batch.staged_by -%}
-        {%- set selected = floodmark._conformed_event_columns(run, batch, select_sql) if run.settings.strategy == 'cdc'
-            else floodmark._select_columns(run, select_sql) -%}
+        {%- set selected = floodmark._strategy(run.settings).selected(run, batch, select_sql) -%}
         {%- set changes = floodmark._schema_changes(selected,
             floodmark._columns_of(relation=floodmark._stage_relation(batch))) -%}
         {%- if changes.new or changes.fields or changes.gone or changes.retyped -%}

@@ -1,7 +1,31 @@
 {# cdc, as the protocol sees it (macros/protocol/_strategy.sql): its batches write two tables. #}
 {% macro _cdc_strategy() %}
-    {{ return(dict(floodmark._strategy_defaults(), counts=floodmark._cdc_counts, reads_mark_in_stage=true,
-        app_suffix='/cdc', writer=floodmark._writer, take_back=floodmark._take_back_half)) }}
+    {{ return(dict(floodmark._strategy_defaults(), conforms=false, staged=floodmark._cdc_staged,
+        check_columns=floodmark._check_event_columns, counts=floodmark._cdc_counts,
+        check_staged=floodmark._check_staged_events, finds_by_key=true, apply=floodmark._apply_cdc,
+        reads_mark_in_stage=true, app_suffix='/cdc', writer=floodmark._writer,
+        selected=floodmark._conformed_event_columns, take_over=floodmark._take_over_half,
+        made=floodmark._recover_state, take_back=floodmark._take_back_half, note_refused=floodmark._take_back_refused,
+        give_up=floodmark._give_up_half)) }}
+{% endmacro %}
+
+
+{% macro _cdc_staged(run, batch, select_sql) %}
+    {%- set columns = floodmark._checked_events(run, batch, select_sql) -%}
+    {{ return({'columns': columns, 'sql': floodmark._staged_events_sql(run, batch, columns, select_sql)}) }}
+{% endmacro %}
+
+
+{# The events of a batch as they are staged. #}
+{% macro _staged_events_sql(run, batch, columns, select_sql) %}
+    {%- set sql = floodmark._conforming_sql(run, columns, floodmark._events_sql(run.settings.cdc, select_sql)) -%}
+    {%- set sql = floodmark._without_replaced_sql(run, batch, columns,
+        floodmark._partition_values_sql(columns, sql)) -%}
+    {%- if floodmark._restates_from(batch) is not none -%}
+        {%- set sql = floodmark._restated_events_sql(run, batch, sql,
+            floodmark._find_column(columns, '_floodmark_sequence').type) -%}
+    {%- endif -%}
+    {{ return(sql) }}
 {% endmacro %}
 
 
@@ -11,9 +35,55 @@
 {% endmacro %}
 
 
+{% macro _check_staged_events(run, batch, source) %}
+    {%- do floodmark._check_events(run, batch, source) -%}
+    {%- if floodmark._restates_from(batch) is not none -%}
+        {%- do floodmark._check_restated(run, batch, source) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Take a batch over: where half of it is written, finish it from the staging table that its commit names, or take that
+   half back where the batch is abandoned. #}
+{% macro _take_over_half(run, batch, abandons) %}
+    {%- set landed = floodmark._take_over(run, batch) -%}
+    {%- if batch.get('state_is_written') and abandons and landed is none -%}
+        {%- do floodmark._take_back_half(batch) -%}
+    {%- elif batch.get('state_is_written') -%}
+        {%- do floodmark._read_stage_of(run, batch, batch.state_is_written.writer) -%}
+    {%- endif -%}
+    {{ return(landed) }}
+{% endmacro %}
+
+
 {# Take back what a batch wrote beside the table, where the other half will not be written. #}
 {% macro _take_back_half(batch) %}
     {%- if batch.get('state_is_written') -%}
         {%- do floodmark._undo_state(floodmark._state_relation(), batch.state_is_written) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The same where a statement was refused; a batch that makes the table writes nothing beside it before. #}
+{% macro _take_back_refused(run, batch) %}
+    {%- if not batch.replaces -%}
+        {%- do floodmark._take_back_state(run, batch) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# A batch that a reset gives up may have written beside the table: that half goes as well. #}
+{% macro _give_up_half(id, relation, batch, landed) %}
+    {%- set beside = adapter.get_relation(none, relation.schema, relation.identifier ~ '__cdc_state') -%}
+    {%- if landed is not none and 'AS SELECT' in landed.operation -%}
+        {%- do floodmark._stop('batch ' ~ batch.batch_id
+            ~ ' has made the table, and what cdc remembers beside it may be missing: run the model '
+            'once, which finishes it, then reset', id) -%}
+    {%- elif beside is not none and landed is none -%}
+        {%- do floodmark._fence(batch, beside) -%}
+        {%- set written = floodmark._landed(beside, batch) -%}
+        {%- if written is not none and not floodmark._is_undone(beside, written) -%}
+            {%- do floodmark._undo_state(beside, written) -%}
+        {%- endif -%}
     {%- endif -%}
 {% endmacro %}

@@ -5,7 +5,7 @@
    source of one that `reads_stage` has been written already. #}
 {% macro _apply_once(table, batch, sql, fence=false, reads_stage=false) %}
     {%- set strategy = floodmark._strategy_of(batch) -%}
-    {%- set writer = strategy.writer(batch) if strategy.writer else none -%}
+    {%- set writer = strategy.writer(batch) if strategy.writer and not fence else none -%}
     {%- set attempt = batch.batch_id * 10 ** 11 + batch.get('attempt', 0) * 2 + (0 if fence else 1) -%}
     {%- set app_id, version, metadata, materialize = floodmark._batch_conf() -%}
     {%- set conf = {

@@ -2,15 +2,45 @@
   A strategy is one mapping, `_<strategy>_strategy()` in its own room. The protocol asks it and names none, so a new
   strategy is a new folder. What it says:
 
-  needs_stage          whether its batches are staged, or read the SELECT in the one statement that applies them
-  counts               macro(run, stage, batch, source=none): counts of a staging table, `rows_read` among them
+  A batch is loaded:
+  load            macro(run, batch, select_sql): loads it from the SELECT to the commit, and returns its counts; none
+                  where the steps below do
+  conforms        whether the SELECT is brought into the table's types before anything else looks at it
+  needs_stage     whether it is staged, or read in the one statement that applies it
+  staged          macro(run, batch, select_sql): what is staged, {columns, sql}
+  check_columns   macro(run, batch, columns): refuses columns of the staged rows
+  counts          macro(run, stage, batch, source=none): counts of a staging table, `rows_read` among them
+  check_staged    macro(run, batch, source): refuses staged rows; or none
+  apply           macro(run, batch, source): applies what is staged, and returns its counts; none where one statement
+                  does
+  changes         macro(run, batch, source): whether that statement has anything to write
+  before_replace  macro(run, batch, source): what is noted before the batch makes the table; or none
+  statement       macro(run, batch, source, columns): SQL of that statement
+
+  It is committed:
   mark                 macro(run, batch): the mark of a model without a watermark; none where it has none
   reads_mark_in_stage  whether the greatest value is read in the staging table, since deletes leave no row in the table
   app_suffix           what its transaction ids end in. With one, each attempt at a batch has a number of its own:
                        a batch of several statements, of which the first may be there already
   writer               macro(batch): the runs whose staging tables its statements read, which its commits name; or none
-  take_back            macro(batch): take back the part of a batch that is written, where the rest will not be; none
-                       where one statement is all of it
+
+  It was left unfinished, or refused:
+  reads_anew    whether it is planned anew rather than finished, since its source can be read again as it is now
+  adds_blindly  whether a first load that finds rows in the table would add all of its own to them
+  selected      macro(run, batch, select_sql): the columns that its staging table must have
+  take_over     macro(run, batch, abandons): takes it over from the run before; its commit, or none where there is none.
+                None where a transaction id that is used up is enough
+  made          macro(run, batch, landed): what a table that it made was made from; or none
+  take_back     macro(batch): takes back the part of it that is written, where the rest will not be; none where one
+                statement is all of it
+  note_refused  macro(run, batch): the same for a batch whose statement was refused; or none
+  give_up       macro(id, relation, batch, landed): the same for a batch that a reset gives up; or none
+
+  And of the model:
+  finds_by_key       whether it finds rows of the table by the key: its MERGE gets a filter of the batch's keys, and a
+                     backfill merges, where others delete and insert the range
+  backfills          whether a range can be read again
+  lost_mark_problem  macro(run): why a table with rows and no mark cannot be loaded further, in a sentence; or none
 #}
 {% macro _strategy(settings) %}
     {{ return(floodmark['_' ~ settings.strategy ~ '_strategy']()) }}
@@ -19,8 +49,16 @@
 
 {# What most strategies say. #}
 {% macro _strategy_defaults() %}
-    {{ return({'needs_stage': true, 'counts': floodmark._row_counts, 'mark': none, 'reads_mark_in_stage': false,
-        'app_suffix': '', 'writer': none, 'take_back': none}) }}
+    {{ return({
+        'load': none, 'conforms': true, 'needs_stage': true, 'staged': floodmark._staged_select,
+        'check_columns': floodmark._check_own_names, 'counts': floodmark._row_counts, 'check_staged': none,
+        'apply': none, 'changes': floodmark._has_changes, 'before_replace': none,
+        'statement': none,
+        'mark': none, 'reads_mark_in_stage': false, 'app_suffix': '', 'writer': none,
+        'reads_anew': false, 'adds_blindly': false, 'selected': floodmark._select_columns_of, 'take_over': none,
+        'made': none, 'take_back': none, 'note_refused': none, 'give_up': none,
+        'finds_by_key': false, 'backfills': true, 'lost_mark_problem': none,
+    }) }}
 {% endmacro %}
 
 
@@ -38,4 +76,57 @@
 
 {% macro _row_counts(run, stage, batch, source=none) %}
     {{ return(floodmark._query_json("select to_json(named_struct('rows_read', count(*))) from " ~ stage)[0]) }}
+{% endmacro %}
+
+
+{# The SELECT as it is. #}
+{% macro _staged_select(run, batch, select_sql) %}
+    {%- set columns = floodmark._select_columns(run, select_sql) -%}
+    {%- do floodmark._strategy(run.settings).check_columns(run, batch, columns) -%}
+    {{ return({'columns': columns, 'sql': select_sql}) }}
+{% endmacro %}
+
+
+{% macro _select_columns_of(run, batch, select_sql) %}
+    {{ return(floodmark._select_columns(run, select_sql)) }}
+{% endmacro %}
+
+
+{# Names with floodmark's prefix are its own. #}
+{% macro _check_own_names(run, batch, columns) %}
+    {%- do floodmark._reject_columns(batch, floodmark._own_name_problems(columns)) -%}
+{% endmacro %}
+
+
+{% macro _own_name_problems(columns) %}
+    {%- set problems = [] -%}
+    {%- for column in columns if (column.name | lower).startswith('_floodmark_') -%}
+        {%- do problems.append({'setting': 'incremental_strategy', 'got': 'a column ' ~ column.name ~ ' in the SELECT',
+            'expected': 'no column that floodmark writes itself', 'todo': 'Leave it out or give it another name'}) -%}
+    {%- endfor -%}
+    {{ return(problems) }}
+{% endmacro %}
+
+
+{# Fail a batch and stop the node, where its columns have problems. #}
+{% macro _reject_columns(batch, problems, error=none) %}
+    {%- if problems -%}
+        {%- do floodmark._fail(batch, error or problems[0].setting ~ ': ' ~ problems[0].got) -%}
+        {%- do floodmark._refuse(problems) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Whether a batch has rows; a backfill deletes a range, also where nothing is there any more. #}
+{% macro _has_changes(run, batch, source) %}
+    {{ return(batch.kind == 'backfill' or floodmark._has_rows(run, batch, source)) }}
+{% endmacro %}
+
+
+{# Whether a batch has rows, staged or not. #}
+{% macro _has_rows(run, batch, source) %}
+    {%- if source.stage is none -%}
+        {{ return(run_query('select 1 as one from (\n' ~ source.sql ~ '\n) limit 1').rows | length > 0) }}
+    {%- endif -%}
+    {{ return(source.counts.rows_read | int > 0) }}
 {% endmacro %}

@@ -1,7 +1,8 @@
 {# snapshot_diff, as the protocol sees it (macros/protocol/_strategy.sql). #}
 {% macro _snapshot_diff_strategy() %}
-    {{ return(dict(floodmark._strategy_defaults(), counts=floodmark._difference_counts,
-        mark=floodmark._version_after)) }}
+    {{ return(dict(floodmark._strategy_defaults(), load=floodmark._load_snapshot, counts=floodmark._difference_counts,
+        mark=floodmark._version_after, reads_anew=true, backfills=false,
+        lost_mark_problem=floodmark._snapshot_lost_mark)) }}
 {% endmacro %}
 
 
@@ -9,4 +10,12 @@
 {% macro _difference_counts(run, stage, batch, source=none) %}
     {{ return(floodmark._query_json(
         "select to_json(named_struct('rows_read', coalesce(max(_floodmark_rows_read), 0))) from " ~ stage)[0]) }}
+{% endmacro %}
+
+
+{# Why a snapshot cannot go on: without a mark an older version would be taken for the next one. #}
+{% macro _snapshot_lost_mark(run) %}
+    {%- set is_ordered = run.settings.watermark or run.settings.snapshot.version is not none -%}
+    {{ return('snapshot_diff cannot tell which versions are loaded: name the ledger that it was loaded with '
+        '(variable floodmark_schema), or ' if run.state.committed is none and is_ordered else none) }}
 {% endmacro %}

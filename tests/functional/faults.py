@@ -95,6 +95,22 @@ def sample(cases: Sequence[T], most: int) -> list[T]:
     return [cases[index] for index in sorted(chosen)]
 
 
+def assert_cut(
+    faults: Faults, status: dict[str, str], cuts: dict[str, Any], exact: bool = True
+) -> None:
+    """See that every model ended at its cut; `exact`: that it sent nothing behind it.
+
+    One may have come to its end a statement before: a control that took ten seconds from its first look at the table
+    has looked again (macros/table/_peak.sql), and what was cut was quicker.
+    """
+    sent = {name: len(faults.sent[name]) for name in cuts}
+    quicker = [name for name in cuts if status[name] == "success" and sent[name] == cuts[name] - 1]
+    assert len(quicker) <= 1, quicker
+    cut = {name: point for name, point in cuts.items() if name not in quicker}
+    assert {name: status[name] for name in cut} == dict.fromkeys(cut, "error")
+    assert not exact or {name: sent[name] for name in cut} == cut
+
+
 def lab_points(statements: list[str]) -> list[int]:
     """The points of the labs beside test_crash.py, which cuts what comes before a plan and behind a commit for them."""
     return cut_points(statements) if FULL else open_points(statements)

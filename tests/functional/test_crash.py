@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.functional.faults import Faults, cut_points, injected, open_points, sample
+from tests.functional.faults import Faults, assert_cut, cut_points, injected, open_points, sample
 from tests.functional.zygote import Zygote
 from tests.harness import FULL, Project
 
@@ -108,8 +108,7 @@ class Lab:
         if aborts:
             with injected(Faults(cuts=aborts)) as faults:
                 run = self.project.dbt("run", "--select", *aborts)
-            assert {name: run.status[name] for name in aborts} == dict.fromkeys(aborts, "error")
-            assert all(len(faults.sent[name]) == point for name, point in aborts.items())
+            assert_cut(faults, run.status, aborts)
         requests = [
             {
                 "args": ["run", "--select", name],

@@ -119,7 +119,9 @@ def compared(run: Run) -> dict[str, bool]:
     found = {}
     merges = re.findall(r"merge into \w+\.(\w+)(.*?)(?=\n\n|\Z)", run.log, re.DOTALL)
     for name, statement in merges:
-        found[name] = "DBT_INTERNAL_DEST" in "".join(re.findall("when matched.*?then", statement))
+        found[name] = "DBT_INTERNAL_DEST" in "".join(
+            re.findall("when matched.*?then", statement, re.DOTALL)
+        )
     return found
 
 

@@ -13,7 +13,6 @@ LONGEST_LINE, LONGEST_MACRO = 120, 60
 LONGER = {
     "_scd2_sql": "one SELECT of nine steps, each a CTE, which is read from top to bottom",
     "_partial_rows_sql": "one SELECT of seven steps, each a CTE",
-    "_load_planned": "names the strategies, until a mapping of each does",
     "reset": "each way in which a reset is refused, in the order in which they are found",
 }
 _MACRO = re.compile(r"^\{%-? *macro (\w+).*?^\{%-? *endmacro", re.DOTALL | re.MULTILINE)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from jinja2 import nodes
 
-from tests.support.macros import MACROS, new_environment
+from tests.support.macros import MACROS, load, new_environment
 
 #: From the ground up. Rooms in one line do not call each other.
 FLOORS = (
@@ -102,6 +102,53 @@ def test_no_room_calls_upward() -> None:
 
 def test_what_is_mended_leaves_the_list() -> None:
     assert set(upward(macros())) == STILL_UP
+
+
+STRATEGIES = ("append", "merge", "insert_overwrite", "cdc", "snapshot_diff")
+
+
+def strategies_named(tree: nodes.Node) -> set[str]:
+    """The strategies that code names: as a text, or by their settings."""
+    texts = {node.value for node in tree.find_all(nodes.Const) if isinstance(node.value, str)}
+    read = {
+        node.attr
+        for node in tree.find_all(nodes.Getattr)
+        if isinstance(node.node, nodes.Getattr) and node.node.attr == "settings"
+    }
+    return texts.intersection(STRATEGIES) | read.intersection(("cdc", "snapshot"))
+
+
+@pytest.mark.parametrize("room", ["protocol", "batch"])
+def test_what_loads_a_batch_names_no_strategy(room: str) -> None:
+    wrong = {
+        file.name: named
+        for file in sorted((MACROS / room).glob("*.sql"))
+        if (named := strategies_named(parsed(file.read_text())))
+    }
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("{%- if run.settings.strategy == 'cdc' -%}x{%- endif -%}", {"cdc"}),
+        ("{{ run.settings.snapshot.version }}", {"snapshot"}),
+        ("{{ settings.strategy | upper }}{# cdc #}", set()),
+        ("{{ 'by merge, or append' }}", set()),
+    ],
+)
+def test_what_names_a_strategy(text: str, named: set[str]) -> None:
+    assert strategies_named(parsed(text)) == named
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_every_strategy_says_what_the_protocol_asks(strategy: str) -> None:
+    floodmark = load()
+    mapping = floodmark._strategy({"strategy": strategy})
+    assert mapping.keys() == floodmark._strategy_defaults().keys()
+    said = (MACROS / "protocol" / "_strategy.sql").read_text()
+    assert not [name for name in mapping if not re.search(rf"^  {name}\b", said, re.MULTILINE)]
+    assert mapping["load"] or mapping["apply"] or mapping["statement"]
 
 
 def test_every_macro_that_is_called_exists() -> None:

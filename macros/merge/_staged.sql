@@ -1,0 +1,62 @@
+{# What merge and insert_overwrite stage. #}
+{% macro _merge_staged(run, batch, select_sql) %}
+    {%- set staged = floodmark._staged_select(run, batch, select_sql) -%}
+    {{ return(dict(staged, sql=floodmark._partition_values_sql(staged.columns, select_sql))) }}
+{% endmacro %}
+
+
+{# Under a watermark the whole partitions that the batch's rows lie in. #}
+{% macro _overwrite_staged(run, batch, select_sql) %}
+    {%- if floodmark._replaces_partitions(run, batch) -%}
+        {%- set select_sql = floodmark._conformed_select(run, batch,
+            floodmark._whole_partitions_select(run, batch, select_sql)) -%}
+    {%- endif -%}
+    {{ return(floodmark._staged_select(run, batch, select_sql)) }}
+{% endmacro %}
+
+
+{# merge needs the columns that its settings name, and keys that can be compared. #}
+{% macro _check_merge_columns(run, batch, columns) %}
+    {%- set problems = floodmark._key_problems(run.settings.unique_key, columns) -%}
+    {%- for setting in ['merge_update_columns', 'merge_exclude_columns'] -%}
+        {%- for name in floodmark._name_list(config.get(setting))
+            if not floodmark._find_column(columns + ([] if batch.replaces else floodmark._table_columns(run)), name) -%}
+            {%- do problems.append({'setting': setting, 'got': name, 'expected': 'columns of the SELECT',
+                'todo': 'Correct the name or remove it'}) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- do floodmark._reject_columns(batch, problems + floodmark._own_name_problems(columns)) -%}
+    {#- what was not cast to the table's type: a contract is of the SELECT, and a struct with other fields is another
+       key -#}
+    {%- set problems = [] -%}
+    {%- for key in run.settings.unique_key
+        if not batch.replaces and run.settings.on_schema_change in ['ignore', 'append_new_columns'] -%}
+        {%- set known = floodmark._find_column(floodmark._table_columns(run), key) -%}
+        {%- if known is not none and (config.get('contract').enforced or 'struct<' in known.type) -%}
+            {%- do problems.extend(floodmark._type_problems('unique_key', key,
+                floodmark._find_column(columns, key).type, known)) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do floodmark._reject_columns(batch, problems, 'a key of another type') -%}
+{% endmacro %}
+
+
+{# Where no column says which row is the latest, a key may come once in a batch: refused, the keys named. #}
+{% macro _check_keys(run, batch, source) %}
+    {%- if source.counts.repeated and not floodmark._order_column(run, source.columns) -%}
+        {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
+        {%- set named = floodmark._query_json('select to_json(struct(' ~ keys
+            ~ "), map('ignoreNullFields', 'false')) from " ~ source.stage ~ ' group by ' ~ keys
+            ~ ' having count(*) > 1 order by 1 limit 5') -%}
+        {%- set shown = [] -%}
+        {%- for key in named -%}
+            {%- do shown.append(tojson(key)) -%}
+        {%- endfor -%}
+        {%- set repeated = floodmark._counted(source.counts.repeated, 'key')
+            ~ (' comes' if source.counts.repeated == 1 else ' come') ~ ' more than once' -%}
+        {%- do floodmark._fail(batch, repeated) -%}
+        {%- do floodmark._stop(repeated
+            ~ ' in the batch and no watermark column in the SELECT says which row is the latest: ' ~ shown | join(', ')
+            ~ '. Add the watermark column to the SELECT, or make the key unique') -%}
+    {%- endif -%}
+{% endmacro %}
