@@ -1,0 +1,79 @@
+{# Sequences over Delta: rows that came at or below the mark since the last batch are counted and named. Where only
+   appends came, as many rows as lie above the mark, and none while we counted, there are none; else two versions are
+   compared, if files written since give cause. #}
+{% macro _warn_late(run, plan) %}
+    {%- set committed = run.state.committed -%}
+    {%- if not run.first or plan.family != 'sequence' or plan.low_position is none or not committed
+        or committed.upstream_version is none or plan.upstream_version is none
+        or plan.upstream_version | int <= committed.upstream_version | int -%}
+        {{ return(0) }}
+    {%- elif not plan.rows_null and plan.rows_waiting is not none
+        and plan.rows_waiting == floodmark._rows_appended(run, committed, plan)
+        and floodmark._history(run.upstream.relation, 1)[0].version == plan.upstream_version | int -%}
+        {{ return(0) }}
+    {%- endif -%}
+    {%- set column = floodmark._quoted(run.upstream.column) -%}
+    {%- set below = column ~ ' <= ' ~ (plan.low_position - plan.lookback) -%}
+    {#- a commit's files are older than the commit: a day is far more than it takes to write them -#}
+    {%- set since = floodmark._position_literal(floodmark._parse_timestamp(committed.upstream_at[:19]) - 86400000000,
+        'timestamp') -%}
+    {%- set recent = '_metadata.file_modification_time >= ' ~ since -%}
+    {%- set suspects = run_query('select count(*) as n from ' ~ run.upstream.relation ~ ' where ' ~ below ~ ' and '
+        ~ recent).rows[0][0] | int -%}
+    {%- if not suspects -%}
+        {{ return(0) }}
+    {%- endif -%}
+    {%- if not floodmark._is_readable(run.upstream.relation, committed.upstream_version | int,
+        plan.upstream_version | int) -%}
+        {%- do floodmark._warn('whether rows came late into ' ~ run.upstream.relation
+            ~ ' cannot be told: files below the mark ' ~ plan.low ~ ' of ' ~ run.upstream.column
+            ~ ' were written since the last batch, and version ' ~ committed.upstream_version
+            ~ ', which it read, has expired') -%}
+        {{ return(0) }}
+    {%- endif -%}
+    {#- rows that were updated or deleted hide none that came -#}
+    {%- set late = run_query('select count(*) as late from (select ' ~ column ~ ' from ' ~ run.upstream.relation
+        ~ ' where ' ~ below ~ ' except all select ' ~ column ~ ' from ' ~ run.upstream.relation ~ ' version as of '
+        ~ committed.upstream_version ~ ' where ' ~ below ~ ')').rows[0][0] | int -%}
+    {%- if late > 0 -%}
+        {%- do floodmark._warn(floodmark._counted(late, 'row') ~ ' came late into ' ~ run.upstream.relation
+            ~ ': at or below the mark ' ~ plan.low ~ ' of ' ~ run.upstream.column
+            ~ ', and not loaded. A sequence that started again shows like this. Set watermark.lookback '
+            'to catch late rows, or run with --full-refresh') -%}
+    {%- endif -%}
+    {{ return(late) }}
+{% endmacro %}
+
+
+{# Whether the files of a version are still there, as far as the log tells: it reaches back to it, nothing was
+   vacuumed since, and what VACUUM keeps by default, a week, is not over since the version that followed. #}
+{% macro _is_readable(relation, version, newest) %}
+    {%- set commits = floodmark._history(relation, newest - version + 1) -%}
+    {%- set week_ago = floodmark._now() - floodmark._parse_duration('1 week') -%}
+    {%- for commit in commits if commit.operation == 'VACUUM END'
+        or commit.version == version + 1 and floodmark._parse_timestamp(commit.at[:19]) < week_ago -%}
+        {{ return(false) }}
+    {%- endfor -%}
+    {{ return((commits | last).version <= version) }}
+{% endmacro %}
+
+
+{# The rows that came into the upstream since the last batch, by its log; none where anything but appends happened, or
+   where that batch left rows above its mark. #}
+{% macro _rows_appended(run, committed, plan) %}
+    {%- set since, until = committed.upstream_version | int, plan.upstream_version | int -%}
+    {%- if committed.kind != 'incremental' or not committed.is_last or committed.mark != plan.low
+        or until - since > (run.commits or []) | length -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set ns = namespace(rows=0) -%}
+    {%- for commit in run.commits if since < commit.version <= until -%}
+        {%- if commit.operation in ['WRITE', 'STREAMING UPDATE'] and commit.appends
+            and commit.counts.numOutputRows is defined -%}
+            {%- set ns.rows = ns.rows + commit.counts.numOutputRows -%}
+        {%- elif not floodmark._leaves_rows(commit) -%}
+            {{ return(none) }}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(ns.rows) }}
+{% endmacro %}
