@@ -14,27 +14,7 @@ from dbt_floodmark.project.runner import (
     usage_sentence,
 )
 
-PASSED_THROUGH = (
-    "build",
-    "run",
-    "test",
-    "seed",
-    "snapshot",
-    "compile",
-    "show",
-    "docs",
-    "list",
-    "ls",
-    "parse",
-    "debug",
-    "deps",
-    "clean",
-    "clone",
-    "retry",
-    "run-operation",
-    "source",
-)
-
+#: dbt's commands, in the order in which `floodmark --help` lists them, and what each does.
 _SHORT = {
     "build": "Load seeds, models and snapshots, and run their tests (dbt build).",
     "run": "Load models alone (dbt run).",
@@ -55,6 +35,7 @@ _SHORT = {
     "run-operation": "Call a macro.",
     "source": "Check the freshness of sources.",
 }
+PASSED_THROUGH = tuple(_SHORT)
 
 _EXAMPLES = {
     "docs": "floodmark docs generate",

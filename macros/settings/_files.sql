@@ -35,10 +35,6 @@
     {%- endif -%}
     {%- set problems = floodmark._schema_problems('files', files, floodmark._files_schema()) -%}
     {%- do problems.extend(floodmark._secret_problems('files.path', files.get('path'))) -%}
-    {%- if files.get('path') is not none and not files.path -%}
-        {%- do problems.append({'setting': 'files.path', 'got': files.path, 'expected': 'the folder to load from',
-            'todo': 'Add it'}) -%}
-    {%- endif -%}
     {%- if files.get('format') == 'text' and files.get('schema') is not none -%}
         {%- do problems.append({'setting': 'files.schema', 'got': files.schema,
             'expected': "no schema with format 'text'",

@@ -1,7 +1,7 @@
 {#
   Settings are declared: `_watermark_schema()` and its like give a row for each key, {name: row}. A row has
   - `type`: one of _schema_types, which says what a value must be;
-  - `required`: true where there must be one;
+  - `required`: true where there must be one, which is not empty;
   - `default`: the value where none is given; `without`: what holds then, in words, where no value says it;
   - `choices`: what a `choice` may be;
   - `excludes`: a key that must not be given beside it;
@@ -61,7 +61,7 @@
     {%- endfor -%}
     {%- for key, row in schema.items() -%}
         {%- set value = given.get(key) -%}
-        {%- if value is none and row.get('required') or value is not none and not floodmark._is_of_type(value, row) -%}
+        {%- if row.get('required') and not value or value is not none and not floodmark._is_of_type(value, row) -%}
             {%- set words = floodmark._schema_types()[row.type] -%}
             {%- do problems.append({'setting': setting ~ '.' ~ key, 'got': value,
                 'expected': row.expected or words.expected or 'one of ' ~ row.choices | join(', '),

@@ -39,17 +39,7 @@
 {# What the columns forbid, refused with all problems at once. #}
 {% macro _check_snapshot_columns(run, batch, columns) %}
     {%- set snapshot = run.settings.snapshot -%}
-    {%- set problems = [] -%}
-    {%- for key in run.settings.unique_key -%}
-        {%- set column = floodmark._find_column(columns, key) -%}
-        {%- if column is none -%}
-            {%- do problems.append({'setting': 'unique_key', 'got': key, 'expected': 'a column of the SELECT',
-                'todo': 'Add it to the SELECT, or correct the name'}) -%}
-        {%- elif floodmark._has_no_order(column.type) -%}
-            {%- do problems.append({'setting': 'unique_key', 'got': key ~ ' ' ~ column.type,
-                'expected': 'a type that can be compared', 'todo': 'Use another key'}) -%}
-        {%- endif -%}
-    {%- endfor -%}
+    {%- set problems = floodmark._key_problems(run.settings.unique_key, columns) -%}
     {%- for setting, names in {'compare_columns': snapshot.compared, 'except_columns': snapshot.excepted}.items() -%}
         {%- for name in names if not floodmark._find_column(columns, name)
             or name | lower in run.settings.unique_key | map('lower') | list -%}

@@ -25,7 +25,7 @@ def test_the_page_is_what_the_schemas_give() -> None:
     assert page(text) == text
 
 
-def test_a_changed_schema_changes_the_page() -> None:
+def test_a_table_edited_by_hand_is_made_anew() -> None:
     text = PAGE.read_text("utf-8")
     assert page(text.replace("| `glob` |", "| `blob` |")) == text
     with pytest.raises(ValueError, match="no place for watermark"):
