@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.harness import FULL, Project, cache_parsed_templates, run_sql
+from tests.harness import Project, cache_parsed_templates, run_sql
+from tests.selection import left_out
 from tests.spark_host import SparkHost, attach, shared_host
 
 cache_parsed_templates()
@@ -19,24 +20,42 @@ cache_parsed_templates()
 #: The profile targets that the tests of loading run on.
 TARGETS = os.environ.get("FLOODMARK_TEST_TARGETS", "session,thrift").split(",")
 
+#: The modules of edge cases that this run left out.
+OTHER_PARTS = pytest.StashKey[set[str]]()
+
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave tests marked `long` to the target that their mark names, unless everything was asked for."""
-    left_out = [
-        item for item in items if len(TARGETS) > 1 and not FULL and _belongs_elsewhere(item)
-    ]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if item not in left_out]
+    """Leave out what this run does not take (tests/selection.py)."""
+    names_files = any(".py" in argument for argument in config.args)
+    reasons = left_out(items, TARGETS, names_files)
+    config.stash[OTHER_PARTS] = {
+        item.nodeid.partition("::")[0] for item, reason in reasons.items() if reason == "edge"
+    }
+    config.hook.pytest_deselected(items=list(reasons))
+    items[:] = [item for item in items if item not in reasons]
 
 
-def _belongs_elsewhere(item: pytest.Item) -> bool:
-    mark = item.get_closest_marker("long")
-    parameters = getattr(item, "callspec", None)
-    return (
-        mark is not None
-        and parameters is not None
-        and parameters.params.get("target") not in mark.args
-    )
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Let a worker of xdist tell the process that began the suite what it left out."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["edge"] = sorted(session.config.stash[OTHER_PARTS])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Keep what a worker left out for the summary."""
+    left = node.config.stash.setdefault(OTHER_PARTS, set())
+    left.update(getattr(node, "workeroutput", {}).get("edge", ()))
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Name the modules whose edge cases this run left to other commits."""
+    modules = sorted(Path(module).stem for module in config.stash.get(OTHER_PARTS, set()))
+    if modules:
+        terminalreporter.write_line(
+            f"Edge cases that run with other commits: {', '.join(modules)}. "
+            "FLOODMARK_LAB=full runs all of them."
+        )
 
 
 class ByTarget(LoadScopeScheduling):

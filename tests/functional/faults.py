@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
-import random
 import re
 import signal
-import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
-from tests.harness import FULL, REPOSITORY
-
-T = TypeVar("T")
+from tests.harness import FULL
 
 _NODE = re.compile(r'"node_id": "\w+\.\w+\.(\w+)"')
 _COMMENT = re.compile(r"^\s*/\*.*?\*/\s*", re.S)
@@ -79,20 +75,6 @@ def open_points(statements: list[str]) -> list[int]:
     """Those cut points at which a batch is planned and not committed, or another is to follow."""
     events = [i for i, sql in enumerate(statements, start=1) if re.search(r"\bbatch_log with", sql)]
     return [point for point in cut_points(statements) if events[0] < point <= events[-1]]
-
-
-def sample(cases: Sequence[T], most: int) -> list[T]:
-    """At most ``most`` of a lab's cases in their order, others with each commit, so that all are run over time.
-
-    FLOODMARK_LAB=full takes all.
-    """
-    if FULL or len(cases) <= most:
-        return list(cases)
-    told = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=REPOSITORY, capture_output=True, text=True, check=False
-    )
-    chosen = random.Random(told.stdout).sample(range(len(cases)), most)
-    return [cases[index] for index in sorted(chosen)]
 
 
 def assert_cut(

@@ -10,7 +10,7 @@ import pytest
 
 from tests.harness import FULL, OPT_IN, Project, incremental, link_package, table
 
-pytestmark = pytest.mark.long("thrift")
+pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
 
 PLAIN = """
 {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', file_format='delta') }}

@@ -10,7 +10,7 @@ import pytest
 from tests.functional.test_corrections import AT, merged, rows_of
 from tests.harness import FULL, Project, Run, incremental, sentence, table
 
-pytestmark = pytest.mark.long("thrift")
+pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
 
 #: Models whose mark is changed by hand: one of each family, and with FLOODMARK_LAB=full a merge beside an append.
 MARKED = {

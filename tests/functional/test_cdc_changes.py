@@ -11,7 +11,7 @@ from tests.functional.faults import Faults, injected
 from tests.functional.test_cdc import cdc, held
 from tests.harness import FULL, Project, Run, sentence, table
 
-pytestmark = pytest.mark.long("session")
+pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 
 VALUES = "k, v, __start_at, __end_at"
 LATER = "var('later', false)"

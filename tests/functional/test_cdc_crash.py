@@ -16,7 +16,7 @@ from tests.functional.faults import Faults, assert_cut, injected, lab_points
 from tests.functional.test_cdc import cdc, held, history_rows, latest_rows
 from tests.harness import FULL, Project, sentence
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.edge]
 
 WAYS = {
     "latest": cdc("feed", step=None),

@@ -9,7 +9,7 @@ import pytest
 from tests.functional.test_cdc import held
 from tests.harness import FULL, Project, table
 
-pytestmark = pytest.mark.long("session")
+pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 
 WHOLE = "id:bigint,name:string,size:int"
 

@@ -10,7 +10,7 @@ import pytest
 from tests.functional.test_cdc import held
 from tests.harness import FULL, Project, Run, table
 
-pytestmark = pytest.mark.long("thrift")
+pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
 
 ROW = "struct<id:bigint,name:string>"
 KEY = "struct<id:bigint>"

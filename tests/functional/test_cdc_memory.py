@@ -10,7 +10,7 @@ import pytest
 from tests.functional.test_cdc import held
 from tests.harness import Project, Run, sentence, table
 
-pytestmark = pytest.mark.long("session")
+pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 
 WIDE = "var('wide', false)"
 FEED = "(k string, v decimal(12,4), seq bigint, op string, arrived bigint) using delta"

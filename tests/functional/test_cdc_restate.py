@@ -20,7 +20,7 @@ from tests.functional.test_cdc import (
 )
 from tests.harness import FULL, Project, sentence
 
-pytestmark = pytest.mark.long("session")
+pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 
 WAYS = {
     "latest": {},

@@ -12,7 +12,7 @@ import pytest
 from tests.functional.test_cdc import HISTORY, cdc, held
 from tests.harness import FULL, Project, Run, sentence, table
 
-pytestmark = pytest.mark.long("thrift")
+pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
 
 REFUSED = {
     "null_key": (

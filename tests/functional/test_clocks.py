@@ -10,7 +10,7 @@ import pytest
 
 from tests.harness import FULL, Project, Run, incremental, table
 
-pytestmark = pytest.mark.long("session")
+pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 
 #: A change of clocks each: zone, moment, minutes between two rows. Some come twice (overlaps), some leave time out (gaps).
 CHANGES = {

@@ -439,6 +439,7 @@ NAMES = {"orders.v1", "orders.v2", "branch.applied", "shop.applied"} | {
 }
 
 
+@pytest.mark.edge
 def test_a_pinned_version_is_the_upstream(named: Story) -> None:
     project = named.project
     for model in ("pinned", "from_one_of_two", "changed"):
@@ -446,6 +447,7 @@ def test_a_pinned_version_is_the_upstream(named: Story) -> None:
     assert project.ledger("changed", "high")[-1] == (str(project.version("orders_v1")),)
 
 
+@pytest.mark.edge
 def test_versions_and_packages_have_a_line_each(named: Story) -> None:
     told = {one["name"]: one["model"] for one in named.json("status")["models"]}
     assert set(told) == NAMES
@@ -456,6 +458,7 @@ def test_versions_and_packages_have_a_line_each(named: Story) -> None:
     assert "no statements" not in named("maintain", "--dry-run").output
 
 
+@pytest.mark.edge
 def test_commands_take_the_name_that_says_which(named: Story) -> None:
     others = (("reset", "--to", "2024-01-01"), ("reconcile", "--key", "id")) if FULL else ()
     for word in (("history",), *others):  # all ask Project.one
@@ -483,6 +486,7 @@ def test_commands_take_the_name_that_says_which(named: Story) -> None:
     assert project.dbt("run-operation", "floodmark.history", "--args", "{model: orders.v1}").success
 
 
+@pytest.mark.edge
 def test_models_that_read_all_are_seen_and_planned(named: Story) -> None:
     """snapshot_diff with its defaults is floodmark's; kinds are those that the next run records."""
     first = by_name(named.said["plan first"])
@@ -497,6 +501,7 @@ def test_models_that_read_all_are_seen_and_planned(named: Story) -> None:
     assert kinds == ["first_load", "incremental", "incremental"]
 
 
+@pytest.mark.edge
 def test_a_source_that_cannot_be_read_hides_no_other(named: Story) -> None:
     """A view whose table is gone; a time that no calendar has; a watermark that is no mapping."""
     project = named.project
@@ -532,6 +537,7 @@ def test_a_source_that_cannot_be_read_hides_no_other(named: Story) -> None:
         (project.root / "models" / f"{name}.sql").unlink()
 
 
+@pytest.mark.edge
 def test_one_bad_model_hides_no_other(named: Story) -> None:
     """What its own run refuses keeps its line in status, without a lag, and in plan, with the reason."""
     project = named.project

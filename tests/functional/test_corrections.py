@@ -12,7 +12,7 @@ import pytest
 from tests.functional.faults import Faults, injected
 from tests.harness import FULL, Project, Run, incremental, sentence, table
 
-pytestmark = pytest.mark.long("thrift")
+pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
 
 AT = "timestamp'2024-05-01 08:00:00Z'"
 

@@ -17,9 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.functional.faults import Faults, assert_cut, cut_points, injected, open_points, sample
+from tests.functional.faults import Faults, assert_cut, cut_points, injected, open_points
 from tests.functional.zygote import Zygote
 from tests.harness import FULL, Project
+from tests.selection import sample
 
 SCENARIOS = ["append", "merge", "files", "version"] + (["catch_up", "overwrite"] if FULL else [])
 #: Those whose dbt process is killed on Thrift (test_crash_process kills by default).
@@ -199,6 +200,7 @@ def test_every_cut_ends_in_the_tables_of_an_undisturbed_run(lab: Lab) -> None:
     assert stages == []
 
 
+@pytest.mark.edge
 @pytest.mark.long("thrift")
 def test_a_full_refresh_that_dies_leaves_the_table_or_replaces_it(lab: Lab) -> None:
     """Of the lab's own copies, which hold what their control holds."""

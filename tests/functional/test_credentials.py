@@ -9,7 +9,7 @@ import pytest
 
 from tests.harness import Project, Run, sentence
 
-pytestmark = pytest.mark.long("session")
+pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 
 SECRET = "hVRYpw9"
 FILES = (

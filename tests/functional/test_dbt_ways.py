@@ -10,7 +10,7 @@ import pytest
 from tests.functional.faults import Faults, injected
 from tests.harness import Project, Run, incremental, sentence, table
 
-pytestmark = pytest.mark.long("session")
+pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 
 LOG = (
     "insert into {{ target.schema }}.hook_log select '%s', count(*) from "

@@ -13,7 +13,7 @@ from dbt_floodmark.cli import main
 from tests.functional.test_commands import Story
 from tests.harness import FULL, Project, sentence
 
-pytestmark = pytest.mark.long("thrift")
+pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
 
 PRODUCTS = """
 product_id,name,price,since

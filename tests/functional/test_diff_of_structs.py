@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from dbt_floodmark.cli import main
 from tests.harness import Project
 
-pytestmark = pytest.mark.long("session")
+pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 
 A = """
     select id, named_struct('x', id, 'Y', 'y' || id) as s, array(named_struct('p', id, 'q', named_struct('c', 1, 'd', id))) as l,

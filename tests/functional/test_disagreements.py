@@ -11,7 +11,7 @@ import pytest
 from tests.functional.faults import Faults, injected
 from tests.harness import FULL, Project, Run, incremental, sentence, table
 
-pytestmark = pytest.mark.long("session")
+pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 
 MERGE = {"incremental_strategy": "merge", "unique_key": "id"}
 BY_TS = {"column": "ts"}

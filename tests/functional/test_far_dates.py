@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from dbt_floodmark.cli import main
 from tests.harness import FULL, Project, Run, incremental, table, working_directory
 
-pytestmark = pytest.mark.long("thrift")
+pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
 
 MERGE = {"incremental_strategy": "merge", "unique_key": "id"}
 FAR = {"max_future": "5000000 days"}

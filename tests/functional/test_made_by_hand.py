@@ -13,7 +13,7 @@ from tests.functional.test_corrections import AT, rows_of
 from tests.functional.test_refused_batches import SNAPSHOTS, WAYS, make_source, way_model
 from tests.harness import FULL, Project, Run, incremental, run_sql, sentence, table
 
-pytestmark = pytest.mark.long("session")
+pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 
 EVERY = (*WAYS, *SNAPSHOTS)
 #: Ways that load into a table made by hand, into one that was emptied, and beside CHAR columns, or all with FLOODMARK_LAB=full;

@@ -8,6 +8,8 @@ import pytest
 
 from tests.harness import Project, Run, incremental, sentence, table
 
+pytestmark = pytest.mark.edge
+
 
 @pytest.fixture(scope="module")
 def run(make_project: Callable[..., Project]) -> Run:

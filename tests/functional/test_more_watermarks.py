@@ -9,7 +9,7 @@ import pytest
 
 from tests.harness import FULL, Project, Run, incremental, sentence, table
 
-pytestmark = pytest.mark.long("thrift")
+pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
 
 TS = {"column": "ts"}
 PARTITIONS = {

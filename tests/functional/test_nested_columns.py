@@ -9,7 +9,7 @@ import pytest
 
 from tests.harness import FULL, Project, Run, sentence
 
-pytestmark = pytest.mark.long("thrift")
+pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
 
 W = "watermark={'column': 'n'}"
 WAYS = {

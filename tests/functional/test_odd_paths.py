@@ -10,7 +10,7 @@ import pytest
 
 from tests.harness import Project, incremental, table
 
-pytestmark = pytest.mark.long("session")
+pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 
 #: One row a file. Names that Hadoop takes for patterns, that URIs write in another way, and one with a colon.
 NAMES = [

@@ -10,7 +10,7 @@ import pytest
 
 from tests.harness import Project, Run, incremental, table
 
-pytestmark = pytest.mark.long("session")
+pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 
 WIDER = "id, v, ts{% if var('wide', false) %}, v as extra{% endif %}"
 

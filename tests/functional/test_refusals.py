@@ -13,7 +13,7 @@ from dbt_floodmark.cli import main
 from tests.harness import FULL, Project, incremental, sentence, table
 
 #: What is wrong on a command line is found before anything runs; tests/unit/test_arguments.py has each sentence.
-pytestmark = pytest.mark.long("thrift")
+pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
 
 SRC = "id int, t timestamp, v string"
 FIRST = "(1, timestamp'2024-05-01 08:00:00', 'a'), (2, timestamp'2024-05-01 09:00:00', 'b')"

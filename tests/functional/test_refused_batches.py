@@ -15,7 +15,7 @@ from tests.functional.faults import Faults, injected
 from tests.functional.test_corrections import AT, rows_of
 from tests.harness import FULL, Project, Run, incremental, sentence, table
 
-pytestmark = pytest.mark.long("session")
+pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 
 #: Strategies whose batches are one statement or several on tables that may refuse a row.
 WAYS: dict[str, dict[str, Any]] = {

@@ -11,6 +11,8 @@ import pytest
 from tests.functional.test_corrections import AT, rows_of
 from tests.harness import FULL, Project, Run, incremental, sentence, table
 
+pytestmark = pytest.mark.edge
+
 ODD_TEXTS = {
     "latin1": "cast(X'4DFC6C6C6572' as string)",
     "broken": "cast(X'C328FF00' as string)",

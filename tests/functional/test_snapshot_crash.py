@@ -15,7 +15,7 @@ from tests.functional.test_cdc import held
 from tests.functional.test_snapshot_diff import add, diff, land, random_series, whole
 from tests.harness import FULL, Project
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.edge]
 
 NEWEST = "where v = (select max(v) from {{ source('raw', 'snaps') }})"
 #: `newest` has no watermark, so that what it reads moves on between a cut and the next run.

@@ -356,6 +356,7 @@ def test_what_is_refused_leaves_the_table(make_project: Callable[..., Project]) 
             assert len(held(project, model, "k, a")) == 10
 
 
+@pytest.mark.edge
 def test_empty_snapshots_where_they_are_allowed(make_project: Callable[..., Project]) -> None:
     project = make_project("emptied")
     project.sql(f"create table {project.schema}.src (k string, a string) using delta")
@@ -447,6 +448,7 @@ def test_scopes_of_one_version_are_snapshots_of_their_own(
         assert (latest["k150"], latest["k160"]) == ([("N",)], [("S",)])
 
 
+@pytest.mark.edge
 def test_a_key_that_changes_its_scope_in_a_list_of_changes(
     make_project: Callable[..., Project],
 ) -> None:
@@ -543,6 +545,7 @@ def test_keys_and_values_of_every_type(shared: Project) -> None:
     assert project.sql(hashes) == [(1 + len(changed),)]
 
 
+@pytest.mark.edge
 def test_columns_that_come_and_go(make_project: Callable[..., Project]) -> None:
     """A new column makes no row a change unless asked; one that is dropped is named; other columns to compare change no row."""
     project = make_project("columns")
@@ -634,6 +637,7 @@ def test_columns_that_come_and_go(make_project: Callable[..., Project]) -> None:
     assert "differ (gone: b): on_schema_change is 'fail'" in sentence(run.log)
 
 
+@pytest.mark.edge
 def test_a_table_of_other_settings_is_refused(make_project: Callable[..., Project]) -> None:
     project = make_project("other")
     project.sql(
@@ -761,6 +765,7 @@ select k, a, b, n from {{ source('raw', 'src') }}
 """
 
 
+@pytest.mark.edge
 def test_dbts_own_snapshot_tells_the_same_history(make_project: Callable[..., Project]) -> None:
     """The same series by both: one history, but for the names and times of its columns (docs/guides/snapshots.md)."""
     project = make_project("snapped")
@@ -882,6 +887,7 @@ def test_wrong_settings_are_refused_all_at_once(make_project: Callable[..., Proj
     assert {row[1] for row in project.sql(f"show tables in {project.schema}")} == {"src"}
 
 
+@pytest.mark.edge
 def test_names_that_spark_blacks_out_and_contracts(make_project: Callable[..., Project]) -> None:
     """Spark shows properties with `url` or `token` in them as asterisks; columns are called so. A contract lists all columns."""
     project = make_project("names")
@@ -948,6 +954,7 @@ def test_names_that_spark_blacks_out_and_contracts(make_project: Callable[..., P
     ) + str(project.ledger("contracted", "error"))
 
 
+@pytest.mark.edge
 def test_a_source_that_moves_while_it_is_read_is_refused(
     make_project: Callable[..., Project],
 ) -> None:

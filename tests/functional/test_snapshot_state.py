@@ -13,7 +13,7 @@ from tests.functional.test_cdc import held
 from tests.functional.test_snapshot_diff import diff, once, whole
 from tests.harness import FULL, Project, incremental, sentence, table
 
-pytestmark = pytest.mark.long("session")
+pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 
 SCOPE = "var('scope', none)"
 TRACKED = "k, a, __start_at, __end_at"

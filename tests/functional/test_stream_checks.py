@@ -18,7 +18,7 @@ SOURCE = "stream({{ source('raw', 'events') }})"
 EVENTS = "id bigint, k string, at timestamp"
 
 
-pytestmark = pytest.mark.parametrize("target", ["session"], scope="module")
+pytestmark = [pytest.mark.parametrize("target", ["session"], scope="module"), pytest.mark.edge]
 
 
 def arrive(project: Project, *numbers: int) -> None:

@@ -19,12 +19,13 @@ import pytest
 
 from dbt_floodmark.streaming import checkpoint as checkpoints
 from dbt_floodmark.streaming.checkpoint import CheckpointInUseError, Folder, Holder, Lease
-from tests.functional.faults import Faults, assert_cut, cut_points, injected, open_points, sample
+from tests.functional.faults import Faults, assert_cut, cut_points, injected, open_points
 from tests.functional.soak import Soak, soak
 from tests.functional.test_cdc import held
 from tests.functional.test_cdc_crash import FULL, Feed
 from tests.functional.test_streams import rows, stream
 from tests.harness import Project, run_sql
+from tests.selection import sample
 
 pytestmark = pytest.mark.lab
 
@@ -135,6 +136,7 @@ def test_every_cut_of_a_micro_batch_counts_once(lab: Lab) -> None:
 
 
 @ON_SESSION
+@pytest.mark.edge
 def test_a_full_refresh_that_dies_starts_over(lab: Lab) -> None:
     """One commit empties the table and turns to another checkpoint: no cut leaves the old rows with the new one."""
     project, feed = lab.project, lab.feed
@@ -161,6 +163,7 @@ def test_a_full_refresh_that_dies_starts_over(lab: Lab) -> None:
         assert held(project, name, "k, v, __start_at, __end_at") == history, name
 
 
+@pytest.mark.edge
 def test_streams_killed_while_files_land(attached: None, tmp_path: Path) -> None:
     """`floodmark stream` in a process of its own: SIGKILL, started again, SIGTERM; the counts agree.
 

@@ -10,7 +10,7 @@ import pytest
 from tests.functional.test_streams import stream
 from tests.harness import FULL, Project, Run, sentence
 
-pytestmark = pytest.mark.parametrize("target", ["session"], scope="module")
+pytestmark = [pytest.mark.parametrize("target", ["session"], scope="module"), pytest.mark.edge]
 
 RAW = "stream({{ source('raw', 'events') }})"
 MODELS: dict[str, dict[str, object]] = {

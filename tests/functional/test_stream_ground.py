@@ -11,7 +11,7 @@ from tests.functional.test_odd_paths import FOLDER, NAMES, land
 from tests.functional.test_streams import stream
 from tests.harness import FULL, Project, sentence
 
-pytestmark = pytest.mark.parametrize("target", ["session"], scope="module")
+pytestmark = [pytest.mark.parametrize("target", ["session"], scope="module"), pytest.mark.edge]
 
 READ = "stream(json.`{}`) with (schema = 'id bigint'{})"
 

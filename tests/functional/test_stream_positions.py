@@ -14,7 +14,7 @@ from dbt_floodmark.cli import main as floodmark
 from tests.functional.test_streams import EVENTS, arrive, event, stream
 from tests.harness import FULL, Project, sentence, working_directory
 
-pytestmark = pytest.mark.parametrize("target", ["session"], scope="module")
+pytestmark = [pytest.mark.parametrize("target", ["session"], scope="module"), pytest.mark.edge]
 
 RAW = "stream({{ source('raw', 'events') }})"
 FILES = "stream(json.`landing`) with (schema = 'id bigint, v string')"

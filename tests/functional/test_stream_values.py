@@ -11,7 +11,7 @@ from tests.functional.faults import Faults, injected
 from tests.functional.test_streams import stream
 from tests.harness import Project, Run, incremental, sentence, table
 
-pytestmark = pytest.mark.parametrize("target", ["session"], scope="module")
+pytestmark = [pytest.mark.parametrize("target", ["session"], scope="module"), pytest.mark.edge]
 
 SOURCE = "stream({{ source('raw', 'src') }})"
 NARROW = "select id, amount, at as d, x as f from " + SOURCE

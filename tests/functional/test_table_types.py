@@ -11,7 +11,7 @@ from tests.functional.test_corrections import AT, rows_of
 from tests.harness import Project, incremental, table
 from tests.support.macros import load
 
-pytestmark = pytest.mark.long("thrift")
+pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
 
 #: SQL of a text or a variant, the table's type, and whether it is the same there. All in one statement.
 HOLDS: list[tuple[str, str, bool]] = [

@@ -9,7 +9,7 @@ import pytest
 
 from tests.harness import Project, Run, incremental, table
 
-pytestmark = pytest.mark.long("thrift")
+pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
 
 KEYS = 20
 #: `extra` comes when the tables are there and do not take it: it must not decide.

@@ -14,7 +14,7 @@ import pytest
 
 from tests.harness import FULL, Project, Run, sentence, table
 
-pytestmark = pytest.mark.long("thrift")
+pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
 
 FEED = "tblproperties ('delta.enableChangeDataFeed' = 'true')"
 

@@ -18,6 +18,8 @@ import pytest
 from tests.harness import Project
 from tests.support.story_of_before import DELIVERIES, EXPECTED, FILES, SCHEMA, models
 
+pytestmark = pytest.mark.edge
+
 ARCHIVE = Path(__file__).parents[1] / "support" / "warehouse_of_before.tar.xz"
 LEDGER = f"{SCHEMA}_floodmark"
 

@@ -9,6 +9,8 @@ import pytest
 
 from tests.harness import FULL, SPARK_PARAMETERS, Project, incremental, sentence, table
 
+pytestmark = pytest.mark.edge
+
 ZONE = "spark.sql.session.timeZone"
 DAY = "cast(ts as date)"
 
