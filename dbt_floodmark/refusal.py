@@ -22,3 +22,12 @@ class TryAgainError(RefusedError):
 
     A stream that `floodmark stream` keeps running is started again; any other refusal ends it.
     """
+
+
+class RejectedError(RefusedError):
+    """A refusal of the batch at hand: it fails with `reason`, and the next run plans anew."""
+
+    def __init__(self, message: str, reason: str) -> None:
+        """Take the message of the node, and the few words that the ledger keeps."""
+        super().__init__(message)
+        self.reason = reason

@@ -8,6 +8,8 @@ from typing import Any
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt_floodmark.refusal import RejectedError
+
 logger = AdapterLogger("Floodmark")
 
 
@@ -20,18 +22,26 @@ class SparkRefused(DbtRuntimeError):  # type: ignore[misc]
 
 
 def attempt(
-    macro: Callable[..., Any], on_refused: Callable[..., str | None], *arguments: Any
+    macro: Callable[..., Any],
+    on_refused: Callable[..., str | None],
+    on_rejected: Callable[..., None],
+    *arguments: Any,
 ) -> Any:
-    """Return what ``macro(*arguments)`` returns; of a refusal ``on_refused`` hears first.
+    """Return what ``macro(*arguments)`` returns; another macro hears first of its failure.
 
-    It is called as ``on_refused(sentence, *arguments)`` and may return a sentence on what to do,
-    with which the error then ends.
+    Where Spark refused a statement that is ``on_refused(sentence, *arguments)``, which may return a
+    sentence on what to do, with which the error then ends. Where floodmark rejected the batch it is
+    ``on_rejected(reason, *arguments)``.
 
     Raises:
-        Exception: what the macro raised, also where ``on_refused`` fails.
+        Exception: what the macro raised, also where ``on_refused`` fails; or what ``on_rejected``
+            raised.
     """
     try:
         return macro(*arguments)
+    except RejectedError as exc:
+        on_rejected(exc.reason, *arguments)
+        raise
     except SparkRefused as exc:
         sentence = str(exc.msg)
         try:

@@ -22,7 +22,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt_floodmark.adapter.attempts import SparkRefused, attempt, try_macro
 from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.paths import LOCAL_FILES, is_local, path_pattern
-from dbt_floodmark.refusal import RefusedError, TryAgainError
+from dbt_floodmark.refusal import RefusedError, RejectedError, TryAgainError
 from dbt_floodmark.spark.home import Workplace, resolve_home
 from dbt_floodmark.spark.lock import locked_sentence
 from dbt_floodmark.spark.messages import CANCELLED, is_derby_locked, is_unsettled, readable
@@ -150,9 +150,9 @@ def _on_top(adapter: Any, macro: Any) -> Any:
     return on_top(macro)
 
 
-def _attempt(adapter: Any, macro: Any, on_refused: Any, *arguments: Any) -> Any:
-    """Run a macro; `on_refused` hears of a statement that Spark refused."""
-    return attempt(macro, on_refused, *arguments)
+def _attempt(adapter: Any, macro: Any, on_refused: Any, on_rejected: Any, *arguments: Any) -> Any:
+    """Run a macro; the others hear of a statement that Spark refused, and of a batch that we reject."""
+    return attempt(macro, on_refused, on_rejected, *arguments)
 
 
 def _try(adapter: Any, macro: Any, *arguments: Any) -> dict[str, Any]:
@@ -160,8 +160,15 @@ def _try(adapter: Any, macro: Any, *arguments: Any) -> dict[str, Any]:
     return try_macro(macro, *arguments)
 
 
-def _refuse(adapter: Any, message: str, is_passing: bool = False) -> NoReturn:
-    """Stop with a message of floodmark's; `is_passing` where the next try may find it gone."""
+def _refuse(
+    adapter: Any, message: str, is_passing: bool = False, rejects: str | None = None
+) -> NoReturn:
+    """Stop with a message of floodmark's.
+
+    `is_passing`: the next try may find the cause gone. `rejects`: why the batch at hand fails.
+    """
+    if rejects is not None:
+        raise RejectedError(message, rejects)
     raise TryAgainError(message) if is_passing else RefusedError(message)
 
 

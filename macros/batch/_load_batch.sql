@@ -1,10 +1,11 @@
-{# Load one planned batch. Returns its counts. One whose statement is refused is failed with its error, where nothing
-   of it is committed. #}
+{# Load one planned batch. Returns its counts. One that a check rejects is failed with the check's words (`rejects` in
+   _refuse and _stop); one whose statement Spark refuses with its error, where nothing of it is committed. #}
 {% macro _load_batch(run, batch) %}
     {%- if adapter.floodmark_plugin is not defined -%}
         {{ return(floodmark._load_planned(run, batch)) }}
     {%- endif -%}
-    {{ return(adapter.floodmark_attempt(floodmark._load_planned, floodmark._note_refused, run, batch)) }}
+    {{ return(adapter.floodmark_attempt(floodmark._load_planned, floodmark._note_refused, floodmark._note_rejected, run,
+        batch)) }}
 {% endmacro %}
 
 
@@ -13,15 +14,14 @@
     {%- set strategy = floodmark._strategy(run.settings) -%}
     {%- do run.update({'table_columns': none}) -%}
     {%- set select_sql = floodmark._bounded_select(run, batch) -%}
-    {%- do floodmark._check_doubled(floodmark._select_columns(run, select_sql) | map(attribute='name') | list,
-        batch) -%}
+    {%- do floodmark._check_doubled(floodmark._select_columns(run, select_sql) | map(attribute='name') | list) -%}
     {%- if strategy.conforms -%}
         {%- do run.update({'given_sql': select_sql}) -%}
         {%- set select_sql = floodmark._conformed_select(run, batch, select_sql) -%}
         {%- do floodmark._check_table_columns(run, batch, floodmark._select_columns(run, select_sql)) -%}
     {%- endif -%}
     {%- if batch.kind == 'first_load' and not batch.replaces -%}
-        {%- do floodmark._check_char_columns(run, batch) -%}
+        {%- do floodmark._check_char_columns(run) -%}
     {%- endif -%}
     {%- if strategy.load -%}
         {{ return(strategy.load(run, batch, select_sql)) }}
@@ -39,7 +39,7 @@
             'counts': {}} -%}
         {%- do strategy.check_columns(run, batch, source.columns) -%}
         {%- if batch.family == 'version' -%}
-            {%- do floodmark._check_change_columns(run, batch, source.columns) -%}
+            {%- do floodmark._check_change_columns(run, source.columns) -%}
         {%- endif -%}
     {%- else -%}
         {%- do floodmark._leave_unfit_stage(run, batch, select_sql) -%}
@@ -64,11 +64,11 @@
         {%- do floodmark._write_moments_as_utc(run, batch, source) -%}
         {%- do floodmark._apply_once(this, batch,
             floodmark._replace_table_sql(floodmark._kept_sql(run, source),
-            dict(floodmark._made_properties(run, batch, source.columns),
+            dict(floodmark._made_properties(run, source.columns),
             **floodmark._zone_properties(run, batch, source)))) -%}
     {%- elif strategy.changes(run, batch, source) -%}
         {%- do floodmark._keep_zone(run, batch, source) -%}
-        {%- set columns = floodmark._align_columns(run, batch, source) -%}
+        {%- set columns = floodmark._align_columns(run, source) -%}
         {%- do floodmark._write_moments_as_utc(run, batch, source) -%}
         {%- do floodmark._apply_once(this, batch, strategy.statement(run, batch, source, columns)) -%}
     {%- else -%}
@@ -87,21 +87,20 @@
     {%- endif -%}
     {%- set watermark = run.settings.watermark -%}
     {%- set columns = floodmark._select_columns(run, select_sql) -%}
-    {%- do floodmark._check_doubled(columns | map(attribute='name') | list, batch) -%}
+    {%- do floodmark._check_doubled(columns | map(attribute='name') | list) -%}
     {%- set column = floodmark._find_column(columns, watermark.column) -%}
     {%- if column is none -%}
-        {%- do floodmark._fail(batch, 'the watermark column is not in the SELECT') -%}
         {%- do floodmark._refuse([{'setting': 'watermark.column', 'got': watermark.column,
             'expected': 'a column of the SELECT',
             'todo': 'Behind the is_incremental() guard the mark of a first load is read from what it loaded: '
-            'add the column, or remove the guard'}]) -%}
+            'add the column, or remove the guard'}], rejects='the watermark column is not in the SELECT') -%}
     {%- elif floodmark._position_family(column.type) != batch.family -%}
-        {%- do floodmark._fail(batch, 'the watermark column has another type in the SELECT') -%}
         {%- do floodmark._refuse([{'setting': 'watermark.column',
             'got': column.name ~ ' ' ~ column.type ~ ' in the SELECT',
             'expected': 'a ' ~ batch.family ~ ', as in ' ~ batch.upstream,
             'todo': 'Behind the is_incremental() guard the mark of a first load is read from what it loaded: '
-            'give the changed column another name, or remove the guard'}]) -%}
+            'give the changed column another name, or remove the guard'}],
+            rejects='the watermark column has another type in the SELECT') -%}
     {%- endif -%}
     {%- set name = floodmark._quoted(column.name) -%}
     {%- set terms = [] -%}

@@ -19,6 +19,12 @@
 {% endmacro %}
 
 
+{# Record a batch that a check rejected before anything of it was applied. #}
+{% macro _note_rejected(reason, run, batch) %}
+    {%- do floodmark._fail(batch, reason) -%}
+{% endmacro %}
+
+
 {# Whether the batch is, or may be, in the model's table, which may not be there. #}
 {% macro _has_landed(batch) %}
     {%- if not run_query("show tables in " ~ this.schema ~ " like '" ~ this.identifier | lower ~ "'").rows | length -%}

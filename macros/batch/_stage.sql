@@ -15,7 +15,7 @@
     {%- endif -%}
     {%- set source = {'sql': 'select * from ' ~ stage, 'stage': stage, 'columns': columns, 'counts': {}} -%}
     {%- if batch.family == 'version' -%}
-        {%- do floodmark._check_change_columns(run, batch, source.columns) -%}
+        {%- do floodmark._check_change_columns(run, source.columns) -%}
     {%- endif -%}
     {%- do source.update({'counts': strategy.counts(run, stage, batch, source)}) -%}
     {%- do floodmark._check_constraints(batch, source) -%}
@@ -55,7 +55,7 @@
         {%- endif -%}
     {%- endfor -%}
     {%- if problems -%}
-        {%- do floodmark._fail(batch, problems[0].setting ~ ': ' ~ this ~ ' has no column ' ~ problems[0].got) -%}
-        {%- do floodmark._refuse(problems) -%}
+        {%- do floodmark._refuse(problems,
+            rejects=problems[0].setting ~ ': ' ~ this ~ ' has no column ' ~ problems[0].got) -%}
     {%- endif -%}
 {% endmacro %}

@@ -41,13 +41,13 @@
         {%- do floodmark._resolve(run, batch, source) -%}
         {%- do floodmark._check_formed_rows(run, batch, source) -%}
         {%- do floodmark._drop_what_is_not_delta(run) -%}
-        {%- set beside = dict(floodmark._made_properties(run, batch,
+        {%- set beside = dict(floodmark._made_properties(run,
             floodmark._own_columns(run.settings.cdc, source.columns)),
             **({floodmark._state_mark(): 'true'} if floodmark._replaces_state(run, source) else {})) -%}
         {%- do floodmark._apply_once(this, batch,
             floodmark._replace_table_sql(floodmark._first_rows_sql(run, source), beside)) -%}
     {%- else -%}
-        {%- do floodmark._check_state(run, batch, source) -%}
+        {%- do floodmark._check_state(run, source) -%}
         {%- do floodmark._align_cdc(run, batch, source) -%}
         {%- do floodmark._resolve(run, batch, source) -%}
         {%- do floodmark._check_formed_rows(run, batch, source) -%}
@@ -84,15 +84,15 @@
 {# The columns to write, after on_schema_change. #}
 {% macro _align_cdc(run, batch, source) %}
     {%- set shaped = dict(source, columns=floodmark._cdc_table_columns(run.settings.cdc, source.columns)) -%}
-    {%- do source.update({'written': floodmark._align_columns(run, batch, shaped), 'lacking': []}) -%}
+    {%- do source.update({'written': floodmark._align_columns(run, shaped), 'lacking': []}) -%}
     {%- for column in floodmark._table_own_columns(run) if column.name not in source.written -%}
         {%- do source.lacking.append(column.name) -%}
     {%- endfor -%}
     {%- for name in run.settings.cdc.tracked if not floodmark._find_column(floodmark._table_own_columns(run), name) -%}
-        {%- do floodmark._fail(batch, 'a column of track_history_column_list is not in the table') -%}
         {%- do floodmark._refuse([{'setting': 'cdc.track_history_column_list', 'got': name,
             'expected': 'columns of ' ~ this,
-            'todo': "It is new: set on_schema_change to 'append_new_columns', or run once with --full-refresh"}]) -%}
+            'todo': "It is new: set on_schema_change to 'append_new_columns', or run once with --full-refresh"}],
+            rejects='a column of track_history_column_list is not in the table') -%}
     {%- endfor -%}
     {%- if source.has_state and run.settings.cdc.scd_type == 2 -%}
         {%- do floodmark._prepare_state(run, source) -%}

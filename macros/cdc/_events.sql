@@ -194,13 +194,12 @@
     {%- do problems.extend(floodmark._doubled_problems(given | map(attribute='name') | list, 'cdc')) -%}
     {%- if not problems and not batch.replaces and run.target.exists -%}
         {%- if batch.begins -%}
-            {%- do floodmark._adopt_cdc_table(run, batch, columns) -%}
+            {%- do floodmark._adopt_cdc_table(run, columns) -%}
         {%- endif -%}
         {%- do problems.extend(floodmark._key_type_problems(run, columns)) -%}
     {%- endif -%}
     {%- if problems -%}
-        {%- do floodmark._fail(batch, 'columns of the events') -%}
-        {%- do floodmark._refuse(problems) -%}
+        {%- do floodmark._refuse(problems, rejects='columns of the events') -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -263,7 +262,7 @@
 
 {# Make an empty table that is there one of cdc: the columns that it writes beside the analyst's, and no memory of
    events that are gone. Columns that the SELECT lacks are not written at all: the table may generate them. #}
-{% macro _adopt_cdc_table(run, batch, columns) %}
+{% macro _adopt_cdc_table(run, columns) %}
     {%- set cdc = run.settings.cdc -%}
     {%- set added = [floodmark._memory_column(cdc)] + ([cdc.start_at, cdc.end_at] if cdc.scd_type == 2 else []) -%}
     {%- set wanted = floodmark._columns_named(floodmark._cdc_table_columns(cdc, columns), added) -%}
@@ -340,7 +339,7 @@
 
 
 {# Events without a key or a sequence: the batch is rejected as a whole, the rows named. Ties are named in a warning. #}
-{% macro _check_events(run, batch, source) %}
+{% macro _check_events(run, source) %}
     {%- set counts = source.counts -%}
     {%- set cdc = run.settings.cdc -%}
     {%- set found = [] -%}
@@ -358,9 +357,9 @@
         {%- set shown = run_query('select left(to_json(struct(' ~ names ~ ')), 300) as event from ' ~ source.stage
             ~ ' where _floodmark_sequence is null or ' ~ floodmark._keyless_sql(run.settings.unique_key)
             ~ ' order by 1 limit 5').columns[0].values() -%}
-        {%- do floodmark._fail(batch, found | join(' and ')) -%}
         {%- do floodmark._stop(found | join(' and ') ~ ': ' ~ shown | join(', ')
-            ~ '. Nothing was written: leave them out in the SELECT, or give them a value') -%}
+            ~ '. Nothing was written: leave them out in the SELECT, or give them a value',
+            rejects=found | join(' and ')) -%}
     {%- endif -%}
     {%- if counts.rows_tied -%}
         {%- do floodmark._warn(floodmark._counted(counts.rows_tied, 'event')

@@ -68,11 +68,11 @@
     {%- set plain = not modules.re.match('struct|array|binary', type) -%}
     {%- if not plain or run_query('select try_cast(' ~ text ~ ' as ' ~ type ~ ') is null as bad').rows[0][0] | string
         | lower == 'true' -%}
-        {%- do floodmark._fail(batch, 'from is not of the type of the sequence') -%}
         {%- do floodmark._refuse([{'setting': 'floodmark_restate.from', 'got': floodmark._restates_from(batch),
             'expected': 'a value of the sequence, ' ~ type,
             'todo': 'Write it as text' if plain
-            else 'A sequence of several parts has no such value: use --full-refresh'}]) -%}
+            else 'A sequence of several parts has no such value: use --full-refresh'}],
+            rejects='from is not of the type of the sequence') -%}
     {%- endif -%}
     {%- set time = floodmark._parse_timestamp(floodmark._restates_from(batch)) if type == 'timestamp' else none -%}
     {{ return(floodmark._position_literal(time, type) if time is not none else 'cast(' ~ text ~ ' as ' ~ type ~ ')') }}
@@ -89,10 +89,9 @@
         {%- do lacking.append(column.name) -%}
     {%- endfor -%}
     {%- if lacking -%}
-        {%- do floodmark._fail(batch, 'the SELECT lacks columns of the table') -%}
         {%- do floodmark._stop('the SELECT lacks ' ~ lacking | join(', ') ~ ', which ' ~ this
             ~ ' has: rows that are made anew would lose what they hold there. Give it in the SELECT, '
-            'or run it once with --full-refresh') -%}
+            'or run it once with --full-refresh', rejects='the SELECT lacks columns of the table') -%}
     {%- endif -%}
     {%- set from = floodmark._restate_literal(batch,
         floodmark._find_column(source.columns, '_floodmark_sequence').type) -%}
@@ -102,9 +101,9 @@
         '_floodmark_sequence from ' ~ source.stage ~ ' where _floodmark_truncate' ~ remembered
         ~ ') where _floodmark_sequence >= ' ~ from).rows[0][0] -%}
     {%- if found is not none -%}
-        {%- do floodmark._fail(batch, 'a truncate lies at or after what is to be restated') -%}
         {%- do floodmark._stop('there is a truncate at ' ~ found
-            ~ ', which reaches every key: run it once with --full-refresh, or restate from a later sequence') -%}
+            ~ ', which reaches every key: run it once with --full-refresh, or restate from a later sequence',
+            rejects='a truncate lies at or after what is to be restated') -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -25,17 +25,16 @@
 
 
 {# Without what it remembers a table cannot tell which late events count: the run stops where that is gone. #}
-{% macro _check_state(run, batch, source) %}
+{% macro _check_state(run, source) %}
     {%- if run.get('is_state_marked') is none -%}
         {%- do run.update({'is_state_marked': floodmark._properties_of(this).get(
             floodmark._state_mark()) is not none}) -%}
     {%- endif -%}
     {%- if run.is_state_marked and not source.has_state -%}
-        {%- do floodmark._fail(batch, 'what cdc remembers is gone') -%}
         {%- do floodmark._stop(floodmark._state_relation()
             ~ ' is gone, which remembers the deletes and the earlier events of ' ~ this
             ~ ', so late events would be applied wrongly: put it back, or run it once with '
-            '--full-refresh to load everything again') -%}
+            '--full-refresh to load everything again', rejects='what cdc remembers is gone') -%}
     {%- endif -%}
 {% endmacro %}
 

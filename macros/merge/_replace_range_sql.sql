@@ -88,14 +88,13 @@
 {% endmacro %}
 
 
-{% macro _refuse_partition(run, batch, columns) %}
+{% macro _refuse_partition(run, columns) %}
     {%- set partition = floodmark._find_column(columns, run.settings.partition_by[0]) -%}
     {%- set name = run.settings.watermark.column -%}
-    {%- do floodmark._fail(batch, 'partition_by does not follow from the watermark column') -%}
     {%- do floodmark._refuse([{'setting': 'partition_by', 'got': partition.name ~ ' ' ~ partition.type,
         'expected': 'a year, quarter, month, week, day or hour of ' ~ name,
         'todo': 'Derive it in the SELECT, such as cast(' ~ name ~ ' as date) or date_format(' ~ name
-        ~ ", 'yyyy-MM')"}]) -%}
+        ~ ", 'yyyy-MM')"}], rejects='partition_by does not follow from the watermark column') -%}
 {% endmacro %}
 
 
@@ -103,13 +102,13 @@
    these partitions alone: a range that is too wide does no harm. #}
 {% macro _whole_partitions_select(run, batch, select_sql) %}
     {%- set columns = floodmark._select_columns(run, select_sql) -%}
-    {%- do floodmark._check_partition_columns(run, batch, columns) -%}
+    {%- do floodmark._check_partition_columns(run, columns) -%}
     {%- set family = batch.family -%}
     {%- set found = floodmark._derivation(run, columns, family, '(\n' ~ select_sql ~ '\n)') -%}
     {%- if not found.rows -%}
         {{ return(select_sql) }}
     {%- elif not found.units -%}
-        {%- do floodmark._refuse_partition(run, batch, columns) -%}
+        {%- do floodmark._refuse_partition(run, columns) -%}
     {%- endif -%}
     {%- set edges = floodmark._partition_edges(found, floodmark._find_column(columns, run.settings.partition_by[0]),
         family) -%}
@@ -189,7 +188,7 @@
 
 
 {# Both columns must be in the SELECT. #}
-{% macro _check_partition_columns(run, batch, columns) %}
+{% macro _check_partition_columns(run, columns) %}
     {%- set problems = [] -%}
     {%- for setting, name in {'watermark.column': run.settings.watermark.column,
         'partition_by': run.settings.partition_by[0]}.items() if not floodmark._find_column(columns, name) -%}
@@ -197,8 +196,7 @@
             'todo': 'insert_overwrite compares the two: add it'}) -%}
     {%- endfor -%}
     {%- if problems -%}
-        {%- do floodmark._fail(batch, 'columns are missing') -%}
-        {%- do floodmark._refuse(problems) -%}
+        {%- do floodmark._refuse(problems, rejects='columns are missing') -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -207,10 +205,10 @@
    that it replaces. A first load is checked too: what does not follow from the watermark would be lost when its
    partition is replaced. #}
 {% macro _partition_counts(run, batch, source) %}
-    {%- do floodmark._check_partition_columns(run, batch, source.columns) -%}
+    {%- do floodmark._check_partition_columns(run, source.columns) -%}
     {%- set found = floodmark._derivation(run, source.columns, batch.family, source.stage) -%}
     {%- if found.rows and not found.units -%}
-        {%- do floodmark._refuse_partition(run, batch, source.columns) -%}
+        {%- do floodmark._refuse_partition(run, source.columns) -%}
     {%- endif -%}
     {{ return({'rows_read': found.rows, 'zone': found.zone, 'least': found.get('least'),
         'greatest': found.get('greatest')}) }}

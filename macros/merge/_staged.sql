@@ -25,7 +25,7 @@
                 'todo': 'Correct the name or remove it'}) -%}
         {%- endfor -%}
     {%- endfor -%}
-    {%- do floodmark._reject_columns(batch, problems + floodmark._own_name_problems(columns)) -%}
+    {%- do floodmark._reject_columns(problems + floodmark._own_name_problems(columns)) -%}
     {#- what was not cast to the table's type: a contract is of the SELECT, and a struct with other fields is another
        key -#}
     {%- set problems = [] -%}
@@ -37,7 +37,7 @@
                 floodmark._find_column(columns, key).type, known)) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- do floodmark._reject_columns(batch, problems, 'a key of another type') -%}
+    {%- do floodmark._reject_columns(problems, 'a key of another type') -%}
 {% endmacro %}
 
 
@@ -54,9 +54,8 @@
         {%- endfor -%}
         {%- set repeated = floodmark._counted(source.counts.repeated, 'key')
             ~ (' comes' if source.counts.repeated == 1 else ' come') ~ ' more than once' -%}
-        {%- do floodmark._fail(batch, repeated) -%}
         {%- do floodmark._stop(repeated
             ~ ' in the batch and no watermark column in the SELECT says which row is the latest: ' ~ shown | join(', ')
-            ~ '. Add the watermark column to the SELECT, or make the key unique') -%}
+            ~ '. Add the watermark column to the SELECT, or make the key unique', rejects=repeated) -%}
     {%- endif -%}
 {% endmacro %}

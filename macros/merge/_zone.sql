@@ -72,13 +72,12 @@
         {%- set found = floodmark._derivation(run, source.columns, batch.family,
             '(' ~ pair ~ source.stage ~ ' union all ' ~ held ~ ')') -%}
         {%- if not found.units -%}
-            {%- do floodmark._fail(batch,
-                'the partitions of the table do not follow from the time zone of the session') -%}
             {%- do floodmark._stop(this
                 ~ ' does not say which time zone it was loaded under, and rows of it do not lie in the '
                 'partitions that follow from ' ~ run.settings.watermark.column ~ " under this session's, "
                 ~ run.zone.session ~ '. Nothing was written. '
-                ~ floodmark._zone_ways_out('the zone that the table was loaded under')) -%}
+                ~ floodmark._zone_ways_out('the zone that the table was loaded under'),
+                rejects='the partitions of the table do not follow from the time zone of the session') -%}
         {%- endif -%}
     {%- endif -%}
     {%- do floodmark._set_properties({'floodmark.zone': run.zone.session}) -%}

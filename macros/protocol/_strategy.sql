@@ -94,7 +94,7 @@
 
 {# Names with floodmark's prefix are its own. #}
 {% macro _check_own_names(run, batch, columns) %}
-    {%- do floodmark._reject_columns(batch, floodmark._own_name_problems(columns)) -%}
+    {%- do floodmark._reject_columns(floodmark._own_name_problems(columns)) -%}
 {% endmacro %}
 
 
@@ -109,10 +109,9 @@
 
 
 {# Fail a batch and stop the node, where its columns have problems. #}
-{% macro _reject_columns(batch, problems, error=none) %}
+{% macro _reject_columns(problems, error=none) %}
     {%- if problems -%}
-        {%- do floodmark._fail(batch, error or problems[0].setting ~ ': ' ~ problems[0].got) -%}
-        {%- do floodmark._refuse(problems) -%}
+        {%- do floodmark._refuse(problems, rejects=error or problems[0].setting ~ ': ' ~ problems[0].got) -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -11,7 +11,7 @@
         {%- do floodmark._drop_what_is_not_delta(run) -%}
         {%- do floodmark._apply_once(this, batch,
             floodmark._replace_table_sql(floodmark._first_snapshot_sql(run, source),
-            dict(floodmark._made_properties(run, batch, source.columns),
+            dict(floodmark._made_properties(run, source.columns),
             **floodmark._snapshot_properties(run, source)))) -%}
     {%- elif source.changes -%}
         {%- do floodmark._align_snapshot(run, batch, source) -%}
@@ -118,7 +118,7 @@
             dict(source, compared=[] if source.rehash else source.hashed.compared,
             beside=[] if source.rehash else source.hashed.beside))) -%}
     {%- endif -%}
-    {%- set written = floodmark._align_columns(run, batch,
+    {%- set written = floodmark._align_columns(run,
         dict(source, columns=floodmark._snapshot_shape(run, source))) -%}
     {%- set names = [] -%}
     {%- for column in source.columns if column.name | lower in written | map('lower') | list -%}

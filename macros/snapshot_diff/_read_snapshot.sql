@@ -167,9 +167,8 @@
 
 {# Refuse a snapshot before anything is written. #}
 {% macro _refuse_snapshot(batch, what, todo) %}
-    {%- do floodmark._fail(batch, what) -%}
     {%- do floodmark._execute(['drop table if exists ' ~ floodmark._difference_relation(batch)]) -%}
-    {%- do floodmark._stop(what ~ '. ' ~ todo) -%}
+    {%- do floodmark._stop(what ~ '. ' ~ todo, rejects=what) -%}
 {% endmacro %}
 
 

@@ -10,7 +10,7 @@
     {%- set stage = floodmark._stage_relation(batch) -%}
     {%- set snapshot = run.settings.snapshot -%}
     {%- set columns = floodmark._select_columns(run, select_sql) -%}
-    {%- do floodmark._check_snapshot_columns(run, batch, columns) -%}
+    {%- do floodmark._check_snapshot_columns(run, columns) -%}
     {%- set version = floodmark._find_column(columns, snapshot.version) if snapshot.version is not none -%}
     {%- set source = {'sql': 'select * from ' ~ stage, 'stage': stage, 'columns': columns, 'table': [],
         'scd_type': run.settings.snapshot.scd_type, 'version_type': version.type if version else 'timestamp',
@@ -23,11 +23,11 @@
         {%- if batch.begins -%}
             {%- do floodmark._adopt_snapshot_table(run, source) -%}
         {%- endif -%}
-        {%- do floodmark._check_snapshot_table(run, batch, source) -%}
+        {%- do floodmark._check_snapshot_table(run, source) -%}
         {#- where other fields are refused, they are before a struct is hashed as the table's -#}
         {%- for column in floodmark._schema_changes(columns, source.table).retyped
             if run.settings.on_schema_change in ['fail', 'sync_all_columns'] and 'struct<' in column.type -%}
-            {%- do floodmark._align_columns(run, batch,
+            {%- do floodmark._align_columns(run,
                 dict(source, columns=floodmark._snapshot_shape(run, source))) -%}
         {%- endfor -%}
     {%- endif -%}
@@ -37,7 +37,7 @@
 
 
 {# What the columns forbid, refused with all problems at once. #}
-{% macro _check_snapshot_columns(run, batch, columns) %}
+{% macro _check_snapshot_columns(run, columns) %}
     {%- set snapshot = run.settings.snapshot -%}
     {%- set problems = floodmark._key_problems(run.settings.unique_key, columns) -%}
     {%- for setting, names in {'compare_columns': snapshot.compared, 'except_columns': snapshot.excepted}.items() -%}
@@ -63,14 +63,13 @@
             'expected': 'no column that floodmark writes itself', 'todo': 'Leave it out or give it another name'}) -%}
     {%- endfor -%}
     {%- if problems -%}
-        {%- do floodmark._fail(batch, 'columns of the snapshot') -%}
-        {%- do floodmark._refuse(problems) -%}
+        {%- do floodmark._refuse(problems, rejects='columns of the snapshot') -%}
     {%- endif -%}
 {% endmacro %}
 
 
 {# The table must be one that snapshot_diff made with the same key and SCD type, and key and version of its types. #}
-{% macro _check_snapshot_table(run, batch, source) %}
+{% macro _check_snapshot_table(run, source) %}
     {%- set problems = [] -%}
     {%- set properties = floodmark._properties_of(this) -%}
     {%- set made_by = floodmark._from_property(properties.get('floodmark.snapshot_diff')) -%}
@@ -94,8 +93,7 @@
         {%- endfor -%}
     {%- endif -%}
     {%- if problems -%}
-        {%- do floodmark._fail(batch, 'the table and the settings differ') -%}
-        {%- do floodmark._refuse(problems) -%}
+        {%- do floodmark._refuse(problems, rejects='the table and the settings differ') -%}
     {%- endif -%}
     {%- do source.update({
         'hashed': fromjson(floodmark._from_property(properties.get('floodmark.compared')) or 'null')
@@ -180,15 +178,15 @@
             or source.beside != source.hashed.beside or floodmark._has_older_hash(source)}) -%}
     {%- endif -%}
     {%- for name in listed if name in given and name not in within and run.settings.on_schema_change == 'ignore' -%}
-        {%- do floodmark._fail(batch, 'a column of compare_columns is not in the table') -%}
         {%- do floodmark._refuse([{'setting': 'snapshot_diff.compare_columns', 'got': name,
             'expected': 'columns of ' ~ this,
-            'todo': "It is new: set on_schema_change to 'append_new_columns', or run once with --full-refresh"}]) -%}
+            'todo': "It is new: set on_schema_change to 'append_new_columns', or run once with --full-refresh"}],
+            rejects='a column of compare_columns is not in the table') -%}
     {%- endfor -%}
     {%- if not source.compared -%}
-        {%- do floodmark._fail(batch, 'nothing to compare') -%}
         {%- do floodmark._refuse([{'setting': 'snapshot_diff', 'got': 'no column to compare',
-            'expected': 'a column of the SELECT beside key and version', 'todo': 'Add one, or use merge'}]) -%}
+            'expected': 'a column of the SELECT beside key and version', 'todo': 'Add one, or use merge'}],
+            rejects='nothing to compare') -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -78,7 +78,7 @@
     {%- if run.settings.strategy == 'append' -%}
         {%- set shape = 'select * from ' ~ streams.shape -%}
         {%- set columns = floodmark._conformed_columns(run, none, floodmark._columns_of(query=shape)) -%}
-        {%- set names = floodmark._align_columns(run, none, {'sql': shape, 'columns': columns}) -%}
+        {%- set names = floodmark._align_columns(run, {'sql': shape, 'columns': columns}) -%}
         {%- do run.request.update({'columns': floodmark._written_columns(floodmark._columns_named(columns, names))}) -%}
     {%- endif -%}
 {% endmacro %}
@@ -97,7 +97,7 @@
 {# Take an empty table that somebody else made as it is: one commit has it name a checkpoint of its own, behind the
    one that adds what cdc keeps in columns. A run that died between the two adds none again. #}
 {% macro _take_on(run, streams) %}
-    {%- do floodmark._check_char_columns(run, none) -%}
+    {%- do floodmark._check_char_columns(run) -%}
     {%- do floodmark._give_up_open_batch(run) -%}
     {%- set generation = invocation_id ~ '-' ~ floodmark._now() -%}
     {%- set properties = {'floodmark.stream': floodmark._to_property(floodmark._model_id() ~ '/' ~ generation)} -%}

@@ -1,6 +1,7 @@
 {# Stop the node with every problem found: model, setting, got, expected, what to do. `problems` is a list of
-   {setting, got, expected, todo}; `got` may be left out. `what` is refused, where that is not the model. #}
-{% macro _refuse(problems, what=none) %}
+   {setting, got, expected, todo}; `got` may be left out. `what` is refused, where that is not the model.
+   `rejects`: the batch at hand cannot be applied, and these words are its error in the ledger (_load_batch). #}
+{% macro _refuse(problems, what=none, rejects=none) %}
     {%- set lines = [] -%}
     {%- for problem in problems -%}
         {%- set got = ' got ' ~ tojson(problem.got, sort_keys=true) ~ ';' if 'got' in problem else '' -%}
@@ -9,13 +10,15 @@
     {%- endfor -%}
     {%- set count = problems | length ~ (' problem' if problems | length == 1 else ' problems') -%}
     {%- do floodmark._raise("floodmark refuses " ~ (what or "model '" ~ floodmark._model_id() ~ "'") ~ ': ' ~ count
-        ~ '\n' ~ lines | join('\n')) -%}
+        ~ '\n' ~ lines | join('\n'), rejects=rejects) -%}
 {% endmacro %}
 
 
-{# Stop the node, or an operation on model `id`, with one sentence about what was found at run time. #}
-{% macro _stop(sentence, id=none, is_passing=false) %}
-    {%- do floodmark._raise("floodmark, model '" ~ (id or floodmark._model_id()) ~ "': " ~ sentence, is_passing) -%}
+{# Stop the node, or an operation on model `id`, with one sentence about what was found at run time. `rejects` as in
+   _refuse. #}
+{% macro _stop(sentence, id=none, is_passing=false, rejects=none) %}
+    {%- do floodmark._raise("floodmark, model '" ~ (id or floodmark._model_id()) ~ "': " ~ sentence, is_passing,
+        rejects) -%}
 {% endmacro %}
 
 
@@ -27,10 +30,10 @@
 
 {# Stop with a message, in which secrets are masked. The plugin raises it without the list of macros that dbt adds to
    its own errors. #}
-{% macro _raise(message, is_passing=false) %}
+{% macro _raise(message, is_passing=false, rejects=none) %}
     {%- set message = floodmark._masked(message) -%}
     {%- if adapter is defined and adapter.floodmark_refuse is defined -%}
-        {%- do adapter.floodmark_refuse(message, is_passing) -%}
+        {%- do adapter.floodmark_refuse(message, is_passing, rejects) -%}
     {%- endif -%}
     {%- do exceptions.raise_compiler_error(message) -%}
 {% endmacro %}

@@ -1,8 +1,8 @@
 {# The columns to write, after on_schema_change: names that SELECT and target share. What the SELECT lacks keeps its
-   value on update and is NULL on insert. `batch` is none before a stream's first batch. #}
-{% macro _align_columns(run, batch, source) %}
+   value on update and is NULL on insert. #}
+{% macro _align_columns(run, source) %}
     {%- set source_columns = source.columns or floodmark._columns_of(query=source.sql) -%}
-    {%- do floodmark._check_doubled(source_columns | map(attribute='name') | list, batch) -%}
+    {%- do floodmark._check_doubled(source_columns | map(attribute='name') | list) -%}
     {%- set source_columns = floodmark._target_columns(run, source_columns) -%}
     {%- do floodmark._give_types(run, source_columns) -%}
     {%- do floodmark._add_awaited(run, source_columns) -%}
@@ -11,19 +11,16 @@
     {%- set changes = floodmark._schema_changes(source_columns, target_columns) -%}
     {%- set refuses = mode == 'fail' and (changes.new or changes.fields or changes.gone or changes.retyped)
         or mode == 'sync_all_columns' and (changes.gone or changes.retyped) -%}
-    {%- if refuses and batch -%}
-        {%- do floodmark._fail(batch, 'the SELECT and the table differ') -%}
+    {%- if refuses -%}
+        {%- set way_out = "on_schema_change is 'fail'. Run with --full-refresh, or set on_schema_change to "
+            "'append_new_columns'" if mode == 'fail'
+            else 'Delta can add columns but not drop or retype them in place. Run with --full-refresh' -%}
+        {%- do floodmark._stop('the SELECT and ' ~ this ~ ' differ (' ~ floodmark._describe_changes(changes) ~ '): '
+            ~ way_out, rejects='the SELECT and the table differ') -%}
     {%- endif -%}
-    {%- if refuses and mode == 'fail' -%}
-        {%- do floodmark._stop('the SELECT and ' ~ this ~ ' differ (' ~ floodmark._describe_changes(changes)
-            ~ "): on_schema_change is 'fail'. Run with --full-refresh, or set on_schema_change to "
-            "'append_new_columns'") -%}
-    {%- elif refuses -%}
-        {%- do floodmark._stop('the SELECT and ' ~ this ~ ' differ (' ~ floodmark._describe_changes(changes)
-            ~ '): Delta can add columns but not drop or retype them in place. Run with --full-refresh') -%}
-    {%- elif mode in ['append_new_columns', 'sync_all_columns'] -%}
+    {%- if mode in ['append_new_columns', 'sync_all_columns'] -%}
         {%- if changes.new or changes.fields -%}
-            {%- do floodmark._check_feed_names(run, batch, changes.new) -%}
+            {%- do floodmark._check_feed_names(run, changes.new) -%}
             {%- do floodmark._add_columns(this, changes) -%}
             {%- do run.update({'table_columns': none}) -%}
         {%- endif -%}

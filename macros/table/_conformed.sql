@@ -54,8 +54,8 @@
         {%- endif -%}
     {%- endfor -%}
     {%- if problems -%}
-        {%- do floodmark._fail(batch, problems[0].got ~ ' where the table has ' ~ problems[0].expected) if batch -%}
-        {%- do floodmark._refuse(problems) -%}
+        {%- do floodmark._refuse(problems,
+            rejects=problems[0].got ~ ' where the table has ' ~ problems[0].expected) -%}
     {%- endif -%}
     {%- do run.update({'leaves_out': conformed | length < columns | length}) -%}
     {%- do floodmark._note_untyped(run, untyped) -%}

@@ -21,15 +21,11 @@
 {% endmacro %}
 
 
-{# Refuse them. A batch that is planned is recorded as failed, so that the next run plans anew. #}
-{% macro _check_doubled(names, batch=none) %}
+{% macro _check_doubled(names) %}
     {%- set strategy = config.get('incremental_strategy') -%}
     {%- set setting = strategy if strategy in ['cdc', 'snapshot_diff'] else 'SELECT' -%}
     {%- set problems = floodmark._doubled_problems(names, setting) -%}
-    {%- if problems and batch is not none -%}
-        {%- do floodmark._fail(batch, problems[0].got) -%}
-    {%- endif -%}
     {%- if problems -%}
-        {%- do floodmark._refuse(problems) -%}
+        {%- do floodmark._refuse(problems, rejects=problems[0].got) -%}
     {%- endif -%}
 {% endmacro %}

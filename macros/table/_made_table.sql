@@ -1,15 +1,15 @@
 {# What a table is made with, and what a table that somebody else made must be like. #}
 
 {# Properties of a table that is made for these columns: no change feed where columns have the names that a feed needs
-   for itself. `batch` is none where none is planned, as with --empty. #}
-{% macro _made_properties(run, batch, columns) %}
+   for itself. #}
+{% macro _made_properties(run, columns) %}
     {%- set reserved = floodmark._feed_names(floodmark._target_columns(run, columns or [])) -%}
     {%- if reserved and floodmark._setting('change_feed') is sameas true -%}
-        {%- do floodmark._fail(batch, 'a column has a name of the change feed') if batch -%}
         {%- do floodmark._refuse([{'setting': 'change_feed', 'got': true,
             'expected': 'no column ' ~ reserved | join(' or ')
             ~ ' in the SELECT, names that the change feed needs for itself',
-            'todo': 'Give the column another name, or remove change_feed'}]) -%}
+            'todo': 'Give the column another name, or remove change_feed'}],
+            rejects='a column has a name of the change feed') -%}
     {%- endif -%}
     {{ return(dict({'delta.enableChangeDataFeed': 'false'} if reserved else {}, **floodmark._untyped_property(run))) }}
 {% endmacro %}
@@ -23,21 +23,20 @@
 
 
 {# Such a column cannot come into a table that has a change feed. #}
-{% macro _check_feed_names(run, batch, columns) %}
+{% macro _check_feed_names(run, columns) %}
     {%- set reserved = floodmark._feed_names(columns) -%}
     {%- if reserved and floodmark._properties_of(this).get('delta.enableChangeDataFeed') == 'true' -%}
-        {%- do floodmark._fail(batch, 'a column has a name of the change feed') if batch -%}
         {%- do floodmark._refuse([{'setting': 'on_schema_change', 'got': 'a new column ' ~ reserved | join(' and '),
             'expected': 'other names: ' ~ this ~ ' has a change feed, which needs these for itself',
-            'todo': "Rename the column in the SELECT, or set change_feed=false and run once with --full-refresh"}]) -%}
+            'todo': "Rename the column in the SELECT, or set change_feed=false and run once with --full-refresh"}],
+            rejects='a column has a name of the change feed') -%}
     {%- endif -%}
 {% endmacro %}
 
 
 {# Delta's MERGE cannot read CHAR columns (DELTA_MERGE_RESOLVED_ATTRIBUTE_MISSING_FROM_INPUT). Tables that floodmark
-   makes have none; DESCRIBE shows them as string, unless Spark is told to keep their types. `batch` is none before a
-   stream's first batch. #}
-{% macro _check_char_columns(run, batch) %}
+   makes have none; DESCRIBE shows them as string, unless Spark is told to keep their types. #}
+{% macro _check_char_columns(run) %}
     {%- if run.settings.strategy not in ['merge', 'cdc', 'snapshot_diff'] -%}
         {{ return(none) }}
     {%- endif -%}
@@ -54,8 +53,7 @@
             ~ ' type ' ~ modules.re.sub('\\bchar\\(\\d+\\)', 'string', column.ddl)}) -%}
     {%- endfor -%}
     {%- if problems -%}
-        {%- do floodmark._fail(batch, 'the table has CHAR columns') if batch -%}
-        {%- do floodmark._refuse(problems) -%}
+        {%- do floodmark._refuse(problems, rejects='the table has CHAR columns') -%}
     {%- endif -%}
 {% endmacro %}
 

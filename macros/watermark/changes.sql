@@ -93,7 +93,7 @@
 
 {# append keeps every row it is given: changes that say more than "new" are refused, and so are names that Delta keeps
    for itself. #}
-{% macro _check_change_columns(run, batch, columns) %}
+{% macro _check_change_columns(run, columns) %}
     {%- set problems = [] -%}
     {%- for name in floodmark._change_columns()
         if run.settings.strategy not in ['merge', 'cdc'] and floodmark._find_column(columns, name) -%}
@@ -104,8 +104,7 @@
             ~ name[1:]}) -%}
     {%- endfor -%}
     {%- if problems -%}
-        {%- do floodmark._fail(batch, 'columns of the change feed') -%}
-        {%- do floodmark._refuse(problems) -%}
+        {%- do floodmark._refuse(problems, rejects='columns of the change feed') -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -8,6 +8,7 @@ import pytest
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from dbt_floodmark.adapter.attempts import SparkRefused, attempt, try_macro
+from dbt_floodmark.refusal import RefusedError, RejectedError, TryAgainError
 
 
 def failing(error: Exception) -> Any:
@@ -17,8 +18,12 @@ def failing(error: Exception) -> Any:
     return macro
 
 
+def untold(*_: Any) -> Any:
+    pytest.fail("told")
+
+
 def test_what_a_macro_returns_comes_back() -> None:
-    assert attempt(lambda a, b: a + b, lambda *_: pytest.fail("not refused"), 1, 2) == 3
+    assert attempt(lambda a, b: a + b, untold, untold, 1, 2) == 3
     assert try_macro(lambda a: a, 1) == {"value": 1, "error": None}
 
 
@@ -30,27 +35,48 @@ def test_a_refusal_is_told_with_the_arguments_and_raised() -> None:
         return ""
 
     with pytest.raises(SparkRefused, match="no such row"):
-        attempt(failing(SparkRefused("no such row")), on_refused, 1, 2)
+        attempt(failing(SparkRefused("no such row")), on_refused, untold, 1, 2)
     assert told == ["no such row", 1, 2]
     assert try_macro(failing(SparkRefused("no such row")))["error"] == "no such row"
 
 
 def test_advice_follows_the_sentence() -> None:
     with pytest.raises(DbtRuntimeError, match=r"no such row\n  run again"):
-        attempt(failing(SparkRefused("no such row")), lambda *_: " run again ", 1)
+        attempt(failing(SparkRefused("no such row")), lambda *_: " run again ", untold, 1)
 
 
 @pytest.mark.parametrize(
     "error",
-    [DbtRuntimeError("cancelled"), CompilationError("floodmark refuses"), ValueError("a defect")],
+    [
+        DbtRuntimeError("cancelled"),
+        CompilationError("dbt refuses"),
+        RefusedError("floodmark refuses"),
+        TryAgainError("another run"),
+        ValueError("a defect"),
+    ],
 )
 def test_what_is_no_refusal_is_not_told(error: Exception) -> None:
     with pytest.raises(type(error)):
-        attempt(failing(error), lambda *_: pytest.fail("told"))
+        attempt(failing(error), untold, untold)
     with pytest.raises(type(error)):
         try_macro(failing(error))
 
 
 def test_an_error_while_it_is_told_hides_nothing() -> None:
     with pytest.raises(SparkRefused, match="the first"):
-        attempt(failing(SparkRefused("the first")), failing(SparkRefused("the second")))
+        attempt(failing(SparkRefused("the first")), failing(SparkRefused("the second")), untold)
+
+
+def test_a_rejected_batch_is_told_with_its_reason_and_the_node_shows_the_message() -> None:
+    told: list[Any] = []
+    rejected = RejectedError("floodmark refuses model 'm': 1 problem", "columns differ")
+    with pytest.raises(RejectedError, match="1 problem"):
+        attempt(failing(rejected), untold, lambda *given: told.extend(given), 1, 2)
+    assert told == ["columns differ", 1, 2]
+
+
+def test_what_is_found_while_a_batch_is_rejected_is_shown_instead() -> None:
+    """Another run has finished it meanwhile: its rows are in the table, and the next run goes on."""
+    finished = failing(TryAgainError("another run has finished batch 7 meanwhile"))
+    with pytest.raises(TryAgainError, match="finished batch 7"):
+        attempt(failing(RejectedError("refused", "columns differ")), untold, finished, 1)

@@ -480,8 +480,12 @@ def test_a_table_without_a_column_that_finds_its_rows_is_refused(
     floodmark = load()
     failed: list[str] = []
     problems: list[dict[str, str]] = []
-    floodmark._fail = lambda batch, error: failed.append(error)
-    floodmark._refuse = problems.extend
+
+    def refuse(found: list[dict[str, str]], rejects: str) -> None:
+        problems.extend(found)
+        failed.append(rejects)
+
+    floodmark._refuse = refuse
     columns = columns_of(id="int", v="int", day="date", ts="timestamp")
     floodmark._check_table_columns(
         run, {"kind": "incremental", "replaces": False, "family": "timestamp"}, columns
