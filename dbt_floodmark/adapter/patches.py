@@ -151,7 +151,7 @@ def _on_top(adapter: Any, macro: Any) -> Any:
 
 
 def _attempt(adapter: Any, macro: Any, on_refused: Any, on_rejected: Any, *arguments: Any) -> Any:
-    """Run a macro; the others hear of a statement that Spark refused, and of a batch that we reject."""
+    """Run a macro; the others hear of a refused statement, and of a batch that we reject."""
     return attempt(macro, on_refused, on_rejected, *arguments)
 
 
