@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import jsonschema
 import pytest
+import yaml
 
+from dbt_floodmark.cli.init import create_project
 from tests.support.macros import load
-from tests.support.reference import PAGE, SCHEMAS, default, page, table
+from tests.support.reference import EDITORS, PAGE, SCHEMAS, default, editors_schema, page, table
 
 WORDS = {"type", "required", "default", "without", "choices", "excludes", "needs"}
 WORDS |= {"expected", "todo", "meaning"}
@@ -104,3 +110,66 @@ def test_defaults_stand_where_nothing_is_given(floodmark: SimpleNamespace) -> No
         "late": False,
         "most": None,
     }
+
+
+def test_the_schema_for_editors_is_what_the_schemas_give() -> None:
+    """Where this fails: `python -m tests.support.reference` writes it."""
+    assert EDITORS.read_text("utf-8") == editors_schema()
+
+
+@pytest.fixture(scope="module")
+def editor() -> jsonschema.Draft7Validator:
+    schema = json.loads(EDITORS.read_text("utf-8"))
+    jsonschema.Draft7Validator.check_schema(schema)
+    return jsonschema.Draft7Validator(schema)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        "materialized: incremental\nunique_key: id\nwatermark: {column: ts, lookback: 2 hours, step: 100}",
+        "incremental_strategy: cdc\nunique_key: [a, b]\ncdc: {sequence_by: seq, stored_as_scd_type: 2}",
+        "incremental_strategy: cdc\ncdc: {sequence_by: [a, b], stored_as_scd_type: '2'}",
+        "watermark: {kind: version, from: orders}",
+        "files: {path: /landing, schema: a int, max_files_per_batch: \"{{ var('most') }}\"}",
+        "snapshot_diff: {max_delete_fraction: 0.1, allow_empty: true}",
+        "incremental_strategy: microbatch\nbatch_size: day",
+        "materialized: table\ntags: [a]",
+    ],
+)
+def test_an_editor_accepts_what_the_code_does(
+    editor: jsonschema.Draft7Validator, config: str
+) -> None:
+    models = {"models": [{"name": "m", "config": yaml.safe_load(config)}]}
+    assert list(editor.iter_errors(models)) == []
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        "watermark: {}",
+        "watermark: created_at",
+        "watermark: {column: ts, nulls: maybe}",
+        "watermark: {column: ts, look_back: 1 day}",
+        "cdc: {sequence_by: seq, stored_as_scd_type: 3}",
+        "cdc: {stored_as_scd_type: 1}",
+        "files: {path: /landing, max_files_per_batch: 0}",
+        "snapshot_diff: {max_delete_fraction: 10}",
+        "snapshot_diff: {allow_empty: 'yes'}",
+        "meta: {floodmark: {watermark: {column: ts, nulls: maybe}}}",
+        "unique_key: {a: 1}",
+    ],
+)
+def test_an_editor_marks_what_the_code_refuses(
+    editor: jsonschema.Draft7Validator, config: str
+) -> None:
+    models = {"models": [{"name": "m", "config": yaml.safe_load(config)}]}
+    assert len(list(editor.iter_errors(models))) == 1
+
+
+def test_a_new_project_names_the_schema(tmp_path: Path, editor: jsonschema.Draft7Validator) -> None:
+    create_project(tmp_path / "shop")
+    page = tmp_path / "shop" / "models" / "events.yml"
+    named = re.match(r"# yaml-language-server: \$schema=(\S+)\n", page.read_text("utf-8"))
+    assert named and (page.parent / named[1]).read_text("utf-8") == editors_schema()
+    assert list(editor.iter_errors(yaml.safe_load(page.read_text("utf-8")))) == []
