@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from dbt_floodmark.spark.server import ThriftServer, start_server, stop_server
@@ -207,7 +208,9 @@ def test_a_stream_beside_builds_on_session_and_thrift(shared: Shared, server: Th
     try:
         _wait_for(lambda: _count(sql, "streamed") == ROWS, streaming)
         commands = [
-            Path(f"/proc/{pid}/cmdline").read_text() for pid in os.listdir("/proc") if _is_java(pid)
+            " ".join(process.info["cmdline"] or ())
+            for process in psutil.process_iter(["name", "cmdline"])
+            if process.info["name"] == "java"
         ]
         assert commands and not any(shared.database.password in one for one in commands)
         arrive(1)
@@ -235,13 +238,6 @@ def test_a_stream_beside_builds_on_session_and_thrift(shared: Shared, server: Th
     for name in ("bronze", "streamed"):
         own = [row[1:] for row in batches if row[0] == f"{SCHEMA}.{name}"]
         assert own == [(n, "committed") for n in range(1, len(own) + 1)] and len(own) >= 2, own
-
-
-def _is_java(pid: str) -> bool:
-    try:
-        return pid.isdigit() and "java" in os.readlink(f"/proc/{pid}/exe")
-    except OSError:
-        return False
 
 
 def _count(sql: Callable[[str], list[tuple[Any, ...]]], name: str) -> int:

@@ -5,7 +5,6 @@ tests/support/story_of_before.py has its models and rows, make_warehouse_of_befo
 
 from __future__ import annotations
 
-import fcntl
 import json
 import shutil
 import tarfile
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 from tests.harness import Project
 from tests.support.story_of_before import DELIVERIES, EXPECTED, FILES, SCHEMA, models
@@ -106,8 +106,7 @@ def _held(project: Project, there: dict[str, str]) -> dict[str, list[tuple[Any, 
 @pytest.fixture(scope="module")
 def project(make_project: Callable[..., Project], home: Path) -> Iterator[Project]:
     """The ledger names the schema, so one target at a time has it."""
-    with open(home / f"{SCHEMA}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with FileLock(home / f"{SCHEMA}.lock"):
         project = make_project("kept", schema=SCHEMA)
         yield project
         for schema in (SCHEMA, LEDGER):
