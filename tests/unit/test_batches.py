@@ -84,3 +84,65 @@ def test_a_refused_statement_leaves_the_sessions_time_zone(floodmark: SimpleName
     floodmark.sent.clear()
     refused(floodmark, batch_of(writes_utc=None))
     assert not [sql for sql in floodmark.sent if "timeZone" in sql]
+
+
+def knowing(**more: Any) -> SimpleNamespace:
+    """Macros of one invocation, with what it asked: `asked`."""
+    asked: list[str] = []
+    floodmark = load(graph={}, invocation_id="now", **more)
+    floodmark.asked = asked
+    return floodmark
+
+
+def test_models_of_one_table_look_at_it_once_a_commit() -> None:
+    floodmark = knowing()
+    orders = SimpleNamespace(schema="shop", identifier="Orders")
+    first, second = {"version": 1, "at": "08:00"}, {"version": 2, "at": "09:00"}
+    floodmark._known_at(orders, first)["id"] = "a"
+    assert floodmark._known_at(orders, dict(first)) == {"id": "a"}
+    assert floodmark._known_at(SimpleNamespace(schema="SHOP", identifier="orders"), first)["id"]
+    for other in (second, {"version": 1, "at": "09:00"}, None):
+        assert floodmark._known_at(orders, other) == {}
+    floodmark._known_at(orders, None)["id"] = "b"
+    assert floodmark._known_at(orders, None) == {}
+
+
+EMPTY = {"last_batch_id": None, "finished_id": None, "landed": None}
+LOADED = {"last_batch_id": 4, "finished_id": 4, "landed": {"batch_id": 4}}
+
+
+@pytest.mark.parametrize(
+    ("state", "is_good"),
+    [
+        (EMPTY, True),
+        (LOADED, True),
+        (LOADED | {"last_batch_id": 5}, False),  # open
+        (LOADED | {"landed": None}, False),  # nothing of it is in the table
+        ({"last_batch_id": 1, "finished_id": 1, "landed": None}, False),
+        (None, False),
+    ],
+)
+def test_what_an_invocation_found_is_good_where_nothing_is_open(state: Any, is_good: bool) -> None:
+    floodmark = knowing(this=SimpleNamespace(schema="shop", identifier="orders"))
+    if state:
+        floodmark._memory()["states"]["shop.orders"] = state
+    assert floodmark._remembered_state() == (state | {"is_remembered": True} if is_good else None)
+    floodmark._memory()["invocation_id"] = "before"
+    assert floodmark._remembered_state() is None
+
+
+def test_one_list_of_stages_serves_the_models_that_have_none_open() -> None:
+    this = SimpleNamespace(schema="shop", identifier="orders")
+    floodmark = knowing(this=this)
+    lists = {"stage__": ["stage__shop__orders__3__0123abcd", "stage__shop__other__9__0123abcd"]}
+
+    def names(prefix: str) -> list[str]:
+        floodmark.asked.append(prefix)
+        return lists.get(prefix, ["stage__shop__orders__4__4567cdef"])
+
+    floodmark._stage_names = names
+    floodmark.ledger_schema = lambda: "ledger"
+    for _ in range(2):
+        assert [stage["batch_id"] for stage in floodmark._stages(this, True)] == [3]
+    assert [stage["batch_id"] for stage in floodmark._stages(this)] == [4]
+    assert floodmark.asked == ["stage__", "stage__shop__orders__"]
