@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.harness import Project, cache_parsed_templates, run_sql
-from tests.selection import left_out
-from tests.spark_host import SparkHost, attach, shared_host
+from tests.support.harness import Project, cache_parsed_templates, run_sql
+from tests.support.selection import left_out
+from tests.support.spark_host import SparkHost, attach, shared_host
 
 cache_parsed_templates()
 
@@ -25,7 +25,7 @@ OTHER_PARTS = pytest.StashKey[set[str]]()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what this run does not take (tests/selection.py)."""
+    """Leave out what this run does not take (tests/support/selection.py)."""
     names_files = any(".py" in argument for argument in config.args)
     reasons = left_out(items, TARGETS, names_files)
     config.stash[OTHER_PARTS] = {

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import FULL, OPT_IN, Project, incremental, link_package, table
+from tests.support.harness import FULL, OPT_IN, Project, incremental, link_package, table
 
 pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from tests.functional.test_corrections import AT, merged, rows_of
-from tests.harness import FULL, Project, Run, incremental, sentence, table
+from tests.support.harness import FULL, Project, Run, incremental, sentence, table
 
 pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
 

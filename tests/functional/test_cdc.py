@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.functional.cdc_oracle import Event, parse, scd1, scd2
-from tests.harness import FILTERED, FULL, Project, incremental, table
+from tests.support.cdc_oracle import Event, parse, scd1, scd2
+from tests.support.harness import FILTERED, FULL, Project, incremental, table
 
 pytestmark = pytest.mark.long("thrift")
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.functional.faults import Faults, injected
 from tests.functional.test_cdc import cdc, held
-from tests.harness import FULL, Project, Run, sentence, table
+from tests.support.faults import Faults, injected
+from tests.support.harness import FULL, Project, Run, sentence, table
 
 pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 

@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.functional.cdc_oracle import Event
-from tests.functional.faults import Faults, assert_cut, injected, lab_points
 from tests.functional.test_cdc import cdc, held, history_rows, latest_rows
-from tests.harness import FULL, Project, sentence
+from tests.support.cdc_oracle import Event
+from tests.support.faults import Faults, assert_cut, injected, lab_points
+from tests.support.harness import FULL, Project, sentence
 
 pytestmark = [pytest.mark.lab, pytest.mark.edge]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.functional.test_cdc import held
-from tests.harness import FULL, Project, table
+from tests.support.harness import FULL, Project, table
 
 pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 

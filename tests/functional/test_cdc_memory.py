@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.functional.test_cdc import held
-from tests.harness import Project, Run, sentence, table
+from tests.support.harness import Project, Run, sentence, table
 
 pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.functional.cdc_oracle import Event
 from tests.functional.test_cdc import (
     HISTORY,
     by_key,
@@ -18,7 +17,8 @@ from tests.functional.test_cdc import (
     random_histories,
     shuffled,
 )
-from tests.harness import FULL, Project, sentence
+from tests.support.cdc_oracle import Event
+from tests.support.harness import FULL, Project, sentence
 
 pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.functional.test_cdc import HISTORY, cdc, held
-from tests.harness import FULL, Project, Run, sentence, table
+from tests.support.harness import FULL, Project, Run, sentence, table
 
 pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
 

@@ -13,8 +13,8 @@ import yaml
 
 from dbt_floodmark.errors import ServerError
 from dbt_floodmark.spark.server import ThriftServer, start_server, stop_server
-from tests.functional.console import Console, floodmark
-from tests.harness import BRIEF_SPARK_PARAMETERS
+from tests.support.console import Console, floodmark
+from tests.support.harness import BRIEF_SPARK_PARAMETERS
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from dbt_floodmark.cli import main
-from tests.harness import FULL, Project, incremental, sentence, table, working_directory
+from tests.support.harness import FULL, Project, incremental, sentence, table, working_directory
 
 pytestmark = pytest.mark.long("thrift")
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.functional.faults import Faults, injected
-from tests.functional.zygote import Zygote
-from tests.harness import FULL, Project, sentence
+from tests.support.faults import Faults, injected
+from tests.support.harness import FULL, Project, sentence
+from tests.support.zygote import Zygote
 
 pytestmark = pytest.mark.lab
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.functional.faults import Faults, injected
-from tests.harness import FULL, Project, Run, incremental, sentence, table
+from tests.support.faults import Faults, injected
+from tests.support.harness import FULL, Project, Run, incremental, sentence, table
 
 pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
 

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.functional.faults import Faults, assert_cut, cut_points, injected, open_points
-from tests.functional.zygote import Zygote
-from tests.harness import FULL, Project
-from tests.selection import sample
+from tests.support.faults import Faults, assert_cut, cut_points, injected, open_points
+from tests.support.harness import FULL, Project
+from tests.support.selection import sample
+from tests.support.zygote import Zygote
 
 SCENARIOS = ["append", "merge", "files", "version"] + (["catch_up", "overwrite"] if FULL else [])
 #: Those whose dbt process is killed on Thrift (test_crash_process kills by default).

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from dbt_floodmark.spark.home import Workplace
-from tests.functional.console import floodmark
-from tests.functional.faults import Faults, injected
-from tests.harness import BRIEF_SPARK_PARAMETERS, FULL, REPOSITORY, Project, run_sql
+from tests.support.console import floodmark
+from tests.support.faults import Faults, injected
+from tests.support.harness import BRIEF_SPARK_PARAMETERS, FULL, REPOSITORY, Project, run_sql
 
 pytestmark = pytest.mark.lab
 
@@ -108,7 +108,7 @@ def read(warehouse: Path) -> dict[str, list[list[int]]]:
 def child(home: Path, request: dict[str, object]) -> subprocess.CompletedProcess[str]:
     """One dbt run in a process of its own, with its own metastore."""
     return subprocess.run(
-        [sys.executable, "-m", "tests.functional.one_run", json.dumps(request)],
+        [sys.executable, "-m", "tests.support.one_run", json.dumps(request)],
         env={**os.environ, "FLOODMARK_HOME": str(home)},
         cwd=REPOSITORY,
         capture_output=True,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.harness import Project, Run, sentence
+from tests.support.harness import Project, Run, sentence
 
 pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 import yaml
 
-from tests.harness import FULL, Project, Run, incremental, sentence, table
+from tests.support.harness import FULL, Project, Run, incremental, sentence, table
 
 pytestmark = pytest.mark.long("session")
 

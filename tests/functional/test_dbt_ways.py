@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.functional.faults import Faults, injected
-from tests.harness import Project, Run, incremental, sentence, table
+from tests.support.faults import Faults, injected
+from tests.support.harness import Project, Run, incremental, sentence, table
 
 pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 

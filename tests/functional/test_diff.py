@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from dbt_floodmark.cli import main
 from tests.functional.test_commands import Story
-from tests.harness import FULL, Project, sentence
+from tests.support.harness import FULL, Project, sentence
 
 pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
 

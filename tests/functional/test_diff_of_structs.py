@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from dbt_floodmark.cli import main
-from tests.harness import Project
+from tests.support.harness import Project
 
 pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 

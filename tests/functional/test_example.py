@@ -19,9 +19,9 @@ import pytest
 from dbt_floodmark.demo.data import FIRST_DAY, land_day
 from dbt_floodmark.demo.products import catalogue
 from dbt_floodmark.demo.streams import device_events, kiosk_invoices
-from tests.functional.faults import Faults, injected
-from tests.harness import FULL, REPOSITORY, Project, Run
-from tests.selection import sample
+from tests.support.faults import Faults, injected
+from tests.support.harness import FULL, REPOSITORY, Project, Run
+from tests.support.selection import sample
 
 pytestmark = pytest.mark.long("session")
 

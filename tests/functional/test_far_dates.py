@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from dbt_floodmark.cli import main
-from tests.harness import FULL, Project, Run, incremental, table, working_directory
+from tests.support.harness import FULL, Project, Run, incremental, table, working_directory
 
 pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
 

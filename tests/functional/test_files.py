@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import Project, Run
+from tests.support.harness import Project, Run
 
 pytestmark = pytest.mark.long("thrift")
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.harness import Project, Run, incremental, sentence, table
+from tests.support.harness import Project, Run, incremental, sentence, table
 
 pytestmark = pytest.mark.edge
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.harness import FULL, Project, Run, incremental, sentence, table
+from tests.support.harness import FULL, Project, Run, incremental, sentence, table
 
 pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
 

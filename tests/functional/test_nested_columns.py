@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.harness import FULL, Project, Run, sentence
+from tests.support.harness import FULL, Project, Run, sentence
 
 pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness import Project, incremental, table
+from tests.support.harness import Project, incremental, table
 
 pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 

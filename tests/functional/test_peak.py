@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.harness import Project, Run, incremental, table
+from tests.support.harness import Project, Run, incremental, table
 
 pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import Project, sentence
+from tests.support.harness import Project, sentence
 
 pytestmark = pytest.mark.parametrize("target", ["session"], scope="module")
 

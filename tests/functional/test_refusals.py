@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from dbt_floodmark.cli import main
-from tests.harness import FULL, Project, incremental, sentence, table
+from tests.support.harness import FULL, Project, incremental, sentence, table
 
 #: What is wrong on a command line is found before anything runs; tests/unit/test_arguments.py has each sentence.
 pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]

@@ -11,9 +11,9 @@ from urllib.parse import unquote, urlparse
 
 import pytest
 
-from tests.functional.faults import Faults, injected
 from tests.functional.test_corrections import AT, rows_of
-from tests.harness import FULL, Project, Run, incremental, sentence, table
+from tests.support.faults import Faults, injected
+from tests.support.harness import FULL, Project, Run, incremental, sentence, table
 
 pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 

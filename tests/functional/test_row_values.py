@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.functional.test_corrections import AT, rows_of
-from tests.harness import FULL, Project, Run, incremental, sentence, table
+from tests.support.harness import FULL, Project, Run, incremental, sentence, table
 
 pytestmark = pytest.mark.edge
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness import SPARK_PARAMETERS, run_sql
+from tests.support.harness import SPARK_PARAMETERS, run_sql
 
 SLOW = "select sum(a.id * b.id) as s from range(3000000) a join range(3000000) b on a.id % 7 = b.id % 7"
 

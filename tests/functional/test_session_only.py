@@ -10,7 +10,7 @@ import pytest
 from tests.functional.test_python_models import python_model
 from tests.functional.test_stream_positions import MODELS, command, plans
 from tests.functional.test_streams import EVENTS
-from tests.harness import Project, Run, incremental, sentence, table
+from tests.support.harness import Project, Run, incremental, sentence, table
 
 
 @dataclass

@@ -18,10 +18,9 @@ import psutil
 import pytest
 
 from dbt_floodmark.spark.server import ThriftServer, start_server, stop_server
-from tests.functional.console import Console
-from tests.functional.postgres_server import Database, running_postgres
 from tests.functional.test_streams import stream
-from tests.harness import (
+from tests.support.console import Console
+from tests.support.harness import (
     BRIEF_SPARK_PARAMETERS,
     REPOSITORY,
     Project,
@@ -30,6 +29,7 @@ from tests.harness import (
     sentence,
     table,
 )
+from tests.support.postgres_server import Database, running_postgres
 
 SCHEMA = "shared_metastore"
 ROUNDS, ROWS = 3, 50

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from tests.functional.faults import Faults, injected
-from tests.functional.snapshot_oracle import Snapshot, scd1, scd2
 from tests.functional.test_cdc import held
-from tests.harness import FILTERED, FULL, Project, incremental, sentence, table, values
+from tests.support.faults import Faults, injected
+from tests.support.harness import FILTERED, FULL, Project, incremental, sentence, table, values
+from tests.support.snapshot_oracle import Snapshot, scd1, scd2
 
 pytestmark = pytest.mark.long("session")
 

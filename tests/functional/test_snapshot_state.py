@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.functional.faults import Faults, injected
 from tests.functional.test_cdc import held
 from tests.functional.test_snapshot_diff import diff, once, whole
-from tests.harness import FULL, Project, incremental, sentence, table
+from tests.support.faults import Faults, injected
+from tests.support.harness import FULL, Project, incremental, sentence, table
 
 pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 

@@ -19,13 +19,13 @@ import pytest
 
 from dbt_floodmark.streaming import checkpoint as checkpoints
 from dbt_floodmark.streaming.checkpoint import CheckpointInUseError, Folder, Holder, Lease
-from tests.functional.faults import Faults, assert_cut, cut_points, injected, open_points
-from tests.functional.soak import Soak, soak
 from tests.functional.test_cdc import held
 from tests.functional.test_cdc_crash import FULL, Feed
 from tests.functional.test_streams import rows, stream
-from tests.harness import Project, run_sql
-from tests.selection import sample
+from tests.support.faults import Faults, assert_cut, cut_points, injected, open_points
+from tests.support.harness import Project, run_sql
+from tests.support.selection import sample
+from tests.support.soak import Soak, soak
 
 pytestmark = pytest.mark.lab
 

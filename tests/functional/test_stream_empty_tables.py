@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from tests.functional.test_streams import stream
-from tests.harness import FULL, Project, Run, sentence
+from tests.support.harness import FULL, Project, Run, sentence
 
 pytestmark = [pytest.mark.parametrize("target", ["session"], scope="module"), pytest.mark.edge]
 

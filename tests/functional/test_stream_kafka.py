@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.functional.kafka_broker import running_broker
 from tests.functional.test_streams import rows, stream
-from tests.harness import SPARK_PARAMETERS, Project
+from tests.support.harness import SPARK_PARAMETERS, Project
+from tests.support.kafka_broker import running_broker
 
 
 @pytest.fixture(scope="module")

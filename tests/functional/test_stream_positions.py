@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from dbt_floodmark.cli import main as floodmark
 from tests.functional.test_streams import EVENTS, arrive, event, stream
-from tests.harness import FULL, Project, sentence, working_directory
+from tests.support.harness import FULL, Project, sentence, working_directory
 
 pytestmark = [pytest.mark.parametrize("target", ["session"], scope="module"), pytest.mark.edge]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.functional.faults import Faults, injected
 from tests.functional.test_streams import stream
-from tests.harness import Project, Run, incremental, sentence, table
+from tests.support.faults import Faults, injected
+from tests.support.harness import Project, Run, incremental, sentence, table
 
 pytestmark = [pytest.mark.parametrize("target", ["session"], scope="module"), pytest.mark.edge]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from dbt_floodmark.cli import main as floodmark
-from tests.harness import FULL, Project, Run, values, working_directory
+from tests.support.harness import FULL, Project, Run, values, working_directory
 
 pytestmark = pytest.mark.parametrize("target", ["session"], scope="module")
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.functional.test_corrections import AT, rows_of
-from tests.harness import Project, incremental, table
+from tests.support.harness import Project, incremental, table
 from tests.support.macros import load
 
 pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]

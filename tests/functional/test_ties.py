@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.harness import Project, Run, incremental, table
+from tests.support.harness import Project, Run, incremental, table
 
 pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
 

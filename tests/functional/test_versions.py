@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness import FULL, Project, Run, sentence, table
+from tests.support.harness import FULL, Project, Run, sentence, table
 
 pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
 

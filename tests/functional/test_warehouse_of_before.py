@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-from tests.harness import Project
+from tests.support.harness import Project
 from tests.support.story_of_before import DELIVERIES, EXPECTED, FILES, SCHEMA, models
 
 pytestmark = pytest.mark.edge

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import Project, Run, incremental, sentence, table
+from tests.support.harness import Project, Run, incremental, sentence, table
 
 pytestmark = pytest.mark.long("session")
 

@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 
 from dbt_floodmark.spark.jars import jar_folder
-from tests.harness import REPOSITORY
+from tests.support.harness import REPOSITORY
 
 
 def _run(*command: str | Path, cwd: Path, **environment: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import FULL, SPARK_PARAMETERS, Project, incremental, sentence, table
+from tests.support.harness import FULL, SPARK_PARAMETERS, Project, incremental, sentence, table
 
 pytestmark = pytest.mark.edge
 

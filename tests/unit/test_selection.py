@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests import selection
+from tests.support import selection
 
 
 class Item:

@@ -27,7 +27,7 @@ class Zygote:
     def start(cls) -> Zygote:
         """Start the process."""
         process = subprocess.Popen(
-            [sys.executable, "-m", "tests.functional.zygote"],
+            [sys.executable, "-m", "tests.support.zygote"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -54,7 +54,7 @@ def run_request(request: dict[str, Any]) -> tuple[bool, str]:
     """Run dbt, killed by SIGKILL where the request's cuts say; success and log."""
     from dbt.cli.main import dbtRunner
 
-    from tests.functional.faults import Faults, injected
+    from tests.support.faults import Faults, injected
 
     lines: list[str] = []
     runner = dbtRunner(callbacks=[lambda event: lines.append(str(event.info.msg))])

@@ -1,6 +1,6 @@
 """`floodmark stream` under files that land every second, killed and started again; in the end the counts must agree.
 
-python -m tests.functional.soak --seconds 600
+python -m tests.support.soak --seconds 600
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 
 from dbt_floodmark.spark.home import Workplace
 from tests.functional.test_streams import stream
-from tests.harness import BRIEF_SPARK_PARAMETERS, REPOSITORY, Project
+from tests.support.harness import BRIEF_SPARK_PARAMETERS, REPOSITORY, Project
 
 EVERY_SECOND = {"processing_time": "1 second"}
 MODELS = {

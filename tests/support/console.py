@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.harness import REPOSITORY
+from tests.support.harness import REPOSITORY
 
 #: What a line with a command's exit code begins with.
 _ENDED = "floodmark-ended:"
@@ -45,7 +45,7 @@ class Console:
     def start(cls, **environment: str) -> Console:
         """Start the process."""
         process = subprocess.Popen(
-            [sys.executable, "-m", "tests.functional.console"],
+            [sys.executable, "-m", "tests.support.console"],
             cwd=REPOSITORY,
             env=_environment(environment),
             stdin=subprocess.PIPE,

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.harness import FULL
+from tests.support.harness import FULL
 
 _NODE = re.compile(r'"node_id": "\w+\.\w+\.(\w+)"')
 _COMMENT = re.compile(r"^\s*/\*.*?\*/\s*", re.S)

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import pytest
 
-from tests.harness import FULL, REPOSITORY
+from tests.support.harness import FULL, REPOSITORY
 
 T = TypeVar("T")
 

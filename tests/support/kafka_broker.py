@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dbt_floodmark.spark import jars
-from tests.functional.servers import free_ports, stop, wait_for
+from tests.support.servers import free_ports, stop, wait_for
 
 BROKER = "org.apache.kafka:kafka_2.13:3.9.1"
 _PROPERTIES = """\

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
-from tests.functional.zygote import run_request
+from tests.support.zygote import run_request
 
 if __name__ == "__main__":
     success, log = run_request(json.loads(sys.argv[1]))

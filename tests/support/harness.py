@@ -15,7 +15,7 @@ from typing import Any
 import jinja2
 import yaml
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+REPOSITORY = Path(__file__).resolve().parents[2]
 
 #: Whether labs run whole, long tests on both targets, and random histories at their full length.
 FULL = os.environ.get("FLOODMARK_LAB") == "full"

@@ -1,7 +1,7 @@
 """The suite's one JVM: a Spark session that test processes attach to, and a Thrift server over the same context.
 
 Both targets run in it, since compiling Spark's own code is a third of a young JVM's work, and two JVMs do all of it twice.
-`python -m tests.spark_host HOME PID` runs until process PID is gone.
+`python -m tests.support.spark_host HOME PID` runs until process PID is gone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dbt_floodmark.spark.home import Workplace
 from dbt_floodmark.spark.jars import require_jars
 from dbt_floodmark.spark.processes import is_alive
 from dbt_floodmark.spark.server import HOST, ONE_USER_FEW_THREADS, SHORT_POLLS, ThriftServer
-from tests.harness import REPOSITORY, SPARK_PARAMETERS
+from tests.support.harness import REPOSITORY, SPARK_PARAMETERS
 
 #: Seconds until a host that was started has to be there.
 START_TIMEOUT = 180.0
@@ -47,7 +47,7 @@ def shared_host(home: Path, watched: int) -> SparkHost:
         os.close(os.open(home / "host.claimed", os.O_CREAT | os.O_EXCL))
         with open(log, "wb") as said:
             process = subprocess.Popen(
-                [sys.executable, "-m", "tests.spark_host", str(home), str(watched)],
+                [sys.executable, "-m", "tests.support.spark_host", str(home), str(watched)],
                 stdout=said,
                 stderr=said,
                 cwd=REPOSITORY,
