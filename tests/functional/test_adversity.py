@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.functional.test_corrections import AT, merged, rows_of
 from tests.support.harness import FULL, Project, Run, incremental, sentence, table
+from tests.support.rows import AT, rows_of
+from tests.support.ways import merged
 
 pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,8 +9,19 @@ from typing import Any
 
 import pytest
 
+from tests.support.cdc import (
+    HISTORY,
+    by_key,
+    cdc,
+    history_rows,
+    land,
+    latest_rows,
+    random_histories,
+    shuffled,
+)
 from tests.support.cdc_oracle import Event, parse, scd1, scd2
-from tests.support.harness import FILTERED, FULL, Project, incremental, table
+from tests.support.harness import FILTERED, FULL, Project
+from tests.support.rows import held
 
 pytestmark = pytest.mark.long("thrift")
 
@@ -54,59 +64,6 @@ def rows_of(text: str) -> list[tuple[Any, ...]]:
     return [(value, int(start), None if end == "-" else int(end)) for value, start, end in found]
 
 
-def cdc(
-    upstream: str, select: str = "*", *, key: Any = "k", step: int | None = 1, **settings: Any
-) -> str:
-    """A cdc model over a feed whose batches are numbered in `arrived`."""
-    watermark = {"column": "arrived", "gaps": "ignore"} | ({"step": step} if step else {})
-    config = settings.pop("config", {})
-    settings = {
-        "sequence_by": "seq",
-        "apply_as_deletes": "op = 'd'",
-        "except_column_list": ["arrived", "op", "seq"],
-    } | settings
-    return incremental(
-        table(upstream),
-        select,
-        incremental_strategy="cdc",
-        unique_key=key,
-        watermark=watermark,
-        cdc={name: value for name, value in settings.items() if value is not None},
-        **config,
-    )
-
-
-def held(project: Project, model: str, columns: str) -> dict[str, list[tuple[Any, ...]]]:
-    """The rows of a model by key, each a tuple of these columns."""
-    rows: dict[str, list[tuple[Any, ...]]] = {}
-    for (text,) in project.sql(
-        f"select to_json(struct({columns}), map('ignoreNullFields', 'false')) from {project.schema}.{model}"
-    ):
-        key, *values = json.loads(text).values()
-        rows.setdefault(key, []).append(tuple(values))
-    return {key: sorted(values, key=repr) for key, values in rows.items()}
-
-
-def land(project: Project, name: str, batches: list[tuple[int, str, Event]]) -> None:
-    """A feed of (arrived, key, event)."""
-    project.sql(
-        f"create table {project.schema}.{name} (arrived int, k string, seq bigint, op string, v string, w int) using delta"
-    )
-    values = ", ".join(
-        f"({arrived}, {'null' if event.op == 't' else repr(key)}, {event.sequence}, '{event.op}', "
-        + (f"'{event.values[0]}'" if event.values and event.values[0] is not None else "null")
-        + ", "
-        + (
-            str(event.values[1])
-            if len(event.values) > 1 and event.values[1] is not None
-            else "null"
-        )
-        + ")"
-        for arrived, key, event in batches
-    )
-    project.sql(f"insert into {project.schema}.{name} values {values}")
-
-
 def numbered(cases: dict[str, tuple[str, Any]]) -> list[tuple[int, str, Event]]:
     return [
         (arrived, name, event)
@@ -114,39 +71,6 @@ def numbered(cases: dict[str, tuple[str, Any]]) -> list[tuple[int, str, Event]]:
         for arrived, batch in enumerate(parse(history), start=1)
         for event in batch
     ]
-
-
-def random_histories(seed: int, count: int, nulls: bool = False) -> list[tuple[str, Event]]:
-    """Events of `count` keys: 20 % deletes, 15 % sent twice, values that repeat, sequences that tie a delete."""
-    chance = random.Random(seed)
-    texts = ["a", "b", None] if nulls else ["a", "b", "c"]
-    numbers = [1, 2, None] if nulls else [1, 2]
-    events = []
-    for number in range(count):
-        taken: dict[int, Event] = {}
-        for _ in range(chance.randint(1, 9)):
-            at = chance.randint(1, 12)
-            if at in taken and chance.random() < 0.5:
-                event = Event("d", at)
-            elif at in taken:
-                continue
-            elif chance.random() < 0.2:
-                event = Event("d", at)
-            else:
-                event = Event("u", at, (chance.choice(texts), chance.choice(numbers)))
-            taken[at] = event
-            copies = 2 if chance.random() < 0.15 else 1
-            events.extend([(f"k{number}", event)] * copies)
-    return events
-
-
-#: Batches that random events arrive in.
-BATCHES = 5 if FULL else 3
-
-
-def shuffled(seed: int, events: list[tuple[str, Event]]) -> list[tuple[int, str, Event]]:
-    chance = random.Random(seed)
-    return [(chance.randint(1, BATCHES), key, event) for key, event in events]
 
 
 def orderly(seed: int, events: list[tuple[str, Event]]) -> list[tuple[int, str, Event]]:
@@ -157,33 +81,6 @@ def orderly(seed: int, events: list[tuple[str, Event]]) -> list[tuple[int, str, 
         (last if chance.random() < 0.2 else 1 + (event.sequence - 1) // width, key, event)
         for key, event in events
     ]
-
-
-def by_key(histories: list[tuple[str, Event]]) -> dict[str, list[Event]]:
-    """The events of each key."""
-    found: dict[str, list[Event]] = {}
-    for key, event in histories:
-        found.setdefault(key, []).append(event)
-    return found
-
-
-def history_rows(keys: dict[str, list[Event]], **settings: Any) -> dict[str, list[tuple[Any, ...]]]:
-    """What the oracle of SCD 2 makes of the events of each key, as `held` reads it."""
-    return {
-        key: sorted(rows, key=repr)
-        for key, events in keys.items()
-        if (rows := scd2(events, **settings))
-    }
-
-
-def latest_rows(
-    keys: dict[str, list[Event]], ignoring: tuple[int, ...] = ()
-) -> dict[str, list[tuple[Any, ...]]]:
-    """The same of SCD 1."""
-    return {key: [row] for key, events in keys.items() if (row := scd1(events, ignoring))}
-
-
-HISTORY = "k, v, w, __start_at, __end_at"
 
 
 #: What runs in full alone: `tracked` in any order, and the other pairs of setting and way of loading. For ignored NULLs a

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.functional.test_cdc import cdc, held
+from tests.support.cdc import cdc
 from tests.support.faults import Faults, injected
 from tests.support.harness import FULL, Project, Run, sentence, table
+from tests.support.rows import held
 
 pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 

@@ -6,13 +6,11 @@ read its stage anew for the second statement would show. Cut by an abort inside 
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 
 import pytest
 
-from tests.functional.test_cdc import cdc, held, history_rows, latest_rows
-from tests.support.cdc_oracle import Event
+from tests.support.cdc import Feed, cdc
 from tests.support.faults import Faults, assert_cut, injected, lab_points
 from tests.support.harness import FULL, Project, sentence
 
@@ -35,43 +33,6 @@ if FULL:
 def sampled(points: list[int]) -> list[int]:
     """Behind the plan, in the middle, and ahead of the ledger's commit: test_crash.py has them all, of the protocol that cdc shares."""
     return points if FULL else [points[0], points[len(points) // 2], points[-1]]
-
-
-class Feed:
-    """Events of a few keys that go on arriving, in any order."""
-
-    def __init__(self, project: Project) -> None:
-        self.project = project
-        self.arrived = 0
-        self.events: dict[str, list[Event]] = {}
-        self.chance = random.Random(5)
-        columns = "arrived int, k string, seq bigint, op string, v string"
-        project.sql(f"create table {project.schema}.feed ({columns}) using delta")
-
-    def arrive(self, count: int) -> None:
-        rows = []
-        self.arrived += 1
-        for _ in range(count):
-            key, at = f"k{self.chance.randint(0, 5)}", self.chance.randint(0, 10**6)
-            value = self.chance.choice("ab")
-            event = Event("d", at) if self.chance.random() < 0.3 else Event("u", at, (value,))
-            self.events.setdefault(key, []).append(event)
-            text = f"'{value}'" if event.op == "u" else "null"
-            rows.append(f"({self.arrived}, '{key}', {at}, '{event.op}', {text})")
-        self.project.sql(f"insert into {self.project.schema}.feed values {', '.join(rows)}")
-
-    def history(self) -> dict[str, list[tuple[object, ...]]]:
-        """The rows of SCD 2 by key, as the oracle makes them of all events so far."""
-        return history_rows(self.events)
-
-    def expect(self, models: dict[str, str]) -> None:
-        """Every model, by its way, holds what the oracle says of all events so far."""
-        latest, history = latest_rows(self.events), self.history()
-        for model, way in models.items():
-            if way == "history":
-                assert held(self.project, model, "k, v, __start_at, __end_at") == history, model
-            else:
-                assert held(self.project, model, "k, v") == latest, model
 
 
 @pytest.mark.parametrize("target", ["thrift"], scope="module")

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.functional.test_cdc import held
 from tests.support.harness import FULL, Project, table
+from tests.support.rows import held
 
 pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 

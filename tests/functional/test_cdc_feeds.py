@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.functional.test_cdc import held
 from tests.support.harness import FULL, Project, Run, table
+from tests.support.rows import held
 
 pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
 

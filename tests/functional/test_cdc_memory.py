@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.functional.test_cdc import held
 from tests.support.harness import Project, Run, sentence, table
+from tests.support.rows import held
 
 pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 

@@ -6,11 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.functional.test_cdc import (
+from tests.support.cdc import (
     HISTORY,
     by_key,
     cdc,
-    held,
     history_rows,
     land,
     latest_rows,
@@ -19,6 +18,7 @@ from tests.functional.test_cdc import (
 )
 from tests.support.cdc_oracle import Event
 from tests.support.harness import FULL, Project, sentence
+from tests.support.rows import held
 
 pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.functional.test_cdc import HISTORY, cdc, held
+from tests.support.cdc import HISTORY, cdc
 from tests.support.harness import FULL, Project, Run, sentence, table
+from tests.support.rows import held
 
 pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
 

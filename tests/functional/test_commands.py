@@ -4,41 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import pytest
 from click.testing import CliRunner, Result
 
 from dbt_floodmark.cli import main
-from tests.support.harness import FULL, Project, incremental, sentence, table, working_directory
+from tests.support.commands import Story
+from tests.support.harness import FULL, Project, incremental, sentence, table
 
 pytestmark = pytest.mark.long("thrift")
 
 BY_TS = {"column": "ts"}
-
-
-@dataclass
-class Story:
-    project: Project
-    said: dict[str, Result] = field(default_factory=dict)
-
-    def __call__(self, *words: str) -> Result:
-        """`floodmark <words>` on the project."""
-        root = str(self.project.root)
-        with working_directory(self.project.root):
-            return CliRunner().invoke(
-                main,
-                [*words, "--project-dir", root, "--profiles-dir", root],
-                catch_exceptions=False,
-            )
-
-    def json(self, *words: str) -> dict:
-        result = self(*words, "--json")
-        return json.loads(result.stdout)
-
-    def plan(self, model: str, *words: str) -> dict:
-        plans = self.json("plan", *words)["models"]
-        return next(one for one in plans if one["name"] == model)
 
 
 def day(number: int) -> str:

@@ -11,21 +11,10 @@ import pytest
 
 from tests.support.faults import Faults, injected
 from tests.support.harness import FULL, Project, Run, incremental, sentence, table
+from tests.support.rows import AT, rows_of
+from tests.support.ways import merged
 
 pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
-
-AT = "timestamp'2024-05-01 08:00:00Z'"
-
-
-def rows_of(project: Project, model: str, columns: str = "*") -> list[dict[str, Any]]:
-    """The rows of a table, sorted by their text."""
-    return [json.loads(text) for (text,) in sorted(project.rows(model, columns).elements())]
-
-
-def merged(upstream: str, select: str = "*", **config: Any) -> str:
-    watermark = {"column": "ts", "lookback": "1 day"} | config.pop("watermark", {})
-    settings = {"incremental_strategy": "merge", "unique_key": "id"} | config
-    return incremental(table(upstream), select, watermark=watermark, **settings)
 
 
 #: Ways in which a merge may meet a correction: model -> what its row shows of `v`.

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from dbt_floodmark.cli import main
-from tests.functional.test_commands import Story
+from tests.support.commands import Story
 from tests.support.harness import FULL, Project, sentence
 
 pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.functional.test_corrections import AT, rows_of
-from tests.functional.test_refused_batches import SNAPSHOTS, WAYS, make_source, way_model
 from tests.support.faults import Faults, cut_points, injected
 from tests.support.harness import FULL, Project, Run, incremental, run_sql, sentence, table
+from tests.support.rows import AT, rows_of
+from tests.support.ways import SNAPSHOTS, WAYS, make_source, way_model
 
 pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 

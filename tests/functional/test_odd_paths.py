@@ -4,46 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 
 from tests.support.harness import Project, incremental, table
+from tests.support.paths import FOLDER, NAMES, land
 
 pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 
-#: One row a file. Names that Hadoop takes for patterns, that URIs write in another way, and one with a colon.
-NAMES = [
-    "plain",
-    "sp ace",
-    "qu'ote\"d",
-    "per%cent",
-    "%5B",
-    "ha#sh",
-    "pl+us",
-    "eq=ual",
-    "br[ack]et",
-    "cur{l}y",
-    "only]",
-    "only}",
-    "com,ma",
-    "back\\slash",
-    "ünï",
-    "qu?est",
-    "st*ar",
-    "2024-05-01T08:00:00",
-    "a:b/c:d",
-    "dir [x]/{y}",
-    "semi;co",
-    "am&p",
-    "ti`ck",
-    "do$llar",
-    "ca^ret",
-    "~til",
-    "@at",
-    "😀",
-]
-FOLDER = "shop [old] {1} 100% #2, a*b"
 READER = {"schema": "id bigint"}
 CLOCK = {"column": "ts", "lookback": "1 hour"}
 STRATEGIES = {
@@ -69,13 +37,6 @@ STRATEGIES = {
     "compared": "{{ config(materialized='incremental', incremental_strategy='snapshot_diff', unique_key='id', "
     "snapshot_diff={'stored_as_scd_type': 2}) }}\nselect id, v from {{ source('raw', 'raw') }}",
 }
-
-
-def land(folder: Path, names: list[str], first: int = 0) -> None:
-    for number, name in enumerate(names, first):
-        file = folder / f"{name}.json"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(f'{{"id": {number}}}\n')
 
 
 def files(path: str, **given: object) -> str:

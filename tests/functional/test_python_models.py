@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.harness import Project, sentence
+from tests.support.python_models import python_model
 
 pytestmark = pytest.mark.parametrize("target", ["session"], scope="module")
 
@@ -58,11 +59,6 @@ FAILING = {
         "models/no_table.py, line 3: [TABLE_OR_VIEW_NOT_FOUND] The table or view `nowhere` cannot be found.",
     ),
 }
-
-
-def python_model(project: Project, name: str, code: str) -> None:
-    """Write a Python model."""
-    (project.root / "models" / f"{name}.py").write_text(code)
 
 
 def _orders(project: Project, *rows: tuple[int, str, int, int]) -> None:

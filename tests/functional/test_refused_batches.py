@@ -11,53 +11,12 @@ from urllib.parse import unquote, urlparse
 
 import pytest
 
-from tests.functional.test_corrections import AT, rows_of
 from tests.support.faults import Faults, injected
 from tests.support.harness import FULL, Project, Run, incremental, sentence, table
+from tests.support.rows import AT, rows_of
+from tests.support.ways import SNAPSHOTS, WAYS, make_source, way_model
 
 pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
-
-#: Strategies whose batches are one statement or several on tables that may refuse a row.
-WAYS: dict[str, dict[str, Any]] = {
-    "append": {},
-    "merge": {"incremental_strategy": "merge", "unique_key": "id"},
-    "overwrite": {"incremental_strategy": "insert_overwrite", "partition_by": ["day"]},
-    "latest": {
-        "incremental_strategy": "cdc",
-        "unique_key": "id",
-        "cdc": {"sequence_by": "ts", "apply_as_deletes": "v < 0 and id = 3"},
-    },
-    "periods": {
-        "incremental_strategy": "cdc",
-        "unique_key": "id",
-        "cdc": {"sequence_by": "ts", "stored_as_scd_type": 2, "apply_as_deletes": "v < 0 and id = 3"},
-    },
-}  # fmt: skip
-SNAPSHOTS = {"extract": 1, "extracts": 2}
-
-
-def way_model(name: str, source: str = "src", select: str = "*") -> str:
-    """A model over `source` that loads in this way."""
-    if name in SNAPSHOTS:
-        return (
-            "{{ config(materialized='incremental', incremental_strategy='snapshot_diff', unique_key='id', "
-            f"snapshot_diff={{'stored_as_scd_type': {SNAPSHOTS[name]}}}) }}}} select {select} from {table(source)}"
-        )
-    watermark = {"column": "ts"} | ({"lookback": "2 days"} if name == "merge" else {})
-    return incremental(table(source), select, watermark=watermark, **WAYS[name])
-
-
-def make_source(project: Project, *names: str) -> None:
-    schema = project.schema
-    sources = names or ("src",)
-    for name in sources:
-        project.sql(
-            f"create table {schema}.{name} (id int, v int, day date, ts timestamp) using delta"
-        )
-        project.sql(
-            f"insert into {schema}.{name} values (1, 1, date'2024-05-01', {AT}), (2, 2, date'2024-05-01', {AT})"
-        )
-    project.source(*sources)
 
 
 KEYS = {

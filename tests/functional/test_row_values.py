@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.functional.test_corrections import AT, rows_of
 from tests.support.harness import FULL, Project, Run, incremental, sentence, table
+from tests.support.rows import AT, rows_of
 
 pytestmark = pytest.mark.edge
 

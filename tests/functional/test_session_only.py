@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.functional.test_python_models import python_model
-from tests.functional.test_stream_positions import MODELS, command, plans
-from tests.functional.test_streams import EVENTS
+from tests.support.commands import command, plans
 from tests.support.harness import Project, Run, incremental, sentence, table
+from tests.support.python_models import python_model
+from tests.support.streams import EVENTS, stream
 
 
 @dataclass
@@ -32,7 +32,7 @@ def story(make_project: Callable[..., Project], target: str) -> Story:
         "    return session.range(3)\n",
     )
     project.source("events")
-    project.model("copied", MODELS["copied"])
+    project.model("copied", stream("select * from stream({{ source('raw', 'events') }})"))
     refused = ["copied"] if target == "thrift" else []
     run = project.dbt("run", "--select", "plain", "managed", *refused)
     for name in ("plain", "managed"):

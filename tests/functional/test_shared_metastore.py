@@ -18,7 +18,6 @@ import psutil
 import pytest
 
 from dbt_floodmark.spark.server import ThriftServer, start_server, stop_server
-from tests.functional.test_streams import stream
 from tests.support.console import Console
 from tests.support.harness import (
     BRIEF_SPARK_PARAMETERS,
@@ -30,6 +29,7 @@ from tests.support.harness import (
     table,
 )
 from tests.support.postgres_server import Database, running_postgres
+from tests.support.streams import stream
 
 SCHEMA = "shared_metastore"
 ROUNDS, ROWS = 3, 50

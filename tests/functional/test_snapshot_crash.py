@@ -9,11 +9,11 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.functional.test_cdc import held
-from tests.functional.test_snapshot_diff import add, diff, land, random_series, whole
 from tests.support.faults import Faults, assert_cut, injected, lab_points
 from tests.support.harness import FULL, Project
+from tests.support.rows import held
 from tests.support.snapshot_oracle import scd1, scd2
+from tests.support.snapshots import add, diff, land, random_series, whole
 
 pytestmark = [pytest.mark.lab, pytest.mark.edge]
 

@@ -2,66 +2,21 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.functional.test_cdc import held
-from tests.support.faults import Faults, injected
+from tests.support.faults import Faults, injected, once
 from tests.support.harness import FILTERED, FULL, Project, incremental, sentence, table, values
+from tests.support.rows import held
 from tests.support.snapshot_oracle import Snapshot, scd1, scd2
+from tests.support.snapshots import add, diff, land, random_series, whole
 
 pytestmark = pytest.mark.long("session")
 
 BOTH = (1, 2)
-
-
-def diff(upstream: str, select: str = "*", *, step: int | None = 1, **settings: Any) -> str:
-    """A snapshot_diff model over a table whose snapshots are numbered in `v`."""
-    config = settings.pop("config", {})
-    watermark = {"column": "v", "gaps": "ignore"} | ({"step": step} if step else {})
-    return incremental(
-        table(upstream),
-        select,
-        incremental_strategy="snapshot_diff",
-        unique_key=settings.pop("key", "k"),
-        watermark=watermark,
-        snapshot_diff={"version": "v"} | settings,
-        **config,
-    )
-
-
-def whole(
-    upstream: str, select: str = "*", key: Any = "k", where: str = "", **settings: Any
-) -> str:
-    """A snapshot_diff model without a watermark: all that the table holds is the snapshot."""
-    config = settings.pop("config", {})
-    arguments = {
-        "materialized": "incremental",
-        "incremental_strategy": "snapshot_diff",
-        "unique_key": key,
-        "snapshot_diff": settings,
-    } | config
-    text = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
-    return f"{{{{ config({text}) }}}}\nselect {select} from {table(upstream)} {where}"
-
-
-def land(project: Project, name: str, snapshots: list[Snapshot], columns: str) -> None:
-    """A table of (v, k, ...) with a row for each key of each snapshot."""
-    project.sql(f"create table {project.schema}.{name} (v int, k string, {columns}) using delta")
-    add(project, name, snapshots)
-
-
-def add(project: Project, name: str, snapshots: list[Snapshot]) -> None:
-    """Snapshots more."""
-    rows = [
-        (version, key, *row) for version, snapshot in snapshots for key, row in snapshot.items()
-    ]
-    if rows:
-        project.sql(f"insert into {project.schema}.{name} values {values(rows)}")
 
 
 @pytest.fixture(scope="module")
@@ -119,28 +74,6 @@ def test_the_example_of_the_rules(shared: Project) -> None:
         (1, "first_load", "1", 3, 3, 0, 0),
         (2, "incremental", "2", 3, 1, 1, 1),
     ]
-
-
-def random_series(seed: int, keys: int, versions: int) -> list[Snapshot]:
-    """Keys come, change in case, white space and to NULL, go, and come again as they were or not."""
-    chance = random.Random(seed)
-    series: list[Snapshot] = []
-    state: dict[str, tuple[Any, ...]] = {}
-    texts = [None, "", " ", "a", "A", "a ", "a|b", "NULL"]
-    for version in range(1, versions + 1):
-        for number in range(keys):
-            key = f"k{number}"
-            if key in state and chance.random() < 0.15:
-                del state[key]
-            elif (key not in state and chance.random() < 0.4) or chance.random() < 0.3:
-                state[key] = (
-                    chance.choice(texts),
-                    chance.choice(texts),
-                    chance.choice([None, 0, 1]),
-                )
-        state["always"] = ("x", "y", 1)
-        series.append((version, dict(state)))
-    return series
 
 
 def test_random_series_end_as_the_oracle_says(make_project: Callable[..., Project]) -> None:
@@ -986,9 +919,3 @@ def test_a_source_that_moves_while_it_is_read_is_refused(
         told = "the source changed while its snapshot was read. Nothing was written: run again"
         assert told in sentence(run.message[name]), run.message[name]
         assert (project.version(name), project.mark(name)) == (before, "1")
-
-
-def once(action: Callable[[], None]) -> Callable[[], None]:
-    """An action that only the first call does."""
-    todo = [action]
-    return lambda: todo.pop()() if todo else None

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.functional.test_cdc import held
-from tests.functional.test_snapshot_diff import diff, once, whole
-from tests.support.faults import Faults, injected
+from tests.support.faults import Faults, injected, once
 from tests.support.harness import FULL, Project, incremental, sentence, table
+from tests.support.rows import held
+from tests.support.snapshots import diff, whole
 
 pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 

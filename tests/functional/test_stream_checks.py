@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from dbt_floodmark.streaming.service import Service, running
-from tests.functional.test_streams import stream
 from tests.support.faults import Faults, injected
 from tests.support.harness import FULL, Project, Run, incremental, sentence, table
+from tests.support.streams import stream
 
 SOURCE = "stream({{ source('raw', 'events') }})"
 EVENTS = "id bigint, k string, at timestamp"

@@ -19,13 +19,13 @@ import pytest
 
 from dbt_floodmark.streaming import checkpoint as checkpoints
 from dbt_floodmark.streaming.checkpoint import CheckpointInUseError, Folder, Holder, Lease
-from tests.functional.test_cdc import held
-from tests.functional.test_cdc_crash import FULL, Feed
-from tests.functional.test_streams import rows, stream
+from tests.support.cdc import Feed
 from tests.support.faults import Faults, assert_cut, cut_points, injected, open_points
-from tests.support.harness import Project, run_sql
+from tests.support.harness import FULL, Project, run_sql
+from tests.support.rows import held
 from tests.support.selection import sample
 from tests.support.soak import Soak, soak
+from tests.support.streams import rows, stream
 
 pytestmark = pytest.mark.lab
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.functional.test_streams import stream
 from tests.support.harness import FULL, Project, Run, sentence
+from tests.support.streams import stream
 
 pytestmark = [pytest.mark.parametrize("target", ["session"], scope="module"), pytest.mark.edge]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.functional.test_odd_paths import FOLDER, NAMES, land
-from tests.functional.test_streams import stream
 from tests.support.harness import FULL, Project, sentence
+from tests.support.paths import FOLDER, NAMES, land
+from tests.support.streams import stream
 
 pytestmark = [pytest.mark.parametrize("target", ["session"], scope="module"), pytest.mark.edge]
 

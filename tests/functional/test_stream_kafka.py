@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.functional.test_streams import rows, stream
 from tests.support.harness import SPARK_PARAMETERS, Project
 from tests.support.kafka_broker import running_broker
+from tests.support.streams import rows, stream
 
 
 @pytest.fixture(scope="module")

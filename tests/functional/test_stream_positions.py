@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from dbt_floodmark.cli import main as floodmark
-from tests.functional.test_streams import EVENTS, arrive, event, stream
-from tests.support.harness import FULL, Project, sentence, working_directory
+from tests.support.commands import command, plans
+from tests.support.harness import FULL, Project, sentence
+from tests.support.streams import EVENTS, arrive, event, stream
 
 pytestmark = [pytest.mark.parametrize("target", ["session"], scope="module"), pytest.mark.edge]
 
@@ -74,21 +73,6 @@ MODELS = {
 if not FULL:
     for _name in ("bare", "latest", "counted", "hourly_updated", "skipping"):
         del MODELS[_name]
-
-
-def command(project: Project, *arguments: str) -> tuple[int, str]:
-    with working_directory(project.root):
-        result = CliRunner().invoke(
-            floodmark,
-            [*arguments, "--project-dir", str(project.root), "--profiles-dir", str(project.root)],
-        )
-    return result.exit_code, result.output
-
-
-def plans(project: Project) -> dict[str, dict[str, Any]]:
-    code, output = command(project, "plan", "--json")
-    assert code == 0, output
-    return {one["name"]: one for one in json.loads(output)["models"]}
 
 
 def _found(project: Project, model: str, *arguments: str) -> dict[str, Any]:

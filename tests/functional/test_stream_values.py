@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.functional.test_streams import stream
 from tests.support.faults import Faults, injected
 from tests.support.harness import Project, Run, incremental, sentence, table
+from tests.support.streams import stream
 
 pytestmark = [pytest.mark.parametrize("target", ["session"], scope="module"), pytest.mark.edge]
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.functional.test_corrections import AT, rows_of
 from tests.support.harness import Project, incremental, table
 from tests.support.macros import load
+from tests.support.rows import AT, rows_of
 
 pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
 

@@ -119,3 +119,9 @@ def injected(faults: Faults) -> Iterator[Faults]:
     finally:
         for connection, original in originals:
             connection.execute = original
+
+
+def once(action: Callable[[], None]) -> Callable[[], None]:
+    """An action that only the first call does."""
+    todo = [action]
+    return lambda: todo.pop()() if todo else None

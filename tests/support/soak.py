@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from dbt_floodmark.spark.home import Workplace
-from tests.functional.test_streams import stream
 from tests.support.harness import BRIEF_SPARK_PARAMETERS, REPOSITORY, Project
+from tests.support.streams import stream
 
 EVERY_SECOND = {"processing_time": "1 second"}
 MODELS = {

@@ -8,8 +8,7 @@ from types import SimpleNamespace
 import pytest
 from jinja2 import nodes
 
-from tests.support.macros import MACROS, load
-from tests.unit.test_rooms import parsed
+from tests.support.macros import MACROS, load, parsed
 
 #: What a variable holds, by its name.
 SHAPES = {
