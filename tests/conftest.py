@@ -15,6 +15,9 @@ from tests.support.harness import Project, cache_parsed_templates, run_sql
 from tests.support.selection import left_out
 from tests.support.spark_host import SparkHost, attach, shared_host
 
+# Feed.expect compares tables: its assertions show the rows that differ.
+pytest.register_assert_rewrite("tests.support.cdc")
+
 cache_parsed_templates()
 
 #: The profile targets that the tests of loading run on.

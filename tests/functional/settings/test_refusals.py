@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from dbt_floodmark.cli import main
 from tests.support.harness import FULL, Project, incremental, sentence, table
 
-#: What is wrong on a command line is found before anything runs; tests/unit/test_arguments.py has each sentence.
+#: What is wrong on a command line is found before anything runs; tests/unit/support/test_arguments.py has each sentence.
 pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
 
 SRC = "id int, t timestamp, v string"
@@ -148,7 +148,7 @@ REASONS = [
 ]
 
 
-#: A text is quoted whole (tests/unit/test_command_words.py), so what may stand in one may stand beside the others.
+#: A text is quoted whole (tests/unit/cli/test_command_words.py), so what may stand in one may stand beside the others.
 @pytest.mark.parametrize("reason", [*REASONS, "null"] if FULL else ["; ".join(REASONS)])
 def test_any_text_reaches_the_macro(project: Project, reason: str) -> None:
     code, output = command(

@@ -36,7 +36,7 @@ MODELS = {
     "of_day": overwriting("date_format(d, 'yyyy-MM')", "d"),
     "of_ntz_by_moment": overwriting("date_trunc('day', tn)", "tn"),
 }
-#: Types alone tell what depends on the zone (tests/unit/test_zone.py): a run takes one of each answer.
+#: Types alone tell what depends on the zone (tests/unit/merge/test_zone.py): a run takes one of each answer.
 ALIKE = ("by_moment", "by_month", "of_day")
 if not FULL:
     MODELS = {name: sql for name, sql in MODELS.items() if name not in ALIKE}
@@ -186,7 +186,7 @@ def test_under_its_own_zone_all_is_loaded_and_a_quiet_run_commits_nothing(more: 
 
 @ONE_TARGET
 def test_a_full_refresh_takes_the_new_zone_and_names_of_utc_are_one(more: Project) -> None:
-    """Every name of UTC is in tests/unit/test_zone.py."""
+    """Every name of UTC is in tests/unit/merge/test_zone.py."""
     names = [*MODELS] if FULL else ["by_day", "hooked"]
     zones = ["+00:00", "GMT", "UTC"] if FULL else ["+00:00"]
     under(more, "Etc/UTC")

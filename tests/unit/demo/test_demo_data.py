@@ -12,8 +12,9 @@ import pytest
 
 from dbt_floodmark.demo import data as demo_data
 from dbt_floodmark.demo.data import CHANGE_FIELDS, EVENT_FIELDS, INVOICE_FIELDS, land_day
+from tests.support.harness import REPOSITORY
 
-SEEDS = Path(__file__).parents[2] / "seeds"
+SEEDS = REPOSITORY / "seeds"
 DAY = 24 * 60 * 60 * 1000
 FIRST_MIDNIGHT = 1_767_225_600_000
 LOOKBACK = 2 * 60 * 60 * 1000

@@ -200,7 +200,7 @@ FOUND = {
 }
 
 #: One of each way to read: a format without and with columns of its own, a feed, and an ephemeral model. What else a
-#: `stream(...)` may look like is in tests/unit/test_streaming.py, streams upon streams in test_stream_crash.py, and
+#: `stream(...)` may look like is in tests/unit/streaming/test_streaming.py, streams upon streams in test_stream_crash.py, and
 #: `files` in test_stream_positions.py.
 DEFAULT_SOURCES = ("texts", "csvs", "mirrored", "skipping", "device_events", "through_a_view")
 SOURCES = {name: sql for name, sql in FILES.items() if FULL or name in DEFAULT_SOURCES}

@@ -313,7 +313,7 @@ WRONG = [
         "Cannot time travel Delta table to version 9. Available versions: [0, 2].",
     ),
 ]
-if FULL:  # macros alone say these, in the same way: tests/unit/test_diff.py has each
+if FULL:  # macros alone say these, in the same way: tests/unit/operations/test_diff.py has each
     WRONG += [
         (("b", "a", "--key", "new"), "there is no column new in B, a: it has id, v, n, old"),
         (("a", "b", "--key", "id", "--columns", "old"), "there is no column old in B, b: it has"),

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+from tests.support.harness import REPOSITORY
+
+PAGES = sorted([*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").rglob("*.md")])
 _CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 
@@ -27,7 +28,7 @@ def anchors(page: Path) -> set[str]:
     return {heading.replace(" ", "-") for heading in plain}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
 def test_every_link_leads_somewhere(page: Path) -> None:
     dead = []
     for target in links(page):
@@ -43,14 +44,14 @@ def test_links_are_found() -> None:
 
 
 def test_the_index_names_every_page() -> None:
-    index = ROOT / "docs" / "README.md"
+    index = REPOSITORY / "docs" / "README.md"
     named = {(index.parent / target.partition("#")[0]).resolve() for target in links(index)}
-    pages = {page for page in PAGES if (ROOT / "docs") in page.parents and page != index}
+    pages = {page for page in PAGES if (REPOSITORY / "docs") in page.parents and page != index}
     assert pages - named == set()
 
 
 def test_the_readme_is_short() -> None:
-    lines = (ROOT / "README.md").read_text("utf-8").splitlines()
+    lines = (REPOSITORY / "README.md").read_text("utf-8").splitlines()
     assert len(lines) <= 200
     start = lines.index("## Quick start")
     assert start < 40 and "floodmark build" in "\n".join(lines[start:40])

@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-from tests.support.harness import Project
+from tests.support.harness import REPOSITORY, Project
 from tests.support.story_of_before import DELIVERIES, EXPECTED, FILES, SCHEMA, models
 
 pytestmark = pytest.mark.edge
 
-ARCHIVE = Path(__file__).parents[1] / "support" / "warehouse_of_before.tar.xz"
+ARCHIVE = REPOSITORY / "tests" / "support" / "warehouse_of_before.tar.xz"
 LEDGER = f"{SCHEMA}_floodmark"
 
 

@@ -10,8 +10,9 @@ import pytest
 
 from dbt_floodmark.demo.data import land_day
 from dbt_floodmark.demo.products import ITEMS, PRODUCT_FIELDS, Product, catalogue
+from tests.support.harness import REPOSITORY
 
-SEED = Path(__file__).parents[2] / "seeds" / "items.csv"
+SEED = REPOSITORY / "seeds" / "items.csv"
 DAYS = range(1, 31)
 
 

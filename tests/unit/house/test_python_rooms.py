@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).resolve().parents[2] / "dbt_floodmark"
+from tests.support.harness import REPOSITORY
+
+PACKAGE = REPOSITORY / "dbt_floodmark"
 #: From the ground up; "" is what lies in the package itself.
 FLOORS = ("resources", "", "spark", "streaming", "adapter", "project", "demo", "cli")
 #: dbt imports this on every command and asks it for its plugin, which it imports then.
