@@ -29,8 +29,8 @@ OTHER_PARTS = pytest.StashKey[set[str]]()
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what this run does not take (tests/support/selection.py)."""
-    names_files = any(".py" in argument for argument in config.args)
-    reasons = left_out(items, TARGETS, names_files)
+    asked = {Path(argument.partition("::")[0]).name for argument in config.args}
+    reasons = left_out(items, TARGETS, is_whole=asked <= {"tests", "functional"})
     config.stash[OTHER_PARTS] = {
         item.nodeid.partition("::")[0] for item, reason in reasons.items() if reason == "edge"
     }

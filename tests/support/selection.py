@@ -1,6 +1,6 @@
 """Which tests a run takes: each rule on one target, and a part of the modules about edge cases.
 
-`FLOODMARK_LAB=full` takes all of them, and so does a run that names files or tests (docs/testing.md).
+`FLOODMARK_LAB=full` takes all of them, and a run that names rooms, files or tests takes them whole (docs/testing.md).
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ PARTS = 5
 
 
 def left_out(
-    items: Iterable[pytest.Item], targets: Collection[str], names_files: bool
+    items: Iterable[pytest.Item], targets: Collection[str], is_whole: bool
 ) -> dict[pytest.Item, str]:
     """Return the tests that this run leaves out, and for each of them the reason: `target` or `edge`."""
     if FULL:
         return {}
     items = list(items)
-    others = {} if names_files else dict.fromkeys(other_edge_modules(items), "edge")
+    others = dict.fromkeys(other_edge_modules(items), "edge") if is_whole else {}
     reasons = {}
     for item in items:
         if len(targets) > 1 and _belongs_to_another_target(item):

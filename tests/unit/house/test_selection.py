@@ -37,7 +37,7 @@ def sampled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def taken(monkeypatch: pytest.MonkeyPatch, commit: str) -> frozenset[str]:
     monkeypatch.setattr(selection, "commit", lambda: commit)
-    left = selection.left_out(ITEMS, BOTH, names_files=False)
+    left = selection.left_out(ITEMS, BOTH, is_whole=True)
     assert set(left.values()) == {"edge"}
     return frozenset(item.nodeid for item in ITEMS if item not in left)
 
@@ -54,23 +54,23 @@ def test_a_commit_has_one_part(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_not_marked_always_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     core: Any = [Item(f"{module}::test_core") for module in MODULES]
-    left = selection.left_out([*core, *ITEMS], BOTH, names_files=False)
+    left = selection.left_out([*core, *ITEMS], BOTH, is_whole=True)
     assert left and not set(left) & set(core)
 
 
-def test_a_run_that_names_files_takes_them_whole() -> None:
-    assert selection.left_out(ITEMS, BOTH, names_files=True) == {}
+def test_a_run_that_names_rooms_or_files_takes_them_whole() -> None:
+    assert selection.left_out(ITEMS, BOTH, is_whole=False) == {}
 
 
 def test_the_whole_lab_leaves_nothing_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(selection, "FULL", True)
     elsewhere: Any = Item("a.py::t[session]", ON_THRIFT, target="session")
-    assert selection.left_out([*ITEMS, elsewhere], BOTH, names_files=False) == {}
+    assert selection.left_out([*ITEMS, elsewhere], BOTH, is_whole=True) == {}
 
 
 def test_a_rule_runs_on_the_target_that_its_mark_names() -> None:
     session: Any = Item("a.py::t[session]", ON_THRIFT, target="session")
     thrift: Any = Item("a.py::t[thrift]", ON_THRIFT, target="thrift")
-    both = selection.left_out([session, thrift], BOTH, names_files=True)
+    both = selection.left_out([session, thrift], BOTH, is_whole=False)
     assert both == {session: "target"}
-    assert selection.left_out([session], ("session",), names_files=True) == {}
+    assert selection.left_out([session], ("session",), is_whole=False) == {}
