@@ -138,6 +138,7 @@ def _loaded(project: Project, model: str) -> list[int]:
     return [row[0] for row in project.sql(f"select seq from {project.schema}.{model} order by seq")]
 
 
+@pytest.mark.edge
 @pytest.mark.parametrize("target", ["thrift"], scope="module")
 @pytest.mark.parametrize(("strategy", "point"), LOADS)
 def test_what_another_run_loads_meanwhile_is_not_loaded_again(
@@ -172,6 +173,7 @@ def test_a_reset_meanwhile_holds(
     ]
 
 
+@pytest.mark.edge
 @pytest.mark.parametrize("target", ["thrift"], scope="module")
 def test_a_mark_behind_many_failures_is_found(numbers: Project) -> None:
     numbers.sql(
@@ -185,6 +187,7 @@ def test_a_mark_behind_many_failures_is_found(numbers: Project) -> None:
     assert numbers.ledger("failures", "batch_id, low, high")[-1] == (42, "9", "19")
 
 
+@pytest.mark.edge
 @pytest.mark.parametrize("target", ["thrift"], scope="module")
 def test_a_batch_that_another_run_has_given_up_is_not_applied(
     numbers: Project, zygote: Zygote

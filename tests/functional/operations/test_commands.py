@@ -189,6 +189,7 @@ def test_backfill_repairs_what_reconcile_found(story: Story) -> None:
     assert project.sql(f"select count(*) from {project.schema}.merged where id = 20") == [(1,)]
 
 
+@pytest.mark.edge
 @pytest.mark.parametrize("model", ["appended", "overwritten"])
 def test_backfill_by_delete_and_insert_may_be_repeated(story: Story, model: str) -> None:
     project = story.project
@@ -206,6 +207,7 @@ def test_backfill_by_delete_and_insert_may_be_repeated(story: Story, model: str)
     )
 
 
+@pytest.mark.edge
 def test_a_backfill_that_died_goes_on_behind_its_last_batch(story: Story) -> None:
     """The second batch meets a constraint; mended, the same command does only what is left."""
     project = story.project

@@ -199,6 +199,7 @@ def test_only_what_changed_is_written(make_project: Callable[..., Project]) -> N
         assert starts == [(6, 2, 6)]
 
 
+@pytest.mark.edge
 def test_what_is_refused_leaves_the_table(make_project: Callable[..., Project]) -> None:
     """Empty, doubled, keyless, mixed, older, thinned out: each is told before anything is written, and mended by the next."""
     project = make_project("refused")
@@ -330,6 +331,7 @@ def test_empty_snapshots_where_they_are_allowed(make_project: Callable[..., Proj
         assert len(held(project, "delete_2", "k, a")["k1"]) == 2
 
 
+@pytest.mark.edge
 def test_scopes_of_one_version_are_snapshots_of_their_own(
     make_project: Callable[..., Project],
 ) -> None:
@@ -420,6 +422,7 @@ def test_a_key_that_changes_its_scope_in_a_list_of_changes(
     assert ("delete", 4, None) in held(project, "listed", f"k, {changes}")["k"]
 
 
+@pytest.mark.edge
 def test_keys_and_values_of_every_type(shared: Project) -> None:
     project = shared
     project.sql(
@@ -603,6 +606,7 @@ def test_a_table_of_other_settings_is_refused(make_project: Callable[..., Projec
     project.build("--full-refresh", "--select", "type")
 
 
+@pytest.mark.edge
 def test_hashes_do_not_collide(shared: Project) -> None:
     """hash_diff and hash_key in any model: rows that differ, and rows that are equal, by both algorithms."""
     project = shared
