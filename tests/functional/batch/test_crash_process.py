@@ -118,6 +118,7 @@ def child(home: Path, request: dict[str, object]) -> subprocess.CompletedProcess
     )
 
 
+@pytest.mark.edge
 def test_thrift_server_killed_under_a_merge_and_started_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

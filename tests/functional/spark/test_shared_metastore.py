@@ -174,6 +174,7 @@ def test_what_is_said_before_it_can_be_used(shared: Shared, tmp_path: Path) -> N
     (shared.project.root / "models" / "one.sql").unlink()
 
 
+@pytest.mark.edge
 def test_a_stream_beside_builds_on_session_and_thrift(shared: Shared, server: ThriftServer) -> None:
     """Rows come by builds over Thrift and on a session; a stream of another process passes them on; nothing is lost or doubled."""
     project = shared.project
