@@ -20,6 +20,7 @@ from tests.support.cdc import (
     shuffled,
 )
 from tests.support.cdc_oracle import Event, parse, scd1, scd2
+from tests.support.golden import by_first, golden
 from tests.support.harness import FILTERED, FULL, Project
 from tests.support.rows import held
 
@@ -56,6 +57,13 @@ SCD_2 = {
     "joined_runs": ("ua@10 ub@20 ua@30 / d@40 / ua@5", "a[5,20) b[20,30) a[30,40)"),
     "deleted_inside": ("ua@10 ua@20 ua@30 / d@15 / d@20 / ux@25", "a[10,15) x[25,30) a[30,-)"),
 }
+
+
+#: The customers of tests/golden/cdc: (batch, customer, event).
+GOLDEN = [
+    (batch, customer, Event(op, sequence, (city,) if city else ()))
+    for batch, customer, sequence, op, city in golden("cdc", "events")
+]
 
 
 def rows_of(text: str) -> list[tuple[Any, ...]]:
@@ -110,10 +118,14 @@ class Story:
     in_order: dict[str, list[Event]]
     nulls: dict[str, list[Event]]
 
-    def held(self, model: str, columns: str, named: bool = False) -> dict[str, Any]:
-        """The rows of the cases that have a name, or those of the random keys."""
-        rows = held(self.project, model, columns)
-        return {key: found for key, found in rows.items() if (key not in self.feed) is named}
+    def held(self, model: str, columns: str, cases: str = "random") -> dict[str, Any]:
+        """The rows of the random keys, of the cases that have a `name`, or of the `golden` customers."""
+        customers = {customer for _, customer, _ in GOLDEN}
+        return {
+            key: found
+            for key, found in held(self.project, model, columns).items()
+            if cases == ("random" if key in self.feed else "golden" if key in customers else "name")
+        }
 
 
 @pytest.fixture(scope="module")
@@ -123,8 +135,8 @@ def story(make_project: Callable[..., Project]) -> Story:
     histories = random_histories(7, 240)
     once_each = list({(key, event.sequence): (key, event) for key, event in histories}.values())
     nulls = random_histories(11, 240, nulls=True)
-    land(project, "one", numbered(SCD_1) + shuffled(1, histories))
-    land(project, "two", numbered(SCD_2) + shuffled(1, histories))
+    land(project, "one", GOLDEN + numbered(SCD_1) + shuffled(1, histories))
+    land(project, "two", GOLDEN + numbered(SCD_2) + shuffled(1, histories))
     land(project, "in_order", orderly(2, once_each))
     land(project, "nulls", shuffled(3, nulls))
     land(project, "nulls_in_order", orderly(4, nulls))
@@ -150,8 +162,8 @@ def test_every_case_of_the_rules(story: Story) -> None:
         name: sorted(rows_of(rows), key=repr) for name, (_, rows) in SCD_2.items() if rows
     }
     for kind in ("steps", "once"):
-        assert story.held(f"scd1_{kind}", "k, v", named=True) == expected_1
-        found = story.held(f"scd2_{kind}", "k, v, __start_at, __end_at", named=True)
+        assert story.held(f"scd1_{kind}", "k, v", "name") == expected_1
+        found = story.held(f"scd2_{kind}", "k, v, __start_at, __end_at", "name")
         assert found == expected_2
     columns = [row[0] for row in project.sql(f"describe {project.schema}.scd2_steps")]
     assert columns == ["k", "v", "w", "__start_at", "__end_at", "_floodmark_sequence"]
@@ -161,6 +173,14 @@ def test_every_case_of_the_rules(story: Story) -> None:
         assert scd1(e for batch in parse(history) for e in batch) == ((row,) if row else None), name
     for name, (history, rows) in SCD_2.items():
         assert scd2(e for batch in parse(history) for e in batch) == rows_of(rows), name
+
+
+def test_the_golden_tables(story: Story) -> None:
+    for kind in ("steps", "once"):
+        latest = story.held(f"scd1_{kind}", "k, v", "golden")
+        assert latest == by_first(golden("cdc", "latest"))
+        history = story.held(f"scd2_{kind}", "k, v, __start_at, __end_at", "golden")
+        assert history == by_first(golden("cdc", "history"))
 
 
 def test_nulls_that_are_ignored_in_any_order(story: Story) -> None:
