@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import jinja2
+from jinja2 import nodes
 
 MACROS = Path(__file__).resolve().parents[2] / "macros"
 #: What dbt gives tags of its own, which plain Jinja cannot read.
@@ -54,6 +55,15 @@ def new_environment() -> jinja2.Environment:
     environment = jinja2.Environment(extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols"])
     environment.filters["as_bool"] = bool
     return environment
+
+
+def parsed(text: str) -> nodes.Template:
+    """The tree of a file; dbt's own tags stand as macros in it."""
+    text = re.sub(r"\{%-? *materialization (\w+),[^%]*%\}", r"{% macro \1() %}", text)
+    text = re.sub(r"\{%(-?) *test (\w+)\(", r"{%\1 macro \2(", text)
+    return new_environment().parse(
+        re.sub(r"\{%(-?) *end(?:materialization|test)\b", r"{%\1 endmacro", text)
+    )
 
 
 @functools.cache

@@ -1,4 +1,7 @@
-"""The tables of docs/reference/settings.md, made from the settings' schemas: `python -m tests.support.reference`."""
+"""What docs/reference has from the code: `python -m tests.support.reference` writes it.
+
+The tables of settings.md come from the settings' schemas, errors.md from the messages (error_page.py).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from tests.support import error_page
 from tests.support.macros import load
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "settings.md"
@@ -57,3 +61,4 @@ def page(text: str) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(page(PAGE.read_text("utf-8")), "utf-8")
+    error_page.PAGE.write_text(error_page.page(), "utf-8")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from jinja2 import nodes
 
-from tests.support.macros import MACROS, load, new_environment
+from tests.support.macros import MACROS, load, parsed
 
 #: From the ground up. Rooms in one line do not call each other.
 FLOORS = (
@@ -33,15 +33,6 @@ FLOORS = (
     ("materializations",),
 )
 LEVEL = {room: level for level, floor in enumerate(FLOORS) for room in floor}
-
-
-def parsed(text: str) -> nodes.Template:
-    """The tree of a file; dbt's own tags stand as macros in it."""
-    text = re.sub(r"\{%-? *materialization (\w+),[^%]*%\}", r"{% macro \1() %}", text)
-    text = re.sub(r"\{%(-?) *test (\w+)\(", r"{%\1 macro \2(", text)
-    return new_environment().parse(
-        re.sub(r"\{%(-?) *end(?:materialization|test)\b", r"{%\1 endmacro", text)
-    )
 
 
 def calls(macro: nodes.Macro) -> set[str]:
