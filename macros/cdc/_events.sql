@@ -199,7 +199,7 @@
         {%- do problems.extend(floodmark._key_type_problems(run, columns)) -%}
     {%- endif -%}
     {%- if problems -%}
-        {%- do floodmark._refuse(problems, rejects='columns of the events') -%}
+        {%- do floodmark._refuse(problems, rejects='the columns of the events do not fit') -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -364,7 +364,7 @@
     {%- if counts.rows_tied -%}
         {%- do floodmark._warn(floodmark._counted(counts.rows_tied, 'event')
             ~ (' has' if counts.rows_tied == 1 else ' have')
-            ~ ' the key and the sequence of another with other values: ' ~ counts.tied_keys | join(', ') ~ '. '
+            ~ ' the key and the sequence of another event but other values: ' ~ counts.tied_keys | join(', ') ~ '. '
             ~ ('A delete' if cdc.scd_type == 2 else 'An upsert') ~ ' beats '
             ~ ('an upsert' if cdc.scd_type == 2 else 'a delete')
             ~ ', and of two upserts the one with the greater hash stays') -%}
