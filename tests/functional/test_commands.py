@@ -560,7 +560,7 @@ def test_one_bad_model_hides_no_other(named: Story) -> None:
     assert {name for name, status in run.status.items() if status == "error"} == set(bad)
     assert "of: pinned, orders.v2. Name it" in sentence(run.message["two_upstreams"])
     assert (
-        "An ephemeral model has no relation to find the high mark in: materialize it as a table or a view"
+        "An ephemeral model has no relation in which to find the high mark: materialize it as a table or a view"
     ) in sentence(run.message["over_ephemeral"])
     told = {one["name"]: one for one in named.json("status")["models"]}
     assert set(told) == NAMES | set(bad)

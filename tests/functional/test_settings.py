@@ -200,9 +200,9 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
         ),
         [
             'watermark.column: got "ts"; expected one of kind, from, step, start with kind '
-            "'version'. Remove it: the versions of the upstream table have no such thing",
+            "'version'. Remove it: it has no meaning for the versions of a table",
             'watermark.lookback: got "1 day"; expected one of kind, from, step, start with kind '
-            "'version'. Remove it: the versions of the upstream table have no such thing",
+            "'version'. Remove it: it has no meaning for the versions of a table",
             'watermark.step: got "x"; expected a whole number of versions. Versions count from 0',
         ],
     ),
@@ -332,7 +332,7 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
         merging(kind="sequence", lookback=5, start=7),
         [
             "watermark.kind: got \"sequence\"; expected 'timestamp' for a column of type timestamp."
-            " Leave it out: the type tells",
+            " Leave it out: the type of the column decides",
             "watermark.lookback: got 5; expected a duration such as '2 hours'. " + DURATIONS,
             "watermark.start: got 7; expected a UTC time such as '2026-01-31'. It must fit the "
             "column, timestamp",
@@ -343,14 +343,14 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
             f"{SRC} as a join {table('other')} as b on a.id = b.id", alias="a", watermark=TS
         ),
         [
-            "watermark.from: got null; expected the one ref or source that holds the column, of: "
-            "src, other. Name it"
+            "watermark.from: got null; expected the ref or source that holds the column, one of: "
+            "src, other. Name it in `from`"
         ],
     ),
     "own_table": (
         incremental(table("own_table"), watermark=TS),
         [
-            'watermark.from: got "{schema}.own_table"; expected another table than the one the model '
+            'watermark.from: got "{schema}.own_table"; expected a table other than the one the model '
             "loads. Give the model an alias or a schema of its own"
         ],
     ),
