@@ -40,7 +40,7 @@
         {{ return([]) }}
     {%- endif -%}
     {{ return([{'setting': setting, 'got': floodmark._masked(path),
-        'expected': 'a path without credentials, which stand in logs and in target/',
+        'expected': 'a path without credentials, which would appear in logs and in target/',
         'todo': floodmark._where_secrets_belong()}]) }}
 {% endmacro %}
 

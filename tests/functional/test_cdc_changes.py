@@ -443,7 +443,7 @@ def test_a_history_that_was_restored_is_loaded_anew(story: Story, restated: Run)
     assert "floodmark reset" not in message
     run = project.dbt("run-operation", "floodmark.reset", "--args", "{model: kept, to: '2'}")
     assert (
-        f"{s}.kept was restored to version 1, and what cdc remembers beside it was not, so late events "
+        f"{s}.kept was restored to version 1, but its state table was not, so late events "
         "would be applied wrongly: run it once with --full-refresh to load everything again"
     ) in sentence(run.log)
     found = "{{ floodmark._disagreement(graph.nodes['model.shop.kept']) | join(', ') if execute }}"

@@ -82,5 +82,5 @@ def test_a_stream_keeps_no_other_model_from_being_planned(story: Story, target: 
     assert (
         "it has no checkpoint yet: run it first"
         if on_session
-        else "it is a stream, and streams are read inside the dbt process alone: use a target with method: session"
+        else "it is a stream, and streams are read only inside the dbt process: use a target with method: session"
     ) in sentence(shown)

@@ -366,8 +366,8 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
     "guard_without_column": (
         incremental(SRC, "id", guard=True, watermark=TS),
         [
-            'watermark.column: got "ts"; expected a column of the SELECT. Behind the '
-            "is_incremental() guard the mark of a first load is read from what it loaded: add the "
+            'watermark.column: got "ts"; expected a column of the SELECT. With the '
+            "is_incremental() guard, the mark of a first load is read from the rows it loaded: add the "
             "column, or remove the guard"
         ],
     ),
@@ -375,8 +375,8 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
         incremental(SRC, "id, cast(ts as date) as ts", guard=True, watermark=TS),
         [
             'watermark.column: got "ts date in the SELECT"; expected a timestamp, as in '
-            "{schema}.src. Behind the is_incremental() guard the mark of a first load is read from "
-            "what it loaded: give the changed column another name, or remove the guard"
+            "{schema}.src. With the is_incremental() guard, the mark of a first load is read from "
+            "the rows it loaded: give the changed column another name, or remove the guard"
         ],
     ),
     "unknown_updates": (

@@ -404,7 +404,7 @@ def test_a_full_refresh_loads_everything_again(story: Story) -> None:
     assert project.ledger("lost", "batch_id, high") == [(1, "0"), (2, "0")]
     project.model("lost", incremental(table("events"), watermark={"column": "id"}))
     assert (
-        f"{s}.lost was filled by a stream, whose progress is no mark: run it once with --full-refresh to load everything "
+        f"{s}.lost was filled by a stream, which leaves no mark: run it once with --full-refresh to load everything "
         "again, or set the mark with `floodmark reset lost --to <value>`"
     ) in fails(project, "--select", "lost")
 

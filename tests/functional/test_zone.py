@@ -77,7 +77,7 @@ def refusal(project: Project, name: str, kept: str, session: str) -> str:
     return (
         f"the partitions of {table_name} follow the time zone {kept}, but the time zone of this session is {session}: rows would move to other "
         "partitions, and rows that are there would be lost. Nothing was written. Set spark.sql.session.timeZone to "
-        f"{kept} in the profile's server_side_parameters, or run once with --full-refresh to make all partitions anew under this session's zone"
+        f"{kept} in the profile's server_side_parameters, or run once with --full-refresh to rebuild all partitions in this session's zone"
     )
 
 
