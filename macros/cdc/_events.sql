@@ -152,7 +152,7 @@
     {%- set type = floodmark._find_column(columns, '_floodmark_sequence').type -%}
     {%- if floodmark._has_no_order(type) -%}
         {%- do problems.append({'setting': 'cdc.sequence_by', 'got': cdc.sequence ~ ' ' ~ type,
-            'expected': 'a type that has an order', 'todo': 'Use a number, a time or a text'}) -%}
+            'expected': 'a type that has an order', 'todo': 'Use a number, a time or text'}) -%}
     {%- endif -%}
     {%- for name in ['_floodmark_delete', '_floodmark_truncate']
         if floodmark._find_column(columns, name).type != 'boolean' -%}

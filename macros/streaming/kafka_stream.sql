@@ -38,9 +38,9 @@
         {%- if is_secret or floodmark._has_secret(value) -%}
             {%- do problems.append({'setting': 'kafka_stream.options.' ~ name, 'got': '***',
                 'expected': 'no credentials, which would appear in logs and in target/',
-                'todo': 'Write them into a JAAS file that -Djava.security.auth.login.config names in the profile, in '
+                'todo': 'Put them in a JAAS file that -Djava.security.auth.login.config names in the profile, in '
                 ~ 'spark.driver.extraJavaOptions and spark.executor.extraJavaOptions, '
-                ~ "or into a file that Kafka's config.providers reads (${file:/path:key})"}) -%}
+                ~ "or in a file that Kafka's config.providers reads (${file:/path:key})"}) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- if problems -%}

@@ -46,8 +46,8 @@
 
 
 {% macro _where_secrets_belong() %}
-    {{ return("Write them into the profile's server_side_parameters (of a Thrift server into its own settings), "
+    {{ return("Put them in the profile's server_side_parameters (for a Thrift server, in its own settings), "
         ~ 'such as spark.hadoop.fs.s3a.access.key and '
         ~ "spark.hadoop.fs.s3a.secret.key from env_var('DBT_ENV_SECRET_...'), or leave them to the credential provider "
-        ~ 'of the environment; then change them, since they may be in logs') }}
+        ~ 'of the environment. Then change them, since they may be in logs already') }}
 {% endmacro %}

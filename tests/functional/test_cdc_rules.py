@@ -28,7 +28,7 @@ REFUSED = {
     "unorderable": (
         "select 'a' as k, map('a', 1) as seq, 'x' as v",
         {},
-        'cdc.sequence_by: got "seq map<string,int>"; expected a type that has an order. Use a number, a time or a text',
+        'cdc.sequence_by: got "seq map<string,int>"; expected a type that has an order. Use a number, a time or text',
     ),
     "own_prefix": (
         "select 'a' as k, 1L as seq, 'x' as _floodmark_v",

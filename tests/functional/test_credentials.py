@@ -90,7 +90,7 @@ def test_a_secret_in_the_path_of_files(refused: Refused, number: int) -> None:
     shown = list(PATHS.values())[number]
     assert (
         f'files.path: got "{shown}"; expected a path without credentials, which would appear in logs and in target/. '
-        "Write them into the profile's server_side_parameters" in said
+        "Put them in the profile's server_side_parameters" in said
     )
     assert "spark.hadoop.fs.s3a.access.key" in said
 

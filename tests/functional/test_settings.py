@@ -272,7 +272,7 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
             f'files.sep: got ";"; expected {FILE_KEYS}. Remove it or correct its name',
             "files.path: got null; expected the folder to load from. Add it",
             "files.format: got \"xml\"; expected 'json' (JSON lines) or 'text'. Land the files as JSON "
-            "lines, or read their lines with 'text' and take them apart in the SELECT",
+            "lines, or read their lines with 'text' and parse them in the SELECT",
             "files.max_files_per_batch: got 0; expected a whole number of at least 1. Leave it out "
             "for 1000",
             "files.schema: got null; expected the columns as DDL, such as 'id bigint, name string'."

@@ -47,7 +47,7 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
             "7 problems",
             "trigger.processing_time: got \"soon\"; expected a duration such as '30 seconds'. Units are",
             "output_mode: got \"all\"; expected 'append', 'complete' or 'update'. Use one of them",
-            "expected no such setting on a streaming_table. Write it behind the stream: from stream(...) watermark ts",
+            "expected no such setting on a streaming_table. Write it after the stream: from stream(...) watermark ts",
             "file_format: got \"parquet\"; expected 'delta'. Remove the setting",
             "is_incremental(): expected a SELECT without it on a streaming_table. Remove it",
             'checkpoint_location: got ""; expected a folder. Leave it out',
@@ -370,7 +370,7 @@ def test_models_that_name_one_folder_have_a_checkpoint_each(story: Story) -> Non
 
 
 def test_once_is_a_deprecated_name(story: Story) -> None:
-    assert "trigger 'once' is Spark's deprecated name of 'available_now': write that" in sentence(
+    assert "trigger 'once' is Spark's deprecated name for 'available_now': use that" in sentence(
         story.first.log
     )
 
