@@ -106,7 +106,7 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
     "bad_option": (
         stream("select * from stream(json.`landing`) with (maxFilesPerTrigger)"),
         [
-            "got 'maxFilesPerTrigger' in with (...) behind stream(): expected options such as maxFilesPerTrigger = 100"
+            "got 'maxFilesPerTrigger' in with (...) after stream(): expected options such as maxFilesPerTrigger = 100"
         ],
     ),
     "sorted": (
@@ -127,13 +127,13 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
             unique_key="n",
         ),
         [
-            "several aggregations or joins one after the other need output_mode='append' and an event-time watermark"
+            "several aggregations or joins, one after another, need output_mode='append' and an event-time watermark"
         ],
     ),
     "nothing_to_complete": (
         stream(f"select * from {SOURCE}", output_mode="complete"),
         [
-            "output_mode='complete' writes an aggregation anew in each batch: without GROUP BY use 'append'"
+            "output_mode='complete' rewrites an aggregation in each batch: without GROUP BY use 'append'"
         ],
     ),
     "ranked": (
@@ -159,7 +159,7 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
     "distinct_forever": (
         stream(f"select * from {SOURCE}", unique_key="id"),
         [
-            "unique_key on an append stream drops what comes again within the event-time watermark: put one on the stream"
+            "unique_key on an append stream drops what comes again within the event-time watermark: put a watermark on the stream"
         ],
     ),
 }
@@ -359,7 +359,7 @@ def test_a_changed_query_and_a_recreated_source(story: Story) -> None:
     for one in (
         "the SELECT groups, joins or reads differently from the one that its checkpoint was made with",
         f"the SELECT and {schema}.strict differ (new: at): on_schema_change is 'fail'",
-        "the source table was dropped and made again, so the checkpoint, which counts its versions, does not fit it",
+        "the source table was dropped and recreated, so the checkpoint, which counts its versions, does not fit it",
     ):
         assert one in log, one
 

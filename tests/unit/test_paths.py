@@ -183,8 +183,8 @@ def test_a_colon_behind_a_pattern_is_named():
     [
         ("[DELTA_SCHEMA_CHANGED_WITH_VERSION] Detected schema change", "were renamed, dropped or given another type"),
         ("[DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG] x", "were renamed, dropped or given another type"),
-        ("java.io.IOException: mkdir of file:/ck/offsets failed", "cannot be written: let the user that runs dbt write there"),
-        ("java.io.FileNotFoundException: /ck/x (Permission denied)", "cannot be written: let the user that runs dbt write there"),
+        ("java.io.IOException: mkdir of file:/ck/offsets failed", "the stream cannot write to the folder of its checkpoint"),
+        ("java.io.FileNotFoundException: /ck/x (Permission denied)", "the stream cannot write to the folder of its checkpoint"),
     ],
 )  # fmt: skip
 def test_advice(text, said):
