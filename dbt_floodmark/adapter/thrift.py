@@ -77,7 +77,7 @@ class FloodmarkThrift(PyhiveConnectionWrapper):
         except CONNECTION_LOST_EXCEPTIONS as exc:
             raise DbtRuntimeError(
                 f"The Spark Thrift server at {self._server} went away while a statement ran, "
-                "which may or may not have been applied: start it (`floodmark serve start`) and "
+                "which may or may not have been applied. Start it (`floodmark serve start`) and "
                 "run again."
             ) from exc
 

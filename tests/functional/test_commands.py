@@ -299,9 +299,9 @@ def test_doctor_compares_ledger_and_tables(story: Story) -> None:
     [
         (
             ("history", "nope"),
-            "floodmark loads no model 'nope' in this project: appended, bare, filed, ",
+            "floodmark loads no model 'nope' in this project: it loads appended, bare, filed, ",
         ),
-        (("plan", "--select", "plain"), "floodmark loads none of --select plain."),
+        (("plan", "--select", "plain"), "--select plain has no model that floodmark loads."),
         (
             ("reset", "filed", "--reason", "x"),
             "filed has no watermark, so there is no mark to move.",

@@ -119,7 +119,7 @@ COMMANDS = [
         "got 'soon' as a mark: expected a UTC time such as '2026-01-31'",
     ),
     (("backfill", "wrong", "--from", "2024-01-01", "--to", "2024-02-01"), "watermark.gaps"),
-    (("restate", "good", "--from", "1"), "good is no cdc model"),
+    (("restate", "good", "--from", "1"), "good is not a cdc model"),
     (("reconcile", "wrong"), "watermark.gaps"),
     (("diff", "good", "nope", "--key", "id"), "B: there is no table"),
 ]

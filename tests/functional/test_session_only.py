@@ -52,8 +52,8 @@ def test_where_python_models_do_not_run(story: Story, target: str) -> None:
         assert run.status["plain"] == "success"
     else:
         assert (
-            "floodmark, model 'plain': a Python model needs Spark inside the dbt process, and this target has "
-            "method: thrift: run it on a target with method: session, or write it in SQL."
+            "floodmark, model 'plain': a Python model needs Spark inside the dbt process, but this target has "
+            "method: thrift. Run it on a target with method: session, or write it in SQL."
             in sentence(run.message["plain"])
         )
 

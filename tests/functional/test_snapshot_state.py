@@ -271,8 +271,8 @@ def test_a_stage_that_loses_its_files_is_not_read_as_empty(
         assert is_read_twice == (model == "compared")
         assert run.status[model] == "error"
         said = (
-            "is gone, which a batch has staged: the statement wrote nothing. "
-            f"Drop table {lost[-1]} of the ledger's schema and run again, so that the batch is staged anew"
+            ", which a batch has staged, is gone. The statement wrote nothing. "
+            f"Drop table {lost[-1]} of the ledger's schema and run again, so that the batch is staged again"
         )
         assert said in sentence(run.message[model])
         ((state, error),) = project.ledger(model, "state, error")[1:]

@@ -220,7 +220,7 @@ NOT_COMPARED = [
     ),
     (
         "scd1",
-        "scd1 applies change events, so its rows are not those of its SELECT: read all again with `floodmark run "
+        "scd1 applies change events, so its rows are not those of its SELECT: read everything again with `floodmark run "
         "--select scd1 --full-refresh`.",
     ),
     (

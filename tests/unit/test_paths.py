@@ -173,8 +173,8 @@ def test_a_folder_that_was_changed():
 def test_a_colon_behind_a_pattern_is_named():
     text = "Failed to list\nCaused by: java.net.URISyntaxException: Relative path in absolute URI: 08:00:00.json\n\tat x"
     assert readable(text) == (
-        "08:00:00.json has a colon in its name, which Spark cannot list where a path is a pattern (*, ?, [ or { in it): name the "
-        "folder itself as the path, and the files by glob; or rename it, such as to 08-00-00.json"
+        "08:00:00.json has a colon in its name, which Spark cannot list where a path is a pattern (*, ?, [ or { in it). Name only "
+        "the folder in the path, and the files in glob; or rename the file, for example to 08-00-00.json"
     )
 
 
