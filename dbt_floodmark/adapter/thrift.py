@@ -111,7 +111,10 @@ class FloodmarkThrift(PyhiveConnectionWrapper):
         while answer.operationState in pending:
             if self.query_timeout is not None and time.monotonic() - started > self.query_timeout:
                 super().cancel()
-                raise DbtRuntimeError(f"Query exceeded timeout of {self.query_timeout} seconds")
+                raise DbtRuntimeError(
+                    f"Query exceeded timeout of {self.query_timeout} seconds: raise query_timeout "
+                    "in the profile, or let the statement do less"
+                )
             if self._cancelled.wait(min(wait, self.poll_interval)):
                 super().cancel()
                 raise DbtRuntimeError(CANCELLED)

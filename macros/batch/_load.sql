@@ -80,7 +80,7 @@
     {%- if run.guarded and is_incremental() -%}
         {%- do floodmark._refuse([{'setting': 'watermark', 'got': settings.watermark,
             'expected': 'floodmark.watermark_filter() in the SELECT of an incremental run',
-            'todo': 'Add "where {{ floodmark.watermark_filter() }}" behind is_incremental()'}]) -%}
+            'todo': 'Add "where {{ floodmark.watermark_filter() }}" inside the is_incremental() guard'}]) -%}
     {%- endif -%}
     {%- do floodmark._check_zone(run) -%}
     {%- set stages = floodmark._stages(this) -%}

@@ -145,7 +145,7 @@
     {%- if oldest > first -%}
         {%- do floodmark._stop('versions ' ~ first ~ ' to ' ~ (oldest - 1) ~ ' of ' ~ relation
             ~ ' have expired (delta.logRetentionDuration): ' ~ floodmark._ways_out()
-            ~ '. Run before the log expires') -%}
+            ~ '. Run more often, before the log expires') -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -304,7 +304,7 @@ def test_doctor_compares_ledger_and_tables(story: Story) -> None:
         (("plan", "--select", "plain"), "--select plain has no model that floodmark loads."),
         (
             ("reset", "filed", "--reason", "x"),
-            "filed has no watermark, so there is no mark to move.",
+            "filed has no watermark, so there is no mark to move: use --full-refresh.",
         ),
         (
             ("backfill", "versioned", "--from", "1", "--to", "2"),

@@ -426,7 +426,7 @@ def test_types_that_do_not_fit(make_project: Callable[..., Project]) -> None:
     assert f"the SELECT and {s}.fields differ (of another type: p): on_schema_change is 'fail'" in (
         sentence(run.message["fields"])
     )
-    assert "`n` is int in the table and cannot be: 12a" in sentence(run.message["numbers"])
+    assert "`n` is int in the table and cannot hold: 12a" in sentence(run.message["numbers"])
     assert held(project, "numbers", "k, n") == {"k": [(None,)], "l": [(1,)]}
     assert "1 row has no a or k" in sentence(run.message["parted"])
     assert held(project, "named", "rows, a")["m"] == [("",)]

@@ -50,6 +50,7 @@ SECTIONS: Sequence[tuple[str, Sequence[str]]] = (
         (
             "macros/table/",
             "macros/support/_types.sql",
+            "macros/support/_casts.sql",
             "macros/batch/_stage.sql",
             "macros/protocol/_strategy.sql",
         ),

@@ -285,6 +285,9 @@ class _Jinja:
             return " / ".join(each)
         if isinstance(node.arg, nodes.Const) and isinstance(node.arg.value, str):
             return _placeholder(node.arg.value)
+        choices = _values_of(_called(node.node))
+        if choices:
+            return " / ".join(choices)
         inner = self.words(node.node)
         return inner if inner.startswith("<") else "<…>"
 
@@ -310,11 +313,16 @@ class _Jinja:
             return first if first.startswith("<") else _placeholder(name)
         if isinstance(node.node, nodes.Getattr):
             owner, method = node.node.node, node.node.attr
+            texts: list[str] = []
             if method == "format":
                 arguments = [self.words(one) for one in node.args]
                 return _formatted(self.words(owner), arguments)
             if method == "get" and node.args and isinstance(node.args[0], nodes.Const):
                 return _placeholder(str(node.args[0].value))
+            for macro in map(_macros().get, _given_as(method)):
+                texts.append(_returned(macro.tree, {}))
+            if any(texts):
+                return functools.reduce(_case, filter(None, texts))
             if method in ("ledger_schema", "floodmark_method"):
                 return _placeholder(method.removeprefix("floodmark_"))
             if method == "sub":
@@ -332,6 +340,35 @@ def _items(node: Any) -> list[str]:
     found = node.items if isinstance(node, nodes.List) else found
     texts = [one.value for one in found if isinstance(one, nodes.Const)]
     return texts if all(isinstance(text, str) for text in texts) else []
+
+
+def _values_of(name: str | None) -> list[str]:
+    """The texts of the mapping that a macro returns, each once."""
+    if name not in _macros():
+        return []
+    tables = _macros()[name].tree.find_all(nodes.Dict)
+    values = [
+        one.value
+        for table in tables
+        for pair in table.items
+        for one in [pair.value]
+        if isinstance(one, nodes.Const)
+    ]
+    return list(dict.fromkeys(value for value in values if isinstance(value, str)))
+
+
+@functools.cache
+def _given_as(keyword: str) -> list[str]:
+    """The macros that calls give under a name, as a strategy's mapping does."""
+    return [
+        one.value.attr
+        for macro in _macros().values()
+        for call in macro.tree.find_all(nodes.Call)
+        for one in call.kwargs
+        if one.key == keyword
+        and isinstance(one.value, nodes.Getattr)
+        and one.value.attr in _macros()
+    ]
 
 
 def _is_of_one(test: Any) -> bool:
@@ -420,6 +457,7 @@ def of_macro(macro: Macro) -> Iterator[Message]:
                 got=said.get("got"),
                 todo=said.get("todo", kind.get("todo")),
             )
+    yield from _in_sql(file, macro.tree, scope)
     if macro.tree.name in _FRAMES:
         return
     for call in macro.tree.find_all(nodes.Call):
@@ -437,6 +475,36 @@ def of_macro(macro: Macro) -> Iterator[Message]:
         for reason in map(scope.words, reasons):
             for one in filter(_is_sentence, _texts(reason)):
                 yield Message(file, call.lineno, one, "reason")
+
+
+def _in_sql(file: str, macro: nodes.Macro, scope: _Jinja) -> Iterator[Message]:
+    """What SQL says: what it raises, the reasons that it writes into the ledger, what `doctor` selects."""
+    for text in macro.find_all(nodes.Concat):
+        if any(
+            isinstance(part, nodes.Const) and "raise_error(" in str(part.value)
+            for part in text.nodes
+        ):
+            said = [
+                scope.words(part.args[0])
+                for part in text.nodes
+                if _called(part) == "_string_literal"
+            ]
+            yield Message(file, text.lineno, "<value>".join(said))
+    for table in macro.find_all(nodes.Dict):
+        reason = _pairs(table).get("error")
+        reason = reason.args[0] if _called(reason) == "_string_literal" else reason
+        for one in _texts(scope.words(reason)) if reason is not None else []:
+            if _is_sentence(one):
+                yield Message(file, table.lineno, one.strip("'").removesuffix("' / null"), "reason")
+    if macro.name in _DISAGREEMENTS:
+        for pair in macro.find_all(nodes.List):
+            if len(pair.items) == 2 and _says_something(scope.words(pair.items[0])):
+                for one in _texts("; ".join(map(scope.words, pair.items))):
+                    yield Message(file, pair.lineno, one)
+
+
+#: Macros that give pairs of a problem and its remedy, which `floodmark doctor` shows.
+_DISAGREEMENTS = {"_disagreement"}
 
 
 # --- Python ------------------------------------------------------------------------------------
@@ -540,7 +608,7 @@ class _Python:
         told = [text for text in found if _says_something(text)]
         if not told:
             is_fixed = values and all(isinstance(value, ast.Constant) for value in values)
-            return found[0] if is_fixed else _placeholder(name)
+            return found[0].removesuffix(".0") if is_fixed else _placeholder(name)
         text = functools.reduce(_case, told)
         return _case(text, "") if "" in found else text
 

@@ -96,6 +96,26 @@ def test_problems_warnings_and_reasons_of_macros() -> None:
     assert (warning.kind, warning.text) == ("warning", "it is late")
 
 
+def test_what_sql_says() -> None:
+    body = """
+      {{ return('case when ' ~ a ~ ' then raise_error(concat(' ~ floodmark._string_literal('it holds ') ~ ', '
+          ~ floodmark._string_literal(': cast it') ~ '))') }}
+      {%- do floodmark._record('failed', batch, {'error': "'the run died'"}) -%}
+    """
+    assert [(one.kind, one.text) for one in of_body(body)] == [
+        ("error", "it holds <value>: cast it"),
+        ("reason", "the run died"),
+    ]
+
+
+def test_what_a_strategy_is_asked_for() -> None:
+    body = "{%- set why = strategy.lost_mark_problem(run) -%}{%- do floodmark._stop('lost: ' ~ why) -%}"
+    assert [one.text.split(":")[1][:20] for one in of_body(body)] == [
+        " append cannot tell ",
+        " snapshot_diff canno",
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
