@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tests.support.errors import Message, messages
+from tests.support.error_texts import Message
+from tests.support.errors import messages
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "errors.md"
 

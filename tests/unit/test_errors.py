@@ -9,15 +9,10 @@ from jinja2 import nodes
 
 from tests.support import error_page
 from tests.support.error_page import PAGE, SECTIONS, escaped, section, section_of
-from tests.support.errors import (
-    PACKAGE,
-    Macro,
-    Message,
-    error_classes,
-    messages,
-    of_macro,
-    of_module,
-)
+from tests.support.error_texts import Message
+from tests.support.errors import messages
+from tests.support.errors_in_macros import Macro, of_macro
+from tests.support.errors_in_python import PACKAGE, error_classes, of_module
 from tests.support.macros import MACROS, parsed
 
 
