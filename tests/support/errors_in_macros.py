@@ -224,16 +224,16 @@ class _Jinja:
             return first if first.startswith("<") else placeholder(name)
         if isinstance(node.node, nodes.Getattr):
             owner, method = node.node.node, node.node.attr
-            given: list[str] = []
+            asked: list[str] = []
             if method == "format":
                 arguments = [self.words(one) for one in node.args]
                 return _formatted(self.words(owner), arguments)
             if method == "get" and node.args and isinstance(node.args[0], nodes.Const):
                 return placeholder(str(node.args[0].value))
-            for macro in map(macros().get, _given().get(method, ())):
-                given.append(_returned(macro.tree, {}))
-            if any(given):
-                return functools.reduce(case, filter(None, given))
+            for macro in map(macros().__getitem__, _given().get(method, ())):
+                asked.append(_returned(macro.tree, {}))
+            if any(asked):
+                return functools.reduce(case, filter(None, asked))
             if method in ("ledger_schema", "floodmark_method"):
                 return placeholder(method.removeprefix("floodmark_"))
             if method == "sub":
