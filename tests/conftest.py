@@ -11,9 +11,12 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.harness import Project, cache_parsed_templates, run_sql
-from tests.selection import left_out
-from tests.spark_host import SparkHost, attach, shared_host
+from tests.support.harness import Project, cache_parsed_templates, run_sql
+from tests.support.selection import left_out
+from tests.support.spark_host import SparkHost, attach, shared_host
+
+# Feed.expect compares tables: its assertions show the rows that differ.
+pytest.register_assert_rewrite("tests.support.cdc")
 
 cache_parsed_templates()
 
@@ -25,9 +28,9 @@ OTHER_PARTS = pytest.StashKey[set[str]]()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what this run does not take (tests/selection.py)."""
-    names_files = any(".py" in argument for argument in config.args)
-    reasons = left_out(items, TARGETS, names_files)
+    """Leave out what this run does not take (tests/support/selection.py)."""
+    asked = {Path(argument.partition("::")[0]).name for argument in config.args}
+    reasons = left_out(items, TARGETS, is_whole=asked <= {"tests", "functional"})
     config.stash[OTHER_PARTS] = {
         item.nodeid.partition("::")[0] for item, reason in reasons.items() if reason == "edge"
     }

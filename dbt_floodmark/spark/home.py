@@ -59,7 +59,7 @@ class Workplace:
 
     @property
     def lock(self) -> Path:
-        """Names the process that has the metastore open."""
+        """Held by the process that has the metastore open; `lock.json` beside it names that one."""
         return self.root / "lock"
 
     def create(self) -> Workplace:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shlex
@@ -10,10 +9,13 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import TYPE_CHECKING
 
 from dbt_floodmark.errors import MetastoreLockedError
 from dbt_floodmark.spark.processes import command_of, is_alive
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 #: Seconds a JVM may outlive the Python process that started it.
 JVM_GRACE = 15.0
@@ -34,7 +36,7 @@ class MetastoreLock:
     def __init__(self, path: Path) -> None:
         """Prepare the lock at ``path``; nothing is taken yet."""
         self.path = path
-        self._file: IO[str] | None = None
+        self._lock: BaseFileLock | None = None
 
     def acquire(self) -> None:
         """Take the lock, and outwait a JVM whose Python process was killed.
@@ -42,21 +44,17 @@ class MetastoreLock:
         Raises:
             MetastoreLockedError: somebody else holds it.
         """
-        if self._file is not None:
+        if self._lock is not None:
             return
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        file = open(self.path, "a+", encoding="utf-8")  # noqa: SIM115 (held for the process)
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            file.close()
-            raise MetastoreLockedError(locked_sentence(self.path)) from None
+        lock = _try_lock(self.path)
+        if lock is None:
+            raise MetastoreLockedError(locked_sentence(self.path))
         try:
             self._outwait_orphan(read_holder(self.path))
-        except MetastoreLockedError:
-            file.close()
+        except BaseException:
+            lock.release()
             raise
-        self._file = file
+        self._lock = lock
         self._write(Holder(os.getpid(), shlex.join(sys.argv)))
 
     def record_jvm(self, jvm_pid: int | None) -> None:
@@ -65,9 +63,9 @@ class MetastoreLock:
 
     def release(self) -> None:
         """Give the lock back."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
 
     def _outwait_orphan(self, holder: Holder | None) -> None:
         if holder is None or holder.jvm_pid is None:
@@ -79,32 +77,44 @@ class MetastoreLock:
             time.sleep(0.1)
 
     def _write(self, holder: Holder) -> None:
-        if self._file is None:
-            return
-        self._file.seek(0)
-        self._file.truncate()
-        self._file.write(json.dumps(holder.__dict__))
-        self._file.flush()
+        if self._lock is not None:
+            _holder_file(self.path).write_text(json.dumps(holder.__dict__), "utf-8")
 
 
 def read_holder(path: Path) -> Holder | None:
-    """Return who wrote the lock file last, or None when nobody legible did."""
+    """Return who took the lock last, or None when nobody legible did."""
     try:
-        return Holder(**json.loads(path.read_text("utf-8")))
+        return Holder(**json.loads(_holder_file(path).read_text("utf-8")))
     except (OSError, ValueError, TypeError):
         return None
+
+
+def _holder_file(path: Path) -> Path:
+    # Not the lock file itself: some versions of filelock empty it as they take the lock.
+    return path.with_name(f"{path.name}.json")
 
 
 def is_locked(path: Path) -> bool:
     """Tell whether a live process holds the lock."""
     if not path.exists():
         return False
-    with open(path, "a+", encoding="utf-8") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return True
-        return False
+    lock = _try_lock(path)
+    if lock is not None:
+        lock.release()
+    return lock is None
+
+
+def _try_lock(path: Path) -> BaseFileLock | None:
+    # Imported here: the plugin needs this module for its sentence alone, at every dbt command.
+    from filelock import FileLock, Timeout
+
+    # dbt takes it on one thread and may give it back on another.
+    lock = FileLock(path, thread_local=False)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        return None
+    return lock
 
 
 def locked_sentence(path: Path, jvm: bool = False) -> str:

@@ -76,14 +76,15 @@
     {%- if run.is_untouched -%}
         {{ return(run) }}
     {%- endif -%}
-    {%- do run.update({'upstream': floodmark._upstream(settings) if settings.watermark else none}) -%}
+    {%- do run.update({'upstream': floodmark._upstream(settings, commits=run.commits) if settings.watermark
+        else none}) -%}
     {%- if run.guarded and is_incremental() -%}
         {%- do floodmark._refuse([{'setting': 'watermark', 'got': settings.watermark,
             'expected': 'floodmark.watermark_filter() in the SELECT of an incremental run',
             'todo': 'Add "where {{ floodmark.watermark_filter() }}" inside the is_incremental() guard'}]) -%}
     {%- endif -%}
     {%- do floodmark._check_zone(run) -%}
-    {%- set stages = floodmark._stages(this) -%}
+    {%- set stages = floodmark._stages(this, state.is_remembered) -%}
     {%- do run.update({'stages': stages}) -%}
     {%- if state.last_batch_id is not none and state.last_batch_id != state.finished_id -%}
         {%- if state.planned.kind in ['incremental', 'backfill'] -%}

@@ -17,31 +17,30 @@
 {% endmacro %}
 
 
-{# Read the states of all models that this invocation builds, once, before its threads start. They go into `graph`,
-   the one object that all nodes of an invocation share. #}
-{% macro _remember_states() %}
+{# Read the states of all models that this invocation builds, once, before its threads start; a ledger that `is_new`
+   has none of them. #}
+{% macro _remember_states(is_new=false) %}
     {%- set ids = [] -%}
     {%- for node in floodmark._managed_nodes().values() if node.unique_id in selected_resources -%}
         {%- do ids.append(floodmark._node_id(node)) -%}
     {%- endfor -%}
     {%- if ids -%}
-        {%- set events = floodmark._newest_events(ids) -%}
-        {%- set states = {} -%}
+        {%- set events = [] if is_new else floodmark._newest_events(ids) -%}
         {%- for id in ids -%}
-            {%- do states.update({id: floodmark._fold_events(events | selectattr('model', 'equalto', id) | list)}) -%}
+            {%- do floodmark._memory().states.update({id: floodmark._fold_events(
+                events | selectattr('model', 'equalto', id) | list)}) -%}
         {%- endfor -%}
-        {%- do graph.update({'floodmark': {'invocation_id': invocation_id, 'states': states}}) -%}
     {%- endif -%}
 {% endmacro %}
 
 
 {# The model's state as this invocation found it when it began; none where it did not look, or an unfinished batch was
-   there. Good for as long as the target stands at the batch that it names and the next batch's number is free. #}
+   there. Good for as long as the target stands at the batch that it names, or is not there where it names none, and
+   the next batch's number is free. #}
 {% macro _remembered_state() %}
-    {%- set remembered = graph.get('floodmark') or {} -%}
-    {%- set state = remembered.states.get(floodmark._model_id()) if remembered.get('invocation_id') == invocation_id -%}
-    {{ return(dict(state, is_remembered=true) if state and state.landed and state.last_batch_id == state.finished_id
-        else none) }}
+    {%- set state = floodmark._memory().states.get(floodmark._model_id()) -%}
+    {{ return(dict(state, is_remembered=true) if state and (state.landed or state.last_batch_id is none)
+        and state.last_batch_id == state.finished_id else none) }}
 {% endmacro %}
 
 

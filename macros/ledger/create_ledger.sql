@@ -16,9 +16,7 @@
             {%- do floodmark._execute(['/*floodmark:ledger*/ create or replace view ' ~ schema ~ '.' ~ name
                 ~ " tblproperties ('floodmark.ledger' = '" ~ floodmark._ledger_format() ~ "') as " ~ sql]) -%}
         {%- endfor -%}
-        {%- if 'batch_log' in formats -%}
-            {%- do floodmark._remember_states() -%}
-        {%- endif -%}
+        {%- do floodmark._remember_states(is_new='batch_log' not in formats) -%}
     {%- endif -%}
 {% endmacro %}
 

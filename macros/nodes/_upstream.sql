@@ -1,7 +1,7 @@
 {# The relation that holds the watermark column: {relation, column, family, is_delta, is_kept}; none where it does not
-   exist and `required` is false. `is_kept` is false where dbt makes the table anew in every run. Checks that depend
-   on types stop here, before anything is written. #}
-{% macro _upstream(settings, required=true) %}
+   exist and `required` is false. `is_kept` is false where dbt makes the table anew in every run. `commits` are its
+   newest, where they were looked up. Checks that depend on types stop here, before anything is written. #}
+{% macro _upstream(settings, required=true, commits=none) %}
     {%- set watermark = settings.watermark -%}
     {%- set node = floodmark._upstream_node(watermark.from, model) -%}
     {%- set relation = floodmark._node_relation(node) -%}
@@ -17,7 +17,11 @@
         {%- endif -%}
         {%- do floodmark._stop('its upstream ' ~ relation ~ ' does not exist: build it first') -%}
     {%- endif -%}
-    {%- set described = floodmark._describe(cached) -%}
+    {%- set known = floodmark._known_at(cached, commits[0] if commits) -%}
+    {%- if not known.described -%}
+        {%- do known.update({'described': floodmark._describe(cached)}) -%}
+    {%- endif -%}
+    {%- set described = known.described -%}
     {%- set found = {'relation': cached, 'is_delta': described.provider == 'delta', 'column': none,
         'family': 'version', 'is_kept': node.resource_type in ['source', 'snapshot']
         or node.config.materialized not in ['table', 'view', 'seed']} -%}

@@ -1,6 +1,7 @@
 {#
   What macros hand to each other: a run, a batch, what a batch reads, and what the ledger tells of a model. Each shape
-  names every key that a macro may use, and what it means. tests/unit/test_shapes.py fails where a macro uses another.
+  names every key that a macro may use, and what it means. tests/unit/house/test_shapes.py fails where a macro uses
+  another.
 #}
 
 {# One run of one model, from the materialization to the last batch. Made by _begin_run, by _begin_stream for streams,

@@ -1,7 +1,7 @@
 {#
   Passwords, keys and tokens that are written into a path or an option would stand in logs, in target/ and in the
   ledger. What is told here is told of the same texts by dbt_floodmark/secrets.py;
-  tests/unit/test_secrets.py compares the two.
+  tests/unit/support/test_secrets.py compares the two.
 #}
 
 {# What is secret in a text, as (what stays)(secret): an address's password, and what a name of a secret is set to. #}

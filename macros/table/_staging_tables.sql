@@ -96,19 +96,34 @@
 
 
 {# The stages that runs of a model left: a list of {relation, batch_id, staged_by, resolved_by}; the last is the run
-   that resolved a batch of cdc (_resolve), none for the stage itself. #}
-{% macro _stages(relation) %}
+   that resolved a batch of cdc (_resolve), none for the stage itself. Where the state is_remembered, no batch was open
+   when the invocation began: one list then serves all its models, which have no stages but those left to drop. #}
+{% macro _stages(relation, is_remembered=false) %}
     {%- set prefix = floodmark._stage_prefix(relation) -%}
+    {%- if not is_remembered -%}
+        {%- set names = floodmark._stage_names(prefix) -%}
+    {%- else -%}
+        {%- if floodmark._memory().stages is none -%}
+            {%- do floodmark._memory().update({'stages': floodmark._stage_names('stage__')}) -%}
+        {%- endif -%}
+        {%- set names = floodmark._memory().stages -%}
+    {%- endif -%}
     {%- set stages = [] -%}
-    {%- for row in run_query("show tables in " ~ floodmark.ledger_schema() ~ " like '" ~ prefix ~ "*'").rows -%}
+    {%- for name in names -%}
         {%- set found = modules.re.fullmatch(modules.re.escape(prefix) ~ '(\\d+)__([0-9a-f]{8})(?:__([0-9a-f]{8}))?',
-            row['tableName']) -%}
+            name) -%}
         {%- if found -%}
-            {%- do stages.append({'relation': floodmark.ledger_schema() ~ '.' ~ row['tableName'],
+            {%- do stages.append({'relation': floodmark.ledger_schema() ~ '.' ~ name,
                 'batch_id': found.group(1) | int, 'staged_by': found.group(2), 'resolved_by': found.group(3)}) -%}
         {%- endif -%}
     {%- endfor -%}
     {{ return(stages) }}
+{% endmacro %}
+
+
+{% macro _stage_names(prefix) %}
+    {{ return(run_query("show tables in " ~ floodmark.ledger_schema() ~ " like '" ~ prefix ~ "*'").columns['tableName']
+        .values() | list) }}
 {% endmacro %}
 
 

@@ -1,13 +1,14 @@
 {# What stands where the model loads: {exists, is_empty, is_delta, id, relation, newest, looked_at, disturbed,
    is_known}. Where the table's newest commit is the one that the ledger knows (is_known), nobody has touched it
-   since; else it is looked at: a table without files is empty, one with files may be too, which is looked up only
-   where no mark tells. A table that its own batches left empty is not new (_may_be_left_empty). `disturbed` says what
-   was done to it, or is none. #}
+   since; a table that is not there and of which the ledger knows nothing is known too. Else it is looked at: a table
+   without files is empty, one with files may be too, which is looked up only where no mark tells. A table that its own
+   batches left empty is not new (_may_be_left_empty). `disturbed` says what was done to it, or is none. #}
 {% macro _target_state(state) %}
     {%- set relation = load_relation(this) -%}
     {%- if relation is none or relation.is_view or not relation.is_delta -%}
         {{ return({'exists': relation is not none, 'is_delta': false, 'is_empty': true, 'id': none,
-            'relation': relation, 'disturbed': none, 'is_known': false}) }}
+            'relation': relation, 'disturbed': none,
+            'is_known': relation is none and state and state.last_batch_id is none}) }}
     {%- endif -%}
     {%- set landed = state.landed if state else none -%}
     {%- set remembers = floodmark._may_be_left_empty(config.get('incremental_strategy'), landed) -%}

@@ -44,9 +44,13 @@
         {{ return({'version': none, 'at': none, 'id': none}) }}
     {%- endif -%}
     {%- set newest = (run.commits if run.commits and run.first else floodmark._history(run.upstream.relation, 1))[0] -%}
-    {%- set known = run.state.committed.upstream_id if run.state.committed and not replaces else none -%}
-    {{ return({'version': newest.version, 'at': newest.at,
-        'id': known or floodmark._detail(run.upstream.relation).id}) }}
+    {%- set id = run.state.committed.upstream_id if run.state.committed and not replaces else none -%}
+    {%- if not id -%}
+        {%- set known = floodmark._known_at(run.upstream.relation, newest) -%}
+        {%- do known.update({'id': known.id or floodmark._detail(run.upstream.relation).id}) -%}
+        {%- set id = known.id -%}
+    {%- endif -%}
+    {{ return({'version': newest.version, 'at': newest.at, 'id': id}) }}
 {% endmacro %}
 
 

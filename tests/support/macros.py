@@ -57,15 +57,6 @@ def new_environment() -> jinja2.Environment:
     return environment
 
 
-def parsed(text: str) -> nodes.Template:
-    """The tree of a file; dbt's own tags stand as macros in it."""
-    text = re.sub(r"\{%-? *materialization (\w+),[^%]*%\}", r"{% macro \1() %}", text)
-    text = re.sub(r"\{%(-?) *test (\w+)\(", r"{%\1 macro \2(", text)
-    return new_environment().parse(
-        re.sub(r"\{%(-?) *end(?:materialization|test)\b", r"{%\1 endmacro", text)
-    )
-
-
 @functools.cache
 def compiled(path: Path) -> tuple[Any, list[str]]:
     """A file's code, and the names of its macros: compiling is what loading costs."""
@@ -97,3 +88,12 @@ def load(**context: Any) -> SimpleNamespace:
         for name in names:
             setattr(floodmark, name, called(space.vars[name]))
     return floodmark
+
+
+def parsed(text: str) -> nodes.Template:
+    """The tree of a file; dbt's own tags stand as macros in it."""
+    text = re.sub(r"\{%-? *materialization (\w+),[^%]*%\}", r"{% macro \1() %}", text)
+    text = re.sub(r"\{%(-?) *test (\w+)\(", r"{%\1 macro \2(", text)
+    return new_environment().parse(
+        re.sub(r"\{%(-?) *end(?:materialization|test)\b", r"{%\1 endmacro", text)
+    )

@@ -1,10 +1,11 @@
-"""What docs/reference has from the code: `python -m tests.support.reference` writes it.
+"""What is made from the code: the tables of docs/reference/settings.md, a JSON schema of them for editors, errors.md.
 
-The tables of settings.md come from the settings' schemas, errors.md from the messages (error_page.py).
+`python -m tests.support.reference` writes all three. The messages of errors.md come from error_page.py.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,10 @@ from typing import Any
 from tests.support import error_page
 from tests.support.macros import load
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "settings.md"
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "reference" / "settings.md"
+#: Beside the schemas, so that it comes with the package in whatever way the package comes.
+EDITORS = ROOT / "macros" / "settings" / "models.schema.json"
 #: Name of a table on the page -> the macro that declares its settings.
 SCHEMAS = {
     "model": "_model_schema",
@@ -59,6 +63,85 @@ def page(text: str) -> str:
     return text
 
 
+#: A value that Jinja will give may be of any type.
+_JINJA = {"type": "string", "pattern": r"\{\{"}
+_NAMES = [{"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string"}}]
+#: Type of a setting (macros/settings/_schema.sql) -> what a value may be, as JSON schemas.
+_VALUES: dict[str, list[dict[str, Any]]] = {
+    "any": [{}],
+    "column": [{"type": "string", "minLength": 1}],
+    "text": [{"type": "string", "minLength": 1}],
+    "names": _NAMES,
+    "flag": [{"type": "boolean"}],
+    "flag_or_names": [{"type": "boolean"}, *_NAMES],
+    "count": [{"type": "integer", "minimum": 1}],
+    "fraction": [{"type": "number", "minimum": 0, "maximum": 1}],
+    "duration": [{"type": "string", "minLength": 1}],
+    "distance": [{"type": "string", "minLength": 1}, {"type": "number"}],
+}
+
+
+def value_schema(row: dict[str, Any]) -> dict[str, Any]:
+    """A setting's row as a JSON schema; a choice of numbers may be written with or without quotes."""
+    if row["type"] == "choice":
+        numbers = [int(choice) for choice in row["choices"] if choice.isdigit()]
+        values: list[dict[str, Any]] = [{"enum": [*numbers, *row["choices"]]}]
+    else:
+        values = _VALUES[row["type"]]
+    schema: dict[str, Any] = {"description": _plain(row["meaning"])}
+    if "default" in row:
+        schema["default"] = row["default"]
+    return schema if {} in values else schema | {"anyOf": [*values, _JINJA]}
+
+
+def object_schema(rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """A setting that is a mapping: no other keys, and those that are required."""
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {name: value_schema(row) for name, row in rows.items()},
+        "additionalProperties": False,
+    }
+    required = [name for name, row in rows.items() if row.get("required")]
+    return schema | {"required": required} if required else schema
+
+
+def editors_schema() -> str:
+    """JSON schema of a YAML file of models: completion and checks of floodmark's settings in editors.
+
+    Whatever dbt itself has is let through, and so are the strategies of models that load as dbt-spark does.
+    """
+    floodmark = load()
+    rows = {name: getattr(floodmark, macro)() for name, macro in SCHEMAS.items()}
+    config: dict[str, Any] = {}
+    for level in ("streaming_table", "merge", "model"):
+        config |= {name: value_schema(row) for name, row in rows[level].items()}
+    for name in ("watermark", "files", "cdc", "snapshot_diff"):
+        config[name] |= object_schema(rows[name])
+    watermark = config["watermark"]
+    version = {"properties": {"kind": {"const": "version"}}, "required": ["kind"]}
+    watermark["anyOf"] = [{"required": watermark.pop("required")}, version]
+    config["incremental_strategy"]["anyOf"].append({"type": "string"})
+    settings = {"$ref": "#/definitions/settings"}
+    meta = {"type": "object", "properties": {"floodmark": settings}}
+    model = {"config": settings, "meta": meta}
+    schema = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "Models that floodmark loads",
+        "type": "object",
+        "properties": {
+            "models": {"type": "array", "items": {"type": "object", "properties": model}}
+        },
+        "definitions": {"settings": {"type": "object", "properties": config | {"meta": meta}}},
+    }
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def _plain(meaning: str) -> str:
+    """A meaning without Markdown's links."""
+    return re.sub(r" ?\(?\[[^]]*\]\([^)]*\)\)?", "", meaning)
+
+
 if __name__ == "__main__":
     PAGE.write_text(page(PAGE.read_text("utf-8")), "utf-8")
+    EDITORS.write_text(editors_schema(), "utf-8")
     error_page.PAGE.write_text(error_page.page(), "utf-8")

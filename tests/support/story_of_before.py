@@ -155,7 +155,7 @@ WAYS = {
     ),
 }
 
-#: Way -> what its third delivery was cut at -> the cut (tests/functional/faults.py); {t} is the model.
+#: Way -> what its third delivery was cut at -> the cut (tests/support/faults.py); {t} is the model.
 _STAGED = "before: merge into [^ ]*{t}"
 _LANDED = "after: merge into [^ ]*{t}"
 _BEFORE_STATE = "before: (insert|merge) into [^ ]*__cdc_state"

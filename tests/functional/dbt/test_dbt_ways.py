@@ -1,0 +1,308 @@
+"""What dbt users expect of an incremental model holds for floodmark's: hooks, contracts, docs, tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import pytest
+
+from tests.support.faults import Faults, injected
+from tests.support.harness import Project, Run, incremental, sentence, table
+
+pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
+
+LOG = (
+    "insert into {{ target.schema }}.hook_log select '%s', count(*) from "
+    "{{ floodmark.ledger_schema() }}.batch_log where model = '{{ this }}'"
+)
+TS = {"column": "ts"}
+#: Model -> schema and alias: two that read the same with their schema before them, and two of one alias.
+ALIKE = {"one": ("x", "b__c"), "two": ("x__b", "c"), "three": ("x", "c")}
+DESCRIPTION = 'Orders: it\'s 100 % "quoted"\nand goes on'
+CONTRACT = """\
+config: {contract: {enforced: true}}
+constraints:
+  - {type: check, name: positive, expression: "amount > 0"}
+columns:
+  - {name: id, data_type: bigint, constraints: [{type: not_null}]}
+  - {name: amount, data_type: int}
+  - {name: ts, data_type: timestamp}
+"""
+UNIT_TESTS = """\
+unit_tests:
+  - name: bounded
+    model: tested
+    overrides:
+      macros: {is_incremental: true, floodmark.watermark_filter: "id > 1"}
+    given:
+      - input: source('raw', 'orders')
+        rows: [{id: 1, amount: 10}, {id: 2, amount: 20}]
+    expect: {rows: [{id: 2, doubled: 40}]}
+  - name: unbounded
+    model: tested
+    overrides: {macros: {is_incremental: true}}
+    given:
+      - input: source('raw', 'orders')
+        rows: [{id: 1, amount: 10}, {id: 2, amount: 20}]
+    expect: {rows: [{id: 1, doubled: 20}, {id: 2, doubled: 40}]}
+"""
+SEED = """\
+id,name,big,at,flag
+1,O'Brien,9007199254740993,2024-01-01 00:00:00.123456,true
+2,,1,2024-10-27 00:30:00.000001,false
+"""
+SHAPE = (
+    "{{ config(materialized=var('shape', 'view'), watermark={'column': 'ts'}) }}\n"
+    f"select id, ts from {table('orders')}\n"
+    "{% if config.get('materialized') == 'incremental' %}"
+    "where {{ floodmark.watermark_filter() }}{% endif %}\n"
+)
+PLAIN = (
+    "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', "
+    f"file_format='delta') }}}} select id, amount, ts from {table('orders')}\n"
+    "{% if is_incremental() %}where ts > (select max(ts) from {{ this }}){% endif %}\n"
+)
+
+
+@dataclass
+class Story:
+    project: Project
+    runs: dict[str, Run] = field(default_factory=dict)
+    versions: dict[str, dict[str, int]] = field(default_factory=dict)
+    ids: dict[str, dict[str, list[int]]] = field(default_factory=dict)
+    hooks: list[tuple[str, int]] = field(default_factory=list)
+    events: dict[str, int] = field(default_factory=dict)
+    printed: str = ""
+    dry_ledger: list[str] = field(default_factory=list)
+
+    def run(self, name: str, *args: str) -> None:
+        self.runs[name] = run = self.project.dbt(*args)
+        assert run.status, run.log[-6000:]
+        schema = self.project.schema
+        self.versions[name] = {m: self.project.version(m) for m in ("documented", "contracted")}
+        models = ("hooked", "broken_hook", "contracted", "plain", "shaped", "dry")
+        self.ids[name] = {model: [] for model in models}
+        for model, row_id in sorted(
+            self.project.sql(
+                " union all ".join(f"select '{m}', id from {schema}.{m}" for m in models)
+            )
+        ):
+            self.ids[name][model].append(row_id)
+        self.events[name] = self.project.sql(f"select count(*) from {schema}_floodmark.batch_log")[
+            0
+        ][0]
+
+
+@pytest.fixture(scope="module")
+def story(make_project: Callable[..., Project]) -> Iterator[Story]:
+    """--empty; a build; a second day, compiled first, that breaks a contract; a third with it mended."""
+    project = make_project("story")
+    s = project.schema
+    for name in ("x", "x__b"):
+        project.sql(f"drop schema if exists {s}_{name} cascade")
+    project.sql(f"create table {s}.hook_log (hook string, events bigint) using delta")
+    project.sql(f"create table {s}.orders (id bigint, amount int, ts timestamp) using delta")
+    project.sql(f"insert into {s}.orders values (1, 10, timestamp'2024-01-01 00:00:00Z')")
+    project.sql(f"create table {s}.pairs (id bigint, ts timestamp) using delta")
+    project.sql(f"insert into {s}.pairs values (1, timestamp'2024-01-01 00:00:00Z')")
+    project.source("orders", "pairs")
+    orders = table("orders")
+    project.model("dry", incremental(orders, watermark=TS))
+    project.model(
+        "dry_odd",
+        incremental(orders, "*, null as n, array() as l, 'x' as _change_type", watermark=TS),
+    )
+    merge = {"incremental_strategy": "merge", "unique_key": "id"}
+    project.model("sampled", incremental(orders, watermark=TS, **merge))
+    project.model(
+        "hooked", incremental(orders, pre_hook=LOG % "pre", post_hook=LOG % "post", watermark=TS)
+    )
+    project.model(
+        "broken_hook",
+        incremental(orders, post_hook="select raise_error('post-hook broke')", watermark=TS),
+    )
+    project.model(
+        "contracted",
+        incremental(orders, "id, amount, ts", on_schema_change="fail", watermark=TS),
+        CONTRACT,
+    )
+    project.model(
+        "documented",
+        incremental(orders, persist_docs={"relation": True, "columns": True}, watermark=TS),
+        'description: "Orders: it\'s 100 % \\"quoted\\"\\nand goes on"\n'
+        'columns: [{name: id, description: "the order\'s number"}]',
+    )
+    project.model("tested", incremental(orders, "id, amount * 2 as doubled, ts", watermark=TS))
+    (project.root / "models" / "tested.yml").write_text(UNIT_TESTS)
+    project.model("plain", PLAIN)
+    project.model("shaped", SHAPE)
+    for name, (schema, alias) in ALIKE.items():
+        project.model(
+            name,
+            incremental(
+                table("pairs"), f"id, '{name}' as place, ts", schema=schema, watermark=TS, **merge
+            ).replace("config(", f"config(alias='{alias}', ", 1),
+        )
+    (project.root / "seeds" / "people.csv").write_text(SEED)
+    (project.root / "seeds" / "people.yml").write_text(
+        "seeds: [{name: people, config: {file_format: delta, "
+        "column_types: {big: bigint, at: timestamp}}}]"
+    )
+    story = Story(project)
+    story.runs["dry"] = project.dbt("run", "--empty", "--select", "dry", "dry_odd")
+    story.runs["sample"] = project.dbt("run", "--sample", "1 day", "--select", "sampled")
+    if project.sql(f"show schemas like '{s}_floodmark'"):
+        story.dry_ledger = [row[1] for row in project.sql(f"show tables in {s}_floodmark")]
+    story.run("first", "build", "--exclude", "sampled")
+    project.sql(
+        f"insert into {s}.orders values (2, 20, timestamp'2024-01-02 00:00:00Z'), "
+        "(3, -1, timestamp'2024-01-02 00:00:00Z')"
+    )
+    project.sql(f"insert into {s}.pairs values (2, timestamp'2024-01-02 00:00:00Z')")
+    story.run("compile", "compile")
+    compiled = project.root / "target" / "compiled" / "shop" / "models" / "hooked.sql"
+    story.printed = compiled.read_text()
+    shape = ("--vars", "{shape: incremental}")
+    with injected(Faults(cuts={"one": "before: merge into"})):
+        story.run("second", "run", *shape, "--exclude", "sampled", "dry", "tested")
+    project.sql(f"update {s}.orders set amount = 30 where id = 3")
+    # What `one` staged is read no more.
+    project.sql(f"update {s}.pairs set id = 20 where id = 2")
+    story.run("third", "run", *shape, "--select", "hooked", "contracted", "documented", "two")
+    story.runs["fourth"] = project.dbt("run", *shape, "--select", "one")
+    story.hooks = project.sql(f"select hook, events from {s}.hook_log")
+    yield story
+    for name in ("x", "x__b"):
+        project.sql(f"drop schema if exists {s}_{name} cascade")
+
+
+def test_hooks_run_once_a_node_before_the_plan_and_after_the_commit(story: Story) -> None:
+    """Two events a batch: planned and committed. The third run has nothing new, and its hooks."""
+    assert sorted(story.hooks) == sorted(
+        [("pre", 0), ("post", 2), ("pre", 2), ("post", 4), ("pre", 4), ("post", 4)]
+    )
+
+
+def test_a_failing_post_hook_fails_the_node_not_the_batch(story: Story) -> None:
+    assert story.runs["first"].status["broken_hook"] == "error"
+    assert "post-hook broke" in story.runs["first"].message["broken_hook"]
+    assert story.ids["first"]["broken_hook"] == [1]
+    assert story.ids["third"]["broken_hook"] == [1, 2, 3]
+    states = story.project.ledger("broken_hook", "batch_id, state")
+    assert states == [(1, "committed"), (2, "committed")]
+
+
+def test_a_batch_that_breaks_the_contract_is_refused_and_nothing_written(story: Story) -> None:
+    schema = story.project.schema
+    assert (
+        f"floodmark, model '{schema}.contracted': the batch breaks the contract's constraints: "
+        "positive (1 row). Nothing was written; correct the SELECT or the constraint"
+    ) in sentence(story.runs["second"].message["contracted"])
+    assert story.ids["second"]["contracted"] == [1]
+    assert story.versions["second"]["contracted"] == story.versions["first"]["contracted"]
+
+
+def test_the_corrected_batch_loads(story: Story) -> None:
+    assert story.ids["third"]["contracted"] == [1, 2, 3]
+    states = [state for (state,) in story.project.ledger("contracted", "state")]
+    assert states == ["committed", "failed", "committed"]
+
+
+def test_the_contracts_constraints_stand_on_the_table(story: Story) -> None:
+    rows = story.project.sql(f"show tblproperties {story.project.schema}.contracted")
+    properties = {row[0].lower(): row[1] for row in rows}
+    assert properties["delta.constraints.positive"] == "amount > 0"
+    assert properties["delta.constraints.id_not_null"] == "`id` is not null"
+
+
+def test_descriptions_become_comments_and_are_written_once(story: Story) -> None:
+    rows = story.project.sql(f"describe table extended {story.project.schema}.documented")
+    comments = {row[0]: row[1:] for row in rows}
+    assert comments["Comment"][0] == DESCRIPTION
+    assert comments["id"][1] == "the order's number"
+    assert story.versions["third"]["documented"] == story.versions["second"]["documented"]
+
+
+@pytest.mark.parametrize("name", ["bounded", "unbounded"])
+def test_unit_tests_with_and_without_an_override_of_the_filter(story: Story, name: str) -> None:
+    assert story.runs["first"].status[name] == "pass"
+
+
+def test_compile_prints_the_next_bounds_and_changes_nothing(story: Story) -> None:
+    assert story.runs["compile"].success
+    assert story.events["compile"] == story.events["first"]
+    assert story.versions["compile"] == story.versions["first"]
+    assert story.ids["compile"] == story.ids["first"] | {"shaped": [1, 2, 3]}  # still a view
+    assert (
+        "(`ts` > timestamp'2024-01-01 00:00:00.000000+00:00' "
+        "and `ts` <= timestamp'2024-01-02 00:00:00.000000+00:00')"
+    ) in story.printed
+
+
+def test_empty_touches_no_ledger_and_the_next_run_loads_everything(story: Story) -> None:
+    assert story.runs["dry"].status["dry"] == "success"
+    assert story.runs["dry"].status["dry_odd"] == "success", story.runs["dry"].message["dry_odd"]
+    odd = f"{story.project.schema}.dry_odd"
+    assert [row[0] for row in story.project.sql(f"describe {odd}")][3:] == ["_change_type"]
+    assert "floodmark.untyped" in dict(story.project.sql(f"show tblproperties {odd}"))
+    assert story.runs["sample"].status["sampled"] == "success", story.runs["sample"].log
+    assert story.dry_ledger == []
+    assert story.ids["first"]["dry"] == [1]
+
+
+def test_a_model_without_floodmarks_settings_loads_as_in_dbt_spark(story: Story) -> None:
+    schema = story.project.schema
+    assert story.ids["third"]["plain"] == [1, 2, 3]
+    assert story.project.ledger("plain", "batch_id") == []
+    rows = story.project.sql(f"show tblproperties {schema}.plain")
+    assert "delta.enableChangeDataFeed" not in {row[0] for row in rows}
+
+
+def test_a_view_becomes_an_incremental_table(story: Story) -> None:
+    assert story.runs["second"].status["shaped"] == "success"
+    assert story.ids["third"]["shaped"] == [1, 2, 3]
+
+
+def test_seeds_are_exact(story: Story) -> None:
+    rows = story.project.sql(
+        "select id, name, cast(big as string), cast(unix_micros(at) as string), flag "
+        f"from {story.project.schema}.people order by id"
+    )
+    assert rows == [
+        (1, "O'Brien", "9007199254740993", "1704067200123456", True),
+        (2, None, "1", "1729989000000001", False),
+    ]
+
+
+def test_one_alias_in_two_schemas(story: Story) -> None:
+    for name in ("two", "three"):
+        schema, alias = ALIKE[name]
+        relation = f"{story.project.schema}_{schema}.{alias}"
+        rows = story.project.sql(f"select id, place from {relation} order by id")
+        assert rows == [(1, name), (2, name)]
+
+
+def test_names_that_read_the_same_share_no_stage(story: Story) -> None:
+    """`b__c` in schema `x` and `c` in schema `x__b`: the second leaves the unfinished batch of the first alone."""
+    assert story.runs["second"].status["one"] == "error"
+    assert story.runs["second"].status["two"] == story.runs["third"].status["two"] == "success"
+    rows = story.project.sql(f"select id, place from {story.project.schema}_x.b__c order by id")
+    assert rows == [(1, "one"), (2, "one")]
+
+
+def test_everything_else_succeeded(story: Story) -> None:
+    failed = {
+        name: {node for node, status in run.status.items() if status in ("error", "fail")}
+        for name, run in story.runs.items()
+    }
+    broken = {"broken_hook"}
+    assert failed == {
+        "dry": set(),
+        "sample": set(),
+        "first": broken,
+        "compile": set(),
+        "second": broken | {"contracted", "one"},
+        "third": set(),
+        "fourth": set(),
+    }

@@ -1,0 +1,277 @@
+"""The worked example: what its days load, a third build without commits, and any cut ends in the same tables."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import random
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dbt_floodmark.demo.data import FIRST_DAY, land_day
+from dbt_floodmark.demo.products import catalogue
+from dbt_floodmark.demo.streams import device_events, kiosk_invoices
+from tests.support.faults import Faults, injected
+from tests.support.harness import FULL, REPOSITORY, Project, Run
+from tests.support.selection import sample
+
+pytestmark = pytest.mark.long("session")
+
+INVOICES = 40
+MODELS = (
+    "bronze_invoices",
+    "bronze_pos_events",
+    "bronze_customer_changes",
+    "bronze_product_catalogue",
+    "silver_customers",
+    "silver_customers_history",
+    "silver_products",
+    "silver_products_history",
+    "silver_invoices",
+    "silver_invoice_lines",
+    "silver_pos_events",
+    "gold_daily_store_sales",
+    "gold_item_sales",
+    "gold_customer_totals",
+    "gold_invoice_customers",
+)
+#: Those that run on session alone.
+STREAMS = (
+    "bronze_device_events",
+    "silver_device_events",
+    "gold_device_counts",
+    "gold_customer_hours",
+)
+#: What the lab cuts: two of these chains, others with each commit.
+CHAINS = (
+    ("bronze_product_catalogue", "silver_products_history"),
+    ("bronze_customer_changes", "silver_customers_history"),
+    ("bronze_invoices", "silver_invoices"),
+    ("bronze_device_events", "silver_device_events"),
+)
+CUT = MODELS + STREAMS if FULL else tuple(itertools.chain(*sample(CHAINS, 2)))
+PRODUCT = "sku, product_name, category, cast(list_price as string), cast(is_seasonal as string)"
+#: When a row was loaded differs from run to run, and each example here has a landing folder of its own.
+BY_RUN = ("loaded_at", "source_file")
+
+
+def become_the_example(project: Project) -> None:
+    """Replace the project's files by the repository's own models, seeds and tests."""
+    for name in ("macros", "models", "seeds", "tests", "dbt_packages"):
+        shutil.rmtree(project.root / name)
+    (project.root / "packages.yml").unlink()
+    shutil.copy(REPOSITORY / "dbt_project.yml", project.root)
+    os.symlink(REPOSITORY / "macros", project.root / "macros")
+    for name in ("models", "seeds", "tests/dbt"):
+        shutil.copytree(REPOSITORY / name, project.root / name)
+    project.profile = "floodmark"
+    project.write_profile()
+
+
+@dataclass
+class Example:
+    """The example in one schema, over one landing folder."""
+
+    project: Project
+    landing: Path
+    runs: list[Run] = field(default_factory=list)
+    before: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that floodmark loads on this target."""
+        return MODELS + STREAMS if self.project.target == "session" else MODELS
+
+    def dbt(self, *args: str) -> Run:
+        run = self.project.dbt(*args, "--vars", json.dumps({"landing": str(self.landing)}))
+        self.runs.append(run)
+        return run
+
+    def batches(self) -> dict[str, list[dict[str, Any]]]:
+        found: dict[str, list[dict[str, Any]]] = {model: [] for model in self.models}
+        schema = self.project.schema
+        for (text,) in self.project.sql(
+            f"select to_json(struct(*)) from {schema}_floodmark.batches order by batch_id"
+        ):
+            batch = json.loads(text)
+            found[batch["model"].split(".")[1]].append(batch)
+        return found
+
+    def rows(self, model: str) -> Counter[tuple[Any, ...]]:
+        columns = [row[0] for row in self.project.sql(f"describe {self.project.schema}.{model}")]
+        kept = ", ".join(name for name in columns if name not in BY_RUN)
+        return self.project.rows(model, kept)
+
+    def versions(self) -> dict[str, int]:
+        return {model: self.project.version(model) for model in self.models}
+
+
+@pytest.fixture(scope="module")
+def landing(tmp_path_factory: pytest.TempPathFactory, target: str) -> Path:
+    return tmp_path_factory.mktemp(f"landing_{target}")
+
+
+@pytest.fixture(scope="module")
+def control(make_project: Callable[..., Project], landing: Path) -> Example:
+    """Day 1 built with every data test and unit test; days 2 and 3; nothing new; gold against bronze."""
+    project = make_project("example")
+    become_the_example(project)
+    example = Example(project, landing)
+    land_day(landing, 1, invoices=INVOICES)
+    example.dbt("build")
+    for day in (2, 3):
+        land_day(landing, day, invoices=INVOICES)
+    example.dbt("run")
+    example.before = example.versions()
+    example.dbt("run")
+    example.dbt("test", "--select", "test_type:singular")
+    return example
+
+
+def test_every_model_and_every_test_passes(control: Example) -> None:
+    for run in control.runs:
+        bad = {
+            n: run.message[n]
+            for n, s in run.status.items()
+            if s not in ("success", "pass", "no-op")
+        }
+        assert run.success and not bad, bad or run.log[-4000:]
+    passed = [sum(status == "pass" for status in run.status.values()) for run in control.runs]
+    assert passed[0] > 70 and passed[-1] >= 5, passed
+
+
+def test_days_two_and_three_are_loaded_alone(control: Example) -> None:
+    batches = control.batches()
+    for model, found in batches.items():
+        assert [batch["state"] for batch in found] == ["committed"] * len(found), model
+        first = "stream" if model in STREAMS else "first_load"
+        assert found[0]["kind"] == first and len(found) >= 2, model
+    landed = control.project.sql(
+        f"select batch_id, count(*) from {control.project.schema}_floodmark.files "
+        "where model like '%bronze_invoices' group by batch_id order by batch_id"
+    )
+    assert len(landed) == 2 and all(files > 0 for _, files in landed)
+    read = [batch["rows_read"] for batch in batches["bronze_invoices"]]
+    assert sum(read) == sum(control.rows("bronze_invoices").values())
+    assert read[0] >= INVOICES and read[1] >= 2 * INVOICES
+
+
+def products(day: int) -> tuple[date, set[tuple[Any, ...]]]:
+    """The catalogue of a day as the tables print its rows."""
+    rows = {
+        (p.sku, p.name, p.category, f"{p.price / 100:.2f}", str(p.is_seasonal).lower())
+        for p in catalogue(day)
+    }
+    return FIRST_DAY + timedelta(days=day - 1), rows
+
+
+def test_products_are_those_of_the_last_catalogue(control: Example) -> None:
+    found = control.project.sql(f"select {PRODUCT} from {control.project.schema}.silver_products")
+    assert Counter(found) == Counter(products(3)[1])
+    for model in ("silver_products", "silver_products_history"):
+        assert len(control.batches()[model]) == 3, "a catalogue is a batch"
+
+
+def test_products_have_the_history_of_the_catalogues(control: Example) -> None:
+    expected: list[tuple[Any, ...]] = []
+    current: dict[tuple[Any, ...], date] = {}
+    for day in (1, 2, 3):
+        today, rows = products(day)
+        for row in current.keys() - rows:
+            expected.append((*row, str(current.pop(row)), str(today)))
+        for row in rows - current.keys():
+            current[row] = today
+    expected += [(*row, str(start), None) for row, start in current.items()]
+    found = control.project.sql(
+        f"select {PRODUCT}, cast(__start_at as string), cast(__end_at as string) "
+        f"from {control.project.schema}.silver_products_history"
+    )
+    assert Counter(found) == Counter(expected)
+
+
+def test_streams_hold_what_landed(control: Example) -> None:
+    """Events once, devices counted, hours of customers without the invoices that came behind the watermark."""
+    if control.project.target != "session":
+        return
+    events = [event for day in (1, 2, 3) for event in device_events(day)]
+    assert sum(control.rows("bronze_device_events").values()) == len(events)
+    found = control.project.sql(
+        "select device_id, event_type, date_format(event_at, \"yyyy-MM-dd'T'HH:mm:ss.SSS'Z'\") "
+        f"from {control.project.schema}.silver_device_events"
+    )
+    assert Counter(found) == Counter(tuple(event) for event in set(events))
+    counted: Counter[tuple[str, str]] = Counter(
+        (event.device_id, event.event_type) for event in set(events)
+    )
+    devices = {event.device_id for event in events if event.event_type in ("USED", "FAILED")}
+    found = control.project.sql(
+        f"select device_id, used, failed from {control.project.schema}.gold_device_counts"
+    )
+    assert sorted(found) == sorted(
+        (device, counted[device, "USED"], counted[device, "FAILED"]) for device in devices
+    )
+
+
+def test_late_invoices_are_dropped_and_counted(control: Example) -> None:
+    if control.project.target != "session":
+        return
+    invoices = {day: kiosk_invoices(day) for day in (1, 2, 3)}
+    # Days two and three come together: late is what belongs to the first.
+    late = [one for one in invoices[2] if one.invoice_date.startswith("2026-01-01")]
+    assert late
+    batches = control.batches()["gold_customer_hours"]
+    assert sum(batch["rows_late"] for batch in batches) == len(late)
+    in_time = [one for day in invoices for one in invoices[day] if one not in late]
+    newest = max(datetime.fromisoformat(one.invoice_date[:-1]) for one in in_time)
+    hours: Counter[tuple[str, str]] = Counter()
+    for one in in_time:
+        start = datetime.fromisoformat(one.invoice_date[:-1]).replace(
+            minute=0, second=0, microsecond=0
+        )
+        if start + timedelta(hours=1) <= newest - timedelta(hours=1):
+            hours[str(start), one.customer_card_no] += int(one.amount.replace(".", ""))
+    found = control.project.sql(
+        "select cast(hour_start as string), customer_card_no, cast(amount * 100 as bigint) "
+        f"from {control.project.schema}.gold_customer_hours"
+    )
+    assert {(hour, card): amount for hour, card, amount in found} == hours
+    assert len(found) == len(hours)
+
+
+def test_a_run_with_nothing_new_makes_no_commit(control: Example) -> None:
+    assert control.versions() == control.before
+    message = control.runs[2].message
+    assert all("nothing new" in message[model] for model in control.models), message
+
+
+@pytest.mark.lab
+def test_builds_cut_anywhere_end_in_the_same_tables(
+    control: Example, make_project: Callable[..., Project], tmp_path: Path
+) -> None:
+    """Nodes are cut at a random statement, then one run goes through (FLOODMARK_LAB=full: all, three times, the first load too)."""
+    project = make_project("example_cut")
+    become_the_example(project)
+    example = Example(project, tmp_path)
+    seed = random.randrange(10**6)
+    dice = random.Random(seed)
+    models = [model for model in example.models if model in CUT]
+    if FULL:  # the others read no seed
+        assert example.dbt("seed").success
+    for days in ((1,), (2, 3)):
+        for day in days:
+            land_day(tmp_path, day, invoices=INVOICES)
+        for _ in range(3 if FULL else len(days) - 1):
+            with injected(Faults(cuts={model: dice.randint(1, 30) for model in models})):
+                example.dbt("run", "--select", *models)
+        run = example.dbt("run", "--select", *models)
+        assert run.success, (seed, run.log[-4000:])
+    for model in models:
+        assert example.rows(model) == control.rows(model), (seed, model)

@@ -1,0 +1,104 @@
+"""The command: a new project builds, status and doctor tell. Its server starts and stops in test_crash_process.py."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from dbt_floodmark.errors import ServerError
+from dbt_floodmark.spark.server import ThriftServer, start_server, stop_server
+from tests.support.console import Console, floodmark
+from tests.support.harness import BRIEF_SPARK_PARAMETERS
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("cli")
+    assert floodmark("init", "shop", cwd=folder).returncode == 0
+    profiles = folder / "shop" / "profiles" / "profiles.yml"
+    written = yaml.safe_load(profiles.read_text())
+    written["shop"]["outputs"]["session"]["server_side_parameters"] = BRIEF_SPARK_PARAMETERS
+    profiles.write_text(yaml.safe_dump(written))
+    return folder / "shop"
+
+
+@pytest.fixture(scope="module")
+def console() -> Iterator[Console]:
+    """A process that the commands of this module run in, one after the other: it starts one JVM."""
+    console = Console.start()
+    yield console
+    console.stop()
+
+
+def test_no_ledger_yet(shop: Path, console: Console) -> None:
+    assert console.run("status", cwd=shop) == (
+        0,
+        "There is no ledger yet: it appears with the first `floodmark build`.\n",
+    )
+
+
+def test_a_new_project_loads_only_what_is_new(shop: Path, console: Console) -> None:
+    code, said = console.run("build", "--project-dir", "shop", cwd=shop.parent)
+    assert code == 0, said
+    with open(shop / "seeds" / "raw_events.csv", "a", encoding="utf-8") as seed:
+        seed.write("4,Barbara,1.00,2024-05-03 12:00:00\n")
+    where = ("--project-dir", "shop", "--profiles-dir", "shop/profiles")
+    code, said = console.run("build", *where, cwd=shop.parent)
+    assert code == 0, said
+    _, said = console.run("history", "events", "--json", cwd=shop)
+    batches = json.loads(said)["batches"]
+    assert batches[0]["high"] == "2024-05-03 12:00:00.000000"
+    assert [(one["kind"], one["state"], one["rows_read"]) for one in batches] == [
+        ("incremental", "committed", 1),
+        ("first_load", "committed", 3),
+    ]
+
+
+def test_exit_codes_are_dbts(shop: Path, console: Console) -> None:
+    assert floodmark("build", "--nope", cwd=shop).returncode == 2
+    assert console.run("run", "-t", "nope", cwd=shop)[0] == 2
+
+
+def test_doctor(shop: Path, console: Console) -> None:
+    assert console.run("doctor", cwd=shop)[0] == 0
+    answer = floodmark("doctor", "-t", "thrift", cwd=shop, FLOODMARK_THRIFT_PORT="1")
+    assert answer.returncode == 1
+    assert "none answers at 127.0.0.1:1" in answer.stdout
+    assert "run `floodmark serve start`" in answer.stdout
+
+
+def test_no_server_answers(shop: Path) -> None:
+    answer = floodmark("run", "-t", "thrift", cwd=shop, FLOODMARK_THRIFT_PORT="1")
+    assert answer.returncode == 2
+    assert (
+        "No Spark Thrift server answers at 127.0.0.1:1: start one with `floodmark serve start`."
+    ) in answer.stdout
+
+
+def test_port_in_use(tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(ServerError) as caught:
+            start_server(tmp_path, port)
+    assert str(caught.value) == (
+        f"Port {port} is in use by another program: choose another with `floodmark serve start "
+        f"--port {port + 1}` and FLOODMARK_THRIFT_PORT={port + 1}, or stop that program."
+    )
+
+
+def test_a_foreign_process_is_left_alone(tmp_path):
+    server = ThriftServer(os.getpid(), 1, tmp_path)
+    with pytest.raises(ServerError) as caught:
+        stop_server(server)
+    assert str(caught.value) == (
+        f"Process {os.getpid()} is not floodmark's server any more and is left alone: remove "
+        f"{tmp_path / 'thrift' / 'server.json'} if the server is gone."
+    )

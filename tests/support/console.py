@@ -1,0 +1,95 @@
+"""`floodmark` as a user types it: a process a command, or one that runs many in turn, so that they share a JVM."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.support.harness import REPOSITORY
+
+#: What a line with a command's exit code begins with.
+_ENDED = "floodmark-ended:"
+_ONE = "from dbt_floodmark.cli import main; main(prog_name='floodmark')"
+
+
+def _environment(more: dict[str, str]) -> dict[str, str]:
+    left_out = ("FLOODMARK_HOME", "FLOODMARK_THRIFT_PORT")
+    clean = {name: value for name, value in os.environ.items() if name not in left_out}
+    return {**clean, "NO_COLOR": "1", **more}
+
+
+def floodmark(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-c", _ONE, *arguments],
+        cwd=cwd,
+        env=_environment(environment),
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+    )
+
+
+@dataclass
+class Console:
+    """A process that runs commands in turn; what they print on stderr is the test's own."""
+
+    process: subprocess.Popen[str]
+
+    @classmethod
+    def start(cls, **environment: str) -> Console:
+        """Start the process."""
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.console"],
+            cwd=REPOSITORY,
+            env=_environment(environment),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        return cls(process)
+
+    def run(self, *arguments: str, cwd: Path) -> tuple[int, str]:
+        """Run a command in a folder: its exit code, and what it printed."""
+        assert self.process.stdin and self.process.stdout
+        self.process.stdin.write(json.dumps([str(cwd), *arguments]) + "\n")
+        self.process.stdin.flush()
+        printed = ""
+        for line in self.process.stdout:
+            text, ended, code = line.partition(_ENDED)
+            printed += text
+            if ended:
+                return int(code), printed
+        raise AssertionError(f"the process ended in {arguments}: {printed}")
+
+    def stop(self) -> None:
+        """End the process, and its JVM."""
+        assert self.process.stdin
+        self.process.stdin.close()
+        self.process.wait(timeout=60)
+
+
+def _serve() -> None:
+    from dbt_floodmark.cli import main
+
+    # Nothing that a command starts reads the requests.
+    requests = os.fdopen(os.dup(0), encoding="utf-8")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    for line in requests:
+        folder, *arguments = json.loads(line)
+        os.chdir(folder)
+        code: object = 0
+        try:
+            main(args=arguments, prog_name="floodmark")
+        except SystemExit as ended:
+            code = ended.code or 0
+        print(f"{_ENDED}{code}", flush=True)
+
+
+if __name__ == "__main__":
+    _serve()

@@ -1,0 +1,27 @@
+"""The rows of a table, as tests compare them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.support.harness import Project
+
+#: When the first rows of a source happened.
+AT = "timestamp'2024-05-01 08:00:00Z'"
+
+
+def rows_of(project: Project, model: str, columns: str = "*") -> list[dict[str, Any]]:
+    """The rows of a table, sorted by their text."""
+    return [json.loads(text) for (text,) in sorted(project.rows(model, columns).elements())]
+
+
+def held(project: Project, model: str, columns: str) -> dict[str, list[tuple[Any, ...]]]:
+    """The rows of a model by key, each a tuple of these columns."""
+    rows: dict[str, list[tuple[Any, ...]]] = {}
+    for (text,) in project.sql(
+        f"select to_json(struct({columns}), map('ignoreNullFields', 'false')) from {project.schema}.{model}"
+    ):
+        key, *values = json.loads(text).values()
+        rows.setdefault(key, []).append(tuple(values))
+    return {key: sorted(values, key=repr) for key, values in rows.items()}

@@ -1,0 +1,57 @@
+"""Links of the documentation lead somewhere: README and CONTRIBUTING, which are outside the site, too."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.harness import REPOSITORY
+
+PAGES = sorted([*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").rglob("*.md")])
+_CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
+_LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def links(page: Path) -> list[str]:
+    """The targets of a page's links, but those of other sites."""
+    found = _LINK.findall(_CODE.sub("", page.read_text("utf-8")))
+    return [target for target in found if not re.match(r"\w+:", target)]
+
+
+def anchors(page: Path) -> set[str]:
+    """What a link may name of a page: its headings, as GitHub and MkDocs write them."""
+    text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
+    headings = re.findall(r"^#+ +(.*?) *$", text, re.MULTILINE)
+    plain = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
+    return {heading.replace(" ", "-") for heading in plain}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
+def test_every_link_leads_somewhere(page: Path) -> None:
+    dead = []
+    for target in links(page):
+        path, _, anchor = target.partition("#")
+        there = (page.parent / path).resolve() if path else page
+        if not there.exists() or (anchor and anchor not in anchors(there)):
+            dead.append(target)
+    assert not dead
+
+
+def test_links_are_found() -> None:
+    assert sum(len(links(page)) for page in PAGES) > 100
+
+
+def test_the_index_names_every_page() -> None:
+    index = REPOSITORY / "docs" / "README.md"
+    named = {(index.parent / target.partition("#")[0]).resolve() for target in links(index)}
+    pages = {page for page in PAGES if (REPOSITORY / "docs") in page.parents and page != index}
+    assert pages - named == set()
+
+
+def test_the_readme_is_short() -> None:
+    lines = (REPOSITORY / "README.md").read_text("utf-8").splitlines()
+    assert len(lines) <= 200
+    start = lines.index("## Quick start")
+    assert start < 40 and "floodmark build" in "\n".join(lines[start:40])

@@ -1,0 +1,148 @@
+"""What a batch does around its statements: the fence, and what a refused statement leaves; without Spark."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.macros import load
+
+
+@pytest.fixture
+def floodmark() -> SimpleNamespace:
+    """The macros, with `sent` for the statements that they would send."""
+    sent: list[str] = []
+    loaded = load(invocation_id="11111111-2222", run_query=lambda sql: sent.append(sql))
+    loaded.sent = sent
+    loaded._execute = sent.extend
+    loaded._committed_version = lambda: 7
+    loaded._forget_commit = lambda: None
+    return loaded
+
+
+def batch_of(**more: Any) -> dict[str, Any]:
+    settings = {"strategy": "append", "unique_key": []}
+    return {"batch_id": 3, "generation": "g", "settings": settings, **more}
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"watermark_column": "ts"}, {"settings": {"strategy": "merge"}}]
+)
+def test_a_fence_names_no_column(floodmark: SimpleNamespace, more: dict[str, Any]) -> None:
+    """The table may have columns that nobody may write (identity), or that everybody must (NOT NULL)."""
+    batch = batch_of(**more)
+    floodmark._fence(batch, "shop.orders")
+    (statement,) = [sql for sql in floodmark.sent if not sql.startswith(("set ", "reset "))]
+    assert statement == (
+        "merge into shop.orders as DBT_INTERNAL_DEST using (select 1 as one where false)"
+        " as DBT_INTERNAL_SOURCE on false when matched then delete"
+    )
+    assert any(
+        "userMetadata = floodmark/shop.orders/g/3/fence/1111" in sql for sql in floodmark.sent
+    )
+    # It is not the batch's own commit.
+    assert batch["applied"] is None
+
+
+def refused(floodmark: SimpleNamespace, batch: dict[str, Any]) -> list[str]:
+    """The errors that a batch is failed with, once a statement behind it was refused."""
+    failed: list[str] = []
+    floodmark._has_landed = lambda batch: False
+    floodmark._fail = lambda batch, error: failed.append(error)
+    run = {"settings": batch["settings"], "state": {}}
+    floodmark._note_refused("no", run, batch)
+    return failed
+
+
+def test_a_committed_batch_is_not_failed_behind_its_commit(floodmark: SimpleNamespace) -> None:
+    """One that changes nothing in the target has no commit there, and the mark must not go back."""
+    assert refused(floodmark, batch_of()) == ["no"]
+    assert refused(floodmark, batch_of(is_failed=True)) == []
+
+    batch = batch_of(kind="incremental", replaces=False, high="9", staged_by=None)
+    floodmark._needs_stage = lambda run: True
+    floodmark._mark_after = lambda run, batch: "9"
+    floodmark._record = lambda *given: None
+    floodmark._stage_relation = lambda batch: "stage"
+
+    def refuse(statements: list[str]) -> None:
+        raise RuntimeError(statements)
+
+    floodmark._execute = refuse
+    run = {"settings": batch["settings"], "state": {"committed": None}, "target": {"id": "t"}}
+    with pytest.raises(RuntimeError, match="drop table if exists stage"):
+        floodmark._finish(run, batch, {"version": None, "metrics": {}}, None)
+    floodmark._execute = floodmark.sent.extend
+    assert refused(floodmark, batch) == []
+
+
+def test_a_refused_statement_leaves_the_sessions_time_zone(floodmark: SimpleNamespace) -> None:
+    refused(floodmark, batch_of(writes_utc="Asia/Tokyo"))
+    assert "set spark.sql.session.timeZone = Asia/Tokyo" in floodmark.sent
+    floodmark.sent.clear()
+    refused(floodmark, batch_of(writes_utc=None))
+    assert not [sql for sql in floodmark.sent if "timeZone" in sql]
+
+
+def knowing(**more: Any) -> SimpleNamespace:
+    """Macros of one invocation, with what it asked: `asked`."""
+    asked: list[str] = []
+    floodmark = load(graph={}, invocation_id="now", **more)
+    floodmark.asked = asked
+    return floodmark
+
+
+def test_models_of_one_table_look_at_it_once_a_commit() -> None:
+    floodmark = knowing()
+    orders = SimpleNamespace(schema="shop", identifier="Orders")
+    first, second = {"version": 1, "at": "08:00"}, {"version": 2, "at": "09:00"}
+    floodmark._known_at(orders, first)["id"] = "a"
+    assert floodmark._known_at(orders, dict(first)) == {"id": "a"}
+    assert floodmark._known_at(SimpleNamespace(schema="SHOP", identifier="orders"), first)["id"]
+    for other in (second, {"version": 1, "at": "09:00"}, None):
+        assert floodmark._known_at(orders, other) == {}
+    floodmark._known_at(orders, None)["id"] = "b"
+    assert floodmark._known_at(orders, None) == {}
+
+
+EMPTY = {"last_batch_id": None, "finished_id": None, "landed": None}
+LOADED = {"last_batch_id": 4, "finished_id": 4, "landed": {"batch_id": 4}}
+
+
+@pytest.mark.parametrize(
+    ("state", "is_good"),
+    [
+        (EMPTY, True),
+        (LOADED, True),
+        (LOADED | {"last_batch_id": 5}, False),  # open
+        (LOADED | {"landed": None}, False),  # nothing of it is in the table
+        ({"last_batch_id": 1, "finished_id": 1, "landed": None}, False),
+        (None, False),
+    ],
+)
+def test_what_an_invocation_found_is_good_where_nothing_is_open(state: Any, is_good: bool) -> None:
+    floodmark = knowing(this=SimpleNamespace(schema="shop", identifier="orders"))
+    if state:
+        floodmark._memory()["states"]["shop.orders"] = state
+    assert floodmark._remembered_state() == (state | {"is_remembered": True} if is_good else None)
+    floodmark._memory()["invocation_id"] = "before"
+    assert floodmark._remembered_state() is None
+
+
+def test_one_list_of_stages_serves_the_models_that_have_none_open() -> None:
+    this = SimpleNamespace(schema="shop", identifier="orders")
+    floodmark = knowing(this=this)
+    lists = {"stage__": ["stage__shop__orders__3__0123abcd", "stage__shop__other__9__0123abcd"]}
+
+    def names(prefix: str) -> list[str]:
+        floodmark.asked.append(prefix)
+        return lists.get(prefix, ["stage__shop__orders__4__4567cdef"])
+
+    floodmark._stage_names = names
+    floodmark.ledger_schema = lambda: "ledger"
+    for _ in range(2):
+        assert [stage["batch_id"] for stage in floodmark._stages(this, True)] == [3]
+    assert [stage["batch_id"] for stage in floodmark._stages(this)] == [4]
+    assert floodmark.asked == ["stage__", "stage__shop__orders__"]
