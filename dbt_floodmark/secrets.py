@@ -21,10 +21,10 @@ _PATTERNS = (
 
 #: Where credentials of a path belong.
 PLACE = (
-    "Write them into the profile's server_side_parameters (of a Thrift server into its own "
+    "Put them in the profile's server_side_parameters (for a Thrift server, in its own "
     "settings), such as spark.hadoop.fs.s3a.access.key and spark.hadoop.fs.s3a.secret.key from "
-    "env_var('DBT_ENV_SECRET_...'), or leave them to the credential provider of the environment; "
-    "then change them, since they may be in logs"
+    "env_var('DBT_ENV_SECRET_...'), or leave them to the credential provider of the environment. "
+    "Then change them, since they may be in logs already"
 )
 
 

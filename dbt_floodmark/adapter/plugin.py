@@ -37,7 +37,10 @@ def unknown_sentence(problems: list[str]) -> str:
     """Say why the plugin stays off."""
     from importlib.metadata import version
 
+    from dbt_floodmark.versions import DBT_SPARK
+
     return (
         f"dbt-spark {version('dbt-spark')} is not a version floodmark knows: "
-        f"{'; '.join(problems)}; the plugin stays off (set {SWITCH}=0 to silence this)."
+        f"{'; '.join(problems)}. The plugin stays off: install dbt-spark {DBT_SPARK}, or "
+        f"set {SWITCH}=0 to silence this."
     )

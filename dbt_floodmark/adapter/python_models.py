@@ -37,7 +37,7 @@ class SessionPythonJob(PythonJobHelper):  # type: ignore[misc]
         if self._method != SESSION:
             raise DbtRuntimeError(
                 f"floodmark, model '{self._model['alias']}': a Python model needs Spark inside the "
-                f"dbt process, and this target has method: {self._method}: run it on a target with "
+                f"dbt process, but this target has method: {self._method}. Run it on a target with "
                 "method: session, or write it in SQL."
             )
         connection = self._adapter.connections.get_thread_connection().handle

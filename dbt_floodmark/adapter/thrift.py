@@ -77,7 +77,7 @@ class FloodmarkThrift(PyhiveConnectionWrapper):
         except CONNECTION_LOST_EXCEPTIONS as exc:
             raise DbtRuntimeError(
                 f"The Spark Thrift server at {self._server} went away while a statement ran, "
-                "which may or may not have been applied: start it (`floodmark serve start`) and "
+                "which may or may not have been applied. Start it (`floodmark serve start`) and "
                 "run again."
             ) from exc
 
@@ -111,7 +111,10 @@ class FloodmarkThrift(PyhiveConnectionWrapper):
         while answer.operationState in pending:
             if self.query_timeout is not None and time.monotonic() - started > self.query_timeout:
                 super().cancel()
-                raise DbtRuntimeError(f"Query exceeded timeout of {self.query_timeout} seconds")
+                raise DbtRuntimeError(
+                    f"Query exceeded timeout of {self.query_timeout} seconds: raise query_timeout "
+                    "in the profile, or let the statement do less"
+                )
             if self._cancelled.wait(min(wait, self.poll_interval)):
                 super().cancel()
                 raise DbtRuntimeError(CANCELLED)

@@ -32,7 +32,7 @@ def backfill(
     """Read a range of the watermark again; the mark stays where it is.
 
     merge merges the rows; append and insert_overwrite delete the range and insert it, in one
-    commit a batch. Times are UTC. A backfill that was stopped goes on when it is run again.
+    commit a batch. Times are UTC. A backfill that was stopped continues when it is run again.
 
     \b
     Example:

@@ -17,7 +17,7 @@ from dbt_floodmark.project.runner import (
 #: dbt's commands, in the order in which `floodmark --help` lists them, and what each does.
 _SHORT = {
     "build": "Load seeds, models and snapshots, and run their tests (dbt build).",
-    "run": "Load models alone (dbt run).",
+    "run": "Load models only (dbt run).",
     "test": "Run the tests.",
     "seed": "Load the CSV files of seeds/.",
     "snapshot": "Run dbt's own snapshots.",

@@ -34,7 +34,9 @@ def reset(
     project = Project(project_dir, profiles_dir, target)
     chosen = project.one(model)
     if chosen.watermark is None:
-        raise UsageError(f"{model} has no watermark, so there is no mark to move.")
+        raise UsageError(
+            f"{model} has no watermark, so there is no mark to move: use --full-refresh."
+        )
     project.operation("reset", model=chosen.unique_id, to=to, reason=reason)
 
 

@@ -32,7 +32,7 @@ def reconcile(
     """Compare what the SELECT gives up to the mark with the table; exit code 1 on a difference.
 
     Says which keys the table lacks or holds too often, how late the missing rows are, the
-    lookback that would have caught them, and the backfill that repairs. Writes nothing.
+    lookback that would have caught them, and the backfill that repairs them. Writes nothing.
     A stream is compared with what its checkpoint has read.
 
     \b
@@ -58,13 +58,14 @@ def _refuse(model: Model, keys: tuple[str, ...]) -> None:
     if model.strategy == "cdc" and model.is_stream:
         raise UsageError(
             f"{model.name} applies change events, so its rows are not those of its SELECT: read "
-            f"all again with `floodmark run --select {model.name} --full-refresh`."
+            f"everything again with `floodmark run --select {model.name} --full-refresh`."
         )
     if not model.is_stream and (
         model.watermark is None or model.watermark.get("kind") == "version"
     ):
         raise UsageError(
-            f"{model.name} has no timestamp or sequence watermark: files and versions miss nothing."
+            f"{model.name} has no timestamp or sequence watermark, so there is nothing to compare: "
+            "loading by files or versions misses nothing."
         )
     if model.strategy == "cdc":
         raise UsageError(
@@ -74,8 +75,8 @@ def _refuse(model: Model, keys: tuple[str, ...]) -> None:
         )
     if model.strategy == "snapshot_diff":
         raise UsageError(
-            f"{model.name} compares each snapshot with the table, which finds what is missing by "
-            "itself: run it."
+            f"{model.name} compares each snapshot with the table, so its next run finds what is "
+            "missing: run it."
         )
     if not keys:
         raise UsageError(

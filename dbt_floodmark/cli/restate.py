@@ -21,7 +21,7 @@ from dbt_floodmark.project.runner import exit_code, target_options
 def restate(
     project_dir: Path, profiles_dir: str | None, target: str | None, start: str, model: str
 ) -> None:
-    """Make the rows of a cdc model anew from its feed, where a feed was corrected.
+    """Rebuild rows of a cdc model from its feed, after the feed was corrected.
 
     Every key that has an event, a row or a remembered delete at or after SEQUENCE is read from the
     feed again, up to the mark, and written as a first load would. All other keys, and the mark,
@@ -36,16 +36,16 @@ def restate(
     chosen = project.one(model)
     if chosen.strategy != "cdc":
         raise UsageError(
-            f"{model} is no cdc model: `floodmark backfill` reads a range of others again."
+            f"{model} is not a cdc model: read a range of it again with `floodmark backfill`."
         )
     if chosen.is_stream:
         raise UsageError(
-            f"{model} is a stream, which reads each row once: `floodmark run --select {model} "
-            "--full-refresh` makes it anew."
+            f"{model} is a stream, which reads each row once: rebuild it with `floodmark run "
+            f"--select {model} --full-refresh`."
         )
     if chosen.files is not None:
         raise UsageError(
-            f"{model} reads files, each once: use --full-refresh, or read its feed from a table."
+            f"{model} reads each file once: use --full-refresh, or read its feed from a table."
         )
     wanted = yaml_text({"floodmark_restate": {"from": start}})
     sys.exit(exit_code(project.invoke(["run", "--select", chosen.selector, "--vars", wanted])))

@@ -94,7 +94,7 @@ def stop(project_dir: Path, profiles_dir: str | None, target: str | None) -> Non
 @serve.command("status")
 @target_options
 def serve_status(project_dir: Path, profiles_dir: str | None, target: str | None) -> None:
-    """Tell whether a server runs and answers; exit code 1 when not.
+    """Tell whether a server runs and answers; exit code 1 if not.
 
     --profiles-dir and --target are taken as `start` takes them, and change nothing.
 

@@ -27,11 +27,11 @@ def stream(
 ) -> None:
     """Keep streaming models running by their own triggers, until Ctrl-C or SIGTERM.
 
-    Each model whose trigger is {'processing_time': ...} goes on; one with available_now runs to
-    the end of what is there, once. A stream that fails starts again after 1, 2, 4, ... up to 60
-    seconds; one that cannot go on (a wrong setting, a table that does not fit its checkpoint)
-    ends with its sentence. A line per micro-batch tells its rows, rows a second, seconds, the rows
-    that the query remembers, and how far its sources are ahead.
+    A model whose trigger is {'processing_time': ...} keeps running; one with available_now runs
+    once, to the end of what is there. A stream that fails starts again after 1, 2, 4, ... up to 60
+    seconds; one that cannot continue (an invalid setting, a table that does not fit its
+    checkpoint) ends with its error. Each micro-batch prints a line: its rows, rows a second,
+    seconds, the rows in the query's state, and how far its sources are ahead.
 
     \b
     Example:

@@ -86,7 +86,7 @@ class Project:
         raise UsageError(
             f"floodmark loads several models '{name}': name one of {names}."
             if found
-            else f"floodmark loads no model '{name}' in this project: {names}."
+            else f"floodmark loads no model '{name}' in this project: it loads {names}."
         )
 
     def select(self, selection: Sequence[str]) -> list[Model]:
@@ -104,7 +104,7 @@ class Project:
         ids = {json.loads(line)["unique_id"] for line in listed.result}
         found = [model for model in self.models.values() if model.unique_id in ids]
         if not found:
-            raise UsageError(f"floodmark loads none of --select {' '.join(selection)}.")
+            raise UsageError(f"--select {' '.join(selection)} has no model that floodmark loads.")
         return sorted(found, key=lambda model: model.name)
 
     def query(self, sql: str, explain: Callable[[Any, str], FloodmarkError] = failure) -> list[Row]:

@@ -57,7 +57,7 @@ def select_option(command: Any) -> Any:
         cls=MultiOption,
         type=tuple,
         multiple=True,
-        help="Models, as dbt's --select has them: one or several.",
+        help="Models, as in dbt's --select: one or several.",
     )(command)
 
 

@@ -97,7 +97,7 @@ def launch_jvm(workplace: Workplace, conf: Mapping[str, str]) -> None:
             gateway = launch_gateway(settings, popen_kwargs={"stdout": log, "stderr": log})
         except PySparkRuntimeError as exc:
             raise FloodmarkError(
-                f"Spark's JVM ended before it was ready: what it said is in {workplace.log}."
+                f"Spark's JVM ended before it was ready: see its output in {workplace.log}."
             ) from exc
     SparkContext._ensure_initialized(gateway=gateway)
     # A JVM that is told to leave releases Derby at once; one that notices needs a second.

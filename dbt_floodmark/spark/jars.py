@@ -202,7 +202,7 @@ def _resolve(
         raise JarsError(
             f"The jars of {coordinate} could not be fetched, which needs the network once: "
             f"connect and run `floodmark setup` again, or copy them into {jar_folder()} "
-            f"(what Ivy said is in {log})."
+            f"(Ivy's output is in {log})."
         )
 
 
@@ -210,7 +210,7 @@ def _jar_of_ivy(ivy: Path, name: str, log: Path) -> Path:
     found = list((ivy / "jars").glob(f"*_{name}"))
     if not found:
         raise JarsError(
-            f"Ivy answered without {name}: run `floodmark setup` again (what it said is in {log})."
+            f"Ivy answered without {name}: run `floodmark setup` again (its output is in {log})."
         )
     return found[0]
 

@@ -67,7 +67,7 @@ def _major_version(executable: Path) -> int:
         raise JavaError(f"Java at {executable} does not run ({exc}): {_FIX}.") from exc
     match = re.search(r'version "([^"]+)"', answer.stderr + answer.stdout)
     if match is None:
-        raise JavaError(f"Java at {executable} does not tell its version: {_FIX}.")
+        raise JavaError(f"Java at {executable} does not report its version: {_FIX}.")
     return parse_major(match.group(1))
 
 

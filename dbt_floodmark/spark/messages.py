@@ -73,8 +73,8 @@ LEDGER_MARK = "/*floodmark:ledger*/"
 #: What Hive says on a database without its tables, and what it means.
 VERSION_NOT_FOUND = "Version information not found"
 NO_HIVE_TABLES = (
-    "The metastore's database has none of Hive's tables yet: make them once with "
-    "`floodmark setup --metastore TARGET`, which names the target of the profile."
+    "The metastore's database has none of Hive's tables yet: create them once with "
+    "`floodmark setup --metastore TARGET`, where TARGET is the target of the profile."
 )
 
 CANCELLED = "cancelled: this statement was stopped before it ended"
@@ -118,8 +118,8 @@ def readable(text: str, sql: str = "") -> str:
     if colon:
         return (
             f"{colon.group(1)} has a colon in its name, which Spark cannot list where a path is a "
-            "pattern (*, ?, [ or { in it): name the folder itself as the path, and the files by "
-            "glob; or rename it, such as to "
+            "pattern (*, ?, [ or { in it). Name only the folder in the path, and the files in "
+            "glob; or rename the file, for example to "
             f"{colon.group(1).replace(':', '-')}"
         )
     gone = _GONE.search(text)
@@ -127,16 +127,16 @@ def readable(text: str, sql: str = "") -> str:
         stage = _STAGE.search(gone.group(1))
         if stage:
             return (
-                f"the file {gone.group(1)} is gone, which a batch has staged: the statement wrote "
+                f"the file {gone.group(1)}, which a batch has staged, is gone. The statement wrote "
                 f"nothing. Drop table {stage.group(1)} of the ledger's schema and run again, so "
-                "that the batch is staged anew; a model of cdc, which may have written half of its "
-                "batch, needs --full-refresh"
+                "that the batch is staged again. A cdc model may have written half of its batch: "
+                "it needs --full-refresh"
             )
         return (
-            f"the file {gone.group(1)} is gone, which its table's log names: VACUUM takes files "
-            "of earlier versions away, after a week by default. Where a model reads what changed "
-            "since then, run it once with --full-refresh to load everything again, or set its mark "
-            "with `floodmark reset`; then run it more often than files are kept"
+            f"the file {gone.group(1)}, which its table's log names, is gone. VACUUM removes files "
+            "of earlier versions, after a week by default. If the model reads what changed since "
+            "then, run it once with --full-refresh to load everything again, or set its mark with "
+            "`floodmark reset`. After that, run it before VACUUM removes what it still has to read"
         )
     sentence, cause = _innermost(text)
     state = _SQLSTATE.search(sentence)

@@ -42,8 +42,8 @@ def make_metastore(home: Path, parameters: Mapping[str, str]) -> bool:
     conf = spark_conf(workplace, require_jars(), parameters)
     if not conf[METASTORE_URL].startswith("jdbc:postgresql:") or conf.get(METASTORE_URIS):
         raise FloodmarkError(
-            "Its metastore is not in PostgreSQL: Derby and metastore servers make their tables "
-            "themselves, and for other databases Hive's schematool does."
+            "Its metastore is not in PostgreSQL: Derby and metastore servers create their tables "
+            "themselves; for other databases use Hive's schematool."
         )
     require_metastore_driver(conf)
     workplace.create()

@@ -296,14 +296,14 @@ def _wait_until_it_answers(
             if VERSION_NOT_FOUND in said:
                 raise ServerError(NO_HIVE_TABLES)
             raise ServerError(
-                f"The server ended before it answered: what it said is in {workplace.log}."
+                f"The server ended before it answered: see its output in {workplace.log}."
             )
         if answers(port):
             return
         time.sleep(0.2)
     raise ServerError(
         f"The server did not answer within {START_TIMEOUT:.0f} s: "
-        f"what it said is in {workplace.log}."
+        f"see its output in {workplace.log}."
     )
 
 

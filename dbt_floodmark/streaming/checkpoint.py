@@ -339,7 +339,7 @@ class Lease:
                 raise CheckpointInUseError(
                     f"the stream {self._model} is run by process {holder.pid} on {holder.host} "
                     f"({holder.command}), and a checkpoint takes one process at a time: stop that "
-                    f"one, or let it go on. The checkpoint is {self._folder.path}"
+                    f"process, or let it continue. The checkpoint is {self._folder.path}"
                 )
             self._write(overwrite=True)
             time.sleep(_SETTLE)
@@ -347,7 +347,7 @@ class Lease:
             if winner is not None and winner.token != self._token:
                 raise CheckpointInUseError(
                     f"the stream {self._model} was taken up by process {winner.pid} on "
-                    f"{winner.host} at the same time: let that one go on"
+                    f"{winner.host} at the same time: let that one continue"
                 )
         self._thread = threading.Thread(target=self._renew, daemon=True)
         self._thread.start()

@@ -263,7 +263,7 @@ def as_read(spark: Any, sql: str, project_dir: str, folder: Folder) -> str:
     """
     position = Position.read(folder)
     if position.number is None:
-        raise FloodmarkError("it has no micro-batch that has ended yet: run it first")
+        raise FloodmarkError("none of its micro-batches has ended yet: run it first")
     taken: set[int] = set()
     count = 0
 
@@ -276,7 +276,10 @@ def as_read(spark: Any, sql: str, project_dir: str, folder: Folder) -> str:
             read = position.files_of(stream.source.path, folder, taken)
             frame = _files_as_read(spark, stream, stream.source.path, read)
         else:
-            raise FloodmarkError("it reads Kafka, which does not keep what was read")
+            raise FloodmarkError(
+                "it reads Kafka, which does not keep what was read, so its table cannot be "
+                "compared with its sources"
+            )
         frame.createOrReplaceTempView(_VIEW.format(count))
         return _VIEW.format(count)
 
@@ -313,21 +316,25 @@ def _table_as_read(spark: Any, stream: Stream, position: Position, taken: set[in
     for option in stream.options:
         if option in _OTHER_ROWS:
             raise FloodmarkError(
-                f"it reads {stream.table} with {option}, so what it has read is not the table"
+                f"it reads {stream.table} with {option}, so its rows are not those of that table, "
+                "and the two cannot be compared"
             )
     detail = _delta_detail(spark, str(stream.table))
     if detail is None:
-        raise FloodmarkError(f"{stream.table} is no Delta table, of which a version can be read")
+        raise FloodmarkError(
+            f"{stream.table} is not a Delta table, so the version that was read cannot be read "
+            "again"
+        )
     offset = position.of_table(detail["id"], taken)
     if offset is None:
         raise FloodmarkError(
             f"{stream.table} is not the table that its checkpoint has read (it was dropped and "
-            "made again): run it once with --full-refresh to load everything again"
+            "recreated): run it once with --full-refresh to load everything again"
         )
     if is_within(offset):
         raise FloodmarkError(
             f"it is in the middle of version {offset['reservoirVersion']} of {stream.table}: let "
-            "it run to the end of what is there first"
+            "it read all that is there first"
         )
     # What was read of a table that was empty is its first version.
     reader = spark.read.format("delta").option("versionAsOf", max(0, read_version(offset)))
@@ -340,7 +347,7 @@ def _files_as_read(spark: Any, stream: Stream, path: str, read: set[str] | None)
     source = stream.source
     assert source is not None
     if not read:
-        raise FloodmarkError(f"its checkpoint has read no files of {path}")
+        raise FloodmarkError(f"its checkpoint has read no files of {path}: run it first")
     there = {plain(file): file for file, _ in _files_there(spark, source)}
     if stream.options.get(RECURSIVE.lower(), "").lower() != "true":
         # What lies in folders below was passed over (sources.py, _read_once), but for k=v.

@@ -152,8 +152,8 @@ def parse_options(text: str) -> dict[str, str]:
         found = _OPTION.match(text, position)
         if not found:
             raise FloodmarkError(
-                f"got '{text[position:].strip()}' in with (...) behind stream(): expected "
-                "options such as maxFilesPerTrigger = 100, with commas between them"
+                f"got '{text[position:].strip()}' in with (...) after stream(): expected "
+                "options such as maxFilesPerTrigger = 100, separated by commas"
             )
         options[_literal(found["key"])] = _literal(found["value"])
         position = found.end()
@@ -227,8 +227,8 @@ def load(reader: Any, source: Source) -> Any:
         if "PATH_NOT_FOUND" in str(exc) and not is_glob(pattern):
             raise SourceGoneError(
                 f"the folder {source.path}, which it reads, is not there: create it, or put it "
-                "back where it was renamed or moved. To read another folder, change the path and "
-                "run the model once with --full-refresh: every file there is new"
+                "back if it was renamed or moved. To read another folder, change the path and "
+                "run the model once with --full-refresh: every file there counts as new"
             ) from exc
         raise
 
@@ -271,7 +271,7 @@ def _read_once(spark: Any, source: Source) -> Source | None:
         raise FloodmarkError(
             f"a file of {source.path} has one of *, ?, [, ], {{, }} and \\ in its path. With a / "
             "between { and } Spark would read the other files of its micro-batch more than once: "
-            "name one folder, or rename what has such a name"
+            "name one folder, or rename the file or folder with such a name"
         )
     kept = {key: value for key, value in source.options.items() if key.lower() != RECURSIVE.lower()}
     return Source(source.name, source.format, {**kept, RECURSIVE: "true"}, source.path)
@@ -311,7 +311,8 @@ def _require_kafka(spark: Any) -> None:
         loader.loadClass(_KAFKA)
     except Exception as exc:
         raise FloodmarkError(
-            "the Kafka connector is not there: run `floodmark setup --with kafka` once, then again"
+            "the Kafka connector is not installed: run `floodmark setup --with kafka` once, and "
+            "run the model again"
         ) from exc
 
 

@@ -139,9 +139,9 @@ class Streams:
         with self._readable(request):
             if output_mode != "complete" and _forgets(self._frame(request)):
                 raise FloodmarkError(
-                    "behind its event-time watermark late rows were dropped, and what has not "
-                    "ended may not be written yet, so its table cannot be compared with its "
-                    "sources; rows_late of its batches counts what was dropped"
+                    "its event-time watermark drops late rows, and groups that are still open may "
+                    "not be written yet, so its table cannot be compared with its sources. "
+                    "rows_late of its batches counts what was dropped"
                 )
             folder = Folder(spark, location)
             passed = position.as_read(spark, sql, project_dir, folder)

@@ -31,8 +31,8 @@ _ADVICE: Sequence[tuple[str, str] | tuple[str, str, type[DbtRuntimeError]]] = (
     ),
     (
         r"[Mm]ultiple streaming aggregations|possible 'correctness' issue due to global watermark",
-        "several aggregations or joins one after the other need output_mode='append' and an "
-        "event-time watermark on every stream, or a model of its own for each.",
+        "several aggregations or joins, one after another, need output_mode='append' and an "
+        "event-time watermark on every stream, or a separate model for each.",
     ),
     (
         r"Append output mode not supported when there are streaming aggregations|"
@@ -44,7 +44,7 @@ _ADVICE: Sequence[tuple[str, str] | tuple[str, str, type[DbtRuntimeError]]] = (
     (
         r"Complete output mode not supported when there are no streaming aggregations|"
         r"STREAMING_OUTPUT_MODE\.UNSUPPORTED_OPERATION.*\bcomplete\b",
-        "output_mode='complete' writes an aggregation anew in each batch: without GROUP BY use "
+        "output_mode='complete' rewrites an aggregation in each batch: without GROUP BY use "
         "'append'.",
     ),
     (
@@ -55,8 +55,8 @@ _ADVICE: Sequence[tuple[str, str] | tuple[str, str, type[DbtRuntimeError]]] = (
     (
         r"dropDuplicatesWithinWatermark",
         "unique_key on an append stream drops what comes again within the event-time watermark: "
-        "put one on the stream (`from stream(...) watermark ts delay of interval 1 hour`), or use "
-        "incremental_strategy='merge'.",
+        "put a watermark on the stream (`from stream(...) watermark ts delay of interval 1 hour`), "
+        "or use incremental_strategy='merge'.",
     ),
     (
         r"NON_TIME_WINDOW_NOT_SUPPORTED|Non-time-based windows",
@@ -79,25 +79,25 @@ _ADVICE: Sequence[tuple[str, str] | tuple[str, str, type[DbtRuntimeError]]] = (
         r"sources in the checkpoint offsets|NUM_SOURCES|"
         r"Provided schema doesn't match to the schema for existing state",
         "the SELECT groups, joins or reads differently from the one that its checkpoint was made "
-        "with, so what it remembers does not fit: take the change back, or run with --full-refresh "
-        "to start over.",
+        "with, so the state in the checkpoint does not fit: undo the change, or run with "
+        "--full-refresh to start over.",
         RefusedError,
     ),
     (
         r"DELTA_SCHEMA_CHANGED|DELTA_STREAMING_(?:INCOMPATIBLE_SCHEMA|SCHEMA_MISMATCH|CANNOT_CONTINUE)",
-        "columns of the source table were renamed, dropped or given another type: run again, and "
-        "where it says so again, run with --full-refresh to read what is there now.",
+        "columns of the source table were renamed, dropped or given another type. Run again. If "
+        "the message comes back, run with --full-refresh to read what is there now.",
         TryAgainError,
     ),
     (
         r"Permission denied|Read-only file system|AccessControlException|"
         r"[Mm]kdirs? (?:of .* )?failed",
-        "a folder that the stream writes, of its checkpoint or its table, cannot be written: let "
-        "the user that runs dbt write there.",
+        "the stream cannot write to the folder of its checkpoint or of its table: let the user "
+        "that runs dbt write there.",
     ),
     (
         r"DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE",
-        "the source table was dropped and made again, so the checkpoint, which counts its "
+        "the source table was dropped and recreated, so the checkpoint, which counts its "
         "versions, does not fit it: run the model with --full-refresh to start over.",
         RefusedError,
     ),
@@ -108,7 +108,7 @@ _ADVICE: Sequence[tuple[str, str] | tuple[str, str, type[DbtRuntimeError]]] = (
     (
         r"DELTA_FILE_NOT_FOUND|DELTA_MISSING_FILES|no longer exists|file .* does not exist|"
         r"DELTA_VERSIONS_NOT_CONTIGUOUS|logs have been deleted|log files? .* deleted",
-        "what the stream has still to read is gone from its source (VACUUM, or an expired log): "
+        "what the stream still has to read is gone from its source (VACUUM, or an expired log): "
         "run with --full-refresh to read what is there now.",
         RefusedError,
     ),

@@ -81,7 +81,7 @@
     {%- if run.guarded and is_incremental() -%}
         {%- do floodmark._refuse([{'setting': 'watermark', 'got': settings.watermark,
             'expected': 'floodmark.watermark_filter() in the SELECT of an incremental run',
-            'todo': 'Add "where {{ floodmark.watermark_filter() }}" behind is_incremental()'}]) -%}
+            'todo': 'Add "where {{ floodmark.watermark_filter() }}" inside the is_incremental() guard'}]) -%}
     {%- endif -%}
     {%- do floodmark._check_zone(run) -%}
     {%- set stages = floodmark._stages(this, state.is_remembered) -%}
@@ -116,11 +116,11 @@
             ~ ' exists and is not a Delta table: run it once with --full-refresh to load everything again') -%}
     {%- elif committed and committed.mark is not none and committed.family is not none
         and not floodmark._is_position(committed.mark, committed.family) -%}
-        {%- do floodmark._stop("the ledger has '" ~ committed.mark ~ "' as its mark, which is no " ~ committed.family
-            ~ ': somebody changed ' ~ floodmark.ledger_schema()
+        {%- do floodmark._stop("the ledger has '" ~ committed.mark ~ "' as its mark, which is not a " ~ committed.family
+            ~ '. Somebody changed ' ~ floodmark.ledger_schema()
             ~ '.batch_log by hand, so nobody can tell which rows are loaded: ' ~ floodmark._ways_out()) -%}
     {%- elif committed and committed.kind == 'stream' and (settings.watermark or strategy.adds_blindly) -%}
-        {%- do floodmark._stop(this ~ ' was filled by a stream, whose progress is no mark: '
+        {%- do floodmark._stop(this ~ ' was filled by a stream, which leaves no mark: '
             ~ floodmark._ways_out()) -%}
     {%- elif lost_mark -%}
         {%- do floodmark._stop(this ~ ' has rows, but the ledger has no mark for it, so ' ~ lost_mark

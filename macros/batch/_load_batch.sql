@@ -92,13 +92,13 @@
     {%- if column is none -%}
         {%- do floodmark._refuse([{'setting': 'watermark.column', 'got': watermark.column,
             'expected': 'a column of the SELECT',
-            'todo': 'Behind the is_incremental() guard the mark of a first load is read from what it loaded: '
+            'todo': 'With the is_incremental() guard, the mark of a first load is read from the rows it loaded: '
             'add the column, or remove the guard'}], rejects='the watermark column is not in the SELECT') -%}
     {%- elif floodmark._position_family(column.type) != batch.family -%}
         {%- do floodmark._refuse([{'setting': 'watermark.column',
             'got': column.name ~ ' ' ~ column.type ~ ' in the SELECT',
             'expected': 'a ' ~ batch.family ~ ', as in ' ~ batch.upstream,
-            'todo': 'Behind the is_incremental() guard the mark of a first load is read from what it loaded: '
+            'todo': 'With the is_incremental() guard, the mark of a first load is read from the rows it loaded: '
             'give the changed column another name, or remove the guard'}],
             rejects='the watermark column has another type in the SELECT') -%}
     {%- endif -%}

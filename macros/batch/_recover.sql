@@ -36,7 +36,7 @@
         {%- endif -%}
     {%- elif abandons or batch.kind == 'full_refresh' -%}
         {%- set error = 'the table was dropped or emptied before the batch was applied' if lost
-            else 'the run died before the snapshot was applied: it is read anew' if stale
+            else 'the run died before the snapshot was applied: it is read again' if stale
             else ('the backfill died before the batch was applied' if batch.kind == 'backfill'
             else 'the run died before the table was replaced') -%}
         {%- do floodmark._record('failed', batch, {'error': floodmark._string_literal(error)}) -%}

@@ -152,7 +152,7 @@
     {%- set type = floodmark._find_column(columns, '_floodmark_sequence').type -%}
     {%- if floodmark._has_no_order(type) -%}
         {%- do problems.append({'setting': 'cdc.sequence_by', 'got': cdc.sequence ~ ' ' ~ type,
-            'expected': 'a type that has an order', 'todo': 'Use a number, a time or a text'}) -%}
+            'expected': 'a type that has an order', 'todo': 'Use a number, a time or text'}) -%}
     {%- endif -%}
     {%- for name in ['_floodmark_delete', '_floodmark_truncate']
         if floodmark._find_column(columns, name).type != 'boolean' -%}
@@ -199,7 +199,7 @@
         {%- do problems.extend(floodmark._key_type_problems(run, columns)) -%}
     {%- endif -%}
     {%- if problems -%}
-        {%- do floodmark._refuse(problems, rejects='columns of the events') -%}
+        {%- do floodmark._refuse(problems, rejects='the columns of the events do not fit') -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -364,7 +364,7 @@
     {%- if counts.rows_tied -%}
         {%- do floodmark._warn(floodmark._counted(counts.rows_tied, 'event')
             ~ (' has' if counts.rows_tied == 1 else ' have')
-            ~ ' the key and the sequence of another with other values: ' ~ counts.tied_keys | join(', ') ~ '. '
+            ~ ' the key and the sequence of another event but other values: ' ~ counts.tied_keys | join(', ') ~ '. '
             ~ ('A delete' if cdc.scd_type == 2 else 'An upsert') ~ ' beats '
             ~ ('an upsert' if cdc.scd_type == 2 else 'a delete')
             ~ ', and of two upserts the one with the greater hash stays') -%}

@@ -38,16 +38,16 @@
     {%- if waiting > 0 -%}
         {%- do floodmark._stop(floodmark._counted(waiting, 'version') ~ ' of ' ~ run.upstream.relation
             ~ (' is' if waiting == 1 else ' are')
-            ~ ' not loaded yet, and may hold rows as they were before they were corrected, '
-            ~ 'which the next run would bring back: run the model first, then restate') -%}
+            ~ ' not loaded yet, and may still hold rows from before the correction. '
+            ~ 'The next run would bring those back: run the model first, then restate') -%}
     {%- endif -%}
     {%- set start = floodmark._reach(run.settings.watermark or {}, family).start -%}
     {%- if family == 'version' and start is none and floodmark._reads_state(run.sql) -%}
         {%- do floodmark._stop(run.upstream.relation
-            ~ ' is no feed of events, since a row that is deleted there is a delete here: as it stands '
-            'now it does not tell what its rows were at ' ~ asked.get('from')
-            ~ '. Run it once with --full-refresh, or set watermark.start to the version from which on '
-            'its change feed tells all') -%}
+            ~ ' is not a feed of events: a row that is deleted there is a delete here, so the table as it is '
+            'now does not show what its rows were at ' ~ asked.get('from')
+            ~ '. Run the model once with --full-refresh, or set watermark.start to the version from which '
+            'its change feed is complete') -%}
     {%- endif -%}
     {%- set plan = floodmark._plan_whole() -%}
     {%- do plan.update({'settings': run.settings, 'batch_id': run.state.last_batch_id + 1, 'kind': 'backfill',
@@ -72,7 +72,7 @@
             'expected': 'a value of the sequence, ' ~ type,
             'todo': 'Write it as text' if plain
             else 'A sequence of several parts has no such value: use --full-refresh'}],
-            rejects='from is not of the type of the sequence') -%}
+            rejects='the value of from does not have the type of the sequence') -%}
     {%- endif -%}
     {%- set time = floodmark._parse_timestamp(floodmark._restates_from(batch)) if type == 'timestamp' else none -%}
     {{ return(floodmark._position_literal(time, type) if time is not none else 'cast(' ~ text ~ ' as ' ~ type ~ ')') }}
@@ -90,8 +90,8 @@
     {%- endfor -%}
     {%- if lacking -%}
         {%- do floodmark._stop('the SELECT lacks ' ~ lacking | join(', ') ~ ', which ' ~ this
-            ~ ' has: rows that are made anew would lose what they hold there. Give it in the SELECT, '
-            'or run it once with --full-refresh', rejects='the SELECT lacks columns of the table') -%}
+            ~ ' has: rows that are rebuilt would lose their values there. Add it to the SELECT, '
+            'or run the model once with --full-refresh', rejects='the SELECT lacks columns of the table') -%}
     {%- endif -%}
     {%- set from = floodmark._restate_literal(batch,
         floodmark._find_column(source.columns, '_floodmark_sequence').type) -%}
@@ -103,7 +103,7 @@
     {%- if found is not none -%}
         {%- do floodmark._stop('there is a truncate at ' ~ found
             ~ ', which reaches every key: run it once with --full-refresh, or restate from a later sequence',
-            rejects='a truncate lies at or after what is to be restated') -%}
+            rejects='a truncate lies in the range to restate') -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -32,9 +32,9 @@
     {%- endif -%}
     {%- if run.is_state_marked and not source.has_state -%}
         {%- do floodmark._stop(floodmark._state_relation()
-            ~ ' is gone, which remembers the deletes and the earlier events of ' ~ this
-            ~ ', so late events would be applied wrongly: put it back, or run it once with '
-            '--full-refresh to load everything again', rejects='what cdc remembers is gone') -%}
+            ~ ' is gone. It holds the deletes and the earlier events of ' ~ this
+            ~ ', and late events would be applied wrongly without it: put it back, or run the model once with '
+            '--full-refresh to load everything again', rejects='the state table of cdc is gone') -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -77,8 +77,8 @@
     {%- set beside = adapter.get_relation(none, relation.schema, relation.identifier ~ '__cdc_state') -%}
     {%- if landed is not none and 'AS SELECT' in landed.operation -%}
         {%- do floodmark._stop('batch ' ~ batch.batch_id
-            ~ ' has made the table, and what cdc remembers beside it may be missing: run the model '
-            'once, which finishes it, then reset', id) -%}
+            ~ ' has made the table, but its state table may be missing: run the model '
+            'once to finish the batch, then reset', id) -%}
     {%- elif beside is not none and landed is none -%}
         {%- do floodmark._fence(batch, beside) -%}
         {%- set written = floodmark._landed(beside, batch) -%}

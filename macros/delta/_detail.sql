@@ -29,7 +29,7 @@
 {% macro _require_delta(watermark, relation, is_delta) %}
     {%- if not is_delta -%}
         {%- do floodmark._refuse([{'setting': 'watermark.kind', 'got': 'version',
-            'expected': 'a Delta table, and ' ~ relation ~ ' is none',
+            'expected': 'a Delta table, and ' ~ relation ~ ' is not one',
             'todo': 'Use a timestamp or a sequence, or read a Delta table'}]) -%}
     {%- endif -%}
 {% endmacro %}

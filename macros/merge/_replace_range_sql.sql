@@ -193,10 +193,10 @@
     {%- for setting, name in {'watermark.column': run.settings.watermark.column,
         'partition_by': run.settings.partition_by[0]}.items() if not floodmark._find_column(columns, name) -%}
         {%- do problems.append({'setting': setting, 'got': name, 'expected': 'a column of the SELECT',
-            'todo': 'insert_overwrite compares the two: add it'}) -%}
+            'todo': 'Add it: insert_overwrite compares the two'}) -%}
     {%- endfor -%}
     {%- if problems -%}
-        {%- do floodmark._refuse(problems, rejects='columns are missing') -%}
+        {%- do floodmark._refuse(problems, rejects='the SELECT lacks a column that insert_overwrite needs') -%}
     {%- endif -%}
 {% endmacro %}
 

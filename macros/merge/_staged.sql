@@ -37,7 +37,7 @@
                 floodmark._find_column(columns, key).type, known)) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- do floodmark._reject_columns(problems, 'a key of another type') -%}
+    {%- do floodmark._reject_columns(problems, 'a key has another type than in the table') -%}
 {% endmacro %}
 
 

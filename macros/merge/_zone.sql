@@ -35,9 +35,9 @@
     {%- set kept = floodmark._properties_of(this).get('floodmark.zone') if not run.target.is_empty else none -%}
     {%- set session = floodmark._session_zone() -%}
     {%- if kept and floodmark._zone_name(kept) != floodmark._zone_name(session) -%}
-        {%- do floodmark._stop('the partitions of ' ~ this ~ ' follow the clocks of ' ~ kept
-            ~ ', and the time zone of this session is ' ~ session
-            ~ ': rows would move to other partitions, and rows that are there would go. Nothing was written. '
+        {%- do floodmark._stop('the partitions of ' ~ this ~ ' follow the time zone ' ~ kept
+            ~ ', but the time zone of this session is ' ~ session
+            ~ ': rows would move to other partitions, and rows that are there would be lost. Nothing was written. '
             ~ floodmark._zone_ways_out(kept)) -%}
     {%- endif -%}
     {%- do run.update({'zone': {'session': session, 'kept': kept}}) -%}
@@ -47,8 +47,8 @@
 {# What helps where zones disagree. #}
 {% macro _zone_ways_out(zone) %}
     {{ return('Set spark.sql.session.timeZone to ' ~ zone
-        ~ " in the profile's server_side_parameters, or run once with --full-refresh to make all "
-        "partitions anew under this session's zone") }}
+        ~ " in the profile's server_side_parameters, or run once with --full-refresh to rebuild all "
+        "partitions in this session's zone") }}
 {% endmacro %}
 
 
@@ -73,10 +73,10 @@
             '(' ~ pair ~ source.stage ~ ' union all ' ~ held ~ ')') -%}
         {%- if not found.units -%}
             {%- do floodmark._stop(this
-                ~ ' does not say which time zone it was loaded under, and rows of it do not lie in the '
-                'partitions that follow from ' ~ run.settings.watermark.column ~ " under this session's, "
+                ~ ' does not say in which time zone it was loaded, and some of its rows do not lie in the '
+                'partitions that follow from ' ~ run.settings.watermark.column ~ " in this session's, "
                 ~ run.zone.session ~ '. Nothing was written. '
-                ~ floodmark._zone_ways_out('the zone that the table was loaded under'),
+                ~ floodmark._zone_ways_out('the zone in which the table was loaded'),
                 rejects='the partitions of the table do not follow from the time zone of the session') -%}
         {%- endif -%}
     {%- endif -%}

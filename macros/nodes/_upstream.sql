@@ -7,7 +7,7 @@
     {%- set relation = floodmark._node_relation(node) -%}
     {%- if floodmark._relation_name(relation) | lower == floodmark._model_id() | lower -%}
         {%- do floodmark._refuse([{'setting': 'watermark.from', 'got': floodmark._model_id(),
-            'expected': 'another table than the one the model loads',
+            'expected': 'a table other than the one the model loads',
             'todo': 'Give the model an alias or a schema of its own'}]) -%}
     {%- endif -%}
     {%- set cached = adapter.get_relation(relation.database, relation.schema, relation.identifier) -%}
@@ -52,14 +52,14 @@
         {{ return(none) }}
     {%- elif candidates | length != 1 -%}
         {%- do floodmark._refuse([{'setting': 'watermark.from', 'got': name,
-            'expected': 'the one ref or source that holds the column, of: ' ~ (names | join(', ') or 'none'),
-            'todo': 'Name it' if names else 'Read the rows from a ref or a source'}]) -%}
+            'expected': 'the ref or source that holds the column, one of: ' ~ (names | join(', ') or 'none'),
+            'todo': 'Name it in `from`' if names else 'Read the rows from a ref or a source'}]) -%}
     {%- endif -%}
     {%- set node = candidates[0] -%}
     {%- if node.config.materialized == 'ephemeral' -%}
         {%- do floodmark._refuse([{'setting': 'watermark.from', 'got': node.name,
             'expected': 'a table, a view or a source',
-            'todo': 'An ephemeral model has no relation to find the high mark in: materialize it as a table '
+            'todo': 'An ephemeral model has no relation in which to find the high mark: materialize it as a table '
             'or a view'}]) -%}
     {%- endif -%}
     {{ return(node) }}
@@ -93,7 +93,7 @@
     {%- if watermark.kind not in [none, kind] -%}
         {%- do problems.append({'setting': 'watermark.kind', 'got': watermark.kind,
             'expected': "'" ~ kind ~ "' for a column of type " ~ column.type,
-            'todo': 'Leave it out: the type tells'}) -%}
+            'todo': 'Leave it out: the type of the column decides'}) -%}
     {%- endif -%}
     {%- if kind == 'sequence' and settings.strategy == 'insert_overwrite' -%}
         {%- do problems.append({'setting': 'incremental_strategy', 'got': 'insert_overwrite',

@@ -11,7 +11,7 @@
 {% macro _diff_side(given, label, folder=none) %}
     {%- if floodmark._has_secret(given) -%}
         {%- do floodmark._diff_stop(label ~ " got '" ~ given
-            ~ "': expected a path without credentials, which stand in logs and in target/. "
+            ~ "': expected a path without credentials, which would appear in logs and in target/. "
             ~ floodmark._where_secrets_belong()) -%}
     {%- endif -%}
     {%- set versioned = modules.re.fullmatch('(.+)@v(\\d+)', given | trim) -%}
@@ -19,7 +19,7 @@
     {%- set path = floodmark._diff_path(name) -%}
     {%- set relation = none if path else floodmark._diff_relation(name, label) -%}
     {%- if versioned and (path.format != 'delta' if path else not relation.is_delta) -%}
-        {%- do floodmark._diff_stop(label ~ ', ' ~ name ~ ', is no Delta table: it has no version '
+        {%- do floodmark._diff_stop(label ~ ', ' ~ name ~ ', is not a Delta table and has no version '
             ~ versioned.group(2)) -%}
     {%- endif -%}
     {%- set sql = floodmark._diff_path_sql(path, folder) if path
@@ -153,7 +153,7 @@
     {%- for pair in plan.key -%}
         {%- for column in [pair.a, pair.b] if floodmark._has_no_order(column.type) -%}
             {%- do floodmark._diff_stop('the key column ' ~ pair.name ~ ' is a ' ~ column.ddl
-                ~ ', by which rows cannot be joined: name another') -%}
+                ~ ', and rows cannot be joined by one: name another key') -%}
         {%- endfor -%}
     {%- endfor -%}
 {% endmacro %}

@@ -28,7 +28,7 @@
     {%- if state.last_batch_id is not none and state.last_batch_id != state.finished_id -%}
         {{ return(['batch ' ~ state.last_batch_id ~ ' is unfinished', 'run the model: it finishes the batch first']) }}
     {%- elif not state.committed -%}
-        {{ return(['the table has rows and the ledger no mark', ways_out]
+        {{ return(['the table has rows, but the ledger has no mark for it', ways_out]
             if relation is not none and relation.is_delta and not floodmark._has_no_rows(relation) else none) }}
     {%- elif relation is none -%}
         {{ return(['the ledger has batch ' ~ state.committed.batch_id ~ ', but there is no table',

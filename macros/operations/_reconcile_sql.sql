@@ -50,7 +50,8 @@
     {%- set columns = floodmark._columns_of(query=due) -%}
     {%- set held_columns = floodmark._columns_of(relation=relation) -%}
     {%- for key in keys if not floodmark._find_column(columns, key) or not floodmark._find_column(held_columns, key) -%}
-        {%- do floodmark._stop('there is no column ' ~ key ~ ' in both its SELECT and its table', id) -%}
+        {%- do floodmark._stop('its SELECT and its table do not both have the key column ' ~ key
+            ~ ': name another key', id) -%}
     {%- endfor -%}
     {%- set key_struct = 'struct(' ~ floodmark._quoted_csv(keys) ~ ')' -%}
     {#- as the table has them: merge casts a key to its type -#}
@@ -98,7 +99,7 @@
     {%- endif -%}
     {%- set stream = floodmark._stream_node(name) -%}
     {%- if not stream.is_readable -%}
-        {%- do floodmark._stop('it is a stream, and streams are read inside the dbt process alone: use a target with '
+        {%- do floodmark._stop('it is a stream, and streams are read only inside the dbt process: use a target with '
             'method: session', stream.id) -%}
     {%- elif stream.location is none -%}
         {%- do floodmark._stop('it has no checkpoint yet: run it first', stream.id) -%}

@@ -20,13 +20,14 @@
             '--full-refresh', id) -%}
     {%- endif -%}
     {%- if strategy == 'snapshot_diff' -%}
-        {%- do floodmark._stop('its snapshots ascend, so the mark stays: use --full-refresh to load them again', id) -%}
+        {%- do floodmark._stop('its snapshots are loaded in ascending order, so the mark stays: use --full-refresh '
+            'to load them again', id) -%}
     {%- endif -%}
     {%- set disturbed = floodmark._disturbed_since(relation, floodmark._history(relation, 1)[0].version,
         state.landed.target_version) if strategy == 'cdc' and relation.is_delta and state.landed else none -%}
     {%- if disturbed -%}
         {%- do floodmark._stop(relation ~ ' ' ~ disturbed
-            ~ ', and what cdc remembers beside it was not, so late events would be applied wrongly: '
+            ~ ', but its state table was not, so late events would be applied wrongly: '
             ~ 'run it once with --full-refresh to load everything again', id) -%}
     {%- endif -%}
     {%- set upstream = floodmark._node_upstream(node) -%}

@@ -10,8 +10,8 @@
 
 {% macro _stop_unlanded(batch) %}
     {%- do floodmark._stop('batch ' ~ batch.batch_id ~ ' did not reach ' ~ this
-        ~ ': its history does not show it, so the mark stays. '
-        ~ 'Another run may have written it at the same time: run again', is_passing=true) -%}
+        ~ ': the history of the table does not show it, so the mark stays. '
+        ~ 'Another run may have written the table at the same time: run again', is_passing=true) -%}
 {% endmacro %}
 
 

@@ -10,7 +10,7 @@
             'expected': 'a column or an expression, or a list of them', 'todo': 'Name what orders the events of a key',
             'meaning': 'a column, an expression or a list: what orders the events of a key'},
         'stored_as_scd_type': {'type': 'choice', 'choices': ['1', '2'], 'default': 1,
-            'expected': '1 or 2', 'todo': '1 keeps the latest row of a key, 2 its history',
+            'expected': '1 or 2', 'todo': '1 keeps the latest row of a key, 2 keeps its history',
             'meaning': '`1`: the latest row; `2`: history with `__start_at` and `__end_at`'},
         'ignore_null_updates': {'type': 'flag_or_names', 'default': false,
             'meaning': '`true` or a list: a NULL leaves the column as it was'},
@@ -107,12 +107,12 @@
     {%- endif -%}
     {%- if not config.get('unique_key') -%}
         {%- do problems.append({'setting': 'unique_key', 'got': none, 'expected': 'a column or a list of columns',
-            'todo': 'cdc needs the key that events are of'}) -%}
+            'todo': 'cdc needs the key that the events belong to'}) -%}
     {%- endif -%}
     {%- if cdc.get('stored_as_scd_type', 1) | string == '2'
         and (cdc.get('start_at') or '__start_at') | lower == (cdc.get('end_at') or '__end_at') | lower -%}
         {%- do problems.append({'setting': 'cdc.start_at', 'got': cdc.get('start_at'),
-            'expected': 'another name than end_at', 'todo': 'Name two columns'}) -%}
+            'expected': 'a name other than end_at', 'todo': 'Name two columns'}) -%}
     {%- endif -%}
     {%- if cdc.get('tombstone_ttl') is string and floodmark._parse_duration(cdc.tombstone_ttl) is none -%}
         {%- do problems.append({'setting': 'cdc.tombstone_ttl', 'got': cdc.tombstone_ttl,

@@ -5,7 +5,7 @@
             'meaning': 'the folder; relative to the project, or a URI'},
         'format': {'type': 'choice', 'choices': ['json', 'text'], 'default': 'json',
             'expected': "'json' (JSON lines) or 'text'",
-            'todo': "Land the files as JSON lines, or read their lines with 'text' and take them apart in the SELECT",
+            'todo': "Land the files as JSON lines, or read their lines with 'text' and parse them in the SELECT",
             'meaning': '`json`: one object a line; `text`: each line a row with one column, `value`'},
         'schema': {'type': 'any', 'without': 'required for `json`, not allowed for `text`',
             'meaning': 'the columns as Spark DDL'},

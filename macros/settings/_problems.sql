@@ -97,7 +97,7 @@
     {%- if watermark is not mapping -%}
         {%- do problems.append({'setting': 'watermark', 'got': watermark,
             'expected': "a watermark for 'insert_overwrite'",
-            'todo': 'It says which partitions are new: set one, or use merge'}) -%}
+            'todo': 'Set one, since it says which partitions are new, or use merge'}) -%}
     {%- elif watermark.get('kind') == 'sequence' or watermark.get('nulls') == 'include' -%}
         {%- do problems.append({'setting': 'incremental_strategy', 'got': 'insert_overwrite',
             'expected': 'a timestamp or date watermark, every row with a value',

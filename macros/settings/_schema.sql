@@ -16,7 +16,7 @@
     {{ return({
         'any': {},
         'column': {'expected': 'a column', 'todo': 'Write its name'},
-        'text': {'expected': 'a text', 'todo': 'Put it in quotes'},
+        'text': {'expected': 'text', 'todo': 'Put it in quotes'},
         'names': {'expected': 'a list of columns', 'todo': 'Write their names'},
         'choice': {'todo': 'Use one of them'},
         'flag': {'expected': 'true or false', 'todo': 'Write it without quotes'},

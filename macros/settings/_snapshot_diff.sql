@@ -111,7 +111,7 @@
         {%- if watermark.get('kind') == 'version' -%}
             {%- do problems.append({'setting': 'watermark.kind', 'got': 'version',
                 'expected': 'a column that tells one snapshot from the next',
-                'todo': 'Changes of a table are no snapshot of it: use cdc or merge'}) -%}
+                'todo': 'The changes of a table are not a snapshot of it: use cdc or merge'}) -%}
         {%- elif given.get('version') is not none
             and (given.version | lower) != (watermark.get('column') or '') | lower -%}
             {%- do problems.append({'setting': 'snapshot_diff.version', 'got': given.version,

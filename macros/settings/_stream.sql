@@ -7,7 +7,7 @@
     {%- endif -%}
     {%- set trigger = floodmark._setting('trigger') or 'available_now' -%}
     {%- if trigger == 'once' -%}
-        {%- do floodmark._warn("trigger 'once' is Spark's deprecated name of 'available_now': write that") -%}
+        {%- do floodmark._warn("trigger 'once' is Spark's deprecated name for 'available_now': use that") -%}
     {%- endif -%}
     {{ return({
         'strategy': floodmark._stream_strategy(),

@@ -5,7 +5,7 @@
     {%- for name in ['watermark', 'snapshot_diff', 'expectations'] if floodmark._setting(name) is not none -%}
         {%- do problems.append({'setting': name, 'got': floodmark._setting(name),
             'expected': 'no such setting on a streaming_table',
-            'todo': 'Write it behind the stream: from stream(...) watermark ts delay of interval 1 hour'
+            'todo': 'Write it after the stream: from stream(...) watermark ts delay of interval 1 hour'
             if name == 'watermark' else 'Leave it out'}) -%}
     {%- endfor -%}
     {%- if modules.re.search('is_incremental\\s*\\(', model.raw_code) -%}

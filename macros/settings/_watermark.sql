@@ -130,7 +130,7 @@
     {%- for key in watermark if key not in ['kind', 'from', 'step', 'start'] -%}
         {%- do problems.append({'setting': 'watermark.' ~ key, 'got': watermark[key],
             'expected': "one of kind, from, step, start with kind 'version'",
-            'todo': 'Remove it: the versions of the upstream table have no such thing'}) -%}
+            'todo': 'Remove it: it has no meaning for the versions of a table'}) -%}
     {%- endfor -%}
     {%- for key, least in {'step': 1, 'start': 0}.items() if watermark.get(key) is not none -%}
         {%- if not modules.re.fullmatch('\\d+', watermark[key] | string) or watermark[key] | int < least -%}

@@ -32,7 +32,7 @@
         'select * from ' ~ source.stage if batch.replaces else select_sql) -%}
     {%- for name, value in again.items() if source.counts[name] != value -%}
         {%- do floodmark._refuse_snapshot(batch, 'the source changed while its snapshot was read',
-            'Nothing was written: run again when it stands still') -%}
+            'Nothing was written: run again when the source no longer changes') -%}
     {%- endfor -%}
 {% endmacro %}
 
@@ -68,7 +68,7 @@
             'Nothing was written: correct snapshot_diff.scope, or leave the rows out') -%}
     {%- elif not counts.rows_read and not snapshot.allow_empty -%}
         {%- do floodmark._refuse_snapshot(batch, 'the snapshot is empty',
-            'Nothing was written: if all rows are gone indeed, set snapshot_diff.allow_empty') -%}
+            'Nothing was written: if all rows are really gone, set snapshot_diff.allow_empty') -%}
     {%- elif snapshot.version is none or not counts.rows_read -%}
         {%- if snapshot.version is not none and not run.settings.watermark
             and (snapshot.scd_type == 2 or snapshot.on_missing == 'mark' or snapshot.output == 'changes')
@@ -102,7 +102,8 @@
                 {%- do floodmark._refuse_snapshot(batch,
                     'the snapshot is of ' ~ snapshot.version ~ ' ' ~ shown ~ ', but '
                     ~ floodmark._version_print(before, source.family) ~ ' is loaded already',
-                    'Nothing was written: versions ascend. Run with --full-refresh to start again from this one') -%}
+                    'Nothing was written: versions must ascend. Run with --full-refresh to start again from this '
+                    'one') -%}
             {%- endif -%}
             {%- do counts.update({'is_known': greatest == before and committed.get('rows_read') != 0
                 and floodmark._has_scope_of(run, before, source.family)}) -%}
@@ -231,11 +232,11 @@
     {%- do floodmark._check_missing(run, batch, source, found, difference) -%}
     {%- if found.again -%}
         {%- do floodmark._refuse_snapshot(batch,
-            floodmark._counted(found.again, 'key') ~ (' has' if found.again == 1 else ' have') ~ ' a change of this '
-            ~ snapshot.version ~ ' in the list already, by another scope: '
+            floodmark._counted(found.again, 'key') ~ (' has' if found.again == 1 else ' have')
+            ~ ' a change of this ' ~ snapshot.version ~ ' in the list already, from another scope: '
             ~ floodmark._shown_keys(run, difference ~ " where _floodmark_change = 'again'"),
-            'Nothing was written: of two changes at one time nobody could tell which came last. Have '
-            'the scopes share no key, or their versions differ') -%}
+            'Nothing was written: nobody could tell which of two changes at one time came last. Give the scopes '
+            'no key in common, or different versions') -%}
     {%- endif -%}
     {%- do source.counts.update(found) -%}
     {%- do source.update({'changes': found.changes}) -%}
@@ -262,7 +263,7 @@
             ~ source.stage)[0] -%}
         {%- if staged.n != found.changes or staged.key_hash != found.key_hash -%}
             {%- do floodmark._refuse_snapshot(batch, 'the source changed while its snapshot was read',
-                'Nothing was written: run again when it stands still') -%}
+                'Nothing was written: run again when the source no longer changes') -%}
         {%- endif -%}
     {%- endif -%}
     {%- do floodmark._execute(['drop table if exists ' ~ difference]) -%}
@@ -393,7 +394,7 @@
             ~ floodmark._shown_keys(run, difference ~ " where _floodmark_change = 'missing'")
             ~ (', ...' if counts.missing > 5 else ''),
             'Nothing was written: snapshot_diff.max_delete_fraction allows ' ~ snapshot.max_delete_fraction
-            ~ '. If they are gone indeed, raise it for one run') -%}
+            ~ '. If they are really gone, raise it for one run') -%}
     {%- endif -%}
 {% endmacro %}
 

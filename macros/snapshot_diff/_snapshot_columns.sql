@@ -44,7 +44,7 @@
         {%- for name in names if not floodmark._find_column(columns, name)
             or name | lower in run.settings.unique_key | map('lower') | list -%}
             {%- do problems.append({'setting': 'snapshot_diff.' ~ setting, 'got': name,
-                'expected': 'columns of the SELECT beside the key', 'todo': 'Correct the name or remove it'}) -%}
+                'expected': 'columns of the SELECT other than the key', 'todo': 'Correct the name or remove it'}) -%}
         {%- endfor -%}
     {%- endfor -%}
     {%- if snapshot.version is not none -%}
@@ -63,7 +63,7 @@
             'expected': 'no column that floodmark writes itself', 'todo': 'Leave it out or give it another name'}) -%}
     {%- endfor -%}
     {%- if problems -%}
-        {%- do floodmark._refuse(problems, rejects='columns of the snapshot') -%}
+        {%- do floodmark._refuse(problems, rejects='the columns of the snapshot do not fit') -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -169,9 +169,9 @@
     {%- if not batch.replaces -%}
         {%- set gone = (source.hashed.compared + source.hashed.beside) | reject('in', given) | sort -%}
         {%- if gone -%}
-            {%- set begun = ", rows that begin take over the value of their key's open row" if snapshot.scd_type == 2
+            {%- set begun = ", new rows take the value of their key's open row" if snapshot.scd_type == 2
                 else (', changes have NULL there' if snapshot.output == 'changes' else '') -%}
-            {%- do floodmark._warn('the SELECT has no ' ~ gone | join(', ') ~ ' any more: rows keep the value they have'
+            {%- do floodmark._warn('the SELECT no longer has ' ~ gone | join(', ') ~ ': rows keep the value they have'
                 ~ begun ~ ', and all are compared without it') -%}
         {%- endif -%}
         {%- do source.update({'rehash': source.compared != source.hashed.compared
@@ -185,8 +185,8 @@
     {%- endfor -%}
     {%- if not source.compared -%}
         {%- do floodmark._refuse([{'setting': 'snapshot_diff', 'got': 'no column to compare',
-            'expected': 'a column of the SELECT beside key and version', 'todo': 'Add one, or use merge'}],
-            rejects='nothing to compare') -%}
+            'expected': 'a column of the SELECT other than key and version', 'todo': 'Add one, or use merge'}],
+            rejects='there is no column to compare') -%}
     {%- endif -%}
 {% endmacro %}
 

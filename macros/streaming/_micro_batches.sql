@@ -17,8 +17,8 @@
         {%- if planned.generation != run.generation or planned.high | int != number -%}
             {%- do floodmark._stop('batch ' ~ planned.batch_id ~ ' was left open and is not micro-batch ' ~ number
                 ~ ' of the checkpoint ' ~ run.request.location
-                ~ ': another run may be loading it now; let it end, or run it once with --full-refresh to '
-                'load everything again') -%}
+                ~ '. Another run may be loading it now: let that run end. Otherwise run the model once with '
+                '--full-refresh to load everything again') -%}
         {%- endif -%}
         {%- set batch = floodmark._stored_batch(run, planned) -%}
         {%- if batch.staged_by or floodmark._landed(this, batch) is not none -%}

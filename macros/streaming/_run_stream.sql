@@ -246,7 +246,7 @@
             ~ ', so rows that the checkpoint has passed are missing: ' ~ again) -%}
     {%- elif run.request.native and run.state.last_batch_id != run.state.finished_id -%}
         {%- do floodmark._stop('batch ' ~ run.state.last_batch_id
-            ~ ' was left open by another incremental_strategy: run it once with that one, or ' ~ again) -%}
+            ~ ' was left open by another incremental_strategy: run the model once with that one, or ' ~ again) -%}
     {%- elif checkpoint.last_offset is none and (mark is not none or not run.target.is_empty)
         or mark is not none and checkpoint.last_offset < mark -%}
         {%- do floodmark._stop('its checkpoint ' ~ run.request.location

@@ -8,7 +8,7 @@
     {%- endif -%}
     {%- if not floodmark._is_stream() -%}
         {%- do floodmark._refuse([{'setting': 'materialized', 'got': config.get('materialized'),
-            'expected': "'streaming_table'", 'todo': 'floodmark.kafka_stream() is a stream'}]) -%}
+            'expected': "'streaming_table'", 'todo': 'floodmark.kafka_stream() reads a stream'}]) -%}
     {%- endif -%}
     {%- set given = {'kafka.bootstrap.servers': bootstrap_servers, 'startingOffsets': starting_offsets} -%}
     {%- if topic is not none -%}
@@ -37,10 +37,10 @@
         {%- set is_secret = is_named and not (value | string).startswith('${') -%}
         {%- if is_secret or floodmark._has_secret(value) -%}
             {%- do problems.append({'setting': 'kafka_stream.options.' ~ name, 'got': '***',
-                'expected': 'no credentials, which stand in logs and in target/',
-                'todo': 'Write them into a JAAS file that -Djava.security.auth.login.config names in the profile, in '
+                'expected': 'no credentials, which would appear in logs and in target/',
+                'todo': 'Put them in a JAAS file that -Djava.security.auth.login.config names in the profile, in '
                 ~ 'spark.driver.extraJavaOptions and spark.executor.extraJavaOptions, '
-                ~ "or into a file that Kafka's config.providers reads (${file:/path:key})"}) -%}
+                ~ "or in a file that Kafka's config.providers reads (${file:/path:key})"}) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- if problems -%}

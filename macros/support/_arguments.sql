@@ -16,10 +16,10 @@
 {# What each kind of argument is expected to be. #}
 {% macro _argument_kinds() %}
     {{ return({
-        'name': 'a text',
-        'text': 'a text',
+        'name': 'text',
+        'text': 'text',
         'names': 'a name or a list of names',
-        'value': 'a time, a number or a text',
+        'value': 'a time, a number or text',
         'flag': 'true or false',
         'count': 'a whole number of at least 0',
         'some': 'a whole number of at least 1',

@@ -74,9 +74,9 @@
     {%- endif -%}
     {%- set holds = floodmark._cast_holds_sql(value, cast, given, wanted) -%}
     {{ return('case when ' ~ value ~ ' is null or ' ~ holds ~ ' then ' ~ cast ~ ' else raise_error(concat('
-        ~ floodmark._string_literal('`' ~ label ~ '` is ' ~ wanted ~ ' in the table and cannot be: ') ~ ', cast('
+        ~ floodmark._string_literal('`' ~ label ~ '` is ' ~ wanted ~ ' in the table and cannot hold: ') ~ ', cast('
         ~ value ~ " as string), " ~ floodmark._string_literal('. It is ' ~ given | lower ~ ' in the SELECT of ' ~ this
-        ~ ', and would change: cast it there, or run once with --full-refresh') ~ ')) end') }}
+        ~ ', and the value would change: cast it there, or run once with --full-refresh') ~ ')) end') }}
 {% endmacro %}
 
 

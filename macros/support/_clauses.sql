@@ -73,7 +73,7 @@
     {%- endfor -%}
     {%- set wrong = ns.wrong or ('a parenthesis without its other half' if ns.depth
         else ('no SQL' if not ns.has_code else none)) -%}
-    {{ return([{'setting': setting, 'got': text, 'expected': 'an expression of SQL, and this has ' ~ wrong,
+    {{ return([{'setting': setting, 'got': text, 'expected': 'a SQL expression, but this has ' ~ wrong,
         'todo': 'Correct it'}] if wrong else []) }}
 {% endmacro %}
 

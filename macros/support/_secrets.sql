@@ -40,14 +40,14 @@
         {{ return([]) }}
     {%- endif -%}
     {{ return([{'setting': setting, 'got': floodmark._masked(path),
-        'expected': 'a path without credentials, which stand in logs and in target/',
+        'expected': 'a path without credentials, which would appear in logs and in target/',
         'todo': floodmark._where_secrets_belong()}]) }}
 {% endmacro %}
 
 
 {% macro _where_secrets_belong() %}
-    {{ return("Write them into the profile's server_side_parameters (of a Thrift server into its own settings), "
+    {{ return("Put them in the profile's server_side_parameters (for a Thrift server, in its own settings), "
         ~ 'such as spark.hadoop.fs.s3a.access.key and '
         ~ "spark.hadoop.fs.s3a.secret.key from env_var('DBT_ENV_SECRET_...'), or leave them to the credential provider "
-        ~ 'of the environment; then change them, since they may be in logs') }}
+        ~ 'of the environment. Then change them, since they may be in logs already') }}
 {% endmacro %}

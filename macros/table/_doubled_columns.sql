@@ -15,7 +15,7 @@
         {%- set spelled = ', as ' ~ cased | join(' and ') if cased | length > 1 else '' -%}
         {%- do problems.append({'setting': setting, 'got': 'a column ' ~ name ~ ' twice in the SELECT' ~ spelled,
             'expected': 'each column once',
-            'todo': 'Give one another name' ~ (': names that differ in case alone are one' if spelled else '')}) -%}
+            'todo': 'Give one another name' ~ (': names that differ only in case are the same' if spelled else '')}) -%}
     {%- endfor -%}
     {{ return(problems) }}
 {% endmacro %}

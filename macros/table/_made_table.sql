@@ -7,9 +7,9 @@
     {%- if reserved and floodmark._setting('change_feed') is sameas true -%}
         {%- do floodmark._refuse([{'setting': 'change_feed', 'got': true,
             'expected': 'no column ' ~ reserved | join(' or ')
-            ~ ' in the SELECT, names that the change feed needs for itself',
+            ~ ' in the SELECT: the change feed needs such names itself',
             'todo': 'Give the column another name, or remove change_feed'}],
-            rejects='a column has a name of the change feed') -%}
+            rejects='a column has a name that the change feed needs') -%}
     {%- endif -%}
     {{ return(dict({'delta.enableChangeDataFeed': 'false'} if reserved else {}, **floodmark._untyped_property(run))) }}
 {% endmacro %}
@@ -27,9 +27,9 @@
     {%- set reserved = floodmark._feed_names(columns) -%}
     {%- if reserved and floodmark._properties_of(this).get('delta.enableChangeDataFeed') == 'true' -%}
         {%- do floodmark._refuse([{'setting': 'on_schema_change', 'got': 'a new column ' ~ reserved | join(' and '),
-            'expected': 'other names: ' ~ this ~ ' has a change feed, which needs these for itself',
+            'expected': 'other names: ' ~ this ~ ' has a change feed, which needs these itself',
             'todo': "Rename the column in the SELECT, or set change_feed=false and run once with --full-refresh"}],
-            rejects='a column has a name of the change feed') -%}
+            rejects='a column has a name that the change feed needs') -%}
     {%- endif -%}
 {% endmacro %}
 

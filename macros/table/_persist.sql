@@ -82,7 +82,7 @@
     {%- endif -%}
     {%- if broken -%}
         {%- do floodmark._stop('the batch breaks the contract\'s constraints: ' ~ broken | join(', ')
-            ~ '. Nothing was written; correct the SELECT or the constraint',
+            ~ '. Nothing was written: correct the SELECT or the constraint',
             rejects='constraints broken: ' ~ broken | join(', ')) -%}
     {%- endif -%}
 {% endmacro %}

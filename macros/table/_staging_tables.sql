@@ -46,7 +46,7 @@
         {%- do floodmark._stop('half of batch ' ~ batch.batch_id ~ ' is written, and its staging table ' ~ stage
             ~ ' has lost rows (' ~ ('its files cannot be listed' if bytes.found is none
             else '{:,} of {:,} bytes are there'.format(bytes.found, bytes.noted))
-            ~ '), so the other half cannot be: run it once with --full-refresh') -%}
+            ~ '), so the other half cannot be written: run the model once with --full-refresh') -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -40,7 +40,7 @@
     {%- set type = floodmark._columns_of(query=query)[0].type -%}
     {%- if floodmark._position_family(type) != upstream.family -%}
         {%- do floodmark._refuse([{'setting': 'watermark.sql', 'got': watermark.sql,
-            'expected': 'an aggregate of type ' ~ upstream.family ~ ', the family of ' ~ upstream.column ~ ', not '
+            'expected': 'an aggregate of type ' ~ upstream.family ~ ', like ' ~ upstream.column ~ ', not '
             ~ type, 'todo': 'Cast it, such as cast(' ~ watermark.sql ~ ' as '
             ~ ('bigint' if upstream.family == 'sequence' else upstream.family) ~ ')'}]) -%}
     {%- endif -%}

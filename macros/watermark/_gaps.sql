@@ -15,7 +15,8 @@
             ~ (', ...' if ranges.count > ranges.shown | length else '') -%}
         {%- if watermark.gaps == 'fail' -%}
             {%- do floodmark._stop(sentence
-                ~ ". watermark.gaps is 'fail': nothing was loaded; load the missing numbers, or set gaps to 'warn'") -%}
+                ~ ". watermark.gaps is 'fail', so nothing was loaded. Load the missing numbers, or set gaps to "
+                "'warn'") -%}
         {%- endif -%}
         {%- if watermark.gaps == 'wait' -%}
             {%- do floodmark._wait_for_gap(run, plan, ranges.first, [high, plan.ceiling] | max, sentence) -%}
@@ -50,7 +51,7 @@
     {%- set until = seen.at + floodmark._parse_duration(run.settings.watermark.gap_timeout) -%}
     {%- if floodmark._now() >= until -%}
         {%- do floodmark._warn(sentence ~ '. They did not come within gap_timeout ('
-            ~ run.settings.watermark.gap_timeout ~ ') and are passed') -%}
+            ~ run.settings.watermark.gap_timeout ~ '), so the gap is passed over') -%}
         {%- set limit = seen.high | int -%}
         {%- do plan.update({'is_last': limit >= plan.high_position and plan.is_last}) -%}
     {%- else -%}

@@ -25,10 +25,10 @@
     {%- endif -%}
     {%- if not floodmark._is_readable(run.upstream.relation, committed.upstream_version | int,
         plan.upstream_version | int) -%}
-        {%- do floodmark._warn('whether rows came late into ' ~ run.upstream.relation
-            ~ ' cannot be told: files below the mark ' ~ plan.low ~ ' of ' ~ run.upstream.column
+        {%- do floodmark._warn('it is not known whether rows came late into ' ~ run.upstream.relation
+            ~ ': files below the mark ' ~ plan.low ~ ' of ' ~ run.upstream.column
             ~ ' were written since the last batch, and version ' ~ committed.upstream_version
-            ~ ', which it read, has expired') -%}
+            ~ ', which that batch read, has expired. Run `floodmark reconcile` to check') -%}
         {{ return(0) }}
     {%- endif -%}
     {#- rows that were updated or deleted hide none that came -#}
@@ -38,7 +38,7 @@
     {%- if late > 0 -%}
         {%- do floodmark._warn(floodmark._counted(late, 'row') ~ ' came late into ' ~ run.upstream.relation
             ~ ': at or below the mark ' ~ plan.low ~ ' of ' ~ run.upstream.column
-            ~ ', and not loaded. A sequence that started again shows like this. Set watermark.lookback '
+            ~ ', and so not loaded. A sequence that was restarted looks the same. Set watermark.lookback '
             'to catch late rows, or run with --full-refresh') -%}
     {%- endif -%}
     {{ return(late) }}

@@ -86,7 +86,7 @@
         if found | lower != name | lower -%}
         {%- do floodmark._refuse([{'setting': 'watermark.from', 'got': found,
             'expected': 'changes() of ' ~ name ~ ' alone',
-            'todo': 'One mark a model: read other tables with ref()'}]) -%}
+            'todo': 'A model has one mark: read other tables with ref()'}]) -%}
     {%- endfor -%}
 {% endmacro %}
 
@@ -104,7 +104,7 @@
             ~ name[1:]}) -%}
     {%- endfor -%}
     {%- if problems -%}
-        {%- do floodmark._refuse(problems, rejects='columns of the change feed') -%}
+        {%- do floodmark._refuse(problems, rejects='append cannot write columns of the change feed') -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -145,7 +145,7 @@
     {%- if oldest > first -%}
         {%- do floodmark._stop('versions ' ~ first ~ ' to ' ~ (oldest - 1) ~ ' of ' ~ relation
             ~ ' have expired (delta.logRetentionDuration): ' ~ floodmark._ways_out()
-            ~ '. Run more often than the log is kept') -%}
+            ~ '. Run more often, before the log expires') -%}
     {%- endif -%}
 {% endmacro %}
 

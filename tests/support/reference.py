@@ -1,6 +1,6 @@
-"""What is made from the settings' schemas: the tables of docs/reference/settings.md, and a JSON schema for editors.
+"""What is made from the code: the tables of docs/reference/settings.md, a JSON schema of them for editors, errors.md.
 
-`python -m tests.support.reference` writes both.
+`python -m tests.support.reference` writes all three. The messages of errors.md come from error_page.py.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from tests.support import error_page
 from tests.support.macros import load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -143,3 +144,4 @@ def _plain(meaning: str) -> str:
 if __name__ == "__main__":
     PAGE.write_text(page(PAGE.read_text("utf-8")), "utf-8")
     EDITORS.write_text(editors_schema(), "utf-8")
+    error_page.PAGE.write_text(error_page.page(), "utf-8")

@@ -38,8 +38,8 @@
             "select java_method('java.lang.System', 'getProperty', 'sun.java.command') as command").rows[0][0] -%}
         {%- if 'pyspark-shell' in command | string -%}
             {%- do floodmark._stop('without the floodmark plugin all threads of a session profile share one Spark '
-                'session; run with --threads 1, or let the plugin work (pip install dbt-floodmark, and no '
-                'FLOODMARK_PLUGIN=0)') -%}
+                'session. Run with --threads 1, or enable the plugin: pip install dbt-floodmark, and do not set '
+                'FLOODMARK_PLUGIN=0') -%}
         {%- endif -%}
     {%- endif -%}
 {% endmacro %}

@@ -54,9 +54,9 @@ def test_a_mark_that_is_none_stops_the_run(story: Story) -> None:
     """A ledger changed by hand is no reason to load everything again beside what is there."""
     for name, (family, _) in MARKED.items():
         said = sentence(story.run.message[name])
-        assert f"the ledger has 'yesterday' as its mark, which is no {family}: somebody" in said, (
-            said
-        )
+        assert (
+            f"the ledger has 'yesterday' as its mark, which is not a {family}. Somebody" in said
+        ), said
         assert f"or set the mark with `floodmark reset {name} --to <value>`" in said, said
         assert len(rows_of(story.project, name)) == 2, name
 

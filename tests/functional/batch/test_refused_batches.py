@@ -231,7 +231,7 @@ def test_half_a_batch_whose_stage_is_not_whole_names_the_way_out(story: Story) -
         assert story.runs[1].status[name] == "error", name
         said = sentence(story.runs[2].message[name])
         assert "half of batch 2 is written, and its staging table" in said, (name, said)
-        assert "so the other half cannot be: run it once with --full-refresh" in said
+        assert "so the other half cannot be written: run the model once with --full-refresh" in said
         assert ids(story, name) == {1, 2, *range(10, 22)}, name
 
 

@@ -396,8 +396,8 @@ def test_settings_in_yaml_say_what_a_deleted_row_means(story: Story, restated: R
     """The feed of changes of a table: its deletes are events though the SELECT does not name them. What waits is loaded before it is restated."""
     s = story.project.schema
     assert (
-        f"1 version of {s}.state is not loaded yet, and may hold rows as they were before they were corrected, which the "
-        "next run would bring back: run the model first, then restate"
+        f"1 version of {s}.state is not loaded yet, and may still hold rows from before the correction. The next run "
+        "would bring those back: run the model first, then restate"
     ) in sentence(restated.message["in_yaml"])
     rows = story.project.sql(f"select id, __end_at from {s}.in_yaml order by id")
     assert rows == [(1, None), (2, 2)]
@@ -406,9 +406,9 @@ def test_settings_in_yaml_say_what_a_deleted_row_means(story: Story, restated: R
 def test_a_table_that_is_no_feed_of_events_cannot_be_restated(story: Story, restated: Run) -> None:
     for name in ("replaced_history", *(("replaced_latest",) if FULL else ())):
         assert (
-            f"{story.project.schema}.replaced is no feed of events, since a row that is deleted there is a delete here: as it stands now it does "
-            "not tell what its rows were at 2. Run it once with --full-refresh, or set watermark.start to the version from "
-            "which on its change feed tells all"
+            f"{story.project.schema}.replaced is not a feed of events: a row that is deleted there is a delete here, so the table as it is now "
+            "does not show what its rows were at 2. Run the model once with --full-refresh, or set watermark.start to the version from "
+            "which its change feed is complete"
         ) in sentence(restated.message[name])
     assert restated.status["replaced_events"] == "success"
 
@@ -422,8 +422,8 @@ def test_columns_that_the_table_holds_otherwise(story: Story, restated: Run) -> 
         "b": [("x", 1.0, 10, 20), ("x", 2.0, 20, None)],
     }
     assert (
-        f"the SELECT lacks f, which {project.schema}.left_history has: rows that are made anew would lose what they hold there. Give it in "
-        "the SELECT, or run it once with --full-refresh"
+        f"the SELECT lacks f, which {project.schema}.left_history has: rows that are rebuilt would lose their values there. Add it to "
+        "the SELECT, or run the model once with --full-refresh"
     ) in sentence(restated.message["left_history"])
     assert held(project, "left_history", columns) == {
         "a": [("", 1.0, 10, None)],
@@ -444,7 +444,7 @@ def test_a_history_that_was_restored_is_loaded_anew(story: Story, restated: Run)
     assert "floodmark reset" not in message
     run = project.dbt("run-operation", "floodmark.reset", "--args", "{model: kept, to: '2'}")
     assert (
-        f"{s}.kept was restored to version 1, and what cdc remembers beside it was not, so late events "
+        f"{s}.kept was restored to version 1, but its state table was not, so late events "
         "would be applied wrongly: run it once with --full-refresh to load everything again"
     ) in sentence(run.log)
     found = "{{ floodmark._disagreement(graph.nodes['model.shop.kept']) | join(', ') if execute }}"

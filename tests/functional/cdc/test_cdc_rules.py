@@ -29,7 +29,7 @@ REFUSED = {
     "unorderable": (
         "select 'a' as k, map('a', 1) as seq, 'x' as v",
         {},
-        'cdc.sequence_by: got "seq map<string,int>"; expected a type that has an order. Use a number, a time or a text',
+        'cdc.sequence_by: got "seq map<string,int>"; expected a type that has an order. Use a number, a time or text',
     ),
     "own_prefix": (
         "select 'a' as k, 1L as seq, 'x' as _floodmark_v",
@@ -447,9 +447,9 @@ def test_what_is_remembered_is_missed_where_it_is_gone(story: Story) -> None:
     project, s = story.project, story.project.schema
     for name in ("latest", "history"):
         assert (
-            f"floodmark, model '{s}.{name}': {s}.{name}__cdc_state is gone, which remembers the "
-            f"deletes and the earlier events of {s}.{name}, so late events would be applied wrongly: put it back, "
-            "or run it once with --full-refresh to load everything again"
+            f"floodmark, model '{s}.{name}': {s}.{name}__cdc_state is gone. It holds the "
+            f"deletes and the earlier events of {s}.{name}, and late events would be applied wrongly without it: put it back, "
+            "or run the model once with --full-refresh to load everything again"
         ) in sentence(story.runs[2].message[name])
     assert held(project, "latest", "k, v") == {}
     project.sql(f"alter table {s}.latest__cdc_state_away rename to {s}.latest__cdc_state")

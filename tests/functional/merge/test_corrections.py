@@ -282,8 +282,7 @@ def test_a_clause_that_would_break_out_is_refused(story: Story) -> None:
             continue
         said = sentence(run.message[f"clause_{name}"])
         assert (
-            f"{setting}: got" in said
-            and f"expected an expression of SQL, and this has {wrong}" in said
+            f"{setting}: got" in said and f"expected a SQL expression, but this has {wrong}" in said
         )
 
 

@@ -277,12 +277,12 @@ def test_doctor_compares_ledger_and_tables(story: Story) -> None:
     [
         (
             ("history", "nope"),
-            "floodmark loads no model 'nope' in this project: appended, bare, filed, ",
+            "floodmark loads no model 'nope' in this project: it loads appended, bare, filed, ",
         ),
-        (("plan", "--select", "plain"), "floodmark loads none of --select plain."),
+        (("plan", "--select", "plain"), "--select plain has no model that floodmark loads."),
         (
             ("reset", "filed", "--reason", "x"),
-            "filed has no watermark, so there is no mark to move.",
+            "filed has no watermark, so there is no mark to move: use --full-refresh.",
         ),
         (
             ("backfill", "versioned", "--from", "1", "--to", "2"),
@@ -538,7 +538,7 @@ def test_one_bad_model_hides_no_other(named: Story) -> None:
     assert {name for name, status in run.status.items() if status == "error"} == set(bad)
     assert "of: pinned, orders.v2. Name it" in sentence(run.message["two_upstreams"])
     assert (
-        "An ephemeral model has no relation to find the high mark in: materialize it as a table or a view"
+        "An ephemeral model has no relation in which to find the high mark: materialize it as a table or a view"
     ) in sentence(run.message["over_ephemeral"])
     told = {one["name"]: one for one in named.json("status")["models"]}
     assert set(told) == NAMES | set(bad)

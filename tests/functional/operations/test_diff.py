@@ -303,7 +303,7 @@ WRONG = [
     (("a", "b", "--key", "no"), "there is no column no in A, a: it has id, v, n, old"),
     (
         ("nested_a", "nested_b", "--key", "m"),
-        "the key column m is a map<string,double>, by which rows cannot be joined: name another",
+        "the key column m is a map<string,double>, and rows cannot be joined by one: name another key",
     ),
     (("unbuilt", "b", "--key", "id"), "A, the model unbuilt, has no table "),
     (("a", "landing/none.csv", "--key", "id"), "floodmark: Path does not exist: file:"),
@@ -329,7 +329,7 @@ if FULL:  # macros alone say these, in the same way: tests/unit/operations/test_
         (("a", "one.two.three", "--key", "id"), "B got 'one.two.three': expected a dbt node,"),
         (
             ("landing/products.csv@v1", "b", "--key", "id"),
-            "A, landing/products.csv, is no Delta table: it has no version 1",
+            "A, landing/products.csv, is not a Delta table and has no version 1",
         ),
     ]
 

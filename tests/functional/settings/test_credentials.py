@@ -89,8 +89,8 @@ def test_a_secret_in_the_path_of_files(refused: Refused, number: int) -> None:
     said = refused.said(f"path_{number}")
     shown = list(PATHS.values())[number]
     assert (
-        f'files.path: got "{shown}"; expected a path without credentials, which stand in logs and in target/. '
-        "Write them into the profile's server_side_parameters" in said
+        f'files.path: got "{shown}"; expected a path without credentials, which would appear in logs and in target/. '
+        "Put them in the profile's server_side_parameters" in said
     )
     assert "spark.hadoop.fs.s3a.access.key" in said
 

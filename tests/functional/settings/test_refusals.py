@@ -64,7 +64,7 @@ def test_a_refusal_is_one_message(project: Project, word: str) -> None:
     ("operation", "arguments", "said"),
     [
         ("reset", "{model: nope}", "floodmark loads no model 'nope': it loads good, wrong"),
-        ("reset", "{}", "operation 'reset': 1 problem - model: expected a text"),
+        ("reset", "{}", "operation 'reset': 1 problem - model: expected text"),
         (
             "maintain",
             "{vacuum_days: '7; drop', dry_run: maybe, models: 7, small_file_mb: '16', min_small_files: 0}",
@@ -97,7 +97,7 @@ def test_an_operation_says_what_is_wrong(
         (
             "{floodmark_key_filter_bytes: 'x', floodmark_backfill: {from: [1], to: 2, form: 3}, floodmark_restate: 7, "
             "floodmark_bounds: all}",
-            "5 problems - floodmark_backfill.from: got [1]; expected a time, a number or a text. Correct it, or "
+            "5 problems - floodmark_backfill.from: got [1]; expected a time, a number or text. Correct it, or "
             "leave it out - floodmark_backfill.form: expected one of from, to, step. Remove it or correct its name - "
             "floodmark_restate: got 7; expected a mapping such as {from: ...}",
         ),
@@ -119,7 +119,7 @@ COMMANDS = [
         "got 'soon' as a mark: expected a UTC time such as '2026-01-31'",
     ),
     (("backfill", "wrong", "--from", "2024-01-01", "--to", "2024-02-01"), "watermark.gaps"),
-    (("restate", "good", "--from", "1"), "good is no cdc model"),
+    (("restate", "good", "--from", "1"), "good is not a cdc model"),
     (("reconcile", "wrong"), "watermark.gaps"),
     (("diff", "good", "nope", "--key", "id"), "B: there is no table"),
 ]

@@ -200,9 +200,9 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
         ),
         [
             'watermark.column: got "ts"; expected one of kind, from, step, start with kind '
-            "'version'. Remove it: the versions of the upstream table have no such thing",
+            "'version'. Remove it: it has no meaning for the versions of a table",
             'watermark.lookback: got "1 day"; expected one of kind, from, step, start with kind '
-            "'version'. Remove it: the versions of the upstream table have no such thing",
+            "'version'. Remove it: it has no meaning for the versions of a table",
             'watermark.step: got "x"; expected a whole number of versions. Versions count from 0',
         ],
     ),
@@ -272,7 +272,7 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
             f'files.sep: got ";"; expected {FILE_KEYS}. Remove it or correct its name',
             "files.path: got null; expected the folder to load from. Add it",
             "files.format: got \"xml\"; expected 'json' (JSON lines) or 'text'. Land the files as JSON "
-            "lines, or read their lines with 'text' and take them apart in the SELECT",
+            "lines, or read their lines with 'text' and parse them in the SELECT",
             "files.max_files_per_batch: got 0; expected a whole number of at least 1. Leave it out "
             "for 1000",
             "files.schema: got null; expected the columns as DDL, such as 'id bigint, name string'."
@@ -332,7 +332,7 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
         merging(kind="sequence", lookback=5, start=7),
         [
             "watermark.kind: got \"sequence\"; expected 'timestamp' for a column of type timestamp."
-            " Leave it out: the type tells",
+            " Leave it out: the type of the column decides",
             "watermark.lookback: got 5; expected a duration such as '2 hours'. " + DURATIONS,
             "watermark.start: got 7; expected a UTC time such as '2026-01-31'. It must fit the "
             "column, timestamp",
@@ -343,14 +343,14 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
             f"{SRC} as a join {table('other')} as b on a.id = b.id", alias="a", watermark=TS
         ),
         [
-            "watermark.from: got null; expected the one ref or source that holds the column, of: "
-            "src, other. Name it"
+            "watermark.from: got null; expected the ref or source that holds the column, one of: "
+            "src, other. Name it in `from`"
         ],
     ),
     "own_table": (
         incremental(table("own_table"), watermark=TS),
         [
-            'watermark.from: got "{schema}.own_table"; expected another table than the one the model '
+            'watermark.from: got "{schema}.own_table"; expected a table other than the one the model '
             "loads. Give the model an alias or a schema of its own"
         ],
     ),
@@ -366,8 +366,8 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
     "guard_without_column": (
         incremental(SRC, "id", guard=True, watermark=TS),
         [
-            'watermark.column: got "ts"; expected a column of the SELECT. Behind the '
-            "is_incremental() guard the mark of a first load is read from what it loaded: add the "
+            'watermark.column: got "ts"; expected a column of the SELECT. With the '
+            "is_incremental() guard, the mark of a first load is read from the rows it loaded: add the "
             "column, or remove the guard"
         ],
     ),
@@ -375,8 +375,8 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
         incremental(SRC, "id, cast(ts as date) as ts", guard=True, watermark=TS),
         [
             'watermark.column: got "ts date in the SELECT"; expected a timestamp, as in '
-            "{schema}.src. Behind the is_incremental() guard the mark of a first load is read from "
-            "what it loaded: give the changed column another name, or remove the guard"
+            "{schema}.src. With the is_incremental() guard, the mark of a first load is read from "
+            "the rows it loaded: give the changed column another name, or remove the guard"
         ],
     ),
     "unknown_updates": (

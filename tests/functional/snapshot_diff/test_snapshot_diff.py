@@ -201,7 +201,7 @@ def test_what_is_refused_leaves_the_table(make_project: Callable[..., Project]) 
     bad: dict[str, tuple[list[tuple[Any, ...]], str]] = {
         "empty": (
             [],
-            "the snapshot is empty. Nothing was written: if all rows are gone indeed, set snapshot_diff.allow_empty",
+            "the snapshot is empty. Nothing was written: if all rows are really gone, set snapshot_diff.allow_empty",
         ),
         "doubled": (
             [
@@ -221,7 +221,7 @@ def test_what_is_refused_leaves_the_table(make_project: Callable[..., Project]) 
         ),
         "older": (
             [(4, *row[1:]) for row in good],
-            "the snapshot is of v 4, but 5 is loaded already. Nothing was written: versions ascend",
+            "the snapshot is of v 4, but 5 is loaded already. Nothing was written: versions must ascend",
         ),
         "thinned": (
             [(6, *row[1:]) for row in good[:7]],
@@ -544,10 +544,10 @@ def test_columns_that_come_and_go(make_project: Callable[..., Project]) -> None:
         project.model(f"ignore_{scd}", whole("src", "k, a", stored_as_scd_type=scd))
     project.sql(f"update {project.schema}.src set a = 'a3' where k = 'k2'")
     run = project.build("--select", "ignore_1", "ignore_2")
-    taken = ", rows that begin take over the value of their key's open row"
+    taken = ", new rows take the value of their key's open row"
     for more in ("", taken):
         assert (
-            f"the SELECT has no b any more: rows keep the value they have{more}, and all are compared without it"
+            f"the SELECT no longer has b: rows keep the value they have{more}, and all are compared without it"
             in sentence(run.log)
         )
     assert held(project, "ignore_1", "k, a, b") == {"k1": [("a", "b")], "k2": [("a3", "b")]}
@@ -798,8 +798,8 @@ def test_wrong_settings_are_refused_all_at_once(make_project: Callable[..., Proj
         "columns": (
             whole("src", version="v", compare_columns=["a", "k"], stored_as_scd_type=2),
             [
-                'snapshot_diff.compare_columns: got "a"; expected columns of the SELECT beside the key',
-                'snapshot_diff.compare_columns: got "k"; expected columns of the SELECT beside the key',
+                'snapshot_diff.compare_columns: got "a"; expected columns of the SELECT other than the key',
+                'snapshot_diff.compare_columns: got "k"; expected columns of the SELECT other than the key',
                 'snapshot_diff.version: got "v string"; expected a timestamp, a date or a whole number. Cast it in the SELECT',
                 'snapshot_diff: got "a column __start_at in the SELECT"; expected no column that floodmark writes itself',
             ],

@@ -84,13 +84,13 @@ def test_scopes_of_one_version_that_share_a_key(make_project: Callable[..., Proj
         "s": [("s1", 1, None)],
     }
     assert (
-        '1 key has a change of this d in the list already, by another scope: {"k":"k"}. Nothing was written: of two '
-        "changes at one time nobody could tell which came last. Have the scopes share no key, or their versions differ"
+        '1 key has a change of this d in the list already, from another scope: {"k":"k"}. Nothing was written: nobody could tell which of '
+        "two changes at one time came last. Give the scopes no key in common, or different versions"
     ) in sentence(run.message["listed"])
     # the whole of the version behind its parts: what is not in it goes, without an empty row
     run = project.dbt("run")
     assert (
-        '2 keys have a change of this d in the list already, by another scope: {"k":"k"}, {"k":"new"}.'
+        '2 keys have a change of this d in the list already, from another scope: {"k":"k"}, {"k":"new"}.'
         in (sentence(run.message["listed"]))
     )
     loaded = project.version("tracked")
@@ -271,8 +271,8 @@ def test_a_stage_that_loses_its_files_is_not_read_as_empty(
         assert is_read_twice == (model == "compared")
         assert run.status[model] == "error"
         said = (
-            "is gone, which a batch has staged: the statement wrote nothing. "
-            f"Drop table {lost[-1]} of the ledger's schema and run again, so that the batch is staged anew"
+            ", which a batch has staged, is gone. The statement wrote nothing. "
+            f"Drop table {lost[-1]} of the ledger's schema and run again, so that the batch is staged again"
         )
         assert said in sentence(run.message[model])
         ((state, error),) = project.ledger(model, "state, error")[1:]
@@ -363,8 +363,8 @@ def test_a_row_that_begins_takes_over_what_left_the_select(
         if name != "listed":
             expected = within if name == "scoped" else history | (back if name == "marked" else {})
             assert held(project, name, kept) == expected, name
-    gone = "the SELECT has no p, tax-%.net any more: rows keep the value they have"
-    taken = "rows that begin take over the value of their key's open row"
+    gone = "the SELECT no longer has p, tax-%.net: rows keep the value they have"
+    taken = "new rows take the value of their key's open row"
     for begun in (taken, "changes have NULL there"):
         assert f"{gone}, {begun}, and all are compared without it" in log
     listed = held(project, "listed", "k, a, p.z, _changed_at, _change_type")
@@ -426,7 +426,7 @@ def test_types_that_do_not_fit(make_project: Callable[..., Project]) -> None:
     assert f"the SELECT and {s}.fields differ (of another type: p): on_schema_change is 'fail'" in (
         sentence(run.message["fields"])
     )
-    assert "`n` is int in the table and cannot be: 12a" in sentence(run.message["numbers"])
+    assert "`n` is int in the table and cannot hold: 12a" in sentence(run.message["numbers"])
     assert held(project, "numbers", "k, n") == {"k": [(None,)], "l": [(1,)]}
     assert "1 row has no a or k" in sentence(run.message["parted"])
     assert held(project, "named", "rows, a")["m"] == [("",)]

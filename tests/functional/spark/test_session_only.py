@@ -52,8 +52,8 @@ def test_where_python_models_do_not_run(story: Story, target: str) -> None:
         assert run.status["plain"] == "success"
     else:
         assert (
-            "floodmark, model 'plain': a Python model needs Spark inside the dbt process, and this target has "
-            "method: thrift: run it on a target with method: session, or write it in SQL."
+            "floodmark, model 'plain': a Python model needs Spark inside the dbt process, but this target has "
+            "method: thrift. Run it on a target with method: session, or write it in SQL."
             in sentence(run.message["plain"])
         )
 
@@ -82,5 +82,5 @@ def test_a_stream_keeps_no_other_model_from_being_planned(story: Story, target: 
     assert (
         "it has no checkpoint yet: run it first"
         if on_session
-        else "it is a stream, and streams are read inside the dbt process alone: use a target with method: session"
+        else "it is a stream, and streams are read only inside the dbt process: use a target with method: session"
     ) in sentence(shown)

@@ -144,8 +144,8 @@ def test_what_is_said_before_it_can_be_used(shared: Shared, tmp_path: Path) -> N
     code, said = shared.run("setup", "--metastore", "thrift")
     assert code == 1
     assert (
-        "Its metastore is not in PostgreSQL: Derby and metastore servers make their tables themselves, and for "
-        "other databases Hive's schematool does." in said
+        "Its metastore is not in PostgreSQL: Derby and metastore servers create their tables themselves; for "
+        "other databases use Hive's schematool." in said
     )
     code, said = shared.run("setup", "--metastore", "session", DBT_ENV_SECRET_WORD="wrong")
     assert code == 1
@@ -156,8 +156,8 @@ def test_what_is_said_before_it_can_be_used(shared: Shared, tmp_path: Path) -> N
     code, said = shared.run("run")
     assert code != 0
     assert (
-        "The metastore's database has none of Hive's tables yet: make them once with `floodmark setup --metastore "
-        "TARGET`, which names the target of the profile." in said
+        "The metastore's database has none of Hive's tables yet: create them once with `floodmark setup --metastore "
+        "TARGET`, where TARGET is the target of the profile." in said
     )
     bare = tmp_path / "jars"
     bare.mkdir()

@@ -47,7 +47,7 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
             "7 problems",
             "trigger.processing_time: got \"soon\"; expected a duration such as '30 seconds'. Units are",
             "output_mode: got \"all\"; expected 'append', 'complete' or 'update'. Use one of them",
-            "expected no such setting on a streaming_table. Write it behind the stream: from stream(...) watermark ts",
+            "expected no such setting on a streaming_table. Write it after the stream: from stream(...) watermark ts",
             "file_format: got \"parquet\"; expected 'delta'. Remove the setting",
             "is_incremental(): expected a SELECT without it on a streaming_table. Remove it",
             'checkpoint_location: got ""; expected a folder. Leave it out',
@@ -106,7 +106,7 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
     "bad_option": (
         stream("select * from stream(json.`landing`) with (maxFilesPerTrigger)"),
         [
-            "got 'maxFilesPerTrigger' in with (...) behind stream(): expected options such as maxFilesPerTrigger = 100"
+            "got 'maxFilesPerTrigger' in with (...) after stream(): expected options such as maxFilesPerTrigger = 100"
         ],
     ),
     "sorted": (
@@ -127,13 +127,13 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
             unique_key="n",
         ),
         [
-            "several aggregations or joins one after the other need output_mode='append' and an event-time watermark"
+            "several aggregations or joins, one after another, need output_mode='append' and an event-time watermark"
         ],
     ),
     "nothing_to_complete": (
         stream(f"select * from {SOURCE}", output_mode="complete"),
         [
-            "output_mode='complete' writes an aggregation anew in each batch: without GROUP BY use 'append'"
+            "output_mode='complete' rewrites an aggregation in each batch: without GROUP BY use 'append'"
         ],
     ),
     "ranked": (
@@ -159,7 +159,7 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
     "distinct_forever": (
         stream(f"select * from {SOURCE}", unique_key="id"),
         [
-            "unique_key on an append stream drops what comes again within the event-time watermark: put one on the stream"
+            "unique_key on an append stream drops what comes again within the event-time watermark: put a watermark on the stream"
         ],
     ),
 }
@@ -359,7 +359,7 @@ def test_a_changed_query_and_a_recreated_source(story: Story) -> None:
     for one in (
         "the SELECT groups, joins or reads differently from the one that its checkpoint was made with",
         f"the SELECT and {schema}.strict differ (new: at): on_schema_change is 'fail'",
-        "the source table was dropped and made again, so the checkpoint, which counts its versions, does not fit it",
+        "the source table was dropped and recreated, so the checkpoint, which counts its versions, does not fit it",
     ):
         assert one in log, one
 
@@ -370,7 +370,7 @@ def test_models_that_name_one_folder_have_a_checkpoint_each(story: Story) -> Non
 
 
 def test_once_is_a_deprecated_name(story: Story) -> None:
-    assert "trigger 'once' is Spark's deprecated name of 'available_now': write that" in sentence(
+    assert "trigger 'once' is Spark's deprecated name for 'available_now': use that" in sentence(
         story.first.log
     )
 
@@ -404,7 +404,7 @@ def test_a_full_refresh_loads_everything_again(story: Story) -> None:
     assert project.ledger("lost", "batch_id, high") == [(1, "0"), (2, "0")]
     project.model("lost", incremental(table("events"), watermark={"column": "id"}))
     assert (
-        f"{s}.lost was filled by a stream, whose progress is no mark: run it once with --full-refresh to load everything "
+        f"{s}.lost was filled by a stream, which leaves no mark: run it once with --full-refresh to load everything "
         "again, or set the mark with `floodmark reset lost --to <value>`"
     ) in fails(project, "--select", "lost")
 

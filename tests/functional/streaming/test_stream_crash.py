@@ -215,7 +215,7 @@ def test_one_process_a_checkpoint(
             pass
         assert str(refused.value) == (
             f"the stream shop.events is run by process {other.pid} on {holder.host} ({holder.command}), and a checkpoint "
-            f"takes one process at a time: stop that one, or let it go on. The checkpoint is {folder.path}"
+            f"takes one process at a time: stop that process, or let it continue. The checkpoint is {folder.path}"
         )
         other.send_signal(signal.SIGKILL)
         other.wait()

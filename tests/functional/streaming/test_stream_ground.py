@@ -105,9 +105,9 @@ def test_a_folder_that_is_gone(project: Project) -> None:
     (project.root / "landing").rename(project.root / "arrivals")
     said = fails(project, "gone")
     assert (
-        f"the folder {project.root}/landing, which it reads, is not there: create it, or put it back where it was renamed "
+        f"the folder {project.root}/landing, which it reads, is not there: create it, or put it back if it was renamed "
         "or moved. To read another folder, change the path and run the model once with --full-refresh: every file there "
-        "is new" in said
+        "counts as new" in said
     )
     project.model("gone", files("arrivals"))
     said = fails(project, "gone")

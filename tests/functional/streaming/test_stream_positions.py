@@ -194,17 +194,23 @@ def test_whether_the_tables_hold_what_was_read(project: Project) -> None:
 NOT_COMPARED = [
     (
         "hourly",
-        "behind its event-time watermark late rows were dropped, and what has not ended may not be written yet, "
-        "so its table cannot be compared with its sources; rows_late of its batches counts what was dropped",
+        "its event-time watermark drops late rows, and groups that are still open may not be written yet, "
+        "so its table cannot be compared with its sources. rows_late of its batches counts what was dropped",
     ),
-    ("hourly_updated", "behind its event-time watermark late rows were dropped"),
-    ("skipping", "with skipchangecommits, so what it has read is not the table"),
+    ("hourly_updated", "its event-time watermark drops late rows"),
+    (
+        "skipping",
+        "with skipchangecommits, so its rows are not those of that table, and the two cannot be compared",
+    ),
     (
         "scd1",
-        "scd1 applies change events, so its rows are not those of its SELECT: read all again with `floodmark run "
+        "scd1 applies change events, so its rows are not those of its SELECT: read everything again with `floodmark run "
         "--select scd1 --full-refresh`.",
     ),
-    ("fed", "with readchangefeed, so what it has read is not the table"),
+    (
+        "fed",
+        "with readchangefeed, so its rows are not those of that table, and the two cannot be compared",
+    ),
     ("copied", "copied has no unique_key: name the columns that identify a row with --key."),
     ("never", "it has no checkpoint yet: run it first"),
 ]
@@ -274,11 +280,11 @@ def test_sources_that_are_gone_or_others(others: Project) -> None:
     assert "[TABLE_OR_VIEW_NOT_FOUND]" in said("slow", "event_id")
     project.sql(f"create table {s}.events ({EVENTS}) using delta")
     assert (
-        f"{s}.events is not the table that its checkpoint has read (it was dropped and made again): run it once with "
+        f"{s}.events is not the table that its checkpoint has read (it was dropped and recreated): run it once with "
         "--full-refresh to load everything again" in said("slow", "event_id")
     )
     _forget_micro_batches(project, "slow", -1)
-    assert "it has no micro-batch that has ended yet: run it first" in said("slow", "event_id")
+    assert "none of its micro-batches has ended yet: run it first" in said("slow", "event_id")
 
 
 def _forget_micro_batches(project: Project, model: str, last: int) -> None:

@@ -105,7 +105,7 @@ def test_an_append_stream_changes_no_value(story: Story) -> None:
     assert story.runs[1].status["narrow"] == "error"
     said = sentence(story.runs[1].message["narrow"])
     assert (
-        "`amount` is decimal(17,0) in the table and cannot be: 12.34. It is decimal(17,2)" in said
+        "`amount` is decimal(17,0) in the table and cannot hold: 12.34. It is decimal(17,2)" in said
     )
     assert rows(story, "narrow_then", "id, cast(amount as string), cast(d as string), f") == [
         (1, "12", "2024-05-01", 0.5)

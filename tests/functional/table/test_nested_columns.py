@@ -167,4 +167,4 @@ def test_what_could_not_be_applied_is_selected_anew(story: tuple[Project, Run]) 
         assert run.status[name] == "error"
         found = project.sql(f"select id, v from {project.schema}.{name} where n = 2")
         assert sorted(found) == [(1, 8), (2, 8), (3, 8)], name
-    assert "`v` is int in the table and cannot be: a" in sentence(run.message["corrected_merge"])
+    assert "`v` is int in the table and cannot hold: a" in sentence(run.message["corrected_merge"])

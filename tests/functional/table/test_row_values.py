@@ -433,10 +433,13 @@ def test_what_would_lose_digits_is_refused(story: Story) -> None:
     }
     for name, (before, after, value, run) in cases.items():
         said = sentence(run.message[name])
-        assert run.status[name] == "error" and "in the table and cannot be: " in said, (name, said)
+        assert run.status[name] == "error" and "in the table and cannot hold: " in said, (
+            name,
+            said,
+        )
         assert "cast it there, or run once with --full-refresh" in said, name
         if "<" not in before:
-            assert f"`c` is {before} in the table and cannot be: " in said, said
+            assert f"`c` is {before} in the table and cannot hold: " in said, said
             assert f"It is {after} in the SELECT of {project.schema}.{name}" in said, said
         if name.removeprefix("alone_") in CHECKED and "<" not in before:
             assert value.removeprefix("timestamp").strip("'Z") in said, said

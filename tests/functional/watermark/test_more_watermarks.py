@@ -234,7 +234,7 @@ def test_a_gap_older_than_gap_timeout_is_passed_with_a_warning(story: Story) -> 
     """All gaps that were there at that moment are as old; what comes later is a late row."""
     assert story.ids["first"]["waited"] == [1, 2, 3, 6, 7, 9]
     assert (
-        "missing: 4-5, 8. They did not come within gap_timeout (0 seconds) and are passed"
+        "missing: 4-5, 8. They did not come within gap_timeout (0 seconds), so the gap is passed over"
     ) in sentence(story.runs["first"].log)
     assert story.ids["fourth"]["waited"] == [1, 2, 3, 6, 7, 9, 11]
 
@@ -274,7 +274,7 @@ def test_a_mark_by_sql_that_is_null_lets_nothing_pass(story: Story) -> None:
 
 def test_a_mark_by_sql_of_another_type_is_refused(story: Story) -> None:
     assert (
-        '- watermark.sql: got "max(id)"; expected an aggregate of type timestamp, the family of ts, '
+        '- watermark.sql: got "max(id)"; expected an aggregate of type timestamp, like ts, '
         "not bigint. Cast it, such as cast(max(id) as timestamp)"
     ) in sentence(story.runs["first"].message["of_another_type"])
 

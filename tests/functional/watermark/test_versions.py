@@ -232,7 +232,7 @@ def test_a_source_without_a_change_feed_is_refused_with_the_statement_that_helps
 def test_versions_whose_files_are_gone_say_so(story: Story) -> None:
     """VACUUM keeps the log and takes the files: the run stops and names both ways out."""
     message = sentence(story.runs["third"].message["lost_files"])
-    assert re.search(r"the file \S+\.(parquet|bin) is gone, which its table's log names", message)
+    assert re.search(r"the file \S+\.(parquet|bin), which its table's log names, is gone", message)
     assert "run it once with --full-refresh" in message and "`floodmark reset`" in message
 
 

@@ -370,7 +370,7 @@ def test_gaps_fail_loads_nothing(story: Story) -> None:
     schema = story.project.schema
     assert (
         f"floodmark, model '{schema}.gaps_fail': 1 gap in {schema}.numbers.id, missing: 4-5. "
-        "watermark.gaps is 'fail': nothing was loaded; load the missing numbers, or set gaps to "
+        "watermark.gaps is 'fail', so nothing was loaded. Load the missing numbers, or set gaps to "
         "'warn'"
     ) in sentence(story.runs[FIRST].message["gaps_fail"])
     assert "gaps_fail" not in story.ids[THIRD]
@@ -381,7 +381,7 @@ def test_late_rows_of_a_sequence_are_counted_and_warned(story: Story) -> None:
     schema = story.project.schema
     assert (
         f"floodmark, model '{schema}.gaps_warn': 1 row came late into {schema}.numbers: at or "
-        "below the mark 7 of id, and not loaded. A sequence that started again shows like this. "
+        "below the mark 7 of id, and so not loaded. A sequence that was restarted looks the same. "
         "Set watermark.lookback to catch late rows, or run with --full-refresh"
     ) in sentence(story.runs[SECOND].log)
     assert story.last(SECOND, "gaps_warn")["rows_late"] == 1
@@ -393,8 +393,8 @@ def test_a_version_that_has_expired_stops_nothing(story: Story) -> None:
     assert run.success, run.log
     assert run.message["gaps_warn"] == "APPEND nothing new"
     assert re.search(
-        rf"whether rows came late into {schema}.numbers cannot be told: files below the mark 10 of id "
-        r"were written since the last batch, and version \d+, which it read, has expired",
+        rf"it is not known whether rows came late into {schema}.numbers: files below the mark 10 of id "
+        r"were written since the last batch, and version \d+, which that batch read, has expired",
         sentence(run.log),
     )
 

@@ -75,9 +75,9 @@ def zone_of(project: Project, model: str) -> str | None:
 def refusal(project: Project, name: str, kept: str, session: str) -> str:
     table_name = f"{project.schema}.{name}"
     return (
-        f"the partitions of {table_name} follow the clocks of {kept}, and the time zone of this session is {session}: rows would move to other "
-        "partitions, and rows that are there would go. Nothing was written. Set spark.sql.session.timeZone to "
-        f"{kept} in the profile's server_side_parameters, or run once with --full-refresh to make all partitions anew under this session's zone"
+        f"the partitions of {table_name} follow the time zone {kept}, but the time zone of this session is {session}: rows would move to other "
+        "partitions, and rows that are there would be lost. Nothing was written. Set spark.sql.session.timeZone to "
+        f"{kept} in the profile's server_side_parameters, or run once with --full-refresh to rebuild all partitions in this session's zone"
     )
 
 
@@ -147,9 +147,9 @@ def test_another_zone_is_refused_before_anything_is_written(more: Project) -> No
         assert run.status[name] == "success", run.message[name]
         assert sum(more.rows(name).values()) == 4
     assert (
-        f"{s}.older does not say which time zone it was loaded under, and rows of it do not lie in the partitions "
-        "that follow from ts under this session's, UTC. Nothing was written. Set spark.sql.session.timeZone to the zone that the table "
-        "was loaded under in the profile's server_side_parameters, or run once with --full-refresh"
+        f"{s}.older does not say in which time zone it was loaded, and some of its rows do not lie in the partitions "
+        "that follow from ts in this session's, UTC. Nothing was written. Set spark.sql.session.timeZone to the zone in which the table "
+        "was loaded in the profile's server_side_parameters, or run once with --full-refresh"
     ) in sentence(run.message["older"])
     assert zone_of(more, "older") is None
     assert sum(more.rows("older").values()) == 3
@@ -163,9 +163,7 @@ def test_backfills_and_pre_hooks_under_another_zone_are_refused(more: Project) -
     run = more.dbt("run", "--select", "by_day", "older", "hooked", "--vars", wanted)
     for name, session in (("by_day", "UTC"), ("hooked", "UTC")):
         assert refusal(more, name, "Asia/Tokyo", session) in sentence(run.message[name])
-    assert "older does not say which time zone it was loaded under" in sentence(
-        run.message["older"]
-    )
+    assert "older does not say in which time zone it was loaded" in sentence(run.message["older"])
     for name in ("by_day", "older", "hooked"):
         assert states(more)[name] == before[name]
 

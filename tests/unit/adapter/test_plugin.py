@@ -59,8 +59,8 @@ def test_a_version_it_does_not_know(bare, warnings, monkeypatch):
     FloodmarkPlugin("shop")
     assert not _is_on()
     assert warnings == [
-        "dbt-spark 1.11.0 is not a version floodmark knows: it is not 1.11; the plugin stays off "
-        "(set FLOODMARK_PLUGIN=0 to silence this)."
+        "dbt-spark 1.11.0 is not a version floodmark knows: it is not 1.11. The plugin stays off: "
+        "install dbt-spark 1.11, or set FLOODMARK_PLUGIN=0 to silence this."
     ]
 
 
@@ -71,8 +71,8 @@ def test_an_inside_it_does_not_know(bare, warnings, monkeypatch):
     FloodmarkPlugin("shop")
     assert warnings == [
         "dbt-spark 1.11.0 is not a version floodmark knows: SparkConnectionManager.open takes "
-        "other arguments; session.gone is missing; the plugin stays off (set FLOODMARK_PLUGIN=0 to "
-        "silence this)."
+        "other arguments; session.gone is missing. The plugin stays off: install dbt-spark 1.11, or set "
+        "FLOODMARK_PLUGIN=0 to silence this."
     ]
 
 

@@ -68,7 +68,7 @@ def test_a_path_with_a_secret_never_reaches_dbt(
     )
     assert result.exit_code == 2
     assert (
-        "B got 's3a://u:***@bucket/x': expected a path without credentials. Write them into"
+        "B got 's3a://u:***@bucket/x': expected a path without credentials. Put them in"
         in result.output
     )
     assert "PW" not in result.output and not list(tmp_path.iterdir())

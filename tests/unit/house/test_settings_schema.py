@@ -84,7 +84,7 @@ SCHEMA: dict[str, dict[str, Any]] = {
         ({"must": 7}, ["x.must: a list of columns. Write their names"]),
         ({"must": "a", "kind": 3}, ["x.kind: one of 1, 2. Use one of them"]),
         ({"must": "a", "kind": True}, ["x.kind: one of 1, 2. Use one of them"]),
-        ({"must": "a", "one": " "}, ["x.one: a text. Put it in quotes"]),
+        ({"must": "a", "one": " "}, ["x.one: text. Put it in quotes"]),
         ({"must": "a", "one": "b", "other": "c"}, ["x.one: one or other, not both. Remove one"]),
         ({"must": "a", "late": True}, ["x.late: kind 2 with it. Remove it: 1 has none"]),
         ({"must": "a", "late": "yes"}, ["x.late: true or false. Write it without quotes", "x.late: kind 2 with it. Remove it: 1 has none"]),

@@ -86,8 +86,8 @@ def test_without_a_folder_a_relative_path_lies_in_the_project(floodmark: SimpleN
             "a.b.c",
             "A got 'a.b.c': expected a dbt node, schema.table, or a path, which has a / in it",
         ),
-        ("plain@v1", "A, plain, is no Delta table: it has no version 1"),
-        ("csv:/x@v1", "A, csv:/x, is no Delta table: it has no version 1"),
+        ("plain@v1", "A, plain, is not a Delta table and has no version 1"),
+        ("csv:/x@v1", "A, csv:/x, is not a Delta table and has no version 1"),
     ],
 )
 def test_what_a_side_may_not_be(floodmark: SimpleNamespace, given: str, said: str) -> None:
@@ -129,7 +129,7 @@ def test_columns_meet_without_regard_to_case(floodmark: SimpleNamespace) -> None
         ((["id"], [], ["z"]), "there is no column z in A, shop.a: it has id, m, x"),
         (
             (["id", "m"], [], []),
-            "the key column m is a map<string,int>, by which rows cannot be joined: name another",
+            "the key column m is a map<string,int>, and rows cannot be joined by one: name another key",
         ),
     ],
 )

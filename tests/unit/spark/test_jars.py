@@ -32,7 +32,7 @@ def test_no_network(folder, monkeypatch):
     assert str(caught.value) == (
         f"The jars of {JAR_COORDINATE} could not be fetched, which needs the network once: "
         f"connect and run `floodmark setup` again, or copy them into {folder} "
-        f"(what Ivy said is in {folder.parent / 'ivy.log'})."
+        f"(Ivy's output is in {folder.parent / 'ivy.log'})."
     )
     assert not folder.exists()
 

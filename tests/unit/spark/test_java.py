@@ -67,4 +67,4 @@ def test_java_that_does_not_tell(tmp_path, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
     with pytest.raises(JavaError) as caught:
         find_java()
-    assert str(caught.value).startswith(f"Java at {java} does not tell its version: install Java")
+    assert str(caught.value).startswith(f"Java at {java} does not report its version: install Java")

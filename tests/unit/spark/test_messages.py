@@ -125,7 +125,7 @@ def test_a_file_that_vacuum_took_is_named_with_the_ways_out(file):
     )
     said = readable(text)
     assert said.startswith(
-        f"the file file:/w/orders/{file} is gone, which its table's log names: VACUUM"
+        f"the file file:/w/orders/{file}, which its table's log names, is gone. VACUUM"
     )
     assert "--full-refresh" in said and "`floodmark reset`" in said
 
@@ -136,9 +136,9 @@ def test_a_file_of_a_stage_is_named_with_the_way_out():
     )
     text = f"[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file {file}. SQLSTATE: KD001"
     assert readable(text) == (
-        f"the file {file} is gone, which a batch has staged: the statement wrote nothing. Drop table "
-        "stage__shop__orders__2__ab12cd34 of the ledger's schema and run again, so that the batch is staged anew; "
-        "a model of cdc, which may have written half of its batch, needs --full-refresh"
+        f"the file {file}, which a batch has staged, is gone. The statement wrote nothing. Drop table "
+        "stage__shop__orders__2__ab12cd34 of the ledger's schema and run again, so that the batch is staged again. "
+        "A cdc model may have written half of its batch: it needs --full-refresh"
     )
 
 

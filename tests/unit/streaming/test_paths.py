@@ -173,8 +173,8 @@ def test_a_folder_that_was_changed():
 def test_a_colon_behind_a_pattern_is_named():
     text = "Failed to list\nCaused by: java.net.URISyntaxException: Relative path in absolute URI: 08:00:00.json\n\tat x"
     assert readable(text) == (
-        "08:00:00.json has a colon in its name, which Spark cannot list where a path is a pattern (*, ?, [ or { in it): name the "
-        "folder itself as the path, and the files by glob; or rename it, such as to 08-00-00.json"
+        "08:00:00.json has a colon in its name, which Spark cannot list where a path is a pattern (*, ?, [ or { in it). Name only "
+        "the folder in the path, and the files in glob; or rename the file, for example to 08-00-00.json"
     )
 
 
@@ -183,8 +183,8 @@ def test_a_colon_behind_a_pattern_is_named():
     [
         ("[DELTA_SCHEMA_CHANGED_WITH_VERSION] Detected schema change", "were renamed, dropped or given another type"),
         ("[DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG] x", "were renamed, dropped or given another type"),
-        ("java.io.IOException: mkdir of file:/ck/offsets failed", "cannot be written: let the user that runs dbt write there"),
-        ("java.io.FileNotFoundException: /ck/x (Permission denied)", "cannot be written: let the user that runs dbt write there"),
+        ("java.io.IOException: mkdir of file:/ck/offsets failed", "the stream cannot write to the folder of its checkpoint"),
+        ("java.io.FileNotFoundException: /ck/x (Permission denied)", "the stream cannot write to the folder of its checkpoint"),
     ],
 )  # fmt: skip
 def test_advice(text, said):

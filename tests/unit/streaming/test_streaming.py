@@ -439,5 +439,5 @@ def test_kafka_without_its_connector():
     with pytest.raises(FloodmarkError) as refused:
         sources.with_sources(Session, sql, "/project")
     assert str(refused.value) == (
-        "the Kafka connector is not there: run `floodmark setup --with kafka` once, then again"
+        "the Kafka connector is not installed: run `floodmark setup --with kafka` once, and run the model again"
     )

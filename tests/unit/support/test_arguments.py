@@ -27,13 +27,13 @@ def operations() -> SimpleNamespace:
     ("operation", "arguments", "said"),
     [
         ("reset", {"model": "nope"}, "floodmark loads no model 'nope': it loads good"),
-        ("reset", {"model": 7}, "operation 'reset': 1 problem - model: got 7; expected a text"),
-        ("reset", {}, "operation 'reset': 1 problem - model: expected a text"),
+        ("reset", {"model": 7}, "operation 'reset': 1 problem - model: got 7; expected text"),
+        ("reset", {}, "operation 'reset': 1 problem - model: expected text"),
         (
             "reset",
             {"model": "good", "to": [1], "reason": {"a": 1}},
-            "operation 'reset': 2 problems - to: got [1]; expected a time, a number or a text. Correct it, or "
-            'leave it out - reason: got {"a": 1}; expected a text. Correct it, or leave it out',
+            "operation 'reset': 2 problems - to: got [1]; expected a time, a number or text. Correct it, or "
+            'leave it out - reason: got {"a": 1}; expected text. Correct it, or leave it out',
         ),
         ("maintain", {"models": ["nope"]}, "floodmark loads no model 'nope'"),
         ("maintain", {"vacuum_days": True}, "vacuum_days: got true; expected a whole number"),
@@ -47,7 +47,7 @@ def operations() -> SimpleNamespace:
         (
             "diff",
             {"a": "good", "b": 7, "key": {"id": 1}, "limit": "ten"},
-            "operation 'diff': 3 problems - b: got 7; expected a text. Correct it - key: got",
+            "operation 'diff': 3 problems - b: got 7; expected text. Correct it - key: got",
         ),
     ],
 )
@@ -77,7 +77,7 @@ def test_an_operation_says_what_is_wrong(
         (
             "floodmark_backfill",
             {"from": [1], "to": 2, "form": 3},
-            "2 problems - floodmark_backfill.from: got [1]; expected a time, a number or a text. Correct it, or "
+            "2 problems - floodmark_backfill.from: got [1]; expected a time, a number or text. Correct it, or "
             "leave it out - floodmark_backfill.form: expected one of from, to, step. Remove it",
         ),
         (

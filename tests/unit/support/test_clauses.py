@@ -59,7 +59,7 @@ def test_what_would_leave_its_parentheses_is_a_problem(
 ) -> None:
     (problem,) = floodmark._clause_problems("scope", text)
     assert problem["setting"] == "scope" and problem["got"] == text
-    assert problem["expected"] == f"an expression of SQL, and this has {wrong}"
+    assert problem["expected"] == f"a SQL expression, but this has {wrong}"
 
 
 @pytest.mark.parametrize(
