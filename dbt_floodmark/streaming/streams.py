@@ -14,6 +14,7 @@ from dbt_floodmark.refusal import RefusedError, TryAgainError
 from dbt_floodmark.spark.messages import readable
 from dbt_floodmark.streaming import position
 from dbt_floodmark.streaming import service as services
+from dbt_floodmark.streaming.advice import Advice, explain
 from dbt_floodmark.streaming.checkpoint import (
     Checkpoint,
     CheckpointInUseError,
@@ -26,7 +27,6 @@ from dbt_floodmark.streaming.checkpoint import (
 from dbt_floodmark.streaming.progress import MicroBatch, utc
 from dbt_floodmark.streaming.query import MICRO_BATCH, Request, Run, rows_dropped
 from dbt_floodmark.streaming.sources import with_sources
-from dbt_floodmark.streaming.unsupported import Advice, explain
 
 logger = AdapterLogger("Floodmark")
 

@@ -33,3 +33,40 @@
     {{ return(floodmark._partition_counts(run, batch, source) if source and batch.kind != 'backfill'
         else floodmark._row_counts(run, stage, batch)) }}
 {% endmacro %}
+
+
+{# Rows of a batch that differ from another row of their key and of its greatest watermark value. #}
+{% macro _count_ties(run, stage, columns) %}
+    {%- set order = floodmark._order_column(run, columns) -%}
+    {%- if order is none -%}
+        {{ return(0) }}
+    {%- endif -%}
+    {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
+    {%- set value = floodmark._quoted(order) -%}
+    {%- set deletes = floodmark._deletes_predicate(run, columns) -%}
+    {%- set hash = floodmark._row_hash_sql(floodmark._target_columns(run, columns)) -%}
+    {{ return(run_query('select cast(coalesce(sum(hashes - 1), 0) as bigint) as ties from (select count(distinct '
+        ~ hash ~ ') as hashes from (select *, max(' ~ value ~ ') over (partition by ' ~ keys
+        ~ ') as _floodmark_latest from ' ~ stage ~ (' where not ' ~ deletes if deletes else '') ~ ') where ' ~ value
+        ~ ' <=> _floodmark_latest group by ' ~ keys ~ ')').rows[0][0] | int) }}
+{% endmacro %}
+
+
+{# Staged rows that would insert or update: a batch that re-reads rows commits nothing where they stand already. #}
+{% macro _count_changes(run, source) %}
+    {%- set columns = [] -%}
+    {%- for column in source.columns if floodmark._find_column(floodmark._table_columns(run), column.name) -%}
+        {%- do columns.append(column.name) -%}
+    {%- endfor -%}
+    {%- do source.update({'written': columns}) -%}
+    {%- set lacks = columns | length < source.columns | length -%}
+    {%- if run.get('awaited') or lacks and run.settings.on_schema_change != 'ignore' -%}
+        {{ return(1) }}
+    {%- endif -%}
+    {%- set wins = floodmark._wins_predicate(run, source, columns) if floodmark._updated_columns(columns)
+        else 'false' -%}
+    {{ return(run_query('select count(*) as changes from (' ~ floodmark._latest_sql(run, source)
+        ~ ') as DBT_INTERNAL_SOURCE left join (select *, true as _floodmark_matched from ' ~ this
+        ~ ') as DBT_INTERNAL_DEST on ' ~ floodmark._key_predicates(run, source) | join(' and ')
+        ~ ' where DBT_INTERNAL_DEST._floodmark_matched is null or ' ~ wins).rows[0][0] | int) }}
+{% endmacro %}

@@ -34,3 +34,13 @@
     {%- endfor -%}
     {{ return(none) }}
 {% endmacro %}
+
+
+{# Whether the batch is, or may be, in the model's table, which may not be there. #}
+{% macro _has_landed(batch) %}
+    {%- if not run_query("show tables in " ~ this.schema ~ " like '" ~ this.identifier | lower ~ "'").rows | length -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {%- set landed = floodmark._tried(floodmark._landed, this, batch) -%}
+    {{ return(landed.error is not none or landed.value is not none) }}
+{% endmacro %}

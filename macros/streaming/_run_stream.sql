@@ -157,8 +157,8 @@
 {% endmacro %}
 
 
-{# The table, empty, without what has no type yet (_untyped.sql). One with columns of the change feed can have no feed
-   of its own. Returns its columns, as _conformed_columns gives them. #}
+{# The table, empty, without columns that have no type yet (_untyped_columns.sql). One with columns of the change feed
+   can have no feed of its own. Returns its columns, as _conformed_columns gives them. #}
 {% macro _make_stream_table(run, streams, properties={}) %}
     {%- set shape = 'select * from ' ~ streams.shape -%}
     {%- set is_cdc = run.settings.strategy == 'cdc' -%}

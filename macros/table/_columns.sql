@@ -51,7 +51,7 @@
 {% endmacro %}
 
 
-{# Add what the table was made without, since it had no type then (_untyped.sql). #}
+{# Add what the table was made without, since it had no type then (_untyped_columns.sql). #}
 {% macro _add_awaited(run, source_columns) %}
     {%- if run.get('awaited') -%}
         {%- set changes = floodmark._schema_changes(source_columns, floodmark._table_columns(run)) -%}

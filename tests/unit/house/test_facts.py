@@ -9,8 +9,8 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_floodmark.adapter.patches import _refuse
 from dbt_floodmark.refusal import RefusedError, TryAgainError
+from dbt_floodmark.streaming.advice import explain
 from dbt_floodmark.streaming.streams import _is_final
-from dbt_floodmark.streaming.unsupported import explain
 from tests.support.macros import load
 
 

@@ -9,7 +9,7 @@ import pytest
 from dbt_floodmark import paths
 from dbt_floodmark.spark.messages import readable
 from dbt_floodmark.streaming import checkpoint, position, sources
-from dbt_floodmark.streaming.unsupported import explain
+from dbt_floodmark.streaming.advice import explain
 
 
 def test_what_exists_under_its_very_name_means_itself(tmp_path):

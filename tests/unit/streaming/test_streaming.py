@@ -10,10 +10,10 @@ from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.spark.messages import readable
 from dbt_floodmark.streaming import position, sources
 from dbt_floodmark.streaming import service as services
+from dbt_floodmark.streaming.advice import explain
 from dbt_floodmark.streaming.progress import MicroBatch, is_batch, lag_text, utc
 from dbt_floodmark.streaming.query import Request, Run, _failure
 from dbt_floodmark.streaming.service import Service, keep_running
-from dbt_floodmark.streaming.unsupported import explain
 
 
 @pytest.mark.parametrize(
