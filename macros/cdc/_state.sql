@@ -1,7 +1,11 @@
 {#
-  What cdc must remember beside the table lives in a Delta table next to it, <model>__cdc_state (docs/guides/cdc.md): in
-  SCD 1 the deletes (tombstones) and truncates; in SCD 2 deletes that end no row and the events of a row but its last.
-  Its size follows what is open, not the history. `_floodmark_kind` is delete, truncate or upsert (SCD 2).
+  What cdc must remember beside the table lives in a Delta table next to it, <model>__cdc_state (docs/guides/cdc.md).
+  In SCD 1 these are deletes (tombstones) and truncates. _compact_state drops those that no longer count, so the table
+  grows with the keys that are deleted and do not come back.
+  In SCD 2 they are the deletes that end no row and the events of a row but its last, of closed rows too, since a late
+  event can split any of them. Nothing drops them: the table grows with each upsert that leaves the tracked columns as
+  they were, and with each delete that ends no row.
+  `_floodmark_kind` is delete, truncate or upsert (SCD 2).
 #}
 
 {% macro _state_relation() %}
