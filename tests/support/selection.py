@@ -1,6 +1,6 @@
 """Which tests a run takes: each rule on one target, and a part of the modules about edge cases.
 
-`FLOODMARK_LAB=full` takes all of them, and a run that names rooms, files or tests takes them whole (docs/testing.md).
+`FLOODMARK_LAB=full` takes all of them; a run that names rooms, files or tests takes all edge cases there (docs/testing.md).
 """
 
 from __future__ import annotations
