@@ -191,11 +191,18 @@
 {% endmacro %}
 
 
+{# Every so many batches the state table is made small again. #}
+{% macro _batches_a_compaction() %}
+    {{ return(16) }}
+{% endmacro %}
+
+
 {# Now and then: keep the greatest truncate, and of each key its greatest tombstone and those below that live longer,
    none where the table's row is not older or its time is over. One commit that changes nothing in what the tombstones
    say, so it stands outside of the batch. #}
 {% macro _compact_state(run, batch, source) %}
-    {%- if run.settings.cdc.scd_type == 1 and source.has_state and batch.batch_id % 16 == 0 -%}
+    {%- if run.settings.cdc.scd_type == 1 and source.has_state
+        and batch.batch_id % floodmark._batches_a_compaction() == 0 -%}
         {%- set state = floodmark._state_relation() -%}
         {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
         {%- do floodmark._execute(['insert overwrite ' ~ state

@@ -326,7 +326,7 @@
     {%- set type = floodmark._find_column(source.columns, '_floodmark_sequence').type -%}
     {%- set end = 'DBT_INTERNAL_DEST.' ~ floodmark._quoted(run.settings.cdc.end_at) -%}
     {{ return(['(' ~ end ~ ' is null or ' ~ end ~ ' >= ' ~ floodmark._range_literal(least, type) ~ ')']
-        if least is not none and least | length < 400 else []) }}
+        if least is not none and least | length < floodmark._longest_range_literal() else []) }}
 {% endmacro %}
 
 

@@ -5,10 +5,10 @@
     {%- set id = model_id or floodmark._model_id() -%}
     {%- set events = floodmark._newest_events([id]) -%}
     {%- set state = floodmark._fold_events(events) -%}
-    {%- if events | length == 30 and state.committed is none -%}
+    {%- if events | length == floodmark._newest_most() and state.committed is none -%}
         {%- do events.extend(floodmark._newest_events([id], " and event = 'committed'")) -%}
     {%- endif -%}
-    {%- if events | length >= 30 and state.landed is none -%}
+    {%- if events | length >= floodmark._newest_most() and state.landed is none -%}
         {%- do events.extend(floodmark._newest_events([id], ' and target_version is not null')) -%}
         {#- what lies between was not looked at -#}
         {{ return(dict(floodmark._fold_events(events), has_read_since=true)) }}
@@ -44,7 +44,13 @@
 {% endmacro %}
 
 
-{# The newest 30 events of each of these models that meet a condition (` and ...`), the greatest batch first. Plain
+{# How many events of a model are read at first: enough for its last batches, however often they failed. #}
+{% macro _newest_most() %}
+    {{ return(30) }}
+{% endmacro %}
+
+
+{# The newest events of each of these models that meet a condition (` and ...`), the greatest batch first. Plain
    rows: aggregates over an event's columns cost Spark four times as much to compile. #}
 {% macro _newest_events(model_ids, condition='') %}
     {%- set names = [] -%}
@@ -55,13 +61,13 @@
     {%- set which = ' where model in (' ~ names | join(', ') ~ ") and event <> 'waiting'" ~ condition -%}
     {%- set rows = log ~ which if names | length == 1
         else '(select *, row_number() over (partition by model order by batch_id desc) as _floodmark_rank from ' ~ log
-        ~ which ~ ') where _floodmark_rank <= 30' -%}
+        ~ which ~ ') where _floodmark_rank <= ' ~ floodmark._newest_most() -%}
     {{ return(floodmark._query_json(
         "select to_json(struct(model, batch_id, event, kind, generation, invocation_id, family, "
         "watermark_column, low, high, cap, mark, is_last, lookback, "
         ~ "upstream, upstream_version, upstream_at, upstream_id, target_id, target_version, "
         "rows_read, reason, unix_micros(at) as at), map('ignoreNullFields', 'false')) as event from " ~ rows
-        ~ ' order by batch_id desc' ~ (' limit 30' if names | length == 1 else '') )) }}
+        ~ ' order by batch_id desc' ~ (' limit ' ~ floodmark._newest_most() if names | length == 1 else '') )) }}
 {% endmacro %}
 
 

@@ -183,8 +183,8 @@
 {# Microseconds as the shortest whole duration that is not less: '90 seconds', '2 hours', '3 days'. #}
 {% macro _duration_print(micros) %}
     {%- set ns = namespace(text=none) -%}
-    {%- for unit, size in {'day': 86400000000, 'hour': 3600000000, 'minute': 60000000, 'second': 1000000,
-        'microsecond': 1}.items() -%}
+    {%- for unit in ['day', 'hour', 'minute', 'second', 'microsecond'] -%}
+        {%- set size = floodmark._micros_in()[unit] -%}
         {%- set count = (micros + size - 1) // size -%}
         {%- if ns.text is none and (micros >= 2 * size or size == 1) -%}
             {%- set ns.text = count ~ ' ' ~ unit ~ ('' if count == 1 else 's') -%}

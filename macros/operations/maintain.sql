@@ -41,10 +41,10 @@
 {% macro _maintain_table(id, dry_run, small_file_mb, min_small_files, vacuum_days) %}
     {%- set detail = floodmark._detail(id) -%}
     {%- set statements = [] -%}
-    {%- set mean = detail.bytes / detail.files if detail.files else 0 -%}
-    {%- if detail.files >= min_small_files and mean < small_file_mb * 1048576 -%}
+    {%- set mean_mb = detail.bytes / detail.files / 2 ** 20 if detail.files else 0 -%}
+    {%- if detail.files >= min_small_files and mean_mb < small_file_mb -%}
         {%- do statements.append({'sql': 'optimize ' ~ id,
-            'why': floodmark._counted(detail.files, 'file') ~ ' of ' ~ '{:,.1f}'.format(mean / 1048576)
+            'why': floodmark._counted(detail.files, 'file') ~ ' of ' ~ '{:,.1f}'.format(mean_mb)
             ~ ' MB on average'}) -%}
     {%- endif -%}
     {%- set age = floodmark._days_since_vacuum(id) -%}
@@ -70,5 +70,5 @@
             {%- set ns.since = {'at': commit.at, 'vacuum': commit.operation == 'VACUUM END'} -%}
         {%- endif -%}
     {%- endfor -%}
-    {{ return((floodmark._now() - floodmark._parse_timestamp(ns.since.at[:19])) // 86400000000) }}
+    {{ return((floodmark._now() - floodmark._parse_timestamp(ns.since.at[:19])) // floodmark._micros_in().day) }}
 {% endmacro %}

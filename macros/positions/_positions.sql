@@ -117,7 +117,7 @@
     {%- if -9223372036854775808 <= position <= 9223372036854775807 -%}
         {{ return(position) }}
     {%- endif -%}
-    {%- set limit = 2147483647 * 86400000000 if family == 'date' else 9223372036854775807 -%}
+    {%- set limit = 2147483647 * floodmark._micros_in().day if family == 'date' else 9223372036854775807 -%}
     {{ return([[position, -limit] | max, limit] | min) }}
 {% endmacro %}
 
@@ -146,16 +146,22 @@
 
 {# The smallest step of a family, in positions: one microsecond, one day, or one. #}
 {% macro _position_unit(family) %}
-    {{ return(86400000000 if family == 'date' else 1) }}
+    {{ return(floodmark._micros_in().day if family == 'date' else 1) }}
+{% endmacro %}
+
+
+{# How many microseconds each unit of a duration has. #}
+{% macro _micros_in() %}
+    {{ return({
+        'microsecond': 1, 'millisecond': 1000, 'second': 1000000, 'minute': 60000000,
+        'hour': 3600000000, 'day': 86400000000, 'week': 604800000000,
+    }) }}
 {% endmacro %}
 
 
 {# Microseconds of a duration such as '2 hours' or '1 day'; none where it is not one. #}
 {% macro _parse_duration(text) %}
-    {%- set micros = {
-        'microsecond': 1, 'millisecond': 1000, 'second': 1000000, 'minute': 60000000,
-        'hour': 3600000000, 'day': 86400000000, 'week': 604800000000,
-    } -%}
+    {%- set micros = floodmark._micros_in() -%}
     {%- set parts = modules.re.fullmatch('(\\d+)\\s+(' ~ micros.keys() | join('|') ~ ')s?',
         text | string | trim | lower) -%}
     {{ return((parts.group(1) | int) * micros[parts.group(2)] if parts else none) }}

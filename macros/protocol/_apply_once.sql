@@ -6,7 +6,8 @@
 {% macro _apply_once(table, batch, sql, fence=false, reads_stage=false) %}
     {%- set strategy = floodmark._strategy_of(batch) -%}
     {%- set writer = strategy.writer(batch) if strategy.writer and not fence else none -%}
-    {%- set attempt = batch.batch_id * 10 ** 11 + batch.get('attempt', 0) * 2 + (0 if fence else 1) -%}
+    {%- set attempt = batch.batch_id * floodmark._attempts_a_batch() + batch.get('attempt', 0) * 2
+        + (0 if fence else 1) -%}
     {%- set app_id, version, metadata, materialize = floodmark._batch_conf() -%}
     {%- set conf = {
         app_id: 'floodmark/' ~ floodmark._batch_model(batch) ~ '/' ~ batch.generation ~ strategy.app_suffix,
@@ -50,4 +51,11 @@
     {%- if batch.get('writes_utc') -%}
         {%- do floodmark._execute(['set spark.sql.session.timeZone = ' ~ batch.writes_utc]) -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# How many versions of its transaction id a batch has for its attempts, which are numbered by the second of their
+   beginning, twice. #}
+{% macro _attempts_a_batch() %}
+    {{ return(10 ** 11) }}
 {% endmacro %}

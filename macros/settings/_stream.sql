@@ -12,7 +12,8 @@
     {{ return({
         'strategy': floodmark._stream_strategy(),
         'output_mode': floodmark._output_mode(),
-        'seconds': floodmark._parse_duration(trigger.processing_time) / 1000000 if trigger is mapping else none,
+        'seconds': floodmark._parse_duration(trigger.processing_time) / floodmark._micros_in().second
+            if trigger is mapping else none,
         'unique_key': floodmark._name_list(config.get('unique_key')),
         'on_schema_change': config.get('on_schema_change') or 'ignore',
         'files': floodmark._files_settings(),

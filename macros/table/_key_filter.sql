@@ -51,10 +51,16 @@
 {% endmacro %}
 
 
+{# Batches of more rows get no filter: its literal would be too long to plan. #}
+{% macro _most_filtered_rows() %}
+    {{ return(100000) }}
+{% endmacro %}
+
+
 {# Whether the keys are few, not side by side, and the table is large (`floodmark_key_filter_bytes`, 16 MiB by
    default). The hash of a key depends on its type, which must be that of the table. #}
 {% macro _needs_key_filter(run, batch, source, rows) %}
-    {%- if batch.replaces or batch.kind == 'stream' or not 0 < rows <= 100000
+    {%- if batch.replaces or batch.kind == 'stream' or not 0 < rows <= floodmark._most_filtered_rows()
         or floodmark._are_side_by_side(run, source, rows) -%}
         {{ return(false) }}
     {%- endif -%}

@@ -39,6 +39,12 @@
 {% endmacro %}
 
 
+{# How long what was seen of the peak is taken for true, in microseconds: another run may write to the table. #}
+{% macro _peak_holds_for() %}
+    {{ return(10 * floodmark._micros_in().second) }}
+{% endmacro %}
+
+
 {# The version of the model's table and its peak, {version, peak}; both none where nothing is known. A run's look at
    the table is good for ten seconds: a batch that took longer to stage looks again, since others may have written
    meanwhile. #}
@@ -51,7 +57,8 @@
         {%- do run.update({'known_peak': floodmark._peak_in([newest], tag) if is_told
             else {'version': none, 'peak': none}}) -%}
     {%- endif -%}
-    {%- if run.known_peak.peak and floodmark._now() - run.known_peak.get('at', run.target.looked_at) > 10000000 -%}
+    {%- if run.known_peak.peak and floodmark._now() - run.known_peak.get('at', run.target.looked_at)
+        > floodmark._peak_holds_for() -%}
         {%- do run.update({'known_peak': floodmark._peak_in(floodmark._history(this, 10), run.known_peak.tag)}) -%}
     {%- endif -%}
     {{ return(run.known_peak) }}

@@ -19,6 +19,12 @@
 {% endmacro %}
 
 
+{# Keys whose text is longer are no range: a predicate of long literals costs more to plan than it saves. #}
+{% macro _longest_range_literal() %}
+    {{ return(400) }}
+{% endmacro %}
+
+
 {# The range of the batch's keys as literals, a list of conditions on DBT_INTERNAL_DEST. #}
 {% macro _range_predicates(run, source) %}
     {%- set predicates = [] -%}
@@ -26,8 +32,8 @@
         {%- set quoted = floodmark._quoted(key) -%}
         {%- set low = source.counts['min_' ~ loop.index0] -%}
         {%- set high = source.counts['max_' ~ loop.index0] -%}
-        {%- if low is defined and low is not none and high is not none and low | length < 400
-            and high | length < 400 -%}
+        {%- if low is defined and low is not none and high is not none
+            and [low | length, high | length] | max < floodmark._longest_range_literal() -%}
             {%- set type = floodmark._find_column(source.columns, key).type -%}
             {%- set range = 'DBT_INTERNAL_DEST.' ~ quoted ~ ' between ' ~ floodmark._range_literal(low, type) ~ ' and '
                 ~ floodmark._range_literal(high, type) -%}

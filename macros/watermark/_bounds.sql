@@ -75,7 +75,8 @@
     {%- if batch.low_position is not none -%}
         {%- set low = batch.low_position - batch.lookback -%}
         {%- if family == 'date' -%}
-            {%- set low = (low // 86400000000) * 86400000000 -%}
+            {%- set day = floodmark._position_unit('date') -%}
+            {%- set low = (low // day) * day -%}
         {%- endif -%}
         {%- do terms.append(column ~ ' > ' ~ floodmark._position_literal(low, family)) -%}
     {%- elif batch.start_position is not none -%}

@@ -15,8 +15,8 @@
     {%- set column = floodmark._quoted(run.upstream.column) -%}
     {%- set below = column ~ ' <= ' ~ (plan.low_position - plan.lookback) -%}
     {#- a commit's files are older than the commit: a day is far more than it takes to write them -#}
-    {%- set since = floodmark._position_literal(floodmark._parse_timestamp(committed.upstream_at[:19]) - 86400000000,
-        'timestamp') -%}
+    {%- set since = floodmark._position_literal(floodmark._parse_timestamp(committed.upstream_at[:19])
+        - floodmark._micros_in().day, 'timestamp') -%}
     {%- set recent = '_metadata.file_modification_time >= ' ~ since -%}
     {%- set suspects = run_query('select count(*) as n from ' ~ run.upstream.relation ~ ' where ' ~ below ~ ' and '
         ~ recent).rows[0][0] | int -%}
