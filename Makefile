@@ -7,6 +7,7 @@ PYTHON ?= $(shell for p in python3 python3.12 python3.11 python3.10; do \
 	$$p -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 12))' 2>/dev/null \
 	&& { echo $$p; break; }; done)
 ARGS ?=
+LOADING := $(addprefix tests/functional/,settings watermark merge files cdc snapshot_diff streaming)
 # With --quiet MkDocs passes over dead links.
 SITE = said=$$(NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build 2>&1) || { echo "$$said"; exit 1; }
 
@@ -38,9 +39,9 @@ test: setup
 	@$(BIN)/floodmark setup --with kafka --with postgresql
 	@$(BIN)/python -m pytest -n 2 $(ARGS)
 
-# The tests of loading on Thrift alone, without the crash and concurrency labs.
+# Offline tests, and the rules of each way of loading: no edge cases, no labs, no whole processes.
 test-quick: setup
-	@FLOODMARK_TEST_TARGETS=thrift $(BIN)/python -m pytest -m 'not lab' $(ARGS)
+	@$(BIN)/python -m pytest -n 2 -m 'not lab and not edge' tests/unit $(LOADING) $(ARGS)
 
 # No Spark.
 test-offline: setup

@@ -31,6 +31,7 @@ def send(address: str, topic: str, *records: tuple[str | None, str]) -> None:
 
 
 @pytest.mark.parametrize("target", ["session"], scope="module")
+@pytest.mark.edge
 def test_each_record_once(make_project: Callable[..., Project], broker: str) -> None:
     project = make_project("kafka")
     project.sql("select 1")
