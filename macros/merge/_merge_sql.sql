@@ -1,6 +1,7 @@
 {#
-  MERGE of a staged batch: keys joined NULL-safe, the batch's key range as literals so that Delta skips files,
-  the latest row per key by the watermark column, ties by the greater row hash (docs/guides/merge.md).
+  MERGE of a staged batch. Keys are joined NULL-safe, and the batch's key range stands there as literals, so that Delta
+  skips files. Of a key's rows in the batch the latest by the watermark column is merged, of equal ones the one with the
+  greater row hash; it replaces the table's row unless that is later (_which_row_wins.sql, docs/guides/merge.md).
 #}
 {% macro _merge_sql(run, source, columns) %}
     {%- set assignments = floodmark._assignments(floodmark._updated_columns(columns)) -%}
