@@ -445,7 +445,7 @@ def test_what_would_lose_digits_is_refused(story: Story) -> None:
             assert value.removeprefix("timestamp").strip("'Z") in said, said
     for case in ALONE:
         state, error = project.ledger(f"alone_{case}", "state, error")[-1]
-        assert state == "failed" and "cannot be" in error, case
+        assert state == "failed" and "cannot hold" in error, case
         assert [row["id"] for row in rows_of(project, f"alone_{case}")] == [1], case
     for way in TYPED:
         name = f"typed_{way}"
