@@ -197,7 +197,7 @@ def test_a_batch_that_breaks_the_contract_is_refused_and_nothing_written(story: 
     schema = story.project.schema
     assert (
         f"floodmark, model '{schema}.contracted': the batch breaks the contract's constraints: "
-        "positive (1 row). Nothing was written; correct the SELECT or the constraint"
+        "positive (1 row). Nothing was written: correct the SELECT or the constraint"
     ) in sentence(story.runs["second"].message["contracted"])
     assert story.ids["second"]["contracted"] == [1]
     assert story.versions["second"]["contracted"] == story.versions["first"]["contracted"]
