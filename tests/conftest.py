@@ -28,7 +28,7 @@ OTHER_PARTS = pytest.StashKey[set[str]]()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what this run does not take (tests/support/selection.py)."""
+    """Leave out what this run does not take (tests/support/selection.py); what needs a target comes first."""
     asked = {Path(argument.partition("::")[0]).name for argument in config.args}
     reasons = left_out(items, TARGETS, is_whole=asked <= {"tests", "functional"})
     config.stash[OTHER_PARTS] = {
@@ -36,6 +36,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     }
     config.hook.pytest_deselected(items=list(reasons))
     items[:] = [item for item in items if item not in reasons]
+    items.sort(key=lambda item: target_of(item.nodeid) is None)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -61,12 +62,17 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         )
 
 
+def target_of(nodeid: str) -> str | None:
+    """Return the target that a test runs on, one of its parameters; None where it belongs to neither."""
+    parameters = nodeid.partition("[")[2].rstrip("]").split("-")
+    return next((target for target in TARGETS if target in parameters), None)
+
+
 class ByTarget(LoadScopeScheduling):
-    """With workers (`-n 2`), all tests of a target go to one of them."""
+    """With workers (`-n 2`), all tests of a target go to one of them, the others file by file to who is free."""
 
     def _split_scope(self, nodeid: str) -> str:
-        parameters = nodeid.partition("[")[2].rstrip("]").split("-")
-        return next((target for target in TARGETS if target in parameters), "neither")
+        return target_of(nodeid) or nodeid.partition("::")[0]
 
 
 @pytest.hookimpl(optionalhook=True)
