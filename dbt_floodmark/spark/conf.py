@@ -53,7 +53,7 @@ SMALL_MACHINE_CONF = {
     # staged batch is a table (docs/decisions/0006).
     "spark.databricks.delta.delta.log.cacheSize": "100",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
-    # VACUUM lists a table in so many tasks; Spark's 10,000 take half a minute for an empty table.
+    # VACUUM lists a table in so many tasks; Spark's 10,000 take half a minute for a few rows.
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "16",
     "spark.sql.files.openCostInBytes": "65536",
     "spark.sql.session.timeZone": "UTC",

@@ -263,7 +263,7 @@
    them can write any more, and what one of them had written already says whose stage counts. Returns the batch's
    commit on the table where it is there. #}
 {% macro _take_over(run, batch) %}
-    {%- do batch.update({'attempt': floodmark._now() // 1000000}) -%}
+    {%- do batch.update({'attempt': floodmark._attempt_now()}) -%}
     {%- set state = floodmark._state_relation() -%}
     {%- for table in [this, state] if table == this or floodmark._has_state() -%}
         {%- do floodmark._fence(batch, table) -%}
@@ -286,7 +286,7 @@
     {%- set state = floodmark._state_relation() -%}
     {%- set written = floodmark._landed(state, batch) if floodmark._has_state() else none -%}
     {%- if written is not none and not floodmark._is_undone(state, written) -%}
-        {%- do batch.update({'attempt': floodmark._now() // 1000000, 'state_is_written': none, 'applied': none}) -%}
+        {%- do batch.update({'attempt': floodmark._attempt_now(), 'state_is_written': none, 'applied': none}) -%}
         {%- do floodmark._fence(batch) -%}
         {%- do floodmark._fence(batch, state) -%}
         {%- do floodmark._undo_state(state, written) -%}
@@ -342,7 +342,7 @@
             ~ ' was unfinished: run it once with --full-refresh') -%}
     {%- endif -%}
     {%- do floodmark._read_stage_of(run, batch, landed.writer) -%}
-    {%- do batch.update({'attempt': floodmark._now() // 1000000}) -%}
+    {%- do batch.update({'attempt': floodmark._attempt_now()}) -%}
     {%- set stage = floodmark._stage_relation(batch) -%}
     {%- do floodmark._require_whole(batch, stage) -%}
     {%- set columns = floodmark._columns_of(relation=stage) -%}

@@ -54,8 +54,13 @@
 {% endmacro %}
 
 
-{# How many versions of its transaction id a batch has for its attempts, which are numbered by the second of their
-   beginning, twice. #}
+{# The number of an attempt that begins now: its second. #}
+{% macro _attempt_now() %}
+    {{ return(floodmark._now() // floodmark._micros_in().second) }}
+{% endmacro %}
+
+
+{# How many versions of its transaction id a batch has for its attempts: two each, by their number. #}
 {% macro _attempts_a_batch() %}
     {{ return(10 ** 11) }}
 {% endmacro %}

@@ -21,7 +21,7 @@ from tests.support.error_texts import (
     says_something,
     texts,
 )
-from tests.support.macros import MACROS, load, parsed
+from tests.support.macros import MACROS, load, parsed_macros
 
 #: Macros that stop or warn -> the arguments that are read to the user, joined by ". ".
 STOPS: Mapping[str, tuple[int, ...]] = {
@@ -56,11 +56,7 @@ class Macro:
 
 @functools.cache
 def macros() -> dict[str, Macro]:
-    return {
-        macro.name: Macro(file, macro)
-        for file in sorted(MACROS.rglob("*.sql"))
-        for macro in parsed(file.read_text("utf-8")).find_all(nodes.Macro)
-    }
+    return {name: Macro(file, tree) for name, (file, tree) in parsed_macros().items()}
 
 
 def _called(node: Any) -> str | None:

@@ -7,21 +7,11 @@ from typing import Any
 
 from tests.support.harness import REPOSITORY
 
-Row = tuple[Any, ...]
 
-
-def golden(room: str, name: str) -> list[Row]:
+def golden(room: str, name: str) -> list[tuple[Any, ...]]:
     """The rows of a golden table: numbers as int, empty fields as None."""
     with open(REPOSITORY / "tests" / "golden" / room / f"{name}.csv", newline="") as file:
         return [tuple(_value(field) for field in row) for row in list(csv.reader(file))[1:]]
-
-
-def by_first(rows: list[Row]) -> dict[str, list[Row]]:
-    """The rows by their first column, as the tests read tables."""
-    found: dict[str, list[Row]] = {}
-    for key, *rest in rows:
-        found.setdefault(str(key), []).append(tuple(rest))
-    return {key: sorted(rest, key=repr) for key, rest in found.items()}
 
 
 def _value(field: str) -> Any:

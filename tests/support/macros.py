@@ -97,3 +97,19 @@ def parsed(text: str) -> nodes.Template:
     return new_environment().parse(
         re.sub(r"\{%(-?) *end(?:materialization|test)\b", r"{%\1 endmacro", text)
     )
+
+
+@functools.cache
+def parsed_macros() -> dict[str, tuple[Path, nodes.Macro]]:
+    """Every macro of the package: its file, and its tree.
+
+    Raises:
+        ValueError: two macros have one name.
+    """
+    found: dict[str, tuple[Path, nodes.Macro]] = {}
+    for file in sorted(MACROS.rglob("*.sql")):
+        for macro in parsed(file.read_text("utf-8")).find_all(nodes.Macro):
+            if macro.name in found:
+                raise ValueError(f"{macro.name} is in {file} and {found[macro.name][0]}")
+            found[macro.name] = (file, macro)
+    return found

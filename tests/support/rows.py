@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from tests.support.harness import Project
@@ -18,10 +19,15 @@ def rows_of(project: Project, model: str, columns: str = "*") -> list[dict[str, 
 
 def held(project: Project, model: str, columns: str) -> dict[str, list[tuple[Any, ...]]]:
     """The rows of a model by key, each a tuple of these columns."""
-    rows: dict[str, list[tuple[Any, ...]]] = {}
-    for (text,) in project.sql(
+    found = project.sql(
         f"select to_json(struct({columns}), map('ignoreNullFields', 'false')) from {project.schema}.{model}"
-    ):
-        key, *values = json.loads(text).values()
-        rows.setdefault(key, []).append(tuple(values))
-    return {key: sorted(values, key=repr) for key, values in rows.items()}
+    )
+    return by_first(json.loads(text).values() for (text,) in found)
+
+
+def by_first(rows: Iterable[Iterable[Any]]) -> dict[str, list[tuple[Any, ...]]]:
+    """The rows by their first column, those of a key sorted by their text."""
+    found: dict[str, list[tuple[Any, ...]]] = {}
+    for key, *rest in rows:
+        found.setdefault(key, []).append(tuple(rest))
+    return {key: sorted(rest, key=repr) for key, rest in found.items()}

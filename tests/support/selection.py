@@ -28,7 +28,7 @@ def left_out(
     if FULL:
         return {}
     items = list(items)
-    others = dict.fromkeys(other_edge_modules(items), "edge") if is_whole else {}
+    others = set(other_edge_modules(items)) if is_whole else set()
     reasons = {}
     for item in items:
         if len(targets) > 1 and _belongs_to_another_target(item):

@@ -20,9 +20,9 @@ from tests.support.cdc import (
     shuffled,
 )
 from tests.support.cdc_oracle import Event, parse, scd1, scd2
-from tests.support.golden import by_first, golden
+from tests.support.golden import golden
 from tests.support.harness import FILTERED, FULL, Project
-from tests.support.rows import held
+from tests.support.rows import by_first, held
 
 pytestmark = pytest.mark.long("thrift")
 

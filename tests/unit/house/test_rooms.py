@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from jinja2 import nodes
 
-from tests.support.macros import MACROS, load, parsed
+from tests.support.macros import MACROS, load, parsed, parsed_macros
 
 #: From the ground up. Rooms in one line do not call each other.
 FLOORS = (
@@ -47,12 +47,10 @@ def calls(macro: nodes.Macro) -> set[str]:
 @functools.cache
 def macros() -> dict[str, tuple[Path, set[str]]]:
     """Every macro: its file, and what it calls."""
-    found: dict[str, tuple[Path, set[str]]] = {}
-    for file in sorted(MACROS.rglob("*.sql")):
-        for macro in parsed(file.read_text()).find_all(nodes.Macro):
-            assert macro.name not in found, f"{macro.name} is in {file} and {found[macro.name][0]}"
-            found[macro.name] = (file.relative_to(MACROS), calls(macro))
-    return found
+    return {
+        name: (file.relative_to(MACROS), calls(tree))
+        for name, (file, tree) in parsed_macros().items()
+    }
 
 
 def upward(found: dict[str, tuple[Path, set[str]]]) -> Iterator[tuple[str, str]]:
