@@ -4,7 +4,7 @@
     {%- set batch = dict(planned, model=id) -%}
     {%- set strategy = floodmark._strategy(batch.settings) -%}
     {%- if strategy.app_suffix -%}
-        {%- do batch.update({'attempt': floodmark._attempt_now()}) -%}
+        {%- do batch.update({'attempt': floodmark._next_attempt(batch, [relation] if relation.is_delta else [])}) -%}
     {%- endif -%}
     {%- set landed = floodmark._landed(relation, batch) if relation.is_delta else none -%}
     {%- if landed is none and relation.is_delta -%}

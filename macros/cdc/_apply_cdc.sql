@@ -263,11 +263,12 @@
    them can write any more, and what one of them had written already says whose stage counts. Returns the batch's
    commit on the table where it is there. #}
 {% macro _take_over(run, batch) %}
-    {%- do batch.update({'attempt': floodmark._attempt_now()}) -%}
     {%- set state = floodmark._state_relation() -%}
-    {%- for table in [this, state] if table == this or floodmark._has_state() -%}
+    {%- set tables = [this, state] if floodmark._has_state() else [this] -%}
+    {%- do batch.update({'attempt': floodmark._next_attempt(batch, tables)}) -%}
+    {%- for table in tables -%}
         {%- do floodmark._fence(batch, table) -%}
-        {%- if floodmark._batch_tag(batch) ~ '/fence/' ~ invocation_id not in floodmark._recent_tags(table) -%}
+        {%- if floodmark._fence_tag(batch) not in floodmark._recent_tags(table) -%}
             {%- do floodmark._stop_for_now('another run is finishing batch ' ~ batch.batch_id ~ ' now') -%}
         {%- endif -%}
         {%- set landed = floodmark._landed(table, batch) -%}
@@ -286,7 +287,8 @@
     {%- set state = floodmark._state_relation() -%}
     {%- set written = floodmark._landed(state, batch) if floodmark._has_state() else none -%}
     {%- if written is not none and not floodmark._is_undone(state, written) -%}
-        {%- do batch.update({'attempt': floodmark._attempt_now(), 'state_is_written': none, 'applied': none}) -%}
+        {%- do batch.update({'attempt': floodmark._next_attempt(batch, [this, state]), 'state_is_written': none,
+            'applied': none}) -%}
         {%- do floodmark._fence(batch) -%}
         {%- do floodmark._fence(batch, state) -%}
         {%- do floodmark._undo_state(state, written) -%}
@@ -342,12 +344,14 @@
             ~ ' was unfinished: run it once with --full-refresh') -%}
     {%- endif -%}
     {%- do floodmark._read_stage_of(run, batch, landed.writer) -%}
-    {%- do batch.update({'attempt': floodmark._attempt_now()}) -%}
+    {%- set has_state = floodmark._has_state() -%}
+    {%- do batch.update({'attempt': floodmark._next_attempt(batch,
+        [floodmark._state_relation()] if has_state else [])}) -%}
     {%- set stage = floodmark._stage_relation(batch) -%}
     {%- do floodmark._require_whole(batch, stage) -%}
     {%- set columns = floodmark._columns_of(relation=stage) -%}
     {%- set source = {'sql': 'select * from ' ~ stage, 'stage': stage, 'columns': columns,
-        'counts': floodmark._event_counts(run, stage, columns), 'has_state': floodmark._has_state()} -%}
+        'counts': floodmark._event_counts(run, stage, columns), 'has_state': has_state} -%}
     {%- do floodmark._resolve(run, batch, source) -%}
     {%- do floodmark._replace_state(run, batch, source, landed) -%}
     {{ return(source) }}

@@ -80,6 +80,7 @@
             ~ ' has made the table, but its state table may be missing: run the model '
             'once to finish the batch, then reset', id) -%}
     {%- elif beside is not none and landed is none -%}
+        {%- do batch.update({'attempt': floodmark._next_attempt(batch, [relation, beside])}) -%}
         {%- do floodmark._fence(batch, beside) -%}
         {%- set written = floodmark._landed(beside, batch) -%}
         {%- if written is not none and not floodmark._is_undone(beside, written) -%}

@@ -12,9 +12,9 @@
     {%- set conf = {
         app_id: 'floodmark/' ~ floodmark._batch_model(batch) ~ '/' ~ batch.generation ~ strategy.app_suffix,
         version: attempt if strategy.app_suffix else batch.batch_id,
-        metadata: floodmark._batch_tag(batch) ~ ('/fence/' ~ invocation_id if fence
-            else ('/by/' ~ writer if writer else '')
-            ~ (floodmark._peak_tag(batch.get('peak')) if table == this else ''))
+        metadata: floodmark._fence_tag(batch) if fence
+            else floodmark._batch_tag(batch) ~ ('/by/' ~ writer if writer else '')
+            ~ (floodmark._peak_tag(batch.get('peak')) if table == this else '')
     } -%}
     {%- if reads_stage -%}
         {%- do conf.update({materialize: 'none'}) -%}
@@ -51,12 +51,6 @@
     {%- if batch.get('writes_utc') -%}
         {%- do floodmark._execute(['set spark.sql.session.timeZone = ' ~ batch.writes_utc]) -%}
     {%- endif -%}
-{% endmacro %}
-
-
-{# The number of an attempt that begins now: its second. #}
-{% macro _attempt_now() %}
-    {{ return(floodmark._now() // floodmark._micros_in().second) }}
 {% endmacro %}
 
 

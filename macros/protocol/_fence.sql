@@ -7,3 +7,24 @@
     {%- do floodmark._apply_once(table, batch, 'merge into ' ~ table ~ ' as DBT_INTERNAL_DEST using ' ~ nothing
         ~ ' on false when matched then delete', fence=true) -%}
 {% endmacro %}
+
+
+{# The user metadata of a fence: the batch, the run, and the attempt that it begins where attempts are numbered. #}
+{% macro _fence_tag(batch) %}
+    {{ return(floodmark._batch_tag(batch) ~ '/fence/' ~ invocation_id
+        ~ ('/' ~ batch.attempt if batch.get('attempt') else '')) }}
+{% endmacro %}
+
+
+{# The number of an attempt that begins now: its second. The clock may have been set back since the attempts before, so
+   it is greater than each of those whose fences stand in these tables. #}
+{% macro _next_attempt(batch, tables) %}
+    {%- set numbers = [floodmark._now() // floodmark._micros_in().second] -%}
+    {%- set fences = modules.re.escape(floodmark._batch_tag(batch)) ~ '/fence/[^/]+/(\\d+)' -%}
+    {%- for table in tables -%}
+        {%- for tag in floodmark._recent_tags(table) if tag and modules.re.fullmatch(fences, tag) -%}
+            {%- do numbers.append(modules.re.fullmatch(fences, tag).group(1) | int + 1) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(numbers | max) }}
+{% endmacro %}

@@ -173,12 +173,13 @@
 {% endmacro %}
 
 
-{# SQL of what stands for the snapshot in start and end: its version, or the time of the load, which ascends though
-   the clock may have been set back. #}
+{# SQL of what stands for the snapshot in start and end: its version, or the time of the load. That is Spark's time, as
+   in the ledger, and ascends though the clock may have been set back. #}
 {% macro _snapshot_version_sql(run, batch, source) %}
     {%- if run.settings.snapshot.version is none -%}
         {%- set before = (run.state.landed or {}).get('at') if not batch.replaces else none -%}
-        {{ return(floodmark._position_literal([floodmark._now(), (before or 0) + 1] | max, 'timestamp')) }}
+        {{ return('greatest(current_timestamp(), ' ~ floodmark._position_literal(before + 1, 'timestamp') ~ ')'
+            if before else 'current_timestamp()') }}
     {%- endif -%}
     {%- set version = source.counts.version if source.counts.version is defined
         else (batch.high_position if run.settings.watermark else none) -%}

@@ -146,3 +146,47 @@ def test_one_list_of_stages_serves_the_models_that_have_none_open() -> None:
         assert [stage["batch_id"] for stage in floodmark._stages(this, True)] == [3]
     assert [stage["batch_id"] for stage in floodmark._stages(this)] == [4]
     assert floodmark.asked == ["stage__", "stage__shop__orders__"]
+
+
+@pytest.mark.parametrize(
+    ("tags", "number"),
+    [
+        ([], 1000),
+        (["floodmark/shop.orders/g/3/fence/2222/900"], 1000),
+        (["floodmark/shop.orders/g/3/fence/2222/1000"], 1001),
+        (
+            ["floodmark/shop.orders/g/3/fence/2222/4600", "floodmark/shop.orders/g/3/fence/9/7"],
+            4601,
+        ),
+        # Another batch, another generation, the batch's own commit, a fence of before, somebody else's commit.
+        (
+            ["floodmark/shop.orders/g/13/fence/2222/4600", "floodmark/shop.orders/h/3/fence/2/46"],
+            1000,
+        ),
+        (
+            [
+                "floodmark/shop.orders/g/3/by/2222/4600",
+                "floodmark/shop.orders/g/3/fence/2222",
+                None,
+            ],
+            1000,
+        ),
+    ],
+)
+def test_an_attempt_comes_after_all_before_it_though_the_clock_was_set_back(
+    tags: list[str | None], number: int
+) -> None:
+    floodmark = load()
+    floodmark._now = lambda: 1000 * 10**6
+    floodmark._recent_tags = {"table": tags, "state": []}.__getitem__
+    batch = batch_of(model="shop.orders")
+    assert floodmark._next_attempt(batch, ["state", "table"]) == number
+
+
+def test_the_fence_of_a_numbered_attempt_names_it() -> None:
+    floodmark = load(invocation_id="11111111-2222")
+    assert (
+        floodmark._fence_tag(batch_of(model="m", attempt=7))
+        == "floodmark/m/g/3/fence/11111111-2222/7"
+    )
+    assert floodmark._fence_tag(batch_of(model="m")) == "floodmark/m/g/3/fence/11111111-2222"
