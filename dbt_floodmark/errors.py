@@ -15,6 +15,10 @@ class JarsError(FloodmarkError):
     """The Delta jars are missing or could not be fetched."""
 
 
+class HomeError(FloodmarkError):
+    """floodmark's folder cannot be written."""
+
+
 class MetastoreLockedError(FloodmarkError):
     """Another process holds the embedded metastore."""
 

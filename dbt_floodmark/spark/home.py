@@ -6,6 +6,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from dbt_floodmark.errors import HomeError
+
 HOME_VARIABLE = "FLOODMARK_HOME"
 FOLDER = ".floodmark"
 
@@ -63,6 +65,18 @@ class Workplace:
         return self.root / "lock"
 
     def create(self) -> Workplace:
-        """Make the folder, and return this."""
-        self.root.mkdir(parents=True, exist_ok=True)
+        """Make the folder, and return this.
+
+        Raises:
+            HomeError: it cannot be made or written.
+        """
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            self.lock.touch()
+        except OSError as exc:
+            raise HomeError(
+                f"{self.root} cannot be written ({exc.strerror}). Spark's log, metastore and "
+                "warehouse belong there: make it writable, or name another folder in "
+                f"{HOME_VARIABLE}."
+            ) from exc
         return self

@@ -36,16 +36,18 @@ _ALREADY_THERE = re.compile(
 _GONE = re.compile(r"FAILED_READ_FILE\.FILE_NOT_EXIST\b[^\n]*?(?<!\S)(\S+\.(?:parquet|bin))\b")
 #: The table of a stage, by the path of its file: it ends in the batch and the runs that wrote it.
 _STAGE = re.compile(r"/(stage__[^/]+__\d+(?:__[0-9a-f]{8}){1,2})/")
-#: What the operating system says of a full disk, as an exception's own message: not in values.
+#: What the operating system says of a disk, as an exception's own message: not in values.
+_BY_THE_SYSTEM = r"(?:Exception|Error|\berror(?:=28)?\b)[:,] (?:[^\[\n'\"]|\[Errno \d+\])*?"
 _FULL = re.compile(
-    r"(?:Exception|Error|\berror(?:=28)?\b)[:,] (?:[^\[\n'\"]|\[Errno \d+\])*?"
-    r"(?:No space left on device|Disk quota exceeded|not enough space on the disk)"
+    _BY_THE_SYSTEM + r"(?:No space left on device|Disk quota exceeded|not enough space on the disk)"
 )
+_UNWRITABLE = re.compile(_BY_THE_SYSTEM + r"(Read-only file system|Permission denied)")
 _QUOTED_TEXT = re.compile(r"USER_RAISED_EXCEPTION|^\s*- ")
 _QUOTED_VALUE = re.compile(r"'[^']*'|\"[^\"]*\"")
-#: The folder or file that was written when a disk was full.
+#: The folder or file that was written meanwhile.
 _WRITTEN = re.compile(
-    r"writing rows to (\S+?)\.?(?=\s|$)|(?:Exception|Error): ((?:\w+:)?/\S+?):? \(?No space left"
+    r"writing rows to (\S+?)\.?(?=\s|$)"
+    r"|(?:Exception|Error): ((?:\w+:)?/\S+?):? \(?(?:No space left|Read-only|Permission denied)"
 )
 #: The longest that an error without a SQL state may be, and what may be added of its cause.
 _LONGEST, _LONGEST_CAUSE = 1500, 400
@@ -111,9 +113,9 @@ def readable(text: str, sql: str = "") -> str:
         )
     if _CANCELLED.search(text):
         return CANCELLED
-    full = _full_disk(text, sql)
-    if full:
-        return full
+    disk = _disk_problem(text, sql)
+    if disk:
+        return disk
     colon = _COLON.search(text)
     if colon:
         return (
@@ -153,16 +155,30 @@ def _shortened(line: str) -> str:
     return line if len(line) <= 2 * half else f"{line[:half]} … {line[-half:]}"
 
 
-def _full_disk(text: str, sql: str) -> str | None:
-    """Say that a disk is full, and which, where that is what the text tells."""
+def _disk_problem(text: str, sql: str) -> str | None:
+    """Say that a disk is full or cannot be written, and where, if that is what the text tells."""
     lines = [line for line in text.splitlines() if not _QUOTED_TEXT.search(line)]
-    if not any(_FULL.search(_QUOTED_VALUE.sub("", line)) for line in lines):
+    lines = [_QUOTED_VALUE.sub("", line) for line in lines]
+    is_full = any(_FULL.search(line) for line in lines)
+    unwritable = next(filter(None, map(_UNWRITABLE.search, lines)), None)
+    if not is_full and unwritable is None:
         return None
     written = _WRITTEN.search(text)
     table = target_table(sql)
     place = (written.group(1) or written.group(2)) if written else ""
     if not place and table != "the table":
         place = table
+    if unwritable is not None and not is_full:
+        what = place or "a file that the statement needs"
+        if unwritable.group(1) == "Permission denied":
+            return (
+                f"permission denied at {what}: nothing was written. Give the user that runs Spark "
+                "access to it, and run again"
+            )
+        return (
+            f"{what} is on a read-only file system: nothing was written. Mount it for writing, and "
+            "run again"
+        )
     what = f"while {place} was written" if place else "while the statement ran"
     return (
         f"the disk is full: no space was left on the device {what}. Make room there, and on the "

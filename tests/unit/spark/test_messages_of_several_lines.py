@@ -93,9 +93,9 @@ def test_the_file_and_the_record_are_kept_from_below():
 
 
 def test_a_cause_without_a_condition_is_told():
-    below = "Caused by: java.io.FileNotFoundException: /in/secret (Permission denied)" + STACK
+    below = "Caused by: java.io.FileNotFoundException: /in/secret (Connection reset)" + STACK
     said = readable(session("java.lang.RuntimeException", "cannot list", below))
-    assert said == "cannot list (cause: /in/secret (Permission denied))"
+    assert said == "cannot list (cause: /in/secret (Connection reset))"
 
 
 def test_a_cause_that_says_nothing_adds_nothing():
@@ -161,6 +161,50 @@ def test_a_full_disk_is_called_one(text, place):
 )
 def test_a_value_that_speaks_of_a_full_disk_is_none(form, text):
     assert "the disk is full" not in readable(form(DELTA, text))
+
+
+READ_ONLY = "java.io.FileNotFoundException: /w/shop.db/t/part-0.parquet (Read-only file system)"
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (
+            session(
+                "org.apache.spark.SparkException",
+                "[TASK_WRITE_FAILED] Task failed while writing rows to file:/w/shop.db/t. SQLSTATE: 58030",
+                f"Caused by: {READ_ONLY}{STACK}",
+            ),
+            "file:/w/shop.db/t is on a read-only file system: nothing was written. Mount it for writing",
+        ),
+        (
+            "Error running query: org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in "
+            f"stage 3.0 failed 1 times, most recent failure: Lost task 0.0: {READ_ONLY}\n\tat a.B.c(B.java:1)",
+            "/w/shop.db/t/part-0.parquet is on a read-only file system: nothing was written. Mount it for writing",
+        ),
+        (
+            "java.nio.file.FileSystemException: /w/t/_delta_log/.00.json: Read-only file system",
+            "/w/t/_delta_log/.00.json is on a read-only file system: nothing was written. Mount it for writing",
+        ),
+        (
+            "java.io.FileNotFoundException: /w/t/_delta_log/00.json (Permission denied)",
+            "permission denied at /w/t/_delta_log/00.json: nothing was written. Give the user that runs Spark access to it",
+        ),
+        (
+            "org.rocksdb.RocksDBException: IO error: Permission denied: While opening a file",
+            "permission denied at a.b: nothing was written. Give the user that runs Spark access to it",
+        ),
+    ],
+)
+def test_a_folder_that_is_closed_to_spark_is_called_that(text, what):
+    assert readable(text, "merge into a.b as t using s on 1") == f"{what}, and run again"
+
+
+@FORMS
+@pytest.mark.parametrize("said", ["Read-only file system", "Permission denied"])
+def test_a_value_that_speaks_of_a_closed_folder_is_none(form, said):
+    text = f"[USER_RAISED_EXCEPTION] java.io.IOException: {said} SQLSTATE: P0001"
+    assert "nothing was written" not in readable(form(DELTA, text))
 
 
 def test_thrift_keeps_the_cause_of_a_failed_write_to_itself():
