@@ -17,9 +17,11 @@ from dbt.adapters.spark import connections, session
 from dbt.adapters.spark.__version__ import version as dbt_spark_version
 from dbt.adapters.spark.connections import SparkConnectionManager, SparkConnectionMethod
 from dbt.adapters.spark.impl import SparkAdapter
+from dbt_common.clients.jinja import MacroFuzzEnvironment
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_floodmark.adapter.attempts import SparkRefused, attempt, try_macro
+from dbt_floodmark.adapter.macro_trees import parse_once
 from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.paths import LOCAL_FILES, is_local, path_pattern
 from dbt_floodmark.refusal import RefusedError, RejectedError, TryAgainError
@@ -80,6 +82,7 @@ def apply() -> None:
     _replace(SparkConnectionManager, "exception_handler", _exception_handler)
     _replace(SparkConnectionManager, "get_response", _get_response, classmethod)
     _replace(SparkConnectionManager, "cancel_open", _cancel_open)
+    _replace(MacroFuzzEnvironment, "parse", parse_once)
     _replace(SparkAdapter, "python_submission_helpers", _python_helpers, property)
     _replace(SparkAdapter, "default_python_submission_method", _python_method, property)
     # What macros can ask without a statement: `adapter.floodmark_plugin is defined`.
@@ -194,6 +197,7 @@ _PATCHED = (
         (SparkConnectionManager, name)
         for name in ("__init__", "open", "exception_handler", "get_response", "cancel_open")
     ),
+    (MacroFuzzEnvironment, "parse"),
     (SparkAdapter, "python_submission_helpers"),
     (SparkAdapter, "default_python_submission_method"),
 )
