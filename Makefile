@@ -16,7 +16,7 @@ SITE = said=$$(NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build 2>&1) || { echo "$$said
 setup: $(STAMP)
 
 # Packages change with pyproject.toml alone: the stamp makes repeated calls quick.
-$(STAMP): pyproject.toml dbt_floodmark/versions.py | check-tools
+$(STAMP): pyproject.toml dbt_floodmark/versions.py dbt_floodmark/spark/archive.py | check-tools
 	@test -x $(BIN)/python || { echo "Making a virtual environment in $(VENV)"; \
 		$(PYTHON) -m venv $(VENV) || { echo "Python's venv module does not work here: install it (on Debian: apt install python3-venv)."; exit 1; }; }
 	@echo "Installing floodmark and its packages (a few minutes the first time)"

@@ -15,6 +15,10 @@ class JarsError(FloodmarkError):
     """The Delta jars are missing or could not be fetched."""
 
 
+class ArchiveError(FloodmarkError):
+    """The archive of Spark's classes could not be made."""
+
+
 class HomeError(FloodmarkError):
     """floodmark's folder cannot be written."""
 

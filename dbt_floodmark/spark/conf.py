@@ -13,7 +13,12 @@ _RESOURCES = Path(__file__).resolve().parents[1] / "resources"
 
 #: Nearly half of Hadoop's defaults are YARN's. Spark compresses each of them for every job that
 #: writes, so on one machine an empty file stands before them (docs/decisions/0006).
-_WITHOUT_YARN = _RESOURCES / "local"
+LOCAL_FOLDER = _RESOURCES / "local"
+#: The same as a jar beside Delta's, which `floodmark setup` makes (spark/archive.py).
+LOCAL_JAR = "floodmark-local.jar"
+
+CLASS_PATH = "spark.driver.extraClassPath"
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 DELTA_CONF = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -56,6 +61,8 @@ SMALL_MACHINE_CONF = {
     # VACUUM lists a table in so many tasks; Spark's 10,000 take half a minute for a few rows.
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "16",
     "spark.sql.files.openCostInBytes": "65536",
+    # Else Spark walks the stack for every column that Delta's own code names.
+    "spark.sql.dataFrameQueryContext.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
     # DESCRIBE prints types with it: a struct of more fields would be cut short.
     "spark.sql.debug.maxToStringFields": "10000",
@@ -91,18 +98,26 @@ def spark_conf(
         METASTORE_URL: f"jdbc:derby:;databaseName={workplace.metastore};create=true",
         **given,
     }
-    if given.get("spark.driver.extraClassPath"):
-        class_path.append(given["spark.driver.extraClassPath"])
+    if given.get(CLASS_PATH):
+        class_path.append(given[CLASS_PATH])
     if conf[METASTORE_URL].startswith("jdbc:postgresql:"):
         conf.setdefault(_DRIVER, "org.postgresql.Driver")
     if conf["spark.master"].startswith("local"):
-        class_path.append(str(_WITHOUT_YARN))
-    conf["spark.driver.extraClassPath"] = os.pathsep.join(class_path)
-    quoted = [f'"{option}"' if " " in option else option for option in java_options]
-    if given.get("spark.driver.extraJavaOptions"):
-        quoted.append(given["spark.driver.extraJavaOptions"])
-    conf["spark.driver.extraJavaOptions"] = " ".join(quoted)
+        # Files of the log without Hadoop's FileContext, which starts ten processes a commit.
+        conf.setdefault("spark.delta.logStore.file.impl", "io.delta.storage.LocalLogStore")
+        local = [jar.parent / LOCAL_JAR for jar in jars[:1]]
+        class_path.append(str(next((jar for jar in local if jar.is_file()), LOCAL_FOLDER)))
+    conf[CLASS_PATH] = os.pathsep.join(class_path)
+    options = [quoted(option) for option in java_options]
+    if given.get(JAVA_OPTIONS):
+        options.append(given[JAVA_OPTIONS])
+    conf[JAVA_OPTIONS] = " ".join(options)
     return conf
+
+
+def quoted(option: str) -> str:
+    """Return an option of the JVM as Spark takes it among others."""
+    return f'"{option}"' if " " in option else option
 
 
 def log_option(workplace: Workplace) -> str:

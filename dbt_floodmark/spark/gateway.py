@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dbt_floodmark.errors import FloodmarkError, MetastoreLockedError
+from dbt_floodmark.spark.archive import fast_start, make_in_background
 from dbt_floodmark.spark.conf import is_shared_metastore, spark_conf, without_secrets
 from dbt_floodmark.spark.home import Workplace
 from dbt_floodmark.spark.jars import require_jars, require_metastore_driver
@@ -62,7 +63,7 @@ def _active_session() -> Any | None:
 
 def _start(workplace: Workplace, parameters: Mapping[str, str]) -> Any:
     find_java()
-    conf = spark_conf(workplace, require_jars(), parameters)
+    conf = fast_start(spark_conf(workplace, require_jars(), parameters))
     require_metastore_driver(conf)
     workplace.create()
     if is_shared_metastore(conf):
@@ -73,7 +74,9 @@ def _start(workplace: Workplace, parameters: Mapping[str, str]) -> Any:
     try:
         launch_jvm(workplace, conf)
         lock.record_jvm(_jvm_pid())
-        return _session(workplace, conf)
+        session = _session(workplace, conf)
+        make_in_background(conf)
+        return session
     except BaseException:
         if _jvm_pid() is None:
             lock.release()

@@ -86,7 +86,7 @@ def require_metastore_driver(conf: Mapping[str, str]) -> None:
     is_there = "org.postgresql:" in conf.get("spark.jars.packages", "") or any(
         re.fullmatch(r"postgresql-[\w.-]+\.jar|\*", Path(place).name) for place in places
     )
-    if not is_there and not any(_pyspark_jars().glob("postgresql-*.jar")):
+    if not is_there and not any(pyspark_jars().glob("postgresql-*.jar")):
         raise JarsError(
             f"The metastore is on PostgreSQL and its JDBC driver is not in {jar_folder()}: run "
             "`floodmark setup --with postgresql` once."
@@ -124,7 +124,7 @@ def fetch_extra(name: str) -> Path:
         for jar in sorted((ivy / "jars").glob("*.jar")):
             # Ivy names a jar after its organisation too; what pyspark has, it has in its version.
             file = jar.name.partition("_")[2]
-            if not any(_pyspark_jars().glob(f"{_unversioned(file)}-[0-9]*.jar")):
+            if not any(pyspark_jars().glob(f"{_unversioned(file)}-[0-9]*.jar")):
                 shutil.copyfile(jar, filled / file)
         try:
             filled.rename(folder)
@@ -135,7 +135,8 @@ def fetch_extra(name: str) -> Path:
     return folder
 
 
-def _pyspark_jars() -> Path:
+def pyspark_jars() -> Path:
+    """Return the folder of the jars that pyspark brings."""
     import pyspark
 
     return Path(pyspark.__file__).parent / "jars"

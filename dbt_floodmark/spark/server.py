@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from dbt_floodmark.errors import MetastoreLockedError, ServerError
+from dbt_floodmark.spark.archive import fast_start
 from dbt_floodmark.spark.conf import log_option, spark_conf, without_secrets
 from dbt_floodmark.spark.home import Workplace
 from dbt_floodmark.spark.jars import require_jars, require_metastore_driver
@@ -233,7 +234,7 @@ def _launch(
         },
     )
     require_metastore_driver(conf)
-    shown, secret = without_secrets(conf)
+    shown, secret = without_secrets(fast_start(conf))
     command = [str(spark_home / "bin" / "spark-submit"), "--class", MAIN_CLASS]
     for key, value in shown.items():
         command += ["--conf", f"{key}={value}"]

@@ -41,7 +41,7 @@ def _class_path() -> str:
             (ivy / "jars").rename(folder)
     # Spark's own Ivy leaves out what Spark brings.
     return os.pathsep.join(
-        [str(folder / "*"), *map(str, jars._pyspark_jars().glob("scala-library-*.jar"))]
+        [str(folder / "*"), *map(str, jars.pyspark_jars().glob("scala-library-*.jar"))]
     )
 
 

@@ -153,7 +153,7 @@ def test_an_extra_brings_what_pyspark_has_not(folder, monkeypatch, tmp_path):
             (ivy / "jars" / f"org.some.where_{name}").write_text(name)
 
     monkeypatch.setattr(jars, "_resolve", resolve)
-    monkeypatch.setattr(jars, "_pyspark_jars", lambda: pyspark)
+    monkeypatch.setattr(jars, "pyspark_jars", lambda: pyspark)
     monkeypatch.setattr(jars, "find_java", lambda: None)
     assert jars.extra_jars() == []
     assert jars.fetch_extra("kafka") == folder / "kafka"

@@ -1,0 +1,215 @@
+"""A JVM that starts fast: the classes of Spark and Delta stand in an archive (decision 18)."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dbt_floodmark.errors import ArchiveError
+from dbt_floodmark.spark.conf import (
+    CLASS_PATH,
+    JAVA_OPTIONS,
+    LOCAL_FOLDER,
+    LOCAL_JAR,
+    quoted,
+    spark_conf,
+)
+from dbt_floodmark.spark.home import Workplace
+from dbt_floodmark.spark.jars import jar_folder, pyspark_jars, require_jars
+from dbt_floodmark.spark.java import find_java
+
+#: The optimizing compiler waits until code has run ten times as often as by default: a run of
+#: small models is over before what it does pays, and a long load gets there in seconds.
+LATE_COMPILER = (
+    "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 "
+    "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
+)
+#: Cores up to which the collector that stops all threads is the cheapest.
+FEW_CORES = 2
+#: Seconds that making the archive may take.
+MAKE_TIMEOUT = 600.0
+
+_COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
+#: Where a user may give the JVM options that are not in the settings.
+_OPTION_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
+
+#: What a batch sends, on little data: the classes that it loads go into the archive.
+_WARM_UP = (
+    "create schema warm",
+    "create table warm.t (id bigint, v string, at timestamp) using delta",
+    "insert into warm.t select id, 'v', timestamp'2024-01-01' from range(100)",
+    "create table warm.stage using parquet as select id + 50 as id, v, at from warm.t",
+    "select max(at), count(*), count_if(v is null) from warm.stage",
+    "select to_json(struct(id, v)) from warm.t order by id desc limit 1",
+    "merge into warm.t as t using warm.stage as s on t.id <=> s.id "
+    "when matched and t.v <> s.v then update set * when not matched then insert *",
+    "describe history warm.t limit 3",
+    "describe detail warm.t",
+    "describe table extended warm.t",
+    "show table extended in warm like '*'",
+    "drop table warm.stage",
+)
+
+
+def fast_start(conf: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings with options of a JVM that starts fast, where Spark runs on this machine.
+
+    What the user gives comes behind them and wins. An archive that does not fit is not read: the
+    JVM compares it with its own version and the jars.
+    """
+    if not conf["spark.master"].startswith("local"):
+        return dict(conf)
+    given = " ".join(
+        [conf[JAVA_OPTIONS], *(os.environ.get(name, "") for name in _OPTION_VARIABLES)]
+    )
+    options = [LATE_COMPILER]
+    if (os.cpu_count() or 1) <= FEW_CORES and not _COLLECTOR.search(given):
+        options.append("-XX:+UseSerialGC")
+    archive = archive_path(conf)
+    if archive.is_file() and "-Xshare" not in given and "SharedArchiveFile" not in given:
+        options += [quoted(f"-XX:SharedArchiveFile={archive}"), "-Xlog:cds=off"]
+    return {**conf, JAVA_OPTIONS: " ".join([*options, conf[JAVA_OPTIONS]])}
+
+
+def archive_path(conf: Mapping[str, str]) -> Path:
+    """Return where the archive for this Java and these jars belongs: its name changes with them."""
+    java = find_java().executable.resolve()
+    jars = [Path(entry) for entry in conf[CLASS_PATH].split(os.pathsep)]
+    seen = hashlib.sha256(str(java).encode())
+    for file in (java, *jars, *sorted(pyspark_jars().glob("*.jar"))):
+        stat = file.stat() if file.exists() else None
+        seen.update(f"{file} {stat and (stat.st_size, stat.st_mtime_ns)}\n".encode())
+    return archive_folder() / f"classes-{seen.hexdigest()[:16]}.jsa"
+
+
+def archive_folder() -> Path:
+    """Return the folder of archives, beside that of the jars."""
+    return jar_folder().parent / "archive"
+
+
+def make_archive() -> Path:
+    """Make the archive where it is missing, with a Spark of its own, and return its path.
+
+    Archives of other jars or another Java are removed.
+
+    Raises:
+        JarsError: the jars of Delta are missing.
+        ArchiveError: the JVM did not make it; Spark starts without.
+    """
+    _write_local_jar()
+    folder = archive_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    log = folder / "archive.log"
+    # In the folder itself: only within one file system does a rename put a whole file there.
+    with tempfile.TemporaryDirectory(prefix=".archive-", dir=folder) as scratch:
+        archive = archive_path(_conf(Path(scratch)))
+        if archive.is_file():
+            return archive
+        try:
+            with open(log, "wb") as said:
+                subprocess.run(
+                    [sys.executable, "-m", "dbt_floodmark.spark.archive", scratch],
+                    stdin=subprocess.DEVNULL,
+                    stdout=said,
+                    stderr=said,
+                    timeout=MAKE_TIMEOUT,
+                    check=True,
+                )
+            _made_in(Path(scratch)).replace(archive)
+        except (OSError, subprocess.SubprocessError) as exc:
+            raise ArchiveError(
+                "The archive of Spark's classes could not be made. Spark starts without it, some "
+                f"seconds slower. What the JVM said is in {log}."
+            ) from exc
+    for other in folder.glob("classes-*.jsa"):
+        if other != archive:
+            other.unlink(missing_ok=True)
+    return archive
+
+
+def make_in_background(conf: Mapping[str, str]) -> None:
+    """Have a process of its own make the archive where it is missing, once for jars and Java.
+
+    It takes what time of the processor others leave, and ends by itself.
+    """
+    is_ours = conf[CLASS_PATH] == _conf(archive_folder())[CLASS_PATH]
+    if not conf["spark.master"].startswith("local") or not is_ours:
+        return
+    archive = archive_path(conf)
+    if archive.is_file():
+        return
+    try:
+        archive.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(archive.with_suffix(".tried"), os.O_CREAT | os.O_EXCL))
+        subprocess.Popen(
+            [sys.executable, "-m", "dbt_floodmark.spark.archive"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError:
+        # It was tried before, or the folder is not ours.
+        return
+
+
+def _write_local_jar() -> None:
+    """Put what stands before Hadoop's own files into a jar: archives know no folders."""
+    jar = jar_folder() / LOCAL_JAR
+    if jar.is_file():
+        return
+    part = jar.with_suffix(f".{os.getpid()}")
+    with zipfile.ZipFile(part, "w") as opened:
+        for file in sorted(LOCAL_FOLDER.iterdir()):
+            opened.write(file, file.name)
+    part.replace(jar)
+
+
+def _conf(scratch: Path) -> dict[str, str]:
+    return spark_conf(Workplace.session(scratch), require_jars())
+
+
+def _made_in(scratch: Path) -> Path:
+    return scratch / "classes.jsa"
+
+
+def _main(scratch: Path) -> None:
+    """Run the statements of a batch, and have the JVM write down its classes as it ends."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    from dbt_floodmark.spark.gateway import launch_jvm
+
+    workplace = Workplace.session(scratch).create()
+    conf = _conf(scratch)
+    option = quoted(f"-XX:ArchiveClassesAtExit={_made_in(scratch)}")
+    conf[JAVA_OPTIONS] = f"{option} {conf[JAVA_OPTIONS]}"
+    launch_jvm(workplace, conf)
+    builder = SparkSession.builder
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    session = builder.enableHiveSupport().getOrCreate()
+    for statement in _WARM_UP:
+        session.sql(statement).collect()
+    session.stop()
+    gateway: Any = SparkContext._gateway
+    gateway.shutdown()
+    # The JVM leaves when nobody can ask it any more.
+    gateway.proc.stdin.close()
+    gateway.proc.wait()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        _main(Path(sys.argv[1]))
+    else:
+        os.nice(19)
+        make_archive()

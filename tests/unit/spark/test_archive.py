@@ -1,0 +1,194 @@
+"""Options of a JVM that starts fast: only where they fit, and never in the user's way."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import zipfile
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from dbt_floodmark.cli.setup import setup
+from dbt_floodmark.errors import ArchiveError
+from dbt_floodmark.spark import archive
+from dbt_floodmark.spark.archive import LATE_COMPILER, archive_path, fast_start
+from dbt_floodmark.spark.conf import CLASS_PATH, JAVA_OPTIONS, LOCAL_FOLDER, LOCAL_JAR
+from dbt_floodmark.spark.java import find_java
+from dbt_floodmark.versions import JARS
+
+SERIAL = "-XX:+UseSerialGC"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of jars with nothing in them, on a machine of two cores."""
+    jars = tmp_path / "jars"
+    jars.mkdir()
+    for name in JARS:
+        (jars / name).write_bytes(b"")
+    monkeypatch.setenv("FLOODMARK_JARS", str(jars))
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    for name in archive._OPTION_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    return jars
+
+
+def settings(folder: Path, options: str = "-Da=b", master: str = "local[*]") -> dict[str, str]:
+    paths = [folder / name for name in JARS] + (
+        [folder / LOCAL_JAR] if (folder / LOCAL_JAR).exists() else [LOCAL_FOLDER]
+    )
+    jars = os.pathsep.join(map(str, paths))
+    return {"spark.master": master, CLASS_PATH: jars, JAVA_OPTIONS: options}
+
+
+def put(folder: Path) -> Path:
+    """An archive where the one for these jars belongs."""
+    path = archive_path(settings(folder))
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(b"classes")
+    return path
+
+
+def test_ours_come_first_and_what_the_user_gives_wins(folder: Path) -> None:
+    path = put(folder)
+    given = fast_start(settings(folder))
+    assert given[JAVA_OPTIONS] == (
+        f"{LATE_COMPILER} {SERIAL} -XX:SharedArchiveFile={path} -Xlog:cds=off -Da=b"
+    )
+    assert given[CLASS_PATH] == settings(folder)[CLASS_PATH]
+
+
+def test_a_cluster_is_left_alone(folder: Path) -> None:
+    put(folder)
+    conf = settings(folder, master="spark://host:7077")
+    assert fast_start(conf) == conf
+
+
+@pytest.mark.parametrize("place", [JAVA_OPTIONS, *archive._OPTION_VARIABLES])
+def test_a_collector_that_the_user_chose_stays_alone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """Two collectors end the JVM as it starts."""
+    chosen = "-Xmx2g -XX:+UseG1GC"
+    if place != JAVA_OPTIONS:
+        monkeypatch.setenv(place, chosen)
+    conf = fast_start(settings(folder, chosen if place == JAVA_OPTIONS else "-Da=b"))
+    assert SERIAL not in conf[JAVA_OPTIONS]
+
+
+def test_more_cores_keep_javas_own_collector(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    assert SERIAL not in fast_start(settings(folder))[JAVA_OPTIONS]
+
+
+@pytest.mark.parametrize("given", ["-Xshare:off", "-XX:SharedArchiveFile=/own.jsa"])
+def test_the_users_own_archive_is_the_only_one(folder: Path, given: str) -> None:
+    path = put(folder)
+    assert str(path) not in fast_start(settings(folder, given))[JAVA_OPTIONS]
+
+
+def test_no_archive_no_option(folder: Path) -> None:
+    assert "SharedArchiveFile" not in fast_start(settings(folder))[JAVA_OPTIONS]
+
+
+def test_a_path_with_a_blank_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jars = tmp_path / "my jars" / "jars"
+    jars.mkdir(parents=True)
+    monkeypatch.setenv("FLOODMARK_JARS", str(jars))
+    path = put(jars)
+    assert f'"-XX:SharedArchiveFile={path}"' in fast_start(settings(jars))[JAVA_OPTIONS]
+
+
+def test_other_jars_or_another_java_are_another_archive(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = archive_path(settings(folder))
+    assert archive_path(settings(folder)) == first
+    (folder / JARS[0]).write_bytes(b"grown")
+    grown = archive_path(settings(folder))
+    os.utime(folder / JARS[0], (1, 1))
+    dated = archive_path(settings(folder))
+    more = archive_path(settings(folder) | {CLASS_PATH: str(folder / JARS[0])})
+    monkeypatch.setattr(archive, "find_java", lambda: SimpleNamespace(executable=Path("/java/21")))
+    assert len({first, grown, dated, more, archive_path(settings(folder))}) == 5
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no archive", b"\x00" * 65536])
+def test_java_starts_whatever_the_archive_is(tmp_path: Path, content: bytes | None) -> None:
+    broken = tmp_path / "classes.jsa"
+    if content is not None:
+        broken.write_bytes(content)
+    java = [str(find_java().executable), *LATE_COMPILER.split()]
+    told = subprocess.run(
+        [*java, f"-XX:SharedArchiveFile={broken}", "-Xlog:cds=off", "-version"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert told.returncode == 0 and told.stdout == ""
+
+
+def refuse(*args: Any, **settings: Any) -> Any:
+    raise subprocess.CalledProcessError(1, "java")
+
+
+def test_an_archive_that_cannot_be_made_is_no_reason_to_fail(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(subprocess, "run", refuse)
+    with pytest.raises(ArchiveError) as told:
+        archive.make_archive()
+    said = (
+        "The archive of Spark's classes could not be made. Spark starts without it, some seconds slower. "
+        f"What the JVM said is in {folder.parent / 'archive' / 'archive.log'}."
+    )
+    assert str(told.value) == said
+    setup.main([], standalone_mode=False)
+    assert said in " ".join(capsys.readouterr().out.split())
+    assert not list((folder.parent / "archive").glob("*.jsa"))
+
+
+def test_a_new_archive_takes_the_place_of_the_old(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[list[str]] = []
+
+    def make(command: list[str], **settings: Any) -> None:
+        made.append(command)
+        (Path(command[-1]) / "classes.jsa").write_bytes(b"new")
+
+    monkeypatch.setattr(subprocess, "run", make)
+    old = folder.parent / "archive" / "classes-0.jsa"
+    old.parent.mkdir()
+    old.write_bytes(b"old")
+    path = archive.make_archive()
+    assert path.read_bytes() == b"new" and not old.exists()
+    assert archive.make_archive() == path and len(made) == 1
+    assert [file.name for file in path.parent.iterdir() if file.name.startswith(".")] == []
+    with zipfile.ZipFile(folder / LOCAL_JAR) as jar:
+        assert jar.namelist() == ["yarn-default.xml"]
+
+
+def test_the_first_run_makes_the_archive_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[list[str]] = []
+    monkeypatch.setattr(subprocess, "Popen", lambda command, **settings: started.append(command))
+    conf = fast_start(settings(folder))
+    for _ in range(2):
+        archive.make_in_background(conf)
+    assert len(started) == 1 and started[0][-1] == "dbt_floodmark.spark.archive"
+    # Other jars are another archive; one that is there is not made again; a cluster needs none.
+    (folder / JARS[0]).write_bytes(b"grown")
+    archive.make_in_background(conf)
+    assert len(started) == 2
+    os.utime(folder / JARS[0], (1, 1))
+    put(folder)
+    archive.make_in_background(conf)
+    archive.make_in_background(fast_start(settings(folder, master="spark://host:7077")))
+    (folder / JARS[0]).write_bytes(b"other")
+    archive.make_in_background(conf | {CLASS_PATH: f"/own.jar:{conf[CLASS_PATH]}"})
+    assert len(started) == 2
