@@ -91,8 +91,8 @@ def archive_path(conf: Mapping[str, str]) -> Path:
 
 
 def archive_folder() -> Path:
-    """Return the folder of archives, beside that of the jars."""
-    return jar_folder().parent / "archive"
+    """Return the folder of archives, in that of the jars."""
+    return jar_folder() / "archive"
 
 
 def make_archive() -> Path:
@@ -104,35 +104,39 @@ def make_archive() -> Path:
         JarsError: the jars of Delta are missing.
         ArchiveError: the JVM did not make it; Spark starts without.
     """
-    _write_local_jar()
+    require_jars()
     folder = archive_folder()
-    folder.mkdir(parents=True, exist_ok=True)
     log = folder / "archive.log"
-    # In the folder itself: only within one file system does a rename put a whole file there.
-    with tempfile.TemporaryDirectory(prefix=".archive-", dir=folder) as scratch:
-        archive = archive_path(_conf(Path(scratch)))
-        if archive.is_file():
-            return archive
-        try:
-            with open(log, "wb") as said:
-                subprocess.run(
-                    [sys.executable, "-m", "dbt_floodmark.spark.archive", scratch],
-                    stdin=subprocess.DEVNULL,
-                    stdout=said,
-                    stderr=said,
-                    timeout=MAKE_TIMEOUT,
-                    check=True,
-                )
-            _made_in(Path(scratch)).replace(archive)
-        except (OSError, subprocess.SubprocessError) as exc:
-            raise ArchiveError(
-                "The archive of Spark's classes could not be made. Spark starts without it, some "
-                f"seconds slower. What the JVM said is in {log}."
-            ) from exc
-    for other in folder.glob("classes-*.jsa"):
-        if other != archive:
-            other.unlink(missing_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _write_local_jar()
+        # In the folder itself: only within one file system does a rename put a whole file there.
+        with tempfile.TemporaryDirectory(prefix=".archive-", dir=folder) as scratch:
+            archive = archive_path(_conf(Path(scratch)))
+            if not archive.is_file():
+                _make_in(Path(scratch), log)
+                _made_in(Path(scratch)).replace(archive)
+        for other in folder.glob("classes-*"):
+            if other.stem != archive.stem:
+                other.unlink(missing_ok=True)
+    except (OSError, subprocess.SubprocessError) as exc:
+        raise ArchiveError(
+            f"The archive of Spark's classes could not be made in {folder} ({exc}). Spark starts "
+            f"without it, some seconds slower. What the JVM said is in {log.name} there."
+        ) from exc
     return archive
+
+
+def _make_in(scratch: Path, log: Path) -> None:
+    with open(log, "wb") as said:
+        subprocess.run(
+            [sys.executable, "-m", "dbt_floodmark.spark.archive", str(scratch)],
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
+            timeout=MAKE_TIMEOUT,
+            check=True,
+        )
 
 
 def make_in_background(conf: Mapping[str, str]) -> None:

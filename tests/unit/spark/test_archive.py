@@ -132,23 +132,26 @@ def test_java_starts_whatever_the_archive_is(tmp_path: Path, content: bytes | No
 
 
 def refuse(*args: Any, **settings: Any) -> Any:
-    raise subprocess.CalledProcessError(1, "java")
+    raise OSError(28, "No space left on device")
 
 
+@pytest.mark.parametrize("refused", ["run", "mkdir", "ZipFile"])
 def test_an_archive_that_cannot_be_made_is_no_reason_to_fail(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], refused: str
 ) -> None:
-    monkeypatch.setattr(subprocess, "run", refuse)
+    """Also where the folder of the jars belongs to somebody else."""
+    owner = {"run": subprocess, "mkdir": Path, "ZipFile": zipfile}[refused]
+    monkeypatch.setattr(owner, refused, refuse)
     with pytest.raises(ArchiveError) as told:
         archive.make_archive()
     said = (
-        "The archive of Spark's classes could not be made. Spark starts without it, some seconds slower. "
-        f"What the JVM said is in {folder.parent / 'archive' / 'archive.log'}."
+        f"The archive of Spark's classes could not be made in {folder / 'archive'} ([Errno 28] No space left on "
+        "device). Spark starts without it, some seconds slower. What the JVM said is in archive.log there."
     )
     assert str(told.value) == said
     setup.main([], standalone_mode=False)
     assert said in " ".join(capsys.readouterr().out.split())
-    assert not list((folder.parent / "archive").glob("*.jsa"))
+    assert not list(folder.rglob("*.jsa"))
 
 
 def test_a_new_archive_takes_the_place_of_the_old(
@@ -161,7 +164,7 @@ def test_a_new_archive_takes_the_place_of_the_old(
         (Path(command[-1]) / "classes.jsa").write_bytes(b"new")
 
     monkeypatch.setattr(subprocess, "run", make)
-    old = folder.parent / "archive" / "classes-0.jsa"
+    old = folder / "archive" / "classes-0.jsa"
     old.parent.mkdir()
     old.write_bytes(b"old")
     path = archive.make_archive()
