@@ -38,7 +38,7 @@ def setup(
 
     The jars go into the virtual environment, or to ~/.cache/floodmark outside of one;
     FLOODMARK_JARS names another folder. Beside them the JVM keeps an archive of Spark's classes
-    (once for each Java and Spark, half a minute, about 230 MB).
+    (once for each Java and Spark, about a minute and 230 MB).
 
     \b
     Example:
@@ -57,7 +57,7 @@ def setup(
         with screen.status(f"Fetching {EXTRAS[name]} and what it needs"):
             folder = fetch_extra(name)
         screen.print(f"{name} is in {folder}.", soft_wrap=True)
-    with screen.status("Preparing a fast start of Spark (half a minute)"):
+    with screen.status("Preparing a fast start of Spark (about a minute)"):
         try:
             make_archive()
         except ArchiveError as exc:

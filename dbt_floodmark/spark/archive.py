@@ -38,6 +38,7 @@ FEW_CORES = 2
 MAKE_TIMEOUT = 600.0
 
 _COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
+_ARCHIVE = re.compile(r"-Xshare|SharedArchiveFile|ArchiveClassesAtExit")
 #: Where a user may give the JVM options that are not in the settings.
 _OPTION_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
 
@@ -74,7 +75,7 @@ def fast_start(conf: Mapping[str, str]) -> dict[str, str]:
     if (os.cpu_count() or 1) <= FEW_CORES and not _COLLECTOR.search(given):
         options.append("-XX:+UseSerialGC")
     archive = archive_path(conf)
-    if archive.is_file() and "-Xshare" not in given and "SharedArchiveFile" not in given:
+    if archive.is_file() and not _ARCHIVE.search(given):
         options += [quoted(f"-XX:SharedArchiveFile={archive}"), "-Xlog:cds=off"]
     return {**conf, JAVA_OPTIONS: " ".join([*options, conf[JAVA_OPTIONS]])}
 
@@ -144,8 +145,9 @@ def make_in_background(conf: Mapping[str, str]) -> None:
 
     It takes what time of the processor others leave, and ends by itself.
     """
-    is_ours = conf[CLASS_PATH] == _conf(archive_folder())[CLASS_PATH]
-    if not conf["spark.master"].startswith("local") or not is_ours:
+    if not conf["spark.master"].startswith("local") or _ARCHIVE.search(conf[JAVA_OPTIONS]):
+        return
+    if conf[CLASS_PATH] != _conf(archive_folder())[CLASS_PATH]:
         return
     archive = archive_path(conf)
     if archive.is_file():
@@ -188,19 +190,11 @@ def _made_in(scratch: Path) -> Path:
 def _main(scratch: Path) -> None:
     """Run the statements of a batch, and have the JVM write down its classes as it ends."""
     from pyspark import SparkContext
-    from pyspark.sql import SparkSession
 
-    from dbt_floodmark.spark.gateway import launch_jvm
+    from dbt_floodmark.spark.gateway import root_session
 
-    workplace = Workplace.session(scratch).create()
-    conf = _conf(scratch)
     option = quoted(f"-XX:ArchiveClassesAtExit={_made_in(scratch)}")
-    conf[JAVA_OPTIONS] = f"{option} {conf[JAVA_OPTIONS]}"
-    launch_jvm(workplace, conf)
-    builder = SparkSession.builder
-    for key, value in conf.items():
-        builder = builder.config(key, value)
-    session = builder.enableHiveSupport().getOrCreate()
+    session = root_session(scratch, {JAVA_OPTIONS: option})
     for statement in _WARM_UP:
         session.sql(statement).collect()
     session.stop()

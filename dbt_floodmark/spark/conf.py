@@ -105,8 +105,8 @@ def spark_conf(
     if conf["spark.master"].startswith("local"):
         # Files of the log without Hadoop's FileContext, which starts ten processes a commit.
         conf.setdefault("spark.delta.logStore.file.impl", "io.delta.storage.LocalLogStore")
-        local = [jar.parent / LOCAL_JAR for jar in jars[:1]]
-        class_path.append(str(next((jar for jar in local if jar.is_file()), LOCAL_FOLDER)))
+        local = jars[0].parent / LOCAL_JAR if jars else LOCAL_FOLDER
+        class_path.append(str(local if local.exists() else LOCAL_FOLDER))
     conf[CLASS_PATH] = os.pathsep.join(class_path)
     options = [quoted(option) for option in java_options]
     if given.get(JAVA_OPTIONS):

@@ -41,7 +41,7 @@ _BY_THE_SYSTEM = r"(?:Exception|Error|\berror(?:=28)?\b)[:,] (?:[^\[\n'\"]|\[Err
 _FULL = re.compile(
     _BY_THE_SYSTEM + r"(?:No space left on device|Disk quota exceeded|not enough space on the disk)"
 )
-_UNWRITABLE = re.compile(_BY_THE_SYSTEM + r"(Read-only file system|Permission denied)")
+_CLOSED = re.compile(_BY_THE_SYSTEM + r"(Read-only file system|Permission denied)")
 _QUOTED_TEXT = re.compile(r"USER_RAISED_EXCEPTION|^\s*- ")
 _QUOTED_VALUE = re.compile(r"'[^']*'|\"[^\"]*\"")
 #: The folder or file that was written meanwhile.
@@ -113,9 +113,12 @@ def readable(text: str, sql: str = "") -> str:
         )
     if _CANCELLED.search(text):
         return CANCELLED
-    disk = _disk_problem(text, sql)
-    if disk:
-        return disk
+    full = _full_disk(text, sql)
+    if full:
+        return full
+    closed = _closed_folder(text, sql)
+    if closed:
+        return closed
     colon = _COLON.search(text)
     if colon:
         return (
@@ -155,36 +158,50 @@ def _shortened(line: str) -> str:
     return line if len(line) <= 2 * half else f"{line[:half]} … {line[-half:]}"
 
 
-def _disk_problem(text: str, sql: str) -> str | None:
-    """Say that a disk is full or cannot be written, and where, if that is what the text tells."""
-    lines = [line for line in text.splitlines() if not _QUOTED_TEXT.search(line)]
-    lines = [_QUOTED_VALUE.sub("", line) for line in lines]
-    is_full = any(_FULL.search(line) for line in lines)
-    unwritable = next(filter(None, map(_UNWRITABLE.search, lines)), None)
-    if not is_full and unwritable is None:
+def _full_disk(text: str, sql: str) -> str | None:
+    """Say that a disk is full, and which, where that is what the text tells."""
+    if _by_the_system(_FULL, text) is None:
         return None
-    written = _WRITTEN.search(text)
-    table = target_table(sql)
-    place = (written.group(1) or written.group(2)) if written else ""
-    if not place and table != "the table":
-        place = table
-    if unwritable is not None and not is_full:
-        what = place or "a file that the statement needs"
-        if unwritable.group(1) == "Permission denied":
-            return (
-                f"permission denied at {what}: nothing was written. Give the user that runs Spark "
-                "access to it, and run again"
-            )
-        return (
-            f"{what} is on a read-only file system: nothing was written. Mount it for writing, and "
-            "run again"
-        )
+    place = _written_place(text, sql)
     what = f"while {place} was written" if place else "while the statement ran"
     return (
         f"the disk is full: no space was left on the device {what}. Make room there, and on the "
         "disk of Spark's own files (spark.local.dir), and run again: `floodmark maintain` removes "
         "files that tables do not need any more"
     )
+
+
+def _closed_folder(text: str, sql: str) -> str | None:
+    """Say which folder is closed to Spark, and how, where that is what the text tells."""
+    found = _by_the_system(_CLOSED, text)
+    if found is None:
+        return None
+    place = _written_place(text, sql) or "a file that the statement needs"
+    if found.group(1) == "Permission denied":
+        return (
+            f"permission denied at {place}: nothing was written. Give the user that runs Spark "
+            "access to it, and run again"
+        )
+    return (
+        f"{place} is on a read-only file system: nothing was written. Mount it for writing, and "
+        "run again"
+    )
+
+
+def _by_the_system(said: re.Pattern[str], text: str) -> re.Match[str] | None:
+    """Find what the operating system says in an error's text, outside of values."""
+    lines = [line for line in text.splitlines() if not _QUOTED_TEXT.search(line)]
+    found = (said.search(_QUOTED_VALUE.sub("", line)) for line in lines)
+    return next(filter(None, found), None)
+
+
+def _written_place(text: str, sql: str) -> str:
+    """Return the folder, file or table that was written; '' where nothing tells."""
+    written = _WRITTEN.search(text)
+    if written:
+        return written.group(1) or written.group(2)
+    table = target_table(sql)
+    return "" if table == "the table" else table
 
 
 def root_cause(text: str) -> str:

@@ -264,9 +264,10 @@
    commit on the table where it is there. #}
 {% macro _take_over(run, batch) %}
     {%- set state = floodmark._state_relation() -%}
-    {%- set tables = [this, state] if floodmark._has_state() else [this] -%}
-    {%- do batch.update({'attempt': floodmark._next_attempt(batch, tables)}) -%}
-    {%- for table in tables -%}
+    {%- do batch.update({'attempt': floodmark._next_attempt(batch,
+        [this, state] if floodmark._has_state() else [this])}) -%}
+    {#- it may be made until the fence on the table stands -#}
+    {%- for table in [this, state] if table == this or floodmark._has_state() -%}
         {%- do floodmark._fence(batch, table) -%}
         {%- if floodmark._fence_tag(batch) not in floodmark._recent_tags(table) -%}
             {%- do floodmark._stop_for_now('another run is finishing batch ' ~ batch.batch_id ~ ' now') -%}

@@ -20,10 +20,12 @@
    it is greater than each of those whose fences stand in these tables. #}
 {% macro _next_attempt(batch, tables) %}
     {%- set numbers = [floodmark._now() // floodmark._micros_in().second] -%}
-    {%- set fences = modules.re.escape(floodmark._batch_tag(batch)) ~ '/fence/[^/]+/(\\d+)' -%}
+    {%- set fence = '^' ~ modules.re.escape(floodmark._batch_tag(batch)) ~ '/fence/[^/]+/(\\d+)$' -%}
     {%- for table in tables -%}
-        {%- for tag in floodmark._recent_tags(table) if tag and modules.re.fullmatch(fences, tag) -%}
-            {%- do numbers.append(modules.re.fullmatch(fences, tag).group(1) | int + 1) -%}
+        {%- for tag in floodmark._recent_tags(table) -%}
+            {%- for number in modules.re.findall(fence, tag or '') -%}
+                {%- do numbers.append(number | int + 1) -%}
+            {%- endfor -%}
         {%- endfor -%}
     {%- endfor -%}
     {{ return(numbers | max) }}

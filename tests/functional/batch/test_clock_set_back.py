@@ -56,7 +56,6 @@ def arrive(project: Project, numbers: range) -> None:
     project.sql(f"insert into {project.schema}.src values {', '.join(rows)}")
 
 
-@pytest.mark.long("session", "thrift")
 def test_every_strategy_loads_on(make_project: Callable[..., Project]) -> None:
     project = make_project("back")
     s = project.schema
@@ -97,8 +96,7 @@ def test_every_strategy_loads_on(make_project: Callable[..., Project]) -> None:
     versions = {name: project.version(name) for name in MODELS}
     project.build()
     assert {name: project.version(name) for name in MODELS} == versions
-    shown = project.ledger("merged", "state, started_at <= finished_at")
-    assert {state for state, _ in shown} == {"committed"}
+    assert {state for (state,) in project.ledger("merged", "state")} == {"committed"}
 
 
 WAYS = {

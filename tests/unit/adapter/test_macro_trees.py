@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ BLOCKS = {"macro", "materialization", "test", "data_test"}
 
 
 @pytest.fixture
-def parsed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The texts that Jinja parses, with the patch on."""
     texts: list[str] = []
     original = MacroFuzzEnvironment._parse
@@ -33,11 +32,13 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         texts.append(source)
         return original(self, source, name, filename)
 
-    monkeypatch.setattr(MacroFuzzEnvironment, "_parse", parse)
     # The suite's own cache of trees, and the plugin of a test before, stay out of it.
-    plain = lambda self, source, name=None, filename=None: self._parse(source, name, filename)  # noqa: E731
+    def plain(self: Any, source: str, name: Any = None, filename: Any = None) -> Any:
+        return self._parse(source, name, filename)
+
+    monkeypatch.setattr(MacroFuzzEnvironment, "_parse", parse)
     monkeypatch.setattr(MacroFuzzEnvironment, "parse", parse_once(plain))
-    yield texts
+    return texts
 
 
 def macros() -> list[str]:
@@ -50,9 +51,7 @@ def macros() -> list[str]:
     return list(dict.fromkeys(texts))
 
 
-def test_the_calls_of_every_macro_are_those_that_dbt_finds(
-    parsed: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_calls_of_every_macro_are_those_that_dbt_finds(parsed: list[str]) -> None:
     texts = macros()
     assert len(texts) > 1000
     for text in texts:
