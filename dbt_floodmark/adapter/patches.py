@@ -22,6 +22,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_floodmark.adapter.attempts import SparkRefused, attempt, try_macro
 from dbt_floodmark.adapter.macro_trees import parse_once
+from dbt_floodmark.adapter.warm import find_server, is_warm
 from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.paths import LOCAL_FILES, is_local, path_pattern
 from dbt_floodmark.refusal import RefusedError, RejectedError, TryAgainError
@@ -105,8 +106,9 @@ def _plugin_version(adapter: Any) -> str:
 
 
 def _method(adapter: Any) -> str:
-    """Return the profile's method: session, thrift, ..."""
-    return str(adapter.config.credentials.method)
+    """Return the profile's method: session, thrift, ...; of a session on the warm server, warm."""
+    credentials = adapter.config.credentials
+    return "warm" if is_warm(credentials) else str(credentials.method)
 
 
 def _project_root(adapter: Any) -> str:
@@ -239,6 +241,10 @@ def _init(original: Callable[..., None]) -> Callable[..., None]:
         original(self, profile, mp_context)
         # Credentials travel to every connection, the project's folder does not.
         profile.credentials._floodmark_root = getattr(profile, "project_root", None)
+        if profile.credentials.method == SparkConnectionMethod.SESSION:
+            from dbt_floodmark.adapter.warm import choose
+
+            choose(profile.credentials, project_home(profile.credentials))
 
     return init
 
@@ -264,22 +270,32 @@ def _open_session(connection: Any) -> Any:
     credentials = connection.credentials
     parameters = credentials.server_side_parameters
     _refuse_cancelled(connection)
-    try:
+    with _readying(connection):
         root = root_session(project_home(credentials), parameters)
-    except FloodmarkError as exc:
-        connection.handle = None
-        connection.state = ConnectionState.FAIL
-        raise DbtRuntimeError(str(exc)) from exc
     _refuse_cancelled(connection)
     connection.handle = FloodmarkSession(root, parameters)
     connection.state = ConnectionState.OPEN
     return connection
 
 
+@contextmanager
+def _readying(connection: Any) -> Generator[None, None, None]:
+    """Have dbt know a connection as failed where Spark is not ready for it."""
+    try:
+        yield
+    except FloodmarkError as exc:
+        connection.handle = None
+        connection.state = ConnectionState.FAIL
+        raise DbtRuntimeError(str(exc)) from exc
+
+
 def _open_thrift(original: Callable[..., Any], cls: Any, connection: Any) -> Any:
     from dbt_floodmark.adapter.thrift import FloodmarkThrift
 
     credentials = connection.credentials
+    if is_warm(credentials):
+        with _readying(connection):
+            find_server(credentials, project_home(credentials))
     server = f"{credentials.host}:{credentials.port}"
     # Spark's server takes a session's settings under Hive's prefix alone; dbt-spark leaves it out.
     zone = credentials.server_side_parameters.get("spark.sql.session.timeZone", "UTC")
@@ -301,13 +317,13 @@ def _open_thrift(original: Callable[..., Any], cls: Any, connection: Any) -> Any
 
 def _log_of_own(credentials: Any) -> Path | None:
     """Return the log of the server of these credentials, where floodmark started it here."""
-    from dbt_floodmark.spark.server import running_server
+    from dbt_floodmark.spark.server import THRIFT, running_server
+    from dbt_floodmark.spark.warm import SESSION
 
-    home = project_home(credentials)
-    running = running_server(home)
+    running = running_server(project_home(credentials), SESSION if is_warm(credentials) else THRIFT)
     own = running is not None and str(credentials.port) == str(running.port)
     is_here = str(credentials.host) in ("127.0.0.1", "localhost")
-    return Workplace.thrift(home.resolve()).log if own and is_here else None
+    return running.workplace.log if running and own and is_here else None
 
 
 def _refuse_cancelled(connection: Any) -> None:

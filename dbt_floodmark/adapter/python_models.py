@@ -11,6 +11,7 @@ from dbt.adapters.base import PythonJobHelper
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt_floodmark.adapter.warm import is_warm
 from dbt_floodmark.spark.messages import readable
 
 logger = AdapterLogger("Floodmark")
@@ -27,6 +28,7 @@ class SessionPythonJob(PythonJobHelper):  # type: ignore[misc]
         self._adapter = adapter
         self._model = parsed_model
         self._method = str(credentials.method)
+        self._is_warm = is_warm(credentials)
 
     def submit(self, compiled_code: str) -> None:
         """Run the model, which writes its table.
@@ -34,6 +36,12 @@ class SessionPythonJob(PythonJobHelper):  # type: ignore[misc]
         Raises:
             DbtRuntimeError: another target, or the model failed; with the line of its file.
         """
+        if self._is_warm:
+            raise DbtRuntimeError(
+                f"floodmark, model '{self._model['alias']}': a Python model needs Spark inside the "
+                "dbt process, and this run is on the warm server. Stop that server with `floodmark "
+                "serve stop`, and run without --warm."
+            )
         if self._method != SESSION:
             raise DbtRuntimeError(
                 f"floodmark, model '{self._model['alias']}': a Python model needs Spark inside the "

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Sequence
 
 import click
 
@@ -13,6 +15,7 @@ from dbt_floodmark.project.runner import (
     invoke,
     usage_sentence,
 )
+from dbt_floodmark.spark import warm
 
 #: dbt's commands, in the order in which `floodmark --help` lists them, and what each does.
 _SHORT = {
@@ -36,13 +39,32 @@ _SHORT = {
     "source": "Check the freshness of sources.",
 }
 PASSED_THROUGH = tuple(_SHORT)
+#: Those that never ask Spark.
+_WITHOUT_SPARK = ("list", "ls", "parse", "deps", "clean")
+_WARM = {"--warm": "1", "--no-warm": "0"}
 
 _EXAMPLES = {
+    "build": "floodmark build --warm",
     "docs": "floodmark docs generate",
     "run-operation": "floodmark run-operation my_macro --args '{day: 1}'",
     "show": "floodmark show --select silver_invoices --limit 5",
     "source": "floodmark source freshness",
 }
+
+
+_WARM_HELP = (
+    "With --warm a target of method session works on a Spark that stays for the next command, and "
+    f"ends when nobody was connected for {warm.IDLE_MINUTES:g} minutes; --no-warm has Spark start "
+    "for this command alone.\n\n"
+)
+
+
+def without_warm(arguments: Sequence[str]) -> tuple[str, ...]:
+    """Return the arguments that are dbt's, and do what --warm or --no-warm among them says."""
+    for one in arguments:
+        if one in _WARM:
+            os.environ[warm.VARIABLE] = _WARM[one]
+    return tuple(one for one in arguments if one not in _WARM)
 
 
 def dbt_command(name: str) -> click.Command:
@@ -55,10 +77,12 @@ def dbt_command(name: str) -> click.Command:
         short_help=_SHORT[name],
         help=f"Run `dbt {name}`: every option of dbt's is passed on (`dbt {name} --help` lists "
         "them). Profiles are looked for in the project's profiles folder first.\n\n"
-        f"\b\nExample:\n    {example}",
+        f"{'' if name in _WITHOUT_SPARK else _WARM_HELP}\b\nExample:\n    {example}",
     )
     @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
     def command(arguments: tuple[str, ...]) -> None:
+        if name not in _WITHOUT_SPARK:
+            arguments = without_warm(arguments)
         added = [*default_profiles(arguments), *colour_options(arguments)]
         result = invoke([name, *arguments, *added])
         sentence = usage_sentence(result)

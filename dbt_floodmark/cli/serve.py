@@ -14,7 +14,7 @@ from dbt_floodmark.project.runner import (
     project_option,
     target_options,
 )
-from dbt_floodmark.spark import server
+from dbt_floodmark.spark import server, warm
 from dbt_floodmark.spark.home import resolve_home
 
 
@@ -71,24 +71,29 @@ def start(project_dir: Path, port: int, profiles_dir: str | None, target: str | 
 @serve.command()
 @target_options
 def stop(project_dir: Path, profiles_dir: str | None, target: str | None) -> None:
-    """Stop the server that was started here.
+    """Stop the server that was started here, and the warm server of --warm.
 
-    It is the project's, whatever its target: --profiles-dir and --target are taken as `start` takes
-    them, and change nothing.
+    They are the project's, whatever its target: --profiles-dir and --target are taken as `start`
+    takes them, and change nothing.
 
     \b
     Example:
         floodmark serve stop
     """
     home = resolve_home(project_dir)
-    recorded = server.recorded_server(home)
     screen = console()
-    if recorded is None:
+    recorded = server.recorded_server(home)
+    kept = warm.running(home)
+    if recorded is None and kept is None:
         screen.print(f"No server was started in {home}.", soft_wrap=True)
-        return
-    with screen.status("Stopping the Spark Thrift server"):
-        server.stop_server(recorded)
-    screen.print("The Spark Thrift server is stopped.")
+    if recorded is not None:
+        with screen.status("Stopping the Spark Thrift server"):
+            server.stop_server(recorded)
+        screen.print("The Spark Thrift server is stopped.")
+    if kept is not None:
+        with screen.status("Stopping the warm server"):
+            warm.stop_warm(kept)
+        screen.print("The warm server is stopped.")
 
 
 @serve.command("status")
@@ -102,14 +107,22 @@ def serve_status(project_dir: Path, profiles_dir: str | None, target: str | None
     Example:
         floodmark serve status
     """
-    running = server.running_server(resolve_home(project_dir))
+    home = resolve_home(project_dir)
+    found = {
+        "Spark Thrift server": server.running_server(home),
+        "warm server": warm.running(home),
+    }
     screen = console()
-    if running is None:
+    states = []
+    for name, running in found.items():
+        if running is None:
+            continue
+        states.append(server.answers(running.port))
+        state = "answers" if states[-1] else "does not answer (yet)"
+        screen.print(
+            f"The {name} at {server.HOST}:{running.port} {state} (process {running.pid}).",
+            soft_wrap=True,
+        )
+    if not states:
         screen.print("No Spark Thrift server runs: start one with `floodmark serve start`.")
-        sys.exit(1)
-    state = "answers" if server.answers(running.port) else "does not answer (yet)"
-    screen.print(
-        f"The Spark Thrift server at {server.HOST}:{running.port} {state} (process {running.pid}).",
-        soft_wrap=True,
-    )
-    sys.exit(0 if state == "answers" else 1)
+    sys.exit(0 if states and all(states) else 1)

@@ -21,6 +21,7 @@ from dbt_floodmark.spark.messages import (
     is_derby_locked,
     root_cause,
 )
+from dbt_floodmark.spark.warm import end_orphan
 
 _starting = threading.Lock()
 _locks: dict[Path, MetastoreLock] = {}
@@ -69,6 +70,7 @@ def _start(workplace: Workplace, parameters: Mapping[str, str]) -> Any:
     if is_shared_metastore(conf):
         launch_jvm(workplace, conf)
         return _session(workplace, conf)
+    end_orphan(workplace.root.parent)
     lock = _locks.setdefault(workplace.root, MetastoreLock(workplace.lock))
     lock.acquire()
     try:

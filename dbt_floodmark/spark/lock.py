@@ -17,6 +17,9 @@ from dbt_floodmark.spark.processes import command_of, is_alive
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
+#: What the process that keeps the warm server calls itself (spark/warm.py).
+WARM_SERVER = "the warm server"
+
 #: Seconds a JVM may outlive the Python process that started it.
 JVM_GRACE = 15.0
 
@@ -37,9 +40,12 @@ class MetastoreLock:
         """Prepare the lock at ``path``; nothing is taken yet."""
         self.path = path
         self._lock: BaseFileLock | None = None
+        self._command = ""
 
-    def acquire(self) -> None:
+    def acquire(self, command: str | None = None) -> None:
         """Take the lock, and outwait a JVM whose Python process was killed.
+
+        ``command`` is what others are told of who has it, by default this process's command line.
 
         Raises:
             MetastoreLockedError: somebody else holds it.
@@ -55,11 +61,12 @@ class MetastoreLock:
             lock.release()
             raise
         self._lock = lock
-        self._write(Holder(os.getpid(), shlex.join(sys.argv)))
+        self._command = command or shlex.join(sys.argv)
+        self._write(Holder(os.getpid(), self._command))
 
     def record_jvm(self, jvm_pid: int | None) -> None:
         """Remember our JVM, so that whoever comes after a kill can wait for it."""
-        self._write(Holder(os.getpid(), shlex.join(sys.argv), jvm_pid))
+        self._write(Holder(os.getpid(), self._command, jvm_pid))
 
     def release(self) -> None:
         """Give the lock back."""
@@ -124,6 +131,12 @@ def locked_sentence(path: Path, jvm: bool = False) -> str:
         who = "another process"
     elif jvm:
         who = f"process {holder.jvm_pid} (the JVM of a killed '{holder.command}')"
+    elif holder.command == WARM_SERVER:
+        return (
+            f"The metastore at {path.parent} is in use by {WARM_SERVER} (process {holder.pid}), "
+            "and Derby takes one process at a time: run with --warm, or stop that server with "
+            "`floodmark serve stop`."
+        )
     else:
         who = f"process {holder.pid} ({holder.command})"
     return (

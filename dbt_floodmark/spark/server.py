@@ -50,24 +50,35 @@ ANSWERS_WITHIN = 60.0
 STOP_TIMEOUT = 15.0
 
 
+#: The folder of floodmark's home in which `floodmark serve start` has its server.
+THRIFT = "thrift"
+
+
 @dataclass(frozen=True)
 class ThriftServer:
-    """A running server: process id, port on 127.0.0.1, and floodmark's home."""
+    """A running server: process id, port on 127.0.0.1, floodmark's home, and its folder there."""
 
     pid: int
     port: int
     home: Path
+    folder: str = THRIFT
+
+    @property
+    def workplace(self) -> Workplace:
+        """Its warehouse, metastore and log."""
+        return Workplace(self.home / self.folder)
 
 
 def start_server(
-    home: Path, port: int = 0, parameters: Mapping[str, str] | None = None
+    home: Path, port: int = 0, parameters: Mapping[str, str] | None = None, folder: str = THRIFT
 ) -> ThriftServer:
     """Start a server with warehouse and metastore under ``home`` and wait until it answers.
 
     Args:
-        home: floodmark's home; the server's files are in its ``thrift`` folder.
+        home: floodmark's home.
         port: port on 127.0.0.1; 0 takes a free one.
         parameters: Spark settings that win over floodmark's.
+        folder: the folder of ``home`` in which the server's files are.
 
     Raises:
         JavaError: no fitting Java.
@@ -75,8 +86,8 @@ def start_server(
         MetastoreLockedError: another process has the metastore open.
         ServerError: one runs already, the port is in use, or it did not come up.
     """
-    workplace = Workplace.thrift(home.resolve())
-    running = running_server(home)
+    workplace = Workplace(home.resolve() / folder)
+    running = running_server(home, folder)
     if running is not None:
         raise ServerError(
             f"A server already runs at {HOST}:{running.port} (process {running.pid}): use it, "
@@ -94,7 +105,7 @@ def start_server(
     workplace.create()
     began = workplace.log.stat().st_size if workplace.log.exists() else 0
     process = _launch(workplace, jars, chosen, parameters or {})
-    server = ThriftServer(process.pid, chosen, home.resolve())
+    server = ThriftServer(process.pid, chosen, home.resolve(), folder)
     _write(workplace, server)
     try:
         _wait_until_it_answers(workplace, process, chosen, began)
@@ -114,32 +125,28 @@ def stop_server(server: ThriftServer) -> None:
     Raises:
         ServerError: its process id now belongs to a process that is not ours.
     """
-    workplace = Workplace.thrift(server.home)
+    state = _state_file(server.workplace)
     if is_alive(server.pid):
         if not _is_ours(server):
             raise ServerError(
                 f"Process {server.pid} is not floodmark's server any more and is left alone: "
-                f"remove {_state_file(workplace)} if the server is gone."
+                f"remove {state} if the server is gone."
             )
         _end(server.pid)
-    _state_file(workplace).unlink(missing_ok=True)
+    state.unlink(missing_ok=True)
 
 
-def running_server(home: Path) -> ThriftServer | None:
+def running_server(home: Path, folder: str = THRIFT) -> ThriftServer | None:
     """Return the server that was started in ``home`` and is still alive, or None."""
-    try:
-        state = json.loads(_state_file(Workplace.thrift(home.resolve())).read_text("utf-8"))
-        server = ThriftServer(int(state["pid"]), int(state["port"]), home.resolve())
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return server if is_alive(server.pid) and _is_ours(server) else None
+    server = recorded_server(home, folder)
+    return server if server and is_alive(server.pid) and _is_ours(server) else None
 
 
-def recorded_server(home: Path) -> ThriftServer | None:
+def recorded_server(home: Path, folder: str = THRIFT) -> ThriftServer | None:
     """Return the server that the state file names, alive or not."""
     try:
-        state = json.loads(_state_file(Workplace.thrift(home.resolve())).read_text("utf-8"))
-        return ThriftServer(int(state["pid"]), int(state["port"]), home.resolve())
+        state = json.loads(_state_file(Workplace(home.resolve() / folder)).read_text("utf-8"))
+        return ThriftServer(int(state["pid"]), int(state["port"]), home.resolve(), folder)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -324,7 +331,7 @@ def _end(pid: int) -> None:
 
 def _is_ours(server: ThriftServer) -> bool:
     """Tell whether its process is still the server, and not one that came to the same id."""
-    return log_option(Workplace.thrift(server.home)) in command_of(server.pid)
+    return log_option(server.workplace) in command_of(server.pid)
 
 
 def _state_file(workplace: Workplace) -> Path:

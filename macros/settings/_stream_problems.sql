@@ -31,6 +31,10 @@
     {%- if adapter.floodmark_streams is not defined -%}
         {{ return([{'setting': 'materialized', 'got': 'streaming_table', 'expected': 'the floodmark plugin',
             'todo': 'Install dbt-floodmark in this environment, and do not set FLOODMARK_PLUGIN=0'}]) }}
+    {%- elif adapter.floodmark_method() == 'warm' -%}
+        {{ return([{'setting': 'materialized', 'got': 'streaming_table',
+            'expected': 'Spark inside the dbt process, and this run is on the warm server',
+            'todo': 'Stop that server with `floodmark serve stop`, and run without --warm'}]) }}
     {%- elif adapter.floodmark_method() != 'session' -%}
         {{ return([{'setting': 'materialized', 'got': 'streaming_table',
             'expected': "a target with method: session, and '" ~ target.name ~ "' has method: "

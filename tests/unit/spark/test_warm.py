@@ -1,0 +1,175 @@
+"""The warm server: when it is wanted, which one fits, and what goes wrong. No server."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import stat
+import sys
+
+import pytest
+
+from dbt_floodmark.cli.dbt_commands import without_warm
+from dbt_floodmark.errors import JarsError, MetastoreLockedError, ServerError, UsageError
+from dbt_floodmark.spark import warm
+from dbt_floodmark.spark.home import Workplace
+from dbt_floodmark.spark.lock import WARM_SERVER, MetastoreLock, locked_sentence
+from dbt_floodmark.spark.server import ThriftServer
+
+
+@pytest.fixture(autouse=True)
+def _not_asked_for(monkeypatch):
+    monkeypatch.delenv(warm.VARIABLE, raising=False)
+    monkeypatch.setattr(warm, "require_jars", lambda: [])
+
+
+@pytest.fixture
+def running(tmp_path, monkeypatch):
+    """A server of these settings, as far as its files tell."""
+    server = ThriftServer(os.getpid(), 1, tmp_path, warm.SESSION)
+    monkeypatch.setattr(warm, "running_server", lambda home, folder: server)
+    warm._write_note(Workplace.session(tmp_path).create(), warm._fingerprint({"a": "1"}))
+    return server
+
+
+@pytest.mark.parametrize(
+    ("variable", "setting", "wanted"),
+    [
+        (None, None, False),
+        ("1", None, True),
+        (None, "true", True),
+        (None, True, True),
+        ("0", "true", False),
+        ("1", "false", True),
+        ("", "ON", True),
+        (None, "no", False),
+    ],
+)
+def test_who_asks_for_it(tmp_path, monkeypatch, variable, setting, wanted):
+    if variable is not None:
+        monkeypatch.setenv(warm.VARIABLE, variable)
+    parameters = {} if setting is None else {warm.SETTING: setting}
+    assert warm.is_wanted(tmp_path, parameters) is wanted
+
+
+def test_one_that_runs_is_used_unless_somebody_says_no(running, tmp_path, monkeypatch):
+    assert warm.is_wanted(tmp_path, {})
+    assert not warm.is_wanted(tmp_path, {warm.SETTING: "false"})
+    monkeypatch.setenv(warm.VARIABLE, "0")
+    assert not warm.is_wanted(tmp_path, {})
+
+
+def test_neither_yes_nor_no(tmp_path, monkeypatch):
+    with pytest.raises(UsageError) as caught:
+        warm.is_wanted(tmp_path, {warm.SETTING: "hot"})
+    assert str(caught.value) == "spark.floodmark.warm is 'hot': expected 1 (warm) or 0 (not)."
+    monkeypatch.setenv(warm.VARIABLE, "maybe")
+    with pytest.raises(UsageError) as caught:
+        warm.is_wanted(tmp_path, {})
+    assert str(caught.value) == "FLOODMARK_WARM is 'maybe': expected 1 (warm) or 0 (not)."
+
+
+@pytest.mark.parametrize("minutes", ["soon", "0", "-1", "inf", "nan", None, ""])
+def test_minutes(tmp_path, minutes):
+    with pytest.raises(UsageError) as caught:
+        warm.warm_server(tmp_path, {warm.IDLE_SETTING: minutes})
+    assert str(caught.value) == (
+        f"spark.floodmark.warm.idleMinutes is '{minutes}': expected minutes, such as 15."
+    )
+
+
+def test_the_same_settings_find_it(running, tmp_path):
+    before = warm._last_noted(running.workplace)
+    os.utime(warm._note_file(running.workplace), (0, 0))
+    assert warm.warm_server(tmp_path, {"a": 1}) == running
+    assert warm._last_noted(running.workplace) >= before
+
+
+def test_other_settings_beside_somebody_who_uses_it(running, tmp_path, monkeypatch):
+    monkeypatch.setattr(warm, "is_busy", lambda server: True)
+    with pytest.raises(ServerError) as caught:
+        warm.warm_server(tmp_path, {"a": "2"})
+    assert str(caught.value) == (
+        f"The warm server (process {os.getpid()}) was started with other settings, and another "
+        "process uses it: let that one end, or `floodmark serve stop`."
+    )
+
+
+def test_other_settings_begin_anew(running, tmp_path, monkeypatch):
+    happened = []
+    monkeypatch.setattr(warm, "is_busy", lambda server: False)
+    monkeypatch.setattr(warm, "stop_warm", lambda server: happened.append("stopped"))
+    monkeypatch.setattr(
+        warm, "_start_keeper", lambda place, home, given, idle: happened.append((given, idle))
+    )
+    warm.warm_server(tmp_path, {"a": "2", warm.IDLE_SETTING: 2})
+    assert happened == ["stopped", ({"a": "2", warm.IDLE_SETTING: "2"}, 2.0)]
+    note = warm._note_file(running.workplace)
+    assert note.read_text() == warm._fingerprint({"a": "2", warm.IDLE_SETTING: "2"})
+    assert stat.S_IMODE(note.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("kind", [JarsError, MetastoreLockedError, ServerError])
+def test_what_the_keeper_says_is_the_commands_error(tmp_path, monkeypatch, kind):
+    answer = json.dumps({"error": kind.__name__, "message": "why: what to do."})
+    keeper_says(tmp_path, monkeypatch, f"print({answer!r})")
+    with pytest.raises(kind, match=r"^why: what to do\.$"):
+        warm.warm_server(tmp_path, {})
+
+
+@pytest.mark.parametrize("said", ["", "raise SystemExit(3)"])
+def test_a_keeper_that_dies(tmp_path, monkeypatch, said):
+    keeper_says(tmp_path, monkeypatch, said)
+    with pytest.raises(ServerError) as caught:
+        warm.warm_server(tmp_path, {})
+    assert str(caught.value) == (
+        f"The warm server did not start: see its output in {tmp_path / 'session' / 'spark.log'}."
+    )
+
+
+def keeper_says(tmp_path, monkeypatch, code):
+    """A keeper that runs this code instead."""
+    fake = tmp_path / "python"
+    fake.write_text(f"#!{sys.executable}\n{code}\n")
+    fake.chmod(0o755)
+    monkeypatch.setattr(warm.sys, "executable", str(fake))
+
+
+def test_who_is_connected():
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        server = ThriftServer(os.getpid(), listening.getsockname()[1], None, warm.SESSION)
+        assert not warm.is_busy(server)
+        with socket.create_connection(listening.getsockname()):
+            accepted, _ = listening.accept()
+            assert warm.is_busy(server)
+            accepted.close()
+        assert not warm.is_busy(server)
+
+
+def test_nobody_is_connected_to_a_process_that_is_gone():
+    assert not warm.is_busy(ThriftServer(2**22, 1, None, warm.SESSION))
+
+
+def test_who_has_the_metastore(tmp_path):
+    lock = MetastoreLock(tmp_path / "lock")
+    lock.acquire(WARM_SERVER)
+    lock.record_jvm(1)
+    assert locked_sentence(lock.path) == (
+        f"The metastore at {tmp_path} is in use by the warm server (process {os.getpid()}), and "
+        "Derby takes one process at a time: run with --warm, or stop that server with `floodmark "
+        "serve stop`."
+    )
+    lock.release()
+
+
+def test_its_option_is_not_dbts(monkeypatch):
+    monkeypatch.setenv(warm.VARIABLE, "")
+    assert without_warm(["-s", "a", "--warm", "b"]) == ("-s", "a", "b")
+    assert os.environ[warm.VARIABLE] == "1"
+    assert without_warm(["--no-warm"]) == ()
+    assert os.environ[warm.VARIABLE] == "0"
+    assert without_warm(["-s", "a"]) == ("-s", "a")
+    assert os.environ[warm.VARIABLE] == "0"
