@@ -8,7 +8,17 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from benchmarks import cdc, cold, loader, merge, nothing_new, share, snapshot_diff, streams
+from benchmarks import (
+    cdc,
+    cold,
+    loader,
+    merge,
+    nothing_new,
+    share,
+    small_project,
+    snapshot_diff,
+    streams,
+)
 from benchmarks.bench import REPOSITORY, Result, machine
 
 QUESTIONS: dict[str, Callable[..., list[Result]]] = {
@@ -20,6 +30,7 @@ QUESTIONS: dict[str, Callable[..., list[Result]]] = {
     "snapshot_diff": snapshot_diff.run,
     "streams": streams.run,
     "cold": cold.run,
+    "small_project": small_project.run,
 }
 SIZED = ("merge", "nothing_new", "loader", "cdc", "snapshot_diff", "streams")
 PAGE = REPOSITORY / "docs" / "benchmarks.md"

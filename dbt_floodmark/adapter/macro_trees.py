@@ -14,7 +14,7 @@ from typing import Any
 from jinja2 import Undefined, nodes
 
 #: A text that is one macro, as dbt cuts them out of files.
-_MACRO = re.compile(r"\s*\{%-?\s*(?:macro|materialization|test|data_test)\s")
+MACRO = re.compile(r"\s*\{%-?\s*(?:macro|materialization|test|data_test)\s")
 
 
 def parse_once(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -28,7 +28,7 @@ def parse_once(original: Callable[..., Any]) -> Callable[..., Any]:
         if found is not None:
             return found
         tree = original(self, source, name, filename)
-        if not looks_for_calls and _MACRO.match(source):
+        if not looks_for_calls and MACRO.match(source):
             calls[source] = _calls_alone(tree)
         return tree
 

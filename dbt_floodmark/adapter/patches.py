@@ -21,6 +21,7 @@ from dbt_common.clients.jinja import MacroFuzzEnvironment
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_floodmark.adapter.attempts import SparkRefused, attempt, try_macro
+from dbt_floodmark.adapter.macro_code import compile_once
 from dbt_floodmark.adapter.macro_trees import parse_once
 from dbt_floodmark.adapter.warm import find_server, is_warm
 from dbt_floodmark.errors import FloodmarkError
@@ -84,6 +85,7 @@ def apply() -> None:
     _replace(SparkConnectionManager, "get_response", _get_response, classmethod)
     _replace(SparkConnectionManager, "cancel_open", _cancel_open)
     _replace(MacroFuzzEnvironment, "parse", parse_once)
+    _replace(MacroFuzzEnvironment, "compile", compile_once)
     _replace(SparkAdapter, "python_submission_helpers", _python_helpers, property)
     _replace(SparkAdapter, "default_python_submission_method", _python_method, property)
     # What macros can ask without a statement: `adapter.floodmark_plugin is defined`.
@@ -94,6 +96,7 @@ def apply() -> None:
     SparkAdapter.floodmark_path_pattern = _path_pattern
     SparkAdapter.floodmark_local_files = _local_files
     SparkAdapter.floodmark_described = _described
+    SparkAdapter.floodmark_conf = _conf
     SparkAdapter.floodmark_on_top = _on_top
     SparkAdapter.floodmark_attempt = _attempt
     SparkAdapter.floodmark_try = _try
@@ -148,6 +151,17 @@ def _streams(adapter: Any) -> Any:
     return Streams(adapter.connections.get_thread_connection().handle)
 
 
+def _conf(adapter: Any) -> Any:
+    """Return what sets and reads the settings of this thread's session; None where statements do.
+
+    It has ``set(key, value)``, ``reset(key)`` and ``get(key)``.
+    """
+    from dbt_floodmark.adapter.session import FloodmarkSession
+
+    handle = adapter.connections.get_thread_connection().handle
+    return handle if isinstance(handle, FloodmarkSession) else None
+
+
 def _on_top(adapter: Any, macro: Any) -> Any:
     """Run a materialization as if no macro had called it."""
     from dbt_floodmark.adapter.python_models import on_top
@@ -187,6 +201,7 @@ _FOR_MACROS = frozenset(
         "floodmark_path_pattern",
         "floodmark_local_files",
         "floodmark_described",
+        "floodmark_conf",
         "floodmark_on_top",
         "floodmark_attempt",
         "floodmark_try",
@@ -200,6 +215,7 @@ _PATCHED = (
         for name in ("__init__", "open", "exception_handler", "get_response", "cancel_open")
     ),
     (MacroFuzzEnvironment, "parse"),
+    (MacroFuzzEnvironment, "compile"),
     (SparkAdapter, "python_submission_helpers"),
     (SparkAdapter, "default_python_submission_method"),
 )

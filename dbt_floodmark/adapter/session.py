@@ -44,6 +44,8 @@ class FloodmarkSession(SparkConnectionWrapper):
         self._idle.set()
         self._description: list[ColumnDescription] = []
         self._rows: list[tuple[Any, ...]] = []
+        #: Settings that a statement runs with, and their values before it.
+        self._kept: dict[str, str | None] = {}
         self._configure(parameters)
 
     def cursor(self) -> FloodmarkSession:
@@ -128,6 +130,25 @@ class FloodmarkSession(SparkConnectionWrapper):
 
     def _cancel_jobs(self) -> None:
         self.spark.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(self.group)
+
+    def set(self, key: str, value: str) -> None:
+        """Set what the next statements run with, as `SET` does."""
+        if key not in self._kept:
+            self._kept[key] = self.spark.conf.get(key, None)
+        self.spark.conf.set(key, value)
+
+    def reset(self, key: str) -> None:
+        """Take back what was set, or what Spark itself has set."""
+        kept = self._kept.pop(key, None)
+        if kept is None:
+            self.spark.conf.unset(key)
+        else:
+            self.spark.conf.set(key, kept)
+
+    def get(self, key: str) -> str | None:
+        """Return a setting's value; none where it is not set."""
+        value = self.spark.conf.get(key, None)
+        return None if value is None else str(value)
 
     def close(self) -> None:
         """Let go of the rows; the session goes with the object."""

@@ -4,7 +4,7 @@
 {% macro _note_refused(error, run, batch) %}
     {%- do floodmark._reset_conf(floodmark._batch_conf() + ['spark.sql.constraintPropagation.enabled']) -%}
     {%- if batch.get('writes_utc') -%}
-        {%- do floodmark._execute(['set spark.sql.session.timeZone = ' ~ batch.writes_utc]) -%}
+        {%- do floodmark._set_conf({'spark.sql.session.timeZone': batch.writes_utc}) -%}
     {%- endif -%}
     {#- one that changes nothing in the target leaves no commit there: the ledger has it all the same -#}
     {%- if batch.get('is_failed') or batch.get('is_committed') or floodmark._has_landed(batch) -%}

@@ -11,7 +11,7 @@
 {% macro _apply_cdc(run, batch, source) %}
     {%- set infers = 'spark.sql.constraintPropagation.enabled' -%}
     {%- if floodmark._ignores_nulls(run.settings.cdc) -%}
-        {%- do floodmark._execute(['set ' ~ infers ~ ' = false']) -%}
+        {%- do floodmark._set_conf({infers: 'false'}) -%}
     {%- endif -%}
     {%- set counts = floodmark._apply_events(run, batch, source) -%}
     {%- if floodmark._ignores_nulls(run.settings.cdc) -%}

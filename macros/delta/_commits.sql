@@ -6,10 +6,34 @@
 {% endmacro %}
 
 
+{# What sets and reads the settings of this node's session without a statement each; none where only statements do. #}
+{% macro _session_conf() %}
+    {{ return(adapter.floodmark_conf() if adapter.floodmark_plugin is defined else none) }}
+{% endmacro %}
+
+
+{# Set what the next statement runs with. #}
+{% macro _set_conf(values) %}
+    {%- set session = floodmark._session_conf() -%}
+    {%- for key, value in values.items() -%}
+        {%- if session -%}
+            {%- do session.set(key, value) -%}
+        {%- else -%}
+            {%- do floodmark._execute(['set ' ~ key ~ ' = ' ~ value]) -%}
+        {%- endif -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
 {# Settings that a statement runs with leave the session with it. #}
 {% macro _reset_conf(keys) %}
+    {%- set session = floodmark._session_conf() -%}
     {%- for key in keys -%}
-        {%- do floodmark._execute(['reset ' ~ key]) -%}
+        {%- if session -%}
+            {%- do session.reset(key) -%}
+        {%- else -%}
+            {%- do floodmark._execute(['reset ' ~ key]) -%}
+        {%- endif -%}
     {%- endfor -%}
 {% endmacro %}
 
@@ -18,11 +42,13 @@
    transaction id that was used before. Delta keeps it in the session, for a tenth of what a look at a table's history
    costs. #}
 {% macro _committed_version() %}
-    {%- set value = run_query('set spark.databricks.delta.lastCommitVersionInSession').rows[0][1] | string -%}
+    {%- set key = 'spark.databricks.delta.lastCommitVersionInSession' -%}
+    {%- set session = floodmark._session_conf() -%}
+    {%- set value = (session.get(key) if session else run_query('set ' ~ key).rows[0][1]) | string -%}
     {{ return(value | int if modules.re.fullmatch('\\d+', value) else none) }}
 {% endmacro %}
 
 
 {% macro _forget_commit() %}
-    {%- do floodmark._execute(['reset spark.databricks.delta.lastCommitVersionInSession']) -%}
+    {%- do floodmark._reset_conf(['spark.databricks.delta.lastCommitVersionInSession']) -%}
 {% endmacro %}

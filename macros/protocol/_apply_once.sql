@@ -19,17 +19,25 @@
     {%- if reads_stage -%}
         {%- do conf.update({materialize: 'none'}) -%}
     {%- endif -%}
-    {%- set before = [] -%}
-    {%- for key, value in conf.items() -%}
-        {%- do before.append('set ' ~ key ~ ' = ' ~ value) -%}
-    {%- endfor -%}
-    {%- if batch.get('writes_utc') -%}
-        {%- do before.append('set spark.sql.session.timeZone = UTC') -%}
+    {#- an INSERT takes them itself -#}
+    {%- set insert = 'insert into ' ~ table ~ ' ' -%}
+    {%- set is_insert = (sql | trim).startswith(insert) -%}
+    {%- if is_insert -%}
+        {%- set options = "with (txnAppId = " ~ floodmark._string_literal(conf[app_id]) ~ ", txnVersion = '"
+            ~ conf[version] ~ "', userMetadata = " ~ floodmark._string_literal(conf[metadata]) ~ ') ' -%}
+        {%- set sql = insert ~ options ~ (sql | trim)[insert | length:] -%}
     {%- endif -%}
-    {%- do floodmark._execute(before) -%}
+    {%- do floodmark._set_conf({} if is_insert else conf) -%}
+    {%- if batch.get('writes_utc') -%}
+        {%- do floodmark._set_conf({'spark.sql.session.timeZone': 'UTC'}) -%}
+    {%- endif -%}
     {%- do batch.update({'applied': none}) -%}
-    {%- do floodmark._forget_commit() -%}
-    {%- if modules.re.match('\\s*merge into', sql) and not fence -%}
+    {%- set is_merge = modules.re.match('\\s*merge into', sql) and not fence -%}
+    {%- set is_beside = writer and table != this and not fence -%}
+    {%- if is_merge or is_beside -%}
+        {%- do floodmark._forget_commit() -%}
+    {%- endif -%}
+    {%- if is_merge -%}
         {%- set result = run_query(sql) -%}
         {%- set version = floodmark._committed_version() -%}
         {%- if version is not none and result.rows -%}
@@ -41,15 +49,15 @@
         {%- endif -%}
     {%- else -%}
         {%- do floodmark._execute([sql]) -%}
-        {%- set version = floodmark._committed_version() if writer and table != this and not fence else none -%}
+        {%- set version = floodmark._committed_version() if is_beside else none -%}
         {%- if version is not none -%}
             {%- do batch.update({'applied': {'table': table | string, 'version': version, 'operation': 'WRITE',
                 'writer': writer, 'metrics': {}}}) -%}
         {%- endif -%}
     {%- endif -%}
-    {%- do floodmark._reset_conf(conf) -%}
+    {%- do floodmark._reset_conf([] if is_insert else conf) -%}
     {%- if batch.get('writes_utc') -%}
-        {%- do floodmark._execute(['set spark.sql.session.timeZone = ' ~ batch.writes_utc]) -%}
+        {%- do floodmark._set_conf({'spark.sql.session.timeZone': batch.writes_utc}) -%}
     {%- endif -%}
 {% endmacro %}
 

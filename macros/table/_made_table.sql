@@ -41,7 +41,7 @@
         {{ return(none) }}
     {%- endif -%}
     {%- set keeps_types = 'spark.sql.preserveCharVarcharTypeInfo' -%}
-    {%- do floodmark._execute(['set ' ~ keeps_types ~ ' = true']) -%}
+    {%- do floodmark._set_conf({keeps_types: 'true'}) -%}
     {%- set columns = floodmark._described_columns(run_query('describe query select * from ' ~ this).rows) -%}
     {%- do floodmark._reset_conf([keeps_types]) -%}
     {%- set problems = [] -%}

@@ -77,6 +77,8 @@ def load(**context: Any) -> SimpleNamespace:
         "modules": SimpleNamespace(re=re, datetime=datetime),
         "this": SimpleNamespace(schema="shop", identifier="orders", __str__=lambda: "shop.orders"),
         "config": {},
+        # Without the plugin.
+        "adapter": SimpleNamespace(),
     } | context
     for path in sorted(MACROS.glob("*/*.sql")):
         if path.parent.name in NOT_PLAIN:

@@ -68,6 +68,24 @@ def test_parameters_are_applied_once_and_a_later_set_holds(connect):
     assert _rows(mine, "set spark.sql.shuffle.partitions")[0][1] == "5"
 
 
+def test_settings_without_a_statement_leave_what_was_there(connect):
+    partitions, note = "spark.sql.shuffle.partitions", "floodmark.note"
+    mine = connect(**{partitions: "3"})
+    for value in ("7", "8"):
+        mine.set(partitions, value)
+        mine.set(note, value)
+        assert _rows(mine, f"set {partitions}")[0][1] == value
+    assert (mine.get(partitions), mine.get(note)) == ("8", "8")
+    for key in (partitions, note):
+        mine.reset(key)
+    assert _rows(mine, f"set {partitions}")[0][1] == "3"
+    assert mine.get(note) is None
+    # What a statement set, a reset takes away as Spark's does.
+    mine.execute(f"set {note} = 9")
+    mine.reset(note)
+    assert mine.get(note) is None
+
+
 @pytest.fixture
 def new_york() -> Iterator[None]:
     before = os.environ.get("TZ")
