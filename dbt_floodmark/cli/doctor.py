@@ -27,7 +27,7 @@ from dbt_floodmark.spark.jars import (
     require_metastore_driver,
 )
 from dbt_floodmark.spark.java import find_java
-from dbt_floodmark.spark.lock import is_locked, read_holder
+from dbt_floodmark.spark.lock import WARM_SERVER, is_locked, read_holder
 from dbt_floodmark.spark.messages import readable
 from dbt_floodmark.spark.server import ask, is_open
 
@@ -165,6 +165,8 @@ def check_metastore(home: Path, parameters: Mapping[str, str]) -> Finding:
     holder = read_holder(workplace.lock)
     if holder and holder.pid == os.getpid():
         return Finding("metastore", f"free ({workplace.root})")
+    if holder and holder.command == WARM_SERVER:
+        return Finding("metastore", f"free: this target works on {WARM_SERVER}")
     who = f"process {holder.pid} ({holder.command})" if holder else "another process"
     return Finding(
         "metastore",

@@ -14,7 +14,7 @@ from dbt_common.clients.jinja import MacroFuzzEnvironment, NativeSandboxEnvironm
 
 from dbt_floodmark.adapter import macro_code
 from dbt_floodmark.adapter.macro_code import CodeFile, code_path, compile_once
-from tests.unit.adapter.test_macro_trees import macros
+from tests.support.macro_texts import macro_texts
 
 MACRO = "{% macro greet(name) %}{{ return('hello ' ~ name) }}{% endmacro %}"
 
@@ -46,7 +46,7 @@ def process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., li
 
 
 def test_every_macro_of_dbt_and_ours(process: Callable[..., list[str]]) -> None:
-    texts = sorted(set(macros()))
+    texts = sorted(set(macro_texts()))
     assert len(texts) > 500
     assert process(*texts, compare=True) == texts
     assert process(*texts, compare=True) == []

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
-import dbt.include.global_project
 import pytest
 from dbt.clients.jinja_static import statically_extract_macro_calls
 from dbt_common.clients import jinja
 from dbt_common.clients.jinja import MacroFuzzEnvironment
 
 from dbt_floodmark.adapter.macro_trees import parse_once
-from tests.support.harness import REPOSITORY
-
-FOLDERS = [
-    REPOSITORY / "macros",
-    Path(next(iter(dbt.include.global_project.__path__))) / "macros",
-]
-BLOCKS = {"macro", "materialization", "test", "data_test"}
+from tests.support.macro_texts import macro_texts
 
 
 @pytest.fixture
@@ -41,18 +33,8 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return texts
 
 
-def macros() -> list[str]:
-    """Every macro of the package and of dbt-core, as dbt cuts them out of files."""
-    texts = []
-    for folder in FOLDERS:
-        for path in sorted(folder.rglob("*.sql")):
-            blocks = jinja.extract_toplevel_blocks(path.read_text("utf-8"), BLOCKS, False)
-            texts.extend(block.full_block for block in blocks)
-    return list(dict.fromkeys(texts))
-
-
 def test_the_calls_of_every_macro_are_those_that_dbt_finds(parsed: list[str]) -> None:
-    texts = macros()
+    texts = macro_texts()
     assert len(texts) > 1000
     for text in texts:
         jinja.parse(text)

@@ -1,0 +1,26 @@
+"""Every macro of the package and of dbt-core, as dbt cuts them out of files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import dbt.include.global_project
+from dbt_common.clients import jinja
+
+from tests.support.harness import REPOSITORY
+
+FOLDERS = [
+    REPOSITORY / "macros",
+    Path(next(iter(dbt.include.global_project.__path__))) / "macros",
+]
+BLOCKS = {"macro", "materialization", "test", "data_test"}
+
+
+def macro_texts() -> list[str]:
+    """Every macro of the package and of dbt-core, as dbt cuts them out of files."""
+    texts = []
+    for folder in FOLDERS:
+        for path in sorted(folder.rglob("*.sql")):
+            blocks = jinja.extract_toplevel_blocks(path.read_text("utf-8"), BLOCKS, False)
+            texts.extend(block.full_block for block in blocks)
+    return list(dict.fromkeys(texts))
