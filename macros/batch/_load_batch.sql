@@ -56,6 +56,7 @@
    counts. #}
 {% macro _apply(run, batch, source) %}
     {%- set strategy = floodmark._strategy(run.settings) -%}
+    {%- do batch.update({'counted': source.counts if source.stage else none}) -%}
     {%- if batch.replaces -%}
         {%- if strategy.before_replace -%}
             {%- do strategy.before_replace(run, batch, source) -%}

@@ -32,10 +32,11 @@
 {% endmacro %}
 
 
-{# A Delta table's newest commits, newest first: {version, at, operation, appends, tag, writer, peak, micro_batch,
-   restored, counts}. `at` is text; `appends` whether the operation did no more; `restored` what a RESTORE went back
-   to, {version} or {time}; `counts` the operation's metrics; `writer` the runs whose stages cdc read; `peak` how far
-   up the table reached (_peak); `micro_batch` the {query_id, number} that a stream's sink wrote. #}
+{# A Delta table's newest commits, newest first: {version, at, operation, appends, tag, writer, peak, counted,
+   micro_batch, restored, counts}. `at` is text; `appends` whether the operation did no more; `restored` what a RESTORE
+   went back to, {version} or {time}; `counts` the operation's metrics; `writer` the runs whose stages cdc read; `peak`
+   how far up the table reached (_peak); `counted` what its batch staged; `micro_batch` the {query_id, number} that a
+   stream's sink wrote. #}
 {% macro _history(relation, limit=none) %}
     {%- set commits = [] -%}
     {%- for row in run_query('describe history ' ~ floodmark._delta_name(relation)
@@ -48,11 +49,12 @@
         {%- for name, value in modules.re.findall('(num\\w+)\\W+(\\d+)', row['operationMetrics'] | string) -%}
             {%- do counts.update({name: value | int}) -%}
         {%- endfor -%}
-        {%- set tag = (row['userMetadata'] or '').split('/peak/')[0].split('/by/') -%}
+        {%- set tag = (row['userMetadata'] or '').split('/peak/')[0].split('/read/')[0].split('/by/') -%}
         {%- do commits.append({'version': row['version'] | int, 'at': row['timestamp'] | string,
             'operation': row['operation'], 'appends': modules.re.search('(mode|outputMode)\\W+Append\\b',
             parameters) is not none, 'tag': tag[0] or none, 'writer': tag[1] if tag | length > 1 else none,
             'peak': floodmark._peak_from_tag(row['userMetadata'] or ''),
+            'counted': floodmark._counted_from_tag(row['userMetadata'] or ''),
             'micro_batch': {'query_id': query_id.group(1),
             'number': modules.re.search('epochId\\W+(\\d+)', parameters).group(1) | int} if query_id else none,
             'restored': {'version': version.group(1) | int if version else none, 'time': time.group(1) if time else ''},

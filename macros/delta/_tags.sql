@@ -4,6 +4,20 @@
 {% endmacro %}
 
 
+{# What a commit's user metadata says of the rows that its batch staged, for a run that finds the commit and no stage.
+   #}
+{% macro _counted_tag(counted) %}
+    {{ return('/read/' ~ counted.rows_read ~ '/' ~ (counted.rows_tied or 0) if counted else '') }}
+{% endmacro %}
+
+
+{# The counts in it, {rows_read, rows_tied}; none where it has none. #}
+{% macro _counted_from_tag(text) %}
+    {%- set found = modules.re.search('/read/(\\d+)/(\\d+)(?:/peak/|$)', text) -%}
+    {{ return({'rows_read': found.group(1) | int, 'rows_tied': found.group(2) | int} if found else none) }}
+{% endmacro %}
+
+
 {# What a commit's user metadata says of the peak behind that of the batch. #}
 {% macro _peak_tag(peak) %}
     {{ return('/peak/' ~ peak.column ~ '/' ~ (peak.base if peak.base is not none else '') ~ '/' ~ peak.position if peak

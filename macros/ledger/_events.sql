@@ -104,13 +104,13 @@
 
 {# Append an event of a batch. A plan goes under a transaction id of its own, and so does a reset, which takes a
    number too: of two that take one number Delta takes one, and skips the other. The id makes Delta read the log's
-   whole state, so what may stand there twice goes without. #}
-{% macro _record(event, batch, values) %}
+   whole state, so what may stand there twice goes without. `others` are events that go with it. #}
+{% macro _record(event, batch, values, others=[]) %}
     {%- set step = {'planned': 'plan', 'waiting': 'wait', 'failed': 'finish'}.get(event,
         'plan' if batch.kind == 'reset' else none) -%}
     {%- set once = "txnAppId = " ~ floodmark._string_literal('floodmark/' ~ step ~ '/' ~ floodmark._batch_model(batch))
         ~ ", txnVersion = '" ~ batch.get('txn_version', batch.batch_id) ~ "', " -%}
-    {%- do floodmark._insert_events([floodmark._event_columns(event, batch, values)],
+    {%- do floodmark._insert_events([floodmark._event_columns(event, batch, values)] + others,
         (once if step else '') ~ 'userMetadata = ' ~ floodmark._string_literal(floodmark._event_tag(event, batch))) -%}
 {% endmacro %}
 

@@ -14,6 +14,7 @@
         version: attempt if strategy.app_suffix else batch.batch_id,
         metadata: floodmark._fence_tag(batch) if fence
             else floodmark._batch_tag(batch) ~ ('/by/' ~ writer if writer else '')
+            ~ floodmark._counted_tag(batch.get('counted'))
             ~ (floodmark._peak_tag(batch.get('peak')) if table == this else '')
     } -%}
     {%- if reads_stage -%}

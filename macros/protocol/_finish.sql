@@ -5,8 +5,8 @@
     {%- set updated = metrics.get('numTargetRowsUpdated', 0) -%}
     {%- set stage = floodmark._stage_relation(batch) -%}
     {%- set strategy = floodmark._strategy(run.settings) -%}
-    {%- set staged = source.counts if source else (strategy.counts(run, stage, batch)
-        if batch.staged_by and floodmark._is_stage_whole(stage) else {}) -%}
+    {%- set staged = source.counts if source else (landed.counted or (strategy.counts(run, stage, batch)
+        if batch.staged_by and floodmark._is_stage_whole(stage) else {})) -%}
     {%- set rows_read = staged.get('rows_read', inserted) -%}
     {%- set is_backfill = batch.kind == 'backfill' -%}
     {%- set mark = run.state.committed.mark if is_backfill else floodmark._mark_after(run, batch) -%}
@@ -30,7 +30,11 @@
         'target_version': landed.version if landed.version is not none else 'null',
         'files': floodmark._counted_files_sql(run, batch) if batch.files else 'null'} -%}
     {%- do values.update(counts) -%}
-    {%- do floodmark._record('committed', batch, values) -%}
+    {%- if floodmark._may_wait(run, batch, landed) -%}
+        {%- do floodmark._keep_event(batch, values) -%}
+    {%- else -%}
+        {%- do floodmark._record('committed', batch, values) -%}
+    {%- endif -%}
     {%- do batch.update({'is_committed': true}) -%}
     {%- if floodmark._needs_stage(run) -%}
         {%- do floodmark._execute(['drop table if exists ' ~ stage]) -%}
@@ -47,6 +51,15 @@
     {%- do floodmark._raise_peak(run, batch, landed, rows_read) -%}
     {%- do run.target.update({'id': target_id, 'exists': true, 'is_delta': true, 'is_empty': false}) -%}
     {{ return(counts) }}
+{% endmacro %}
+
+
+{# Whether the event of a committed batch may wait: its commit is in the table, one statement has made all of it, other
+   models follow, and the hook is there that records what is left. #}
+{% macro _may_wait(run, batch, landed) %}
+    {%- set strategy = floodmark._strategy(run.settings) -%}
+    {{ return(landed.version is not none and not strategy.load and not strategy.apply and not batch.files
+        and batch.kind != 'stream' and floodmark._selected_models() > 1 and floodmark._records_at_end()) }}
 {% endmacro %}
 
 

@@ -3,6 +3,7 @@
    since, the log itself is read. A run whose knowledge is as old as its invocation may find the number taken: then it
    is stale, and begins again. #}
 {% macro _record_plan(run, plan) %}
+    {%- set waiting = floodmark._waiting_events() -%}
     {%- do floodmark._forget_commit() -%}
     {%- do floodmark._record('planned', plan,
         {'high': floodmark._string_literal(plan.high), 'cap': floodmark._string_literal(plan.cap),
@@ -10,17 +11,20 @@
         'upstream_at': floodmark._string_literal(plan.upstream_at),
         'upstream_id': floodmark._string_literal(plan.upstream_id), 'is_last': plan.is_last and not plan.is_held,
         'lookback': plan.lookback, 'files': floodmark._files_literal(plan.files) if plan.get('files') else 'null',
-        'rows_null': plan.get('rows_null', 0), 'rows_future': plan.get('rows_future', 0)}) -%}
+        'rows_null': plan.get('rows_null', 0), 'rows_future': plan.get('rows_future', 0)},
+        waiting.values() | list) -%}
     {%- set log = floodmark.ledger_schema() ~ '.batch_log' -%}
     {%- set was_remembered = run.state.is_remembered -%}
     {%- do run.state.update({'is_remembered': false}) -%}
     {%- if floodmark._committed_version() is not none
         or floodmark._event_tag('planned', plan) in floodmark._recent_tags(log) -%}
+        {%- do floodmark._forget_events(waiting) -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set state = floodmark._model_state() -%}
     {%- set stored = state.planned -%}
     {%- if stored and stored.batch_id | int == plan.batch_id and stored.invocation_id == invocation_id -%}
+        {%- do floodmark._forget_events(waiting) -%}
         {{ return(none) }}
     {%- elif was_remembered and state.last_batch_id == state.finished_id -%}
         {%- do run.update({'is_stale': true}) -%}

@@ -84,6 +84,7 @@
         'staged_by': 'the run whose staging table it reads; none where it has none',
         'resolved_by': 'of cdc: the run whose resolved events it reads',
         'state_is_written': 'of cdc: the commit beside the table, where that half is written',
+        'counted': 'counts of its stage, which its commit names: {rows_read, rows_tied}; none without a stage',
         'applied': 'the commit that this run made of it, as the session knows it: {table, version, operation, ...}',
         'peak': "the table's peak behind it: {column, base, position}",
         'writes_utc': 'whether its moments are written under UTC',

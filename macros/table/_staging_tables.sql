@@ -29,16 +29,6 @@
 {% endmacro %}
 
 
-{# What a macro returns, {value, error}: `error` is the sentence of a statement that failed in it. Without the plugin
-   nothing can be tried. #}
-{% macro _tried(macro) %}
-    {%- if adapter.floodmark_plugin is not defined -%}
-        {{ return({'value': macro(*varargs), 'error': none}) }}
-    {%- endif -%}
-    {{ return(adapter.floodmark_try(macro, *varargs)) }}
-{% endmacro %}
-
-
 {# Stop where a stage that half of a batch is written from is not what it was: nothing else can give the other half. #}
 {% macro _require_whole(batch, stage) %}
     {%- set bytes = floodmark._stage_bytes(stage) -%}

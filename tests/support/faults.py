@@ -19,6 +19,8 @@ _COMMENT = re.compile(r"^\s*/\*.*?\*/\s*", re.S)
 _SHARED = re.compile(
     r"show table|describe table extended|describe detail|describe history \S+ limit 10$"
 )
+#: What the hook at the end of a run sends, which is no node's; the name that it has here.
+AT_END = "floodmark/committed/"
 _WRITES = re.compile(r"(insert|merge|create|drop|alter|comment|delete|update)\b", re.I)
 
 
@@ -36,23 +38,29 @@ class Faults:
     act: Callable[[], None] | None = None
     sent: dict[str, list[str]] = field(default_factory=dict)
 
-    def before(self, sql: str) -> None:
-        """Count a statement of a node, and cut the run where its time has come."""
+    def before(self, sql: str) -> bool:
+        """Count a statement of a node, and cut the run where its time has come; whether it is not to be sent.
+
+        Where nodes are cut, the events that the run would record at its end are lost with them, as in a process that
+        dies.
+        """
         found = _NODE.search(sql)
-        if not found:
-            return
+        name = found.group(1) if found else AT_END if AT_END in sql else None
+        if name is None:
+            return False
         text = _COMMENT.sub("", sql).strip()
         if _SHARED.match(text):
-            return
-        statements = self.sent.setdefault(found.group(1), [])
+            return False
+        statements = self.sent.setdefault(name, [])
         statements.append(text)
-        if self._is_reached(self.cuts.get(found.group(1), 1 << 30), statements):
+        if self._is_reached(self.cuts.get(name, 1 << 30), statements):
             if self.act is not None:
                 self.act()
-                return
+                return False
             if self.kill:
                 os.kill(os.getpid(), signal.SIGKILL)
             raise RuntimeError(f"cut before statement {len(statements)}")
+        return name == AT_END and bool(self.cuts) and self.act is None
 
     @staticmethod
     def _is_reached(cut: int | str, statements: list[str]) -> bool:
@@ -77,9 +85,14 @@ def cut_points(statements: list[str], every: bool = False) -> list[int]:
 
 
 def open_points(statements: list[str]) -> list[int]:
-    """Those cut points at which a batch is planned and not committed, or another is to follow."""
+    """Those cut points at which a batch is planned and not committed, or another is to follow.
+
+    Of a model among others the ledger hears later that it is committed: then all behind its plan.
+    """
     events = [i for i, sql in enumerate(statements, start=1) if re.search(r"\bbatch_log with", sql)]
-    return [point for point in cut_points(statements) if events[0] < point <= events[-1]]
+    is_told = "'planned'" not in statements[events[-1] - 1]
+    last = events[-1] if is_told else len(statements)
+    return [point for point in cut_points(statements) if events[0] < point <= last]
 
 
 def assert_cut(
@@ -106,8 +119,8 @@ def injected(faults: Faults) -> Iterator[Faults]:
         original = connection.execute
 
         def execute(self: Any, sql: str, bindings: Any = None, _original: Any = original) -> None:
-            faults.before(sql)
-            _original(self, sql, bindings)
+            if not faults.before(sql):
+                _original(self, sql, bindings)
 
         originals.append((connection, original))
         connection.execute = execute  # type: ignore[method-assign]

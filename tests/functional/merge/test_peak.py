@@ -189,7 +189,9 @@ def test_the_peak_stands_in_the_commit(story: Story) -> None:
         0
     ]
     assert len(texts) == 1
-    assert re.fullmatch(rf"floodmark/.*/3/peak/[0-9a-f]{{8}}/{version - 1}/{position}", texts[0])
+    assert re.fullmatch(
+        rf"floodmark/.*/3/read/\d+/0/peak/[0-9a-f]{{8}}/{version - 1}/{position}", texts[0]
+    )
 
 
 def test_a_row_edited_by_hand_is_compared(story: Story) -> None:

@@ -1,0 +1,81 @@
+{#
+  The event that a batch is committed may come late: the table's own commit says it first. Of models that one invocation
+  loads, these events wait in its memory, go with the next plan into the ledger, and what is left at the end goes with
+  the hook on-run-end. A process that dies before leaves batches that are planned, and the next run finds their commits
+  (_recover).
+#}
+
+{# How many models of floodmark's this invocation loads. #}
+{% macro _selected_models() %}
+    {%- set ns = namespace(count=0) -%}
+    {%- for node in floodmark._managed_nodes().values() if node.unique_id in selected_resources -%}
+        {%- set ns.count = ns.count + 1 -%}
+    {%- endfor -%}
+    {{ return(ns.count) }}
+{% endmacro %}
+
+
+{# Whether dbt calls record_events() when all nodes have ended. #}
+{% macro _records_at_end() %}
+    {{ return('operation.floodmark.floodmark-on-run-end-0' in graph.nodes) }}
+{% endmacro %}
+
+
+{# Let the event that a batch is committed wait. #}
+{% macro _keep_event(batch, values) %}
+    {%- do floodmark._memory().events.update({(floodmark._batch_model(batch), batch.batch_id): {'at': floodmark._now(),
+        'is_taken': false, 'columns': floodmark._event_columns('committed', batch, values)}}) -%}
+{% endmacro %}
+
+
+{# The events that wait, {key: columns}, with the time at which each batch was committed by Spark's clock. A node that
+   takes some leaves them there until they are written, and the other nodes pass them by; at the end of the run `all`
+   are taken. #}
+{% macro _waiting_events(all=false) %}
+    {%- set waiting = {} -%}
+    {%- for key in floodmark._memory().events.keys() | list -%}
+        {%- set event = floodmark._memory().events.get(key) -%}
+        {%- if event and (all or not event.is_taken) -%}
+            {%- do event.update({'is_taken': true}) -%}
+            {%- do waiting.update({key: dict(event.columns, at='timestampadd(microsecond, -'
+                ~ (floodmark._now() - event.at) ~ ', current_timestamp())')}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(waiting) }}
+{% endmacro %}
+
+
+{# These are in the ledger now. #}
+{% macro _forget_events(keys) %}
+    {%- for key in keys -%}
+        {%- do floodmark._memory().events.pop(key, none) -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{# Record what the invocation has committed and the ledger does not say yet. The hook on-run-end calls it. Where the
+   ledger cannot be written that is a warning: the rows are in their tables, and the next run records it. #}
+{% macro record_events() %}
+    {%- if execute and target.type == 'spark' -%}
+        {%- set waiting = floodmark._waiting_events(all=true) -%}
+        {%- for keys in waiting.keys() | list | batch(200) -%}
+            {%- set error = floodmark._tried(floodmark._record_waiting, waiting, keys).error -%}
+            {%- if error -%}
+                {%- do exceptions.warn('floodmark: the ledger does not say yet that ' ~ keys | length
+                    ~ ' batches are committed (' ~ error ~ '). Their rows are in the tables, and the next run of each '
+                    'model records it') -%}
+            {%- endif -%}
+        {%- endfor -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{% macro _record_waiting(waiting, keys) %}
+    {%- set events = [] -%}
+    {%- for key in keys -%}
+        {%- do events.append(waiting[key]) -%}
+    {%- endfor -%}
+    {%- do floodmark._insert_events(events,
+        'userMetadata = ' ~ floodmark._string_literal('floodmark/committed/' ~ invocation_id)) -%}
+    {%- do floodmark._forget_events(keys) -%}
+{% endmacro %}

@@ -1,0 +1,162 @@
+"""Events that a batch is committed wait for the next plan, or the end of the run: no process that dies loses one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from tests.support.faults import AT_END, Faults, injected
+from tests.support.harness import Project, incremental, table, values
+
+MODELS = {
+    "appended": incremental(table("events"), watermark={"column": "n"}),
+    "merged": incremental(
+        table("events"), incremental_strategy="merge", unique_key="k", watermark={"column": "n"}
+    ),
+    "stepped": incremental(
+        table("events"),
+        incremental_strategy="merge",
+        unique_key="k",
+        watermark={"column": "n", "step": 2},
+    ),
+    "overwritten": incremental(
+        table("days"),
+        incremental_strategy="insert_overwrite",
+        partition_by="day",
+        watermark={"column": "day"},
+    ),
+}
+#: Loaded one after the other, so that the plan of one takes the event of the one before.
+ORDERED = {
+    "second": incremental("{{ ref('appended') }}", watermark={"column": "n"}),
+    "third": incremental("{{ ref('second') }}", watermark={"column": "n"}),
+}
+COUNTS = (
+    "batch_id, state, rows_read, rows_inserted, rows_updated, rows_tied, target_version is not null"
+)
+
+
+@dataclass
+class Story:
+    """A project loaded twice, and what it sent into the ledger the second time."""
+
+    project: Project
+    inserts: list[tuple[str, str]]
+    after: dict[str, list]
+
+
+def land(project: Project, first: int, last: int) -> None:
+    """Rows of numbers `first` to `last`, of three keys, and each day twice."""
+    rows = [(n, f"k{n % 3}", f"v{n}") for n in range(first, last + 1)]
+    days = [(f"2024-01-{n:02}", n * 10 + i) for n in range(first, last + 1) for i in range(2)]
+    project.sql(f"insert into {project.schema}.events values {values(rows)}")
+    project.sql(
+        f"insert into {project.schema}.days select cast(c0 as date), c1 from values {values(days)} t(c0, c1)"
+    )
+
+
+def told(project: Project) -> dict[str, list]:
+    """The batches of each model in the ledger, and the events of each batch."""
+    return {name: project.ledger(name, COUNTS) for name in (*MODELS, *ORDERED)}
+
+
+@pytest.fixture(scope="module")
+def story(make_project: Callable[..., Project]) -> Story:
+    project = make_project("late_events")
+    project.source("events", "days")
+    project.sql(f"create table {project.schema}.events (n bigint, k string, v string) using delta")
+    project.sql(f"create table {project.schema}.days (day date, v bigint) using delta")
+    for name, sql in (MODELS | ORDERED).items():
+        project.model(name, sql)
+    land(project, 1, 5)
+    project.build()
+    land(project, 6, 9)
+    with injected(Faults()) as faults:
+        project.build()
+    inserts = [
+        (node, sql) for node, sent in faults.sent.items() for sql in sent if "batch_log with" in sql
+    ]
+    return Story(project, inserts, told(project))
+
+
+def test_the_ledger_says_all_of_it_when_the_run_has_ended(story: Story) -> None:
+    assert story.after == {
+        "appended": [(1, "committed", 5, 5, 0, 0, True), (2, "committed", 4, 4, 0, 0, True)],
+        "second": [(1, "committed", 5, 5, 0, 0, True), (2, "committed", 4, 4, 0, 0, True)],
+        "third": [(1, "committed", 5, 5, 0, 0, True), (2, "committed", 4, 4, 0, 0, True)],
+        "merged": [(1, "committed", 5, 3, 0, 0, True), (2, "committed", 4, 0, 3, 0, True)],
+        "stepped": [
+            (1, "committed", 2, 2, 0, 0, True),
+            (2, "committed", 2, 1, 1, 0, True),
+            (3, "committed", 1, 0, 1, 0, True),
+            (4, "committed", 2, 0, 2, 0, True),
+            (5, "committed", 2, 0, 2, 0, True),
+        ],
+        "overwritten": [(1, "committed", 10, 10, 0, 0, True), (2, "committed", 8, 8, 0, 0, True)],
+    }
+    s = story.project.schema
+    times = story.project.sql(
+        f"select count(*) from {s}_floodmark.batches where finished_at < started_at "
+        "or finished_at > current_timestamp() or finished_at is null"
+    )
+    assert times == [(0,)]
+    (events,) = story.project.sql(
+        f"select count(*), count(distinct model, batch_id, event) from {s}_floodmark.batch_log"
+    )
+    assert events[0] == events[1], "an event stands twice"
+
+
+def test_they_go_with_plans_and_with_the_end(story: Story) -> None:
+    """Seven batches: a plan each, and no insert that says no more than that one batch is committed."""
+    nodes = [node for node, _ in story.inserts]
+    assert sorted(nodes) == sorted(
+        ["appended", "second", "third", "merged", "stepped", "stepped", "overwritten", AT_END]
+    )
+    # What was loaded before it goes with the plan of the third.
+    (plan,) = [sql for node, sql in story.inserts if node == "third"]
+    assert f"'{story.project.schema}.second', 2, 'committed'" in plan
+
+
+@pytest.mark.parametrize("more", [False, True], ids=["nothing_new", "more"])
+def test_a_process_that_dies_before_loses_none(story: Story, more: bool) -> None:
+    """The next run finds the tables' commits: with what was read, though the staging tables are gone."""
+    project = story.project
+    first = 10 if not more else 14
+    land(project, first, first + 3)
+    before = {name: len(rows) for name, rows in told(project).items()}
+    with injected(Faults(cuts={AT_END: 1})):
+        run = project.dbt("run")
+    assert "cut before statement 1" in run.log
+    open_ = {name: rows[-1][:3] for name, rows in told(project).items() if rows[-1][1] == "planned"}
+    assert {"third", "merged"} & set(open_), open_
+    stages = project.sql(f"show tables in {project.schema}_floodmark like 'stage__*'")
+    assert not stages
+    versions = {name: project.version(name) for name in (*MODELS, *ORDERED)}
+    tables = {name: project.rows(name) for name in (*MODELS, *ORDERED)}
+    if more:
+        land(project, first + 4, first + 4)
+    project.build()
+    after = told(project)
+    for name, batches in after.items():
+        steps = 2 if name == "stepped" else 1
+        assert len(batches) == before[name] + steps + more, name
+        assert {state for _, state, *_ in batches} == {"committed"}
+        read = [row[2] for row in batches[before[name] : before[name] + steps]]
+        assert sum(read) == (8 if name == "overwritten" else 4), (name, batches)
+    if not more:
+        assert {name: project.version(name) for name in versions} == versions
+        assert {name: project.rows(name) for name in tables} == tables
+    numbers = [(n,) for n in range(1, first + 4 + more)]
+    s = project.schema
+    for name in ("appended", "second", "third"):
+        assert sorted(project.sql(f"select n from {s}.{name}")) == numbers
+
+
+def test_one_model_alone_says_it_at_once(story: Story) -> None:
+    project = story.project
+    land(project, 30, 30)
+    with injected(Faults(cuts={AT_END: 1})):
+        project.build("--select", "merged")
+    assert project.ledger("merged", "state")[-1] == ("committed",)

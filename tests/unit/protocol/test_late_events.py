@@ -1,0 +1,105 @@
+"""Events that wait in an invocation: who takes them, and what is left at the end. Without Spark."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.macros import load
+
+
+@pytest.fixture
+def floodmark() -> SimpleNamespace:
+    """The macros, with `inserted` for the events of each insert, and `warned`."""
+    warned: list[str] = []
+    loaded = load(
+        invocation_id="now",
+        graph={},
+        execute=True,
+        target=SimpleNamespace(type="spark"),
+        exceptions=SimpleNamespace(warn=warned.append),
+    )
+    loaded.warned = warned
+    loaded.inserted = []
+    loaded._insert_events = lambda events, options: loaded.inserted.append(events)
+    loaded._event_columns = lambda event, batch, values: {"id": batch["batch_id"], "at": "now()"}
+    loaded._now = lambda: 50
+    return loaded
+
+
+def commit(floodmark: SimpleNamespace, model: str, *numbers: int) -> None:
+    for number in numbers:
+        floodmark._keep_event({"model": model, "batch_id": number}, {})
+
+
+def ids(events: Any) -> list[int]:
+    return [one["id"] for one in events]
+
+
+def test_what_one_node_takes_the_others_leave_to_it(floodmark: SimpleNamespace) -> None:
+    commit(floodmark, "a", 1, 2)
+    taken = floodmark._waiting_events()
+    assert ids(taken.values()) == [1, 2]
+    commit(floodmark, "b", 3)
+    assert ids(floodmark._waiting_events().values()) == [3]
+    floodmark._forget_events(taken)
+    # The node that took 3 did not write it.
+    floodmark.record_events()
+    assert [ids(events) for events in floodmark.inserted] == [[3]]
+    floodmark.record_events()
+    assert len(floodmark.inserted) == 1
+
+
+def test_the_time_is_that_of_the_commit(floodmark: SimpleNamespace) -> None:
+    commit(floodmark, "a", 1)
+    floodmark._now = lambda: 1050
+    (event,) = floodmark._waiting_events().values()
+    assert event["at"] == "timestampadd(microsecond, -1000, current_timestamp())"
+
+
+def test_many_take_several_inserts(floodmark: SimpleNamespace) -> None:
+    commit(floodmark, "a", *range(450))
+    floodmark.record_events()
+    assert [len(events) for events in floodmark.inserted] == [200, 200, 50]
+    assert [one for events in floodmark.inserted for one in ids(events)] == [*range(450)]
+
+
+def test_a_ledger_that_cannot_be_written_at_the_end(floodmark: SimpleNamespace) -> None:
+    commit(floodmark, "a", 1, 2)
+    floodmark._tried = lambda macro, *given: {"value": None, "error": "the disk is full"}
+    floodmark.record_events()
+    assert floodmark.warned == [
+        "floodmark: the ledger does not say yet that 2 batches are committed (the disk is full). Their rows are in "
+        "the tables, and the next run of each model records it"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("landed", "batch", "strategy", "models", "hook", "waits"),
+    [
+        ({}, {}, {}, 2, True, True),
+        ({"version": None}, {}, {}, 2, True, False),
+        ({}, {"kind": "stream"}, {}, 2, True, False),
+        ({}, {"files": [{"path": "a"}]}, {}, 2, True, False),
+        ({}, {}, {"apply": len}, 2, True, False),
+        ({}, {}, {"load": len}, 2, True, False),
+        ({}, {}, {}, 1, True, False),
+        ({}, {}, {}, 2, False, False),
+    ],
+)
+def test_which_events_may_wait(
+    floodmark: SimpleNamespace,
+    landed: dict[str, Any],
+    batch: dict[str, Any],
+    strategy: dict[str, Any],
+    models: int,
+    hook: bool,
+    waits: bool,
+) -> None:
+    floodmark._strategy = lambda settings: {"load": None, "apply": None} | strategy
+    floodmark._selected_models = lambda: models
+    floodmark._records_at_end = lambda: hook
+    whole = {"kind": "incremental", "files": None} | batch
+    assert floodmark._may_wait({"settings": {}}, whole, {"version": 7} | landed) is waits
