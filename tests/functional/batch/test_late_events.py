@@ -10,6 +10,8 @@ import pytest
 from tests.support.faults import AT_END, Faults, injected
 from tests.support.harness import Project, incremental, table, values
 
+pytestmark = pytest.mark.long("thrift")
+
 MODELS = {
     "appended": incremental(table("events"), watermark={"column": "n"}),
     "merged": incremental(
