@@ -17,6 +17,7 @@ from dbt.adapters.spark import connections, session
 from dbt.adapters.spark.__version__ import version as dbt_spark_version
 from dbt.adapters.spark.connections import SparkConnectionManager, SparkConnectionMethod
 from dbt.adapters.spark.impl import SparkAdapter
+from dbt.task.run import RunTask
 from dbt_common.clients.jinja import MacroFuzzEnvironment
 from dbt_common.exceptions import DbtRuntimeError
 
@@ -54,6 +55,7 @@ _EXPECTED: tuple[tuple[Any, str, tuple[str, ...]], ...] = (
     (connections, "ThriftState", ()),
     (SparkAdapter, "python_submission_helpers", ()),
     (SparkAdapter, "default_python_submission_method", ()),
+    (RunTask, "after_run", ("self", "adapter", "results")),
 )
 
 
@@ -84,6 +86,7 @@ def apply() -> None:
     _replace(SparkConnectionManager, "exception_handler", _exception_handler)
     _replace(SparkConnectionManager, "get_response", _get_response, classmethod)
     _replace(SparkConnectionManager, "cancel_open", _cancel_open)
+    _replace(RunTask, "after_run", _after_run)
     _replace(MacroFuzzEnvironment, "parse", parse_once)
     _replace(MacroFuzzEnvironment, "compile", compile_once)
     _replace(SparkAdapter, "python_submission_helpers", _python_helpers, property)
@@ -98,6 +101,7 @@ def apply() -> None:
     SparkAdapter.floodmark_described = _described
     SparkAdapter.floodmark_conf = _conf
     SparkAdapter.floodmark_on_top = _on_top
+    SparkAdapter.floodmark_ends_runs = _ends_runs
     SparkAdapter.floodmark_attempt = _attempt
     SparkAdapter.floodmark_try = _try
     SparkAdapter.floodmark_refuse = _refuse
@@ -162,6 +166,11 @@ def _conf(adapter: Any) -> Any:
     return handle if isinstance(handle, FloodmarkSession) else None
 
 
+def _ends_runs(adapter: Any) -> bool:
+    """Tell macros that `record_events` is called when all nodes have ended."""
+    return True
+
+
 def _on_top(adapter: Any, macro: Any) -> Any:
     """Run a materialization as if no macro had called it."""
     from dbt_floodmark.adapter.python_models import on_top
@@ -203,6 +212,7 @@ _FOR_MACROS = frozenset(
         "floodmark_described",
         "floodmark_conf",
         "floodmark_on_top",
+        "floodmark_ends_runs",
         "floodmark_attempt",
         "floodmark_try",
         "floodmark_refuse",
@@ -214,6 +224,7 @@ _PATCHED = (
         (SparkConnectionManager, name)
         for name in ("__init__", "open", "exception_handler", "get_response", "cancel_open")
     ),
+    (RunTask, "after_run"),
     (MacroFuzzEnvironment, "parse"),
     (MacroFuzzEnvironment, "compile"),
     (SparkAdapter, "python_submission_helpers"),
@@ -394,6 +405,25 @@ def _text(exc: Exception) -> str:
         return str(exc.msg)
     stack = getattr(exc, "_stackTrace", None)
     return f"{exc}\n{stack}" if stack and stack not in str(exc) else str(exc)
+
+
+def _after_run(original: Callable[..., Any]) -> Callable[..., Any]:
+    def after_run(self: Any, adapter: Any, results: Any) -> None:
+        # Where the macros keep what an invocation knows (macros/nodes/_invocation_memory.sql).
+        memory = (self.manifest.flat_graph or {}).get("floodmark") or {}
+        if memory.get("events"):
+            try:
+                with adapter.connection_named("floodmark"):
+                    adapter.execute_macro("record_events", self.manifest, "floodmark")
+            except DbtRuntimeError as exc:
+                logger.warning(
+                    f"The ledger does not say yet that {len(memory['events'])} batches are "
+                    f"committed ({exc}). Their rows are in the tables, and the next run of each "
+                    "model records it."
+                )
+        original(self, adapter, results)
+
+    return after_run
 
 
 def _get_response(original: Callable[..., Any]) -> Callable[..., Any]:

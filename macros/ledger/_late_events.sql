@@ -1,23 +1,20 @@
 {#
   The event that a batch is committed may come late: the table's own commit says it first. Of models that one invocation
-  loads, these events wait in its memory, go with the next plan into the ledger, and what is left at the end goes with
-  the hook on-run-end. A process that dies before leaves batches that are planned, and the next run finds their commits
-  (_recover).
+  loads, these events wait in its memory and go with the next plan into the ledger; what is left at the end the plugin
+  has recorded (record_events). A process that dies before leaves batches that are planned, and the next run finds their
+  commits (_recover).
 #}
 
-{# How many models of floodmark's this invocation loads. #}
-{% macro _selected_models() %}
-    {%- set ns = namespace(count=0) -%}
-    {%- for node in floodmark._managed_nodes().values() if node.unique_id in selected_resources -%}
-        {%- set ns.count = ns.count + 1 -%}
-    {%- endfor -%}
-    {{ return(ns.count) }}
-{% endmacro %}
-
-
-{# Whether dbt calls record_events() when all nodes have ended. #}
-{% macro _records_at_end() %}
-    {{ return('operation.floodmark.floodmark-on-run-end-0' in graph.nodes) }}
+{# Whether this invocation loads several models of floodmark's. #}
+{% macro _loads_several() %}
+    {%- if floodmark._memory().loads_several is none -%}
+        {%- set ns = namespace(count=0) -%}
+        {%- for node in floodmark._managed_nodes().values() if node.unique_id in selected_resources -%}
+            {%- set ns.count = ns.count + 1 -%}
+        {%- endfor -%}
+        {%- do floodmark._memory().update({'loads_several': ns.count > 1}) -%}
+    {%- endif -%}
+    {{ return(floodmark._memory().loads_several) }}
 {% endmacro %}
 
 
@@ -53,8 +50,9 @@
 {% endmacro %}
 
 
-{# Record what the invocation has committed and the ledger does not say yet. The hook on-run-end calls it. Where the
-   ledger cannot be written that is a warning: the rows are in their tables, and the next run records it. #}
+{# Record what the invocation has committed and the ledger does not say yet. The plugin calls it when all nodes have
+   ended, before the hooks of on-run-end. Where the ledger cannot be written that is a warning: the rows are in their
+   tables, and the next run records it. #}
 {% macro record_events() %}
     {%- if execute and target.type == 'spark' -%}
         {%- set waiting = floodmark._waiting_events(all=true) -%}

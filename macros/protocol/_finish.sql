@@ -59,7 +59,7 @@
 {% macro _may_wait(run, batch, landed) %}
     {%- set strategy = floodmark._strategy(run.settings) -%}
     {{ return(landed.version is not none and not strategy.load and not strategy.apply and not batch.files
-        and batch.kind != 'stream' and floodmark._selected_models() > 1 and floodmark._records_at_end()) }}
+        and batch.kind != 'stream' and adapter.floodmark_ends_runs is defined and floodmark._loads_several()) }}
 {% endmacro %}
 
 

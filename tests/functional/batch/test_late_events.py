@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import pytest
 
 from tests.support.faults import AT_END, Faults, injected
-from tests.support.harness import Project, incremental, table, values
+from tests.support.harness import Project, incremental, sentence, table, values
 
-pytestmark = pytest.mark.long("thrift")
+pytestmark = pytest.mark.long("session")
 
 MODELS = {
     "appended": incremental(table("events"), watermark={"column": "n"}),
@@ -121,44 +121,31 @@ def test_they_go_with_plans_and_with_the_end(story: Story) -> None:
     assert f"'{story.project.schema}.second', 2, 'committed'" in plan
 
 
-@pytest.mark.parametrize("more", [False, True], ids=["nothing_new", "more"])
-def test_a_process_that_dies_before_loses_none(story: Story, more: bool) -> None:
+def test_a_process_that_dies_before_loses_none(story: Story) -> None:
     """The next run finds the tables' commits: with what was read, though the staging tables are gone."""
     project = story.project
-    first = 10 if not more else 14
-    land(project, first, first + 3)
-    before = {name: len(rows) for name, rows in told(project).items()}
+    land(project, 10, 13)
     with injected(Faults(cuts={AT_END: 1})):
-        run = project.dbt("run")
+        run = project.build()
     assert "cut before statement 1" in run.log
-    open_ = {name: rows[-1][:3] for name, rows in told(project).items() if rows[-1][1] == "planned"}
-    assert {"third", "merged"} & set(open_), open_
-    stages = project.sql(f"show tables in {project.schema}_floodmark like 'stage__*'")
-    assert not stages
-    versions = {name: project.version(name) for name in (*MODELS, *ORDERED)}
-    tables = {name: project.rows(name) for name in (*MODELS, *ORDERED)}
-    if more:
-        land(project, first + 4, first + 4)
+    assert "Their rows are in the tables, and the next run of each model records it." in sentence(
+        run.log
+    )
+    names = (*MODELS, *ORDERED)
+    before = told(project)
+    open_ = {name for name in names if before[name][-1][1] == "planned"}
+    assert open_ >= {"third"}, before
+    assert not project.sql(f"show tables in {project.schema}_floodmark like 'stage__*'")
+    land(project, 14, 14)
     project.build()
     after = told(project)
-    for name, batches in after.items():
-        steps = 2 if name == "stepped" else 1
-        assert len(batches) == before[name] + steps + more, name
-        assert {state for _, state, *_ in batches} == {"committed"}
-        read = [row[2] for row in batches[before[name] : before[name] + steps]]
-        assert sum(read) == (8 if name == "overwritten" else 4), (name, batches)
-    if not more:
-        assert {name: project.version(name) for name in versions} == versions
-        assert {name: project.rows(name) for name in tables} == tables
-    numbers = [(n,) for n in range(1, first + 4 + more)]
-    s = project.schema
+    for name in names:
+        assert {state for _, state, *_ in after[name]} == {"committed"}, after[name]
+        # Of `stepped` two batches had the four rows, and each day has two.
+        read = [
+            row[2] for row in after[name][len(before[name]) - (2 if name == "stepped" else 1) :]
+        ]
+        assert (sum(read[:-1]), read[-1]) == ((8, 2) if name == "overwritten" else (4, 1)), read
     for name in ("appended", "second", "third"):
-        assert sorted(project.sql(f"select n from {s}.{name}")) == numbers
-
-
-def test_one_model_alone_says_it_at_once(story: Story) -> None:
-    project = story.project
-    land(project, 30, 30)
-    with injected(Faults(cuts={AT_END: 1})):
-        project.build("--select", "merged")
-    assert project.ledger("merged", "state")[-1] == ("committed",)
+        rows = project.sql(f"select n from {project.schema}.{name}")
+        assert sorted(rows) == [(n,) for n in range(1, 15)]

@@ -77,29 +77,29 @@ def test_a_ledger_that_cannot_be_written_at_the_end(floodmark: SimpleNamespace) 
 
 
 @pytest.mark.parametrize(
-    ("landed", "batch", "strategy", "models", "hook", "waits"),
+    ("landed", "batch", "strategy", "several", "plugin", "waits"),
     [
-        ({}, {}, {}, 2, True, True),
-        ({"version": None}, {}, {}, 2, True, False),
-        ({}, {"kind": "stream"}, {}, 2, True, False),
-        ({}, {"files": [{"path": "a"}]}, {}, 2, True, False),
-        ({}, {}, {"apply": len}, 2, True, False),
-        ({}, {}, {"load": len}, 2, True, False),
-        ({}, {}, {}, 1, True, False),
-        ({}, {}, {}, 2, False, False),
+        ({}, {}, {}, True, True, True),
+        ({"version": None}, {}, {}, True, True, False),
+        ({}, {"kind": "stream"}, {}, True, True, False),
+        ({}, {"files": [{"path": "a"}]}, {}, True, True, False),
+        ({}, {}, {"apply": len}, True, True, False),
+        ({}, {}, {"load": len}, True, True, False),
+        ({}, {}, {}, False, True, False),
+        ({}, {}, {}, True, False, False),
     ],
 )
 def test_which_events_may_wait(
-    floodmark: SimpleNamespace,
     landed: dict[str, Any],
     batch: dict[str, Any],
     strategy: dict[str, Any],
-    models: int,
-    hook: bool,
+    several: bool,
+    plugin: bool,
     waits: bool,
 ) -> None:
+    adapter = SimpleNamespace(floodmark_ends_runs=True) if plugin else SimpleNamespace()
+    floodmark = load(adapter=adapter)
     floodmark._strategy = lambda settings: {"load": None, "apply": None} | strategy
-    floodmark._selected_models = lambda: models
-    floodmark._records_at_end = lambda: hook
+    floodmark._loads_several = lambda: several
     whole = {"kind": "incremental", "files": None} | batch
     assert floodmark._may_wait({"settings": {}}, whole, {"version": 7} | landed) is waits
