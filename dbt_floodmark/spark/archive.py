@@ -60,8 +60,10 @@ _WARM_UP = (
 )
 
 
-def fast_start(conf: Mapping[str, str]) -> dict[str, str]:
+def fast_start(conf: Mapping[str, str], stays: bool = False) -> dict[str, str]:
     """Return the settings with options of a JVM that starts fast, where Spark runs on this machine.
+
+    One that ``stays`` for many runs earns back what the optimizing compiler costs.
 
     What the user gives comes behind them and wins. An archive that does not fit is not read: the
     JVM compares it with its own version and the jars.
@@ -71,7 +73,7 @@ def fast_start(conf: Mapping[str, str]) -> dict[str, str]:
     given = " ".join(
         [conf[JAVA_OPTIONS], *(os.environ.get(name, "") for name in _OPTION_VARIABLES)]
     )
-    options = [LATE_COMPILER]
+    options = [] if stays else [LATE_COMPILER]
     if (os.cpu_count() or 1) <= FEW_CORES and not _COLLECTOR.search(given):
         options.append("-XX:+UseSerialGC")
     archive = archive_path(conf)

@@ -241,7 +241,7 @@ def _launch(
         },
     )
     require_metastore_driver(conf)
-    shown, secret = without_secrets(fast_start(conf))
+    shown, secret = without_secrets(fast_start(conf, stays=True))
     command = [str(spark_home / "bin" / "spark-submit"), "--class", MAIN_CLASS]
     for key, value in shown.items():
         command += ["--conf", f"{key}={value}"]

@@ -59,6 +59,10 @@ def test_ours_come_first_and_what_the_user_gives_wins(folder: Path) -> None:
         f"{LATE_COMPILER} {SERIAL} -XX:SharedArchiveFile={path} -Xlog:cds=off -Da=b"
     )
     assert given[CLASS_PATH] == settings(folder)[CLASS_PATH]
+    # A server has time for the optimizing compiler.
+    assert fast_start(settings(folder), stays=True)[JAVA_OPTIONS] == (
+        f"{SERIAL} -XX:SharedArchiveFile={path} -Xlog:cds=off -Da=b"
+    )
 
 
 def test_a_cluster_is_left_alone(folder: Path) -> None:
