@@ -94,6 +94,7 @@ def warm_server(home: Path, parameters: Mapping[str, Any]) -> ThriftServer:
     workplace = Workplace.session(home).create()
     wanted = _fingerprint(given)
     with _door(workplace):
+        end_orphan(home)
         found = running(home)
         if found is not None and _read_note(workplace) == wanted:
             note_use(found)

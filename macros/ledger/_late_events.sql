@@ -51,29 +51,16 @@
 
 
 {# Record what the invocation has committed and the ledger does not say yet. The plugin calls it when all nodes have
-   ended, before the hooks of on-run-end. Where the ledger cannot be written that is a warning: the rows are in their
-   tables, and the next run records it. #}
+   ended, before the hooks of on-run-end. #}
 {% macro record_events() %}
-    {%- if execute and target.type == 'spark' -%}
-        {%- set waiting = floodmark._waiting_events(all=true) -%}
-        {%- for keys in waiting.keys() | list | batch(200) -%}
-            {%- set error = floodmark._tried(floodmark._record_waiting, waiting, keys).error -%}
-            {%- if error -%}
-                {%- do exceptions.warn('floodmark: the ledger does not say yet that ' ~ keys | length
-                    ~ ' batches are committed (' ~ error ~ '). Their rows are in the tables, and the next run of each '
-                    'model records it') -%}
-            {%- endif -%}
+    {%- set waiting = floodmark._waiting_events(all=true) if execute else {} -%}
+    {%- for keys in waiting.keys() | list | batch(200) -%}
+        {%- set events = [] -%}
+        {%- for key in keys -%}
+            {%- do events.append(waiting[key]) -%}
         {%- endfor -%}
-    {%- endif -%}
-{% endmacro %}
-
-
-{% macro _record_waiting(waiting, keys) %}
-    {%- set events = [] -%}
-    {%- for key in keys -%}
-        {%- do events.append(waiting[key]) -%}
+        {%- do floodmark._insert_events(events,
+            'userMetadata = ' ~ floodmark._string_literal('floodmark/committed/' ~ invocation_id)) -%}
+        {%- do floodmark._forget_events(keys) -%}
     {%- endfor -%}
-    {%- do floodmark._insert_events(events,
-        'userMetadata = ' ~ floodmark._string_literal('floodmark/committed/' ~ invocation_id)) -%}
-    {%- do floodmark._forget_events(keys) -%}
 {% endmacro %}

@@ -12,16 +12,12 @@ from tests.support.macros import load
 
 @pytest.fixture
 def floodmark() -> SimpleNamespace:
-    """The macros, with `inserted` for the events of each insert, and `warned`."""
-    warned: list[str] = []
+    """The macros, with `inserted` for the events of each insert."""
     loaded = load(
         invocation_id="now",
         graph={},
         execute=True,
-        target=SimpleNamespace(type="spark"),
-        exceptions=SimpleNamespace(warn=warned.append),
     )
-    loaded.warned = warned
     loaded.inserted = []
     loaded._insert_events = lambda events, options: loaded.inserted.append(events)
     loaded._event_columns = lambda event, batch, values: {"id": batch["batch_id"], "at": "now()"}
@@ -64,16 +60,6 @@ def test_many_take_several_inserts(floodmark: SimpleNamespace) -> None:
     floodmark.record_events()
     assert [len(events) for events in floodmark.inserted] == [200, 200, 50]
     assert [one for events in floodmark.inserted for one in ids(events)] == [*range(450)]
-
-
-def test_a_ledger_that_cannot_be_written_at_the_end(floodmark: SimpleNamespace) -> None:
-    commit(floodmark, "a", 1, 2)
-    floodmark._tried = lambda macro, *given: {"value": None, "error": "the disk is full"}
-    floodmark.record_events()
-    assert floodmark.warned == [
-        "floodmark: the ledger does not say yet that 2 batches are committed (the disk is full). Their rows are in "
-        "the tables, and the next run of each model records it"
-    ]
 
 
 @pytest.mark.parametrize(

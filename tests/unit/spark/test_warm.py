@@ -29,6 +29,7 @@ def running(tmp_path, monkeypatch):
     """A server of these settings, as far as its files tell."""
     server = ThriftServer(os.getpid(), 1, tmp_path, warm.SESSION)
     monkeypatch.setattr(warm, "running_server", lambda home, folder: server)
+    monkeypatch.setattr(warm, "is_locked", lambda path: True)
     warm._write_note(Workplace.session(tmp_path).create(), warm._fingerprint({"a": "1"}))
     return server
 
@@ -108,6 +109,17 @@ def test_other_settings_begin_anew(running, tmp_path, monkeypatch):
     note = warm._note_file(running.workplace)
     assert note.read_text() == warm._fingerprint({"a": "2", warm.IDLE_SETTING: "2"})
     assert stat.S_IMODE(note.stat().st_mode) == 0o600
+
+
+def test_a_server_without_its_keeper_is_not_used(running, tmp_path, monkeypatch):
+    """Nobody would end it, and nobody else would know that the metastore is taken."""
+    servers, happened = [running], []
+    monkeypatch.setattr(warm, "is_locked", lambda path: False)
+    monkeypatch.setattr(warm, "running_server", lambda home, folder: servers[0])
+    monkeypatch.setattr(warm, "stop_server", lambda server: servers.__setitem__(0, None))
+    monkeypatch.setattr(warm, "_start_keeper", lambda *given: happened.append("started"))
+    warm.warm_server(tmp_path, {"a": "1"})
+    assert happened == ["started"]
 
 
 @pytest.mark.parametrize("kind", [JarsError, MetastoreLockedError, ServerError])
