@@ -55,7 +55,7 @@
 
 
 {# Whether the event of a committed batch may wait: its commit is in the table, one statement has made all of it, other
-   models follow, and the hook is there that records what is left. #}
+   models follow, and the plugin is there, which has recorded what is left. #}
 {% macro _may_wait(run, batch, landed) %}
     {%- set strategy = floodmark._strategy(run.settings) -%}
     {{ return(landed.version is not none and not strategy.load and not strategy.apply and not batch.files

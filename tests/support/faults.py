@@ -19,7 +19,7 @@ _COMMENT = re.compile(r"^\s*/\*.*?\*/\s*", re.S)
 _SHARED = re.compile(
     r"show table|describe table extended|describe detail|describe history \S+ limit 10$"
 )
-#: What the hook at the end of a run sends, which is no node's; the name that it has here.
+#: What the plugin has sent at the end of a run, which is no node's; the name that it has here.
 AT_END = "floodmark/committed/"
 _WRITES = re.compile(r"(insert|merge|create|drop|alter|comment|delete|update)\b", re.I)
 
