@@ -26,13 +26,14 @@
 
 
 {# The events that wait, {key: columns}, with the time at which each batch was committed by Spark's clock. A node that
-   takes some leaves them there until they are written, and the other nodes pass them by; at the end of the run `all`
-   are taken. #}
-{% macro _waiting_events(all=false) %}
+   takes some leaves them there until they are written, and the other nodes pass them by, but for those of their own
+   `model`: no plan may be in the ledger without the commits before it, since the other node's insert may be lost. At
+   the end of the run `all` are taken. #}
+{% macro _waiting_events(model=none, all=false) %}
     {%- set waiting = {} -%}
     {%- for key in floodmark._memory().events.keys() | list -%}
         {%- set event = floodmark._memory().events.get(key) -%}
-        {%- if event and (all or not event.is_taken) -%}
+        {%- if event and (all or not event.is_taken or key[0] == model) -%}
             {%- do event.update({'is_taken': true}) -%}
             {%- do waiting.update({key: dict(event.columns, at='timestampadd(microsecond, -'
                 ~ (floodmark._now() - event.at) ~ ', current_timestamp())')}) -%}

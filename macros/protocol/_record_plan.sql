@@ -3,7 +3,7 @@
    since, the log itself is read. A run whose knowledge is as old as its invocation may find the number taken: then it
    is stale, and begins again. #}
 {% macro _record_plan(run, plan) %}
-    {%- set waiting = floodmark._waiting_events() -%}
+    {%- set waiting = floodmark._waiting_events(floodmark._batch_model(plan)) -%}
     {%- do floodmark._forget_commit() -%}
     {%- do floodmark._record('planned', plan,
         {'high': floodmark._string_literal(plan.high), 'cap': floodmark._string_literal(plan.cap),

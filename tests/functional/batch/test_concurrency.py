@@ -203,7 +203,7 @@ def test_a_batch_that_another_run_has_given_up_is_not_applied(
             project.sql(f"alter table {project.schema}.events add columns (v string)")
             answers.extend(zygote.run({"args": ["run", *select], "root": str(project.root)}))
 
-    with injected(Faults(cuts={"given_up": r"before: insert into \S+\.given_up \("}, act=refuse)):
+    with injected(Faults(cuts={"given_up": r"before: insert into \S+\.given_up "}, act=refuse)):
         run = project.dbt("run", *select)
     assert answers[0]["status"] == 1
     assert "on_schema_change is 'fail'" in sentence(answers[0]["log"])

@@ -48,6 +48,18 @@ def test_what_one_node_takes_the_others_leave_to_it(floodmark: SimpleNamespace) 
     assert len(floodmark.inserted) == 1
 
 
+def test_a_plan_takes_the_commits_of_its_own_model_whoever_has_them(
+    floodmark: SimpleNamespace,
+) -> None:
+    """The insert of the other node may be lost; without them the mark would fall back."""
+    commit(floodmark, "a", 1)
+    commit(floodmark, "b", 2)
+    assert ids(floodmark._waiting_events("c").values()) == [1, 2]
+    assert ids(floodmark._waiting_events("a").values()) == [1]
+    assert ids(floodmark._waiting_events("b").values()) == [2]
+    assert not floodmark._waiting_events("c")
+
+
 def test_the_time_is_that_of_the_commit(floodmark: SimpleNamespace) -> None:
     commit(floodmark, "a", 1)
     floodmark._now = lambda: 1050
