@@ -55,11 +55,13 @@
 
 
 {# Whether the event of a committed batch may wait: its commit is in the table, one statement has made all of it, other
-   models follow, and the plugin is there, which has recorded what is left. #}
+   models follow, no hook of the model may look at the ledger now, and the plugin is there, which has recorded what is
+   left. #}
 {% macro _may_wait(run, batch, landed) %}
     {%- set strategy = floodmark._strategy(run.settings) -%}
     {{ return(landed.version is not none and not strategy.load and not strategy.apply and not batch.files
-        and batch.kind != 'stream' and adapter.floodmark_ends_runs is defined and floodmark._loads_several()) }}
+        and batch.kind != 'stream' and not post_hooks and adapter.floodmark_ends_runs is defined
+        and floodmark._loads_several()) }}
 {% endmacro %}
 
 

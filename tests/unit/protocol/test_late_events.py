@@ -101,3 +101,11 @@ def test_which_events_may_wait(
     floodmark._loads_several = lambda: several
     whole = {"kind": "incremental", "files": None} | batch
     assert floodmark._may_wait({"settings": {}}, whole, {"version": 7} | landed) is waits
+
+
+def test_no_event_waits_where_a_hook_of_the_model_may_read_the_ledger() -> None:
+    floodmark = load(adapter=SimpleNamespace(floodmark_ends_runs=True), post_hooks=[{"sql": "x"}])
+    floodmark._strategy = lambda settings: {"load": None, "apply": None}
+    floodmark._loads_several = lambda: True
+    batch = {"kind": "incremental", "files": None}
+    assert floodmark._may_wait({"settings": {}}, batch, {"version": 7}) is False
