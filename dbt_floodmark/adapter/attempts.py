@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -55,8 +56,16 @@ def attempt(
 
 
 def try_macro(macro: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
-    """Return ``{"value", "error"}``: what a macro returns, or why a statement was refused."""
+    """Return ``{"value", "error", "condition"}``: what a macro returns, or why a statement was
+    refused, as a sentence and as Spark's error condition, such as `PATH_NOT_FOUND`.
+    """
     try:
-        return {"value": macro(*arguments), "error": None}
+        return {"value": macro(*arguments), "error": None, "condition": None}
     except SparkRefused as exc:
-        return {"value": None, "error": str(exc.msg)}
+        sentence = str(exc.msg)
+        condition = re.search(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]", sentence)
+        return {
+            "value": None,
+            "error": sentence,
+            "condition": condition and condition[1],
+        }

@@ -12,6 +12,7 @@ from dbt_floodmark.cli.dbt_commands import PASSED_THROUGH, dbt_command
 from dbt_floodmark.cli.demo import demo
 from dbt_floodmark.cli.diff import diff
 from dbt_floodmark.cli.doctor import doctor
+from dbt_floodmark.cli.files import files
 from dbt_floodmark.cli.init import init
 from dbt_floodmark.cli.operations import maintain, reset
 from dbt_floodmark.cli.plan import plan
@@ -71,7 +72,7 @@ def main() -> None:
 GROUPS: Mapping[str, tuple[click.Command, ...]] = {
     "Set up": (init, setup, doctor, demo),
     "Load": (dbt_command("build"), dbt_command("run"), stream),
-    "Look": (status, plan, history, diff, reconcile),
+    "Look": (status, plan, history, files, diff, reconcile),
     "Repair": (backfill, restate, reset),
     "Keep running": (maintain, serve),
     "dbt's own": tuple(

@@ -9,24 +9,60 @@ from pathlib import Path
 
 import click
 
+from dbt_floodmark.cli.init_files import write_model
 from dbt_floodmark.cli.output import console
 from dbt_floodmark.errors import UsageError
 from dbt_floodmark.package import package_root
+from dbt_floodmark.project.project import Project
+from dbt_floodmark.project.runner import target_options
 
 _NAME = re.compile(r"[a-z_][a-z0-9_]*")
 
 
 @click.command()
-@click.argument("directory", metavar="DIR", type=click.Path(file_okay=True, path_type=Path))
-def init(directory: Path) -> None:
-    """Write a new project into DIR, which must be new or empty.
+@target_options
+@click.argument("directory", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
+@click.option("--files", "path", metavar="PATH", help="Write a bronze model for this folder.")
+@click.option("--format", metavar="FORMAT", help="… whose files have this format.")
+@click.option("--model", metavar="NAME", help="… under this name.")
+def init(
+    project_dir: Path,
+    profiles_dir: str | None,
+    target: str | None,
+    directory: Path | None,
+    path: str | None,
+    format: str | None,
+    model: str | None,
+) -> None:
+    """Write a new project into DIR, or a model for a folder of files.
+
+    DIR must be new or empty. With --files the model goes into DIR, or else into the project here.
 
     \b
     Example:
         floodmark init shop
         floodmark build --project-dir shop
+        floodmark init --files data/landing/invoices
     """
-    name = create_project(directory)
+    if directory is None and path is None:
+        raise UsageError("Name a folder for the new project, or a folder of files with --files.")
+    is_new = directory is not None and not (directory / "dbt_project.yml").is_file()
+    if directory is not None and (is_new or path is None):
+        _show_project(directory, create_project(directory))
+    if path is None:
+        return
+    with console(stderr=True).status("Looking at the files"):
+        project = Project(directory or project_dir, profiles_dir, target)
+        file = write_model(project, path, format, model)
+    console().print(
+        f"The model {file.stem} is in {file}:\n\n{file.read_text('utf-8')}\n"
+        f"    floodmark build --select {file.stem} --project-dir {project.folder}\n",
+        soft_wrap=True,
+        markup=False,
+    )
+
+
+def _show_project(directory: Path, name: str) -> None:
     console().print(
         f"The project {name} is in {directory}. Build it, add rows to seeds/raw_events.csv, build "
         f"again:\n\n    floodmark build --project-dir {directory}\n"

@@ -91,7 +91,7 @@ def _plan_of(
 ) -> Row:
     shown: Row = {"name": model.name, "model": model.model_id, "kind": kind}
     shown |= dict.fromkeys(("low", "high", "lookback", "files", "bytes", "rows"))
-    shown |= dict.fromkeys(("rows_null", "rows_future", "error"))
+    shown |= dict.fromkeys(("rows_null", "rows_future", "new_columns", "error"))
     try:
         if isinstance(sql, FloodmarkError):
             raise sql
@@ -132,6 +132,8 @@ def _pending(project: Project, model: Model, sql: str) -> Row:
 def _table(plans: list[Row]) -> Any:
     columns = [("model", "left"), ("next", "left"), ("above", "left"), ("up to", "left")]
     columns += [("rows", "right"), ("files", "right"), ("MB", "right")]
+    grows = any(one["new_columns"] for one in plans)
+    columns += [("new columns", "left")] if grows else []
     has_errors = any(one["error"] for one in plans)
     columns += [("error", "left")] if has_errors else []
     lines = []
@@ -139,5 +141,6 @@ def _table(plans: list[Row]) -> Any:
         size = None if one["bytes"] is None else f"{one['bytes'] / 1e6:,.1f}"
         kind = str(one["kind"]).replace("_", " ")
         line = [one["name"], kind, one["low"], one["high"], one["rows"], one["files"], size]
+        line += [", ".join(".".join(path) for path in one["new_columns"] or [])] if grows else []
         lines.append([*line, one["error"]] if has_errors else line)
     return table("", columns, lines)

@@ -23,7 +23,7 @@ _OWN = re.compile(
 _ABSENT = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND")
 #: What is missing where there is no ledger: its tables, or its schema.
 _LEDGER = re.compile(
-    r"`(?:batch_log|batches|watermarks|files|expectation_results)` cannot be found"
+    r"`(?:batch_log|batches|watermarks|files|file_schemas|expectation_results)` cannot be found"
     r"|SCHEMA_NOT_FOUND"
 )
 

@@ -23,7 +23,8 @@
             {%- set ns.done = batch.is_last -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- do floodmark._report(settings.strategy | upper, ns.total) -%}
+    {%- do floodmark._report(settings.strategy | upper, dict(ns.total, waits_for=ns.run.waits_for)) -%}
+    {{ return(ns.run) }}
 {% endmacro %}
 
 
@@ -39,7 +40,9 @@
 {# dbt's result line: what the node loaded, and how. #}
 {% macro _report(how, total) %}
     {%- set changed = total.rows_inserted + total.rows_updated + total.rows_deleted -%}
-    {%- if total.batches == 0 -%}
+    {%- if total.get('waits_for') -%}
+        {%- set message = how ~ ' waits for the first file in ' ~ total.waits_for -%}
+    {%- elif total.batches == 0 -%}
         {%- set message = how ~ ' nothing new' -%}
     {%- else -%}
         {%- set parts = ['{:,} read'.format(total.rows_read)] -%}
@@ -69,7 +72,8 @@
     {%- set run = {'settings': settings, 'sql': sql, 'upstream': none,
         'commits': floodmark._upstream_log(settings, state), 'state': state, 'target': target, 'is_stale': false,
         'backfill': floodmark._backfill_range(), 'restate': floodmark._restate_asked(),
-        'full_refresh': should_full_refresh(), 'ceiling': none, 'recovered': none, 'first': true, 'zone': none,
+        'full_refresh': should_full_refresh(), 'ceiling': none, 'recovered': none, 'first': true, 'waits_for': none,
+        'zone': none,
         'generation': none, 'guarded': settings.watermark is not none and '/*floodmark:bounds' not in sql
         and '/*floodmark:changes' not in sql} -%}
     {%- do run.update({'is_untouched': floodmark._is_untouched(run)}) -%}

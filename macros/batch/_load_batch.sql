@@ -13,8 +13,19 @@
 {% macro _load_planned(run, batch) %}
     {%- set strategy = floodmark._strategy(run.settings) -%}
     {%- do run.update({'table_columns': none}) -%}
+    {%- if run.settings.files -%}
+        {%- if batch.get('is_taken_over') and not floodmark._has_records(batch) and floodmark._is_quarantined(batch) -%}
+            {%- do floodmark._stop('the records of batch ' ~ batch.batch_id ~ ', which a run before has read, are gone '
+                'with its staging table: run again, and the files are read anew', is_passing=true,
+                rejects='the records that were read are gone') -%}
+        {%- endif -%}
+        {%- do floodmark._read_files(run, batch) -%}
+    {%- endif -%}
     {%- set select_sql = floodmark._bounded_select(run, batch) -%}
     {%- do floodmark._check_doubled(floodmark._select_columns(run, select_sql) | map(attribute='name') | list) -%}
+    {%- if run.settings.files and run.settings.files.schema_evolution == 'widen' and not batch.replaces -%}
+        {%- do floodmark._widen_table(run, floodmark._select_columns(run, select_sql)) -%}
+    {%- endif -%}
     {%- if strategy.conforms -%}
         {%- do run.update({'given_sql': select_sql}) -%}
         {%- set select_sql = floodmark._conformed_select(run, batch, select_sql) -%}
@@ -22,6 +33,10 @@
     {%- endif -%}
     {%- if batch.kind == 'first_load' and not batch.replaces -%}
         {%- do floodmark._check_char_columns(run) -%}
+    {%- endif -%}
+    {%- if batch.get('rows_corrupt') -%}
+        {%- do floodmark._quarantine(batch, floodmark._select_columns(run, select_sql),
+            floodmark._corrupt_rows_sql(run, batch)) -%}
     {%- endif -%}
     {%- if strategy.load -%}
         {{ return(strategy.load(run, batch, select_sql)) }}

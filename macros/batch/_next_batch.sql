@@ -29,6 +29,9 @@
     {%- do plan.update({'is_held': not run.first
         or run.settings.watermark and run.settings.watermark.sql is not none}) -%}
     {%- do floodmark._check_gaps(run, plan) -%}
+    {%- if run.settings.files and not plan.files and plan.record is none and not run.target.exists -%}
+        {%- do run.update({'waits_for': run.settings.files.path}) -%}
+    {%- endif -%}
     {%- if floodmark._is_nothing_new(run, plan, begins) -%}
         {{ return(none) }}
     {%- endif -%}

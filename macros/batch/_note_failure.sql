@@ -2,7 +2,8 @@
    plans anew. What the strategy wrote of it already is taken back. Returns what is left to do where a part of the
    batch is committed, else none. #}
 {% macro _note_refused(error, run, batch) %}
-    {%- do floodmark._reset_conf(floodmark._batch_conf() + ['spark.sql.constraintPropagation.enabled']) -%}
+    {%- do floodmark._reset_conf(floodmark._batch_conf() + (floodmark._files_conf().keys() | list
+        if run.settings.files else []) + ['spark.sql.constraintPropagation.enabled']) -%}
     {%- if batch.get('writes_utc') -%}
         {%- do floodmark._set_conf({'spark.sql.session.timeZone': batch.writes_utc}) -%}
     {%- endif -%}

@@ -3,6 +3,9 @@
    takes the transaction id of the batch once, and a run writes no stage but its own. #}
 {% macro _recover(run, planned) %}
     {%- set batch = floodmark._stored_batch(run, planned) -%}
+    {%- if run.settings.files -%}
+        {%- do batch.update(floodmark._stored_files(run, planned.batch_id)) -%}
+    {%- endif -%}
     {%- set landed = floodmark._landed(this, batch) if run.target.is_delta else none -%}
     {#- an incremental batch of a table that was dropped or emptied since is no more: all its rows come with a first
        load -#}
@@ -39,6 +42,9 @@
             else 'the run died before the snapshot was applied: it is read again' if stale
             else ('the backfill died before the batch was applied' if batch.kind == 'backfill'
             else 'the run died before the table was replaced') -%}
+        {%- if batch.files -%}
+            {%- do floodmark._take_back_quarantined(batch) -%}
+        {%- endif -%}
         {%- do floodmark._record('failed', batch, {'error': floodmark._string_literal(error)}) -%}
         {%- do run.state.update({'finished_id': batch.batch_id}) -%}
         {%- do run.update({'generation': batch.generation if unmade else none}) -%}
@@ -69,8 +75,8 @@
     {%- set family = planned.family -%}
     {%- set reach = floodmark._reach(watermark or {}, family) -%}
     {%- set begins = planned.kind in ['first_load', 'full_refresh'] and run.target.is_empty -%}
-    {{ return({'staged_by': run.stages | selectattr('resolved_by', 'equalto', none)
-        | selectattr('batch_id', 'equalto', planned.batch_id | int) | map(attribute='staged_by') | first
+    {%- set stages = run.stages | selectattr('batch_id', 'equalto', planned.batch_id | int) | list -%}
+    {{ return({'staged_by': stages | selectattr('part', 'equalto', none) | map(attribute='staged_by') | first
         | default(none), 'settings': run.settings, 'batch_id': planned.batch_id | int, 'kind': planned.kind,
         'generation': planned.generation, 'begins': begins,
         'replaces': begins and floodmark._replaces_target(run, planned.kind), 'family': family, 'low': planned.low,
@@ -82,8 +88,8 @@
         'upstream_at': planned.upstream_at, 'upstream_id': planned.upstream_id,
         'watermark_column': planned.watermark_column, 'upstream': planned.upstream, 'reason': planned.reason,
         'asked': floodmark._stored_asked(planned.batch_id) if planned.kind == 'backfill' else none,
-        'files': floodmark._stored_files(planned.batch_id) if run.settings.files else none, 'rows_null': 0,
-        'rows_future': 0, 'rows_late': 0, 'is_last': false, 'is_taken_over': true}) }}
+        'rows_null': 0, 'rows_future': 0, 'rows_late': 0, 'is_last': false, 'is_taken_over': true,
+        'files': none}) }}
 {% endmacro %}
 
 

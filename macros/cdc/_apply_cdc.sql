@@ -325,7 +325,7 @@
     {%- set runs = writer.split('-') -%}
     {%- set resolved_by = runs[1] if runs | length > 1 else none -%}
     {%- set found = run.stages | selectattr('batch_id', 'equalto', batch.batch_id)
-        | selectattr('staged_by', 'equalto', runs[0]) | selectattr('resolved_by', 'equalto', resolved_by) | list -%}
+        | selectattr('staged_by', 'equalto', runs[0]) | selectattr('part', 'equalto', resolved_by) | list -%}
     {%- if not found -%}
         {%- do floodmark._stop('batch ' ~ batch.batch_id ~ ' cannot be resumed. If another run finished it, run again. '
             ~ 'If its staging table was dropped after half of it was written, run once with --full-refresh',

@@ -12,10 +12,9 @@
             | replace('\\', '\\\\') -%}
         {%- set ns.sql = modules.re.sub(found, rows, ns.sql, flags=modules.re.S) -%}
     {%- endfor -%}
-    {%- if batch.files -%}
-        {%- set reader = floodmark._files_sql(batch.settings.files, batch.files) | replace('\\', '\\\\') -%}
-        {%- set ns.sql = modules.re.sub('/\\*floodmark:files\\*/.*?/\\*floodmark:end\\*/', reader, ns.sql,
-            flags=modules.re.S) -%}
+    {%- if batch.get('reader') -%}
+        {%- set ns.sql = modules.re.sub('/\\*floodmark:files\\*/.*?/\\*floodmark:end\\*/',
+            batch.reader | replace('\\', '\\\\'), ns.sql, flags=modules.re.S) -%}
     {%- endif -%}
     {{ return(ns.sql) }}
 {% endmacro %}

@@ -1,6 +1,6 @@
-{# The rows of the files that this batch loads, each with `_metadata` (file path, name, size, modification time): one
-   a line, its columns those of `schema`, or with format `text` one column `value`. Stands in a FROM; the
-   materialization puts in the batch's files. Settings: files={...}. #}
+{# The records of the files that this batch loads: their columns, those of folders `name=value`, rescued data, and the
+   struct `_metadata` (file path, name, size, modification time). Stands in a FROM; the materialization puts in the
+   batch's records. Settings: files={...}. #}
 {% macro new_files() %}
     {%- if not execute -%}
         {{ return('(select 1)') }}
@@ -18,17 +18,32 @@
             'todo': 'floodmark.new_files() needs the folder to read'}]) -%}
     {%- endif -%}
     {%- do floodmark._validate_settings() -%}
-    {%- set comment = '' -%}
-    {%- if var('floodmark_plan', false) -%}
-        {%- set run = floodmark._look(floodmark._settings()) -%}
-        {%- set unseen = floodmark._query_json(
-            "select to_json(named_struct('n', count(*), 'bytes', coalesce(sum(size), 0))) from ("
-            ~ floodmark._unseen_files_sql(run, run.replaces) ~ ')')[0] -%}
-        {%- set comment = floodmark._plan_comment({'kind': run.kind
-            if unseen.n or run.replaces and not run.target.exists else 'nothing new', 'low': none, 'high': none,
-            'lookback': 0, 'rows_null': 0, 'rows_future': 0, 'file_count': unseen.n, 'file_bytes': unseen.bytes}) -%}
+    {{ return('/*floodmark:files*/ ' ~ floodmark._next_files_sql(files) ~ ' /*floodmark:end*/') }}
+{% endmacro %}
+
+
+{# What `dbt compile` and its like print in place of the records: their columns, as the next run has them. Only these
+   look at files; a run puts in its own. #}
+{% macro _next_files_sql(files) %}
+    {%- if not floodmark._only_looks() and not floodmark._is_dry() -%}
+        {{ return('(select 1)') }}
     {%- endif -%}
-    {{ return('/*floodmark:files*/ ' ~ comment ~ floodmark._files_sql(files, []) ~ ' /*floodmark:end*/') }}
+    {%- set run = floodmark._look(floodmark._settings()) -%}
+    {%- set plans = var('floodmark_plan', false) -%}
+    {%- do run.settings.files.update({'max_files_per_batch': 20000, 'max_bytes_per_batch': none} if plans else {}) -%}
+    {%- set plan = floodmark._plan_files(run, run.replaces) -%}
+    {%- set comment = floodmark._plan_comment({'kind': run.kind if plan.files or run.replaces and not run.target.exists
+        and plan.record is not none else 'nothing new', 'low': none, 'high': none, 'lookback': 0, 'rows_null': 0,
+        'rows_future': 0, 'file_count': plan.files | length, 'file_bytes': plan.files | sum(attribute='size'),
+        'new_columns': plan.file_schema.added if plan.get('file_schema') else []}) if plans else '' -%}
+    {%- if plan.record is none -%}
+        {%- set known = floodmark._known_schema(run) -%}
+        {%- if known is none -%}
+            {{ return(comment ~ '(select cast(null as string) as _rescued_data where false)') }}
+        {%- endif -%}
+        {%- do plan.update({'file_schema': known}) -%}
+    {%- endif -%}
+    {{ return(comment ~ floodmark._no_records_sql(run, plan)) }}
 {% endmacro %}
 
 
@@ -61,10 +76,15 @@
 {% endmacro %}
 
 
-{% macro _files_options(files) %}
+{# Options by which Spark finds the files, and `others`. #}
+{% macro _files_options(files, others={}) %}
+    {%- set options = [] -%}
+    {%- for name, value in others.items() -%}
+        {%- do options.append(', ' ~ name ~ ' = ' ~ floodmark._string_literal(value)) -%}
+    {%- endfor -%}
     {{ return("with (pathGlobFilter = " ~ floodmark._string_literal(files.glob)
         ~ ", recursiveFileLookup = '" ~ ('true' if files.recursive else 'false') ~ "'"
-        ~ floodmark._local_files_options(files.path | string) ~ ")") }}
+        ~ floodmark._local_files_options(files.path | string) ~ options | join ~ ")") }}
 {% endmacro %}
 
 
@@ -78,14 +98,6 @@
         {%- endfor -%}
     {%- endif -%}
     {{ return(options | join) }}
-{% endmacro %}
-
-
-{# A relation over the given files; without files it is empty. A line that is not of the schema stops the batch. #}
-{% macro _files_sql(files, batch_files) %}
-    {{ return(floodmark._files_rows_sql(files,
-        'text.`' ~ floodmark._files_path(files) ~ '` ' ~ floodmark._files_options(files) ~ ' where '
-        ~ floodmark._files_predicate(batch_files))) }}
 {% endmacro %}
 
 

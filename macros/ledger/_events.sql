@@ -58,7 +58,8 @@
         {%- do names.append(floodmark._string_literal(id)) -%}
     {%- endfor -%}
     {%- set log = floodmark.ledger_schema() ~ '.batch_log' -%}
-    {%- set which = ' where model in (' ~ names | join(', ') ~ ") and event <> 'waiting'" ~ condition -%}
+    {%- set which = ' where model in (' ~ names | join(', ') ~ ") and event in ('planned', 'committed', 'failed')"
+        ~ condition -%}
     {%- set rows = log ~ which if names | length == 1
         else '(select *, row_number() over (partition by model order by batch_id desc) as _floodmark_rank from ' ~ log
         ~ which ~ ') where _floodmark_rank <= ' ~ floodmark._newest_most() -%}

@@ -5,9 +5,10 @@
 
   1  the first
   2  batch_log.asked: what a backfill or a restatement was asked for, as JSON
+  3  batch_log.file_schema, and counts of each file
 #}
 {% macro _ledger_format() %}
-    {{ return(2) }}
+    {{ return(3) }}
 {% endmacro %}
 
 
@@ -23,12 +24,23 @@
 {% endmacro %}
 
 
-{# Bring batch_log from format 1 to 2. Until then a backfill was known by the sentence in `reason`. #}
+{# Bring batch_log to the newest format: add the columns that it lacks, and fill them. Until format 2 a backfill was
+   known by the sentence in `reason`. #}
 {% macro _migrate_ledger(schema) %}
     {%- set log = schema ~ '.batch_log' -%}
-    {%- if not floodmark._find_column(floodmark._columns_of(relation=log), 'asked') -%}
-        {%- do floodmark._execute(['/*floodmark:ledger*/ alter table ' ~ log ~ " add columns (asked string comment '"
-            ~ floodmark._asked_comment() ~ "')"]) -%}
+    {%- set columns = floodmark._columns_of(relation=log) -%}
+    {%- set added = [] -%}
+    {%- for name, comment in {'asked': floodmark._asked_comment(),
+        'file_schema': floodmark._file_schema_comment()}.items() if not floodmark._find_column(columns, name) -%}
+        {%- do added.append(name ~ " string comment '" ~ comment ~ "'") -%}
+    {%- endfor -%}
+    {%- if 'rows_rescued' not in floodmark._find_column(columns, 'files').type -%}
+        {%- do added.extend(['files.element.rows_rescued bigint', 'files.element.rows_quarantined bigint',
+            'files.element.reason string']) -%}
+    {%- endif -%}
+    {%- if added -%}
+        {%- do floodmark._execute(['/*floodmark:ledger*/ alter table ' ~ log ~ ' add columns (' ~ added | join(', ')
+            ~ ')']) -%}
     {%- endif -%}
     {%- do floodmark._execute(['/*floodmark:ledger*/ ' ~ floodmark._fill_asked_sql(log)]) -%}
 {% endmacro %}

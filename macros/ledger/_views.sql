@@ -17,18 +17,52 @@
         ~ "max(rows_null) as rows_null, max(rows_future) as rows_future, max(rows_late) as "
         "rows_late, max(rows_tied) as rows_tied, "
         ~ "max(reason) as reason, max(recorded_by) as recorded_by, max(asked) as asked " ~ "from " ~ schema
-        ~ ".batch_log where event <> 'waiting' group by model, batch_id",
+        ~ ".batch_log where event in ('planned', 'committed', 'failed') group by model, batch_id",
         'watermarks': "select model as table_name, last.mark as watermark_value, last.at as last_updated, "
         ~ "if(last.family in ('sequence', 'version'), last.family, 'timestamp') as kind, last.batch_id "
         ~ "from (select model, max_by(struct(mark, at, family, batch_id), batch_id) as last from " ~ schema
         ~ ".batch_log " ~ "where event = 'committed' group by model) where last.mark is not null",
-        'files': "select model, file.path, file.size, timestamp_micros(file.modified_at) as modified_at, "
-        "batch_id, state, file.rows "
-        ~ "from (select *, max_by(generation, if(state = 'committed', batch_id, null)) over "
-        "(partition by model) as newest from (" ~ "select model, batch_id, max(generation) as generation, " ~ state
-        ~ " as state, max_by(files, if(event = 'planned', 0, 1)) filter (where files is not null) as files "
-        ~ "from " ~ schema ~ ".batch_log where event <> 'waiting' group by model, batch_id)) lateral view "
-        "explode(files) f as file " ~ "where state = 'planned' or state = 'committed' and generation = newest",
+        'files': floodmark._files_view_sql(schema ~ '.batch_log', state),
+        'file_schemas': "select model, cast(get_json_object(file_schema, '$.version') as bigint) as version, batch_id, "
+        "at as decided_at, get_json_object(file_schema, '$.format') as format, "
+        "get_json_object(file_schema, '$.record') as schema, get_json_object(file_schema, '$.added') as added, "
+        "reason, recorded_by from " ~ schema ~ ".batch_log where file_schema is not null",
         'expectation_results': "select cast(null as string) as model, cast(null as bigint) as batch_id, cast(null as "
         "string) as name, " ~ "cast(null as bigint) as violations, cast(null as string) as action where false"}) }}
+{% endmacro %}
+
+
+{# The view `files`: what became of each file, the newest load of each table. What was forgotten since its load is not
+   there. #}
+{% macro _files_view_sql(log, state) %}
+    with batches as (
+        select *, max_by(generation, if(state = 'committed', batch_id, null)) over (partition by model) as newest
+        from (
+            select model, batch_id, max(generation) as generation, {{ state }} as state,
+                max_by(files, if(event = 'planned', 0, 1)) filter (where files is not null) as files,
+                min(at) as discovered_at, max(at) as at
+            from {{ log }} where event in ('planned', 'committed', 'failed') group by model, batch_id
+        )
+    ),
+    told as (
+        select model, batch_id, at, event, reason, explode(files) as file from {{ log }}
+        where event in ('skipped', 'forgotten', 'archived')
+    ),
+    known as (
+        select model, batch_id, at, discovered_at, file, file.reason,
+            if(state = 'committed' and file.rows = 0 and file.rows_quarantined > 0, 'quarantined', state) as state
+        from (select *, explode(files) as file from batches)
+        where state = 'planned' or state = 'committed' and generation = newest
+        union all
+        select model, batch_id, at, at, file, reason, event from told where event = 'skipped'
+    )
+    select known.model, known.file.path, known.file.size, timestamp_micros(known.file.modified_at) as modified_at,
+        known.discovered_at, known.batch_id, known.state, known.file.rows, known.file.rows_rescued,
+        known.file.rows_quarantined, known.reason, archived.at as archived_at, archived.file.reason as archived_to
+    from known
+    left anti join (select * from told where event = 'forgotten') as forgotten
+        on forgotten.model = known.model and forgotten.file.path = known.file.path
+            and struct(forgotten.batch_id, forgotten.at) > struct(known.batch_id, known.at)
+    left join (select * from told where event = 'archived') as archived
+        on archived.model = known.model and archived.file.path = known.file.path and archived.batch_id = known.batch_id
 {% endmacro %}

@@ -33,7 +33,7 @@
     create table if not exists {{ schema }}.batch_log (
         model string comment 'schema.alias of the model',
         batch_id bigint comment 'number of the batch, per model, never falling',
-        event string comment 'planned, committed, failed, or waiting: a gap was seen at `low`',
+        event string comment '{{ floodmark._event_comment() }}',
         at timestamp comment 'when the event was recorded',
         kind string comment 'incremental, first_load, full_refresh, backfill, stream or reset',
         generation string comment 'the invocation that began the table: part of the transaction id',
@@ -52,8 +52,8 @@
         upstream_id string comment 'Delta id of the upstream',
         target_id string comment 'Delta id of the table that the batch left',
         target_version bigint comment 'Delta version that the batch made',
-        files array<struct<path: string, size: bigint, modified_at: bigint,
-            rows: bigint>> comment 'the files of the batch; modified_at in microseconds',
+        files array<{{ floodmark._file_struct() }}> comment 'the files of the batch; modified_at in microseconds',
+        file_schema string comment '{{ floodmark._file_schema_comment() }}',
         rows_read bigint, rows_inserted bigint, rows_updated bigint, rows_deleted bigint,
         rows_kept bigint, rows_dropped bigint, rows_quarantined bigint,
         rows_null bigint comment 'rows without a watermark value, left out',
@@ -67,4 +67,23 @@
     ) using delta
     tblproperties ('delta.autoOptimize.autoCompact' = 'true', 'delta.checkpointInterval' = '30',
         'delta.dataSkippingStatsColumns' = 'model,batch_id', 'floodmark.ledger' = '{{ floodmark._ledger_format() }}')
+{% endmacro %}
+
+
+{% macro _event_comment() %}
+    {{ return('planned, committed or failed; waiting: a gap was seen at `low`; skipped, forgotten or archived: what '
+        'became of `files`; schema: the schema of files was set back') }}
+{% endmacro %}
+
+
+{# What the ledger keeps of a file: its size in bytes, its time in microseconds. #}
+{% macro _file_struct() %}
+    {{ return('struct<path: string, size: bigint, modified_at: bigint, rows: bigint, rows_rescued: bigint, '
+        'rows_quarantined: bigint, reason: string>') }}
+{% endmacro %}
+
+
+{% macro _file_schema_comment() %}
+    {{ return('the schema in which the files of the batch are read: {"version", "format", "record", "partitions", '
+        '"added"}') }}
 {% endmacro %}

@@ -59,8 +59,8 @@
         {%- do columns.append(column.name) -%}
     {%- endfor -%}
     {%- do source.update({'written': columns}) -%}
-    {%- set lacks = columns | length < source.columns | length -%}
-    {%- if run.get('awaited') or lacks and run.settings.on_schema_change != 'ignore' -%}
+    {%- set changes = floodmark._schema_changes(source.columns, floodmark._table_columns(run)) -%}
+    {%- if run.get('awaited') or (changes.new or changes.fields) and run.settings.on_schema_change != 'ignore' -%}
         {{ return(1) }}
     {%- endif -%}
     {%- set wins = floodmark._wins_predicate(run, source, columns) if floodmark._updated_columns(columns)

@@ -23,6 +23,20 @@
 {% endmacro %}
 
 
+{# Delete what the table has of the batch's files, and insert their rows. #}
+{% macro _replace_files_sql(run, batch, source, columns) %}
+    {%- set paths = [] -%}
+    {%- for file in batch.files -%}
+        {%- do paths.append(floodmark._string_literal(file.path)) -%}
+    {%- endfor -%}
+    insert into {{ this }} by name
+        replace where {{ floodmark._quoted(floodmark._path_column(run.sql)) }} in ({{ paths | join(', ') }})
+    select {{ floodmark._quoted_csv(columns) }} from (
+    {{ source.sql }}
+    )
+{% endmacro %}
+
+
 {# The partitions in a range {least, greatest}, as a condition on the table; with `derived` on the SELECT. There the
    column may be a cast of a time, which Spark's optimizer turns around (`cast(ts as date) >= date'…'` becomes `ts >=
    timestamp'…'`), wrong where a clock was set back. It leaves structs alone. #}

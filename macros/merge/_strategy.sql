@@ -22,7 +22,8 @@
 
 {% macro _append_statement(run, batch, source, columns) %}
     {{ return(floodmark._replace_range_sql(run, batch, source, columns) if batch.kind == 'backfill'
-        else floodmark._append_sql(source, columns)) }}
+        else (floodmark._replace_files_sql(run, batch, source, columns) if batch.get('replaces_files')
+        else floodmark._append_sql(source, columns))) }}
 {% endmacro %}
 
 

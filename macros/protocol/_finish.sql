@@ -1,25 +1,20 @@
 {# Record a batch as committed, now that the target shows it, and drop its stage. Returns the counts. #}
 {% macro _finish(run, batch, landed, source) %}
+    {%- if batch.files -%}
+        {%- do floodmark._settle_files(run, batch) -%}
+    {%- endif -%}
     {%- set metrics = landed.metrics -%}
-    {%- set inserted = metrics.get('numTargetRowsInserted', metrics.get('numOutputRows', 0)) -%}
-    {%- set updated = metrics.get('numTargetRowsUpdated', 0) -%}
     {%- set stage = floodmark._stage_relation(batch) -%}
     {%- set strategy = floodmark._strategy(run.settings) -%}
     {%- set staged = source.counts if source else (landed.counted or (strategy.counts(run, stage, batch)
         if batch.staged_by and floodmark._is_stage_whole(stage) else {})) -%}
-    {%- set rows_read = staged.get('rows_read', inserted) -%}
+    {%- set rows_kept = staged.get('rows_read', floodmark._inserted(metrics)) -%}
     {%- set is_backfill = batch.kind == 'backfill' -%}
     {%- set mark = run.state.committed.mark if is_backfill else floodmark._mark_after(run, batch) -%}
     {#- a backfill reads again below the mark: what the last batch knew of the upstream stays -#}
     {%- set known = run.state.committed if is_backfill else batch -%}
     {%- set target_id = floodmark._detail(this).id if batch.replaces or not run.target.id else run.target.id -%}
-    {%- set counts = {'rows_read': rows_read, 'rows_kept': rows_read, 'rows_dropped': 0, 'rows_quarantined': 0,
-        'rows_inserted': inserted, 'rows_updated': updated,
-        'rows_deleted': metrics.get('numTargetRowsDeleted', metrics.get('numDeletedRows', 0)),
-        'rows_tied': staged.get('rows_tied', 0), 'rows_null': batch.get('rows_null') or 0,
-        'rows_future': batch.get('rows_future') or 0,
-        'rows_late': adapter.floodmark_streams().rows_late()
-        if batch.kind == 'stream' and adapter.floodmark_plugin is defined else batch.get('rows_late') or 0} -%}
+    {%- set counts = floodmark._batch_counts(batch, metrics, rows_kept, staged.get('rows_tied', 0)) -%}
     {%- set is_last = known.is_last and not known.is_held and not (known.rows_future or 0) -%}
     {%- set values = {'high': floodmark._string_literal(batch.high if is_backfill else mark),
         'mark': floodmark._string_literal(mark),
@@ -28,7 +23,7 @@
         'upstream_id': floodmark._string_literal(known.upstream_id), 'is_last': is_last,
         'lookback': known.lookback or 0, 'target_id': floodmark._string_literal(target_id),
         'target_version': landed.version if landed.version is not none else 'null',
-        'files': floodmark._counted_files_sql(run, batch) if batch.files else 'null'} -%}
+        'files': floodmark._files_literal(batch.files) if batch.files else 'null'} -%}
     {%- do values.update(counts) -%}
     {%- if floodmark._may_wait(run, batch, landed) -%}
         {%- do floodmark._keep_event(batch, values) -%}
@@ -36,8 +31,14 @@
         {%- do floodmark._record('committed', batch, values) -%}
     {%- endif -%}
     {%- do batch.update({'is_committed': true}) -%}
+    {%- if run.settings.files -%}
+        {%- do floodmark._supersede_quarantined(batch) -%}
+    {%- endif -%}
     {%- if floodmark._needs_stage(run) -%}
         {%- do floodmark._execute(['drop table if exists ' ~ stage]) -%}
+    {%- endif -%}
+    {%- if batch.files and batch.records_by -%}
+        {%- do floodmark._execute(['drop table if exists ' ~ floodmark._records_stage(batch)]) -%}
     {%- endif -%}
     {%- if source and source.get('resolved') -%}
         {%- do floodmark._execute(['drop table if exists ' ~ source.resolved]) -%}
@@ -45,12 +46,31 @@
     {%- do run.state.update({'last_batch_id': batch.batch_id, 'finished_id': batch.batch_id,
         'committed': {'batch_id': batch.batch_id, 'mark': mark, 'generation': batch.generation, 'family': batch.family,
         'target_id': target_id, 'watermark_column': batch.watermark_column, 'upstream': batch.upstream,
-        'is_last': is_last, 'lookback': known.lookback or 0, 'rows_read': rows_read,
+        'is_last': is_last, 'lookback': known.lookback or 0, 'rows_read': counts.rows_read,
         'upstream_version': known.upstream_version, 'upstream_at': known.upstream_at, 'upstream_id': known.upstream_id},
         }) -%}
-    {%- do floodmark._raise_peak(run, batch, landed, rows_read) -%}
+    {%- do floodmark._raise_peak(run, batch, landed, rows_kept) -%}
     {%- do run.target.update({'id': target_id, 'exists': true, 'is_delta': true, 'is_empty': false}) -%}
     {{ return(counts) }}
+{% endmacro %}
+
+
+{# The rows that a commit inserted, by its metrics. #}
+{% macro _inserted(metrics) %}
+    {{ return(metrics.get('numTargetRowsInserted', metrics.get('numOutputRows', 0))) }}
+{% endmacro %}
+
+
+{# The counts of a committed batch: what it read is what it kept, dropped and quarantined. #}
+{% macro _batch_counts(batch, metrics, rows_kept, rows_tied) %}
+    {%- set rows_quarantined = batch.get('rows_corrupt') or 0 -%}
+    {{ return({'rows_read': rows_kept + rows_quarantined, 'rows_kept': rows_kept, 'rows_dropped': 0,
+        'rows_quarantined': rows_quarantined, 'rows_inserted': floodmark._inserted(metrics),
+        'rows_updated': metrics.get('numTargetRowsUpdated', 0),
+        'rows_deleted': metrics.get('numTargetRowsDeleted', metrics.get('numDeletedRows', 0)), 'rows_tied': rows_tied,
+        'rows_null': batch.get('rows_null') or 0, 'rows_future': batch.get('rows_future') or 0,
+        'rows_late': adapter.floodmark_streams().rows_late()
+        if batch.kind == 'stream' and adapter.floodmark_plugin is defined else batch.get('rows_late') or 0}) }}
 {% endmacro %}
 
 

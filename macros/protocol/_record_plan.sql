@@ -11,6 +11,7 @@
         'upstream_at': floodmark._string_literal(plan.upstream_at),
         'upstream_id': floodmark._string_literal(plan.upstream_id), 'is_last': plan.is_last and not plan.is_held,
         'lookback': plan.lookback, 'files': floodmark._files_literal(plan.files) if plan.get('files') else 'null',
+        'file_schema': floodmark._string_literal(tojson(plan.file_schema)) if plan.get('file_schema') else 'null',
         'rows_null': plan.get('rows_null', 0), 'rows_future': plan.get('rows_future', 0)},
         waiting.values() | list) -%}
     {%- set log = floodmark.ledger_schema() ~ '.batch_log' -%}

@@ -116,9 +116,10 @@
 {% endmacro %}
 
 
-{# Whether a batch has rows; a backfill deletes a range, also where nothing is there any more. #}
+{# Whether a batch has rows; a backfill deletes a range, and files that are overwritten their rows, also where nothing
+   is there any more. #}
 {% macro _has_changes(run, batch, source) %}
-    {{ return(batch.kind == 'backfill' or floodmark._has_rows(run, batch, source)) }}
+    {{ return(batch.kind == 'backfill' or batch.get('replaces_files') or floodmark._has_rows(run, batch, source)) }}
 {% endmacro %}
 
 

@@ -1,18 +1,49 @@
 {# `files={...}`: docs/guides/files.md. #}
 {% macro _files_schema() %}
+    {%- set inferred = 'a model without `schema`' -%}
     {{ return({
         'path': {'type': 'any', 'required': true, 'expected': 'the folder to load from', 'todo': 'Add it',
-            'meaning': 'the folder; relative to the project, or a URI'},
-        'format': {'type': 'choice', 'choices': ['json', 'text'], 'default': 'json',
-            'expected': "'json' (JSON lines) or 'text'",
-            'todo': "Land the files as JSON lines, or read their lines with 'text' and parse them in the SELECT",
-            'meaning': '`json`: one object a line; `text`: each line a row with one column, `value`'},
-        'schema': {'type': 'any', 'without': 'required for `json`, not allowed for `text`',
-            'meaning': 'the columns as Spark DDL'},
+            'meaning': 'the folder, or a pattern of folders; relative to the project, or a URI'},
+        'format': {'type': 'choice', 'choices': ['json', 'csv', 'parquet', 'avro', 'orc', 'xml', 'text', 'binary'],
+            'without': 'by the names of the files, where all agree',
+            'meaning': 'the format of the files'},
+        'schema': {'type': 'text', 'without': 'inferred', 'meaning': 'the columns as Spark DDL'},
+        'schema_hints': {'type': 'text', 'without': 'none', 'excludes': 'schema',
+            'meaning': 'types of some columns, as DDL; also `a.b T`, `arr.element.x T`, `m.key T`, `m.value T`'},
+        'infer_column_types': {'type': 'flag', 'default': false,
+            'meaning': 'JSON, CSV and XML: types instead of strings'},
+        'schema_evolution': {'type': 'choice', 'choices': ['add_new_columns', 'widen', 'rescue', 'fail', 'none'],
+            'without': '`add_new_columns`, with `schema` `none`',
+            'meaning': 'what becomes of new columns and of values that do not fit'},
+        'rescued_data_column': {'type': 'any', 'without': '`_rescued_data` where the schema is inferred',
+            'expected': 'a name, or false', 'todo': 'Write one of them',
+            'meaning': 'the column of what has no other place; `false` for none'},
+        'case_sensitive': {'type': 'flag', 'default': true,
+            'meaning': '`false`: names that differ in case alone are one column'},
+        'partition_columns': {'type': 'names_or_none', 'without': 'inferred',
+            'meaning': 'folders `k=v` that are columns; `[]` for none'},
         'glob': {'type': 'any', 'default': '*', 'meaning': 'a pattern for file names'},
         'recursive': {'type': 'any', 'default': true, 'meaning': 'folders below too'},
+        'modified_after': {'type': 'text', 'without': 'no bound', 'meaning': 'a UTC time: only files that are newer'},
+        'modified_before': {'type': 'text', 'without': 'no bound', 'meaning': 'a UTC time: only files that are older'},
+        'include_existing': {'type': 'flag', 'default': true,
+            'meaning': '`false`: what is there at the first load is skipped, and recorded so'},
         'max_files_per_batch': {'type': 'count', 'default': 1000, 'todo': 'Leave it out for 1000',
             'meaning': 'the rest follows in further batches of the same run'},
+        'max_bytes_per_batch': {'type': 'any', 'without': 'no bound',
+            'expected': "a number of bytes, or text such as '512 mb'", 'todo': 'Write one of them',
+            'meaning': "files until their sum reaches it: bytes, or `'512 mb'`"},
+        'allow_overwrites': {'type': 'any', 'default': false, 'expected': "false, 'append' or 'replace'",
+            'todo': 'Use one of them',
+            'meaning': 'a file that is overwritten: `append` loads it again, `replace` deletes its old rows too'},
+        'on_corrupt': {'type': 'choice', 'choices': ['quarantine', 'fail', 'null'], 'default': 'quarantine',
+            'meaning': '`quarantine`, `fail`, or `null`: the row with NULLs, its text rescued'},
+        'max_corrupt_fraction': {'type': 'fraction', 'without': 'no bound',
+            'meaning': 'above it the batch fails, and nothing is quarantined'},
+        'single_variant_column': {'type': 'column', 'without': 'none', 'excludes': 'schema',
+            'meaning': 'JSON, CSV and XML: the whole record in one VARIANT column of this name'},
+        'options': {'type': 'any', 'default': {}, 'expected': "a mapping of Spark's reader options",
+            'todo': 'Write it as a mapping', 'meaning': "Spark's reader options of the format"},
     }) }}
 {% endmacro %}
 
@@ -20,7 +51,23 @@
 {# The settings with their defaults; what is no mapping as it is, and none where the model has none. #}
 {% macro _files_settings() %}
     {%- set given = floodmark._setting('files') -%}
-    {{ return(floodmark._with_defaults(given, floodmark._files_schema()) if given is mapping else given) }}
+    {{ return(floodmark._completed_files(floodmark._with_defaults(given, floodmark._files_schema()))
+        if given is mapping else given) }}
+{% endmacro %}
+
+
+{# The same with what follows from others: `infers`, whether the schema is of the files; the evolution; the rescued
+   column, false where there is none. Without a format these are of one whose records have columns. #}
+{% macro _completed_files(settings) %}
+    {%- set is_fixed = settings.format in ['text', 'binary'] or settings.single_variant_column is not none -%}
+    {%- set infers = not settings.schema and not is_fixed -%}
+    {%- set evolution = settings.schema_evolution or ('add_new_columns' if infers else 'none') -%}
+    {%- set rescued = settings.rescued_data_column -%}
+    {%- if rescued is none and (infers or evolution in ['rescue', 'fail']) -%}
+        {%- set rescued = '_rescued_data' -%}
+    {%- endif -%}
+    {{ return(dict(settings, infers=infers, schema_evolution='none' if is_fixed else evolution,
+        rescued_data_column=false if is_fixed else rescued or false)) }}
 {% endmacro %}
 
 
@@ -35,18 +82,154 @@
     {%- endif -%}
     {%- set problems = floodmark._schema_problems('files', files, floodmark._files_schema()) -%}
     {%- do problems.extend(floodmark._secret_problems('files.path', files.get('path'))) -%}
-    {%- if files.get('format') == 'text' and files.get('schema') is not none -%}
-        {%- do problems.append({'setting': 'files.schema', 'got': files.schema,
-            'expected': "no schema with format 'text'",
-            'todo': 'Remove it: each line is a row with one column, value'}) -%}
-    {%- elif files.get('format') != 'text' and not files.get('schema') -%}
-        {%- do problems.append({'setting': 'files.schema', 'got': files.get('schema'),
-            'expected': "the columns as DDL, such as 'id bigint, name string'", 'todo': 'Add it'}) -%}
+    {%- if floodmark._is_stream() -%}
+        {%- do problems.extend(floodmark._stream_files_problems(files)) -%}
     {%- endif -%}
+    {%- set is_fixed = files.get('format') in ['text', 'binary'] -%}
+    {%- for name in ['schema', 'schema_hints', 'rescued_data_column', 'single_variant_column']
+        if is_fixed and files.get(name) -%}
+        {%- do problems.append({'setting': 'files.' ~ name, 'got': files[name],
+            'expected': "nothing with format '" ~ files.format ~ "', whose records have columns of their own",
+            'todo': 'Remove it'}) -%}
+    {%- endfor -%}
+    {%- if files.get('schema') and files.get('schema_evolution') in ['add_new_columns', 'widen'] -%}
+        {%- do problems.append({'setting': 'files.schema', 'got': files.schema,
+            'expected': "no schema with schema_evolution '" ~ files.schema_evolution ~ "'",
+            'todo': 'Write it as schema_hints'}) -%}
+    {%- endif -%}
+    {%- if files.get('schema_hints') is string and floodmark._hints(files.schema_hints) is none -%}
+        {%- do problems.append({'setting': 'files.schema_hints', 'got': files.schema_hints,
+            'expected': "columns and their types, such as 'amount decimal(10, 2), address.zip string'",
+            'todo': 'Correct it'}) -%}
+    {%- endif -%}
+    {%- if files.get('max_bytes_per_batch') is not none and not floodmark._bytes(files.max_bytes_per_batch) -%}
+        {%- do problems.append({'setting': 'files.max_bytes_per_batch', 'got': files.max_bytes_per_batch,
+            'expected': "a number of bytes, or text such as '512 mb'", 'todo': 'Write one of them'}) -%}
+    {%- endif -%}
+    {%- do problems.extend(floodmark._reader_option_problems(files)) -%}
+    {%- do problems.extend(floodmark._overwrite_file_problems(files)) -%}
+    {%- for name in ['modified_after', 'modified_before'] if files.get(name)
+        and not floodmark._is_position(files[name], 'timestamp') -%}
+        {%- do problems.append({'setting': 'files.' ~ name, 'got': files[name],
+            'expected': "a UTC time such as '2026-01-31' or '2026-01-31 06:00:00'", 'todo': 'Correct it'}) -%}
+    {%- endfor -%}
     {%- set marker = 'floodmark:stream' if floodmark._is_stream() else 'floodmark:files' -%}
     {%- if marker not in (model.get('compiled_code') or marker) -%}
         {%- do problems.append({'setting': 'files', 'got': files, 'expected': 'floodmark.new_files() in the SELECT',
             'todo': 'Read "from {{ floodmark.new_files() }}"'}) -%}
+    {%- endif -%}
+    {{ return(problems) }}
+{% endmacro %}
+
+
+{# A stream reads lines, of which it is told the columns. #}
+{% macro _stream_files_problems(files) %}
+    {%- set problems = [] -%}
+    {%- for name in files
+        if name in floodmark._files_schema() and name not in ['path', 'format', 'schema', 'glob', 'recursive',
+        'max_files_per_batch'] -%}
+        {%- do problems.append({'setting': 'files.' ~ name, 'got': files[name],
+            'expected': 'no such setting on a streaming_table',
+            'todo': 'Leave it out, or load the files with an incremental model'}) -%}
+    {%- endfor -%}
+    {%- if files.get('format', 'json') not in ['json', 'text'] -%}
+        {%- do problems.append({'setting': 'files.format', 'got': files.format,
+            'expected': "'json' or 'text' on a streaming_table",
+            'todo': 'Load the files with an incremental model, or read them with stream(csv.`path`) and a schema'}) -%}
+    {%- elif files.get('format') != 'text' and not files.get('schema') -%}
+        {%- do problems.append({'setting': 'files.schema', 'got': none,
+            'expected': "the columns as DDL, such as 'id bigint, name string', on a streaming_table",
+            'todo': 'Add it: a stream infers no schema'}) -%}
+    {%- endif -%}
+    {{ return(problems) }}
+{% endmacro %}
+
+
+{# A file that is overwritten can replace its earlier rows where the table says which rows are of it. #}
+{% macro _overwrite_file_problems(files) %}
+    {%- set mode = files.get('allow_overwrites') -%}
+    {%- if mode in [none, false] or mode == 'append' -%}
+        {{ return([]) }}
+    {%- elif mode != 'replace' -%}
+        {{ return([{'setting': 'files.allow_overwrites', 'got': mode, 'expected': "false, 'append' or 'replace'",
+            'todo': 'Use one of them'}]) }}
+    {%- elif (config.get('incremental_strategy') or 'append') != 'append' -%}
+        {{ return([{'setting': 'files.allow_overwrites', 'got': mode,
+            'expected': "incremental_strategy 'append' with it",
+            'todo': "Use 'append': merge replaces rows by their key"}]) }}
+    {%- elif floodmark._path_column(model.get('compiled_code') or model.raw_code) is none -%}
+        {{ return([{'setting': 'files.allow_overwrites', 'got': mode,
+            'expected': "the path of each row's file in the table",
+            'todo': 'Add "_metadata.file_path as source_file" to the SELECT'}]) }}
+    {%- endif -%}
+    {{ return([]) }}
+{% endmacro %}
+
+
+{# The column of a SELECT that is the path of a row's file; none where it has none. #}
+{% macro _path_column(sql) %}
+    {%- set found = modules.re.search('_metadata\\.file_path\\s+(?:as\\s+)?(`(?:[^`]|``)+`|(?!from\\b)[A-Za-z_]\\w*)',
+        sql,
+        flags=modules.re.I) -%}
+    {{ return(floodmark._unquoted(found.group(1)) if found else none) }}
+{% endmacro %}
+
+
+{# A number of bytes, of one or of text such as '512 mb'; none where it cannot be read. #}
+{% macro _bytes(value) %}
+    {%- set found = modules.re.fullmatch('(\\d+) ?([kmgt]?)b?', value | string | lower | trim) -%}
+    {{ return(found.group(1) | int * 1024 ** ' kmgt'.index(found.group(2) or ' ') if found else none) }}
+{% endmacro %}
+
+
+{# The options of Spark's readers that a user may give, by format. #}
+{% macro _reader_options() %}
+    {%- set texts = ['encoding', 'charset', 'lineSep', 'compression'] -%}
+    {%- set times = ['dateFormat', 'timestampFormat', 'timestampNTZFormat', 'timeZone', 'locale'] -%}
+    {%- set rebased = ['datetimeRebaseMode', 'int96RebaseMode'] -%}
+    {{ return({
+        'json': texts + times + ['multiLine', 'allowComments', 'allowUnquotedFieldNames', 'allowSingleQuotes',
+            'allowNumericLeadingZeros', 'allowBackslashEscapingAnyCharacter', 'allowUnquotedControlChars',
+            'allowNonNumericNumbers', 'dropFieldIfAllNull'],
+        'csv': texts + times + ['header', 'sep', 'delimiter', 'quote', 'escape', 'charToEscapeQuoteEscaping', 'comment',
+            'multiLine', 'nullValue', 'emptyValue', 'nanValue', 'positiveInf', 'negativeInf', 'ignoreLeadingWhiteSpace',
+            'ignoreTrailingWhiteSpace', 'maxColumns', 'maxCharsPerColumn', 'unescapedQuoteHandling'],
+        'xml': texts + ['rowTag', 'excludeAttribute', 'attributePrefix', 'valueTag', 'nullValue',
+            'ignoreSurroundingSpaces', 'rowValidationXSDPath', 'ignoreNamespace', 'wildcardColName', 'samplingRatio'],
+        'text': texts + ['wholetext'],
+        'binary': [],
+        'parquet': rebased,
+        'orc': [],
+        'avro': ['avroSchema', 'datetimeRebaseMode', 'recursiveFieldMaxDepth', 'enableStableIdentifiersForUnionType'],
+    }) }}
+{% endmacro %}
+
+
+{# Problems of the options of a reader: a list for _refuse. #}
+{% macro _reader_option_problems(files) %}
+    {%- set options = files.get('options') -%}
+    {%- if options is none -%}
+        {%- set options = {} -%}
+    {%- elif options is not mapping -%}
+        {{ return([{'setting': 'files.options', 'got': options, 'expected': "a mapping of Spark's reader options",
+            'todo': "Write it as a mapping, such as {'multiLine': true}"}]) }}
+    {%- endif -%}
+    {%- set problems = [] -%}
+    {%- set format = files.get('format') -%}
+    {%- set allowed = floodmark._reader_options().get(format) -%}
+    {%- for name in options if allowed is not none and name | lower not in allowed | map('lower') | list -%}
+        {%- do problems.append({'setting': 'files.options.' ~ name, 'got': options[name],
+            'expected': ('one of ' ~ allowed | join(', ') if allowed else 'no options') ~ " with format '" ~ format
+            ~ "'",
+            'todo': 'Remove it or correct its name'}) -%}
+    {%- endfor -%}
+    {%- if options and not format -%}
+        {%- do problems.append({'setting': 'files.format', 'got': none, 'expected': 'a format beside options',
+            'todo': 'Add it: each format has options of its own'}) -%}
+    {%- elif format == 'xml' and 'rowtag' not in options | map('lower') | list -%}
+        {%- do problems.append({'setting': 'files.options.rowTag', 'got': none,
+            'expected': "the element that is a record, with format 'xml'",
+            'todo': "Add it: options={'rowTag': 'row'}"}) -%}
     {%- endif -%}
     {{ return(problems) }}
 {% endmacro %}

@@ -18,6 +18,7 @@
         'column': {'expected': 'a column', 'todo': 'Write its name'},
         'text': {'expected': 'text', 'todo': 'Put it in quotes'},
         'names': {'expected': 'a list of columns', 'todo': 'Write their names'},
+        'names_or_none': {'expected': 'a list of columns, or []', 'todo': 'Write their names'},
         'choice': {'todo': 'Use one of them'},
         'flag': {'expected': 'true or false', 'todo': 'Write it without quotes'},
         'flag_or_names': {'expected': 'true, false or a list of columns', 'todo': 'Use one of them'},
@@ -37,6 +38,8 @@
         {{ return(value is string and value | trim | length > 0) }}
     {%- elif row.type == 'names' -%}
         {{ return(floodmark._is_names(value)) }}
+    {%- elif row.type == 'names_or_none' -%}
+        {{ return(value == [] or floodmark._is_names(value)) }}
     {%- elif row.type == 'choice' -%}
         {{ return(value in row.choices or value is number and value is not boolean and value | string in row.choices) }}
     {%- elif row.type == 'flag' -%}

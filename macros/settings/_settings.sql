@@ -77,11 +77,21 @@
     {{ return({
         'strategy': config.get('incremental_strategy') or 'append',
         'unique_key': floodmark._name_list(config.get('unique_key')),
-        'on_schema_change': config.get('on_schema_change') or 'ignore',
+        'on_schema_change': floodmark._on_schema_change(),
         'files': floodmark._files_settings(),
         'cdc': floodmark._cdc_settings(),
         'snapshot': floodmark._snapshot_settings(),
         'partition_by': floodmark._name_list(config.get('partition_by')),
         'watermark': floodmark._watermark_settings(),
     }) }}
+{% endmacro %}
+
+
+{# What becomes of new columns. Where the schema of files grows the table does, too: dbt does not tell its default,
+   'ignore', from one that somebody wrote. #}
+{% macro _on_schema_change() %}
+    {%- set mode = config.get('on_schema_change') or 'ignore' -%}
+    {%- set files = floodmark._files_settings() -%}
+    {{ return('append_new_columns' if mode == 'ignore' and files is mapping
+        and files.schema_evolution in ['add_new_columns', 'widen'] else mode) }}
 {% endmacro %}

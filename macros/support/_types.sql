@@ -147,3 +147,29 @@
         'expected': known.type ~ ', as in ' ~ this if known else 'a column of ' ~ this,
         'todo': 'Cast it in the SELECT, or run once with --full-refresh'}]) }}
 {% endmacro %}
+
+
+{# A struct as DDL text, of a list of {name, type}. #}
+{% macro _struct_of(fields) %}
+    {%- set parts = [] -%}
+    {%- for field in fields -%}
+        {%- do parts.append(floodmark._quoted_field(field.name) ~ ':' ~ field.type) -%}
+    {%- endfor -%}
+    {{ return('struct<' ~ parts | join(',') ~ '>') }}
+{% endmacro %}
+
+
+{# A name as it is, of one that stands in backticks or not. #}
+{% macro _unquoted(name) %}
+    {{ return(name[1:-1] | replace('``', '`') if name.startswith('`') else name) }}
+{% endmacro %}
+
+
+{# The types of a struct's fields: {name: type}. #}
+{% macro _types_of(record) %}
+    {%- set types = {} -%}
+    {%- for field in floodmark._struct_fields(record) -%}
+        {%- do types.update({field.name: field.type}) -%}
+    {%- endfor -%}
+    {{ return(types) }}
+{% endmacro %}

@@ -85,9 +85,10 @@
 {% endmacro %}
 
 
-{# The stages that runs of a model left: a list of {relation, batch_id, staged_by, resolved_by}; the last is the run
-   that resolved a batch of cdc (_resolve), none for the stage itself. Where the state is_remembered, no batch was open
-   when the invocation began: one list then serves all its models, which have no stages but those left to drop. #}
+{# The stages that runs of a model left: a list of {relation, batch_id, staged_by, part}; `part` is none for the stage
+   itself, the run that resolved a batch of cdc (_resolve), `files` for the records of files, or their `window<n>`.
+   Where the state is_remembered, no batch was open when the invocation began: one list then serves all its models,
+   which have no stages but those left to drop. #}
 {% macro _stages(relation, is_remembered=false) %}
     {%- set prefix = floodmark._stage_prefix(relation) -%}
     {%- if not is_remembered -%}
@@ -100,11 +101,11 @@
     {%- endif -%}
     {%- set stages = [] -%}
     {%- for name in names -%}
-        {%- set found = modules.re.fullmatch(modules.re.escape(prefix) ~ '(\\d+)__([0-9a-f]{8})(?:__([0-9a-f]{8}))?',
-            name) -%}
+        {%- set found = modules.re.fullmatch(modules.re.escape(prefix)
+            ~ '(\\d+)__([0-9a-f]{8})(?:__([0-9a-f]{8}|files|window\\d+))?', name) -%}
         {%- if found -%}
             {%- do stages.append({'relation': floodmark.ledger_schema() ~ '.' ~ name,
-                'batch_id': found.group(1) | int, 'staged_by': found.group(2), 'resolved_by': found.group(3)}) -%}
+                'batch_id': found.group(1) | int, 'staged_by': found.group(2), 'part': found.group(3)}) -%}
         {%- endif -%}
     {%- endfor -%}
     {{ return(stages) }}

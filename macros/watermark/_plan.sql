@@ -34,7 +34,10 @@
 
 {# Whether a run may end here: nothing above the mark, and nothing below it that could have changed. #}
 {% macro _is_nothing_new(run, plan, begins) %}
-    {%- if begins and not run.target.exists or run.full_refresh and run.first -%}
+    {%- if run.settings.files and not plan.files and plan.record is none -%}
+        {#- without a schema a table waits for its first file -#}
+        {{ return(true) }}
+    {%- elif begins and not run.target.exists or run.full_refresh and run.first -%}
         {{ return(false) }}
     {%- elif run.settings.files -%}
         {{ return(not plan.files) }}

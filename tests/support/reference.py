@@ -72,6 +72,7 @@ _VALUES: dict[str, list[dict[str, Any]]] = {
     "column": [{"type": "string", "minLength": 1}],
     "text": [{"type": "string", "minLength": 1}],
     "names": _NAMES,
+    "names_or_none": _NAMES,
     "flag": [{"type": "boolean"}],
     "flag_or_names": [{"type": "boolean"}, *_NAMES],
     "count": [{"type": "integer", "minimum": 1}],

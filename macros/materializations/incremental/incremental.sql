@@ -18,11 +18,13 @@
     {%- if floodmark._is_dry() -%}
         {%- do floodmark._load_dry(settings, floodmark._select_text(sql)) -%}
     {%- else -%}
-        {%- do floodmark._load(settings, floodmark._select_text(sql)) -%}
-        {%- do floodmark._persist_constraints(target_relation) -%}
-        {%- do apply_grants(target_relation, config.get('grants'),
-            should_revoke=should_revoke(load_relation(this), should_full_refresh())) -%}
-        {%- do floodmark._persist_docs(target_relation) -%}
+        {%- set run = floodmark._load(settings, floodmark._select_text(sql)) -%}
+        {%- if not run.waits_for -%}
+            {%- do floodmark._persist_constraints(target_relation) -%}
+            {%- do apply_grants(target_relation, config.get('grants'),
+                should_revoke=should_revoke(load_relation(this), should_full_refresh())) -%}
+            {%- do floodmark._persist_docs(target_relation) -%}
+        {%- endif -%}
     {%- endif -%}
 
     {{ run_hooks(post_hooks) }}

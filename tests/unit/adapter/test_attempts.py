@@ -24,7 +24,7 @@ def untold(*_: Any) -> Any:
 
 def test_what_a_macro_returns_comes_back() -> None:
     assert attempt(lambda a, b: a + b, untold, untold, 1, 2) == 3
-    assert try_macro(lambda a: a, 1) == {"value": 1, "error": None}
+    assert try_macro(lambda a: a, 1) == {"value": 1, "error": None, "condition": None}
 
 
 def test_a_refusal_is_told_with_the_arguments_and_raised() -> None:

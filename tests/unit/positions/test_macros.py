@@ -292,20 +292,16 @@ def test_distance(floodmark: SimpleNamespace, value: Any, distance: int | None) 
 
 
 def test_lines_of_text_are_rows_and_lines_of_json_have_the_schema() -> None:
-    def files_sql(**files: str) -> str:
+    def rows_sql(**files: str) -> str:
         floodmark = load(config={"files": {"path": "/in"} | files})
-        return str(floodmark._files_sql(floodmark._files_settings(), []))
+        return str(floodmark._files_rows_sql(floodmark._files_settings(), "raw"))
 
-    lines = (
-        "(select ltrim('\ufeff', value) as value, _metadata from text.`/in` with (pathGlobFilter = "
-        "'*', recursiveFileLookup = 'true') where false) where trim(value) <> ''"
+    lines = "(select ltrim('\ufeff', value) as value, _metadata from raw) where trim(value) <> ''"
+    assert rows_sql(format="text") == f"(select value, _metadata from {lines})"
+    assert rows_sql(schema="id bigint", format="json") == (
+        "(select _floodmark_line.*, _metadata from (select from_json(value, 'id bigint', "
+        f"map('mode', 'FAILFAST')) as _floodmark_line, _metadata from {lines}))"
     )
-    assert files_sql(format="text") == f"(select value, _metadata from {lines})"
-    for given in ({}, {"format": "json"}):
-        assert files_sql(schema="id bigint", **given) == (
-            "(select _floodmark_line.*, _metadata from (select from_json(value, 'id bigint', "
-            f"map('mode', 'FAILFAST')) as _floodmark_line, _metadata from {lines}))"
-        )
 
 
 def column(name: str, kind: str) -> dict[str, str]:

@@ -1,0 +1,182 @@
+{#
+  Parquet, ORC and Avro say themselves what columns a file has. Spark merges the schemas of many files in one DESCRIBE,
+  where they can be merged; where not, the files are halved until they can, so that files of one type share a window.
+#}
+{% macro _parquet_files() %}
+    {{ return(floodmark._columnar_files('parquet')) }}
+{% endmacro %}
+
+
+{% macro _orc_files() %}
+    {{ return(floodmark._columnar_files('orc')) }}
+{% endmacro %}
+
+
+{# Spark's own class: its short name `avro` belongs to a package that PySpark does not have. #}
+{% macro _avro_files() %}
+    {{ return(dict(floodmark._columnar_files('org.apache.spark.sql.avro.AvroFileFormat'),
+        look=floodmark._look_at_avro)) }}
+{% endmacro %}
+
+
+{% macro _columnar_files(provider) %}
+    {{ return(dict(floodmark._file_format_defaults(), provider=provider, has_types=true,
+        look=floodmark._look_at_columnar, groups=floodmark._columnar_groups)) }}
+{% endmacro %}
+
+
+{# What the files hold: {files: {path: {rows, reason}}, seen, groups}; a group is {record, files} of files that Spark
+   reads alike. #}
+{% macro _look_at_columnar(run, files) %}
+    {%- set found, groups = {}, [] -%}
+    {%- do floodmark._group_alike(run.settings.files, files, groups, found) -%}
+    {%- set ns = namespace(seen=none) -%}
+    {%- for group in groups -%}
+        {%- set ns.seen = floodmark._joined_records(ns.seen, group.record) -%}
+    {%- endfor -%}
+    {{ return({'files': found, 'seen': ns.seen, 'groups': groups}) }}
+{% endmacro %}
+
+
+{# The same of Avro, where Spark looks at one file alone: files with one schema in their head are looked at together. #}
+{% macro _look_at_avro(run, files) %}
+    {%- set settings = run.settings.files -%}
+    {%- set found, groups, alike = {}, [], {} -%}
+    {%- for row in floodmark._query_json(floodmark._avro_heads_sql(settings, files)) -%}
+        {%- if row.head is none -%}
+            {%- do found.update({row.path: {'reason': 'not an Avro data file'}}) -%}
+        {%- else -%}
+            {%- do alike.setdefault(row.head, []).append(row.path) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- for paths in alike.values() -%}
+        {%- set those = [] -%}
+        {%- for file in files if file.path in paths -%}
+            {%- do those.append(file) -%}
+        {%- endfor -%}
+        {%- do floodmark._group_alike(settings, those[:1], groups, found) -%}
+        {%- for file in those[1:] -%}
+            {%- do found.update({file.path: found[those[0].path]}) -%}
+            {%- do groups[-1].files.append(file) if not found[file.path].reason else none -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- set ns = namespace(seen=none) -%}
+    {%- for group in groups -%}
+        {%- set ns.seen = floodmark._joined_records(ns.seen, group.record) -%}
+    {%- endfor -%}
+    {{ return({'files': found, 'seen': ns.seen, 'groups': groups}) }}
+{% endmacro %}
+
+
+{# A digest of the schema in the head of each file, NULL where there is none: the text behind the key `avro.schema`,
+   whose length stands before it in one to three bytes (Avro's specification, object container files). #}
+{% macro _avro_heads_sql(settings, files) %}
+    select to_json(named_struct('path', path, 'head', md5(substr(head, at + width, length))), map('ignoreNullFields',
+        'false'))
+    from (
+        select *, case width when 1 then a when 2 then a % 128 + b * 128 else a % 128 + b % 128 * 128 + c * 16384 end
+            div 2 as length
+        from (
+            select *, if(a < 128, 1, if(b < 128, 2, 3)) as width
+            from (
+                select path, head, at, ascii(substr(head, at, 1)) as a, ascii(substr(head, at + 1, 1)) as b,
+                    ascii(substr(head, at + 2, 1)) as c
+                from (
+                    select path, if(startswith(head, 'Obj\u0001') and locate('avro.schema', head) > 0, head,
+                    null) as head,
+                        locate('avro.schema', head) + 11 as at
+                    from (
+                        select _metadata.file_path as path,
+                            decode(substring(content, 1, 1048576), 'ISO-8859-1') as head
+                        from binaryFile.`{{ floodmark._files_path(settings) }}` {{ floodmark._files_options(settings) }}
+                        where {{ floodmark._files_predicate(files) }}
+                    )
+                )
+            )
+        )
+    )
+{% endmacro %}
+
+
+{# Put these files into groups. One that cannot be read alone is corrupt, with Spark's sentence as the reason. #}
+{% macro _group_alike(settings, files, groups, found) %}
+    {%- set told = floodmark._tried(floodmark._columns_of_files, settings, files, {'mergeSchema': 'true'}) -%}
+    {%- if told.error is none -%}
+        {%- set fields = [] -%}
+        {%- for column in told.value -%}
+            {%- do fields.append({'name': column.name, 'type': column.ddl}) -%}
+        {%- endfor -%}
+        {%- set record = floodmark._struct_of(fields) -%}
+        {%- if groups and groups[-1].record == record -%}
+            {%- do groups[-1].files.extend(files) -%}
+        {%- else -%}
+            {%- do groups.append({'record': record, 'files': files | list, 'options': {}}) -%}
+        {%- endif -%}
+        {%- for file in files -%}
+            {%- do found.update({file.path: {'seen': record}}) -%}
+        {%- endfor -%}
+    {%- elif files | length == 1 -%}
+        {%- do found.update({files[0].path: {'reason': floodmark._first_line(told.error)}}) -%}
+    {%- else -%}
+        {%- set half = files | length // 2 -%}
+        {%- do floodmark._group_alike(settings, files[:half], groups, found) -%}
+        {%- do floodmark._group_alike(settings, files[half:], groups, found) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The columns that Spark finds in files: a list of {name, type}. `others` are options of the reader. #}
+{% macro _columns_of_files(settings, files, others={}) %}
+    {%- set given = [] -%}
+    {%- for name, value in dict(floodmark._window_options(settings), **others).items()
+        if name not in ['pathGlobFilter', 'recursiveFileLookup', 'columnNameOfCorruptRecord'] -%}
+        {%- do given.append(floodmark._quoted(name) ~ ' = ' ~ floodmark._string_literal(value)) -%}
+    {%- endfor -%}
+    {{ return(floodmark._columns_of(query='select * from `' ~ floodmark._file_format(settings).provider ~ '`.`'
+        ~ floodmark._pattern_of(files) | replace('`', '``') ~ '` with (' ~ given | join(', ') ~ ')')) }}
+{% endmacro %}
+
+
+{# The groups of the look, with fields that are not known. Of a batch that is read later these are looked for again. #}
+{% macro _columnar_groups(run, batch, look) %}
+    {{ return(look.groups) }}
+{% endmacro %}
+
+
+{# The sentence of an error of Spark's, without its stack. #}
+{% macro _first_line(error) %}
+    {{ return((error.strip().splitlines() | first)[:500]) }}
+{% endmacro %}
+
+
+{# Those of these files that Spark cannot read to their end, with its sentence: {path: reason}. #}
+{% macro _unreadable_files(settings, files) %}
+    {%- set found = {} -%}
+    {%- for file in files -%}
+        {%- set read = floodmark._tried(run_query, 'select count(*), sum(hash(*)) from `'
+            ~ floodmark._file_format(settings).provider ~ '`.`' ~ floodmark._pattern_of([file]) | replace('`', '``')
+            ~ '` ' ~ floodmark._files_options(settings)) -%}
+        {%- if read.error is not none -%}
+            {%- do found.update({file.path: floodmark._first_line(read.error)}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
+{# A look in which these files, {path: reason}, are corrupt. #}
+{% macro _look_without(look, unreadable) %}
+    {%- set groups = [] -%}
+    {%- for group in look.groups or [] -%}
+        {%- set files = [] -%}
+        {%- for file in group.files if file.path not in unreadable -%}
+            {%- do files.append(file) -%}
+        {%- endfor -%}
+        {%- do groups.append(dict(group, files=files)) -%}
+    {%- endfor -%}
+    {%- set files = dict(look.files) -%}
+    {%- for path, reason in unreadable.items() -%}
+        {%- do files.update({path: {'reason': reason}}) -%}
+    {%- endfor -%}
+    {{ return(dict(look, files=files, groups=groups)) }}
+{% endmacro %}

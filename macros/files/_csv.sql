@@ -1,0 +1,309 @@
+{#
+  CSV. Spark takes a file's columns by their place, whatever its header says; here they are matched by name, file by
+  file. So Spark reads each file as lines without its first one (a window with one column), and `from_csv` takes a line
+  apart, in groups of files with one header. RFC 4180 has a quote within quotes doubled: `escape` is `"` here, and `\`
+  in Spark. With `multiLine` a file is one text, and what stands between quotes hides its line ends while it is split.
+#}
+{% macro _csv_files() %}
+    {{ return(dict(floodmark._file_format_defaults(), provider='csv', bad_column='_floodmark_bad', has_lines=true,
+        options={'header': 'true', 'escape': '"'},
+        raw_sql=floodmark._csv_raw_sql, look=floodmark._look_at_csv, groups=floodmark._csv_groups, needs_look=true,
+        variant_groups=floodmark._csv_variant_groups)) }}
+{% endmacro %}
+
+
+{# The fields of one line, as a header has them. #}
+{% macro _csv_fields(line, sep, quote, escape) %}
+    {%- set q, s, e = modules.re.escape(quote), modules.re.escape(sep), modules.re.escape(escape) -%}
+    {%- set quoted = q ~ '((?:' ~ e ~ q ~ '|[^' ~ q ~ '])*)' ~ q -%}
+    {%- set fields = [] -%}
+    {%- for found in modules.re.finditer('(?:^|' ~ s ~ ')(?:\\s*' ~ quoted ~ '\\s*|((?:(?!' ~ s ~ ').)*))', line,
+        flags=modules.re.S) -%}
+        {%- do fields.append(found.group(1) | replace(escape ~ quote, quote) if found.group(1) is not none
+            else found.group(2) | trim) -%}
+    {%- endfor -%}
+    {{ return(fields) }}
+{% endmacro %}
+
+
+{# How a file's text is made into lines: its options by name. #}
+{% macro _csv_dialect(settings) %}
+    {{ return({
+        'sep': floodmark._reader_option(settings, 'sep', floodmark._reader_option(settings, 'delimiter', ',')),
+        'quote': floodmark._reader_option(settings, 'quote', '"'),
+        'escape': floodmark._reader_option(settings, 'escape', '"'),
+        'comment': floodmark._reader_option(settings, 'comment', none),
+        'has_header': floodmark._reader_option(settings, 'header', 'true') | lower == 'true',
+        'is_whole': floodmark._reader_option(settings, 'multiLine', 'false') | lower == 'true',
+    }) }}
+{% endmacro %}
+
+
+{# The headers of the files: {files: {path: {header, reason}}, seen}. A file without any line has none, and nothing to
+   load; `reason` says why one cannot be loaded. #}
+{% macro _look_at_csv(run, files) %}
+    {%- set settings = run.settings.files -%}
+    {%- set dialect = floodmark._csv_dialect(settings) -%}
+    {%- set skips = " and not startswith(value, " ~ floodmark._string_literal(dialect.comment) ~ ')' if dialect.comment
+        else '' -%}
+    {%- set value = floodmark._csv_first_sql(dialect) if dialect.is_whole else "ltrim('\ufeff', value)" -%}
+    {%- set rows = floodmark._query_json(
+        "select to_json(named_struct('path', path, 'line', min_by(value, place))) from (select path, "
+        "struct(start, n) as place, " ~ value ~ " as value from (select _metadata.file_path as path, "
+        "_metadata.file_block_start as start, monotonically_increasing_id() as n, value from text.`"
+        ~ floodmark._files_path(settings) ~ '` ' ~ floodmark._files_options(settings, {'wholetext': 'true'}
+        if dialect.is_whole else {}) ~ ' where ' ~ floodmark._files_predicate(files) ~ ")) where trim(value) <> ''"
+        ~ skips ~ ' group by path') -%}
+    {%- set found = {} -%}
+    {%- for row in rows -%}
+        {%- set names = floodmark._csv_names(run, row.line, dialect) -%}
+        {%- do found.update({row.path: {'header': names,
+            'reason': floodmark._csv_header_reason(names) if dialect.has_header}}) -%}
+    {%- endfor -%}
+    {{ return({'files': found, 'seen': floodmark._csv_seen(run, files, found)}) }}
+{% endmacro %}
+
+
+{# The columns in the headers of files, in the order in which they were seen; each file's own goes into `found`. Where
+   types are asked for, and a header has a column that is not known, Spark infers those of all files with that header.
+   #}
+{% macro _csv_seen(run, files, found) %}
+    {%- set settings = run.settings.files -%}
+    {%- set known = floodmark._types_of(run.known_record) if run.known_record else {} -%}
+    {%- set groups = {} -%}
+    {%- for file in files if file.path in found and not found[file.path].reason -%}
+        {%- do groups.setdefault(tojson(found[file.path].header), []).append(file) -%}
+    {%- endfor -%}
+    {%- set ns = namespace(seen=none) -%}
+    {%- for those in groups.values() -%}
+        {%- set names = found[those[0].path].header -%}
+        {%- set fields = [] -%}
+        {%- set types = floodmark._columns_of_files(settings, those, {'inferSchema': 'true'})
+            if settings.infer_column_types and names | reject('in', known) | list else [] -%}
+        {%- for name in names -%}
+            {%- do fields.append({'name': name, 'type': types[loop.index0].type if loop.index0 < types | length
+                else 'string'}) -%}
+        {%- endfor -%}
+        {%- set record = floodmark._struct_of(fields) -%}
+        {%- for file in those -%}
+            {%- do found[file.path].update({'seen': record}) -%}
+        {%- endfor -%}
+        {%- set ns.seen = floodmark._joined_records(ns.seen, record) -%}
+    {%- endfor -%}
+    {{ return(ns.seen) }}
+{% endmacro %}
+
+
+{# Names of a file's columns: those of its header, else of the schema by their place, else `_c0` and so on. #}
+{% macro _csv_names(run, line, dialect) %}
+    {%- set fields = floodmark._csv_fields(line, dialect.sep, dialect.quote, dialect.escape) -%}
+    {%- if dialect.has_header -%}
+        {{ return(fields) }}
+    {%- endif -%}
+    {%- set known = floodmark._struct_fields(run.known_record) | map(attribute='name') | list if run.known_record
+        else [] -%}
+    {%- set names = [] -%}
+    {%- for _ in fields -%}
+        {%- do names.append(known[loop.index0] if loop.index0 < known | length else '_c' ~ loop.index0) -%}
+    {%- endfor -%}
+    {{ return(names) }}
+{% endmacro %}
+
+
+{# Why a file with this header cannot be loaded; none where it can. #}
+{% macro _csv_header_reason(names) %}
+    {%- for name in names -%}
+        {%- if not name -%}
+            {{ return('its header has a column without a name') }}
+        {%- elif names.count(name) > 1 -%}
+            {{ return("its header has the column '" ~ name ~ "' more than once") }}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(none) }}
+{% endmacro %}
+
+
+{# A record with the fields of another behind its own, where it lacks them; those that both have in a type for both. #}
+{% macro _joined_records(one, other) %}
+    {%- if one is none -%}
+        {{ return(other) }}
+    {%- endif -%}
+    {%- set types = floodmark._types_of(one) -%}
+    {%- set others = floodmark._types_of(other) -%}
+    {%- set fields = [] -%}
+    {%- for field in floodmark._struct_fields(one) -%}
+        {%- do fields.append(dict(field, type=floodmark._merged_types(field.type, others[field.name]))
+            if field.name in others else field) -%}
+    {%- endfor -%}
+    {%- for field in floodmark._struct_fields(other) if field.name not in types -%}
+        {%- do fields.append(field) -%}
+    {%- endfor -%}
+    {{ return(floodmark._struct_of(fields)) }}
+{% endmacro %}
+
+
+{# Files with one header are a group. Its columns have the types of those that are known, where Spark reads such from
+   CSV; a column that is not known is read as VARIANT, so that it prints as the text that it is. #}
+{% macro _csv_groups(run, batch, look) %}
+    {%- set settings = run.settings.files -%}
+    {%- set known = floodmark._types_of(batch.file_schema.record) -%}
+    {%- set dialect = floodmark._csv_dialect(settings) -%}
+    {%- set groups = {} -%}
+    {%- for file in batch.files if file.path in look.files and not look.files[file.path].reason -%}
+        {%- set names = look.files[file.path].header -%}
+        {%- set key = tojson(names) -%}
+        {%- if key not in groups -%}
+            {%- set fields = [] -%}
+            {%- for name in names -%}
+                {%- set type = floodmark._csv_type(known, name, settings.case_sensitive) -%}
+                {%- do fields.append({'name': name, 'type': type or 'variant'}) -%}
+            {%- endfor -%}
+            {%- do groups.update({key: {'record': floodmark._struct_of(fields), 'files': [], 'dialect': dialect,
+                'lies_as': 'struct<value:string>', 'provider': 'text' if dialect.is_whole else 'csv',
+                'options': {'wholetext': 'true'} if dialect.is_whole
+                else {'header': dialect.has_header | string | lower,
+                'sep': '\u0001', 'quote': '', 'escape': '', 'maxCharsPerColumn': '-1', 'mode': 'PERMISSIVE'},
+                'rows_sql': floodmark._csv_rows_sql, 'reason_sql': '_floodmark_reason'}}) -%}
+        {%- endif -%}
+        {%- do groups[key].files.append(file) -%}
+    {%- endfor -%}
+    {{ return(groups.values() | list) }}
+{% endmacro %}
+
+
+{# The same with each record in one VARIANT, of the texts in it. #}
+{% macro _csv_variant_groups(run, batch, look) %}
+    {%- set groups = [] -%}
+    {%- for group in floodmark._csv_groups(run, batch, look) -%}
+        {%- do groups.append(dict(group, header=group.record, record=batch.record,
+            rows_sql=floodmark._csv_variant_rows_sql)) -%}
+    {%- endfor -%}
+    {{ return(groups) }}
+{% endmacro %}
+
+
+{% macro _csv_variant_rows_sql(settings, window, group) %}
+    {%- set pairs = [] -%}
+    {%- for field in floodmark._struct_fields(group.header) -%}
+        {%- do pairs.append(floodmark._string_literal(field.name) ~ ', cast(' ~ floodmark._quoted(field.name)
+            ~ ' as string)') -%}
+    {%- endfor -%}
+    {{ return('select to_variant_object(named_struct(' ~ pairs | join(', ') ~ ')) as '
+        ~ floodmark._quoted(settings.single_variant_column) ~ ', _floodmark_bad, texts, _metadata, _floodmark_reason '
+        'from (' ~ floodmark._csv_rows_sql(settings, window, dict(group, record=group.header)) ~ ')') }}
+{% endmacro %}
+
+
+{# The type in which a column is read from CSV: that of the known one, or string where Spark reads no such type; none
+   where no column is known. #}
+{% macro _csv_type(known, name, is_sensitive) %}
+    {%- for other, type in known.items() if other == name or not is_sensitive and other | lower == name | lower -%}
+        {{ return(type if floodmark._nesting(type) is none and type != 'variant' else 'string') }}
+    {%- endfor -%}
+    {{ return(none) }}
+{% endmacro %}
+
+
+{# The rows of a group: its columns, `_floodmark_bad` (the line where it is corrupt or something in it does not fit),
+   `_floodmark_reason` and `_metadata`. #}
+{% macro _csv_rows_sql(settings, window, group) %}
+    {%- set dialect = group.dialect -%}
+    {%- set lines = 'select value, _metadata from ' ~ window ~ ' where ' ~ floodmark._files_predicate(group.files) -%}
+    {%- if dialect.is_whole -%}
+        {%- set records = floodmark._csv_records_sql('value', dialect) -%}
+        {%- set lines = 'select explode(' ~ ('slice(' ~ records ~ ', 2, greatest(size(' ~ records ~ ') - 1, 0))'
+            if dialect.has_header else records) ~ ') as value, _metadata from (' ~ lines ~ ')' -%}
+    {%- endif -%}
+    {%- if dialect.comment -%}
+        {%- set lines = 'select * from (' ~ lines ~ ') where not startswith(value, '
+            ~ floodmark._string_literal(dialect.comment) ~ ')' -%}
+    {%- endif -%}
+    {%- set typed, texts, columns = [], [], [] -%}
+    {%- for field in floodmark._struct_fields(group.record) -%}
+        {%- set quoted = floodmark._quoted(field.name) -%}
+        {%- do typed.append(dict(field, type='string' if field.type == 'variant' else field.type)) -%}
+        {%- do texts.append(dict(field, type='string')) -%}
+        {%- do columns.append(('cast(line.' ~ quoted ~ ' as variant)' if field.type == 'variant' else 'line.' ~ quoted)
+            ~ ' as ' ~ quoted) -%}
+    {%- endfor -%}
+    {%- set bad = [{'name': '_floodmark_bad', 'type': 'string'}] -%}
+    select {{ columns | join(', ') }}{{ ',' if columns }} line._floodmark_bad, texts, _metadata,
+        case when line._floodmark_bad is null and not is_open then null
+            when is_open then 'a quote is not closed'
+            when texts._floodmark_bad is not null then 'another number of fields than in the header' end
+            as _floodmark_reason
+    from (
+        select *, if(line._floodmark_bad is null, null, {{ floodmark._from_csv_sql(settings, texts + bad) }}) as texts
+        from (
+            select value, _metadata, {{ floodmark._csv_is_open_sql(dialect) }} as is_open,
+                {{ floodmark._from_csv_sql(settings, typed + bad) }} as line
+            from ({{ lines }}) where trim(value) <> ''
+        )
+    )
+{% endmacro %}
+
+
+{# The fields of a line as columns. #}
+{% macro _from_csv_sql(settings, fields) %}
+    {%- set columns, options = [], [] -%}
+    {%- for field in fields -%}
+        {%- do columns.append(floodmark._quoted(field.name) ~ ' ' ~ field.type) -%}
+    {%- endfor -%}
+    {%- set ours = ['header', 'multiline', 'encoding', 'charset', 'linesep', 'compression', 'comment'] -%}
+    {%- for name, value in dict(floodmark._csv_files().options, **(settings.options or {})).items()
+        if name | lower not in ours -%}
+        {%- do options.extend([floodmark._string_literal(name), floodmark._string_literal(value)]) -%}
+    {%- endfor -%}
+    {%- do options.extend(["'mode'", "'PERMISSIVE'", "'columnNameOfCorruptRecord'", "'_floodmark_bad'"]) -%}
+    {{ return('from_csv(value, ' ~ floodmark._string_literal(columns | join(', ')) ~ ', map(' ~ options | join(', ')
+        ~ '))') }}
+{% endmacro %}
+
+
+{# Whether a field of a line begins with a quote and has no end: what is left once all fields that have one are taken
+   out. #}
+{% macro _csv_is_open_sql(dialect) %}
+    {%- set sep, quote = modules.re.escape(dialect.sep), modules.re.escape(dialect.quote) -%}
+    {%- if not dialect.quote -%}
+        {{ return('false') }}
+    {%- endif -%}
+    {%- set within = '(?:[^' ~ quote ~ ']++|' ~ quote ~ quote ~ ')*+' if dialect.escape == dialect.quote
+        else '(?:[^' ~ quote ~ modules.re.escape(dialect.escape) ~ ']++|' ~ modules.re.escape(dialect.escape)
+        ~ '.)*+' -%}
+    {%- set closed = '(^|' ~ sep ~ ')' ~ quote ~ within ~ quote ~ '(?=' ~ sep ~ '|$)' -%}
+    {{ return('(contains(value, ' ~ floodmark._string_literal(dialect.quote) ~ ') and regexp_replace(value, '
+        ~ floodmark._string_literal('(?s)' ~ closed) ~ ", '$1') rlike "
+        ~ floodmark._string_literal('(^|' ~ sep ~ ')' ~ quote) ~ ')') }}
+{% endmacro %}
+
+
+{# A line in which something does not fit, as VARIANT: its texts. #}
+{% macro _csv_raw_sql(bad, group) %}
+    {{ return('to_variant_object(texts)' if group.get('dialect') else 'cast(null as variant)') }}
+{% endmacro %}
+
+
+{# The first record of a file's whole text. #}
+{% macro _csv_first_sql(dialect) %}
+    {{ return('element_at(' ~ floodmark._csv_records_sql('value', dialect) ~ ', 1)') }}
+{% endmacro %}
+
+
+{# The records of a file's whole text, blank ones left out: line ends between quotes hide behind a character that no
+   text has while it is split. #}
+{% macro _csv_records_sql(text, dialect) %}
+    {%- set quote = floodmark._string_literal(dialect.quote) -%}
+    {%- set text = "ltrim('\ufeff', " ~ text ~ ')' -%}
+    {%- set escaped = "replace(" ~ text ~ ', ' ~ floodmark._string_literal(dialect.escape ~ dialect.quote)
+        ~ ", '\ufdd1')"
+        if dialect.escape != dialect.quote else text -%}
+    {%- set parts = 'split(' ~ escaped ~ ', ' ~ floodmark._string_literal(modules.re.escape(dialect.quote)) ~ ')' -%}
+    {%- set hidden = 'concat_ws(' ~ quote ~ ', transform(' ~ parts ~ ", (p, i) -> if(i % 2 = 1, translate(p, "
+        "'\r\n', '\ufdd2\ufdd3'), p)))" -%}
+    {%- set shown = "translate(r, '\ufdd2\ufdd3', '\r\n')" -%}
+    {%- if dialect.escape != dialect.quote -%}
+        {%- set shown = 'replace(' ~ shown ~ ", '\ufdd1', " ~ floodmark._string_literal(dialect.escape ~ dialect.quote)
+            ~ ')' -%}
+    {%- endif -%}
+    {{ return('transform(filter(split(' ~ hidden ~ ", '\r\n|\r|\n'), r -> trim(r) <> ''), r -> " ~ shown ~ ')') }}
+{% endmacro %}

@@ -1,0 +1,333 @@
+{#
+  What a batch of files holds is read once, into a staging table of its own: the known columns, what was rescued, and of
+  records that are corrupt the text and the reason. The model's SELECT reads those that are not, the quarantine the
+  others, and the ledger's counts come from there. So all of them are of one reading, whatever becomes of the files.
+
+  A window is a table over files that are read alike: `create table … using <format>` with the columns that their
+  records have. Unlike a query of the files themselves it takes a schema, and a format's options; unlike a view it has
+  `_metadata`. It goes once its files are read.
+#}
+
+{# Read the files of a batch into its staging table, unless a run before has; what stands for them in the SELECT is
+   known afterwards (batch.reader), and what each file gave (batch.files). #}
+{% macro _read_files(run, batch) %}
+    {%- if not batch.files -%}
+        {%- do batch.update({'reader': floodmark._no_records_sql(run, batch)}) -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set stage = floodmark._records_stage(batch) -%}
+    {%- if not floodmark._has_records(batch) -%}
+        {%- do batch.update({'records_by': invocation_id[:8]}) -%}
+        {%- set stage = floodmark._records_stage(batch) -%}
+        {%- do floodmark._stage_records(run, batch, stage) -%}
+    {%- endif -%}
+    {%- do batch.update({'files': floodmark._counted_files(run, batch, stage),
+        'reader': floodmark._records_reader(run, batch, stage),
+        'replaces_files': not batch.begins and run.settings.files.allow_overwrites == 'replace'
+        and floodmark._are_loaded(batch)}) -%}
+    {%- do floodmark._check_corrupt(run, batch, stage) -%}
+{% endmacro %}
+
+
+{# Whether a run has read the files of a batch into a staging table that is whole. #}
+{% macro _has_records(batch) %}
+    {{ return(batch.get('records_by') is not none and floodmark._is_stage_whole(floodmark._records_stage(batch))) }}
+{% endmacro %}
+
+
+{# Whether an earlier batch of the table loaded a file of this one, as it was then. #}
+{% macro _are_loaded(batch) %}
+    {{ return(run_query('select 1 as one from (select explode(files) as file from ' ~ floodmark.ledger_schema()
+        ~ '.batch_log where model = ' ~ floodmark._string_literal(floodmark._model_id())
+        ~ " and event = 'committed' and generation = " ~ floodmark._string_literal(batch.generation) ~ ') where '
+        ~ floodmark._files_predicate(batch.files) | replace('_metadata.file_path', 'file.path') ~ ' limit 1').rows
+        | length > 0) }}
+{% endmacro %}
+
+
+{# What each file of a batch gave, for one whose commit an earlier run made: of a staging table that is gone nobody
+   knows. #}
+{% macro _settle_files(run, batch) %}
+    {%- set stage = floodmark._records_stage(batch) -%}
+    {%- if not batch.get('reader') and floodmark._has_records(batch) -%}
+        {%- do batch.update({'files': floodmark._counted_files(run, batch, stage)}) -%}
+        {%- do batch.update({'rows_corrupt': batch.files | sum(attribute='rows_quarantined')}) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The staging table of a batch's records. #}
+{% macro _records_stage(batch) %}
+    {{ return(floodmark._stage_relation(dict(batch, staged_by=batch.records_by)) ~ '__files') }}
+{% endmacro %}
+
+
+{# A relation of the records that are none but corrupt, as the SELECT reads them. #}
+{% macro _records_reader(run, batch, stage) %}
+    {%- set columns = [] -%}
+    {%- for column in floodmark._file_columns(run, batch) -%}
+        {%- do columns.append(floodmark._quoted(column.name)) -%}
+    {%- endfor -%}
+    {{ return('(select ' ~ (columns + ['_floodmark_metadata as _metadata']) | join(', ') ~ ' from ' ~ stage
+        ~ ' where _floodmark_reason is null)') }}
+{% endmacro %}
+
+
+{# The columns that files give a SELECT, beside `_metadata`: a list of {name, type}. #}
+{% macro _file_columns(run, batch) %}
+    {%- set rescued = run.settings.files.rescued_data_column -%}
+    {{ return(floodmark._struct_fields(batch.file_schema.record) + batch.file_schema.partitions
+        + ([{'name': rescued, 'type': 'string'}] if rescued else [])) }}
+{% endmacro %}
+
+
+{# What `_metadata` has, in each format: {field: type}. #}
+{% macro _metadata_fields() %}
+    {{ return({'file_path': 'string', 'file_name': 'string', 'file_size': 'bigint', 'file_block_start': 'bigint',
+        'file_block_length': 'bigint', 'file_modification_time': 'timestamp'}) }}
+{% endmacro %}
+
+
+{# What stands for the files in a SELECT that reads none of them. #}
+{% macro _no_records_sql(run, batch) %}
+    {%- set columns = [] -%}
+    {%- for column in floodmark._file_columns(run, batch) -%}
+        {%- do columns.append('cast(null as ' ~ column.type ~ ') as ' ~ floodmark._quoted(column.name)) -%}
+    {%- endfor -%}
+    {%- set fields = [] -%}
+    {%- for name, type in floodmark._metadata_fields().items() -%}
+        {%- do fields.append(name ~ ': ' ~ type) -%}
+    {%- endfor -%}
+    {%- do columns.append('cast(null as struct<' ~ fields | join(', ') ~ '>) as _metadata') -%}
+    {{ return('(select ' ~ columns | join(', ') ~ ' where false)') }}
+{% endmacro %}
+
+
+{# The settings of Spark with which files are read: small ones many a task, and duplicate keys as they come. Columns
+   whose names differ in case alone are columns of their own. #}
+{% macro _files_conf() %}
+    {{ return({'spark.sql.files.openCostInBytes': '65536', 'spark.sql.variant.allowDuplicateKeys': 'true',
+        'spark.sql.caseSensitive': 'true'}) }}
+{% endmacro %}
+
+
+{# Write the records of a batch into its staging table. Where a file cannot be read to its end it is corrupt, and the
+   rest is read without it. #}
+{% macro _stage_records(run, batch, stage, retries=true) %}
+    {%- set settings = run.settings.files -%}
+    {%- set format = floodmark._file_format(settings) -%}
+    {%- set conf = floodmark._files_conf() -%}
+    {%- do floodmark._set_conf(conf) -%}
+    {%- set selects, windows = [], [] -%}
+    {%- if batch.look is none -%}
+        {%- do batch.update({'look': format.look(run, batch.files) if format.look else {'files': {}, 'seen': none}}) -%}
+    {%- endif -%}
+    {%- for group in format.groups(run, batch, batch.look) -%}
+        {%- if group.sql -%}
+            {%- set rows_sql = group.sql -%}
+        {%- else -%}
+            {%- if group.lines -%}
+                {%- do windows.append(group.lines) -%}
+                {%- do group.update({'location': floodmark._write_json_lines(settings, group)}) -%}
+            {%- endif -%}
+            {%- do windows.append(floodmark._make_window(run, batch, windows | length, group)) -%}
+            {%- set rows_sql = (group.rows_sql or floodmark._window_rows_sql)(settings, windows[-1], group) -%}
+        {%- endif -%}
+        {%- do selects.append(floodmark._records_sql(run, batch, group, rows_sql)) -%}
+    {%- endfor -%}
+    {%- set corrupt = [] -%}
+    {%- for file in batch.files if (batch.look.files.get(file.path) or {}).reason -%}
+        {%- do corrupt.append(file) -%}
+    {%- endfor -%}
+    {%- if corrupt or not selects -%}
+        {%- do selects.append(floodmark._records_sql(run, batch, {'record': batch.file_schema.record,
+            'files': corrupt, 'reason_sql': floodmark._file_reason_sql(batch.look, corrupt)},
+            floodmark._corrupt_files_sql(run, batch, corrupt))) -%}
+    {%- endif -%}
+    {%- set sql = floodmark._create_stage_sql(stage) ~ '\n' ~ selects | join('\nunion all\n') -%}
+    {%- set made = floodmark._tried(floodmark._execute, [sql]) -%}
+    {%- set unreadable = floodmark._unreadable_files(settings, batch.files)
+        if (made.condition or '').startswith('FAILED_READ_FILE') and retries else {} -%}
+    {%- if made.error is not none and not unreadable -%}
+        {%- do floodmark._execute([sql]) -%}
+    {%- endif -%}
+    {%- for window in windows -%}
+        {%- do floodmark._execute(['drop table if exists ' ~ window]) -%}
+    {%- endfor -%}
+    {%- do floodmark._reset_conf(conf) -%}
+    {%- if unreadable -%}
+        {%- do batch.update({'look': floodmark._look_without(batch.look, unreadable)}) -%}
+        {%- do floodmark._execute(['drop table if exists ' ~ stage]) -%}
+        {%- do floodmark._stage_records(run, batch, stage, false) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Files that are corrupt as a whole: a row each, as a window has them. #}
+{% macro _corrupt_files_sql(run, batch, files) %}
+    {%- set settings = run.settings.files -%}
+    {%- set bad = floodmark._file_format(settings).bad_column -%}
+    {%- set columns = ['cast(null as string) as ' ~ bad] if bad else [] -%}
+    {%- for field in floodmark._struct_fields(batch.file_schema.record) -%}
+        {%- do columns.append('cast(null as ' ~ field.type ~ ') as ' ~ floodmark._quoted(field.name)) -%}
+    {%- endfor -%}
+    {{ return('select ' ~ (columns + ['_metadata']) | join(', ') ~ ' from binaryFile.`'
+        ~ floodmark._files_path(settings) ~ '` ' ~ floodmark._files_options(settings) ~ ' where '
+        ~ floodmark._files_predicate(files)) }}
+{% endmacro %}
+
+
+{# Why each of them is. #}
+{% macro _file_reason_sql(look, files) %}
+    {%- set cases = [] -%}
+    {%- for file in files -%}
+        {%- do cases.append('when _metadata.file_path = ' ~ floodmark._string_literal(file.path) ~ ' then '
+            ~ floodmark._string_literal(look.files[file.path].reason)) -%}
+    {%- endfor -%}
+    {{ return('case ' ~ cases | join(' ') ~ ' end' if cases else 'cast(null as string)') }}
+{% endmacro %}
+
+
+{# Make a window over the files of a group: {record, files, options}. #}
+{% macro _make_window(run, batch, number, group) %}
+    {%- set settings = run.settings.files -%}
+    {%- set format = floodmark._file_format(settings) -%}
+    {%- set relation = floodmark._stage_relation(dict(batch, staged_by=none)) ~ '__window' ~ number -%}
+    {%- set columns = [] -%}
+    {%- for field in floodmark._struct_fields(group.get('lies_as') or group.record) -%}
+        {%- do columns.append(floodmark._quoted(field.name) ~ ' ' ~ field.type) -%}
+    {%- endfor -%}
+    {%- if format.bad_column and not group.get('lies_as') -%}
+        {%- do columns.append(format.bad_column ~ ' string') -%}
+    {%- endif -%}
+    {%- set given = [] -%}
+    {%- set whole = {'pathGlobFilter': '*', 'recursiveFileLookup': 'true', '__globPaths__': 'false'} -%}
+    {%- for name, value in dict(floodmark._window_options(settings), **(whole if group.location
+        else group.options)).items() -%}
+        {%- do given.append(floodmark._quoted(name) ~ ' ' ~ floodmark._string_literal(value)) -%}
+    {%- endfor -%}
+    {%- do floodmark._execute(['create table ' ~ relation ~ ' (' ~ columns | join(', ') ~ ') using '
+        ~ group.get('provider', format.provider)
+        ~ ' options (' ~ given | join(', ') ~ ') location '
+        ~ floodmark._string_literal(group.location
+        or floodmark._path_pattern(floodmark._absolute_path(settings.path | string)))]) -%}
+    {{ return(relation) }}
+{% endmacro %}
+
+
+{# Spark's options of every window: the format's, what the user gives, and how files are found. #}
+{% macro _window_options(settings) %}
+    {%- set format = floodmark._file_format(settings) -%}
+    {%- set options = dict(format.options, **(settings.options or {})) -%}
+    {%- if format.bad_column -%}
+        {%- do options.update({'columnNameOfCorruptRecord': format.bad_column, 'mode': 'PERMISSIVE'}) -%}
+    {%- endif -%}
+    {%- do options.update({'pathGlobFilter': settings.glob, '__globPaths__': 'true',
+        'recursiveFileLookup': 'true' if settings.recursive else 'false',
+        'ignoreMissingFiles': 'false', 'ignoreCorruptFiles': 'false'}) -%}
+    {%- if adapter.floodmark_local_files is defined -%}
+        {%- do options.update(adapter.floodmark_local_files(settings.path | string)) -%}
+    {%- endif -%}
+    {{ return(options) }}
+{% endmacro %}
+
+
+{# The rows of a group's window: its columns and `_metadata`. #}
+{% macro _window_rows_sql(settings, window, group) %}
+    {{ return('select *, _metadata from ' ~ window ~ ' where ' ~ floodmark._files_predicate(group.files)) }}
+{% endmacro %}
+
+
+{# The records in the rows of a group: the known columns, those of the folders, rescued data, `_floodmark_metadata`,
+   and of records that are corrupt `_floodmark_reason` and `_floodmark_raw`. #}
+{% macro _records_sql(run, batch, group, rows_sql) %}
+    {%- set settings = run.settings.files -%}
+    {%- set format = floodmark._file_format(settings) -%}
+    {%- set read = floodmark._types_of(group.record) -%}
+    {%- set record = batch.file_schema.record -%}
+    {%- set columns = [] -%}
+    {%- for field in floodmark._struct_fields(record) -%}
+        {%- do columns.append(floodmark._kept_field_sql(field, read, '', settings.case_sensitive) ~ ' as '
+            ~ floodmark._quoted(field.name)) -%}
+    {%- endfor -%}
+    {%- do columns.extend(floodmark._partition_columns_sql(settings, batch.file_schema.partitions, group.files)) -%}
+    {%- set metadata = [] -%}
+    {%- for name in floodmark._metadata_fields() -%}
+        {%- do metadata.append("'" ~ name ~ "', _metadata." ~ name) -%}
+    {%- endfor -%}
+    {%- set bad = '_floodmark_bad' -%}
+    {%- set keeps = settings.on_corrupt == 'null' -%}
+    {%- if settings.rescued_data_column -%}
+        {%- set path = "'\"_file_path\":' || to_json(cast(_metadata.file_path as variant))" -%}
+        {%- set paths = batch.file_schema.partitions | map(attribute='name') | map('lower') | list -%}
+        {%- set known = floodmark._struct_fields(record) -%}
+        {%- for field in floodmark._struct_fields(group.record) if field.name | lower in paths -%}
+            {%- do known.append(field) -%}
+        {%- endfor -%}
+        {%- set rescued = floodmark._rescued_fields_sql(floodmark._struct_of(known), group.record, '',
+            '_floodmark_record', 0, [path],
+            settings.case_sensitive) -%}
+        {%- set text = "'{\"_corrupt_record\":' || to_json(cast(" ~ bad ~ " as variant)) || ',' || " ~ path
+            ~ " || '}'" -%}
+        {%- do columns.append(('if(_floodmark_why is not null, ' ~ text ~ ', ' ~ rescued ~ ')' if keeps else rescued)
+            ~ ' as ' ~ floodmark._quoted(settings.rescued_data_column)) -%}
+    {%- endif -%}
+    {%- set reason = group.reason_sql or (format.reason_sql(bad, group) if format.reason_sql
+        else 'cast(null as string)') -%}
+    select {{ columns | join(',\n        ') }}{{ ',' if columns }}
+        {{ 'cast(null as string)' if keeps else '_floodmark_why' }} as _floodmark_reason,
+        {{ 'cast(null as string)' if keeps else 'if(_floodmark_why is null, null, make_valid_utf8(' ~ bad ~ '))' }}
+            as _floodmark_raw,
+        named_struct({{ metadata | join(', ') }}) as _floodmark_metadata
+    from (
+        select *, if(_floodmark_why is null, {{ format.raw_sql(bad, group) if format.raw_sql
+            else 'cast(null as variant)' }}, null) as _floodmark_record
+        from (
+            select *{{ ', cast(null as string) as _floodmark_bad' if not format.bad_column }},
+                {{ reason }} as _floodmark_why
+            from (
+                {{ rows_sql }}
+            )
+        )
+    )
+{% endmacro %}
+
+
+{# The planned files with what each gave: rows, rows_rescued, rows_quarantined, reason. One that vanished since the plan
+   is left out: should it come back, it is new. One that is not as it was planned stops the batch. #}
+{% macro _counted_files(run, batch, stage) %}
+    {%- set rescued = run.settings.files.rescued_data_column -%}
+    {%- set path = '_floodmark_metadata.file_path' -%}
+    {%- set rows = floodmark._query_json("select to_json(named_struct('path', " ~ path ~ ", 'rows', "
+        "count_if(_floodmark_reason is null), 'rows_rescued', " ~ ('count_if(' ~ floodmark._quoted(rescued)
+        ~ ' is not null and _floodmark_reason is null)' if rescued else 'bigint(0)') ~ ", 'rows_quarantined', "
+        "count_if(_floodmark_reason is not null), 'reason', max(_floodmark_reason), 'size', "
+        'max(_floodmark_metadata.file_size))) from ' ~ stage ~ ' group by ' ~ path) -%}
+    {%- set found = {} -%}
+    {%- for row in rows -%}
+        {%- do found.update({row.path: row}) -%}
+    {%- endfor -%}
+    {%- if found | length < batch.files | length -%}
+        {%- for file in floodmark._present_files(run.settings.files, batch.files) if file.path not in found -%}
+            {%- do found.update({file.path: {'rows': 0, 'rows_rescued': 0, 'rows_quarantined': 0,
+                'size': file.size}}) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {%- set counted = [] -%}
+    {%- for file in batch.files if file.path in found -%}
+        {%- if found[file.path].size != file.size -%}
+            {%- do floodmark._stop('the file ' ~ file.path ~ ' has changed since the batch was planned ('
+                ~ '{:,} bytes then, {:,} now'.format(file.size, found[file.path].size) ~ '), so nothing of it was '
+                'loaded: run again', is_passing=true, rejects='the file ' ~ file.path ~ ' has changed') -%}
+        {%- endif -%}
+        {%- do counted.append(dict(found[file.path], size=file.size, modified_at=file.modified_at, path=file.path)) -%}
+    {%- endfor -%}
+    {{ return(counted) }}
+{% endmacro %}
+
+
+{# Those of the planned files that are still there. #}
+{% macro _present_files(settings, files) %}
+    {{ return(floodmark._listed(settings, 'select to_json(struct(*)) from (' ~ floodmark._folder_files_sql(settings)
+        ~ ') where ' ~ floodmark._files_predicate(files) | replace('_metadata.file_path', 'path'))) }}
+{% endmacro %}

@@ -1,0 +1,206 @@
+{#
+  The schema of a batch of files. It is decided before the batch reads, from its files alone and from what is known, and
+  stands in the batch's plan (batch_log.file_schema, a view of which is `file_schemas`). What it is:
+
+  version     a number that grows when the schema does
+  format      the format of the files
+  record      the columns of a record, a struct as DDL text
+  partitions  columns that the folders give: a list of {name, type}
+  added       paths of what the batch has added, such as ['amount'] and ['address', 'zip']
+#}
+
+{# What the plan of a batch says of its files: {file_schema, record, look}; nothing for a batch without files. #}
+{% macro _plan_schema(run, begins, files) %}
+    {%- set known = none if begins else floodmark._known_schema(run) -%}
+    {%- do floodmark._settle_format(run, known, files) -%}
+    {%- set settings = run.settings.files -%}
+    {%- if not settings.format -%}
+        {{ return({'record': none}) }}
+    {%- endif -%}
+    {%- set format = floodmark._file_format(settings) -%}
+    {%- set record = format.columns or (floodmark._record_of(settings.schema) if settings.schema
+        else (known.record if known else none)) -%}
+    {%- if not files and (record is none or not known and not settings.schema and not format.columns) -%}
+        {{ return({'record': none}) }}
+    {%- endif -%}
+    {%- do run.update({'known_record': record}) -%}
+    {%- set look = format.look(run, files) if format.look and files else {'files': {}, 'seen': none} -%}
+    {%- set widens = settings.schema_evolution == 'widen' -%}
+    {%- set evolved = floodmark._evolved(record, floodmark._seen_columns(settings, look.seen),
+        floodmark._hints(settings.schema_hints) or [], settings.schema_evolution in ['add_new_columns', 'widen'],
+        floodmark._seen_columns(settings, format.unmixed(settings, files, record, look.seen)
+        if format.unmixed and record
+        else look.seen, is_exact=true) if widens else none) -%}
+    {%- do floodmark._check_new_columns(run, evolved.record, look) -%}
+    {%- do floodmark._warn_of_names(settings, look.seen, evolved.record) -%}
+    {%- set partitions = floodmark._partitions(settings, known.partitions if known else none, files) -%}
+    {%- set schema = {'format': settings.format, 'partitions': partitions, 'added': evolved.added,
+        'record': floodmark._without_fields(evolved.record or 'struct<>', partitions | map(attribute='name'))} -%}
+    {%- set is_same = known and known.record == schema.record and known.partitions == partitions -%}
+    {%- do schema.update({'version': known.version + (0 if is_same else 1) if known else 1}) -%}
+    {{ return({'file_schema': schema, 'record': schema.record, 'look': look}) }}
+{% endmacro %}
+
+
+{# A record without the fields of these names: what the path says counts. #}
+{% macro _without_fields(record, names) %}
+    {%- set names = names | map('lower') | list -%}
+    {%- set fields = [] -%}
+    {%- for field in floodmark._struct_fields(record) if field.name | lower not in names -%}
+        {%- do fields.append(field) -%}
+    {%- endfor -%}
+    {{ return(floodmark._struct_of(fields)) }}
+{% endmacro %}
+
+
+{# The schema that the last batch of this table had, or to which somebody returned since; none where it has none. #}
+{% macro _known_schema(run) %}
+    {%- set committed = run.state.committed -%}
+    {%- if committed is none -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set found = floodmark._query_json('select file_schema from ' ~ floodmark.ledger_schema()
+        ~ '.batch_log where model = ' ~ floodmark._string_literal(floodmark._model_id())
+        ~ ' and file_schema is not null and (event = \'planned\' and batch_id = ' ~ committed.batch_id
+        ~ " or event = 'schema' and batch_id >= " ~ committed.batch_id
+        ~ ") order by batch_id desc, event desc, at desc "
+        'limit 1') -%}
+    {{ return(found[0] if found else none) }}
+{% endmacro %}
+
+
+{# Columns as people write them, as one struct in floodmark's own spelling: Spark reads them. #}
+{% macro _record_of(ddl) %}
+    {%- set columns = floodmark._columns_of(query="select r.* from (select from_json(cast(null as string), "
+        ~ floodmark._string_literal(ddl) ~ ') as r)') -%}
+    {%- set fields = [] -%}
+    {%- for column in columns -%}
+        {%- do fields.append({'name': column.name, 'type': column.ddl}) -%}
+    {%- endfor -%}
+    {{ return(floodmark._struct_of(fields)) }}
+{% endmacro %}
+
+
+{# What was seen as columns of a table: without names that are floodmark's own or that Delta does not take, in the types
+   in which they are kept; `is_exact`, with the digits that numbers have. #}
+{% macro _seen_columns(settings, seen, is_exact=false) %}
+    {%- if seen is none -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set own = [(settings.rescued_data_column or '') | lower, '_metadata'] -%}
+    {%- set fields = [] -%}
+    {%- for field in floodmark._struct_fields(seen) -%}
+        {%- set type = field.type if floodmark._file_format(settings).has_types
+            else floodmark._kept_type(field.type, settings.infer_column_types, is_exact) -%}
+        {%- if type is not none and field.name | lower not in own
+            and not (field.name | lower).startswith('_floodmark_') -%}
+            {%- do fields.append({'name': field.name, 'type': type}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(floodmark._nameable(floodmark._struct_of(fields)) or 'struct<>') }}
+{% endmacro %}
+
+
+{# A type without fields whose names a Delta table takes with column mapping alone; none where nothing is left. #}
+{% macro _nameable(type) %}
+    {%- if type.startswith('array<') -%}
+        {%- set element = floodmark._nameable(type[6:-1]) -%}
+        {{ return('array<' ~ element ~ '>' if element else none) }}
+    {%- elif not type.startswith('struct<') -%}
+        {{ return(type) }}
+    {%- endif -%}
+    {%- set fields = [] -%}
+    {%- for field in floodmark._struct_fields(type) -%}
+        {%- set kept = floodmark._nameable(field.type) if floodmark._is_nameable(field.name) -%}
+        {%- if kept -%}
+            {%- do fields.append(dict(field, type=kept)) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(floodmark._struct_of(fields) if fields else none) }}
+{% endmacro %}
+
+
+{% macro _is_nameable(name) %}
+    {{ return(name | trim != '' and ('delta.columnMapping.mode' in (config.get('tblproperties') or {})
+        or modules.re.search('[ ,;{}()\\n\\t=]', name) is none)) }}
+{% endmacro %}
+
+
+{# Warn of columns that a table without column mapping cannot have. #}
+{% macro _warn_of_names(settings, seen, record) %}
+    {%- set names, kept = [], floodmark._types_of(record or 'struct<>') -%}
+    {%- for field in (floodmark._struct_fields(seen) if seen and settings.infers else [])
+        if not floodmark._is_nameable(field.name) and field.name not in kept -%}
+        {%- do names.append(field.name) -%}
+    {%- endfor -%}
+    {%- if names -%}
+        {%- do floodmark._warn(floodmark._counted(names | length, 'column') ~ (' has a name' if names | length == 1
+            else ' have names') ~ ' that Delta takes with column mapping alone: ' ~ names[:5] | join(', ')
+            ~ (', ...' if names | length > 5 else '') ~ ' (' ~ ('in ' ~ settings.rescued_data_column
+            if settings.rescued_data_column else 'left out')
+            ~ "). Set tblproperties={'delta.columnMapping.mode': 'name'} "
+            'and run once with --full-refresh, or name them in schema_hints and give them other names in the '
+            'SELECT') -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Stop where files have new columns and may not: `schema_evolution` is `fail`. #}
+{% macro _check_new_columns(run, record, look) %}
+    {%- if run.settings.files.schema_evolution != 'fail' or record is none -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set shown = {} -%}
+    {%- for path, file in look.files.items() if file.seen -%}
+        {%- set added = [] -%}
+        {%- do floodmark._grown(record, floodmark._seen_columns(run.settings.files, file.seen) or 'struct<>', [], [],
+            added) -%}
+        {%- for column in added if column | join('.') not in shown -%}
+            {%- do shown.update({column | join('.'): path}) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- if shown -%}
+        {%- set named = [] -%}
+        {%- for column, path in shown.items() -%}
+            {%- do named.append(column ~ ' in ' ~ path) -%}
+        {%- endfor -%}
+        {%- do floodmark._stop(floodmark._counted(shown | length, 'new column') ~ ': ' ~ named | join(', ')
+            ~ ". files.schema_evolution is 'fail', so nothing was loaded. Add " ~ ('it to schema'
+            if run.settings.files.schema else "it by a run with schema_evolution 'add_new_columns'")
+            ~ ', or correct the file') -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The format of the files, where the settings leave it to their names. #}
+{% macro _settle_format(run, known, files) %}
+    {%- set settings = run.settings.files -%}
+    {%- if not settings.format -%}
+        {%- set by_ending = {} -%}
+        {%- for file in files if not known -%}
+            {%- set format = floodmark._format_by_name(file.path) -%}
+            {%- do by_ending.setdefault(format, file.path) -%}
+        {%- endfor -%}
+        {%- if not known and files and (by_ending | length > 1 or none in by_ending) -%}
+            {%- set names = [] -%}
+            {%- for format, path in by_ending.items() -%}
+                {%- do names.append(path.rpartition('/')[2] ~ (' is ' ~ format if format else ' may be anything')) -%}
+            {%- endfor -%}
+            {%- do floodmark._refuse([{'setting': 'files.format', 'got': none, 'expected': "one of "
+                ~ floodmark._files_schema().format.choices | join(', ')
+                ~ ', since the names of the files do not agree ('
+                ~ names | join(', ') ~ ')', 'todo': 'Add it'}]) -%}
+        {%- endif -%}
+        {%- do run.settings.update({'files': floodmark._completed_files(dict(settings,
+            format=known.format if known else by_ending | first | default(none)))}) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The format that a file's name tells; none where it tells none. #}
+{% macro _format_by_name(path) %}
+    {%- set name = modules.re.sub('\\.(gz|bz2|zst|zstd|lz4|snappy|deflate|xz)$', '', path | lower) -%}
+    {%- set ending = name.rpartition('/')[2].rpartition('.')[2] if '.' in name.rpartition('/')[2] else '' -%}
+    {{ return({'json': 'json', 'jsonl': 'json', 'ndjson': 'json', 'csv': 'csv', 'tsv': 'csv', 'parquet': 'parquet',
+        'avro': 'avro', 'orc': 'orc', 'xml': 'xml', 'txt': 'text', 'log': 'text'}.get(ending)) }}
+{% endmacro %}

@@ -1,0 +1,112 @@
+{#
+  A format of files is one mapping, `_<format>_files()`. What it says:
+
+  provider    Spark's name of it
+  options     options with which its files are read, unless the user gives others
+  has_types   whether its files say what types their values have
+  has_lines   whether its records are lines
+  columns     the columns of a format whose records have no other, a struct; none where records have columns
+  bad_column  the column in which Spark puts a record that it cannot read, or that does not fit; none where it has none
+  reason_sql  macro(bad, group): SQL of why a record is corrupt, NULL where it is none; or none
+  unmixed     macro(settings, files, known, seen): what was seen, where values of one kind hide those of another; or
+              none
+  raw_sql     macro(bad, group): SQL of a record that does not fit, as VARIANT; or none
+  look        macro(run, files): what the files hold, before they are read: {files: {path: {seen, reason, ...}}, seen}.
+              `seen` is a struct, `reason` why a whole file is corrupt; none where nothing has to be known
+  groups      macro(run, batch, look): files that are read alike, a list of {record, files, options}. More of a group:
+              `provider`, `lies_as` (a record) and `rows_sql` (macro(settings, window, group)) where its window is
+              another than the format's; `reason_sql` where its records are corrupt for other reasons; `sql` where it
+              is read by that, and not through a window
+  needs_look      whether nothing can be read without a look
+  variant_groups  groups, with `single_variant_column`
+#}
+{% macro _file_format(settings) %}
+    {%- set format = floodmark['_' ~ settings.format ~ '_files']() -%}
+    {%- if settings.single_variant_column is none -%}
+        {{ return(format) }}
+    {%- endif -%}
+    {{ return(dict(format, columns=floodmark._struct_of([{'name': settings.single_variant_column, 'type': 'variant'}]),
+        has_types=true, look=format.look if format.needs_look else none, groups=format.variant_groups)) }}
+{% endmacro %}
+
+
+{% macro _file_format_defaults() %}
+    {{ return({'options': {}, 'has_types': false, 'has_lines': false, 'columns': none,
+        'needs_look': false, 'variant_groups': none, 'bad_column': none,
+        'reason_sql': none, 'raw_sql': none, 'unmixed': none, 'look': none, 'groups': floodmark._one_group}) }}
+{% endmacro %}
+
+
+{# All files of a batch in one window. #}
+{% macro _one_group(run, batch, look) %}
+    {{ return([{'record': floodmark._read_record(batch.record, look.seen, run.settings.files.case_sensitive),
+        'files': batch.files, 'options': {}}]) }}
+{% endmacro %}
+
+
+{# A reader's option as the user gives it, or the format does: names in any case. #}
+{% macro _reader_option(settings, name, default) %}
+    {%- for key, value in dict(floodmark._file_format(settings).options, **(settings.options or {})).items()
+        if key | lower == name | lower -%}
+        {{ return(value | string) }}
+    {%- endfor -%}
+    {{ return(default) }}
+{% endmacro %}
+
+
+{# Text: a line a record, with one column. #}
+{% macro _text_files() %}
+    {{ return(dict(floodmark._file_format_defaults(), provider='text', has_types=true,
+        columns='struct<value:string>', groups=floodmark._text_groups)) }}
+{% endmacro %}
+
+
+{% macro _text_groups(run, batch, look) %}
+    {{ return([{'record': batch.record, 'files': batch.files, 'options': {}, 'rows_sql': floodmark._text_rows_sql}]) }}
+{% endmacro %}
+
+
+{# Lines that are not blank, without a byte-order mark. #}
+{% macro _text_rows_sql(settings, window, group) %}
+    {{ return("select * from (select ltrim('\ufeff', value) as value, _metadata from " ~ window ~ ' where '
+        ~ floodmark._files_predicate(group.files) ~ ") where trim(value) <> ''") }}
+{% endmacro %}
+
+
+{# Binary: a file a record, with Spark's columns. #}
+{% macro _binary_files() %}
+    {{ return(dict(floodmark._file_format_defaults(), provider='binaryFile', has_types=true,
+        columns='struct<path:string,modificationTime:timestamp,length:bigint,content:binary>')) }}
+{% endmacro %}
+
+
+{# The record that a window reads: the known one, and the fields that were seen besides, as string, by which Spark
+   means the JSON as it stands in the file. Texts are read as VARIANT, which prints them as such. Where a field is a
+   text in one record and none in another it is read as boolean: what is none makes Spark hand out the record's own
+   text. Those that are known but for their case are read as these. #}
+{% macro _read_record(known, seen, is_sensitive=true, is_within=false) %}
+    {%- if seen is none -%}
+        {{ return(known) }}
+    {%- elif known.startswith('array<') and seen.startswith('array<') -%}
+        {{ return('array<' ~ floodmark._read_record(known[6:-1], seen[6:-1], is_sensitive, true) ~ '>') }}
+    {%- elif not (known.startswith('struct<') and seen.startswith('struct<')) -%}
+        {{ return(known) }}
+    {%- endif -%}
+    {%- set other = floodmark._types_of(seen) -%}
+    {%- set mine = floodmark._types_of(known) -%}
+    {%- set fields = [] -%}
+    {%- for field in floodmark._struct_fields(known) -%}
+        {%- do fields.append({'name': field.name, 'type': floodmark._read_record(field.type, other[field.name],
+            is_sensitive, true) if field.name in other else field.type}) -%}
+    {%- endfor -%}
+    {%- for field in floodmark._struct_fields(seen) if field.name not in mine
+        and field.name not in ['_metadata', ''] -%}
+        {%- set alike = none if is_sensitive else floodmark._find_column(floodmark._struct_fields(known),
+            field.name) -%}
+        {%- set unknown = {'string': 'variant', 'void': 'variant',
+            'variant': 'variant' if is_within else 'boolean'}.get(field.type, 'string') -%}
+        {%- do fields.append({'name': field.name, 'type': floodmark._read_record(alike.type, field.type, is_sensitive,
+            true) if alike else unknown}) -%}
+    {%- endfor -%}
+    {{ return(floodmark._struct_of(fields)) }}
+{% endmacro %}

@@ -1,0 +1,131 @@
+{# Which files of the folder are new: those that no committed batch of this table has, and that nobody skipped. #}
+
+{# The plan of the next batch: its files, oldest first, and the schema in which they are read. #}
+{% macro _plan_files(run, begins) %}
+    {%- if run.get('unseen') is none -%}
+        {%- set skips = begins and not run.settings.files.include_existing and not floodmark._has_skipped() -%}
+        {%- if skips and not floodmark._only_looks() -%}
+            {%- do floodmark._skip_existing(run.settings.files) -%}
+        {%- endif -%}
+        {%- do run.update({'unseen': [] if skips and floodmark._only_looks()
+            else floodmark._unseen_files(run, begins)}) -%}
+    {%- endif -%}
+    {%- set files = floodmark._taken_files(run.settings.files, run.unseen) -%}
+    {%- set left = run.unseen[files | length:] -%}
+    {#- a list that was cut is made anew once it is used up -#}
+    {%- set is_cut = run.unseen_is_cut and not left -%}
+    {%- do run.update({'unseen': none if is_cut else left}) -%}
+    {%- set plan = floodmark._plan_whole(files, not left and not is_cut) -%}
+    {%- do plan.update(floodmark._plan_schema(run, begins, files)) -%}
+    {{ return(plan) }}
+{% endmacro %}
+
+
+{# The files that a batch takes of a list: `max_files_per_batch` at most, and up to the one with which their sizes
+   reach `max_bytes_per_batch`. #}
+{% macro _taken_files(settings, files) %}
+    {%- set most = floodmark._bytes(settings.max_bytes_per_batch) -%}
+    {%- set ns = namespace(bytes=0) -%}
+    {%- set taken = [] -%}
+    {%- for file in files[:settings.max_files_per_batch] if most is none or ns.bytes < most -%}
+        {%- set ns.bytes = ns.bytes + file.size -%}
+        {%- do taken.append(file) -%}
+    {%- endfor -%}
+    {{ return(taken) }}
+{% endmacro %}
+
+
+{# The new files, oldest first: a list of {path, size, modified_at}. A long list is cut. #}
+{% macro _unseen_files(run, begins) %}
+    {%- set most = [20000, run.settings.files.max_files_per_batch] | max -%}
+    {%- set listed = floodmark._listed(run.settings.files, 'select to_json(struct(*)) from ('
+        ~ floodmark._unseen_files_sql(run, begins) ~ ' order by modified_at, path limit ' ~ most ~ ')') -%}
+    {%- do run.update({'unseen_is_cut': listed | length == most}) -%}
+    {{ return(listed) }}
+{% endmacro %}
+
+
+{# The rows of a query that lists the folder; none where the folder is not there. Listing opens no file: Spark would
+   make a task of every 32 small ones. #}
+{% macro _listed(settings, sql) %}
+    {%- set conf = {'spark.sql.files.maxPartitionBytes': '1099511627776', 'spark.sql.files.openCostInBytes': '1024'} -%}
+    {%- do floodmark._set_conf(conf) -%}
+    {%- set listed = floodmark._tried(floodmark._query_json, sql) -%}
+    {%- do floodmark._reset_conf(conf) -%}
+    {%- if listed.error is none -%}
+        {{ return(listed.value) }}
+    {%- elif listed.condition == 'PATH_NOT_FOUND' -%}
+        {{ return([]) }}
+    {%- endif -%}
+    {%- do floodmark._stop('the folder ' ~ settings.path ~ ' cannot be listed: ' ~ listed.error) -%}
+{% endmacro %}
+
+
+{# Files of the folder that are new: path, size in bytes, modified_at in microseconds. With `allow_overwrites` a file is
+   another one where its size or time is. What was forgotten counts as new from there on. #}
+{% macro _unseen_files_sql(run, begins) %}
+    {%- set settings = run.settings.files -%}
+    {%- set generation = none if begins or not run.state.committed else run.state.committed.generation -%}
+    {%- set same = 'found.path = loaded.path' ~ (' and found.size = loaded.size and found.modified_at = '
+        'loaded.modified_at' if settings.allow_overwrites else '') -%}
+    with events as (
+        select file.path, file.size, file.modified_at, event, struct(batch_id, at) as place
+        from (
+            select explode(files) as file, event, batch_id, at from {{ floodmark.ledger_schema() }}.batch_log
+            where model = {{ floodmark._string_literal(floodmark._model_id()) }} and files is not null
+                and (event in ('skipped', 'forgotten')
+                {{ "or event = 'committed' and generation = " ~ floodmark._string_literal(generation) if generation }})
+        )
+    )
+    select found.path, found.size, found.modified_at
+    from (
+        {{ floodmark._folder_files_sql(settings) }}
+    ) as found
+    left anti join (
+        select known.path, known.size, known.modified_at
+        from (select * from events where event <> 'forgotten') as known
+        left anti join (select * from events where event = 'forgotten') as forgotten
+            on forgotten.path = known.path and forgotten.place > known.place
+    ) as loaded
+        on {{ same }}
+{% endmacro %}
+
+
+{# All files of the folder that the settings take. #}
+{% macro _folder_files_sql(settings) %}
+    {%- set time = '_metadata.file_modification_time' -%}
+    {%- set terms = [] -%}
+    {%- for key, comparison in {'modified_after': ' > ', 'modified_before': ' < '}.items() if settings[key] -%}
+        {%- do terms.append('unix_micros(' ~ time ~ ')' ~ comparison
+            ~ floodmark._position_parse(settings[key], 'timestamp')) -%}
+    {%- endfor -%}
+    select _metadata.file_path as path, _metadata.file_size as size, unix_micros({{ time }}) as modified_at
+    from binaryFile.`{{ floodmark._files_path(settings) }}` {{ floodmark._files_options(settings) }}
+    {{ 'where ' ~ terms | join(' and ') if terms }}
+{% endmacro %}
+
+
+{# Whether the files that were there before the first load were skipped: that is done once, whatever comes of the load
+   and whoever loads anew. #}
+{% macro _has_skipped() %}
+    {{ return(run_query('select 1 as one from ' ~ floodmark.ledger_schema() ~ '.batch_log where model = '
+        ~ floodmark._string_literal(floodmark._model_id()) ~ " and event = 'skipped' and batch_id = 0 limit 1").rows
+        | length > 0) }}
+{% endmacro %}
+
+
+{# Record all files that are in the folder as skipped, in one commit that only one run makes. #}
+{% macro _skip_existing(settings) %}
+    {%- set model = floodmark._string_literal(floodmark._model_id()) -%}
+    {%- set file = "named_struct('path', path, 'size', size, 'modified_at', modified_at, 'rows', bigint(null), "
+        "'rows_rescued', bigint(null), 'rows_quarantined', bigint(null), 'reason', string(null))" -%}
+    {%- do floodmark._listed(settings, "select to_json(struct(count(*))) from (" ~ floodmark._folder_files_sql(settings)
+        ~ ')') -%}
+    {%- do floodmark._execute(['insert into ' ~ floodmark.ledger_schema() ~ ".batch_log with (txnAppId = "
+        ~ floodmark._string_literal('floodmark/skip/' ~ floodmark._model_id()) ~ ", txnVersion = '1') "
+        '(model, batch_id, event, at, kind, invocation_id, files, reason) select ' ~ model
+        ~ ", 0, 'skipped', current_timestamp(), 'files', " ~ floodmark._string_literal(invocation_id)
+        ~ ', collect_list(' ~ file ~ "), 'it was there before the first load' from ("
+        ~ floodmark._folder_files_sql(settings) ~ ') group by pmod(hash(path), 1 + (select count(*) div 1000 from ('
+        ~ floodmark._folder_files_sql(settings) ~ ')))']) -%}
+{% endmacro %}

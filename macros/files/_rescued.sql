@@ -1,0 +1,152 @@
+{#
+  Rescued data: what a record has and the table has no place for, as a JSON object. Files are read through a window
+  (_window.sql), whose type `read` is the record's own: its known fields, and those that the table does not know. `raw`
+  is the record as VARIANT where something in it did not fit the window, else NULL.
+#}
+
+{# A value as the table keeps it: without the fields that the table does not know, and in the table's types where they
+   lose nothing of it. Without `is_sensitive` a field has any spelling of its name. #}
+{% macro _kept_sql_of(known, read, value, depth=0, is_sensitive=true) %}
+    {%- if known == read -%}
+        {{ return(value) }}
+    {%- elif known.startswith('array<') and read.startswith('array<') -%}
+        {%- set element = '_floodmark_e' ~ depth -%}
+        {{ return('transform(' ~ value ~ ', ' ~ element ~ ' -> '
+            ~ floodmark._kept_sql_of(known[6:-1], read[6:-1], element, depth + 1, is_sensitive) ~ ')') }}
+    {%- elif not (known.startswith('struct<') and read.startswith('struct<')) -%}
+        {{ return('if(' ~ floodmark._fits_sql(known, read, value) ~ ', try_cast(' ~ value ~ ' as ' ~ known
+            ~ '), null)') }}
+    {%- endif -%}
+    {%- set types = floodmark._types_of(read) -%}
+    {%- set fields = [] -%}
+    {%- for field in floodmark._struct_fields(known) -%}
+        {%- do fields.append(floodmark._string_literal(field.name) ~ ', '
+            ~ floodmark._kept_field_sql(field, types, value, is_sensitive, depth)) -%}
+    {%- endfor -%}
+    {{ return('if(' ~ value ~ ' is null, null, named_struct(' ~ fields | join(', ') ~ '))') }}
+{% endmacro %}
+
+
+{# The same of a known field: `read` are the types of the fields that were read, by their names; without a `value`
+   they are columns. #}
+{% macro _kept_field_sql(field, read, value, is_sensitive=true, depth=0) %}
+    {%- set spellings = [] -%}
+    {%- for name, type in read.items()
+        if name == field.name or not is_sensitive and name | lower == field.name | lower -%}
+        {%- do spellings.append(floodmark._kept_sql_of(field.type, type, (value ~ '.' if value else '')
+            ~ floodmark._quoted(name), depth, is_sensitive)) -%}
+    {%- endfor -%}
+    {{ return('cast(null as ' ~ field.type ~ ')' if not spellings else (spellings[0] if spellings | length == 1
+        else 'coalesce(' ~ spellings | join(', ') ~ ')')) }}
+{% endmacro %}
+
+
+{# Whether a value keeps itself in another type: it comes back as it was. #}
+{% macro _fits_sql(known, read, value) %}
+    {{ return('try_cast(try_cast(' ~ value ~ ' as ' ~ known ~ ') as ' ~ read ~ ') <=> ' ~ value) }}
+{% endmacro %}
+
+
+{# A value of any type as JSON; NULL for NULL, also for that of a VARIANT. #}
+{% macro _json_text_sql(value) %}
+    {{ return("nullif(nullif(regexp_extract(to_json(named_struct('v', " ~ value
+        ~ ")), '(?s)^.\"v\":(.*).$', 1), ''), 'null')") }}
+{% endmacro %}
+
+
+{# The JSON of what did not fit in a value, NULL where all did: of a struct the parts, of an array the whole. #}
+{% macro _rescued_sql(known, read, value, raw, depth=0, is_sensitive=true, name=none) %}
+    {%- set whole = floodmark._raw_text_sql(raw, name) -%}
+    {%- set is_lost = value ~ ' is null and ' ~ raw ~ ' is not null and not is_variant_null(' ~ raw ~ ')' -%}
+    {%- if known.startswith('struct<') and read.startswith('struct<') -%}
+        {{ return('case when ' ~ is_lost ~ ' then ' ~ whole ~ ' else '
+            ~ floodmark._rescued_fields_sql(known, read, value, raw, depth, [], is_sensitive) ~ ' end') }}
+    {%- elif known.startswith('array<') and read.startswith('array<') -%}
+        {%- set element = '_floodmark_e' ~ depth -%}
+        {%- set misfit = floodmark._rescued_sql(known[6:-1], read[6:-1], element ~ '.value', element ~ '.raw',
+            depth + 1, is_sensitive) -%}
+        {%- set pairs = 'transform(' ~ value ~ ", (v, i) -> named_struct('value', v, 'raw', get(try_cast(" ~ raw
+            ~ ' as array<variant>), i)))' -%}
+        {{ return('case when ' ~ is_lost ~ ' then ' ~ whole ~ ' when exists(' ~ pairs ~ ', ' ~ element ~ ' -> '
+            ~ misfit ~ ' is not null) then coalesce(' ~ whole ~ ', ' ~ floodmark._json_text_sql(value) ~ ') end') }}
+    {%- elif known != read -%}
+        {{ return('case when not ' ~ floodmark._fits_sql(known, read, value) ~ ' then '
+            ~ floodmark._json_text_sql(value) ~ ' end') }}
+    {%- endif -%}
+    {{ return('case when ' ~ is_lost ~ ' then ' ~ whole ~ ' end') }}
+{% endmacro %}
+
+
+{# The same of a struct's fields: those that are known and did not fit, and those that are not known, as one JSON
+   object. `ends` are entries behind them, where there is any. Without a `value` the fields are columns. #}
+{% macro _rescued_fields_sql(known, read, value, raw, depth=0, ends=[], is_sensitive=true) %}
+    {%- set types = floodmark._types_of(known) -%}
+    {%- set entries = [] -%}
+    {%- for field in floodmark._struct_fields(read) -%}
+        {%- set own = (value ~ '.' if value else '') ~ floodmark._quoted(field.name) -%}
+        {%- set alike = types.get(field.name) or (none if is_sensitive
+            else (floodmark._find_column(floodmark._struct_fields(known), field.name) or {}).type) -%}
+        {%- set rescued = floodmark._rescued_sql(alike, field.type, own, floodmark._raw_field_sql(raw, field.name),
+            depth, is_sensitive, field.name) if alike else floodmark._unknown_sql(field, own, raw) -%}
+        {%- do entries.append(floodmark._string_literal(floodmark._json_name(field.name) ~ ':') ~ ' || ' ~ rescued) -%}
+    {%- endfor -%}
+    {%- if not entries -%}
+        {{ return('cast(null as string)') }}
+    {%- endif -%}
+    {%- set found = "nullif(concat_ws(',', " ~ entries | join(', ') ~ "), '')" -%}
+    {{ return("'{' || " ~ ([found] + ends) | join(" || ',' || ") ~ " || '}'") }}
+{% endmacro %}
+
+
+{# The JSON of a field that is not known, by the type in which it was read (_read_record). #}
+{% macro _unknown_sql(field, value, raw) %}
+    {%- if field.type == 'string' -%}
+        {{ return(value) }}
+    {%- elif field.type != 'boolean' -%}
+        {{ return(floodmark._json_text_sql(value)) }}
+    {%- endif -%}
+    {%- set own = floodmark._raw_field_sql(raw, field.name) -%}
+    {{ return('coalesce(cast(' ~ value ~ ' as string), if(' ~ own ~ ' is null or is_variant_null(' ~ own ~ '), null, '
+        ~ floodmark._raw_text_sql(own, field.name) ~ '))') }}
+{% endmacro %}
+
+
+{# A field of a record's VARIANT. A path takes one kind of quote, so a name with both goes through JSON. #}
+{% macro _raw_field_sql(raw, name) %}
+    {%- set quote = '"' if '"' not in name else "'" -%}
+    {%- if quote in name -%}
+        {{ return('from_json(to_json(' ~ raw ~ '), ' ~ floodmark._string_literal(floodmark._quoted(name) ~ ' variant')
+            ~ ').' ~ floodmark._quoted(name)) }}
+    {%- endif -%}
+    {{ return('try_variant_get(' ~ raw ~ ', ' ~ floodmark._string_literal('$[' ~ quote ~ name ~ quote ~ ']')
+        ~ ", 'variant')") }}
+{% endmacro %}
+
+
+{# The JSON of a value of a record's VARIANT, which knows numbers but not how they are written: where it has a name and
+   a number in it may be written in another way, the value is looked for in the record's own text. #}
+{% macro _raw_text_sql(raw, name) %}
+    {%- set json = 'to_json(' ~ raw ~ ')' -%}
+    {%- if name is none -%}
+        {{ return(json) }}
+    {%- endif -%}
+    {%- set key = modules.re.escape(floodmark._json_name(name)) ~ '\\s*:\\s*' -%}
+    {%- set numbers = 'filter(regexp_extract_all(_floodmark_bad, '
+        ~ floodmark._string_literal(key ~ '(-?\\d[\\d.eE+-]*)') ~ ', 1), t -> try_cast(t as double) = try_cast(' ~ raw
+        ~ ' as double))' -%}
+    {%- set rest = 'regexp_extract(_floodmark_bad, ' ~ floodmark._string_literal('(?s)' ~ key ~ '([\\[{].*)$')
+        ~ ', 1)' -%}
+    {%- set nested = 'filter(transform(filter(sequence(1, length(' ~ rest ~ ')), i -> substr(' ~ rest
+        ~ ", i, 1) in (']', '}')), i -> left(" ~ rest ~ ', i)), t -> to_json(try_parse_json(t)) = ' ~ json ~ ')' -%}
+    {{ return('case when not ' ~ json ~ " rlike '\\\\d' then " ~ json ~ ' when schema_of_variant(' ~ raw
+        ~ ") rlike '^(BIGINT|DECIMAL|DOUBLE)' then coalesce(get(" ~ numbers ~ ', 0), ' ~ json ~ ') when '
+        'schema_of_variant(' ~ raw ~ ") rlike '^(OBJECT|ARRAY)' and length(_floodmark_bad) < 10000 and " ~ json
+        ~ " rlike '\\\\d[.eE]' then coalesce(get(" ~ nested ~ ', 0), ' ~ json ~ ') else ' ~ json ~ ' end') }}
+{% endmacro %}
+
+
+{# A name as JSON has it. #}
+{% macro _json_name(name) %}
+    {{ return(tojson(name) if modules.re.search('[\\x00-\\x1f]', name)
+        else '"' ~ name | replace('\\', '\\\\') | replace('"', '\\"') ~ '"') }}
+{% endmacro %}

@@ -1,0 +1,93 @@
+{#
+  What was seen in the files of a batch, as one type: a struct as DDL text (macros/support/_types.sql). Two files that
+  differ are merged as Spark's own inference does it (JsonInferSchema): what is both a number and a text is kept as a
+  string, and so is what is both a struct and none. Until it is kept such a type is called `variant`.
+#}
+
+{# The type of a record by what schema_of_variant prints (`OBJECT<a: BIGINT>`); none where it is no object. #}
+{% macro _seen_record(text) %}
+    {%- set type = floodmark._seen_type(text or '') -%}
+    {%- if type.startswith('array<struct<') -%}
+        {%- set type = type[6:-1] -%}
+    {%- endif -%}
+    {{ return(type if type.startswith('struct<') else none) }}
+{% endmacro %}
+
+
+{# The same of any value. #}
+{% macro _seen_type(text) %}
+    {%- if text.startswith('OBJECT<') -%}
+        {%- set fields = [] -%}
+        {%- for part in floodmark._type_parts(text[7:-1]) -%}
+            {%- set named = modules.re.fullmatch('(`(?:[^`]|``)*`|[^:`]*): ?(.*)', part | trim, flags=modules.re.S) -%}
+            {%- do fields.append({'name': floodmark._unquoted(named.group(1)),
+                'type': floodmark._seen_type(named.group(2))}) -%}
+        {%- endfor -%}
+        {{ return(floodmark._struct_of(fields)) }}
+    {%- elif text.startswith('ARRAY<') -%}
+        {{ return('array<' ~ floodmark._seen_type(text[6:-1]) ~ '>') }}
+    {%- endif -%}
+    {{ return(text | lower) }}
+{% endmacro %}
+
+
+{# One type for values of two. #}
+{% macro _merged_types(one, other) %}
+    {%- if one == other or other == 'void' -%}
+        {{ return(one) }}
+    {%- elif one == 'void' -%}
+        {{ return(other) }}
+    {%- elif one.startswith('struct<') and other.startswith('struct<') -%}
+        {{ return(floodmark._merged_structs(one, other)) }}
+    {%- elif one.startswith('array<') and other.startswith('array<') -%}
+        {{ return('array<' ~ floodmark._merged_types(one[6:-1], other[6:-1]) ~ '>') }}
+    {%- endif -%}
+    {%- for types in [['int', 'bigint'], ['date', 'timestamp']] if one in types and other in types -%}
+        {{ return(types[1]) }}
+    {%- endfor -%}
+    {%- set digits = [floodmark._digits(one), floodmark._digits(other)] -%}
+    {%- if none not in digits -%}
+        {{ return(floodmark._decimal_of(digits) or 'double') }}
+    {%- elif 'double' in [one, other] and (digits | reject('none') | list or one == other) -%}
+        {{ return('double') }}
+    {%- endif -%}
+    {{ return('variant') }}
+{% endmacro %}
+
+
+{# The fields of both, in the order of their names as Spark's inference has it. #}
+{% macro _merged_structs(one, other) %}
+    {%- set types = {} -%}
+    {%- for field in floodmark._struct_fields(one) + floodmark._struct_fields(other) -%}
+        {%- do types.update({field.name: floodmark._merged_types(types[field.name], field.type)
+            if field.name in types else field.type}) -%}
+    {%- endfor -%}
+    {%- set fields = [] -%}
+    {%- for name in types | sort(case_sensitive=true) -%}
+        {%- do fields.append({'name': name, 'type': types[name]}) -%}
+    {%- endfor -%}
+    {{ return(floodmark._struct_of(fields)) }}
+{% endmacro %}
+
+
+{# The type in which seen values are kept: what was NULL alone is a string, a struct without fields is nothing (none).
+   Without `is_typed` every value is a string, within structs and arrays. #}
+{% macro _kept_type(type, is_typed, is_exact=false) %}
+    {%- if type.startswith('array<') -%}
+        {%- set element = floodmark._kept_type(type[6:-1], is_typed, is_exact) -%}
+        {{ return('array<' ~ element ~ '>' if element is not none else none) }}
+    {%- elif is_typed and not is_exact and modules.re.fullmatch('decimal\\(\\d+,[1-9]\\d*\\)', type) -%}
+        {#- as Spark reads it from JSON -#}
+        {{ return('double') }}
+    {%- elif not type.startswith('struct<') -%}
+        {{ return(type if is_typed and type not in ['void', 'variant'] else 'string') }}
+    {%- endif -%}
+    {%- set fields = [] -%}
+    {%- for field in floodmark._struct_fields(type) -%}
+        {%- set kept = floodmark._kept_type(field.type, is_typed, is_exact) -%}
+        {%- if kept is not none -%}
+            {%- do fields.append({'name': field.name, 'type': kept}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(floodmark._struct_of(fields) if fields else none) }}
+{% endmacro %}

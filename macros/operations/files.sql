@@ -1,0 +1,160 @@
+{# What operators do with files by hand. Each is an event of the ledger, with who did it and why. #}
+
+{# Leave files out: the next runs do not load them. `paths` are those of files in the folder, whole or from any `/` on.
+   #}
+{% macro skip_files(model, paths, reason=none) %}
+    {%- do floodmark._check_arguments('skip_files',
+        {'model': [model, 'name'], 'paths': [paths, 'names'], 'reason': [reason, 'text']}) -%}
+    {%- set node = floodmark._files_node(model) -%}
+    {%- set settings = floodmark._node_files(node) -%}
+    {%- set listed = floodmark._listed(settings, 'select to_json(struct(*)) from ('
+        ~ floodmark._folder_files_sql(settings) ~ ')') -%}
+    {%- set files = floodmark._named_files(node, listed, paths, 'in the folder ' ~ settings.path) -%}
+    {%- do floodmark._record_files_event(node, 'skipped', {'files': floodmark._files_literal(files)}, reason) -%}
+    {%- do print(floodmark._counted(files | length, 'file') ~ ' will be left out by ' ~ floodmark._node_id(node)
+        ~ '.') -%}
+{% endmacro %}
+
+
+{# Forget that files were loaded or skipped: where they are in the folder, the next run loads them, beside the rows that
+   the table has of them. #}
+{% macro forget_files(model, paths, reason=none) %}
+    {%- do floodmark._check_arguments('forget_files',
+        {'model': [model, 'name'], 'paths': [paths, 'names'], 'reason': [reason, 'text']}) -%}
+    {%- set node = floodmark._files_node(model) -%}
+    {%- set known = floodmark._query_json("select to_json(named_struct('path', path, 'size', size, 'modified_at', "
+        'unix_micros(modified_at))) from ' ~ floodmark.ledger_schema() ~ '.files where model = '
+        ~ floodmark._string_literal(floodmark._node_id(node))) -%}
+    {%- set files = floodmark._named_files(node, known, paths, 'among the files that the ledger knows') -%}
+    {%- do floodmark._record_files_event(node, 'forgotten', {'files': floodmark._files_literal(files)}, reason) -%}
+    {%- do print(floodmark._counted(files | length, 'file') ~ ' will be new to ' ~ floodmark._node_id(node) ~ '.') -%}
+{% endmacro %}
+
+
+{# Return to an earlier version of the schema of a model's files: the next batch knows no other columns. The table keeps
+   those that it has. #}
+{% macro reset_file_schema(model, version, reason=none) %}
+    {%- do floodmark._check_arguments('reset_file_schema',
+        {'model': [model, 'name'], 'version': [version, 'some'], 'reason': [reason, 'text']}) -%}
+    {%- set node = floodmark._files_node(model) -%}
+    {%- set schemas = floodmark._query_json('select file_schema from ' ~ floodmark.ledger_schema()
+        ~ '.batch_log where file_schema is not null and model = '
+        ~ floodmark._string_literal(floodmark._node_id(node)) ~ ' order by batch_id, at') -%}
+    {%- set found = schemas | selectattr('version', 'equalto', version | int) | list -%}
+    {%- if not found -%}
+        {%- do floodmark._stop('its files have no schema of version ' ~ version ~ ': they have '
+            ~ (schemas | map(attribute='version') | unique | join(', ') or 'none'), floodmark._node_id(node)) -%}
+    {%- endif -%}
+    {%- set schema = dict(found[-1], version=schemas | map(attribute='version') | max + 1, added=[]) -%}
+    {%- do floodmark._record_files_event(node, 'schema',
+        {'file_schema': floodmark._string_literal(tojson(schema))}, reason) -%}
+    {%- do print('The files of ' ~ floodmark._node_id(node) ~ ' have the schema of version ' ~ version
+        ~ ' again, as version ' ~ schema.version ~ '.') -%}
+{% endmacro %}
+
+
+{# A model that loads files; another one is refused. #}
+{% macro _files_node(model) %}
+    {%- set node = floodmark._managed_node(model) -%}
+    {%- if floodmark._node_setting(node, 'files') is not mapping or node.config.materialized != 'incremental' -%}
+        {%- do floodmark._stop('it loads no files as batches', floodmark._node_id(node)) -%}
+    {%- endif -%}
+    {{ return(node) }}
+{% endmacro %}
+
+
+{# Its settings of files, whole. #}
+{% macro _node_files(node) %}
+    {{ return(floodmark._completed_files(floodmark._with_defaults(floodmark._node_setting(node, 'files'),
+        floodmark._files_schema()))) }}
+{% endmacro %}
+
+
+{# The files that people name: a list of {path, size, modified_at}; `where` says where each must be. #}
+{% macro _named_files(node, files, paths, where) %}
+    {%- set found = [] -%}
+    {%- for name in floodmark._as_list(paths) -%}
+        {%- set ns = namespace(found=none) -%}
+        {%- for file in files -%}
+            {%- for path in [file.path, floodmark._decoded_path(file.path)]
+                if path == name or path.endswith('/' ~ name) -%}
+                {%- set ns.found = file -%}
+            {%- endfor -%}
+        {%- endfor -%}
+        {%- if ns.found is none -%}
+            {%- do floodmark._stop("no file '" ~ name ~ "' is " ~ where, floodmark._node_id(node)) -%}
+        {%- endif -%}
+        {%- do found.append(ns.found) -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
+{# Record such an event behind the last batch, which must have ended. #}
+{% macro _record_files_event(node, event, values, reason) %}
+    {%- set id = floodmark._node_id(node) -%}
+    {%- set state = floodmark._model_state(id) -%}
+    {%- if state.last_batch_id != state.finished_id -%}
+        {%- do floodmark._stop('batch ' ~ state.last_batch_id
+            ~ ' is unfinished: run the model first, which finishes it',
+            id) -%}
+    {%- endif -%}
+    {%- do floodmark._record(event, {'model': id, 'batch_id': state.last_batch_id or 0, 'kind': 'files',
+        'generation': state.committed.generation if state.committed else none, 'family': none, 'low': none,
+        'reason': reason}, dict(values, recorded_by='current_user()')) -%}
+{% endmacro %}
+
+
+{# A SELECT of a model's files, the newest first. #}
+{% macro _model_files_sql(model, limit=1000) %}
+    {%- if not execute -%}
+        {{ return('select 1') }}
+    {%- endif -%}
+    select path, size, cast(modified_at as string) as modified_at, cast(discovered_at as string) as discovered_at,
+        batch_id, state, rows, rows_rescued, rows_quarantined, reason, cast(archived_at as string) as archived_at,
+        archived_to
+    from {{ floodmark.ledger_schema() }}.files
+    where model = {{ floodmark._string_literal(floodmark._node_id(floodmark._files_node(model))) }}
+    order by batch_id desc, path limit {{ limit }}
+{% endmacro %}
+
+
+{# A SELECT of the schemas that a model's files have had, the newest first. #}
+{% macro _model_schemas_sql(model) %}
+    {%- if not execute -%}
+        {{ return('select 1') }}
+    {%- endif -%}
+    select version, min(batch_id) as batch_id, cast(min(decided_at) as string) as decided_at,
+        min_by(schema, decided_at) as schema, min_by(added, decided_at) as added, max(reason) as reason,
+        max(recorded_by) as recorded_by
+    from {{ floodmark.ledger_schema() }}.file_schemas
+    where model = {{ floodmark._string_literal(floodmark._node_id(floodmark._files_node(model))) }}
+    group by version order by version desc
+{% endmacro %}
+
+
+{# A SELECT of one JSON text: what a folder holds, after a look at its newest files: {format, files, bytes, columns,
+   partitions}. For `floodmark init --files`, which has no model yet. #}
+{% macro _folder_look_sql(files) %}
+    {%- if not execute -%}
+        {{ return("select '{}' as look") }}
+    {%- endif -%}
+    {%- set settings = floodmark._completed_files(floodmark._with_defaults(dict(files, infer_column_types=true),
+        floodmark._files_schema())) -%}
+    {%- set listed = floodmark._listed(settings, 'select to_json(struct(*)) from ('
+        ~ floodmark._folder_files_sql(settings) ~ ' order by modified_at desc, path limit 1000)') -%}
+    {%- set run = {'settings': {'files': settings}, 'known_record': none} -%}
+    {%- do floodmark._settle_format(run, none, listed) -%}
+    {%- set settings = run.settings.files -%}
+    {%- set found = {'format': settings.format, 'files': listed | length, 'bytes': listed | sum(attribute='size'),
+        'columns': [], 'partitions': []} -%}
+    {%- if listed -%}
+        {%- set format = floodmark._file_format(settings) -%}
+        {%- set seen = format.look(run, listed).seen if format.look else none -%}
+        {%- set record = floodmark._without_case_twins(floodmark._kept_type(seen, true)
+            if seen and not format.has_types else seen) if seen else format.columns -%}
+        {%- do found.update({'columns': floodmark._struct_fields(record or 'struct<>'),
+            'partitions': floodmark._partitions(settings, none, listed)}) -%}
+    {%- endif -%}
+    {{ return('select ' ~ floodmark._string_literal(tojson(found)) ~ ' as look') }}
+{% endmacro %}

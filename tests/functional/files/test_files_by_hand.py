@@ -1,0 +1,103 @@
+"""`floodmark files`: what operators see of files, skip, forget, and set back; and what the next run would add."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.commands import command
+from tests.support.files import columns, land, lines, loader, records
+from tests.support.harness import Project
+
+pytestmark = pytest.mark.long("thrift")
+
+GOOD = {"1.json": lines({"id": 1}), "2.json": lines({"id": 2})}
+BENT = {"bent.json": lines({"id": 3, "ID2": 1, "oops": {"x": 1}})}
+
+
+def ids(project: Project, model: str) -> list[int]:
+    return sorted(int(row["id"]) for row in records(project, model) if "id" in row)
+
+
+@pytest.fixture(scope="module")
+def project(make_project: Callable[..., Project]) -> Project:
+    project = make_project("by_hand")
+    land(project.root / "in", GOOD | {"broken.json": lines({"id": 666})})
+    project.model("bronze", loader("in", infer_column_types=True))
+    project.model("plain", "select 1 as id")
+    # The ledger comes with the first run, whatever it loads.
+    project.build("--select", "plain")
+    return project
+
+
+def run(project: Project, *args: str) -> str:
+    """A command that must succeed; what it prints."""
+    code, output = command(project, *args)
+    assert code == 0, output
+    return output
+
+
+def test_the_story(project: Project) -> None:
+    out = run(project, "files", "bronze", "--skip", "broken.json", "--reason", "sent again")
+    assert f"1 file will be left out by {project.schema}.bronze." in out
+    project.build()
+    assert ids(project, "bronze") == [1, 2]
+    listed = json.loads(run(project, "files", "bronze", "--json"))["files"]
+    found = {
+        one["path"].rpartition("/")[2]: (one["state"], one["rows"], one["reason"]) for one in listed
+    }
+    assert found == {
+        "1.json": ("committed", 1, None),
+        "2.json": ("committed", 1, None),
+        "broken.json": ("skipped", None, "sent again"),
+    }
+    # A file that bends the schema, seen before it is loaded.
+    land(project.root / "in", BENT)
+    [plan] = json.loads(run(project, "plan", "--select", "bronze", "--json"))["models"]
+    assert (plan["files"], plan["new_columns"]) == (1, [["ID2"], ["oops"]])
+    assert "ID2, oops" in run(project, "plan", "--select", "bronze")
+    project.build()
+    assert list(columns(project, "bronze")) == ["id", "_rescued_data", "ID2", "oops"]
+    schemas = json.loads(run(project, "files", "bronze", "--schema", "--json"))["schemas"]
+    assert [(one["version"], one["schema"]) for one in schemas] == [
+        (2, "struct<id:bigint,ID2:bigint,oops:struct<x:bigint>>"),
+        (1, "struct<id:bigint>"),
+    ]
+    # Back to the first one: what is not in it is new again, or rescued.
+    out = run(project, "files", "bronze", "--reset-schema", "1", "--reason", "one bad file")
+    assert "have the schema of version 1 again, as version 3" in out
+    land(project.root / "in", {"4.json": lines({"id": 4})})
+    project.build()
+    [newest] = json.loads(run(project, "files", "bronze", "--schema", "--json"))["schemas"][:1]
+    assert (newest["version"], newest["schema"], newest["reason"]) == (
+        3,
+        "struct<id:bigint>",
+        "one bad file",
+    )
+    # What is forgotten is loaded again; so is what was skipped.
+    out = run(project, "files", "bronze", "--forget", "broken.json", "--forget", "1.json")
+    assert "2 files will be new" in out
+    project.build()
+    assert ids(project, "bronze") == [1, 1, 2, 3, 4, 666]
+    listed = json.loads(run(project, "files", "bronze", "--json"))["files"]
+    assert sum(one["path"].endswith("/1.json") for one in listed) == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "sentence"),
+    [
+        (["bronze", "--skip", "none.json"], "no file 'none.json' is in the folder in"),
+        (
+            ["bronze", "--forget", "none.json"],
+            "no file 'none.json' is among the files that the ledger knows",
+        ),
+        (["bronze", "--reset-schema", "9"], "its files have no schema of version 9: they have"),
+        (["bronze", "--skip", "a", "--forget", "b"], "Give one of --skip, --forget, --schema"),
+    ],
+)
+def test_what_is_refused(project: Project, args: list[str], sentence: str) -> None:
+    code, output = command(project, "files", *args)
+    assert code != 0
+    assert sentence in " ".join(output.split())

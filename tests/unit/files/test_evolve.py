@@ -1,0 +1,120 @@
+"""The schema of a batch of files: hints, new columns at every depth, columns that differ in case alone. Without Spark."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.macros import load
+
+floodmark = load()
+
+
+@pytest.mark.parametrize(
+    ("text", "hints"),
+    [
+        (None, []),
+        ("amount decimal(10, 2)", [(["amount"], "decimal(10,2)")]),
+        ("a  INT, b: Long", [(["a"], "int"), (["b"], "bigint")]),
+        ("a.b string, `x.y`.`z z` date", [(["a", "b"], "string"), (["x.y", "z z"], "date")]),
+        (
+            "arr.element.x int, m.key string, m.value double",
+            [
+                (["arr", "element", "x"], "int"),
+                (["m", "key"], "string"),
+                (["m", "value"], "double"),
+            ],
+        ),
+        (
+            "s STRUCT<a: INT, `b c`  STRING, d: ARRAY < MAP<STRING, numeric> >>",
+            [(["s"], "struct<a:int,`b c`:string,d:array<map<string,decimal(10,0)>>>")],
+        ),
+        (
+            "t timestamp_ntz , u decimal( 5 , 2 )",
+            [(["t"], "timestamp_ntz"), (["u"], "decimal(5,2)")],
+        ),
+        ("a", None),
+        ("a int,, b int", None),
+        ("a..b int", None),
+    ],
+)
+def test_hints(text, hints):
+    found = floodmark._hints(text)
+    assert hints == (found and [(one["path"], one["type"]) for one in found])
+
+
+def hinted(record, text):
+    return floodmark._hinted_record(record, floodmark._hints(text))
+
+
+def test_a_hint_gives_type_and_spelling():
+    assert hinted("struct<amount:string,Name:string>", "amount decimal(10,2), name string") == (
+        "struct<amount:decimal(10,2),name:string>"
+    )
+    assert (
+        hinted("struct<name:string,NAME:string,x:string>", "Name int")
+        == "struct<Name:int,x:string>"
+    )
+
+
+def test_what_was_not_seen_yet_comes_last():
+    assert (
+        hinted("struct<a:string>", "z int, s.b date") == "struct<a:string,z:int,s:struct<b:date>>"
+    )
+    assert hinted(None, "a int") == "struct<a:int>"
+    assert hinted(None, None) is None
+
+
+def test_paths_into_arrays_and_maps():
+    assert hinted("struct<l:array<struct<x:string,y:string>>>", "l.element.x int") == (
+        "struct<l:array<struct<x:int,y:string>>>"
+    )
+    assert hinted("struct<m:struct<a:string>>", "m map<string, int>") == "struct<m:map<string,int>>"
+    assert hinted(None, "m.key string, m.value int, l.element date") == (
+        "struct<m:map<string,int>,l:array<date>>"
+    )
+    # A struct may have a field of that name.
+    assert hinted("struct<s:struct<key:string>>", "s.key int") == "struct<s:struct<key:int>>"
+
+
+def evolved(known, seen, hints=None, adds=True):
+    found = floodmark._evolved(known, seen, floodmark._hints(hints), adds)
+    return found["record"], [".".join(path) for path in found["added"]]
+
+
+def test_the_first_batch():
+    assert evolved(None, "struct<a:string,b:bigint>") == ("struct<a:string,b:bigint>", [])
+    assert evolved(None, "struct<Name:string,name:string>") == ("struct<Name:string>", [])
+    assert evolved(None, "struct<Name:string,name:string>", "name string") == (
+        "struct<name:string>",
+        [],
+    )
+    assert evolved(None, None) == (None, [])
+    assert evolved(None, None, "a int") == ("struct<a:int>", [])
+
+
+def test_new_columns_come_last_at_every_depth():
+    known = "struct<id:int,s:struct<b:string>,l:array<struct<x:int>>>"
+    seen = (
+        "struct<a:string,id:bigint,l:array<struct<w:string,x:string>>,s:struct<a:string,b:bigint>>"
+    )
+    assert evolved(known, seen) == (
+        "struct<id:int,s:struct<b:string,a:string>,l:array<struct<x:int,w:string>>,a:string>",
+        ["s.a", "l.element.w", "a"],
+    )
+    assert evolved(known, seen, adds=False) == (known, [])
+
+
+def test_a_known_column_keeps_its_type_and_spelling():
+    assert evolved("struct<id:int>", "struct<ID:string,id:struct<a:int>>") == ("struct<id:int>", [])
+    assert evolved("struct<id:int>", None) == ("struct<id:int>", [])
+
+
+def test_new_columns_take_their_hints():
+    assert evolved("struct<id:int>", "struct<id:int,amount:string>", "AMOUNT decimal(5,2)") == (
+        "struct<id:int,AMOUNT:decimal(5,2)>",
+        ["AMOUNT"],
+    )
+    assert evolved("struct<s:struct<a:int>>", "struct<s:struct<b:string>>", "s.b date") == (
+        "struct<s:struct<a:int,b:date>>",
+        ["s.b"],
+    )

@@ -1,0 +1,85 @@
+"""What was seen in files, as one type: merged as Spark's own inference does it. Without Spark."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.macros import load
+
+floodmark = load()
+
+
+@pytest.mark.parametrize(
+    ("printed", "type_"),
+    [
+        ("OBJECT<>", "struct<>"),
+        ("OBJECT<id: BIGINT, name: STRING>", "struct<id:bigint,name:string>"),
+        ("OBJECT<a: DECIMAL(2,1), b: DECIMAL(21,0)>", "struct<a:decimal(2,1),b:decimal(21,0)>"),
+        ("OBJECT<`a b`: VOID, `x``y`: BOOLEAN>", "struct<`a b`:void,`x``y`:boolean>"),
+        ("OBJECT<`a: BIGINT, b`: VARIANT>", "struct<`a: BIGINT, b`:variant>"),
+        (
+            "OBJECT<s: OBJECT<b: STRING, c: ARRAY<OBJECT<q: DOUBLE>>>>",
+            "struct<s:struct<b:string,c:array<struct<q:double>>>>",
+        ),
+        ("ARRAY<OBJECT<id: BIGINT>>", "struct<id:bigint>"),
+        ("ARRAY<BIGINT>", None),
+        ("BIGINT", None),
+        ("VARIANT", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_what_spark_prints(printed, type_):
+    assert floodmark._seen_record(printed) == type_
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "merged"),
+    [
+        ("bigint", "bigint", "bigint"),
+        ("void", "bigint", "bigint"),
+        ("bigint", "double", "double"),
+        ("bigint", "decimal(21,0)", "decimal(21,0)"),
+        ("bigint", "decimal(19,0)", "decimal(20,0)"),
+        ("decimal(21,0)", "decimal(30,0)", "decimal(30,0)"),
+        ("decimal(21,0)", "double", "double"),
+        ("bigint", "boolean", "variant"),
+        ("double", "boolean", "variant"),
+        ("boolean", "string", "variant"),
+        ("struct<a:bigint>", "bigint", "variant"),
+        ("array<bigint>", "struct<a:bigint>", "variant"),
+        ("array<bigint>", "array<double>", "array<double>"),
+        ("array<void>", "array<struct<a:bigint>>", "array<struct<a:bigint>>"),
+        (
+            "struct<b:bigint>",
+            "struct<A:string,b:double,`a b`:void>",
+            "struct<A:string,`a b`:void,b:double>",
+        ),
+        ("struct<Name:string>", "struct<name:bigint>", "struct<Name:string,name:bigint>"),
+    ],
+)
+def test_two_types(one, other, merged):
+    assert floodmark._merged_types(one, other) == merged
+    assert floodmark._merged_types(other, one) == merged
+
+
+@pytest.mark.parametrize(
+    ("seen", "typed", "texts"),
+    [
+        ("struct<a:bigint,b:void>", "struct<a:bigint,b:string>", "struct<a:string,b:string>"),
+        ("struct<a:struct<>,b:array<struct<>>>", None, None),
+        (
+            "struct<a:array<void>,b:struct<c:array<struct<d:double,e:struct<>>>>>",
+            "struct<a:array<string>,b:struct<c:array<struct<d:double>>>>",
+            "struct<a:array<string>,b:struct<c:array<struct<d:string>>>>",
+        ),
+        (
+            "struct<a:decimal(21,0),`b c`:boolean>",
+            "struct<a:decimal(21,0),`b c`:boolean>",
+            "struct<a:string,`b c`:string>",
+        ),
+    ],
+)
+def test_what_is_kept(seen, typed, texts):
+    assert floodmark._kept_type(seen, True) == typed
+    assert floodmark._kept_type(seen, False) == texts
