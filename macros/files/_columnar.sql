@@ -25,16 +25,22 @@
 {% endmacro %}
 
 
-{# What the files hold: {files: {path: {rows, reason}}, seen, groups}; a group is {record, files} of files that Spark
+{# What the files hold: {files: {path: {seen, reason}}, seen, groups}; a group is {record, files} of files that Spark
    reads alike. #}
 {% macro _look_at_columnar(run, files) %}
     {%- set found, groups = {}, [] -%}
     {%- do floodmark._group_alike(run.settings.files, files, groups, found) -%}
+    {{ return({'files': found, 'seen': floodmark._record_of_groups(groups), 'groups': groups}) }}
+{% endmacro %}
+
+
+{# One record for those of all groups. #}
+{% macro _record_of_groups(groups) %}
     {%- set ns = namespace(seen=none) -%}
     {%- for group in groups -%}
         {%- set ns.seen = floodmark._joined_records(ns.seen, group.record) -%}
     {%- endfor -%}
-    {{ return({'files': found, 'seen': ns.seen, 'groups': groups}) }}
+    {{ return(ns.seen) }}
 {% endmacro %}
 
 
@@ -60,11 +66,7 @@
             {%- do groups[-1].files.append(file) if not found[file.path].reason else none -%}
         {%- endfor -%}
     {%- endfor -%}
-    {%- set ns = namespace(seen=none) -%}
-    {%- for group in groups -%}
-        {%- set ns.seen = floodmark._joined_records(ns.seen, group.record) -%}
-    {%- endfor -%}
-    {{ return({'files': found, 'seen': ns.seen, 'groups': groups}) }}
+    {{ return({'files': found, 'seen': floodmark._record_of_groups(groups), 'groups': groups}) }}
 {% endmacro %}
 
 
