@@ -24,7 +24,10 @@
         {{ return({'record': none}) }}
     {%- endif -%}
     {%- do run.update({'known_record': record}) -%}
-    {%- set look = format.look(run, files) if format.look and files else {'files': {}, 'seen': none} -%}
+    {#- what only shows the columns needs to know no more where they are given -#}
+    {%- set needs_look = format.look and files and not (floodmark._only_looks() and settings.schema
+        and settings.schema_evolution in ['none', 'rescue']) -%}
+    {%- set look = format.look(run, files) if needs_look else {'files': {}, 'seen': none} -%}
     {%- set widens = settings.schema_evolution == 'widen' -%}
     {%- set evolved = floodmark._evolved(record, floodmark._seen_columns(settings, look.seen),
         floodmark._hints(settings.schema_hints) or [], settings.schema_evolution in ['add_new_columns', 'widen'],
@@ -56,7 +59,7 @@
 {# The schema that the last batch of this table had, or to which somebody returned since; none where it has none. #}
 {% macro _known_schema(run) %}
     {%- set committed = run.state.committed -%}
-    {%- if committed is none -%}
+    {%- if committed is none or not floodmark._ledger_has('file_schema') -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set found = floodmark._query_json('select file_schema from ' ~ floodmark.ledger_schema()

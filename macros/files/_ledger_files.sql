@@ -28,3 +28,13 @@
     {{ return('from_json(' ~ floodmark._string_literal(files | tojson) ~ ", 'array<" ~ floodmark._file_struct()
         ~ ">')") }}
 {% endmacro %}
+
+
+{# Whether the ledger's log has a column. A run has made or migrated it; what only looks may come before. #}
+{% macro _ledger_has(column) %}
+    {%- if not (floodmark._only_looks() or floodmark._is_dry()) -%}
+        {{ return(true) }}
+    {%- endif -%}
+    {{ return(floodmark._ledger_exists() and floodmark._find_column(
+        floodmark._columns_of(relation=floodmark.ledger_schema() ~ '.batch_log'), column) is not none) }}
+{% endmacro %}

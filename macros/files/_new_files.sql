@@ -3,7 +3,8 @@
 {# The plan of the next batch: its files, oldest first, and the schema in which they are read. #}
 {% macro _plan_files(run, begins) %}
     {%- if run.get('unseen') is none -%}
-        {%- set skips = begins and not run.settings.files.include_existing and not floodmark._has_skipped() -%}
+        {%- set skips = begins and not run.settings.files.include_existing
+            and not (floodmark._ledger_has('files') and floodmark._has_skipped()) -%}
         {%- if skips and not floodmark._only_looks() -%}
             {%- do floodmark._skip_existing(run.settings.files) -%}
         {%- endif -%}
@@ -66,6 +67,9 @@
 {% macro _unseen_files_sql(run, begins) %}
     {%- set settings = run.settings.files -%}
     {%- set generation = none if begins or not run.state.committed else run.state.committed.generation -%}
+    {%- if not floodmark._ledger_has('files') -%}
+        {{ return(floodmark._folder_files_sql(settings)) }}
+    {%- endif -%}
     {%- set same = 'found.path = loaded.path' ~ (' and found.size = loaded.size and found.modified_at = '
         'loaded.modified_at' if settings.allow_overwrites else '') -%}
     with events as (

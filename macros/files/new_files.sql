@@ -30,6 +30,12 @@
     {%- endif -%}
     {%- set run = floodmark._look(floodmark._settings()) -%}
     {%- set plans = var('floodmark_plan', false) -%}
+    {%- set known = none if plans else floodmark._known_schema(run) -%}
+    {%- if known is not none -%}
+        {%- set schema = run.settings.files.schema -%}
+        {{ return(floodmark._no_records_sql(run, {'file_schema': dict(known, record=floodmark._record_of(schema)
+            if schema else known.record)})) }}
+    {%- endif -%}
     {%- do run.settings.files.update({'max_files_per_batch': 20000, 'max_bytes_per_batch': none} if plans else {}) -%}
     {%- set plan = floodmark._plan_files(run, run.replaces) -%}
     {%- set comment = floodmark._plan_comment({'kind': run.kind if plan.files or run.replaces and not run.target.exists
@@ -37,11 +43,8 @@
         'rows_future': 0, 'file_count': plan.files | length, 'file_bytes': plan.files | sum(attribute='size'),
         'new_columns': plan.file_schema.added if plan.get('file_schema') else []}) if plans else '' -%}
     {%- if plan.record is none -%}
-        {%- set known = floodmark._known_schema(run) -%}
-        {%- if known is none -%}
-            {{ return(comment ~ '(select cast(null as string) as _rescued_data where false)') }}
-        {%- endif -%}
-        {%- do plan.update({'file_schema': known}) -%}
+        {%- do plan.update({'file_schema': floodmark._known_schema(run)
+            or {'record': 'struct<>', 'partitions': []}}) -%}
     {%- endif -%}
     {{ return(comment ~ floodmark._no_records_sql(run, plan)) }}
 {% endmacro %}
