@@ -25,15 +25,15 @@
         'target_version': landed.version if landed.version is not none else 'null',
         'files': floodmark._files_literal(batch.files) if batch.files else 'null'} -%}
     {%- do values.update(counts) -%}
+    {%- if run.settings.files -%}
+        {%- do floodmark._supersede_quarantined(batch) -%}
+    {%- endif -%}
     {%- if floodmark._may_wait(run, batch, landed) -%}
         {%- do floodmark._keep_event(batch, values) -%}
     {%- else -%}
         {%- do floodmark._record('committed', batch, values) -%}
     {%- endif -%}
     {%- do batch.update({'is_committed': true}) -%}
-    {%- if run.settings.files -%}
-        {%- do floodmark._supersede_quarantined(batch) -%}
-    {%- endif -%}
     {%- if floodmark._needs_stage(run) -%}
         {%- do floodmark._execute(['drop table if exists ' ~ stage]) -%}
     {%- endif -%}

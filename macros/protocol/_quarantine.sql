@@ -23,9 +23,15 @@
 {% macro _quarantine(batch, columns, rows_sql) %}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
     {%- do floodmark._make_quarantine(quarantine, columns) -%}
-    {%- do floodmark._apply_once(quarantine, batch, 'insert into ' ~ quarantine ~ ' by name select *, '
+    {%- do floodmark._apply_once(quarantine, floodmark._once(batch), 'insert into ' ~ quarantine ~ ' by name select *, '
         ~ batch.batch_id ~ ' as _floodmark_batch_id, current_timestamp() as _floodmark_quarantined_at, '
         "'open' as _floodmark_state, uuid() as _floodmark_id from (" ~ rows_sql ~ ')') -%}
+{% endmacro %}
+
+
+{# A batch as the quarantine knows it: its rows go in once, whichever attempt of a strategy's writes them. #}
+{% macro _once(batch) %}
+    {{ return({'model': floodmark._batch_model(batch), 'batch_id': batch.batch_id, 'generation': batch.generation}) }}
 {% endmacro %}
 
 
@@ -51,7 +57,7 @@
 {% macro _take_back_quarantined(batch, relation=none) %}
     {%- set quarantine = floodmark._quarantine_relation(relation or this) -%}
     {%- if floodmark._has_quarantine(quarantine) -%}
-        {%- do floodmark._fence(batch, quarantine) -%}
+        {%- do floodmark._fence(floodmark._once(batch), quarantine) -%}
         {%- do floodmark._execute(['delete from ' ~ quarantine ~ ' where _floodmark_batch_id = ' ~ batch.batch_id]) -%}
     {%- endif -%}
 {% endmacro %}
