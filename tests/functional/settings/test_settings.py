@@ -15,7 +15,18 @@ TS = {"column": "ts"}
 VERSION = {"kind": "version"}
 DURATIONS = "Units are microseconds, milliseconds, seconds, minutes, hours, days and weeks"
 KEYS = "one of column, kind, from, lookback, step, start, nulls, max_future, gaps, gap_timeout, sql"
-FILE_KEYS = "one of path, format, schema, glob, recursive, max_files_per_batch"
+FILE_KEYS = (
+    "one of path, format, schema, schema_hints, infer_column_types, schema_evolution, rescued_data_column, "
+    "case_sensitive, partition_columns, glob, recursive, modified_after, modified_before, "
+    "include_existing, max_files_per_batch, max_bytes_per_batch, allow_overwrites, on_corrupt, "
+    "max_corrupt_fraction, single_variant_column, options"
+)
+CSV_OPTIONS = (
+    "one of encoding, charset, lineSep, compression, dateFormat, timestampFormat, timestampNTZFormat, "
+    "timeZone, locale, header, sep, delimiter, quote, escape, charToEscapeQuoteEscaping, comment, "
+    "multiLine, nullValue, emptyValue, nanValue, positiveInf, negativeInf, ignoreLeadingWhiteSpace, "
+    "ignoreTrailingWhiteSpace, maxColumns, maxCharsPerColumn, unescapedQuoteHandling"
+)
 FILES = {"path": "landing", "schema": "id bigint"}
 UNGUARD = (
     "expected the filter without the is_incremental() guard. Remove the guard: "
@@ -267,23 +278,72 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
         ],
     ),
     "files_problems": (
-        over_files(files={"format": "xml", "sep": ";", "max_files_per_batch": 0}),
+        over_files(files={"format": "xlsx", "sep": ";", "max_files_per_batch": 0}),
         [
             f'files.sep: got ";"; expected {FILE_KEYS}. Remove it or correct its name',
             "files.path: got null; expected the folder to load from. Add it",
-            "files.format: got \"xml\"; expected 'json' (JSON lines) or 'text'. Land the files as JSON "
-            "lines, or read their lines with 'text' and parse them in the SELECT",
+            'files.format: got "xlsx"; expected one of json, csv, parquet, avro, orc, xml, text, binary. '
+            "Use one of them",
             "files.max_files_per_batch: got 0; expected a whole number of at least 1. Leave it out "
             "for 1000",
-            "files.schema: got null; expected the columns as DDL, such as 'id bigint, name string'."
-            " Add it",
+        ],
+    ),
+    "files_values": (
+        over_files(
+            files={
+                "path": "in",
+                "format": "csv",
+                "schema": "id bigint",
+                "schema_evolution": "widen",
+                "max_bytes_per_batch": "much",
+                "options": {"sep": ";", "rowTag": "x"},
+                "allow_overwrites": "replace",
+                "modified_after": "yesterday",
+            },
+            incremental_strategy="merge",
+            unique_key="id",
+        ),
+        [
+            "files.schema: got \"id bigint\"; expected no schema with schema_evolution 'widen'. Write it as "
+            "schema_hints",
+            "files.max_bytes_per_batch: got \"much\"; expected a number of bytes, or text such as '512 mb'. "
+            "Write one of them",
+            f"files.options.rowTag: got \"x\"; expected {CSV_OPTIONS} with format 'csv'. "
+            "Remove it or correct its name",
+            "files.allow_overwrites: got \"replace\"; expected incremental_strategy 'append' with it. Use "
+            "'append': merge replaces rows by their key",
+            "files.modified_after: got \"yesterday\"; expected a UTC time such as '2026-01-31' or '2026-01-31 "
+            "06:00:00'. Correct it",
+        ],
+    ),
+    "files_hints": (
+        over_files(files={"path": "in", "schema_hints": "amount", "options": {"sep": ";"}}),
+        [
+            'files.schema_hints: got "amount"; expected columns and their types, such as '
+            "'amount decimal(10, 2), address.zip string'. Correct it",
+            "files.format: got null; expected a format beside options. Add it: each format has options "
+            "of its own",
+        ],
+    ),
+    "files_replaced": (
+        over_files(files={"path": "in", "format": "json", "allow_overwrites": "replace"}),
+        [
+            'files.allow_overwrites: got "replace"; expected the path of each row\'s file in the table. '
+            'Add "_metadata.file_path as source_file" to the SELECT'
+        ],
+    ),
+    "files_xml": (
+        over_files(files={"path": "in", "format": "xml"}),
+        [
+            "files.options.rowTag: got null; expected the element that is a record, with format 'xml'. "
+            "Add it: options={'rowTag': 'row'}"
         ],
     ),
     "files_text_schema": (
         over_files(files=FILES | {"format": "text"}),
         [
-            "files.schema: got \"id bigint\"; expected no schema with format 'text'. Remove it: each "
-            "line is a row with one column, value"
+            "files.schema: got \"id bigint\"; expected nothing with format 'text', whose records have "
+            "columns of their own. Remove it"
         ],
     ),
     "files_text_without_path": (
