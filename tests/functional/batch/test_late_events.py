@@ -107,7 +107,7 @@ def test_the_ledger_says_all_of_it_when_the_run_has_ended(story: Story) -> None:
     # An event stands twice where its model's next plan and another node took it: both say the same.
     (events,) = story.project.sql(
         "select count(distinct model, batch_id, event), "
-        "count(distinct model, batch_id, event, rows_read, coalesce(target_version, -1)) "
+        "count(distinct model, batch_id, event, coalesce(rows_read, -1), coalesce(target_version, -1)) "
         f"from {s}_floodmark.batch_log"
     )
     assert events[0] == events[1]
