@@ -104,11 +104,7 @@
 {% macro _group_alike(settings, files, groups, found) %}
     {%- set told = floodmark._tried(floodmark._columns_of_files, settings, files, {'mergeSchema': 'true'}) -%}
     {%- if told.error is none -%}
-        {%- set fields = [] -%}
-        {%- for column in told.value -%}
-            {%- do fields.append({'name': column.name, 'type': column.ddl}) -%}
-        {%- endfor -%}
-        {%- set record = floodmark._struct_of(fields) -%}
+        {%- set record = floodmark._struct_of_columns(told.value) -%}
         {%- if groups and groups[-1].record == record -%}
             {%- do groups[-1].files.extend(files) -%}
         {%- else -%}

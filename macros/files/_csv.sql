@@ -71,7 +71,7 @@
     {%- set settings = run.settings.files -%}
     {%- set known = floodmark._types_of(run.known_record) if run.known_record else {} -%}
     {%- set groups = {} -%}
-    {%- for file in files if file.path in found and not found[file.path].reason -%}
+    {%- for file in floodmark._whole_files(files, found) -%}
         {%- do groups.setdefault(tojson(found[file.path].header), []).append(file) -%}
     {%- endfor -%}
     {%- set ns = namespace(seen=none) -%}
@@ -149,7 +149,7 @@
     {%- set known = floodmark._types_of(batch.file_schema.record) -%}
     {%- set dialect = floodmark._csv_dialect(settings) -%}
     {%- set groups = {} -%}
-    {%- for file in batch.files if file.path in look.files and not look.files[file.path].reason -%}
+    {%- for file in floodmark._whole_files(batch.files, look.files) -%}
         {%- set names = look.files[file.path].header -%}
         {%- set key = tojson(names) -%}
         {%- if key not in groups -%}

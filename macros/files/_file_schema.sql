@@ -74,13 +74,8 @@
 
 {# Columns as people write them, as one struct in floodmark's own spelling: Spark reads them. #}
 {% macro _record_of(ddl) %}
-    {%- set columns = floodmark._columns_of(query="select r.* from (select from_json(cast(null as string), "
-        ~ floodmark._string_literal(ddl) ~ ') as r)') -%}
-    {%- set fields = [] -%}
-    {%- for column in columns -%}
-        {%- do fields.append({'name': column.name, 'type': column.ddl}) -%}
-    {%- endfor -%}
-    {{ return(floodmark._struct_of(fields)) }}
+    {{ return(floodmark._struct_of_columns(floodmark._columns_of(query="select r.* from (select from_json(cast(null as "
+        "string), " ~ floodmark._string_literal(ddl) ~ ') as r)'))) }}
 {% endmacro %}
 
 

@@ -44,6 +44,16 @@
 {% endmacro %}
 
 
+{# Those of these files in which a look, {path: {reason, ...}}, found something, and that are not corrupt as a whole. #}
+{% macro _whole_files(files, found) %}
+    {%- set whole = [] -%}
+    {%- for file in files if file.path in found and not found[file.path].reason -%}
+        {%- do whole.append(file) -%}
+    {%- endfor -%}
+    {{ return(whole) }}
+{% endmacro %}
+
+
 {# A reader's option as the user gives it, or the format does: names in any case. #}
 {% macro _reader_option(settings, name, default) %}
     {%- for key, value in dict(floodmark._file_format(settings).options, **(settings.options or {})).items()

@@ -80,7 +80,7 @@
     {%- for record in records.values() if record -%}
         {%- set ns.seen = floodmark._merged_types(ns.seen, record) if ns.seen else record -%}
     {%- endfor -%}
-    {{ return({'files': found, 'seen': floodmark._struct_of(floodmark._columns_of_files(settings, files,
+    {{ return({'files': found, 'seen': floodmark._struct_of_columns(floodmark._columns_of_files(settings, files,
         {'mode': 'DROPMALFORMED'})) if asks and is_lenient else ns.seen}) }}
 {% endmacro %}
 
@@ -227,11 +227,7 @@
 
 {# The place of a record's file in a list, from 1 on. #}
 {% macro _place_sql(files) %}
-    {%- set paths = [] -%}
-    {%- for file in files -%}
-        {%- do paths.append(floodmark._string_literal(file.path)) -%}
-    {%- endfor -%}
-    {{ return('array_position(array(' ~ paths | join(', ') ~ '), _metadata.file_path)') }}
+    {{ return('array_position(array(' ~ floodmark._path_literals(files) ~ '), _metadata.file_path)') }}
 {% endmacro %}
 
 

@@ -27,14 +27,15 @@
 {% endmacro %}
 
 
-{# The values in the folders of a file's path: {name: value}, a value none where Hive has none. #}
+{# The values in the folders of a file's path: {name: value}, a value none where Hive has none. Spark's path is decoded,
+   and what Hive wrote as `%` and two hex digits. #}
 {% macro _partition_values(settings, path) %}
     {%- set depth = floodmark._fixed_depth(settings, path) -%}
     {%- set values = {} -%}
     {%- for part in floodmark._decoded_path(path).split('/')[depth:-1] if '=' in part -%}
         {%- set name, _, value = part.partition('=') -%}
-        {%- do values.update({floodmark._hive_text(name): none if value == '__HIVE_DEFAULT_PARTITION__'
-            else floodmark._hive_text(value)}) -%}
+        {%- do values.update({floodmark._decoded_path(name): none if value == '__HIVE_DEFAULT_PARTITION__'
+            else floodmark._decoded_path(value)}) -%}
     {%- endfor -%}
     {{ return(values) }}
 {% endmacro %}
@@ -45,12 +46,6 @@
     {%- set fixed = modules.re.sub('(/[^/]*[*?\\[{].*)?/*$', '', floodmark._absolute_path(settings.path | string)) -%}
     {%- set depth = modules.re.sub('^file:(//(?=/))?', '', fixed).split('/') | length -%}
     {{ return(depth + (2 if path.startswith('file:///') else 0)) }}
-{% endmacro %}
-
-
-{# A name or value as Hive wrote it into a path: `%` and two hex digits for what a path may not have. #}
-{% macro _hive_text(text) %}
-    {{ return(floodmark._decoded_path(text)) }}
 {% endmacro %}
 
 
@@ -83,7 +78,7 @@
     {%- set printed = {} -%}
     {%- for file in files -%}
         {%- for part in file.path.split('/')[depth:-1] if '=' in part -%}
-            {%- do printed.update({floodmark._hive_text(floodmark._decoded_path(part.partition('=')[0])):
+            {%- do printed.update({floodmark._decoded_path(floodmark._decoded_path(part.partition('=')[0])):
                 part.partition('=')[0]}) -%}
         {%- endfor -%}
     {%- endfor -%}

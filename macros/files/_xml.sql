@@ -12,13 +12,11 @@
 {# What the files hold: {files: {path: {seen, reason}}, seen}. #}
 {% macro _look_at_xml(run, files) %}
     {%- set settings = run.settings.files -%}
-    {%- set found, whole = {}, [] -%}
+    {%- set found = {} -%}
     {%- for row in floodmark._query_json(floodmark._xml_reasons_sql(settings, files)) -%}
         {%- do found.update({row.path: {'reason': row.reason}}) -%}
     {%- endfor -%}
-    {%- for file in files if file.path in found and not found[file.path].reason -%}
-        {%- do whole.append(file) -%}
-    {%- endfor -%}
+    {%- set whole = floodmark._whole_files(files, found) -%}
     {%- set asks = settings.infers or settings.rescued_data_column -%}
     {%- if settings.schema_evolution == 'fail' -%}
         {%- for file in whole -%}
@@ -54,12 +52,8 @@
 
 {# The record that Spark infers of files, a struct. #}
 {% macro _xml_seen(settings, files) %}
-    {%- set fields = [] -%}
-    {%- for column in floodmark._columns_of_files(settings, files,
-        {'inferSchema': settings.infer_column_types | string | lower}) -%}
-        {%- do fields.append({'name': column.name, 'type': column.ddl}) -%}
-    {%- endfor -%}
-    {{ return(floodmark._struct_of(fields)) }}
+    {{ return(floodmark._struct_of_columns(floodmark._columns_of_files(settings, files,
+        {'inferSchema': settings.infer_column_types | string | lower}))) }}
 {% endmacro %}
 
 
@@ -74,10 +68,7 @@
     {%- for field in fields -%}
         {%- do lies_as.append(dict(field, type=floodmark._kept_type(field.type, false))) -%}
     {%- endfor -%}
-    {%- set files = [] -%}
-    {%- for file in batch.files if file.path in look.files and not look.files[file.path].reason -%}
-        {%- do files.append(file) -%}
-    {%- endfor -%}
+    {%- set files = floodmark._whole_files(batch.files, look.files) -%}
     {{ return([{'record': floodmark._struct_of(fields), 'files': files, 'options': {'inferSchema': 'false'},
         'lies_as': floodmark._struct_of(lies_as + [{'name': '_floodmark_bad', 'type': 'string'}]),
         'rows_sql': floodmark._xml_rows_sql, 'reason_sql': '_floodmark_reason'}] if files else []) }}
@@ -124,10 +115,7 @@
 {# Each element in one VARIANT. #}
 {% macro _xml_variant_groups(run, batch, look) %}
     {%- set name = run.settings.files.single_variant_column -%}
-    {%- set files = [] -%}
-    {%- for file in batch.files if not (look.files.get(file.path) or {}).reason -%}
-        {%- do files.append(file) -%}
-    {%- endfor -%}
+    {%- set files = floodmark._whole_files(batch.files, look.files) -%}
     {{ return([{'record': batch.record, 'lies_as': batch.record, 'files': files,
         'options': {'singleVariantColumn': name}, 'rows_sql': floodmark._xml_variant_rows_sql,
         'reason_sql': 'cast(null as string)', 'texts': none}] if files else []) }}

@@ -129,9 +129,15 @@
 
 {# Only these files: Spark prunes by it before it reads. #}
 {% macro _files_predicate(batch_files) %}
+    {{ return('_metadata.file_path in (' ~ floodmark._path_literals(batch_files) ~ ')' if batch_files else 'false') }}
+{% endmacro %}
+
+
+{# The paths of files as literals, separated by commas. #}
+{% macro _path_literals(files) %}
     {%- set paths = [] -%}
-    {%- for file in batch_files -%}
+    {%- for file in files -%}
         {%- do paths.append(floodmark._string_literal(file.path)) -%}
     {%- endfor -%}
-    {{ return('_metadata.file_path in (' ~ paths | join(', ') ~ ')' if paths else 'false') }}
+    {{ return(paths | join(', ')) }}
 {% endmacro %}

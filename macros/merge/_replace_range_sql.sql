@@ -25,12 +25,9 @@
 
 {# Delete what the table has of the batch's files, and insert their rows. #}
 {% macro _replace_files_sql(run, batch, source, columns) %}
-    {%- set paths = [] -%}
-    {%- for file in batch.files -%}
-        {%- do paths.append(floodmark._string_literal(file.path)) -%}
-    {%- endfor -%}
     insert into {{ this }} by name
-        replace where {{ floodmark._quoted(floodmark._path_column(run.sql)) }} in ({{ paths | join(', ') }})
+        replace where {{ floodmark._quoted(floodmark._path_column(run.sql)) }}
+            in ({{ floodmark._path_literals(batch.files) }})
     select {{ floodmark._quoted_csv(columns) }} from (
     {{ source.sql }}
     )

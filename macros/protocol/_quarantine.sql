@@ -1,5 +1,5 @@
 {#
-  `<model>__quarantine`: rows that a batch does not load, with the reason (docs/guides/quarantine.md). They are written
+  `<model>__quarantine`: rows that a batch does not load, with the reason (docs/guides/files.md). They are written
   before the batch's own statement, under its transaction id, so the commit in the model's table says that they are
   there. A batch that fails takes them back.
 #}
@@ -49,7 +49,7 @@
     {%- do floodmark._execute(['create table if not exists ' ~ quarantine ~ ' (' ~ wanted | join(', ')
         ~ ') using delta']) -%}
     {%- set known = floodmark._columns_of(relation=quarantine) -%}
-    {%- do floodmark._add_columns(quarantine, dict(floodmark._schema_changes(columns, known))) -%}
+    {%- do floodmark._add_columns(quarantine, floodmark._schema_changes(columns, known)) -%}
 {% endmacro %}
 
 
@@ -82,12 +82,9 @@
 {% macro _supersede_quarantined(batch) %}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
     {%- if (batch.kind == 'full_refresh' or batch.get('replaces_files')) and floodmark._has_quarantine(quarantine) -%}
-        {%- set paths = [] -%}
-        {%- for file in (batch.files if batch.kind != 'full_refresh' else []) -%}
-            {%- do paths.append(floodmark._string_literal(file.path)) -%}
-        {%- endfor -%}
+        {%- set paths = floodmark._path_literals(batch.files if batch.kind != 'full_refresh' else []) -%}
         {%- do floodmark._execute(['update ' ~ quarantine ~ " set _floodmark_state = 'superseded' where "
             "_floodmark_state = 'open' and _floodmark_batch_id < " ~ batch.batch_id
-            ~ (' and _floodmark_file in (' ~ paths | join(', ') ~ ')' if paths else '')]) -%}
+            ~ (' and _floodmark_file in (' ~ paths ~ ')' if paths else '')]) -%}
     {%- endif -%}
 {% endmacro %}

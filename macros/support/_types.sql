@@ -173,3 +173,13 @@
     {%- endfor -%}
     {{ return(types) }}
 {% endmacro %}
+
+
+{# The same of columns that _columns_of found: names of nested fields as they are spelt. #}
+{% macro _struct_of_columns(columns) %}
+    {%- set fields = [] -%}
+    {%- for column in columns -%}
+        {%- do fields.append({'name': column.name, 'type': column.ddl}) -%}
+    {%- endfor -%}
+    {{ return(floodmark._struct_of(fields)) }}
+{% endmacro %}
