@@ -17,6 +17,7 @@ from dbt_floodmark.cli.init import init
 from dbt_floodmark.cli.operations import maintain, reset
 from dbt_floodmark.cli.plan import plan
 from dbt_floodmark.cli.reconcile import reconcile
+from dbt_floodmark.cli.rescue import rescue
 from dbt_floodmark.cli.restate import restate
 from dbt_floodmark.cli.serve import serve
 from dbt_floodmark.cli.setup import setup
@@ -73,7 +74,7 @@ GROUPS: Mapping[str, tuple[click.Command, ...]] = {
     "Set up": (init, setup, doctor, demo),
     "Load": (dbt_command("build"), dbt_command("run"), stream),
     "Look": (status, plan, history, files, diff, reconcile),
-    "Repair": (backfill, restate, reset),
+    "Repair": (backfill, restate, rescue, reset),
     "Keep running": (maintain, serve),
     "dbt's own": tuple(
         dbt_command(name) for name in PASSED_THROUGH if name not in ("build", "run")

@@ -24,6 +24,10 @@
             {%- set ns.done = batch.is_last -%}
         {%- endif -%}
     {%- endfor -%}
+    {%- if settings.files -%}
+        {%- do ns.total.update({'files_moved': floodmark._tidy_files(floodmark._model_id(), settings.files),
+            'moved': {'archive': 'archived', 'delete': 'deleted'}.get(settings.files.on_loaded)}) -%}
+    {%- endif -%}
     {%- do floodmark._report(settings.strategy | upper, dict(ns.total, waits_for=ns.run.waits_for)) -%}
     {{ return(ns.run) }}
 {% endmacro %}
@@ -54,6 +58,9 @@
             {%- do parts.append(total.batches ~ ' batches') -%}
         {%- endif -%}
         {%- set message = how ~ ' ' ~ parts | join(', ') -%}
+    {%- endif -%}
+    {%- if total.get('files_moved') -%}
+        {%- set message = message ~ ', ' ~ floodmark._counted(total.files_moved, 'file') ~ ' ' ~ total.moved -%}
     {%- endif -%}
     {%- do store_raw_result(name='main', message=message, code=how, rows_affected=changed | string) -%}
 {% endmacro %}

@@ -198,7 +198,7 @@
    where no column is known. #}
 {% macro _csv_type(known, name, is_sensitive) %}
     {%- for other, type in known.items() if other == name or not is_sensitive and other | lower == name | lower -%}
-        {{ return(type if floodmark._nesting(type) is none and type != 'variant' else 'string') }}
+        {{ return('string' if floodmark._nesting(type) or type == 'variant' or type.startswith('decimal') else type) }}
     {%- endfor -%}
     {{ return(none) }}
 {% endmacro %}
@@ -250,7 +250,7 @@
         {%- do columns.append(floodmark._quoted(field.name) ~ ' ' ~ field.type) -%}
     {%- endfor -%}
     {%- set ours = ['header', 'multiline', 'encoding', 'charset', 'linesep', 'compression', 'comment'] -%}
-    {%- for name, value in dict(floodmark._csv_files().options, **(settings.options or {})).items()
+    {%- for name, value in dict(floodmark._csv_files().options, **floodmark._given_options(settings)).items()
         if name | lower not in ours -%}
         {%- do options.extend([floodmark._string_literal(name), floodmark._string_literal(value)]) -%}
     {%- endfor -%}

@@ -218,7 +218,7 @@
 {# Spark's options of every window: the format's, what the user gives, and how files are found. #}
 {% macro _window_options(settings) %}
     {%- set format = floodmark._file_format(settings) -%}
-    {%- set options = dict(format.options, **(settings.options or {})) -%}
+    {%- set options = dict(format.options, **floodmark._given_options(settings)) -%}
     {%- if format.bad_column -%}
         {%- do options.update({'columnNameOfCorruptRecord': format.bad_column, 'mode': 'PERMISSIVE'}) -%}
     {%- endif -%}

@@ -64,6 +64,13 @@
 {% endmacro %}
 
 
+{# The options that the user gives, and a format of dates, without which Spark takes a time for its day. #}
+{% macro _given_options(settings) %}
+    {{ return(dict({'dateFormat': 'yyyy-M-d'} if settings.format in ['json', 'csv'] and floodmark._reader_option(settings,
+        'dateFormat', none) is none else {}, **(settings.options or {}))) }}
+{% endmacro %}
+
+
 {# Text: a line a record, with one column. #}
 {% macro _text_files() %}
     {{ return(dict(floodmark._file_format_defaults(), provider='text', has_types=true,
@@ -93,12 +100,14 @@
 {# The record that a window reads: the known one, and the fields that were seen besides, as string, by which Spark
    means the JSON as it stands in the file. Texts are read as VARIANT, which prints them as such. Where a field is a
    text in one record and none in another it is read as boolean: what is none makes Spark hand out the record's own
-   text. Those that are known but for their case are read as these. #}
-{% macro _read_record(known, seen, is_sensitive=true, is_within=false) %}
+   text. Those that are known but for their case are read as these. `parsed` is a pattern of types whose text may be no
+   JSON: they are read as VARIANT. #}
+{% macro _read_record(known, seen, is_sensitive=true, is_within=false, parsed='$^') %}
     {%- if seen is none -%}
         {{ return(known) }}
     {%- elif known.startswith('array<') and seen.startswith('array<') -%}
-        {{ return('array<' ~ floodmark._read_record(known[6:-1], seen[6:-1], is_sensitive, true) ~ '>') }}
+        {{ return('array<' ~ floodmark._read_record(known[6:-1], seen[6:-1], is_sensitive, true, parsed)
+            ~ '>') }}
     {%- elif not (known.startswith('struct<') and seen.startswith('struct<')) -%}
         {{ return(known) }}
     {%- endif -%}
@@ -107,16 +116,17 @@
     {%- set fields = [] -%}
     {%- for field in floodmark._struct_fields(known) -%}
         {%- do fields.append({'name': field.name, 'type': floodmark._read_record(field.type, other[field.name],
-            is_sensitive, true) if field.name in other else field.type}) -%}
+            is_sensitive, true, parsed) if field.name in other else field.type}) -%}
     {%- endfor -%}
     {%- for field in floodmark._struct_fields(seen) if field.name not in mine
         and field.name not in ['_metadata', ''] -%}
         {%- set alike = none if is_sensitive else floodmark._find_column(floodmark._struct_fields(known),
             field.name) -%}
         {%- set unknown = {'string': 'variant', 'void': 'variant',
-            'variant': 'variant' if is_within else 'boolean'}.get(field.type, 'string') -%}
+            'variant': 'variant' if is_within else 'boolean'}.get(field.type,
+            'variant' if modules.re.match(parsed, field.type) else 'string') -%}
         {%- do fields.append({'name': field.name, 'type': floodmark._read_record(alike.type, field.type, is_sensitive,
-            true) if alike else unknown}) -%}
+            true, parsed) if alike else unknown}) -%}
     {%- endfor -%}
     {{ return(floodmark._struct_of(fields)) }}
 {% endmacro %}

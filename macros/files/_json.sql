@@ -18,15 +18,20 @@
 
 {# Spark hands out the records that it cannot read, and those in which something does not fit. #}
 {% macro _json_reason_sql(bad, group) %}
-    {%- set is_fit = bad ~ " like '[%'" if group.is_whole else 'false' -%}
-    {%- if group.lenient -%}
-        {%- set is_fit = "from_json(" ~ bad ~ ", '_floodmark_bad string', " ~ group.lenient[:-1]
-            ~ ", 'columnNameOfCorruptRecord', '_floodmark_bad'))._floodmark_bad is null and " ~ bad
-            ~ " not like '[%' and trim(" ~ bad ~ ") <> 'null'" -%}
-    {%- endif -%}
+    {%- set is_fit = floodmark._is_lenient_object_sql(bad, group) if group.lenient
+        else (bad ~ " like '[%'" if group.is_whole else 'false') -%}
     {{ return('case when ' ~ bad ~ ' is null then null when not is_valid_utf8(' ~ bad ~ ") then 'not UTF-8' when not ("
         ~ floodmark._is_json_object_sql(bad) ~ ' and try_parse_json(' ~ bad ~ ') is not null or ' ~ is_fit
         ~ ") then 'not a JSON object' end") }}
+{% endmacro %}
+
+
+{# Whether a lenient reader takes a text for a record: {lenient, is_whole}. #}
+{% macro _is_lenient_object_sql(text, group) %}
+    {{ return("(from_json(" ~ text ~ ", '_floodmark_bad string', " ~ group.lenient[:-1]
+        ~ ", 'columnNameOfCorruptRecord', '_floodmark_bad'))._floodmark_bad is null"
+        ~ ('' if group.is_whole else ' and ' ~ text ~ " not like '[%'") ~ " and trim(' \\t\\r\\n' from " ~ text
+        ~ ") <> 'null')") }}
 {% endmacro %}
 
 
@@ -88,8 +93,11 @@
 {# The records of JSON files as VARIANT: value, record (NULL where it is corrupt), _metadata. #}
 {% macro _json_records_sql(settings, files) %}
     {%- set is_whole = floodmark._is_whole_json(settings) -%}
-    select value, _metadata, if(is_valid_utf8(value) and {{ 'true' if is_whole
-        else floodmark._is_json_object_sql('value') }}, try_parse_json(value), null) as record
+    {%- set group = {'lenient': floodmark._lenient_options_sql(settings), 'is_whole': is_whole} -%}
+    {%- set is_fit = floodmark._is_lenient_object_sql('value', group) if group.lenient
+        else ('true' if is_whole else floodmark._is_json_object_sql('value')) -%}
+    select value, _metadata, if(is_valid_utf8(value) and {{ is_fit }}, {{ floodmark._json_raw_sql('value', group) }},
+        null) as record
     from (
         select ltrim('\ufeff \t\r\n', value) as value, _metadata
         from text.`{{ floodmark._files_path(settings) }}`
@@ -162,11 +170,21 @@
 {% endmacro %}
 
 
+{# A pattern of the types whose text, as a lenient reader finds it, may be no JSON. #}
+{% macro _parsed_types(settings) %}
+    {%- set numbers = floodmark._reader_option(settings, 'allowNumericLeadingZeros', 'false')
+        ~ floodmark._reader_option(settings, 'allowNonNumericNumbers', 'false') -%}
+    {{ return('$^' if not floodmark._is_lenient(settings)
+        else ('.' if 'true' in numbers | lower else '(struct|array|map)<')) }}
+{% endmacro %}
+
+
 {# Files with odd lines are read without these, the others as they are. #}
 {% macro _json_groups(run, batch, look) %}
     {%- set settings = run.settings.files -%}
-    {%- set record = floodmark._read_record(batch.record,
-        floodmark._unmixed(settings, batch.files, batch.record, look.seen), settings.case_sensitive) -%}
+    {%- set record = floodmark._wide_decimal(floodmark._read_record(batch.record,
+        floodmark._unmixed(settings, batch.files, batch.record, look.seen), settings.case_sensitive, false,
+        floodmark._parsed_types(settings))) -%}
     {%- set odd, usual, groups = [], [], [] -%}
     {%- for file in batch.files -%}
         {%- do (odd if (look.files.get(file.path) or {}).odd else usual).append(file) -%}

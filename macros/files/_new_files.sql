@@ -3,6 +3,8 @@
 {# The plan of the next batch: its files, oldest first, and the schema in which they are read. #}
 {% macro _plan_files(run, begins) %}
     {%- if run.get('unseen') is none -%}
+        {%- do floodmark._check_archived(run.settings.files) if begins and run.full_refresh and run.target.exists
+            and not floodmark._only_looks() -%}
         {%- set skips = begins and not run.settings.files.include_existing
             and not (floodmark._ledger_has('files') and floodmark._has_skipped()) -%}
         {%- if skips and not floodmark._only_looks() -%}
@@ -40,7 +42,8 @@
 {% macro _unseen_files(run, begins) %}
     {%- set most = [20000, run.settings.files.max_files_per_batch] | max -%}
     {%- set listed = floodmark._listed(run.settings.files, 'select to_json(struct(*)) from ('
-        ~ floodmark._unseen_files_sql(run, begins) ~ ' order by modified_at, path limit ' ~ most ~ ')') -%}
+        ~ floodmark._unseen_files_sql(run.settings.files, floodmark._model_id(),
+        none if begins or not run.state.committed else run.state.committed.generation) ~ ' order by modified_at, path limit ' ~ most ~ ')') -%}
     {%- do run.update({'unseen_is_cut': listed | length == most}) -%}
     {{ return(listed) }}
 {% endmacro %}
@@ -63,10 +66,9 @@
 
 
 {# Files of the folder that are new: path, size in bytes, modified_at in microseconds. With `allow_overwrites` a file is
-   another one where its size or time is. What was forgotten counts as new from there on. #}
-{% macro _unseen_files_sql(run, begins) %}
-    {%- set settings = run.settings.files -%}
-    {%- set generation = none if begins or not run.state.committed else run.state.committed.generation -%}
+   another one where its size or time is. What was forgotten counts as new from there on. `generation` is that of the
+   table's last batch, none where it has none. #}
+{% macro _unseen_files_sql(settings, id, generation) %}
     {%- if not floodmark._ledger_has('files') -%}
         {{ return(floodmark._folder_files_sql(settings)) }}
     {%- endif -%}
@@ -76,7 +78,7 @@
         select file.path, file.size, file.modified_at, event, struct(batch_id, at) as place
         from (
             select explode(files) as file, event, batch_id, at from {{ floodmark.ledger_schema() }}.batch_log
-            where model = {{ floodmark._string_literal(floodmark._model_id()) }} and files is not null
+            where model = {{ floodmark._string_literal(id) }} and files is not null
                 and (event in ('skipped', 'forgotten')
                 {{ "or event = 'committed' and generation = " ~ floodmark._string_literal(generation) if generation }})
         )

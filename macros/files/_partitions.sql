@@ -44,7 +44,7 @@
 {# How many parts of a file's path lead to the folder of the settings. A pattern ends it: what it matches counts. #}
 {% macro _fixed_depth(settings, path) %}
     {%- set fixed = modules.re.sub('(/[^/]*[*?\\[{].*)?/*$', '', floodmark._absolute_path(settings.path | string)) -%}
-    {%- set depth = modules.re.sub('^file:(//(?=/))?', '', fixed).split('/') | length -%}
+    {%- set depth = floodmark._without_file_scheme(fixed).split('/') | length -%}
     {{ return(depth + (2 if path.startswith('file:///') else 0)) }}
 {% endmacro %}
 

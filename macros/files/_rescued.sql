@@ -43,7 +43,44 @@
 
 {# Whether a value keeps itself in another type: it comes back as it was. #}
 {% macro _fits_sql(known, read, value) %}
+    {%- if known.startswith('decimal') and read == 'string' -%}
+        {{ return('(' ~ value ~ ' is null or ' ~ floodmark._exact_cast_sql(value, known) ~ ' is not null)') }}
+    {%- endif -%}
     {{ return('try_cast(try_cast(' ~ value ~ ' as ' ~ known ~ ') as ' ~ read ~ ') <=> ' ~ value) }}
+{% endmacro %}
+
+
+{# A text in a type, NULL where the cast would lose digits or a time of day. #}
+{% macro _exact_cast_sql(text, type) %}
+    {%- set cast = 'try_cast(' ~ text ~ ' as ' ~ type ~ ')' -%}
+    {%- if type in ['tinyint', 'smallint', 'int', 'bigint'] -%}
+        {{ return('if(' ~ text ~ " rlike '^\\\\s*[-+]?\\\\d+\\\\s*$', " ~ cast ~ ', null)') }}
+    {%- elif type == 'date' -%}
+        {{ return('if(' ~ text ~ " rlike '^\\\\s*\\\\d{4}-\\\\d{1,2}-\\\\d{1,2}\\\\s*$', " ~ cast ~ ', null)') }}
+    {%- elif type.startswith('decimal') -%}
+        {{ return('if(' ~ cast ~ ' = try_cast(' ~ text ~ ' as ' ~ floodmark._wide_decimal(type) ~ '), ' ~ cast
+            ~ ', null)') }}
+    {%- endif -%}
+    {{ return(cast) }}
+{% endmacro %}
+
+
+{# A type with the same digits before the point in its decimals, and as many behind as there can be: Spark's readers
+   round without a word. #}
+{% macro _wide_decimal(type) %}
+    {%- set digits = modules.re.fullmatch('decimal\\((\\d+),(\\d+)\\)', type) -%}
+    {%- if digits -%}
+        {{ return('decimal(38,' ~ (38 - (digits.group(1) | int) + (digits.group(2) | int)) ~ ')') }}
+    {%- elif type.startswith('array<') -%}
+        {{ return('array<' ~ floodmark._wide_decimal(type[6:-1]) ~ '>') }}
+    {%- elif not type.startswith('struct<') -%}
+        {{ return(type) }}
+    {%- endif -%}
+    {%- set fields = [] -%}
+    {%- for field in floodmark._struct_fields(type) -%}
+        {%- do fields.append(dict(field, type=floodmark._wide_decimal(field.type))) -%}
+    {%- endfor -%}
+    {{ return(floodmark._struct_of(fields)) }}
 {% endmacro %}
 
 
@@ -69,6 +106,9 @@
             ~ ' as array<variant>), i)))' -%}
         {{ return('case when ' ~ is_lost ~ ' then ' ~ whole ~ ' when exists(' ~ pairs ~ ', ' ~ element ~ ' -> '
             ~ misfit ~ ' is not null) then coalesce(' ~ whole ~ ', ' ~ floodmark._json_text_sql(value) ~ ') end') }}
+    {%- elif known.startswith('decimal') and read.startswith('decimal(38') and known != read -%}
+        {{ return('case when ' ~ is_lost ~ ' then ' ~ whole ~ ' when not ' ~ floodmark._fits_sql(known, read, value)
+            ~ ' then regexp_replace(' ~ floodmark._json_text_sql(value) ~ ", '(\\\\.\\\\d*[1-9])0+$|\\\\.0+$', '$1') end") }}
     {%- elif known != read -%}
         {{ return('case when not ' ~ floodmark._fits_sql(known, read, value) ~ ' then '
             ~ floodmark._json_text_sql(value) ~ ' end') }}

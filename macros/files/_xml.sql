@@ -88,9 +88,9 @@
         {%- elif field.type == 'variant' -%}
             {%- do columns.append('cast(' ~ quoted ~ ' as variant) as ' ~ quoted) -%}
         {%- else -%}
-            {%- do columns.append('try_cast(' ~ quoted ~ ' as ' ~ field.type ~ ') as ' ~ quoted) -%}
-            {%- do misfits.append('(' ~ quoted ~ ' is not null and try_cast(' ~ quoted ~ ' as ' ~ field.type
-                ~ ') is null)') -%}
+            {%- set cast = floodmark._exact_cast_sql(quoted, field.type) -%}
+            {%- do columns.append(cast ~ ' as ' ~ quoted) -%}
+            {%- do misfits.append('(' ~ quoted ~ ' is not null and ' ~ cast ~ ' is null)') -%}
         {%- endif -%}
     {%- endfor -%}
     {%- set validates = floodmark._reader_option(settings, 'rowValidationXSDPath', none) -%}

@@ -56,29 +56,6 @@
 {% endmacro %}
 
 
-{# A whole path as Spark takes it for a pattern: what exists under that very name means itself, [ and { in it too. #}
-{% macro _path_pattern(path) %}
-    {%- set is_known = adapter is defined and adapter.floodmark_path_pattern is defined -%}
-    {{ return(adapter.floodmark_path_pattern(path) if is_known else path) }}
-{% endmacro %}
-
-
-{# A path that Spark takes from anywhere; relative ones lie in the project, whose folder has one name, whichever way
-   led to it: the plugin knows it. #}
-{% macro _absolute_path(path) %}
-    {%- if path.startswith('/') or modules.re.match('[\\w+.-]+:/|file:', path) -%}
-        {{ return(path) }}
-    {%- endif -%}
-    {%- if adapter.floodmark_project_root is defined -%}
-        {%- set root = adapter.floodmark_project_root() -%}
-    {%- else -%}
-        {%- set project = invocation_args_dict.project_dir -%}
-        {%- set root = project if project.startswith('/') else env_var('PWD', '.') ~ '/' ~ project -%}
-    {%- endif -%}
-    {{ return(root ~ ('/' ~ path if path else '')) }}
-{% endmacro %}
-
-
 {# Options by which Spark finds the files, and `others`. #}
 {% macro _files_options(files, others={}) %}
     {%- set options = [] -%}

@@ -6,9 +6,10 @@
   1  the first
   2  batch_log.asked: what a backfill or a restatement was asked for, as JSON
   3  batch_log.file_schema, and counts of each file
+  4  the view `files` shows a file once that two runs archived
 #}
 {% macro _ledger_format() %}
-    {{ return(3) }}
+    {{ return(4) }}
 {% endmacro %}
 
 

@@ -58,11 +58,14 @@
     )
     select known.model, known.file.path, known.file.size, timestamp_micros(known.file.modified_at) as modified_at,
         known.discovered_at, known.batch_id, known.state, known.file.rows, known.file.rows_rescued,
-        known.file.rows_quarantined, known.reason, archived.at as archived_at, archived.file.reason as archived_to
+        known.file.rows_quarantined, known.reason, archived.archived_at, archived.archived_to
     from known
     left anti join (select * from told where event = 'forgotten') as forgotten
         on forgotten.model = known.model and forgotten.file.path = known.file.path
             and struct(forgotten.batch_id, forgotten.at) > struct(known.batch_id, known.at)
-    left join (select * from told where event = 'archived') as archived
-        on archived.model = known.model and archived.file.path = known.file.path and archived.batch_id = known.batch_id
+    left join (
+        select model, batch_id, file.path, min(at) as archived_at, max(file.reason) as archived_to
+        from told where event = 'archived' group by model, batch_id, file.path
+    ) as archived
+        on archived.model = known.model and archived.path = known.file.path and archived.batch_id = known.batch_id
 {% endmacro %}

@@ -63,13 +63,6 @@
 {% endmacro %}
 
 
-{# Its settings of files, whole. #}
-{% macro _node_files(node) %}
-    {{ return(floodmark._completed_files(floodmark._with_defaults(floodmark._node_setting(node, 'files'),
-        floodmark._files_schema()))) }}
-{% endmacro %}
-
-
 {# The files that people name: a list of {path, size, modified_at}; `where` says where each must be. #}
 {% macro _named_files(node, files, paths, where) %}
     {%- set found = [] -%}

@@ -1,17 +1,36 @@
 {# OPTIMIZE tables of many small files and VACUUM those that have not been for a while: the models that floodmark
-   loads, and the ledger. `models` names some; `dry_run` only says what would be done. #}
+   loads, and the ledger. Loaded files that are due go where `on_loaded` says. `models` names some; `dry_run` only says what would be done. #}
 {% macro maintain(models=none, dry_run=false, small_file_mb=16, min_small_files=8, vacuum_days=7) %}
     {%- do floodmark._check_arguments('maintain',
         {'models': [models, 'names'], 'dry_run': [dry_run, 'flag'], 'small_file_mb': [small_file_mb, 'size'],
         'min_small_files': [min_small_files, 'some'], 'vacuum_days': [vacuum_days, 'count']}) -%}
     {%- do floodmark._check_names(models) -%}
-    {%- set ns = namespace(done=0) -%}
+    {%- set ns = namespace(done=0, moved=0) -%}
     {%- for id in floodmark._maintained(models) -%}
         {%- set ns.done = ns.done + floodmark._maintain_table(id, dry_run, small_file_mb, min_small_files,
             vacuum_days) -%}
     {%- endfor -%}
-    {%- do print(('Nothing to do.' if not ns.done
+    {%- set ns.moved = floodmark._maintain_files(models, dry_run) -%}
+    {%- do print(('Nothing to do.' if not ns.done + ns.moved
         else floodmark._counted(ns.done, 'statement') ~ (' would run.' if dry_run else ' ran.'))) -%}
+{% endmacro %}
+
+
+{# Archive or delete the loaded files that are due: how many. #}
+{% macro _maintain_files(models, dry_run) %}
+    {%- set ns = namespace(count=0) -%}
+    {%- for node in floodmark._managed_nodes(models).values()
+        if floodmark._node_setting(node, 'files') is mapping and node.config.materialized == 'incremental' -%}
+        {%- set settings = floodmark._node_files(node) -%}
+        {%- set count = floodmark._tidy_files(floodmark._node_id(node), settings, dry_run) -%}
+        {%- if count -%}
+            {%- do print(('would ' ~ settings.on_loaded if dry_run
+                else {'archive': 'archived', 'delete': 'deleted'}[settings.on_loaded]) ~ ' '
+                ~ floodmark._counted(count, 'file') ~ ' that ' ~ floodmark._node_id(node) ~ ' has loaded') -%}
+        {%- endif -%}
+        {%- set ns.count = ns.count + count -%}
+    {%- endfor -%}
+    {{ return(ns.count) }}
 {% endmacro %}
 
 

@@ -40,6 +40,12 @@
             'meaning': '`quarantine`, `fail`, or `null`: the row with NULLs, its text rescued'},
         'max_corrupt_fraction': {'type': 'fraction', 'without': 'no bound',
             'meaning': 'above it the batch fails, and nothing is quarantined'},
+        'on_loaded': {'type': 'choice', 'choices': ['keep', 'archive', 'delete'], 'default': 'keep',
+            'meaning': 'what becomes of files that are loaded'},
+        'archive_to': {'type': 'text', 'without': 'none', 'needs': ['on_loaded', 'archive', 'it is where these go'],
+            'meaning': 'the folder of the archive, outside of `path`'},
+        'after': {'type': 'duration', 'default': '30 days',
+            'meaning': 'how long ago the batch of a file was committed before it is archived or deleted'},
         'single_variant_column': {'type': 'column', 'without': 'none', 'excludes': 'schema',
             'meaning': 'JSON, CSV and XML: the whole record in one VARIANT column of this name'},
         'options': {'type': 'any', 'default': {}, 'expected': "a mapping of Spark's reader options",
@@ -81,7 +87,9 @@
             'expected': "a mapping such as {'path': 'data/in', 'format': 'json'}", 'todo': 'Write it as a mapping'}]) }}
     {%- endif -%}
     {%- set problems = floodmark._schema_problems('files', files, floodmark._files_schema()) -%}
-    {%- do problems.extend(floodmark._secret_problems('files.path', files.get('path'))) -%}
+    {%- for name in ['path', 'archive_to'] -%}
+        {%- do problems.extend(floodmark._secret_problems('files.' ~ name, files.get(name))) -%}
+    {%- endfor -%}
     {%- if floodmark._is_stream() -%}
         {%- do problems.extend(floodmark._stream_files_problems(files)) -%}
     {%- endif -%}
@@ -108,6 +116,7 @@
     {%- endif -%}
     {%- do problems.extend(floodmark._reader_option_problems(files)) -%}
     {%- do problems.extend(floodmark._overwrite_file_problems(files)) -%}
+    {%- do problems.extend(floodmark._on_loaded_problems(files)) -%}
     {%- for name in ['modified_after', 'modified_before'] if files.get(name)
         and not floodmark._is_position(files[name], 'timestamp') -%}
         {%- do problems.append({'setting': 'files.' ~ name, 'got': files[name],
@@ -163,6 +172,34 @@
             'todo': 'Add "_metadata.file_path as source_file" to the SELECT'}]) }}
     {%- endif -%}
     {{ return([]) }}
+{% endmacro %}
+
+
+{# Loaded files go to an archive that the model does not read; none is deleted before a week has passed. #}
+{% macro _on_loaded_problems(files) %}
+    {%- set problems = [] -%}
+    {%- set after = floodmark._parse_duration(files.get('after') or '30 days') -%}
+    {%- if after is none -%}
+        {%- do problems.append({'setting': 'files.after', 'got': files.after,
+            'expected': "a duration such as '30 days'",
+            'todo': 'Units are microseconds, milliseconds, seconds, minutes, hours, days and weeks'}) -%}
+    {%- elif files.get('on_loaded') == 'delete' and after < floodmark._micros_in().week -%}
+        {%- do problems.append({'setting': 'files.after', 'got': files.after,
+            'expected': "'7 days' or more with on_loaded 'delete'",
+            'todo': 'Keep files for as long as somebody may want to load them again'}) -%}
+    {%- endif -%}
+    {%- if files.get('on_loaded') == 'archive' and not files.get('archive_to') -%}
+        {%- do problems.append({'setting': 'files.archive_to', 'got': none,
+            'expected': "a folder with on_loaded 'archive'", 'todo': 'Add it'}) -%}
+    {%- elif files.get('archive_to') is string and files.get('path') is string -%}
+        {%- set source = floodmark._plain_path(floodmark._absolute_path(files.path)) -%}
+        {%- if (floodmark._plain_path(floodmark._absolute_path(files.archive_to)) ~ '/').startswith(source ~ '/') -%}
+            {%- do problems.append({'setting': 'files.archive_to', 'got': files.archive_to,
+                'expected': 'a folder that is not below ' ~ source ~ ', which the model reads',
+                'todo': 'Put the archive beside it'}) -%}
+        {%- endif -%}
+    {%- endif -%}
+    {{ return(problems) }}
 {% endmacro %}
 
 

@@ -47,11 +47,11 @@ def records(project: Project, model: str, order: str = "all") -> list[dict[str, 
     ]
 
 
-def rescued(row: Mapping[str, Any]) -> dict[str, Any] | None:
+def rescued(row: Mapping[str, Any], column: str = "_rescued_data") -> dict[str, Any] | None:
     """What a row's rescued data holds, with the bare name of its file; none where it has none."""
-    if "_rescued_data" not in row:
+    if column not in row:
         return None
-    found = json.loads(row["_rescued_data"])
+    found = json.loads(row[column])
     found["_file_path"] = found["_file_path"].rpartition("/")[2]
     return dict(found)
 

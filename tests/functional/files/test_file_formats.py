@@ -25,7 +25,9 @@ JSON = {
     "empty.json": b"",
     "mark.json": BOM,
 }
-LENIENT = b"{'id':1,'a':'x'}\n{id:2}\n{'id':'q'}\n{'id\n[1]\nnull\n"
+LENIENT = (
+    b"{'id':1,'a':'x'}\n{id:2}\n{'id':'q'}\n{'id\n[1]\nnull\n{'id':4,'N':{'Sub':1,'t':['x']}}\n"
+)
 WHOLE = {
     "object.json": b'{"id":1,\n "a":"x"}\n',
     "array.json": b'[{"id":2},\n{"id":3,"b":true}]',
@@ -61,6 +63,12 @@ MODELS = {
         options={"allowSingleQuotes": True, "allowUnquotedFieldNames": True},
     ),
     "json_strict": loader("lenient", format="json"),
+    "json_lenient_variant": loader(
+        "lenient",
+        format="json",
+        single_variant_column="record",
+        options={"allowSingleQuotes": True, "allowUnquotedFieldNames": True},
+    ),
     "json_lenient_given": loader(
         "lenient",
         format="json",
@@ -185,7 +193,22 @@ def test_json_lines(story: Story) -> None:
 
 
 def test_json_as_lenient_as_the_options_say(story: Story) -> None:
-    assert story.rows("json_lenient", "id", "a") == [("1", "x"), ("2", None), ("q", None)]
+    assert story.rows("json_lenient", "id", "a") == [
+        ("1", "x"),
+        ("2", None),
+        ("4", None),
+        ("q", None),
+    ]
+    assert columns(story.project, "json_lenient")["N"] == "struct<Sub:bigint,t:array<string>>"
+    variants = [
+        row["record"] for row in records(story.project, "json_lenient_variant", "to_json(record)")
+    ]
+    assert sorted(variants, key=lambda record: str(record["id"])) == [
+        {"id": 1, "a": "x"},
+        {"id": 2},
+        {"id": 4, "N": {"Sub": 1, "t": ["x"]}},
+        {"id": "q"},
+    ]
     object = "not a JSON object"
     bad = [
         ("a.json", 4, "{'id", object),
@@ -196,12 +219,17 @@ def test_json_as_lenient_as_the_options_say(story: Story) -> None:
     assert sorted(str(row.get("id")) for row in records(story.project, "json_lenient_given")) == [
         "1",
         "2",
+        "4",
         "None",
     ]
-    rest = [row["rest"] for row in records(story.project, "json_lenient_given") if "rest" in row]
-    assert sorted(text.partition(",")[0] for text in rest) == ['{"a":"x"', '{"id":"q"']
+    rest = [rescued(row, "rest") for row in records(story.project, "json_lenient_given")]
+    assert sorted(filter(None, rest), key=str) == [
+        {"N": {"Sub": 1, "t": ["x"]}, "_file_path": "a.json"},
+        {"a": "x", "_file_path": "a.json"},
+        {"id": "q", "_file_path": "a.json"},
+    ]
     assert records(story.project, "json_strict") == []
-    assert [row[1] for row in quarantined(story.project, "json_strict")] == [1, 2, 3, 4, 5, 6]
+    assert [row[1] for row in quarantined(story.project, "json_strict")] == [1, 2, 3, 4, 5, 6, 7]
 
 
 def test_null_keeps_a_corrupt_record_with_its_text_rescued(story: Story) -> None:

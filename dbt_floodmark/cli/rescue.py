@@ -1,0 +1,76 @@
+"""``floodmark rescue``: what files had and a model's table has no column for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from dbt_floodmark.cli.output import console, print_json, table
+from dbt_floodmark.project.project import Project, jinja_literal
+from dbt_floodmark.project.runner import json_option, target_options
+
+
+@click.group()
+def rescue() -> None:
+    """Look into rescued data, and move a key of it into a column.
+
+    \b
+    Example:
+        floodmark rescue show bronze_invoices
+        floodmark rescue promote bronze_invoices discount --type 'decimal(10, 2)'
+    """
+
+
+@rescue.command()
+@target_options
+@json_option
+@click.argument("model")
+def show(
+    project_dir: Path, profiles_dir: str | None, target: str | None, as_json: bool, model: str
+) -> None:
+    """List the keys in a model's rescued data: how many rows, which types, and an example."""
+    project = Project(project_dir, profiles_dir, target)
+    name = jinja_literal(project.one(model).unique_id)
+    rows = project.query("{{ floodmark._rescued_keys_sql(" + name + ") }}")
+    if as_json:
+        print_json({"keys": rows})
+    elif rows:
+        columns = [("key", "left"), ("rows", "right"), ("types", "left"), ("example", "left")]
+        console().print(table("", columns, [[row[name] for name, _ in columns] for row in rows]))
+    else:
+        console().print("Nothing is rescued: every value has its column.")
+
+
+@rescue.command()
+@target_options
+@click.option(
+    "--type",
+    "type_",
+    metavar="TYPE",
+    help="The type of a new column, such as bigint; else string, or as files.infer_column_types "
+    "says.",
+)
+@click.argument("model")
+@click.argument("column")
+def promote(
+    project_dir: Path,
+    profiles_dir: str | None,
+    target: str | None,
+    type_: str | None,
+    model: str,
+    column: str,
+) -> None:
+    """Fill a column from the key of its name in rescued data, and take the key out.
+
+    A row that has a value in the column keeps it, and a value that does not fit stays rescued. The
+    command may be repeated.
+
+    \b
+    Example:
+        floodmark rescue promote bronze_invoices discount --type 'decimal(10, 2)'
+        dbt run-operation floodmark.promote_rescued --args '{model: bronze, column: discount}'
+    """
+    project = Project(project_dir, profiles_dir, target)
+    name = project.one(model).unique_id
+    project.operation("promote_rescued", model=name, column=column, type=type_)

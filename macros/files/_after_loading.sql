@@ -1,0 +1,206 @@
+{#
+  What becomes of files that are loaded (`on_loaded`). They are moved by Spark's LOAD DATA, into a table of Hive's over
+  the folder of the archive, or into one that is dropped with all that it holds: so no program has to run beside Spark,
+  and the files are of any file system that Spark reads.
+
+  A file is moved first and recorded then. What is gone without a record was moved by a run that died, or by somebody
+  else: it is looked for in the archive, and recorded as what is found.
+#}
+
+{# Archive or delete the files of a model that are due: how many. What goes wrong is a warning, since the model is
+   loaded; with `dry_run` nothing is done. #}
+{% macro _tidy_files(id, settings, dry_run=false) %}
+    {%- if settings.on_loaded == 'keep' or not floodmark._ledger_exists() -%}
+        {{ return(0) }}
+    {%- endif -%}
+    {%- set tried = floodmark._tried(floodmark._tidy_due_files, id, settings, dry_run) -%}
+    {%- if tried.error is not none -%}
+        {%- do exceptions.warn("floodmark, model '" ~ id ~ "': loaded files cannot be " ~ settings.on_loaded
+            ~ 'd, and stay where they are: ' ~ tried.error) -%}
+    {%- endif -%}
+    {{ return(tried.value or 0) }}
+{% endmacro %}
+
+
+{% macro _tidy_due_files(id, settings, dry_run) %}
+    {%- set due = floodmark._due_files(id, settings) -%}
+    {%- set unread = floodmark._unread_elsewhere(id, due) if due else {} -%}
+    {%- set there = floodmark._present_files(settings, due) if due else [] -%}
+    {%- set versions = {} -%}
+    {%- for file in there -%}
+        {%- do versions.update({file.path: [file.size, file.modified_at]}) -%}
+    {%- endfor -%}
+    {%- set moved, gone = [], [] -%}
+    {%- for file in due if file.path not in unread -%}
+        {%- do (moved if versions[file.path] == [file.size, file.modified_at] else gone).append(file) -%}
+    {%- endfor -%}
+    {%- if not dry_run -%}
+        {%- for files in floodmark._files_by_folder(gone) -%}
+            {%- set found = floodmark._in_archive(settings, files) if settings.on_loaded == 'archive' else {} -%}
+            {%- for file in files -%}
+                {%- do file.update({'reason': found.get(file.path)}) -%}
+            {%- endfor -%}
+            {%- do floodmark._record_archived(id, files, 'it was not in the folder any more') -%}
+        {%- endfor -%}
+        {%- for files in floodmark._files_by_folder(moved) -%}
+            {%- do floodmark._move_files(id, settings, files) -%}
+            {%- do floodmark._record_archived(id, files, none) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {{ return(moved | length) }}
+{% endmacro %}
+
+
+{# Files that were committed at least `after` ago and are neither archived nor deleted: a list of {path, size,
+   modified_at, batch_id}, 10,000 at most. #}
+{% macro _due_files(id, settings) %}
+    {{ return(floodmark._query_json("select to_json(named_struct('path', f.path, 'size', f.size, 'modified_at', "
+        "unix_micros(f.modified_at), 'batch_id', f.batch_id, 'rows', f.rows, 'rows_rescued', f.rows_rescued, "
+        "'rows_quarantined', f.rows_quarantined)) from " ~ floodmark.ledger_schema() ~ '.files as f join '
+        ~ floodmark.ledger_schema() ~ '.batches as b on b.model = f.model and b.batch_id = f.batch_id where f.model = '
+        ~ floodmark._string_literal(id) ~ " and f.state = 'committed' and f.archived_at is null and b.finished_at <= "
+        'timestampadd(microsecond, -' ~ floodmark._parse_duration(settings.after) ~ ', current_timestamp()) '
+        'order by f.batch_id, f.path limit 10000')) }}
+{% endmacro %}
+
+
+{# Those of these files that another model of the project has not loaded yet: {path: its name}. What a stream has read
+   only its checkpoint knows, so what it can see counts as not read. #}
+{% macro _unread_elsewhere(id, files) %}
+    {%- set unread = {} -%}
+    {%- for node in floodmark._managed_nodes().values() -%}
+        {%- set other, given = floodmark._node_id(node), floodmark._node_setting(node, 'files') -%}
+        {%- if other != id and given is mapping -%}
+            {%- set settings = floodmark._node_files(node) -%}
+            {%- set committed = floodmark._model_state(other).committed -%}
+            {%- set sql = floodmark._folder_files_sql(settings) if node.config.materialized == 'streaming_table'
+                else floodmark._unseen_files_sql(settings, other, committed.generation if committed else none) -%}
+            {%- for file in floodmark._listed(settings, 'select to_json(struct(path)) from (' ~ sql ~ ') where '
+                ~ floodmark._files_predicate(files) | replace('_metadata.file_path', 'path')) -%}
+                {%- do unread.update({file.path: other}) -%}
+            {%- endfor -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(unread) }}
+{% endmacro %}
+
+
+{# A node's settings of files, whole. #}
+{% macro _node_files(node) %}
+    {{ return(floodmark._completed_files(floodmark._with_defaults(floodmark._node_setting(node, 'files'),
+        floodmark._files_schema()))) }}
+{% endmacro %}
+
+
+{# Lists of files that lie in one folder, 100 at most each. #}
+{% macro _files_by_folder(files) %}
+    {%- set folders = {} -%}
+    {%- for file in files -%}
+        {%- do folders.setdefault(file.path.rpartition('/')[0], []).append(file) -%}
+    {%- endfor -%}
+    {%- set lists = [] -%}
+    {%- for found in folders.values() -%}
+        {%- do lists.extend(found | batch(100)) -%}
+    {%- endfor -%}
+    {{ return(lists) }}
+{% endmacro %}
+
+
+{# Move files of one folder. Those that are archived have their place in `reason` then. A name that is taken in the
+   archive is left to the file that has it: what comes later goes below a folder of its model and batch. #}
+{% macro _move_files(id, settings, files) %}
+    {%- if settings.on_loaded == 'delete' -%}
+        {%- do floodmark._delete_files(id, settings, files) -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set taken = floodmark._in_archive(settings, files) -%}
+    {%- set places = {} -%}
+    {%- for file in files -%}
+        {%- do file.update({'reason': floodmark._archived_path(settings, file,
+            [id ~ '_' ~ file.batch_id] if file.path in taken else [])}) -%}
+        {%- do places.setdefault(file.reason.rpartition('/')[0], []).append(file) -%}
+    {%- endfor -%}
+    {%- set table = floodmark.ledger_schema() ~ '.archive__' ~ local_md5(id) -%}
+    {%- for place, group in places.items() -%}
+        {%- do floodmark._execute(['drop table if exists ' ~ table,
+            'create external table ' ~ table ~ ' (value string) stored as textfile location '
+            ~ floodmark._string_literal(place), floodmark._load_data_sql(group, table), 'drop table ' ~ table]) -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{# Delete files of one folder: a table that holds them is dropped. It lies in their own folder, so that no byte is
+   copied, under a name that no reader sees. #}
+{% macro _delete_files(id, settings, files) %}
+    {%- set name = 'floodmark_deleted_' ~ local_md5(id) -%}
+    {%- set folder = floodmark._decoded_path(files[0].path).split('/')[:floodmark._fixed_depth(settings,
+        files[0].path)] | join('/') -%}
+    {%- do floodmark._execute(['create database if not exists ' ~ name ~ ' location '
+        ~ floodmark._string_literal(folder ~ '/_' ~ name),
+        'create table if not exists ' ~ name ~ '.files (value string) stored as textfile',
+        floodmark._load_data_sql(files, name ~ '.files'), 'drop table ' ~ name ~ '.files purge',
+        'drop database ' ~ name]) -%}
+{% endmacro %}
+
+
+{% macro _load_data_sql(files, table) %}
+    {{ return('load data inpath ' ~ floodmark._string_literal(floodmark._pattern_of(files)) ~ ' into table '
+        ~ table) }}
+{% endmacro %}
+
+
+{# Where a file is archived: below `archive_to` as it was below the source; `parts` are folders between. #}
+{% macro _archived_path(settings, file, parts=[]) %}
+    {%- set below = floodmark._decoded_path(file.path).split('/')[floodmark._fixed_depth(settings, file.path):] -%}
+    {{ return(([floodmark._absolute_path(settings.archive_to).rstrip('/')] + parts + below) | join('/')) }}
+{% endmacro %}
+
+
+{# Those of files of one folder that are in the archive, with the same size: {path: where}. #}
+{% macro _in_archive(settings, files) %}
+    {%- set places, found = {}, {} -%}
+    {%- for file in files -%}
+        {%- do places.update({floodmark._without_file_scheme(floodmark._archived_path(settings, file)): file}) -%}
+    {%- endfor -%}
+    {%- set pattern = floodmark._pattern_of_paths(places.keys() | list) -%}
+    {%- set listed = floodmark._listed(settings, "select to_json(struct(_metadata.file_path as path, "
+        '_metadata.file_size as size)) from binaryFile.`' ~ pattern | replace('`', '``') ~ '` with ('
+        ~ "recursiveFileLookup = 'true'" ~ floodmark._local_files_options(settings.archive_to) ~ ')') -%}
+    {%- for one in listed -%}
+        {%- set file = places.get(floodmark._without_file_scheme(floodmark._decoded_path(one.path))) -%}
+        {%- if file and file.size == one.size -%}
+            {%- do found.update({file.path: floodmark._archived_path(settings, file)}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
+{# Record that files of batches are archived or deleted, each batch's in an event of its own. #}
+{% macro _record_archived(id, files, reason) %}
+    {%- set events = [] -%}
+    {%- for batch_id, group in files | groupby('batch_id') -%}
+        {%- do events.append(floodmark._event_columns('archived', {'model': id, 'batch_id': batch_id, 'kind': 'files',
+            'generation': none, 'family': none, 'low': none, 'reason': reason},
+            {'files': floodmark._files_literal(group), 'recorded_by': 'current_user()'})) -%}
+    {%- endfor -%}
+    {%- for some in events | batch(200) -%}
+        {%- do floodmark._insert_events(some, 'userMetadata = '
+            ~ floodmark._string_literal('floodmark/archived/' ~ id)) -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{# Stop before a table is loaded anew from a folder that no longer has all that it was loaded from. #}
+{% macro _check_archived(settings) %}
+    {%- set id = floodmark._model_id() -%}
+    {%- set count = run_query('select count(*) as files from ' ~ floodmark.ledger_schema() ~ '.files where model = '
+        ~ floodmark._string_literal(id) ~ ' and archived_at is not null').rows[0][0] if settings.on_loaded != 'keep'
+        else 0 -%}
+    {%- if count -%}
+        {%- do floodmark._stop(floodmark._counted(count, 'file') ~ ' that it was loaded from '
+            ~ ('is' if count == 1 else 'are') ~ ' archived or deleted, so --full-refresh would lose their rows. '
+            "To keep the table, set full_refresh=false on the model; to load all again, put the files back or let "
+            'files.path name the archive too; to load only what is in the folder now, drop the table first') -%}
+    {%- endif -%}
+{% endmacro %}

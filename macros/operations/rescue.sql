@@ -1,0 +1,181 @@
+{# Rescued data of loaded rows: what is in it, and how a column gets it. #}
+
+{# Fill a column of a model's table from the key of its name in rescued data, and take the key out of it, in one commit.
+   A row that has a value already, and a value that does not fit, stay as they are. The table gets the column where it
+   has none, in a commit before. What was filled is found no more, so the operation may be repeated. #}
+{% macro promote_rescued(model, column, type=none) %}
+    {%- do floodmark._check_arguments('promote_rescued',
+        {'model': [model, 'name'], 'column': [column, 'name'], 'type': [type, 'text']}) -%}
+    {%- set node = floodmark._rescue_node(model) -%}
+    {%- set id = floodmark._node_id(node) -%}
+    {%- set table = floodmark._rescue_table(node) -%}
+    {%- set known = floodmark._find_column(table.columns, column) -%}
+    {%- set type = floodmark._promoted_type(node, table, column, known, type) -%}
+    {%- set json = floodmark._rescued_value_sql(table.rescued, column) -%}
+    {%- set fitted = floodmark._fitted_sql(json, type) -%}
+    {%- set has = 'instr(' ~ table.rescued ~ ', ' ~ floodmark._string_literal(floodmark._json_name(column) ~ ':')
+        ~ ') > 0 and ' ~ json ~ ' is not null' -%}
+    {%- set is_free = floodmark._quoted(known.name) ~ ' is null' if known else 'true' -%}
+    {%- set found = floodmark._query_json("select to_json(named_struct('rows', count(*), 'full', count_if(not ("
+        ~ is_free ~ ")), 'misfits', count_if(" ~ is_free ~ ' and ' ~ fitted ~ " is null), 'example', min(if(" ~ is_free
+        ~ ' and ' ~ fitted ~ ' is null, ' ~ json ~ ', null)))) from ' ~ table.relation ~ ' where ' ~ has)[0] -%}
+    {%- if not found.rows -%}
+        {%- do print('No row of ' ~ id ~ " has '" ~ column ~ "' in " ~ table.rescued_name ~ '.') -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set fills = found.rows - found.full - found.misfits -%}
+    {%- if fills -%}
+        {%- do floodmark._add_columns(table.relation, {'new': [] if known else [{'name': column, 'type': type}],
+            'fields': []}) -%}
+        {%- do floodmark._execute(['update ' ~ table.relation ~ ' set ' ~ floodmark._quoted((known or {'name':
+            column}).name) ~ ' = ' ~ fitted ~ ', ' ~ table.rescued ~ ' = '
+            ~ floodmark._rest_of_rescued_sql(table.rescued, column) ~ ' where ' ~ has ~ ' and ' ~ is_free ~ ' and '
+            ~ fitted ~ ' is not null']) -%}
+    {%- endif -%}
+    {%- do print(floodmark._promoted_sentence(id, column, type, found, fills)) -%}
+    {%- do print('To load it from now on, add "' ~ floodmark._quoted_field(column) ~ ' ' ~ type ~ '" to files.'
+        ~ ('schema' if table.has_schema else 'schema_hints') ~ '.') if fills and not known else none -%}
+{% endmacro %}
+
+
+{# What was done, in one line. #}
+{% macro _promoted_sentence(id, column, type, found, fills) %}
+    {%- set left = [] -%}
+    {%- if found.full -%}
+        {%- do left.append(floodmark._counted(found.full, 'row') ~ (' has' if found.full == 1 else ' have')
+            ~ ' a value already') -%}
+    {%- endif -%}
+    {%- if found.misfits -%}
+        {%- do left.append(floodmark._counted(found.misfits, 'value') ~ (' does' if found.misfits == 1 else ' do')
+            ~ ' not fit ' ~ type ~ ', such as ' ~ found.example) -%}
+    {%- endif -%}
+    {{ return("Filled '" ~ column ~ "' of " ~ id ~ ' in ' ~ floodmark._counted(fills, 'row')
+        ~ (' (' ~ left | join('; ') ~ ')' if left else '') ~ '.') }}
+{% endmacro %}
+
+
+{# A model that loads files, as batches or as a stream, and rescues; another one is refused. #}
+{% macro _rescue_node(model) %}
+    {%- set node = floodmark._managed_node(model) -%}
+    {%- if floodmark._node_setting(node, 'files') is not mapping
+        or not floodmark._node_files(node).rescued_data_column -%}
+        {%- do floodmark._stop('it rescues nothing: files.rescued_data_column names the column for that',
+            floodmark._node_id(node)) -%}
+    {%- endif -%}
+    {{ return(node) }}
+{% endmacro %}
+
+
+{# Its table: {relation, columns, rescued (quoted), rescued_name, has_schema}. #}
+{% macro _rescue_table(node) %}
+    {%- set id, settings = floodmark._node_id(node), floodmark._node_files(node) -%}
+    {%- set relation = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
+    {%- if relation is none -%}
+        {%- do floodmark._stop('its table is not there: run the model first', id) -%}
+    {%- endif -%}
+    {%- set columns = floodmark._columns_of(relation=relation) -%}
+    {%- set rescued = floodmark._find_column(columns, settings.rescued_data_column) -%}
+    {%- if rescued is none -%}
+        {%- do floodmark._stop('its table has no column ' ~ settings.rescued_data_column
+            ~ ': let the SELECT keep it', id) -%}
+    {%- endif -%}
+    {{ return({'relation': relation, 'columns': columns, 'rescued': floodmark._quoted(rescued.name),
+        'rescued_name': rescued.name, 'has_schema': settings.schema is not none}) }}
+{% endmacro %}
+
+
+{# The type in which a key of rescued data becomes a column: that of the column, what is asked for, or where types are
+   inferred that of the values; else string. #}
+{% macro _promoted_type(node, table, column, known, type) %}
+    {%- if column | lower in ['_file_path', table.rescued_name | lower] -%}
+        {%- do floodmark._stop("'" ~ column ~ "' is no key of what a file had: name another one",
+            floodmark._node_id(node)) -%}
+    {%- elif type is none and known is none -%}
+        {%- set seen = floodmark._query_json('select to_json(struct(schema_of_variant_agg('
+            ~ floodmark._raw_field_sql('try_parse_json(' ~ table.rescued ~ ')', column) ~ ') as seen)) from '
+            ~ table.relation)[0].get('seen') if floodmark._node_files(node).infer_column_types else none -%}
+        {{ return((floodmark._kept_type(floodmark._seen_type(seen), true) if seen not in [none, 'VOID'] else none)
+            or 'string') }}
+    {%- elif type is none -%}
+        {{ return(known.type) }}
+    {%- endif -%}
+    {%- set read = floodmark._tried(floodmark._record_of, 'value ' ~ type) -%}
+    {%- if read.error is not none -%}
+        {%- do floodmark._stop("'" ~ type ~ "' is no type of Spark's: write one such as bigint or decimal(10, 2)",
+            floodmark._node_id(node)) -%}
+    {%- endif -%}
+    {%- set type = floodmark._struct_fields(read.value)[0].type -%}
+    {%- if known is not none and known.type != type -%}
+        {%- do floodmark._stop("its column '" ~ known.name ~ "' is " ~ known.type ~ ', not ' ~ type
+            ~ ': leave the type out', floodmark._node_id(node)) -%}
+    {%- endif -%}
+    {{ return(type) }}
+{% endmacro %}
+
+
+{# The JSON text of a key of rescued data, a number as it is written there; NULL where there is no such key. #}
+{% macro _rescued_value_sql(rescued, key) %}
+    {%- set key = floodmark._string_literal(key) -%}
+    {{ return(floodmark._rescued_text_sql('from_json(' ~ rescued ~ ", 'map<string, string>')[" ~ key ~ ']',
+        'from_json(' ~ rescued ~ ", 'map<string, variant>')[" ~ key ~ ']')) }}
+{% endmacro %}
+
+
+{# The same from a value read twice: as string, which has numbers and what is nested as they are written, and as
+   VARIANT, which tells a text from these. #}
+{% macro _rescued_text_sql(text, variant) %}
+    {{ return('if(schema_of_variant(' ~ variant ~ ") = 'STRING', to_json(" ~ variant ~ '), ' ~ text ~ ')') }}
+{% endmacro %}
+
+
+{# Rescued data without a key; NULL where nothing but the path of the file is left. #}
+{% macro _rest_of_rescued_sql(rescued, key) %}
+    {%- set entries = 'filter(map_entries(from_json(' ~ rescued ~ ", 'map<string, string>')), e -> e.key <> "
+        ~ floodmark._string_literal(key) ~ ')' -%}
+    {%- set value = floodmark._rescued_text_sql('e.value', 'from_json(' ~ rescued
+        ~ ", 'map<string, variant>')[e.key]") -%}
+    {{ return('if(size(' ~ entries ~ ") < 2, null, '{' || array_join(transform(" ~ entries
+        ~ ", e -> to_json(cast(e.key as variant)) || ':' || coalesce(" ~ value ~ ", 'null')), ',') || '}')") }}
+{% endmacro %}
+
+
+{# The value of a JSON text in a type, NULL where it does not fit or would lose something. What stands in quotes may be
+   a number: files without types have nothing else. #}
+{% macro _fitted_sql(json, type) %}
+    {%- set candidates = [] -%}
+    {%- for text in [json] + ([] if type == 'string' else ["trim('\"' from " ~ json ~ ')']) -%}
+        {%- set read = "from_json('{\"v\":' || " ~ text ~ " || '}', " ~ floodmark._string_literal('v ' ~ type
+            ~ ', _floodmark_bad string') ~ ", map('columnNameOfCorruptRecord', '_floodmark_bad'))" -%}
+        {%- set keeps = 'true' -%}
+        {%- if type.startswith('decimal') -%}
+            {%- set keeps = 'try_cast(' ~ read ~ '.v as decimal(38, 18)) <=> try_cast(' ~ "trim('\"' from " ~ json
+                ~ ') as decimal(38, 18))' -%}
+        {%- elif type == 'date' -%}
+            {%- set keeps = text ~ " rlike '^\"?\\\\d{4}-\\\\d{1,2}-\\\\d{1,2}\"?$'" -%}
+        {%- elif floodmark._nesting(type) -%}
+            {%- set keeps = 'to_json(try_parse_json(to_json(' ~ read ~ '.v))) = to_json(try_parse_json(' ~ text
+                ~ '))' -%}
+        {%- endif -%}
+        {%- do candidates.append('if(' ~ read ~ '._floodmark_bad is null and ' ~ keeps ~ ', ' ~ read ~ '.v, null)') -%}
+    {%- endfor -%}
+    {{ return('coalesce(' ~ candidates | join(', ') ~ ')') }}
+{% endmacro %}
+
+
+{# A SELECT of the keys in a model's rescued data: key, rows, types, example. #}
+{% macro _rescued_keys_sql(model) %}
+    {%- if not execute -%}
+        {{ return('select 1') }}
+    {%- endif -%}
+    {%- set table = floodmark._rescue_table(floodmark._rescue_node(model)) -%}
+    {%- set value = floodmark._rescued_text_sql('from_json(' ~ table.rescued ~ ", 'map<string, string>')[key]",
+        'variant') -%}
+    select key, count(*) as rows, array_join(array_sort(collect_set(lower(schema_of_variant(variant)))), ', ') as types,
+        min({{ value }}) as example
+    from (
+        select {{ table.rescued }}, explode(from_json({{ table.rescued }}, 'map<string, variant>')) as (key, variant)
+        from {{ table.relation }} where {{ table.rescued }} is not null
+    )
+    where key <> '_file_path'
+    group by key order by rows desc, key
+{% endmacro %}

@@ -1,0 +1,91 @@
+{# Paths of files as Spark prints them, and as patterns. #}
+
+{# One pattern of Hadoop's for the paths of files: `file:/in/{a.parquet,b/c.parquet}`. #}
+{% macro _pattern_of(files) %}
+    {%- set paths = [] -%}
+    {%- for file in files -%}
+        {%- do paths.append(floodmark._decoded_path(file.path)) -%}
+    {%- endfor -%}
+    {{ return(floodmark._pattern_of_paths(paths)) }}
+{% endmacro %}
+
+
+{% macro _pattern_of_paths(paths) %}
+    {%- set ns = namespace(prefix=paths[0].rpartition('/')[0] ~ '/', shared=true) -%}
+    {%- for path in paths[1:] -%}
+        {%- set parts = path.split('/') -%}
+        {%- set kept = [] -%}
+        {%- set ns.shared = true -%}
+        {%- for part in ns.prefix.split('/')[:-1] -%}
+            {%- set ns.shared = ns.shared and loop.index0 < parts | length - 1 and parts[loop.index0] == part -%}
+            {%- do kept.append(part) if ns.shared else none -%}
+        {%- endfor -%}
+        {%- set ns.prefix = kept | join('/') ~ '/' -%}
+    {%- endfor -%}
+    {%- set rests = [] -%}
+    {%- for path in paths -%}
+        {%- do rests.append(floodmark._without_pattern(path[ns.prefix | length:])) -%}
+    {%- endfor -%}
+    {{ return(floodmark._without_pattern(ns.prefix) ~ (rests[0] if rests | length == 1
+        else '{' ~ rests | join(',') ~ '}')) }}
+{% endmacro %}
+
+
+{# A text in a pattern that means itself. #}
+{% macro _without_pattern(text) %}
+    {{ return(modules.re.sub('([\\\\*?\\[\\]{},])', '\\\\\\1', text)) }}
+{% endmacro %}
+
+
+{# A path as Spark's `_metadata` prints it, as it is: `%20` is a space. #}
+{% macro _decoded_path(text) %}
+    {%- set parts = [] -%}
+    {%- for plain, coded in modules.re.findall('([^%]+|%(?![0-9A-Fa-f]{2}))|((?:%[0-9A-Fa-f]{2})+)', text) -%}
+        {%- do parts.append(plain or ''.encode('utf-8').fromhex(coded | replace('%', '')).decode('utf-8',
+            'replace')) -%}
+    {%- endfor -%}
+    {{ return(parts | join) }}
+{% endmacro %}
+
+
+{# A path without the scheme of local files, which Spark writes in two ways. #}
+{% macro _without_file_scheme(path) %}
+    {{ return(modules.re.sub('^file:(//(?=/))?', '', path)) }}
+{% endmacro %}
+
+
+{# A whole path as Spark takes it for a pattern: what exists under that very name means itself, [ and { in it too. #}
+{% macro _path_pattern(path) %}
+    {%- set is_known = adapter is defined and adapter.floodmark_path_pattern is defined -%}
+    {{ return(adapter.floodmark_path_pattern(path) if is_known else path) }}
+{% endmacro %}
+
+
+{# A path that Spark takes from anywhere; relative ones lie in the project, whose folder has one name, whichever way
+   led to it: the plugin knows it. #}
+{% macro _absolute_path(path) %}
+    {%- if path.startswith('/') or modules.re.match('[\\w+.-]+:/|file:', path) -%}
+        {{ return(path) }}
+    {%- endif -%}
+    {%- if adapter.floodmark_project_root is defined -%}
+        {%- set root = adapter.floodmark_project_root() -%}
+    {%- else -%}
+        {%- set project = invocation_args_dict.project_dir -%}
+        {%- set root = project if project.startswith('/') else env_var('PWD', '.') ~ '/' ~ project -%}
+    {%- endif -%}
+    {{ return(root ~ ('/' ~ path if path else '')) }}
+{% endmacro %}
+
+
+{# A path without a scheme of local files, `.`, `..` and what is a pattern in it, to compare it with another. #}
+{% macro _plain_path(path) %}
+    {%- set parts = [] -%}
+    {%- for part in floodmark._without_file_scheme(modules.re.sub('/[^/]*[*?\\[{].*$', '', path)).split('/') -%}
+        {%- if part == '..' and parts | length > 1 -%}
+            {%- do parts.pop() -%}
+        {%- elif part not in ['.', ''] or not loop.index0 -%}
+            {%- do parts.append(part) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(parts | join('/')) }}
+{% endmacro %}

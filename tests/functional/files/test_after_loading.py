@@ -1,0 +1,167 @@
+"""FILES.md, "After loading": what is archived or deleted, when, and what never is."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import command
+from tests.support.files import land, lines, loader, records
+from tests.support.harness import Project, Run
+
+pytestmark = pytest.mark.long("thrift")
+
+ODD = ["a b.json", "c,{d}.json", "e'f.json", "g[h]*.json", "i%20j.json", "ü#k.json", "l\\m.json"]
+ALL = {f"2024/{name}" for name in ODD} | {"top.json"}
+SELECT = "* except (_metadata), _metadata.file_path as source_file"
+
+
+def archives(path: str, to: str, **files: str) -> str:
+    """A model that archives at once what it has loaded."""
+    at_once = {"on_loaded": "archive", "archive_to": f"archive/{to}", "after": "0 seconds"}
+    return loader(path, SELECT, **at_once, **files)
+
+
+def present(folder: Path) -> set[str]:
+    """The files below a folder, by their paths there; Hadoop's checksums are none."""
+    return {
+        str(file.relative_to(folder))
+        for file in folder.rglob("*")
+        if file.is_file() and not file.name.endswith(".crc")
+    }
+
+
+@dataclass
+class Story:
+    project: Project
+    runs: list[Run] = field(default_factory=list)
+
+    def archived(self, model: str) -> dict[str, str | None]:
+        """What the ledger says of files that are gone: their names, and where they are now."""
+        found = self.project.ledger(model, "path, archived_to, archived_at", "files")
+        return {path.rpartition("/")[2]: where for path, where, at in found if at is not None}
+
+
+@pytest.fixture(scope="module")
+def story(make_project: Callable[..., Project]) -> Story:
+    project = make_project("after_loading")
+    first = {f"2024/{name}": lines({"id": number}) for number, name in enumerate(ODD)}
+    land(project.root / "in", first | {"top.json": lines({"id": 7}), "bad.json": "no JSON\n"})
+    for folder in ("shared", "kept", "old", "streamed", "blocked"):
+        land(project.root / folder, {f"{n}.json": lines({"id": n}) for n in (1, 2, 3)})
+    project.model("moved", archives("in", "in"))
+    project.model("mover", archives("shared", "shared", allow_overwrites="append"))
+    project.model("reader", loader("shared", SELECT, glob="2*"))
+    project.model("kept", loader("kept", SELECT, on_loaded="archive", archive_to="archive/kept"))
+    project.model("deleted", loader("old", SELECT, on_loaded="delete", after="7 days"))
+    project.model("watched", archives("streamed", "streamed"))
+    project.model(
+        "stream",
+        "{{ config(materialized='streaming_table', files={'path': 'streamed', "
+        "'schema': 'id int'}) }} select id from {{ floodmark.new_files() }}",
+    )
+    project.model("blocked", archives("blocked", "blocked"))
+    land(project.root / "archive", {"blocked": "a file where a folder should be"})
+    story = Story(project)
+    story.runs.append(project.build("--exclude", "reader", "stream"))
+    return story
+
+
+def test_files_are_archived_with_their_path_once_they_are_loaded(story: Story) -> None:
+    root = story.project.root
+    assert sorted(int(row["id"]) for row in records(story.project, "moved")) == list(range(8))
+    assert present(root / "archive/in") == ALL
+    assert set(story.archived("moved").values()) == {f"{root}/archive/in/{name}" for name in ALL}
+    assert "8 files archived" in story.runs[0].message["moved"]
+
+
+def test_a_file_of_which_nothing_was_loaded_stays(story: Story) -> None:
+    assert present(story.project.root / "in") == {"bad.json"}
+
+
+def test_files_stay_until_their_time_has_come(story: Story) -> None:
+    for model, folder in {"kept": "kept", "deleted": "old"}.items():
+        assert present(story.project.root / folder) == {"1.json", "2.json", "3.json"}
+        assert story.archived(model) == {}
+
+
+def test_files_that_another_model_has_not_loaded_stay(story: Story) -> None:
+    # The other model takes 2.json alone; what a stream has read nobody knows.
+    assert present(story.project.root / "shared") == {"2.json"}
+    assert present(story.project.root / "streamed") == {"1.json", "2.json", "3.json"}
+    assert story.archived("watched") == {}
+
+
+def test_a_failure_is_a_warning_and_nothing_is_recorded(story: Story) -> None:
+    [run] = story.runs[:1]
+    assert run.status["blocked"] == "success"
+    assert (
+        f"model '{story.project.schema}.blocked': loaded files cannot be archived, and stay"
+        in run.log
+    )
+    assert present(story.project.root / "blocked") == {"1.json", "2.json", "3.json"}
+    assert story.archived("blocked") == {}
+
+
+def test_a_full_refresh_would_lose_what_is_archived(story: Story) -> None:
+    run = story.project.dbt("run", "--select", "moved", "--full-refresh")
+    assert run.status["moved"] == "error"
+    assert (
+        "8 files that it was loaded from are archived or deleted, so --full-refresh would lose their rows. "
+        "To keep the table, set full_refresh=false on the model; to load all again, put the files back or let "
+        "files.path name the archive too; to load only what is in the folder now, drop the table first"
+    ) in run.message["moved"]
+    assert len(records(story.project, "moved")) == 8
+
+
+def test_later_runs(story: Story) -> None:
+    project, root = story.project, story.project.root
+    log = f"{project.schema}_floodmark.batch_log"
+    project.build("--select", "reader")
+    # 1.json comes again, with other rows: its name is taken in the archive.
+    land(root / "shared", {"1.json": lines({"id": 11})})
+    # A run died after it had moved 1.json; somebody removed 2.json; 3.json was overwritten.
+    project.model("kept", archives("kept", "kept"))
+    (root / "archive/kept").mkdir(parents=True)
+    shutil.move(root / "kept/1.json", root / "archive/kept/1.json")
+    (root / "kept/2.json").unlink()
+    land(root / "kept", {"3.json": lines({"id": 33, "more": "rows"})})
+    project.sql(
+        f"update {log} set at = at - interval 8 days where model = '{project.schema}.deleted'"
+    )
+    land(root / "old", {"4.json": lines({"id": 4})})
+    run = project.build("--select", "mover kept deleted")
+    assert present(root / "shared") == set()
+    again = f"{project.schema}.mover_2/1.json"
+    assert present(root / "archive/shared") == {"1.json", "2.json", "3.json", again}
+    assert (root / "archive/shared" / again).read_text() == lines({"id": 11})
+    assert story.archived("kept") == {
+        "1.json": f"{root}/archive/kept/1.json",
+        "2.json": None,
+        "3.json": None,
+    }
+    assert present(root / "kept") == {"3.json"}
+    # What the same run has loaded is not a week old.
+    assert present(root / "old") == {"4.json"}
+    assert {file.name for file in (root / "old").iterdir()} == {"4.json"}
+    assert story.archived("deleted") == dict.fromkeys(["1.json", "2.json", "3.json"])
+    assert run.message["deleted"].endswith("3 files deleted")
+    assert sorted(int(row["id"]) for row in records(project, "deleted")) == [1, 2, 3, 4]
+
+
+def test_maintain_does_it_too(story: Story) -> None:
+    project = story.project
+    (project.root / "archive/blocked").unlink()
+    for arguments, said, left in (
+        (["--dry-run"], "would archive 3 files that", 3),
+        ([], "archived 3 files that", 0),
+        (["--dry-run"], "Nothing to do.", 0),
+    ):
+        code, output = command(project, "maintain", "--select", "blocked", *arguments)
+        assert code == 0, output
+        assert said in output
+        assert len(present(project.root / "blocked")) == left

@@ -1,0 +1,163 @@
+"""FILES.md, "Rescued data": `floodmark rescue promote` fills a column and takes the key out."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.commands import command
+from tests.support.files import columns, land, loader, records, rescued
+from tests.support.harness import Project
+
+pytestmark = pytest.mark.long("session")
+
+#: Numbers as writers write them, which no other key's promotion may change.
+EXACT = '"big":123456789012345678901234567890,"price":1.10,"e":1E2,"say":"a \\"b\\" \\u00fc","deep":{"x":[1.50,null]}'
+RECORDS = [
+    f'{{"id":1,"n":7,{EXACT}}}',
+    '{"id":2,"n":"8"}',
+    '{"id":3,"n":"seven"}',
+    '{"id":4,"n":3000000000}',
+    '{"id":5,"n":1.5,"ok":true}',
+    '{"id":6}',
+    '{"id":"q","n":9}',
+]
+
+
+@pytest.fixture(scope="module")
+def project(make_project: Callable[..., Project]) -> Project:
+    project = make_project("promote")
+    land(project.root / "in", {"a.json": "".join(line + "\n" for line in RECORDS)})
+    land(
+        project.root / "late",
+        {"1.json": '{"id":0}\n', "2.json": "".join(line + "\n" for line in RECORDS)},
+    )
+    os.utime(project.root / "late/1.json", (1e9, 1e9))
+    land(project.root / "csv", {"a.csv": "id,n,day\n1,5,2024-05-01\n2,x,2024-05-02 10:00\n"})
+    given = {"schema": "id int, kept string", "schema_evolution": "rescue"}
+    project.model("given", loader("in", format="json", **given))
+    project.model("csv", loader("csv", schema="id int", schema_evolution="rescue", format="csv"))
+    # The first batch knows no column but id, and later ones add none.
+    one = {"max_files_per_batch": 1, "infer_column_types": True, "schema_evolution": "rescue"}
+    project.model("typed", loader("late", **one))
+    project.model("bare", loader("in", "id", format="json", **given))
+    project.model("plain", loader("in", format="json", schema="id int"))
+    project.build()
+    return project
+
+
+def promote(project: Project, *args: str) -> str:
+    code, output = command(project, "rescue", "promote", *args)
+    assert code == 0, output
+    return output
+
+
+def texts(project: Project, model: str) -> dict[int, str]:
+    """The rescued data of each row, as it stands there."""
+    return dict(project.sql(f"select coalesce(id, 0), _rescued_data from {project.schema}.{model}"))
+
+
+def test_a_key_becomes_a_column(project: Project) -> None:
+    before = texts(project, "given")
+    version = project.version("given")
+    said = promote(project, "given", "n", "--type", "INT")
+    assert (
+        f"Filled 'n' of {project.schema}.given in 3 rows (3 values do not fit int, such as \"seven\")."
+        in said
+    )
+    assert 'To load it from now on, add "n int" to files.schema.' in said
+    assert columns(project, "given")["n"] == "int"
+    # The column, and the one commit that fills it.
+    assert project.version("given") == version + 2
+    found = {row.get("id", 0): row.get("n") for row in records(project, "given")}
+    assert found == {0: 9, 1: 7, 2: 8, 3: None, 4: None, 5: None, 6: None}
+    after = texts(project, "given")
+    assert after[1] == before[1].replace('"n":7,', "")
+    assert EXACT.replace("\\u00fc", "ü") in after[1]
+    assert after[2] is None
+    assert after[6] is None
+    assert {key: after[key] for key in (3, 4, 5)} == {key: before[key] for key in (3, 4, 5)}
+    assert after[0] == before[0].replace('"n":9,', "")
+    assert after[1].rindex('"_file_path"') > after[1].rindex('"deep"')
+
+
+def test_again_it_finds_nothing_more(project: Project) -> None:
+    version, before = project.version("given"), project.rows("given")
+    said = promote(project, "given", "n")
+    assert f"Filled 'n' of {project.schema}.given in 0 rows (3 values do not fit int" in said
+    assert (project.version("given"), project.rows("given")) == (version, before)
+
+
+def test_types_lose_nothing(project: Project) -> None:
+    said = promote(project, "given", "price", "--type", "decimal(3, 1)")
+    assert "in 1 row." in said
+    said = promote(project, "given", "big", "--type", "double")
+    assert "in 1 row." in said
+    said = promote(project, "given", "deep", "--type", "struct<x: array<int>>")
+    assert "in 0 rows (1 value does not fit struct<x:array<int>>" in said
+    said = promote(project, "given", "deep", "--type", "variant")
+    assert "in 1 row." in said
+    said = promote(project, "given", "say")
+    [row] = [row for row in records(project, "given") if row.get("id") == 1]
+    assert row["say"] == 'a "b" ü'
+    assert rescued(row) == {"e": 100.0, "_file_path": "a.json"}
+
+
+def test_texts_of_csv_become_numbers_and_days(project: Project) -> None:
+    assert "in 1 row (1 value does not fit bigint" in promote(
+        project, "csv", "n", "--type", "bigint"
+    )
+    assert "in 1 row (1 value does not fit date" in promote(project, "csv", "day", "--type", "date")
+    found = {row["id"]: (row.get("n"), row.get("day")) for row in records(project, "csv")}
+    assert found == {1: (5, "2024-05-01"), 2: (None, None)}
+
+
+def test_without_a_type_it_is_that_of_the_values(project: Project) -> None:
+    promote(project, "typed", "ok")
+    assert columns(project, "typed")["ok"] == "boolean"
+    said = promote(project, "typed", "id")
+    assert "in 0 rows (1 value does not fit bigint" in said
+
+
+def test_what_is_rescued(project: Project) -> None:
+    code, output = command(project, "rescue", "show", "typed", "--json")
+    assert code == 0, output
+    keys = {
+        row["key"]: (row["rows"], row["types"], row["example"])
+        for row in json.loads(output)["keys"]
+    }
+    assert keys["n"] == (6, "bigint, decimal(2,1), string", '"8"')
+    assert keys["price"][0] == 1
+    code, output = command(project, "rescue", "show", "typed")
+    assert "seven" not in output
+    assert "price" in output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("plain", "n"), "it rescues nothing: files.rescued_data_column names the column for that"),
+        (("bare", "n"), "its table has no column _rescued_data: let the SELECT keep it"),
+        (
+            ("given", "n", "--type", "bigint"),
+            "its column 'n' is int, not bigint: leave the type out",
+        ),
+        (("given", "zz", "--type", "no such"), "'no such' is no type of Spark's"),
+        (("given", "_file_path"), "'_file_path' is no key of what a file had: name another one"),
+    ],
+)
+def test_what_cannot_be_promoted(
+    project: Project, arguments: tuple[str, ...], message: str
+) -> None:
+    code, output = command(project, "rescue", "promote", *arguments)
+    assert code == 1
+    assert message in output
+
+
+def test_a_key_that_no_row_has(project: Project) -> None:
+    said = promote(project, "given", "nothing")
+    assert f"No row of {project.schema}.given has 'nothing' in _rescued_data." in said
+    assert "nothing" not in columns(project, "given")
