@@ -37,8 +37,8 @@
     {%- if not dry_run -%}
         {%- for files in floodmark._files_by_folder(gone) -%}
             {%- set found = floodmark._in_archive(settings, files) if settings.on_loaded == 'archive' else {} -%}
-            {%- for file in files -%}
-                {%- do file.update({'reason': found.get(file.path)}) -%}
+            {%- for file in files if found.get(file.path) == file.size -%}
+                {%- do file.update({'reason': floodmark._archived_path(settings, file)}) -%}
             {%- endfor -%}
             {%- do floodmark._record_archived(id, files, 'it was not in the folder any more') -%}
         {%- endfor -%}
@@ -156,7 +156,7 @@
 {% endmacro %}
 
 
-{# Those of files of one folder that are in the archive, with the same size: {path: where}. #}
+{# Those of files of one folder whose place in the archive is taken: {path: the size of what is there}. #}
 {% macro _in_archive(settings, files) %}
     {%- set places, found = {}, {} -%}
     {%- for file in files -%}
@@ -168,9 +168,7 @@
         ~ "recursiveFileLookup = 'true'" ~ floodmark._local_files_options(settings.archive_to) ~ ')') -%}
     {%- for one in listed -%}
         {%- set file = places.get(floodmark._without_file_scheme(floodmark._decoded_path(one.path))) -%}
-        {%- if file and file.size == one.size -%}
-            {%- do found.update({file.path: floodmark._archived_path(settings, file)}) -%}
-        {%- endif -%}
+        {%- do found.update({file.path: one.size}) if file else none -%}
     {%- endfor -%}
     {{ return(found) }}
 {% endmacro %}

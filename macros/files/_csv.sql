@@ -245,17 +245,15 @@
 
 {# The fields of a line as columns. #}
 {% macro _from_csv_sql(settings, fields) %}
-    {%- set columns, options = [], [] -%}
-    {%- for field in fields -%}
-        {%- do columns.append(floodmark._quoted(field.name) ~ ' ' ~ field.type) -%}
-    {%- endfor -%}
+    {%- set options = [] -%}
     {%- set ours = ['header', 'multiline', 'encoding', 'charset', 'linesep', 'compression', 'comment'] -%}
     {%- for name, value in dict(floodmark._csv_files().options, **floodmark._given_options(settings)).items()
         if name | lower not in ours -%}
         {%- do options.extend([floodmark._string_literal(name), floodmark._string_literal(value)]) -%}
     {%- endfor -%}
     {%- do options.extend(["'mode'", "'PERMISSIVE'", "'columnNameOfCorruptRecord'", "'_floodmark_bad'"]) -%}
-    {{ return('from_csv(value, ' ~ floodmark._string_literal(columns | join(', ')) ~ ', map(' ~ options | join(', ')
+    {{ return('from_csv(value, ' ~ floodmark._string_literal(floodmark._as_ddl(fields)) ~ ', map('
+        ~ options | join(', ')
         ~ '))') }}
 {% endmacro %}
 

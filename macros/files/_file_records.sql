@@ -193,12 +193,9 @@
     {%- set settings = run.settings.files -%}
     {%- set format = floodmark._file_format(settings) -%}
     {%- set relation = floodmark._stage_relation(dict(batch, staged_by=none)) ~ '__window' ~ number -%}
-    {%- set columns = [] -%}
-    {%- for field in floodmark._struct_fields(group.get('lies_as') or group.record) -%}
-        {%- do columns.append(floodmark._quoted(field.name) ~ ' ' ~ field.type) -%}
-    {%- endfor -%}
+    {%- set columns = floodmark._struct_fields(group.get('lies_as') or group.record) -%}
     {%- if format.bad_column and not group.get('lies_as') -%}
-        {%- do columns.append(format.bad_column ~ ' string') -%}
+        {%- do columns.append({'name': format.bad_column, 'type': 'string'}) -%}
     {%- endif -%}
     {%- set given = [] -%}
     {%- set whole = {'pathGlobFilter': '*', 'recursiveFileLookup': 'true', '__globPaths__': 'false'} -%}
@@ -206,7 +203,7 @@
         else group.options)).items() -%}
         {%- do given.append(floodmark._quoted(name) ~ ' ' ~ floodmark._string_literal(value)) -%}
     {%- endfor -%}
-    {%- do floodmark._execute(['create table ' ~ relation ~ ' (' ~ columns | join(', ') ~ ') using '
+    {%- do floodmark._execute(['create table ' ~ relation ~ ' (' ~ floodmark._as_ddl(columns) ~ ') using '
         ~ group.get('provider', format.provider)
         ~ ' options (' ~ given | join(', ') ~ ') location '
         ~ floodmark._string_literal(group.location
@@ -250,7 +247,7 @@
         {%- do columns.append(floodmark._kept_field_sql(field, read, '', settings.case_sensitive) ~ ' as '
             ~ floodmark._quoted(field.name)) -%}
     {%- endfor -%}
-    {%- do columns.extend(floodmark._partition_columns_sql(settings, batch.file_schema.partitions, group.files)) -%}
+    {%- do columns.extend(floodmark._partition_columns_sql(settings, batch.file_schema.partitions, group.files or [])) -%}
     {%- set metadata = [] -%}
     {%- for name in floodmark._metadata_fields() -%}
         {%- do metadata.append("'" ~ name ~ "', _metadata." ~ name) -%}
@@ -265,8 +262,7 @@
             {%- do known.append(field) -%}
         {%- endfor -%}
         {%- set rescued = floodmark._rescued_fields_sql(floodmark._struct_of(known), group.record, '',
-            '_floodmark_record', 0, [path],
-            settings.case_sensitive) -%}
+            '_floodmark_record', 0, [path], settings.case_sensitive, group.get('finds')) -%}
         {%- set text = "'{\"_corrupt_record\":' || to_json(cast(" ~ bad ~ " as variant)) || ',' || " ~ path
             ~ " || '}'" -%}
         {%- do columns.append(('if(_floodmark_why is not null, ' ~ text ~ ', ' ~ rescued ~ ')' if keeps else rescued)
@@ -280,8 +276,8 @@
             as _floodmark_raw,
         named_struct({{ metadata | join(', ') }}) as _floodmark_metadata
     from (
-        select *, if(_floodmark_why is null, {{ format.raw_sql(bad, group) if format.raw_sql
-            else 'cast(null as variant)' }}, null) as _floodmark_record
+        select *, if(_floodmark_why is null, {{ group.raw_sql or (format.raw_sql(bad, group) if format.raw_sql
+            else 'cast(null as variant)') }}, null) as _floodmark_record
         from (
             select *{{ ', cast(null as string) as _floodmark_bad' if not format.bad_column }},
                 {{ reason }} as _floodmark_why

@@ -66,7 +66,8 @@
 
 {# The options that the user gives, and a format of dates, without which Spark takes a time for its day. #}
 {% macro _given_options(settings) %}
-    {{ return(dict({'dateFormat': 'yyyy-M-d'} if settings.format in ['json', 'csv'] and floodmark._reader_option(settings,
+    {{ return(dict({'dateFormat': 'yyyy-M-d'} if settings.format in ['json',
+        'csv'] and floodmark._reader_option(settings,
         'dateFormat', none) is none else {}, **(settings.options or {}))) }}
 {% endmacro %}
 

@@ -43,7 +43,8 @@
     {%- set most = [20000, run.settings.files.max_files_per_batch] | max -%}
     {%- set listed = floodmark._listed(run.settings.files, 'select to_json(struct(*)) from ('
         ~ floodmark._unseen_files_sql(run.settings.files, floodmark._model_id(),
-        none if begins or not run.state.committed else run.state.committed.generation) ~ ' order by modified_at, path limit ' ~ most ~ ')') -%}
+        none if begins or not run.state.committed else run.state.committed.generation)
+        ~ ' order by modified_at, path limit ' ~ most ~ ')') -%}
     {%- do run.update({'unseen_is_cut': listed | length == most}) -%}
     {{ return(listed) }}
 {% endmacro %}

@@ -91,24 +91,26 @@
 {% endmacro %}
 
 
-{# The JSON of what did not fit in a value, NULL where all did: of a struct the parts, of an array the whole. #}
-{% macro _rescued_sql(known, read, value, raw, depth=0, is_sensitive=true, name=none) %}
+{# The JSON of what did not fit in a value, NULL where all did: of a struct the parts, of an array the whole. With
+   `finds`, `raw` is of every record, and what is in it and was not read is found there. #}
+{% macro _rescued_sql(known, read, value, raw, depth=0, is_sensitive=true, name=none, finds=false) %}
     {%- set whole = floodmark._raw_text_sql(raw, name) -%}
     {%- set is_lost = value ~ ' is null and ' ~ raw ~ ' is not null and not is_variant_null(' ~ raw ~ ')' -%}
     {%- if known.startswith('struct<') and read.startswith('struct<') -%}
         {{ return('case when ' ~ is_lost ~ ' then ' ~ whole ~ ' else '
-            ~ floodmark._rescued_fields_sql(known, read, value, raw, depth, [], is_sensitive) ~ ' end') }}
+            ~ floodmark._rescued_fields_sql(known, read, value, raw, depth, [], is_sensitive, finds) ~ ' end') }}
     {%- elif known.startswith('array<') and read.startswith('array<') -%}
         {%- set element = '_floodmark_e' ~ depth -%}
         {%- set misfit = floodmark._rescued_sql(known[6:-1], read[6:-1], element ~ '.value', element ~ '.raw',
-            depth + 1, is_sensitive) -%}
+            depth + 1, is_sensitive, none, finds) -%}
         {%- set pairs = 'transform(' ~ value ~ ", (v, i) -> named_struct('value', v, 'raw', get(try_cast(" ~ raw
             ~ ' as array<variant>), i)))' -%}
         {{ return('case when ' ~ is_lost ~ ' then ' ~ whole ~ ' when exists(' ~ pairs ~ ', ' ~ element ~ ' -> '
             ~ misfit ~ ' is not null) then coalesce(' ~ whole ~ ', ' ~ floodmark._json_text_sql(value) ~ ') end') }}
     {%- elif known.startswith('decimal') and read.startswith('decimal(38') and known != read -%}
         {{ return('case when ' ~ is_lost ~ ' then ' ~ whole ~ ' when not ' ~ floodmark._fits_sql(known, read, value)
-            ~ ' then regexp_replace(' ~ floodmark._json_text_sql(value) ~ ", '(\\\\.\\\\d*[1-9])0+$|\\\\.0+$', '$1') end") }}
+            ~ ' then regexp_replace(' ~ floodmark._json_text_sql(value)
+            ~ ", '(\\\\.\\\\d*[1-9])0+$|\\\\.0+$', '$1') end") }}
     {%- elif known != read -%}
         {{ return('case when not ' ~ floodmark._fits_sql(known, read, value) ~ ' then '
             ~ floodmark._json_text_sql(value) ~ ' end') }}
@@ -119,7 +121,7 @@
 
 {# The same of a struct's fields: those that are known and did not fit, and those that are not known, as one JSON
    object. `ends` are entries behind them, where there is any. Without a `value` the fields are columns. #}
-{% macro _rescued_fields_sql(known, read, value, raw, depth=0, ends=[], is_sensitive=true) %}
+{% macro _rescued_fields_sql(known, read, value, raw, depth=0, ends=[], is_sensitive=true, finds=false) %}
     {%- set types = floodmark._types_of(known) -%}
     {%- set entries = [] -%}
     {%- for field in floodmark._struct_fields(read) -%}
@@ -127,14 +129,30 @@
         {%- set alike = types.get(field.name) or (none if is_sensitive
             else (floodmark._find_column(floodmark._struct_fields(known), field.name) or {}).type) -%}
         {%- set rescued = floodmark._rescued_sql(alike, field.type, own, floodmark._raw_field_sql(raw, field.name),
-            depth, is_sensitive, field.name) if alike else floodmark._unknown_sql(field, own, raw) -%}
+            depth, is_sensitive, field.name, finds) if alike else floodmark._unknown_sql(field, own, raw) -%}
         {%- do entries.append(floodmark._string_literal(floodmark._json_name(field.name) ~ ':') ~ ' || ' ~ rescued) -%}
     {%- endfor -%}
+    {%- if finds -%}
+        {%- do entries.append(floodmark._found_entries_sql(read, raw, is_sensitive)) -%}
+    {%- endif -%}
     {%- if not entries -%}
         {{ return('cast(null as string)') }}
     {%- endif -%}
     {%- set found = "nullif(concat_ws(',', " ~ entries | join(', ') ~ "), '')" -%}
     {{ return("'{' || " ~ ([found] + ends) | join(" || ',' || ") ~ " || '}'") }}
+{% endmacro %}
+
+
+{# The fields of an object that a struct does not have, as entries of JSON; NULL where there are none. #}
+{% macro _found_entries_sql(read, raw, is_sensitive) %}
+    {%- set names = [] -%}
+    {%- for field in floodmark._struct_fields(read) -%}
+        {%- do names.append(floodmark._string_literal(field.name if is_sensitive else field.name | lower)) -%}
+    {%- endfor -%}
+    {{ return("nullif(array_join(transform(filter(map_entries(try_cast(" ~ raw ~ ' as map<string, variant>)), e -> not '
+        'array_contains(array(' ~ names | join(', ') ~ '), ' ~ ('e.key' if is_sensitive else 'lower(e.key)')
+        ~ ") and not is_variant_null(e.value)), e -> to_json(cast(e.key as variant)) || ':' || to_json(e.value)), "
+        "','), '')") }}
 {% endmacro %}
 
 

@@ -10,7 +10,9 @@
     {%- if secret -%}
         {%- do floodmark._refuse(secret) -%}
     {%- elif floodmark._is_stream() and files is mapping -%}
-        {{ return(floodmark._files_rows_sql(files, floodmark._stream_files_source(files))) }}
+        {%- set problems = floodmark._stream_files_problems(floodmark._setting('files')) -%}
+        {%- do floodmark._refuse(problems) if problems -%}
+        {{ return(floodmark._stream_files_sql(files)) }}
     {%- endif -%}
     {%- if model.config.materialized != 'incremental' or files is not mapping -%}
         {%- do floodmark._refuse([{'setting': 'files', 'got': files,
@@ -81,32 +83,10 @@
 {% endmacro %}
 
 
-{# The rows in lines: `lines_sql` is a relation with `value` and `_metadata`, and what it is filtered by. #}
-{% macro _files_rows_sql(files, lines_sql) %}
-    {%- set lines = "(select ltrim('\ufeff', value) as value, _metadata from " ~ lines_sql
-        ~ ") where trim(value) <> ''" -%}
-    {%- if files.format == 'text' -%}
-        {{ return('(select value, _metadata from ' ~ lines ~ ')') }}
-    {%- endif -%}
-    {{ return('(select _floodmark_line.*, _metadata from (select from_json(value, '
-        ~ floodmark._string_literal(files.schema)
-        ~ ", map('mode', 'FAILFAST')) as _floodmark_line, _metadata from " ~ lines ~ '))') }}
-{% endmacro %}
-
-
-{# The folder as a stream of lines, each with `_metadata`. #}
-{% macro _stream_files_source(files) %}
-    {{ return(floodmark._stream_source('text',
-        {'pathGlobFilter': files.glob,
-        'recursiveFileLookup': 'true' if files.recursive else 'false',
-        'maxFilesPerTrigger': files.max_files_per_batch | string},
-        floodmark._absolute_path(files.path | string))) }}
-{% endmacro %}
-
-
-{# Only these files: Spark prunes by it before it reads. #}
+{# Only these files: Spark prunes by it before it reads. Without a list, all. #}
 {% macro _files_predicate(batch_files) %}
-    {{ return('_metadata.file_path in (' ~ floodmark._path_literals(batch_files) ~ ')' if batch_files else 'false') }}
+    {{ return('true' if batch_files is none else '_metadata.file_path in (' ~ floodmark._path_literals(batch_files)
+        ~ ')' if batch_files else 'false') }}
 {% endmacro %}
 
 

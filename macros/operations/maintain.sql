@@ -1,5 +1,6 @@
 {# OPTIMIZE tables of many small files and VACUUM those that have not been for a while: the models that floodmark
-   loads, and the ledger. Loaded files that are due go where `on_loaded` says. `models` names some; `dry_run` only says what would be done. #}
+   loads, and the ledger. Loaded files that are due go where `on_loaded` says. `models` names some; `dry_run` only says
+   what would be done. #}
 {% macro maintain(models=none, dry_run=false, small_file_mb=16, min_small_files=8, vacuum_days=7) %}
     {%- do floodmark._check_arguments('maintain',
         {'models': [models, 'names'], 'dry_run': [dry_run, 'flag'], 'small_file_mb': [small_file_mb, 'size'],

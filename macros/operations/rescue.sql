@@ -11,7 +11,8 @@
     {%- set table = floodmark._rescue_table(node) -%}
     {%- set known = floodmark._find_column(table.columns, column) -%}
     {%- set type = floodmark._promoted_type(node, table, column, known, type) -%}
-    {%- set json = floodmark._rescued_value_sql(table.rescued, column) -%}
+    {%- set cut = floodmark._rescued_cut_sql(table.rescued, column) -%}
+    {%- set json = cut ~ '.value' -%}
     {%- set fitted = floodmark._fitted_sql(json, type) -%}
     {%- set has = 'instr(' ~ table.rescued ~ ', ' ~ floodmark._string_literal(floodmark._json_name(column) ~ ':')
         ~ ') > 0 and ' ~ json ~ ' is not null' -%}
@@ -29,7 +30,8 @@
             'fields': []}) -%}
         {%- do floodmark._execute(['update ' ~ table.relation ~ ' set ' ~ floodmark._quoted((known or {'name':
             column}).name) ~ ' = ' ~ fitted ~ ', ' ~ table.rescued ~ ' = '
-            ~ floodmark._rest_of_rescued_sql(table.rescued, column) ~ ' where ' ~ has ~ ' and ' ~ is_free ~ ' and '
+            ~ 'if(startswith(' ~ cut ~ ".rest, '{\"_file_path\":'), null, " ~ cut ~ '.rest) where ' ~ has ~ ' and '
+            ~ is_free ~ ' and '
             ~ fitted ~ ' is not null']) -%}
     {%- endif -%}
     {%- do print(floodmark._promoted_sentence(id, column, type, found, fills)) -%}
@@ -113,29 +115,23 @@
 {% endmacro %}
 
 
-{# The JSON text of a key of rescued data, a number as it is written there; NULL where there is no such key. #}
-{% macro _rescued_value_sql(rescued, key) %}
-    {%- set key = floodmark._string_literal(key) -%}
-    {{ return(floodmark._rescued_text_sql('from_json(' ~ rescued ~ ", 'map<string, string>')[" ~ key ~ ']',
-        'from_json(' ~ rescued ~ ", 'map<string, variant>')[" ~ key ~ ']')) }}
-{% endmacro %}
-
-
-{# The same from a value read twice: as string, which has numbers and what is nested as they are written, and as
-   VARIANT, which tells a text from these. #}
-{% macro _rescued_text_sql(text, variant) %}
-    {{ return('if(schema_of_variant(' ~ variant ~ ") = 'STRING', to_json(" ~ variant ~ '), ' ~ text ~ ')') }}
-{% endmacro %}
-
-
-{# Rescued data without a key; NULL where nothing but the path of the file is left. #}
-{% macro _rest_of_rescued_sql(rescued, key) %}
-    {%- set entries = 'filter(map_entries(from_json(' ~ rescued ~ ", 'map<string, string>')), e -> e.key <> "
-        ~ floodmark._string_literal(key) ~ ')' -%}
-    {%- set value = floodmark._rescued_text_sql('e.value', 'from_json(' ~ rescued
-        ~ ", 'map<string, variant>')[e.key]") -%}
-    {{ return('if(size(' ~ entries ~ ") < 2, null, '{' || array_join(transform(" ~ entries
-        ~ ", e -> to_json(cast(e.key as variant)) || ':' || coalesce(" ~ value ~ ", 'null')), ',') || '}')") }}
+{# Rescued data cut at a key: {value, rest}, the JSON of the key as it is written there, and the object without it, NULL
+   where it has no such key. The last key is `_file_path`, so another one stands before it. A place where the key's name
+   stands is the key where what is before it is an object; its value ends where the first JSON text does. #}
+{% macro _rescued_cut_sql(rescued, key) %}
+    {%- set name = floodmark._json_name(key) ~ ':' -%}
+    {%- set text = floodmark._string_literal(name) -%}
+    {%- set before = 'array_join(slice(p, 1, i), ' ~ text ~ ')' -%}
+    {%- set places = 'filter(sequence(1, greatest(size(p) - 1, 1)), i -> try_parse_json(rtrim(\',\', ' ~ before
+        ~ ") || '}') is not null)" -%}
+    {%- set place = "transform(array(split(" ~ rescued ~ ', '
+        ~ floodmark._string_literal(modules.re.escape(name)) ~ ')), p -> get(transform(' ~ places
+        ~ ", i -> named_struct('before', " ~ before ~ ", 'after', split(array_join(slice(p, i + 1, size(p)), " ~ text
+        ~ "), ',\"'))), 0))" -%}
+    {%- set value = "array_join(slice(c.after, 1, j), ',\"')" -%}
+    {{ return('get(transform(' ~ place ~ ', c -> get(transform(filter(sequence(1, size(c.after)), j -> try_parse_json('
+        ~ value ~ ") is not null), j -> named_struct('value', " ~ value ~ ", 'rest', c.before || '\"' || "
+        "array_join(slice(c.after, j + 1, size(c.after)), ',\"'))), 0)), 0)") }}
 {% endmacro %}
 
 
@@ -168,10 +164,8 @@
         {{ return('select 1') }}
     {%- endif -%}
     {%- set table = floodmark._rescue_table(floodmark._rescue_node(model)) -%}
-    {%- set value = floodmark._rescued_text_sql('from_json(' ~ table.rescued ~ ", 'map<string, string>')[key]",
-        'variant') -%}
     select key, count(*) as rows, array_join(array_sort(collect_set(lower(schema_of_variant(variant)))), ', ') as types,
-        min({{ value }}) as example
+        min(to_json(variant)) as example
     from (
         select {{ table.rescued }}, explode(from_json({{ table.rescued }}, 'map<string, variant>')) as (key, variant)
         from {{ table.relation }} where {{ table.rescued }} is not null

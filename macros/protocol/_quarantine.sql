@@ -40,13 +40,9 @@
 {% macro _make_quarantine(quarantine, columns) %}
     {%- set own = [] -%}
     {%- for name, type in floodmark._quarantine_columns().items() -%}
-        {%- do own.append({'name': name, 'type': type, 'ddl': type}) -%}
+        {%- do own.append({'name': name, 'type': type}) -%}
     {%- endfor -%}
-    {%- set wanted = [] -%}
-    {%- for column in columns + own -%}
-        {%- do wanted.append(floodmark._quoted(column.name) ~ ' ' ~ column.ddl) -%}
-    {%- endfor -%}
-    {%- do floodmark._execute(['create table if not exists ' ~ quarantine ~ ' (' ~ wanted | join(', ')
+    {%- do floodmark._execute(['create table if not exists ' ~ quarantine ~ ' (' ~ floodmark._as_ddl(columns + own)
         ~ ') using delta']) -%}
     {%- set known = floodmark._columns_of(relation=quarantine) -%}
     {%- do floodmark._add_columns(quarantine, floodmark._schema_changes(columns, known)) -%}

@@ -131,24 +131,31 @@
 {% endmacro %}
 
 
-{# A stream reads lines, of which it is told the columns. #}
+{# A stream looks into no file before it reads it, so it is told the columns. #}
 {% macro _stream_files_problems(files) %}
     {%- set problems = [] -%}
     {%- for name in files
-        if name in floodmark._files_schema() and name not in ['path', 'format', 'schema', 'glob', 'recursive',
-        'max_files_per_batch'] -%}
+        if name in floodmark._files_schema() and name not in ['path', 'format', 'schema', 'rescued_data_column', 'glob',
+        'recursive', 'max_files_per_batch', 'max_bytes_per_batch', 'options'] -%}
         {%- do problems.append({'setting': 'files.' ~ name, 'got': files[name],
             'expected': 'no such setting on a streaming_table',
             'todo': 'Leave it out, or load the files with an incremental model'}) -%}
     {%- endfor -%}
-    {%- if files.get('format', 'json') not in ['json', 'text'] -%}
-        {%- do problems.append({'setting': 'files.format', 'got': files.format,
-            'expected': "'json' or 'text' on a streaming_table",
-            'todo': 'Load the files with an incremental model, or read them with stream(csv.`path`) and a schema'}) -%}
-    {%- elif files.get('format') != 'text' and not files.get('schema') -%}
+    {%- set format = files.get('format') or 'json' -%}
+    {%- if format not in ['text', 'binary'] and not files.get('schema') -%}
         {%- do problems.append({'setting': 'files.schema', 'got': none,
             'expected': "the columns as DDL, such as 'id bigint, name string', on a streaming_table",
             'todo': 'Add it: a stream infers no schema'}) -%}
+    {%- endif -%}
+    {%- if files.get('rescued_data_column') and format in ['parquet', 'orc', 'avro'] -%}
+        {%- do problems.append({'setting': 'files.rescued_data_column', 'got': files.rescued_data_column,
+            'expected': "format 'json', 'csv' or 'xml' with it on a streaming_table",
+            'todo': 'Leave it out, or load the files with an incremental model'}) -%}
+    {%- endif -%}
+    {%- if files.get('max_bytes_per_batch') and files.get('max_files_per_batch') -%}
+        {%- do problems.append({'setting': 'files.max_bytes_per_batch', 'got': files.max_bytes_per_batch,
+            'expected': 'max_bytes_per_batch or max_files_per_batch, not both, on a streaming_table',
+            'todo': 'Remove one: Spark takes one bound of a micro-batch'}) -%}
     {%- endif -%}
     {{ return(problems) }}
 {% endmacro %}

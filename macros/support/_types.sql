@@ -159,6 +159,16 @@
 {% endmacro %}
 
 
+{# Columns as people write them, of a list of {name, type}; `ddl` counts before `type`. #}
+{% macro _as_ddl(fields) %}
+    {%- set parts = [] -%}
+    {%- for field in fields -%}
+        {%- do parts.append(floodmark._quoted(field.name) ~ ' ' ~ (field.ddl or field.type)) -%}
+    {%- endfor -%}
+    {{ return(parts | join(', ')) }}
+{% endmacro %}
+
+
 {# A name as it is, of one that stands in backticks or not. #}
 {% macro _unquoted(name) %}
     {{ return(name[1:-1] | replace('``', '`') if name.startswith('`') else name) }}

@@ -53,7 +53,17 @@ XML = {
 TEXT = {"a.txt": BOM + b"one\r\n\n  two  \nthree"}
 GIVEN = {"schema": "id int, name string, when date", "schema_evolution": "rescue"}
 ROW = {"format": "xml", "options": {"rowTag": "row"}}
+#: Values that a reader of Spark's would round or cut to fit: id, m decimal(4, 1), d date, n int.
+INEXACT = [
+    (1, "1.25", "2024-05-02 10:00", "7"),
+    (2, "1.20", "2024-05-02", "1.5"),
+    (3, "1234.5", "2024-5-2", "8"),
+]
+EXACT = {"schema": "id int, m decimal(4, 1), d date, n int", "schema_evolution": "rescue"}
 MODELS = {
+    "json_exact": loader("json_exact", format="json", **EXACT),
+    "csv_exact": loader("csv_exact", format="csv", **EXACT),
+    "xml_exact": loader("xml_exact", **ROW, **EXACT),
     "json_texts": loader("json"),
     "json_null": loader("json", on_corrupt="null"),
     "json_lenient": loader(
@@ -135,6 +145,19 @@ def story(make_project: Callable[..., Project]) -> Story:
         "bare": BARE_CSV,
         "xml": XML,
         "text": TEXT,
+        "json_exact": {
+            "a.json": "".join(f'{{"id":{i},"m":{m},"d":"{d}","n":{n}}}\n' for i, m, d, n in INEXACT)
+        },
+        "csv_exact": {
+            "a.csv": "id,m,d,n\n" + "".join(f"{','.join(map(str, row))}\n" for row in INEXACT)
+        },
+        "xml_exact": {
+            "a.xml": "<rows>"
+            + "".join(
+                f"<row><id>{i}</id><m>{m}</m><d>{d}</d><n>{n}</n></row>" for i, m, d, n in INEXACT
+            )
+            + "</rows>"
+        },
     }.items():
         land(root / folder, files)
     one = "select 1 as id, named_struct('b', 'x') as s"
@@ -190,6 +213,23 @@ def test_json_lines(story: Story) -> None:
         ("bad.json", 12, '{"id":1', object),
         ("packed.json.gz", 3, "worse", object),
     ]
+
+
+@pytest.mark.parametrize("format", ["json", "csv", "xml"])
+def test_no_value_is_rounded_or_cut_to_fit(story: Story, format: str) -> None:
+    model = f"{format}_exact"
+    assert story.rows(model, "id", "m", "d", "n") == [
+        (1, None, None, 7),
+        (2, 1.2, "2024-05-02", None),
+        (3, None, "2024-05-02", 8),
+    ]
+    found = {row["id"]: rescued(row) or {} for row in records(story.project, model)}
+    number = float if format == "json" else str
+    assert {key: {**value, "_file_path": ""} for key, value in found.items()} == {
+        1: {"m": number("1.25"), "d": "2024-05-02 10:00", "_file_path": ""},
+        2: {"n": number("1.5"), "_file_path": ""},
+        3: {"m": number("1234.5"), "_file_path": ""},
+    }
 
 
 def test_json_as_lenient_as_the_options_say(story: Story) -> None:

@@ -291,19 +291,6 @@ def test_distance(floodmark: SimpleNamespace, value: Any, distance: int | None) 
     assert floodmark._distance(value) == distance
 
 
-def test_lines_of_text_are_rows_and_lines_of_json_have_the_schema() -> None:
-    def rows_sql(**files: str) -> str:
-        floodmark = load(config={"files": {"path": "/in"} | files})
-        return str(floodmark._files_rows_sql(floodmark._files_settings(), "raw"))
-
-    lines = "(select ltrim('\ufeff', value) as value, _metadata from raw) where trim(value) <> ''"
-    assert rows_sql(format="text") == f"(select value, _metadata from {lines})"
-    assert rows_sql(schema="id bigint", format="json") == (
-        "(select _floodmark_line.*, _metadata from (select from_json(value, 'id bigint', "
-        f"map('mode', 'FAILFAST')) as _floodmark_line, _metadata from {lines}))"
-    )
-
-
 def column(name: str, kind: str) -> dict[str, str]:
     return {"name": name, "type": kind}
 

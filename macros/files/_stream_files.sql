@@ -1,0 +1,142 @@
+{#
+  The files of a folder as a stream (`files` of a `streaming_table`). A stream sees a record at a time: it is told the
+  columns, and looks into no file before. A record that does not fit is rescued as in batches. One that is corrupt is a
+  row without values whose text is rescued; where nothing is rescued it stops the stream.
+#}
+
+{# The records as a relation: columns, rescued data, `_metadata`. #}
+{% macro _stream_files_sql(files) %}
+    {%- set settings = dict(files, format=files.format or 'json', single_variant_column=none,
+        on_corrupt='null' if files.rescued_data_column else 'fail') -%}
+    {%- set format = floodmark._file_format(settings) -%}
+    {%- set record = format.columns or floodmark._record_of(settings.schema) -%}
+    {%- set group = {'json': floodmark._json_stream, 'csv': floodmark._csv_stream, 'xml': floodmark._xml_stream,
+        'text': floodmark._text_stream}.get(settings.format, floodmark._typed_stream)(settings, record) -%}
+    {%- set batch = {'file_schema': {'record': record, 'partitions': []}} -%}
+    {%- set columns = [] -%}
+    {%- for column in floodmark._file_columns({'settings': {'files': settings}}, batch) -%}
+        {%- do columns.append(floodmark._quoted(column.name)) -%}
+    {%- endfor -%}
+    (
+        select {{ columns | join(', ') }}, _floodmark_metadata as _metadata
+        from (
+            {{ floodmark._records_sql({'settings': {'files': settings}}, batch, group, group.sql) }}
+        )
+        where if(_floodmark_reason is null, true, raise_error('a record is corrupt (' || _floodmark_reason || ') in '
+            || _floodmark_metadata.file_path || ': ' || left(_floodmark_raw, 200)
+            || '. Correct the file, or name a files.rescued_data_column, which keeps such records'))
+    )
+{% endmacro %}
+
+
+{# The stream of a provider of Spark's; `columns` is the record that it reads, none for its own. #}
+{% macro _files_stream(settings, provider, columns=none, options={}) %}
+    {%- set given = {'pathGlobFilter': settings.glob, 'recursiveFileLookup': 'true' if settings.recursive
+        else 'false'} -%}
+    {%- if settings.max_bytes_per_batch is not none -%}
+        {%- do given.update({'maxBytesPerTrigger': floodmark._bytes(settings.max_bytes_per_batch) | string}) -%}
+    {%- else -%}
+        {%- do given.update({'maxFilesPerTrigger': settings.max_files_per_batch | string}) -%}
+    {%- endif -%}
+    {%- if columns -%}
+        {%- do given.update({'schema': floodmark._as_ddl(floodmark._struct_fields(columns))}) -%}
+    {%- endif -%}
+    {{ return(floodmark._stream_source(provider, dict(options, **given), floodmark._absolute_path(settings.path
+        | string))) }}
+{% endmacro %}
+
+
+{# The options of a format's reader, with which it hands out records that it cannot read, or that do not fit. #}
+{% macro _stream_reader_options(settings) %}
+    {%- set format = floodmark._file_format(settings) -%}
+    {%- set options = dict(format.options, **floodmark._given_options(settings)) -%}
+    {%- if format.bad_column -%}
+        {%- do options.update({'columnNameOfCorruptRecord': format.bad_column, 'mode': 'PERMISSIVE'}) -%}
+    {%- endif -%}
+    {%- set texts = {} -%}
+    {%- for name, value in options.items() -%}
+        {%- do texts.update({name: value | lower if value is boolean else value | string}) -%}
+    {%- endfor -%}
+    {{ return(texts) }}
+{% endmacro %}
+
+
+{# Formats that say what types their values have, and binary files. #}
+{% macro _typed_stream(settings, record) %}
+    {%- set format = floodmark._file_format(settings) -%}
+    {{ return({'record': record, 'sql': 'select * from ' ~ floodmark._files_stream(settings, format.provider,
+        none if settings.format == 'binary' else record, floodmark._stream_reader_options(settings))}) }}
+{% endmacro %}
+
+
+{# Lines that are not blank, without a byte-order mark. #}
+{% macro _text_stream(settings, record) %}
+    {{ return({'record': record, 'sql': "select * from (select ltrim('\ufeff', value) as value, _metadata from "
+        ~ floodmark._files_stream(settings, 'text', none, floodmark._stream_reader_options(settings))
+        ~ ") where trim(value) <> ''"}) }}
+{% endmacro %}
+
+
+{# Lines, or whole files, each an object. What is not known in one is found by its names. #}
+{% macro _json_stream(settings, record) %}
+    {%- set read = floodmark._wide_decimal(record) -%}
+    {%- set group = {'record': read, 'lenient': floodmark._lenient_options_sql(settings), 'is_whole': false,
+        'finds': settings.rescued_data_column} -%}
+    {%- set options, columns = [], [] -%}
+    {%- for name, value in floodmark._stream_reader_options(settings).items() -%}
+        {%- do options.extend([floodmark._string_literal(name), floodmark._string_literal(value)]) -%}
+    {%- endfor -%}
+    {%- for field in floodmark._struct_fields(read) -%}
+        {%- do columns.append('line.' ~ floodmark._quoted(field.name)) -%}
+    {%- endfor -%}
+    {%- set is_object = floodmark._is_lenient_object_sql('value', group) if group.lenient
+        else 'is_valid_utf8(value) and ' ~ floodmark._is_json_object_sql('value') -%}
+    {%- do group.update({'raw_sql': floodmark._json_raw_sql('_floodmark_value', group) if group.finds else none,
+        'sql': 'select ' ~ columns | join(', ') ~ ', if(line is null, value, line._floodmark_bad) as '
+        '_floodmark_bad, value as _floodmark_value, _metadata from (select value, _metadata, if(' ~ is_object
+        ~ ', from_json(value, ' ~ floodmark._string_literal(floodmark._as_ddl(floodmark._struct_fields(read))
+        ~ ', _floodmark_bad string') ~ ', map(' ~ options | join(', ') ~ ")), null) as line from (select ltrim('\ufeff \\t\\r\\n', value) as value, "
+        '_metadata from ' ~ floodmark._files_stream(settings, 'text', none,
+        {'wholetext': 'true'} if floodmark._is_whole_json(settings) else {}) ~ ") where trim(value) <> '')"}) -%}
+    {{ return(group) }}
+{% endmacro %}
+
+
+{# Columns go by their places in a stream; a file whose header names others stops it. #}
+{% macro _csv_stream(settings, record) %}
+    {%- set fields, texts, columns = [], [], [] -%}
+    {%- set bad = {'name': '_floodmark_bad', 'type': 'string'} -%}
+    {%- for field in floodmark._struct_fields(record) -%}
+        {%- do fields.append(dict(field, type=floodmark._csv_type({field.name: field.type}, field.name, true))) -%}
+        {%- do texts.append(dict(field, type='string')) -%}
+        {%- do columns.append(floodmark._quoted(field.name)) -%}
+    {%- endfor -%}
+    {%- set sql -%}
+        select {{ columns | join(', ') }}, value as _floodmark_bad, texts, _metadata,
+            if(texts._floodmark_bad is null, null, 'another number of fields than in the header') as _floodmark_reason
+        from (
+            select *, if(value is null, null, {{ floodmark._from_csv_sql(settings, texts + [bad]) }}) as texts
+            from (
+                select {{ columns | join(', ') }}, _floodmark_bad as value, _metadata
+                from {{ floodmark._files_stream(settings, 'csv', floodmark._struct_of(fields + [bad]),
+                    dict(floodmark._stream_reader_options(settings), enforceSchema='false')) }}
+            )
+        )
+    {%- endset -%}
+    {{ return({'record': floodmark._struct_of(fields), 'dialect': floodmark._csv_dialect(settings),
+        'reason_sql': '_floodmark_reason', 'sql': sql}) }}
+{% endmacro %}
+
+
+{# Texts, which are cast then, as in batches. #}
+{% macro _xml_stream(settings, record) %}
+    {%- set lies_as = [{'name': '_floodmark_bad', 'type': 'string'}] -%}
+    {%- for field in floodmark._struct_fields(record) -%}
+        {%- do lies_as.append(dict(field, type=floodmark._kept_type(field.type, false))) -%}
+    {%- endfor -%}
+    {%- set group = {'record': record, 'lies_as': floodmark._struct_of(lies_as), 'files': none,
+        'reason_sql': '_floodmark_reason'} -%}
+    {%- set source = floodmark._files_stream(settings, 'xml', group.lies_as,
+        floodmark._stream_reader_options(settings)) -%}
+    {{ return(dict(group, sql=floodmark._xml_rows_sql(settings, source, group))) }}
+{% endmacro %}

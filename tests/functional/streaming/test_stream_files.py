@@ -1,0 +1,182 @@
+"""FILES.md, what is marked (s): the formats, rescued data, options and bounds of `files` on a `streaming_table`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.support.files import land, records, rescued
+from tests.support.harness import Project, Run
+
+pytestmark = pytest.mark.long("session")
+
+SCHEMA = "id int, m decimal(4, 1), s struct<b: string>"
+FLAT = "id int, m decimal(4, 1), d date"
+JSON = (
+    '\ufeff{"id":1,"m":1.2,"s":{"b":"x"}}\r\n\n'
+    '{"id":"q","m":1.25,"s":{"b":"y","c":[1]},"extra":{"deep":"er"}}\n'
+    '{"ID":3}\n'
+)
+CSV = 'id,m,d\n1,1.2,2024-05-01\nq,"1.25",2024-05-01 10:00\n'
+XML = (
+    "<rows><row><id>1</id><m>1.2</m><d>2024-05-01</d></row>"
+    "<row><id>q</id><m>1.25</m><d>never</d></row></rows>"
+)
+AVRO = "org.apache.spark.sql.avro.AvroFileFormat"
+
+
+def stream(select: str = "* except (_metadata)", **files: Any) -> str:
+    return (
+        f"{{{{ config(materialized='streaming_table', files={files!r}) }}}}\n"
+        f"select {select} from {{{{ floodmark.new_files() }}}}\n"
+    )
+
+
+RESCUES = {"rescued_data_column": "_rescued_data"}
+MODELS = {
+    "jsons": stream(path="json", schema=SCHEMA, **RESCUES, max_files_per_batch=1),
+    "strict": stream(path="json", schema=SCHEMA),
+    "lenient": stream(
+        path="lenient",
+        format="json",
+        schema="id int",
+        options={"allowSingleQuotes": True},
+        **RESCUES,
+    ),
+    "wholes": stream(path="whole", format="json", schema="id int, a array<int>", options={"multiLine": True}),
+    "corrupt": stream(path="corrupt", schema="id int", **RESCUES, max_bytes_per_batch="1 kb"),
+    "stops": stream(path="corrupt", schema="id int"),
+    "csvs": stream(path="csv", format="csv", schema=FLAT, **RESCUES),
+    "semicolons": stream(
+        path="semi", format="csv", schema="id int, b string", options={"sep": ";"}
+    ),
+    "other_header": stream(path="header", format="csv", schema=FLAT),
+    "xmls": stream(path="xml", format="xml", schema=FLAT, options={"rowTag": "row"}, **RESCUES),
+    "parquets": stream(path="parquet", format="parquet", schema="id int, extra string"),
+    "orcs": stream(path="orc", format="orc", schema="id int"),
+    "avros": stream(path="avro", format="avro", schema="id int"),
+    "texts": stream("value, _metadata.file_name as file", path="json", format="text"),
+    "binaries": stream("length, content", path="csv", format="binary"),
+}
+#: What stops, and the words for it.
+STOPS = {
+    "stops": "a record is corrupt (not a JSON object) in file:",
+    "other_header": "CSV header",
+}
+
+
+@pytest.fixture(scope="module")
+def project(make_project: Callable[..., Project]) -> Project:
+    project = make_project("stream_files")
+    root = project.root
+    for folder, files in {
+        "json": {"a.json": JSON, "b.json": '{"id":4}\n'},
+        "lenient": {"a.json": "{'id':1,'N':{'x':1}}\n"},
+        "whole": {"a.json": '{"id":1,\n"a":[1,\n2]}\n', "b.json": '{"id":2}'},
+        "corrupt": {"a.json": '{"id":1}\nno JSON\n[1]\nnull\n{"id":2}{"id":3}\n'},
+        "csv": {"a.csv": CSV},
+        "semi": {"a.csv": 'id;b\n1;"x;y"\n'},
+        "header": {"a.csv": "id,d,m\n1,2024-05-01,1.2\n"},
+        "xml": {"a.xml": XML},
+    }.items():
+        land(root / folder, files)
+    for format, provider in {"parquet": "parquet", "orc": "orc", "avro": AVRO}.items():
+        project.sql(
+            f"insert overwrite directory '{root}/{format}' using `{provider}` select 1 as id, 'x' as extra"
+        )
+    for name, sql in MODELS.items():
+        project.model(name, sql)
+    return project
+
+
+@pytest.fixture(scope="module")
+def run(project: Project) -> Run:
+    return project.dbt("run")
+
+
+def test_every_stream_but_those_that_must_stop_runs(run: Run) -> None:
+    assert {name for name, status in run.status.items() if status != "success"} == set(STOPS), (
+        run.log
+    )
+    for name, words in STOPS.items():
+        assert words in run.message[name]
+
+
+def rows(project: Project, model: str, *names: str) -> list[tuple[Any, ...]]:
+    found = [tuple(row.get(name) for name in names) for row in records(project, model)]
+    return sorted(found, key=str)
+
+
+def test_json_rescues_what_does_not_fit(project: Project, run: Run) -> None:
+    assert "2 batches" in run.message["jsons"]
+    assert rows(project, "jsons", "id", "m", "s") == [
+        (1, 1.2, {"b": "x"}),
+        (4, None, None),
+        (None, None, None),
+        (None, None, {"b": "y"}),
+    ]
+    found = [rescued(row) for row in records(project, "jsons")]
+    assert sorted(filter(None, found), key=str) == [
+        {"ID": 3, "_file_path": "a.json"},
+        {"id": "q", "m": 1.25, "s": {"c": [1]}, "extra": {"deep": "er"}, "_file_path": "a.json"},
+    ]
+    assert rows(project, "strict", "id", "m", "s") == rows(project, "jsons", "id", "m", "s")
+    [row] = records(project, "lenient")
+    assert (row["id"], rescued(row)) == (1, {"N": {"x": 1}, "_file_path": "a.json"})
+    assert rows(project, "wholes", "id", "a") == [(1, [1, 2]), (2, None)]
+
+
+def test_a_corrupt_record_is_a_row_with_its_text(project: Project, run: Run) -> None:
+    assert rows(project, "corrupt", "id") == [(1,), (None,), (None,), (None,), (None,)]
+    texts = [(rescued(row) or {}).get("_corrupt_record") for row in records(project, "corrupt")]
+    assert sorted(filter(None, texts)) == ["[1]", "no JSON", "null", '{"id":2}{"id":3}']
+    assert not project.sql(f"select * from {project.schema}.stops")
+
+
+def test_csv_and_xml(project: Project, run: Run) -> None:
+    for model in ("csvs", "xmls"):
+        assert rows(project, model, "id", "m", "d") == [(1, 1.2, "2024-05-01"), (None, None, None)]
+    [text] = [rescued(row) for row in records(project, "csvs") if "_rescued_data" in row]
+    assert text == {"id": "q", "m": "1.25", "d": "2024-05-01 10:00", "_file_path": "a.csv"}
+    [text] = [rescued(row) for row in records(project, "xmls") if "_rescued_data" in row]
+    assert text == {"id": "q", "m": "1.25", "d": "never", "_file_path": "a.xml"}
+    assert rows(project, "semicolons", "id", "b") == [(1, "x;y")]
+
+
+def test_formats_with_types_text_and_binary(project: Project, run: Run) -> None:
+    assert rows(project, "parquets", "id", "extra") == [(1, "x")]
+    assert rows(project, "orcs", "id") == rows(project, "avros", "id") == [(1,)]
+    lines = [line for line in (JSON + '{"id":4}').lstrip("\ufeff").splitlines() if line]
+    assert sorted(value for value, _ in rows(project, "texts", "value", "file")) == sorted(lines)
+    assert rows(project, "binaries", "length") == [(len(CSV),)]
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"format": "csv"}, "expected the columns as DDL, such as 'id bigint, name string'"),
+        (
+            {"format": "orc", "schema": "id int", "rescued_data_column": "r"},
+            "expected format 'json', 'csv' or 'xml' with it on a streaming_table",
+        ),
+        (
+            {"schema": "id int", "max_bytes_per_batch": 10, "max_files_per_batch": 10},
+            "expected max_bytes_per_batch or max_files_per_batch, not both",
+        ),
+        (
+            {"schema": "id int", "on_corrupt": "fail"},
+            "expected no such setting on a streaming_table",
+        ),
+        (
+            {"schema": "id int", "format": "json", "options": {"multiline": 1, "sep": ","}},
+            "files.options.sep",
+        ),
+    ],
+)
+def test_what_a_stream_refuses(project: Project, files: dict[str, Any], message: str) -> None:
+    project.model("refused", stream(path="json", **files))
+    run = project.dbt("run", "--select", "refused")
+    assert run.status["refused"] == "error"
+    assert message in run.message["refused"]
