@@ -247,7 +247,8 @@
         {%- do columns.append(floodmark._kept_field_sql(field, read, '', settings.case_sensitive) ~ ' as '
             ~ floodmark._quoted(field.name)) -%}
     {%- endfor -%}
-    {%- do columns.extend(floodmark._partition_columns_sql(settings, batch.file_schema.partitions, group.files or [])) -%}
+    {%- do columns.extend(floodmark._partition_columns_sql(settings, batch.file_schema.partitions,
+        group.files or [])) -%}
     {%- set metadata = [] -%}
     {%- for name in floodmark._metadata_fields() -%}
         {%- do metadata.append("'" ~ name ~ "', _metadata." ~ name) -%}

@@ -95,8 +95,8 @@
         'sql': 'select ' ~ columns | join(', ') ~ ', if(line is null, value, line._floodmark_bad) as '
         '_floodmark_bad, value as _floodmark_value, _metadata from (select value, _metadata, if(' ~ is_object
         ~ ', from_json(value, ' ~ floodmark._string_literal(floodmark._as_ddl(floodmark._struct_fields(read))
-        ~ ', _floodmark_bad string') ~ ', map(' ~ options | join(', ') ~ ")), null) as line from (select ltrim('\ufeff \\t\\r\\n', value) as value, "
-        '_metadata from ' ~ floodmark._files_stream(settings, 'text', none,
+        ~ ', _floodmark_bad string') ~ ', map(' ~ options | join(', ') ~ ')), null) as line from (select '
+        "ltrim('\ufeff \\t\\r\\n', value) as value, _metadata from " ~ floodmark._files_stream(settings, 'text', none,
         {'wholetext': 'true'} if floodmark._is_whole_json(settings) else {}) ~ ") where trim(value) <> '')"}) -%}
     {{ return(group) }}
 {% endmacro %}
