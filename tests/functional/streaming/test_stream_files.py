@@ -45,7 +45,9 @@ MODELS = {
         options={"allowSingleQuotes": True},
         **RESCUES,
     ),
-    "wholes": stream(path="whole", format="json", schema="id int, a array<int>", options={"multiLine": True}),
+    "wholes": stream(
+        path="whole", format="json", schema="id int, a array<int>", options={"multiLine": True}
+    ),
     "corrupt": stream(path="corrupt", schema="id int", **RESCUES, max_bytes_per_batch="1 kb"),
     "stops": stream(path="corrupt", schema="id int"),
     "csvs": stream(path="csv", format="csv", schema=FLAT, **RESCUES),
