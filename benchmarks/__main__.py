@@ -11,6 +11,7 @@ from collections.abc import Callable
 from benchmarks import (
     cdc,
     cold,
+    files,
     loader,
     merge,
     nothing_new,
@@ -30,9 +31,10 @@ QUESTIONS: dict[str, Callable[..., list[Result]]] = {
     "snapshot_diff": snapshot_diff.run,
     "streams": streams.run,
     "cold": cold.run,
+    "files": files.run,
     "small_project": small_project.run,
 }
-SIZED = ("merge", "nothing_new", "loader", "cdc", "snapshot_diff", "streams")
+SIZED = ("merge", "nothing_new", "loader", "cdc", "snapshot_diff", "streams", "files")
 PAGE = REPOSITORY / "docs" / "benchmarks.md"
 MARK = "<!-- results of {name} -->"
 
