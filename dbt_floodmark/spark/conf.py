@@ -70,6 +70,14 @@ SMALL_MACHINE_CONF = {
     "spark.hadoop.hive.metastore.disallow.incompatible.col.type.changes": "false",
 }
 
+#: Hadoop's defaults for S3 repeat a request that fails for minutes, and each try of them does so
+#: itself. These give up within seconds where nothing listens.
+S3_CONF = {
+    "spark.hadoop.fs.s3a.attempts.maximum": "1",
+    "spark.hadoop.fs.s3a.retry.limit": "4",
+    "spark.hadoop.fs.s3a.connection.establish.timeout": "15s",
+}
+
 
 def spark_conf(
     workplace: Workplace, jars: list[Path], overrides: Mapping[str, str] | None = None
@@ -88,6 +96,7 @@ def spark_conf(
     ]
     conf = {
         **SMALL_MACHINE_CONF,
+        **S3_CONF,
         **DELTA_CONF,
         "spark.app.name": "floodmark",
         "spark.driver.memory": _driver_memory(),

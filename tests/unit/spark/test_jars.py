@@ -100,7 +100,7 @@ def test_a_copy_that_fails_leaves_no_half_jar(folder, resolved, monkeypatch):
 @pytest.fixture
 def driver(folder, monkeypatch):
     """The name of PostgreSQL's driver, which Ivy brings."""
-    name = f"postgresql-{EXTRAS['postgresql'].rpartition(':')[2]}.jar"
+    name = f"postgresql-{EXTRAS['postgresql'][0].rpartition(':')[2]}.jar"
 
     def resolve(coordinate, excluded, ivy, scratch, log):
         (ivy / "jars").mkdir(parents=True)
@@ -147,7 +147,7 @@ def test_an_extra_brings_what_pyspark_has_not(folder, monkeypatch, tmp_path):
     )
 
     def resolve(coordinate, excluded, ivy, scratch, log):
-        assert (coordinate, excluded) == (EXTRAS["kafka"], ())
+        assert (coordinate, excluded) == (EXTRAS["kafka"][0], ())
         (ivy / "jars").mkdir(parents=True)
         for name in resolved:
             (ivy / "jars" / f"org.some.where_{name}").write_text(name)
