@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 
 #: The class of a connector that is not on Spark's class path, and a scheme that has none.
-_NO_CLASS = re.compile(r"ClassNotFoundException: Class (org\.apache\.hadoop\.fs\.[\w.$]+) not found")
+_NO_CLASS = re.compile(
+    r"ClassNotFoundException: Class (org\.apache\.hadoop\.fs\.[\w.$]+) not found"
+)
 _NO_SCHEME = re.compile(r'UnsupportedFileSystemException: No FileSystem for scheme "([\w+.-]+)"')
 _S3A = "org.apache.hadoop.fs.s3a."
 
-#: What an error of S3 is about. Keys of objects may hold anything.
-_PLACE = re.compile(r"(?:Exception: `?|\bon )(s3a://[^\n]+?)'?: ")
+#: What an error of S3 is about: names of objects may hold anything, so what follows counts too.
+_PLACE = re.compile(
+    r"(?:Exception: `?|\bon )(s3a://[^\n]+?)'?: (?=\w+ on s3a://|org\.apache\.|software\.amazon\.)"
+)
 _NO_BUCKET = re.compile(r"UnknownStoreException: |NoSuchBucketException: ")
 _NO_KEYS = re.compile(r"No AWS Credentials provided by")
 _DENIED = re.compile(r"\bStatus Code: (?:401|403)\b")
@@ -55,7 +59,9 @@ def _no_connector(name: str) -> str:
 
 def _no_scheme(scheme: str) -> str:
     if scheme in ("s3", "s3n"):
-        return f"Spark reads S3 by paths that begin with s3a://. Write s3a:// instead of {scheme}://"
+        return (
+            f"Spark reads S3 by paths that begin with s3a://. Write s3a:// instead of {scheme}://"
+        )
     return (
         f"Spark has no connector for paths that begin with {scheme}://. Name its package in "
         "spark.jars.packages, in the server_side_parameters of the profile, or correct the path"
@@ -66,8 +72,8 @@ def _of_s3(text: str, place: str) -> str | None:
     bucket = place.removeprefix("s3a://").partition("/")[0]
     if _NO_BUCKET.search(text):
         return (
-            f"the bucket {bucket} does not exist. Correct its name in the path, or create it; if it "
-            "is not Amazon's, see that spark.hadoop.fs.s3a.endpoint names its server"
+            f"the bucket {bucket} does not exist. Correct its name in the path, or create it. If "
+            "it is not at Amazon, see that spark.hadoop.fs.s3a.endpoint names its server"
         )
     if _NO_KEYS.search(text):
         return f"there are no keys for {place}. {_KEYS}"

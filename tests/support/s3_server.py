@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import urllib.request
@@ -17,6 +16,7 @@ from tests.support.servers import free_ports, stop, wait_for
 from tests.support.spark_host import SparkHost
 
 REGION = "us-east-1"
+_MAIN = "from moto.server import main; main()"
 
 
 @dataclass(frozen=True)
@@ -103,11 +103,9 @@ def running_s3(folder: Path) -> Iterator[S3]:
     log = folder / "s3.log"
     with open(log, "w") as said:
         process = subprocess.Popen(
-            [sys.executable, "-c", "from moto.server import main; main()"]
-            + ["-H", "127.0.0.1", "-p", str(port)],
+            [sys.executable, "-c", _MAIN, "-H", "127.0.0.1", "-p", str(port)],
             stdout=said,
             stderr=said,
-            env={**os.environ, "MOTO_ALLOW_NONEXISTENT_REGION": "true"},
         )
     try:
         wait_for(process, port, log)
