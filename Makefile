@@ -41,6 +41,7 @@ test: setup
 
 # Offline tests, and the rules of each way of loading: no edge cases, no labs, no whole processes.
 test-quick: setup
+	@$(BIN)/floodmark setup --with s3
 	@$(BIN)/python -m pytest -n 2 -m 'not lab and not edge' tests/unit $(LOADING) $(ARGS)
 
 # No Spark.
