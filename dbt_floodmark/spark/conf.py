@@ -70,8 +70,8 @@ SMALL_MACHINE_CONF = {
     "spark.hadoop.hive.metastore.disallow.incompatible.col.type.changes": "false",
 }
 
-#: Hadoop's defaults for S3 repeat for many minutes what does not answer, and within each try the SDK
-#: repeats it again. With these, a run gives up after a quarter of a minute where nothing listens,
+#: Hadoop repeats for many minutes what S3 does not answer, and within each try the SDK repeats it
+#: again. With these, a run gives up after a quarter of a minute where nothing listens,
 #: and after four minutes where what it sends is lost. Hadoop takes no shorter time to connect.
 S3_CONF = {
     "spark.hadoop.fs.s3a.attempts.maximum": "1",
