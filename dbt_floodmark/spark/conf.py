@@ -71,8 +71,8 @@ SMALL_MACHINE_CONF = {
 }
 
 #: Hadoop repeats for many minutes what S3 does not answer, and within each try the SDK repeats it
-#: again. With these, a run gives up after a quarter of a minute where nothing listens,
-#: and after four or five minutes where what it sends is lost. Hadoop takes no shorter time to connect.
+#: again. With these, a run gives up after a quarter of a minute where nothing listens, and after
+#: four or five minutes where what it sends is lost. Hadoop takes no shorter time to connect.
 S3_CONF = {
     "spark.hadoop.fs.s3a.attempts.maximum": "1",
     "spark.hadoop.fs.s3a.retry.limit": "3",
