@@ -36,11 +36,12 @@ demo: setup
 
 # Two workers, one for each profile target, on one Spark: what belongs to neither goes to the first that is free (docs/testing.md).
 test: setup
-	@$(BIN)/floodmark setup --with kafka --with postgresql
+	@$(BIN)/floodmark setup --with kafka --with postgresql --with s3
 	@$(BIN)/python -m pytest -n 2 $(ARGS)
 
 # Offline tests, and the rules of each way of loading: no edge cases, no labs, no whole processes.
 test-quick: setup
+	@$(BIN)/floodmark setup --with s3
 	@$(BIN)/python -m pytest -n 2 -m 'not lab and not edge' tests/unit $(LOADING) $(ARGS)
 
 # No Spark.

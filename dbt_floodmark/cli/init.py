@@ -15,6 +15,7 @@ from dbt_floodmark.errors import UsageError
 from dbt_floodmark.package import package_root
 from dbt_floodmark.project.project import Project
 from dbt_floodmark.project.runner import target_options
+from dbt_floodmark.secrets import PLACE, has_secret, masked
 
 _NAME = re.compile(r"[a-z_][a-z0-9_]*")
 
@@ -46,6 +47,11 @@ def init(
     """
     if directory is None and path is None:
         raise UsageError("Name a folder for the new project, or a folder of files with --files.")
+    # dbt would write the path into its log, and the model would hold it.
+    if path is not None and has_secret(path):
+        raise UsageError(
+            f"--files got '{masked(path)}': expected a path without credentials. {PLACE}."
+        )
     is_new = directory is not None and not (directory / "dbt_project.yml").is_file()
     if directory is not None and (is_new or path is None):
         _show_project(directory, create_project(directory))

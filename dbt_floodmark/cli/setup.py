@@ -22,7 +22,7 @@ from dbt_floodmark.versions import EXTRAS, JAR_COORDINATE
     "extras",
     type=click.Choice(sorted(EXTRAS)),
     multiple=True,
-    help="Also Kafka's connector, or PostgreSQL's JDBC driver; may be repeated.",
+    help="Also the connector of Kafka or of S3, or PostgreSQL's JDBC driver; may be repeated.",
 )
 @click.option(
     "--metastore",
@@ -38,12 +38,13 @@ def setup(
 
     The jars go into the virtual environment, or to ~/.cache/floodmark outside of one;
     FLOODMARK_JARS names another folder. Beside them the JVM keeps an archive of Spark's classes
-    (once for each Java and Spark, about a minute and 230 MB).
+    (once for each Java and Spark, about a minute and 230 MB). The connector of S3 is Hadoop's, with
+    the parts of the AWS SDK that it calls (about 14 MB).
 
     \b
     Example:
         floodmark setup
-        floodmark setup --with kafka
+        floodmark setup --with kafka --with s3
         floodmark setup --with postgresql --metastore shared
     """
     screen = console()
@@ -54,7 +55,7 @@ def setup(
     else:
         screen.print(f"The Delta jars are in {jar_folder()}.", soft_wrap=True)
     for name in extras:
-        with screen.status(f"Fetching {EXTRAS[name]} and what it needs"):
+        with screen.status(f"Fetching {EXTRAS[name][0]} and what it needs"):
             folder = fetch_extra(name)
         screen.print(f"{name} is in {folder}.", soft_wrap=True)
     with screen.status("Preparing a fast start of Spark (about a minute)"):

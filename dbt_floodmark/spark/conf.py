@@ -70,6 +70,15 @@ SMALL_MACHINE_CONF = {
     "spark.hadoop.hive.metastore.disallow.incompatible.col.type.changes": "false",
 }
 
+#: Hadoop repeats for many minutes what S3 does not answer, and within each try the SDK repeats it
+#: again. With these, a run gives up after a quarter of a minute where nothing listens, and after
+#: four or five minutes where what it sends is lost. Hadoop takes no shorter time to connect.
+S3_CONF = {
+    "spark.hadoop.fs.s3a.attempts.maximum": "1",
+    "spark.hadoop.fs.s3a.retry.limit": "3",
+    "spark.hadoop.fs.s3a.connection.establish.timeout": "15s",
+}
+
 
 def spark_conf(
     workplace: Workplace, jars: list[Path], overrides: Mapping[str, str] | None = None
@@ -88,6 +97,7 @@ def spark_conf(
     ]
     conf = {
         **SMALL_MACHINE_CONF,
+        **S3_CONF,
         **DELTA_CONF,
         "spark.app.name": "floodmark",
         "spark.driver.memory": _driver_memory(),

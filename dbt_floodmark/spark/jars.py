@@ -14,7 +14,7 @@ from pathlib import Path
 from dbt_floodmark.errors import JarsError
 from dbt_floodmark.spark.conf import METASTORE_URL
 from dbt_floodmark.spark.java import find_java
-from dbt_floodmark.versions import EXTRAS, JAR_COORDINATE, JARS
+from dbt_floodmark.versions import EXTRAS, EXTRAS_WITHOUT, JAR_COORDINATE, JARS
 
 JARS_VARIABLE = "FLOODMARK_JARS"
 
@@ -104,7 +104,7 @@ def fetch_extra(name: str) -> Path:
             older version.
     """
     folder = jar_folder() / name
-    _, artifact, version = EXTRAS[name].split(":")
+    _, artifact, version = EXTRAS[name][0].split(":")
     wanted = folder / f"{artifact}-{version}.jar"
     if wanted.is_file():
         return folder
@@ -118,7 +118,7 @@ def fetch_extra(name: str) -> Path:
     with tempfile.TemporaryDirectory(prefix=".jars-", dir=folder.parent) as scratch:
         ivy = Path(scratch) / "ivy"
         log = folder.parent.parent / "ivy.log"
-        _resolve(EXTRAS[name], (), ivy, Path(scratch), log)
+        _resolve(",".join(EXTRAS[name]), EXTRAS_WITHOUT.get(name, ()), ivy, Path(scratch), log)
         filled = Path(scratch) / "jars"
         filled.mkdir()
         for jar in sorted((ivy / "jars").glob("*.jar")):
@@ -200,6 +200,7 @@ def _resolve(
             check=False,
         )
     if answer.returncode != 0:
+        coordinate = coordinate.partition(",")[0]
         raise JarsError(
             f"The jars of {coordinate} could not be fetched, which needs the network once: "
             f"connect and run `floodmark setup` again, or copy them into {jar_folder()} "

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from dbt_floodmark.spark.stores import of_store
+
 #: Where the JVM's stack begins; a line of a text that begins with "at" is none.
 _STACK = re.compile(
     r"\n\s+at (?:[\w.@-]+/{1,2})*[\w.$<>/+-]+\(|\n\s*JVM stacktrace:"
@@ -53,6 +55,10 @@ _WRITTEN = re.compile(
 _LONGEST, _LONGEST_CAUSE = 1500, 400
 _IN_THE_LOG = (
     " (the log of the Spark server names the cause: a full disk, or a folder it may not write)"
+)
+_STORE_IN_THE_LOG = (
+    " (the log of the Spark server names the cause: a path without a connector, or a store that "
+    "denies access or does not answer)"
 )
 #: A name that Hadoop cannot list where a path is a pattern.
 _COLON = re.compile(r"Relative path in absolute URI: ([^\n]*)")
@@ -119,6 +125,9 @@ def readable(text: str, sql: str = "") -> str:
     closed = _closed_folder(text, sql)
     if closed:
         return closed
+    store = of_store(text)
+    if store:
+        return store
     colon = _COLON.search(text)
     if colon:
         return (
@@ -261,7 +270,11 @@ def _because(cause: str, sentence: str) -> str:
     if told and told not in _folded(sentence):
         return f" (cause: {_bounded(told, _LONGEST_CAUSE)})"
     # A Thrift server sends the outermost cause alone.
-    return _IN_THE_LOG if not cause and sentence.startswith("[TASK_WRITE_FAILED]") else ""
+    if cause:
+        return ""
+    if sentence.startswith("[FAILED_TO_CREATE_PLAN_FOR_DIRECT_QUERY]"):
+        return _STORE_IN_THE_LOG
+    return _IN_THE_LOG if sentence.startswith("[TASK_WRITE_FAILED]") else ""
 
 
 def _folded(text: str) -> str:

@@ -258,7 +258,11 @@ def _door(workplace: Workplace) -> Iterator[None]:
 def _fingerprint(parameters: Mapping[str, str]) -> str:
     """What a server was started with: another one does not fit these settings."""
     jars = [jar.name for jar in require_jars()]
-    started_with = [__version__, version("pyspark"), jars, dict(sorted(parameters.items()))]
+    # With the connector of S3, Spark keeps the keys of the environment in which it was started.
+    has_s3 = any(jar.startswith("hadoop-aws-") for jar in jars)
+    keys = sorted(one for one in os.environ.items() if has_s3 and one[0].startswith("AWS_"))
+    settings = dict(sorted(parameters.items()))
+    started_with = [__version__, version("pyspark"), jars, settings, *([keys] if keys else [])]
     return hashlib.sha256(json.dumps(started_with).encode()).hexdigest()
 
 

@@ -100,8 +100,9 @@
 {% endmacro %}
 
 
-{# Put these files into groups. One that cannot be read alone is corrupt, with Spark's sentence as the reason. #}
-{% macro _group_alike(settings, files, groups, found) %}
+{# Put these files into groups. One that cannot be read alone is corrupt, with Spark's sentence as the reason;
+   `has_bytes`, it is known that its bytes can be read. #}
+{% macro _group_alike(settings, files, groups, found, has_bytes=false) %}
     {%- set told = floodmark._tried(floodmark._columns_of_files, settings, files, {'mergeSchema': 'true'}) -%}
     {%- if told.error is none -%}
         {%- set record = floodmark._struct_of_columns(told.value) -%}
@@ -113,8 +114,11 @@
         {%- for file in files -%}
             {%- do found.update({file.path: {'seen': record}}) -%}
         {%- endfor -%}
-    {%- elif files | length == 1 -%}
+    {%- elif files | length == 1 and has_bytes -%}
         {%- do found.update({files[0].path: {'reason': floodmark._first_line(told.error)}}) -%}
+    {%- elif files | length == 1 -%}
+        {%- do floodmark._check_bytes(settings, files[0]) -%}
+        {%- do floodmark._group_alike(settings, files, groups, found, true) -%}
     {%- else -%}
         {%- set half = files | length // 2 -%}
         {%- do floodmark._group_alike(settings, files[:half], groups, found) -%}
@@ -151,14 +155,30 @@
 {% macro _unreadable_files(settings, files) %}
     {%- set found = {} -%}
     {%- for file in files -%}
-        {%- set read = floodmark._tried(run_query, 'select count(*), sum(hash(*)) from `'
-            ~ floodmark._file_format(settings).provider ~ '`.`' ~ floodmark._pattern_of([file]) | replace('`', '``')
-            ~ '` ' ~ floodmark._files_options(settings)) -%}
-        {%- if read.error is not none -%}
-            {%- do found.update({file.path: floodmark._first_line(read.error)}) -%}
+        {%- set sql = 'select count(*), sum(hash(*)) from `' ~ floodmark._file_format(settings).provider ~ '`.`'
+            ~ floodmark._pattern_of([file]) | replace('`', '``') ~ '` ' ~ floodmark._files_options(settings) -%}
+        {%- if floodmark._tried(run_query, sql).error is not none -%}
+            {%- do floodmark._check_bytes(settings, file) -%}
+            {%- set read = floodmark._tried(run_query, sql) -%}
+            {%- do found.update({file.path: floodmark._first_line(read.error)}) if read.error is not none else none -%}
         {%- endif -%}
     {%- endfor -%}
     {{ return(found) }}
+{% endmacro %}
+
+
+{# Stop where the bytes of a file cannot be read: then the file is not corrupt, but its store failed or denies access.
+   Who asks reads the file once more, since the store may have failed for a moment. A file that is gone is no concern
+   of this. #}
+{% macro _check_bytes(settings, file) %}
+    {%- set read = floodmark._tried(run_query, 'select count(*) from text.`' ~ floodmark._pattern_of([file])
+        | replace('`', '``') ~ '` ' ~ floodmark._files_options(settings)) -%}
+    {%- if read.error is not none
+        and read.condition not in ['PATH_NOT_FOUND', 'FAILED_READ_FILE.FILE_NOT_EXIST'] -%}
+        {%- do floodmark._stop('the file ' ~ file.path ~ ' cannot be read from where it is: ' ~ read.error
+            ~ '. Nothing of its batch was loaded. Run again once it can be read, or leave it out with `floodmark files '
+            '<model> --skip`', is_passing=true) -%}
+    {%- endif -%}
 {% endmacro %}
 
 

@@ -98,7 +98,8 @@
 {% endmacro %}
 
 
-{# All files of the folder that the settings take. #}
+{# All files of the folder that the settings take. Of Spark's formats `image` alone gives a row for each file without a
+   question about it: `binaryFile` asks for the status of each, which on S3 is a request. #}
 {% macro _folder_files_sql(settings) %}
     {%- set time = '_metadata.file_modification_time' -%}
     {%- set terms = [] -%}
@@ -107,7 +108,7 @@
             ~ floodmark._position_parse(settings[key], 'timestamp')) -%}
     {%- endfor -%}
     select _metadata.file_path as path, _metadata.file_size as size, unix_micros({{ time }}) as modified_at
-    from binaryFile.`{{ floodmark._files_path(settings) }}` {{ floodmark._files_options(settings) }}
+    from image.`{{ floodmark._files_path(settings) }}` {{ floodmark._files_options(settings) }}
     {{ 'where ' ~ terms | join(' and ') if terms }}
 {% endmacro %}
 

@@ -24,8 +24,17 @@ PACKAGE = MACROS.parent / "dbt_floodmark"
 #: dbt's errors that floodmark raises too, beside its own classes and those that derive from them.
 _OF_DBT = {"DbtRuntimeError", "CompilationError", "FloodmarkError"}
 #: Functions that give the sentence of an error, and constants that are one.
-_SENTENCES = {"readable", "_full_disk", "_closed_folder", "locked_sentence", "unknown_sentence"}
-_CONSTANTS = {"CANCELLED", "NO_HIVE_TABLES", "_IN_THE_LOG"}
+_SENTENCES = {
+    "readable",
+    "_full_disk",
+    "_closed_folder",
+    "_no_connector",
+    "_no_scheme",
+    "_of_s3",
+    "locked_sentence",
+    "unknown_sentence",
+}
+_CONSTANTS = {"CANCELLED", "NO_HIVE_TABLES", "_IN_THE_LOG", "_STORE_IN_THE_LOG"}
 _ADVICE = "_ADVICE"
 #: Functions that give an error of dbt's, behind what could not be done.
 _WRAPPERS = {"failure", "own_sentence"}

@@ -84,3 +84,16 @@ def test_wrong_option_of_dbt(tmp_path):
     answer = _floodmark("build", "--nope")
     assert answer.exit_code == 2
     assert answer.output.strip() == "floodmark: No such option '--nope'."
+
+
+def test_a_path_with_a_key_in_it(tmp_path, monkeypatch):
+    """Nobody writes it down: neither dbt into its log, nor we into a model."""
+    monkeypatch.chdir(tmp_path)
+    answer = _floodmark("init", "shop", "--files", "s3a://AKIA1:PW/w0rd@bucket/in")
+    assert answer.exit_code == 2
+    said = " ".join(answer.output.split())
+    assert (
+        "--files got 's3a://AKIA1:***@bucket/in': expected a path without credentials. Put them in "
+        "the profile's server_side_parameters" in said
+    )
+    assert "PW" not in said and list(tmp_path.iterdir()) == []

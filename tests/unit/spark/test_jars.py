@@ -7,7 +7,7 @@ import pytest
 
 from dbt_floodmark.errors import JarsError
 from dbt_floodmark.spark import jars
-from dbt_floodmark.versions import EXTRAS, JAR_COORDINATE, JARS
+from dbt_floodmark.versions import AWS_SDK, EXTRAS, HADOOP, JAR_COORDINATE, JARS
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_a_copy_that_fails_leaves_no_half_jar(folder, resolved, monkeypatch):
 @pytest.fixture
 def driver(folder, monkeypatch):
     """The name of PostgreSQL's driver, which Ivy brings."""
-    name = f"postgresql-{EXTRAS['postgresql'].rpartition(':')[2]}.jar"
+    name = f"postgresql-{EXTRAS['postgresql'][0].rpartition(':')[2]}.jar"
 
     def resolve(coordinate, excluded, ivy, scratch, log):
         (ivy / "jars").mkdir(parents=True)
@@ -147,7 +147,7 @@ def test_an_extra_brings_what_pyspark_has_not(folder, monkeypatch, tmp_path):
     )
 
     def resolve(coordinate, excluded, ivy, scratch, log):
-        assert (coordinate, excluded) == (EXTRAS["kafka"], ())
+        assert (coordinate, excluded) == (EXTRAS["kafka"][0], ())
         (ivy / "jars").mkdir(parents=True)
         for name in resolved:
             (ivy / "jars" / f"org.some.where_{name}").write_text(name)
@@ -163,3 +163,26 @@ def test_an_extra_brings_what_pyspark_has_not(folder, monkeypatch, tmp_path):
     for name in JARS:
         (folder / name).touch()
     assert [jar.name for jar in jars.require_jars()] == [*JARS, *resolved[1:]]
+
+
+def test_the_connector_of_s3_is_that_of_pysparks_hadoop(folder, monkeypatch):
+    """Hadoop's parts belong together, in one version; the SDK's bundle is left out."""
+    names = [jar.name for jar in jars.pyspark_jars().glob("hadoop-client-api-*.jar")]
+    assert names == [f"hadoop-client-api-{HADOOP}.jar"]
+    asked = []
+
+    def resolve(coordinate, excluded, ivy, scratch, log):
+        asked.append((coordinate.split(","), excluded))
+        (ivy / "jars").mkdir(parents=True)
+        for name in (f"hadoop-aws-{HADOOP}.jar", "netty-common-4.1.126.Final.jar", "s3-2.35.4.jar"):
+            (ivy / "jars" / f"org.some.where_{name}").write_text(name)
+
+    monkeypatch.setattr(jars, "_resolve", resolve)
+    monkeypatch.setattr(jars, "find_java", lambda: None)
+    assert jars.fetch_extra("s3") == jars.fetch_extra("s3") == folder / "s3"
+    [(coordinates, excluded)] = asked
+    assert coordinates[0] == f"org.apache.hadoop:hadoop-aws:{HADOOP}"
+    assert f"software.amazon.awssdk:s3:{AWS_SDK}" in coordinates
+    assert "software.amazon.awssdk:bundle" in excluded
+    # pyspark has Netty, in its own version.
+    assert [jar.name for jar in jars.extra_jars()] == [f"hadoop-aws-{HADOOP}.jar", "s3-2.35.4.jar"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dbt_floodmark.spark.conf import CLASS_PATH, LOCAL_JAR, spark_conf
+from dbt_floodmark.spark.conf import CLASS_PATH, LOCAL_JAR, S3_CONF, spark_conf, without_secrets
 from dbt_floodmark.spark.home import Workplace
 
 
@@ -46,3 +46,29 @@ def test_clusters_keep_them(tmp_path, master):
     given = {"spark.master": master, CLASS_PATH: "/given/a.jar"}
     conf = spark_conf(Workplace.session(tmp_path), [Path("/jars/delta.jar")], given)
     assert conf[CLASS_PATH] == "/jars/delta.jar:/given/a.jar"
+
+
+def test_s3_is_given_up_within_seconds_unless_somebody_says_other(tmp_path):
+    limit = "spark.hadoop.fs.s3a.retry.limit"
+    conf = spark_conf(Workplace.session(tmp_path), [])
+    assert {key: conf[key] for key in S3_CONF} == S3_CONF and limit in S3_CONF
+    conf = spark_conf(Workplace.session(tmp_path), [], {limit: 7})
+    assert {key: conf[key] for key in S3_CONF} == S3_CONF | {limit: "7"}
+
+
+def test_keys_of_s3_are_on_no_command_line():
+    keys = {
+        f"spark.hadoop.fs.s3a.{name}": "x"
+        for name in (
+            "access.key",
+            "secret.key",
+            "session.token",
+            "encryption.key",
+            "bucket.landing.access.key",
+            "bucket.landing.secret.key",
+            "assumed.role.session.token",
+        )
+    }
+    shown, secret = without_secrets(keys | {"spark.hadoop.fs.s3a.endpoint": "https://host"})
+    assert shown == {"spark.hadoop.fs.s3a.endpoint": "https://host"}
+    assert secret == keys

@@ -71,6 +71,19 @@ def test_neither_yes_nor_no(tmp_path, monkeypatch):
     assert str(caught.value) == "FLOODMARK_WARM is 'maybe': expected 1 (warm) or 0 (not)."
 
 
+def test_with_s3_other_keys_are_other_settings(monkeypatch, tmp_path):
+    """A server keeps those of the environment in which it was started; without S3 nobody asks."""
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "one")
+    without, jar = warm._fingerprint({}), tmp_path / "hadoop-aws-3.5.0.jar"
+    monkeypatch.setattr(warm, "require_jars", lambda: [jar])
+    first = warm._fingerprint({})
+    assert first == warm._fingerprint({})
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "two")
+    assert first != warm._fingerprint({})
+    monkeypatch.setattr(warm, "require_jars", lambda: [])
+    assert without == warm._fingerprint({})
+
+
 @pytest.mark.parametrize("minutes", ["soon", "0", "-1", "inf", "nan", None, ""])
 def test_minutes(tmp_path, minutes):
     with pytest.raises(UsageError) as caught:
