@@ -6,7 +6,7 @@
 #}
 {% macro _csv_files() %}
     {{ return(dict(floodmark._file_format_defaults(), provider='csv', bad_column='_floodmark_bad', has_lines=true,
-        options={'header': 'true', 'escape': '"'},
+        is_text=true, options={'header': 'true', 'escape': '"'},
         raw_sql=floodmark._csv_raw_sql, look=floodmark._look_at_csv, groups=floodmark._csv_groups, needs_look=true,
         variant_groups=floodmark._csv_variant_groups)) }}
 {% endmacro %}
@@ -124,7 +124,7 @@
 
 
 {# A record with the fields of another behind its own, where it lacks them; those that both have in a type for both. #}
-{% macro _joined_records(one, other) %}
+{% macro _joined_records(one, other, conflict='variant') %}
     {%- if one is none -%}
         {{ return(other) }}
     {%- endif -%}
@@ -132,7 +132,8 @@
     {%- set others = floodmark._types_of(other) -%}
     {%- set fields = [] -%}
     {%- for field in floodmark._struct_fields(one) -%}
-        {%- do fields.append(dict(field, type=floodmark._merged_types(field.type, others[field.name]))
+        {%- do fields.append(dict(field, type=floodmark._merged_types(field.type, others[field.name],
+            conflict))
             if field.name in others else field) -%}
     {%- endfor -%}
     {%- for field in floodmark._struct_fields(other) if field.name not in types -%}

@@ -5,6 +5,7 @@
   options     options with which its files are read, unless the user gives others
   has_types   whether its files say what types their values have
   has_lines   whether its records are lines
+  is_text     whether its files are texts, which may be packed
   columns     the columns of a format whose records have no other, a struct; none where records have columns
   bad_column  the column in which Spark puts a record that it cannot read, or that does not fit; none where it has none
   reason_sql  macro(bad, group): SQL of why a record is corrupt, NULL where it is none; or none
@@ -31,7 +32,7 @@
 
 
 {% macro _file_format_defaults() %}
-    {{ return({'options': {}, 'has_types': false, 'has_lines': false, 'columns': none,
+    {{ return({'options': {}, 'has_types': false, 'has_lines': false, 'is_text': false, 'columns': none,
         'needs_look': false, 'variant_groups': none, 'bad_column': none,
         'reason_sql': none, 'raw_sql': none, 'unmixed': none, 'look': none, 'groups': floodmark._one_group}) }}
 {% endmacro %}
@@ -66,7 +67,7 @@
 
 {# Text: a line a record, with one column. #}
 {% macro _text_files() %}
-    {{ return(dict(floodmark._file_format_defaults(), provider='text', has_types=true,
+    {{ return(dict(floodmark._file_format_defaults(), provider='text', has_types=true, is_text=true,
         columns='struct<value:string>', groups=floodmark._text_groups)) }}
 {% endmacro %}
 

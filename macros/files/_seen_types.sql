@@ -31,35 +31,36 @@
 {% endmacro %}
 
 
-{# One type for values of two. #}
-{% macro _merged_types(one, other) %}
+{# One type for values of two; `conflict` where there is none. #}
+{% macro _merged_types(one, other, conflict='variant') %}
     {%- if one == other or other == 'void' -%}
         {{ return(one) }}
     {%- elif one == 'void' -%}
         {{ return(other) }}
     {%- elif one.startswith('struct<') and other.startswith('struct<') -%}
-        {{ return(floodmark._merged_structs(one, other)) }}
+        {{ return(floodmark._merged_structs(one, other, conflict)) }}
     {%- elif one.startswith('array<') and other.startswith('array<') -%}
-        {{ return('array<' ~ floodmark._merged_types(one[6:-1], other[6:-1]) ~ '>') }}
+        {{ return('array<' ~ floodmark._merged_types(one[6:-1], other[6:-1], conflict) ~ '>') }}
     {%- endif -%}
-    {%- for types in [['int', 'bigint'], ['date', 'timestamp']] if one in types and other in types -%}
-        {{ return(types[1]) }}
+    {%- for types in [['tinyint', 'smallint', 'int', 'bigint'], ['date', 'timestamp'], ['date', 'timestamp_ntz']]
+        if one in types and other in types -%}
+        {{ return(types[[types.index(one), types.index(other)] | max]) }}
     {%- endfor -%}
     {%- set digits = [floodmark._digits(one), floodmark._digits(other)] -%}
     {%- if none not in digits -%}
         {{ return(floodmark._decimal_of(digits) or 'double') }}
-    {%- elif 'double' in [one, other] and (digits | reject('none') | list or one == other) -%}
+    {%- elif (one in ['float', 'double'] or digits[0]) and (other in ['float', 'double'] or digits[1]) -%}
         {{ return('double') }}
     {%- endif -%}
-    {{ return('variant') }}
+    {{ return(conflict) }}
 {% endmacro %}
 
 
 {# The fields of both, in the order of their names as Spark's inference has it. #}
-{% macro _merged_structs(one, other) %}
+{% macro _merged_structs(one, other, conflict='variant') %}
     {%- set types = {} -%}
     {%- for field in floodmark._struct_fields(one) + floodmark._struct_fields(other) -%}
-        {%- do types.update({field.name: floodmark._merged_types(types[field.name], field.type)
+        {%- do types.update({field.name: floodmark._merged_types(types[field.name], field.type, conflict)
             if field.name in types else field.type}) -%}
     {%- endfor -%}
     {%- set fields = [] -%}
