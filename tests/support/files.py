@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -87,19 +87,24 @@ def write_all(project: Project, models: Mapping[str, str]) -> Iterable[str]:
     return models.keys()
 
 
-def exact(project: Project, model: str, select: str = "*") -> list[dict[str, Any]]:
+def exact(project: Project, model: str) -> list[dict[str, Any]]:
     """The rows of a table with all digits of their numbers and moments, without what is NULL.
 
     Numbers that are no integers are Decimal, moments with a zone are in UTC, bytes are base64, NaN is a text.
     """
-    moment = "yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSS"
-    options = f"map('timestampFormat', '{moment}XXX', 'timestampNTZFormat', '{moment}')"
-    return [
-        without_null(json.loads(text, parse_float=Decimal))
-        for (text,) in project.sql(
-            f"select to_json(struct({select}), {options}) from {project.schema}.{model}"
-        )
-    ]
+    return as_exact(project.sql(f"select {EXACT} from {project.schema}.{model}"))
+
+
+#: SQL of a row for `as_exact`.
+_MOMENT = "yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSS"
+EXACT = (
+    f"to_json(struct(*), map('timestampFormat', '{_MOMENT}XXX', 'timestampNTZFormat', '{_MOMENT}'))"
+)
+
+
+def as_exact(rows: Iterable[Sequence[Any]]) -> list[dict[str, Any]]:
+    """Rows that Spark printed by `EXACT`."""
+    return [without_null(json.loads(text, parse_float=Decimal)) for (text,) in rows]
 
 
 def normal(value: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.files import columns, exact, land, lines, loader
+from tests.support.files import EXACT, as_exact, columns, exact, land, lines, loader
 from tests.support.harness import FULL, Project
 
 pytestmark = [pytest.mark.lab, pytest.mark.long("session")]
@@ -132,10 +132,9 @@ def story(make_project: Callable[..., Project]) -> Story:
     for name, (folder, format, options) in READ.items():
         frame = spark.read.format(format).options(**options).load(str(project.root / folder))
         types[name] = dict(frame.dtypes)
-        frame.createOrReplaceTempView(f"spark_{name}")
-        read[name] = exact_view(project, f"spark_{name}")
-    parquet = spark.table("spark_json_typed")
-    parquet.coalesce(1).write.parquet(str(project.root / "parquet"))
+        read[name] = as_exact(frame.selectExpr(EXACT).collect())
+        if name == "json_typed":
+            frame.coalesce(1).write.parquet(str(project.root / "parquet"))
     types["parquet"], read["parquet"] = types["json_typed"], read["json_typed"]
     project.build()
     return Story(project, types, read)
@@ -143,21 +142,6 @@ def story(make_project: Callable[..., Project]) -> Story:
 
 def table(header: list[str], rows: list[list[str]]) -> str:
     return "".join(",".join(row) + "\n" for row in [header, *rows])
-
-
-def exact_view(project: Project, view: str) -> list[dict[str, Any]]:
-    return exact(Project.__new__(View).over(project), view)
-
-
-class View(Project):
-    """The project's Spark without a schema, to read views."""
-
-    def over(self, project: Project) -> View:
-        self.target, self.thrift_port, self.schema = project.target, project.thrift_port, "global"
-        return self
-
-    def sql(self, statement: str) -> list[tuple[Any, ...]]:
-        return super().sql(statement.replace("global.", ""))
 
 
 def own(found: dict[str, Any]) -> dict[str, Any]:
