@@ -41,6 +41,10 @@
         {{ return(floodmark._merged_structs(one, other, conflict)) }}
     {%- elif one.startswith('array<') and other.startswith('array<') -%}
         {{ return('array<' ~ floodmark._merged_types(one[6:-1], other[6:-1], conflict) ~ '>') }}
+    {%- elif one.startswith('map<') and other.startswith('map<') -%}
+        {%- set mine, its = floodmark._map_types(one), floodmark._map_types(other) -%}
+        {{ return('map<' ~ mine[0] ~ ',' ~ floodmark._merged_types(mine[1], its[1], conflict) ~ '>'
+            if mine[0] == its[0] else conflict) }}
     {%- endif -%}
     {%- for types in [['tinyint', 'smallint', 'int', 'bigint'], ['date', 'timestamp'], ['date', 'timestamp_ntz']]
         if one in types and other in types -%}
