@@ -58,9 +58,9 @@
     {%- set reasons = look.files.values() | map(attribute='reason') | select | list -%}
     {%- if schema.record == 'struct<>' and not schema.partitions and not settings.rescued_data_column
         and not run.target.exists and not floodmark._only_looks() -%}
-        {%- do floodmark._stop('no file in ' ~ settings.path ~ ' has a column that can be read, so there is none to make '
-            ~ 'the table of' ~ (' (' ~ reasons[0] ~ ')' if reasons else '') ~ '. Correct or remove the files, or set a '
-            'rescued_data_column') -%}
+        {%- do floodmark._stop('no file in ' ~ settings.path ~ ' has a column that can be read, so there is none to '
+            'make the table of' ~ (' (' ~ reasons[0] ~ ')' if reasons else '')
+            ~ '. Correct or remove the files, or set a rescued_data_column') -%}
     {%- endif -%}
 {% endmacro %}
 
