@@ -314,7 +314,8 @@
     {%- set rows = floodmark._query_json("select to_json(named_struct('path', " ~ path ~ ", 'rows', "
         "count_if(_floodmark_reason is null), 'rows_rescued', " ~ ('count_if(' ~ floodmark._quoted(rescued)
         ~ ' is not null and _floodmark_reason is null)' if rescued else 'bigint(0)') ~ ", 'rows_quarantined', "
-        "count_if(_floodmark_reason is not null), 'reason', max(_floodmark_reason), 'size', "
+        "count_if(_floodmark_reason is not null), 'rows_raw', count_if(_floodmark_raw is not null), "
+        "'reason', max(_floodmark_reason), 'size', "
         'max(_floodmark_metadata.file_size))) from ' ~ stage ~ ' group by ' ~ path) -%}
     {%- set found = {} -%}
     {%- for row in rows -%}
@@ -323,7 +324,7 @@
     {%- if found | length < batch.files | length -%}
         {%- for file in floodmark._present_files(run.settings.files, batch.files) if file.path not in found -%}
             {%- do found.update({file.path: {'rows': 0, 'rows_rescued': 0, 'rows_quarantined': 0,
-                'size': file.size}}) -%}
+                'rows_raw': 0, 'size': file.size}}) -%}
         {%- endfor -%}
     {%- endif -%}
     {%- set counted = [] -%}

@@ -29,7 +29,7 @@
         and settings.schema_evolution in ['none', 'rescue']) -%}
     {%- set look = floodmark._look_at_files(run, files) if needs_look else {'files': {}, 'seen': none} -%}
     {%- set widens = settings.schema_evolution == 'widen' -%}
-    {%- set evolved = floodmark._evolved(record, floodmark._seen_columns(settings, look.seen),
+    {%- set evolved = floodmark._evolved(record, floodmark._seen_columns(settings, look.kept or look.seen),
         floodmark._hints(settings.schema_hints) or [], settings.schema_evolution in ['add_new_columns', 'widen'],
         floodmark._seen_columns(settings, format.unmixed(settings, files, record, look.seen)
         if format.unmixed and record

@@ -13,7 +13,8 @@
               none
   raw_sql     macro(bad, group): SQL of a record that does not fit, as VARIANT; or none
   look        macro(run, files): what the files hold, before they are read: {files: {path: {seen, reason, ...}}, seen}.
-              `seen` is a struct, `reason` why a whole file is corrupt; none where nothing has to be known
+              `seen` is a struct, `reason` why a whole file is corrupt; `kept`, where there is one, has the types in
+              which `seen` is kept. None where nothing has to be known
   groups      macro(run, batch, look): files that are read alike, a list of {record, files, options}. More of a group:
               `provider`, `lies_as` (a record) and `rows_sql` (macro(settings, window, group)) where its window is
               another than the format's; `reason_sql` where its records are corrupt for other reasons; `sql` where it

@@ -78,8 +78,20 @@
     {%- for record in records.values() if record -%}
         {%- set ns.seen = floodmark._merged_types(ns.seen, record) if ns.seen else record -%}
     {%- endfor -%}
-    {{ return({'files': found, 'seen': floodmark._struct_of_columns(floodmark._columns_of_files(settings, files,
-        {'mode': 'DROPMALFORMED'})) if asks and is_lenient else ns.seen}) }}
+    {%- if asks and is_lenient -%}
+        {{ return({'files': found, 'seen': floodmark._json_inferred(settings, files)}) }}
+    {%- endif -%}
+    {%- set is_vague = ns.seen and settings.infer_column_types
+        and modules.re.search('decimal\\((19|[23]\\d),0\\)', ns.seen) -%}
+    {{ return({'files': found, 'seen': ns.seen, 'kept': floodmark._settled_decimals(ns.seen,
+        floodmark._json_inferred(settings, files)) if is_vague else ns.seen}) }}
+{% endmacro %}
+
+
+{# The record that Spark itself infers of files. #}
+{% macro _json_inferred(settings, files) %}
+    {{ return(floodmark._readable_record(floodmark._struct_of_columns(floodmark._columns_of_files(settings, files,
+        {'mode': 'DROPMALFORMED'})))) }}
 {% endmacro %}
 
 

@@ -75,14 +75,34 @@
 {% endmacro %}
 
 
+{# A seen type whose decimals of 19 digits or more without any behind the point are double where Spark infers that:
+   VARIANT does not tell `5` beside `1.0` from integers that are no longs. #}
+{% macro _settled_decimals(seen, inferred) %}
+    {%- if seen.startswith('array<') and inferred.startswith('array<') -%}
+        {{ return('array<' ~ floodmark._settled_decimals(seen[6:-1], inferred[6:-1]) ~ '>') }}
+    {%- elif not (seen.startswith('struct<') and inferred.startswith('struct<')) -%}
+        {{ return('double' if inferred == 'double' and floodmark._digits(seen) else seen) }}
+    {%- endif -%}
+    {%- set types = floodmark._types_of(inferred) -%}
+    {%- set fields = [] -%}
+    {%- for field in floodmark._struct_fields(seen) -%}
+        {%- do fields.append(dict(field, type=floodmark._settled_decimals(field.type, types[field.name])
+            if field.name in types else field.type)) -%}
+    {%- endfor -%}
+    {{ return(floodmark._struct_of(fields)) }}
+{% endmacro %}
+
+
 {# The type in which seen values are kept: what was NULL alone is a string, a struct without fields is nothing (none).
    Without `is_typed` every value is a string, within structs and arrays. #}
 {% macro _kept_type(type, is_typed, is_exact=false) %}
     {%- if type.startswith('array<') -%}
         {%- set element = floodmark._kept_type(type[6:-1], is_typed, is_exact) -%}
         {{ return('array<' ~ element ~ '>' if element is not none else none) }}
-    {%- elif is_typed and not is_exact and modules.re.fullmatch('decimal\\(\\d+,[1-9]\\d*\\)', type) -%}
-        {#- as Spark reads it from JSON -#}
+    {%- elif is_typed and not is_exact and modules.re.fullmatch('decimal\\((\\d+,[1-9]\\d*|1?\\d,0)\\)', type)
+        and type != 'decimal(19,0)' -%}
+        {#- as Spark reads it from JSON; VARIANT tells `1.0` as decimal(1,0), and an integer that is no long has 19 digits
+            or more -#}
         {{ return('double') }}
     {%- elif not type.startswith('struct<') -%}
         {{ return(type if is_typed and type not in ['void', 'variant'] else 'string') }}

@@ -224,7 +224,6 @@ def write_files(root: Path) -> None:
     frame().to_parquet(root / "refused" / "pandas.parquet", coerce_timestamps=None)
     good = pa.table({"id": [1], "v": ["good"], "_metadata": [1], "ID": [2], "": [3], "last": [4]})
     pq.write_table(good, root / "refused" / "good.parquet")
-    pq.write_table(pa.table([[1], [2]], names=["id", "id"]), root / "refused" / "twice.parquet")
     for name, settings in PAGES.items():
         pq.write_table(wide(), root / "pages" / f"{name}.parquet", **settings)
     pq.write_table(
@@ -429,7 +428,6 @@ def test_a_file_with_a_type_that_spark_does_not_read_is_corrupt(story: Story) ->
         assert reasons.pop(f"{name}.parquet").startswith(sentence), name
     # The default of pandas before 3.
     assert reasons.pop("pandas.parquet").startswith(REFUSED["nanos"][2])
-    assert reasons.pop("twice.parquet").startswith("[COLUMN_ALREADY_EXISTS]")
     assert not reasons
 
 
@@ -627,6 +625,8 @@ LATER: dict[str, list[tuple[Any, pa.DataType]]] = {
         ({"k": 3}, pa.struct([("k", pa.int64())])),
     ],
     "raw": [(b"\xff", pa.binary()), ("ü", pa.string()), (7, pa.int32())],
+    # Not in the first file.
+    "since": [(None, pa.int8()), (MOMENT, pa.timestamp("us")), (MOMENT, pa.timestamp("us"))],
     "new": [(None, pa.int8()), ('q"', pa.string()), (MOMENT, pa.timestamp("us"))],
 }
 
@@ -639,7 +639,7 @@ def later(make_project: Callable[..., Project]) -> Project:
         table = {"id": pa.array([number])} | {
             name: pa.array([values[number][0]], values[number][1])
             for name, values in LATER.items()
-            if name != "new" or number
+            if name not in ("new", "since") or number
         }
         pq.write_table(pa.table(table), project.root / "in" / f"{number}.parquet")
     for name, settings in {
@@ -686,6 +686,7 @@ def test_types_that_differ_in_one_batch_are_joined(later: Project) -> None:
         "struct": "string",
         "map": "string",
         "raw": "string",
+        "since": "timestamp_ntz",
         "new": "string",
     }
     rows = rows_of(later, "together")
@@ -704,6 +705,7 @@ def test_a_value_of_another_type_is_rescued_and_not_changed(later: Project) -> N
             "zoned": "2024-03-31T01:30:15.123456",
             "local": "2024-03-31T01:30:15.123456",
             "struct": {"a": "x", "b": "y"},
+            "since": "2024-03-31T01:30:15.123456",
             "new": 'q"',
         },
         "struct": {},
@@ -721,6 +723,7 @@ def test_a_value_of_another_type_is_rescued_and_not_changed(later: Project) -> N
             "struct": [1],
             "map": {"k": 3},
             "raw": 7,
+            "since": "2024-03-31T01:30:15.123456",
             "new": "2024-03-31T01:30:15.123456",
         },
     }
@@ -728,15 +731,16 @@ def test_a_value_of_another_type_is_rescued_and_not_changed(later: Project) -> N
 
 def test_a_type_is_widened_by_a_file_of_another_writer(later: Project) -> None:
     types = columns(later, "widened")
-    assert [types[name] for name in ("whole", "half", "local")] == [
+    assert [types[name] for name in ("whole", "half", "local", "since")] == [
         "decimal(22,2)",
         "double",
+        "timestamp_ntz",
         "timestamp_ntz",
     ]
     rows = rows_of(later, "widened")
     assert [rows[number]["whole"] for number in range(3)] == [1, 2**40, D("1.50")]
     assert [rows[number]["half"] for number in range(3)] == [1, D("1.5"), D("2.25")]
-    assert rows[1]["local"] == normal(MOMENT)
+    assert rows[1]["local"] == rows[2]["since"] == normal(MOMENT)
     assert rows[0]["local"] == "2024-01-01T00:00:00.000000"
 
 
