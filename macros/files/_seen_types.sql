@@ -99,10 +99,10 @@
     {%- if type.startswith('array<') -%}
         {%- set element = floodmark._kept_type(type[6:-1], is_typed, is_exact) -%}
         {{ return('array<' ~ element ~ '>' if element is not none else none) }}
-    {%- elif is_typed and not is_exact and modules.re.fullmatch('decimal\\((\\d+,[1-9]\\d*|1?\\d,0)\\)', type)
-        and type != 'decimal(19,0)' -%}
-        {#- as Spark reads it from JSON; VARIANT tells `1.0` as decimal(1,0), and an integer that is no long has 19 digits
-            or more -#}
+    {%- elif is_typed and not is_exact and modules.re.fullmatch('decimal\\((\\d+,[1-9]\\d*|1?[0-8],0|9,0)\\)',
+        type) -%}
+        {#- as Spark reads it from JSON; VARIANT has `1.0` as decimal(1,0), and integers that are no longs have 19 digits
+            at least -#}
         {{ return('double') }}
     {%- elif not type.startswith('struct<') -%}
         {{ return(type if is_typed and type not in ['void', 'variant'] else 'string') }}
