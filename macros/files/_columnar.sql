@@ -34,11 +34,11 @@
 {% endmacro %}
 
 
-{# One record for those of all groups. #}
+{# One record for those of all groups: what has types that nothing joins is a string. #}
 {% macro _record_of_groups(groups) %}
     {%- set ns = namespace(seen=none) -%}
     {%- for group in groups -%}
-        {%- set ns.seen = floodmark._joined_records(ns.seen, group.record) -%}
+        {%- set ns.seen = floodmark._joined_records(ns.seen, group.seen, 'string') -%}
     {%- endfor -%}
     {{ return(ns.seen) }}
 {% endmacro %}
@@ -63,7 +63,9 @@
         {%- do floodmark._group_alike(settings, those[:1], groups, found) -%}
         {%- for file in those[1:] -%}
             {%- do found.update({file.path: found[those[0].path]}) -%}
-            {%- do groups[-1].files.append(file) if not found[file.path].reason else none -%}
+            {%- for group in groups if group.seen == found[file.path].get('seen') -%}
+                {%- do group.files.append(file) -%}
+            {%- endfor -%}
         {%- endfor -%}
     {%- endfor -%}
     {{ return({'files': found, 'seen': floodmark._record_of_groups(groups), 'groups': groups}) }}
@@ -105,14 +107,16 @@
 {% macro _group_alike(settings, files, groups, found, has_bytes=false) %}
     {%- set told = floodmark._tried(floodmark._columns_of_files, settings, files, {'mergeSchema': 'true'}) -%}
     {%- if told.error is none -%}
-        {%- set record = floodmark._struct_of_columns(told.value) -%}
-        {%- if groups and groups[-1].record == record -%}
-            {%- do groups[-1].files.extend(files) -%}
+        {%- set seen = floodmark._struct_of_columns(told.value) -%}
+        {%- set alike = groups | selectattr('seen', 'equalto', seen) | first -%}
+        {%- if alike -%}
+            {%- do alike.files.extend(files) -%}
         {%- else -%}
-            {%- do groups.append({'record': record, 'files': files | list, 'options': {}}) -%}
+            {%- do groups.append({'record': floodmark._readable_record(seen), 'seen': seen, 'files': files | list,
+                'options': {}}) -%}
         {%- endif -%}
         {%- for file in files -%}
-            {%- do found.update({file.path: {'seen': record}}) -%}
+            {%- do found.update({file.path: {'seen': seen}}) -%}
         {%- endfor -%}
     {%- elif files | length == 1 and has_bytes -%}
         {%- do found.update({files[0].path: {'reason': floodmark._first_line(told.error)}}) -%}
@@ -141,60 +145,15 @@
 
 {# The groups of the look, with fields that are not known. Of a batch that is read later these are looked for again. #}
 {% macro _columnar_groups(run, batch, look) %}
-    {{ return(look.groups) }}
+    {{ return(look.groups | selectattr('files') | list) }}
 {% endmacro %}
 
 
-{# The sentence of an error of Spark's, without its stack. #}
-{% macro _first_line(error) %}
-    {{ return((error.strip().splitlines() | first)[:500]) }}
-{% endmacro %}
-
-
-{# Those of these files that Spark cannot read to their end, with its sentence: {path: reason}. #}
-{% macro _unreadable_files(settings, files) %}
-    {%- set found = {} -%}
-    {%- for file in files -%}
-        {%- set sql = 'select count(*), sum(hash(*)) from `' ~ floodmark._file_format(settings).provider ~ '`.`'
-            ~ floodmark._pattern_of([file]) | replace('`', '``') ~ '` ' ~ floodmark._files_options(settings) -%}
-        {%- if floodmark._tried(run_query, sql).error is not none -%}
-            {%- do floodmark._check_bytes(settings, file) -%}
-            {%- set read = floodmark._tried(run_query, sql) -%}
-            {%- do found.update({file.path: floodmark._first_line(read.error)}) if read.error is not none else none -%}
-        {%- endif -%}
+{# A record without the fields that Spark cannot read beside those of its own. #}
+{% macro _readable_record(record) %}
+    {%- set fields = [] -%}
+    {%- for field in floodmark._struct_fields(record) if field.name not in ['_metadata', ''] -%}
+        {%- do fields.append(field) -%}
     {%- endfor -%}
-    {{ return(found) }}
-{% endmacro %}
-
-
-{# Stop where the bytes of a file cannot be read: then the file is not corrupt, but its store failed or denies access.
-   Who asks reads the file once more, since the store may have failed for a moment. A file that is gone is no concern
-   of this. #}
-{% macro _check_bytes(settings, file) %}
-    {%- set read = floodmark._tried(run_query, 'select count(*) from text.`' ~ floodmark._pattern_of([file])
-        | replace('`', '``') ~ '` ' ~ floodmark._files_options(settings)) -%}
-    {%- if read.error is not none
-        and read.condition not in ['PATH_NOT_FOUND', 'FAILED_READ_FILE.FILE_NOT_EXIST'] -%}
-        {%- do floodmark._stop('the file ' ~ file.path ~ ' cannot be read from where it is: ' ~ read.error
-            ~ '. Nothing of its batch was loaded. Run again once it can be read, or leave it out with `floodmark files '
-            '<model> --skip`', is_passing=true) -%}
-    {%- endif -%}
-{% endmacro %}
-
-
-{# A look in which these files, {path: reason}, are corrupt. #}
-{% macro _look_without(look, unreadable) %}
-    {%- set groups = [] -%}
-    {%- for group in look.groups or [] -%}
-        {%- set files = [] -%}
-        {%- for file in group.files if file.path not in unreadable -%}
-            {%- do files.append(file) -%}
-        {%- endfor -%}
-        {%- do groups.append(dict(group, files=files)) -%}
-    {%- endfor -%}
-    {%- set files = dict(look.files) -%}
-    {%- for path, reason in unreadable.items() -%}
-        {%- do files.update({path: {'reason': reason}}) -%}
-    {%- endfor -%}
-    {{ return(dict(look, files=files, groups=groups)) }}
+    {{ return(floodmark._struct_of(fields)) }}
 {% endmacro %}

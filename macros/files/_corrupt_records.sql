@@ -35,7 +35,7 @@
         ~ ' where _floodmark_reason is not null' -%}
     {%- set files = [] -%}
     {%- for file in batch.files
-        if file.rows_quarantined and file.size < 64 * 1024 * 1024 and floodmark._file_format(settings).has_lines -%}
+        if file.rows_raw and file.size < 64 * 1024 * 1024 and floodmark._file_format(settings).has_lines -%}
         {%- do files.append(file) -%}
     {%- endfor -%}
     {%- set numbered = floodmark._numbered_lines_sql(settings, files) if files

@@ -6,7 +6,7 @@
 #}
 {% macro _csv_files() %}
     {{ return(dict(floodmark._file_format_defaults(), provider='csv', bad_column='_floodmark_bad', has_lines=true,
-        options={'header': 'true', 'escape': '"'},
+        is_text=true, options={'header': 'true', 'escape': '"'},
         raw_sql=floodmark._csv_raw_sql, look=floodmark._look_at_csv, groups=floodmark._csv_groups, needs_look=true,
         variant_groups=floodmark._csv_variant_groups)) }}
 {% endmacro %}
@@ -14,6 +14,9 @@
 
 {# The fields of one line, as a header has them. #}
 {% macro _csv_fields(line, sep, quote, escape) %}
+    {%- if not quote -%}
+        {{ return(line.split(sep) | map('trim') | list) }}
+    {%- endif -%}
     {%- set q, s, e = modules.re.escape(quote), modules.re.escape(sep), modules.re.escape(escape) -%}
     {%- set quoted = q ~ '((?:' ~ e ~ q ~ '|[^' ~ q ~ '])*)' ~ q -%}
     {%- set fields = [] -%}
@@ -28,13 +31,14 @@
 
 {# How a file's text is made into lines: its options by name. #}
 {% macro _csv_dialect(settings) %}
+    {%- set quote = floodmark._reader_option(settings, 'quote', '"') -%}
     {{ return({
         'sep': floodmark._reader_option(settings, 'sep', floodmark._reader_option(settings, 'delimiter', ',')),
-        'quote': floodmark._reader_option(settings, 'quote', '"'),
+        'quote': quote,
         'escape': floodmark._reader_option(settings, 'escape', '"'),
         'comment': floodmark._reader_option(settings, 'comment', none),
         'has_header': floodmark._reader_option(settings, 'header', 'true') | lower == 'true',
-        'is_whole': floodmark._reader_option(settings, 'multiLine', 'false') | lower == 'true',
+        'is_whole': floodmark._reader_option(settings, 'multiLine', 'false') | lower == 'true' and quote != '',
     }) }}
 {% endmacro %}
 
@@ -124,7 +128,7 @@
 
 
 {# A record with the fields of another behind its own, where it lacks them; those that both have in a type for both. #}
-{% macro _joined_records(one, other) %}
+{% macro _joined_records(one, other, conflict='variant') %}
     {%- if one is none -%}
         {{ return(other) }}
     {%- endif -%}
@@ -132,7 +136,8 @@
     {%- set others = floodmark._types_of(other) -%}
     {%- set fields = [] -%}
     {%- for field in floodmark._struct_fields(one) -%}
-        {%- do fields.append(dict(field, type=floodmark._merged_types(field.type, others[field.name]))
+        {%- do fields.append(dict(field, type=floodmark._merged_types(field.type, others[field.name],
+            conflict))
             if field.name in others else field) -%}
     {%- endfor -%}
     {%- for field in floodmark._struct_fields(other) if field.name not in types -%}
@@ -292,16 +297,17 @@
 {% macro _csv_records_sql(text, dialect) %}
     {%- set quote = floodmark._string_literal(dialect.quote) -%}
     {%- set text = "ltrim('\ufeff', " ~ text ~ ')' -%}
-    {%- set escaped = "replace(" ~ text ~ ', ' ~ floodmark._string_literal(dialect.escape ~ dialect.quote)
-        ~ ", '\ufdd1')"
-        if dialect.escape != dialect.quote else text -%}
-    {%- set parts = 'split(' ~ escaped ~ ', ' ~ floodmark._string_literal(modules.re.escape(dialect.quote)) ~ ')' -%}
+    {%- set hides = {'\ufdd4': dialect.escape ~ dialect.escape, '\ufdd1': dialect.escape ~ dialect.quote}
+        if dialect.escape not in [dialect.quote, ''] else {} -%}
+    {%- set ns = namespace(escaped=text, shown="translate(r, '\ufdd2\ufdd3', '\r\n')") -%}
+    {%- for letter, hidden in hides.items() -%}
+        {%- set escape = floodmark._string_literal(hidden) -%}
+        {%- set ns.escaped = 'replace(' ~ ns.escaped ~ ', ' ~ escape ~ ", '" ~ letter ~ "')" -%}
+        {%- set ns.shown = 'replace(' ~ ns.shown ~ ", '" ~ letter ~ "', " ~ escape ~ ')' -%}
+    {%- endfor -%}
+    {%- set parts = 'split(' ~ ns.escaped ~ ', ' ~ floodmark._string_literal(modules.re.escape(dialect.quote))
+        ~ ')' -%}
     {%- set hidden = 'concat_ws(' ~ quote ~ ', transform(' ~ parts ~ ", (p, i) -> if(i % 2 = 1, translate(p, "
         "'\r\n', '\ufdd2\ufdd3'), p)))" -%}
-    {%- set shown = "translate(r, '\ufdd2\ufdd3', '\r\n')" -%}
-    {%- if dialect.escape != dialect.quote -%}
-        {%- set shown = 'replace(' ~ shown ~ ", '\ufdd1', " ~ floodmark._string_literal(dialect.escape ~ dialect.quote)
-            ~ ')' -%}
-    {%- endif -%}
-    {{ return('transform(filter(split(' ~ hidden ~ ", '\r\n|\r|\n'), r -> trim(r) <> ''), r -> " ~ shown ~ ')') }}
+    {{ return('transform(filter(split(' ~ hidden ~ ", '\r\n|\r|\n'), r -> trim(r) <> ''), r -> " ~ ns.shown ~ ')') }}
 {% endmacro %}

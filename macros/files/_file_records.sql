@@ -18,8 +18,8 @@
     {%- set stage = floodmark._records_stage(batch) -%}
     {%- if not floodmark._has_records(batch) -%}
         {%- do batch.update({'records_by': invocation_id[:8]}) -%}
+        {%- do floodmark._stage_records(run, batch, floodmark._records_stage(batch)) -%}
         {%- set stage = floodmark._records_stage(batch) -%}
-        {%- do floodmark._stage_records(run, batch, stage) -%}
     {%- endif -%}
     {%- do batch.update({'files': floodmark._counted_files(run, batch, stage),
         'reader': floodmark._records_reader(run, batch, stage),
@@ -104,10 +104,12 @@
 
 
 {# The settings of Spark with which files are read: small ones many a task, and duplicate keys as they come. Columns
-   whose names differ in case alone are columns of their own. #}
-{% macro _files_conf() %}
-    {{ return({'spark.sql.files.openCostInBytes': '65536', 'spark.sql.variant.allowDuplicateKeys': 'true',
-        'spark.sql.caseSensitive': 'true'}) }}
+   whose names differ in case alone are columns of their own. Spark's quick reader of Parquet knows fewer encodings than
+   the other one. #}
+{% macro _files_conf(is_quick=true) %}
+    {{ return(dict({'spark.sql.files.openCostInBytes': '65536', 'spark.sql.variant.allowDuplicateKeys': 'true',
+        'spark.sql.caseSensitive': 'true'},
+        **({} if is_quick else {'spark.sql.parquet.enableVectorizedReader': 'false'}))) }}
 {% endmacro %}
 
 
@@ -116,13 +118,14 @@
 {% macro _stage_records(run, batch, stage, retries=true) %}
     {%- set settings = run.settings.files -%}
     {%- set format = floodmark._file_format(settings) -%}
-    {%- set conf = floodmark._files_conf() -%}
-    {%- do floodmark._set_conf(conf) -%}
+    {%- set conf = floodmark._files_conf(retries) -%}
     {%- set selects, windows = [], [] -%}
     {%- if batch.look is none -%}
-        {%- do batch.update({'look': format.look(run, batch.files) if format.look else {'files': {}, 'seen': none}}) -%}
+        {%- do batch.update({'look': floodmark._look_at_files(run, batch.files)}) -%}
     {%- endif -%}
-    {%- for group in format.groups(run, batch, batch.look) -%}
+    {%- do floodmark._set_conf(conf) -%}
+    {%- for group in format.groups(run, dict(batch, files=floodmark._files_to_read(batch.files, batch.look)),
+        batch.look) -%}
         {%- if group.sql -%}
             {%- set rows_sql = group.sql -%}
         {%- else -%}
@@ -145,21 +148,32 @@
             floodmark._corrupt_files_sql(run, batch, corrupt))) -%}
     {%- endif -%}
     {%- set sql = floodmark._create_stage_sql(stage) ~ '\n' ~ selects | join('\nunion all\n') -%}
-    {%- set made = floodmark._tried(floodmark._execute, [sql]) -%}
-    {%- set unreadable = floodmark._unreadable_files(settings, batch.files)
-        if (made.condition or '').startswith('FAILED_READ_FILE') and retries else {} -%}
-    {%- if made.error is not none and not unreadable -%}
+    {%- set made = floodmark._tried(floodmark._execute, [sql]) if retries else {'error': none} -%}
+    {%- set is_unread = (made.condition or '').startswith('FAILED_READ_FILE') -%}
+    {%- if made.error is not none and not is_unread or not retries -%}
         {%- do floodmark._execute([sql]) -%}
     {%- endif -%}
     {%- for window in windows -%}
         {%- do floodmark._execute(['drop table if exists ' ~ window]) -%}
     {%- endfor -%}
     {%- do floodmark._reset_conf(conf) -%}
-    {%- if unreadable -%}
-        {%- do batch.update({'look': floodmark._look_without(batch.look, unreadable)}) -%}
-        {%- do floodmark._execute(['drop table if exists ' ~ stage]) -%}
-        {%- do floodmark._stage_records(run, batch, stage, false) -%}
+    {%- if is_unread -%}
+        {%- do floodmark._stage_readable(run, batch) -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# The same without the files that cannot be read, into a table of another name: a task of the first attempt may still
+   write into the folder of its own. #}
+{% macro _stage_readable(run, batch) %}
+    {%- set conf = floodmark._files_conf(false) -%}
+    {%- do floodmark._set_conf(conf) -%}
+    {%- set unreadable = floodmark._unreadable_files(run.settings.files,
+        floodmark._files_to_read(batch.files, batch.look)) -%}
+    {%- do floodmark._reset_conf(conf) -%}
+    {%- do batch.update({'look': floodmark._look_without(batch.look, unreadable),
+        'records_by': invocation_id[-8:]}) -%}
+    {%- do floodmark._stage_records(run, batch, floodmark._records_stage(batch), false) -%}
 {% endmacro %}
 
 
@@ -263,7 +277,7 @@
             {%- do known.append(field) -%}
         {%- endfor -%}
         {%- set rescued = floodmark._rescued_fields_sql(floodmark._struct_of(known), group.record, '',
-            '_floodmark_record', 0, [path], settings.case_sensitive, group.get('finds')) -%}
+            '_floodmark_record' if format.raw_sql else none, 0, [path], settings.case_sensitive, group.get('finds')) -%}
         {%- set text = "'{\"_corrupt_record\":' || to_json(cast(" ~ bad ~ " as variant)) || ',' || " ~ path
             ~ " || '}'" -%}
         {%- do columns.append(('if(_floodmark_why is not null, ' ~ text ~ ', ' ~ rescued ~ ')' if keeps else rescued)
@@ -298,7 +312,8 @@
     {%- set rows = floodmark._query_json("select to_json(named_struct('path', " ~ path ~ ", 'rows', "
         "count_if(_floodmark_reason is null), 'rows_rescued', " ~ ('count_if(' ~ floodmark._quoted(rescued)
         ~ ' is not null and _floodmark_reason is null)' if rescued else 'bigint(0)') ~ ", 'rows_quarantined', "
-        "count_if(_floodmark_reason is not null), 'reason', max(_floodmark_reason), 'size', "
+        "count_if(_floodmark_reason is not null), 'rows_raw', count_if(_floodmark_raw is not null), "
+        "'reason', max(_floodmark_reason), 'size', "
         'max(_floodmark_metadata.file_size))) from ' ~ stage ~ ' group by ' ~ path) -%}
     {%- set found = {} -%}
     {%- for row in rows -%}
@@ -307,7 +322,7 @@
     {%- if found | length < batch.files | length -%}
         {%- for file in floodmark._present_files(run.settings.files, batch.files) if file.path not in found -%}
             {%- do found.update({file.path: {'rows': 0, 'rows_rescued': 0, 'rows_quarantined': 0,
-                'size': file.size}}) -%}
+                'rows_raw': 0, 'size': file.size}}) -%}
         {%- endfor -%}
     {%- endif -%}
     {%- set counted = [] -%}

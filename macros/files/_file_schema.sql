@@ -25,11 +25,11 @@
     {%- endif -%}
     {%- do run.update({'known_record': record}) -%}
     {#- what only shows the columns needs to know no more where they are given -#}
-    {%- set needs_look = format.look and files and not (floodmark._only_looks() and settings.schema
+    {%- set needs_look = files and not (floodmark._only_looks() and settings.schema
         and settings.schema_evolution in ['none', 'rescue']) -%}
-    {%- set look = format.look(run, files) if needs_look else {'files': {}, 'seen': none} -%}
+    {%- set look = floodmark._look_at_files(run, files) if needs_look else {'files': {}, 'seen': none} -%}
     {%- set widens = settings.schema_evolution == 'widen' -%}
-    {%- set evolved = floodmark._evolved(record, floodmark._seen_columns(settings, look.seen),
+    {%- set evolved = floodmark._evolved(record, floodmark._seen_columns(settings, look.kept or look.seen),
         floodmark._hints(settings.schema_hints) or [], settings.schema_evolution in ['add_new_columns', 'widen'],
         floodmark._seen_columns(settings, format.unmixed(settings, files, record, look.seen)
         if format.unmixed and record
@@ -39,9 +39,29 @@
     {%- set partitions = floodmark._partitions(settings, known.partitions if known else none, files) -%}
     {%- set schema = {'format': settings.format, 'partitions': partitions, 'added': evolved.added,
         'record': floodmark._without_fields(evolved.record or 'struct<>', partitions | map(attribute='name'))} -%}
+    {%- do floodmark._begin_columns(run, begins, schema, look) -%}
     {%- set is_same = known and known.record == schema.record and known.partitions == partitions -%}
     {%- do schema.update({'version': known.version + (0 if is_same else 1) if known else 1}) -%}
     {{ return({'file_schema': schema, 'record': schema.record, 'look': look}) }}
+{% endmacro %}
+
+
+{# Before a table's first batch: an empty table that is there may have been made of files that gave no columns, and
+   gets them now. Files that give none cannot make a table that has no other column. #}
+{% macro _begin_columns(run, begins, schema, look) %}
+    {%- set settings = run.settings.files -%}
+    {%- if not begins or not settings.infers -%}
+        {{ return(none) }}
+    {%- elif run.target.exists and run.settings.on_schema_change == 'ignore' -%}
+        {%- do run.settings.update({'on_schema_change': 'append_new_columns'}) -%}
+    {%- endif -%}
+    {%- set reasons = look.files.values() | map(attribute='reason') | select | list -%}
+    {%- if schema.record == 'struct<>' and not schema.partitions and not settings.rescued_data_column
+        and not run.target.exists and not floodmark._only_looks() -%}
+        {%- do floodmark._stop('no file in ' ~ settings.path ~ ' has a column that can be read, so there is none to '
+            'make the table of' ~ (' (' ~ reasons[0] ~ ')' if reasons else '')
+            ~ '. Correct or remove the files, or set a rescued_data_column') -%}
+    {%- endif -%}
 {% endmacro %}
 
 
@@ -126,11 +146,18 @@
 
 {# Warn of columns that a table without column mapping cannot have. #}
 {% macro _warn_of_names(settings, seen, record) %}
-    {%- set names, kept = [], floodmark._types_of(record or 'struct<>') -%}
-    {%- for field in (floodmark._struct_fields(seen) if seen and settings.infers else [])
-        if not floodmark._is_nameable(field.name) and field.name not in kept -%}
-        {%- do names.append(field.name) -%}
+    {%- set names, hidden, kept = [], [], floodmark._types_of(record or 'struct<>') -%}
+    {%- for field in (floodmark._struct_fields(seen) if seen and settings.infers else []) if field.name not in kept -%}
+        {%- if field.name in ['_metadata', ''] -%}
+            {%- do hidden.append("'" ~ field.name ~ "'") -%}
+        {%- elif not floodmark._is_nameable(field.name) -%}
+            {%- do names.append(field.name) -%}
+        {%- endif -%}
     {%- endfor -%}
+    {%- if hidden -%}
+        {%- do floodmark._warn('files have a column named ' ~ hidden | join(' and one named ') ~ ', which Spark cannot '
+            'read: its values are not loaded, nor rescued. Give it another name where the files are written') -%}
+    {%- endif -%}
     {%- if names -%}
         {%- do floodmark._warn(floodmark._counted(names | length, 'column') ~ (' has a name' if names | length == 1
             else ' have names') ~ ' that Delta takes with column mapping alone: ' ~ names[:5] | join(', ')

@@ -5,6 +5,7 @@
   options     options with which its files are read, unless the user gives others
   has_types   whether its files say what types their values have
   has_lines   whether its records are lines
+  is_text     whether its files are texts, which may be packed
   columns     the columns of a format whose records have no other, a struct; none where records have columns
   bad_column  the column in which Spark puts a record that it cannot read, or that does not fit; none where it has none
   reason_sql  macro(bad, group): SQL of why a record is corrupt, NULL where it is none; or none
@@ -12,7 +13,8 @@
               none
   raw_sql     macro(bad, group): SQL of a record that does not fit, as VARIANT; or none
   look        macro(run, files): what the files hold, before they are read: {files: {path: {seen, reason, ...}}, seen}.
-              `seen` is a struct, `reason` why a whole file is corrupt; none where nothing has to be known
+              `seen` is a struct, `reason` why a whole file is corrupt; `kept`, where there is one, has the types in
+              which `seen` is kept. None where nothing has to be known
   groups      macro(run, batch, look): files that are read alike, a list of {record, files, options}. More of a group:
               `provider`, `lies_as` (a record) and `rows_sql` (macro(settings, window, group)) where its window is
               another than the format's; `reason_sql` where its records are corrupt for other reasons; `sql` where it
@@ -31,7 +33,7 @@
 
 
 {% macro _file_format_defaults() %}
-    {{ return({'options': {}, 'has_types': false, 'has_lines': false, 'columns': none,
+    {{ return({'options': {}, 'has_types': false, 'has_lines': false, 'is_text': false, 'columns': none,
         'needs_look': false, 'variant_groups': none, 'bad_column': none,
         'reason_sql': none, 'raw_sql': none, 'unmixed': none, 'look': none, 'groups': floodmark._one_group}) }}
 {% endmacro %}
@@ -74,7 +76,7 @@
 
 {# Text: a line a record, with one column. #}
 {% macro _text_files() %}
-    {{ return(dict(floodmark._file_format_defaults(), provider='text', has_types=true,
+    {{ return(dict(floodmark._file_format_defaults(), provider='text', has_types=true, is_text=true,
         columns='struct<value:string>', groups=floodmark._text_groups)) }}
 {% endmacro %}
 

@@ -1,7 +1,7 @@
 {# JSON: one object a line, or with `multiLine` one object or an array of them a file. #}
 {% macro _json_files() %}
     {{ return(dict(floodmark._file_format_defaults(), provider='json', bad_column='_floodmark_bad', has_lines=true,
-        options={'allowSingleQuotes': 'false'},
+        is_text=true, options={'allowSingleQuotes': 'false'},
         reason_sql=floodmark._json_reason_sql, raw_sql=floodmark._json_raw_sql, look=floodmark._look_at_json,
         unmixed=floodmark._unmixed,
         groups=floodmark._json_groups, variant_groups=floodmark._json_variant_groups)) }}
@@ -68,12 +68,10 @@
         {{ return({'files': {}, 'seen': none}) }}
     {%- endif -%}
     {%- set is_lenient = floodmark._is_lenient(settings) -%}
-    {%- do floodmark._set_conf({'spark.sql.variant.allowDuplicateKeys': 'true'}) -%}
     {%- set rows = floodmark._query_json("select to_json(named_struct('path', _metadata.file_path, 'odd', "
         'count_if(' ~ floodmark._is_odd_line_sql(settings) ~ "), 'seen', " ~ ('schema_of_variant_agg(record)'
         if asks and not is_lenient else 'cast(null as string)')
         ~ ')) from (' ~ floodmark._json_records_sql(settings, files) ~ ') group by _metadata.file_path') -%}
-    {%- do floodmark._reset_conf(['spark.sql.variant.allowDuplicateKeys']) -%}
     {%- set found, records = {}, {} -%}
     {%- for row in rows -%}
         {%- if row.seen not in records -%}
@@ -85,8 +83,20 @@
     {%- for record in records.values() if record -%}
         {%- set ns.seen = floodmark._merged_types(ns.seen, record) if ns.seen else record -%}
     {%- endfor -%}
-    {{ return({'files': found, 'seen': floodmark._struct_of_columns(floodmark._columns_of_files(settings, files,
-        {'mode': 'DROPMALFORMED'})) if asks and is_lenient else ns.seen}) }}
+    {%- if asks and is_lenient -%}
+        {{ return({'files': found, 'seen': floodmark._json_inferred(settings, files)}) }}
+    {%- endif -%}
+    {%- set is_vague = ns.seen and settings.infer_column_types
+        and modules.re.search('decimal\\((19|[23]\\d),0\\)', ns.seen) -%}
+    {{ return({'files': found, 'seen': ns.seen, 'kept': floodmark._settled_decimals(ns.seen,
+        floodmark._json_inferred(settings, files)) if is_vague else ns.seen}) }}
+{% endmacro %}
+
+
+{# The record that Spark itself infers of files. #}
+{% macro _json_inferred(settings, files) %}
+    {{ return(floodmark._readable_record(floodmark._struct_of_columns(floodmark._columns_of_files(settings, files,
+        {'mode': 'DROPMALFORMED'})))) }}
 {% endmacro %}
 
 

@@ -1,7 +1,8 @@
 {#
   Rescued data: what a record has and the table has no place for, as a JSON object. Files are read through a window
   (_window.sql), whose type `read` is the record's own: its known fields, and those that the table does not know. `raw`
-  is the record as VARIANT where something in it did not fit the window, else NULL.
+  is the record as VARIANT where something in it did not fit the window, else NULL; none where formats have types, and
+   all is read as it is.
 #}
 
 {# A value as the table keeps it: without the fields that the table does not know, and in the table's types where they
@@ -14,8 +15,7 @@
         {{ return('transform(' ~ value ~ ', ' ~ element ~ ' -> '
             ~ floodmark._kept_sql_of(known[6:-1], read[6:-1], element, depth + 1, is_sensitive) ~ ')') }}
     {%- elif not (known.startswith('struct<') and read.startswith('struct<')) -%}
-        {{ return('if(' ~ floodmark._fits_sql(known, read, value) ~ ', try_cast(' ~ value ~ ' as ' ~ known
-            ~ '), null)') }}
+        {{ return(floodmark._converted_sql(known, read, value)) }}
     {%- endif -%}
     {%- set types = floodmark._types_of(read) -%}
     {%- set fields = [] -%}
@@ -41,10 +41,52 @@
 {% endmacro %}
 
 
+{# A value in another type, NULL where it does not fit. #}
+{% macro _converted_sql(known, read, value) %}
+    {%- if floodmark._conversion(known, read) == 'json' -%}
+        {%- set text = floodmark._json_text_sql(value, read) -%}
+        {{ return('try_parse_json(' ~ text ~ ')' if known == 'variant' else text) }}
+    {%- endif -%}
+    {{ return('if(' ~ floodmark._fits_sql(known, read, value) ~ ', ' ~ ('try_cast(' ~ value ~ ' as ' ~ known ~ ')'
+        if floodmark._conversion(known, read) == 'cast' else 'cast(null as ' ~ known ~ ')') ~ ', null)') }}
+{% endmacro %}
+
+
+{# How a value of one type comes into another: `cast`; `json`, its text; none where it would be another value: a moment
+   with a zone and one without, a number and a date. #}
+{% macro _conversion(known, read) %}
+    {%- if known in ['string', 'variant'] and (floodmark._nesting(read) or read == 'variant') -%}
+        {{ return('json') }}
+    {%- elif known.startswith('map<') and read.startswith('map<') -%}
+        {%- set mine, other = floodmark._map_types(known), floodmark._map_types(read) -%}
+        {{ return('cast' if mine[0] == other[0] and floodmark._conversion(mine[1], other[1]) == 'cast' else none) }}
+    {%- elif floodmark._nesting(known) or floodmark._nesting(read) -%}
+        {{ return('cast' if known == read else none) }}
+    {%- endif -%}
+    {%- set kinds = [] -%}
+    {%- for type in [known, read] -%}
+        {%- do kinds.append('number' if floodmark._digits(type) or type in ['float', 'double'] else type) -%}
+    {%- endfor -%}
+    {%- set texts = ['number', 'boolean', 'date', 'timestamp', 'timestamp_ntz', 'binary', 'variant', 'string'] -%}
+    {{ return('cast' if kinds[0] == kinds[1] or kinds in [['timestamp_ntz', 'date'], ['date', 'timestamp_ntz']]
+        or known in ['string', 'variant'] and kinds[1] in texts or read == 'string' and kinds[0] in texts[:-2]
+        else none) }}
+{% endmacro %}
+
+
 {# Whether a value keeps itself in another type: it comes back as it was. #}
 {% macro _fits_sql(known, read, value) %}
-    {%- if known.startswith('decimal') and read == 'string' -%}
+    {%- set how = floodmark._conversion(known, read) -%}
+    {%- if how == 'json' -%}
+        {{ return('true') }}
+    {%- elif how is none -%}
+        {{ return(value ~ ' is null') }}
+    {%- elif known == 'string' and read == 'binary' -%}
+        {{ return('(' ~ value ~ ' is null or is_valid_utf8(' ~ value ~ '))') }}
+    {%- elif known.startswith('decimal') and read == 'string' -%}
         {{ return('(' ~ value ~ ' is null or ' ~ floodmark._exact_cast_sql(value, known) ~ ' is not null)') }}
+    {%- elif 'map<' in known -%}
+        {{ return('to_json(try_cast(' ~ value ~ ' as ' ~ known ~ ')) <=> to_json(' ~ value ~ ')') }}
     {%- endif -%}
     {{ return('try_cast(try_cast(' ~ value ~ ' as ' ~ known ~ ') as ' ~ read ~ ') <=> ' ~ value) }}
 {% endmacro %}
@@ -85,15 +127,22 @@
 
 
 {# A value of any type as JSON; NULL for NULL, also for that of a VARIANT. #}
-{% macro _json_text_sql(value) %}
-    {{ return("nullif(nullif(regexp_extract(to_json(named_struct('v', " ~ value
-        ~ ")), '(?s)^.\"v\":(.*).$', 1), ''), 'null')") }}
+{% macro _json_text_sql(value, type='') %}
+    {#- by default to_json prints moments with three digits behind the second -#}
+    {%- set moment = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS" -%}
+    {%- set options = ", map('timestampFormat', " ~ floodmark._string_literal(moment ~ 'XXX')
+        ~ ", 'timestampNTZFormat', " ~ floodmark._string_literal(moment) ~ ')' if 'timestamp' in type else '' -%}
+    {{ return("nullif(nullif(regexp_extract(to_json(named_struct('v', " ~ value ~ ')' ~ options
+        ~ "), '(?s)^.\"v\":(.*).$', 1), ''), 'null')") }}
 {% endmacro %}
 
 
 {# The JSON of what did not fit in a value, NULL where all did: of a struct the parts, of an array the whole. With
    `finds`, `raw` is of every record, and what is in it and was not read is found there. #}
 {% macro _rescued_sql(known, read, value, raw, depth=0, is_sensitive=true, name=none, finds=false) %}
+    {%- if raw is none -%}
+        {{ return(floodmark._rescued_typed_sql(known, read, value, depth, is_sensitive)) }}
+    {%- endif -%}
     {%- set whole = floodmark._raw_text_sql(raw, name) -%}
     {%- set is_lost = value ~ ' is null and ' ~ raw ~ ' is not null and not is_variant_null(' ~ raw ~ ')' -%}
     {%- if known.startswith('struct<') and read.startswith('struct<') -%}
@@ -113,9 +162,26 @@
             ~ ", '(\\\\.\\\\d*[1-9])0+$|\\\\.0+$', '$1') end") }}
     {%- elif known != read -%}
         {{ return('case when not ' ~ floodmark._fits_sql(known, read, value) ~ ' then '
-            ~ floodmark._json_text_sql(value) ~ ' end') }}
+            ~ floodmark._json_text_sql(value, read) ~ ' end') }}
     {%- endif -%}
     {{ return('case when ' ~ is_lost ~ ' then ' ~ whole ~ ' end') }}
+{% endmacro %}
+
+
+{# The same of a value that was read in its own type. #}
+{% macro _rescued_typed_sql(known, read, value, depth, is_sensitive) %}
+    {%- if known == read -%}
+        {{ return('cast(null as string)') }}
+    {%- elif known.startswith('struct<') and read.startswith('struct<') -%}
+        {{ return(floodmark._rescued_fields_sql(known, read, value, none, depth, [], is_sensitive)) }}
+    {%- elif known.startswith('array<') and read.startswith('array<') -%}
+        {%- set element = '_floodmark_e' ~ depth -%}
+        {%- set misfit = 'exists(' ~ value ~ ', ' ~ element ~ ' -> ' ~ floodmark._rescued_sql(known[6:-1], read[6:-1],
+            element, none, depth + 1, is_sensitive) ~ ' is not null)' -%}
+    {%- else -%}
+        {%- set misfit = 'not ' ~ floodmark._fits_sql(known, read, value) -%}
+    {%- endif -%}
+    {{ return('case when ' ~ misfit ~ ' then ' ~ floodmark._json_text_sql(value, read) ~ ' end') }}
 {% endmacro %}
 
 
@@ -158,10 +224,10 @@
 
 {# The JSON of a field that is not known, by the type in which it was read (_read_record). #}
 {% macro _unknown_sql(field, value, raw) %}
-    {%- if field.type == 'string' -%}
+    {%- if field.type == 'string' and raw is not none -%}
         {{ return(value) }}
-    {%- elif field.type != 'boolean' -%}
-        {{ return(floodmark._json_text_sql(value)) }}
+    {%- elif field.type != 'boolean' or raw is none -%}
+        {{ return(floodmark._json_text_sql(value, field.type)) }}
     {%- endif -%}
     {%- set own = floodmark._raw_field_sql(raw, field.name) -%}
     {{ return('coalesce(cast(' ~ value ~ ' as string), if(' ~ own ~ ' is null or is_variant_null(' ~ own ~ '), null, '
@@ -172,7 +238,9 @@
 {# A field of a record's VARIANT. A path takes one kind of quote, so a name with both goes through JSON. #}
 {% macro _raw_field_sql(raw, name) %}
     {%- set quote = '"' if '"' not in name else "'" -%}
-    {%- if quote in name -%}
+    {%- if raw is none -%}
+        {{ return(none) }}
+    {%- elif quote in name -%}
         {{ return('from_json(to_json(' ~ raw ~ '), ' ~ floodmark._string_literal(floodmark._quoted(name) ~ ' variant')
             ~ ').' ~ floodmark._quoted(name)) }}
     {%- endif -%}

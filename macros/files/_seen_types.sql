@@ -31,40 +31,63 @@
 {% endmacro %}
 
 
-{# One type for values of two. #}
-{% macro _merged_types(one, other) %}
+{# One type for values of two; `conflict` where there is none. #}
+{% macro _merged_types(one, other, conflict='variant') %}
     {%- if one == other or other == 'void' -%}
         {{ return(one) }}
     {%- elif one == 'void' -%}
         {{ return(other) }}
     {%- elif one.startswith('struct<') and other.startswith('struct<') -%}
-        {{ return(floodmark._merged_structs(one, other)) }}
+        {{ return(floodmark._merged_structs(one, other, conflict)) }}
     {%- elif one.startswith('array<') and other.startswith('array<') -%}
-        {{ return('array<' ~ floodmark._merged_types(one[6:-1], other[6:-1]) ~ '>') }}
+        {{ return('array<' ~ floodmark._merged_types(one[6:-1], other[6:-1], conflict) ~ '>') }}
+    {%- elif one.startswith('map<') and other.startswith('map<') -%}
+        {%- set mine, its = floodmark._map_types(one), floodmark._map_types(other) -%}
+        {{ return('map<' ~ mine[0] ~ ',' ~ floodmark._merged_types(mine[1], its[1], conflict) ~ '>'
+            if mine[0] == its[0] else conflict) }}
     {%- endif -%}
-    {%- for types in [['int', 'bigint'], ['date', 'timestamp']] if one in types and other in types -%}
-        {{ return(types[1]) }}
+    {%- for types in [['tinyint', 'smallint', 'int', 'bigint'], ['date', 'timestamp'], ['date', 'timestamp_ntz']]
+        if one in types and other in types -%}
+        {{ return(types[[types.index(one), types.index(other)] | max]) }}
     {%- endfor -%}
     {%- set digits = [floodmark._digits(one), floodmark._digits(other)] -%}
     {%- if none not in digits -%}
         {{ return(floodmark._decimal_of(digits) or 'double') }}
-    {%- elif 'double' in [one, other] and (digits | reject('none') | list or one == other) -%}
+    {%- elif (one in ['float', 'double'] or digits[0]) and (other in ['float', 'double'] or digits[1]) -%}
         {{ return('double') }}
     {%- endif -%}
-    {{ return('variant') }}
+    {{ return(conflict) }}
 {% endmacro %}
 
 
 {# The fields of both, in the order of their names as Spark's inference has it. #}
-{% macro _merged_structs(one, other) %}
+{% macro _merged_structs(one, other, conflict='variant') %}
     {%- set types = {} -%}
     {%- for field in floodmark._struct_fields(one) + floodmark._struct_fields(other) -%}
-        {%- do types.update({field.name: floodmark._merged_types(types[field.name], field.type)
+        {%- do types.update({field.name: floodmark._merged_types(types[field.name], field.type, conflict)
             if field.name in types else field.type}) -%}
     {%- endfor -%}
     {%- set fields = [] -%}
     {%- for name in types | sort(case_sensitive=true) -%}
         {%- do fields.append({'name': name, 'type': types[name]}) -%}
+    {%- endfor -%}
+    {{ return(floodmark._struct_of(fields)) }}
+{% endmacro %}
+
+
+{# A seen type whose decimals of 19 digits or more without any behind the point are double where Spark infers that:
+   VARIANT does not tell `5` beside `1.0` from integers that are no longs. #}
+{% macro _settled_decimals(seen, inferred) %}
+    {%- if seen.startswith('array<') and inferred.startswith('array<') -%}
+        {{ return('array<' ~ floodmark._settled_decimals(seen[6:-1], inferred[6:-1]) ~ '>') }}
+    {%- elif not (seen.startswith('struct<') and inferred.startswith('struct<')) -%}
+        {{ return('double' if inferred == 'double' and floodmark._digits(seen) else seen) }}
+    {%- endif -%}
+    {%- set types = floodmark._types_of(inferred) -%}
+    {%- set fields = [] -%}
+    {%- for field in floodmark._struct_fields(seen) -%}
+        {%- do fields.append(dict(field, type=floodmark._settled_decimals(field.type, types[field.name])
+            if field.name in types else field.type)) -%}
     {%- endfor -%}
     {{ return(floodmark._struct_of(fields)) }}
 {% endmacro %}
@@ -76,8 +99,10 @@
     {%- if type.startswith('array<') -%}
         {%- set element = floodmark._kept_type(type[6:-1], is_typed, is_exact) -%}
         {{ return('array<' ~ element ~ '>' if element is not none else none) }}
-    {%- elif is_typed and not is_exact and modules.re.fullmatch('decimal\\(\\d+,[1-9]\\d*\\)', type) -%}
-        {#- as Spark reads it from JSON -#}
+    {%- elif is_typed and not is_exact and modules.re.fullmatch('decimal\\((\\d+,[1-9]\\d*|1?[0-8],0|9,0)\\)',
+        type) -%}
+        {#- as Spark reads it from JSON; VARIANT has `1.0` as decimal(1,0), and integers that are no longs have 19 digits
+            at least -#}
         {{ return('double') }}
     {%- elif not type.startswith('struct<') -%}
         {{ return(type if is_typed and type not in ['void', 'variant'] else 'string') }}

@@ -3,7 +3,7 @@
   the whole file, so a window has texts alone, which are cast then. A file that is not well formed is corrupt.
 #}
 {% macro _xml_files() %}
-    {{ return(dict(floodmark._file_format_defaults(), provider='xml', bad_column='_floodmark_bad',
+    {{ return(dict(floodmark._file_format_defaults(), provider='xml', bad_column='_floodmark_bad', is_text=true,
         raw_sql=floodmark._xml_raw_sql, look=floodmark._look_at_xml, groups=floodmark._xml_groups, needs_look=true,
         variant_groups=floodmark._xml_variant_groups)) }}
 {% endmacro %}
@@ -61,7 +61,8 @@
 {% macro _xml_groups(run, batch, look) %}
     {%- set known = floodmark._types_of(batch.file_schema.record) -%}
     {%- set fields, lies_as = floodmark._struct_fields(batch.file_schema.record), [] -%}
-    {%- for field in (floodmark._struct_fields(look.seen) if look.seen else []) if field.name not in known -%}
+    {%- for field in (floodmark._struct_fields(floodmark._readable_record(look.seen)) if look.seen else [])
+        if field.name not in known -%}
         {%- do fields.append(dict(field, type='variant' if floodmark._nesting(field.type) is none else
             floodmark._kept_type(field.type, false))) -%}
     {%- endfor -%}

@@ -74,11 +74,12 @@
 
 
 {# What was open before a batch that loads everything anew, or files anew, is so no more: it came again with the batch.
-   #}
+   An empty table is loaded anew, too. #}
 {% macro _supersede_quarantined(batch) %}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
-    {%- if (batch.kind == 'full_refresh' or batch.get('replaces_files')) and floodmark._has_quarantine(quarantine) -%}
-        {%- set paths = floodmark._path_literals(batch.files if batch.kind != 'full_refresh' else []) -%}
+    {%- set is_anew = batch.kind == 'full_refresh' or batch.begins -%}
+    {%- if (is_anew or batch.get('replaces_files')) and floodmark._has_quarantine(quarantine) -%}
+        {%- set paths = floodmark._path_literals([] if is_anew else batch.files) -%}
         {%- do floodmark._execute(['update ' ~ quarantine ~ " set _floodmark_state = 'superseded' where "
             "_floodmark_state = 'open' and _floodmark_batch_id < " ~ batch.batch_id
             ~ (' and _floodmark_file in (' ~ paths ~ ')' if paths else '')]) -%}

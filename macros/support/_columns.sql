@@ -4,7 +4,7 @@
     {%- set from = relation if query is none else '(\n' ~ query ~ '\n)' -%}
     {%- set described = run_query('describe table ' ~ relation if query is none
         else 'describe query select * from ' ~ from) -%}
-    {{ return(floodmark._with_exact_types(floodmark._described_columns(described.rows), from)) }}
+    {{ return(floodmark._with_exact_types(floodmark._described_columns(described.rows, query is not none), from)) }}
 {% endmacro %}
 
 
@@ -34,13 +34,14 @@
 {% endmacro %}
 
 
-{# The columns in the rows of a DESCRIBE, in order. #}
-{% macro _described_columns(rows) %}
+{# The columns in the rows of a DESCRIBE, in order. Of a query all rows are columns, and a name may be empty. #}
+{% macro _described_columns(rows, is_query=false) %}
     {%- set columns = [] -%}
     {%- set ns = namespace(done=false) -%}
     {%- for row in rows -%}
         {#- what follows an empty name or such a heading is partitioning, not columns -#}
-        {%- if not row[0] or row[0].startswith('# ') and not row[1] or row[0] == '# col_name' -%}
+        {%- if is_query -%}
+        {%- elif not row[0] or row[0].startswith('# ') and not row[1] or row[0] == '# col_name' -%}
             {%- set ns.done = true -%}
         {%- endif -%}
         {%- if not ns.done -%}

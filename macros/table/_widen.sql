@@ -54,6 +54,7 @@
     {%- endfor -%}
     {%- if widened -%}
         {%- do floodmark._set_properties({'delta.enableTypeWidening': 'true'}) -%}
+        {%- do floodmark._enable_types(this, widened | map(attribute='type') | join(',')) -%}
         {%- for part in widened -%}
             {%- do floodmark._execute(['alter table ' ~ this ~ ' alter column ' ~ part.path ~ ' type ' ~ part.type]) -%}
         {%- endfor -%}

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime, timezone
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -81,3 +85,51 @@ def write_all(project: Project, models: Mapping[str, str]) -> Iterable[str]:
     for name, sql in models.items():
         project.model(name, sql)
     return models.keys()
+
+
+def exact(project: Project, model: str) -> list[dict[str, Any]]:
+    """The rows of a table with all digits of their numbers and moments, without what is NULL.
+
+    Numbers that are no integers are Decimal, moments with a zone are in UTC, bytes are base64, NaN is a text.
+    """
+    return as_exact(project.sql(f"select {EXACT} from {project.schema}.{model}"))
+
+
+#: SQL of a row for `as_exact`.
+_MOMENT = "yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSS"
+EXACT = (
+    f"to_json(struct(*), map('timestampFormat', '{_MOMENT}XXX', 'timestampNTZFormat', '{_MOMENT}'))"
+)
+
+
+def as_exact(rows: Iterable[Sequence[Any]]) -> list[dict[str, Any]]:
+    """Rows that Spark printed by `EXACT`."""
+    return [without_null(json.loads(text, parse_float=Decimal)) for (text,) in rows]
+
+
+def normal(value: Any) -> Any:
+    """A value of Python as `exact` has it."""
+    if isinstance(value, Mapping):
+        return {str(key): normal(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [normal(one) for one in value]
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, datetime):
+        if value.tzinfo is None:
+            return value.isoformat(timespec="microseconds")
+        utc = value.astimezone(timezone.utc).replace(tzinfo=None)
+        return utc.isoformat(timespec="microseconds") + "Z"
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, float):
+        special = {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value)
+        return "NaN" if math.isnan(value) else special or Decimal(repr(value))
+    return value
+
+
+def without_null(value: Any) -> Any:
+    """A value whose mappings have no NULL."""
+    if isinstance(value, Mapping):
+        return {key: without_null(one) for key, one in value.items() if one is not None}
+    return [without_null(one) for one in value] if isinstance(value, list) else value

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import io
+import re
+import threading
 from collections.abc import Callable
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.support.faults import Faults, injected, once
 from tests.support.files import land, lines, loader, records
-from tests.support.harness import Project
+from tests.support.harness import FULL, Project
 
 pytestmark = pytest.mark.long("session")
 
@@ -56,3 +61,96 @@ def test_a_file_that_changes_is_loaded_as_a_whole_or_not(
     assert ids(project, "grown") == [1, 2, 3]
     assert ids(project, "vanished") == ids(project, "emptied") == [1, 2]
     assert ids(project, "appeared") == [1, 2, 3]
+
+
+#: Formats whose files are looked at before the plan: how a file of these ids is written.
+FORMATS: dict[str, Callable[[list[int]], bytes]] = {
+    "csv": lambda ids: ("id\n" + "".join(f"{number}\n" for number in ids)).encode(),
+    "json": lambda ids: lines(*({"id": number} for number in ids)).encode(),
+    "parquet": lambda ids: parquet(ids),
+}
+#: Before which statement a file changes: the look at it, or the reading.
+MOMENTS = {"look": "after: select to_json.*from binaryFile", "read": PLANNED}
+
+#: What a default run takes of them.
+SOME = {
+    ("csv", "read", "grown"),
+    ("csv", "read", "gone"),
+    ("json", "look", "grown"),
+    ("json", "look", "all_gone"),
+    ("parquet", "look", "gone"),
+    ("parquet", "look", "grown"),
+    ("parquet", "read", "gone"),
+    ("parquet", "read", "all_gone"),
+}
+
+
+def parquet(ids: list[int]) -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"id": pa.array(ids, pa.int64())}), sink)
+    return sink.getvalue()
+
+
+@pytest.mark.edge
+def test_files_that_change_before_they_are_looked_at_or_read(
+    make_project: Callable[..., Project],
+) -> None:
+    project = make_project("moments")
+    acts: dict[str, Callable[[], object]] = {}
+    for format, write in FORMATS.items():
+        for moment in MOMENTS:
+            for change in ("grown", "gone", "all_gone", "new"):
+                if not FULL and (format, moment, change) not in SOME:
+                    continue
+                name = f"{format}_{moment}_{change}"
+                folder = project.root / name
+                one, two = folder / f"1.{format}", folder / f"2.{format}"
+                land(folder, {one.name: write([1])})
+                if change != "all_gone":
+                    land(folder, {two.name: write([2])})
+                acts[name] = {
+                    "grown": lambda two=two, write=write: two.write_bytes(write([2, 3, 4])),
+                    "gone": two.unlink,
+                    "all_gone": one.unlink,
+                    "new": lambda folder=folder, write=write, format=format: land(
+                        folder, {f"3.{format}": write([3])}
+                    ),
+                }[change]
+                project.model(name, loader(name, format=format, infer_column_types=True))
+
+    done: set[str] = set()
+    lock = threading.Lock()
+
+    class ByNode(Faults):
+        """Each model has a change of its own."""
+
+        def before(self, sql: str) -> bool:
+            node = re.search(r'"node_id": "model\.shop\.(\w+)"', sql)
+            name = node.group(1) if node else ""
+            with lock:
+                self.act = lambda: change_once(name)
+                return super().before(sql)
+
+    def change_once(name: str) -> None:
+        if name not in done:
+            done.add(name)
+            acts[name]()
+
+    with injected(ByNode(cuts={name: MOMENTS[name.split("_")[1]] for name in acts})):
+        run = project.dbt("run")
+    assert done == acts.keys()
+    for name, message in run.message.items():
+        if run.status[name] != "success":
+            assert "has changed since the batch was planned" in message, (name, message)
+    wanted = {"grown": [1, 2, 3, 4], "gone": [1], "all_gone": [], "new": [1, 2, 3]}
+    project.build()
+    for name in acts:
+        format, _, change = name.split("_", 2)
+        if change == "all_gone":
+            land(project.root / name, {f"9.{format}": FORMATS[format]([9])})
+    project.build("--select", *(name for name in acts if name.endswith("all_gone")))
+    for name in acts:
+        change = name.split("_", 2)[2]
+        assert ids(project, name) == (wanted[change] or [9]), name
+        files = project.ledger(name, "path, rows", "files")
+        assert sum(rows for _, rows in files) == len(wanted[change] or [9]), name

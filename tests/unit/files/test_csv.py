@@ -35,3 +35,4 @@ def test_other_separators():
     assert floodmark._csv_fields("a;b|c;'d;e'", ";", "'", "\\") == ["a", "b|c", "d;e"]
     assert floodmark._csv_fields("a||b||c", "||", '"', '"') == ["a", "b", "c"]
     assert floodmark._csv_fields("a\tb", "\t", '"', '"') == ["a", "b"]
+    assert floodmark._csv_fields('a|"b|c"', "|", "", "\\") == ["a", '"b', 'c"']

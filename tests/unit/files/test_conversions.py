@@ -1,0 +1,72 @@
+"""Values of files that have another type than the column: which come into it, and what joins two types."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.macros import load
+
+floodmark = load()
+
+
+@pytest.mark.parametrize(
+    ("known", "read", "how"),
+    [
+        ("bigint", "int", "cast"),
+        ("int", "decimal(10,2)", "cast"),
+        ("string", "timestamp", "cast"),
+        ("date", "string", "cast"),
+        ("timestamp_ntz", "date", "cast"),
+        ("map<string,bigint>", "map<string,int>", "cast"),
+        ("string", "struct<a:int>", "json"),
+        ("string", "variant", "json"),
+        ("variant", "array<int>", "json"),
+        ("timestamp", "timestamp_ntz", None),
+        ("timestamp_ntz", "timestamp", None),
+        ("timestamp", "date", None),
+        ("bigint", "timestamp", None),
+        ("bigint", "boolean", None),
+        ("boolean", "int", None),
+        ("binary", "int", None),
+        ("bigint", "variant", None),
+        ("struct<a:int>", "map<string,int>", None),
+        ("array<int>", "string", None),
+        ("map<string,int>", "map<int,int>", None),
+    ],
+)
+def test_what_comes_into_a_column(known, read, how):
+    assert floodmark._conversion(known, read) == how
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "joined"),
+    [
+        ("tinyint", "smallint", "smallint"),
+        ("int", "bigint", "bigint"),
+        ("bigint", "decimal(10,2)", "decimal(22,2)"),
+        ("float", "double", "double"),
+        ("smallint", "float", "double"),
+        ("decimal(38,2)", "decimal(20,10)", "double"),
+        ("date", "timestamp_ntz", "timestamp_ntz"),
+        ("timestamp", "timestamp_ntz", "string"),
+        ("string", "bigint", "string"),
+        ("boolean", "bigint", "string"),
+        ("struct<a:int>", "array<int>", "string"),
+        ("array<int>", "array<bigint>", "array<bigint>"),
+        ("map<string,int>", "map<string,bigint>", "map<string,bigint>"),
+        ("map<string,int>", "map<int,int>", "string"),
+        ("struct<a:int,b:date>", "struct<a:string>", "struct<a:string,b:date>"),
+    ],
+)
+def test_what_joins_two_types(one, other, joined):
+    assert floodmark._merged_types(one, other, "string") == joined
+    assert floodmark._merged_types(other, one, "string") == joined
+
+
+def test_names_of_files_that_spark_does_not_unpack():
+    paths = ["a.json", "b.json.gz", "c.json.xz", "d.xz.json", "e.csv.Z", "f.tar.gz", "g.zip"]
+    found = floodmark._packed_files([{"path": path} for path in paths])
+    assert list(found) == ["c.json.xz", "e.csv.Z", "g.zip"]
+    assert found["g.zip"] == (
+        "packed as .zip, which Spark does not unpack: pack it as .gz, .bz2 or .zst"
+    )
