@@ -133,8 +133,8 @@
 {% endmacro %}
 
 
-{# A SELECT of one JSON text: what a folder holds, after a look at its newest files: {format, files, bytes, columns,
-   partitions}. For `floodmark init --files`, which has no model yet. #}
+{# A SELECT of one JSON text: what a folder holds, after a look at its newest files: {format, options, files, bytes,
+   columns, partitions}. For `floodmark init --files`, which has no model yet. #}
 {% macro _folder_look_sql(files) %}
     {%- if not execute -%}
         {{ return("select '{}' as look") }}
@@ -145,16 +145,55 @@
         ~ floodmark._folder_files_sql(settings) ~ ' order by modified_at desc, path limit 1000)') -%}
     {%- set run = {'settings': {'files': settings}, 'known_record': none} -%}
     {%- do floodmark._settle_format(run, none, listed) -%}
+    {%- set look = floodmark._first_look(run, listed) if listed else none -%}
     {%- set settings = run.settings.files -%}
-    {%- set found = {'format': settings.format, 'files': listed | length, 'bytes': listed | sum(attribute='size'),
-        'columns': [], 'partitions': []} -%}
+    {%- set found = {'format': settings.format, 'options': settings.options, 'files': listed | length,
+        'bytes': listed | sum(attribute='size'), 'columns': [], 'partitions': []} -%}
     {%- if listed -%}
         {%- set format = floodmark._file_format(settings) -%}
-        {%- set seen = format.look(run, listed).seen if format.look else none -%}
-        {%- set record = floodmark._without_case_twins(floodmark._kept_type(seen, true)
-            if seen and not format.has_types else seen) if seen else format.columns -%}
+        {%- set record = floodmark._without_case_twins(floodmark._kept_type(look.seen, true)
+            if look.seen and not format.has_types else look.seen) if look.seen else format.columns -%}
         {%- do found.update({'columns': floodmark._struct_fields(record or 'struct<>'),
             'partitions': floodmark._partitions(settings, none, listed)}) -%}
     {%- endif -%}
     {{ return('select ' ~ floodmark._string_literal(tojson(found)) ~ ' as look') }}
+{% endmacro %}
+
+
+{# A look at files of which nothing is known. Options that they need go into the settings: the separator of CSV, and
+   `multiLine` where no line of JSON is an object. #}
+{% macro _first_look(run, files) %}
+    {%- set settings = run.settings.files -%}
+    {%- if settings.format == 'csv' -%}
+        {%- set separator = floodmark._separator_of(settings, files) -%}
+        {%- do settings.update({'options': {'sep': separator} if separator != ',' else {}}) -%}
+    {%- endif -%}
+    {%- set format = floodmark._file_format(settings) -%}
+    {%- set look = format.look(run, files) if format.look else {'seen': none} -%}
+    {%- if settings.format == 'json' and look.seen is none -%}
+        {%- do settings.update({'options': {'multiLine': true}}) -%}
+        {%- set look = format.look(run, files) -%}
+        {%- do settings.update({'options': {} if look.seen is none else settings.options}) -%}
+    {%- endif -%}
+    {{ return(look) }}
+{% endmacro %}
+
+
+{# The separator by which the first lines of CSV files have the most fields. #}
+{% macro _separator_of(settings, files) %}
+    {%- set lines = floodmark._query_json("select to_json(min_by(value, struct(_metadata.file_block_start, n))) from ("
+        'select *, _metadata, monotonically_increasing_id() as n from text.`' ~ floodmark._files_path(settings) ~ '` '
+        ~ floodmark._files_options(settings) ~ ' where ' ~ floodmark._files_predicate(files[:100])
+        ~ ") where trim(value) <> '' group by _metadata.file_path") -%}
+    {%- set best = namespace(separator=',', fields=0) -%}
+    {%- for separator in [',', ';', '\t', '|'] -%}
+        {%- set fields = [] -%}
+        {%- for line in lines -%}
+            {%- do fields.extend(floodmark._csv_fields(line, separator, '"', '"')) -%}
+        {%- endfor -%}
+        {%- if fields | length > best.fields -%}
+            {%- set best.separator, best.fields = separator, fields | length -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(best.separator) }}
 {% endmacro %}
