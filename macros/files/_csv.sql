@@ -130,6 +130,25 @@
 {% endmacro %}
 
 
+{# The character that probably separates the fields of CSV files whose headers are one column each; none where they are
+   not. #}
+{% macro _missed_separator(settings, seen) %}
+    {%- if settings.format == 'csv' and seen and floodmark._csv_dialect(settings).has_header -%}
+        {%- set names = floodmark._struct_fields(seen) | map(attribute='name') | list -%}
+        {%- for separator in [';', '\t', '|'] -%}
+            {%- set ns = namespace(in_all=names != []) -%}
+            {%- for name in names if separator not in name -%}
+                {%- set ns.in_all = false -%}
+            {%- endfor -%}
+            {%- if ns.in_all -%}
+                {{ return(separator) }}
+            {%- endif -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {{ return(none) }}
+{% endmacro %}
+
+
 {# Why a file with this header cannot be loaded; none where it can. #}
 {% macro _csv_header_reason(names) %}
     {%- for name in names -%}
