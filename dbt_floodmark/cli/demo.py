@@ -1,4 +1,4 @@
-"""``floodmark demo``: the worked example in its own fresh warehouse, four builds."""
+"""``floodmark demo``: the worked example in its own fresh warehouse, three builds."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Build:
 @click.option("--land", "land_only", type=click.IntRange(1), help="Only land this day's files.")
 @click.option("--resume", is_flag=True, help="Build once more in the demo's warehouse, as it is.")
 def demo(project_dir: Path, invoices: int, land_only: int | None, resume: bool) -> None:
-    """Load the worked example: day 1, days 2 and 3, an odd day 4, and once more with nothing new.
+    """Load the worked example: days 1 to 3, an odd day 4, and once more with nothing new.
 
     The demo has a warehouse of its own, .floodmark/demo, and starts it afresh together with
     data/landing.
@@ -75,7 +75,7 @@ def demo(project_dir: Path, invoices: int, land_only: int | None, resume: bool) 
     for folder in (home, landing):
         shutil.rmtree(folder, ignore_errors=True)
     builds = []
-    for number, days in enumerate(((1,), (2, 3), (ODD_DAY,)), start=1):
+    for number, days in enumerate(((1, 2, 3), (ODD_DAY,)), start=1):
         for day in days:
             _land(landing, day, invoices)
         builds.append(_build(project, number))
