@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dbt_floodmark.errors import FloodmarkError, UsageError
+from dbt_floodmark.project.ledger import failure
 from dbt_floodmark.project.project import Project, jinja_literal
 
 #: Names that a Delta table has without column mapping, and that SQL takes without quotes.
@@ -56,7 +57,8 @@ def look_at(project: Project, path: str, format: str | None) -> Look:
     """
     settings: dict[str, Any] = {"path": path} | ({"format": format} if format else {})
     rows = project.query(
-        "{{ floodmark._folder_look_sql(fromjson(" + jinja_literal(json.dumps(settings)) + ")) }}"
+        "{{ floodmark._folder_look_sql(fromjson(" + jinja_literal(json.dumps(settings)) + ")) }}",
+        lambda result, _: _failed(path, result),
     )
     found = json.loads(rows[0]["look"])
     if not found.get("files"):
@@ -66,6 +68,18 @@ def look_at(project: Project, path: str, format: str | None) -> Look:
     }
     options = found["options"]
     return Look(path, found["format"], found["files"], found["bytes"], options=options, **pairs)
+
+
+def _failed(path: str, result: Any) -> FloodmarkError:
+    """Say why a folder could not be looked at."""
+    error = failure(result, f"The files in {path} could not be looked at")
+    names = re.search(r"the names of the files do not agree \(.*\)(?=\. Add it)", str(error))
+    if names is None:
+        return error
+    return UsageError(
+        f"In {path}, {names[0]}: name those of one format, such as --files '{path}/*.csv', or say "
+        "with --format what all of them are."
+    )
 
 
 def path_in(project: Path, path: str, here: Path) -> str:
@@ -95,8 +109,9 @@ def model_text(look: Look) -> str:
     others = _other_names([name for name, _ in look.columns])
     settings = [f"'path': {look.path!r}", f"'format': {look.format!r}"]
     if hints:
-        listed = ",".join(f"\n            {hint}" for hint in hints).replace("'", "\\'")
-        settings.append(f"'schema_hints': '{listed}\n        '")
+        lines = ",".join(f"\n            {hint}" for hint in hints) + "\n        "
+        listed = (lines if len(hints) > 1 else hints[0]).replace("'", "\\'")
+        settings.append(f"'schema_hints': '{listed}'")
     if look.options:
         settings.append(f"'options': {look.options!r}")
     left_out = ", ".join([*map(_quoted, others), "_metadata"])

@@ -160,31 +160,40 @@
 {% endmacro %}
 
 
-{# A look at files of which nothing is known. Options that they need go into the settings: the separator of CSV, and
-   `multiLine` where no line of JSON is an object. #}
+{# A look at files of which nothing is known. An option that they need goes into the settings. #}
 {% macro _first_look(run, files) %}
     {%- set settings = run.settings.files -%}
-    {%- if settings.format == 'csv' -%}
-        {%- set separator = floodmark._separator_of(settings, files) -%}
-        {%- do settings.update({'options': {'sep': separator} if separator != ',' else {}}) -%}
+    {%- if settings.format in ['csv', 'json'] -%}
+        {%- set lines = floodmark._first_lines(settings, files[:100]) -%}
+        {%- do settings.update({'options': floodmark._csv_options_of(lines) if settings.format == 'csv'
+            else floodmark._json_options_of(lines)}) -%}
     {%- endif -%}
     {%- set format = floodmark._file_format(settings) -%}
-    {%- set look = format.look(run, files) if format.look else {'seen': none} -%}
-    {%- if settings.format == 'json' and look.seen is none -%}
-        {%- do settings.update({'options': {'multiLine': true}}) -%}
-        {%- set look = format.look(run, files) -%}
-        {%- do settings.update({'options': {} if look.seen is none else settings.options}) -%}
-    {%- endif -%}
-    {{ return(look) }}
+    {{ return(format.look(run, files) if format.look else {'seen': none}) }}
 {% endmacro %}
 
 
-{# The separator by which the first lines of CSV files have the most fields. #}
-{% macro _separator_of(settings, files) %}
-    {%- set lines = floodmark._query_json("select to_json(min_by(value, struct(_metadata.file_block_start, n))) from ("
-        'select *, _metadata, monotonically_increasing_id() as n from text.`' ~ floodmark._files_path(settings) ~ '` '
-        ~ floodmark._files_options(settings) ~ ' where ' ~ floodmark._files_predicate(files[:100])
-        ~ ") where trim(value) <> '' group by _metadata.file_path") -%}
+{# The first line of each of these files that is not blank, a long one cut. #}
+{% macro _first_lines(settings, files) %}
+    {%- set lines = [] -%}
+    {%- for row in floodmark._query_json("select to_json(named_struct('line', min_by(left(value, "
+        ~ floodmark._first_line_length() ~ "), place))) from (select value, struct(_metadata.file_block_start, "
+        "monotonically_increasing_id()) as place, _metadata.file_path as path from text.`"
+        ~ floodmark._files_path(settings) ~ '` ' ~ floodmark._files_options(settings) ~ ' where '
+        ~ floodmark._files_predicate(files) ~ ") where trim(value) <> '' group by path") -%}
+        {%- do lines.append(row.line | replace('\ufeff', '')) -%}
+    {%- endfor -%}
+    {{ return(lines) }}
+{% endmacro %}
+
+
+{% macro _first_line_length() %}
+    {{ return(100000) }}
+{% endmacro %}
+
+
+{# The separator by which the headers have the most fields. #}
+{% macro _csv_options_of(lines) %}
     {%- set best = namespace(separator=',', fields=0) -%}
     {%- for separator in [',', ';', '\t', '|'] -%}
         {%- set fields = [] -%}
@@ -195,5 +204,17 @@
             {%- set best.separator, best.fields = separator, fields | length -%}
         {%- endif -%}
     {%- endfor -%}
-    {{ return(best.separator) }}
+    {{ return({} if best.separator == ',' else {'sep': best.separator}) }}
+{% endmacro %}
+
+
+{# Whether each file is one value over several lines, or an array: none has an object in its first line. #}
+{% macro _json_options_of(lines) %}
+    {%- for line in lines -%}
+        {%- set is_cut = line | length == floodmark._first_line_length() and line.lstrip().startswith('{') -%}
+        {%- if is_cut or fromjson(line, none) is mapping -%}
+            {{ return({}) }}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return({'multiLine': true} if lines else {}) }}
 {% endmacro %}
