@@ -12,8 +12,9 @@ from typing import Any
 import click
 from rich.rule import Rule
 
+from dbt_floodmark.cli.demo_files import Query, odd_files
 from dbt_floodmark.cli.output import console, table
-from dbt_floodmark.demo.data import MINIMUM_INVOICES, land_day
+from dbt_floodmark.demo.data import MINIMUM_INVOICES, ODD_DAY, land_day
 from dbt_floodmark.errors import FloodmarkError, UsageError
 from dbt_floodmark.package import package_root
 from dbt_floodmark.project.ledger import Row, read_ledger
@@ -22,7 +23,8 @@ from dbt_floodmark.spark.home import FOLDER, HOME_VARIABLE
 
 _BATCHES = (
     "select model, batch_id, kind, low, high, rows_read, rows_inserted, rows_updated, "
-    "rows_deleted, rows_late, started_at, finished_at, invocation_id "
+    "rows_deleted, rows_late, started_at, finished_at, invocation_id, "
+    "'{{ floodmark.ledger_schema() }}' as ledger "
     "from {{ floodmark.ledger_schema() }}.batches "
     "where state = 'committed' order by started_at, model"
 )
@@ -48,7 +50,7 @@ class Build:
 @click.option("--land", "land_only", type=click.IntRange(1), help="Only land this day's files.")
 @click.option("--resume", is_flag=True, help="Build once more in the demo's warehouse, as it is.")
 def demo(project_dir: Path, invoices: int, land_only: int | None, resume: bool) -> None:
-    """Load the worked example: day 1, days 2 and 3, and once more with nothing new.
+    """Load the worked example: days 1 to 3, an odd day 4, and once more with nothing new.
 
     The demo has a warehouse of its own, .floodmark/demo, and starts it afresh together with
     data/landing.
@@ -57,7 +59,7 @@ def demo(project_dir: Path, invoices: int, land_only: int | None, resume: bool) 
     Example:
         floodmark demo
         floodmark demo --invoices 100000
-        floodmark demo --land 4 && floodmark demo --resume
+        floodmark demo --land 5 && floodmark demo --resume
     """
     project = example_project(project_dir)
     landing = project / "data" / "landing"
@@ -72,16 +74,16 @@ def demo(project_dir: Path, invoices: int, land_only: int | None, resume: bool) 
         return
     for folder in (home, landing):
         shutil.rmtree(folder, ignore_errors=True)
-    _land(landing, 1, invoices)
-    builds = [_build(project, 1)]
-    for day in (2, 3):
-        _land(landing, day, invoices)
-    builds.append(_build(project, 2))
+    builds = []
+    for number, days in enumerate(((1, 2, 3), (ODD_DAY,)), start=1):
+        for day in days:
+            _land(landing, day, invoices)
+        builds.append(_build(project, number))
     before = _versions(project)
-    builds.append(_build(project, 3))
+    builds.append(_build(project, len(builds) + 1))
     after = _versions(project)
     _show(project, builds)
-    _say_commits(before, after)
+    _say_commits(len(builds), before, after)
 
 
 def example_project(project_dir: Path) -> Path:
@@ -121,15 +123,18 @@ def _rows(project: Path) -> list[Row]:
 
 def _versions(project: Path) -> dict[str, int]:
     """Return the latest Delta version of each table that floodmark has loaded."""
+    query = _session_query(project)
+    names = sorted({row["model"] for row in _rows(project)})
+    return {name: int(query(f"describe history {name} limit 1")[0][0]) for name in names}
+
+
+def _session_query(project: Path) -> Query:
+    """Return what runs a statement on the Spark in which dbt has built."""
     from dbt_floodmark.spark.gateway import root_session
     from dbt_floodmark.spark.home import resolve_home
 
     spark = root_session(resolve_home(project), {})
-    names = sorted({row["model"] for row in _rows(project)})
-    return {
-        name: int(spark.sql(f"describe history {name} limit 1").collect()[0]["version"])
-        for name in names
-    }
+    return lambda statement: [tuple(row) for row in spark.sql(statement).collect()]
 
 
 def _show(project: Path, builds: list[Build]) -> None:
@@ -145,6 +150,20 @@ def _show(project: Path, builds: list[Build]) -> None:
     for build in builds:
         if not any(row["invocation_id"] == build.invocation_id for row in rows):
             screen.print(f"Run {build.number} found nothing new.")
+    if rows:
+        _show_odd_files(project, rows[0]["ledger"], runs)
+
+
+def _show_odd_files(project: Path, ledger: str, runs: dict[str, int]) -> None:
+    odd = odd_files(_session_query(project), ledger, runs)
+    if odd:
+        columns = [("run", "right"), ("model", "left"), ("what", "left"), ("file", "left")]
+        columns += [("line", "right"), ("", "left")]
+        screen = console()
+        screen.print()
+        shown = [list(one._replace(model=one.model.rpartition(".")[2])) for one in odd]
+        screen.print(table("What was odd in the files", columns, shown))
+        screen.print()
 
 
 def _line(runs: dict[str, int], row: Row) -> list[Any]:
@@ -174,10 +193,10 @@ def _short(value: Any) -> str:
     return "" if value is None else str(value).partition(".")[0]
 
 
-def _say_commits(before: dict[str, int], after: dict[str, int]) -> None:
+def _say_commits(number: int, before: dict[str, int], after: dict[str, int]) -> None:
     changed = [name for name in after if after[name] != before.get(name)]
     if changed:
         raise FloodmarkError(
-            f"The third build had nothing new, but it committed on {', '.join(changed)}."
+            f"Build {number} had nothing new, but it committed on {', '.join(changed)}."
         )
-    console().print(f"The third build made no commit on any of {len(after)} tables.")
+    console().print(f"Build {number} made no commit on any of {len(after)} tables.")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 import shutil
 from importlib import resources
 from pathlib import Path
 
 import click
 
-from dbt_floodmark.cli.init_files import write_model
+from dbt_floodmark.cli.init_files import Look, write_model
 from dbt_floodmark.cli.output import console
 from dbt_floodmark.errors import UsageError
 from dbt_floodmark.package import package_root
@@ -23,7 +25,9 @@ _NAME = re.compile(r"[a-z_][a-z0-9_]*")
 @click.command()
 @target_options
 @click.argument("directory", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
-@click.option("--files", "path", metavar="PATH", help="Write a bronze model for this folder.")
+@click.option(
+    "--files", "path", metavar="PATH", help="Write a bronze model for this folder of files."
+)
 @click.option("--format", metavar="FORMAT", help="… whose files have this format.")
 @click.option("--model", metavar="NAME", help="… under this name.")
 def init(
@@ -54,18 +58,19 @@ def init(
         )
     is_new = directory is not None and not (directory / "dbt_project.yml").is_file()
     if directory is not None and (is_new or path is None):
-        _show_project(directory, create_project(directory))
+        name = create_project(directory)
+        if path is None:
+            _show_project(directory, name)
+            return
+        console().print(f"The project {name} is in {directory}.")
     if path is None:
         return
+    # dbt goes into the project's folder; people name what they see from here.
+    here = Path.cwd()
     with console(stderr=True).status("Looking at the files"):
         project = Project(directory or project_dir, profiles_dir, target)
-        file = write_model(project, path, format, model)
-    console().print(
-        f"The model {file.stem} is in {file}:\n\n{file.read_text('utf-8')}\n"
-        f"    floodmark build --select {file.stem} --project-dir {project.folder}\n",
-        soft_wrap=True,
-        markup=False,
-    )
+        file, look = write_model(project, path, format, model, here)
+    _show_model(project, file, look, os.path.relpath(project.folder, here.resolve()))
 
 
 def _show_project(directory: Path, name: str) -> None:
@@ -75,6 +80,20 @@ def _show_project(directory: Path, name: str) -> None:
         f"    floodmark status --project-dir {directory}\n\n"
         "How a model declares its load (models/events.sql):\n\n"
         f"{(directory / 'models' / 'events.sql').read_text('utf-8')}",
+        soft_wrap=True,
+    )
+
+
+def _show_model(project: Project, file: Path, look: Look, folder: str) -> None:
+    where = "" if folder == "." else f" --project-dir {shlex.quote(folder)}"
+    table = "select * from {{ ref('" + file.stem + "') }}"
+    console().print(
+        f"The model {file.stem} is in {file.relative_to(project.folder)}. It loads {look.text()}.\n"
+        f"\n{file.read_text('utf-8')}\n"
+        "Load the files, see what each gave, and look at the table:\n\n"
+        f"    floodmark build --select {file.stem}{where}\n"
+        f"    floodmark files {file.stem}{where}\n"
+        f'    floodmark show --inline "{table}"{where}\n',
         soft_wrap=True,
     )
 

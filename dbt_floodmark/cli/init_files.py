@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from dbt_floodmark.errors import FloodmarkError, UsageError
+from dbt_floodmark.project.ledger import failure
 from dbt_floodmark.project.project import Project, jinja_literal
 
 #: Names that a Delta table has without column mapping, and that SQL takes without quotes.
 _PLAIN = re.compile(r"[A-Za-z_]\w*")
 _ODD = re.compile(r"[ ,;{}()\n\t=]")
+_PATTERN = re.compile(r"[*?\[{]")
 
 
 @dataclass(frozen=True)
 class Look:
-    """What a folder holds: format, number and bytes of files, columns and their types."""
+    """What a folder holds: format, options of its reader, files, columns and their types."""
 
     path: str
     format: str
@@ -26,6 +30,22 @@ class Look:
     bytes: int
     columns: list[tuple[str, str]] = field(default_factory=list)
     partitions: list[tuple[str, str]] = field(default_factory=list)
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def text(self) -> str:
+        """What was found, as a part of a sentence."""
+        options = "".join(f", {name} {value!r}" for name, value in self.options.items())
+        folders = f", {len(self.partitions)} of them from folders" if self.partitions else ""
+        count = len(self.columns) + len(self.partitions)
+        columns = f"{count} column{'' if count == 1 else 's'}{folders}"
+        return f"{self.size()} of {self.format}{options}: {columns}"
+
+    def size(self) -> str:
+        """Number and size of the files."""
+        counted = f"{self.files:,} file{'' if self.files == 1 else 's'}"
+        if self.bytes < 100_000:
+            return f"{counted} ({self.bytes:,} bytes)"
+        return f"{counted} ({self.bytes / 1e6:,.1f} MB)"
 
 
 def look_at(project: Project, path: str, format: str | None) -> Look:
@@ -37,7 +57,8 @@ def look_at(project: Project, path: str, format: str | None) -> Look:
     """
     settings: dict[str, Any] = {"path": path} | ({"format": format} if format else {})
     rows = project.query(
-        "{{ floodmark._folder_look_sql(fromjson(" + jinja_literal(json.dumps(settings)) + ")) }}"
+        "{{ floodmark._folder_look_sql(fromjson(" + jinja_literal(json.dumps(settings)) + ")) }}",
+        lambda result, _: _failed(path, result),
     )
     found = json.loads(rows[0]["look"])
     if not found.get("files"):
@@ -45,7 +66,37 @@ def look_at(project: Project, path: str, format: str | None) -> Look:
     pairs = {
         key: [(one["name"], one["type"]) for one in found[key]] for key in ("columns", "partitions")
     }
-    return Look(path, found["format"], found["files"], found["bytes"], **pairs)
+    options = found["options"]
+    return Look(path, found["format"], found["files"], found["bytes"], options=options, **pairs)
+
+
+def _failed(path: str, result: Any) -> FloodmarkError:
+    """Say why a folder could not be looked at."""
+    error = failure(result, f"The files in {path} could not be looked at")
+    names = re.search(r"the names of the files do not agree \(.*\)(?=\. Add it)", str(error))
+    if names is None:
+        return error
+    return UsageError(
+        f"In {path}, {names[0]}: name those of one format, such as --files '{path}/*.csv', or say "
+        "with --format what all of them are."
+    )
+
+
+def path_in(project: Path, path: str, here: Path) -> str:
+    """Return a path as a model of the project has it: a relative one is from the project's folder.
+
+    People name it from where they are (``here``); what is only in the project is meant from there.
+    """
+    if os.path.isabs(path) or re.match(r"[\w+.-]+:", path) or not _is_there(here, path):
+        return path
+    # Both without links: from a link, `..` leads to where its target is.
+    return os.path.relpath(here.resolve() / path, project.resolve())
+
+
+def _is_there(folder: Path, path: str) -> bool:
+    """Whether the path leads to something from a folder: of a pattern, what is before it."""
+    fixed = itertools.takewhile(lambda part: not _PATTERN.search(part), Path(path).parts)
+    return (folder / path).exists() or folder.joinpath(*fixed).is_dir()
 
 
 def model_text(look: Look) -> str:
@@ -55,23 +106,25 @@ def model_text(look: Look) -> str:
         for name, type in look.columns
         if look.format in ("json", "csv", "xml") and (type != "string" or _ODD.search(name))
     ]
-    odd = [name for name, _ in look.columns if _ODD.search(name)]
+    others = _other_names([name for name, _ in look.columns])
     settings = [f"'path': {look.path!r}", f"'format': {look.format!r}"]
     if hints:
-        listed = ", ".join(hints).replace("'", "\\'")
+        lines = ",".join(f"\n            {hint}" for hint in hints) + "\n        "
+        listed = (lines if len(hints) > 1 else hints[0]).replace("'", "\\'")
         settings.append(f"'schema_hints': '{listed}'")
-    left_out = ", ".join([*map(_quoted, odd), "_metadata"])
+    if look.options:
+        settings.append(f"'options': {look.options!r}")
+    left_out = ", ".join([*map(_quoted, others), "_metadata"])
     columns = [
         f"* except ({left_out})",
-        *(f"{_quoted(name)} as {_snake(name)}" for name in odd),
+        *(f"{_quoted(name)} as {other}" for name, other in others.items()),
         "_metadata.file_path as source_file",
         "current_timestamp() as loaded_at",
     ]
-    size = f"{look.files:,} file{'' if look.files == 1 else 's'}, {look.bytes / 1e6:,.1f} MB"
     inner = ",\n        ".join(settings)
     selected = ",\n    ".join(columns)
     return (
-        f"-- {look.path}: {size} when this was written.\n"
+        f"-- {look.path}: {look.size()} when this was written.\n"
         "-- New columns are added by themselves. What does not fit is in _rescued_data, corrupt\n"
         "-- records are in the table of this name with __quarantine behind it.\n"
         "{{ config(\n    materialized='incremental',\n    incremental_strategy='append',\n"
@@ -80,14 +133,17 @@ def model_text(look: Look) -> str:
     )
 
 
-def write_model(project: Project, path: str, format: str | None, name: str | None) -> Path:
-    """Write the model of a folder into the project; its file.
+def write_model(
+    project: Project, path: str, format: str | None, name: str | None, here: Path
+) -> tuple[Path, Look]:
+    """Write the model of a folder, named from ``here``, into the project; its file, and the look.
 
     Raises:
         UsageError: there is such a model already, or no name follows from the folder's.
         FloodmarkError: the folder cannot be looked at.
     """
-    called = name or f"bronze_{_snake(Path(path.rstrip('/*')).name)}"
+    parts = [part for part in Path(path).parts if not _PATTERN.search(part)]
+    called = name or f"bronze_{_snake(parts[-1] if parts else '')}"
     if not re.fullmatch(r"[a-z_]\w*", called):
         raise UsageError(f"No model can be called '{called}': name it with --model.")
     taken = [
@@ -95,7 +151,7 @@ def write_model(project: Project, path: str, format: str | None, name: str | Non
     ]
     if taken:
         raise UsageError(f"There is a {called} in {taken[0]}: name another model with --model.")
-    look = look_at(project, path, format)
+    look = look_at(project, path_in(project.folder, path, here), format)
     folder = project.folder / "models" / "bronze"
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{called}.sql"
@@ -103,7 +159,19 @@ def write_model(project: Project, path: str, format: str | None, name: str | Non
         file.write_text(model_text(look), "utf-8")
     except OSError as exc:
         raise FloodmarkError(f"{file} cannot be written: {exc.strerror}.") from exc
-    return file
+    return file, look
+
+
+def _other_names(names: list[str]) -> dict[str, str]:
+    """Names that Delta refuses, and others for them, which no column has."""
+    taken = {name.lower() for name in names}
+    found: dict[str, str] = {}
+    for name in filter(_ODD.search, names):
+        wanted = _snake(name) or "column"
+        free = (wanted, *(f"{wanted}_{number}" for number in range(2, len(names) + 2)))
+        found[name] = next(other for other in free if other not in taken)
+        taken.add(found[name])
+    return found
 
 
 def _quoted(name: str) -> str:

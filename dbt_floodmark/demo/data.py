@@ -19,6 +19,15 @@ what the streams read (`demo_streams`).
 Everything that arrives a day late was created after 22:15, so a watermark with a lookback of two
 hours finds it. A correction keeps the invoice's day, store, customer and line items; only
 quantities and amounts change, and CreatedTime is later.
+
+From day 4 on (`ODD_DAY`), sales to members carry ``LoyaltyPoints``, which no file had before. The
+files of that one day are odd in other ways too:
+
+- A till lost power while it sent an invoice: its line is cut off. The line behind it has it whole.
+- One invoice has a text as its NumberOfItems.
+- The late sales come in a file whose modification time is that of their night: it is older than
+  files of the days before.
+- The file of the night before is overwritten: each of its sales is there again, corrected.
 """
 
 from __future__ import annotations
@@ -32,7 +41,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dbt_floodmark.demo.products import ITEMS, catalogue_csv
 from dbt_floodmark.demo.streams import DEVICE_FIELDS, device_events, kiosk_csv
@@ -41,6 +50,7 @@ FIRST_DAY = date(2026, 1, 1)
 MINIMUM_INVOICES = 10
 EVENTS_PER_DAY = 400
 MISSING_EVENTS_PER_DAY = 10
+ODD_DAY = 4
 
 INVOICE_FIELDS = (
     "InvoiceNumber",
@@ -102,6 +112,10 @@ _LAST_MOMENT = 24 * 60 * _MINUTE - 1
 _MEMBERS = 2_000
 _NIGHT_SALES = 4
 _RESENT_AS_THEY_WERE = 2
+# Of the odd day's sales, by their place: one whose NumberOfItems is a text, one that is cut off.
+_MISFIT, _CUT_OFF = 3, 4
+# In paise.
+_AMOUNT_A_POINT = 10_000
 _INVOICES_PER_FILE = 100_000
 
 
@@ -170,7 +184,7 @@ def land_day(landing: Path, day: int, invoices: int = 500, seed: int = 7) -> dic
         ``duplicated`` and ``corrected`` (lines that bring a known number again), ``lines`` (all
         invoice lines written), ``events``, ``missing_events`` (numbers left out), ``changes``
         (lines of customer changes), ``products`` (in the catalogue), ``device_events`` and
-        ``kiosk_invoices`` (lines of them) and ``files``.
+        ``kiosk_invoices`` (lines of them) and ``files``. Lines that are cut off are in no count.
 
     Raises:
         ValueError: If ``day`` is below 1 or ``invoices`` below 10.
@@ -180,7 +194,7 @@ def land_day(landing: Path, day: int, invoices: int = 500, seed: int = 7) -> dic
     if invoices < MINIMUM_INVOICES:
         raise ValueError(f"invoices must be {MINIMUM_INVOICES} or more, got {invoices}")
 
-    stem = f"{FIRST_DAY + timedelta(days=day - 1):%Y-%m-%d}"
+    stem = _stem(day)
     with _Drop(landing / "invoices") as drop:
         counts, printed = _land_invoices(drop, stem, day, invoices, seed)
     changes = _landed_changes(day, seed)
@@ -221,6 +235,7 @@ class _Drop:
         self._stack = ExitStack()
         self._open: dict[str, int] = {}
         self._buffers: dict[str, list[str]] = {}
+        self._times: dict[str, int] = {}
 
     @property
     def files(self) -> int:
@@ -237,6 +252,10 @@ class _Drop:
         buffer.append(line)
         if len(buffer) >= 1_000:
             self._flush(name)
+
+    def date(self, name: str, seconds: int) -> None:
+        """Give the file called ``name`` a modification time, in seconds since 1970 UTC."""
+        self._times[name] = seconds
 
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         if error is None:
@@ -267,8 +286,10 @@ class _Drop:
         final = self._folder / name
         if final.exists() and filecmp.cmp(self._hidden(name), final, shallow=False):
             self._hidden(name).unlink()
-        else:
-            self._hidden(name).replace(final)
+            return
+        if name in self._times:
+            os.utime(self._hidden(name), (self._times[name], self._times[name]))
+        self._hidden(name).replace(final)
 
 
 def _land_invoices(
@@ -276,6 +297,7 @@ def _land_invoices(
 ) -> tuple[dict[str, int], list[_Invoice]]:
     """Write the day's invoices; return the counts and a sample of at most 200 invoices."""
     late = max(1, invoices // 50) if day > 1 else 0
+    is_odd = day == ODD_DAY
     regular = invoices - late - _NIGHT_SALES
     per_file = min(_INVOICES_PER_FILE, -(-regular // 2))
     every = -(-regular // 200)
@@ -286,7 +308,9 @@ def _land_invoices(
 
     for position, invoice in enumerate(_sales(day, regular, seed)):
         part = f"invoices-{stem}-part-{position // per_file:04d}.json"
-        line = _invoice_json(invoice)
+        line = _invoice_json(invoice, is_misfit=is_odd and position == _MISFIT)
+        if is_odd and position == _CUT_OFF:
+            drop.write(part, line[: len(line) // 2])
         drop.write(part, line)
         if position % every == 0:
             sample.append(invoice)
@@ -308,6 +332,13 @@ def _land_invoices(
     if day > 1:
         for invoice in _late_sales(day, late, seed):
             drop.write(f"invoices-{stem}-late.json", _invoice_json(invoice))
+        if is_odd:
+            drop.date(f"invoices-{stem}-late.json", _midnight(day) // 1000)
+            again = Random(f"{seed}/{day}/overwritten")
+            yesterday = f"invoices-{_stem(day - 1)}-night.json"
+            for invoice in _night_sales(day - 1, seed):
+                drop.write(yesterday, _invoice_json(_corrected(invoice, again)))
+                corrected += 1
         for position, invoice in enumerate(_night_sales(day - 1, seed)):
             if position < _RESENT_AS_THEY_WERE:
                 drop.write(resent, _invoice_json(invoice))
@@ -324,6 +355,11 @@ def _land_invoices(
         "lines": invoices + duplicated + corrected,
     }
     return counts, sample
+
+
+def _stem(day: int) -> str:
+    """The day as the names of its files have it."""
+    return f"{FIRST_DAY + timedelta(days=day - 1):%Y-%m-%d}"
 
 
 def _midnight(day: int) -> int:
@@ -420,9 +456,13 @@ def _corrected(invoice: _Invoice, random: Random) -> _Invoice:
     return replace(invoice, created=invoice.created + later, lines=tuple(lines))
 
 
-def _invoice_json(invoice: _Invoice) -> str:
-    """The invoice as one line of JSON; sums are made in paise, so that they are exact."""
+def _invoice_json(invoice: _Invoice, is_misfit: bool = False) -> str:
+    """The invoice as one line of JSON; sums are made in paise, so that they are exact.
+
+    With ``is_misfit`` the number of items is a text.
+    """
     total = sum(line.price * line.quantity for line in invoice.lines)
+    items = sum(line.quantity for line in invoice.lines)
     address = invoice.address
     fields = (
         invoice.number,
@@ -433,7 +473,7 @@ def _invoice_json(invoice: _Invoice) -> str:
         invoice.customer_type,
         invoice.card,
         total / 100,
-        sum(line.quantity for line in invoice.lines),
+        f"{items} pcs" if is_misfit else items,
         invoice.payment,
         total / 100,
         round(total * 0.025) / 100,
@@ -460,7 +500,10 @@ def _invoice_json(invoice: _Invoice) -> str:
             for line in invoice.lines
         ],
     )
-    return _encode(dict(zip(INVOICE_FIELDS, fields, strict=True)))
+    sent: dict[str, Any] = dict(zip(INVOICE_FIELDS, fields, strict=True))
+    if invoice.card is not None and invoice.created >= _midnight(ODD_DAY):
+        sent["LoyaltyPoints"] = total // _AMOUNT_A_POINT
+    return _encode(sent)
 
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode

@@ -133,13 +133,19 @@
 
 {# The columns that Spark finds in files: a list of {name, type}. `others` are options of the reader. #}
 {% macro _columns_of_files(settings, files, others={}) %}
+    {{ return(floodmark._columns_of(query='select * from ' ~ floodmark._spark_files_sql(settings, files, others))) }}
+{% endmacro %}
+
+
+{# Files as Spark's own reader has them: a relation. #}
+{% macro _spark_files_sql(settings, files, others={}) %}
     {%- set given = [] -%}
     {%- for name, value in dict(floodmark._window_options(settings), **others).items()
         if name not in ['pathGlobFilter', 'recursiveFileLookup', 'columnNameOfCorruptRecord'] -%}
         {%- do given.append(floodmark._quoted(name) ~ ' = ' ~ floodmark._string_literal(value)) -%}
     {%- endfor -%}
-    {{ return(floodmark._columns_of(query='select * from `' ~ floodmark._file_format(settings).provider ~ '`.`'
-        ~ floodmark._pattern_of(files) | replace('`', '``') ~ '` with (' ~ given | join(', ') ~ ')')) }}
+    {{ return('`' ~ floodmark._file_format(settings).provider ~ '`.`'
+        ~ floodmark._pattern_of(files) | replace('`', '``') ~ '` with (' ~ given | join(', ') ~ ')') }}
 {% endmacro %}
 
 

@@ -82,10 +82,10 @@
     {%- for those in groups.values() -%}
         {%- set names = found[those[0].path].header -%}
         {%- set fields = [] -%}
-        {%- set types = floodmark._columns_of_files(settings, those, {'inferSchema': 'true'})
+        {%- set types = floodmark._csv_types(settings, those)
             if settings.infer_column_types and names | reject('in', known) | list else [] -%}
         {%- for name in names -%}
-            {%- do fields.append({'name': name, 'type': types[loop.index0].type if loop.index0 < types | length
+            {%- do fields.append({'name': name, 'type': types[loop.index0] if loop.index0 < types | length
                 else 'string'}) -%}
         {%- endfor -%}
         {%- set record = floodmark._struct_of(fields) -%}
@@ -95,6 +95,26 @@
         {%- set ns.seen = floodmark._joined_records(ns.seen, record) -%}
     {%- endfor -%}
     {{ return(ns.seen) }}
+{% endmacro %}
+
+
+{# The types that Spark infers of files with one header, by the place of the columns. Digits with a zero in front are
+   kept as the string that they are: a number has no such zero. #}
+{% macro _csv_types(settings, files) %}
+    {%- set columns = floodmark._columns_of_files(settings, files, {'inferSchema': 'true'}) -%}
+    {%- set has_zeros = [] -%}
+    {%- for column in columns if floodmark._digits(column.type) or column.type == 'double' -%}
+        {%- do has_zeros.append(floodmark._string_literal(column.name) ~ ', coalesce(max('
+            ~ floodmark._quoted(column.name) ~ ' rlike ' ~ floodmark._string_literal('^\\s*[+-]?0\\d')
+            ~ '), false)') -%}
+    {%- endfor -%}
+    {%- set found = floodmark._query_json('select to_json(map(' ~ has_zeros | join(', ') ~ ')) from '
+        ~ floodmark._spark_files_sql(settings, files))[0] if has_zeros else {} -%}
+    {%- set types = [] -%}
+    {%- for column in columns -%}
+        {%- do types.append('string' if found[column.name] else column.type) -%}
+    {%- endfor -%}
+    {{ return(types) }}
 {% endmacro %}
 
 
@@ -111,6 +131,25 @@
         {%- do names.append(known[loop.index0] if loop.index0 < known | length else '_c' ~ loop.index0) -%}
     {%- endfor -%}
     {{ return(names) }}
+{% endmacro %}
+
+
+{# The character that probably separates the fields of CSV files whose headers are one column each; none where they are
+   not. #}
+{% macro _missed_separator(settings, seen) %}
+    {%- if settings.format == 'csv' and seen and floodmark._csv_dialect(settings).has_header -%}
+        {%- set names = floodmark._struct_fields(seen) | map(attribute='name') | list -%}
+        {%- for separator in [';', '\t', '|'] -%}
+            {%- set ns = namespace(in_all=names != []) -%}
+            {%- for name in names if separator not in name -%}
+                {%- set ns.in_all = false -%}
+            {%- endfor -%}
+            {%- if ns.in_all -%}
+                {{ return(separator) }}
+            {%- endif -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {{ return(none) }}
 {% endmacro %}
 
 

@@ -147,6 +147,13 @@
 {# Warn of columns that a table without column mapping cannot have. #}
 {% macro _warn_of_names(settings, seen, record) %}
     {%- set names, hidden, kept = [], [], floodmark._types_of(record or 'struct<>') -%}
+    {%- set separator = floodmark._missed_separator(settings, seen) -%}
+    {%- if separator -%}
+        {%- do floodmark._warn('each header of the CSV files is one column, such as '
+            ~ floodmark._struct_fields(seen)[0].name ~ ". If its fields are separated by " ~ tojson(separator)
+            ~ ", set files.options={'sep': " ~ tojson(separator) ~ '} and run once with --full-refresh') -%}
+        {{ return(none) }}
+    {%- endif -%}
     {%- for field in (floodmark._struct_fields(seen) if seen and settings.infers else []) if field.name not in kept -%}
         {%- if field.name in ['_metadata', ''] -%}
             {%- do hidden.append("'" ~ field.name ~ "'") -%}

@@ -126,8 +126,8 @@
 {% endmacro %}
 
 
-{# A SELECT of one JSON text: what a folder holds, after a look at its newest files: {format, files, bytes, columns,
-   partitions}. For `floodmark init --files`, which has no model yet. #}
+{# A SELECT of one JSON text: what a folder holds, after a look at its newest files: {format, options, files, bytes,
+   columns, partitions}. For `floodmark init --files`, which has no model yet. #}
 {% macro _folder_look_sql(files) %}
     {%- if not execute -%}
         {{ return("select '{}' as look") }}
@@ -138,16 +138,76 @@
         ~ floodmark._folder_files_sql(settings) ~ ' order by modified_at desc, path limit 1000)') -%}
     {%- set run = {'settings': {'files': settings}, 'known_record': none} -%}
     {%- do floodmark._settle_format(run, none, listed) -%}
+    {%- set look = floodmark._first_look(run, listed) if listed else none -%}
     {%- set settings = run.settings.files -%}
-    {%- set found = {'format': settings.format, 'files': listed | length, 'bytes': listed | sum(attribute='size'),
-        'columns': [], 'partitions': []} -%}
+    {%- set found = {'format': settings.format, 'options': settings.options, 'files': listed | length,
+        'bytes': listed | sum(attribute='size'), 'columns': [], 'partitions': []} -%}
     {%- if listed -%}
         {%- set format = floodmark._file_format(settings) -%}
-        {%- set seen = format.look(run, listed).seen if format.look else none -%}
-        {%- set record = floodmark._without_case_twins(floodmark._kept_type(seen, true)
-            if seen and not format.has_types else seen) if seen else format.columns -%}
+        {%- set record = floodmark._without_case_twins(floodmark._kept_type(look.seen, true)
+            if look.seen and not format.has_types else look.seen) if look.seen else format.columns -%}
         {%- do found.update({'columns': floodmark._struct_fields(record or 'struct<>'),
             'partitions': floodmark._partitions(settings, none, listed)}) -%}
     {%- endif -%}
     {{ return('select ' ~ floodmark._string_literal(tojson(found)) ~ ' as look') }}
+{% endmacro %}
+
+
+{# A look at files of which nothing is known. An option that they need goes into the settings. #}
+{% macro _first_look(run, files) %}
+    {%- set settings = run.settings.files -%}
+    {%- if settings.format in ['csv', 'json'] -%}
+        {%- set lines = floodmark._first_lines(settings, files[:100]) -%}
+        {%- do settings.update({'options': floodmark._csv_options_of(lines) if settings.format == 'csv'
+            else floodmark._json_options_of(lines)}) -%}
+    {%- endif -%}
+    {%- set format = floodmark._file_format(settings) -%}
+    {{ return(format.look(run, files) if format.look else {'seen': none}) }}
+{% endmacro %}
+
+
+{# The first line of each of these files that is not blank, a long one cut. #}
+{% macro _first_lines(settings, files) %}
+    {%- set lines = [] -%}
+    {%- for row in floodmark._query_json("select to_json(named_struct('line', min_by(left(value, "
+        ~ floodmark._first_line_length() ~ "), place))) from (select value, struct(_metadata.file_block_start, "
+        "monotonically_increasing_id()) as place, _metadata.file_path as path from text.`"
+        ~ floodmark._files_path(settings) ~ '` ' ~ floodmark._files_options(settings) ~ ' where '
+        ~ floodmark._files_predicate(files) ~ ") where trim(value) <> '' group by path") -%}
+        {%- do lines.append(row.line | replace('\ufeff', '')) -%}
+    {%- endfor -%}
+    {{ return(lines) }}
+{% endmacro %}
+
+
+{% macro _first_line_length() %}
+    {{ return(100000) }}
+{% endmacro %}
+
+
+{# The separator by which the headers have the most fields. #}
+{% macro _csv_options_of(lines) %}
+    {%- set best = namespace(separator=',', fields=0) -%}
+    {%- for separator in [',', ';', '\t', '|'] -%}
+        {%- set fields = [] -%}
+        {%- for line in lines -%}
+            {%- do fields.extend(floodmark._csv_fields(line, separator, '"', '"')) -%}
+        {%- endfor -%}
+        {%- if fields | length > best.fields -%}
+            {%- set best.separator, best.fields = separator, fields | length -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return({} if best.separator == ',' else {'sep': best.separator}) }}
+{% endmacro %}
+
+
+{# Whether each file is one value over several lines, or an array: none has an object in its first line. #}
+{% macro _json_options_of(lines) %}
+    {%- for line in lines -%}
+        {%- set is_cut = line | length == floodmark._first_line_length() and line.lstrip().startswith('{') -%}
+        {%- if is_cut or fromjson(line, none) is mapping -%}
+            {{ return({}) }}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return({'multiLine': true} if lines else {}) }}
 {% endmacro %}

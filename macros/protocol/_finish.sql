@@ -55,9 +55,11 @@
 {% endmacro %}
 
 
-{# The rows that a commit inserted, by its metrics. #}
+{# The rows that a commit inserted, by its metrics. One that replaces rows also writes those that lay in a file with
+   them. #}
 {% macro _inserted(metrics) %}
-    {{ return(metrics.get('numTargetRowsInserted', metrics.get('numOutputRows', 0))) }}
+    {{ return(metrics.get('numTargetRowsInserted',
+        metrics.get('numOutputRows', 0) - metrics.get('numCopiedRows', 0))) }}
 {% endmacro %}
 
 

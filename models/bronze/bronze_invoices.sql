@@ -4,59 +4,21 @@
     files={
         'path': var('landing', 'data/landing') ~ '/invoices',
         'format': 'json',
-        'schema': '
-            InvoiceNumber string,
+        'schema_hints': '
             CreatedTime bigint,
-            StoreID string,
-            PosID string,
-            CashierID string,
-            CustomerType string,
-            CustomerCardNo string,
-            TotalAmount double,
+            TotalAmount decimal(18, 2),
             NumberOfItems bigint,
-            PaymentMethod string,
-            TaxableAmount double,
-            CGST double,
-            SGST double,
-            CESS double,
-            DeliveryType string,
-            DeliveryAddress struct<
-                AddressLine: string,
-                City: string,
-                ContactNumber: string,
-                PinCode: string,
-                State: string
-            >,
-            InvoiceLineItems array<struct<
-                ItemCode: string,
-                ItemDescription: string,
-                ItemPrice: double,
-                ItemQty: bigint,
-                TotalValue: double
-            >>
+            DeliveryAddress.City string,
+            InvoiceLineItems.element.ItemQty bigint
         ',
+        'allow_overwrites': 'replace',
     },
 ) }}
 
 -- depends_on: {{ source('pos', 'invoices') }}
+-- The columns are those of the files, strings but for the hints; new ones are added by themselves.
 select
-    InvoiceNumber,
-    CreatedTime,
-    StoreID,
-    PosID,
-    CashierID,
-    CustomerType,
-    CustomerCardNo,
-    TotalAmount,
-    NumberOfItems,
-    PaymentMethod,
-    TaxableAmount,
-    CGST,
-    SGST,
-    CESS,
-    DeliveryType,
-    DeliveryAddress,
-    InvoiceLineItems,
+    * except (_metadata),
     timestamp_millis(CreatedTime) as created_at,
     _metadata.file_path as source_file,
     current_timestamp() as loaded_at

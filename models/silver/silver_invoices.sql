@@ -23,7 +23,11 @@ invoices as (
         CustomerType as customer_type,
         CustomerCardNo as customer_card_no,
         cast(TotalAmount as decimal(18, 2)) as total_amount,
-        NumberOfItems as number_of_items,
+        -- Where a till sent a text, NumberOfItems is NULL and the text is in _rescued_data: the lines say it too.
+        coalesce(
+            NumberOfItems,
+            aggregate(InvoiceLineItems, cast(0 as bigint), (items, line) -> items + line.ItemQty)
+        ) as number_of_items,
         PaymentMethod as payment_method,
         cast(TaxableAmount as decimal(18, 2)) as taxable_amount,
         cast(CGST as decimal(18, 2)) as cgst,

@@ -64,6 +64,14 @@ def compiled(path: Path) -> tuple[Any, list[str]]:
     return new_environment().compile(text), re.findall(r"{% macro (\w+)\(", text)
 
 
+def _fromjson(text: str, default: Any = None) -> Any:
+    """JSON as dbt's own function reads it: the default where it is none."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return default
+
+
 def load(**context: Any) -> SimpleNamespace:
     """The package's macros as `floodmark.<name>`, with a context as dbt's."""
     floodmark = SimpleNamespace()
@@ -73,7 +81,7 @@ def load(**context: Any) -> SimpleNamespace:
         "return": leave,
         "exceptions": SimpleNamespace(raise_compiler_error=refuse),
         "tojson": json.dumps,
-        "fromjson": json.loads,
+        "fromjson": _fromjson,
         "modules": SimpleNamespace(re=re, datetime=datetime),
         "this": SimpleNamespace(schema="shop", identifier="orders", __str__=lambda: "shop.orders"),
         "config": {},

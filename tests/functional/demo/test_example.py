@@ -1,4 +1,4 @@
-"""The worked example: what its days load, a third build without commits, and any cut ends in the same tables."""
+"""The worked example: what its days load, a run without commits, odd files, and any cut ends in the same tables."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ import json
 import os
 import random
 import shutil
-from collections import Counter
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dbt_floodmark.demo.data import FIRST_DAY, land_day
+from dbt_floodmark.cli.demo_files import odd_files
+from dbt_floodmark.demo.data import FIRST_DAY, ODD_DAY, land_day
 from dbt_floodmark.demo.products import catalogue
 from dbt_floodmark.demo.streams import device_events, kiosk_invoices
 from tests.support.faults import Faults, injected
@@ -61,6 +63,16 @@ CUT = MODELS + STREAMS if FULL else tuple(itertools.chain(*sample(CHAINS, 2)))
 PRODUCT = "sku, product_name, category, cast(list_price as string), cast(is_seasonal as string)"
 #: When a row was loaded differs from run to run, and each example here has a landing folder of its own.
 BY_RUN = ("loaded_at", "source_file")
+#: What the odd day's invoices reach.
+OF_INVOICES = (
+    "bronze_invoices",
+    "silver_invoices",
+    "silver_invoice_lines",
+    "gold_daily_store_sales",
+    "gold_item_sales",
+    "gold_customer_totals",
+    "gold_invoice_customers",
+)
 
 
 def become_the_example(project: Project) -> None:
@@ -84,6 +96,7 @@ class Example:
     landing: Path
     runs: list[Run] = field(default_factory=list)
     before: dict[str, int] = field(default_factory=dict)
+    after: dict[str, int] = field(default_factory=dict)
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -107,7 +120,11 @@ class Example:
 
     def rows(self, model: str) -> Counter[tuple[Any, ...]]:
         columns = [row[0] for row in self.project.sql(f"describe {self.project.schema}.{model}")]
-        kept = ", ".join(name for name in columns if name not in BY_RUN)
+        # The rescued data ends with the path of its file.
+        path = "regexp_replace(_rescued_data, ',?\"_file_path\":.*', '') as _rescued_data"
+        kept = ", ".join(
+            path if name == "_rescued_data" else name for name in columns if name not in BY_RUN
+        )
         return self.project.rows(model, kept)
 
     def versions(self) -> dict[str, int]:
@@ -121,7 +138,8 @@ def landing(tmp_path_factory: pytest.TempPathFactory, target: str) -> Path:
 
 @pytest.fixture(scope="module")
 def control(make_project: Callable[..., Project], landing: Path) -> Example:
-    """Day 1 built with every data test and unit test; days 2 and 3; nothing new; gold against bronze."""
+    """Day 1 built with every data test and unit test; days 2 and 3; nothing new; the odd day's invoices; gold
+    against bronze."""
     project = make_project("example")
     become_the_example(project)
     example = Example(project, landing)
@@ -132,6 +150,9 @@ def control(make_project: Callable[..., Project], landing: Path) -> Example:
     example.dbt("run")
     example.before = example.versions()
     example.dbt("run")
+    example.after = example.versions()
+    land_day(landing, ODD_DAY, invoices=INVOICES)
+    example.dbt("run", "--select", *OF_INVOICES)
     example.dbt("test", "--select", "test_type:singular")
     return example
 
@@ -158,10 +179,119 @@ def test_days_two_and_three_are_loaded_alone(control: Example) -> None:
         f"select batch_id, count(*) from {control.project.schema}_floodmark.files "
         "where model like '%bronze_invoices' group by batch_id order by batch_id"
     )
-    assert len(landed) == 2 and all(files > 0 for _, files in landed)
+    assert len(landed) == 3 and all(files > 0 for _, files in landed)
     read = [batch["rows_read"] for batch in batches["bronze_invoices"]]
-    assert sum(read) == sum(control.rows("bronze_invoices").values())
-    assert read[0] >= INVOICES and read[1] >= 2 * INVOICES
+    assert read[0] >= INVOICES and read[1] >= 2 * INVOICES and read[2] >= INVOICES
+
+
+def lines(folder: Path) -> Iterator[tuple[str, int, str, dict[str, Any] | None]]:
+    """The lines of a folder: file, number, text, and the record; None where it is no JSON."""
+    for file in sorted(folder.iterdir()):
+        for number, line in enumerate(file.read_text().splitlines(), start=1):
+            try:
+                record = json.loads(line, parse_float=Decimal)
+            except ValueError:
+                record = None
+            yield file.name, number, line, record
+
+
+def test_bronze_has_the_lines_that_lie_in_the_folder(control: Example) -> None:
+    """Also after a file was overwritten and one came with an old time: each line that is JSON, and no other."""
+    landed = Counter(
+        (
+            record["InvoiceNumber"],
+            record["CreatedTime"],
+            f"{record['TotalAmount']:.2f}",
+            record["NumberOfItems"] if isinstance(record["NumberOfItems"], int) else None,
+            len(record["InvoiceLineItems"]),
+            str(record["LoyaltyPoints"]) if "LoyaltyPoints" in record else None,
+            name,
+        )
+        for name, _, _, record in lines(control.landing / "invoices")
+        if record is not None
+    )
+    assert any(row[3] is None for row in landed) and any(row[5] is not None for row in landed)
+    found = control.project.sql(
+        "select InvoiceNumber, CreatedTime, cast(TotalAmount as string), NumberOfItems, size(InvoiceLineItems), "
+        "LoyaltyPoints, regexp_extract(source_file, '[^/]+$', 0) "
+        f"from {control.project.schema}.bronze_invoices"
+    )
+    assert Counter(found) == landed
+
+
+def test_gold_is_what_python_computes(control: Example) -> None:
+    latest: dict[str, dict[str, Any]] = {}
+    for _, _, _, record in lines(control.landing / "invoices"):
+        if record is not None:
+            known = latest.get(record["InvoiceNumber"], record)
+            latest[record["InvoiceNumber"]] = max(known, record, key=lambda r: r["CreatedTime"])
+    stores: dict[tuple[Any, ...], list[Any]] = defaultdict(lambda: [0, 0, Decimal(0), Decimal(0)])
+    customers: dict[tuple[Any, ...], list[Any]] = defaultdict(lambda: [0, 0, Decimal(0)])
+    sold: dict[tuple[Any, ...], list[Any]] = defaultdict(lambda: [0, Decimal(0)])
+    for record in latest.values():
+        day = str(datetime.fromtimestamp(record["CreatedTime"] / 1000, timezone.utc).date())
+        items = sum(line["ItemQty"] for line in record["InvoiceLineItems"])
+        taxes = record["CGST"] + record["SGST"] + record["CESS"]
+        add(stores[record["StoreID"], day], 1, items, record["TotalAmount"], taxes)
+        if record["CustomerCardNo"] is not None:
+            add(customers[(record["CustomerCardNo"],)], 1, items, record["TotalAmount"])
+        for line in record["InvoiceLineItems"]:
+            add(sold[line["ItemCode"], day], line["ItemQty"], line["TotalValue"])
+    for model, keys, sums, expected in (
+        (
+            "gold_daily_store_sales",
+            "store_id, cast(sales_date as string)",
+            "invoices, items, total_amount, tax_amount",
+            stores,
+        ),
+        ("gold_customer_totals", "customer_card_no", "invoices, items, total_amount", customers),
+        ("gold_item_sales", "item_code, cast(sales_date as string)", "quantity, total_value", sold),
+    ):
+        found = control.project.sql(f"select {keys}, {sums} from {control.project.schema}.{model}")
+        length = len(keys.split(", "))
+        assert {row[:length]: list(row[length:]) for row in found} == expected, model
+        assert len(found) == len(expected), model
+
+
+def add(sums: list[Any], *values: Any) -> None:
+    """Add values to sums, each to its own."""
+    sums[:] = [one + other for one, other in zip(sums, values, strict=True)]
+
+
+def test_what_was_odd_is_in_the_ledger_and_the_quarantine(control: Example) -> None:
+    """As `floodmark demo` tells it, of what the files hold: a column, a line, a value, two files."""
+    model = f"{control.project.schema}.bronze_invoices"
+    records = list(lines(control.landing / "invoices"))
+    [(cut, number, raw, _)] = [one for one in records if one[3] is None]
+    [(misfit, _, _, record)] = [
+        one for one in records if one[3] is not None and isinstance(one[3]["NumberOfItems"], str)
+    ]
+    assert record is not None
+    runs = {
+        batch["invocation_id"]: batch["batch_id"] for batch in control.batches()["bronze_invoices"]
+    }
+    added, quarantined, rescued, replaced, old = odd_files(
+        control.project.sql, f"{control.project.schema}_floodmark", runs
+    )
+    assert {one.run for one in (added, quarantined, rescued, replaced, old)} == {3}
+    assert {one.model for one in (added, quarantined, rescued, replaced, old)} == {model}
+    assert added[2:] == (
+        "added",
+        None,
+        None,
+        "the column LoyaltyPoints, in version 2 of the schema",
+    )
+    assert quarantined[2:5] == ("quarantined", cut, number)
+    assert raw.startswith(quarantined.detail.partition(": ")[2][:-1])
+    assert rescued[2:] == (
+        "rescued",
+        misfit,
+        None,
+        json.dumps({"NumberOfItems": record["NumberOfItems"]}),
+    )
+    night = f"invoices-{FIRST_DAY + timedelta(days=ODD_DAY - 2)}-night.json"
+    assert replaced[2:] == ("replaced", night, None, "its rows of batch 2")
+    assert old[2:4] == ("old", f"invoices-{FIRST_DAY + timedelta(days=ODD_DAY - 1)}-late.json")
 
 
 def products(day: int) -> tuple[date, set[tuple[Any, ...]]]:
@@ -247,7 +377,7 @@ def test_late_invoices_are_dropped_and_counted(control: Example) -> None:
 
 
 def test_a_run_with_nothing_new_makes_no_commit(control: Example) -> None:
-    assert control.versions() == control.before
+    assert control.after == control.before
     message = control.runs[2].message
     assert all("nothing new" in message[model] for model in control.models), message
 
@@ -265,13 +395,16 @@ def test_builds_cut_anywhere_end_in_the_same_tables(
     models = [model for model in example.models if model in CUT]
     if FULL:  # the others read no seed
         assert example.dbt("seed").success
-    for days in ((1,), (2, 3)):
+    of_invoices = [model for model in models if model in OF_INVOICES]
+    for days, loaded in (((1,), models), ((2, 3), models), ((ODD_DAY,), of_invoices)):
+        if not loaded:
+            continue
         for day in days:
             land_day(tmp_path, day, invoices=INVOICES)
-        for _ in range(3 if FULL else len(days) - 1):
-            with injected(Faults(cuts={model: dice.randint(1, 30) for model in models})):
-                example.dbt("run", "--select", *models)
-        run = example.dbt("run", "--select", *models)
+        for _ in range(3 if FULL else int(days != (1,))):
+            with injected(Faults(cuts={model: dice.randint(1, 30) for model in loaded})):
+                example.dbt("run", "--select", *loaded)
+        run = example.dbt("run", "--select", *loaded)
         assert run.success, (seed, run.log[-4000:])
     for model in models:
         assert example.rows(model) == control.rows(model), (seed, model)

@@ -11,7 +11,13 @@ from typing import Any
 import pytest
 
 from dbt_floodmark.demo import data as demo_data
-from dbt_floodmark.demo.data import CHANGE_FIELDS, EVENT_FIELDS, INVOICE_FIELDS, land_day
+from dbt_floodmark.demo.data import (
+    CHANGE_FIELDS,
+    EVENT_FIELDS,
+    INVOICE_FIELDS,
+    ODD_DAY,
+    land_day,
+)
 from tests.support.harness import REPOSITORY
 
 SEEDS = REPOSITORY / "seeds"
@@ -56,12 +62,13 @@ def test_another_seed_gives_other_bytes(tmp_path: Path) -> None:
 
 
 def test_landing_a_day_again_leaves_its_files_untouched(tmp_path: Path) -> None:
-    land_day(tmp_path, 1)
-    before = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*") if file.is_file()}
-    land_day(tmp_path, 1)
-    assert {
-        file: file.stat().st_mtime_ns for file in tmp_path.rglob("*") if file.is_file()
-    } == before
+    for day in (1, ODD_DAY):
+        land_day(tmp_path, day)
+        before = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*") if file.is_file()}
+        land_day(tmp_path, day)
+        assert {
+            file: file.stat().st_mtime_ns for file in tmp_path.rglob("*") if file.is_file()
+        } == before
 
 
 def test_only_finished_files_are_left(landing: Path) -> None:
@@ -182,6 +189,49 @@ def test_an_invoice_number_carries_the_day_of_its_sale(landing: Path) -> None:
         day = (row["CreatedTime"] - FIRST_MIDNIGHT) // DAY + 1
         assert row["InvoiceNumber"].startswith(f"INV-202601{day:02d}-")
         assert len(row["InvoiceNumber"]) == 22
+
+
+@pytest.mark.parametrize("invoices", [10, 500])
+def test_the_odd_day(tmp_path: Path, invoices: int) -> None:
+    """A new field, a line that is cut off, a text for a number, an old time, and a file that is overwritten."""
+    for day in range(1, ODD_DAY):
+        land_day(tmp_path, day, invoices=invoices)
+    folder = tmp_path / "invoices"
+    newest = max(file.stat().st_mtime for file in folder.iterdir())
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    counts = land_day(tmp_path, ODD_DAY, invoices=invoices)
+
+    after = {file.name: file.read_bytes() for file in folder.iterdir()}
+    assert [name for name in before if before[name] != after[name]] == [
+        "invoices-2026-01-03-night.json"
+    ]
+    versions = zip(
+        *(files["invoices-2026-01-03-night.json"].splitlines() for files in (before, after)),
+        strict=True,
+    )
+    for first, second in (map(json.loads, pair) for pair in versions):
+        assert first["InvoiceNumber"] == second["InvoiceNumber"]
+        assert second["CreatedTime"] > first["CreatedTime"] >= FIRST_MIDNIGHT + 3 * DAY - LOOKBACK
+        assert second["TotalAmount"] != first["TotalAmount"]
+
+    rows, cut_off = [], []
+    for name in after.keys() - before.keys() | {"invoices-2026-01-03-night.json"}:
+        text = after[name].decode().splitlines()
+        for number, line in enumerate(text):
+            try:
+                rows.append(json.loads(line))
+            except ValueError:
+                cut_off.append((line, text[number + 1]))
+    [(line, whole)] = cut_off
+    assert whole.startswith(line)
+    assert counts["lines"] == len(rows)
+    assert sum(isinstance(row["NumberOfItems"], str) for row in rows) == 1
+    midnight = FIRST_MIDNIGHT + (ODD_DAY - 1) * DAY
+    for row in rows:
+        is_members = row["CustomerCardNo"] is not None
+        assert ("LoyaltyPoints" in row) == (is_members and row["CreatedTime"] >= midnight)
+    late = (folder / "invoices-2026-01-04-late.json").stat().st_mtime
+    assert late == midnight / 1000 < newest
 
 
 def test_days_of_different_size_do_not_change_each_other(tmp_path: Path) -> None:

@@ -36,3 +36,20 @@ def test_other_separators():
     assert floodmark._csv_fields("a||b||c", "||", '"', '"') == ["a", "b", "c"]
     assert floodmark._csv_fields("a\tb", "\t", '"', '"') == ["a", "b"]
     assert floodmark._csv_fields('a|"b|c"', "|", "", "\\") == ["a", '"b', 'c"']
+
+
+@pytest.mark.parametrize(
+    ("seen", "options", "expected"),
+    [
+        ("struct<`a;b`:string>", {}, ";"),
+        ("struct<`a;b`:string,`a;b;c`:string>", {}, ";"),
+        ("struct<`a\tb`:string>", {}, "\t"),
+        ("struct<`a;b`:string,c:string>", {}, None),
+        ("struct<a:string,b:string>", {}, None),
+        ("struct<`a;b`:string>", {"header": False}, None),
+        (None, {}, None),
+    ],
+)
+def test_a_separator_that_was_missed(seen, options, expected):
+    settings = {"format": "csv", "options": options, "single_variant_column": None}
+    assert floodmark._missed_separator(settings, seen) == expected

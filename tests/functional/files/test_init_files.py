@@ -1,0 +1,137 @@
+"""`floodmark init --files`: from folders of which nobody knows anything to tables with types, and nothing lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from click.testing import CliRunner
+
+from dbt_floodmark.cli import main
+from tests.support.files import columns, land, lines, records, rescued
+from tests.support.harness import Project, working_directory
+
+pytestmark = pytest.mark.long("session")
+
+FOLDERS = {
+    # Other columns and another order in each file, quotes, an empty value.
+    "orders": {
+        "jan.csv": 'order_id,customer,amount,paid\n1,"Smith, ""Jo""",12.50,true\n2,Ann,,false\n',
+        "feb.csv": "paid,order_id,customer,amount,coupon\ntrue,3,Kim,3.75,SPRING\n",
+    },
+    # Semicolons, a name with a space, commas in numbers, zeros in front, a day.
+    "customers": {
+        "crm.csv": "Customer No;Name;Revenue;Since\n00017;Muller, Sons;1234,50;2024-01-31\n18;Weber;99,00;2024-02-29\n",
+    },
+    "events": {
+        "a.jsonl": lines({"id": 1, "user": {"id": 7}, "items": [{"sku": "A", "qty": 2}]}),
+        "b.jsonl": lines(
+            {"id": 2, "user": None, "items": [{"sku": "B", "qty": 1, "off": {"percent": 10}}]},
+            {"id": 3, "items": [], "at": "2026-01-01"},
+        ),
+    },
+    # One array over several lines.
+    "export": {"all.json": json.dumps([{"k": 1, "v": "a"}, {"k": 2, "v": "b"}], indent=2)},
+    "tabs": {"t.tsv": "a\tb\n1\tx, y\n"},
+}
+
+
+@pytest.fixture(scope="module")
+def said(make_project: Callable[..., Project]) -> tuple[Project, dict[str, str]]:
+    """A model for each folder, written from the folder above the project, and one build."""
+    project = make_project("init_files")
+    around = project.root.parent / f"around_{project.root.name}"
+    for name, files in FOLDERS.items():
+        land(around / name, files)
+    said = {}
+    root = str(project.root)
+    for name in FOLDERS:
+        with working_directory(around):
+            result = CliRunner().invoke(
+                main,
+                ["init", "--files", name, "--project-dir", root, "--profiles-dir", root],
+                catch_exceptions=False,
+            )
+        assert result.exit_code == 0, result.output
+        said[name] = result.output
+    project.build()
+    return project, said
+
+
+def test_types_are_those_of_the_values(said: tuple[Project, dict[str, str]]) -> None:
+    project, _ = said
+    own = {"_rescued_data": "string", "source_file": "string", "loaded_at": "timestamp"}
+    assert columns(project, "bronze_orders") == own | {
+        "order_id": "int",
+        "customer": "string",
+        "amount": "double",
+        "paid": "boolean",
+        "coupon": "string",
+    }
+    assert columns(project, "bronze_customers") == own | {
+        "customer_no": "string",
+        "Name": "string",
+        "Revenue": "string",
+        "Since": "date",
+    }
+    assert columns(project, "bronze_events") == own | {
+        "id": "bigint",
+        "user": "struct<id:bigint>",
+        "items": "array<struct<off:struct<percent:bigint>,qty:bigint,sku:string>>",
+        "at": "string",
+    }
+    assert columns(project, "bronze_export") == own | {"k": "bigint", "v": "string"}
+    assert columns(project, "bronze_tabs") == own | {"a": "int", "b": "string"}
+
+
+def test_every_value_is_there(said: tuple[Project, dict[str, str]]) -> None:
+    project, _ = said
+    found = {
+        name: [
+            {k: v for k, v in row.items() if k not in ("source_file", "loaded_at")}
+            for row in records(project, f"bronze_{name}", order)
+        ]
+        for name, order in (
+            ("orders", "order_id"),
+            ("customers", "customer_no"),
+            ("events", "id"),
+            ("export", "k"),
+            ("tabs", "a"),
+        )
+    }
+    assert found == {
+        "orders": [
+            {"order_id": 1, "customer": 'Smith, "Jo"', "amount": 12.5, "paid": True},
+            {"order_id": 2, "customer": "Ann", "paid": False},
+            {"order_id": 3, "customer": "Kim", "amount": 3.75, "paid": True, "coupon": "SPRING"},
+        ],
+        "customers": [
+            {
+                "customer_no": "00017",
+                "Name": "Muller, Sons",
+                "Revenue": "1234,50",
+                "Since": "2024-01-31",
+            },
+            {"customer_no": "18", "Name": "Weber", "Revenue": "99,00", "Since": "2024-02-29"},
+        ],
+        "events": [
+            {"id": 1, "user": {"id": 7}, "items": [{"sku": "A", "qty": 2}]},
+            {"id": 2, "items": [{"sku": "B", "qty": 1, "off": {"percent": 10}}]},
+            {"id": 3, "items": [], "at": "2026-01-01"},
+        ],
+        "export": [{"k": 1, "v": "a"}, {"k": 2, "v": "b"}],
+        "tabs": [{"a": 1, "b": "x, y"}],
+    }
+    assert [rescued(row) for row in records(project, "bronze_orders", "order_id")] == [None] * 3
+
+
+def test_it_says_what_it_found(said: tuple[Project, dict[str, str]]) -> None:
+    project, answers = said
+    assert "It loads 2 files (140 bytes) of csv: 5 columns." in answers["orders"]
+    assert "of csv, sep ';': 4 columns." in answers["customers"]
+    assert "of json, multiLine True: 2 columns." in answers["export"]
+    assert (
+        f"floodmark build --select bronze_orders --project-dir ../{project.root.name}"
+        in answers["orders"]
+    )

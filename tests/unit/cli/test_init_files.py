@@ -1,0 +1,69 @@
+"""`floodmark init --files`: the model that it writes of what it saw, and the path in it."""
+
+from pathlib import Path
+
+import pytest
+
+from dbt_floodmark.cli.init_files import Look, model_text, path_in
+
+
+def test_the_model() -> None:
+    look = Look(
+        "../in",
+        "csv",
+        2,
+        1_234,
+        [("id", "int"), ("Customer No", "string"), ("customer_no", "string"), ("E-Mail", "date")],
+        options={"sep": ";"},
+    )
+    assert look.text() == "2 files (1,234 bytes) of csv, sep ';': 4 columns"
+    assert model_text(look) == (
+        "-- ../in: 2 files (1,234 bytes) when this was written.\n"
+        "-- New columns are added by themselves. What does not fit is in _rescued_data, corrupt\n"
+        "-- records are in the table of this name with __quarantine behind it.\n"
+        "{{ config(\n"
+        "    materialized='incremental',\n"
+        "    incremental_strategy='append',\n"
+        "    files={\n"
+        "        'path': '../in',\n"
+        "        'format': 'csv',\n"
+        "        'schema_hints': '\n"
+        "            id int,\n"
+        "            `Customer No` string,\n"
+        "            `E-Mail` date\n"
+        "        ',\n"
+        "        'options': {'sep': ';'},\n"
+        "    },\n"
+        ") }}\n"
+        "\n"
+        "select\n"
+        "    * except (`Customer No`, _metadata),\n"
+        "    `Customer No` as customer_no_2,\n"
+        "    _metadata.file_path as source_file,\n"
+        "    current_timestamp() as loaded_at\n"
+        "from {{ floodmark.new_files() }}\n"
+    )
+
+
+def test_what_needs_no_hint_has_none() -> None:
+    text = model_text(Look("in", "parquet", 1, 2_000_000, [("id", "int")], [("day", "date")]))
+    assert "schema_hints" not in text and "options" not in text
+    assert "1 file (2.0 MB)" in text
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("in", "../in"),
+        ("in/*/*.csv", "../in/*/*.csv"),
+        ("here", "here"),
+        ("shop/here", "here"),
+        ("nowhere", "nowhere"),
+        ("s3a://bucket/in", "s3a://bucket/in"),
+        ("/data/in", "/data/in"),
+    ],
+)
+def test_a_path_is_meant_from_where_people_are(tmp_path: Path, path: str, expected: str) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "shop" / "here").mkdir(parents=True)
+    assert path_in(tmp_path / "shop", path, tmp_path) == expected
