@@ -27,6 +27,8 @@ logger = AdapterLogger("Floodmark")
 #: Seconds before the second look at a statement; each wait is half as long again.
 FIRST_WAIT = 0.005
 _GROWTH = 1.5
+#: Seconds within which the server says why a statement failed, once it says that it did.
+_SAYS_WHY_WITHIN = 2.0
 _WRITES = re.compile(
     r"^\s*(?:/\*.*?\*/\s*|--[^\n]*\n\s*)*(merge|insert|update|delete)\b", re.I | re.S
 )
@@ -88,7 +90,7 @@ class FloodmarkThrift(PyhiveConnectionWrapper):
             raise DbtRuntimeError(CANCELLED)
         fixed = None if bindings is None else [self._fix_binding(value) for value in bindings]
         self._cursor.execute(text, fixed, async_=True)
-        answer = self._wait()
+        answer = self._reasoned(self._wait())
         state = answer.operationState
         if answer.errorMessage:
             log = self._find_log()
@@ -119,6 +121,21 @@ class FloodmarkThrift(PyhiveConnectionWrapper):
                 super().cancel()
                 raise DbtRuntimeError(CANCELLED)
             wait *= _GROWTH
+            answer = self._cursor.poll()
+        return answer
+
+    def _reasoned(self, answer: Any) -> Any:
+        """The answer about a statement that failed, with the reason.
+
+        Spark's server has the state of an error before it has the error itself.
+        """
+        deadline = time.monotonic() + _SAYS_WHY_WITHIN
+        while (
+            answer.operationState == ThriftState.ERROR_STATE
+            and not answer.errorMessage
+            and time.monotonic() < deadline
+        ):
+            time.sleep(FIRST_WAIT)
             answer = self._cursor.poll()
         return answer
 

@@ -47,7 +47,10 @@ def shop(tmp_path_factory: pytest.TempPathFactory, s3: S3) -> Path:
     written = yaml.safe_load(profiles.read_text())
     parameters = {f"spark.hadoop.{name}": value for name, value in settings(s3).items()}
     session = written["shop"]["outputs"]["session"]
-    session["server_side_parameters"] = BRIEF_SPARK_PARAMETERS | parameters
+    # With -Xshare nobody makes an archive of classes for the folders of jars that the tests make.
+    options = BRIEF_SPARK_PARAMETERS["spark.driver.extraJavaOptions"] + " -Xshare:auto"
+    parameters |= BRIEF_SPARK_PARAMETERS | {"spark.driver.extraJavaOptions": options}
+    session["server_side_parameters"] = parameters
     profiles.write_text(yaml.safe_dump(written))
     (shop / "models" / "landed.sql").write_text(loader("s3a://landing/in", format="json"))
     return shop

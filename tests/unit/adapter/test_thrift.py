@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from dbt.adapters.spark.connections import PyhiveConnectionWrapper, ThriftState
-from dbt_common.exceptions import DbtRuntimeError
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
+from dbt_floodmark.adapter import thrift
 from dbt_floodmark.adapter.thrift import FloodmarkThrift
 
 
@@ -76,3 +77,31 @@ def test_the_thread_that_waits_cancels_for_the_thread_that_asks():
     with pytest.raises(DbtRuntimeError, match="cancelled: this statement was stopped"):
         connection.execute("select 2")
     assert cursor.calls[-1] == ("cancel", "node")
+
+
+class _Fails:
+    """A cursor whose statement fails; the server has the reason after so many polls."""
+
+    def __init__(self, polls: int) -> None:
+        self.polls = polls
+
+    def execute(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def poll(self) -> Any:
+        self.polls -= 1
+        why = "it is red" if self.polls < 0 else None
+        return SimpleNamespace(operationState=ThriftState.ERROR_STATE, errorMessage=why)
+
+
+def test_a_server_that_says_later_why_a_statement_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for polls in (0, 1, 5):
+        connection = _connection(_Fails(polls))
+        connection.cursor()
+        with pytest.raises(DbtDatabaseError, match="it is red"):
+            connection.execute("select 1")
+    monkeypatch.setattr(thrift, "_SAYS_WHY_WITHIN", 0.05)
+    connection = _connection(_Fails(1_000_000))
+    connection.cursor()
+    with pytest.raises(DbtDatabaseError, match="Query failed with status: ERROR_STATE"):
+        connection.execute("select 1")
