@@ -41,11 +41,19 @@
 {% endmacro %}
 
 
-{# How many parts of a file's path lead to the folder of the settings. A pattern ends it: what it matches counts. #}
+{# How many parts of a file's path lead to the folder of the settings. A pattern ends it: what it matches counts. Spark
+   prints paths without `..`, `.` and doubled slashes. #}
 {% macro _fixed_depth(settings, path) %}
     {%- set fixed = modules.re.sub('(/[^/]*[*?\\[{].*)?/*$', '', floodmark._absolute_path(settings.path | string)) -%}
-    {%- set depth = modules.re.sub('^file:(//(?=/))?', '', fixed).split('/') | length -%}
-    {{ return(depth + (2 if path.startswith('file:///') else 0)) }}
+    {%- set parts = [] -%}
+    {%- for part in modules.re.sub('^file:(//(?=/))?', '', fixed).split('/') -%}
+        {%- if part == '..' -%}
+            {%- do parts.pop() -%}
+        {%- elif part not in ['', '.'] or part == '' and (loop.first or parts[-1].endswith(':')) -%}
+            {%- do parts.append(part) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(parts | length + (2 if path.startswith('file:///') else 0)) }}
 {% endmacro %}
 
 
