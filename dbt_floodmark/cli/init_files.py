@@ -15,7 +15,7 @@ from dbt_floodmark.project.ledger import failure
 from dbt_floodmark.project.project import Project, jinja_literal
 
 #: Names that a Delta table has without column mapping, and that SQL takes without quotes.
-_PLAIN = re.compile(r"[A-Za-z_]\w*")
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ODD = re.compile(r"[ ,;{}()\n\t=]")
 _PATTERN = re.compile(r"[*?\[{]")
 
@@ -101,10 +101,9 @@ def _is_there(folder: Path, path: str) -> bool:
 
 def model_text(look: Look) -> str:
     """Return the model: types as hints, columns whose names Delta refuses under others."""
+    columns = look.columns + look.partitions if look.format in ("json", "csv", "xml") else []
     hints = [
-        f"{_quoted(name)} {type}"
-        for name, type in look.columns
-        if look.format in ("json", "csv", "xml") and (type != "string" or _ODD.search(name))
+        f"{_quoted(name)} {type}" for name, type in columns if type != "string" or _ODD.search(name)
     ]
     others = _other_names([name for name, _ in look.columns])
     settings = [f"'path': {look.path!r}", f"'format': {look.format!r}"]
@@ -115,21 +114,21 @@ def model_text(look: Look) -> str:
     if look.options:
         settings.append(f"'options': {look.options!r}")
     left_out = ", ".join([*map(_quoted, others), "_metadata"])
-    columns = [
+    selected = [
         f"* except ({left_out})",
-        *(f"{_quoted(name)} as {other}" for name, other in others.items()),
+        *(f"{_quoted(name)} as {_quoted(other)}" for name, other in others.items()),
         "_metadata.file_path as source_file",
         "current_timestamp() as loaded_at",
     ]
     inner = ",\n        ".join(settings)
-    selected = ",\n    ".join(columns)
+    selected_text = ",\n    ".join(selected)
     return (
         f"-- {look.path}: {look.size()} when this was written.\n"
         "-- New columns are added by themselves. What does not fit is in _rescued_data, corrupt\n"
         "-- records are in the table of this name with __quarantine behind it.\n"
         "{{ config(\n    materialized='incremental',\n    incremental_strategy='append',\n"
         f"    files={{\n        {inner},\n    }},\n) }}}}\n\n"
-        f"select\n    {selected}\nfrom {{{{ floodmark.new_files() }}}}\n"
+        f"select\n    {selected_text}\nfrom {{{{ floodmark.new_files() }}}}\n"
     )
 
 
@@ -143,7 +142,8 @@ def write_model(
         FloodmarkError: the folder cannot be looked at.
     """
     parts = [part for part in Path(path).parts if not _PATTERN.search(part)]
-    called = name or f"bronze_{_snake(parts[-1] if parts else '')}"
+    subject = parts[-1].partition(".")[0] if (here / path).is_file() else "".join(parts[-1:])
+    called = name or f"bronze_{_snake(subject)}"
     if not re.fullmatch(r"[a-z_]\w*", called):
         raise UsageError(f"No model can be called '{called}': name it with --model.")
     taken = [

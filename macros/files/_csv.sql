@@ -29,10 +29,14 @@
 {% endmacro %}
 
 
-{# How a file's text is made into lines: its options by name. #}
+{# How a file's text is made into lines: its options by name; `text` is SQL of a text that Spark reads as UTF-8. #}
 {% macro _csv_dialect(settings) %}
     {%- set quote = floodmark._reader_option(settings, 'quote', '"') -%}
+    {%- set encoding = floodmark._reader_option(settings, 'encoding',
+        floodmark._reader_option(settings, 'charset', 'UTF-8')) -%}
     {{ return({
+        'text': 'value' if encoding | upper == 'UTF-8' else 'decode(cast(value as binary), '
+            ~ floodmark._string_literal(encoding) ~ ')',
         'sep': floodmark._reader_option(settings, 'sep', floodmark._reader_option(settings, 'delimiter', ',')),
         'quote': quote,
         'escape': floodmark._reader_option(settings, 'escape', '"'),
@@ -50,7 +54,8 @@
     {%- set dialect = floodmark._csv_dialect(settings) -%}
     {%- set skips = " and not startswith(value, " ~ floodmark._string_literal(dialect.comment) ~ ')' if dialect.comment
         else '' -%}
-    {%- set value = floodmark._csv_first_sql(dialect) if dialect.is_whole else "ltrim('\ufeff', value)" -%}
+    {%- set value = floodmark._csv_first_sql(dialect) if dialect.is_whole
+        else "ltrim('\ufeff', " ~ dialect.text ~ ')' -%}
     {%- set rows = floodmark._query_json(
         "select to_json(named_struct('path', path, 'line', min_by(value, place))) from (select path, "
         "struct(start, n) as place, " ~ value ~ " as value from (select _metadata.file_path as path, "
@@ -254,7 +259,7 @@
     {%- set dialect = group.dialect -%}
     {%- set lines = 'select value, _metadata from ' ~ window ~ ' where ' ~ floodmark._files_predicate(group.files) -%}
     {%- if dialect.is_whole -%}
-        {%- set records = floodmark._csv_records_sql('value', dialect) -%}
+        {%- set records = floodmark._csv_records_sql(dialect.text, dialect) -%}
         {%- set lines = 'select explode(' ~ ('slice(' ~ records ~ ', 2, greatest(size(' ~ records ~ ') - 1, 0))'
             if dialect.has_header else records) ~ ') as value, _metadata from (' ~ lines ~ ')' -%}
     {%- endif -%}
@@ -327,7 +332,7 @@
 
 {# The first record of a file's whole text. #}
 {% macro _csv_first_sql(dialect) %}
-    {{ return('element_at(' ~ floodmark._csv_records_sql('value', dialect) ~ ', 1)') }}
+    {{ return('element_at(' ~ floodmark._csv_records_sql(dialect.text, dialect) ~ ', 1)') }}
 {% endmacro %}
 
 

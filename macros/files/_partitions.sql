@@ -41,11 +41,11 @@
 {% endmacro %}
 
 
-{# How many parts of a file's path lead to the folder of the settings. A pattern ends it: what it matches counts. #}
+{# How many parts of a file's path lead to the folder of the settings. A pattern ends it: what it matches counts. Spark
+   prints paths without `..`, `.` and doubled slashes. #}
 {% macro _fixed_depth(settings, path) %}
-    {%- set fixed = modules.re.sub('(/[^/]*[*?\\[{].*)?/*$', '', floodmark._absolute_path(settings.path | string)) -%}
-    {%- set depth = floodmark._without_file_scheme(fixed).split('/') | length -%}
-    {{ return(depth + (2 if path.startswith('file:///') else 0)) }}
+    {%- set fixed = floodmark._plain_path(floodmark._absolute_path(settings.path | string)) -%}
+    {{ return(fixed.split('/') | length + (2 if path.startswith('file:///') else 0)) }}
 {% endmacro %}
 
 

@@ -166,17 +166,14 @@
 {% endmacro %}
 
 
-{# The first line of each of these files that is not blank, a long one cut. #}
+{# The first line of each of these files that is not blank, a long one cut: a list of {line, is_utf8}; the latter says
+   it of all lines. #}
 {% macro _first_lines(settings, files) %}
-    {%- set lines = [] -%}
-    {%- for row in floodmark._query_json("select to_json(named_struct('line', min_by(left(value, "
-        ~ floodmark._first_line_length() ~ "), place))) from (select value, struct(_metadata.file_block_start, "
-        "monotonically_increasing_id()) as place, _metadata.file_path as path from text.`"
-        ~ floodmark._files_path(settings) ~ '` ' ~ floodmark._files_options(settings) ~ ' where '
-        ~ floodmark._files_predicate(files) ~ ") where trim(value) <> '' group by path") -%}
-        {%- do lines.append(row.line | replace('\ufeff', '')) -%}
-    {%- endfor -%}
-    {{ return(lines) }}
+    {{ return(floodmark._query_json("select to_json(named_struct('line', min_by(ltrim('\ufeff', left(value, "
+        ~ floodmark._first_line_length() ~ ")), place), 'is_utf8', min(is_valid_utf8(value)))) from (select value, "
+        "struct(_metadata.file_block_start, monotonically_increasing_id()) as place, _metadata.file_path as path from "
+        "text.`" ~ floodmark._files_path(settings) ~ '` ' ~ floodmark._files_options(settings) ~ ' where '
+        ~ floodmark._files_predicate(files) ~ ") where trim(value) <> '' group by path")) }}
 {% endmacro %}
 
 
@@ -185,25 +182,26 @@
 {% endmacro %}
 
 
-{# The separator by which the headers have the most fields. #}
+{# The separator by which the headers have the most fields, and Latin-1 where a line is not UTF-8. #}
 {% macro _csv_options_of(lines) %}
     {%- set best = namespace(separator=',', fields=0) -%}
     {%- for separator in [',', ';', '\t', '|'] -%}
         {%- set fields = [] -%}
         {%- for line in lines -%}
-            {%- do fields.extend(floodmark._csv_fields(line, separator, '"', '"')) -%}
+            {%- do fields.extend(floodmark._csv_fields(line.line, separator, '"', '"')) -%}
         {%- endfor -%}
         {%- if fields | length > best.fields -%}
             {%- set best.separator, best.fields = separator, fields | length -%}
         {%- endif -%}
     {%- endfor -%}
-    {{ return({} if best.separator == ',' else {'sep': best.separator}) }}
+    {%- set encoding = {} if lines | rejectattr('is_utf8') | list == [] else {'encoding': 'ISO-8859-1'} -%}
+    {{ return(dict({} if best.separator == ',' else {'sep': best.separator}, **encoding)) }}
 {% endmacro %}
 
 
 {# Whether each file is one value over several lines, or an array: none has an object in its first line. #}
 {% macro _json_options_of(lines) %}
-    {%- for line in lines -%}
+    {%- for line in lines | map(attribute='line') -%}
         {%- set is_cut = line | length == floodmark._first_line_length() and line.lstrip().startswith('{') -%}
         {%- if is_cut or fromjson(line, none) is mapping -%}
             {{ return({}) }}

@@ -83,7 +83,7 @@
     {%- for part in floodmark._without_file_scheme(modules.re.sub('/[^/]*[*?\\[{].*$', '', path)).split('/') -%}
         {%- if part == '..' and parts | length > 1 -%}
             {%- do parts.pop() -%}
-        {%- elif part not in ['.', ''] or not loop.index0 -%}
+        {%- elif part not in ['.', ''] or part == '' and (loop.first or parts[-1].endswith(':')) -%}
             {%- do parts.append(part) -%}
         {%- endif -%}
     {%- endfor -%}

@@ -12,7 +12,7 @@ from dbt_floodmark.cli import main
 from tests.support.files import columns, land, lines, records, rescued
 from tests.support.harness import Project, working_directory
 
-pytestmark = pytest.mark.long("session")
+pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 
 FOLDERS = {
     # Other columns and another order in each file, quotes, an empty value.
@@ -33,6 +33,8 @@ FOLDERS = {
     },
     # One array over several lines.
     "export": {"all.json": json.dumps([{"k": 1, "v": "a"}, {"k": 2, "v": "b"}], indent=2)},
+    # Latin-1, in the header too; folders that are columns.
+    "latin": {"day=2024-05-01/l.csv": "Straße;Ort\nHauptstr. 1;Köln\n".encode("latin-1")},
     "tabs": {"t.tsv": "a\tb\n1\tx, y\n"},
 }
 
@@ -82,6 +84,11 @@ def test_types_are_those_of_the_values(said: tuple[Project, dict[str, str]]) -> 
         "at": "string",
     }
     assert columns(project, "bronze_export") == own | {"k": "bigint", "v": "string"}
+    assert columns(project, "bronze_latin") == own | {
+        "Straße": "string",
+        "Ort": "string",
+        "day": "date",
+    }
     assert columns(project, "bronze_tabs") == own | {"a": "int", "b": "string"}
 
 
@@ -97,6 +104,7 @@ def test_every_value_is_there(said: tuple[Project, dict[str, str]]) -> None:
             ("customers", "customer_no"),
             ("events", "id"),
             ("export", "k"),
+            ("latin", "Ort"),
             ("tabs", "a"),
         )
     }
@@ -121,6 +129,7 @@ def test_every_value_is_there(said: tuple[Project, dict[str, str]]) -> None:
             {"id": 3, "items": [], "at": "2026-01-01"},
         ],
         "export": [{"k": 1, "v": "a"}, {"k": 2, "v": "b"}],
+        "latin": [{"Straße": "Hauptstr. 1", "Ort": "Köln", "day": "2024-05-01"}],
         "tabs": [{"a": 1, "b": "x, y"}],
     }
     assert [rescued(row) for row in records(project, "bronze_orders", "order_id")] == [None] * 3
@@ -128,8 +137,12 @@ def test_every_value_is_there(said: tuple[Project, dict[str, str]]) -> None:
 
 def test_it_says_what_it_found(said: tuple[Project, dict[str, str]]) -> None:
     project, answers = said
-    assert "It loads 2 files (140 bytes) of csv: 5 columns." in answers["orders"]
+    assert "It loads 2 files (132 bytes) of csv: 5 columns." in answers["orders"]
     assert "of csv, sep ';': 4 columns." in answers["customers"]
+    assert (
+        "of csv, sep ';', encoding 'ISO-8859-1': 3 columns, 1 of them from folders."
+        in (answers["latin"])
+    )
     assert "of json, multiLine True: 2 columns." in answers["export"]
     assert (
         f"floodmark build --select bronze_orders --project-dir ../{project.root.name}"

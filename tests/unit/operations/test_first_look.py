@@ -9,6 +9,10 @@ from tests.support.macros import load
 floodmark = load()
 
 
+def seen(lines, is_utf8=True):
+    return [{"line": line, "is_utf8": is_utf8} for line in lines]
+
+
 @pytest.mark.parametrize(
     ("lines", "options"),
     [
@@ -23,7 +27,12 @@ floodmark = load()
     ],
 )
 def test_the_separator_is_the_one_that_gives_the_most_fields(lines, options):
-    assert floodmark._csv_options_of(lines) == options
+    assert floodmark._csv_options_of(seen(lines)) == options
+
+
+def test_what_is_not_utf8_is_read_as_latin1():
+    lines = seen(["a;b"]) + seen(["c;d"], is_utf8=False)
+    assert floodmark._csv_options_of(lines) == {"sep": ";", "encoding": "ISO-8859-1"}
 
 
 @pytest.mark.parametrize(
@@ -38,4 +47,4 @@ def test_the_separator_is_the_one_that_gives_the_most_fields(lines, options):
     ],
 )
 def test_json_that_is_no_lines(lines, options):
-    assert floodmark._json_options_of(lines) == options
+    assert floodmark._json_options_of(seen(lines)) == options
