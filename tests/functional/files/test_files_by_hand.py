@@ -11,7 +11,7 @@ from tests.support.commands import command
 from tests.support.files import columns, land, lines, loader, records
 from tests.support.harness import Project
 
-pytestmark = pytest.mark.long("thrift")
+pytestmark = [pytest.mark.edge, pytest.mark.long("thrift")]
 
 GOOD = {"1.json": lines({"id": 1}), "2.json": lines({"id": 2})}
 BENT = {"bent.json": lines({"id": 3, "ID2": 1, "oops": {"x": 1}})}

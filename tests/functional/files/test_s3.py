@@ -18,7 +18,7 @@ from tests.support.s3_server import EVERYTHING, S3, Keys, configure, running_s3,
 from tests.support.servers import free_ports
 from tests.support.spark_host import SparkHost
 
-pytestmark = pytest.mark.long("thrift")
+pytestmark = [pytest.mark.edge, pytest.mark.long("thrift")]
 
 #: Names of objects, the id of the row in each by its place.
 NAMES = (
