@@ -101,7 +101,7 @@
         {{ return('array<' ~ element ~ '>' if element is not none else none) }}
     {%- elif is_typed and not is_exact and modules.re.fullmatch('decimal\\((\\d+,[1-9]\\d*|1?[0-8],0|9,0)\\)',
         type) -%}
-        {#- as Spark reads it from JSON; VARIANT has `1.0` as decimal(1,0), and integers that are no longs have 19 digits
+        {#- as Spark reads it from JSON; `1.0` is decimal(1,0) there, and integers that are no longs have 19 digits
             at least -#}
         {{ return('double') }}
     {%- elif not type.startswith('struct<') -%}
