@@ -70,7 +70,7 @@ FORMATS: dict[str, Callable[[list[int]], bytes]] = {
     "parquet": lambda ids: parquet(ids),
 }
 #: Before which statement a file changes: the look at it, or the reading.
-MOMENTS = {"look": "after: select to_json.*from binaryFile", "read": PLANNED}
+MOMENTS = {"look": "after: select to_json.*from image", "read": PLANNED}
 
 #: What a default run takes of them.
 SOME = {

@@ -6,6 +6,7 @@ All cases are in one batch of each format: a case is a column.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -142,6 +143,10 @@ def story(make_project: Callable[..., Project]) -> Story:
     for place, name in enumerate(header):
         if any(all(row[place] == "" for row in half) for half in (rows[:4], rows[4:])):
             types["csv_split"][name] = "string"
+    # RULE: digits with a zero in front stay strings, which Spark takes for numbers.
+    for place, name in enumerate(header):
+        if any(re.match(r"[-+]?0\d", row[place]) for row in rows):
+            types["csv_typed"][name] = types["csv_split"][name] = "string"
     project.build()
     return Story(project, inferred, types, read)
 
