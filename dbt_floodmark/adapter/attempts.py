@@ -56,11 +56,11 @@ def attempt(
 
 
 def try_macro(macro: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
-    """Return ``{"value", "error", "condition"}``: what a macro returns, or why a statement was
-    refused, as a sentence and as Spark's error condition, such as `PATH_NOT_FOUND`.
+    """Return ``{"value", "error", "condition", "raised"}``: what a macro returns, or why a statement was
+    refused, as a sentence, as Spark's error condition, such as `PATH_NOT_FOUND`, and as the exception.
     """
     try:
-        return {"value": macro(*arguments), "error": None, "condition": None}
+        return {"value": macro(*arguments), "error": None, "condition": None, "raised": None}
     except SparkRefused as exc:
         sentence = str(exc.msg)
         condition = re.search(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]", sentence)
@@ -68,4 +68,5 @@ def try_macro(macro: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
             "value": None,
             "error": sentence,
             "condition": condition and condition[1],
+            "raised": exc,
         }

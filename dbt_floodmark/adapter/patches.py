@@ -104,6 +104,7 @@ def apply() -> None:
     SparkAdapter.floodmark_ends_runs = _ends_runs
     SparkAdapter.floodmark_attempt = _attempt
     SparkAdapter.floodmark_try = _try
+    SparkAdapter.floodmark_raise = _raise
     SparkAdapter.floodmark_refuse = _refuse
     SparkAdapter._available_ = SparkAdapter._available_ | _FOR_MACROS
 
@@ -188,6 +189,11 @@ def _try(adapter: Any, macro: Any, *arguments: Any) -> dict[str, Any]:
     return try_macro(macro, *arguments)
 
 
+def _raise(adapter: Any, raised: Exception) -> NoReturn:
+    """Raise what `floodmark_try` caught."""
+    raise raised
+
+
 def _refuse(
     adapter: Any, message: str, is_passing: bool = False, rejects: str | None = None
 ) -> NoReturn:
@@ -215,6 +221,7 @@ _FOR_MACROS = frozenset(
         "floodmark_ends_runs",
         "floodmark_attempt",
         "floodmark_try",
+        "floodmark_raise",
         "floodmark_refuse",
     }
 )

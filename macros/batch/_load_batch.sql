@@ -11,8 +11,6 @@
 
 {# The same: stage, check, apply, commit. #}
 {% macro _load_planned(run, batch) %}
-    {%- set strategy = floodmark._strategy(run.settings) -%}
-    {%- do run.update({'table_columns': none}) -%}
     {%- if run.settings.files -%}
         {%- if batch.get('is_taken_over') and not floodmark._has_records(batch) and floodmark._is_quarantined(batch) -%}
             {%- do floodmark._stop('the records of batch ' ~ batch.batch_id ~ ', which a run before has read, are gone '
@@ -21,6 +19,31 @@
         {%- endif -%}
         {%- do floodmark._read_files(run, batch) -%}
     {%- endif -%}
+    {{ return(floodmark._load_straight(run, batch) if batch.get('windows') else floodmark._load_read(run, batch)) }}
+{% endmacro %}
+
+
+{# Load a batch that is read straight, or through a staging table where its files turn out not to be clean. #}
+{% macro _load_straight(run, batch) %}
+    {%- set loaded = floodmark._tried(floodmark._load_read, run, batch) -%}
+    {%- do floodmark._drop_windows(batch) -%}
+    {%- if loaded.error is none -%}
+        {{ return(loaded.value) }}
+    {%- elif not floodmark._is_of_unclean_files(loaded) -%}
+        {%- do adapter.floodmark_raise(loaded.raised) -%}
+    {%- endif -%}
+    {%- do floodmark._reset_batch_conf(run, batch) -%}
+    {#- a task of the statement that failed may still write into the folder of the staging table -#}
+    {%- do batch.update({'is_unclean': true, 'stages_as': invocation_id[-8:]}) -%}
+    {%- do floodmark._read_files(run, batch) -%}
+    {{ return(floodmark._load_read(run, batch)) }}
+{% endmacro %}
+
+
+{# Load a batch whose files, where it has any, are read: the SELECT stands. #}
+{% macro _load_read(run, batch) %}
+    {%- set strategy = floodmark._strategy(run.settings) -%}
+    {%- do run.update({'table_columns': none}) -%}
     {%- set select_sql = floodmark._bounded_select(run, batch) -%}
     {%- do floodmark._check_doubled(floodmark._select_columns(run, select_sql) | map(attribute='name') | list) -%}
     {%- if run.settings.files and run.settings.files.schema_evolution == 'widen' and not batch.replaces -%}

@@ -2,11 +2,7 @@
    plans anew. What the strategy wrote of it already is taken back. Returns what is left to do where a part of the
    batch is committed, else none. #}
 {% macro _note_refused(error, run, batch) %}
-    {%- do floodmark._reset_conf(floodmark._batch_conf() + (floodmark._files_conf().keys() | list
-        if run.settings.files else []) + ['spark.sql.constraintPropagation.enabled']) -%}
-    {%- if batch.get('writes_utc') -%}
-        {%- do floodmark._set_conf({'spark.sql.session.timeZone': batch.writes_utc}) -%}
-    {%- endif -%}
+    {%- do floodmark._reset_batch_conf(run, batch) -%}
     {#- one that changes nothing in the target leaves no commit there: the ledger has it all the same -#}
     {%- if batch.get('is_failed') or batch.get('is_committed') or floodmark._has_landed(batch) -%}
         {{ return(none) }}
@@ -23,4 +19,14 @@
 {# Record a batch that a check rejected before anything of it was applied. #}
 {% macro _note_rejected(reason, run, batch) %}
     {%- do floodmark._fail(batch, reason) -%}
+{% endmacro %}
+
+
+{# Take the settings of a statement that failed off the session. #}
+{% macro _reset_batch_conf(run, batch) %}
+    {%- do floodmark._reset_conf(floodmark._batch_conf() + (floodmark._files_conf().keys() | list
+        if run.settings.files else []) + ['spark.sql.constraintPropagation.enabled']) -%}
+    {%- if batch.get('writes_utc') -%}
+        {%- do floodmark._set_conf({'spark.sql.session.timeZone': batch.writes_utc}) -%}
+    {%- endif -%}
 {% endmacro %}

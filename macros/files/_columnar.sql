@@ -21,7 +21,12 @@
 
 {% macro _columnar_files(provider) %}
     {{ return(dict(floodmark._file_format_defaults(), provider=provider, has_types=true,
-        look=floodmark._look_at_columnar, groups=floodmark._columnar_groups)) }}
+        look=floodmark._look_at_columnar, rows=floodmark._columnar_rows, groups=floodmark._columnar_groups)) }}
+{% endmacro %}
+
+
+{% macro _columnar_rows(settings, files, look) %}
+    {{ return(floodmark._rows_by_path(floodmark._spark_files_sql(settings, files))) }}
 {% endmacro %}
 
 

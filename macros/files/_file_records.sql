@@ -15,16 +15,20 @@
         {%- do batch.update({'reader': floodmark._no_records_sql(run, batch)}) -%}
         {{ return(none) }}
     {%- endif -%}
+    {%- set has_records = floodmark._has_records(batch) -%}
+    {%- if not has_records and floodmark._reads_straight(run, batch) -%}
+        {%- do batch.update({'replaces_files': floodmark._replaces_files(run, batch)}) -%}
+        {{ return(none) }}
+    {%- endif -%}
     {%- set stage = floodmark._records_stage(batch) -%}
-    {%- if not floodmark._has_records(batch) -%}
+    {%- if not has_records -%}
         {%- do batch.update({'records_by': invocation_id[:8]}) -%}
         {%- do floodmark._stage_records(run, batch, floodmark._records_stage(batch)) -%}
         {%- set stage = floodmark._records_stage(batch) -%}
     {%- endif -%}
     {%- do batch.update({'files': floodmark._counted_files(run, batch, stage),
         'reader': floodmark._records_reader(run, batch, stage),
-        'replaces_files': not batch.begins and run.settings.files.allow_overwrites == 'replace'
-        and floodmark._are_loaded(batch)}) -%}
+        'replaces_files': floodmark._replaces_files(run, batch)}) -%}
     {%- do floodmark._check_corrupt(run, batch, stage) -%}
 {% endmacro %}
 
@@ -32,6 +36,12 @@
 {# Whether a run has read the files of a batch into a staging table that is whole. #}
 {% macro _has_records(batch) %}
     {{ return(batch.get('records_by') is not none and floodmark._is_stage_whole(floodmark._records_stage(batch))) }}
+{% endmacro %}
+
+
+{# Whether rows of earlier loads of a batch's files go with it. #}
+{% macro _replaces_files(run, batch) %}
+    {{ return(not batch.begins and run.settings.files.allow_overwrites == 'replace' and floodmark._are_loaded(batch)) }}
 {% endmacro %}
 
 
@@ -45,11 +55,13 @@
 {% endmacro %}
 
 
-{# What each file of a batch gave, for one whose commit an earlier run made: of a staging table that is gone nobody
-   knows. #}
-{% macro _settle_files(run, batch) %}
+{# What each file of a batch gave. For one whose commit an earlier run made: of a staging table that is gone only the
+   plan tells. #}
+{% macro _settle_files(run, batch, rows_kept) %}
     {%- set stage = floodmark._records_stage(batch) -%}
-    {%- if not batch.get('reader') and floodmark._has_records(batch) -%}
+    {%- if not rows_kept and batch.files | sum(attribute='rows') and not batch.records_by -%}
+        {%- do batch.update({'files': floodmark._files_still_there(run, batch)}) -%}
+    {%- elif not batch.get('reader') and floodmark._has_records(batch) -%}
         {%- do batch.update({'files': floodmark._counted_files(run, batch, stage)}) -%}
         {%- do batch.update({'rows_corrupt': batch.files | sum(attribute='rows_quarantined')}) -%}
     {%- endif -%}

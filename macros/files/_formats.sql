@@ -15,6 +15,8 @@
   look        macro(run, files): what the files hold, before they are read: {files: {path: {seen, reason, ...}}, seen}.
               `seen` is a struct, `reason` why a whole file is corrupt; `kept`, where there is one, has the types in
               which `seen` is kept. None where nothing has to be known
+  rows        macro(settings, files, look): {path: rows} of files that look clean, those without rows left out; none
+              where they do not. None where nobody knows before they are read
   groups      macro(run, batch, look): files that are read alike, a list of {record, files, options}. More of a group:
               `provider`, `lies_as` (a record) and `rows_sql` (macro(settings, window, group)) where its window is
               another than the format's; `reason_sql` where its records are corrupt for other reasons; `sql` where it
@@ -28,14 +30,15 @@
         {{ return(format) }}
     {%- endif -%}
     {{ return(dict(format, columns=floodmark._struct_of([{'name': settings.single_variant_column, 'type': 'variant'}]),
-        has_types=true, look=format.look if format.needs_look else none, groups=format.variant_groups)) }}
+        has_types=true, look=format.look if format.needs_look else none, rows=none,
+        groups=format.variant_groups)) }}
 {% endmacro %}
 
 
 {% macro _file_format_defaults() %}
     {{ return({'options': {}, 'has_types': false, 'has_lines': false, 'is_text': false, 'columns': none,
         'needs_look': false, 'variant_groups': none, 'bad_column': none,
-        'reason_sql': none, 'raw_sql': none, 'unmixed': none, 'look': none, 'groups': floodmark._one_group}) }}
+        'reason_sql': none, 'raw_sql': none, 'unmixed': none, 'look': none, 'rows': none, 'groups': floodmark._one_group}) }}
 {% endmacro %}
 
 
@@ -77,7 +80,24 @@
 {# Text: a line a record, with one column. #}
 {% macro _text_files() %}
     {{ return(dict(floodmark._file_format_defaults(), provider='text', has_types=true, is_text=true,
-        columns='struct<value:string>', groups=floodmark._text_groups)) }}
+        columns='struct<value:string>', rows=floodmark._text_rows, groups=floodmark._text_groups)) }}
+{% endmacro %}
+
+
+{% macro _text_rows(settings, files, look) %}
+    {{ return(floodmark._rows_by_path("(select _metadata from (" ~ floodmark._text_rows_sql(settings, 'text.`'
+        ~ floodmark._files_path(settings) ~ '` ' ~ floodmark._files_options(settings), {'files': files}) ~ '))')) }}
+{% endmacro %}
+
+
+{# The rows that a relation has of each file: {path: rows}. #}
+{% macro _rows_by_path(relation) %}
+    {%- set found = {} -%}
+    {%- for row in floodmark._query_json("select to_json(named_struct('path', _metadata.file_path, 'rows', count(*))) "
+        'from ' ~ relation ~ ' group by _metadata.file_path') -%}
+        {%- do found.update({row.path: row.rows}) -%}
+    {%- endfor -%}
+    {{ return(found) }}
 {% endmacro %}
 
 
@@ -96,7 +116,17 @@
 {# Binary: a file a record, with Spark's columns. #}
 {% macro _binary_files() %}
     {{ return(dict(floodmark._file_format_defaults(), provider='binaryFile', has_types=true,
-        columns='struct<path:string,modificationTime:timestamp,length:bigint,content:binary>')) }}
+        columns='struct<path:string,modificationTime:timestamp,length:bigint,content:binary>',
+        rows=floodmark._binary_rows)) }}
+{% endmacro %}
+
+
+{% macro _binary_rows(settings, files, look) %}
+    {%- set rows = {} -%}
+    {%- for file in files -%}
+        {%- do rows.update({file.path: 1}) -%}
+    {%- endfor -%}
+    {{ return(rows) }}
 {% endmacro %}
 
 

@@ -3,7 +3,7 @@
     {{ return(dict(floodmark._file_format_defaults(), provider='json', bad_column='_floodmark_bad', has_lines=true,
         is_text=true, options={'allowSingleQuotes': 'false'},
         reason_sql=floodmark._json_reason_sql, raw_sql=floodmark._json_raw_sql, look=floodmark._look_at_json,
-        unmixed=floodmark._unmixed,
+        unmixed=floodmark._unmixed, rows=floodmark._json_rows,
         groups=floodmark._json_groups, variant_groups=floodmark._json_variant_groups)) }}
 {% endmacro %}
 
@@ -57,7 +57,19 @@
 {% endmacro %}
 
 
-{# What the files hold: {files: {path: {seen, odd}}, seen}; `seen` is a struct of all fields, none where there was
+{# The records that a look counted. #}
+{% macro _json_rows(settings, files, look) %}
+    {%- set rows = {} -%}
+    {%- for path, file in look.files.items() -%}
+        {%- do rows.update({path: file.rows}) -%}
+    {%- endfor -%}
+    {{ return(none if floodmark._is_whole_json(settings) or floodmark._is_lenient(settings)
+        or floodmark._reader_option(settings, 'lineSep', none) or look.files.values() | map(attribute='odd') | select
+        | list else rows) }}
+{% endmacro %}
+
+
+{# What the files hold: {files: {path: {rows, seen, odd}}, seen}; `seen` is a struct of all fields, none where there was
    no record, or where nobody asks for them; `odd` says how many lines Spark takes for records
    that are none. #}
 {% macro _look_at_json(run, files) %}
@@ -69,7 +81,8 @@
     {%- endif -%}
     {%- set is_lenient = floodmark._is_lenient(settings) -%}
     {%- set rows = floodmark._query_json("select to_json(named_struct('path', _metadata.file_path, 'odd', "
-        'count_if(' ~ floodmark._is_odd_line_sql(settings) ~ "), 'seen', " ~ ('schema_of_variant_agg(record)'
+        'count_if(' ~ floodmark._is_odd_line_sql(settings) ~ "), 'rows', count_if(value <> ''), 'seen', "
+        ~ ('schema_of_variant_agg(record)'
         if asks and not is_lenient else 'cast(null as string)')
         ~ ')) from (' ~ floodmark._json_records_sql(settings, files) ~ ') group by _metadata.file_path') -%}
     {%- set found, records = {}, {} -%}
@@ -77,7 +90,8 @@
         {%- if row.seen not in records -%}
             {%- do records.update({row.seen: floodmark._seen_record(row.seen)}) -%}
         {%- endif -%}
-        {%- do found.update({row.path: {'seen': records[row.seen], 'odd': 0 if is_whole else row.odd}}) -%}
+        {%- do found.update({row.path: {'seen': records[row.seen], 'odd': 0 if is_whole else row.odd,
+            'rows': row.rows}}) -%}
     {%- endfor -%}
     {%- set ns = namespace(seen=none) -%}
     {%- for record in records.values() if record -%}
@@ -162,11 +176,14 @@
 
 {# Whether a line, from its first letter on, is no JSON object. Spark's reader takes many of them for what they are not,
    and tells nobody: an array for as many records as it has elements, `null` for a record without values, an object with
-   something behind it for that object, UTF-16 for itself. #}
+   something behind it for that object, UTF-16 for itself. Where the first brace that closes stands at the end there is
+   nothing behind the object, and what else is wrong the reader tells. #}
 {% macro _is_odd_line_sql(settings) %}
-    {{ return("(value like '[%' or trim(' \\t\\r' from value) = 'null'"
-        ~ (')' if floodmark._is_lenient(settings) else " or not is_valid_utf8(value) or contains(value, '\\u0000') or "
-        "value <> '' and not " ~ floodmark._is_json_object_sql('value') ~ ')')) }}
+    {%- if floodmark._is_lenient(settings) -%}
+        {{ return("(value like '[%' or trim(' \\t\\r' from value) = 'null')") }}
+    {%- endif -%}
+    {{ return("(value <> '' and (value not like '{%' or not is_valid_utf8(value) or value like '{\\u0000%' or "
+        "value not rlike '^[^}]*\\\\}$' and not " ~ floodmark._is_json_object_sql('value') ~ '))') }}
 {% endmacro %}
 
 

@@ -20,6 +20,10 @@
     {%- do run.update({'unseen': none if is_cut else left}) -%}
     {%- set plan = floodmark._plan_whole(files, not left and not is_cut) -%}
     {%- do plan.update(floodmark._plan_schema(run, begins, files)) -%}
+    {%- if plan.record is not none and not floodmark._only_looks() -%}
+        {%- do plan.update({'clean_files': floodmark._clean_files(run, plan)}) -%}
+        {%- do plan.update({'files': plan.clean_files or files}) -%}
+    {%- endif -%}
     {{ return(plan) }}
 {% endmacro %}
 

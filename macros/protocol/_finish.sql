@@ -1,14 +1,14 @@
 {# Record a batch as committed, now that the target shows it, and drop its stage. Returns the counts. #}
 {% macro _finish(run, batch, landed, source) %}
-    {%- if batch.files -%}
-        {%- do floodmark._settle_files(run, batch) -%}
-    {%- endif -%}
     {%- set metrics = landed.metrics -%}
     {%- set stage = floodmark._stage_relation(batch) -%}
     {%- set strategy = floodmark._strategy(run.settings) -%}
     {%- set staged = source.counts if source else (landed.counted or (strategy.counts(run, stage, batch)
         if batch.staged_by and floodmark._is_stage_whole(stage) else {})) -%}
     {%- set rows_kept = staged.get('rows_read', floodmark._inserted(metrics)) -%}
+    {%- if batch.files -%}
+        {%- do floodmark._settle_files(run, batch, rows_kept) -%}
+    {%- endif -%}
     {%- set is_backfill = batch.kind == 'backfill' -%}
     {%- set mark = run.state.committed.mark if is_backfill else floodmark._mark_after(run, batch) -%}
     {#- a backfill reads again below the mark: what the last batch knew of the upstream stays -#}

@@ -71,7 +71,7 @@
 {# The stage of a batch, named after the run that writes it: nobody else does, so its rows never change. #}
 {% macro _stage_relation(batch) %}
     {{ return(floodmark.ledger_schema() ~ '.' ~ floodmark._stage_prefix(this) ~ batch.batch_id ~ '__'
-        ~ (batch.staged_by or invocation_id[:8])) }}
+        ~ (batch.staged_by or batch.stages_as or invocation_id[:8])) }}
 {% endmacro %}
 
 

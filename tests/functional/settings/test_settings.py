@@ -19,7 +19,7 @@ FILE_KEYS = (
     "one of path, format, schema, schema_hints, infer_column_types, schema_evolution, rescued_data_column, "
     "case_sensitive, partition_columns, glob, recursive, modified_after, modified_before, "
     "include_existing, max_files_per_batch, max_bytes_per_batch, allow_overwrites, on_corrupt, "
-    "max_corrupt_fraction, single_variant_column, options"
+    "max_corrupt_fraction, on_loaded, archive_to, after, single_variant_column, options"
 )
 CSV_OPTIONS = (
     "one of encoding, charset, lineSep, compression, dateFormat, timestampFormat, timestampNTZFormat, "

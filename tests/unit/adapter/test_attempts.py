@@ -24,7 +24,12 @@ def untold(*_: Any) -> Any:
 
 def test_what_a_macro_returns_comes_back() -> None:
     assert attempt(lambda a, b: a + b, untold, untold, 1, 2) == 3
-    assert try_macro(lambda a: a, 1) == {"value": 1, "error": None, "condition": None}
+    assert try_macro(lambda a: a, 1) == {
+        "value": 1,
+        "error": None,
+        "condition": None,
+        "raised": None,
+    }
 
 
 def test_a_refusal_is_told_with_the_arguments_and_raised() -> None:
@@ -37,7 +42,13 @@ def test_a_refusal_is_told_with_the_arguments_and_raised() -> None:
     with pytest.raises(SparkRefused, match="no such row"):
         attempt(failing(SparkRefused("no such row")), on_refused, untold, 1, 2)
     assert told == ["no such row", 1, 2]
-    assert try_macro(failing(SparkRefused("no such row")))["error"] == "no such row"
+    refused = SparkRefused("[NO_SUCH.ROW] no such row")
+    assert try_macro(failing(refused)) == {
+        "value": None,
+        "error": "[NO_SUCH.ROW] no such row",
+        "condition": "NO_SUCH.ROW",
+        "raised": refused,
+    }
 
 
 def test_advice_follows_the_sentence() -> None:

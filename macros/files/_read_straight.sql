@@ -1,0 +1,179 @@
+{#
+  A batch whose files look clean is read straight: the statement that loads it reads its files, and no staging table
+  stands between. A record that is corrupt or has to be rescued, and a file that is not as it was planned, stop that
+  statement, of which nothing is committed then, and the batch is read through a staging table after all
+  (_load_straight).
+#}
+
+{# The files of a batch with the rows that are in each, where it may be read straight; none where it may not. #}
+{% macro _clean_files(run, batch) %}
+    {%- set settings = run.settings.files -%}
+    {%- set format = floodmark._file_format(settings) -%}
+    {%- if not batch.files or not format.rows or adapter.floodmark_plugin is not defined
+        or batch.look.files.values() | map(attribute='reason') | select | list -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set counted = floodmark._tried(format.rows, settings, batch.files, batch.look) -%}
+    {%- if counted.value is none -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set files = [] -%}
+    {%- for file in batch.files -%}
+        {%- do files.append(dict(file, rows=counted.value.get(file.path, 0), rows_rescued=0, rows_quarantined=0)) -%}
+    {%- endfor -%}
+    {{ return(files) }}
+{% endmacro %}
+
+
+{# Have the statement that loads a batch read its files. Whether it does: where they do not look clean it does not. #}
+{% macro _reads_straight(run, batch) %}
+    {%- set settings = run.settings.files -%}
+    {%- if batch.get('is_unclean') -%}
+        {{ return(false) }}
+    {%- elif batch.look is none -%}
+        {%- do batch.update({'look': floodmark._look_at_files(run, batch.files)}) -%}
+        {%- do batch.update({'clean_files': floodmark._clean_files(run, batch)}) -%}
+    {%- endif -%}
+    {%- if not batch.clean_files or batch.file_schema.record == 'struct<>' -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {%- set groups = floodmark._file_format(settings).groups(run, batch, batch.look) -%}
+    {%- for group in groups -%}
+        {%- if group.sql or group.lines or floodmark._has_case_twins(group.record)
+            or settings.rescued_data_column and floodmark._has_unknown(batch.file_schema.record, group.record) -%}
+            {{ return(false) }}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do batch.update({'files': batch.clean_files, 'rows_corrupt': 0, 'windows': []}) -%}
+    {%- set selects = [] -%}
+    {%- do floodmark._set_conf(floodmark._straight_conf(batch.files)) -%}
+    {%- for group in groups -%}
+        {%- do batch.windows.append(floodmark._make_window(run, batch, loop.index0, group)) -%}
+        {%- do selects.append(floodmark._records_sql(run, batch, group,
+            (group.rows_sql or floodmark._window_rows_sql)(settings, batch.windows[-1], group))) -%}
+    {%- endfor -%}
+    {%- do batch.update({'reader': floodmark._straight_reader(run, batch, selects)}) -%}
+    {{ return(true) }}
+{% endmacro %}
+
+
+{# Settings of Spark for a statement that reads files straight: where they are small, many a task. #}
+{% macro _straight_conf(files) %}
+    {%- set name = 'spark.sql.files.openCostInBytes' -%}
+    {{ return({name: floodmark._files_conf()[name]}
+        if files | sum(attribute='size') < files | length * 1024 * 1024 else {}) }}
+{% endmacro %}
+
+
+{# The records of the files as a relation that fails where they are not clean. The task's number, which nobody knows
+   before, keeps Spark from asking the model's own conditions first, and leaving such a record out; and from reading no
+   column at all, which it refuses where records may be corrupt. #}
+{% macro _straight_reader(run, batch, selects) %}
+    {%- set settings = run.settings.files -%}
+    {%- set columns = [] -%}
+    {%- for column in floodmark._file_columns(run, batch) -%}
+        {%- do columns.append(floodmark._quoted(column.name)) -%}
+    {%- endfor -%}
+    {%- set rescued = settings.rescued_data_column -%}
+    (
+        select {{ (columns + ['_floodmark_metadata as _metadata']) | join(', ') }}
+        from (
+            {{ selects | join('\nunion all\n') }}
+        )
+        where case
+            when spark_partition_id() < 0 then {{ columns[0] }} is null
+            when _floodmark_reason is null {{ 'and ' ~ floodmark._quoted(rescued) ~ ' is null' if rescued }}
+                and {{ floodmark._are_as_planned_sql(settings, batch.files) }} then true
+            else raise_error({{ floodmark._string_literal(floodmark._unclean_files()) }})
+        end
+    )
+{% endmacro %}
+
+
+{# What the statement says of files that are not clean. #}
+{% macro _unclean_files() %}
+    {{ return('floodmark: the files of the batch are not clean') }}
+{% endmacro %}
+
+
+{# Whether the folder has the planned files, each with its size and its time. The sums stand for a comparison of every
+   file; that of times is of remainders, so that it stays a bigint. #}
+{% macro _are_as_planned_sql(settings, files) %}
+    {%- set prime = 1000000007 -%}
+    {%- set ns = namespace(bytes=0, times=0) -%}
+    {%- for file in files -%}
+        {%- set ns.bytes = ns.bytes + file.size -%}
+        {%- set ns.times = ns.times + file.modified_at % prime -%}
+    {%- endfor -%}
+    (select count(*) = {{ files | length }} and sum(size) = {{ ns.bytes }}
+        and sum(modified_at % {{ prime }}) = {{ ns.times }}
+    from ({{ floodmark._folder_files_sql(settings) }})
+    where {{ floodmark._files_predicate(files) | replace('_metadata.file_path', 'path') }})
+{% endmacro %}
+
+
+{# Whether a statement failed because files are not clean. #}
+{% macro _is_of_unclean_files(told) %}
+    {{ return((told.condition or '').startswith('FAILED_READ_FILE')
+        or told.condition == 'USER_RAISED_EXCEPTION' and floodmark._unclean_files() in told.error) }}
+{% endmacro %}
+
+
+{# Drop what was made for reading a batch straight. #}
+{% macro _drop_windows(batch) %}
+    {%- do floodmark._reset_conf(floodmark._straight_conf(batch.files)) -%}
+    {%- for window in batch.windows -%}
+        {%- do floodmark._execute(['drop table if exists ' ~ window]) -%}
+    {%- endfor -%}
+    {%- do batch.update({'windows': []}) -%}
+{% endmacro %}
+
+
+{# Those of a batch's files that can have been read by a commit that wrote no row, which may mean that none was there:
+   those that are there now. One that comes back is new. #}
+{% macro _files_still_there(run, batch) %}
+    {%- set there = {} -%}
+    {%- for file in floodmark._present_files(run.settings.files, batch.files) -%}
+        {%- do there.update({file.path: file.size}) -%}
+    {%- endfor -%}
+    {%- set files = [] -%}
+    {%- for file in batch.files if there.get(file.path) == file.size -%}
+        {%- do files.append(file) -%}
+    {%- endfor -%}
+    {{ return(files) }}
+{% endmacro %}
+
+
+{# Whether a record that is read has a field that is not known, at any depth. #}
+{% macro _has_unknown(known, read) %}
+    {%- if known.startswith('array<') and read.startswith('array<') -%}
+        {{ return(floodmark._has_unknown(known[6:-1], read[6:-1])) }}
+    {%- elif not (known.startswith('struct<') and read.startswith('struct<')) -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {%- set types = floodmark._types_of(known) -%}
+    {%- for field in floodmark._struct_fields(read) -%}
+        {%- if field.name not in types or floodmark._has_unknown(types[field.name], field.type) -%}
+            {{ return(true) }}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(false) }}
+{% endmacro %}
+
+
+{# Whether a type has fields whose names differ in case alone, at any depth. #}
+{% macro _has_case_twins(type) %}
+    {%- if type.startswith('array<') -%}
+        {{ return(floodmark._has_case_twins(type[6:-1])) }}
+    {%- elif not type.startswith('struct<') -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {%- set names = [] -%}
+    {%- for field in floodmark._struct_fields(type) -%}
+        {%- if field.name | lower in names or floodmark._has_case_twins(field.type) -%}
+            {{ return(true) }}
+        {%- endif -%}
+        {%- do names.append(field.name | lower) -%}
+    {%- endfor -%}
+    {{ return(false) }}
+{% endmacro %}
