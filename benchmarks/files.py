@@ -15,6 +15,10 @@ ROWS = (
     "concat('status ', id % 7) as status, "
     "timestamp'2025-01-01' + make_interval(0, 0, 0, 0, 0, 0, id % 100000) as at"
 )
+#: The same with texts that do not pack, so that 10 million rows are 1 GB of Parquet, too.
+WIDE_ROWS = ROWS.replace(
+    "concat('status ', id % 7)", "concat(md5(string(id)), md5(string(id + 1)), md5(string(id + 2)))"
+)
 #: What an expert sets for small files: they are listed in the driver, and many go into a task.
 TUNED = {
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000000",
@@ -162,8 +166,8 @@ def _large(made: Project, rows: int, rounds: int) -> list[Result]:
     for format in ("json", "parquet"):
         folder = str(made.root / format)
         made.sql(
-            f"insert overwrite directory '{folder}' using {format} select {ROWS} "
-            f"from range(0, {rows}, 1, 64)"
+            f"insert overwrite directory '{folder}' using {format} select "
+            f"{ROWS if format == 'json' else WIDE_ROWS} from range(0, {rows}, 1, 64)"
         )
         made.model(f"{format}_given", model(format, schema=COLUMNS, format=format))
         made.model(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.support.harness import Project, cache_parsed_templates, run_sql
+from tests.support.harness import FULL, Project, cache_parsed_templates, run_sql
 from tests.support.selection import left_out
 from tests.support.spark_host import SparkHost, attach, shared_host
 
@@ -25,6 +25,13 @@ TARGETS = os.environ.get("FLOODMARK_TEST_TARGETS", "session,thrift").split(",")
 
 #: The modules of edge cases that this run left out.
 OTHER_PARTS = pytest.StashKey[set[str]]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Let a lab take its time: only a default run has a limit for each test (pyproject.toml)."""
+    if FULL and config.option.timeout is None:
+        config.option.timeout = 0
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

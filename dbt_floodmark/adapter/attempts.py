@@ -56,8 +56,9 @@ def attempt(
 
 
 def try_macro(macro: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
-    """Return ``{"value", "error", "condition", "raised"}``: what a macro returns, or why a statement was
-    refused, as a sentence, as Spark's error condition, such as `PATH_NOT_FOUND`, and as the exception.
+    """Return ``{"value", "error", "condition", "raised"}``: what a macro returns, or why a
+    statement was refused, as a sentence, as Spark's error condition, such as `PATH_NOT_FOUND`, and
+    as the exception.
     """
     try:
         return {"value": macro(*arguments), "error": None, "condition": None, "raised": None}

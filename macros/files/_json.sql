@@ -80,11 +80,11 @@
         {{ return({'files': {}, 'seen': none}) }}
     {%- endif -%}
     {%- set is_lenient = floodmark._is_lenient(settings) -%}
-    {%- set rows = floodmark._query_json("select to_json(named_struct('path', _metadata.file_path, 'odd', "
-        'count_if(' ~ floodmark._is_odd_line_sql(settings) ~ "), 'rows', count_if(value <> ''), 'seen', "
-        ~ ('schema_of_variant_agg(record)'
-        if asks and not is_lenient else 'cast(null as string)')
-        ~ ')) from (' ~ floodmark._json_records_sql(settings, files) ~ ') group by _metadata.file_path') -%}
+    {%- set is_quick = not is_whole and not is_lenient -%}
+    {%- set rows = floodmark._json_look_rows(settings, files, asks, is_quick) -%}
+    {%- if is_quick and asks and rows | selectattr('odd') | list -%}
+        {%- set rows = floodmark._json_look_rows(settings, files, asks) -%}
+    {%- endif -%}
     {%- set found, records = {}, {} -%}
     {%- for row in rows -%}
         {%- if row.seen not in records -%}
@@ -102,8 +102,28 @@
     {%- endif -%}
     {%- set is_vague = ns.seen and settings.infer_column_types
         and modules.re.search('decimal\\((19|[23]\\d),0\\)', ns.seen) -%}
-    {{ return({'files': found, 'seen': ns.seen, 'kept': floodmark._settled_decimals(ns.seen,
-        floodmark._json_inferred(settings, files)) if is_vague else ns.seen}) }}
+    {{ return({'files': found, 'seen': ns.seen, 'is_quick': is_quick and not asks,
+        'kept': floodmark._settled_decimals(ns.seen, floodmark._json_inferred(settings, files)) if is_vague
+        else ns.seen}) }}
+{% endmacro %}
+
+
+{# What a look counts and sees in each file: a list of {path, rows, odd, seen}. A quick one sees fields of odd lines,
+   too. Within a condition Spark takes twice the time to parse. #}
+{% macro _json_look_rows(settings, files, asks, is_quick=false) %}
+    {%- if is_quick -%}
+        {%- set records = 'select value, _metadata, ' ~ (floodmark._json_raw_sql('value', {}) if asks
+            else 'cast(null as variant)') ~ ' as record from (' ~ floodmark._json_lines_sql(settings, files)
+            ~ ') where ' ~ floodmark._kept_apart_sql() -%}
+        {%- set is_odd = floodmark._looks_odd_sql() ~ (" or value <> '' and record is null" if asks else '') -%}
+    {%- else -%}
+        {%- set records = floodmark._json_records_sql(settings, files) -%}
+        {%- set is_odd = floodmark._is_odd_line_sql(settings) -%}
+    {%- endif -%}
+    {{ return(floodmark._query_json("select to_json(named_struct('path', _metadata.file_path, 'odd', count_if("
+        ~ is_odd ~ "), 'rows', count_if(value <> ''), 'seen', " ~ ('schema_of_variant_agg(record)'
+        if asks and not floodmark._is_lenient(settings) else 'cast(null as string)') ~ ')) from (' ~ records
+        ~ ') group by _metadata.file_path')) }}
 {% endmacro %}
 
 
@@ -119,7 +139,7 @@
     {%- set is_whole = floodmark._is_whole_json(settings) -%}
     {%- set group = {'lenient': floodmark._lenient_options_sql(settings), 'is_whole': is_whole} -%}
     {%- set is_fit = floodmark._is_lenient_object_sql('value', group) if group.lenient
-        else ('true' if is_whole else floodmark._is_json_object_sql('value')) -%}
+        else ('true' if is_whole else floodmark._is_braced_sql('value')) -%}
     select value, _metadata, if(is_valid_utf8(value) and {{ is_fit }}, {{ floodmark._json_raw_sql('value', group) }},
         null) as record
     from (
@@ -176,14 +196,25 @@
 
 {# Whether a line, from its first letter on, is no JSON object. Spark's reader takes many of them for what they are not,
    and tells nobody: an array for as many records as it has elements, `null` for a record without values, an object with
-   something behind it for that object, UTF-16 for itself. Where the first brace that closes stands at the end there is
-   nothing behind the object, and what else is wrong the reader tells. #}
+   something behind it for that object, NaN for a number, UTF-16 for itself. #}
 {% macro _is_odd_line_sql(settings) %}
-    {%- if floodmark._is_lenient(settings) -%}
-        {{ return("(value like '[%' or trim(' \\t\\r' from value) = 'null')") }}
-    {%- endif -%}
-    {{ return("(value <> '' and (value not like '{%' or not is_valid_utf8(value) or value like '{\\u0000%' or "
-        "value not rlike '^[^}]*\\\\}$' and not " ~ floodmark._is_json_object_sql('value') ~ '))') }}
+    {{ return("(value like '[%' or trim(' \\t\\r' from value) = 'null'"
+        ~ (')' if floodmark._is_lenient(settings) else " or not is_valid_utf8(value) or contains(value, '\\u0000') or "
+        "value <> '' and not " ~ floodmark._is_json_object_sql('value') ~ ')')) }}
+{% endmacro %}
+
+
+{# The same for a quick look: NaN, and what is no JSON between the braces, it leaves to the reader. #}
+{% macro _looks_odd_sql() %}
+    {{ return("(value <> '' and not (is_valid_utf8(value) and " ~ floodmark._is_braced_sql('value') ~ '))') }}
+{% endmacro %}
+
+
+{# Whether a text begins with a brace, in UTF-8, and has nothing behind the brace that ends it. Mostly the first one that
+   closes does, which is quickly seen. #}
+{% macro _is_braced_sql(text) %}
+    {{ return('(' ~ text ~ " like '{%' and " ~ text ~ " not like '{\\u0000%' and (" ~ text
+        ~ " rlike '^[^}]*\\\\}$' or " ~ floodmark._is_json_object_sql(text) ~ '))') }}
 {% endmacro %}
 
 
@@ -206,18 +237,36 @@
 {% endmacro %}
 
 
-{# Files with odd lines are read without these, the others as they are. #}
+{# How many lines of each file are odd, where a quick look did not tell: {path: {odd}}. #}
+{% macro _odd_lines(settings, files) %}
+    {%- set found = {} -%}
+    {%- for row in floodmark._query_json("select to_json(named_struct('path', _metadata.file_path, 'odd', count_if("
+        ~ floodmark._is_odd_line_sql(settings) ~ '))) from (' ~ floodmark._json_lines_sql(settings, files)
+        ~ ') group by _metadata.file_path') -%}
+        {%- do found.update({row.path: row}) -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
+{# Files with odd lines are read without these, the others as they are; files that are read straight have none. #}
 {% macro _json_groups(run, batch, look) %}
     {%- set settings = run.settings.files -%}
     {%- set record = floodmark._wide_decimal(floodmark._read_record(batch.record,
         floodmark._unmixed(settings, batch.files, batch.record, look.seen), settings.case_sensitive, false,
         floodmark._parsed_types(settings))) -%}
-    {%- set odd, usual, groups = [], [], [] -%}
-    {%- for file in batch.files -%}
-        {%- do (odd if (look.files.get(file.path) or {}).odd else usual).append(file) -%}
-    {%- endfor -%}
     {%- set group = {'record': record, 'options': {}, 'is_whole': floodmark._is_whole_json(settings),
         'lenient': floodmark._lenient_options_sql(settings)} -%}
+    {%- if batch.clean_files and record != 'struct<>' -%}
+        {{ return([dict(group, files=batch.files, options={'allowNonNumericNumbers': 'false'},
+            reason_sql="if(_floodmark_bad rlike '(?i)nan|inf', 'a number that JSON has not', "
+            ~ floodmark._json_reason_sql('_floodmark_bad', group) ~ ')')]) }}
+    {%- endif -%}
+    {%- set odd, usual, groups = [], [], [] -%}
+    {%- set looked = floodmark._odd_lines(settings, batch.files) if look.is_quick else look.files -%}
+    {%- for file in batch.files -%}
+        {%- do (odd if (looked.get(file.path) or {}).odd else usual).append(file) -%}
+    {%- endfor -%}
     {%- if record == 'struct<>' -%}
         {#- no record has a field, and Spark reads none without one -#}
         {{ return([dict(group, files=batch.files, reason_sql=floodmark._json_reason_sql('_floodmark_bad', group),

@@ -35,12 +35,14 @@
         {%- do batch.update({'clean_files': floodmark._clean_files(run, batch)}) -%}
     {%- endif -%}
     {%- if not batch.clean_files or batch.file_schema.record == 'struct<>' -%}
+        {%- do batch.update({'clean_files': none}) -%}
         {{ return(false) }}
     {%- endif -%}
     {%- set groups = floodmark._file_format(settings).groups(run, batch, batch.look) -%}
     {%- for group in groups -%}
         {%- if group.sql or group.lines or floodmark._has_case_twins(group.record)
             or settings.rescued_data_column and floodmark._has_unknown(batch.file_schema.record, group.record) -%}
+            {%- do batch.update({'clean_files': none}) -%}
             {{ return(false) }}
         {%- endif -%}
     {%- endfor -%}
@@ -65,9 +67,8 @@
 {% endmacro %}
 
 
-{# The records of the files as a relation that fails where they are not clean. The task's number, which nobody knows
-   before, keeps Spark from asking the model's own conditions first, and leaving such a record out; and from reading no
-   column at all, which it refuses where records may be corrupt. #}
+{# The records of the files as a relation that fails where they are not clean. Its condition is kept apart, since the
+   model's own, asked first, could leave such a record out. #}
 {% macro _straight_reader(run, batch, selects) %}
     {%- set settings = run.settings.files -%}
     {%- set columns = [] -%}
@@ -81,7 +82,7 @@
             {{ selects | join('\nunion all\n') }}
         )
         where case
-            when spark_partition_id() < 0 then {{ columns[0] }} is null
+            when not {{ floodmark._kept_apart_sql() }} then {{ columns[0] }} is null
             when _floodmark_reason is null {{ 'and ' ~ floodmark._quoted(rescued) ~ ' is null' if rescued }}
                 and {{ floodmark._are_as_planned_sql(settings, batch.files) }} then true
             else raise_error({{ floodmark._string_literal(floodmark._unclean_files()) }})
