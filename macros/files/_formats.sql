@@ -38,7 +38,8 @@
 {% macro _file_format_defaults() %}
     {{ return({'options': {}, 'has_types': false, 'has_lines': false, 'is_text': false, 'columns': none,
         'needs_look': false, 'variant_groups': none, 'bad_column': none,
-        'reason_sql': none, 'raw_sql': none, 'unmixed': none, 'look': none, 'rows': none, 'groups': floodmark._one_group}) }}
+        'reason_sql': none, 'raw_sql': none, 'unmixed': none, 'look': none, 'rows': none,
+        'groups': floodmark._one_group}) }}
 {% endmacro %}
 
 

@@ -1,0 +1,155 @@
+{# The look at JSON: what is counted and seen in its lines before they are read. #}
+
+{# What the files hold: {files: {path: {rows, seen, odd}}, seen}; `seen` is a struct of all fields, none where there was
+   no record, or where nobody asks for them; `odd` says how many lines Spark takes for records
+   that are none. #}
+{% macro _look_at_json(run, files) %}
+    {%- set settings = run.settings.files -%}
+    {%- set is_whole = floodmark._is_whole_json(settings) -%}
+    {%- set asks = settings.infers or settings.rescued_data_column -%}
+    {%- if is_whole and not asks -%}
+        {{ return({'files': {}, 'seen': none}) }}
+    {%- endif -%}
+    {%- set is_lenient = floodmark._is_lenient(settings) -%}
+    {%- set is_quick = not is_whole and not is_lenient -%}
+    {%- set rows = floodmark._json_look_rows(settings, files, asks, is_quick) -%}
+    {%- if is_quick and asks and rows | selectattr('odd') | list -%}
+        {%- set rows = floodmark._json_look_rows(settings, files, asks) -%}
+    {%- endif -%}
+    {%- set found, records = {}, {} -%}
+    {%- for row in rows -%}
+        {%- if row.seen not in records -%}
+            {%- do records.update({row.seen: floodmark._seen_record(row.seen)}) -%}
+        {%- endif -%}
+        {%- do found.update({row.path: {'seen': records[row.seen], 'odd': 0 if is_whole else row.odd,
+            'rows': row.rows}}) -%}
+    {%- endfor -%}
+    {%- set ns = namespace(seen=none) -%}
+    {%- for record in records.values() if record -%}
+        {%- set ns.seen = floodmark._merged_types(ns.seen, record) if ns.seen else record -%}
+    {%- endfor -%}
+    {%- if asks and is_lenient -%}
+        {{ return({'files': found, 'seen': floodmark._json_inferred(settings, files)}) }}
+    {%- endif -%}
+    {%- set is_vague = ns.seen and settings.infer_column_types
+        and modules.re.search('decimal\\((19|[23]\\d),0\\)', ns.seen) -%}
+    {{ return({'files': found, 'seen': ns.seen, 'is_quick': is_quick and not asks,
+        'kept': floodmark._settled_decimals(ns.seen, floodmark._json_inferred(settings, files)) if is_vague
+        else ns.seen}) }}
+{% endmacro %}
+
+
+{# What a look counts and sees in each file: a list of {path, rows, odd, seen}. A quick one sees fields of odd lines,
+   too. Within a condition Spark takes twice the time to parse. #}
+{% macro _json_look_rows(settings, files, asks, is_quick=false) %}
+    {%- if is_quick -%}
+        {%- set records = 'select value, _metadata, ' ~ (floodmark._json_raw_sql('value', {}) if asks
+            else 'cast(null as variant)') ~ ' as record from (' ~ floodmark._json_lines_sql(settings, files)
+            ~ ') where ' ~ floodmark._kept_apart_sql() -%}
+        {%- set is_odd = floodmark._looks_odd_sql() ~ (" or value <> '' and record is null" if asks else '') -%}
+    {%- else -%}
+        {%- set records = floodmark._json_records_sql(settings, files) -%}
+        {%- set is_odd = floodmark._is_odd_line_sql(settings) -%}
+    {%- endif -%}
+    {{ return(floodmark._query_json("select to_json(named_struct('path', _metadata.file_path, 'odd', count_if("
+        ~ is_odd ~ "), 'rows', count_if(value <> ''), 'seen', " ~ ('schema_of_variant_agg(record)'
+        if asks and not floodmark._is_lenient(settings) else 'cast(null as string)') ~ ')) from (' ~ records
+        ~ ') group by _metadata.file_path')) }}
+{% endmacro %}
+
+
+{# The records that a look counted. #}
+{% macro _json_rows(settings, files, look) %}
+    {%- set rows = {} -%}
+    {%- for path, file in look.files.items() -%}
+        {%- do rows.update({path: file.rows}) -%}
+    {%- endfor -%}
+    {{ return(none if floodmark._is_whole_json(settings) or floodmark._is_lenient(settings)
+        or floodmark._reader_option(settings, 'lineSep', none) or look.files.values() | map(attribute='odd') | select
+        | list else rows) }}
+{% endmacro %}
+
+
+{# The same for a quick look: NaN, and what is no JSON between the braces, it leaves to the reader. #}
+{% macro _looks_odd_sql() %}
+    {{ return("(value <> '' and not (is_valid_utf8(value) and " ~ floodmark._is_braced_sql('value') ~ '))') }}
+{% endmacro %}
+
+
+{# How many lines of each file are odd, where a quick look did not tell: {path: {odd}}. #}
+{% macro _odd_lines(settings, files) %}
+    {%- set found = {} -%}
+    {%- for row in floodmark._query_json("select to_json(named_struct('path', _metadata.file_path, 'odd', count_if("
+        ~ floodmark._is_odd_line_sql(settings) ~ '))) from (' ~ floodmark._json_lines_sql(settings, files)
+        ~ ') group by _metadata.file_path') -%}
+        {%- do found.update({row.path: row}) -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
+{# The records of JSON files as VARIANT: value, record (NULL where it is corrupt), _metadata. #}
+{% macro _json_records_sql(settings, files) %}
+    {%- set is_whole = floodmark._is_whole_json(settings) -%}
+    {%- set group = {'lenient': floodmark._lenient_options_sql(settings), 'is_whole': is_whole} -%}
+    {%- set is_fit = floodmark._is_lenient_object_sql('value', group) if group.lenient
+        else ('true' if is_whole else floodmark._is_braced_sql('value')) -%}
+    select value, _metadata, if(is_valid_utf8(value) and {{ is_fit }}, {{ floodmark._json_raw_sql('value', group) }},
+        null) as record
+    from (
+        select ltrim('\ufeff \t\r\n', value) as value, _metadata
+        from text.`{{ floodmark._files_path(settings) }}`
+            {{ floodmark._files_options(settings, {'wholetext': 'true'} if is_whole else {}) }}
+        where {{ floodmark._files_predicate(files) }}
+    )
+{% endmacro %}
+
+
+{# The record that Spark itself infers of files. #}
+{% macro _json_inferred(settings, files) %}
+    {{ return(floodmark._readable_record(floodmark._struct_of_columns(floodmark._columns_of_files(settings, files,
+        {'mode': 'DROPMALFORMED'})))) }}
+{% endmacro %}
+
+
+{# What was seen, for reading it into a known type: where a value is an object in one record and none in another its
+   type says nothing of the fields, so these are looked for. `steps` lead there, names, and none into an array. #}
+{% macro _unmixed(settings, files, known, seen, steps=[]) %}
+    {%- set nesting = floodmark._nesting(known) -%}
+    {%- if seen == 'variant' and (nesting in ['struct', 'array'] or floodmark._digits(known)) -%}
+        {%- set seen = floodmark._seen_at(settings, files, steps, {'struct': 'OBJECT', 'array': 'ARRAY'}.get(nesting,
+            '(BIGINT|DECIMAL|DOUBLE)')) or seen -%}
+    {%- endif -%}
+    {%- if seen is none or floodmark._nesting(seen) != nesting -%}
+        {{ return(seen) }}
+    {%- elif nesting == 'array' -%}
+        {{ return('array<' ~ floodmark._unmixed(settings, files, known[6:-1], seen[6:-1], steps + [none]) ~ '>') }}
+    {%- elif nesting != 'struct' -%}
+        {{ return(seen) }}
+    {%- endif -%}
+    {%- set types = floodmark._types_of(known) -%}
+    {%- set fields = [] -%}
+    {%- for field in floodmark._struct_fields(seen) -%}
+        {%- do fields.append(dict(field, type=floodmark._unmixed(settings, files, types[field.name], field.type,
+            steps + [field.name])) if field.name in types else field) -%}
+    {%- endfor -%}
+    {{ return(floodmark._struct_of(fields)) }}
+{% endmacro %}
+
+
+{# The type of the objects, arrays or numbers to which steps lead in the records of files; none where there are none. #}
+{% macro _seen_at(settings, files, steps, kind) %}
+    {%- set ns = namespace(value='record', from='(' ~ floodmark._json_records_sql(settings, files) ~ ')') -%}
+    {%- for step in steps -%}
+        {%- if step is none -%}
+            {%- set ns.from = ns.from ~ ', lateral variant_explode(' ~ ns.value ~ ') as _floodmark_step'
+                ~ loop.index -%}
+            {%- set ns.value = '_floodmark_step' ~ loop.index ~ '.value' -%}
+        {%- else -%}
+            {%- set ns.value = floodmark._raw_field_sql(ns.value, step) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- set found = floodmark._query_json('select to_json(named_struct(\'seen\', schema_of_variant_agg(if('
+        'schema_of_variant(' ~ ns.value ~ ") rlike '^" ~ kind ~ "', " ~ ns.value ~ ', null)))) from ' ~ ns.from)[0] -%}
+    {{ return(floodmark._seen_type(found.seen) if found.seen not in [none, 'VOID'] else none) }}
+{% endmacro %}
