@@ -59,7 +59,7 @@
    plan tells. #}
 {% macro _settle_files(run, batch, rows_kept) %}
     {%- set stage = floodmark._records_stage(batch) -%}
-    {%- if not rows_kept and batch.files | sum(attribute='rows') and not batch.records_by -%}
+    {%- if not rows_kept and not batch.records_by and batch.files | selectattr('rows') | list -%}
         {%- do batch.update({'files': floodmark._files_still_there(run, batch)}) -%}
     {%- elif not batch.get('reader') and floodmark._has_records(batch) -%}
         {%- do batch.update({'files': floodmark._counted_files(run, batch, stage)}) -%}

@@ -1,0 +1,57 @@
+"""What is told of a batch that is read straight, without Spark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.macros import load
+
+floodmark = load()
+
+
+@pytest.mark.parametrize(
+    ("known", "read", "is_unknown"),
+    [
+        ("struct<a:int>", "struct<a:int>", False),
+        ("struct<a:int,b:int>", "struct<b:int>", False),
+        ("struct<a:int>", "struct<A:int>", True),
+        ("struct<a:struct<b:int>>", "struct<a:struct<b:int,c:int>>", True),
+        ("struct<a:array<struct<b:int>>>", "struct<a:array<struct<c:int>>>", True),
+        ("struct<a:string>", "struct<a:struct<b:int>>", False),
+        ("struct<a:bigint>", "struct<a:int>", False),
+    ],
+)
+def test_fields_that_nobody_knows(known: str, read: str, is_unknown: bool) -> None:
+    assert floodmark._has_unknown(known, read) is is_unknown
+
+
+@pytest.mark.parametrize(
+    ("type", "has_twins"),
+    [
+        ("struct<a:int,b:int>", False),
+        ("struct<a:int,A:int>", True),
+        ("struct<a:struct<b:int,B:int>>", True),
+        ("struct<a:array<struct<b:int,B:int>>>", True),
+        ("struct<a:int,b:struct<a:int>>", False),
+        ("string", False),
+    ],
+)
+def test_names_that_differ_in_case_alone(type: str, has_twins: bool) -> None:
+    assert floodmark._has_case_twins(type) is has_twins
+
+
+@pytest.mark.parametrize(
+    ("condition", "error", "is_unclean"),
+    [
+        ("FAILED_READ_FILE.FILE_NOT_EXIST", "gone", True),
+        ("USER_RAISED_EXCEPTION", "[...] floodmark: the files of the batch are not clean", True),
+        ("USER_RAISED_EXCEPTION", "[...] the model's own", False),
+        ("DIVIDE_BY_ZERO", "floodmark: the files of the batch are not clean", False),
+        (None, "the connection is lost", False),
+    ],
+)
+def test_errors_that_mean_other_files(condition: Any, error: str, is_unclean: bool) -> None:
+    told = {"condition": condition, "error": error}
+    assert bool(floodmark._is_of_unclean_files(told)) is is_unclean
