@@ -26,7 +26,7 @@
 {# Load a batch that is read straight, or through a staging table where its files turn out not to be clean. #}
 {% macro _load_straight(run, batch) %}
     {%- set loaded = floodmark._tried(floodmark._load_read, run, batch) -%}
-    {%- do floodmark._drop_windows(batch) -%}
+    {%- do floodmark._end_straight(batch) -%}
     {%- if loaded.error is none -%}
         {{ return(loaded.value) }}
     {%- elif not floodmark._is_of_unclean_files(loaded) -%}
@@ -34,7 +34,7 @@
     {%- endif -%}
     {%- do floodmark._reset_batch_conf(run, batch) -%}
     {#- a task of the statement that failed may still write into the folder of the staging table -#}
-    {%- do batch.update({'is_unclean': true, 'clean_files': none, 'stages_as': invocation_id[-8:]}) -%}
+    {%- do batch.update({'looks_clean': false, 'stages_as': invocation_id[-8:]}) -%}
     {%- do floodmark._read_files(run, batch) -%}
     {{ return(floodmark._load_read(run, batch)) }}
 {% endmacro %}

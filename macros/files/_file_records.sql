@@ -76,12 +76,18 @@
 
 {# A relation of the records that are none but corrupt, as the SELECT reads them. #}
 {% macro _records_reader(run, batch, stage) %}
+    {{ return('(select ' ~ floodmark._reader_columns_sql(run, batch) ~ ' from ' ~ stage
+        ~ ' where _floodmark_reason is null)') }}
+{% endmacro %}
+
+
+{# What the SELECT reads of the records in _records_sql. #}
+{% macro _reader_columns_sql(run, batch) %}
     {%- set columns = [] -%}
     {%- for column in floodmark._file_columns(run, batch) -%}
         {%- do columns.append(floodmark._quoted(column.name)) -%}
     {%- endfor -%}
-    {{ return('(select ' ~ (columns + ['_floodmark_metadata as _metadata']) | join(', ') ~ ' from ' ~ stage
-        ~ ' where _floodmark_reason is null)') }}
+    {{ return((columns + ['_floodmark_metadata as _metadata']) | join(', ')) }}
 {% endmacro %}
 
 
@@ -145,8 +151,7 @@
                 {%- do windows.append(group.lines) -%}
                 {%- do group.update({'location': floodmark._write_json_lines(settings, group)}) -%}
             {%- endif -%}
-            {%- do windows.append(floodmark._make_window(run, batch, windows | length, group)) -%}
-            {%- set rows_sql = (group.rows_sql or floodmark._window_rows_sql)(settings, windows[-1], group) -%}
+            {%- set rows_sql = floodmark._read_through_window(run, batch, windows, group) -%}
         {%- endif -%}
         {%- do selects.append(floodmark._records_sql(run, batch, group, rows_sql)) -%}
     {%- endfor -%}
@@ -165,9 +170,7 @@
     {%- if made.error is not none and not is_unread or not retries -%}
         {%- do floodmark._execute([sql]) -%}
     {%- endif -%}
-    {%- for window in windows -%}
-        {%- do floodmark._execute(['drop table if exists ' ~ window]) -%}
-    {%- endfor -%}
+    {%- do floodmark._drop_windows(windows) -%}
     {%- do floodmark._reset_conf(conf) -%}
     {%- if is_unread -%}
         {%- do floodmark._stage_readable(run, batch) -%}
@@ -211,6 +214,20 @@
             ~ floodmark._string_literal(look.files[file.path].reason)) -%}
     {%- endfor -%}
     {{ return('case ' ~ cases | join(' ') ~ ' end' if cases else 'cast(null as string)') }}
+{% endmacro %}
+
+
+{# Make a window over the files of a group, behind others. Returns SQL of its rows. #}
+{% macro _read_through_window(run, batch, windows, group) %}
+    {%- do windows.append(floodmark._make_window(run, batch, windows | length, group)) -%}
+    {{ return((group.rows_sql or floodmark._window_rows_sql)(run.settings.files, windows[-1], group)) }}
+{% endmacro %}
+
+
+{% macro _drop_windows(windows) %}
+    {%- for window in windows -%}
+        {%- do floodmark._execute(['drop table if exists ' ~ window]) -%}
+    {%- endfor -%}
 {% endmacro %}
 
 

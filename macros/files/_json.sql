@@ -102,7 +102,7 @@
         floodmark._parsed_types(settings))) -%}
     {%- set group = {'record': record, 'options': {}, 'is_whole': floodmark._is_whole_json(settings),
         'lenient': floodmark._lenient_options_sql(settings)} -%}
-    {%- if batch.clean_files and record != 'struct<>' -%}
+    {%- if batch.get('looks_clean') and record != 'struct<>' -%}
         {{ return([dict(group, files=batch.files, options={'allowNonNumericNumbers': 'false'},
             reason_sql="if(_floodmark_bad rlike '(?i)nan|inf', 'a number that JSON has not', "
             ~ floodmark._json_reason_sql('_floodmark_bad', group) ~ ')')]) }}

@@ -1,8 +1,7 @@
 {# The look at JSON: what is counted and seen in its lines before they are read. #}
 
 {# What the files hold: {files: {path: {rows, seen, odd}}, seen}; `seen` is a struct of all fields, none where there was
-   no record, or where nobody asks for them; `odd` says how many lines Spark takes for records
-   that are none. #}
+   no record, or where nobody asks for them; `odd` says how many lines Spark takes for records that are none. #}
 {% macro _look_at_json(run, files) %}
     {%- set settings = run.settings.files -%}
     {%- set is_whole = floodmark._is_whole_json(settings) -%}
@@ -70,7 +69,8 @@
 {% endmacro %}
 
 
-{# The same for a quick look: NaN, and what is no JSON between the braces, it leaves to the reader. #}
+{# Whether a line is no JSON object at a quick look, which leaves NaN, and what is no JSON between the braces, to the
+   reader. #}
 {% macro _looks_odd_sql() %}
     {{ return("(value <> '' and not (is_valid_utf8(value) and " ~ floodmark._is_braced_sql('value') ~ '))') }}
 {% endmacro %}

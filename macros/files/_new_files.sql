@@ -21,8 +21,7 @@
     {%- set plan = floodmark._plan_whole(files, not left and not is_cut) -%}
     {%- do plan.update(floodmark._plan_schema(run, begins, files)) -%}
     {%- if plan.record is not none and not floodmark._only_looks() -%}
-        {%- do plan.update({'clean_files': floodmark._clean_files(run, plan)}) -%}
-        {%- do plan.update({'files': plan.clean_files or files}) -%}
+        {%- do floodmark._judge_files(run, plan) -%}
     {%- endif -%}
     {{ return(plan) }}
 {% endmacro %}

@@ -5,14 +5,15 @@
   (_load_straight).
 #}
 
-{# The files of a batch with the rows that are in each, where it may be read straight; none where it may not. #}
-{% macro _clean_files(run, batch) %}
+{# Find out whether a batch may be read straight (batch.looks_clean). Its files have their rows then. #}
+{% macro _judge_files(run, batch) %}
     {%- set settings = run.settings.files -%}
     {%- set format = floodmark._file_format(settings) -%}
     {%- if not batch.files or not format.rows or adapter.floodmark_plugin is not defined
         or batch.look.files.values() | map(attribute='reason') | select | list -%}
         {{ return(none) }}
     {%- endif -%}
+    {#- a file that cannot be read is a matter for the staging table -#}
     {%- set counted = floodmark._tried(format.rows, settings, batch.files, batch.look) -%}
     {%- if counted.value is none -%}
         {{ return(none) }}
@@ -21,38 +22,34 @@
     {%- for file in batch.files -%}
         {%- do files.append(dict(file, rows=counted.value.get(file.path, 0), rows_rescued=0, rows_quarantined=0)) -%}
     {%- endfor -%}
-    {{ return(files) }}
+    {%- do batch.update({'files': files, 'looks_clean': true}) -%}
 {% endmacro %}
 
 
 {# Have the statement that loads a batch read its files. Whether it does: where they do not look clean it does not. #}
 {% macro _reads_straight(run, batch) %}
     {%- set settings = run.settings.files -%}
-    {%- if batch.get('is_unclean') -%}
-        {{ return(false) }}
-    {%- elif batch.look is none -%}
+    {%- if batch.look is none -%}
         {%- do batch.update({'look': floodmark._look_at_files(run, batch.files)}) -%}
-        {%- do batch.update({'clean_files': floodmark._clean_files(run, batch)}) -%}
+        {%- do floodmark._judge_files(run, batch) -%}
     {%- endif -%}
-    {%- if not batch.clean_files or batch.file_schema.record == 'struct<>' -%}
-        {%- do batch.update({'clean_files': none}) -%}
+    {%- set groups = floodmark._file_format(settings).groups(run, batch, batch.look) if batch.get('looks_clean')
+        and batch.file_schema.record != 'struct<>' else [] -%}
+    {%- set unfit = [] -%}
+    {%- for group in groups if group.sql or group.lines or floodmark._has_case_twins(group.record)
+        or settings.rescued_data_column and floodmark._has_unknown(batch.file_schema.record, group.record) -%}
+        {%- do unfit.append(group) -%}
+    {%- endfor -%}
+    {%- do batch.update({'looks_clean': groups and not unfit}) -%}
+    {%- if not batch.looks_clean -%}
         {{ return(false) }}
     {%- endif -%}
-    {%- set groups = floodmark._file_format(settings).groups(run, batch, batch.look) -%}
-    {%- for group in groups -%}
-        {%- if group.sql or group.lines or floodmark._has_case_twins(group.record)
-            or settings.rescued_data_column and floodmark._has_unknown(batch.file_schema.record, group.record) -%}
-            {%- do batch.update({'clean_files': none}) -%}
-            {{ return(false) }}
-        {%- endif -%}
-    {%- endfor -%}
-    {%- do batch.update({'files': batch.clean_files, 'rows_corrupt': 0, 'windows': []}) -%}
+    {%- do batch.update({'rows_corrupt': 0, 'windows': []}) -%}
     {%- set selects = [] -%}
     {%- do floodmark._set_conf(floodmark._straight_conf(batch.files)) -%}
     {%- for group in groups -%}
-        {%- do batch.windows.append(floodmark._make_window(run, batch, loop.index0, group)) -%}
         {%- do selects.append(floodmark._records_sql(run, batch, group,
-            (group.rows_sql or floodmark._window_rows_sql)(settings, batch.windows[-1], group))) -%}
+            floodmark._read_through_window(run, batch, batch.windows, group))) -%}
     {%- endfor -%}
     {%- do batch.update({'reader': floodmark._straight_reader(run, batch, selects)}) -%}
     {{ return(true) }}
@@ -71,18 +68,15 @@
    model's own, asked first, could leave such a record out. #}
 {% macro _straight_reader(run, batch, selects) %}
     {%- set settings = run.settings.files -%}
-    {%- set columns = [] -%}
-    {%- for column in floodmark._file_columns(run, batch) -%}
-        {%- do columns.append(floodmark._quoted(column.name)) -%}
-    {%- endfor -%}
     {%- set rescued = settings.rescued_data_column -%}
     (
-        select {{ (columns + ['_floodmark_metadata as _metadata']) | join(', ') }}
+        select {{ floodmark._reader_columns_sql(run, batch) }}
         from (
             {{ selects | join('\nunion all\n') }}
         )
         where case
-            when not {{ floodmark._kept_apart_sql() }} then {{ columns[0] }} is null
+            when not {{ floodmark._kept_apart_sql() }} then
+                {{ floodmark._quoted(floodmark._file_columns(run, batch)[0].name) }} is null
             when _floodmark_reason is null {{ 'and ' ~ floodmark._quoted(rescued) ~ ' is null' if rescued }}
                 and {{ floodmark._are_as_planned_sql(settings, batch.files) }} then true
             else raise_error({{ floodmark._string_literal(floodmark._unclean_files()) }})
@@ -120,12 +114,10 @@
 {% endmacro %}
 
 
-{# Drop what was made for reading a batch straight. #}
-{% macro _drop_windows(batch) %}
+{# Take back what was made for reading a batch straight. #}
+{% macro _end_straight(batch) %}
     {%- do floodmark._reset_conf(floodmark._straight_conf(batch.files)) -%}
-    {%- for window in batch.windows -%}
-        {%- do floodmark._execute(['drop table if exists ' ~ window]) -%}
-    {%- endfor -%}
+    {%- do floodmark._drop_windows(batch.windows) -%}
     {%- do batch.update({'windows': []}) -%}
 {% endmacro %}
 

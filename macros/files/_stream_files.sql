@@ -13,14 +13,11 @@
     {%- set group = {'json': floodmark._json_stream, 'csv': floodmark._csv_stream, 'xml': floodmark._xml_stream,
         'text': floodmark._text_stream}.get(settings.format, floodmark._typed_stream)(settings, record) -%}
     {%- set batch = {'file_schema': {'record': record, 'partitions': []}} -%}
-    {%- set columns = [] -%}
-    {%- for column in floodmark._file_columns({'settings': {'files': settings}}, batch) -%}
-        {%- do columns.append(floodmark._quoted(column.name)) -%}
-    {%- endfor -%}
+    {%- set run = {'settings': {'files': settings}} -%}
     (
-        select {{ columns | join(', ') }}, _floodmark_metadata as _metadata
+        select {{ floodmark._reader_columns_sql(run, batch) }}
         from (
-            {{ floodmark._records_sql({'settings': {'files': settings}}, batch, group, group.sql) }}
+            {{ floodmark._records_sql(run, batch, group, group.sql) }}
         )
         where if(_floodmark_reason is null, true, raise_error('a record is corrupt (' || _floodmark_reason || ') in '
             || _floodmark_metadata.file_path || ': ' || left(_floodmark_raw, 200)

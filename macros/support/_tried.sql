@@ -2,8 +2,7 @@
    `condition` Spark's name of it, `raised` for `adapter.floodmark_raise`. Without the plugin nothing can be tried. #}
 {% macro _tried(macro) %}
     {%- if adapter.floodmark_plugin is not defined -%}
-        {{ return({'value': macro(*varargs), 'error': none, 'condition': none,
-            'raised': none}) }}
+        {{ return({'value': macro(*varargs), 'error': none, 'condition': none, 'raised': none}) }}
     {%- endif -%}
     {{ return(adapter.floodmark_try(macro, *varargs)) }}
 {% endmacro %}
