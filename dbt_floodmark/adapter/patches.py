@@ -22,6 +22,7 @@ from dbt_common.clients.jinja import MacroFuzzEnvironment
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_floodmark.adapter.attempts import SparkRefused, attempt, try_macro
+from dbt_floodmark.adapter.listing import list_whole
 from dbt_floodmark.adapter.macro_code import compile_once
 from dbt_floodmark.adapter.macro_trees import parse_once
 from dbt_floodmark.adapter.warm import find_server, is_warm
@@ -55,6 +56,7 @@ _EXPECTED: tuple[tuple[Any, str, tuple[str, ...]], ...] = (
     (connections, "ThriftState", ()),
     (SparkAdapter, "python_submission_helpers", ()),
     (SparkAdapter, "default_python_submission_method", ()),
+    (SparkAdapter, "list_relations_without_caching", ("self", "schema_relation")),
     (RunTask, "after_run", ("self", "adapter", "results")),
 )
 
@@ -91,6 +93,7 @@ def apply() -> None:
     _replace(MacroFuzzEnvironment, "compile", compile_once)
     _replace(SparkAdapter, "python_submission_helpers", _python_helpers, property)
     _replace(SparkAdapter, "default_python_submission_method", _python_method, property)
+    _replace(SparkAdapter, "list_relations_without_caching", list_whole)
     # What macros can ask without a statement: `adapter.floodmark_plugin is defined`.
     SparkAdapter.floodmark_plugin = _plugin_version
     SparkAdapter.floodmark_method = _method
@@ -236,6 +239,7 @@ _PATCHED = (
     (MacroFuzzEnvironment, "compile"),
     (SparkAdapter, "python_submission_helpers"),
     (SparkAdapter, "default_python_submission_method"),
+    (SparkAdapter, "list_relations_without_caching"),
 )
 
 
