@@ -3,7 +3,7 @@
 {% macro _load(settings, sql) %}
     {%- set ns = namespace(run=floodmark._begin_run(settings, sql),
         total={'batches': 0, 'rows_read': 0, 'rows_inserted': 0, 'rows_updated': 0, 'rows_deleted': 0,
-        'rows_quarantined': 0}) -%}
+        'rows_quarantined': 0, 'rows_dropped': 0, 'rows_warned': 0}) -%}
     {%- set ns.done = ns.run.is_untouched -%}
     {%- do floodmark._add_counts(ns.total, ns.run.recovered) -%}
     {%- set next = floodmark._next_restate_batch if ns.run.restate
@@ -36,7 +36,8 @@
 {# Add the counts of a batch to the run's; none is no batch. #}
 {% macro _add_counts(total, counts) %}
     {%- do total.update({'batches': total.batches + (1 if counts else 0)}) -%}
-    {%- for name in ['rows_read', 'rows_inserted', 'rows_updated', 'rows_deleted', 'rows_quarantined'] if counts -%}
+    {%- for name in ['rows_read', 'rows_inserted', 'rows_updated', 'rows_deleted', 'rows_quarantined', 'rows_dropped',
+        'rows_warned'] if counts -%}
         {%- do total.update({name: total.get(name, 0) + (counts.get(name) or 0)}) -%}
     {%- endfor -%}
 {% endmacro %}
@@ -51,7 +52,8 @@
         {%- set message = how ~ ' nothing new' -%}
     {%- else -%}
         {%- set parts = ['{:,} read'.format(total.rows_read)] -%}
-        {%- for name in ['inserted', 'updated', 'deleted', 'quarantined'] if total.get('rows_' ~ name) -%}
+        {%- for name in ['inserted', 'updated', 'deleted', 'quarantined', 'dropped', 'warned']
+            if total.get('rows_' ~ name) -%}
             {%- do parts.append('{:,} '.format(total['rows_' ~ name]) ~ name) -%}
         {%- endfor -%}
         {%- if total.batches > 1 -%}

@@ -2,10 +2,13 @@
    _refuse and _stop); one whose statement Spark refuses with its error, where nothing of it is committed. #}
 {% macro _load_batch(run, batch) %}
     {%- if adapter.floodmark_plugin is not defined -%}
-        {{ return(floodmark._load_planned(run, batch)) }}
+        {%- set counts = floodmark._load_planned(run, batch) -%}
+    {%- else -%}
+        {%- set counts = adapter.floodmark_attempt(floodmark._load_planned, floodmark._note_refused,
+            floodmark._note_rejected, run, batch) -%}
     {%- endif -%}
-    {{ return(adapter.floodmark_attempt(floodmark._load_planned, floodmark._note_refused, floodmark._note_rejected, run,
-        batch)) }}
+    {%- do floodmark._tell_violations(batch) -%}
+    {{ return(counts) }}
 {% endmacro %}
 
 
@@ -46,6 +49,9 @@
     {%- do run.update({'table_columns': none}) -%}
     {%- set select_sql = floodmark._bounded_select(run, batch) -%}
     {%- do floodmark._check_doubled(floodmark._select_columns(run, select_sql) | map(attribute='name') | list) -%}
+    {%- if batch.get('rules') -%}
+        {%- set select_sql = floodmark._judge(run, batch, select_sql) -%}
+    {%- endif -%}
     {%- if run.settings.files and run.settings.files.schema_evolution == 'widen' and not batch.replaces -%}
         {%- do floodmark._widen_table(run, floodmark._select_columns(run, select_sql)) -%}
     {%- endif -%}
@@ -57,10 +63,7 @@
     {%- if batch.kind == 'first_load' and not batch.replaces -%}
         {%- do floodmark._check_char_columns(run) -%}
     {%- endif -%}
-    {%- if batch.get('rows_corrupt') -%}
-        {%- do floodmark._quarantine(batch, floodmark._select_columns(run, select_sql),
-            floodmark._corrupt_rows_sql(run, batch)) -%}
-    {%- endif -%}
+    {%- do floodmark._quarantine_held(run, batch, select_sql) -%}
     {%- if strategy.load -%}
         {{ return(strategy.load(run, batch, select_sql)) }}
     {%- endif -%}
@@ -72,7 +75,12 @@
 {# What a batch reads, staged or not: {sql, stage, columns, counts}. #}
 {% macro _read(run, batch, select_sql) %}
     {%- set strategy = floodmark._strategy(run.settings) -%}
-    {%- if not floodmark._needs_stage(run) -%}
+    {%- if batch.get('judged') and not strategy.apply -%}
+        {#- what was judged is written down already -#}
+        {%- set staged = strategy.staged(run, batch, select_sql) -%}
+        {%- set source = floodmark._checked_source(run, batch, {'sql': staged.sql, 'stage': '(' ~ staged.sql ~ ')',
+            'columns': staged.columns, 'counts': {}}) -%}
+    {%- elif not floodmark._needs_stage(run) -%}
         {%- set source = {'sql': select_sql, 'stage': none, 'columns': floodmark._select_columns(run, select_sql),
             'counts': {}} -%}
         {%- do strategy.check_columns(run, batch, source.columns) -%}
@@ -82,9 +90,9 @@
     {%- else -%}
         {%- do floodmark._leave_unfit_stage(run, batch, select_sql) -%}
         {%- set source = floodmark._stage(run, batch, select_sql) -%}
-        {%- if strategy.finds_by_key -%}
-            {%- do floodmark._add_key_filter(run, batch, source, source.counts.rows_read) -%}
-        {%- endif -%}
+    {%- endif -%}
+    {%- if source.stage and strategy.finds_by_key -%}
+        {%- do floodmark._add_key_filter(run, batch, source, source.counts.rows_read) -%}
     {%- endif -%}
     {{ return(source) }}
 {% endmacro %}
@@ -94,7 +102,8 @@
    counts. #}
 {% macro _apply(run, batch, source) %}
     {%- set strategy = floodmark._strategy(run.settings) -%}
-    {%- do batch.update({'counted': source.counts if source.stage else none}) -%}
+    {%- do batch.update({'counted': dict(source.counts, **(floodmark._held_counts(batch) if batch.get('rules')
+        else {})) if source.stage else none}) -%}
     {%- if batch.replaces -%}
         {%- if strategy.before_replace -%}
             {%- do strategy.before_replace(run, batch, source) -%}

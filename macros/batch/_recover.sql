@@ -3,6 +3,7 @@
    takes the transaction id of the batch once, and a run writes no stage but its own. #}
 {% macro _recover(run, planned) %}
     {%- set batch = floodmark._stored_batch(run, planned) -%}
+    {%- do batch.update({'rules': floodmark._stored_rules(planned.batch_id)}) -%}
     {%- if run.settings.files -%}
         {%- do batch.update(floodmark._stored_files(run, planned.batch_id)) -%}
     {%- endif -%}
@@ -42,7 +43,7 @@
             else 'the run died before the snapshot was applied: it is read again' if stale
             else ('the backfill died before the batch was applied' if batch.kind == 'backfill'
             else 'the run died before the table was replaced') -%}
-        {%- if batch.files -%}
+        {%- if batch.files or batch.rules -%}
             {%- do floodmark._take_back_quarantined(batch) -%}
         {%- endif -%}
         {%- do floodmark._record('failed', batch, {'error': floodmark._string_literal(error)}) -%}
@@ -77,7 +78,8 @@
     {%- set begins = planned.kind in ['first_load', 'full_refresh'] and run.target.is_empty -%}
     {%- set stages = run.stages | selectattr('batch_id', 'equalto', planned.batch_id | int) | list -%}
     {{ return({'staged_by': stages | selectattr('part', 'equalto', none) | map(attribute='staged_by') | first
-        | default(none), 'settings': run.settings, 'batch_id': planned.batch_id | int, 'kind': planned.kind,
+        | default(none), 'judged_by': stages | selectattr('part', 'equalto', 'judged') | map(attribute='staged_by')
+        | first | default(none), 'settings': run.settings, 'batch_id': planned.batch_id | int, 'kind': planned.kind,
         'generation': planned.generation, 'begins': begins,
         'replaces': begins and floodmark._replaces_target(run, planned.kind), 'family': family, 'low': planned.low,
         'high': planned.high, 'cap': planned.cap, 'low_position': floodmark._position_parse(planned.low, family),

@@ -13,11 +13,18 @@
         {%- set columns = staged.columns -%}
         {%- do floodmark._execute([floodmark._create_stage_sql(stage) ~ '\nselect * from (\n' ~ staged.sql ~ '\n)']) -%}
     {%- endif -%}
-    {%- set source = {'sql': 'select * from ' ~ stage, 'stage': stage, 'columns': columns, 'counts': {}} -%}
+    {{ return(floodmark._checked_source(run, batch, {'sql': 'select * from ' ~ stage, 'stage': stage,
+        'columns': columns, 'counts': {}})) }}
+{% endmacro %}
+
+
+{# A source with the counts of its stage, once every check has passed. #}
+{% macro _checked_source(run, batch, source) %}
+    {%- set strategy = floodmark._strategy(run.settings) -%}
     {%- if batch.family == 'version' -%}
         {%- do floodmark._check_change_columns(run, source.columns) -%}
     {%- endif -%}
-    {%- do source.update({'counts': strategy.counts(run, stage, batch, source)}) -%}
+    {%- do source.update({'counts': strategy.counts(run, source.stage, batch, source)}) -%}
     {%- do floodmark._check_constraints(batch, source) -%}
     {%- if strategy.check_staged -%}
         {%- do strategy.check_staged(run, batch, source) -%}

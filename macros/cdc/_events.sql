@@ -111,20 +111,6 @@
 {% endmacro %}
 
 
-{# Whether SQL expressions name a column: as a word of its own, no function, type or text, no field of a struct or
-   struct of a field. #}
-{% macro _is_named(name, expressions) %}
-    {%- for expression in expressions -%}
-        {%- set words = modules.re.sub("'[^']*'", "''", expression) | lower | replace('`', '') -%}
-        {%- if modules.re.search('(?<!\\bas )(?<![\\w.])' ~ modules.re.escape(name | lower | replace('`', ''))
-            ~ '(?![\\w.]|\\s*\\()', words) -%}
-            {{ return(true) }}
-        {%- endif -%}
-    {%- endfor -%}
-    {{ return(false) }}
-{% endmacro %}
-
-
 {# The columns of the events as they will be in the table. #}
 {% macro _conformed_event_columns(run, batch, select_sql) %}
     {{ return(floodmark._conformed_columns(run, batch,

@@ -1,12 +1,36 @@
 {# cdc, as the protocol sees it (macros/protocol/_strategy.sql): its batches write two tables. #}
 {% macro _cdc_strategy() %}
-    {{ return(dict(floodmark._strategy_defaults(), conforms=false, staged=floodmark._cdc_staged,
+    {{ return(dict(floodmark._strategy_defaults(), conforms=false, asked=floodmark._asked_of_upserts,
+        staged=floodmark._cdc_staged,
         check_columns=floodmark._check_event_columns, counts=floodmark._cdc_counts,
         check_staged=floodmark._check_staged_events, finds_by_key=true, apply=floodmark._apply_cdc,
         reads_mark_in_stage=true, app_suffix='/cdc', writer=floodmark._writer,
         selected=floodmark._conformed_event_columns, take_over=floodmark._take_over_half,
         made=floodmark._recover_state, take_back=floodmark._take_back_half, note_refused=floodmark._take_back_refused,
         give_up=floodmark._give_up_half)) }}
+{% endmacro %}
+
+
+{# Rules are asked of upserts: a delete has no payload, and held back it would let its row live on. A NULL that is
+   ignored was not sent. #}
+{% macro _asked_of_upserts(run, columns) %}
+    {%- set cdc = run.settings.cdc -%}
+    {%- set exempt = [] -%}
+    {%- for condition in [cdc.deletes, cdc.truncates] if condition -%}
+        {%- do exempt.append('coalesce((' ~ condition ~ '), false)') -%}
+    {%- endfor -%}
+    {%- if cdc.reads_feed and floodmark._find_column(columns, '_change_type') -%}
+        {%- do exempt.append("_change_type in ('delete', 'update_preimage')") -%}
+    {%- endif -%}
+    {%- set listed = none if cdc.ignore_null_updates is sameas true
+        else floodmark._as_list(cdc.ignore_null_updates or none) | map('lower') | list -%}
+    {%- set unsent = [] -%}
+    {%- for column in columns if floodmark._ignores_nulls(cdc)
+        and column.name | lower not in run.settings.unique_key | map('lower') | list
+        and (listed is none or column.name | lower in listed) -%}
+        {%- do unsent.append(column.name) -%}
+    {%- endfor -%}
+    {{ return({'exempt': '(' ~ exempt | join(' or ') ~ ')' if exempt else none, 'unsent': unsent}) }}
 {% endmacro %}
 
 

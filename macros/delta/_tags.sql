@@ -7,14 +7,20 @@
 {# What a commit's user metadata says of the rows that its batch staged, for a run that finds the commit and no stage.
    #}
 {% macro _counted_tag(counted) %}
-    {{ return('/read/' ~ counted.rows_read ~ '/' ~ (counted.rows_tied or 0) if counted else '') }}
+    {%- if not counted -%}
+        {{ return('') }}
+    {%- endif -%}
+    {{ return('/read/' ~ counted.rows_read ~ '/' ~ (counted.rows_tied or 0)
+        ~ ('/' ~ counted.rows_dropped ~ '/' ~ counted.rows_quarantined if 'rows_dropped' in counted else '')) }}
 {% endmacro %}
 
 
-{# The counts in it, {rows_read, rows_tied}; none where it has none. #}
+{# The counts in it, {rows_read, rows_tied, rows_dropped, rows_quarantined}; none where it has none. #}
 {% macro _counted_from_tag(text) %}
-    {%- set found = modules.re.search('/read/(\\d+)/(\\d+)(?:/peak/|$)', text) -%}
-    {{ return({'rows_read': found.group(1) | int, 'rows_tied': found.group(2) | int} if found else none) }}
+    {%- set found = modules.re.search('/read/(\\d+)/(\\d+)(?:/(\\d+)/(\\d+))?(?:/peak/|$)', text) -%}
+    {{ return({'rows_read': found.group(1) | int, 'rows_tied': found.group(2) | int,
+        'rows_dropped': (found.group(3) or 0) | int, 'rows_quarantined': (found.group(4) or 0) | int} if found
+        else none) }}
 {% endmacro %}
 
 

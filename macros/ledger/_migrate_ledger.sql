@@ -7,9 +7,10 @@
   2  batch_log.asked: what a backfill or a restatement was asked for, as JSON
   3  batch_log.file_schema, and counts of each file
   4  the view `files` shows a file once that two runs archived
+  5  batch_log.expectations: rules and their results
 #}
 {% macro _ledger_format() %}
-    {{ return(4) }}
+    {{ return(5) }}
 {% endmacro %}
 
 
@@ -32,7 +33,8 @@
     {%- set columns = floodmark._columns_of(relation=log) -%}
     {%- set added = [] -%}
     {%- for name, comment in {'asked': floodmark._asked_comment(),
-        'file_schema': floodmark._file_schema_comment()}.items() if not floodmark._find_column(columns, name) -%}
+        'file_schema': floodmark._file_schema_comment(),
+        'expectations': floodmark._expectations_comment()}.items() if not floodmark._find_column(columns, name) -%}
         {%- do added.append(name ~ " string comment '" ~ comment ~ "'") -%}
     {%- endfor -%}
     {%- if 'rows_rescued' not in floodmark._find_column(columns, 'files').type -%}

@@ -27,8 +27,11 @@
         "at as decided_at, get_json_object(file_schema, '$.format') as format, "
         "get_json_object(file_schema, '$.record') as schema, get_json_object(file_schema, '$.added') as added, "
         "reason, recorded_by from " ~ schema ~ ".batch_log where file_schema is not null",
-        'expectation_results': "select cast(null as string) as model, cast(null as bigint) as batch_id, cast(null as "
-        "string) as name, " ~ "cast(null as bigint) as violations, cast(null as string) as action where false"}) }}
+        'expectation_results': "select model, batch_id, result.name, result.action, result.rows_judged, "
+        "result.violations, result.sample, at as judged_at, event as state from (select model, batch_id, event, at, "
+        "explode(from_json(expectations, 'array<struct<name: string, action: string, rows_judged: bigint, violations: "
+        "bigint, sample: string>>')) as result from " ~ schema ~ ".batch_log where event in ('committed', 'failed') "
+        "and expectations is not null)"}) }}
 {% endmacro %}
 
 

@@ -63,7 +63,8 @@
         error string,
         reason string comment 'of a reset or a backfill: why, or which range, as people read it',
         recorded_by string comment 'the user who reset the mark',
-        asked string comment '{{ floodmark._asked_comment() }}'
+        asked string comment '{{ floodmark._asked_comment() }}',
+        expectations string comment '{{ floodmark._expectations_comment() }}'
     ) using delta
     tblproperties ('delta.autoOptimize.autoCompact' = 'true', 'delta.checkpointInterval' = '30',
         'delta.dataSkippingStatsColumns' = 'model,batch_id', 'floodmark.ledger' = '{{ floodmark._ledger_format() }}')
@@ -73,6 +74,12 @@
 {% macro _event_comment() %}
     {{ return('planned, committed or failed; waiting: a gap was seen at `low`; skipped, forgotten or archived: what '
         'became of `files`; schema: the schema of files was set back') }}
+{% endmacro %}
+
+
+{% macro _expectations_comment() %}
+    {{ return('of a plan the rules of the batch; of its end what became of each: [{"name", "action", "rows_judged", '
+        '"violations", "sample"}]') }}
 {% endmacro %}
 
 

@@ -5,9 +5,33 @@
 {% endmacro %}
 
 
-{# Under a watermark the whole partitions that the batch's rows lie in. #}
+{# Under a watermark insert_overwrite reads the whole partitions that the batch's rows lie in. #}
+{% macro _overwrite_reads(run, batch, select_sql) %}
+    {%- if not floodmark._replaces_partitions(run, batch) -%}
+        {{ return(select_sql) }}
+    {%- endif -%}
+    {{ return(floodmark._whole_partitions_select(run, batch, floodmark._conformed_select(run, batch, select_sql))) }}
+{% endmacro %}
+
+
+{# A condition on the quarantine of rows of the partitions that a judged batch has read. #}
+{% macro _overwritten_rows_sql(run, batch) %}
+    {%- if not batch.judged.get('columns') -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set partition = floodmark._quoted(run.settings.partition_by[0]) -%}
+    {%- set values = [] -%}
+    {%- for value in run_query('select distinct cast(' ~ partition ~ ' as string) as value from '
+        ~ floodmark._judged_relation(batch) ~ ' where ' ~ partition ~ ' is not null').columns[0].values() -%}
+        {%- do values.append(floodmark._string_literal(value)) -%}
+    {%- endfor -%}
+    {{ return('cast(' ~ partition ~ ' as string) in (' ~ values | join(', ') ~ ')' if values else none) }}
+{% endmacro %}
+
+
+{# Those partitions, where the batch has no rules that have read them already. #}
 {% macro _overwrite_staged(run, batch, select_sql) %}
-    {%- if floodmark._replaces_partitions(run, batch) -%}
+    {%- if floodmark._replaces_partitions(run, batch) and not batch.get('judged') -%}
         {%- set select_sql = floodmark._conformed_select(run, batch,
             floodmark._whole_partitions_select(run, batch, select_sql)) -%}
     {%- endif -%}

@@ -14,7 +14,8 @@
 
 
 {% macro _insert_overwrite_strategy() %}
-    {{ return(dict(floodmark._strategy_defaults(), staged=floodmark._overwrite_staged,
+    {{ return(dict(floodmark._strategy_defaults(), reads=floodmark._overwrite_reads,
+        replaced=floodmark._overwritten_rows_sql, staged=floodmark._overwrite_staged,
         counts=floodmark._overwrite_counts, changes=floodmark._overwrite_changes,
         statement=floodmark._replace_range_sql)) }}
 {% endmacro %}

@@ -11,13 +11,14 @@
             {%- do floodmark._stop_for_now('another run has finished batch ' ~ batch.batch_id ~ ' meanwhile') -%}
         {%- endif -%}
     {%- endif -%}
-    {%- if batch.files -%}
+    {%- if batch.files or batch.get('rules') -%}
         {%- do floodmark._take_back_quarantined(batch) -%}
     {%- endif -%}
-    {%- do floodmark._record('failed', batch, {'error': floodmark._string_literal(error)}) -%}
+    {%- do floodmark._record('failed', batch, {'error': floodmark._string_literal(error),
+        'expectations': floodmark._results_literal(batch)}) -%}
     {%- do batch.update({'is_failed': true}) -%}
     {%- do floodmark._execute(['drop table if exists ' ~ floodmark._stage_relation(batch)]) -%}
-    {%- for stage in (floodmark._stages(this) if batch.files else [])
+    {%- for stage in (floodmark._stages(this) if batch.files or batch.get('rules') else [])
         if stage.batch_id == batch.batch_id and stage.part is not none and stage.staged_by == invocation_id[:8] -%}
         {%- do floodmark._execute(['drop table if exists ' ~ stage.relation]) -%}
     {%- endfor -%}

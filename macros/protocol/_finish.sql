@@ -6,8 +6,12 @@
     {%- set staged = source.counts if source else (landed.counted or (strategy.counts(run, stage, batch)
         if batch.staged_by and floodmark._is_stage_whole(stage) else {})) -%}
     {%- set rows_kept = staged.get('rows_read', floodmark._inserted(metrics)) -%}
+    {%- if batch.get('rules') and not batch.get('judged') -%}
+        {%- do floodmark._judge_again(run, batch, landed) -%}
+    {%- endif -%}
+    {%- set held = floodmark._held_counts(batch) -%}
     {%- if batch.files -%}
-        {%- do floodmark._settle_files(run, batch, rows_kept) -%}
+        {%- do floodmark._settle_files(run, batch, rows_kept + held.rows_dropped + held.rows_quarantined) -%}
     {%- endif -%}
     {%- set is_backfill = batch.kind == 'backfill' -%}
     {%- set mark = run.state.committed.mark if is_backfill else floodmark._mark_after(run, batch) -%}
@@ -23,10 +27,11 @@
         'upstream_id': floodmark._string_literal(known.upstream_id), 'is_last': is_last,
         'lookback': known.lookback or 0, 'target_id': floodmark._string_literal(target_id),
         'target_version': landed.version if landed.version is not none else 'null',
-        'files': floodmark._files_literal(batch.files) if batch.files else 'null'} -%}
+        'files': floodmark._files_literal(batch.files) if batch.files else 'null',
+        'expectations': floodmark._results_literal(batch)} -%}
     {%- do values.update(counts) -%}
-    {%- if run.settings.files -%}
-        {%- do floodmark._supersede_quarantined(batch) -%}
+    {%- if run.settings.files or batch.get('rules') or batch.kind == 'full_refresh' -%}
+        {%- do floodmark._supersede_quarantined(run, batch) -%}
     {%- endif -%}
     {%- if floodmark._may_wait(run, batch, landed) -%}
         {%- do floodmark._keep_event(batch, values) -%}
@@ -34,15 +39,7 @@
         {%- do floodmark._record('committed', batch, values) -%}
     {%- endif -%}
     {%- do batch.update({'is_committed': true}) -%}
-    {%- if floodmark._needs_stage(run) -%}
-        {%- do floodmark._execute(['drop table if exists ' ~ stage]) -%}
-    {%- endif -%}
-    {%- if batch.files and batch.records_by -%}
-        {%- do floodmark._execute(['drop table if exists ' ~ floodmark._records_stage(batch)]) -%}
-    {%- endif -%}
-    {%- if source and source.get('resolved') -%}
-        {%- do floodmark._execute(['drop table if exists ' ~ source.resolved]) -%}
-    {%- endif -%}
+    {%- do floodmark._drop_what_was_read(run, batch, source) -%}
     {%- do run.state.update({'last_batch_id': batch.batch_id, 'finished_id': batch.batch_id,
         'committed': {'batch_id': batch.batch_id, 'mark': mark, 'generation': batch.generation, 'family': batch.family,
         'target_id': target_id, 'watermark_column': batch.watermark_column, 'upstream': batch.upstream,
@@ -51,7 +48,56 @@
         }) -%}
     {%- do floodmark._raise_peak(run, batch, landed, rows_kept) -%}
     {%- do run.target.update({'id': target_id, 'exists': true, 'is_delta': true, 'is_empty': false}) -%}
-    {{ return(counts) }}
+    {{ return(dict(counts, rows_warned=held.get('rows_warned', 0))) }}
+{% endmacro %}
+
+
+{# Drop the staging tables of a batch that is committed. #}
+{% macro _drop_what_was_read(run, batch, source) %}
+    {%- set tables = [] -%}
+    {%- if floodmark._needs_stage(run) -%}
+        {%- do tables.append(floodmark._stage_relation(batch)) -%}
+    {%- endif -%}
+    {%- if batch.files and batch.records_by -%}
+        {%- do tables.append(floodmark._records_stage(batch)) -%}
+    {%- endif -%}
+    {%- if batch.get('rules') -%}
+        {%- do tables.append(floodmark._judged_relation(batch)) -%}
+    {%- endif -%}
+    {%- if source and source.get('resolved') -%}
+        {%- do tables.append(source.resolved) -%}
+    {%- endif -%}
+    {%- for table in tables -%}
+        {%- do floodmark._execute(['drop table if exists ' ~ table]) -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{# What the rules of a batch held back: {rows_dropped, rows_quarantined}. #}
+{% macro _held_counts(batch) %}
+    {{ return(batch.judged if batch.get('judged') else {'rows_dropped': 0, 'rows_quarantined': 0}) }}
+{% endmacro %}
+
+
+{# What became of the rules of a batch whose commit a dead run made: counted again where that run's table is whole, else
+   as the commit says. #}
+{% macro _judge_again(run, batch, landed) %}
+    {%- set relation = floodmark._judged_relation(batch) -%}
+    {%- if batch.judged_by and floodmark._is_stage_whole(relation) -%}
+        {%- set columns = floodmark._judged_columns(relation) -%}
+        {%- do batch.update({'judged': floodmark._judged_counts(batch, columns, floodmark._asked(run, columns),
+            run.settings.unique_key)}) -%}
+        {%- do batch.judged.results.extend(floodmark._batch_results(batch)) -%}
+    {%- elif landed.counted -%}
+        {%- do batch.update({'judged': dict(landed.counted, results=none)}) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# What rules are asked of, by the strategy (_asked_terms). #}
+{% macro _asked(run, columns) %}
+    {%- set strategy = floodmark._strategy(run.settings) -%}
+    {{ return(strategy.asked(run, columns)) }}
 {% endmacro %}
 
 
@@ -65,9 +111,11 @@
 
 {# The counts of a committed batch: what it read is what it kept, dropped and quarantined. #}
 {% macro _batch_counts(batch, metrics, rows_kept, rows_tied) %}
-    {%- set rows_quarantined = batch.get('rows_corrupt') or 0 -%}
-    {{ return({'rows_read': rows_kept + rows_quarantined, 'rows_kept': rows_kept, 'rows_dropped': 0,
-        'rows_quarantined': rows_quarantined, 'rows_inserted': floodmark._inserted(metrics),
+    {%- set held = floodmark._held_counts(batch) -%}
+    {%- set rows_quarantined = held.rows_quarantined + (batch.get('rows_corrupt') or 0) -%}
+    {{ return({'rows_read': rows_kept + held.rows_dropped + rows_quarantined, 'rows_kept': rows_kept,
+        'rows_dropped': held.rows_dropped, 'rows_quarantined': rows_quarantined,
+        'rows_inserted': floodmark._inserted(metrics),
         'rows_updated': metrics.get('numTargetRowsUpdated', 0),
         'rows_deleted': metrics.get('numTargetRowsDeleted', metrics.get('numDeletedRows', 0)), 'rows_tied': rows_tied,
         'rows_null': batch.get('rows_null') or 0, 'rows_future': batch.get('rows_future') or 0,
@@ -82,6 +130,7 @@
 {% macro _may_wait(run, batch, landed) %}
     {%- set strategy = floodmark._strategy(run.settings) -%}
     {{ return(landed.version is not none and not strategy.load and not strategy.apply and not batch.files
+        and not batch.get('rules')
         and batch.kind != 'stream' and not post_hooks and adapter.floodmark_ends_runs is defined
         and floodmark._loads_several()) }}
 {% endmacro %}
@@ -100,9 +149,12 @@
     {%- endif -%}
     {#- of a stage that a dead run left and that is not whole the events are not known: the table's rows give a mark
        that is not above them -#}
+    {%- set has_judged = batch.get('judged') and batch.judged.get('columns') -%}
     {%- set reads_stage = strategy.reads_mark_in_stage
         and not (batch.staged_by and not floodmark._is_stage_whole(floodmark._stage_relation(batch))) -%}
-    {%- set loaded = floodmark._stage_relation(batch) if reads_stage else this -%}
+    {#- what rules hold back has been read, too -#}
+    {%- set loaded = floodmark._judged_relation(batch) if has_judged
+        else (floodmark._stage_relation(batch) if reads_stage else this) -%}
     {%- if not floodmark._find_column(floodmark._columns_of(relation=loaded), run.settings.watermark.column) -%}
         {{ return(batch.high) }}
     {%- endif -%}

@@ -18,15 +18,59 @@
 {% endmacro %}
 
 
-{# Write rows of a batch into the model's quarantine. `columns` are the model's, `rows_sql` gives some of them and of
-   the quarantine's own, by name. #}
-{% macro _quarantine(batch, columns, rows_sql) %}
+{# Write rows of a batch into the model's quarantine. `columns` are the model's; each of `parts` is a SELECT of some of
+   them and of the quarantine's own, {sql, names}. Where a batch reads rows again (`is_again`), those that are open
+   already stay out. #}
+{% macro _quarantine(batch, columns, parts, is_again=false) %}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
-    {%- do floodmark._make_quarantine(quarantine, columns) -%}
+    {%- set columns = floodmark._storable(columns) -%}
+    {%- set known = floodmark._make_quarantine(quarantine, columns) -%}
+    {%- set selects = [] -%}
+    {%- for part in parts -%}
+        {%- do selects.append(floodmark._quarantined_sql(part, columns, known)) -%}
+    {%- endfor -%}
+    {%- set rows = selects | join('\nunion all\n') -%}
+    {%- if is_again -%}
+        {%- set hash = floodmark._row_hash_sql(columns) -%}
+        {%- set rows = 'select * except (_floodmark_hash) from (select *, ' ~ hash ~ ' as _floodmark_hash from (\n'
+            ~ rows ~ '\n)) left anti join (select ' ~ hash ~ ' as _floodmark_open from ' ~ quarantine
+            ~ " where _floodmark_state = 'open') on _floodmark_hash = _floodmark_open" -%}
+    {%- endif -%}
     {%- do floodmark._apply_once(quarantine, floodmark._once(batch), 'insert into ' ~ quarantine ~ ' by name select *, '
         ~ batch.batch_id ~ ' as _floodmark_batch_id, current_timestamp() as _floodmark_quarantined_at, '
-        "'open' as _floodmark_state, uuid() as _floodmark_id from (" ~ rows_sql ~ ')') -%}
+        "'open' as _floodmark_state, uuid() as _floodmark_id from (\n" ~ rows ~ '\n)') -%}
 {% endmacro %}
+
+
+{# Rows for the quarantine with all of its columns but those that each insert gives. A value of another type than the
+   quarantine has is cast where it can be; the row as it came stands in `_floodmark_raw` then. #}
+{% macro _quarantined_sql(part, columns, known) %}
+    {%- set values, changed = [], [] -%}
+    {%- for column in columns -%}
+        {%- set quoted = floodmark._quoted(column.name) -%}
+        {%- set kept = floodmark._find_column(known, column.name) or column -%}
+        {%- if column.name not in part.names -%}
+            {%- do values.append('cast(null as ' ~ kept.ddl ~ ') as ' ~ quoted) -%}
+        {%- elif kept.type == column.type -%}
+            {%- do values.append(quoted) -%}
+        {%- else -%}
+            {%- do values.append('try_cast(' ~ quoted ~ ' as ' ~ kept.ddl ~ ') as ' ~ quoted) -%}
+            {%- do changed.append(quoted) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- for name, type in floodmark._quarantine_columns().items() if name in ['_floodmark_rules', '_floodmark_reason',
+        '_floodmark_raw', '_floodmark_file', '_floodmark_line'] -%}
+        {%- if name == '_floodmark_raw' and changed -%}
+            {%- do values.append('to_json(struct(' ~ floodmark._quoted_csv(part.names | reject('in',
+                floodmark._quarantine_columns()) | list) ~ ')) as _floodmark_raw') -%}
+        {%- else -%}
+            {%- do values.append(name if name in part.names else 'cast(null as ' ~ type ~ ') as ' ~ name) -%}
+        {%- endif -%}
+    {%- endfor %}
+    select {{ values | join(', ') }} from (
+        {{ part.sql }}
+    )
+{%- endmacro %}
 
 
 {# A batch as the quarantine knows it: its rows go in once, whichever attempt of a strategy's writes them. #}
@@ -36,7 +80,7 @@
 
 
 {# Make a quarantine where there is none, and give it the columns that the model has got since. A column that has
-   another type in the model now keeps its own. #}
+   another type in the model now keeps its own. Returns the quarantine's columns. #}
 {% macro _make_quarantine(quarantine, columns) %}
     {%- set own = [] -%}
     {%- for name, type in floodmark._quarantine_columns().items() -%}
@@ -45,7 +89,12 @@
     {%- do floodmark._execute(['create table if not exists ' ~ quarantine ~ ' (' ~ floodmark._as_ddl(columns + own)
         ~ ') using delta']) -%}
     {%- set known = floodmark._columns_of(relation=quarantine) -%}
-    {%- do floodmark._add_columns(quarantine, floodmark._schema_changes(columns, known)) -%}
+    {%- set changes = floodmark._schema_changes(columns, known) -%}
+    {%- if changes.new or changes.fields -%}
+        {%- do floodmark._add_columns(quarantine, changes) -%}
+        {%- set known = floodmark._columns_of(relation=quarantine) -%}
+    {%- endif -%}
+    {{ return(known) }}
 {% endmacro %}
 
 
@@ -73,15 +122,41 @@
 {% endmacro %}
 
 
-{# What was open before a batch that loads everything anew, or files anew, is so no more: it came again with the batch.
-   An empty table is loaded anew, too. #}
-{% macro _supersede_quarantined(batch) %}
+{# What was open before a batch that loads everything anew, or files, partitions or a range anew, is so no more: it came
+   again with the batch. An empty table is loaded anew, too. #}
+{% macro _supersede_quarantined(run, batch) %}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
     {%- set is_anew = batch.kind == 'full_refresh' or batch.begins -%}
-    {%- if (is_anew or batch.get('replaces_files')) and floodmark._has_quarantine(quarantine) -%}
-        {%- set paths = floodmark._path_literals([] if is_anew else batch.files) -%}
-        {%- do floodmark._execute(['update ' ~ quarantine ~ " set _floodmark_state = 'superseded' where "
-            "_floodmark_state = 'open' and _floodmark_batch_id < " ~ batch.batch_id
-            ~ (' and _floodmark_file in (' ~ paths ~ ')' if paths else '')]) -%}
+    {%- set replaced = floodmark._strategy(run.settings).replaced if batch.get('rules') else none -%}
+    {%- set rereads = batch.kind == 'backfill' or batch.get('replaces_files') or replaced -%}
+    {%- if not (is_anew or rereads) or not floodmark._has_quarantine(quarantine) -%}
+        {{ return(none) }}
     {%- endif -%}
+    {%- if is_anew -%}
+        {%- set rows = 'true' -%}
+    {%- elif batch.get('replaces_files') -%}
+        {%- set rows = '_floodmark_file in (' ~ floodmark._path_literals(batch.files) ~ ')' -%}
+    {%- elif replaced -%}
+        {%- set rows = replaced(run, batch) -%}
+    {%- else -%}
+        {%- set rows = floodmark._range_again_sql(batch, floodmark._columns_of(relation=quarantine)) -%}
+    {%- endif -%}
+    {%- if rows is not none -%}
+        {%- do floodmark._execute(['update ' ~ quarantine ~ " set _floodmark_state = 'superseded' where "
+            "_floodmark_state = 'open' and _floodmark_batch_id < " ~ batch.batch_id ~ ' and ' ~ rows]) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# A condition on the quarantine of the range that a backfill has read again; none where the SELECT does not give the
+   watermark's column. #}
+{% macro _range_again_sql(batch, columns) %}
+    {%- set column = floodmark._find_column(columns, batch.watermark_column or '') -%}
+    {%- set terms = [] -%}
+    {%- for position, sign in [(batch.low_position, '>'), (batch.high_position, '<=')]
+        if column and batch.low_position is not none and position is not none -%}
+        {%- do terms.append(floodmark._quoted(column.name) ~ ' ' ~ sign ~ ' '
+            ~ floodmark._position_literal(position, batch.family)) -%}
+    {%- endfor -%}
+    {{ return(terms | join(' and ') if terms else none) }}
 {% endmacro %}

@@ -4,6 +4,7 @@
    is stale, and begins again. #}
 {% macro _record_plan(run, plan) %}
     {%- set waiting = floodmark._waiting_events(floodmark._batch_model(plan)) -%}
+    {%- do plan.update({'rules': floodmark._planned_rules(run.settings)}) -%}
     {%- do floodmark._forget_commit() -%}
     {%- do floodmark._record('planned', plan,
         {'high': floodmark._string_literal(plan.high), 'cap': floodmark._string_literal(plan.cap),
@@ -12,6 +13,7 @@
         'upstream_id': floodmark._string_literal(plan.upstream_id), 'is_last': plan.is_last and not plan.is_held,
         'lookback': plan.lookback, 'files': floodmark._files_literal(plan.files) if plan.get('files') else 'null',
         'file_schema': floodmark._string_literal(tojson(plan.file_schema)) if plan.get('file_schema') else 'null',
+        'expectations': floodmark._string_literal(tojson(plan.rules)) if plan.rules else 'null',
         'rows_null': plan.get('rows_null', 0), 'rows_future': plan.get('rows_future', 0)},
         waiting.values() | list) -%}
     {%- set log = floodmark.ledger_schema() ~ '.batch_log' -%}

@@ -6,6 +6,11 @@
   load            macro(run, batch, select_sql): loads it from the SELECT to the commit, and returns its counts; none
                   where the steps below do
   conforms        whether the SELECT is brought into the table's types before anything else looks at it
+  reads           macro(run, batch, select_sql): the SELECT that the batch reads in its place, before rules are asked of
+                  its rows; or none
+  replaced        macro(run, batch): a condition on rows that the batch has read anew with their partitions, or none;
+                  none where the strategy reads no row twice
+  asked           macro(run, columns): which rows rules are asked of, {exempt, unsent} (_asked_terms)
   needs_stage     whether it is staged, or read in the one statement that applies it
   staged          macro(run, batch, select_sql): what is staged, {columns, sql}
   check_columns   macro(run, batch, columns): refuses columns of the staged rows
@@ -50,7 +55,8 @@
 {# What most strategies say. #}
 {% macro _strategy_defaults() %}
     {{ return({
-        'load': none, 'conforms': true, 'needs_stage': true, 'staged': floodmark._staged_select,
+        'load': none, 'conforms': true, 'reads': none, 'replaced': none, 'asked': floodmark._asked_of_all,
+        'needs_stage': true, 'staged': floodmark._staged_select,
         'check_columns': floodmark._check_own_names, 'counts': floodmark._row_counts, 'check_staged': none,
         'apply': none, 'changes': floodmark._has_changes, 'before_replace': none,
         'statement': none,
@@ -74,7 +80,17 @@
 {% endmacro %}
 
 
+{# Rules are asked of all rows but those that a change feed takes away: held back, they would live on in the table. #}
+{% macro _asked_of_all(run, columns) %}
+    {%- set is_feed = floodmark._reads_changes(run) and floodmark._find_column(columns, '_change_type') -%}
+    {{ return({'exempt': "(_change_type in ('delete', 'update_preimage'))" if is_feed else none, 'unsent': []}) }}
+{% endmacro %}
+
+
 {% macro _row_counts(run, stage, batch, source=none) %}
+    {%- if batch.get('judged') -%}
+        {{ return({'rows_read': batch.judged.rows_kept}) }}
+    {%- endif -%}
     {{ return(floodmark._query_json("select to_json(named_struct('rows_read', count(*))) from " ~ stage)[0]) }}
 {% endmacro %}
 

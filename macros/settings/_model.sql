@@ -14,6 +14,7 @@
         'cdc': {'type': 'any', 'without': 'required for `cdc`', 'meaning': 'how change events are applied'},
         'snapshot_diff': {'type': 'any', 'without': 'its defaults',
             'meaning': 'how full extracts are compared with the table'},
+        'expectations': {'type': 'any', 'without': '–', 'meaning': 'rules that rows have to keep, a list'},
         'change_feed': {'type': 'any',
             'without': '`true`; `false` with column mapping or `output: changes`, where Delta cannot create one',
             'meaning': "the table's change data feed"},

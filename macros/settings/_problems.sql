@@ -6,7 +6,8 @@
             'todo': "Write it in SQL, or leave out floodmark's settings: a Python model loads as dbt-spark does"}]) -%}
     {%- endif -%}
     {%- set problems = floodmark._variable_problems() + floodmark._strategy_problems() + floodmark._watermark_problems()
-        + floodmark._files_problems() + floodmark._cdc_problems() + floodmark._snapshot_problems() -%}
+        + floodmark._files_problems() + floodmark._cdc_problems() + floodmark._snapshot_problems()
+        + floodmark._expectations_problems() -%}
     {%- if problems -%}
         {%- do floodmark._refuse(problems) -%}
     {%- endif -%}
@@ -20,10 +21,6 @@
     {%- set watermark = floodmark._setting('watermark') -%}
     {%- set files = floodmark._setting('files') -%}
     {%- do problems.extend(floodmark._choice_problems('incremental_strategy')) -%}
-    {%- for name in ['expectations'] if floodmark._setting(name) is not none -%}
-        {%- do problems.append({'setting': name, 'expected': 'no such setting in this version',
-            'todo': 'Leave it out'}) -%}
-    {%- endfor -%}
     {%- if strategy == 'merge' and not config.get('unique_key') -%}
         {%- do problems.append({'setting': 'unique_key', 'got': none, 'expected': 'a column or a list of columns',
             'todo': 'merge needs the key that identifies a row'}) -%}

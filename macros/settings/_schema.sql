@@ -23,6 +23,7 @@
         'flag': {'expected': 'true or false', 'todo': 'Write it without quotes'},
         'flag_or_names': {'expected': 'true, false or a list of columns', 'todo': 'Use one of them'},
         'count': {'expected': 'a whole number of at least 1'},
+        'whole': {'expected': 'a whole number of at least 0'},
         'fraction': {'expected': 'a number from 0 to 1'},
         'duration': {'expected': 'a duration'},
         'distance': {'expected': 'a duration or a whole number'},
@@ -48,6 +49,8 @@
         {{ return(value is boolean or floodmark._is_names(value)) }}
     {%- elif row.type == 'count' -%}
         {{ return(value is number and value is not boolean and value >= 1 and value == value | int) }}
+    {%- elif row.type == 'whole' -%}
+        {{ return(value is number and value is not boolean and value >= 0 and value == value | int) }}
     {%- elif row.type == 'fraction' -%}
         {{ return(value is number and value is not boolean and 0 <= value <= 1) }}
     {%- endif -%}

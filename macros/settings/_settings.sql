@@ -79,6 +79,7 @@
         'unique_key': floodmark._name_list(config.get('unique_key')),
         'on_schema_change': floodmark._on_schema_change(),
         'files': floodmark._files_settings(),
+        'expectations': floodmark._expectations(),
         'cdc': floodmark._cdc_settings(),
         'snapshot': floodmark._snapshot_settings(),
         'partition_by': floodmark._name_list(config.get('partition_by')),

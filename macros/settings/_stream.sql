@@ -1,7 +1,8 @@
 {# The validated settings of a streaming model as one mapping, in the form that the batch strategies take: `seconds`
    between two triggers, none for a model that always runs to the end of what is there. #}
 {% macro _stream_settings() %}
-    {%- set problems = floodmark._variable_problems() + floodmark._stream_problems() + floodmark._cdc_problems() -%}
+    {%- set problems = floodmark._variable_problems() + floodmark._stream_problems() + floodmark._cdc_problems()
+        + floodmark._expectations_problems() -%}
     {%- if problems -%}
         {%- do floodmark._refuse(problems) -%}
     {%- endif -%}
@@ -17,6 +18,7 @@
         'unique_key': floodmark._name_list(config.get('unique_key')),
         'on_schema_change': config.get('on_schema_change') or 'ignore',
         'files': floodmark._files_settings(),
+        'expectations': floodmark._expectations(),
         'cdc': floodmark._cdc_settings(),
         'snapshot': none,
         'partition_by': floodmark._name_list(config.get('partition_by')),

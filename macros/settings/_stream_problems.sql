@@ -2,7 +2,7 @@
 {% macro _stream_problems() %}
     {%- set problems = floodmark._stream_profile_problems() + floodmark._trigger_problems()
         + floodmark._output_problems() + floodmark._table_problems() + floodmark._user_clause_problems() -%}
-    {%- for name in ['watermark', 'snapshot_diff', 'expectations'] if floodmark._setting(name) is not none -%}
+    {%- for name in ['watermark', 'snapshot_diff'] if floodmark._setting(name) is not none -%}
         {%- do problems.append({'setting': name, 'got': floodmark._setting(name),
             'expected': 'no such setting on a streaming_table',
             'todo': 'Write it after the stream: from stream(...) watermark ts delay of interval 1 hour'
@@ -86,6 +86,10 @@
         {%- do problems.append({'setting': 'unique_key', 'got': none, 'expected': 'a column or a list of columns',
             'todo': ('output_mode \'update\'' if mode == 'update' else 'merge')
             ~ ' needs the key that identifies a row'}) -%}
+    {%- elif mode == 'complete' and floodmark._setting('expectations') -%}
+        {%- do problems.append({'setting': 'expectations', 'got': floodmark._setting('expectations'),
+            'expected': "no rules with output_mode 'complete'",
+            'todo': "Use output_mode 'update', or write the rules on a model that reads this table"}) -%}
     {%- elif mode == 'complete' and config.get('unique_key') -%}
         {%- do problems.append({'setting': 'unique_key', 'got': config.get('unique_key'),
             'expected': "no key with output_mode 'complete'",

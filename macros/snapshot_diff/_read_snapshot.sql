@@ -61,11 +61,15 @@
     {%- set snapshot = run.settings.snapshot -%}
     {%- set counts = floodmark._read_counts(run, source, select_sql) -%}
     {%- do counts.update({'is_known': false, 'rows_tied': 0}) -%}
+    {%- set held = floodmark._held_counts(batch).rows_dropped + floodmark._held_counts(batch).rows_quarantined -%}
     {%- if counts.outside -%}
         {%- do floodmark._refuse_snapshot(batch,
             floodmark._counted(counts.outside, 'row') ~ ' of the snapshot ' ~ ('lies' if counts.outside == 1 else 'lie')
             ~ ' outside of its scope (' ~ snapshot.scope ~ ')',
             'Nothing was written: correct snapshot_diff.scope, or leave the rows out') -%}
+    {%- elif not counts.rows_read and held -%}
+        {#- all that came was held back: each key is there, and each row stays as it was -#}
+        {{ return(dict(counts, is_known=not batch.replaces)) }}
     {%- elif not counts.rows_read and not snapshot.allow_empty -%}
         {%- do floodmark._refuse_snapshot(batch, 'the snapshot is empty',
             'Nothing was written: if all rows are really gone, set snapshot_diff.allow_empty') -%}
@@ -221,7 +225,7 @@
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
     {%- set difference = floodmark._difference_relation(batch) -%}
     {%- do floodmark._execute([floodmark._create_stage_sql(difference) ~ '\n'
-        ~ floodmark._difference_sql(run, source, select_sql, version)]) -%}
+        ~ floodmark._without_held_sql(run, batch, floodmark._difference_sql(run, source, select_sql, version))]) -%}
     {%- set values = ["'repeated', count_if(_floodmark_copies > 1)", "'key_hash', bit_xor(xxhash64(" ~ keys ~ '))',
         "'keyless', count_if(" ~ floodmark._null_key_sql(run.settings.unique_key)
         ~ " and _floodmark_change <> 'missing')", "'missing', count_if(_floodmark_change = 'missing')",
@@ -317,6 +321,18 @@
             {{ floodmark._known_hashes_sql(run, source) }}
         ) as o on {{ floodmark._equal_keys(run, 'n', 'o') }}
     ) where _floodmark_change not in ('none', 'same') or _floodmark_copies > 1
+{% endmacro %}
+
+
+{# The difference without keys that rules hold back: they are there, so they are not missing. #}
+{% macro _without_held_sql(run, batch, difference_sql) %}
+    {%- set held = floodmark._held_keys_sql(batch, run.settings.unique_key) -%}
+    {%- if held is none -%}
+        {{ return(difference_sql) }}
+    {%- endif %}
+    select d.* from ({{ difference_sql }}) as d
+    left join (select *, true as _floodmark_held from ({{ held }})) as h on {{ floodmark._equal_keys(run, 'd', 'h') }}
+    where d._floodmark_copies is not null or h._floodmark_held is null
 {% endmacro %}
 
 

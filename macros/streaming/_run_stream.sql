@@ -25,7 +25,8 @@
     {%- set state = floodmark._model_state() -%}
     {%- set target = floodmark._target_state(state) -%}
     {%- set request = {'model': floodmark._model_id(), 'sql': sql, 'table': this | string,
-        'output_mode': settings.output_mode, 'native': settings.strategy == 'append', 'location': '',
+        'output_mode': settings.output_mode, 'location': '',
+        'native': settings.strategy == 'append' and not settings.expectations,
         'project_dir': floodmark._absolute_path(''), 'seconds': settings.seconds if streams.service() else none,
         'distinct_by': settings.unique_key if settings.strategy == 'append' else []} -%}
     {%- do floodmark._check_stream_columns(request, streams.columns(request)) -%}

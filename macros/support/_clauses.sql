@@ -94,3 +94,17 @@
     {%- endfor -%}
     {{ return(kept | reverse | join) }}
 {% endmacro %}
+
+
+{# Whether SQL expressions name a column: as a word of its own, no function, type or text, no field of a struct or
+   struct of a field. #}
+{% macro _is_named(name, expressions) %}
+    {%- for expression in expressions -%}
+        {%- set words = modules.re.sub("'[^']*'", "''", expression) | lower | replace('`', '') -%}
+        {%- if modules.re.search('(?<!\\bas )(?<![\\w.])' ~ modules.re.escape(name | lower | replace('`', ''))
+            ~ '(?![\\w.]|\\s*\\()', words) -%}
+            {{ return(true) }}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(false) }}
+{% endmacro %}

@@ -86,9 +86,10 @@
 
 
 {# The stages that runs of a model left: a list of {relation, batch_id, staged_by, part}; `part` is none for the stage
-   itself, the run that resolved a batch of cdc (_resolve), `files` for the records of files, or their `window<n>`.
-   Where the state is_remembered, no batch was open when the invocation began: one list then serves all its models,
-   which have no stages but those left to drop. #}
+   itself, the run that resolved a batch of cdc (_resolve), `files` for the records of files,
+   their `window<n>`, or `judged` for rows with the rules that they break. Where the state is_remembered, no batch was
+   open when the invocation began: one list then serves all its models, which have no stages but those left to drop.
+   #}
 {% macro _stages(relation, is_remembered=false) %}
     {%- set prefix = floodmark._stage_prefix(relation) -%}
     {%- if not is_remembered -%}
@@ -102,7 +103,7 @@
     {%- set stages = [] -%}
     {%- for name in names -%}
         {%- set found = modules.re.fullmatch(modules.re.escape(prefix)
-            ~ '(\\d+)__([0-9a-f]{8})(?:__([0-9a-f]{8}|files|window\\d+))?', name) -%}
+            ~ '(\\d+)__([0-9a-f]{8})(?:__([0-9a-f]{8}|files|window\\d+|judged))?', name) -%}
         {%- if found -%}
             {%- do stages.append({'relation': floodmark.ledger_schema() ~ '.' ~ name,
                 'batch_id': found.group(1) | int, 'staged_by': found.group(2), 'part': found.group(3)}) -%}

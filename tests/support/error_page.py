@@ -46,6 +46,7 @@ SECTIONS: Sequence[tuple[str, Sequence[str]]] = (
             "macros/hash/",
         ),
     ),
+    ("Expectations", ("macros/expectations/", "macros/settings/_expectations.sql")),
     (
         "Columns and types",
         (

@@ -26,6 +26,9 @@ SCHEMAS = {
     "cdc": "_cdc_schema",
     "snapshot_diff": "_snapshot_schema",
     "streaming_table": "_stream_schema",
+    "expectations": "_row_rule_schema",
+    "expectations of a batch": "_batch_rule_schema",
+    "rows": "_rows_rule_schema",
 }
 
 

@@ -66,9 +66,50 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
             "'cdc' or 'snapshot_diff'. Choose one of them, or leave out floodmark's settings to load as dbt-spark does"
         ],
     ),
-    "later_settings": (
-        incremental(SRC, watermark=TS, expectations=[{"name": "n"}]),
-        ["expectations: expected no such setting in this version. Leave it out"],
+    "expectations": (
+        incremental(
+            SRC,
+            watermark=TS,
+            expectations=[
+                {"name": "n"},
+                {"name": "N", "expect": "a > 0", "on_violation": "stop", "limit": 1},
+                {"name": "open", "expect": "(a > 0", "nulls": "maybe"},
+                {"expect": "a > 0", "max_violations": -1},
+                {"name": "few", "rows": {"least": 1}, "unique": "a"},
+                {"name": "new", "fresh_within": "soon", "on_violation": "drop"},
+                "a > 0",
+            ],
+        ),
+        [
+            "expectations.n.expect: got null; expected a condition of the SELECT's columns. Write one, such as "
+            "'amount > 0'",
+            "expectations.N.limit: got 1; expected one of name, expect, on_violation, where, nulls, max_violations, "
+            "max_violation_fraction, severity, message, tags, deletes. Remove it or correct its name",
+            'expectations.N.on_violation: got "stop"; expected one of warn, drop, quarantine, fail. Use one of them',
+            'expectations.N: got "N"; expected a name that comes once. Give one of the rules another name',
+            'expectations.open.nulls: got "maybe"; expected one of violate, pass. Use one of them',
+            'expectations.open.expect: got "(a > 0"; expected a SQL expression, but this has a parenthesis without '
+            "its other half. Correct it",
+            "expectations[3].name: got null; expected a name of its own. Give the rule a name",
+            "expectations[3].max_violations: got -1; expected a whole number of at least 0. ",
+            'expectations.few: got ["rows", "unique"]; expected one of rows, unique and fresh_within. '
+            "Write a rule for each",
+            "expectations.few.rows.least: got 1; expected one of min, max, change_from_median, of_last. "
+            "Remove it or correct its name",
+            'expectations.few.rows: got {"least": 1}; expected a mapping with min, max or change_from_median, such as '
+            "{'min': 1}. Write one of them",
+            'expectations.new.on_violation: got "drop"; expected one of warn, fail. Use one of them',
+            "expectations.new.column: got null; expected a column. Name the timestamp or date that is to be fresh",
+            "expectations[6]: got \"a > 0\"; expected a mapping such as {'name': 'amount_positive', "
+            "'expect': 'amount > 0'}. Write it as a mapping",
+        ],
+    ),
+    "expectations_as_text": (
+        incremental(SRC, watermark=TS, expectations="a > 0"),
+        [
+            "expectations: got \"a > 0\"; expected a list such as [{'name': 'amount_positive', "
+            "'expect': 'amount > 0'}]. Write it as a list"
+        ],
     ),
     "unique_key": (
         incremental(SRC, incremental_strategy="merge", watermark=TS),

@@ -24,6 +24,7 @@ FLOORS = (
     ("hash",),
     ("watermark",),
     ("files",),
+    ("expectations",),
     ("protocol",),
     ("merge", "cdc", "snapshot_diff"),
     ("batch",),

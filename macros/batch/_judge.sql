@@ -1,0 +1,61 @@
+{# Judge a batch by its rules: write down what its SELECT gives with the rules that each row breaks, and reject the
+   batch where they say so. Returns the SELECT of the rows that are kept, and has batch.judged. #}
+{% macro _judge(run, batch, select_sql) %}
+    {%- set strategy = floodmark._strategy(run.settings) -%}
+    {%- if strategy.reads -%}
+        {%- set select_sql = strategy.reads(run, batch, select_sql) -%}
+    {%- endif -%}
+    {%- set columns = floodmark._select_columns(run, select_sql) -%}
+    {%- do floodmark._reject_columns(floodmark._own_name_problems(columns)) -%}
+    {%- set asked = floodmark._asked(run, columns) -%}
+    {%- do floodmark._leave_unfit_judgement(run, batch, columns) -%}
+    {%- if not batch.judged_by -%}
+        {%- do floodmark._check_rules(run, batch, columns, select_sql) -%}
+        {%- do floodmark._execute([floodmark._create_stage_sql(floodmark._judged_relation(batch)) ~ '\n'
+            ~ floodmark._judged_sql(batch.rules, asked, select_sql)]) -%}
+    {%- endif -%}
+    {%- do batch.update({'judged': floodmark._judged_counts(batch, columns, asked, run.settings.unique_key)}) -%}
+    {%- do batch.judged.results.extend(floodmark._batch_results(batch)) -%}
+    {%- do floodmark._check_violations(batch) -%}
+    {{ return(floodmark._kept_rows_sql(batch)) }}
+{% endmacro %}
+
+
+{# What another run judged is taken over where it is whole and of the same columns. Rows of it that are in the
+   quarantine must not be judged twice: then the batch fails, and its rows are read anew. #}
+{% macro _leave_unfit_judgement(run, batch, columns) %}
+    {%- if not batch.get('is_taken_over') -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set judged = floodmark._judged_relation(batch) -%}
+    {%- set is_fit = batch.judged_by and floodmark._is_stage_whole(judged) -%}
+    {%- set changes = floodmark._schema_changes(columns, floodmark._judged_columns(judged)) if is_fit else {} -%}
+    {%- if not is_fit or changes.new or changes.fields or changes.gone or changes.retyped -%}
+        {%- do batch.update({'judged_by': none}) -%}
+        {%- if floodmark._is_quarantined(batch) -%}
+            {%- do floodmark._stop('the rows of batch ' ~ batch.batch_id ~ ', which a run before has judged, are gone '
+                'with their staging table: run again, and they are read anew', is_passing=true,
+                rejects='the rows that were judged are gone') -%}
+        {%- endif -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The rows of a batch that go to the quarantine: those that a rule sends there, and corrupt records of files. #}
+{% macro _quarantine_held(run, batch, select_sql) %}
+    {%- set parts = [] -%}
+    {%- if batch.get('judged') and batch.judged.rows_quarantined -%}
+        {%- do parts.append({'sql': floodmark._rows_to_quarantine_sql(batch), 'names': batch.judged.columns
+            | map(attribute='name') | list + ['_floodmark_rules', '_floodmark_reason', '_floodmark_raw',
+            '_floodmark_file', '_floodmark_line']}) -%}
+    {%- endif -%}
+    {%- if batch.get('rows_corrupt') -%}
+        {%- do parts.append({'sql': floodmark._corrupt_rows_sql(run, batch),
+            'names': ['_floodmark_reason', '_floodmark_raw', '_floodmark_file', '_floodmark_line']}) -%}
+    {%- endif -%}
+    {%- if parts -%}
+        {%- do floodmark._quarantine(batch, batch.judged.columns if batch.get('judged')
+            else floodmark._select_columns(run, select_sql), parts, is_again=batch.kind != 'backfill'
+            and not floodmark._strategy(run.settings).replaced and (batch.lookback or batch.nulls == 'include')) -%}
+    {%- endif -%}
+{% endmacro %}

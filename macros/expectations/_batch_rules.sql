@@ -1,0 +1,63 @@
+{# Rules of a batch as a whole. #}
+
+{# Results of the rules that are of the batch: a list like that of _judged_counts, with `found`, what was found in
+   words. #}
+{% macro _batch_results(batch) %}
+    {%- set results = [] -%}
+    {%- for rule in batch.rules if rule.kind == 'batch' -%}
+        {%- set problem = floodmark._rows_found(batch, rule) if rule.rows
+            else (floodmark._doubles_found(batch, rule) if rule.unique else floodmark._stale_found(batch, rule)) -%}
+        {%- do results.append({'name': rule.name, 'action': rule.on_violation, 'rows_judged': batch.judged.rows_read,
+            'violations': problem.violations, 'found': problem.found, 'sample': []}) -%}
+    {%- endfor -%}
+    {{ return(results) }}
+{% endmacro %}
+
+
+{# The number of rows against `rows`. #}
+{% macro _rows_found(batch, rule) %}
+    {%- set rows, asked, found = batch.judged.rows_read, rule.rows, [] -%}
+    {%- if asked.min is not none and rows < asked.min -%}
+        {%- do found.append('fewer than min (' ~ asked.min ~ ')') -%}
+    {%- endif -%}
+    {%- if asked.max is not none and rows > asked.max -%}
+        {%- do found.append('more than max (' ~ asked.max ~ ')') -%}
+    {%- endif -%}
+    {%- if asked.change_from_median is not none -%}
+        {%- set last = floodmark._query_json("select to_json(named_struct('batches', count(*), 'rows', "
+            'cast(median(rows_read) as double))) from (select rows_read from ' ~ floodmark.ledger_schema()
+            ~ ".batches where state = 'committed' and kind in ('incremental', 'first_load', 'stream') and model = "
+            ~ floodmark._string_literal(floodmark._model_id()) ~ ' and batch_id < ' ~ batch.batch_id
+            ~ ' order by batch_id desc limit ' ~ asked.of_last ~ ')')[0] -%}
+        {%- if last.batches >= 3 and (rows - last.rows) | abs > asked.change_from_median * last.rows -%}
+            {%- do found.append('the last ' ~ last.batches ~ ' batches have ' ~ '{:,.0f}'.format(last.rows)
+                ~ ' in the median, and change_from_median allows ' ~ asked.change_from_median) -%}
+        {%- endif -%}
+    {%- endif -%}
+    {{ return({'violations': 1 if found else 0,
+        'found': floodmark._counted(rows, 'row') ~ ', ' ~ found | join(', and ')}) }}
+{% endmacro %}
+
+
+{# Rows whose values of `unique` came before. #}
+{% macro _doubles_found(batch, rule) %}
+    {%- set columns = floodmark._quoted_csv(rule.unique) -%}
+    {%- set found = floodmark._query_json("select to_json(named_struct('rows', coalesce(sum(n - 1), 0), 'such', "
+        "slice(array_sort(collect_list(shown)), 1, 5))) from (select count(*) as n, left(to_json(struct(" ~ columns
+        ~ "), map('ignoreNullFields', 'false')), 300) as shown from " ~ floodmark._judged_relation(batch)
+        ~ ' group by ' ~ columns ~ ' having count(*) > 1)')[0] -%}
+    {{ return({'violations': found.rows, 'found': floodmark._counted(found.rows, 'row')
+        ~ ' too many have the values of another in ' ~ rule.unique | join(', ') ~ ': ' ~ found.such | join(', ')}) }}
+{% endmacro %}
+
+
+{# The greatest value of `column` against `fresh_within`. A batch without rows is not asked. #}
+{% macro _stale_found(batch, rule) %}
+    {%- set column = 'cast(max(' ~ floodmark._quoted(rule.column) ~ ') as timestamp)' -%}
+    {%- set found = floodmark._query_json("select to_json(named_struct('newest', cast(" ~ column
+        ~ " as string), 'is_stale', coalesce(" ~ column ~ ' < timestampadd(microsecond, -'
+        ~ floodmark._parse_duration(rule.fresh_within) ~ ", current_timestamp()), count(*) > 0)), "
+        "map('ignoreNullFields', 'false')) from " ~ floodmark._judged_relation(batch))[0] -%}
+    {{ return({'violations': 1 if found.is_stale else 0, 'found': 'the greatest ' ~ rule.column ~ ' is '
+        ~ (found.newest or 'NULL') ~ ', older than ' ~ rule.fresh_within}) }}
+{% endmacro %}

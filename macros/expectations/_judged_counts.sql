@@ -1,0 +1,143 @@
+{# What became of the rules of a batch. #}
+
+{# Counts of what was judged: {columns, rows_read, rows_kept, rows_dropped, rows_quarantined, rows_warned, results}.
+   `results` has a mapping for each rule: {name, action, rows_judged, violations, sample}; `sample` is a list of rows
+   as JSON, five at most. `keys` are shown with them. #}
+{% macro _judged_counts(batch, columns, asked, keys) %}
+    {%- set judged = floodmark._judged_relation(batch) -%}
+    {%- set rules = floodmark._row_rules(batch.rules) -%}
+    {%- set held = floodmark._broken_sql(rules, ['quarantine', 'fail']) -%}
+    {%- set gone = floodmark._broken_sql(rules, ['drop', 'quarantine', 'fail']) -%}
+    {%- set values = ["'rows_read', count(*)", "'rows_quarantined', count_if(" ~ held ~ ')', "'rows_gone', count_if("
+        ~ gone ~ ')', "'rows_warned', count_if(" ~ floodmark._broken_sql(rules) ~ ' and not ' ~ gone ~ ')'] -%}
+    {%- for rule in rules -%}
+        {%- set terms = floodmark._asked_terms(rule, asked) -%}
+        {%- do values.append("'broken_" ~ loop.index0 ~ "', count_if(" ~ floodmark._broken_sql(rules,
+            names=[rule.name]) ~ ')') -%}
+        {%- do values.append("'asked_" ~ loop.index0 ~ "', " ~ ('count_if(' ~ terms | join(' and ') ~ ')' if terms
+            else 'count(*)')) -%}
+    {%- endfor -%}
+    {%- set found = floodmark._query_json('select to_json(named_struct(' ~ values | join(', ') ~ ')) from '
+        ~ judged)[0] -%}
+    {%- set results = [] -%}
+    {%- for rule in rules -%}
+        {%- do results.append({'name': rule.name, 'action': rule.on_violation,
+            'rows_judged': found['asked_' ~ loop.index0], 'violations': found['broken_' ~ loop.index0],
+            'sample': []}) -%}
+    {%- endfor -%}
+    {%- do floodmark._add_samples(batch, results, columns, keys) -%}
+    {{ return({'columns': columns, 'rows_read': found.rows_read, 'rows_kept': found.rows_read - found.rows_gone,
+        'rows_dropped': found.rows_gone - found.rows_quarantined, 'rows_quarantined': found.rows_quarantined,
+        'rows_warned': found.rows_warned, 'results': results}) }}
+{% endmacro %}
+
+
+{# Put five rows beside each rule that is violated: their keys, what the rule names, and their file. #}
+{% macro _add_samples(batch, results, columns, keys) %}
+    {%- set parts = [] -%}
+    {%- for result in results if result.violations -%}
+        {%- set rule = batch.rules | selectattr('name', 'equalto', result.name) | first -%}
+        {%- set shown = [] -%}
+        {%- for column in columns if column.name | lower in keys | map('lower') | list
+            or floodmark._is_named(column.name, [rule.expect, rule.where or '']) -%}
+            {%- do shown.append(floodmark._quoted(column.name)) -%}
+        {%- endfor -%}
+        {%- set path = floodmark._file_of_row_sql(columns) -%}
+        {%- set shown = shown or [floodmark._quoted_csv(columns | map(attribute='name') | list)] -%}
+        {%- do parts.append('(select ' ~ results.index(result) ~ ' as rule, left(to_json(struct('
+            ~ (shown + ([path ~ ' as file'] if path else [])) | join(', ')
+            ~ "), map('ignoreNullFields', 'false')), 500) as shown from "
+            ~ floodmark._judged_relation(batch) ~ ' where ' ~ floodmark._broken_sql(batch.rules, names=[rule.name])
+            ~ ' order by shown limit 5)') -%}
+    {%- endfor -%}
+    {%- for row in floodmark._query_json('select to_json(struct(rule, shown)) from (' ~ parts | join(' union all ')
+        ~ ') order by rule, shown') if parts -%}
+        {%- do results[row.rule].sample.append(row.shown) -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{# A result as people read it. #}
+{% macro _result_sentence(rule, result) %}
+    {%- if rule.kind == 'batch' -%}
+        {{ return(rule.name ~ ' (' ~ rule.on_violation ~ '): ' ~ (rule.message or result.found)) }}
+    {%- endif -%}
+    {{ return(rule.name ~ ' (' ~ rule.on_violation ~ '): ' ~ '{:,} of '.format(result.violations)
+        ~ floodmark._counted(result.rows_judged, 'row') ~ (' violates ' if result.violations == 1 else ' violate ')
+        ~ (rule.message or rule.given) ~ (', such as ' ~ result.sample | join(', ') if result.sample else '')) }}
+{% endmacro %}
+
+
+{# The rules of a batch with their results, [rule, result] each, of those that are violated. #}
+{% macro _violated_rules(batch) %}
+    {%- set found = [] -%}
+    {%- for result in batch.judged.results if result.violations -%}
+        {%- do found.append([batch.rules | selectattr('name', 'equalto', result.name) | first, result]) -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
+{# Why a rule rejects the batch, in words that go behind its sentence; none where it does not. #}
+{% macro _rejects(rule, result) %}
+    {%- set most, fraction = rule.max_violations, rule.max_violation_fraction -%}
+    {%- if rule.on_violation == 'fail' -%}
+        {{ return('') }}
+    {%- elif most is not none and result.violations > most -%}
+        {{ return(', more than max_violations (' ~ most ~ ')') }}
+    {%- elif fraction is not none and result.violations > fraction * result.rows_judged -%}
+        {{ return(', more than max_violation_fraction (' ~ fraction ~ ')') }}
+    {%- endif -%}
+    {{ return(none) }}
+{% endmacro %}
+
+
+{# Reject a batch whose rules say so. All that is violated is named. #}
+{% macro _check_violations(batch) %}
+    {%- set sentences, rejects = [], [] -%}
+    {%- for rule, result in floodmark._violated_rules(batch) -%}
+        {%- set why = floodmark._rejects(rule, result) -%}
+        {%- do sentences.append(floodmark._result_sentence(rule, result) ~ (why or '')) -%}
+        {%- if why is not none -%}
+            {%- do rejects.append(rule.name ~ ' is violated by '
+                ~ (floodmark._counted(result.violations, 'row') if rule.kind == 'row' else 'the batch') ~ why) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if rejects -%}
+        {%- do floodmark._stop('the batch breaks its expectations:\n  - ' ~ sentences | join('\n  - ')
+            ~ '\nNothing was written, and the mark stays: correct the rows upstream, or the rule',
+            rejects='expectations: ' ~ rejects | join('; ')) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The results of a batch as its event in the ledger has them. #}
+{% macro _results_literal(batch) %}
+    {%- if not batch.get('judged') or batch.judged.get('results') is none -%}
+        {{ return('null') }}
+    {%- endif -%}
+    {%- set rows = [] -%}
+    {%- for result in batch.judged.results -%}
+        {%- do rows.append(dict(result, sample='[' ~ result.sample | join(', ') ~ ']' if result.sample else none)) -%}
+    {%- endfor -%}
+    {{ return(floodmark._string_literal(tojson(rows))) }}
+{% endmacro %}
+
+
+{# Once a batch is committed: a warning for each rule that is violated, and an error of the node for those whose
+   severity says so. #}
+{% macro _tell_violations(batch) %}
+    {%- set errors = [] -%}
+    {%- for rule, result in (floodmark._violated_rules(batch) if batch.get('judged') and batch.judged.get('results')
+        else []) -%}
+        {%- set sentence = 'expectation ' ~ floodmark._result_sentence(rule, result) -%}
+        {%- if rule.severity == 'error' -%}
+            {%- do errors.append(sentence) -%}
+        {%- else -%}
+            {%- do floodmark._warn(sentence) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if errors -%}
+        {%- do floodmark._stop(errors | join('; ') ~ '. The batch is committed: severity error fails the node') -%}
+    {%- endif -%}
+{% endmacro %}

@@ -1,0 +1,152 @@
+{#
+  What the SELECT of a batch gives is written down once, each row with the rules that it breaks: a bit a rule, in
+  `_floodmark_broken_<n>`. All else is read from there: counts, samples, the rows of the quarantine, and the rows that
+  the strategy gets. So a row is judged once, however often a batch is tried.
+#}
+
+{# How many rules a column of bits is of. #}
+{% macro _rules_a_mask() %}
+    {{ return(60) }}
+{% endmacro %}
+
+
+{# The table of what a batch read and how it was judged. #}
+{% macro _judged_relation(batch) %}
+    {{ return(floodmark._stage_relation(dict(batch, staged_by=batch.judged_by)) ~ '__judged') }}
+{% endmacro %}
+
+
+{# The rules of rows among the rules of a batch. #}
+{% macro _row_rules(rules) %}
+    {{ return(rules | selectattr('kind', 'equalto', 'row') | list) }}
+{% endmacro %}
+
+
+{# The rows of a SELECT, judged. `asked` is what _asked_sql takes of the strategy. #}
+{% macro _judged_sql(rules, asked, select_sql) %}
+    {%- set masks = [] -%}
+    {%- for some in floodmark._row_rules(rules) | batch(floodmark._rules_a_mask()) -%}
+        {%- set bits = [] -%}
+        {%- for rule in some -%}
+            {%- do bits.append('if(' ~ floodmark._violated_sql(rule, asked) ~ ', ' ~ 2 ** loop.index0 ~ 'L, 0L)') -%}
+        {%- endfor -%}
+        {%- do masks.append(bits | join('\n        + ') ~ ' as _floodmark_broken_' ~ loop.index0) -%}
+    {%- endfor %}
+    select *{{ (',\n        ' ~ masks | join(',\n        ')) if masks }}
+    from (
+        {{ select_sql }}
+    )
+{% endmacro %}
+
+
+{# Whether a row violates a rule: never NULL. #}
+{% macro _violated_sql(rule, asked) %}
+    {%- set holds = 'coalesce(' ~ rule.expect ~ ', ' ~ ('true' if rule.nulls == 'pass' else 'false') ~ ')' -%}
+    {{ return((floodmark._asked_terms(rule, asked) + ['not ' ~ holds]) | join(' and ')) }}
+{% endmacro %}
+
+
+{# The conditions under which a rule is asked of a row: a list, empty for all rows. `asked` is {exempt, unsent}: SQL of
+   rows that no rule is asked of, such as deletes, and columns in which NULL means that nothing was sent. #}
+{% macro _asked_terms(rule, asked) %}
+    {%- set terms = [] -%}
+    {%- if asked.exempt and not rule.deletes -%}
+        {%- do terms.append('not ' ~ asked.exempt) -%}
+    {%- endif -%}
+    {%- if rule.where -%}
+        {%- do terms.append('coalesce(' ~ rule.where ~ ', false)') -%}
+    {%- endif -%}
+    {%- set unsent = [] -%}
+    {%- for name in asked.unsent if floodmark._is_named(name, [rule.expect]) -%}
+        {%- do unsent.append(floodmark._quoted(name) ~ ' is null') -%}
+    {%- endfor -%}
+    {%- if unsent -%}
+        {%- do terms.append('not (' ~ unsent | join(' and ') ~ ')') -%}
+    {%- endif -%}
+    {{ return(terms) }}
+{% endmacro %}
+
+
+{# Whether a judged row breaks a rule with one of these actions, or the rules of these names. #}
+{% macro _broken_sql(rules, actions=none, names=none) %}
+    {%- set terms = [] -%}
+    {%- for some in floodmark._row_rules(rules) | batch(floodmark._rules_a_mask()) -%}
+        {%- set ns = namespace(mask=0) -%}
+        {%- for rule in some if (actions is none or rule.on_violation in actions)
+            and (names is none or rule.name in names) -%}
+            {%- set ns.mask = ns.mask + 2 ** some.index(rule) -%}
+        {%- endfor -%}
+        {%- if ns.mask -%}
+            {%- do terms.append('(_floodmark_broken_' ~ loop.index0 ~ ' & ' ~ ns.mask ~ 'L) <> 0') -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return('(' ~ terms | join(' or ') ~ ')' if terms else 'false') }}
+{% endmacro %}
+
+
+{# The rows that a batch keeps, as its SELECT gave them. #}
+{% macro _kept_rows_sql(batch) %}
+    {%- set held = floodmark._broken_sql(batch.rules, ['drop', 'quarantine', 'fail']) -%}
+    select {{ floodmark._quoted_csv(batch.judged.columns | map(attribute='name') | list) }}
+    from {{ floodmark._judged_relation(batch) }}
+    {{ ('where not ' ~ held) if held != 'false' }}
+{% endmacro %}
+
+
+{# Keys of rows that a batch holds back: they are there, though they are not loaded. None where it holds none. #}
+{% macro _held_keys_sql(batch, keys) %}
+    {%- if not batch.get('judged') or not batch.judged.rows_dropped + batch.judged.rows_quarantined -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {{ return('select distinct ' ~ floodmark._quoted_csv(keys) ~ ' from ' ~ floodmark._judged_relation(batch)
+        ~ ' where ' ~ floodmark._broken_sql(batch.rules, ['drop', 'quarantine'])) }}
+{% endmacro %}
+
+
+{# The rows of a batch that go to the quarantine, with the names of all rules that each breaks. #}
+{% macro _rows_to_quarantine_sql(batch) %}
+    {%- set rules = floodmark._row_rules(batch.rules) -%}
+    {%- set names, reasons = [], [] -%}
+    {%- for rule in rules -%}
+        {%- set broken = floodmark._broken_sql(batch.rules, names=[rule.name]) -%}
+        {%- do names.append('if(' ~ broken ~ ', ' ~ floodmark._string_literal(rule.name) ~ ', null)') -%}
+        {%- do reasons.append('if(' ~ broken ~ ', ' ~ floodmark._string_literal(rule.message or rule.name ~ ': '
+            ~ rule.given) ~ ', null)') -%}
+    {%- endfor -%}
+    {%- set path = floodmark._file_of_row_sql(batch.judged.columns) %}
+    select {{ floodmark._quoted_csv(floodmark._storable(batch.judged.columns) | map(attribute='name') | list) }},
+        array_compact(array({{ names | join(', ') }})) as _floodmark_rules,
+        concat_ws('; ', {{ reasons | join(', ') }}) as _floodmark_reason,
+        cast(null as string) as _floodmark_raw,
+        {{ path or 'cast(null as string)' }} as _floodmark_file,
+        cast(null as bigint) as _floodmark_line
+    from {{ floodmark._judged_relation(batch) }}
+    where {{ floodmark._broken_sql(batch.rules, ['quarantine']) }}
+{% endmacro %}
+
+
+{# Columns that a Delta table takes. #}
+{% macro _storable(columns) %}
+    {%- set kept = [] -%}
+    {%- for column in columns if not floodmark._is_untyped(column.type) and 'interval' not in column.type -%}
+        {%- do kept.append(column) -%}
+    {%- endfor -%}
+    {{ return(kept) }}
+{% endmacro %}
+
+
+{# The file of a row, where the SELECT gives `_metadata`; none where it does not. #}
+{% macro _file_of_row_sql(columns) %}
+    {%- set metadata = floodmark._find_column(columns, '_metadata') -%}
+    {{ return('_metadata.file_path' if metadata and 'file_path:' in metadata.type else none) }}
+{% endmacro %}
+
+
+{# The columns of what was judged, without the bits. #}
+{% macro _judged_columns(relation) %}
+    {%- set columns = [] -%}
+    {%- for column in floodmark._columns_of(relation=relation) if not column.name.startswith('_floodmark_broken_') -%}
+        {%- do columns.append(column) -%}
+    {%- endfor -%}
+    {{ return(columns) }}
+{% endmacro %}

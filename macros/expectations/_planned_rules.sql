@@ -1,0 +1,64 @@
+{# The rules of a batch as its plan fixes them: other relations that they look into stand at one version. A batch ends
+   under the rules that it was planned with. #}
+
+{% macro _planned_rules(settings) %}
+    {%- set rules = [] -%}
+    {%- for rule in settings.get('expectations') or [] -%}
+        {%- set rule = dict(rule) -%}
+        {%- for key in ['expect', 'where', 'given'] if rule.get(key) -%}
+            {%- do rule.update({key: floodmark._with_relations(rule[key], is_pinned=key != 'given')}) -%}
+        {%- endfor -%}
+        {%- do rules.append(rule) -%}
+    {%- endfor -%}
+    {{ return(rules) }}
+{% endmacro %}
+
+
+{# A condition with what `in_relation` stands for. Of NULL nobody knows whether it is there. #}
+{% macro _with_relations(condition, is_pinned) %}
+    {%- set ns = namespace(sql=condition) -%}
+    {%- for digits in modules.re.findall("floodmark_in_relation\\('([0-9a-f]+)'\\)", condition) | unique -%}
+        {%- set asked = fromjson(''.encode('utf-8').fromhex(digits).decode('utf-8')) -%}
+        {%- set node = floodmark._rule_node(asked.relation) -%}
+        {%- set relation = floodmark._node_relation(node) -%}
+        {%- if is_pinned -%}
+            {%- set sql = 'if((' ~ asked.column ~ ') is null, null, (' ~ asked.column ~ ') in (select ' ~ asked.its
+                ~ ' from ' ~ floodmark._pinned(relation) ~ ' where ' ~ asked.its ~ ' is not null))' -%}
+        {%- else -%}
+            {%- set sql = asked.column ~ ' in ' ~ relation.identifier ~ '.' ~ asked.its -%}
+        {%- endif -%}
+        {%- set ns.sql = ns.sql | replace("floodmark_in_relation('" ~ digits ~ "')", sql) -%}
+    {%- endfor -%}
+    {{ return(ns.sql) }}
+{% endmacro %}
+
+
+{# The node that a rule names: a ref, or a source and its table. #}
+{% macro _rule_node(names) %}
+    {%- for id in model.depends_on.nodes -%}
+        {%- set node = graph.sources.get(id) or graph.nodes.get(id) -%}
+        {%- if node and (names | join('.') in floodmark._node_calls(node)) -%}
+            {{ return(node) }}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do floodmark._stop('a rule looks into ' ~ names | join('.') ~ ', which is no upstream of the model') -%}
+{% endmacro %}
+
+
+{# A relation at its newest version, where it is a Delta table. #}
+{% macro _pinned(relation) %}
+    {%- set cached = adapter.get_relation(relation.database, relation.schema, relation.identifier) -%}
+    {%- if cached is none -%}
+        {%- do floodmark._stop('a rule looks into ' ~ relation ~ ', which does not exist: build it first') -%}
+    {%- endif -%}
+    {%- set is_delta = not cached.is_view and floodmark._describe(cached).provider == 'delta' -%}
+    {{ return(cached ~ (' version as of ' ~ floodmark._history(cached, 1)[0].version if is_delta else '')) }}
+{% endmacro %}
+
+
+{# The rules that the ledger has of a planned batch. #}
+{% macro _stored_rules(batch_id) %}
+    {{ return(floodmark._query_json("select coalesce(max(expectations), '[]') from " ~ floodmark.ledger_schema()
+        ~ '.batch_log where model = ' ~ floodmark._string_literal(floodmark._model_id()) ~ ' and batch_id = '
+        ~ batch_id ~ " and event = 'planned'")[0]) }}
+{% endmacro %}

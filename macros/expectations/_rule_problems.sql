@@ -1,0 +1,61 @@
+{# What only Spark knows of rules: whether their columns are there, and whether they are conditions. #}
+
+{# Refuse rules that do not fit the columns of the SELECT, all at once. They are looked at once a run. #}
+{% macro _check_rules(run, batch, columns, select_sql) %}
+    {%- if run.get('checked_rules') == batch.rules -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set problems = [] -%}
+    {%- set clauses = [] -%}
+    {%- for rule in floodmark._row_rules(batch.rules) -%}
+        {%- for key in ['expect', 'where'] if rule[key] -%}
+            {%- do clauses.append({'setting': 'expectations.' ~ rule.name ~ '.' ~ key, 'sql': rule[key]}) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- if clauses and not floodmark._are_conditions(clauses, select_sql) -%}
+        {%- for clause in clauses -%}
+            {%- do problems.extend(floodmark._condition_problems(clause, columns, select_sql)) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {%- for rule in batch.rules if rule.kind == 'batch' -%}
+        {%- for name in rule.unique + ([rule.column] if rule.column else [])
+            if not floodmark._find_column(columns, name) -%}
+            {%- do problems.append({'setting': 'expectations.' ~ rule.name, 'got': name,
+                'expected': 'a column of the SELECT: ' ~ columns | map(attribute='name') | join(', '),
+                'todo': 'Correct the name'}) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- if problems -%}
+        {%- do floodmark._refuse(problems, rejects='its expectations do not fit its columns') -%}
+    {%- endif -%}
+    {%- do run.update({'checked_rules': batch.rules}) -%}
+{% endmacro %}
+
+
+{# Whether all of these clauses are conditions of the SELECT's columns. #}
+{% macro _are_conditions(clauses, select_sql) %}
+    {%- set types = floodmark._tried(floodmark._condition_types, clauses, select_sql).value or ['?'] -%}
+    {{ return(types | reject('equalto', 'boolean') | list == []) }}
+{% endmacro %}
+
+
+{% macro _condition_types(clauses, select_sql) %}
+    {%- set values = [] -%}
+    {%- for clause in clauses -%}
+        {%- do values.append(clause.sql ~ ' as c' ~ loop.index0) -%}
+    {%- endfor -%}
+    {{ return(floodmark._columns_of(query='select ' ~ values | join(', ') ~ ' from (\n' ~ select_sql ~ '\n)')
+        | map(attribute='type') | list) }}
+{% endmacro %}
+
+
+{# What is wrong with one of them: a list of problems, at most one. #}
+{% macro _condition_problems(clause, columns, select_sql) %}
+    {%- set found = floodmark._tried(floodmark._condition_types, [clause], select_sql) -%}
+    {%- if found.value == ['boolean'] -%}
+        {{ return([]) }}
+    {%- endif -%}
+    {{ return([{'setting': clause.setting, 'got': clause.sql[1:-1] ~ ('' if found.error else ' ' ~ found.value[0]),
+        'expected': "a condition of the SELECT's columns (" ~ columns | map(attribute='name') | join(', ') ~ ')',
+        'todo': (found.error | trim).split('\n')[0] if found.error else "Write one, such as 'amount > 0'"}]) }}
+{% endmacro %}
