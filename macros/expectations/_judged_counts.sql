@@ -50,8 +50,8 @@
             ~ floodmark._judged_relation(batch) ~ ' where ' ~ floodmark._broken_sql(batch.rules, names=[rule.name])
             ~ ' order by shown limit 5)') -%}
     {%- endfor -%}
-    {%- for row in floodmark._query_json('select to_json(struct(rule, shown)) from (' ~ parts | join(' union all ')
-        ~ ') order by rule, shown') if parts -%}
+    {%- for row in (floodmark._query_json('select to_json(struct(rule, shown)) from (' ~ parts | join(' union all ')
+        ~ ') order by rule, shown') if parts else []) -%}
         {%- do results[row.rule].sample.append(row.shown) -%}
     {%- endfor -%}
 {% endmacro %}
@@ -80,7 +80,7 @@
 
 {# Why a rule rejects the batch, in words that go behind its sentence; none where it does not. #}
 {% macro _rejects(rule, result) %}
-    {%- set most, fraction = rule.max_violations, rule.max_violation_fraction -%}
+    {%- set most, fraction = rule.get('max_violations'), rule.get('max_violation_fraction') -%}
     {%- if rule.on_violation == 'fail' -%}
         {{ return('') }}
     {%- elif most is not none and result.violations > most -%}

@@ -23,7 +23,7 @@
         'flag': {'expected': 'true or false', 'todo': 'Write it without quotes'},
         'flag_or_names': {'expected': 'true, false or a list of columns', 'todo': 'Use one of them'},
         'count': {'expected': 'a whole number of at least 1'},
-        'whole': {'expected': 'a whole number of at least 0'},
+        'whole': {'expected': 'a whole number of at least 0', 'todo': 'Correct the number'},
         'fraction': {'expected': 'a number from 0 to 1'},
         'duration': {'expected': 'a duration'},
         'distance': {'expected': 'a duration or a whole number'},

@@ -91,7 +91,7 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
             'expectations.open.expect: got "(a > 0"; expected a SQL expression, but this has a parenthesis without '
             "its other half. Correct it",
             "expectations[3].name: got null; expected a name of its own. Give the rule a name",
-            "expectations[3].max_violations: got -1; expected a whole number of at least 0. ",
+            "expectations[3].max_violations: got -1; expected a whole number of at least 0. Correct the number",
             'expectations.few: got ["rows", "unique"]; expected one of rows, unique and fresh_within. '
             "Write a rule for each",
             "expectations.few.rows.least: got 1; expected one of min, max, change_from_median, of_last. "
@@ -99,6 +99,8 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
             'expectations.few.rows: got {"least": 1}; expected a mapping with min, max or change_from_median, such as '
             "{'min': 1}. Write one of them",
             'expectations.new.on_violation: got "drop"; expected one of warn, fail. Use one of them',
+            "expectations.new.fresh_within: got \"soon\"; expected a duration such as '2 hours'. Units are "
+            "microseconds, milliseconds, seconds, minutes, hours, days and weeks",
             "expectations.new.column: got null; expected a column. Name the timestamp or date that is to be fresh",
             "expectations[6]: got \"a > 0\"; expected a mapping such as {'name': 'amount_positive', "
             "'expect': 'amount > 0'}. Write it as a mapping",
