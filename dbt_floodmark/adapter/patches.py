@@ -18,10 +18,12 @@ from dbt.adapters.spark.__version__ import version as dbt_spark_version
 from dbt.adapters.spark.connections import SparkConnectionManager, SparkConnectionMethod
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt.task.run import RunTask
+from dbt.task.run_operation import RunOperationTask
 from dbt_common.clients.jinja import MacroFuzzEnvironment
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_floodmark.adapter.attempts import SparkRefused, attempt, try_macro
+from dbt_floodmark.adapter.following import follow, run_what_follows
 from dbt_floodmark.adapter.listing import list_whole
 from dbt_floodmark.adapter.macro_code import compile_once
 from dbt_floodmark.adapter.macro_trees import parse_once
@@ -58,6 +60,7 @@ _EXPECTED: tuple[tuple[Any, str, tuple[str, ...]], ...] = (
     (SparkAdapter, "default_python_submission_method", ()),
     (SparkAdapter, "list_relations_without_caching", ("self", "schema_relation")),
     (RunTask, "after_run", ("self", "adapter", "results")),
+    (RunOperationTask, "run", ("self",)),
 )
 
 
@@ -89,6 +92,7 @@ def apply() -> None:
     _replace(SparkConnectionManager, "get_response", _get_response, classmethod)
     _replace(SparkConnectionManager, "cancel_open", _cancel_open)
     _replace(RunTask, "after_run", _after_run)
+    _replace(RunOperationTask, "run", run_what_follows)
     _replace(MacroFuzzEnvironment, "parse", parse_once)
     _replace(MacroFuzzEnvironment, "compile", compile_once)
     _replace(SparkAdapter, "python_submission_helpers", _python_helpers, property)
@@ -105,6 +109,7 @@ def apply() -> None:
     SparkAdapter.floodmark_conf = _conf
     SparkAdapter.floodmark_on_top = _on_top
     SparkAdapter.floodmark_ends_runs = _ends_runs
+    SparkAdapter.floodmark_follow = follow
     SparkAdapter.floodmark_attempt = _attempt
     SparkAdapter.floodmark_try = _try
     SparkAdapter.floodmark_raise = _raise
@@ -222,6 +227,7 @@ _FOR_MACROS = frozenset(
         "floodmark_conf",
         "floodmark_on_top",
         "floodmark_ends_runs",
+        "floodmark_follow",
         "floodmark_attempt",
         "floodmark_try",
         "floodmark_raise",
@@ -235,6 +241,7 @@ _PATCHED = (
         for name in ("__init__", "open", "exception_handler", "get_response", "cancel_open")
     ),
     (RunTask, "after_run"),
+    (RunOperationTask, "run"),
     (MacroFuzzEnvironment, "parse"),
     (MacroFuzzEnvironment, "compile"),
     (SparkAdapter, "python_submission_helpers"),

@@ -16,6 +16,7 @@ from dbt_floodmark.cli.files import files
 from dbt_floodmark.cli.init import init
 from dbt_floodmark.cli.operations import maintain, reset
 from dbt_floodmark.cli.plan import plan
+from dbt_floodmark.cli.quarantine import quarantine
 from dbt_floodmark.cli.reconcile import reconcile
 from dbt_floodmark.cli.rescue import rescue
 from dbt_floodmark.cli.restate import restate
@@ -74,7 +75,7 @@ GROUPS: Mapping[str, tuple[click.Command, ...]] = {
     "Set up": (init, setup, doctor, demo),
     "Load": (dbt_command("build"), dbt_command("run"), stream),
     "Look": (status, plan, history, files, diff, reconcile),
-    "Repair": (backfill, restate, rescue, reset),
+    "Repair": (backfill, restate, quarantine, rescue, reset),
     "Keep running": (maintain, serve),
     "dbt's own": tuple(
         dbt_command(name) for name in PASSED_THROUGH if name not in ("build", "run")

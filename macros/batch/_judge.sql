@@ -2,10 +2,11 @@
    batch where they say so. Returns the SELECT of the rows that are kept, and has batch.judged. #}
 {% macro _judge(run, batch, select_sql) %}
     {%- set strategy = floodmark._strategy(run.settings) -%}
-    {%- if strategy.reads -%}
+    {%- if strategy.reads and batch.kind != 'replay' -%}
         {%- set select_sql = strategy.reads(run, batch, select_sql) -%}
     {%- endif -%}
-    {%- set columns = floodmark._select_columns(run, select_sql) -%}
+    {%- set columns = floodmark._select_columns(run, select_sql) | rejectattr('name', 'equalto', '_floodmark_id')
+        | list -%}
     {%- do floodmark._reject_columns(floodmark._own_name_problems(columns)) -%}
     {%- set asked = floodmark._asked(run, columns) -%}
     {%- do floodmark._leave_unfit_judgement(run, batch, columns) -%}
@@ -44,7 +45,7 @@
 {# The rows of a batch that go to the quarantine: those that a rule sends there, and corrupt records of files. #}
 {% macro _quarantine_held(run, batch, select_sql) %}
     {%- set parts = [] -%}
-    {%- if batch.get('judged') and batch.judged.rows_quarantined -%}
+    {%- if batch.get('judged') and batch.judged.rows_quarantined and batch.kind != 'replay' -%}
         {%- do parts.append({'sql': floodmark._rows_to_quarantine_sql(batch), 'names': batch.judged.columns
             | map(attribute='name') | list + ['_floodmark_rules', '_floodmark_reason', '_floodmark_raw',
             '_floodmark_file', '_floodmark_line']}) -%}

@@ -7,7 +7,8 @@
     {%- set ns.done = ns.run.is_untouched -%}
     {%- do floodmark._add_counts(ns.total, ns.run.recovered) -%}
     {%- set next = floodmark._next_restate_batch if ns.run.restate
-        else (floodmark._next_backfill_batch if ns.run.backfill else floodmark._next_batch) -%}
+        else (floodmark._next_backfill_batch if ns.run.backfill
+        else (floodmark._next_replay_batch if ns.run.replay else floodmark._next_batch)) -%}
     {%- for _ in range(100000) -%}
         {%- if ns.done -%}
             {%- break -%}
@@ -73,7 +74,8 @@
    the target any more. #}
 {% macro _begin_run(settings, sql, remembers=true) %}
     {%- set state = floodmark._remembered_state()
-        if remembers and not floodmark._backfill_range() and not floodmark._restate_asked() else none -%}
+        if remembers and not floodmark._backfill_range() and not floodmark._restate_asked()
+        and not floodmark._replay_asked() else none -%}
     {%- set target = floodmark._target_state(state) if state else none -%}
     {%- if not target or not target.is_known -%}
         {%- set state = floodmark._model_state() -%}
@@ -82,6 +84,7 @@
     {%- set run = {'settings': settings, 'sql': sql, 'upstream': none,
         'commits': floodmark._upstream_log(settings, state), 'state': state, 'target': target, 'is_stale': false,
         'backfill': floodmark._backfill_range(), 'restate': floodmark._restate_asked(),
+        'replay': floodmark._replay_asked(),
         'full_refresh': should_full_refresh(), 'ceiling': none, 'recovered': none, 'first': true, 'waits_for': none,
         'zone': none,
         'generation': none, 'guarded': settings.watermark is not none and '/*floodmark:bounds' not in sql
@@ -101,7 +104,7 @@
     {%- set stages = floodmark._stages(this, state.is_remembered) -%}
     {%- do run.update({'stages': stages}) -%}
     {%- if state.last_batch_id is not none and state.last_batch_id != state.finished_id -%}
-        {%- if state.planned.kind in ['incremental', 'backfill'] -%}
+        {%- if state.planned.kind in ['incremental', 'backfill', 'replay'] -%}
             {%- do floodmark._check_target(run) -%}
         {%- endif -%}
         {%- do run.update({'recovered': floodmark._recover(run, state.planned)}) -%}

@@ -14,7 +14,7 @@
 
 {# The same: stage, check, apply, commit. #}
 {% macro _load_planned(run, batch) %}
-    {%- if run.settings.files -%}
+    {%- if run.settings.files and batch.kind != 'replay' -%}
         {%- if batch.get('is_taken_over') and not floodmark._has_records(batch) and floodmark._is_quarantined(batch) -%}
             {%- do floodmark._stop('the records of batch ' ~ batch.batch_id ~ ', which a run before has read, are gone '
                 'with its staging table: run again, and the files are read anew', is_passing=true,
@@ -47,9 +47,10 @@
 {% macro _load_read(run, batch) %}
     {%- set strategy = floodmark._strategy(run.settings) -%}
     {%- do run.update({'table_columns': none}) -%}
-    {%- set select_sql = floodmark._bounded_select(run, batch) -%}
+    {%- set select_sql = floodmark._replayed_select(batch) if batch.kind == 'replay'
+        else floodmark._bounded_select(run, batch) -%}
     {%- do floodmark._check_doubled(floodmark._select_columns(run, select_sql) | map(attribute='name') | list) -%}
-    {%- if batch.get('rules') -%}
+    {%- if floodmark._is_judged(batch) -%}
         {%- set select_sql = floodmark._judge(run, batch, select_sql) -%}
     {%- endif -%}
     {%- if run.settings.files and run.settings.files.schema_evolution == 'widen' and not batch.replaces -%}
@@ -79,7 +80,7 @@
         {#- what was judged is written down already -#}
         {%- set staged = strategy.staged(run, batch, select_sql) -%}
         {%- set source = floodmark._checked_source(run, batch, {'sql': staged.sql, 'stage': '(' ~ staged.sql ~ ')',
-            'columns': staged.columns, 'counts': {}}) -%}
+            'columns': staged.columns, 'counts': {}, 'only_later': batch.kind == 'replay'}) -%}
     {%- elif not floodmark._needs_stage(run) -%}
         {%- set source = {'sql': select_sql, 'stage': none, 'columns': floodmark._select_columns(run, select_sql),
             'counts': {}} -%}
@@ -102,7 +103,7 @@
    counts. #}
 {% macro _apply(run, batch, source) %}
     {%- set strategy = floodmark._strategy(run.settings) -%}
-    {%- do batch.update({'counted': dict(source.counts, **(floodmark._held_counts(batch) if batch.get('rules')
+    {%- do batch.update({'counted': dict(source.counts, **(floodmark._held_counts(batch) if batch.get('judged')
         else {})) if source.stage else none}) -%}
     {%- if batch.replaces -%}
         {%- if strategy.before_replace -%}

@@ -4,13 +4,13 @@
 {% macro _recover(run, planned) %}
     {%- set batch = floodmark._stored_batch(run, planned) -%}
     {%- do batch.update({'rules': floodmark._stored_rules(planned.batch_id)}) -%}
-    {%- if run.settings.files -%}
+    {%- if run.settings.files and planned.kind != 'replay' -%}
         {%- do batch.update(floodmark._stored_files(run, planned.batch_id)) -%}
     {%- endif -%}
     {%- set landed = floodmark._landed(this, batch) if run.target.is_delta else none -%}
     {#- an incremental batch of a table that was dropped or emptied since is no more: all its rows come with a first
        load -#}
-    {%- set lost = batch.kind in ['incremental', 'backfill'] and run.target.is_empty -%}
+    {%- set lost = batch.kind in ['incremental', 'backfill', 'replay'] and run.target.is_empty -%}
     {#- a first load that is not in the history is planned anew, so that it reads what came since; it keeps its
        transaction id, and the greater batch number wins -#}
     {%- set unmade = batch.kind == 'first_load' and batch.begins -%}
@@ -19,7 +19,7 @@
     {%- set blind = batch.kind == 'first_load' and strategy.adds_blindly -%}
     {#- its source is there to be read again, as it is now -#}
     {%- set stale = strategy.reads_anew -%}
-    {%- set abandons = landed is none and (lost or unmade or blind or stale or batch.kind == 'backfill'
+    {%- set abandons = landed is none and (lost or unmade or blind or stale or batch.kind in ['backfill', 'replay']
         or run.target.exists and (run.full_refresh or batch.kind == 'full_refresh')) -%}
     {%- if landed is none and strategy.take_over and run.target.is_delta and not unmade -%}
         {%- set landed = strategy.take_over(run, batch, abandons) -%}
@@ -41,7 +41,7 @@
     {%- elif abandons or batch.kind == 'full_refresh' -%}
         {%- set error = 'the table was dropped or emptied before the batch was applied' if lost
             else 'the run died before the snapshot was applied: it is read again' if stale
-            else ('the backfill died before the batch was applied' if batch.kind == 'backfill'
+            else ('the ' ~ batch.kind ~ ' died before the batch was applied' if batch.kind in ['backfill', 'replay']
             else 'the run died before the table was replaced') -%}
         {%- if batch.files or batch.rules -%}
             {%- do floodmark._take_back_quarantined(batch) -%}
@@ -89,7 +89,7 @@
         'nulls': watermark.nulls if watermark else none, 'upstream_version': planned.upstream_version,
         'upstream_at': planned.upstream_at, 'upstream_id': planned.upstream_id,
         'watermark_column': planned.watermark_column, 'upstream': planned.upstream, 'reason': planned.reason,
-        'asked': floodmark._stored_asked(planned.batch_id) if planned.kind == 'backfill' else none,
+        'asked': floodmark._stored_asked(planned.batch_id) if planned.kind in ['backfill', 'replay'] else none,
         'rows_null': 0, 'rows_future': 0, 'rows_late': 0, 'is_last': false, 'is_taken_over': true,
         'files': none}) }}
 {% endmacro %}

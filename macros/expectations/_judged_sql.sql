@@ -145,7 +145,7 @@
 {# The columns of what was judged, without the bits. #}
 {% macro _judged_columns(relation) %}
     {%- set columns = [] -%}
-    {%- for column in floodmark._columns_of(relation=relation) if not column.name.startswith('_floodmark_broken_') -%}
+    {%- for column in floodmark._columns_of(relation=relation) if not column.name.startswith('_floodmark_') -%}
         {%- do columns.append(column) -%}
     {%- endfor -%}
     {{ return(columns) }}

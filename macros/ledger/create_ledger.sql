@@ -35,7 +35,7 @@
         batch_id bigint comment 'number of the batch, per model, never falling',
         event string comment '{{ floodmark._event_comment() }}',
         at timestamp comment 'when the event was recorded',
-        kind string comment 'incremental, first_load, full_refresh, backfill, stream or reset',
+        kind string comment 'incremental, first_load, full_refresh, backfill, replay, stream or reset',
         generation string comment 'the invocation that began the table: part of the transaction id',
         invocation_id string comment 'the dbt invocation that recorded the event',
         family string comment 'timestamp, timestamp_ntz, date, sequence or version; NULL without a watermark',

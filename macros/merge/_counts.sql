@@ -30,7 +30,7 @@
 
 {# Counts of a staging table of insert_overwrite: of its partitions, but for a backfill, which replaces a range. #}
 {% macro _overwrite_counts(run, stage, batch, source=none) %}
-    {{ return(floodmark._partition_counts(run, batch, source) if source and batch.kind != 'backfill'
+    {{ return(floodmark._partition_counts(run, batch, source) if source and batch.kind not in ['backfill', 'replay']
         else floodmark._row_counts(run, stage, batch)) }}
 {% endmacro %}
 

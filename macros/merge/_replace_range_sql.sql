@@ -5,7 +5,8 @@
 
 {# Whether a batch replaces whole partitions; a backfill replaces its bounds alone. #}
 {% macro _replaces_partitions(run, batch) %}
-    {{ return(run.settings.strategy == 'insert_overwrite' and not batch.replaces and batch.kind != 'backfill') }}
+    {{ return(run.settings.strategy == 'insert_overwrite' and not batch.replaces
+        and batch.kind not in ['backfill', 'replay']) }}
 {% endmacro %}
 
 

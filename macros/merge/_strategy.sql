@@ -17,7 +17,7 @@
     {{ return(dict(floodmark._strategy_defaults(), reads=floodmark._overwrite_reads,
         replaced=floodmark._overwritten_rows_sql, staged=floodmark._overwrite_staged,
         counts=floodmark._overwrite_counts, changes=floodmark._overwrite_changes,
-        statement=floodmark._replace_range_sql)) }}
+        statement=floodmark._overwrite_statement)) }}
 {% endmacro %}
 
 
@@ -25,6 +25,13 @@
     {{ return(floodmark._replace_range_sql(run, batch, source, columns) if batch.kind == 'backfill'
         else (floodmark._replace_files_sql(run, batch, source, columns) if batch.get('replaces_files')
         else floodmark._append_sql(source, columns))) }}
+{% endmacro %}
+
+
+{# A replay adds its rows to their partitions. #}
+{% macro _overwrite_statement(run, batch, source, columns) %}
+    {{ return(floodmark._append_sql(source, columns) if batch.kind == 'replay'
+        else floodmark._replace_range_sql(run, batch, source, columns)) }}
 {% endmacro %}
 
 

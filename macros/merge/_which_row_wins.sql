@@ -66,11 +66,15 @@
     {%- set hashed = floodmark._columns_named(source.columns, updated) -%}
     {%- set differs = floodmark._row_hash_sql(hashed, 'DBT_INTERNAL_SOURCE.') ~ ' <> '
         ~ floodmark._row_hash_sql(hashed, 'DBT_INTERNAL_DEST.') -%}
-    {%- if order is none or order | lower not in columns | map('lower') | list -%}
-        {{ return(differs) }}
+    {%- set has_order = order is not none and order | lower in columns | map('lower') | list -%}
+    {%- if not has_order -%}
+        {{ return('false' if source.get('only_later') else differs) }}
     {%- endif -%}
     {%- set s = 'DBT_INTERNAL_SOURCE.' ~ floodmark._quoted(order) -%}
     {%- set t = 'DBT_INTERNAL_DEST.' ~ floodmark._quoted(order) -%}
+    {%- if source.get('only_later') -%}
+        {{ return('(' ~ s ~ ' > ' ~ t ~ ' or ' ~ t ~ ' is null)') }}
+    {%- endif -%}
     {%- set is_as_late = '(' ~ t ~ ' is null or ' ~ s ~ ' = ' ~ t ~ ')' -%}
     {#- a time that is not updated stays what it was: a row that comes again must differ to win again -#}
     {%- if order | lower not in updated | map('lower') | list -%}

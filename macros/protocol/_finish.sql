@@ -6,21 +6,21 @@
     {%- set staged = source.counts if source else (landed.counted or (strategy.counts(run, stage, batch)
         if batch.staged_by and floodmark._is_stage_whole(stage) else {})) -%}
     {%- set rows_kept = staged.get('rows_read', floodmark._inserted(metrics)) -%}
-    {%- if batch.get('rules') and not batch.get('judged') -%}
+    {%- if floodmark._is_judged(batch) and not batch.get('judged') -%}
         {%- do floodmark._judge_again(run, batch, landed) -%}
     {%- endif -%}
     {%- set held = floodmark._held_counts(batch) -%}
     {%- if batch.files -%}
         {%- do floodmark._settle_files(run, batch, rows_kept + held.rows_dropped + held.rows_quarantined) -%}
     {%- endif -%}
-    {%- set is_backfill = batch.kind == 'backfill' -%}
-    {%- set mark = run.state.committed.mark if is_backfill else floodmark._mark_after(run, batch) -%}
-    {#- a backfill reads again below the mark: what the last batch knew of the upstream stays -#}
-    {%- set known = run.state.committed if is_backfill else batch -%}
+    {%- set leaves_mark = batch.kind in ['backfill', 'replay'] -%}
+    {%- set mark = run.state.committed.mark if leaves_mark else floodmark._mark_after(run, batch) -%}
+    {#- a backfill and a replay read below the mark: what the last batch knew of the upstream stays -#}
+    {%- set known = run.state.committed if leaves_mark else batch -%}
     {%- set target_id = floodmark._detail(this).id if batch.replaces or not run.target.id else run.target.id -%}
     {%- set counts = floodmark._batch_counts(batch, metrics, rows_kept, staged.get('rows_tied', 0)) -%}
     {%- set is_last = known.is_last and not known.is_held and not (known.rows_future or 0) -%}
-    {%- set values = {'high': floodmark._string_literal(batch.high if is_backfill else mark),
+    {%- set values = {'high': floodmark._string_literal(batch.high if batch.kind == 'backfill' else mark),
         'mark': floodmark._string_literal(mark),
         'upstream_version': known.upstream_version if known.upstream_version is not none else 'null',
         'upstream_at': floodmark._string_literal(known.upstream_at),
@@ -30,7 +30,9 @@
         'files': floodmark._files_literal(batch.files) if batch.files else 'null',
         'expectations': floodmark._results_literal(batch)} -%}
     {%- do values.update(counts) -%}
-    {%- if run.settings.files or batch.get('rules') or batch.kind == 'full_refresh' -%}
+    {%- if batch.kind == 'replay' -%}
+        {%- do floodmark._settle_replayed(batch) -%}
+    {%- elif run.settings.files or batch.get('rules') or batch.kind == 'full_refresh' -%}
         {%- do floodmark._supersede_quarantined(run, batch) -%}
     {%- endif -%}
     {%- if floodmark._may_wait(run, batch, landed) -%}
@@ -61,7 +63,7 @@
     {%- if batch.files and batch.records_by -%}
         {%- do tables.append(floodmark._records_stage(batch)) -%}
     {%- endif -%}
-    {%- if batch.get('rules') -%}
+    {%- if floodmark._is_judged(batch) -%}
         {%- do tables.append(floodmark._judged_relation(batch)) -%}
     {%- endif -%}
     {%- if source and source.get('resolved') -%}
@@ -83,7 +85,11 @@
    as the commit says. #}
 {% macro _judge_again(run, batch, landed) %}
     {%- set relation = floodmark._judged_relation(batch) -%}
-    {%- if batch.judged_by and floodmark._is_stage_whole(relation) -%}
+    {%- if batch.kind == 'replay' and not (batch.judged_by and floodmark._is_stage_whole(relation)) -%}
+        {%- do floodmark._stop('batch ' ~ batch.batch_id ~ ' has replayed rows, and its staging table ' ~ relation
+            ~ ' is gone, so nobody can tell which: discard the open rows that are in ' ~ this
+            ~ ', then reset the model to its mark') -%}
+    {%- elif batch.judged_by and floodmark._is_stage_whole(relation) -%}
         {%- set columns = floodmark._judged_columns(relation) -%}
         {%- do batch.update({'judged': floodmark._judged_counts(batch, columns, floodmark._asked(run, columns),
             run.settings.unique_key)}) -%}
@@ -91,6 +97,12 @@
     {%- elif landed.counted -%}
         {%- do batch.update({'judged': dict(landed.counted, results=none)}) -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# Whether the rows of a batch are judged: there are rules, or they come from the quarantine. #}
+{% macro _is_judged(batch) %}
+    {{ return((batch.get('rules') or batch.kind == 'replay') | as_bool) }}
 {% endmacro %}
 
 
@@ -130,7 +142,7 @@
 {% macro _may_wait(run, batch, landed) %}
     {%- set strategy = floodmark._strategy(run.settings) -%}
     {{ return(landed.version is not none and not strategy.load and not strategy.apply and not batch.files
-        and not batch.get('rules')
+        and not floodmark._is_judged(batch)
         and batch.kind != 'stream' and not post_hooks and adapter.floodmark_ends_runs is defined
         and floodmark._loads_several()) }}
 {% endmacro %}

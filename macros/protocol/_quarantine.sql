@@ -98,6 +98,28 @@
 {% endmacro %}
 
 
+{# Open rows of a quarantine that an operator names by a rule or a condition. Corrupt records are not among them: they
+   have no columns yet. `asked` is {rule, where}. #}
+{% macro _open_rows_sql(quarantine, asked) %}
+    select * from {{ quarantine }}
+    where _floodmark_state = 'open' and _floodmark_rules is not null
+        {{ 'and array_contains(_floodmark_rules, ' ~ floodmark._string_literal(asked.rule) ~ ')' if asked.rule }}
+        {{ 'and ' ~ floodmark._clause(asked.where) if asked.where }}
+{%- endmacro %}
+
+
+{# What became of the rows that a batch has replayed: those that it kept are `replayed`, those that a rule drops now
+   `discarded`; others stay open. Doing it again changes nothing. #}
+{% macro _settle_replayed(batch) %}
+    {%- set quarantine = floodmark._quarantine_relation(this) -%}
+    {%- do floodmark._execute(['merge into ' ~ quarantine ~ ' as q using (select _floodmark_id, '
+        ~ floodmark._broken_sql(batch.rules, ['drop']) ~ ' as is_dropped from ' ~ floodmark._judged_relation(batch)
+        ~ ' where not ' ~ floodmark._broken_sql(batch.rules, ['quarantine', 'fail']) ~ ') as r '
+        "on q._floodmark_id = r._floodmark_id and q._floodmark_state = 'open' "
+        "when matched then update set _floodmark_state = if(r.is_dropped, 'discarded', 'replayed')"]) -%}
+{% endmacro %}
+
+
 {# Take back what a batch that fails has in the quarantine; a run that still lives writes no more there. #}
 {% macro _take_back_quarantined(batch, relation=none) %}
     {%- set quarantine = floodmark._quarantine_relation(relation or this) -%}
@@ -127,7 +149,8 @@
 {% macro _supersede_quarantined(run, batch) %}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
     {%- set is_anew = batch.kind == 'full_refresh' or batch.begins -%}
-    {%- set replaced = floodmark._strategy(run.settings).replaced if batch.get('rules') else none -%}
+    {%- set replaced = floodmark._strategy(run.settings).replaced
+        if batch.get('rules') and batch.kind != 'replay' else none -%}
     {%- set rereads = batch.kind == 'backfill' or batch.get('replaces_files') or replaced -%}
     {%- if not (is_anew or rereads) or not floodmark._has_quarantine(quarantine) -%}
         {{ return(none) }}

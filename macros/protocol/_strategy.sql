@@ -8,6 +8,7 @@
   conforms        whether the SELECT is brought into the table's types before anything else looks at it
   reads           macro(run, batch, select_sql): the SELECT that the batch reads in its place, before rules are asked of
                   its rows; or none
+  replays         whether rows of the quarantine can be loaded by themselves
   replaced        macro(run, batch): a condition on rows that the batch has read anew with their partitions, or none;
                   none where the strategy reads no row twice
   asked           macro(run, columns): which rows rules are asked of, {exempt, unsent} (_asked_terms)
@@ -55,8 +56,8 @@
 {# What most strategies say. #}
 {% macro _strategy_defaults() %}
     {{ return({
-        'load': none, 'conforms': true, 'reads': none, 'replaced': none, 'asked': floodmark._asked_of_all,
-        'needs_stage': true, 'staged': floodmark._staged_select,
+        'load': none, 'conforms': true, 'reads': none, 'replays': true, 'replaced': none,
+        'asked': floodmark._asked_of_all, 'needs_stage': true, 'staged': floodmark._staged_select,
         'check_columns': floodmark._check_own_names, 'counts': floodmark._row_counts, 'check_staged': none,
         'apply': none, 'changes': floodmark._has_changes, 'before_replace': none,
         'statement': none,

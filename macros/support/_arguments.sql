@@ -72,6 +72,15 @@
     {%- for name, known in {'floodmark_backfill': ['from', 'to', 'step'], 'floodmark_restate': ['from']}.items() -%}
         {%- do problems.extend(floodmark._range_problems(name, var(name, none), known)) -%}
     {%- endfor -%}
+    {%- set replay = var('floodmark_replay', none) -%}
+    {%- if replay is mapping and replay.get('set') is mapping -%}
+        {%- set columns = replay.set -%}
+        {%- set replay = dict(replay, set=none) -%}
+        {%- do problems.extend(floodmark._range_problems('floodmark_replay.set', columns, columns | list)
+            if columns else []) -%}
+    {%- endif -%}
+    {%- do problems.extend(floodmark._range_problems('floodmark_replay', replay, ['rule', 'where', 'set'])
+        if replay is not sameas true else []) -%}
     {%- set bytes = var('floodmark_key_filter_bytes', 0) -%}
     {%- if not floodmark._is_argument(bytes, 'count') -%}
         {%- do problems.append({'setting': 'floodmark_key_filter_bytes', 'got': bytes,

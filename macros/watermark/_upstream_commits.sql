@@ -25,7 +25,8 @@
     {%- set committed = run.state.committed -%}
     {%- set watermark = run.settings.watermark -%}
     {%- if not run.commits or not committed.is_last or watermark.nulls == 'include' or watermark.sql or run.full_refresh
-        or run.backfill or run.restate or run.state.last_batch_id != run.state.finished_id or run.target.is_empty
+        or run.backfill or run.restate or run.replay or run.state.last_batch_id != run.state.finished_id
+        or run.target.is_empty
         or run.target.disturbed or run.target.id != committed.target_id
         or (committed.lookback or 0) | int != floodmark._reach(watermark, committed.family).lookback
         or (committed.watermark_column or '') | lower != (watermark.column or '') | lower

@@ -1,0 +1,159 @@
+"""``floodmark quarantine``: rows that were not loaded, and what becomes of them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from dbt_floodmark.cli.output import console, print_json, table
+from dbt_floodmark.errors import UsageError
+from dbt_floodmark.project.project import Project, jinja_literal, yaml_text
+from dbt_floodmark.project.runner import exit_code, json_option, target_options
+
+rule_option = click.option("--rule", metavar="NAME", help="Only rows that break this rule.")
+where_option = click.option("--where", metavar="SQL", help="Only rows for which this is true.")
+dry_run_option = click.option("--dry-run", is_flag=True, help="Only say how many rows.")
+
+
+@click.group()
+def quarantine() -> None:
+    """Look at rows that rules or formats refused; load them again, or give them up.
+
+    \b
+    Example:
+        floodmark quarantine list
+        floodmark quarantine show silver_invoices --rule amount_positive
+        floodmark quarantine replay silver_invoices --set "total_amount = abs(total_amount)"
+    """
+
+
+@quarantine.command(name="list")
+@target_options
+@json_option
+def list_(project_dir: Path, profiles_dir: str | None, target: str | None, as_json: bool) -> None:
+    """List open rows by model and rule, with the oldest."""
+    project = Project(project_dir, profiles_dir, target)
+    rows = project.query("{{ floodmark._quarantine_list_sql() }}")
+    if as_json:
+        print_json({"quarantine": rows})
+    elif rows:
+        columns = [("model", "left"), ("rule", "left"), ("rows", "right"), ("oldest", "left")]
+        shown = [
+            [row["model"], row["rule"] or "(corrupt)", row["rows"], row["oldest"]] for row in rows
+        ]
+        console().print(table("", columns, shown))
+    else:
+        console().print("No row is open.")
+
+
+@quarantine.command()
+@target_options
+@json_option
+@rule_option
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="Rows.")
+@click.argument("model")
+def show(
+    project_dir: Path,
+    profiles_dir: str | None,
+    target: str | None,
+    as_json: bool,
+    rule: str | None,
+    limit: int,
+    model: str,
+) -> None:
+    """Show open rows of a model, oldest first, with the rules that they break."""
+    project = Project(project_dir, profiles_dir, target)
+    arguments = ", ".join(
+        jinja_literal(value) for value in (project.one(model).unique_id, rule, limit)
+    )
+    rows = project.query("{{ floodmark._quarantine_show_sql(" + arguments + ") }}")
+    if as_json:
+        print_json({"rows": rows})
+    elif rows:
+        columns = [("batch_id", "right"), ("reason", "left"), ("file", "left"), ("row", "left")]
+        shown = [[row[name] for name, _ in columns] for row in rows]
+        console().print(table("", columns, shown))
+    else:
+        console().print("No row is open.")
+
+
+@quarantine.command()
+@target_options
+@rule_option
+@where_option
+@click.option(
+    "--set", "assignments", multiple=True, metavar="'COLUMN = SQL'", help="Correct a column."
+)
+@dry_run_option
+@click.argument("model")
+def replay(
+    project_dir: Path,
+    profiles_dir: str | None,
+    target: str | None,
+    rule: str | None,
+    where: str | None,
+    assignments: tuple[str, ...],
+    dry_run: bool,
+    model: str,
+) -> None:
+    """Load open rows through the model's own strategy, exactly once.
+
+    They are judged by today's rules: those that still break one stay open. An older row never
+    overwrites a later one, and the mark stays where it is.
+
+    \b
+    Example:
+        floodmark quarantine replay silver_invoices --rule known_store
+        floodmark quarantine replay silver_invoices --set "total_amount = abs(total_amount)"
+        dbt run-operation floodmark.quarantine_replay --args '{model: silver_invoices}'
+    """
+    project = Project(project_dir, profiles_dir, target)
+    chosen = project.one(model)
+    wanted = {"rule": rule, "where": where, "set": dict(map(_assignment, assignments)) or None}
+    if dry_run:
+        project.operation("quarantine_replay", model=chosen.unique_id, **wanted, dry_run=True)
+        return
+    result = project.invoke(
+        ["run", "--select", chosen.selector, "--vars", yaml_text({"floodmark_replay": wanted})]
+    )
+    sys.exit(exit_code(result))
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    column, sign, expression = text.partition("=")
+    if not sign or not column.strip() or not expression.strip():
+        raise UsageError(f"--set takes 'column = expression', and got {text!r}.")
+    return column.strip().strip("`"), expression.strip()
+
+
+@quarantine.command()
+@target_options
+@rule_option
+@where_option
+@click.option("--reason", required=True, metavar="TEXT", help="Why; the rows keep it.")
+@dry_run_option
+@click.argument("model")
+def discard(
+    project_dir: Path,
+    profiles_dir: str | None,
+    target: str | None,
+    rule: str | None,
+    where: str | None,
+    reason: str,
+    dry_run: bool,
+    model: str,
+) -> None:
+    """Give open rows up: they stay in the quarantine, and are never loaded.
+
+    \b
+    Example:
+        floodmark quarantine discard silver_invoices --where 'batch = 3' --reason 'test data'
+        dbt run-operation floodmark.quarantine_discard --args '{model: silver, reason: test data}'
+    """
+    project = Project(project_dir, profiles_dir, target)
+    name = project.one(model).unique_id
+    project.operation(
+        "quarantine_discard", model=name, rule=rule, where=where, reason=reason, dry_run=dry_run
+    )

@@ -1,0 +1,104 @@
+{#
+  A replay loads open rows of the quarantine: `floodmark quarantine replay`, or `dbt run --select <model> --vars
+  '{floodmark_replay: {rule: ..., where: ..., set: {column: expression}}}'`. It is one batch of kind replay that goes
+  through the model's own strategy, is judged by today's rules, and leaves the mark where it is. Rows that still break a
+  rule stay open.
+#}
+
+{# What this run was asked to replay, {rule, where, set}, where `true` is everything; none where it was not. #}
+{% macro _replay_asked() %}
+    {%- set asked = var('floodmark_replay', none) -%}
+    {{ return(floodmark._with_defaults(asked if asked is mapping else {}, {'rule': {}, 'where': {}, 'set': {}})
+        if asked is not none else none) }}
+{% endmacro %}
+
+
+{# The batch of a replay, recorded in the ledger; none where nothing is open, and behind it. #}
+{% macro _next_replay_batch(run) %}
+    {%- if not run.first -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- do run.update({'first': false}) -%}
+    {%- set problems = floodmark._replay_problems(run) -%}
+    {%- if problems -%}
+        {%- do floodmark._refuse(problems) -%}
+    {%- endif -%}
+    {%- set asked = run.replay -%}
+    {%- set quarantine = floodmark._quarantine_relation(this) -%}
+    {%- set columns = floodmark._columns_of(relation=quarantine) -%}
+    {%- do floodmark._check_replayed_columns(asked, columns) -%}
+    {%- set open = run_query('select count(*) as n from (' ~ floodmark._open_rows_sql(quarantine, asked) ~ ')')
+        .rows[0][0] | int -%}
+    {%- if not open -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set plan = floodmark._plan_whole() -%}
+    {%- do plan.update({'settings': run.settings, 'batch_id': run.state.last_batch_id + 1, 'kind': 'replay',
+        'replaces': false, 'generation': run.state.committed.generation, 'family': run.state.committed.family,
+        'asked': {'replay': asked}, 'reason': floodmark._replay_reason(asked),
+        'watermark_column': run.state.committed.watermark_column, 'upstream': run.state.committed.upstream}) -%}
+    {%- do floodmark._record_plan(run, plan) -%}
+    {{ return(plan) }}
+{% endmacro %}
+
+
+{% macro _replay_problems(run) %}
+    {%- set problems = [] -%}
+    {%- if not floodmark._strategy(run.settings).replays -%}
+        {%- do problems.append({'setting': 'floodmark_replay', 'got': run.replay,
+            'expected': 'another strategy than ' ~ run.settings.strategy,
+            'todo': 'Correct the rows upstream: the next run reads all of them again'}) -%}
+    {%- elif not run.state.committed or run.target.is_empty and not run.target.exists or run.full_refresh
+        or not floodmark._has_quarantine(floodmark._quarantine_relation(this)) -%}
+        {%- do problems.append({'setting': 'floodmark_replay', 'got': run.replay,
+            'expected': 'a model that was loaded before, with a quarantine',
+            'todo': 'Run the model first; a full refresh reads all rows again'}) -%}
+    {%- endif -%}
+    {%- set where = run.replay.where -%}
+    {%- do problems.extend(floodmark._clause_problems('floodmark_replay.where', where) if where is string else []) -%}
+    {%- for name, expression in (run.replay.set or {}).items() -%}
+        {%- do problems.extend(floodmark._clause_problems('floodmark_replay.set.' ~ name, expression)) -%}
+    {%- endfor -%}
+    {{ return(problems) }}
+{% endmacro %}
+
+
+{# Columns that `set` gives a value must be there. #}
+{% macro _check_replayed_columns(asked, columns) %}
+    {%- set problems = [] -%}
+    {%- for name in asked.set or {} if name.startswith('_floodmark_') or not floodmark._find_column(columns, name) -%}
+        {%- do problems.append({'setting': 'floodmark_replay.set', 'got': name,
+            'expected': 'a column of the quarantine', 'todo': 'Correct the name'}) -%}
+    {%- endfor -%}
+    {%- if problems -%}
+        {%- do floodmark._refuse(problems) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{% macro _replay_reason(asked) %}
+    {%- set parts = [] -%}
+    {%- for name in ['rule', 'where'] if asked[name] -%}
+        {%- do parts.append(name ~ ' ' ~ asked[name]) -%}
+    {%- endfor -%}
+    {%- for name, expression in (asked.set or {}).items() -%}
+        {%- do parts.append(name ~ ' = ' ~ expression) -%}
+    {%- endfor -%}
+    {{ return('replay' ~ (' of ' ~ parts | join(', ') if parts else '')) }}
+{% endmacro %}
+
+
+{# The open rows of the quarantine that a batch replays, as its SELECT would give them, behind their `_floodmark_id`. #}
+{% macro _replayed_select(batch) %}
+    {%- set quarantine = floodmark._quarantine_relation(this) -%}
+    {%- set asked = batch.asked.replay -%}
+    {%- set values = ['_floodmark_id'] -%}
+    {%- for column in floodmark._columns_of(relation=quarantine) if not column.name.startswith('_floodmark_') -%}
+        {%- set given = (asked.set or {}).get(column.name) -%}
+        {%- set quoted = floodmark._quoted(column.name) -%}
+        {%- do values.append('cast(' ~ floodmark._clause(given) ~ ' as ' ~ column.ddl ~ ') as ' ~ quoted if given
+            is not none else quoted) -%}
+    {%- endfor -%}
+    {{ return('select ' ~ values | join(', ') ~ ' from (' ~ floodmark._open_rows_sql(quarantine, asked)
+        ~ ') where _floodmark_batch_id < ' ~ batch.batch_id) }}
+{% endmacro %}

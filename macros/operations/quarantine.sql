@@ -1,0 +1,134 @@
+{# What operators do with the quarantine: look, replay, discard. `floodmark quarantine` is the same as a command. #}
+
+{# Print each model that has a quarantine: its open rows, by rule, and the oldest. #}
+{% macro quarantine_list(models=none) %}
+    {%- do run_query(floodmark._quarantine_list_sql(models)).print_table(max_rows=none, max_columns=none) -%}
+{% endmacro %}
+
+
+{# Print open rows of a model's quarantine, oldest first. #}
+{% macro quarantine_show(model, rule=none, limit=20) %}
+    {%- do floodmark._check_arguments('quarantine_show',
+        {'model': [model, 'name'], 'rule': [rule, 'text'], 'limit': [limit, 'some']}) -%}
+    {%- do run_query(floodmark._quarantine_show_sql(model, rule, limit)).print_table(max_rows=none,
+        max_columns=none, max_column_width=120) -%}
+{% endmacro %}
+
+
+{# Load open rows through the model's own strategy, as a batch of kind replay. `set` is {column: SQL expression}. The
+   run follows behind the operation, since only a run of the model knows its settings. #}
+{% macro quarantine_replay(model, rule=none, where=none, set=none, dry_run=false) %}
+    {%- set asked = {'rule': rule, 'where': where, 'set': set} -%}
+    {%- set node = floodmark._asked_quarantine('quarantine_replay', model, asked, dry_run) -%}
+    {%- set open = floodmark._count_open(node, asked) -%}
+    {%- if dry_run or not open -%}
+        {%- do print('Would replay ' ~ floodmark._counted(open, 'row') ~ ' of ' ~ floodmark._node_id(node) ~ '.') -%}
+    {%- elif adapter.floodmark_follow is not defined -%}
+        {%- do print('To replay ' ~ floodmark._counted(open, 'row') ~ ', run: dbt run --select ' ~ node.name
+            ~ " --vars '" ~ tojson({'floodmark_replay': asked}) ~ "'") -%}
+    {%- else -%}
+        {%- do adapter.floodmark_follow(['run', '--select', node.unique_id.split('.')[1:] | join('.'),
+            '--vars', tojson({'floodmark_replay': asked})]) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Give open rows up: they stay in the quarantine, with why and who. #}
+{% macro quarantine_discard(model, reason, rule=none, where=none, dry_run=false) %}
+    {%- set asked = {'rule': rule, 'where': where} -%}
+    {%- set node = floodmark._asked_quarantine('quarantine_discard', model, asked, dry_run, reason) -%}
+    {%- set open = floodmark._count_open(node, asked, with_corrupt=true) -%}
+    {%- if not dry_run and open -%}
+        {%- set quarantine = floodmark._quarantine_of(node) -%}
+        {%- do floodmark._execute(['update ' ~ quarantine ~ " set _floodmark_state = 'discarded', "
+            "_floodmark_reason = concat(_floodmark_reason, '; discarded by ', current_user(), ': ', "
+            ~ floodmark._string_literal(reason) ~ ") where _floodmark_state = 'open'"
+            ~ floodmark._open_predicate(asked)]) -%}
+    {%- endif -%}
+    {%- do print(('Would discard ' if dry_run else 'Discarded ') ~ floodmark._counted(open, 'row') ~ ' of '
+        ~ floodmark._node_id(node) ~ '.') -%}
+{% endmacro %}
+
+
+{# The model whose quarantine an operation is on, once its arguments have passed. #}
+{% macro _asked_quarantine(operation, model, asked, dry_run, reason='') %}
+    {%- do floodmark._check_arguments(operation, {'model': [model, 'name'], 'rule': [asked.rule, 'text'],
+        'where': [asked.where, 'text'], 'dry_run': [dry_run, 'flag'],
+        'reason': [reason, 'name' if reason is not sameas '' else 'text']}) -%}
+    {%- set problems = floodmark._clause_problems('where', asked.where) if asked.where else [] -%}
+    {%- if asked.set is defined and asked.set is not none and asked.set is not mapping -%}
+        {%- do problems.append({'setting': 'set', 'got': asked.set, 'expected': 'a mapping of columns to expressions',
+            'todo': "Write it as {column: 'expression'}"}) -%}
+    {%- endif -%}
+    {%- if problems -%}
+        {%- do floodmark._refuse(problems, "operation '" ~ operation ~ "'") -%}
+    {%- endif -%}
+    {%- set node = floodmark._managed_node(model) -%}
+    {%- if not floodmark._has_quarantine(floodmark._quarantine_of(node)) -%}
+        {%- do floodmark._stop('it has no quarantine: no row of it was ever quarantined', floodmark._node_id(node)) -%}
+    {%- endif -%}
+    {{ return(node) }}
+{% endmacro %}
+
+
+{% macro _quarantine_of(node) %}
+    {{ return(floodmark._quarantine_relation(api.Relation.create(schema=node.schema,
+        identifier=node.alias or node.name))) }}
+{% endmacro %}
+
+
+{% macro _open_predicate(asked) %}
+    {{ return((' and array_contains(_floodmark_rules, ' ~ floodmark._string_literal(asked.rule) ~ ')' if asked.rule
+        else '') ~ (' and ' ~ floodmark._clause(asked.where) if asked.where else '')) }}
+{% endmacro %}
+
+
+{# How many rows are open. Corrupt records break no rule, and are not replayed: their file is corrected. #}
+{% macro _count_open(node, asked, with_corrupt=false) %}
+    {{ return(run_query('select count(*) from ' ~ floodmark._quarantine_of(node) ~ " where _floodmark_state = 'open'"
+        ~ ('' if with_corrupt else ' and _floodmark_rules is not null') ~ floodmark._open_predicate(asked))
+        .rows[0][0] | int) }}
+{% endmacro %}
+
+
+{# A SELECT of {model, rule, rows, oldest}: a row for each rule that open rows break, and one without a rule for corrupt
+   records. #}
+{% macro _quarantine_list_sql(models=none) %}
+    {%- if not execute -%}
+        {{ return('select 1') }}
+    {%- endif -%}
+    {%- do floodmark._check_arguments('quarantine_list', {'models': [models, 'names']}) -%}
+    {%- do floodmark._check_names(models) -%}
+    {%- set parts = [] -%}
+    {%- for node in floodmark._managed_nodes(models).values()
+        if floodmark._has_quarantine(floodmark._quarantine_of(node)) -%}
+        {%- do parts.append('select ' ~ floodmark._string_literal(floodmark._node_id(node)) ~ ' as model, rule, '
+            '_floodmark_id as id, _floodmark_quarantined_at as at from ' ~ floodmark._quarantine_of(node)
+            ~ " lateral view outer explode(_floodmark_rules) as rule where _floodmark_state = 'open'") -%}
+    {%- endfor -%}
+    {%- set none_yet = "select '' as model, '' as rule, '' as id, current_timestamp() as at where false" -%}
+    select model, rule, count(*) as rows, cast(min(at) as string) as oldest
+    from ({{ parts | join('\nunion all ') or none_yet }})
+    group by model, rule order by model, rule
+{% endmacro %}
+
+
+{# A SELECT of a model's open rows, oldest first: {id, batch_id, rules, reason, row}, the row as JSON. #}
+{% macro _quarantine_show_sql(model, rule=none, limit=20) %}
+    {%- if not execute -%}
+        {{ return('select 1') }}
+    {%- endif -%}
+    {%- set node = floodmark._asked_quarantine('quarantine_show', model, {'rule': rule, 'where': none}, false) -%}
+    {%- set quarantine = floodmark._quarantine_of(node) -%}
+    {%- set names = [] -%}
+    {%- for column in floodmark._columns_of(relation=quarantine) if not column.name.startswith('_floodmark_') -%}
+        {%- do names.append(column.name) -%}
+    {%- endfor -%}
+    select _floodmark_batch_id as batch_id, concat_ws(', ', _floodmark_rules) as rules, _floodmark_reason as reason,
+        coalesce(_floodmark_file || coalesce(':' || _floodmark_line, ''), '') as file,
+        coalesce(_floodmark_raw, to_json(struct({{ floodmark._quoted_csv(names) }}))) as row
+    from {{ quarantine }}
+    where _floodmark_state = 'open'{{ floodmark._open_predicate({'rule': rule, 'where': none}) }}
+    order by _floodmark_batch_id, _floodmark_quarantined_at, row
+    limit {{ limit }}
+{% endmacro %}
