@@ -65,9 +65,8 @@ def show(
 ) -> None:
     """Show open rows of a model, oldest first, with the rules that they break."""
     project = Project(project_dir, profiles_dir, target)
-    arguments = ", ".join(
-        jinja_literal(value) for value in (project.one(model).unique_id, rule, limit)
-    )
+    name = jinja_literal(project.one(model).unique_id)
+    arguments = f"{name}, {jinja_literal(rule) if rule else 'none'}, {limit}"
     rows = project.query("{{ floodmark._quarantine_show_sql(" + arguments + ") }}")
     if as_json:
         print_json({"rows": rows})

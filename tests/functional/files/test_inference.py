@@ -107,7 +107,8 @@ MODELS = {
 
 
 @pytest.fixture(scope="module")
-def story(make_project: Callable[..., Project]) -> Story:
+def story(make_project: Callable[..., Project], attached: None) -> Story:
+    """`attached`: Spark's own reader says what is right, on whatever target the models run."""
     from pyspark.sql import SparkSession
 
     project = make_project("inference")

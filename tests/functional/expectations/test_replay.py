@@ -1,0 +1,229 @@
+"""RULES.md, the quarantine: rows are looked at, corrected, loaded once, or given up."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.commands import command
+from tests.support.harness import Project, incremental, sentence, table, values
+
+RULES = [
+    {"name": "positive", "expect": "amount > 0", "on_violation": "quarantine"},
+    {"name": "small", "expect": "amount < 100", "on_violation": "quarantine"},
+]
+MODELS = {
+    "appended": {},
+    "merged": {"incremental_strategy": "merge", "unique_key": "id"},
+    "overwritten": {"incremental_strategy": "insert_overwrite", "partition_by": "day"},
+    "changed": {"incremental_strategy": "cdc", "unique_key": "id", "cdc": {"sequence_by": "at"}},
+    "historic": {
+        "incremental_strategy": "cdc",
+        "unique_key": "id",
+        "cdc": {"sequence_by": "at", "stored_as_scd_type": 2},
+    },
+}
+FIRST = [
+    (1, 1, "2024-05-01 01:00:00"),
+    (2, -2, "2024-05-01 02:00:00"),
+    (3, 300, "2024-05-01 03:00:00"),
+]
+SECOND = [
+    (1, -1, "2024-05-01 04:00:00"),  # a later version of 1, quarantined
+    (2, 22, "2024-05-01 05:00:00"),  # a later version of 2, loaded: the quarantined one is older
+    (4, -4, "2024-05-01 06:00:00"),
+]
+
+
+def rows(project: Project, model: str, columns: str = "id, amount") -> Counter:
+    return Counter(project.sql(f"select {columns} from {project.schema}.{model}"))
+
+
+def states(project: Project, model: str) -> Counter:
+    return Counter(
+        project.sql(
+            f"select id, amount, _floodmark_state from {project.schema}.{model}__quarantine"
+        )
+    )
+
+
+def model_text(settings: dict, rules: list = RULES) -> str:
+    return incremental(table("t"), watermark={"column": "at"}, expectations=rules, **settings)
+
+
+@pytest.fixture(scope="module")
+def project(make_project: Callable[..., Project]) -> Project:
+    project = make_project("replay")
+    project.source("t")
+    project.sql(
+        f"create table {project.schema}.t (id int, amount int, at timestamp, day date) using delta"
+    )
+    for name, settings in MODELS.items():
+        project.model(name, model_text(settings))
+    for batch in (FIRST, SECOND):
+        project.sql(
+            f"insert into {project.schema}.t values {values([(*row, '2024-05-01') for row in batch])}"
+        )
+        project.build()
+    return project
+
+
+def test_the_commands_list_and_show_open_rows(project: Project) -> None:
+    code, output = command(project, "quarantine", "list", "--json")
+    assert code == 0, output
+    listed = json.loads(output)["quarantine"]
+    merged = {row["rule"]: int(row["rows"]) for row in listed if row["model"].endswith(".merged")}
+    assert merged == {"positive": 3, "small": 1}
+    code, output = command(project, "quarantine", "show", "merged", "--rule", "small", "--json")
+    assert code == 0, output
+    [shown] = json.loads(output)["rows"]
+    assert shown["reason"] == "small: amount < 100" and json.loads(shown["row"])["id"] == 3
+    code, output = command(project, "quarantine", "show", "merged")
+    assert code == 0 and "positive: amount > 0" in output, output
+
+
+def test_a_dry_run_counts(project: Project) -> None:
+    before = states(project, "merged")
+    for words in (
+        ["replay", "merged", "--rule", "positive"],
+        ["discard", "merged", "--rule", "positive", "--reason", "no"],
+    ):
+        code, output = command(project, "quarantine", *words, "--dry-run")
+        assert code == 0, output
+        assert f"Would {words[0]} 3 rows of {project.schema}.merged." in output
+    assert states(project, "merged") == before
+
+
+def test_rows_that_still_break_a_rule_stay_open(project: Project) -> None:
+    before, marks = states(project, "merged"), project.mark("merged")
+    run = project.build("--select", "merged", "--vars", "{floodmark_replay: true}")
+    assert states(project, "merged") == before
+    assert "MERGE 4 read, 4 quarantined" in run.message["merged"]
+    assert project.mark("merged") == marks
+    assert project.ledger("merged", "kind, rows_read, rows_kept, rows_quarantined")[-1] == (
+        "replay",
+        4,
+        0,
+        4,
+    )
+
+
+#: What each model has once the rows are right: `abs(amount)`, and 300 as it was.
+REPLAYED = {
+    # once each, beside what is there
+    "appended": {(1, 1): 2, (2, 22): 1, (2, 2): 1, (4, 4): 1},
+    # the later version of 1 wins, the older one of 2 does not
+    "merged": {(1, 1): 1, (2, 22): 1, (4, 4): 1},
+    "overwritten": {(1, 1): 2, (2, 22): 1, (2, 2): 1, (4, 4): 1},
+    "changed": {(1, 1): 1, (2, 22): 1, (4, 4): 1},
+    "historic": {(1, 1): 1, (2, 22): 1, (2, 2): 1, (4, 4): 1},
+}
+
+
+def test_a_replay_loads_what_is_right_now(project: Project) -> None:
+    marks = {name: project.mark(name) for name in MODELS}
+    wanted = "{floodmark_replay: {rule: positive, set: {amount: abs(amount)}}}"
+    for _ in range(2):
+        project.build("--vars", wanted)
+        for name, expected in REPLAYED.items():
+            assert rows(project, name) == Counter(expected), name
+            kept = states(project, name)
+            # insert_overwrite has read the partition again: rows of its first batch came again with the second.
+            older = {(-2, "superseded"), (300, "superseded")} if name == "overwritten" else set()
+            states_of = {(row[1], row[2]) for row in kept}
+            assert (
+                states_of
+                == {(-1, "replayed"), (-2, "replayed"), (-4, "replayed"), (300, "open")} | older
+            )
+            assert project.mark(name) == marks[name]
+    [_, two] = sorted(
+        project.sql(f"select __start_at, __end_at from {project.schema}.historic where id = 2")
+    )
+    assert [str(value)[:16] for value in two[:1]] == ["2024-05-01 05:00"]
+
+
+def test_the_next_run_goes_on_above_the_mark(project: Project) -> None:
+    project.sql(
+        f"insert into {project.schema}.t values (5, 5, timestamp'2024-05-01 07:00:00', date'2024-05-01')"
+    )
+    project.build()
+    for name in MODELS:
+        assert rows(project, name)[(5, 5)] == 1
+        read = 7 if name == "overwritten" else 1
+        assert project.ledger(name, "kind, rows_read")[-1] == ("incremental", read)
+
+
+def test_a_rule_that_changed_lets_rows_in_by_an_operation(project: Project) -> None:
+    project.model("merged", model_text(MODELS["merged"], RULES[:1]))
+    run = project.dbt(
+        "run-operation", "floodmark.quarantine_replay", "--args", "{model: merged, rule: small}"
+    )
+    assert run.success, run.log[-3000:]
+    assert rows(project, "merged")[(3, 300)] == 1
+    assert states(project, "merged")[(3, 300, "replayed")] == 1
+
+
+def test_rows_are_given_up(project: Project) -> None:
+    code, output = command(
+        project,
+        "quarantine",
+        "discard",
+        "appended",
+        "--where",
+        "amount = 300",
+        "--reason",
+        "a test",
+    )
+    assert code == 0, output
+    assert f"Discarded 1 row of {project.schema}.appended." in output
+    [(state, reason)] = project.sql(
+        "select _floodmark_state, _floodmark_reason from "
+        f"{project.schema}.appended__quarantine where id = 3"
+    )
+    assert state == "discarded"
+    assert reason.startswith("small: amount < 100; discarded by ") and reason.endswith(": a test")
+
+
+REFUSED = {
+    "{rule: x, when: now}": "floodmark_replay.when: expected one of rule, where, set",
+    "{set: {nobody: '1'}}": 'floodmark_replay.set: got "nobody"; expected a column of the quarantine. '
+    "Correct the name",
+    "{where: '(id'}": 'floodmark_replay.where: got "(id"; expected a SQL expression, but this has a parenthesis',
+}
+
+
+@pytest.mark.parametrize("asked", REFUSED)
+def test_what_cannot_be_replayed_is_refused(project: Project, asked: str) -> None:
+    run = project.dbt("run", "--select", "changed", "--vars", f"{{floodmark_replay: {asked}}}")
+    assert run.status["changed"] == "error"
+    assert REFUSED[asked] in sentence(run.message["changed"])
+
+
+def test_a_model_without_a_quarantine(project: Project) -> None:
+    project.model("clean", model_text({}, []))
+    project.build("--select", "clean")
+    run = project.dbt("run", "--select", "clean", "--vars", "{floodmark_replay: true}")
+    assert "expected a model that was loaded before, with a quarantine" in sentence(
+        run.message["clean"]
+    )
+    code, output = command(project, "quarantine", "show", "clean")
+    assert code == 1 and "it has no quarantine: no row of it was ever quarantined" in sentence(
+        output
+    )
+
+
+def test_a_snapshot_is_read_again_instead(project: Project) -> None:
+    project.model(
+        "compared",
+        "{{ config(materialized='incremental', incremental_strategy='snapshot_diff', unique_key='id', "
+        f"expectations={RULES!r}) }}}} select id, amount from {{{{ source('raw', 't') }}}} where id > 2",
+    )
+    project.build("--select", "compared")
+    run = project.dbt("run", "--select", "compared", "--vars", "{floodmark_replay: true}")
+    assert (
+        "expected another strategy than snapshot_diff. Correct the rows upstream: the next run reads all of them"
+        in sentence(run.message["compared"])
+    )
