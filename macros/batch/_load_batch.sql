@@ -14,7 +14,7 @@
 
 {# The same: stage, check, apply, commit. #}
 {% macro _load_planned(run, batch) %}
-    {%- if run.settings.files and batch.kind != 'replay' -%}
+    {%- if batch.files is not none -%}
         {%- if batch.get('is_taken_over') and not floodmark._has_records(batch) and floodmark._is_quarantined(batch) -%}
             {%- do floodmark._stop('the records of batch ' ~ batch.batch_id ~ ', which a run before has read, are gone '
                 'with its staging table: run again, and the files are read anew', is_passing=true,
@@ -103,8 +103,9 @@
    counts. #}
 {% macro _apply(run, batch, source) %}
     {%- set strategy = floodmark._strategy(run.settings) -%}
-    {%- do batch.update({'counted': dict(source.counts, **(floodmark._held_counts(batch) if batch.get('judged')
-        else {})) if source.stage else none}) -%}
+    {%- set held = {'rows_dropped': batch.judged.rows_dropped, 'rows_quarantined': batch.judged.rows_quarantined}
+        if batch.get('judged') else {} -%}
+    {%- do batch.update({'counted': dict(source.counts, **held) if source.stage else none}) -%}
     {%- if batch.replaces -%}
         {%- if strategy.before_replace -%}
             {%- do strategy.before_replace(run, batch, source) -%}

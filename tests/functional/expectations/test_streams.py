@@ -1,0 +1,138 @@
+"""RULES.md, 9: rules are asked in each micro-batch of a stream, once, of what its SELECT gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.faults import Faults, injected
+from tests.support.files import land, lines
+from tests.support.harness import Project, sentence
+from tests.support.streams import EVENTS, arrive, event, stream
+
+pytestmark = pytest.mark.parametrize("target", ["session"], scope="module")
+
+RULES = [
+    {"name": "positive", "expect": "amount > 0", "on_violation": "quarantine"},
+    {"name": "small", "expect": "amount < 100", "on_violation": "drop"},
+]
+SELECT = "select * from stream({{ source('raw', 'events') }})"
+MODELS = {
+    "copied": stream(SELECT, expectations=RULES),
+    "latest": stream(
+        SELECT + " watermark at delay of interval 1 hour",
+        expectations=RULES,
+        incremental_strategy="merge",
+        unique_key="key",
+    ),
+    "history": stream(
+        SELECT,
+        expectations=RULES,
+        incremental_strategy="cdc",
+        unique_key="key",
+        cdc={"sequence_by": "event_id", "stored_as_scd_type": 2, "apply_as_deletes": "amount = 0"},
+    ),
+    "summed": stream(
+        "select key, sum(amount) as amount from stream({{ source('raw', 'events') }}) group by key",
+        expectations=[{"name": "positive", "expect": "amount > 0", "on_violation": "quarantine"}],
+        output_mode="update",
+        unique_key="key",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def project(make_project: Callable[..., Project]) -> Project:
+    project = make_project("judged_streams")
+    project.source("events")
+    project.sql(f"create table {project.schema}.events ({EVENTS}) using delta")
+    for name, sql in MODELS.items():
+        project.model(name, sql)
+    arrive(project, event(1, "a", 1, 1), event(2, "b", -2, 2))
+    arrive(project, event(3, "c", 300, 3), event(4, "a", 4, 4))
+    project.build()
+    return project
+
+
+def rows(project: Project, model: str, columns: str) -> list[tuple]:
+    return sorted(project.sql(f"select {columns} from {project.schema}.{model}"))
+
+
+def test_rows_are_judged_in_each_micro_batch(project: Project) -> None:
+    assert rows(project, "copied", "event_id") == [(1,), (4,)]
+    counted = project.ledger("copied", "kind, rows_read, rows_kept, rows_dropped, rows_quarantined")
+    assert counted == [("stream", 4, 2, 1, 1)]
+    assert rows(project, "latest", "key, amount") == [("a", 4)]
+    assert rows(project, "history", "key, amount") == [("a", 1), ("a", 4)]
+    # Of an aggregation the sums are judged.
+    assert rows(project, "summed", "key, amount") == [("a", 5), ("c", 300)]
+    for name in MODELS:
+        assert rows(project, f"{name}__quarantine", "key, amount") == [("b", -2)], name
+
+
+def test_a_micro_batch_that_died_is_judged_once(project: Project) -> None:
+    arrive(project, event(5, "d", 5, 5), event(6, "e", -6, 6))
+    names = ["copied", "latest", "history"]
+    cuts = {
+        "copied": "after: insert into .*copied__quarantine",
+        "latest": "after: merge into",
+        "history": "after: __judged using",
+    }
+    with injected(Faults(cuts=cuts)):
+        run = project.dbt("run", "--select", *names)
+    assert set(run.status[name] for name in names) == {"error"}
+    project.build("--select", *names)
+    for name in names:
+        kept = rows(project, f"{name}__quarantine", "key, amount")
+        assert kept == [("b", -2), ("e", -6)], name
+        assert ("d", 5) in rows(project, name, "key, amount")
+        last = project.ledger(name, "rows_read, rows_kept, rows_quarantined")[-1]
+        assert last == (2, 1, 1), name
+    assert project.sql(f"show tables in {project.schema}_floodmark like 'stage__*'") == []
+
+
+def test_files_that_stream_are_judged(project: Project) -> None:
+    land(
+        project.root / "landing", {"1.json": lines({"id": 1, "amount": 1}, {"id": 2, "amount": -2})}
+    )
+    project.model(
+        "landed",
+        "{{ config(materialized='streaming_table', files={'path': 'landing', 'format': 'json', "
+        f"'schema': 'id int, amount int'}}, expectations={RULES!r}) }}}} "
+        "select id, amount from {{ floodmark.new_files() }}",
+    )
+    project.build("--select", "landed")
+    assert rows(project, "landed", "id") == [(1,)]
+    assert rows(project, "landed__quarantine", "id") == [(2,)]
+
+
+def test_a_stream_that_gets_rules_goes_on(project: Project) -> None:
+    project.model("later", stream(SELECT))
+    project.build("--select", "later")
+    before = len(rows(project, "later", "event_id"))
+    project.model("later", stream(SELECT, expectations=RULES))
+    arrive(project, event(7, "f", 7, 7), event(8, "g", -8, 8))
+    project.build("--select", "later")
+    assert len(rows(project, "later", "event_id")) == before + 1
+    project.model("later", stream(SELECT))
+    arrive(project, event(9, "h", -9, 9))
+    project.build("--select", "later")
+    assert len(rows(project, "later", "event_id")) == before + 2
+    assert rows(project, "later__quarantine", "event_id") == [(8,)]
+
+
+def test_a_whole_table_is_not_judged(project: Project) -> None:
+    project.model(
+        "whole",
+        stream(
+            "select key, count(*) as n from stream({{ source('raw', 'events') }}) group by key",
+            output_mode="complete",
+            expectations=RULES,
+        ),
+    )
+    run = project.dbt("run", "--select", "whole")
+    assert (
+        "expected no rules with output_mode 'complete'. Use output_mode 'update', or write the rules on a model "
+        "that reads this table" in sentence(run.message["whole"])
+    )
