@@ -1,12 +1,14 @@
 {# The rules of a batch as its plan fixes them: other relations that they look into stand at one version. A batch ends
    under the rules that it was planned with. #}
 
-{% macro _planned_rules(settings) %}
+{# `loaded` is the node of the model; behind a test, which knows only the model itself as an upstream, its relations
+   are those of the graph. #}
+{% macro _planned_rules(expectations, loaded, is_test=false) %}
     {%- set rules = [] -%}
-    {%- for rule in settings.get('expectations') or [] -%}
+    {%- for rule in expectations or [] -%}
         {%- set rule = dict(rule) -%}
         {%- for key in ['expect', 'where', 'given'] if rule.get(key) -%}
-            {%- do rule.update({key: floodmark._with_relations(rule[key], is_pinned=key != 'given')}) -%}
+            {%- do rule.update({key: floodmark._with_relations(rule[key], loaded, key != 'given', is_test)}) -%}
         {%- endfor -%}
         {%- do rules.append(rule) -%}
     {%- endfor -%}
@@ -15,12 +17,13 @@
 
 
 {# A condition with what `in_relation` stands for. Of NULL nobody knows whether it is there. #}
-{% macro _with_relations(condition, is_pinned) %}
+{% macro _with_relations(condition, loaded, is_pinned, is_test) %}
     {%- set ns = namespace(sql=condition) -%}
     {%- for digits in modules.re.findall("floodmark_in_relation\\('([0-9a-f]+)'\\)", condition) | unique -%}
         {%- set asked = fromjson(''.encode('utf-8').fromhex(digits).decode('utf-8')) -%}
-        {%- set node = floodmark._rule_node(asked.relation) -%}
-        {%- set relation = floodmark._node_relation(node) -%}
+        {%- set node = floodmark._rule_node(asked.relation, loaded) -%}
+        {%- set relation = api.Relation.create(schema=node.schema, identifier=node.identifier or node.alias)
+            if is_test else floodmark._node_relation(node) -%}
         {%- if is_pinned -%}
             {%- set sql = 'if((' ~ asked.column ~ ') is null, null, (' ~ asked.column ~ ') in (select ' ~ asked.its
                 ~ ' from ' ~ floodmark._pinned(relation) ~ ' where ' ~ asked.its ~ ' is not null))' -%}
@@ -34,8 +37,8 @@
 
 
 {# The node that a rule names: a ref, or a source and its table. #}
-{% macro _rule_node(names) %}
-    {%- for id in model.depends_on.nodes -%}
+{% macro _rule_node(names, loaded) %}
+    {%- for id in loaded.depends_on.nodes -%}
         {%- set node = graph.sources.get(id) or graph.nodes.get(id) -%}
         {%- if node and (names | join('.') in floodmark._node_calls(node)) -%}
             {{ return(node) }}

@@ -70,10 +70,11 @@
 {% endmacro %}
 
 
-{# The rules of this model with their defaults, conditions ready to stand within a statement: a list. #}
-{% macro _expectations() %}
+{# The rules of this model, or what another has given, with their defaults, conditions ready to stand within a
+   statement: a list. #}
+{% macro _expectations(given=none) %}
     {%- set rules = [] -%}
-    {%- for given in floodmark._setting('expectations') or [] -%}
+    {%- for given in (floodmark._setting('expectations') if given is none else given) or [] -%}
         {%- if floodmark._is_batch_rule(given) -%}
             {%- set rule = floodmark._with_defaults(given, floodmark._batch_rule_schema()) -%}
             {%- do rule.update({'unique': floodmark._name_list(rule.unique), 'kind': 'batch', 'expect': none,

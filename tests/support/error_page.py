@@ -46,7 +46,10 @@ SECTIONS: Sequence[tuple[str, Sequence[str]]] = (
             "macros/hash/",
         ),
     ),
-    ("Expectations", ("macros/expectations/", "macros/settings/_expectations.sql")),
+    (
+        "Expectations",
+        ("macros/expectations/", "macros/settings/_expectations.sql", "macros/tests/"),
+    ),
     (
         "Columns and types",
         (

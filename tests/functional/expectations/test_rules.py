@@ -223,6 +223,21 @@ def test_warn_error_fails_the_node_behind_the_commit(story: Story) -> None:
     assert batch == ("committed", 5)
 
 
+def test_the_whole_table_is_judged_by_the_same_rules(story: Story) -> None:
+    page = "data_tests: [floodmark.expectations_hold]\n"
+    for name in ("severe", "allowed", "conditions"):
+        file = story.project.root / f"models/{name}.yml"
+        body = "".join(f"    {line}\n" for line in page.splitlines())
+        file.write_text(f"models:\n  - name: {name}\n{body}")
+    run = story.project.dbt("test", "--select", "severe allowed conditions")
+    found = {
+        name.removeprefix("floodmark_expectations_hold_"): run.message[name] for name in run.status
+    }
+    assert found["severe_"].startswith("Got 2 results"), found
+    assert found["conditions_"].startswith("Got 7 results"), found
+    assert run.status["floodmark_expectations_hold_allowed_"] == "pass"
+
+
 def test_a_rejected_batch_is_read_again_once_its_rows_are_right(story: Story) -> None:
     project = story.project
     project.sql(f"update {project.schema}.t set amount = 1 where amount < 0")
