@@ -56,7 +56,16 @@
     {%- endif -%}
     {%- if parts -%}
         {%- do floodmark._quarantine(batch, batch.judged.columns if batch.get('judged')
-            else floodmark._select_columns(run, select_sql), parts, is_again=batch.kind != 'backfill'
-            and not floodmark._strategy(run.settings).replaced and (batch.lookback or batch.nulls == 'include')) -%}
+            else floodmark._select_columns(run, select_sql), parts, is_again=floodmark._leaves_open(run, batch)) -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# Whether a batch may read rows that an earlier one has quarantined, and leaves those open that are so already. One that
+   loads all anew, or a range, supersedes them instead. #}
+{% macro _leaves_open(run, batch) %}
+    {%- set supersedes = batch.begins or batch.kind in ['full_refresh', 'backfill']
+        or floodmark._strategy(run.settings).replaced -%}
+    {%- set reads_all = not run.settings.watermark and batch.files is none and batch.kind != 'stream' -%}
+    {{ return(not supersedes and (batch.lookback or batch.nulls == 'include' or reads_all)) }}
 {% endmacro %}

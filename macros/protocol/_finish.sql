@@ -102,7 +102,7 @@
 
 {# Whether the rows of a batch are judged: there are rules, or they come from the quarantine. #}
 {% macro _is_judged(batch) %}
-    {{ return((batch.get('rules') or batch.kind == 'replay') | as_bool) }}
+    {{ return(batch.get('rules') or batch.kind == 'replay') }}
 {% endmacro %}
 
 

@@ -33,6 +33,7 @@ SCENARIOS = {
     "merge": incremental(
         table("t"), expectations=RULES, **MERGE, watermark={"column": "at", "lookback": "1 day"}
     ),
+    "merge_once": incremental(table("t"), expectations=RULES, **MERGE, **AT),
     "overwrite": incremental(
         table("t"),
         expectations=RULES,
@@ -160,7 +161,7 @@ def test_each_cut_ends_as_an_undisturbed_run(
     assert project.sql(f"show tables in {project.schema}_floodmark like 'stage__*'") == []
 
 
-REPLAYED = ("append", "merge", "overwrite", "cdc")
+REPLAYED = ("append", "merge_once", "overwrite", "cdc")
 
 
 @pytest.mark.parametrize(
