@@ -11,6 +11,7 @@ from collections.abc import Callable
 from benchmarks import (
     cdc,
     cold,
+    expectations,
     files,
     loader,
     merge,
@@ -32,6 +33,7 @@ QUESTIONS: dict[str, Callable[..., list[Result]]] = {
     "streams": streams.run,
     "cold": cold.run,
     "files": files.run,
+    "expectations": expectations.run,
     "small_project": small_project.run,
 }
 SIZED = ("merge", "nothing_new", "loader", "cdc", "snapshot_diff", "streams", "files")

@@ -61,8 +61,8 @@
 {% endmacro %}
 
 
-{# Whether a batch may read rows that an earlier one has quarantined, and leaves those open that are so already. One that
-   loads all anew, or a range, supersedes them instead. #}
+{# Whether a batch may read rows that an earlier one has quarantined, and leaves those open that are so already. One
+   that loads all anew, or a range, supersedes them instead. #}
 {% macro _leaves_open(run, batch) %}
     {%- set supersedes = batch.begins or batch.kind in ['full_refresh', 'backfill']
         or floodmark._strategy(run.settings).replaced -%}
