@@ -18,6 +18,7 @@
     {%- endif -%}
     {%- set family = state.committed.family -%}
     {%- set column = floodmark._find_column(floodmark._columns_of(query=due), upstream.column) -%}
+    {%- set due = floodmark._due_under_rules(node, due) -%}
     {%- set value = floodmark._quoted(column.name) if column and floodmark._position_family(column.type) == family
         else 'cast(null as ' ~ ('bigint' if family == 'sequence' else family) ~ ')' -%}
     {%- set found = floodmark._compare_keys(id, due, relation, keys, sample,
@@ -39,6 +40,32 @@
         {%- do found.pop(name) -%}
     {%- endfor -%}
     {{ return(floodmark._values_sql({'found': 'string'}, [[tojson(found)]])) }}
+{% endmacro %}
+
+
+{# What `due` gives without the rows that the model's rules hold back, and with those that were replayed. #}
+{% macro _due_under_rules(node, due) %}
+    {%- set rules = floodmark._planned_rules(floodmark._expectations(floodmark._node_setting(node, 'expectations')
+        or []), node, is_test=true) -%}
+    {%- set broken = [] -%}
+    {%- for rule in floodmark._row_rules(rules) if rule.on_violation in ['drop', 'quarantine'] -%}
+        {%- do broken.append('(' ~ floodmark._violated_sql(rule, {'exempt': none, 'unsent': []}) ~ ')') -%}
+    {%- endfor -%}
+    {%- if not broken -%}
+        {{ return(due) }}
+    {%- endif -%}
+    {%- set kept = 'select * from (\n' ~ due ~ '\n) where not (' ~ broken | join(' or ') ~ ')' -%}
+    {%- set quarantine = floodmark._quarantine_of(node) -%}
+    {%- if not floodmark._has_quarantine(quarantine) -%}
+        {{ return(kept) }}
+    {%- endif -%}
+    {%- set known = floodmark._columns_of(relation=quarantine) -%}
+    {%- set names = [] -%}
+    {%- for column in floodmark._columns_of(query=due) if floodmark._find_column(known, column.name) -%}
+        {%- do names.append(column.name) -%}
+    {%- endfor -%}
+    {{ return('select ' ~ floodmark._quoted_csv(names) ~ ' from (\n' ~ kept ~ '\n) union all select '
+        ~ floodmark._quoted_csv(names) ~ ' from ' ~ quarantine ~ " where _floodmark_state = 'replayed'") }}
 {% endmacro %}
 
 
@@ -107,7 +134,8 @@
     {%- set output_mode = floodmark._configured(stream.config, 'output_mode') or 'append' -%}
     {%- set passed = adapter.floodmark_streams().as_read(stream.id, due, floodmark._absolute_path(''), stream.location,
         output_mode) -%}
-    {%- set found = floodmark._compare_keys(stream.id, passed.sql, stream.relation, keys, sample,
+    {%- set found = floodmark._compare_keys(stream.id, floodmark._due_under_rules(floodmark._managed_node(name),
+        passed.sql), stream.relation, keys, sample,
         output_mode != 'complete' and stream.config.get('unique_key') is not none) -%}
     {%- for name in ['least', 'greatest', 'least_missing'] -%}
         {%- do found.pop(name) -%}

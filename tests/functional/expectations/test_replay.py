@@ -145,6 +145,15 @@ def test_a_replay_loads_what_is_right_now(project: Project) -> None:
     assert [str(value)[:16] for value in two[:1]] == ["2024-05-01 05:00"]
 
 
+@pytest.mark.parametrize("name", ["appended", "merged"])
+def test_reconcile_misses_no_row_that_was_held_back(project: Project, name: str) -> None:
+    keys = () if name == "merged" else ("--key", "id")
+    code, output = command(project, "reconcile", name, *keys, "--json")
+    assert code == 0, output
+    found = json.loads(output)
+    assert (found["missing"], found["repeated"]) == (0, 0), found
+
+
 def test_the_next_run_goes_on_above_the_mark(project: Project) -> None:
     project.sql(
         f"insert into {project.schema}.t values (5, 5, timestamp'2024-05-01 07:00:00', date'2024-05-01')"
