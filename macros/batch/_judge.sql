@@ -15,8 +15,7 @@
         {%- do floodmark._execute([floodmark._create_stage_sql(floodmark._judged_relation(batch)) ~ '\n'
             ~ floodmark._judged_sql(batch.rules, asked, select_sql)]) -%}
     {%- endif -%}
-    {%- do batch.update({'judged': floodmark._judged_counts(batch, columns, asked, run.settings.unique_key)}) -%}
-    {%- do batch.judged.results.extend(floodmark._batch_results(batch)) -%}
+    {%- do floodmark._count_judged(batch, columns, floodmark._path_column(run.sql), asked, run.settings.unique_key) -%}
     {%- do floodmark._check_violations(batch) -%}
     {{ return(floodmark._kept_rows_sql(batch)) }}
 {% endmacro %}

@@ -92,9 +92,12 @@
 {% macro _replayed_select(batch) %}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
     {%- set asked = batch.asked.replay -%}
-    {%- set values = ['_floodmark_id'] -%}
+    {%- set values, set = ['_floodmark_id'], {} -%}
+    {%- for name, expression in (asked.set or {}).items() -%}
+        {%- do set.update({name | lower: expression}) -%}
+    {%- endfor -%}
     {%- for column in floodmark._columns_of(relation=quarantine) if not column.name.startswith('_floodmark_') -%}
-        {%- set given = (asked.set or {}).get(column.name) -%}
+        {%- set given = set.get(column.name | lower) -%}
         {%- set quoted = floodmark._quoted(column.name) -%}
         {%- do values.append('cast(' ~ floodmark._clause(given) ~ ' as ' ~ column.ddl ~ ') as ' ~ quoted if given
             is not none else quoted) -%}

@@ -1,13 +1,13 @@
 {# Rules of a batch as a whole. #}
 
-{# Results of the rules that are of the batch: a list like that of _judged_counts, with `found`, what was found in
+{# Results of the rules that are of the batch: a list like that of _count_judged, with `found`, what was found in
    words. #}
-{% macro _batch_results(batch) %}
+{% macro _batch_results(batch, rows) %}
     {%- set results = [] -%}
     {%- for rule in batch.rules if rule.kind == 'batch' -%}
-        {%- set problem = floodmark._rows_found(batch, rule) if rule.rows
+        {%- set problem = floodmark._rows_found(batch, rule, rows) if rule.rows
             else (floodmark._doubles_found(batch, rule) if rule.unique else floodmark._stale_found(batch, rule)) -%}
-        {%- do results.append({'name': rule.name, 'action': rule.on_violation, 'rows_judged': batch.judged.rows_read,
+        {%- do results.append({'name': rule.name, 'action': rule.on_violation, 'rows_judged': rows,
             'violations': problem.violations, 'found': problem.found, 'sample': []}) -%}
     {%- endfor -%}
     {{ return(results) }}
@@ -15,8 +15,8 @@
 
 
 {# The number of rows against `rows`. #}
-{% macro _rows_found(batch, rule) %}
-    {%- set rows, asked, found = batch.judged.rows_read, rule.rows, [] -%}
+{% macro _rows_found(batch, rule, rows) %}
+    {%- set asked, found = rule.rows, [] -%}
     {%- if asked.min is not none and rows < asked.min -%}
         {%- do found.append('fewer than min (' ~ asked.min ~ ')') -%}
     {%- endif -%}

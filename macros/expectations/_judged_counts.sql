@@ -1,9 +1,11 @@
 {# What became of the rules of a batch. #}
 
-{# Counts of what was judged: {columns, rows_read, rows_kept, rows_dropped, rows_quarantined, rows_warned, results}.
-   `results` has a mapping for each rule: {name, action, rows_judged, violations, sample}; `sample` is a list of rows
-   as JSON, five at most. `keys` are shown with them. #}
-{% macro _judged_counts(batch, columns, asked, keys) %}
+{# Give a batch what became of its rules, batch.judged: {columns, path, rows_read, rows_kept, rows_dropped,
+   rows_quarantined, rows_warned, results}. `columns` are those that were judged, `path` the one of them that is the
+   path of a row's file. `results` has a mapping for each rule: {name, action, rows_judged, violations, sample};
+   `sample` is a list of rows as JSON, five at most, with their `keys`. #}
+{% macro _count_judged(batch, columns, path, asked, keys) %}
+    {%- do batch.update({'judged': {'columns': columns, 'path': path}}) -%}
     {%- set judged = floodmark._judged_relation(batch) -%}
     {%- set rules = floodmark._row_rules(batch.rules) -%}
     {%- set held = floodmark._broken_sql(rules, ['quarantine', 'fail']) -%}
@@ -25,16 +27,17 @@
             'rows_judged': found['asked_' ~ loop.index0], 'violations': found['broken_' ~ loop.index0],
             'sample': []}) -%}
     {%- endfor -%}
-    {%- do floodmark._add_samples(batch, results, columns, keys) -%}
-    {{ return({'columns': columns, 'rows_read': found.rows_read, 'rows_kept': found.rows_read - found.rows_gone,
+    {%- do floodmark._add_samples(batch, results, keys) -%}
+    {%- do batch.judged.update({'rows_read': found.rows_read, 'rows_kept': found.rows_read - found.rows_gone,
         'rows_dropped': found.rows_gone - found.rows_quarantined, 'rows_quarantined': found.rows_quarantined,
-        'rows_warned': found.rows_warned, 'results': results}) }}
+        'rows_warned': found.rows_warned, 'results': results + floodmark._batch_results(batch, found.rows_read)}) -%}
 {% endmacro %}
 
 
 {# Put five rows beside each rule that is violated: their keys, what the rule names, and their file. #}
-{% macro _add_samples(batch, results, columns, keys) %}
-    {%- set parts = [] -%}
+{% macro _add_samples(batch, results, keys) %}
+    {%- set parts, columns = [], batch.judged.columns -%}
+    {%- set path = floodmark._file_of_row_sql(batch) -%}
     {%- for result in results if result.violations -%}
         {%- set rule = batch.rules | selectattr('name', 'equalto', result.name) | first -%}
         {%- set shown = [] -%}
@@ -42,7 +45,6 @@
             or floodmark._is_named(column.name, [rule.expect, rule.where or '']) -%}
             {%- do shown.append(floodmark._quoted(column.name)) -%}
         {%- endfor -%}
-        {%- set path = floodmark._file_of_row_sql(columns) -%}
         {%- set shown = shown or [floodmark._quoted_csv(columns | map(attribute='name') | list)] -%}
         {%- do parts.append('(select ' ~ results.index(result) ~ ' as rule, left(to_json(struct('
             ~ (shown + ([path ~ ' as file'] if path else [])) | join(', ')
@@ -118,7 +120,12 @@
     {%- endif -%}
     {%- set rows = [] -%}
     {%- for result in batch.judged.results -%}
-        {%- do rows.append(dict(result, sample='[' ~ result.sample | join(', ') ~ ']' if result.sample else none)) -%}
+        {%- set shown = [] -%}
+        {%- for row in result.sample -%}
+            {#- one that is cut is no JSON any more -#}
+            {%- do shown.append(row if row.endswith('}') and row | length < 500 else tojson(row)) -%}
+        {%- endfor -%}
+        {%- do rows.append(dict(result, sample='[' ~ shown | join(', ') ~ ']' if shown else none)) -%}
     {%- endfor -%}
     {{ return(floodmark._string_literal(tojson(rows))) }}
 {% endmacro %}

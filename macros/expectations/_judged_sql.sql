@@ -113,7 +113,7 @@
         {%- do reasons.append('if(' ~ broken ~ ', ' ~ floodmark._string_literal(rule.message or rule.name ~ ': '
             ~ rule.given) ~ ', null)') -%}
     {%- endfor -%}
-    {%- set path = floodmark._file_of_row_sql(batch.judged.columns) %}
+    {%- set path = floodmark._file_of_row_sql(batch) %}
     select {{ floodmark._quoted_csv(floodmark._storable(batch.judged.columns) | map(attribute='name') | list) }},
         array_compact(array({{ names | join(', ') }})) as _floodmark_rules,
         concat_ws('; ', {{ reasons | join(', ') }}) as _floodmark_reason,
@@ -135,10 +135,12 @@
 {% endmacro %}
 
 
-{# The file of a row, where the SELECT gives `_metadata`; none where it does not. #}
-{% macro _file_of_row_sql(columns) %}
-    {%- set metadata = floodmark._find_column(columns, '_metadata') -%}
-    {{ return('_metadata.file_path' if metadata and 'file_path:' in metadata.type else none) }}
+{# The file of a row, where the SELECT gives `_metadata`, or its path under another name; none where it does not. #}
+{% macro _file_of_row_sql(batch) %}
+    {%- set metadata = floodmark._find_column(batch.judged.columns, '_metadata') -%}
+    {{ return('_metadata.file_path' if metadata and 'file_path:' in metadata.type
+        else (floodmark._quoted(batch.judged.path) if batch.judged.path
+        and floodmark._find_column(batch.judged.columns, batch.judged.path) else none)) }}
 {% endmacro %}
 
 

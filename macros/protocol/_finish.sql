@@ -91,9 +91,8 @@
             ~ ', then reset the model to its mark') -%}
     {%- elif batch.judged_by and floodmark._is_stage_whole(relation) -%}
         {%- set columns = floodmark._judged_columns(relation) -%}
-        {%- do batch.update({'judged': floodmark._judged_counts(batch, columns, floodmark._asked(run, columns),
-            run.settings.unique_key)}) -%}
-        {%- do batch.judged.results.extend(floodmark._batch_results(batch)) -%}
+        {%- do floodmark._count_judged(batch, columns, floodmark._path_column(run.sql), floodmark._asked(run, columns),
+            run.settings.unique_key) -%}
     {%- elif landed.counted -%}
         {%- do batch.update({'judged': dict(landed.counted, results=none)}) -%}
     {%- endif -%}

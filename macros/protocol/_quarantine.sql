@@ -86,8 +86,11 @@
     {%- for name, type in floodmark._quarantine_columns().items() -%}
         {%- do own.append({'name': name, 'type': type}) -%}
     {%- endfor -%}
+    {#- names that Delta takes with column mapping alone -#}
+    {%- set mapping = (config.get('tblproperties') or {}).get('delta.columnMapping.mode') -%}
     {%- do floodmark._execute(['create table if not exists ' ~ quarantine ~ ' (' ~ floodmark._as_ddl(columns + own)
-        ~ ') using delta']) -%}
+        ~ ') using delta' ~ (" tblproperties ('delta.columnMapping.mode' = "
+        ~ floodmark._string_literal(mapping) ~ ')' if mapping else '')]) -%}
     {%- set known = floodmark._columns_of(relation=quarantine) -%}
     {%- set changes = floodmark._schema_changes(columns, known) -%}
     {%- if changes.new or changes.fields -%}

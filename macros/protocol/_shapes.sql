@@ -92,7 +92,7 @@
         'new_columns': 'of a look: columns that the next run adds',
         'file_count': 'of a look: how many files wait', 'file_bytes': 'of a look: how many bytes they have',
         'rules': 'the rules that its rows are judged by, as its plan has them; empty where there are none',
-        'judged': 'what became of them: counts and results (_judged_counts), and the columns that were judged',
+        'judged': 'what became of them: counts and results (_count_judged), and the columns that were judged',
         'judged_by': 'the run that judged its rows',
         'rows_waiting': 'rows that wait above the mark', 'rows_null': 'rows without a watermark value',
         'rows_future': 'rows beyond max_future', 'rows_late': 'rows that came at or below the mark',

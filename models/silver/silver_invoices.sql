@@ -3,6 +3,11 @@
     incremental_strategy='merge',
     unique_key='invoice_number',
     watermark={'column': 'created_at', 'lookback': '2 hours'},
+    expectations=[
+        {'name': 'amount_is_positive', 'expect': 'total_amount > 0', 'on_violation': 'quarantine'},
+        {'name': 'items_are_counted', 'expect': 'number_of_items > 0', 'on_violation': 'quarantine'},
+        {'name': 'tax_is_below_the_amount', 'expect': 'cgst + sgst + cess < total_amount'},
+    ],
 ) }}
 
 with bronze as (
