@@ -11,6 +11,8 @@ import pytest
 from tests.support.commands import command
 from tests.support.harness import Project, incremental, sentence, table, values
 
+pytestmark = pytest.mark.long("thrift")
+
 RULES = [
     {"name": "positive", "expect": "amount > 0", "on_violation": "quarantine"},
     {"name": "small", "expect": "amount < 100", "on_violation": "quarantine"},

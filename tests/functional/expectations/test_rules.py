@@ -10,6 +10,8 @@ import pytest
 
 from tests.support.harness import Project, Run, incremental, sentence, table, values
 
+pytestmark = pytest.mark.long("session")
+
 ROWS = [
     # id, kind, amount
     (1, "a", 2),

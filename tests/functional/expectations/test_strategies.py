@@ -11,6 +11,8 @@ from tests.support.faults import Faults, assert_cut, injected
 from tests.support.files import land, lines, loader
 from tests.support.harness import Project, incremental, table, values
 
+pytestmark = pytest.mark.long("thrift")
+
 POSITIVE = {"name": "positive", "expect": "amount > 0", "on_violation": "quarantine"}
 SOURCES = ("deletes", "partial", "extract", "orders", "feed", "plain", "typed")
 CDC = {"incremental_strategy": "cdc", "unique_key": "id"}
