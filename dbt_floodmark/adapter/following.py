@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
-_waiting: list[list[str]] = []
+#: Commands that wait for the operation at hand to end: words, and variables.
+_waiting: list[tuple[list[str], dict[str, Any]]] = []
 
 
-def follow(adapter: Any, arguments: Sequence[str]) -> None:
-    """Run ``dbt`` with these arguments once the operation at hand has ended."""
-    _waiting.append([str(one) for one in arguments])
+def follow(adapter: Any, words: Sequence[str], variables: Mapping[str, Any]) -> None:
+    """Run ``dbt`` with these words and variables once the operation at hand has ended."""
+    _waiting.append(([str(word) for word in words], dict(variables)))
 
 
 def run_what_follows(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -22,18 +24,19 @@ def run_what_follows(original: Callable[..., Any]) -> Callable[..., Any]:
         _waiting.clear()
         result = original(self)
         while _waiting:
-            _run(_waiting.pop(0), self.args)
+            _run(*_waiting.pop(0), self.args)
         return result
 
     return run
 
 
-def _run(arguments: list[str], flags: Any) -> None:
+def _run(words: list[str], variables: dict[str, Any], flags: Any) -> None:
     from dbt.cli.main import dbtRunner
 
     options = ["--project-dir", str(flags.PROJECT_DIR), "--profiles-dir", str(flags.PROFILES_DIR)]
-    if getattr(flags, "TARGET", None):
-        options += ["--target", str(flags.TARGET)]
-    outcome = dbtRunner().invoke([*arguments, *options])
-    if not outcome.success:
-        raise DbtRuntimeError(f"dbt {' '.join(arguments)} failed, as it says above")
+    for option, value in (("--profile", flags.PROFILE), ("--target", flags.TARGET)):
+        if value:
+            options += [option, str(value)]
+    given = json.dumps({**(flags.VARS or {}), **variables})
+    if not dbtRunner().invoke([*words, "--vars", given, *options]).success:
+        raise DbtRuntimeError(f"dbt {' '.join(words)} failed, as it says above")

@@ -84,12 +84,23 @@
 {% endmacro %}
 
 
+{# All rows that a batch judged, as its SELECT gave them. #}
+{% macro _judged_rows_sql(batch) %}
+    {{ return('select ' ~ floodmark._quoted_csv(batch.judged.columns | map(attribute='name') | list) ~ ' from '
+        ~ floodmark._judged_relation(batch)) }}
+{% endmacro %}
+
+
+{# Whether there were any. #}
+{% macro _has_judged_rows(batch) %}
+    {{ return(batch.get('judged') and batch.judged.rows_read > 0) }}
+{% endmacro %}
+
+
 {# The rows that a batch keeps, as its SELECT gave them. #}
 {% macro _kept_rows_sql(batch) %}
     {%- set held = floodmark._broken_sql(batch.rules, ['drop', 'quarantine', 'fail']) -%}
-    select {{ floodmark._quoted_csv(batch.judged.columns | map(attribute='name') | list) }}
-    from {{ floodmark._judged_relation(batch) }}
-    {{ ('where not ' ~ held) if held != 'false' }}
+    {{ return(floodmark._judged_rows_sql(batch) ~ (' where not ' ~ held if held != 'false' else '')) }}
 {% endmacro %}
 
 

@@ -215,15 +215,18 @@
 
 {# Counts of a stage of whole partitions: {rows_read, zone, least, greatest}, the last two the range of partitions
    that it replaces. A first load is checked too: what does not follow from the watermark would be lost when its
-   partition is replaced. #}
+   partition is replaced. Of a judged batch the range is that of all rows: a partition whose rows are all held back is
+   read anew, too. #}
 {% macro _partition_counts(run, batch, source) %}
     {%- do floodmark._check_partition_columns(run, source.columns) -%}
-    {%- set found = floodmark._derivation(run, source.columns, batch.family, source.stage) -%}
+    {%- set rows = '(' ~ floodmark._conforming_sql(run, source.columns, floodmark._judged_rows_sql(batch)) ~ ')'
+        if batch.get('judged') else source.stage -%}
+    {%- set found = floodmark._derivation(run, source.columns, batch.family, rows) -%}
     {%- if found.rows and not found.units -%}
         {%- do floodmark._refuse_partition(run, source.columns) -%}
     {%- endif -%}
-    {{ return({'rows_read': found.rows, 'zone': found.zone, 'least': found.get('least'),
-        'greatest': found.get('greatest')}) }}
+    {{ return({'rows_read': batch.judged.rows_kept if batch.get('judged') else found.rows, 'zone': found.zone,
+        'least': found.get('least'), 'greatest': found.get('greatest')}) }}
 {% endmacro %}
 
 

@@ -77,7 +77,7 @@
     {%- if batch.kind == 'backfill' -%}
         {{ return(true) }}
     {%- elif not floodmark._has_rows(run, batch, source) -%}
-        {{ return(false) }}
+        {{ return(floodmark._replaces_partitions(run, batch) and floodmark._has_judged_rows(batch)) }}
     {%- elif floodmark._replaces_partitions(run, batch) and batch.lookback and batch.low_position is not none
         and batch.high_position == batch.low_position -%}
         {{ return(floodmark._changes_partitions(run, source)) }}

@@ -27,8 +27,7 @@
         {%- do print('To replay ' ~ floodmark._counted(open, 'row') ~ ', run: dbt run --select ' ~ node.name
             ~ " --vars '" ~ tojson({'floodmark_replay': asked}) ~ "'") -%}
     {%- else -%}
-        {%- do adapter.floodmark_follow(['run', '--select', node.unique_id.split('.')[1:] | join('.'),
-            '--vars', tojson({'floodmark_replay': asked})]) -%}
+        {%- do adapter.floodmark_follow(['run', '--select', node.fqn | join('.')], {'floodmark_replay': asked}) -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -44,6 +44,7 @@ SECTIONS: Sequence[tuple[str, Sequence[str]]] = (
             "macros/support/_clauses.sql",
             "macros/support/_secrets.sql",
             "macros/hash/",
+            "macros/masking/",
         ),
     ),
     (

@@ -68,7 +68,7 @@ def dropping(project: Project, schema: str) -> Iterator[None]:
 def test_a_listing_is_whole_while_tables_are_dropped(project: Project) -> None:
     project.sql(f"create table {project.schema}.stays (id int) using delta")
     with dropping(project, project.schema):
-        assert listings_without(project, project.schema, "stays", times=40) == 0
+        assert listings_without(project, project.schema, "stays", times=15) == 0
 
 
 def test_no_table_and_no_schema_are_empty_lists(project: Project) -> None:

@@ -203,12 +203,18 @@ def test_a_range_that_is_read_again_supersedes_its_open_rows(project: Project) -
     assert rows(project, "overwritten") == [(2, 2)]
     expected |= {(3, -3, "open"): 1, (4, -4, "open"): 1}
     assert quarantined(project, "overwritten") == expected
+    # A partition of which no row is left.
+    add(project, "raw_feed", (5, -5, "2024-05-02 05:00:00", "2024-05-02"))
+    project.sql(f"update {project.schema}.raw_feed set amount = -2 where id = 2")
+    project.build("--select", "overwritten")
+    assert rows(project, "overwritten") == []
+    project.sql(f"update {project.schema}.raw_feed set amount = 2 where id = 2")
     # A full refresh supersedes all that was open.
     project.build("--select", *ways, "--full-refresh")
     for name in ways:
         assert rows(project, name) == [(2, 2)], name
         opened = {row for row in quarantined(project, name) if row[2] == "open"}
-        assert opened == {(1, -1, "open"), (3, -3, "open"), (4, -4, "open")}, name
+        assert opened == {(n, -n, "open") for n in (1, 3, 4, 5)}, name
 
 
 def test_an_unfinished_batch_ends_under_the_rules_of_its_plan(project: Project) -> None:

@@ -21,7 +21,7 @@ FLOORS = (
     ("nodes",),
     ("ledger",),
     ("table",),
-    ("hash",),
+    ("hash", "masking"),
     ("watermark",),
     ("files",),
     ("expectations",),
