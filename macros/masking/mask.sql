@@ -22,7 +22,9 @@
     {%- set name = floodmark._string_literal(variable) -%}
     {%- set missing = 'floodmark: the environment of Spark has no ' ~ variable ~ ', the salt of hash_with_salt: set it '
         'where Spark starts' -%}
-    {{ return("sha2(concat(coalesce(nullif(reflect('java.lang.System', 'getenv', " ~ name ~ "), ''), raise_error("
+    {#- what is not set is the text 'null' -#}
+    {{ return("sha2(concat(coalesce(nullif(nullif(reflect('java.lang.System', 'getenv', " ~ name
+        ~ "), 'null'), ''), raise_error("
         ~ floodmark._string_literal(missing) ~ ")), ':', cast(" ~ column ~ ' as string)), 256)') }}
 {% endmacro %}
 

@@ -13,7 +13,7 @@ from tests.support.harness import Project, sentence
 #: Both JVMs have the test's environment; this variable is there, and is no secret.
 SALT = "PATH"
 PEOPLE = """\
-{{ config(materialized='table') }}
+{{ config(materialized='table', file_format='delta') }}
 select * from values
     ('4000123412341234', timestamp'2001-05-17 10:00:00', '560001', 1),
     ('4000', timestamp'1999-12-31 23:00:00', '56', 2),
@@ -21,7 +21,7 @@ select * from values
     as people(card_no, born, pin, id)
 """
 MASKED = """\
-{{ config(materialized='table') }}
+{{ config(materialized='table', file_format='delta') }}
 select
     id,
     {{ floodmark.mask('card_no') }} as masked,
@@ -119,14 +119,16 @@ def test_nothing_leaks(project: Project) -> None:
 def test_a_leak_is_found(project: Project, select: str, leaks: list[tuple[str, str, str]]) -> None:
     project.model(
         "published",
-        "{{ config(materialized='table') }} select " + select,
-        "data_tests: [{floodmark.no_pii: {config: {store_failures: true, schema: failures, alias: leaks}}}]\n",
+        "{{ config(materialized='table', file_format='delta') }} select " + select,
+        "data_tests: [{floodmark.no_pii: {config: {store_failures: true, schema: failures, alias: NAME}}}]\n".replace(
+            "NAME", f"leaks_{leaks[0][0]}"
+        ),
     )
     project.build("--select", "published")
     run = project.dbt("test", "--select", "published")
     assert f"Got {len(leaks)} result" in run.log
     found = project.sql(
-        f"select column_name, leaked_from, how from {project.schema}_failures.leaks"
+        f"select column_name, leaked_from, how from {project.schema}_failures.leaks_{leaks[0][0]}"
     )
     assert found == [(name, f"{project.schema}.{where}", how) for name, where, how in leaks]
 
