@@ -46,8 +46,7 @@
     {%- set parts = [] -%}
     {%- if batch.get('judged') and batch.judged.rows_quarantined and batch.kind != 'replay' -%}
         {%- do parts.append({'sql': floodmark._rows_to_quarantine_sql(batch), 'names': batch.judged.columns
-            | map(attribute='name') | list + ['_floodmark_rules', '_floodmark_reason', '_floodmark_raw',
-            '_floodmark_file', '_floodmark_line']}) -%}
+            | map(attribute='name') | list + ['_floodmark_rules', '_floodmark_reason', '_floodmark_file']}) -%}
     {%- endif -%}
     {%- if batch.get('rows_corrupt') -%}
         {%- do parts.append({'sql': floodmark._corrupt_rows_sql(run, batch),

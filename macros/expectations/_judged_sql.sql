@@ -22,7 +22,7 @@
 {% endmacro %}
 
 
-{# The rows of a SELECT, judged. `asked` is what _asked_sql takes of the strategy. #}
+{# The rows of a SELECT, judged. `asked` is what the strategy says of whom rules are asked (_asked_terms). #}
 {% macro _judged_sql(rules, asked, select_sql) %}
     {%- set masks = [] -%}
     {%- for some in floodmark._row_rules(rules) | batch(floodmark._rules_a_mask()) -%}
@@ -39,8 +39,8 @@
 {% endmacro %}
 
 
-{# Whether a row violates a rule: never NULL. #}
-{% macro _violated_sql(rule, asked) %}
+{# Whether a row violates a rule: never NULL. Without `asked` all rows are. #}
+{% macro _violated_sql(rule, asked={'exempt': none, 'unsent': []}) %}
     {%- set holds = 'coalesce(' ~ rule.expect ~ ', ' ~ ('true' if rule.nulls == 'pass' else 'false') ~ ')' -%}
     {{ return((floodmark._asked_terms(rule, asked) + ['not ' ~ holds]) | join(' and ')) }}
 {% endmacro %}
@@ -128,9 +128,7 @@
     select {{ floodmark._quoted_csv(floodmark._storable(batch.judged.columns) | map(attribute='name') | list) }},
         array_compact(array({{ names | join(', ') }})) as _floodmark_rules,
         concat_ws('; ', {{ reasons | join(', ') }}) as _floodmark_reason,
-        cast(null as string) as _floodmark_raw,
-        {{ path or 'cast(null as string)' }} as _floodmark_file,
-        cast(null as bigint) as _floodmark_line
+        {{ path or 'cast(null as string)' }} as _floodmark_file
     from {{ floodmark._judged_relation(batch) }}
     where {{ floodmark._broken_sql(batch.rules, ['quarantine']) }}
 {% endmacro %}

@@ -16,6 +16,13 @@
 {% endmacro %}
 
 
+{# The rules of rows of another node, as a test or an operation asks them of the rows of a table. #}
+{% macro _row_rules_of(node) %}
+    {{ return(floodmark._row_rules(floodmark._planned_rules(floodmark._expectations(
+        floodmark._node_setting(node, 'expectations') or []), node, is_test=true))) }}
+{% endmacro %}
+
+
 {# A condition with what `in_relation` stands for. Of NULL nobody knows whether it is there. #}
 {% macro _with_relations(condition, loaded, is_pinned, is_test) %}
     {%- set ns = namespace(sql=condition) -%}

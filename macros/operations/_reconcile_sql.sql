@@ -45,11 +45,9 @@
 
 {# What `due` gives without the rows that the model's rules hold back, and with those that were replayed. #}
 {% macro _due_under_rules(node, due) %}
-    {%- set rules = floodmark._planned_rules(floodmark._expectations(floodmark._node_setting(node, 'expectations')
-        or []), node, is_test=true) -%}
     {%- set broken = [] -%}
-    {%- for rule in floodmark._row_rules(rules) if rule.on_violation in ['drop', 'quarantine'] -%}
-        {%- do broken.append('(' ~ floodmark._violated_sql(rule, {'exempt': none, 'unsent': []}) ~ ')') -%}
+    {%- for rule in floodmark._row_rules_of(node) if rule.on_violation in ['drop', 'quarantine'] -%}
+        {%- do broken.append('(' ~ floodmark._violated_sql(rule) ~ ')') -%}
     {%- endfor -%}
     {%- if not broken -%}
         {{ return(due) }}

@@ -41,8 +41,8 @@
         {%- set quarantine = floodmark._quarantine_of(node) -%}
         {%- do floodmark._execute(['update ' ~ quarantine ~ " set _floodmark_state = 'discarded', "
             "_floodmark_reason = concat(_floodmark_reason, '; discarded by ', current_user(), ': ', "
-            ~ floodmark._string_literal(reason) ~ ") where _floodmark_state = 'open'"
-            ~ floodmark._open_predicate(asked)]) -%}
+            ~ floodmark._string_literal(reason) ~ ') where '
+            ~ floodmark._open_predicate(asked, with_corrupt=true)]) -%}
     {%- endif -%}
     {%- do print(('Would discard ' if dry_run else 'Discarded ') ~ floodmark._counted(open, 'row') ~ ' of '
         ~ floodmark._node_id(node) ~ '.') -%}
@@ -76,17 +76,9 @@
 {% endmacro %}
 
 
-{% macro _open_predicate(asked) %}
-    {{ return((' and array_contains(_floodmark_rules, ' ~ floodmark._string_literal(asked.rule) ~ ')' if asked.rule
-        else '') ~ (' and ' ~ floodmark._clause(asked.where) if asked.where else '')) }}
-{% endmacro %}
-
-
-{# How many rows are open. Corrupt records break no rule, and are not replayed: their file is corrected. #}
 {% macro _count_open(node, asked, with_corrupt=false) %}
-    {{ return(run_query('select count(*) from ' ~ floodmark._quarantine_of(node) ~ " where _floodmark_state = 'open'"
-        ~ ('' if with_corrupt else ' and _floodmark_rules is not null') ~ floodmark._open_predicate(asked))
-        .rows[0][0] | int) }}
+    {{ return(run_query('select count(*) from (' ~ floodmark._open_rows_sql(floodmark._quarantine_of(node), asked,
+        with_corrupt) ~ ')').rows[0][0] | int) }}
 {% endmacro %}
 
 
@@ -127,7 +119,7 @@
         coalesce(_floodmark_file || coalesce(':' || _floodmark_line, ''), '') as file,
         coalesce(_floodmark_raw, to_json(struct({{ floodmark._quoted_csv(names) }}))) as row
     from {{ quarantine }}
-    where _floodmark_state = 'open'{{ floodmark._open_predicate({'rule': rule, 'where': none}) }}
+    where {{ floodmark._open_predicate({'rule': rule, 'where': none}, with_corrupt=true) }}
     order by _floodmark_batch_id, _floodmark_quarantined_at, row
     limit {{ limit }}
 {% endmacro %}

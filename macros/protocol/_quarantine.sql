@@ -101,14 +101,23 @@
 {% endmacro %}
 
 
-{# Open rows of a quarantine that an operator names by a rule or a condition. Corrupt records are not among them: they
-   have no columns yet. `asked` is {rule, where}. #}
-{% macro _open_rows_sql(quarantine, asked) %}
-    select * from {{ quarantine }}
-    where _floodmark_state = 'open' and _floodmark_rules is not null
-        {{ 'and array_contains(_floodmark_rules, ' ~ floodmark._string_literal(asked.rule) ~ ')' if asked.rule }}
-        {{ 'and ' ~ floodmark._clause(asked.where) if asked.where }}
-{%- endmacro %}
+{# Open rows of a quarantine that an operator names by a rule or a condition: `asked` is {rule, where}. Corrupt records
+   break no rule and have no columns yet: only `with_corrupt` has them. #}
+{% macro _open_rows_sql(quarantine, asked, with_corrupt=false) %}
+    {{ return('select * from ' ~ quarantine ~ ' where ' ~ floodmark._open_predicate(asked, with_corrupt)) }}
+{% endmacro %}
+
+
+{% macro _open_predicate(asked, with_corrupt=false) %}
+    {%- set terms = ["_floodmark_state = 'open'"] + ([] if with_corrupt else ['_floodmark_rules is not null']) -%}
+    {%- if asked.rule -%}
+        {%- do terms.append('array_contains(_floodmark_rules, ' ~ floodmark._string_literal(asked.rule) ~ ')') -%}
+    {%- endif -%}
+    {%- if asked.where -%}
+        {%- do terms.append(floodmark._clause(asked.where)) -%}
+    {%- endif -%}
+    {{ return(terms | join(' and ')) }}
+{% endmacro %}
 
 
 {# What became of the rows that a batch has replayed: those that it kept are `replayed`, those that a rule drops now

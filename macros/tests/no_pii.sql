@@ -4,7 +4,11 @@
     {%- if not execute -%}
         {{ return('select 1') }}
     {%- endif -%}
-    {%- set tested = floodmark._node_of(model) -%}
+    {%- set tested = floodmark._node_of(model, graph.nodes.values()
+        | selectattr('resource_type', 'in', ['model', 'seed', 'snapshot'])) -%}
+    {%- if tested is none -%}
+        {%- do floodmark._raise('floodmark: ' ~ model ~ ' is no model of the project') -%}
+    {%- endif -%}
     {%- set own = floodmark._columns_of(relation=model) -%}
     {%- set parts = ["select '' as column_name, '' as leaked_from, '' as how where false"] -%}
     {%- for tagged in floodmark._tagged_columns(tested, tag) -%}
@@ -27,13 +31,13 @@
 {% endtest %}
 
 
-{# The node whose relation this is, in the graph. #}
-{% macro _node_of(relation) %}
-    {%- for node in graph.nodes.values() if node.resource_type in ['model', 'seed', 'snapshot']
-        and node.schema == relation.schema and (node.alias or node.name) == relation.identifier -%}
+{# The one of these nodes whose relation this is; none where it is of none. #}
+{% macro _node_of(relation, nodes) %}
+    {%- for node in nodes
+        if node.schema == relation.schema and (node.alias or node.name) == relation.identifier -%}
         {{ return(node) }}
     {%- endfor -%}
-    {%- do floodmark._raise('floodmark: ' ~ relation ~ ' is no model of the project') -%}
+    {{ return(none) }}
 {% endmacro %}
 
 
