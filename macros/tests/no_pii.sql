@@ -44,7 +44,10 @@
 {# Columns with a tag of all that a node comes from: a list of {relation, column}, of relations that are there. #}
 {% macro _tagged_columns(tested, tag) %}
     {%- set found, seen, waiting = [], [], tested.depends_on.nodes | list -%}
-    {%- for _ in range(10000) if waiting -%}
+    {%- for _ in range(10000) -%}
+        {%- if not waiting -%}
+            {%- break -%}
+        {%- endif -%}
         {%- set id = waiting.pop() -%}
         {%- set node = graph.sources.get(id) or graph.nodes.get(id) if id not in seen else none -%}
         {%- do seen.append(id) -%}
