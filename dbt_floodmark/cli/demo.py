@@ -1,10 +1,11 @@
-"""``floodmark demo``: the worked example in its own fresh warehouse, three builds."""
+"""``floodmark demo``: the worked example in its own fresh warehouse, from day 1 to nothing new."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,13 @@ from typing import Any
 import click
 from rich.rule import Rule
 
-from dbt_floodmark.cli.demo_files import Query, odd_files
+from dbt_floodmark.cli.demo_findings import Oddity, Query, Refusal, odd_files, refused_rows
 from dbt_floodmark.cli.output import console, table
 from dbt_floodmark.demo.data import MINIMUM_INVOICES, ODD_DAY, land_day
 from dbt_floodmark.errors import FloodmarkError, UsageError
 from dbt_floodmark.package import package_root
 from dbt_floodmark.project.ledger import Row, read_ledger
+from dbt_floodmark.project.project import yaml_text
 from dbt_floodmark.project.runner import dbt_arguments, exit_code, invoke, project_option
 from dbt_floodmark.spark.home import FOLDER, HOME_VARIABLE
 
@@ -29,10 +31,15 @@ _BATCHES = (
     "where state = 'committed' order by started_at, model"
 )
 
+#: An invoice of the odd day counts its items below zero. The models that follow read what was
+#: loaded after their mark, so the row is loaded as of now.
+_MODEL = "silver_invoices"
+_CORRECTIONS = {"number_of_items": "abs(number_of_items)", "loaded_at": "current_timestamp()"}
+
 
 @dataclass(frozen=True)
 class Build:
-    """One `dbt build` of the demo."""
+    """One run of dbt in the demo."""
 
     number: int
     invocation_id: str
@@ -50,7 +57,7 @@ class Build:
 @click.option("--land", "land_only", type=click.IntRange(1), help="Only land this day's files.")
 @click.option("--resume", is_flag=True, help="Build once more in the demo's warehouse, as it is.")
 def demo(project_dir: Path, invoices: int, land_only: int | None, resume: bool) -> None:
-    """Load the worked example: days 1 to 3, an odd day 4, and once more with nothing new.
+    """Load the worked example: days 1 to 3, an odd day 4, a row that is corrected, nothing new.
 
     The demo has a warehouse of its own, .floodmark/demo, and starts it afresh together with
     data/landing.
@@ -69,7 +76,7 @@ def demo(project_dir: Path, invoices: int, land_only: int | None, resume: bool) 
     home = project / FOLDER / "demo"
     os.environ[HOME_VARIABLE] = str(home)
     if resume:
-        builds = [_build(project, 1)]
+        builds = [_run(project, 1, "build")]
         _show(project, builds)
         return
     for folder in (home, landing):
@@ -78,9 +85,11 @@ def demo(project_dir: Path, invoices: int, land_only: int | None, resume: bool) 
     for number, days in enumerate(((1, 2, 3), (ODD_DAY,)), start=1):
         for day in days:
             _land(landing, day, invoices)
-        builds.append(_build(project, number))
+        builds.append(_run(project, number, "build"))
+    builds.append(_replay(project, len(builds) + 1))
+    builds.append(_run(project, len(builds) + 1, "build", "--select", f"{_MODEL}+"))
     before = _versions(project)
-    builds.append(_build(project, len(builds) + 1))
+    builds.append(_run(project, len(builds) + 1, "build"))
     after = _versions(project)
     _show(project, builds)
     _say_commits(len(builds), before, after)
@@ -104,15 +113,22 @@ def _land(landing: Path, day: int, invoices: int) -> None:
     console().print(f"Day {day} has landed: {what}.")
 
 
-def _build(project: Path, number: int) -> Build:
+def _replay(project: Path, number: int) -> Build:
+    """As `floodmark quarantine replay silver_invoices --set ...` does."""
+    wanted = yaml_text({"floodmark_replay": {"set": _CORRECTIONS}})
+    return _run(project, number, "run", "--select", _MODEL, "--vars", wanted)
+
+
+def _run(project: Path, number: int, *words: str) -> Build:
     from dbt_common.invocation import get_invocation_id
 
     screen = console()
-    screen.print(Rule(f"build {number}", align="left"), width=min(screen.width, 100))
+    title = f"run {number}: dbt {' '.join(words)}"
+    screen.print(Rule(title, align="left"), width=min(screen.width, 100))
     options = dbt_arguments(project, None, "session")
-    result = invoke(["build", *options])
+    result = invoke([*words, *options])
     if not result.success:
-        console().print("The build failed; `floodmark demo --resume` goes on where it stopped.")
+        console().print("The run failed; `floodmark demo --resume` goes on where it stopped.")
         sys.exit(exit_code(result))
     return Build(number, str(get_invocation_id()))
 
@@ -151,19 +167,22 @@ def _show(project: Path, builds: list[Build]) -> None:
         if not any(row["invocation_id"] == build.invocation_id for row in rows):
             screen.print(f"Run {build.number} found nothing new.")
     if rows:
-        _show_odd_files(project, rows[0]["ledger"], runs)
-
-
-def _show_odd_files(project: Path, ledger: str, runs: dict[str, int]) -> None:
-    odd = odd_files(_session_query(project), ledger, runs)
-    if odd:
+        query, ledger = _session_query(project), rows[0]["ledger"]
         columns = [("run", "right"), ("model", "left"), ("what", "left"), ("file", "left")]
         columns += [("line", "right"), ("", "left")]
+        _print("What was odd in the files", columns, odd_files(query, ledger, runs))
+        columns = [("run", "right"), ("model", "left"), ("rules", "left"), ("now", "left")]
+        columns += [("row", "left")]
+        _print("What the rules refused", columns, refused_rows(query, ledger, runs))
+        screen.print()
+
+
+def _print(title: str, columns: list[tuple[str, str]], found: Sequence[Oddity | Refusal]) -> None:
+    if found:
+        shown = [list(one._replace(model=one.model.rpartition(".")[2])) for one in found]
         screen = console()
         screen.print()
-        shown = [list(one._replace(model=one.model.rpartition(".")[2])) for one in odd]
-        screen.print(table("What was odd in the files", columns, shown))
-        screen.print()
+        screen.print(table(title, columns, shown))
 
 
 def _line(runs: dict[str, int], row: Row) -> list[Any]:
@@ -197,6 +216,6 @@ def _say_commits(number: int, before: dict[str, int], after: dict[str, int]) -> 
     changed = [name for name in after if after[name] != before.get(name)]
     if changed:
         raise FloodmarkError(
-            f"Build {number} had nothing new, but it committed on {', '.join(changed)}."
+            f"Run {number} had nothing new, but it committed on {', '.join(changed)}."
         )
-    console().print(f"Build {number} made no commit on any of {len(after)} tables.")
+    console().print(f"Run {number} made no commit on any of {len(after)} tables.")

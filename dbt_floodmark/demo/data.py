@@ -24,7 +24,8 @@ From day 4 on (`ODD_DAY`), sales to members carry ``LoyaltyPoints``, which no fi
 files of that one day are odd in other ways too:
 
 - A till lost power while it sent an invoice: its line is cut off. The line behind it has it whole.
-- One invoice has a text as its NumberOfItems.
+- One invoice has a text as its NumberOfItems, and one a number below zero.
+- One customer gets a tier that does not exist, and one product of the catalogue costs nothing.
 - The late sales come in a file whose modification time is that of their night: it is older than
   files of the days before.
 - The file of the night before is overwritten: each of its sales is there again, corrected.
@@ -34,8 +35,9 @@ from __future__ import annotations
 
 import filecmp
 import json
+import operator
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, timezone
@@ -112,8 +114,10 @@ _LAST_MOMENT = 24 * 60 * _MINUTE - 1
 _MEMBERS = 2_000
 _NIGHT_SALES = 4
 _RESENT_AS_THEY_WERE = 2
-# Of the odd day's sales, by their place: one whose NumberOfItems is a text, one that is cut off.
-_MISFIT, _CUT_OFF = 3, 4
+# Of the odd day's sales, by their place: one whose NumberOfItems is a text, one that is cut off; of
+# its late sales one whose NumberOfItems is below zero.
+_MISFIT, _CUT_OFF, _NEGATIVE = 3, 4, 0
+_NO_TIER = "PLATNUM"
 # In paise.
 _AMOUNT_A_POINT = 10_000
 _INVOICES_PER_FILE = 100_000
@@ -201,7 +205,7 @@ def land_day(landing: Path, day: int, invoices: int = 500, seed: int = 7) -> dic
     devices = [
         _encode(dict(zip(DEVICE_FIELDS, one, strict=True))) for one in device_events(day, seed)
     ]
-    products = list(catalogue_csv(day, seed))
+    products = list(catalogue_csv(day, seed, has_free=day == ODD_DAY))
     kiosks = list(kiosk_csv(day, seed))
     files = drop.files
     for name, lines in (
@@ -308,7 +312,7 @@ def _land_invoices(
 
     for position, invoice in enumerate(_sales(day, regular, seed)):
         part = f"invoices-{stem}-part-{position // per_file:04d}.json"
-        line = _invoice_json(invoice, is_misfit=is_odd and position == _MISFIT)
+        line = _invoice_json(invoice, "{} pcs".format if is_odd and position == _MISFIT else None)
         if is_odd and position == _CUT_OFF:
             drop.write(part, line[: len(line) // 2])
         drop.write(part, line)
@@ -330,8 +334,11 @@ def _land_invoices(
         drop.write(f"invoices-{stem}-night.json", _invoice_json(invoice))
 
     if day > 1:
-        for invoice in _late_sales(day, late, seed):
-            drop.write(f"invoices-{stem}-late.json", _invoice_json(invoice))
+        for position, invoice in enumerate(_late_sales(day, late, seed)):
+            line = _invoice_json(
+                invoice, operator.neg if is_odd and position == _NEGATIVE else None
+            )
+            drop.write(f"invoices-{stem}-late.json", line)
         if is_odd:
             drop.date(f"invoices-{stem}-late.json", _midnight(day) // 1000)
             again = Random(f"{seed}/{day}/overwritten")
@@ -456,10 +463,10 @@ def _corrected(invoice: _Invoice, random: Random) -> _Invoice:
     return replace(invoice, created=invoice.created + later, lines=tuple(lines))
 
 
-def _invoice_json(invoice: _Invoice, is_misfit: bool = False) -> str:
+def _invoice_json(invoice: _Invoice, odd_count: Callable[[int], object] | None = None) -> str:
     """The invoice as one line of JSON; sums are made in paise, so that they are exact.
 
-    With ``is_misfit`` the number of items is a text.
+    ``odd_count`` makes what the till sends instead of the number of items.
     """
     total = sum(line.price * line.quantity for line in invoice.lines)
     items = sum(line.quantity for line in invoice.lines)
@@ -473,7 +480,7 @@ def _invoice_json(invoice: _Invoice, is_misfit: bool = False) -> str:
         invoice.customer_type,
         invoice.card,
         total / 100,
-        f"{items} pcs" if is_misfit else items,
+        odd_count(items) if odd_count else items,
         invoice.payment,
         total / 100,
         round(total * 0.025) / 100,
@@ -574,12 +581,18 @@ def _changes(day: int, seed: int) -> Iterator[_Change]:
         late, copies = random.random() < 0.15, 2 if random.random() < 0.05 else 1
         line = _change_json(random, member, operation, time * 1000 + position)
         yield _Change(line, late, copies)
+    if day == ODD_DAY:
+        noon = (midnight + _LAST_MOMENT // 2) * 1000
+        line = _change_json(random, 0, "UPDATE", noon, tier=_NO_TIER)
+        yield _Change(line, late=False, copies=1)
 
 
-def _change_json(random: Random, member: int, operation: str, sequence: int) -> str:
+def _change_json(
+    random: Random, member: int, operation: str, sequence: int, tier: str | None = None
+) -> str:
     city, state = CITIES[int(random.random() * len(CITIES))]
     name = f"{FIRST_NAMES[member % 8]} {LAST_NAMES[member // 8 % 8]}"
-    tier = TIERS[int(random.random() * len(TIERS))]
+    tier = tier or TIERS[int(random.random() * len(TIERS))]
     known = (None,) * 4 if operation == "DELETE" else (name, city, state, tier)
     fields = (_card(member), *known, operation, sequence)
     return _encode(dict(zip(CHANGE_FIELDS, fields, strict=True)))

@@ -93,10 +93,15 @@ def catalogue(day: int, seed: int = 7) -> list[Product]:
     return [shelf[sku] for sku in sorted(shelf)]
 
 
-def catalogue_csv(day: int, seed: int = 7) -> Iterator[str]:
-    """The catalogue of a day as lines of CSV without line ends, the header first."""
+def catalogue_csv(day: int, seed: int = 7, has_free: bool = False) -> Iterator[str]:
+    """The catalogue of a day as lines of CSV without line ends, the header first.
+
+    With ``has_free`` the first product costs nothing.
+    """
     yield _csv_line(PRODUCT_FIELDS)
-    for sku, name, category, price, is_seasonal in catalogue(day, seed):
+    for place, product in enumerate(catalogue(day, seed)):
+        sku, name, category, price, is_seasonal = product
+        price = 0 if has_free and place == 0 else price
         yield _csv_line((sku, name, category, f"{price / 100:.2f}", str(is_seasonal).lower()))
 
 

@@ -49,6 +49,16 @@
 {% endmacro %}
 
 
+{# Open rows of a model's quarantine, as a relation for a FROM: none where no row was ever quarantined. #}
+{% macro quarantined(relation) %}
+    {%- set quarantine = floodmark._quarantine_relation(relation) -%}
+    {%- if execute and floodmark._has_quarantine(quarantine) -%}
+        {{ return('(select * from ' ~ quarantine ~ " where _floodmark_state = 'open')") }}
+    {%- endif -%}
+    {{ return('(select * from ' ~ relation ~ ' where false)') }}
+{% endmacro %}
+
+
 {# The model whose quarantine an operation is on, once its arguments have passed. #}
 {% macro _asked_quarantine(operation, model, asked, dry_run, reason='') %}
     {%- do floodmark._check_arguments(operation, {'model': [model, 'name'], 'rule': [asked.rule, 'text'],

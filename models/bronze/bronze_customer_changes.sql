@@ -14,6 +14,13 @@
             sequence_num bigint
         ',
     },
+    expectations=[
+        {
+            'name': 'operation_is_known',
+            'expect': floodmark.in_set('operation', ['INSERT', 'UPDATE', 'DELETE']),
+            'on_violation': 'quarantine',
+        },
+    ],
 ) }}
 
 -- depends_on: {{ source('pos', 'customer_changes') }}

@@ -13,6 +13,10 @@
         ',
         'allow_overwrites': 'replace',
     },
+    expectations=[
+        {'name': 'has_a_number', 'expect': floodmark.not_null('InvoiceNumber'), 'on_violation': 'quarantine'},
+        {'name': 'store_is_known', 'expect': floodmark.in_relation('StoreID', 'stores', 'store_id')},
+    ],
 ) }}
 
 -- depends_on: {{ source('pos', 'invoices') }}

@@ -8,6 +8,10 @@
         'schema_evolution': 'fail',
         'on_corrupt': 'fail',
     },
+    expectations=[
+        {'name': 'has_products', 'rows': {'min': 1}, 'on_violation': 'fail'},
+        {'name': 'a_product_once_a_day', 'unique': ['sku', 'catalogue_date'], 'on_violation': 'fail'},
+    ],
 ) }}
 
 -- depends_on: {{ source('pos', 'products') }}

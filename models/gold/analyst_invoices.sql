@@ -17,9 +17,8 @@ analyst_invoices as (
         stores.name as store_name,
         stores.city as store_city,
         invoices.customer_type,
-        sha2(
-            concat('{{ dbt.escape_single_quotes(var("card_salt", "floodmark")) }}', invoices.customer_card_no), 256
-        ) as customer_hash,
+        {{ floodmark.tokenise('invoices.customer_card_no', ref('card_tokens')) }} as customer,
+        {{ floodmark.generalise('invoices.delivery_address.PinCode', 3) }} as delivery_area,
         invoices.total_amount,
         invoices.number_of_items,
         invoices.payment_method,

@@ -9,6 +9,13 @@
         'except_column_list': ['operation', 'sequence_num'],
         'stored_as_scd_type': 2,
     },
+    expectations=[
+        {
+            'name': 'tier_is_known',
+            'expect': floodmark.in_set('tier', ['BASIC', 'SILVER', 'GOLD']),
+            'on_violation': 'quarantine',
+        },
+    ],
 ) }}
 
 with changes as (

@@ -8,6 +8,10 @@
         'on_missing': 'delete',
         'max_delete_fraction': 0.2,
     },
+    expectations=[
+        {'name': 'price_is_positive', 'expect': 'list_price > 0', 'on_violation': 'quarantine'},
+        {'name': 'is_of_usual_size', 'rows': {'change_from_median': 0.5}, 'on_violation': 'fail'},
+    ],
 ) }}
 
 with catalogue as (

@@ -6,6 +6,8 @@ with versions as (
         *,
         row_number() over (partition by InvoiceNumber order by created_at desc) as version
     from {{ ref('bronze_invoices') }}
+    left anti join {{ floodmark.quarantined(ref('silver_invoices')) }} as refused
+        on InvoiceNumber = refused.invoice_number and bronze_invoices.created_at = refused.created_at
 ),
 
 latest as (

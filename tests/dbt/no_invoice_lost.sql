@@ -1,6 +1,6 @@
 {{ config(enabled=target.profile_name == 'floodmark') }}
 
--- Invoices of bronze that silver lacks, and invoices of silver that bronze never had.
+-- Invoices of bronze that silver and its quarantine lack, and invoices of silver that bronze never had.
 with bronze as (
     select distinct InvoiceNumber as invoice_number
     from {{ ref('bronze_invoices') }}
@@ -9,6 +9,9 @@ with bronze as (
 silver as (
     select invoice_number
     from {{ ref('silver_invoices') }}
+    union
+    select invoice_number
+    from {{ floodmark.quarantined(ref('silver_invoices')) }}
 )
 
 select

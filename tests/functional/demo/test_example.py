@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from dbt_floodmark.cli.demo_files import odd_files
+from dbt_floodmark.cli.demo_findings import odd_files
 from dbt_floodmark.demo.data import FIRST_DAY, ODD_DAY, land_day
 from dbt_floodmark.demo.products import catalogue
 from dbt_floodmark.demo.streams import device_events, kiosk_invoices

@@ -16,6 +16,7 @@ from dbt_floodmark.demo.data import (
     EVENT_FIELDS,
     INVOICE_FIELDS,
     ODD_DAY,
+    TIERS,
     land_day,
 )
 from tests.support.harness import REPOSITORY
@@ -226,12 +227,38 @@ def test_the_odd_day(tmp_path: Path, invoices: int) -> None:
     assert whole.startswith(line)
     assert counts["lines"] == len(rows)
     assert sum(isinstance(row["NumberOfItems"], str) for row in rows) == 1
+    [negative] = [
+        row
+        for row in rows
+        if not isinstance(row["NumberOfItems"], str) and row["NumberOfItems"] < 0
+    ]
+    assert -negative["NumberOfItems"] == sum(
+        line["ItemQty"] for line in negative["InvoiceLineItems"]
+    )
+    assert sum(row["InvoiceNumber"] == negative["InvoiceNumber"] for row in rows) == 1
     midnight = FIRST_MIDNIGHT + (ODD_DAY - 1) * DAY
     for row in rows:
         is_members = row["CustomerCardNo"] is not None
         assert ("LoyaltyPoints" in row) == (is_members and row["CreatedTime"] >= midnight)
     late = (folder / "invoices-2026-01-04-late.json").stat().st_mtime
     assert late == midnight / 1000 < newest
+
+
+def test_on_the_odd_day_a_customer_and_a_product_are_wrong(tmp_path: Path) -> None:
+    """A tier that there is not, and a price of nothing; on the days beside it all is right."""
+    wrong = []
+    for day in range(ODD_DAY - 1, ODD_DAY + 2):
+        land_day(tmp_path, day, invoices=10)
+        lines = (
+            (tmp_path / f"customer_changes/customer_changes-2026-01-0{day}.json")
+            .read_text()
+            .splitlines()
+        )
+        tiers = [json.loads(line)["LoyaltyTier"] for line in lines]
+        prices = (tmp_path / f"products/products-2026-01-0{day}.csv").read_text().splitlines()
+        wrong += [(day, tier) for tier in tiers if tier not in (None, *TIERS)]
+        wrong += [(day, line.split(",")[0]) for line in prices if ",0.00," in line]
+    assert wrong == [(ODD_DAY, "PLATNUM"), (ODD_DAY, "ITM101")]
 
 
 def test_days_of_different_size_do_not_change_each_other(tmp_path: Path) -> None:

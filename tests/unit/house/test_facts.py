@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt_floodmark.adapter.patches import _refuse
+from dbt_floodmark.adapter.for_macros import _refuse
 from dbt_floodmark.refusal import RefusedError, TryAgainError
 from dbt_floodmark.streaming.advice import explain
 from dbt_floodmark.streaming.streams import _is_final

@@ -1,4 +1,4 @@
-"""What ``floodmark demo`` says of odd files: the ledger and the quarantine know it."""
+"""What ``floodmark demo`` says of odd files and refused rows; ledger and quarantine know it."""
 
 from __future__ import annotations
 
@@ -38,6 +38,16 @@ _RESCUED = (
     "and source_file in ({paths}) order by 1, 2 limit {shown}"
 )
 
+_RULED = (
+    "select model, batch_id from {ledger}.expectation_results "
+    "where action = 'quarantine' and violations > 0 group by model, batch_id"
+)
+_REFUSED = (
+    "select concat_ws(', ', _floodmark_rules), _floodmark_state, to_json(struct(*)) "
+    "from {model}__quarantine where _floodmark_batch_id = {batch_id} "
+    "and size(_floodmark_rules) > 0 order by 3 limit {shown}"
+)
+
 _Batch = tuple[str, int]
 
 
@@ -52,19 +62,46 @@ class Oddity(NamedTuple):
     detail: str
 
 
+class Refusal(NamedTuple):
+    """A row that a run moved to the quarantine, the rules that it breaks, and what became of it."""
+
+    run: int
+    model: str
+    rules: str
+    state: str
+    row: str
+
+
 def odd_files(query: Query, ledger: str, runs: Mapping[str, int]) -> list[Oddity]:
     """Return what was odd in the files of these runs, ``{invocation id: number}``.
 
     Columns that were added, lines in the quarantine, values in the rescued data, files that
     replaced what an earlier batch had loaded, and files older than those of batches before.
     """
-    numbers: dict[_Batch, int] = {
+    numbers = _numbers(query, ledger, runs)
+    found = [*_added(query, ledger, numbers), *_of_files(query, ledger, numbers)]
+    return sorted(found, key=lambda one: (one.run, one.model))
+
+
+def refused_rows(query: Query, ledger: str, runs: Mapping[str, int]) -> list[Refusal]:
+    """Return rows that these runs, ``{invocation id: number}``, quarantined by rules."""
+    numbers = _numbers(query, ledger, runs)
+    found = []
+    for model, batch_id in query(_RULED.format(ledger=ledger)):
+        number = numbers.get((model, int(batch_id)))
+        sql = _REFUSED.format(model=model, batch_id=batch_id, shown=_SHOWN)
+        for rules, state, row in query(sql) if number else ():
+            found.append(Refusal(number or 0, model, rules, state, _short(row)))
+    return sorted(found)
+
+
+def _numbers(query: Query, ledger: str, runs: Mapping[str, int]) -> dict[_Batch, int]:
+    """The number of the run of each batch."""
+    return {
         (model, int(batch_id)): runs[invocation]
         for model, batch_id, invocation in query(_BATCHES.format(ledger=ledger))
         if invocation in runs
     }
-    found = [*_added(query, ledger, numbers), *_of_files(query, ledger, numbers)]
-    return sorted(found, key=lambda one: (one.run, one.model))
 
 
 def _added(query: Query, ledger: str, numbers: Mapping[_Batch, int]) -> Iterator[Oddity]:

@@ -1,0 +1,93 @@
+"""What dbt docs says of a model's expectations: they stand in its description, and its columns'."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from dbt.artifacts.schemas.catalog import CatalogArtifact
+from dbt.parser.manifest import write_manifest
+
+_IN_RELATION = re.compile(r"floodmark_in_relation\('([0-9a-f]+)'\)")
+
+
+def list_rules(original: Callable[..., CatalogArtifact]) -> Callable[..., CatalogArtifact]:
+    """Have ``dbt docs generate`` list rules; no other command sees these descriptions."""
+
+    def run(self: Any) -> CatalogArtifact:
+        before = [
+            (one, one.description)
+            for node in self.manifest.nodes.values()
+            for one in (node, *node.columns.values())
+        ]
+        try:
+            for node in self.manifest.nodes.values():
+                describe(node)
+            write_manifest(self.manifest, self.config.project_target_path)
+            return original(self)
+        finally:
+            for one, description in before:
+                one.description = description
+
+    return run
+
+
+def describe(node: Any) -> None:
+    """Add the rules of a node of the manifest to its description, and to those of its columns."""
+    rules = list(_rules(node))
+    lines = [f"- `{rule['name']}` ({_action(rule)}): {_condition(rule)}" for rule in rules]
+    if lines:
+        node.description = "\n\n".join(filter(None, (node.description, "**Expectations**")))
+        node.description += "\n\n" + "\n".join(lines)
+    for name, column in node.columns.items():
+        of_column = [rule for rule in rules if _names(rule, name)]
+        if of_column:
+            told = "; ".join(f"{_condition(rule)} ({_action(rule)})" for rule in of_column)
+            column.description = f"{column.description} Expected: {told}.".strip()
+
+
+def _rules(node: Any) -> Iterator[Mapping[str, Any]]:
+    """The rules of a model as its settings have them; none of what is no rule."""
+    meta = (node.meta or {}).get("floodmark")
+    given = node.config.get("expectations") or (
+        meta.get("expectations") if isinstance(meta, dict) else None
+    )
+    for rule in given if isinstance(given, list) else ():
+        if isinstance(rule, dict) and rule.get("name"):
+            yield rule
+
+
+def _action(rule: Mapping[str, Any]) -> str:
+    return str(rule.get("on_violation") or "warn")
+
+
+def _condition(rule: Mapping[str, Any]) -> str:
+    """What a rule asks for, as people read it."""
+    if rule.get("expect"):
+        where = f" where `{_plain(rule['where'])}`" if rule.get("where") else ""
+        return f"`{_plain(rule['expect'])}`{where}"
+    if rule.get("unique"):
+        names = rule["unique"] if isinstance(rule["unique"], list) else [rule["unique"]]
+        return f"{', '.join(f'`{name}`' for name in names)} unique in a batch"
+    if rule.get("fresh_within"):
+        return f"`{rule.get('column')}` not older than {rule['fresh_within']}"
+    limits = rule["rows"] if isinstance(rule.get("rows"), dict) else {}
+    return f"rows in a batch: {', '.join(f'{name} {value}' for name, value in limits.items())}"
+
+
+def _plain(condition: Any) -> str:
+    """A condition without the code that stands for ``in_relation`` until the batch is planned."""
+
+    def named(match: re.Match[str]) -> str:
+        asked = json.loads(bytes.fromhex(match[1]))
+        return f"{asked['column']} in {'.'.join(asked['relation'])}.{asked['its']}"
+
+    return _IN_RELATION.sub(named, str(condition))
+
+
+def _names(rule: Mapping[str, Any], column: str) -> bool:
+    text = " ".join(str(rule.get(key) or "") for key in ("unique", "column"))
+    text += f" {_plain(rule.get('expect') or '')} {_plain(rule.get('where') or '')}"
+    return re.search(rf"(?<!\w){re.escape(column)}(?!\w)", text, re.IGNORECASE) is not None

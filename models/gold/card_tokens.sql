@@ -1,0 +1,8 @@
+{{ config(
+    materialized='incremental',
+    incremental_strategy='merge',
+    unique_key='value',
+    merge_exclude_columns=['token'],
+) }}
+
+{{ floodmark.tokens_of(ref('silver_invoices'), 'customer_card_no') }}

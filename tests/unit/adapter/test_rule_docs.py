@@ -1,0 +1,76 @@
+"""What dbt docs says of a model's rules."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from dbt_floodmark.adapter.rule_docs import describe
+
+
+def node(rules: Any, in_meta: bool = False, description: str = "Invoices.") -> Any:
+    columns = {
+        name: SimpleNamespace(description=text)
+        for name, text in (("amount", "In rupees."), ("store_id", ""), ("total_amount", "The sum."))
+    }
+    return SimpleNamespace(
+        description=description,
+        columns=columns,
+        config={} if in_meta else {"expectations": rules},
+        meta={"floodmark": {"expectations": rules}} if in_meta else {},
+    )
+
+
+def in_relation(column: str, relation: list[str], its: str) -> str:
+    asked = {"column": column, "relation": relation, "its": its}
+    return f"floodmark_in_relation('{json.dumps(asked).encode().hex()}')"
+
+
+@pytest.mark.parametrize("in_meta", [False, True])
+def test_rules_stand_behind_the_description_and_at_their_columns(in_meta: bool) -> None:
+    model = node(
+        [
+            {"name": "positive", "expect": "amount > 0", "on_violation": "quarantine"},
+            {
+                "name": "known",
+                "expect": in_relation("store_id", ["s", "stores"], "id"),
+                "where": "Amount < 9",
+            },
+            {"name": "once", "unique": ["store_id", "amount"]},
+            {
+                "name": "fresh",
+                "fresh_within": "1 day",
+                "column": "loaded_at",
+                "on_violation": "fail",
+            },
+            {"name": "some", "rows": {"min": 1, "max": 9}},
+        ],
+        in_meta,
+    )
+    describe(model)
+    assert model.description == (
+        "Invoices.\n\n**Expectations**\n\n"
+        "- `positive` (quarantine): `amount > 0`\n"
+        "- `known` (warn): `store_id in s.stores.id` where `Amount < 9`\n"
+        "- `once` (warn): `store_id`, `amount` unique in a batch\n"
+        "- `fresh` (fail): `loaded_at` not older than 1 day\n"
+        "- `some` (warn): rows in a batch: min 1, max 9"
+    )
+    assert model.columns["amount"].description == (
+        "In rupees. Expected: `amount > 0` (quarantine); `store_id in s.stores.id` where `Amount < 9` (warn); "
+        "`store_id`, `amount` unique in a batch (warn)."
+    )
+    assert model.columns["store_id"].description.startswith("Expected: `store_id in s.stores.id`")
+    assert model.columns["total_amount"].description == "The sum."
+
+
+@pytest.mark.parametrize(
+    "rules", [None, [], "amount > 0", ["amount > 0"], [{"expect": "amount > 0"}]]
+)
+def test_what_is_no_rule_says_nothing(rules: Any) -> None:
+    model = node(rules, description="")
+    describe(model)
+    assert model.description == "" and model.columns["amount"].description == "In rupees."
