@@ -171,7 +171,7 @@ def _show(project: Path, builds: list[Build]) -> None:
         columns = [("run", "right"), ("model", "left"), ("what", "left"), ("file", "left")]
         columns += [("line", "right"), ("", "left")]
         _print("What was odd in the files", columns, odd_files(query, ledger, runs))
-        columns = [("run", "right"), ("model", "left"), ("rules", "left"), ("now", "left")]
+        columns = [("run", "right"), ("model", "left"), ("why", "left"), ("now", "left")]
         columns += [("row", "left")]
         _print("What the rules refused", columns, refused_rows(query, ledger, runs))
         screen.print()
@@ -202,6 +202,8 @@ def _bounds(row: Row) -> str:
     low, high = (_short(row[name]) for name in ("low", "high"))
     if row["kind"] == "stream":
         return f"micro-batch {high}"
+    if row["kind"] == "replay":
+        return "replay"
     if not high:
         return "–"
     return f"{low} < … ≤ {high}" if low else f"≤ {high}"

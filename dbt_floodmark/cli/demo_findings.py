@@ -43,7 +43,7 @@ _RULED = (
     "where action = 'quarantine' and violations > 0 group by model, batch_id"
 )
 _REFUSED = (
-    "select concat_ws(', ', _floodmark_rules), _floodmark_state, to_json(struct(*)) "
+    "select _floodmark_reason, _floodmark_state, to_json(struct(*)) "
     "from {model}__quarantine where _floodmark_batch_id = {batch_id} "
     "and size(_floodmark_rules) > 0 order by 3 limit {shown}"
 )
@@ -63,11 +63,11 @@ class Oddity(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """A row that a run moved to the quarantine, the rules that it breaks, and what became of it."""
+    """A row that a run moved to the quarantine, why, and what became of it."""
 
     run: int
     model: str
-    rules: str
+    reason: str
     state: str
     row: str
 
@@ -90,8 +90,8 @@ def refused_rows(query: Query, ledger: str, runs: Mapping[str, int]) -> list[Ref
     for model, batch_id in query(_RULED.format(ledger=ledger)):
         number = numbers.get((model, int(batch_id)))
         sql = _REFUSED.format(model=model, batch_id=batch_id, shown=_SHOWN)
-        for rules, state, row in query(sql) if number else ():
-            found.append(Refusal(number or 0, model, rules, state, _short(row)))
+        for reason, state, row in query(sql) if number else ():
+            found.append(Refusal(number or 0, model, reason, state, _short(row)))
     return sorted(found)
 
 

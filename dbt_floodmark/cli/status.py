@@ -109,10 +109,12 @@ def history(
 
 
 _COUNTS = ("rows_read", "rows_inserted", "rows_updated", "rows_deleted", "rows_future")
+#: What rules and formats held back: columns of a table that has any.
+_HELD = ("rows_quarantined", "rows_dropped")
 
 
 def _json_row(row: Row) -> Row:
-    batch = ("batch_id", "batch_kind", "state", *_COUNTS, "finished_at", "error")
+    batch = ("batch_id", "batch_kind", "state", *_COUNTS, *_HELD, "finished_at", "error")
     shown: Row = {key: row[key] for key in ("name", "model", "kind", "mark", "source_value")}
     shown["lag"] = int(row["lag"]) if row["lag"] is not None else None
     shown["lag_unit"] = {"timestamp": "seconds", "sequence": "numbers", "version": "versions"}.get(
@@ -127,12 +129,13 @@ def _json_row(row: Row) -> Row:
 def _table(rows: list[Row]) -> Any:
     columns = [("model", "left"), ("mark", "left"), ("lag", "right"), ("batch", "right")]
     columns += [("state", "left"), ("read", "right"), ("inserted", "right"), ("updated", "right")]
-    columns += [("deleted", "right"), ("waiting", "right"), ("finished (UTC)", "left")]
+    columns += [("deleted", "right"), ("waiting", "right"), *_right(held := _held(rows))]
+    columns.append(("finished (UTC)", "left"))
     lines = []
     for row in rows:
         lag = int(row["lag"]) if row["lag"] is not None else None
         line = [row["name"], row["mark"], lag_text(lag, row["kind"]), row["batch_id"]]
-        line += [row["state"], *(row[name] for name in _COUNTS)]
+        line += [row["state"], *(row[name] for name in (*_COUNTS, *held))]
         lines.append([*line, str(row["finished_at"] or "–").partition(".")[0]])
     if any(row["error"] or row["source_error"] for row in rows):
         columns.append(("error", "left"))
@@ -143,10 +146,16 @@ def _table(rows: list[Row]) -> Any:
 
 def _history_table(rows: list[Row]) -> Any:
     left = ("batch_id", "kind", "state", "low", "high")
-    right = ("rows_read", "rows_inserted", "rows_updated", "rows_deleted", "rows_late")
+    right = (
+        "rows_read",
+        "rows_inserted",
+        "rows_updated",
+        "rows_deleted",
+        "rows_late",
+        *_held(rows),
+    )
     columns = [(name.replace("_id", ""), "left") for name in left]
-    columns += [(name.removeprefix("rows_"), "right") for name in right]
-    columns += [("finished (UTC)", "left"), ("note", "left")]
+    columns += [*_right(right), ("finished (UTC)", "left"), ("note", "left")]
     lines = []
     for row in rows:
         who = f" ({row['recorded_by']})" if row["recorded_by"] else ""
@@ -154,3 +163,12 @@ def _history_table(rows: list[Row]) -> Any:
         finished = str(row["finished_at"] or "–").partition(".")[0]
         lines.append([*(row[name] for name in (*left, *right)), finished, note])
     return table("", columns, lines)
+
+
+def _held(rows: list[Row]) -> tuple[str, ...]:
+    """Which of the counts of rows that were held back is not zero everywhere."""
+    return tuple(name for name in _HELD if any(int(row[name] or 0) for row in rows))
+
+
+def _right(counts: Sequence[str]) -> list[tuple[str, str]]:
+    return [(name.removeprefix("rows_"), "right") for name in counts]

@@ -36,13 +36,13 @@
     last_batches as (
         {%- if has_ledger %}
         select model, max_by(struct(batch_id, kind, state, rows_read, rows_inserted, rows_updated, rows_deleted,
-            rows_future, finished_at, error), batch_id) as b
+            rows_future, rows_quarantined, rows_dropped, finished_at, error), batch_id) as b
         from {{ log }}.batches group by model
         {%- else %}
         select cast(null as string) as model,
             cast(null as struct<batch_id: bigint, kind: string, state: string, rows_read: bigint,
                 rows_inserted: bigint, rows_updated: bigint, rows_deleted: bigint, rows_future: bigint,
-                finished_at: timestamp, error: string>) as b
+                rows_quarantined: bigint, rows_dropped: bigint, finished_at: timestamp, error: string>) as b
         where false
         {%- endif %}
     )
@@ -54,7 +54,7 @@
             else cast(unix_seconds(try_cast(source_value || '+00:00'
                 as timestamp)) - unix_seconds(try_cast(watermark_value || '+00:00' as timestamp)) as string) end as lag,
         b.batch_id, b.kind as batch_kind, b.state, b.rows_read, b.rows_inserted, b.rows_updated, b.rows_deleted,
-            b.rows_future,
+            b.rows_future, b.rows_quarantined, b.rows_dropped,
         cast(b.finished_at as string) as finished_at, b.error
     from configured left join marks on marks.table_name = configured.model left join last_batches
         on last_batches.model = configured.model

@@ -10,24 +10,38 @@
         {%- do floodmark._raise('floodmark: ' ~ model ~ ' is no model of the project') -%}
     {%- endif -%}
     {%- set own = floodmark._columns_of(relation=model) -%}
-    {%- set parts = ["select '' as column_name, '' as leaked_from, '' as how where false"] -%}
+    {%- set published, secrets, names = [], [], [] -%}
+    {%- for column in own if column.type in ['string', 'int', 'bigint'] -%}
+        {%- do published.append(floodmark._string_literal(column.name) ~ ', cast(' ~ floodmark._quoted(column.name)
+            ~ ' as string)') -%}
+    {%- endfor -%}
     {%- for tagged in floodmark._tagged_columns(tested, tag) -%}
-        {%- for column in own -%}
-            {%- set found = 'select ' ~ floodmark._string_literal(column.name) ~ ' as column_name, '
-                ~ floodmark._string_literal(floodmark._relation_name(tagged.relation) ~ '.' ~ tagged.column)
-                ~ ' as leaked_from, ' -%}
-            {%- if column.name | lower == tagged.column | lower -%}
-                {%- do parts.append(found ~ "'name' as how") -%}
-            {%- elif column.type in ['string', 'int', 'bigint'] -%}
-                {%- set value = 'cast(' ~ floodmark._quoted(column.name) ~ ' as string)' -%}
-                {%- set values = 'select distinct cast(' ~ floodmark._quoted(tagged.column)
-                    ~ ' as string) as value from ' ~ tagged.relation -%}
-                {%- do parts.append(found ~ "'value' as how from (select 1 from " ~ model ~ ' as m join (' ~ values
-                    ~ ') as s on ' ~ value ~ ' = s.value where length(s.value) >= ' ~ min_length ~ ' limit 1)') -%}
-            {%- endif -%}
-        {%- endfor -%}
+        {%- set origin = floodmark._string_literal(floodmark._relation_name(tagged.relation) ~ '.' ~ tagged.column) -%}
+        {%- do secrets.append('select distinct ' ~ origin ~ ' as leaked_from, cast('
+            ~ floodmark._quoted(tagged.column) ~ ' as string) as value from ' ~ tagged.relation) -%}
+        {%- set named = floodmark._find_column(own, tagged.column) -%}
+        {%- if named -%}
+            {%- do names.append('select ' ~ floodmark._string_literal(named.name) ~ ' as column_name, ' ~ origin
+                ~ " as leaked_from, 'name' as how") -%}
+        {%- endif -%}
     {%- endfor %}
-    {{ parts | join('\n    union all\n    ') }}
+    select '' as column_name, '' as leaked_from, '' as how where false
+    {%- for name in names %}
+    union all
+    {{ name }}
+    {%- endfor %}
+    {%- if published and secrets %}
+    union all
+    select distinct column_name, leaked_from, 'value' as how
+    from (
+        select distinct stack({{ published | length }}, {{ published | join(', ') }}) as (column_name, value)
+        from {{ model }}
+    ) as published
+    join ({{ secrets | join(' union all ') }}) as secrets
+        on published.value = secrets.value
+    where length(secrets.value) >= {{ min_length }}
+        and lower(column_name) <> lower(substring_index(leaked_from, '.', -1))
+    {%- endif %}
 {% endtest %}
 
 

@@ -52,7 +52,9 @@ def story(make_project: Callable[..., Project]) -> Iterator[Story]:
         "tables": [{"name": "orders"}],
     }
     (project.root / "models" / "sources.yml").write_text(yaml.safe_dump({"sources": [source]}))
-    project.model("merged", incremental(table("orders"), **MERGE), 'description: "All orders"')
+    rules = [{"name": "has_text", "expect": "v is not null"}]
+    merged = incremental(table("orders"), expectations=rules, **MERGE)
+    project.model("merged", merged, 'description: "All orders"\ncolumns: [{name: v}]')
     project.model("appended", incremental(table("orders"), **APPEND))
     project.model("downstream", incremental("{{ ref('merged') }}", **MERGE))
     package = project.root / "dbt_packages" / "community"
@@ -102,6 +104,14 @@ def test_docs_generate_has_every_model_and_its_lineage(story: Story) -> None:
     assert {"model.shop.merged", "model.shop.appended"} <= set(catalog["nodes"])
     manifest = json.loads((target / "manifest.json").read_text())
     assert manifest["parent_map"]["model.shop.downstream"] == ["model.shop.merged"]
+    merged = manifest["nodes"]["model.shop.merged"]
+    rules = "All orders\n\n**Expectations**\n\n- `has_text` (warn): `v is not null`"
+    assert merged["description"] == rules
+    assert merged["columns"]["v"]["description"] == "Expected: `v is not null` (warn)."
+    # Other commands, and what they compare, know the description as it was written.
+    assert story.dbt("parse").success
+    manifest = json.loads((target / "manifest.json").read_text())
+    assert manifest["nodes"]["model.shop.merged"]["description"] == "All orders"
 
 
 def test_source_freshness(story: Story) -> None:

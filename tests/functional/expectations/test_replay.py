@@ -87,6 +87,22 @@ def test_the_commands_list_and_show_open_rows(project: Project) -> None:
     assert code == 0 and "positive: amount > 0" in output, output
 
 
+def test_status_and_history_count_what_was_held_back(project: Project) -> None:
+    code, output = command(project, "status", "--select", "merged", "--json")
+    assert code == 0, output
+    [model] = json.loads(output)["models"]
+    assert int(model["last_batch"]["rows_quarantined"]) == 2
+    code, output = command(project, "history", "merged", "--json")
+    assert code == 0, output
+    batches = json.loads(output)["batches"]
+    assert [(int(b["rows_quarantined"]), int(b["rows_dropped"])) for b in batches] == [
+        (2, 0),
+        (2, 0),
+    ]
+    code, output = command(project, "status", "--select", "merged")
+    assert code == 0 and "quarantined" in output and "dropped" not in output, output
+
+
 def test_a_dry_run_counts(project: Project) -> None:
     before = states(project, "merged")
     for words in (
