@@ -34,7 +34,7 @@ _BATCHES = (
 #: An invoice of the odd day counts its items below zero. The models that follow read what was
 #: loaded after their mark, so the row is loaded as of now.
 _MODEL = "silver_invoices"
-_CORRECTIONS = {"number_of_items": "abs(number_of_items)", "loaded_at": "current_timestamp()"}
+CORRECTIONS = {"number_of_items": "abs(number_of_items)", "loaded_at": "current_timestamp()"}
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def _land(landing: Path, day: int, invoices: int) -> None:
 
 def _replay(project: Path, number: int) -> Build:
     """As `floodmark quarantine replay silver_invoices --set ...` does."""
-    wanted = yaml_text({"floodmark_replay": {"set": _CORRECTIONS}})
+    wanted = yaml_text({"floodmark_replay": {"set": CORRECTIONS}})
     return _run(project, number, "run", "--select", _MODEL, "--vars", wanted)
 
 

@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from dbt_floodmark.cli.demo_findings import odd_files
+from dbt_floodmark.cli.demo import CORRECTIONS
+from dbt_floodmark.cli.demo_findings import odd_files, refused_rows
 from dbt_floodmark.demo.data import FIRST_DAY, ODD_DAY, land_day
 from dbt_floodmark.demo.products import catalogue
 from dbt_floodmark.demo.streams import device_events, kiosk_invoices
@@ -103,10 +104,15 @@ class Example:
         """The models that floodmark loads on this target."""
         return MODELS + STREAMS if self.project.target == "session" else MODELS
 
-    def dbt(self, *args: str) -> Run:
-        run = self.project.dbt(*args, "--vars", json.dumps({"landing": str(self.landing)}))
+    def dbt(self, *args: str, **variables: Any) -> Run:
+        variables["landing"] = str(self.landing)
+        run = self.project.dbt(*args, "--vars", json.dumps(variables))
         self.runs.append(run)
         return run
+
+    def replay(self) -> Run:
+        """The invoice that a rule refuses on the odd day, corrected as `floodmark demo` does."""
+        return self.dbt("run", "--select", "silver_invoices", floodmark_replay={"set": CORRECTIONS})
 
     def batches(self) -> dict[str, list[dict[str, Any]]]:
         found: dict[str, list[dict[str, Any]]] = {model: [] for model in self.models}
@@ -139,7 +145,7 @@ def landing(tmp_path_factory: pytest.TempPathFactory, target: str) -> Path:
 @pytest.fixture(scope="module")
 def control(make_project: Callable[..., Project], landing: Path) -> Example:
     """Day 1 built with every data test and unit test; days 2 and 3; nothing new; the odd day's invoices; gold
-    against bronze."""
+    against bronze while one is refused; its replay, and what follows from it."""
     project = make_project("example")
     become_the_example(project)
     example = Example(project, landing)
@@ -154,6 +160,8 @@ def control(make_project: Callable[..., Project], landing: Path) -> Example:
     land_day(landing, ODD_DAY, invoices=INVOICES)
     example.dbt("run", "--select", *OF_INVOICES)
     example.dbt("test", "--select", "test_type:singular")
+    example.replay()
+    example.dbt("run", "--select", *OF_INVOICES)
     return example
 
 
@@ -166,7 +174,7 @@ def test_every_model_and_every_test_passes(control: Example) -> None:
         }
         assert run.success and not bad, bad or run.log[-4000:]
     passed = [sum(status == "pass" for status in run.status.values()) for run in control.runs]
-    assert passed[0] > 70 and passed[-1] >= 5, passed
+    assert passed[0] > 70 and max(passed[1:]) >= 6, passed
 
 
 def test_days_two_and_three_are_loaded_alone(control: Example) -> None:
@@ -270,9 +278,8 @@ def test_what_was_odd_is_in_the_ledger_and_the_quarantine(control: Example) -> N
     runs = {
         batch["invocation_id"]: batch["batch_id"] for batch in control.batches()["bronze_invoices"]
     }
-    added, quarantined, rescued, replaced, old = odd_files(
-        control.project.sql, f"{control.project.schema}_floodmark", runs
-    )
+    ledger = f"{control.project.schema}_floodmark"
+    added, quarantined, rescued, replaced, old = odd_files(control.project.sql, ledger, runs)
     assert {one.run for one in (added, quarantined, rescued, replaced, old)} == {3}
     assert {one.model for one in (added, quarantined, rescued, replaced, old)} == {model}
     assert added[2:] == (
@@ -292,6 +299,22 @@ def test_what_was_odd_is_in_the_ledger_and_the_quarantine(control: Example) -> N
     night = f"invoices-{FIRST_DAY + timedelta(days=ODD_DAY - 2)}-night.json"
     assert replaced[2:] == ("replaced", night, None, "its rows of batch 2")
     assert old[2:4] == ("old", f"invoices-{FIRST_DAY + timedelta(days=ODD_DAY - 1)}-late.json")
+
+
+def test_what_a_rule_refused_is_told_with_its_reason(control: Example) -> None:
+    """The one invoice whose items are counted below zero; it is replayed by now."""
+    [refused] = [
+        record
+        for _, _, _, record in lines(control.landing / "invoices")
+        if record is not None and str(record["NumberOfItems"]).startswith("-")
+    ]
+    batches = control.batches()["silver_invoices"]
+    runs = {batch["invocation_id"]: batch["batch_id"] for batch in batches}
+    [found] = refused_rows(control.project.sql, f"{control.project.schema}_floodmark", runs)
+    assert found.model == f"{control.project.schema}.silver_invoices"
+    assert (found.reason, found.state) == ("items_are_counted: number_of_items > 0", "replayed")
+    assert refused["InvoiceNumber"] in found.row
+    assert [batch["kind"] for batch in batches][-1] == "replay"
 
 
 def products(day: int) -> tuple[date, set[tuple[Any, ...]]]:
@@ -393,8 +416,7 @@ def test_builds_cut_anywhere_end_in_the_same_tables(
     seed = random.randrange(10**6)
     dice = random.Random(seed)
     models = [model for model in example.models if model in CUT]
-    if FULL:  # the others read no seed
-        assert example.dbt("seed").success
+    assert example.dbt("seed").success
     of_invoices = [model for model in models if model in OF_INVOICES]
     for days, loaded in (((1,), models), ((2, 3), models), ((ODD_DAY,), of_invoices)):
         if not loaded:
@@ -406,5 +428,10 @@ def test_builds_cut_anywhere_end_in_the_same_tables(
                 example.dbt("run", "--select", *loaded)
         run = example.dbt("run", "--select", *loaded)
         assert run.success, (seed, run.log[-4000:])
+    if "silver_invoices" in models:
+        with injected(Faults(cuts={"silver_invoices": dice.randint(1, 30)})):
+            example.replay()
+        assert example.replay().success, seed
+        assert example.dbt("run", "--select", *of_invoices).success, seed
     for model in models:
         assert example.rows(model) == control.rows(model), (seed, model)
