@@ -148,7 +148,7 @@ def discard(
 
     \b
     Example:
-        floodmark quarantine discard silver_invoices --where 'batch = 3' --reason 'test data'
+        floodmark quarantine discard silver_invoices --where 'store_id = 99' --reason 'test data'
         dbt run-operation floodmark.quarantine_discard --args '{model: silver, reason: test data}'
     """
     project = Project(project_dir, profiles_dir, target)

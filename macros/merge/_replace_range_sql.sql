@@ -16,7 +16,13 @@
     {%- set predicate = floodmark._partitions_predicate(run, source.columns, source.counts)
         if floodmark._replaces_partitions(run, batch)
         else floodmark._bounds_predicate(floodmark._quoted(run.settings.watermark.column), batch) -%}
-    {#- by name: what the SELECT lacks is NULL, or what the table generates -#}
+    {{ return(floodmark._replace_where_sql(predicate, source, columns)) }}
+{% endmacro %}
+
+
+{# Delete rows of the table and insert those of the batch, in one commit; by name: what the SELECT lacks is NULL, or
+   what the table generates. #}
+{% macro _replace_where_sql(predicate, source, columns) %}
     insert into {{ this }} by name replace where {{ predicate }}
     select {{ floodmark._quoted_csv(columns) }} from (
     {{ source.sql }}
@@ -26,12 +32,8 @@
 
 {# Delete what the table has of the batch's files, and insert their rows. #}
 {% macro _replace_files_sql(run, batch, source, columns) %}
-    insert into {{ this }} by name
-        replace where {{ floodmark._quoted(floodmark._path_column(run.sql)) }}
-            in ({{ floodmark._path_literals(batch.files) }})
-    select {{ floodmark._quoted_csv(columns) }} from (
-    {{ source.sql }}
-    )
+    {{ return(floodmark._replace_where_sql(floodmark._quoted(floodmark._path_column(run.sql)) ~ ' in ('
+        ~ floodmark._path_literals(batch.files) ~ ')', source, columns)) }}
 {% endmacro %}
 
 

@@ -1,7 +1,7 @@
 {# append, merge and insert_overwrite, as the protocol sees them (macros/protocol/_strategy.sql). #}
 {% macro _append_strategy() %}
-    {{ return(dict(floodmark._strategy_defaults(), needs_stage=false, statement=floodmark._append_statement,
-        adds_blindly=true, lost_mark_problem=floodmark._append_lost_mark)) }}
+    {{ return(dict(floodmark._strategy_defaults(), needs_stage=false, changes=floodmark._append_changes,
+        statement=floodmark._append_statement, adds_blindly=true, lost_mark_problem=floodmark._append_lost_mark)) }}
 {% endmacro %}
 
 
@@ -21,7 +21,16 @@
 {% endmacro %}
 
 
+{# A micro-batch that gives the whole table also writes where nothing is left of it. #}
+{% macro _append_changes(run, batch, source) %}
+    {{ return(floodmark._gives_whole_table(run, batch) or floodmark._has_changes(run, batch, source)) }}
+{% endmacro %}
+
+
 {% macro _append_statement(run, batch, source, columns) %}
+    {%- if floodmark._gives_whole_table(run, batch) -%}
+        {{ return(floodmark._replace_where_sql('true', source, columns)) }}
+    {%- endif -%}
     {{ return(floodmark._replace_range_sql(run, batch, source, columns) if batch.kind == 'backfill'
         else (floodmark._replace_files_sql(run, batch, source, columns) if batch.get('replaces_files')
         else floodmark._append_sql(source, columns))) }}

@@ -160,7 +160,7 @@
    again with the batch. An empty table is loaded anew, too. #}
 {% macro _supersede_quarantined(run, batch) %}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
-    {%- set is_anew = batch.kind == 'full_refresh' or batch.begins -%}
+    {%- set is_anew = batch.kind == 'full_refresh' or batch.begins or floodmark._gives_whole_table(run, batch) -%}
     {%- set replaced = floodmark._strategy(run.settings).replaced
         if batch.get('rules') and batch.kind != 'replay' else none -%}
     {%- set rereads = batch.kind == 'backfill' or batch.get('replaces_files') or replaced -%}

@@ -147,3 +147,9 @@
     {%- endif -%}
     {{ return(source.counts.rows_read | int > 0) }}
 {% endmacro %}
+
+
+{# Whether a batch gives all rows that the table is to have: a micro-batch with output mode `complete`. #}
+{% macro _gives_whole_table(run, batch) %}
+    {{ return(batch.kind == 'stream' and run.settings.get('output_mode') == 'complete') }}
+{% endmacro %}

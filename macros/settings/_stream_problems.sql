@@ -86,10 +86,6 @@
         {%- do problems.append({'setting': 'unique_key', 'got': none, 'expected': 'a column or a list of columns',
             'todo': ('output_mode \'update\'' if mode == 'update' else 'merge')
             ~ ' needs the key that identifies a row'}) -%}
-    {%- elif mode == 'complete' and floodmark._setting('expectations') -%}
-        {%- do problems.append({'setting': 'expectations', 'got': floodmark._setting('expectations'),
-            'expected': "no rules with output_mode 'complete'",
-            'todo': "Use output_mode 'update', or write the rules on a model that reads this table"}) -%}
     {%- elif mode == 'complete' and config.get('unique_key') -%}
         {%- do problems.append({'setting': 'unique_key', 'got': config.get('unique_key'),
             'expected': "no key with output_mode 'complete'",

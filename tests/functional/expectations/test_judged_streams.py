@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.faults import Faults, injected
 from tests.support.files import land, lines
-from tests.support.harness import Project, sentence
+from tests.support.harness import Project, values
 from tests.support.streams import EVENTS, arrive, event, stream
 
 pytestmark = pytest.mark.parametrize("target", ["session"], scope="module")
@@ -122,17 +122,39 @@ def test_a_stream_that_gets_rules_goes_on(project: Project) -> None:
     assert rows(project, "later__quarantine", "event_id") == [(8,)]
 
 
-def test_a_whole_table_is_not_judged(project: Project) -> None:
+def test_a_whole_table_is_judged_anew_in_each_micro_batch(project: Project) -> None:
+    """Sums that were refused come in once they are right, and the other way round; a cut changes nothing."""
+
+    def quarantined() -> list[tuple]:
+        return rows(project, "whole__quarantine", "key, amount, _floodmark_state")
+
+    project.source("events", "sales")
+    project.sql(f"create table {project.schema}.sales ({EVENTS}) using delta")
+
+    def sell(*events: tuple[object, ...]) -> None:
+        project.sql(f"insert into {project.schema}.sales values {values(events)}")
+
     project.model(
         "whole",
         stream(
-            "select key, count(*) as n from stream({{ source('raw', 'events') }}) group by key",
+            "select key, sum(amount) as amount from stream({{ source('raw', 'sales') }}) group by key",
             output_mode="complete",
             expectations=RULES,
         ),
     )
-    run = project.dbt("run", "--select", "whole")
-    assert (
-        "expected no rules with output_mode 'complete'. Use output_mode 'update', or write the rules on a model "
-        "that reads this table" in sentence(run.message["whole"])
-    )
+    sell(event(1, "a", 1, 1), event(2, "b", -2, 2), event(3, "c", 300, 3))
+    project.build("--select", "whole")
+    assert rows(project, "whole", "key, amount") == [("a", 1)]
+    assert quarantined() == [("b", -2, "open")]
+    sell(event(4, "a", -4, 4), event(5, "b", 7, 5))
+    with injected(Faults(cuts={"whole": "after: replace where true"})):
+        assert project.dbt("run", "--select", "whole").status["whole"] == "error"
+    project.build("--select", "whole")
+    assert rows(project, "whole", "key, amount") == [("b", 5)]
+    assert quarantined() == [("a", -3, "open"), ("b", -2, "superseded")]
+    counted = project.ledger("whole", "rows_read, rows_kept, rows_dropped, rows_quarantined")
+    assert counted == [(3, 1, 1, 1), (3, 1, 1, 1)]
+    sell(event(6, "b", -9, 6))
+    project.build("--select", "whole")
+    assert rows(project, "whole", "key, amount") == []
+    assert [row[:2] for row in quarantined() if row[2] == "open"] == [("a", -3), ("b", -4)]
