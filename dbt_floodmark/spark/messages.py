@@ -38,6 +38,8 @@ _ALREADY_THERE = re.compile(
 _GONE = re.compile(r"FAILED_READ_FILE\.FILE_NOT_EXIST\b[^\n]*?(?<!\S)(\S+\.(?:parquet|bin))\b")
 #: The table of a stage, by the path of its file: it ends in the batch and the runs that wrote it.
 _STAGE = re.compile(r"/(stage__[^/]+__\d+(?:__[0-9a-f]{8}){1,2})/")
+#: A staging table that is not there any more, by its name.
+_STAGE_GONE = re.compile(r"TABLE_OR_VIEW_NOT_FOUND\][^\n]*?`(stage__[^`]+__\d+(?:__\w+)*)`")
 #: What the operating system says of a disk, as an exception's own message: not in values.
 _BY_THE_SYSTEM = r"(?:Exception|Error|\berror(?:=28)?\b)[:,] (?:[^\[\n'\"]|\[Errno \d+\])*?"
 _FULL = re.compile(
@@ -95,7 +97,7 @@ def is_derby_locked(text: str) -> bool:
 
 def is_unsettled(text: str) -> bool:
     """Tell whether a statement was cancelled or met another writer: its batch is not refused."""
-    return bool(_CONFLICT.search(text) or _CANCELLED.search(text))
+    return bool(_CONFLICT.search(text) or _CANCELLED.search(text) or _STAGE_GONE.search(text))
 
 
 def target_table(sql: str) -> str:
@@ -119,6 +121,12 @@ def readable(text: str, sql: str = "") -> str:
         )
     if _CANCELLED.search(text):
         return CANCELLED
+    taken = _STAGE_GONE.search(text)
+    if taken:
+        return (
+            f"the staging table {taken.group(1)} is gone: another run has taken the batch over, or "
+            "given it up. This statement wrote nothing; run again"
+        )
     full = _full_disk(text, sql)
     if full:
         return full
@@ -138,13 +146,10 @@ def readable(text: str, sql: str = "") -> str:
         )
     gone = _GONE.search(text)
     if gone:
-        stage = _STAGE.search(gone.group(1))
-        if stage:
+        if _STAGE.search(gone.group(1)):
             return (
                 f"the file {gone.group(1)}, which a batch has staged, is gone. The statement wrote "
-                f"nothing. Drop table {stage.group(1)} of the ledger's schema and run again, so "
-                "that the batch is staged again. A cdc model may have written half of its batch: "
-                "it needs --full-refresh"
+                "nothing. Run again: where nothing of the batch is applied yet, it is staged anew"
             )
         return (
             f"the file {gone.group(1)}, which its table's log names, is gone. VACUUM removes files "

@@ -146,10 +146,38 @@
         {%- set format = floodmark._file_format(settings) -%}
         {%- set record = floodmark._without_case_twins(floodmark._kept_type(look.seen, true)
             if look.seen and not format.has_types else look.seen) if look.seen else format.columns -%}
-        {%- do found.update({'columns': floodmark._struct_fields(record or 'struct<>'),
+        {%- set columns = floodmark._struct_fields(record or 'struct<>') -%}
+        {%- do found.update({'columns': floodmark._with_moments(settings, listed, columns)
+            if settings.format == 'json' else columns,
             'partitions': floodmark._partitions(settings, none, listed)}) -%}
     {%- endif -%}
     {{ return('select ' ~ floodmark._string_literal(tojson(found)) ~ ' as look') }}
+{% endmacro %}
+
+
+{# Columns of JSON, which has no type for times: a text of which each value is an ISO date, or an ISO timestamp, is a
+   column of these. Spark itself takes a postal code for a year. #}
+{% macro _with_moments(settings, files, columns) %}
+    {%- set values, counts = [], [] -%}
+    {%- for column in columns if column.type == 'string' -%}
+        {%- set value = 'v' ~ loop.index0 -%}
+        {%- do values.append('cast(' ~ floodmark._raw_field_sql('record', column.name) ~ ' as string) as ' ~ value) -%}
+        {%- do counts.append(floodmark._string_literal(column.name) ~ ', case count(' ~ value ~ ') when 0 then null'
+            ~ ' when count_if(' ~ value ~ " rlike '^\\d{4}-\\d\\d-\\d\\d$' and try_cast(" ~ value
+            ~ " as date) is not null) then 'date' when count_if(" ~ value
+            ~ " rlike '^\\d{4}-\\d\\d-\\d\\d[T ]\\d\\d:\\d\\d' and try_cast(" ~ value
+            ~ " as timestamp) is not null) then 'timestamp' end") -%}
+    {%- endfor -%}
+    {%- if not values -%}
+        {{ return(columns) }}
+    {%- endif -%}
+    {%- set seen = floodmark._query_json('select to_json(named_struct(' ~ counts | join(', ') ~ ')) from (select '
+        ~ values | join(', ') ~ ' from (' ~ floodmark._json_records_sql(settings, files) ~ '))')[0] -%}
+    {%- set found = [] -%}
+    {%- for column in columns -%}
+        {%- do found.append(dict(column, type=seen.get(column.name) or column.type)) -%}
+    {%- endfor -%}
+    {{ return(found) }}
 {% endmacro %}
 
 

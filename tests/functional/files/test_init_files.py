@@ -31,6 +31,26 @@ FOLDERS = {
             {"id": 3, "items": [], "at": "2026-01-01"},
         ),
     },
+    # Times, what looks like them, and a time that one record has not.
+    "moments": {
+        "m.jsonl": lines(
+            {
+                "id": 1,
+                "at": "2026-01-01T10:00:00Z",
+                "pin": "560001",
+                "when": "2024-05-01",
+                "year": "2024",
+            },
+            {
+                "id": 2,
+                "at": "2026-01-01 12:30:00.5+02:00",
+                "pin": "110001",
+                "when": "soon",
+                "year": "2025",
+            },
+            {"id": 3, "at": None, "day": "2024-02-29", "odd": "2024-02-30"},
+        ),
+    },
     # One array over several lines.
     "export": {"all.json": json.dumps([{"k": 1, "v": "a"}, {"k": 2, "v": "b"}], indent=2)},
     # Latin-1, in the header too; folders that are columns.
@@ -81,7 +101,16 @@ def test_types_are_those_of_the_values(said: tuple[Project, dict[str, str]]) -> 
         "id": "bigint",
         "user": "struct<id:bigint>",
         "items": "array<struct<off:struct<percent:bigint>,qty:bigint,sku:string>>",
-        "at": "string",
+        "at": "date",
+    }
+    assert columns(project, "bronze_moments") == own | {
+        "id": "bigint",
+        "at": "timestamp",
+        "day": "date",
+        "pin": "string",
+        "when": "string",
+        "year": "string",
+        "odd": "string",
     }
     assert columns(project, "bronze_export") == own | {"k": "bigint", "v": "string"}
     assert columns(project, "bronze_latin") == own | {
@@ -103,6 +132,7 @@ def test_every_value_is_there(said: tuple[Project, dict[str, str]]) -> None:
             ("orders", "order_id"),
             ("customers", "customer_no"),
             ("events", "id"),
+            ("moments", "id"),
             ("export", "k"),
             ("latin", "Ort"),
             ("tabs", "a"),
@@ -127,6 +157,23 @@ def test_every_value_is_there(said: tuple[Project, dict[str, str]]) -> None:
             {"id": 1, "user": {"id": 7}, "items": [{"sku": "A", "qty": 2}]},
             {"id": 2, "items": [{"sku": "B", "qty": 1, "off": {"percent": 10}}]},
             {"id": 3, "items": [], "at": "2026-01-01"},
+        ],
+        "moments": [
+            {
+                "id": 1,
+                "at": "2026-01-01T10:00:00.000Z",
+                "pin": "560001",
+                "when": "2024-05-01",
+                "year": "2024",
+            },
+            {
+                "id": 2,
+                "at": "2026-01-01T10:30:00.500Z",
+                "pin": "110001",
+                "when": "soon",
+                "year": "2025",
+            },
+            {"id": 3, "day": "2024-02-29", "odd": "2024-02-30"},
         ],
         "export": [{"k": 1, "v": "a"}, {"k": 2, "v": "b"}],
         "latin": [{"Straße": "Hauptstr. 1", "Ort": "Köln", "day": "2024-05-01"}],

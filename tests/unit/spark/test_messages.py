@@ -2,7 +2,13 @@
 
 import pytest
 
-from dbt_floodmark.spark.messages import CANCELLED, is_derby_locked, readable, target_table
+from dbt_floodmark.spark.messages import (
+    CANCELLED,
+    is_derby_locked,
+    is_unsettled,
+    readable,
+    target_table,
+)
 
 SESSION = (
     "[TABLE_OR_VIEW_NOT_FOUND] The table or view `nope` cannot be found.\nVerify the spelling. "
@@ -136,10 +142,24 @@ def test_a_file_of_a_stage_is_named_with_the_way_out():
     )
     text = f"[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file {file}. SQLSTATE: KD001"
     assert readable(text) == (
-        f"the file {file}, which a batch has staged, is gone. The statement wrote nothing. Drop table "
-        "stage__shop__orders__2__ab12cd34 of the ledger's schema and run again, so that the batch is staged again. "
-        "A cdc model may have written half of its batch: it needs --full-refresh"
+        f"the file {file}, which a batch has staged, is gone. The statement wrote nothing. "
+        "Run again: where nothing of the batch is applied yet, it is staged anew"
     )
+
+
+@pytest.mark.parametrize("end", ["__2__ab12cd34", "__2__ab12cd34__judged", "__2__ab12cd34__files"])
+def test_a_staging_table_that_another_run_dropped(end):
+    """The run has lost its batch: Spark has not refused it."""
+    text = (
+        f"[TABLE_OR_VIEW_NOT_FOUND] The table or view `shop_floodmark`.`stage__shop__orders{end}` cannot be found. "
+        "Verify the spelling. SQLSTATE: 42P01"
+    )
+    assert readable(text) == (
+        f"the staging table stage__shop__orders{end} is gone: another run has taken the batch over, or given it up. "
+        "This statement wrote nothing; run again"
+    )
+    assert is_unsettled(text)
+    assert not is_unsettled(text.replace(f"stage__shop__orders{end}", "orders"))
 
 
 def test_a_file_that_is_no_tables_is_spark_to_name():
