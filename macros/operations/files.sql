@@ -163,9 +163,9 @@
         {%- set value = 'v' ~ loop.index0 -%}
         {%- do values.append('cast(' ~ floodmark._raw_field_sql('record', column.name) ~ ' as string) as ' ~ value) -%}
         {%- do counts.append(floodmark._string_literal(column.name) ~ ', case count(' ~ value ~ ') when 0 then null'
-            ~ ' when count_if(' ~ value ~ " rlike '^\\d{4}-\\d\\d-\\d\\d$' and try_cast(" ~ value
+            ~ ' when count_if(' ~ value ~ " rlike '^\\\\d{4}-\\\\d\\\\d-\\\\d\\\\d$' and try_cast(" ~ value
             ~ " as date) is not null) then 'date' when count_if(" ~ value
-            ~ " rlike '^\\d{4}-\\d\\d-\\d\\d[T ]\\d\\d:\\d\\d' and try_cast(" ~ value
+            ~ " rlike '^\\\\d{4}-\\\\d\\\\d-\\\\d\\\\d[T ]\\\\d\\\\d:\\\\d\\\\d' and try_cast(" ~ value
             ~ " as timestamp) is not null) then 'timestamp' end") -%}
     {%- endfor -%}
     {%- if not values -%}
