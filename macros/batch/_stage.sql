@@ -25,7 +25,7 @@
         {%- do floodmark._check_change_columns(run, source.columns) -%}
     {%- endif -%}
     {%- do source.update({'counts': strategy.counts(run, source.stage, batch, source)}) -%}
-    {%- do floodmark._check_constraints(batch, source) -%}
+    {%- do floodmark._check_constraints(batch, source.stage, floodmark._staged_constraints(batch.settings)) -%}
     {%- if strategy.check_staged -%}
         {%- do strategy.check_staged(run, batch, source) -%}
     {%- endif -%}

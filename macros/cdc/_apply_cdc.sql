@@ -239,8 +239,7 @@
         {%- set rows = 'select * from ' ~ source.resolved ~ ' where _floodmark_table_write' if source.get('resolved')
             else 'select * from (\n' ~ floodmark._partial_rows_sql(run, source, is_first=batch.replaces)
             ~ '\n) where not _floodmark_delete' -%}
-        {%- do floodmark._check_constraints(dict(batch, settings=dict(batch.settings, cdc=none)),
-            dict(source, stage='(' ~ rows ~ ')')) -%}
+        {%- do floodmark._check_constraints(batch, '(' ~ rows ~ ')', floodmark._constraints()) -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -40,18 +40,32 @@
     {%- set path = floodmark._file_of_row_sql(batch) -%}
     {%- for result in results if result.violations -%}
         {%- set rule = batch.rules | selectattr('name', 'equalto', result.name) | first -%}
-        {%- set shown = [] -%}
-        {%- for column in columns if column.name | lower in keys | map('lower') | list
-            or floodmark._is_named(column.name, [rule.expect, rule.where or '']) -%}
-            {%- do shown.append(floodmark._quoted(column.name)) -%}
-        {%- endfor -%}
-        {%- set shown = shown or [floodmark._quoted_csv(columns | map(attribute='name') | list)] -%}
-        {%- do parts.append('(select ' ~ results.index(result) ~ ' as rule, left(to_json(struct('
-            ~ (shown + ([path ~ ' as file'] if path else [])) | join(', ')
-            ~ "), map('ignoreNullFields', 'false')), 500) as shown from "
-            ~ floodmark._judged_relation(batch) ~ ' where ' ~ floodmark._broken_sql(batch.rules, names=[rule.name])
-            ~ ' order by shown limit 5)') -%}
+        {%- do parts.append(floodmark._sample_sql(results.index(result), floodmark._judged_relation(batch),
+            floodmark._broken_sql(batch.rules, names=[rule.name]), columns, keys, [rule.expect, rule.where or ''],
+            path)) -%}
     {%- endfor -%}
+    {%- do floodmark._put_samples(results, parts) -%}
+{% endmacro %}
+
+
+{# A SELECT of five rows of a relation for which a condition is true, {rule, shown}: their keys and the columns that
+   the texts name, all where there are none, and their file. #}
+{% macro _sample_sql(place, relation, condition, columns, keys, texts, path=none) %}
+    {%- set shown = [] -%}
+    {%- for column in columns
+        if column.name | lower in keys | map('lower') | list or floodmark._is_named(column.name, texts) -%}
+        {%- do shown.append(floodmark._quoted(column.name)) -%}
+    {%- endfor -%}
+    {%- set shown = shown or [floodmark._quoted_csv(columns | map(attribute='name') | list)] -%}
+    {{ return('(select ' ~ place ~ ' as rule, left(to_json(struct('
+        ~ (shown + ([path ~ ' as file'] if path else [])) | join(', ')
+        ~ "), map('ignoreNullFields', 'false')), 500) as shown from " ~ relation ~ ' where ' ~ condition
+        ~ ' order by shown limit 5)') }}
+{% endmacro %}
+
+
+{# Put what such SELECTs give beside the results at their places. #}
+{% macro _put_samples(results, parts) %}
     {%- for row in (floodmark._query_json('select to_json(struct(rule, shown)) from (' ~ parts | join(' union all ')
         ~ ') order by rule, shown') if parts else []) -%}
         {%- do results[row.rule].sample.append(row.shown) -%}
@@ -113,13 +127,15 @@
 {% endmacro %}
 
 
-{# The results of a batch as its event in the ledger has them. #}
+{# The results of a batch, of rules and of constraints, as its event in the ledger has them. #}
 {% macro _results_literal(batch) %}
-    {%- if not batch.get('judged') or batch.judged.get('results') is none -%}
+    {%- set of_rules = batch.judged.get('results') if batch.get('judged') else none -%}
+    {%- set of_constraints = batch.get('constraint_results') -%}
+    {%- if of_rules is none and of_constraints is none -%}
         {{ return('null') }}
     {%- endif -%}
     {%- set rows = [] -%}
-    {%- for result in batch.judged.results -%}
+    {%- for result in (of_rules or []) + (of_constraints or []) -%}
         {%- set shown = [] -%}
         {%- for row in result.sample -%}
             {#- one that is cut is no JSON any more -#}

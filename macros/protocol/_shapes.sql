@@ -92,6 +92,7 @@
         'new_columns': 'of a look: columns that the next run adds',
         'file_count': 'of a look: how many files wait', 'file_bytes': 'of a look: how many bytes they have',
         'rules': 'the rules that its rows are judged by, as its plan has them; empty where there are none',
+        'constraint_results': 'what became of the constraints of the contract, as results of rules',
         'judged': 'what became of them: counts and results (_count_judged), and the columns that were judged',
         'judged_by': 'the run that judged its rows',
         'rows_waiting': 'rows that wait above the mark', 'rows_null': 'rows without a watermark value',

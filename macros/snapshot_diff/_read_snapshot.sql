@@ -447,8 +447,7 @@
 {# The rows that would be new in the table, against the contract's constraints. #}
 {% macro _check_new_rows(run, batch, source) %}
     {%- if floodmark._has_constraints() -%}
-        {%- do floodmark._check_constraints(batch,
-            dict(source, stage='(select ' ~ floodmark._new_rows_sql(run, source) ~ ' from ' ~ source.stage
-            ~ " where _floodmark_change <> 'missing')")) -%}
+        {%- do floodmark._check_constraints(batch, '(select ' ~ floodmark._new_rows_sql(run, source) ~ ' from '
+            ~ source.stage ~ " where _floodmark_change <> 'missing')", floodmark._constraints()) -%}
     {%- endif -%}
 {% endmacro %}

@@ -47,44 +47,8 @@
 {% endmacro %}
 
 
-{# Those of them that an event can be asked for: an upsert that sets all its columns, not what the table adds. Where
-   NULLs are ignored the rows are asked instead (_check_formed_rows). #}
-{% macro _event_constraints(cdc) %}
-    {%- set found = {} -%}
-    {%- for name, expression in floodmark._constraints().items()
-        if not floodmark._ignores_nulls(cdc) and not modules.re.search('(?i)_floodmark_|(?<!\\w)(?:'
-        ~ modules.re.escape(cdc.start_at) ~ '|' ~ modules.re.escape(cdc.end_at) ~ ')(?!\\w)', expression) -%}
-        {%- do found.update({name: '_floodmark_delete or _floodmark_truncate or (' ~ expression ~ ')'}) -%}
-    {%- endfor -%}
-    {{ return(found) }}
-{% endmacro %}
-
-
 {% macro _has_constraints() %}
     {{ return(floodmark._constraints() | length > 0) }}
-{% endmacro %}
-
-
-{# Rows that break a constraint stop the batch before the target is touched. #}
-{% macro _check_constraints(batch, source) %}
-    {%- set broken = [] -%}
-    {%- set constraints = floodmark._event_constraints(batch.settings.cdc) if batch.settings.cdc
-        else floodmark._constraints() -%}
-    {%- if constraints -%}
-        {%- set counts = [] -%}
-        {%- for name, expression in constraints.items() -%}
-            {%- do counts.append(floodmark._string_literal(name) ~ ', count_if(not (' ~ expression ~ '))') -%}
-        {%- endfor -%}
-        {%- for name, count in floodmark._query_json('select to_json(named_struct(' ~ counts | join(', ') ~ ')) from '
-            ~ source.stage)[0].items() if count -%}
-            {%- do broken.append(name ~ ' (' ~ floodmark._counted(count, 'row') ~ ')') -%}
-        {%- endfor -%}
-    {%- endif -%}
-    {%- if broken -%}
-        {%- do floodmark._stop('the batch breaks the contract\'s constraints: ' ~ broken | join(', ')
-            ~ '. Nothing was written: correct the SELECT or the constraint',
-            rejects='constraints broken: ' ~ broken | join(', ')) -%}
-    {%- endif -%}
 {% endmacro %}
 
 

@@ -197,8 +197,15 @@ def test_a_batch_that_breaks_the_contract_is_refused_and_nothing_written(story: 
     schema = story.project.schema
     assert (
         f"floodmark, model '{schema}.contracted': the batch breaks the contract's constraints: "
-        "positive (1 row). Nothing was written: correct the SELECT or the constraint"
+        'positive (1 row). Nothing was written: correct the SELECT or the constraint. positive: {"'
     ) in sentence(story.runs["second"].message["contracted"])
+    results = story.project.sql(
+        "select batch_id, name, action, rows_judged, violations, sample is not null "
+        f"from {schema}_floodmark.expectation_results where model = '{schema}.contracted' order by 1, 2"
+    )
+    assert ("positive", "fail", 1, True) in [(r[1], r[2], r[4], r[5]) for r in results if r[0] == 2]
+    assert {r[1] for r in results} == {"positive", "id_not_null"}
+    assert {r[4] for r in results if r[0] != 2} == {0}
     assert story.ids["second"]["contracted"] == [1]
     assert story.versions["second"]["contracted"] == story.versions["first"]["contracted"]
 
