@@ -38,7 +38,39 @@
         'asked': {'replay': asked}, 'reason': floodmark._replay_reason(asked),
         'watermark_column': run.state.committed.watermark_column, 'upstream': run.state.committed.upstream}) -%}
     {%- do floodmark._record_plan(run, plan) -%}
+    {%- do floodmark._tell_who_is_past(plan, columns) -%}
     {{ return(plan) }}
+{% endmacro %}
+
+
+{# Warn of models that follow this one by a watermark, and whose mark is at or above a row of the replay: they do not
+   load it. #}
+{% macro _tell_who_is_past(batch, columns) %}
+    {%- for node in floodmark._managed_nodes().values() if model.unique_id in node.depends_on.nodes -%}
+        {%- set watermark = floodmark._node_setting(node, 'watermark') -%}
+        {%- set column = floodmark._find_column(columns, watermark.get('column') or '')
+            if watermark is mapping and watermark.get('kind') != 'version' else none -%}
+        {%- set upstream = floodmark._upstream_node(watermark.get('from'), node, required=false) if column else none -%}
+        {%- if upstream and upstream.unique_id == model.unique_id
+            and floodmark._is_past(floodmark._node_id(node), batch, column) -%}
+            {%- do floodmark._warn('rows of this replay are at or below the mark of ' ~ floodmark._node_id(node) ~ ' ('
+                ~ column.name ~ '), which does not load them: backfill it, or give them another ' ~ column.name
+                ~ ' with set when you replay') -%}
+        {%- endif -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{# Whether a model's mark is at or above a row of a replay. #}
+{% macro _is_past(id, batch, column) %}
+    {%- set family = floodmark._position_family(column.type) -%}
+    {%- set marks = floodmark._query_json('select to_json(struct(watermark_value as mark)) from '
+        ~ floodmark.ledger_schema() ~ '.watermarks where table_name = ' ~ floodmark._string_literal(id)) -%}
+    {%- set mark = marks[0].get('mark') if marks and family else none -%}
+    {{ return(mark is not none and run_query('select 1 as one from (' ~ floodmark._replayed_select(batch) ~ ') where '
+        ~ floodmark._quoted(column.name) ~ ' <= '
+        ~ floodmark._position_literal(floodmark._position_from_text(mark, family), family) ~ ' limit 1').rows
+        | length > 0) }}
 {% endmacro %}
 
 

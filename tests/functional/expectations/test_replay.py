@@ -257,3 +257,26 @@ def test_a_snapshot_is_read_again_instead(project: Project) -> None:
         "expected another strategy than snapshot_diff. Correct the rows upstream: the next run reads all of them"
         in sentence(run.message["compared"])
     )
+
+
+def test_a_model_that_follows_and_is_past_the_row_is_named(project: Project) -> None:
+    """It reads what lies above its mark; a row that gets a time of its own is there."""
+    follows = {"incremental_strategy": "merge", "unique_key": "id"}
+    project.model(
+        "following",
+        incremental("{{ ref('changed') }}", watermark={"column": "at"}, **follows),
+    )
+    project.build("--select", "following")
+    wanted = "{floodmark_replay: {rule: small, set: {amount: '3'%s}}}"
+    run = project.build("--select", "changed", "--vars", wanted % ", at: at + interval 1 year")
+    assert "of this replay" not in run.log
+    project.build("--select", "following")
+    assert rows(project, "following")[(3, 3)] == 1
+    project.sql(
+        f"update {project.schema}.changed__quarantine set _floodmark_state = 'open' where id = 3"
+    )
+    run = project.build("--select", "changed", "--vars", wanted % "")
+    assert (
+        f"rows of this replay are at or below the mark of {project.schema}.following (at), which does not load them: "
+        "backfill it, or give them another at with set when you replay" in sentence(run.log)
+    )
