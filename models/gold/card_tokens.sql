@@ -5,4 +5,7 @@
     merge_exclude_columns=['token'],
 ) }}
 
-{{ floodmark.tokens_of(ref('silver_invoices'), 'customer_card_no') }}
+select
+    value,
+    token
+from ({{ floodmark.tokens_of(ref('silver_invoices'), 'customer_card_no') }})
