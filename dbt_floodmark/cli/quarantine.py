@@ -71,7 +71,9 @@ def show(
     if as_json:
         print_json({"rows": rows})
     elif rows:
-        columns = [("batch_id", "right"), ("reason", "left"), ("file", "left"), ("row", "left")]
+        columns = [("batch_id", "right"), ("rules", "left"), ("reason", "left")]
+        columns += [("file", "left")] if any(row["file"] for row in rows) else []
+        columns.append(("row", "left"))
         shown = [[row[name] for name, _ in columns] for row in rows]
         console().print(table("", columns, shown))
     else:
@@ -83,7 +85,11 @@ def show(
 @rule_option
 @where_option
 @click.option(
-    "--set", "assignments", multiple=True, metavar="'COLUMN = SQL'", help="Correct a column."
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="'COLUMN = SQL'",
+    help="Correct a column; may be repeated. Each expression sees the row as it lies there.",
 )
 @dry_run_option
 @click.argument("model")

@@ -27,6 +27,7 @@
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
     {%- set columns = floodmark._columns_of(relation=quarantine) -%}
     {%- do floodmark._check_replayed_columns(asked, columns) -%}
+    {%- do floodmark._check_replayed_rule(asked, quarantine, run.settings.expectations) -%}
     {%- set open = run_query('select count(*) as n from (' ~ floodmark._open_rows_sql(quarantine, asked) ~ ')')
         .rows[0][0] | int -%}
     {%- if not open -%}
@@ -69,7 +70,7 @@
     {%- set mark = marks[0].get('mark') if marks and family else none -%}
     {{ return(mark is not none and run_query('select 1 as one from (' ~ floodmark._replayed_select(batch) ~ ') where '
         ~ floodmark._quoted(column.name) ~ ' <= '
-        ~ floodmark._position_literal(floodmark._position_from_text(mark, family), family) ~ ' limit 1').rows
+        ~ floodmark._position_literal(floodmark._position_parse(mark, family), family) ~ ' limit 1').rows
         | length > 0) }}
 {% endmacro %}
 
@@ -97,13 +98,33 @@
 
 {# Columns that `set` gives a value must be there. #}
 {% macro _check_replayed_columns(asked, columns) %}
-    {%- set problems = [] -%}
+    {%- set problems, given = [], [] -%}
+    {%- for column in columns if not column.name.startswith('_floodmark_') -%}
+        {%- do given.append(column.name) -%}
+    {%- endfor -%}
     {%- for name in asked.set or {} if name.startswith('_floodmark_') or not floodmark._find_column(columns, name) -%}
         {%- do problems.append({'setting': 'floodmark_replay.set', 'got': name,
-            'expected': 'a column of the quarantine', 'todo': 'Correct the name'}) -%}
+            'expected': 'a column of the quarantine (' ~ given | join(', ') ~ ')', 'todo': 'Correct the name'}) -%}
     {%- endfor -%}
     {%- if problems -%}
         {%- do floodmark._refuse(problems) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# A rule that is asked for is one of the model, or one that a row of the quarantine breaks. #}
+{% macro _check_replayed_rule(asked, quarantine, rules) %}
+    {%- if not asked.rule -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set known = floodmark._row_rules(rules or []) | map(attribute='name') | list -%}
+    {%- for row in floodmark._query_json('select to_json(struct(rule)) from (select distinct explode(_floodmark_rules)'
+        ' as rule from ' ~ quarantine ~ ') order by rule') if row.rule not in known -%}
+        {%- do known.append(row.rule) -%}
+    {%- endfor -%}
+    {%- if asked.rule not in known -%}
+        {%- do floodmark._refuse([{'setting': 'rule', 'got': asked.rule,
+            'expected': 'one of ' ~ known | join(', '), 'todo': 'Correct the name'}]) -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -73,9 +73,13 @@
         {%- do floodmark._refuse(problems, "operation '" ~ operation ~ "'") -%}
     {%- endif -%}
     {%- set node = floodmark._managed_node(model) -%}
-    {%- if not floodmark._has_quarantine(floodmark._quarantine_of(node)) -%}
+    {%- set quarantine = floodmark._quarantine_of(node) -%}
+    {%- if not floodmark._has_quarantine(quarantine) -%}
         {%- do floodmark._stop('it has no quarantine: no row of it was ever quarantined', floodmark._node_id(node)) -%}
     {%- endif -%}
+    {%- do floodmark._check_replayed_columns(asked, floodmark._columns_of(relation=quarantine)) -%}
+    {%- do floodmark._check_replayed_rule(asked, quarantine,
+        floodmark._expectations(floodmark._node_setting(node, 'expectations') or [])) -%}
     {{ return(node) }}
 {% endmacro %}
 
@@ -127,7 +131,8 @@
     {%- endfor -%}
     select _floodmark_batch_id as batch_id, concat_ws(', ', _floodmark_rules) as rules, _floodmark_reason as reason,
         coalesce(_floodmark_file || coalesce(':' || _floodmark_line, ''), '') as file,
-        coalesce(_floodmark_raw, to_json(struct({{ floodmark._quoted_csv(names) }}))) as row
+        coalesce(_floodmark_raw,
+            to_json(struct({{ floodmark._quoted_csv(names) }}), map('ignoreNullFields', 'false'))) as row
     from {{ quarantine }}
     where {{ floodmark._open_predicate({'rule': rule, 'where': none}, with_corrupt=true) }}
     order by _floodmark_batch_id, _floodmark_quarantined_at, row

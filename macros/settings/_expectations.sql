@@ -7,7 +7,8 @@
         'name': {'type': 'text', 'required': true, 'expected': 'a name of its own', 'todo': 'Give the rule a name',
             'meaning': 'unique in the model; shown in results, warnings and the quarantine'},
         'expect': {'type': 'text', 'required': true, 'expected': "a condition of the SELECT's columns",
-            'todo': "Write one, such as 'amount > 0'", 'meaning': "a boolean of the SELECT's columns, plain SQL"},
+            'todo': "Write one, such as 'amount > 0'; a rule of the batch has rows, unique or fresh_within",
+            'meaning': "a boolean of the SELECT's columns, plain SQL"},
         'on_violation': {'type': 'choice', 'choices': ['warn', 'drop', 'quarantine', 'fail'], 'default': 'warn',
             'meaning': '`warn` keeps the row, `drop` leaves it out, `quarantine` moves it to `<model>__quarantine`, '
             '`fail` rejects the batch'},

@@ -112,6 +112,12 @@ def test_a_dry_run_counts(project: Project) -> None:
         code, output = command(project, "quarantine", *words, "--dry-run")
         assert code == 0, output
         assert f"Would {words[0]} 3 rows of {project.schema}.merged." in output
+    for words, said in (
+        (["replay", "merged", "--set", "nobody = 1"], 'got "nobody"; expected a column of'),
+        (["discard", "merged", "--rule", "postive", "--reason", "no"], 'rule: got "postive"'),
+    ):
+        code, output = command(project, "quarantine", *words, "--dry-run")
+        assert code == 1 and said in sentence(output), output
     assert states(project, "merged") == before
 
 
@@ -219,8 +225,9 @@ def test_rows_are_given_up(project: Project) -> None:
 
 REFUSED = {
     "{rule: x, when: now}": "floodmark_replay.when: expected one of rule, where, set",
-    "{set: {nobody: '1'}}": 'floodmark_replay.set: got "nobody"; expected a column of the quarantine. '
-    "Correct the name",
+    "{set: {nobody: '1'}}": 'floodmark_replay.set: got "nobody"; expected a column of the quarantine '
+    "(id, amount, at, day). Correct the name",
+    "{rule: postive}": 'rule: got "postive"; expected one of positive, small. Correct the name',
     "{where: '(id'}": 'floodmark_replay.where: got "(id"; expected a SQL expression, but this has a parenthesis',
 }
 
@@ -264,7 +271,9 @@ def test_a_model_that_follows_and_is_past_the_row_is_named(project: Project) -> 
     follows = {"incremental_strategy": "merge", "unique_key": "id"}
     project.model(
         "following",
-        incremental("{{ ref('changed') }}", watermark={"column": "at"}, **follows),
+        incremental(
+            "{{ ref('changed') }}", "id, amount, at", watermark={"column": "at"}, **follows
+        ),
     )
     project.build("--select", "following")
     wanted = "{floodmark_replay: {rule: small, set: {amount: '3'%s}}}"
@@ -276,6 +285,7 @@ def test_a_model_that_follows_and_is_past_the_row_is_named(project: Project) -> 
         f"update {project.schema}.changed__quarantine set _floodmark_state = 'open' where id = 3"
     )
     run = project.build("--select", "changed", "--vars", wanted % "")
+    assert "CDC 1 read" in run.message["changed"]
     assert (
         f"rows of this replay are at or below the mark of {project.schema}.following (at), which does not load them: "
         "backfill it, or give them another at with set when you replay" in sentence(run.log)

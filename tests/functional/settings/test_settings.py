@@ -82,7 +82,7 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
         ),
         [
             "expectations.n.expect: got null; expected a condition of the SELECT's columns. Write one, such as "
-            "'amount > 0'",
+            "'amount > 0'; a rule of the batch has rows, unique or fresh_within",
             "expectations.N.limit: got 1; expected one of name, expect, on_violation, where, nulls, max_violations, "
             "max_violation_fraction, severity, message, tags, deletes. Remove it or correct its name",
             'expectations.N.on_violation: got "stop"; expected one of warn, drop, quarantine, fail. Use one of them',
