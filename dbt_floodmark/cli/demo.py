@@ -15,7 +15,8 @@ from rich.rule import Rule
 
 from dbt_floodmark.cli.demo_findings import Oddity, Query, Refusal, odd_files, refused_rows
 from dbt_floodmark.cli.output import console, table
-from dbt_floodmark.demo.data import MINIMUM_INVOICES, ODD_DAY, land_day
+from dbt_floodmark.demo.chain import ODD_DAY
+from dbt_floodmark.demo.data import MINIMUM_INVOICES, land_day
 from dbt_floodmark.errors import FloodmarkError, UsageError
 from dbt_floodmark.package import package_root
 from dbt_floodmark.project.ledger import Row, read_ledger

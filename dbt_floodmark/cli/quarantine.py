@@ -89,7 +89,8 @@ def show(
     "assignments",
     multiple=True,
     metavar="'COLUMN = SQL'",
-    help="Correct a column; may be repeated. Each expression sees the row as it lies there.",
+    help="Correct a column, or _floodmark_raw, the text of a corrupt record; may be repeated. "
+    "Each expression sees the row as it lies there.",
 )
 @dry_run_option
 @click.argument("model")
@@ -106,12 +107,14 @@ def replay(
     """Load open rows through the model's own strategy, exactly once.
 
     They are judged by today's rules: those that still break one stay open. An older row never
-    overwrites a later one, and the mark stays where it is.
+    overwrites a later one, and the mark stays where it is. Corrupt lines of files are parsed
+    again, with the schema of today.
 
     \b
     Example:
         floodmark quarantine replay silver_invoices --rule known_store
         floodmark quarantine replay silver_invoices --set "total_amount = abs(total_amount)"
+        floodmark quarantine replay bronze_invoices --set "_floodmark_raw = _floodmark_raw || '}'"
         dbt run-operation floodmark.quarantine_replay --args '{model: silver_invoices}'
     """
     project = Project(project_dir, profiles_dir, target)

@@ -75,6 +75,7 @@ _TARGET = re.compile(
     r"(?:\s+if\s+(?:not\s+)?exists)?)\s+(?:table\s+)?([`\w.]+)",
     re.IGNORECASE,
 )
+_LISTS = re.compile(r"\s*show\s", re.IGNORECASE)
 _COMMENTS = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
 
 #: What the statements that create the ledger carry (macros/ledger/create_ledger.sql).
@@ -121,7 +122,8 @@ def readable(text: str, sql: str = "") -> str:
         )
     if _CANCELLED.search(text):
         return CANCELLED
-    taken = _STAGE_GONE.search(text)
+    #: A list of tables reads each, and names those that are dropped meanwhile: it is made again.
+    taken = _STAGE_GONE.search(text) if not _LISTS.match(_COMMENTS.sub(" ", sql)) else None
     if taken:
         return (
             f"the staging table {taken.group(1)} is gone: another run has taken the batch over, or "

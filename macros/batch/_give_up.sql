@@ -11,6 +11,9 @@
         {%- do floodmark._fence(batch, relation) -%}
         {%- set landed = floodmark._landed(relation, batch) -%}
     {%- endif -%}
+    {%- if landed is none -%}
+        {%- do floodmark._take_back_quarantined(batch, relation) -%}
+    {%- endif -%}
     {%- if strategy.give_up -%}
         {%- do strategy.give_up(id, relation, batch, landed) -%}
     {%- endif -%}

@@ -44,7 +44,7 @@
 {# The rows of a batch that go to the quarantine: those that a rule sends there, and corrupt records of files. #}
 {% macro _quarantine_held(run, batch, select_sql) %}
     {%- set parts = [] -%}
-    {%- if batch.get('judged') and batch.judged.rows_quarantined and batch.kind != 'replay' -%}
+    {%- if batch.get('judged') and batch.judged.rows_quarantined and not floodmark._replays_rows(batch) -%}
         {%- do parts.append({'sql': floodmark._rows_to_quarantine_sql(batch), 'names': batch.judged.columns
             | map(attribute='name') | list + ['_floodmark_rules', '_floodmark_reason', '_floodmark_file']}) -%}
     {%- endif -%}
@@ -62,7 +62,7 @@
 {# Whether a batch may read rows that an earlier one has quarantined, and leaves those open that are so already. One
    that loads all anew, or a range, supersedes them instead. #}
 {% macro _leaves_open(run, batch) %}
-    {%- set supersedes = batch.begins or batch.kind in ['full_refresh', 'backfill']
+    {%- set supersedes = batch.begins or batch.kind in ['full_refresh', 'backfill', 'replay']
         or floodmark._strategy(run.settings).replaced -%}
     {%- set reads_all = not run.settings.watermark and batch.files is none and batch.kind != 'stream' -%}
     {{ return(not supersedes and (batch.lookback or batch.nulls == 'include' or reads_all)) }}

@@ -29,7 +29,8 @@
         {%- do ns.total.update({'files_moved': floodmark._tidy_files(floodmark._model_id(), settings.files),
             'moved': {'archive': 'archived', 'delete': 'deleted'}.get(settings.files.on_loaded)}) -%}
     {%- endif -%}
-    {%- do floodmark._report(settings.strategy | upper, dict(ns.total, waits_for=ns.run.waits_for)) -%}
+    {%- do floodmark._report(settings.strategy | upper, dict(ns.total, waits_for=ns.run.waits_for,
+        still_open=floodmark._still_open(ns.run.replay) if ns.run.replay else 0)) -%}
     {{ return(ns.run) }}
 {% endmacro %}
 
@@ -61,6 +62,10 @@
             {%- do parts.append(total.batches ~ ' batches') -%}
         {%- endif -%}
         {%- set message = how ~ ' ' ~ parts | join(', ') -%}
+    {%- endif -%}
+    {%- if total.get('still_open') -%}
+        {%- set message = message ~ ', {:,} '.format(total.still_open) ~ ('stays' if total.still_open == 1 else 'stay')
+            ~ ' open' -%}
     {%- endif -%}
     {%- if total.get('files_moved') -%}
         {%- set message = message ~ ', ' ~ floodmark._counted(total.files_moved, 'file') ~ ' ' ~ total.moved -%}

@@ -21,6 +21,8 @@
                 rejects='the records that were read are gone') -%}
         {%- endif -%}
         {%- do floodmark._read_files(run, batch) -%}
+    {%- elif floodmark._replays_records(batch) -%}
+        {%- do floodmark._read_again(run, batch) -%}
     {%- endif -%}
     {{ return(floodmark._load_straight(run, batch) if batch.get('windows') else floodmark._load_read(run, batch)) }}
 {% endmacro %}
@@ -47,7 +49,7 @@
 {% macro _load_read(run, batch) %}
     {%- set strategy = floodmark._strategy(run.settings) -%}
     {%- do run.update({'table_columns': none}) -%}
-    {%- set select_sql = floodmark._replayed_select(batch) if batch.kind == 'replay'
+    {%- set select_sql = floodmark._replayed_select(batch) if floodmark._replays_rows(batch)
         else floodmark._bounded_select(run, batch) -%}
     {%- do floodmark._check_doubled(floodmark._select_columns(run, select_sql) | map(attribute='name') | list) -%}
     {%- if floodmark._is_judged(batch) -%}

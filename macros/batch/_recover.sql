@@ -43,7 +43,7 @@
             else 'the run died before the snapshot was applied: it is read again' if stale
             else ('the ' ~ batch.kind ~ ' died before the batch was applied' if batch.kind in ['backfill', 'replay']
             else 'the run died before the table was replaced') -%}
-        {%- if batch.files or batch.rules -%}
+        {%- if batch.files or batch.rules or floodmark._replays_records(batch) -%}
             {%- do floodmark._take_back_quarantined(batch) -%}
         {%- endif -%}
         {%- do floodmark._record('failed', batch, {'error': floodmark._string_literal(error)}) -%}
@@ -90,7 +90,8 @@
         'upstream_at': planned.upstream_at, 'upstream_id': planned.upstream_id,
         'watermark_column': planned.watermark_column, 'upstream': planned.upstream, 'reason': planned.reason,
         'asked': floodmark._stored_asked(planned.batch_id) if planned.kind in ['backfill', 'replay'] else none,
-        'rows_null': 0, 'rows_future': 0, 'rows_late': 0, 'is_last': false, 'is_taken_over': true,
+        'records_by': stages | selectattr('part', 'equalto', 'files') | map(attribute='staged_by') | first
+        | default(none), 'rows_null': 0, 'rows_future': 0, 'rows_late': 0, 'is_last': false, 'is_taken_over': true,
         'files': none}) }}
 {% endmacro %}
 

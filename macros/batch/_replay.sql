@@ -2,7 +2,7 @@
   A replay loads open rows of the quarantine: `floodmark quarantine replay`, or `dbt run --select <model> --vars
   '{floodmark_replay: {rule: ..., where: ..., set: {column: expression}}}'`. It is one batch of kind replay that goes
   through the model's own strategy, is judged by today's rules, and leaves the mark where it is. Rows that still break a
-  rule stay open.
+  rule stay open. Corrupt records of files are a batch of their own (_replay_records.sql).
 #}
 
 {# What this run was asked to replay, {rule, where, set}, where `true` is everything; none where it was not. #}
@@ -13,40 +13,72 @@
 {% endmacro %}
 
 
-{# The batch of a replay, recorded in the ledger; none where nothing is open, and behind it. #}
+{# The next batch of a replay, recorded in the ledger: open rows, then corrupt records; none where nothing is open, and
+   behind them. #}
 {% macro _next_replay_batch(run) %}
-    {%- if not run.first -%}
+    {%- set asked = run.replay -%}
+    {%- if run.first -%}
+        {%- do floodmark._check_replay(run) -%}
+        {%- do run.update({'first': false, 'to_replay': floodmark._open_parts(run)}) -%}
+    {%- endif -%}
+    {%- if not run.to_replay -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- do run.update({'first': false}) -%}
+    {%- set part = run.to_replay.pop(0) -%}
+    {%- set plan = floodmark._plan_whole() -%}
+    {%- do plan.update({'settings': run.settings, 'batch_id': run.state.last_batch_id + 1, 'kind': 'replay',
+        'replaces': false, 'generation': run.state.committed.generation, 'family': run.state.committed.family,
+        'asked': {'replay': asked, 'part': part}, 'reason': floodmark._replay_reason(asked),
+        'watermark_column': run.state.committed.watermark_column, 'upstream': run.state.committed.upstream}) -%}
+    {#- the next batch of files looks for the schema in the last one -#}
+    {%- do plan.update(floodmark._plan_schema(run, false, []) if run.settings.files else {}) -%}
+    {%- do plan.update({'is_last': not run.to_replay}) -%}
+    {%- if part == 'rows' -%}
+        {%- do floodmark._tell_who_is_past(plan) -%}
+    {%- elif not floodmark._plan_records_again(run, plan) -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- do floodmark._record_plan(run, plan) -%}
+    {{ return(plan) }}
+{% endmacro %}
+
+
+{# Refuse a replay that asks for what is not there. #}
+{% macro _check_replay(run) %}
     {%- set problems = floodmark._replay_problems(run) -%}
     {%- if problems -%}
         {%- do floodmark._refuse(problems) -%}
     {%- endif -%}
-    {%- set asked = run.replay -%}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
-    {%- set columns = floodmark._columns_of(relation=quarantine) -%}
-    {%- do floodmark._check_replayed_columns(asked, columns) -%}
-    {%- do floodmark._check_replayed_rule(asked, quarantine, run.settings.expectations) -%}
-    {%- set open = run_query('select count(*) as n from (' ~ floodmark._open_rows_sql(quarantine, asked) ~ ')')
-        .rows[0][0] | int -%}
-    {%- if not open -%}
-        {{ return(none) }}
-    {%- endif -%}
-    {%- set plan = floodmark._plan_whole() -%}
-    {%- do plan.update({'settings': run.settings, 'batch_id': run.state.last_batch_id + 1, 'kind': 'replay',
-        'replaces': false, 'generation': run.state.committed.generation, 'family': run.state.committed.family,
-        'asked': {'replay': asked}, 'reason': floodmark._replay_reason(asked),
-        'watermark_column': run.state.committed.watermark_column, 'upstream': run.state.committed.upstream}) -%}
-    {%- do floodmark._record_plan(run, plan) -%}
-    {%- do floodmark._tell_who_is_past(plan, columns) -%}
-    {{ return(plan) }}
+    {%- do floodmark._check_replayed_columns(run.replay, floodmark._columns_of(relation=quarantine)) -%}
+    {%- do floodmark._check_replayed_rule(run.replay, quarantine, run.settings.expectations) -%}
+{% endmacro %}
+
+
+{# What a replay has to load, of _replayed_parts. #}
+{% macro _open_parts(run) %}
+    {%- set parts = [] -%}
+    {%- for part in floodmark._replayed_parts(run.replay, run.settings.files) -%}
+        {%- if run_query('select 1 as one from (' ~ floodmark._open_rows_sql(floodmark._quarantine_relation(this),
+            run.replay, part) ~ ') limit 1').rows | length -%}
+            {%- do parts.append(part) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(parts) }}
+{% endmacro %}
+
+
+{# How many of the rows that a replay was asked for are still open. #}
+{% macro _still_open(asked) %}
+    {{ return(run_query('select count(*) as n from (' ~ floodmark._open_rows_sql(floodmark._quarantine_relation(this),
+        asked, 'all') ~ ')').rows[0][0] | int) }}
 {% endmacro %}
 
 
 {# Warn of models that follow this one by a watermark, and whose mark is at or above a row of the replay: they do not
    load it. #}
-{% macro _tell_who_is_past(batch, columns) %}
+{% macro _tell_who_is_past(batch) %}
+    {%- set columns = floodmark._columns_of(relation=floodmark._quarantine_relation(this)) -%}
     {%- for node in floodmark._managed_nodes().values() if model.unique_id in node.depends_on.nodes -%}
         {%- set watermark = floodmark._node_setting(node, 'watermark') -%}
         {%- set column = floodmark._find_column(columns, watermark.get('column') or '')
@@ -102,10 +134,17 @@
     {%- for column in columns if not column.name.startswith('_floodmark_') -%}
         {%- do given.append(column.name) -%}
     {%- endfor -%}
-    {%- for name in asked.set or {} if name.startswith('_floodmark_') or not floodmark._find_column(columns, name) -%}
+    {%- for name in asked.set or {} if name != '_floodmark_raw'
+        and (name.startswith('_floodmark_') or not floodmark._find_column(columns, name)) -%}
         {%- do problems.append({'setting': 'floodmark_replay.set', 'got': name,
-            'expected': 'a column of the quarantine (' ~ given | join(', ') ~ ')', 'todo': 'Correct the name'}) -%}
+            'expected': 'a column of the quarantine (' ~ given | join(', ') ~ '), or _floodmark_raw',
+            'todo': 'Correct the name'}) -%}
     {%- endfor -%}
+    {%- if '_floodmark_raw' in (asked.set or {}) and asked.set | length > 1 -%}
+        {%- do problems.append({'setting': 'floodmark_replay.set', 'got': asked.set | join(', '),
+            'expected': '_floodmark_raw alone, or columns',
+            'todo': 'Replay corrupt records and rows that break a rule one after the other'}) -%}
+    {%- endif -%}
     {%- if problems -%}
         {%- do floodmark._refuse(problems) -%}
     {%- endif -%}
@@ -155,6 +194,6 @@
         {%- do values.append('cast(' ~ floodmark._clause(given) ~ ' as ' ~ column.ddl ~ ') as ' ~ quoted if given
             is not none else quoted) -%}
     {%- endfor -%}
-    {{ return('select ' ~ values | join(', ') ~ ' from (' ~ floodmark._open_rows_sql(quarantine, asked)
+    {{ return('select ' ~ values | join(', ') ~ ' from (' ~ floodmark._open_rows_sql(quarantine, asked, 'rows')
         ~ ') where _floodmark_batch_id < ' ~ batch.batch_id) }}
 {% endmacro %}

@@ -37,7 +37,7 @@
     {%- if not dry_run -%}
         {%- for files in floodmark._files_by_folder(gone) -%}
             {%- set found = floodmark._in_archive(settings, files) if settings.on_loaded == 'archive' else {} -%}
-            {%- for file in files if found.get(file.path) == file.size -%}
+            {%- for file in files if file.path in found and found[file.path].size == file.size -%}
                 {%- do file.update({'reason': floodmark._archived_path(settings, file)}) -%}
             {%- endfor -%}
             {%- do floodmark._record_archived(id, files, 'it was not in the folder any more') -%}
@@ -156,7 +156,7 @@
 {% endmacro %}
 
 
-{# Those of files of one folder whose place in the archive is taken: {path: the size of what is there}. #}
+{# Those of files of one folder whose place in the archive is taken: {path: what is there, {path, size}}. #}
 {% macro _in_archive(settings, files) %}
     {%- set places, found = {}, {} -%}
     {%- for file in files -%}
@@ -168,7 +168,7 @@
         ~ "recursiveFileLookup = 'true'" ~ floodmark._local_files_options(settings.archive_to) ~ ')') -%}
     {%- for one in listed -%}
         {%- set file = places.get(floodmark._without_file_scheme(floodmark._decoded_path(one.path))) -%}
-        {%- do found.update({file.path: one.size}) if file else none -%}
+        {%- do found.update({file.path: one}) if file else none -%}
     {%- endfor -%}
     {{ return(found) }}
 {% endmacro %}

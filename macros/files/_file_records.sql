@@ -2,10 +2,6 @@
   What a batch of files holds is read once, into a staging table of its own: the known columns, what was rescued, and of
   records that are corrupt the text and the reason. The model's SELECT reads those that are not, the quarantine the
   others, and the ledger's counts come from there. So all of them are of one reading, whatever becomes of the files.
-
-  A window is a table over files that are read alike: `create table … using <format>` with the columns that their
-  records have. Unlike a query of the files themselves it takes a schema, and a format's options; unlike a view it has
-  `_metadata`. It goes once its files are read.
 #}
 
 {# Read the files of a batch into its staging table, unless a run before has; what stands for them in the SELECT is
@@ -217,69 +213,9 @@
 {% endmacro %}
 
 
-{# Make a window over the files of a group, behind others. Returns SQL of its rows. #}
-{% macro _read_through_window(run, batch, windows, group) %}
-    {%- do windows.append(floodmark._make_window(run, batch, windows | length, group)) -%}
-    {{ return((group.rows_sql or floodmark._window_rows_sql)(run.settings.files, windows[-1], group)) }}
-{% endmacro %}
-
-
-{% macro _drop_windows(windows) %}
-    {%- for window in windows -%}
-        {%- do floodmark._execute(['drop table if exists ' ~ window]) -%}
-    {%- endfor -%}
-{% endmacro %}
-
-
-{# Make a window over the files of a group: {record, files, options}. #}
-{% macro _make_window(run, batch, number, group) %}
-    {%- set settings = run.settings.files -%}
-    {%- set format = floodmark._file_format(settings) -%}
-    {%- set relation = floodmark._stage_relation(dict(batch, staged_by=none)) ~ '__window' ~ number -%}
-    {%- set columns = floodmark._struct_fields(group.get('lies_as') or group.record) -%}
-    {%- if format.bad_column and not group.get('lies_as') -%}
-        {%- do columns.append({'name': format.bad_column, 'type': 'string'}) -%}
-    {%- endif -%}
-    {%- set given = [] -%}
-    {%- set whole = {'pathGlobFilter': '*', 'recursiveFileLookup': 'true', '__globPaths__': 'false'} -%}
-    {%- for name, value in dict(floodmark._window_options(settings), **(whole if group.location
-        else group.options)).items() -%}
-        {%- do given.append(floodmark._quoted(name) ~ ' ' ~ floodmark._string_literal(value)) -%}
-    {%- endfor -%}
-    {%- do floodmark._execute(['create table ' ~ relation ~ ' (' ~ floodmark._as_ddl(columns) ~ ') using '
-        ~ group.get('provider', format.provider)
-        ~ ' options (' ~ given | join(', ') ~ ') location '
-        ~ floodmark._string_literal(group.location
-        or floodmark._path_pattern(floodmark._absolute_path(settings.path | string)))]) -%}
-    {{ return(relation) }}
-{% endmacro %}
-
-
-{# Spark's options of every window: the format's, what the user gives, and how files are found. #}
-{% macro _window_options(settings) %}
-    {%- set format = floodmark._file_format(settings) -%}
-    {%- set options = dict(format.options, **floodmark._given_options(settings)) -%}
-    {%- if format.bad_column -%}
-        {%- do options.update({'columnNameOfCorruptRecord': format.bad_column, 'mode': 'PERMISSIVE'}) -%}
-    {%- endif -%}
-    {%- do options.update({'pathGlobFilter': settings.glob, '__globPaths__': 'true',
-        'recursiveFileLookup': 'true' if settings.recursive else 'false',
-        'ignoreMissingFiles': 'false', 'ignoreCorruptFiles': 'false'}) -%}
-    {%- if adapter.floodmark_local_files is defined -%}
-        {%- do options.update(adapter.floodmark_local_files(settings.path | string)) -%}
-    {%- endif -%}
-    {{ return(options) }}
-{% endmacro %}
-
-
-{# The rows of a group's window: its columns and `_metadata`. #}
-{% macro _window_rows_sql(settings, window, group) %}
-    {{ return('select *, _metadata from ' ~ window ~ ' where ' ~ floodmark._files_predicate(group.files)) }}
-{% endmacro %}
-
-
 {# The records in the rows of a group: the known columns, those of the folders, rescued data, `_floodmark_metadata`,
-   and of records that are corrupt `_floodmark_reason` and `_floodmark_raw`. #}
+   and of records that are corrupt `_floodmark_reason` and `_floodmark_raw`; of those that are read again
+   `_floodmark_id`. #}
 {% macro _records_sql(run, batch, group, rows_sql) %}
     {%- set settings = run.settings.files -%}
     {%- set format = floodmark._file_format(settings) -%}
@@ -318,7 +254,7 @@
         {{ 'cast(null as string)' if keeps else '_floodmark_why' }} as _floodmark_reason,
         {{ 'cast(null as string)' if keeps else 'if(_floodmark_why is null, null, make_valid_utf8(' ~ bad ~ '))' }}
             as _floodmark_raw,
-        named_struct({{ metadata | join(', ') }}) as _floodmark_metadata
+        named_struct({{ metadata | join(', ') }}) as _floodmark_metadata{{ ', _floodmark_id' if group.texts_sql }}
     from (
         select *, if(_floodmark_why is null, {{ group.raw_sql or (format.raw_sql(bad, group) if format.raw_sql
             else 'cast(null as variant)') }}, null) as _floodmark_record

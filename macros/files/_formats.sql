@@ -21,6 +21,8 @@
               `provider`, `lies_as` (a record) and `rows_sql` (macro(settings, window, group)) where its window is
               another than the format's; `reason_sql` where its records are corrupt for other reasons; `sql` where it
               is read by that, and not through a window
+  groups_again    macro(run, batch, texts): groups of corrupt records that are read again, each with its `sql` and
+                  its `texts_sql` (_records_again.sql); none where a corrupt record is a file
   needs_look      whether nothing can be read without a look
   variant_groups  groups, with `single_variant_column`
 #}
@@ -37,7 +39,7 @@
 
 {% macro _file_format_defaults() %}
     {{ return({'options': {}, 'has_types': false, 'has_lines': false, 'is_text': false, 'columns': none,
-        'needs_look': false, 'variant_groups': none, 'bad_column': none,
+        'needs_look': false, 'variant_groups': none, 'groups_again': none, 'bad_column': none,
         'reason_sql': none, 'raw_sql': none, 'unmixed': none, 'look': none, 'rows': none,
         'groups': floodmark._one_group}) }}
 {% endmacro %}
@@ -75,6 +77,21 @@
     {{ return(dict({'dateFormat': 'yyyy-M-d'} if settings.format in ['json',
         'csv'] and floodmark._reader_option(settings,
         'dateFormat', none) is none else {}, **(settings.options or {}))) }}
+{% endmacro %}
+
+
+{# The options of a format's reader, with which it hands out records that it cannot read, or that do not fit. #}
+{% macro _text_options(settings) %}
+    {%- set format = floodmark._file_format(settings) -%}
+    {%- set options = dict(format.options, **floodmark._given_options(settings)) -%}
+    {%- if format.bad_column -%}
+        {%- do options.update({'columnNameOfCorruptRecord': format.bad_column, 'mode': 'PERMISSIVE'}) -%}
+    {%- endif -%}
+    {%- set texts = {} -%}
+    {%- for name, value in options.items() -%}
+        {%- do texts.update({name: value | lower if value is boolean else value | string}) -%}
+    {%- endfor -%}
+    {{ return(texts) }}
 {% endmacro %}
 
 

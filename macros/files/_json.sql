@@ -4,7 +4,8 @@
         is_text=true, options={'allowSingleQuotes': 'false'},
         reason_sql=floodmark._json_reason_sql, raw_sql=floodmark._json_raw_sql, look=floodmark._look_at_json,
         unmixed=floodmark._unmixed, rows=floodmark._json_rows,
-        groups=floodmark._json_groups, variant_groups=floodmark._json_variant_groups)) }}
+        groups=floodmark._json_groups, variant_groups=floodmark._json_variant_groups,
+        groups_again=floodmark._json_groups_again)) }}
 {% endmacro %}
 
 
@@ -136,12 +137,55 @@
 {# The same with each record in one VARIANT. #}
 {% macro _json_variant_groups(run, batch, look) %}
     {%- set settings = run.settings.files -%}
-    {%- set group = {'record': batch.record, 'files': batch.files, 'is_whole': floodmark._is_whole_json(settings),
+    {{ return([floodmark._json_variant_group(settings, batch.record, batch.files,
+        floodmark._json_records_sql(settings, batch.files))]) }}
+{% endmacro %}
+
+
+{# A group of such records: `records` is a SELECT of value, record, _metadata. #}
+{% macro _json_variant_group(settings, record, files, records) %}
+    {%- set group = {'record': record, 'files': files, 'is_whole': floodmark._is_whole_json(settings),
         'lenient': floodmark._lenient_options_sql(settings)} -%}
-    {{ return([dict(group, sql='select record as ' ~ floodmark._quoted(settings.single_variant_column)
-        ~ ', if(record is null, value, null) as _floodmark_bad, _metadata from ('
-        ~ floodmark._json_records_sql(settings, batch.files) ~ ") where value <> ''",
-        reason_sql=floodmark._json_reason_sql('_floodmark_bad', group))]) }}
+    {{ return(dict(group, sql='select record as ' ~ floodmark._quoted(settings.single_variant_column)
+        ~ ', if(record is null, value, null) as _floodmark_bad, * except (record) from (' ~ records
+        ~ ") where value <> ''", reason_sql=floodmark._json_reason_sql('_floodmark_bad', group))) }}
+{% endmacro %}
+
+
+{# Texts of the quarantine as a group (_records_again.sql). #}
+{% macro _json_groups_again(run, batch, texts) %}
+    {%- set settings = run.settings.files -%}
+    {%- set record = batch.file_schema.record -%}
+    {%- set group = floodmark._json_variant_group(settings, record, batch.files,
+        floodmark._json_parsed_sql(settings, texts)) if settings.single_variant_column is not none
+        else floodmark._json_texts_group(settings, record, texts) -%}
+    {{ return([dict(group, files=batch.files, texts_sql=texts)]) }}
+{% endmacro %}
+
+
+{# Texts, each an object, as a group: `texts` is a SELECT of value, _metadata. What is not known in one is found by its
+   names. #}
+{% macro _json_texts_group(settings, record, texts) %}
+    {%- set read = floodmark._wide_decimal(record) -%}
+    {%- set group = {'record': read, 'lenient': floodmark._lenient_options_sql(settings), 'is_whole': false,
+        'finds': settings.rescued_data_column} -%}
+    {%- set options, columns = [], [] -%}
+    {%- for name, value in floodmark._text_options(settings).items() -%}
+        {%- do options.extend([floodmark._string_literal(name), floodmark._string_literal(value)]) -%}
+    {%- endfor -%}
+    {%- for field in floodmark._struct_fields(read) -%}
+        {%- do columns.append('line.' ~ floodmark._quoted(field.name)) -%}
+    {%- endfor -%}
+    {%- set is_object = floodmark._is_lenient_object_sql('value', group) if group.lenient
+        else 'is_valid_utf8(value) and ' ~ floodmark._is_json_object_sql('value') -%}
+    {{ return(dict(group, raw_sql=floodmark._json_raw_sql('_floodmark_value', group) if group.finds else none,
+        sql='select ' ~ columns | join(', ') ~ (', ' if columns else '')
+        ~ 'if(line is null, value, line._floodmark_bad) as _floodmark_bad, value as _floodmark_value, '
+        '* except (value, line) from (select *, if(' ~ is_object
+        ~ ', from_json(value, ' ~ floodmark._string_literal(floodmark._as_ddl(floodmark._struct_fields(read)
+        + [{'name': '_floodmark_bad', 'type': 'string'}])) ~ ', map(' ~ options | join(', ')
+        ~ ")), null) as line from (select ltrim('\ufeff \\t\\r\\n', value) as value, * except (value) from ("
+        ~ texts ~ ")) where trim(value) <> '')")) }}
 {% endmacro %}
 
 

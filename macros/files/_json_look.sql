@@ -90,17 +90,21 @@
 
 {# The records of JSON files as VARIANT: value, record (NULL where it is corrupt), _metadata. #}
 {% macro _json_records_sql(settings, files) %}
+    {{ return(floodmark._json_parsed_sql(settings, 'select value, _metadata from text.`'
+        ~ floodmark._files_path(settings) ~ '` ' ~ floodmark._files_options(settings, {'wholetext': 'true'}
+        if floodmark._is_whole_json(settings) else {}) ~ ' where ' ~ floodmark._files_predicate(files))) }}
+{% endmacro %}
+
+
+{# The same of texts, a SELECT of value and what else there is. #}
+{% macro _json_parsed_sql(settings, texts) %}
     {%- set is_whole = floodmark._is_whole_json(settings) -%}
     {%- set group = {'lenient': floodmark._lenient_options_sql(settings), 'is_whole': is_whole} -%}
     {%- set is_fit = floodmark._is_lenient_object_sql('value', group) if group.lenient
         else ('true' if is_whole else floodmark._is_braced_sql('value')) -%}
-    select value, _metadata, if(is_valid_utf8(value) and {{ is_fit }}, {{ floodmark._json_raw_sql('value', group) }},
-        null) as record
+    select *, if(is_valid_utf8(value) and {{ is_fit }}, {{ floodmark._json_raw_sql('value', group) }}, null) as record
     from (
-        select ltrim('\ufeff \t\r\n', value) as value, _metadata
-        from text.`{{ floodmark._files_path(settings) }}`
-            {{ floodmark._files_options(settings, {'wholetext': 'true'} if is_whole else {}) }}
-        where {{ floodmark._files_predicate(files) }}
+        select ltrim('\ufeff \t\r\n', value) as value, * except (value) from ({{ texts }})
     )
 {% endmacro %}
 

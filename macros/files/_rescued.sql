@@ -1,6 +1,6 @@
 {#
   Rescued data: what a record has and the table has no place for, as a JSON object. Files are read through a window
-  (_window.sql), whose type `read` is the record's own: its known fields, and those that the table does not know. `raw`
+  (_windows.sql), whose type `read` is the record's own: its known fields, and those that the table does not know. `raw`
   is the record as VARIANT where something in it did not fit the window, else NULL; none where formats have types, and
    all is read as it is.
 #}

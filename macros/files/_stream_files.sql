@@ -43,59 +43,27 @@
 {% endmacro %}
 
 
-{# The options of a format's reader, with which it hands out records that it cannot read, or that do not fit. #}
-{% macro _stream_reader_options(settings) %}
-    {%- set format = floodmark._file_format(settings) -%}
-    {%- set options = dict(format.options, **floodmark._given_options(settings)) -%}
-    {%- if format.bad_column -%}
-        {%- do options.update({'columnNameOfCorruptRecord': format.bad_column, 'mode': 'PERMISSIVE'}) -%}
-    {%- endif -%}
-    {%- set texts = {} -%}
-    {%- for name, value in options.items() -%}
-        {%- do texts.update({name: value | lower if value is boolean else value | string}) -%}
-    {%- endfor -%}
-    {{ return(texts) }}
-{% endmacro %}
-
-
 {# Formats that say what types their values have, and binary files. #}
 {% macro _typed_stream(settings, record) %}
     {%- set format = floodmark._file_format(settings) -%}
     {{ return({'record': record, 'sql': 'select * from ' ~ floodmark._files_stream(settings, format.provider,
-        none if settings.format == 'binary' else record, floodmark._stream_reader_options(settings))}) }}
+        none if settings.format == 'binary' else record, floodmark._text_options(settings))}) }}
 {% endmacro %}
 
 
 {# Lines that are not blank, without a byte-order mark. #}
 {% macro _text_stream(settings, record) %}
     {{ return({'record': record, 'sql': "select * from (select ltrim('\ufeff', value) as value, _metadata from "
-        ~ floodmark._files_stream(settings, 'text', none, floodmark._stream_reader_options(settings))
+        ~ floodmark._files_stream(settings, 'text', none, floodmark._text_options(settings))
         ~ ") where trim(value) <> ''"}) }}
 {% endmacro %}
 
 
-{# Lines, or whole files, each an object. What is not known in one is found by its names. #}
+{# Lines, or whole files, each an object. #}
 {% macro _json_stream(settings, record) %}
-    {%- set read = floodmark._wide_decimal(record) -%}
-    {%- set group = {'record': read, 'lenient': floodmark._lenient_options_sql(settings), 'is_whole': false,
-        'finds': settings.rescued_data_column} -%}
-    {%- set options, columns = [], [] -%}
-    {%- for name, value in floodmark._stream_reader_options(settings).items() -%}
-        {%- do options.extend([floodmark._string_literal(name), floodmark._string_literal(value)]) -%}
-    {%- endfor -%}
-    {%- for field in floodmark._struct_fields(read) -%}
-        {%- do columns.append('line.' ~ floodmark._quoted(field.name)) -%}
-    {%- endfor -%}
-    {%- set is_object = floodmark._is_lenient_object_sql('value', group) if group.lenient
-        else 'is_valid_utf8(value) and ' ~ floodmark._is_json_object_sql('value') -%}
-    {%- do group.update({'raw_sql': floodmark._json_raw_sql('_floodmark_value', group) if group.finds else none,
-        'sql': 'select ' ~ columns | join(', ') ~ ', if(line is null, value, line._floodmark_bad) as '
-        '_floodmark_bad, value as _floodmark_value, _metadata from (select value, _metadata, if(' ~ is_object
-        ~ ', from_json(value, ' ~ floodmark._string_literal(floodmark._as_ddl(floodmark._struct_fields(read))
-        ~ ', _floodmark_bad string') ~ ', map(' ~ options | join(', ') ~ ')), null) as line from (select '
-        "ltrim('\ufeff \\t\\r\\n', value) as value, _metadata from " ~ floodmark._files_stream(settings, 'text', none,
-        {'wholetext': 'true'} if floodmark._is_whole_json(settings) else {}) ~ ") where trim(value) <> '')"}) -%}
-    {{ return(group) }}
+    {{ return(floodmark._json_texts_group(settings, record, 'select value, _metadata from '
+        ~ floodmark._files_stream(settings, 'text', none, {'wholetext': 'true'} if floodmark._is_whole_json(settings)
+        else {}))) }}
 {% endmacro %}
 
 
@@ -116,7 +84,7 @@
             from (
                 select {{ columns | join(', ') }}, _floodmark_bad as value, _metadata
                 from {{ floodmark._files_stream(settings, 'csv', floodmark._struct_of(fields + [bad]),
-                    dict(floodmark._stream_reader_options(settings), enforceSchema='false')) }}
+                    dict(floodmark._text_options(settings), enforceSchema='false')) }}
             )
         )
     {%- endset -%}
@@ -134,6 +102,6 @@
     {%- set group = {'record': record, 'lies_as': floodmark._struct_of(lies_as), 'files': none,
         'reason_sql': '_floodmark_reason'} -%}
     {%- set source = floodmark._files_stream(settings, 'xml', group.lies_as,
-        floodmark._stream_reader_options(settings)) -%}
+        floodmark._text_options(settings)) -%}
     {{ return(dict(group, sql=floodmark._xml_rows_sql(settings, source, group))) }}
 {% endmacro %}

@@ -17,7 +17,7 @@
 
 
 {# Forget that files were loaded or skipped: where they are in the folder, the next run loads them, beside the rows that
-   the table has of them. #}
+   the table has of them. A file that was corrupt as a whole is so no more. #}
 {% macro forget_files(model, paths, reason=none) %}
     {%- do floodmark._check_arguments('forget_files',
         {'model': [model, 'name'], 'paths': [paths, 'names'], 'reason': [reason, 'text']}) -%}
@@ -27,6 +27,7 @@
         ~ floodmark._string_literal(floodmark._node_id(node))) -%}
     {%- set files = floodmark._named_files(node, known, paths, 'among the files that the ledger knows') -%}
     {%- do floodmark._record_files_event(node, 'forgotten', {'files': floodmark._files_literal(files)}, reason) -%}
+    {%- do floodmark._supersede(floodmark._quarantine_of(node), floodmark._corrupt_files_again_sql(files)) -%}
     {%- do print(floodmark._counted(files | length, 'file') ~ ' will be new to ' ~ floodmark._node_id(node) ~ '.') -%}
 {% endmacro %}
 

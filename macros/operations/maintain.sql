@@ -35,18 +35,20 @@
 {% endmacro %}
 
 
-{# The Delta tables to look at: those of the models, what cdc remembers beside them, and the ledger's log where no
-   models are named. #}
+{# The Delta tables to look at: those of the models, what cdc remembers beside them, quarantines, and the ledger's log
+   where no models are named. #}
 {% macro _maintained(models) %}
     {%- set ids = [] -%}
     {%- for node in floodmark._managed_nodes(models).values() -%}
         {%- set relation = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
         {%- if relation is not none and relation.is_delta -%}
             {%- do ids.append(floodmark._node_id(node)) -%}
-            {%- set state = adapter.get_relation(none, node.schema, relation.identifier ~ '__cdc_state') -%}
-            {%- if state is not none -%}
-                {%- do ids.append(floodmark._relation_name(state)) -%}
-            {%- endif -%}
+            {%- for part in ['__cdc_state', '__quarantine'] -%}
+                {%- set beside = adapter.get_relation(none, node.schema, relation.identifier ~ part) -%}
+                {%- if beside is not none -%}
+                    {%- do ids.append(floodmark._relation_name(beside)) -%}
+                {%- endif -%}
+            {%- endfor -%}
         {%- endif -%}
     {%- endfor -%}
     {%- set ids = ids | sort -%}

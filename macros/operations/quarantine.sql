@@ -20,11 +20,15 @@
 {% macro quarantine_replay(model, rule=none, where=none, set=none, dry_run=false) %}
     {%- set asked = {'rule': rule, 'where': where, 'set': set} -%}
     {%- set node = floodmark._asked_quarantine('quarantine_replay', model, asked, dry_run) -%}
-    {%- set open = floodmark._count_open(node, asked) -%}
-    {%- if dry_run or not open -%}
-        {%- do print('Would replay ' ~ floodmark._counted(open, 'row') ~ ' of ' ~ floodmark._node_id(node) ~ '.') -%}
+    {%- set files = floodmark._node_files(node) if floodmark._node_setting(node, 'files') is mapping else none -%}
+    {%- set ns = namespace(open=0) -%}
+    {%- for part in floodmark._replayed_parts(asked, files) -%}
+        {%- set ns.open = ns.open + floodmark._count_open(node, asked, part) -%}
+    {%- endfor -%}
+    {%- if dry_run or not ns.open -%}
+        {%- do print('Would replay ' ~ floodmark._counted(ns.open, 'row') ~ ' of ' ~ floodmark._node_id(node) ~ '.') -%}
     {%- elif adapter.floodmark_follow is not defined -%}
-        {%- do print('To replay ' ~ floodmark._counted(open, 'row') ~ ', run: dbt run --select ' ~ node.name
+        {%- do print('To replay ' ~ floodmark._counted(ns.open, 'row') ~ ', run: dbt run --select ' ~ node.name
             ~ " --vars '" ~ tojson({'floodmark_replay': asked}) ~ "'") -%}
     {%- else -%}
         {%- do adapter.floodmark_follow(['run', '--select', node.fqn | join('.')], {'floodmark_replay': asked}) -%}
@@ -36,13 +40,13 @@
 {% macro quarantine_discard(model, reason, rule=none, where=none, dry_run=false) %}
     {%- set asked = {'rule': rule, 'where': where} -%}
     {%- set node = floodmark._asked_quarantine('quarantine_discard', model, asked, dry_run, reason) -%}
-    {%- set open = floodmark._count_open(node, asked, with_corrupt=true) -%}
+    {%- set open = floodmark._count_open(node, asked, 'all') -%}
     {%- if not dry_run and open -%}
         {%- set quarantine = floodmark._quarantine_of(node) -%}
         {%- do floodmark._execute(['update ' ~ quarantine ~ " set _floodmark_state = 'discarded', "
             "_floodmark_reason = concat(_floodmark_reason, '; discarded by ', current_user(), ': ', "
             ~ floodmark._string_literal(reason) ~ ') where '
-            ~ floodmark._open_predicate(asked, with_corrupt=true)]) -%}
+            ~ floodmark._open_predicate(asked, 'all')]) -%}
     {%- endif -%}
     {%- do print(('Would discard ' if dry_run else 'Discarded ') ~ floodmark._counted(open, 'row') ~ ' of '
         ~ floodmark._node_id(node) ~ '.') -%}
@@ -90,9 +94,9 @@
 {% endmacro %}
 
 
-{% macro _count_open(node, asked, with_corrupt=false) %}
-    {{ return(run_query('select count(*) from (' ~ floodmark._open_rows_sql(floodmark._quarantine_of(node), asked,
-        with_corrupt) ~ ')').rows[0][0] | int) }}
+{% macro _count_open(node, asked, part) %}
+    {{ return(run_query('select count(*) from (' ~ floodmark._open_rows_sql(floodmark._quarantine_of(node), asked, part)
+        ~ ')').rows[0][0] | int) }}
 {% endmacro %}
 
 
@@ -134,7 +138,7 @@
         coalesce(_floodmark_raw,
             to_json(struct({{ floodmark._quoted_csv(names) }}), map('ignoreNullFields', 'false'))) as row
     from {{ quarantine }}
-    where {{ floodmark._open_predicate({'rule': rule, 'where': none}, with_corrupt=true) }}
+    where {{ floodmark._open_predicate({'rule': rule, 'where': none}, 'all') }}
     order by _floodmark_batch_id, _floodmark_quarantined_at, row
     limit {{ limit }}
 {% endmacro %}

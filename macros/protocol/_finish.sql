@@ -60,7 +60,7 @@
     {%- if floodmark._needs_stage(run) -%}
         {%- do tables.append(floodmark._stage_relation(batch)) -%}
     {%- endif -%}
-    {%- if batch.files and batch.records_by -%}
+    {%- if batch.records_by -%}
         {%- do tables.append(floodmark._records_stage(batch)) -%}
     {%- endif -%}
     {%- if floodmark._is_judged(batch) -%}
@@ -85,8 +85,9 @@
    as the commit says. #}
 {% macro _judge_again(run, batch, landed) %}
     {%- set relation = floodmark._judged_relation(batch) -%}
-    {%- if batch.kind == 'replay' and not (batch.judged_by and floodmark._is_stage_whole(relation)) -%}
-        {%- do floodmark._stop('batch ' ~ batch.batch_id ~ ' has replayed rows, and its staging table ' ~ relation
+    {%- set told_by = floodmark._records_stage(batch) if floodmark._replays_records(batch) else relation -%}
+    {%- if batch.kind == 'replay' and not (batch.judged_by and floodmark._is_stage_whole(told_by)) -%}
+        {%- do floodmark._stop('batch ' ~ batch.batch_id ~ ' has replayed rows, and its staging table ' ~ told_by
             ~ ' is gone, so nobody can tell which: discard the open rows that are in ' ~ this
             ~ ', then reset the model to its mark') -%}
     {%- elif batch.judged_by and floodmark._is_stage_whole(relation) -%}

@@ -101,15 +101,18 @@
 {% endmacro %}
 
 
-{# Open rows of a quarantine that an operator names by a rule or a condition: `asked` is {rule, where}. Corrupt records
-   break no rule and have no columns yet: only `with_corrupt` has them. #}
-{% macro _open_rows_sql(quarantine, asked, with_corrupt=false) %}
-    {{ return('select * from ' ~ quarantine ~ ' where ' ~ floodmark._open_predicate(asked, with_corrupt)) }}
+{# Open rows of a quarantine that an operator names by a rule or a condition: `asked` is {rule, where}. `part` is
+   `rows` that break rules, corrupt `records`, which have a text and no columns yet, or `all`, with files that are
+   corrupt as a whole. #}
+{% macro _open_rows_sql(quarantine, asked, part) %}
+    {{ return('select * from ' ~ quarantine ~ ' where ' ~ floodmark._open_predicate(asked, part)) }}
 {% endmacro %}
 
 
-{% macro _open_predicate(asked, with_corrupt=false) %}
-    {%- set terms = ["_floodmark_state = 'open'"] + ([] if with_corrupt else ['_floodmark_rules is not null']) -%}
+{% macro _open_predicate(asked, part) %}
+    {%- set terms = {'rows': ['_floodmark_rules is not null'], 'all': [],
+        'records': ['_floodmark_rules is null', '_floodmark_raw is not null']}[part]
+        + ["_floodmark_state = 'open'"] -%}
     {%- if asked.rule -%}
         {%- do terms.append('array_contains(_floodmark_rules, ' ~ floodmark._string_literal(asked.rule) ~ ')') -%}
     {%- endif -%}
@@ -120,15 +123,50 @@
 {% endmacro %}
 
 
+{# What a replay takes: `rows` that break rules, and corrupt `records` where their files have such. `files` are the
+   settings of the model, or none. What is corrupt has no columns yet that could be corrected, and rows have no text. #}
+{% macro _replayed_parts(asked, files) %}
+    {%- set corrected = asked.set or {} -%}
+    {%- set has_records = files and (not files.format or floodmark._file_format(files).groups_again) -%}
+    {{ return((['rows'] if '_floodmark_raw' not in corrected else [])
+        + (['records'] if has_records and ('_floodmark_raw' in corrected or not corrected) else [])) }}
+{% endmacro %}
+
+
 {# What became of the rows that a batch has replayed: those that it kept are `replayed`, those that a rule drops now
-   `discarded`; others stay open. Doing it again changes nothing. #}
+   `discarded`; others stay open. A corrupt record is replayed once it could be read. Doing it again changes
+   nothing. #}
 {% macro _settle_replayed(batch) %}
-    {%- set quarantine = floodmark._quarantine_relation(this) -%}
-    {%- do floodmark._execute(['merge into ' ~ quarantine ~ ' as q using (select _floodmark_id, '
-        ~ floodmark._broken_sql(batch.rules, ['drop']) ~ ' as is_dropped from ' ~ floodmark._judged_relation(batch)
-        ~ ' where not ' ~ floodmark._broken_sql(batch.rules, ['quarantine', 'fail']) ~ ') as r '
+    {%- set rows = 'select _floodmark_id, false as is_dropped from ' ~ floodmark._records_stage(batch)
+        ~ ' where _floodmark_reason is null' if floodmark._replays_records(batch)
+        else 'select _floodmark_id, ' ~ floodmark._broken_sql(batch.rules, ['drop']) ~ ' as is_dropped from '
+        ~ floodmark._judged_relation(batch) ~ ' where not '
+        ~ floodmark._broken_sql(batch.rules, ['quarantine', 'fail']) -%}
+    {%- do floodmark._execute(['merge into ' ~ floodmark._quarantine_relation(this) ~ ' as q using (' ~ rows ~ ') as r '
         "on q._floodmark_id = r._floodmark_id and q._floodmark_state = 'open' "
         "when matched then update set _floodmark_state = if(r.is_dropped, 'discarded', 'replayed')"]) -%}
+{% endmacro %}
+
+
+{# Whether a batch replays corrupt records, or rows: these are in the quarantine as the SELECT gave them. #}
+{% macro _replays_records(batch) %}
+    {{ return(batch.kind == 'replay' and batch.asked.part == 'records') }}
+{% endmacro %}
+
+
+{% macro _replays_rows(batch) %}
+    {{ return(batch.kind == 'replay' and batch.asked.part != 'records') }}
+{% endmacro %}
+
+
+{# Open the records again that a batch has settled and did not load: one of which no row is kept leaves no commit by
+   which a later run could tell. #}
+{% macro _open_again(batch) %}
+    {%- if floodmark._replays_records(batch) and batch.records_by -%}
+        {%- do floodmark._execute(['merge into ' ~ floodmark._quarantine_relation(this) ~ ' as q using '
+            ~ floodmark._records_stage(batch) ~ ' as r on q._floodmark_id = r._floodmark_id and '
+            "q._floodmark_state = 'replayed' when matched then update set _floodmark_state = 'open'"]) -%}
+    {%- endif -%}
 {% endmacro %}
 
 
@@ -136,6 +174,7 @@
 {% macro _take_back_quarantined(batch, relation=none) %}
     {%- set quarantine = floodmark._quarantine_relation(relation or this) -%}
     {%- if floodmark._has_quarantine(quarantine) -%}
+        {%- do floodmark._open_again(batch) if not relation -%}
         {%- do floodmark._fence(floodmark._once(batch), quarantine) -%}
         {%- do floodmark._execute(['delete from ' ~ quarantine ~ ' where _floodmark_batch_id = ' ~ batch.batch_id]) -%}
     {%- endif -%}
@@ -163,8 +202,9 @@
     {%- set is_anew = batch.kind == 'full_refresh' or batch.begins or floodmark._gives_whole_table(run, batch) -%}
     {%- set replaced = floodmark._strategy(run.settings).replaced
         if batch.get('rules') and batch.kind != 'replay' else none -%}
-    {%- set rereads = batch.kind == 'backfill' or batch.get('replaces_files') or replaced -%}
-    {%- if not (is_anew or rereads) or not floodmark._has_quarantine(quarantine) -%}
+    {%- set adds_files = batch.files and run.settings.files.allow_overwrites == 'append' -%}
+    {%- set rereads = batch.kind == 'backfill' or batch.get('replaces_files') or replaced or adds_files -%}
+    {%- if not (is_anew or rereads) -%}
         {{ return(none) }}
     {%- endif -%}
     {%- if is_anew -%}
@@ -173,13 +213,31 @@
         {%- set rows = '_floodmark_file in (' ~ floodmark._path_literals(batch.files) ~ ')' -%}
     {%- elif replaced -%}
         {%- set rows = replaced(run, batch) -%}
-    {%- else -%}
+    {%- elif adds_files -%}
+        {%- set rows = floodmark._corrupt_files_again_sql(batch.files) -%}
+    {%- elif floodmark._has_quarantine(quarantine) -%}
         {%- set rows = floodmark._range_again_sql(batch, floodmark._columns_of(relation=quarantine)) -%}
     {%- endif -%}
     {%- if rows is not none -%}
-        {%- do floodmark._execute(['update ' ~ quarantine ~ " set _floodmark_state = 'superseded' where "
-            "_floodmark_state = 'open' and _floodmark_batch_id < " ~ batch.batch_id ~ ' and ' ~ rows]) -%}
+        {%- do floodmark._supersede(quarantine, '_floodmark_batch_id < ' ~ batch.batch_id ~ ' and ' ~ rows) -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# Have open rows of a quarantine, by a condition, be open no more: they came again. #}
+{% macro _supersede(quarantine, rows) %}
+    {%- if floodmark._has_quarantine(quarantine) -%}
+        {%- do floodmark._execute(['update ' ~ quarantine
+            ~ " set _floodmark_state = 'superseded' where _floodmark_state = 'open' and " ~ rows]) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# A condition on the quarantine of files that were corrupt as a whole and are read again: nothing of them is in the
+   table. #}
+{% macro _corrupt_files_again_sql(files) %}
+    {{ return('_floodmark_rules is null and _floodmark_raw is null and _floodmark_file in ('
+        ~ floodmark._path_literals(files) ~ ')') }}
 {% endmacro %}
 
 

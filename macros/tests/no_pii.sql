@@ -17,7 +17,8 @@
     {%- endfor -%}
     {%- for tagged in floodmark._tagged_columns(tested, tag) -%}
         {%- set origin = floodmark._string_literal(floodmark._relation_name(tagged.relation) ~ '.' ~ tagged.column) -%}
-        {%- do secrets.append('select distinct ' ~ origin ~ ' as leaked_from, cast('
+        {%- do secrets.append('select distinct ' ~ origin ~ ' as leaked_from, '
+            ~ floodmark._string_literal(tagged.column | lower) ~ ' as own_name, cast('
             ~ floodmark._quoted(tagged.column) ~ ' as string) as value from ' ~ tagged.relation) -%}
         {%- set named = floodmark._find_column(own, tagged.column) -%}
         {%- if named -%}
@@ -40,7 +41,7 @@
     join ({{ secrets | join(' union all ') }}) as secrets
         on published.value = secrets.value
     where length(secrets.value) >= {{ min_length }}
-        and lower(column_name) <> lower(substring_index(leaked_from, '.', -1))
+        and lower(column_name) <> own_name
     {%- endif %}
 {% endtest %}
 

@@ -43,16 +43,17 @@ def listings_without(project: Project, schema: str, identifier: str, times: int)
 
 @contextmanager
 def dropping(project: Project, schema: str) -> Iterator[None]:
-    """Two others make and drop tables in a schema, as fast as Spark lets them."""
+    """Two others make and drop tables in a schema, as fast as Spark lets them: their names are those of stages."""
     stop = threading.Event()
 
     def make_and_drop(number: int) -> None:
         while not stop.is_set():
             for turn in range(5):
-                name = f"{schema}.passing_{number}_{turn}"
-                project.sql(f"create table {name} (id int) using json")
+                project.sql(
+                    f"create table {schema}.stage__shop__t__{number}__{turn} (id int) using json"
+                )
             for turn in range(5):
-                project.sql(f"drop table {schema}.passing_{number}_{turn}")
+                project.sql(f"drop table {schema}.stage__shop__t__{number}__{turn}")
 
     others = [threading.Thread(target=make_and_drop, args=(number,)) for number in range(2)]
     for other in others:

@@ -19,7 +19,8 @@ import pytest
 
 from dbt_floodmark.cli.demo import CORRECTIONS
 from dbt_floodmark.cli.demo_findings import odd_files, refused_rows
-from dbt_floodmark.demo.data import FIRST_DAY, ODD_DAY, land_day
+from dbt_floodmark.demo.chain import FIRST_DAY, ODD_DAY
+from dbt_floodmark.demo.data import land_day
 from dbt_floodmark.demo.products import catalogue
 from dbt_floodmark.demo.streams import device_events, kiosk_invoices
 from tests.support.faults import Faults, injected

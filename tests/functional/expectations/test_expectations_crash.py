@@ -5,6 +5,7 @@ Between cut and second run more rows arrive. Table, quarantine and counts are th
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 
@@ -186,4 +187,31 @@ def test_each_cut_of_a_replay_loads_its_rows_once(
         expected = held(project, f"{name}_control")
         for copy in (copy for copy in cuts if copy.rpartition("_")[0] == name):
             assert held(project, copy) == expected, (copy, cuts[copy])
+    assert project.sql(f"show tables in {project.schema}_floodmark like 'stage__*'") == []
+
+
+@pytest.mark.parametrize("least", [2, -2], ids=["some are kept", "none is kept"])
+def test_each_cut_of_a_replay_of_corrupt_records_loads_them_once(
+    make_project: Callable[..., Project], least: int
+) -> None:
+    """What rules refuse of them is in the quarantine once; where no row is kept, the table has no commit to tell."""
+    project = make_project(f"replay_records_{abs(least - 2)}")
+    lay_out(project, ["files"])
+    for day in (0, 1):
+        arrive(project, day)
+        project.build()
+    text = f"if(_floodmark_file like '%0.json', '{{id: 100, amount: {least}}}', '{{id: 101, amount: -4}}')"
+    corrected = text.replace("id", '"id"').replace("amount", '"amount"')
+    asked = {"floodmark_replay": {"set": {"_floodmark_raw": corrected}}}
+    replay = ("--vars", json.dumps(asked))
+    cuts = cut_all(project, ["files"], *replay)
+    arrive(project, 2)
+    everything = [*cuts, "files_control"]
+    project.build("--select", *everything)
+    project.build("--select", *everything, *replay)
+    expected = held(project, "files_control")
+    assert (100 in {json.loads(row)["id"] for (row,) in expected[0]}) == (least > 0)
+    assert sum(count for (id, *_), count in expected[1].items() if id == 101) == 2
+    for copy, point in cuts.items():
+        assert held(project, copy) == expected, (copy, point)
     assert project.sql(f"show tables in {project.schema}_floodmark like 'stage__*'") == []

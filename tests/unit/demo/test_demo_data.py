@@ -11,14 +11,11 @@ from typing import Any
 import pytest
 
 from dbt_floodmark.demo import data as demo_data
-from dbt_floodmark.demo.data import (
-    CHANGE_FIELDS,
-    EVENT_FIELDS,
-    INVOICE_FIELDS,
-    ODD_DAY,
-    TIERS,
-    land_day,
-)
+from dbt_floodmark.demo.chain import ODD_DAY, STORE_IDS
+from dbt_floodmark.demo.customers import CHANGE_FIELDS, TIERS
+from dbt_floodmark.demo.data import land_day
+from dbt_floodmark.demo.events import EVENT_FIELDS
+from dbt_floodmark.demo.invoices import INVOICE_FIELDS
 from tests.support.harness import REPOSITORY
 
 SEEDS = REPOSITORY / "seeds"
@@ -81,7 +78,7 @@ def test_a_day_that_fails_leaves_no_files(tmp_path: Path, monkeypatch: pytest.Mo
     def fail(*_: object) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr(demo_data, "_night_sales", fail)
+    monkeypatch.setattr(demo_data, "night_sales", fail)
     with pytest.raises(OSError, match="no space left"):
         land_day(tmp_path, 1, invoices=5_000)
     assert contents(tmp_path) == {}
@@ -115,7 +112,7 @@ def test_every_line_has_exactly_the_fields(landing: Path) -> None:
         assert tuple(row) == INVOICE_FIELDS
         assert (row["CustomerCardNo"] is None) == (row["CustomerType"] == "ANONYMOUS")
         assert (row["DeliveryAddress"] is None) == (row["DeliveryType"] == "TAKEAWAY")
-        assert row["StoreID"] in demo_data.STORE_IDS
+        assert row["StoreID"] in STORE_IDS
         items = row["InvoiceLineItems"]
         assert row["TotalAmount"] == pytest.approx(sum(item["TotalValue"] for item in items))
         assert row["NumberOfItems"] == sum(item["ItemQty"] for item in items)
@@ -289,7 +286,7 @@ def test_events_name_invoices_that_landed(landing: Path) -> None:
 
 def test_the_seed_has_the_stores_of_the_generator() -> None:
     with (SEEDS / "stores.csv").open() as file:
-        assert [row["store_id"] for row in csv.DictReader(file)] == list(demo_data.STORE_IDS)
+        assert [row["store_id"] for row in csv.DictReader(file)] == list(STORE_IDS)
 
 
 @pytest.mark.parametrize(

@@ -162,6 +162,14 @@ def test_a_staging_table_that_another_run_dropped(end):
     assert not is_unsettled(text.replace(f"stage__shop__orders{end}", "orders"))
 
 
+def test_a_list_of_tables_lost_no_batch():
+    """dbt-spark knows Spark's own words, and lists again (adapter/listing.py)."""
+    text = "[TABLE_OR_VIEW_NOT_FOUND] The table `stage__shop__orders__2__ab12cd34` cannot be found. SQLSTATE: 42P01"
+    listing = "/* {} */\nshow table extended in shop_floodmark like '*'"
+    assert "TABLE_OR_VIEW_NOT_FOUND" in readable(text, listing)
+    assert "is gone" in readable(text, "/* show */ select * from t")
+
+
 def test_a_file_that_is_no_tables_is_spark_to_name():
     text = "[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file file:/in/a.json. SQLSTATE: KD001"
     assert readable(text) == text

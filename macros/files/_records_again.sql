@@ -1,0 +1,26 @@
+{#
+  Corrupt records that a replay reads again, from the texts that the quarantine has of them, in the schema of today.
+  Those that can be read now are the batch's records, as those of files are (_file_records.sql).
+#}
+
+{# SQL of the records in these texts, for the staging table; none where none can be read. `texts` is a SELECT of
+   {value, _floodmark_id, _metadata}; batch.files are the files that they stood in. #}
+{% macro _records_again_sql(run, batch, texts) %}
+    {%- set selects = [] -%}
+    {%- for group in floodmark._file_format(run.settings.files).groups_again(run, batch, texts) -%}
+        {%- do selects.append(floodmark._records_sql(run, batch, group, group.sql)) -%}
+    {%- endfor -%}
+    {{ return(selects | join('\nunion all\n') if selects else none) }}
+{% endmacro %}
+
+
+{# Write such records into the staging table of a batch, and have its SELECT read those that are not corrupt. #}
+{% macro _read_again(run, batch) %}
+    {%- do batch.update({'records_by': invocation_id[:8]}) -%}
+    {%- set stage = floodmark._records_stage(batch) -%}
+    {%- set conf = floodmark._files_conf() -%}
+    {%- do floodmark._set_conf(conf) -%}
+    {%- do floodmark._execute([floodmark._create_stage_sql(stage) ~ '\n' ~ batch.again_sql]) -%}
+    {%- do floodmark._reset_conf(conf) -%}
+    {%- do batch.update({'reader': floodmark._records_reader(run, batch, stage)}) -%}
+{% endmacro %}

@@ -1,0 +1,65 @@
+{#
+  A window is a table over files that are read alike: `create table … using <format>` with the columns that their
+  records have. Unlike a query of the files themselves it takes a schema, and a format's options; unlike a view it has
+  `_metadata`. It goes once its files are read.
+#}
+
+{# Make a window over the files of a group, behind others. Returns SQL of its rows. #}
+{% macro _read_through_window(run, batch, windows, group) %}
+    {%- do windows.append(floodmark._make_window(run, batch, windows | length, group)) -%}
+    {{ return((group.rows_sql or floodmark._window_rows_sql)(run.settings.files, windows[-1], group)) }}
+{% endmacro %}
+
+
+{% macro _drop_windows(windows) %}
+    {%- for window in windows -%}
+        {%- do floodmark._execute(['drop table if exists ' ~ window]) -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{# Make a window over the files of a group: {record, files, options}. #}
+{% macro _make_window(run, batch, number, group) %}
+    {%- set settings = run.settings.files -%}
+    {%- set format = floodmark._file_format(settings) -%}
+    {%- set relation = floodmark._stage_relation(dict(batch, staged_by=none)) ~ '__window' ~ number -%}
+    {%- set columns = floodmark._struct_fields(group.get('lies_as') or group.record) -%}
+    {%- if format.bad_column and not group.get('lies_as') -%}
+        {%- do columns.append({'name': format.bad_column, 'type': 'string'}) -%}
+    {%- endif -%}
+    {%- set given = [] -%}
+    {%- set whole = {'pathGlobFilter': '*', 'recursiveFileLookup': 'true', '__globPaths__': 'false'} -%}
+    {%- for name, value in dict(floodmark._window_options(settings), **(whole if group.location
+        else group.options)).items() -%}
+        {%- do given.append(floodmark._quoted(name) ~ ' ' ~ floodmark._string_literal(value)) -%}
+    {%- endfor -%}
+    {%- do floodmark._execute(['create table ' ~ relation ~ ' (' ~ floodmark._as_ddl(columns) ~ ') using '
+        ~ group.get('provider', format.provider)
+        ~ ' options (' ~ given | join(', ') ~ ') location '
+        ~ floodmark._string_literal(group.location
+        or floodmark._path_pattern(floodmark._absolute_path(settings.path | string)))]) -%}
+    {{ return(relation) }}
+{% endmacro %}
+
+
+{# Spark's options of every window: the format's, what the user gives, and how files are found. #}
+{% macro _window_options(settings) %}
+    {%- set format = floodmark._file_format(settings) -%}
+    {%- set options = dict(format.options, **floodmark._given_options(settings)) -%}
+    {%- if format.bad_column -%}
+        {%- do options.update({'columnNameOfCorruptRecord': format.bad_column, 'mode': 'PERMISSIVE'}) -%}
+    {%- endif -%}
+    {%- do options.update({'pathGlobFilter': settings.glob, '__globPaths__': 'true',
+        'recursiveFileLookup': 'true' if settings.recursive else 'false',
+        'ignoreMissingFiles': 'false', 'ignoreCorruptFiles': 'false'}) -%}
+    {%- if adapter.floodmark_local_files is defined -%}
+        {%- do options.update(adapter.floodmark_local_files(settings.path | string)) -%}
+    {%- endif -%}
+    {{ return(options) }}
+{% endmacro %}
+
+
+{# The rows of a group's window: its columns and `_metadata`. #}
+{% macro _window_rows_sql(settings, window, group) %}
+    {{ return('select *, _metadata from ' ~ window ~ ' where ' ~ floodmark._files_predicate(group.files)) }}
+{% endmacro %}
