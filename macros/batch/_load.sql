@@ -141,7 +141,8 @@
         {%- do floodmark._stop("the ledger has '" ~ committed.mark ~ "' as its mark, which is not a " ~ committed.family
             ~ '. Somebody changed ' ~ floodmark.ledger_schema()
             ~ '.batch_log by hand, so nobody can tell which rows are loaded: ' ~ floodmark._ways_out()) -%}
-    {%- elif committed and committed.kind == 'stream' and (settings.watermark or strategy.adds_blindly) -%}
+    {%- elif committed and (settings.watermark or strategy.adds_blindly) and (committed.kind == 'stream'
+        or committed.kind == 'replay' and 'floodmark.stream' in floodmark._properties_of(this)) -%}
         {%- do floodmark._stop(this ~ ' was filled by a stream, which leaves no mark: '
             ~ floodmark._ways_out()) -%}
     {%- elif lost_mark -%}

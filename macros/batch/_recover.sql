@@ -48,7 +48,9 @@
         {%- endif -%}
         {%- do floodmark._record('failed', batch, {'error': floodmark._string_literal(error)}) -%}
         {%- do run.state.update({'finished_id': batch.batch_id}) -%}
-        {%- do run.update({'generation': batch.generation if unmade else none}) -%}
+        {%- if unmade -%}
+            {%- do run.update({'generation': batch.generation}) -%}
+        {%- endif -%}
     {%- else -%}
         {%- if run.upstream and batch.family == 'version' and batch.low_position is not none and not batch.staged_by -%}
             {%- do floodmark._require_versions(run.upstream.relation, batch.low_position + 1, batch.high_position) -%}

@@ -31,7 +31,7 @@
         'asked': {'replay': asked, 'part': part}, 'reason': floodmark._replay_reason(asked),
         'watermark_column': run.state.committed.watermark_column, 'upstream': run.state.committed.upstream}) -%}
     {#- the next batch of files looks for the schema in the last one -#}
-    {%- do plan.update(floodmark._plan_schema(run, false, []) if run.settings.files else {}) -%}
+    {%- do plan.update(floodmark._plan_schema(run, false, []) if floodmark._replayed_files(run) else {}) -%}
     {%- do plan.update({'is_last': not run.to_replay}) -%}
     {%- if part == 'rows' -%}
         {%- do floodmark._tell_who_is_past(plan) -%}
@@ -58,13 +58,19 @@
 {# What a replay has to load, of _replayed_parts. #}
 {% macro _open_parts(run) %}
     {%- set parts = [] -%}
-    {%- for part in floodmark._replayed_parts(run.replay, run.settings.files) -%}
+    {%- for part in floodmark._replayed_parts(run.replay, floodmark._replayed_files(run)) -%}
         {%- if run_query('select 1 as one from (' ~ floodmark._open_rows_sql(floodmark._quarantine_relation(this),
             run.replay, part) ~ ') limit 1').rows | length -%}
             {%- do parts.append(part) -%}
         {%- endif -%}
     {%- endfor -%}
     {{ return(parts) }}
+{% endmacro %}
+
+
+{# The settings of files whose corrupt records are in the quarantine; none where none are: a stream rescues them. #}
+{% macro _replayed_files(run) %}
+    {{ return(run.settings.files if run.request is undefined else none) }}
 {% endmacro %}
 
 
@@ -113,6 +119,10 @@
         {%- do problems.append({'setting': 'floodmark_replay', 'got': run.replay,
             'expected': 'another strategy than ' ~ run.settings.strategy,
             'todo': 'Correct the rows upstream: the next run reads all of them again'}) -%}
+    {%- elif run.settings.get('output_mode') == 'complete' -%}
+        {%- do problems.append({'setting': 'floodmark_replay', 'got': run.replay,
+            'expected': "another output_mode than 'complete'",
+            'todo': 'Correct the rows upstream: each micro-batch gives the whole table again'}) -%}
     {%- elif not run.state.committed or run.target.is_empty and not run.target.exists or run.full_refresh
         or not floodmark._has_quarantine(floodmark._quarantine_relation(this)) -%}
         {%- do problems.append({'setting': 'floodmark_replay', 'got': run.replay,

@@ -48,7 +48,8 @@
     {%- endfor -%}
     {{ return('select to_variant_object(named_struct(' ~ pairs | join(', ') ~ ')) as '
         ~ floodmark._quoted(settings.single_variant_column) ~ ', _floodmark_bad, texts, _metadata, '
-        ~ ('_floodmark_id, ' if group.texts_sql else '') ~ '_floodmark_reason from (' ~ floodmark._csv_rows_sql(settings, window, dict(group, record=group.header)) ~ ')') }}
+        ~ ('_floodmark_id, ' if group.texts_sql else '') ~ '_floodmark_reason from ('
+        ~ floodmark._csv_rows_sql(settings, window, dict(group, record=group.header)) ~ ')') }}
 {% endmacro %}
 
 

@@ -8,14 +8,28 @@
 {% macro _run_stream(settings, sql) %}
     {%- set streams = adapter.floodmark_streams() -%}
     {%- set run = floodmark._begin_stream(settings, sql, streams) -%}
-    {%- set total = {'batches': 0, 'rows_read': 0, 'rows_inserted': 0, 'rows_updated': 0, 'rows_deleted': 0} -%}
-    {%- for counts in run.recovered_batches + streams.run(run.request, floodmark._apply_micro_batch,
-        floodmark._record_micro_batches, run) -%}
+    {%- set total = {'batches': 0, 'rows_read': 0, 'rows_inserted': 0, 'rows_updated': 0, 'rows_deleted': 0,
+        'still_open': 0} -%}
+    {%- set loaded = floodmark._replay_stream(run, total) if run.replay else streams.run(run.request,
+        floodmark._apply_micro_batch, floodmark._record_micro_batches, run) -%}
+    {%- for counts in run.recovered_batches + loaded -%}
         {%- do floodmark._add_counts(total, counts) -%}
     {%- endfor -%}
     {%- do floodmark._report('STREAM ' ~ (settings.output_mode if settings.output_mode == 'complete'
         else settings.strategy) | upper, total) -%}
     {{ return(true) }}
+{% endmacro %}
+
+
+{# Load open rows of the quarantine between two micro-batches, without the query: the counts of each batch. #}
+{% macro _replay_stream(run, total) %}
+    {%- set loaded = [] -%}
+    {%- for _ in range(2) -%}
+        {%- set batch = floodmark._next_replay_batch(run) -%}
+        {%- do loaded.append(floodmark._load_batch(run, batch)) if batch -%}
+    {%- endfor -%}
+    {%- do total.update({'still_open': floodmark._still_open(run.replay)}) -%}
+    {{ return(loaded) }}
 {% endmacro %}
 
 
@@ -35,7 +49,7 @@
     {%- set run = {'settings': settings, 'sql': 'select * from ' ~ streams.micro_batch, 'request': request,
         'upstream': none, 'commits': none, 'state': state, 'target': target, 'is_stale': false,
         'full_refresh': should_full_refresh() and not streams.service(), 'generation': none, 'guarded': false,
-        'first': true, 'recovered_batches': [], 'stages': []} -%}
+        'replay': floodmark._replay_asked(), 'first': true, 'recovered_batches': [], 'stages': []} -%}
     {%- set made_by = floodmark._stream_generation(this if target.is_delta else none, floodmark._model_id()) -%}
     {%- set is_new = not target.exists or target.relation.is_view -%}
     {%- if run.full_refresh or is_new -%}
@@ -50,7 +64,9 @@
         {%- do floodmark._align_stream(run, streams) -%}
         {%- do run.update({'stages': floodmark._stages(this)}) -%}
         {%- do floodmark._drop_stages(run.stages, state.finished_id) -%}
-        {%- if request.native -%}
+        {%- if floodmark._left_replay(state) -%}
+            {%- do run.update({'recovered_batches': [floodmark._recover(run, state.planned)]}) -%}
+        {%- elif request.native -%}
             {%- do run.update({'recovered_batches': floodmark._record_micro_batches(run, {})}) -%}
         {%- endif -%}
     {%- endif -%}
@@ -245,7 +261,8 @@
     {%- elif run.target.disturbed -%}
         {%- do floodmark._stop(this ~ ' ' ~ run.target.disturbed ~ ' after batch ' ~ run.state.landed.batch_id
             ~ ', so rows that the checkpoint has passed are missing: ' ~ again) -%}
-    {%- elif run.request.native and run.state.last_batch_id != run.state.finished_id -%}
+    {%- elif run.request.native and run.state.last_batch_id != run.state.finished_id
+        and not floodmark._left_replay(run.state) -%}
         {%- do floodmark._stop('batch ' ~ run.state.last_batch_id
             ~ ' was left open by another incremental_strategy: run the model once with that one, or ' ~ again) -%}
     {%- elif checkpoint.last_offset is none and (mark is not none or not run.target.is_empty)
@@ -255,6 +272,12 @@
             ~ ', so nobody can tell which rows of its sources are in ' ~ this ~ ': put the checkpoint back, or '
             ~ again) -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# Whether a run left a replay open, which no micro-batch finishes. #}
+{% macro _left_replay(state) %}
+    {{ return(state.last_batch_id != state.finished_id and state.planned.kind == 'replay') }}
 {% endmacro %}
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
 
 from tests.support.faults import Faults, injected
 from tests.support.files import land, lines
-from tests.support.harness import Project, values
+from tests.support.harness import Project, incremental, sentence, table, values
 from tests.support.streams import EVENTS, arrive, event, stream
 
 pytestmark = pytest.mark.parametrize("target", ["session"], scope="module")
@@ -90,6 +91,64 @@ def test_a_micro_batch_that_died_is_judged_once(project: Project) -> None:
         last = project.ledger(name, "rows_read, rows_kept, rows_quarantined")[-1]
         assert last == (2, 1, 1), name
     assert project.sql(f"show tables in {project.schema}_floodmark like 'stage__*'") == []
+
+
+def replay(**asked: object) -> tuple[str, str]:
+    """Words that have a run of dbt replay what it is asked for."""
+    return "--vars", json.dumps({"floodmark_replay": asked})
+
+
+def test_a_replay_stands_between_two_micro_batches(project: Project) -> None:
+    """It is loaded by the strategy, once, also where a run of it died; then the stream goes on."""
+    names = ["copied", "latest", "history"]
+    some = replay(where="key = 'b'", set={"amount": "abs(amount)"})
+    cuts = {
+        "copied": "before: insert into .*copied with",
+        "latest": "after: merge into",
+        "history": "before: merge into .*quarantine",
+    }
+    with injected(Faults(cuts=cuts)):
+        run = project.dbt("run", "--select", *names, *some)
+    assert set(run.status[name] for name in names) == {"error"}
+    arrive(project, event(10, "i", 10, 10), event(11, "j", -11, 11))
+    project.build("--select", *names)
+    project.build("--select", *names, *some)
+    arrive(project, event(12, "k", 12, 12))
+    project.build("--select", *names)
+    for name in names:
+        found = rows(project, name, "key, amount")
+        for row in (("b", 2), ("i", 10), ("k", 12)):
+            assert found.count(row) == 1, (name, row)
+        states = dict(
+            project.sql(f"select key, _floodmark_state from {project.schema}.{name}__quarantine")
+        )
+        assert (states["b"], states["j"]) == ("replayed", "open"), name
+    kinds = [kind for (kind,) in project.ledger("copied", "kind")]
+    assert kinds[-3:] == ["stream", "replay", "stream"] and kinds.count("replay") == 2
+    run = project.build("--select", "copied", *replay(where="key = 'j'"))
+    assert "STREAM APPEND 1 read, 1 quarantined, 1 stays open" in run.log
+    assert project.sql(f"show tables in {project.schema}_floodmark like 'stage__*'") == []
+
+
+def test_a_stream_that_gives_the_whole_table_has_no_replay(project: Project) -> None:
+    project.model("all_of_it", MODELS["summed"].replace("'update', unique_key='key'", "'complete'"))
+    project.build("--select", "all_of_it")
+    run = project.dbt("run", "--select", "all_of_it", *replay(where="true"))
+    assert not run.success
+    assert (
+        "expected another output_mode than 'complete'. Correct the rows upstream: each micro-batch gives the whole "
+        "table again"
+    ) in sentence(run.log)
+
+
+def test_a_replayed_stream_is_no_batch_that_reads_all_again(project: Project) -> None:
+    """Another materialization must not take the replay for the last of its own batches."""
+    project.model("turned", MODELS["copied"])
+    project.build("--select", "turned")
+    project.build("--select", "turned", *replay(where="key = 'b'", set={"amount": "2"}))
+    project.model("turned", incremental(table("events"), watermark={"column": "event_id"}))
+    run = project.dbt("run", "--select", "turned")
+    assert "was filled by a stream, which leaves no mark" in sentence(run.log)
 
 
 def test_files_that_stream_are_judged(project: Project) -> None:
