@@ -202,7 +202,7 @@
     {%- set is_anew = batch.kind == 'full_refresh' or batch.begins or floodmark._gives_whole_table(run, batch) -%}
     {%- set replaced = floodmark._strategy(run.settings).replaced
         if batch.get('rules') and batch.kind != 'replay' else none -%}
-    {%- set adds_files = batch.files and run.settings.files.allow_overwrites == 'append' -%}
+    {%- set adds_files = batch.files and run.settings.files.allow_overwrites not in [false, 'replace'] -%}
     {%- set rereads = batch.kind == 'backfill' or batch.get('replaces_files') or replaced or adds_files -%}
     {%- if not (is_anew or rereads) -%}
         {{ return(none) }}
