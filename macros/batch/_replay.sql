@@ -50,7 +50,8 @@
         {%- do floodmark._refuse(problems) -%}
     {%- endif -%}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
-    {%- do floodmark._check_replayed_columns(run.replay, floodmark._columns_of(relation=quarantine)) -%}
+    {%- do floodmark._check_replayed_columns(run.replay, floodmark._columns_of(relation=quarantine),
+        floodmark._replayed_files(run)) -%}
     {%- do floodmark._check_replayed_rule(run.replay, quarantine, run.settings.expectations) -%}
 {% endmacro %}
 
@@ -138,16 +139,17 @@
 {% endmacro %}
 
 
-{# Columns that `set` gives a value must be there. #}
-{% macro _check_replayed_columns(asked, columns) %}
+{# Columns that `set` gives a value must be there. Of a model with `files` it may be the text of corrupt records. #}
+{% macro _check_replayed_columns(asked, columns, files) %}
     {%- set problems, given = [], [] -%}
+    {%- set texts = ['_floodmark_raw'] if files else [] -%}
     {%- for column in columns if not column.name.startswith('_floodmark_') -%}
         {%- do given.append(column.name) -%}
     {%- endfor -%}
-    {%- for name in asked.set or {} if name != '_floodmark_raw'
+    {%- for name in asked.set or {} if name not in texts
         and (name.startswith('_floodmark_') or not floodmark._find_column(columns, name)) -%}
         {%- do problems.append({'setting': 'floodmark_replay.set', 'got': name,
-            'expected': 'a column of the quarantine (' ~ given | join(', ') ~ '), or _floodmark_raw',
+            'expected': 'a column of the quarantine (' ~ (given + texts) | join(', ') ~ ')',
             'todo': 'Correct the name'}) -%}
     {%- endfor -%}
     {%- if '_floodmark_raw' in (asked.set or {}) and asked.set | length > 1 -%}

@@ -81,7 +81,8 @@
     {%- if not floodmark._has_quarantine(quarantine) -%}
         {%- do floodmark._stop('it has no quarantine: no row of it was ever quarantined', floodmark._node_id(node)) -%}
     {%- endif -%}
-    {%- do floodmark._check_replayed_columns(asked, floodmark._columns_of(relation=quarantine)) -%}
+    {%- do floodmark._check_replayed_columns(asked, floodmark._columns_of(relation=quarantine),
+        floodmark._node_setting(node, 'files')) -%}
     {%- do floodmark._check_replayed_rule(asked, quarantine,
         floodmark._expectations(floodmark._node_setting(node, 'expectations') or [])) -%}
     {{ return(node) }}

@@ -158,6 +158,7 @@ def test_what_another_run_loads_meanwhile_is_not_loaded_again(
     ]
 
 
+@pytest.mark.edge
 @pytest.mark.parametrize("target", ["thrift"], scope="module")
 @pytest.mark.parametrize("point", RESETS)
 def test_a_reset_meanwhile_holds(
@@ -215,6 +216,7 @@ def test_a_batch_that_another_run_has_given_up_is_not_applied(
     assert _loaded(project, "given_up") == list(range(20))
 
 
+@pytest.mark.edge
 def test_sessions_views_and_settings_stay_in_their_node(
     make_project: Callable[..., Project], target: str
 ) -> None:

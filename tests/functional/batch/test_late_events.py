@@ -124,6 +124,7 @@ def test_they_go_with_plans_and_with_the_end(story: Story) -> None:
     assert f"'{story.project.schema}.second', 2, 'committed'" in plan
 
 
+@pytest.mark.edge
 def test_a_process_that_dies_before_loses_none(story: Story) -> None:
     """The next run finds the tables' commits: with what was read, though the staging tables are gone."""
     project = story.project

@@ -407,6 +407,7 @@ def test_a_run_with_nothing_new_makes_no_commit(control: Example) -> None:
 
 
 @pytest.mark.lab
+@pytest.mark.edge
 def test_builds_cut_anywhere_end_in_the_same_tables(
     control: Example, make_project: Callable[..., Project], tmp_path: Path
 ) -> None:

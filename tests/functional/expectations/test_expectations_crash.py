@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from tests.support.commands import command
 from tests.support.faults import Faults, assert_cut, injected, lab_points
 from tests.support.files import land, lines, loader
 from tests.support.harness import FULL, Project, incremental, table, values
@@ -215,3 +216,24 @@ def test_each_cut_of_a_replay_of_corrupt_records_loads_them_once(
     for copy, point in cuts.items():
         assert held(project, copy) == expected, (copy, point)
     assert project.sql(f"show tables in {project.schema}_floodmark like 'stage__*'") == []
+
+
+def test_a_reset_takes_back_what_the_open_batch_had_quarantined(
+    make_project: Callable[..., Project],
+) -> None:
+    """The next run reads the rows again, and refuses them once."""
+    project = make_project("reset_quarantine")
+    lay_out(project, ["append"])
+    arrive(project, 0)
+    project.build("--select", "append_control")
+    arrive(project, 1)
+    with injected(Faults(cuts={"append_control": "after: insert into .*__quarantine"})):
+        assert not project.dbt("run", "--select", "append_control").success
+    mark = project.mark("append_control")
+    code, output = command(project, "reset", "append_control", "--to", str(mark))
+    assert code == 0, output
+    project.build("--select", "append_control")
+    [kept] = project.sql(
+        f"select count(*), count(distinct id) from {project.schema}.append_control__quarantine where _floodmark_state = 'open'"
+    )
+    assert kept == (4, 4)

@@ -266,6 +266,7 @@ def test_a_snapshot_is_read_again_instead(project: Project) -> None:
     )
 
 
+@pytest.mark.edge
 def test_a_model_that_follows_and_is_past_the_row_is_named(project: Project) -> None:
     """It reads what lies above its mark; a row that gets a time of its own is there."""
     follows = {"incremental_strategy": "merge", "unique_key": "id"}

@@ -12,7 +12,11 @@ from tests.support.harness import Project, incremental, sentence, table, values
 from tests.support.selection import sample
 from tests.support.zygote import Zygote
 
-pytestmark = [pytest.mark.lab, pytest.mark.parametrize("target", ["thrift"], scope="module")]
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.edge,
+    pytest.mark.parametrize("target", ["thrift"], scope="module"),
+]
 
 RULES = [{"name": "positive", "expect": "amount > 0", "on_violation": "quarantine"}]
 STRATEGIES = {

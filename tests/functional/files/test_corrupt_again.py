@@ -196,8 +196,19 @@ def test_what_is_corrected_is_told_apart(project: Project) -> None:
     assert code != 0
     assert "_floodmark_raw alone, or columns" in output
     code, output = command(
-        project, "quarantine", "replay", "csv", "--dry-run", "--set", "_floodmark_raw = 'x'"
+        project,
+        "quarantine",
+        "replay",
+        "csv",
+        "--dry-run",
+        "--where",
+        "_floodmark_raw like '3%'",
+        "--set",
+        "_floodmark_raw = 'x'",
     )
     assert "Would replay 1 row of" in output
     code, output = command(project, "quarantine", "replay", "csv", "--dry-run", "--set", "id = 1")
     assert "Would replay 0 rows of" in output
+    code, output = command(project, "quarantine", "replay", "csv", "--set", "nobody = 1")
+    assert code != 0
+    assert "a column of the quarantine (id, name, _rescued_data, _floodmark_raw)" in output
