@@ -122,6 +122,7 @@ def _json_row(row: Row) -> Row:
     )
     last = {key.removeprefix("batch_"): row[key] for key in batch if key != "batch_id"}
     shown["source_error"] = row["source_error"]
+    shown["rows_open"] = int(row["rows_open"])
     shown["last_batch"] = {"batch_id": row["batch_id"], **last} if row["batch_id"] else None
     return shown
 
@@ -130,12 +131,15 @@ def _table(rows: list[Row]) -> Any:
     columns = [("model", "left"), ("mark", "left"), ("lag", "right"), ("batch", "right")]
     columns += [("state", "left"), ("read", "right"), ("inserted", "right"), ("updated", "right")]
     columns += [("deleted", "right"), ("waiting", "right"), *_right(held := _held(rows))]
+    has_open = any(int(row["rows_open"]) for row in rows)
+    columns += [("open", "right")] if has_open else []
     columns.append(("finished (UTC)", "left"))
     lines = []
     for row in rows:
         lag = int(row["lag"]) if row["lag"] is not None else None
         line = [row["name"], row["mark"], lag_text(lag, row["kind"]), row["batch_id"]]
         line += [row["state"], *(row[name] for name in (*_COUNTS, *held))]
+        line += [row["rows_open"]] if has_open else []
         lines.append([*line, str(row["finished_at"] or "–").partition(".")[0]])
     if any(row["error"] or row["source_error"] for row in rows):
         columns.append(("error", "left"))

@@ -101,6 +101,24 @@
 {% endmacro %}
 
 
+{# A SELECT of {model, rows_open} of the models that have a quarantine. #}
+{% macro _open_counts_sql(models) %}
+    {%- set nodes = floodmark._managed_nodes(models).values() | list -%}
+    {%- set known = [] -%}
+    {%- for schema in nodes | map(attribute='schema') | unique if adapter.check_schema_exists(none, schema) -%}
+        {%- for row in run_query('show tables in ' ~ schema ~ " like '*__quarantine'").rows -%}
+            {%- do known.append((schema ~ '.' ~ row['tableName']) | lower) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- set parts = ["select '' as model, bigint(0) as rows_open where false"] -%}
+    {%- for node in nodes if (floodmark._node_id(node) ~ '__quarantine') | lower in known -%}
+        {%- do parts.append('select ' ~ floodmark._string_literal(floodmark._node_id(node)) ~ ', count(*) from '
+            ~ floodmark._quarantine_of(node) ~ " where _floodmark_state = 'open'") -%}
+    {%- endfor -%}
+    {{ return(parts | join('\nunion all ')) }}
+{% endmacro %}
+
+
 {# A SELECT of {model, rule, rows, oldest}: a row for each rule that open rows break, and one without a rule for corrupt
    records. #}
 {% macro _quarantine_list_sql(models=none) %}

@@ -5,7 +5,8 @@
 
 
 {# A SELECT of one row a model that floodmark loads: model, kind, mark, source_value (the greatest value upstream),
-   lag (seconds, numbers or versions), then its last batch; without `reads_sources` what the ledger knows alone.
+   lag (seconds, numbers or versions), rows_open (in its quarantine), then its last batch; without `reads_sources` what
+   is known without its source.
    Reads, writes nothing. #}
 {% macro _status_sql(models=none, reads_sources=true) %}
     {%- if not execute -%}
@@ -45,7 +46,8 @@
                 rows_quarantined: bigint, rows_dropped: bigint, finished_at: timestamp, error: string>) as b
         where false
         {%- endif %}
-    )
+    ),
+    quarantined as ({{ floodmark._open_counts_sql(models) }})
     select name, configured.model,
         case when family in ('sequence', 'version') then family when family is not null then 'timestamp' end as kind,
         watermark_value as mark, source_value,
@@ -53,11 +55,13 @@
             then cast(cast(source_value as decimal(38, 0)) - cast(watermark_value as decimal(38, 0)) as string)
             else cast(unix_seconds(try_cast(source_value || '+00:00'
                 as timestamp)) - unix_seconds(try_cast(watermark_value || '+00:00' as timestamp)) as string) end as lag,
+        coalesce(rows_open, 0) as rows_open,
         b.batch_id, b.kind as batch_kind, b.state, b.rows_read, b.rows_inserted, b.rows_updated, b.rows_deleted,
             b.rows_future, b.rows_quarantined, b.rows_dropped,
         cast(b.finished_at as string) as finished_at, b.error
     from configured left join marks on marks.table_name = configured.model left join last_batches
         on last_batches.model = configured.model
+        left join quarantined on quarantined.model = configured.model
     order by configured.model
 {% endmacro %}
 

@@ -92,6 +92,7 @@ def test_status_and_history_count_what_was_held_back(project: Project) -> None:
     assert code == 0, output
     [model] = json.loads(output)["models"]
     assert int(model["last_batch"]["rows_quarantined"]) == 2
+    assert model["rows_open"] == 4
     code, output = command(project, "history", "merged", "--json")
     assert code == 0, output
     batches = json.loads(output)["batches"]
@@ -101,6 +102,7 @@ def test_status_and_history_count_what_was_held_back(project: Project) -> None:
     ]
     code, output = command(project, "status", "--select", "merged")
     assert code == 0 and "quarantined" in output and "dropped" not in output, output
+    assert " open " in output
 
 
 def test_a_dry_run_counts(project: Project) -> None:
