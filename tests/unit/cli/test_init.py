@@ -1,5 +1,7 @@
 """`floodmark init` writes a whole project, or says in a sentence why not."""
 
+import re
+
 import pytest
 import yaml
 from click.testing import CliRunner
@@ -41,6 +43,15 @@ def test_files(tmp_path):
     package = shop / "dbt_packages" / "floodmark"
     assert {path.name for path in package.iterdir()} == {"dbt_project.yml", "macros"}
     assert "{{ floodmark.watermark_filter() }}" in answer.output
+
+
+def test_the_rule_that_is_commented_out_is_one(tmp_path):
+    shop = tmp_path / "shop"
+    assert _floodmark("init", str(shop)).exit_code == 0
+    page = (shop / "models/events.yml").read_text()
+    [model] = yaml.safe_load(re.sub(r"(?m)^    # (?=[ -]|config:)", "    ", page))["models"]
+    [rule] = model["config"]["meta"]["floodmark"]["expectations"]
+    assert (rule["expect"], rule["on_violation"]) == ("amount > 0", "quarantine")
 
 
 def test_not_empty(tmp_path):
