@@ -11,7 +11,10 @@
         {%- do floodmark._fence(batch, relation) -%}
         {%- set landed = floodmark._landed(relation, batch) -%}
     {%- endif -%}
-    {%- if landed is none -%}
+    {%- if landed is not none and planned.kind == 'replay' -%}
+        {%- do floodmark._stop('batch ' ~ planned.batch_id ~ ' has replayed rows and is unfinished: run the model '
+            'first, which settles them', id) -%}
+    {%- elif landed is none -%}
         {%- do floodmark._take_back_quarantined(batch, relation) -%}
     {%- endif -%}
     {%- if strategy.give_up -%}

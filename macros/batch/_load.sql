@@ -30,7 +30,7 @@
             'moved': {'archive': 'archived', 'delete': 'deleted'}.get(settings.files.on_loaded)}) -%}
     {%- endif -%}
     {%- do floodmark._report(settings.strategy | upper, dict(ns.total, waits_for=ns.run.waits_for,
-        still_open=floodmark._still_open(ns.run.replay) if ns.run.replay else 0)) -%}
+        still_open=floodmark._still_open(ns.run) if ns.run.replay else 0)) -%}
     {{ return(ns.run) }}
 {% endmacro %}
 

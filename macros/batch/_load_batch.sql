@@ -22,7 +22,7 @@
         {%- endif -%}
         {%- do floodmark._read_files(run, batch) -%}
     {%- elif floodmark._replays_records(batch) -%}
-        {%- do floodmark._read_again(run, batch) -%}
+        {%- do floodmark._read_again(run, batch, floodmark._texts_again_sql(batch)) -%}
     {%- endif -%}
     {{ return(floodmark._load_straight(run, batch) if batch.get('windows') else floodmark._load_read(run, batch)) }}
 {% endmacro %}

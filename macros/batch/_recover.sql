@@ -43,7 +43,7 @@
             else 'the run died before the snapshot was applied: it is read again' if stale
             else ('the ' ~ batch.kind ~ ' died before the batch was applied' if batch.kind in ['backfill', 'replay']
             else 'the run died before the table was replaced') -%}
-        {%- if batch.files or batch.rules or floodmark._replays_records(batch) -%}
+        {%- if batch.files or batch.rules -%}
             {%- do floodmark._take_back_quarantined(batch) -%}
         {%- endif -%}
         {%- do floodmark._record('failed', batch, {'error': floodmark._string_literal(error)}) -%}

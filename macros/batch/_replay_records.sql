@@ -6,12 +6,35 @@
 
 {# Find out how the corrupt records of a replay are read (batch.again_sql). Whether any can be. #}
 {% macro _plan_records_again(run, batch) %}
-    {%- set files = floodmark._query_json('select to_json(struct(_floodmark_file as path)) from ('
-        ~ floodmark._open_rows_sql(floodmark._quarantine_relation(this), batch.asked.replay, 'records')
-        ~ ') group by _floodmark_file order by _floodmark_file') -%}
+    {%- if not batch.get('file_schema') -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {%- set files = floodmark._query_json('select to_json(struct(path, size, modified_at, archived_to)) from ('
+        ~ floodmark._files_of_texts_sql(floodmark._texts_again_sql(batch)) ~ ')') -%}
     {%- do batch.update({'again_sql': floodmark._records_again_sql(run, dict(batch, files=files),
-        floodmark._texts_again_sql(batch))}) -%}
+        'select * from ' ~ floodmark._texts_relation(batch))}) -%}
     {{ return(batch.again_sql is not none) }}
+{% endmacro %}
+
+
+{# The files that texts stood in, as they were then, and where they are archived: {path, size, modified_at,
+   archived_to}. #}
+{% macro _files_of_texts_sql(texts) %}
+    select path, size, modified_at, max(archived_to) as archived_to
+    from (
+        select _metadata.file_path as path, _metadata.file_size as size,
+            unix_micros(_metadata.file_modification_time) as modified_at
+        from ({{ texts }})
+    )
+    left join (
+        select file.path as moved, file.size as moved_size, file.reason as archived_to
+        from (
+            select explode(files) as file from {{ floodmark.ledger_schema() }}.batch_log
+            where model = {{ floodmark._string_literal(floodmark._model_id()) }} and event = 'archived'
+        )
+    ) on moved = path and moved_size = size
+    group by path, size, modified_at
+    order by all
 {% endmacro %}
 
 
@@ -24,7 +47,8 @@
             'file_size', file.size, 'file_block_start', bigint(0), 'file_block_length', file.size,
             'file_modification_time', timestamp_micros(file.modified_at)) as _metadata
     from (
-        select {{ floodmark._clause((asked.set or {}).get('_floodmark_raw', '_floodmark_raw')) }} as value,
+        select cast({{ floodmark._clause((asked.set or {}).get('_floodmark_raw', '_floodmark_raw')) }} as string)
+                as value,
             _floodmark_id, _floodmark_file, _floodmark_batch_id
         from ({{ floodmark._open_rows_sql(floodmark._quarantine_relation(this), asked, 'records') }})
         where _floodmark_batch_id < {{ batch.batch_id }}

@@ -156,11 +156,13 @@
 {% endmacro %}
 
 
-{# Those of files of one folder whose place in the archive is taken: {path: what is there, {path, size}}. #}
+{# Those of files whose place in the archive is taken, {path: what is there, {path, size}}: the place that a file has
+   (`archived_to`), or would have. #}
 {% macro _in_archive(settings, files) %}
     {%- set places, found = {}, {} -%}
     {%- for file in files -%}
-        {%- do places.update({floodmark._without_file_scheme(floodmark._archived_path(settings, file)): file}) -%}
+        {%- do places.update({floodmark._without_file_scheme(file.get('archived_to')
+            or floodmark._archived_path(settings, file)): file}) -%}
     {%- endfor -%}
     {%- set pattern = floodmark._pattern_of_paths(places.keys() | list) -%}
     {%- set listed = floodmark._listed(settings, "select to_json(struct(_metadata.file_path as path, "

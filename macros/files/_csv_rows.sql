@@ -77,7 +77,8 @@
             ~ ' as ' ~ quoted) -%}
     {%- endfor -%}
     {%- set bad = [{'name': '_floodmark_bad', 'type': 'string'}] -%}
-    select {{ columns | join(', ') }}{{ ',' if columns }} line._floodmark_bad, texts, _metadata,
+    select {{ columns | join(', ') }}{{ ',' if columns }}
+        if(is_open, value, line._floodmark_bad) as _floodmark_bad, texts, _metadata,
         {{ '_floodmark_id,' if group.texts_sql }}
         case when line._floodmark_bad is null and not is_open then null
             when is_open then 'a quote is not closed'
@@ -178,33 +179,70 @@
 
 {# Lines of the quarantine as groups (_records_again.sql): they are read by the headers of their files. #}
 {% macro _csv_groups_again(run, batch, texts) %}
+    {%- set headers = floodmark._csv_headers_again(run, batch.files) -%}
+    {%- set files = [] -%}
+    {%- for file in batch.files if file in headers.versions -%}
+        {%- do files.append(file) -%}
+    {%- endfor -%}
     {%- set groups = [] -%}
-    {%- for group in floodmark._file_format(run.settings.files).groups(run, batch, floodmark._csv_headers_again(run,
-        batch.files)) -%}
+    {%- for group in (floodmark._file_format(run.settings.files).groups(run, dict(batch, files=files), headers) if files
+        else []) -%}
         {%- set own = dict(group, texts_sql='select * from (' ~ texts ~ ') where '
-            ~ floodmark._files_predicate(group.files)) -%}
+            ~ floodmark._versions_predicate(group.files)) -%}
         {%- do groups.append(dict(own, sql=group.rows_sql(run.settings.files, none, own))) -%}
     {%- endfor -%}
     {{ return(groups) }}
 {% endmacro %}
 
 
-{# The headers of files, in the form of a look. Of one that was archived the header is read where it is now; of one that
-   is gone nobody knows it, and without a header its lines have the known columns. #}
+{# Only lines of these files, each as it was when it was read: {path, size, modified_at}. #}
+{% macro _versions_predicate(files) %}
+    {%- set versions = [] -%}
+    {%- for file in files -%}
+        {%- do versions.append('(' ~ floodmark._string_literal(file.path) ~ ', ' ~ file.size ~ 'L, '
+            ~ file.modified_at ~ 'L)') -%}
+    {%- endfor -%}
+    {{ return('(_metadata.file_path, _metadata.file_size, unix_micros(_metadata.file_modification_time)) in ('
+        ~ versions | join(', ') ~ ')') }}
+{% endmacro %}
+
+
+{# The headers of files, in the form of a look, and those of the files that have one (`versions`): a file that is there
+   as it was, or where it is archived. Of others nobody knows the header. Files without headers have the known
+   columns. #}
 {% macro _csv_headers_again(run, files) %}
     {%- set settings = run.settings.files -%}
-    {%- set found = floodmark._look_at_csv(run, files).files -%}
-    {%- set gone, moved = [], [] -%}
-    {%- for file in files if file.path not in found -%}
-        {%- do gone.append(file) -%}
+    {%- if not floodmark._csv_dialect(settings).has_header -%}
+        {%- set known = floodmark._struct_fields(run.known_record) | map(attribute='name') | list -%}
+        {%- set found = {} -%}
+        {%- for file in files -%}
+            {%- do found.update({file.path: {'header': known}}) -%}
+        {%- endfor -%}
+        {{ return({'files': found, 'versions': files}) }}
+    {%- endif -%}
+    {%- set now = {} -%}
+    {%- for file in floodmark._present_files(settings, files) -%}
+        {%- do now.update({file.path: [file.size, file.modified_at]}) -%}
     {%- endfor -%}
-    {%- set archived = floodmark._in_archive(settings, gone) if gone and settings.archive_to else {} -%}
-    {%- set there = floodmark._look_at_csv(dict(run, settings=dict(run.settings, files=dict(settings,
-        path=settings.archive_to))), archived.values() | list).files if archived else {} -%}
-    {%- for file in gone -%}
-        {%- set known = {'header': floodmark._struct_fields(run.known_record) | map(attribute='name') | list}
-            if not floodmark._csv_dialect(settings).has_header else {'reason': 'its header is gone with it'} -%}
-        {%- do found.update({file.path: there.get((archived.get(file.path) or {}).path) or known}) -%}
+    {%- set same, moved = [], [] -%}
+    {%- for file in files if file.size is number -%}
+        {%- do (same if now.get(file.path) == [file.size, file.modified_at] else moved).append(file) -%}
     {%- endfor -%}
-    {{ return({'files': found}) }}
+    {%- set found = floodmark._csv_headers_of(run, same) -%}
+    {%- set archived = moved | selectattr('archived_to') | rejectattr('path', 'in', found) | list -%}
+    {%- set places = floodmark._in_archive(settings, archived) if archived and settings.archive_to else {} -%}
+    {%- set there = floodmark._csv_headers_of(dict(run, settings=dict(run.settings, files=dict(settings,
+        path=settings.archive_to))), places.values() | list) -%}
+    {%- for file in archived if file.path in places and places[file.path].size == file.size
+        and places[file.path].path in there and file.path not in found -%}
+        {%- do found.update({file.path: there[places[file.path].path]}) -%}
+        {%- do same.append(file) -%}
+    {%- endfor -%}
+    {{ return({'files': found, 'versions': same}) }}
+{% endmacro %}
+
+
+{# The headers of these files, {path: {header, reason}}; none where one cannot be read. #}
+{% macro _csv_headers_of(run, files) %}
+    {{ return((floodmark._tried(floodmark._look_at_csv, run, files).value or {'files': {}}).files if files else {}) }}
 {% endmacro %}

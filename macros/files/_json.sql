@@ -147,7 +147,7 @@
     {%- set group = {'record': record, 'files': files, 'is_whole': floodmark._is_whole_json(settings),
         'lenient': floodmark._lenient_options_sql(settings)} -%}
     {{ return(dict(group, sql='select record as ' ~ floodmark._quoted(settings.single_variant_column)
-        ~ ', if(record is null, value, null) as _floodmark_bad, * except (record) from (' ~ records
+        ~ ', if(record is null, value, null) as _floodmark_bad, * except (record, value) from (' ~ records
         ~ ") where value <> ''", reason_sql=floodmark._json_reason_sql('_floodmark_bad', group))) }}
 {% endmacro %}
 

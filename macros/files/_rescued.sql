@@ -199,7 +199,7 @@
         {%- do entries.append(floodmark._string_literal(floodmark._json_name(field.name) ~ ':') ~ ' || ' ~ rescued) -%}
     {%- endfor -%}
     {%- if finds -%}
-        {%- do entries.append(floodmark._found_entries_sql(read, raw, is_sensitive)) -%}
+        {%- do entries.append(floodmark._found_entries_sql(read, raw)) -%}
     {%- endif -%}
     {%- if not entries -%}
         {{ return('cast(null as string)') }}
@@ -209,15 +209,16 @@
 {% endmacro %}
 
 
-{# The fields of an object that a struct does not have, as entries of JSON; NULL where there are none. #}
-{% macro _found_entries_sql(read, raw, is_sensitive) %}
+{# The fields of an object that a struct does not have, as entries of JSON; NULL where there are none. Spark's from_json
+   finds a field by its very name, whatever case the user cares for. #}
+{% macro _found_entries_sql(read, raw) %}
     {%- set names = [] -%}
     {%- for field in floodmark._struct_fields(read) -%}
-        {%- do names.append(floodmark._string_literal(field.name if is_sensitive else field.name | lower)) -%}
+        {%- do names.append(floodmark._string_literal(field.name)) -%}
     {%- endfor -%}
     {{ return("nullif(array_join(transform(filter(map_entries(try_cast(" ~ raw ~ ' as map<string, variant>)), e -> not '
-        'array_contains(array(' ~ names | join(', ') ~ '), ' ~ ('e.key' if is_sensitive else 'lower(e.key)')
-        ~ ") and not is_variant_null(e.value)), e -> to_json(cast(e.key as variant)) || ':' || to_json(e.value)), "
+        'array_contains(array(' ~ names | join(', ') ~ "), e.key) and not is_variant_null(e.value)), e -> "
+        "to_json(cast(e.key as variant)) || ':' || to_json(e.value)), "
         "','), '')") }}
 {% endmacro %}
 

@@ -11,7 +11,7 @@
             {%- do floodmark._stop_for_now('another run has finished batch ' ~ batch.batch_id ~ ' meanwhile') -%}
         {%- endif -%}
     {%- endif -%}
-    {%- if batch.files or batch.get('rules') or floodmark._replays_records(batch) -%}
+    {%- if batch.files or batch.get('rules') -%}
         {%- do floodmark._take_back_quarantined(batch) -%}
     {%- endif -%}
     {%- do floodmark._record('failed', batch, {'error': floodmark._string_literal(error),

@@ -3,9 +3,21 @@
    Spark does not say. Delta commits it on every table, also on one that takes appends alone. #}
 {% macro _fence(batch, relation=none) %}
     {%- set table = relation or this -%}
-    {%- set nothing = '(select 1 as one where false) as DBT_INTERNAL_SOURCE' -%}
-    {%- do floodmark._apply_once(table, batch, 'merge into ' ~ table ~ ' as DBT_INTERNAL_DEST using ' ~ nothing
-        ~ ' on false when matched then delete', fence=true) -%}
+    {%- do floodmark._apply_once(table, batch, floodmark._nothing_sql(table), fence=true) -%}
+{% endmacro %}
+
+
+{% macro _nothing_sql(table) %}
+    {{ return('merge into ' ~ table ~ ' as DBT_INTERNAL_DEST using (select 1 as one where false) as '
+        'DBT_INTERNAL_SOURCE on false when matched then delete') }}
+{% endmacro %}
+
+
+{# Leave the commit of a batch that has no row for the table. It tells a later run that the batch is loaded, and lets no
+   other run give it up: what becomes of its records in the quarantine follows. #}
+{% macro _land_without_rows(batch) %}
+    {%- do floodmark._apply_once(this, batch, floodmark._nothing_sql(this)) -%}
+    {{ return(floodmark._require_landed(batch)) }}
 {% endmacro %}
 
 

@@ -1,5 +1,8 @@
 {# Record a batch as committed, now that the target shows it, and drop its stage. Returns the counts. #}
 {% macro _finish(run, batch, landed, source) %}
+    {%- if landed.version is none and floodmark._replays_records(batch) -%}
+        {%- set landed = floodmark._land_without_rows(batch) -%}
+    {%- endif -%}
     {%- set metrics = landed.metrics -%}
     {%- set stage = floodmark._stage_relation(batch) -%}
     {%- set strategy = floodmark._strategy(run.settings) -%}

@@ -113,6 +113,10 @@
     {%- set terms = {'rows': ['_floodmark_rules is not null'], 'all': [],
         'records': ['_floodmark_rules is null', '_floodmark_raw is not null']}[part]
         + ["_floodmark_state = 'open'"] -%}
+    {%- if part == 'records' and '_floodmark_raw' not in (asked.set or {}) -%}
+        {#- letters stand there for bytes that are no UTF-8 -#}
+        {%- do terms.append("not contains(_floodmark_raw, '\ufffd')") -%}
+    {%- endif -%}
     {%- if asked.rule -%}
         {%- do terms.append('array_contains(_floodmark_rules, ' ~ floodmark._string_literal(asked.rule) ~ ')') -%}
     {%- endif -%}
@@ -159,22 +163,10 @@
 {% endmacro %}
 
 
-{# Open the records again that a batch has settled and did not load: one of which no row is kept leaves no commit by
-   which a later run could tell. #}
-{% macro _open_again(batch) %}
-    {%- if floodmark._replays_records(batch) and batch.records_by -%}
-        {%- do floodmark._execute(['merge into ' ~ floodmark._quarantine_relation(this) ~ ' as q using '
-            ~ floodmark._records_stage(batch) ~ ' as r on q._floodmark_id = r._floodmark_id and '
-            "q._floodmark_state = 'replayed' when matched then update set _floodmark_state = 'open'"]) -%}
-    {%- endif -%}
-{% endmacro %}
-
-
 {# Take back what a batch that fails has in the quarantine; a run that still lives writes no more there. #}
 {% macro _take_back_quarantined(batch, relation=none) %}
     {%- set quarantine = floodmark._quarantine_relation(relation or this) -%}
     {%- if floodmark._has_quarantine(quarantine) -%}
-        {%- do floodmark._open_again(batch) if not relation -%}
         {%- do floodmark._fence(floodmark._once(batch), quarantine) -%}
         {%- do floodmark._execute(['delete from ' ~ quarantine ~ ' where _floodmark_batch_id = ' ~ batch.batch_id]) -%}
     {%- endif -%}
@@ -199,10 +191,13 @@
    again with the batch. An empty table is loaded anew, too. #}
 {% macro _supersede_quarantined(run, batch) %}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
-    {%- set is_anew = batch.kind == 'full_refresh' or batch.begins or floodmark._gives_whole_table(run, batch) -%}
+    {#- a stream begins anew with its checkpoint's first micro-batch -#}
+    {%- set is_anew = batch.kind == 'full_refresh' or batch.begins or floodmark._gives_whole_table(run, batch)
+        or batch.kind == 'stream' and batch.low_position is none -%}
     {%- set replaced = floodmark._strategy(run.settings).replaced
         if batch.get('rules') and batch.kind != 'replay' else none -%}
-    {%- set adds_files = batch.files and run.settings.files.allow_overwrites not in [false, 'replace'] -%}
+    {%- set adds_files = batch.files and run.settings.files.allow_overwrites not in [false, 'replace']
+        and floodmark._are_loaded(batch) -%}
     {%- set rereads = batch.kind == 'backfill' or batch.get('replaces_files') or replaced or adds_files -%}
     {%- if not (is_anew or rereads) -%}
         {{ return(none) }}

@@ -87,6 +87,7 @@
     {%- set newest = floodmark._micro_batch(run, last, mark).batch_id + last - first -%}
     {%- do run.state.update({'last_batch_id': newest, 'finished_id': newest,
         'committed': {'batch_id': newest, 'mark': last | string, 'generation': run.generation, 'family': 'sequence',
-        'target_id': run.target.id}}) -%}
+        'target_id': run.target.id, 'is_last': false, 'lookback': 0, 'watermark_column': none, 'upstream': none,
+        'upstream_version': none, 'upstream_at': none, 'upstream_id': none}}) -%}
     {{ return(found) }}
 {% endmacro %}

@@ -21,14 +21,21 @@
 {% endmacro %}
 
 
-{# Load open rows of the quarantine between two micro-batches, without the query: the counts of each batch. #}
+{# Load open rows of the quarantine between two micro-batches, without the query: the counts of each batch. A
+   micro-batch that a run left open is finished by the query alone. #}
 {% macro _replay_stream(run, total) %}
+    {%- set state = run.state -%}
+    {%- if state.last_batch_id != state.finished_id
+        or state.committed and state.committed.generation != run.generation -%}
+        {%- do floodmark._stop('its last micro-batch is unfinished, or it was started over and has none yet: run the '
+            'model first, then replay') -%}
+    {%- endif -%}
     {%- set loaded = [] -%}
     {%- for _ in range(2) -%}
         {%- set batch = floodmark._next_replay_batch(run) -%}
         {%- do loaded.append(floodmark._load_batch(run, batch)) if batch -%}
     {%- endfor -%}
-    {%- do total.update({'still_open': floodmark._still_open(run.replay)}) -%}
+    {%- do total.update({'still_open': floodmark._still_open(run)}) -%}
     {{ return(loaded) }}
 {% endmacro %}
 
@@ -52,6 +59,9 @@
         'replay': floodmark._replay_asked(), 'first': true, 'recovered_batches': [], 'stages': []} -%}
     {%- set made_by = floodmark._stream_generation(this if target.is_delta else none, floodmark._model_id()) -%}
     {%- set is_new = not target.exists or target.relation.is_view -%}
+    {%- if run.replay -%}
+        {%- do floodmark._check_replay(run) -%}
+    {%- endif -%}
     {%- if run.full_refresh or is_new -%}
         {%- do floodmark._start_over(run, streams) -%}
     {%- elif target.is_delta and made_by is none and target.is_empty -%}

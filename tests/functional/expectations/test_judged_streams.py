@@ -130,6 +130,36 @@ def test_a_replay_stands_between_two_micro_batches(project: Project) -> None:
     assert project.sql(f"show tables in {project.schema}_floodmark like 'stage__*'") == []
 
 
+def test_a_replay_waits_for_the_micro_batch_that_is_open(project: Project) -> None:
+    """Spark sends the micro-batch again: a replay in between would have it loaded twice."""
+    project.model("open", MODELS["copied"])
+    project.build("--select", "open")
+    arrive(project, event(20, "x", 20, 20), event(21, "y", -21, 21))
+    with injected(Faults(cuts={"open": "after: insert into .*\\.`?open`? with"})):
+        assert not project.dbt("run", "--select", "open").success
+    some = replay(where="key = 'b'", set={"amount": "2"})
+    run = project.dbt("run", "--select", "open", *some)
+    assert "its last micro-batch is unfinished" in sentence(run.log)
+    project.build("--select", "open")
+    project.build("--select", "open", *some)
+    found = rows(project, "open", "key, amount")
+    assert (found.count(("x", 20)), found.count(("b", 2))) == (1, 1)
+
+
+def test_a_stream_that_starts_over_supersedes_what_was_open(project: Project) -> None:
+    project.model("over", MODELS["copied"])
+    project.build("--select", "over")
+    project.build("--select", "over", "--full-refresh")
+    found = project.sql(
+        f"select _floodmark_state, count(*) from {project.schema}.over__quarantine group by 1"
+    )
+    counted = dict(found)
+    assert counted["superseded"] == counted["open"] > 0
+    run = project.dbt("run", "--select", "over", "--full-refresh", *replay(where="true"))
+    assert "expected a model that was loaded before, with a quarantine" in sentence(run.log)
+    assert rows(project, "over", "count(*)") != [(0,)]
+
+
 def test_a_stream_that_gives_the_whole_table_has_no_replay(project: Project) -> None:
     project.model("all_of_it", MODELS["summed"].replace("'update', unique_key='key'", "'complete'"))
     project.build("--select", "all_of_it")
