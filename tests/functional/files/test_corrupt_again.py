@@ -31,6 +31,16 @@ MODELS = {
         config={"incremental_strategy": "merge", "unique_key": "id"},
         schema="id int, name string",
     ),
+    "history": loader(
+        "merged",
+        schema="id int, name string",
+        config={
+            **RULES,
+            "incremental_strategy": "cdc",
+            "unique_key": "id",
+            "cdc": {"sequence_by": "id", "stored_as_scd_type": 2},
+        },
+    ),
     "csv": loader("csv", infer_column_types=True),
     "plain": loader(
         "plain", format="csv", schema="id int, name string", options={"header": "false"}
@@ -161,6 +171,16 @@ def test_a_record_goes_through_the_strategy(project: Project) -> None:
     )
     assert rows(project, "merged") == [(1, "a"), (2, "b")]
     assert states(project, "merged") == {"replayed": 2}
+
+
+def test_records_of_which_no_row_is_kept_are_replayed_all_the_same(project: Project) -> None:
+    refused = """_floodmark_raw = '{"id": 200}'"""
+    assert "2 read, 2 quarantined" in replay(project, "history", "--set", refused)
+    assert states(project, "history") == {"replayed": 2, "open": 2}
+    [last] = project.ledger("history", "kind, rows_read, rows_kept, rows_quarantined")[-1:]
+    assert last == ("replay", 2, 0, 2)
+    assert "1 inserted" in replay(project, "history", "--set", "id = 2", "--where", "true")
+    assert {row["id"] for row in records(project, "history")} == {1, 2}
 
 
 def test_lines_of_csv_are_read_by_the_header_of_their_file(project: Project) -> None:
