@@ -130,6 +130,7 @@ def test_a_replay_stands_between_two_micro_batches(project: Project) -> None:
     assert project.sql(f"show tables in {project.schema}_floodmark like 'stage__*'") == []
 
 
+@pytest.mark.edge
 def test_a_replay_waits_for_the_micro_batch_that_is_open(project: Project) -> None:
     """Spark sends the micro-batch again: a replay in between would have it loaded twice."""
     project.model("open", MODELS["copied"])
@@ -146,6 +147,7 @@ def test_a_replay_waits_for_the_micro_batch_that_is_open(project: Project) -> No
     assert (found.count(("x", 20)), found.count(("b", 2))) == (1, 1)
 
 
+@pytest.mark.edge
 def test_a_stream_that_starts_over_supersedes_what_was_open(project: Project) -> None:
     project.model("over", MODELS["copied"])
     project.build("--select", "over")
@@ -171,6 +173,7 @@ def test_a_stream_that_gives_the_whole_table_has_no_replay(project: Project) -> 
     ) in sentence(run.log)
 
 
+@pytest.mark.edge
 def test_a_replayed_stream_is_no_batch_that_reads_all_again(project: Project) -> None:
     """Another materialization must not take the replay for the last of its own batches."""
     project.model("turned", MODELS["copied"])
