@@ -122,7 +122,7 @@ def readable(text: str, sql: str = "") -> str:
         )
     if _CANCELLED.search(text):
         return CANCELLED
-    #: A list of tables reads each, and names those that are dropped meanwhile: it is made again.
+    # A list of tables reads each, and names those that are dropped meanwhile: it is made again.
     taken = _STAGE_GONE.search(text) if not _LISTS.match(_COMMENTS.sub(" ", sql)) else None
     if taken:
         return (

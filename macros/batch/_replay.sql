@@ -78,14 +78,8 @@
 {# How many of the rows that a replay was asked for are still open. Without a correction these are all, also files that
    are corrupt as a whole. #}
 {% macro _still_open(run) %}
-    {%- set ns = namespace(open=0) -%}
-    {%- for part in (floodmark._replayed_parts(run.replay, floodmark._replayed_files(run)) if run.replay.set
-        else ['all']) -%}
-        {%- set ns.open = ns.open + (run_query('select count(*) as n from ('
-            ~ floodmark._open_rows_sql(floodmark._quarantine_relation(this), run.replay, part) ~ ')').rows[0][0]
-            | int) -%}
-    {%- endfor -%}
-    {{ return(ns.open) }}
+    {{ return(floodmark._count_open(floodmark._quarantine_relation(this), run.replay,
+        floodmark._replayed_parts(run.replay, floodmark._replayed_files(run)) if run.replay.set else ['all'])) }}
 {% endmacro %}
 
 

@@ -179,14 +179,12 @@
 
 {# Lines of the quarantine as groups (_records_again.sql): they are read by the headers of their files. #}
 {% macro _csv_groups_again(run, batch, texts) %}
-    {%- set headers = floodmark._csv_headers_again(run, batch.files) -%}
-    {%- set files = [] -%}
-    {%- for file in batch.files if file in headers.versions -%}
-        {%- do files.append(file) -%}
-    {%- endfor -%}
+    {#- of the others the ledger does not know what they were -#}
+    {%- set files = batch.files | selectattr('size', 'number') | list -%}
+    {%- set headers = floodmark._csv_headers_again(run, files) -%}
     {%- set groups = [] -%}
-    {%- for group in (floodmark._file_format(run.settings.files).groups(run, dict(batch, files=files), headers) if files
-        else []) -%}
+    {%- for group in (floodmark._file_format(run.settings.files).groups(run, dict(batch, files=headers.versions),
+        headers) if headers.versions else []) -%}
         {%- set own = dict(group, texts_sql='select * from (' ~ texts ~ ') where '
             ~ floodmark._versions_predicate(group.files)) -%}
         {%- do groups.append(dict(own, sql=group.rows_sql(run.settings.files, none, own))) -%}
@@ -225,7 +223,7 @@
         {%- do now.update({file.path: [file.size, file.modified_at]}) -%}
     {%- endfor -%}
     {%- set same, moved = [], [] -%}
-    {%- for file in files if file.size is number -%}
+    {%- for file in files -%}
         {%- do (same if now.get(file.path) == [file.size, file.modified_at] else moved).append(file) -%}
     {%- endfor -%}
     {%- set found = floodmark._csv_headers_of(run, same) -%}

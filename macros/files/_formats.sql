@@ -81,14 +81,17 @@
 
 
 {# The options of a format's reader, with which it hands out records that it cannot read, or that do not fit. #}
-{% macro _text_options(settings) %}
+{% macro _format_options(settings) %}
     {%- set format = floodmark._file_format(settings) -%}
-    {%- set options = dict(format.options, **floodmark._given_options(settings)) -%}
-    {%- if format.bad_column -%}
-        {%- do options.update({'columnNameOfCorruptRecord': format.bad_column, 'mode': 'PERMISSIVE'}) -%}
-    {%- endif -%}
+    {{ return(dict(format.options, **dict(floodmark._given_options(settings), **({'mode': 'PERMISSIVE',
+        'columnNameOfCorruptRecord': format.bad_column} if format.bad_column else {})))) }}
+{% endmacro %}
+
+
+{# The same as texts. #}
+{% macro _text_options(settings) %}
     {%- set texts = {} -%}
-    {%- for name, value in options.items() -%}
+    {%- for name, value in floodmark._format_options(settings).items() -%}
         {%- do texts.update({name: value | lower if value is boolean else value | string}) -%}
     {%- endfor -%}
     {{ return(texts) }}

@@ -44,11 +44,7 @@
 
 {# Spark's options of every window: the format's, what the user gives, and how files are found. #}
 {% macro _window_options(settings) %}
-    {%- set format = floodmark._file_format(settings) -%}
-    {%- set options = dict(format.options, **floodmark._given_options(settings)) -%}
-    {%- if format.bad_column -%}
-        {%- do options.update({'columnNameOfCorruptRecord': format.bad_column, 'mode': 'PERMISSIVE'}) -%}
-    {%- endif -%}
+    {%- set options = floodmark._format_options(settings) -%}
     {%- do options.update({'pathGlobFilter': settings.glob, '__globPaths__': 'true',
         'recursiveFileLookup': 'true' if settings.recursive else 'false',
         'ignoreMissingFiles': 'false', 'ignoreCorruptFiles': 'false'}) -%}

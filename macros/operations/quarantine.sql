@@ -21,14 +21,12 @@
     {%- set asked = {'rule': rule, 'where': where, 'set': set} -%}
     {%- set node = floodmark._asked_quarantine('quarantine_replay', model, asked, dry_run) -%}
     {%- set files = floodmark._node_files(node) if floodmark._node_setting(node, 'files') is mapping else none -%}
-    {%- set ns = namespace(open=0) -%}
-    {%- for part in floodmark._replayed_parts(asked, files) -%}
-        {%- set ns.open = ns.open + floodmark._count_open(node, asked, part) -%}
-    {%- endfor -%}
-    {%- if dry_run or not ns.open -%}
-        {%- do print('Would replay ' ~ floodmark._counted(ns.open, 'row') ~ ' of ' ~ floodmark._node_id(node) ~ '.') -%}
+    {%- set open = floodmark._count_open(floodmark._quarantine_of(node), asked,
+        floodmark._replayed_parts(asked, files)) -%}
+    {%- if dry_run or not open -%}
+        {%- do print('Would replay ' ~ floodmark._counted(open, 'row') ~ ' of ' ~ floodmark._node_id(node) ~ '.') -%}
     {%- elif adapter.floodmark_follow is not defined -%}
-        {%- do print('To replay ' ~ floodmark._counted(ns.open, 'row') ~ ', run: dbt run --select ' ~ node.name
+        {%- do print('To replay ' ~ floodmark._counted(open, 'row') ~ ', run: dbt run --select ' ~ node.name
             ~ " --vars '" ~ tojson({'floodmark_replay': asked}) ~ "'") -%}
     {%- else -%}
         {%- do adapter.floodmark_follow(['run', '--select', node.fqn | join('.')], {'floodmark_replay': asked}) -%}
@@ -40,7 +38,7 @@
 {% macro quarantine_discard(model, reason, rule=none, where=none, dry_run=false) %}
     {%- set asked = {'rule': rule, 'where': where} -%}
     {%- set node = floodmark._asked_quarantine('quarantine_discard', model, asked, dry_run, reason) -%}
-    {%- set open = floodmark._count_open(node, asked, 'all') -%}
+    {%- set open = floodmark._count_open(floodmark._quarantine_of(node), asked, ['all']) -%}
     {%- if not dry_run and open -%}
         {%- set quarantine = floodmark._quarantine_of(node) -%}
         {%- do floodmark._execute(['update ' ~ quarantine ~ " set _floodmark_state = 'discarded', "
@@ -92,12 +90,6 @@
 {% macro _quarantine_of(node) %}
     {{ return(floodmark._quarantine_relation(api.Relation.create(schema=node.schema,
         identifier=node.alias or node.name))) }}
-{% endmacro %}
-
-
-{% macro _count_open(node, asked, part) %}
-    {{ return(run_query('select count(*) from (' ~ floodmark._open_rows_sql(floodmark._quarantine_of(node), asked, part)
-        ~ ')').rows[0][0] | int) }}
 {% endmacro %}
 
 

@@ -127,6 +127,17 @@
 {% endmacro %}
 
 
+{# How many open rows an operator names, in these parts of the quarantine. #}
+{% macro _count_open(quarantine, asked, parts) %}
+    {%- set ns = namespace(open=0) -%}
+    {%- for part in parts -%}
+        {%- set ns.open = ns.open + (run_query('select count(*) from ('
+            ~ floodmark._open_rows_sql(quarantine, asked, part) ~ ')').rows[0][0] | int) -%}
+    {%- endfor -%}
+    {{ return(ns.open) }}
+{% endmacro %}
+
+
 {# What a replay takes: `rows` that break rules, and corrupt `records` where their files have such. `files` are the
    settings of the model, or none. What is corrupt has no columns yet that could be corrected, and rows have no text. #}
 {% macro _replayed_parts(asked, files) %}

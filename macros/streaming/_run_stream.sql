@@ -59,7 +59,8 @@
         'replay': floodmark._replay_asked(), 'first': true, 'recovered_batches': [], 'stages': []} -%}
     {%- set made_by = floodmark._stream_generation(this if target.is_delta else none, floodmark._model_id()) -%}
     {%- set is_new = not target.exists or target.relation.is_view -%}
-    {%- if run.replay -%}
+    {%- if run.replay and (run.full_refresh or is_new) -%}
+        {#- before the table is made anew -#}
         {%- do floodmark._check_replay(run) -%}
     {%- endif -%}
     {%- if run.full_refresh or is_new -%}
