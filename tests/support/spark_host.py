@@ -25,6 +25,11 @@ from dbt_floodmark.spark.processes import is_alive
 from dbt_floodmark.spark.server import HOST, ONE_USER_FEW_THREADS, SHORT_POLLS, ThriftServer
 from tests.support.harness import REPOSITORY, SPARK_PARAMETERS
 
+#: The Thrift server's Hive client asks for this. Clients of one JVM whose settings of the metastore differ throw its pool
+#: and its compiled queries away whenever they take turns: every other second where both targets are at work.
+ONE_METASTORE = {
+    "spark.hadoop.datanucleus.rdbms.datastoreAdapterClassName": "org.datanucleus.store.rdbms.adapter.DerbyAdapter"
+}
 #: Seconds until a host that was started has to be there.
 START_TIMEOUT = 180.0
 
@@ -96,6 +101,7 @@ def main(home: Path, watched: int) -> None:
         "spark.hadoop.hive.server2.thrift.bind.host": HOST,
         **ONE_USER_FEW_THREADS,
         **SHORT_POLLS,
+        **ONE_METASTORE,
     }
     conf = spark_conf(workplace, require_jars(), server_settings | SPARK_PARAMETERS)
     launch_jvm(workplace, conf)

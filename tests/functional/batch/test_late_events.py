@@ -83,6 +83,7 @@ def story(make_project: Callable[..., Project]) -> Story:
     return Story(project, inserts, told(project))
 
 
+@pytest.mark.edge
 def test_the_ledger_says_all_of_it_when_the_run_has_ended(story: Story) -> None:
     assert story.after == {
         "appended": [(1, "committed", 5, 5, 0, 0, True), (2, "committed", 4, 4, 0, 0, True)],
@@ -113,6 +114,7 @@ def test_the_ledger_says_all_of_it_when_the_run_has_ended(story: Story) -> None:
     assert events[0] == events[1]
 
 
+@pytest.mark.edge
 def test_they_go_with_plans_and_with_the_end(story: Story) -> None:
     """Seven batches: a plan each, and no insert that says no more than that one batch is committed."""
     nodes = [node for node, _ in story.inserts]

@@ -118,6 +118,7 @@ def test_source_freshness(story: Story) -> None:
     assert story.dbt("source", "freshness").success
 
 
+@pytest.mark.edge
 def test_retry_loads_what_failed(story: Story) -> None:
     project = story.project
     broken = incremental(
@@ -138,6 +139,7 @@ def test_other_packages_macros_go_before_dbts(story: Story) -> None:
     assert rows == [(2001,)]
 
 
+@pytest.mark.edge
 def test_defer_reads_the_other_targets_upstream(story: Story) -> None:
     run = story.dbt(
         "run", "--select", "downstream", "--defer", "--state", story.state, target="dev"
@@ -149,6 +151,7 @@ def test_defer_reads_the_other_targets_upstream(story: Story) -> None:
     )
 
 
+@pytest.mark.edge
 def test_a_clone_has_rows_and_no_mark(story: Story) -> None:
     """merge loads from the start, once; append is refused until the mark is set, which test_disagreements.py has, too."""
     cloned = story.dbt(

@@ -10,6 +10,8 @@ import pytest
 
 from tests.support.harness import Project, Run, incremental, sentence, table, values
 
+pytestmark = pytest.mark.long("thrift")
+
 RULES = [
     {"name": "known", "expect": "kind in ('a', 'b')"},
     {"name": "small", "expect": "amount < 100", "on_violation": "drop"},

@@ -98,6 +98,7 @@ def replay(**asked: object) -> tuple[str, str]:
     return "--vars", json.dumps({"floodmark_replay": asked})
 
 
+@pytest.mark.edge
 def test_a_replay_stands_between_two_micro_batches(project: Project) -> None:
     """It is loaded by the strategy, once, also where a run of it died; then the stream goes on."""
     names = ["copied", "latest", "history"]
@@ -214,6 +215,7 @@ def test_a_stream_that_gets_rules_goes_on(project: Project) -> None:
     assert rows(project, "later__quarantine", "event_id") == [(8,)]
 
 
+@pytest.mark.edge
 def test_a_whole_table_is_judged_anew_in_each_micro_batch(project: Project) -> None:
     """Sums that were refused come in once they are right, and the other way round; a cut changes nothing."""
 

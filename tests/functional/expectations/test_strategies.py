@@ -134,6 +134,7 @@ def test_a_row_of_a_snapshot_that_is_held_back_is_not_missing(project: Project) 
     assert rows(project, "extract") == [(1, 10), (2, 20), (3, 30)]
 
 
+@pytest.mark.edge
 def test_an_update_that_is_held_back_leaves_the_older_row(project: Project) -> None:
     orders = source(
         project,
@@ -169,6 +170,7 @@ def test_an_update_that_is_held_back_leaves_the_older_row(project: Project) -> N
     assert quarantined(project, "orders") == held | {(1, -10, "open"): 1}
 
 
+@pytest.mark.edge
 def test_a_range_that_is_read_again_supersedes_its_open_rows(project: Project) -> None:
     feed = source(
         project,
@@ -217,6 +219,7 @@ def test_a_range_that_is_read_again_supersedes_its_open_rows(project: Project) -
         assert opened == {(n, -n, "open") for n in (1, 3, 4, 5)}, name
 
 
+@pytest.mark.edge
 def test_an_unfinished_batch_ends_under_the_rules_of_its_plan(project: Project) -> None:
     plain = source(
         project, "raw_plain", "id int, amount int, at timestamp", (1, 1, "2024-05-01 01:00:00")
@@ -243,6 +246,7 @@ def test_an_unfinished_batch_ends_under_the_rules_of_its_plan(project: Project) 
         assert batches[1:] == [("committed", 2, 1, 1), ("committed", 1, 1, 0)], name
 
 
+@pytest.mark.edge
 def test_corrupt_records_and_rules_share_a_quarantine(project: Project) -> None:
     folder = project.root / "landing"
     land(folder, {"1.json": lines({"id": 1, "amount": 1}, {"id": 2, "amount": -2}, "not JSON")})

@@ -118,6 +118,7 @@ def test_a_full_refresh_would_lose_what_is_archived(story: Story) -> None:
     assert len(records(story.project, "moved")) == 8
 
 
+@pytest.mark.edge
 def test_later_runs(story: Story) -> None:
     project, root = story.project, story.project.root
     log = f"{project.schema}_floodmark.batch_log"
@@ -153,6 +154,7 @@ def test_later_runs(story: Story) -> None:
     assert sorted(int(row["id"]) for row in records(project, "deleted")) == [1, 2, 3, 4]
 
 
+@pytest.mark.edge
 def test_maintain_does_it_too(story: Story) -> None:
     project = story.project
     (project.root / "archive/blocked").unlink()

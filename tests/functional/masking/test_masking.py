@@ -10,6 +10,8 @@ import pytest
 
 from tests.support.harness import Project, sentence
 
+pytestmark = pytest.mark.long("session")
+
 #: Both JVMs have the test's environment; this variable is there, and is no secret.
 SALT = "PATH"
 PEOPLE = """\

@@ -106,6 +106,7 @@ def test_what_it_cannot_do_is_refused(shop: Path) -> None:
     ) in said
 
 
+@pytest.mark.edge
 def test_a_keeper_that_was_killed_leaves_nothing_behind(shop: Path) -> None:
     """Nobody would end its server; the next command does."""
     keeper = read_holder(shop / ".floodmark" / "session" / "lock")
@@ -118,6 +119,7 @@ def test_a_keeper_that_was_killed_leaves_nothing_behind(shop: Path) -> None:
     assert not is_alive(orphan)
 
 
+@pytest.mark.edge
 def test_it_ends_when_nobody_needs_it(shop: Path) -> None:
     found = warm.recorded_server(shop / ".floodmark", warm.SESSION)
     if found:
