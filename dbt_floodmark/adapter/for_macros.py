@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NoReturn
 
 from dbt.adapters.spark.connections import SparkConnectionMethod
@@ -30,7 +31,13 @@ def _method(adapter: Any) -> str:
 
 def _project_root(adapter: Any) -> str:
     """Return the project's folder, without symbolic links."""
-    return os.path.realpath(str(adapter.config.project_root))
+    return _real_path(str(adapter.config.project_root))
+
+
+@cache
+def _real_path(path: str) -> str:
+    """Return a path without symbolic links, looked up once: macros ask for each file."""
+    return os.path.realpath(path)
 
 
 def _path_pattern(adapter: Any, path: str) -> str:

@@ -7,8 +7,8 @@
         {{ return([]) }}
     {%- endif -%}
     {%- set seen = {} -%}
-    {%- for file in files -%}
-        {%- for name, value in floodmark._partition_values(settings, file.path).items() -%}
+    {%- for folder in floodmark._folders_of(files) -%}
+        {%- for name, value in floodmark._partition_values(settings, folder ~ '/').items() -%}
             {%- do seen.setdefault(name, []).append(value) -%}
         {%- endfor -%}
     {%- endfor -%}
@@ -24,6 +24,16 @@
         {%- endif -%}
     {%- endfor -%}
     {{ return(columns) }}
+{% endmacro %}
+
+
+{# The folders in which files lie, each once. #}
+{% macro _folders_of(files) %}
+    {%- set folders = {} -%}
+    {%- for file in files -%}
+        {%- do folders.update({file.path.rpartition('/')[0]: none}) -%}
+    {%- endfor -%}
+    {{ return(folders.keys() | list) }}
 {% endmacro %}
 
 
@@ -76,8 +86,8 @@
 {% macro _partition_columns_sql(settings, partitions, files) %}
     {%- set depth = floodmark._fixed_depth(settings, files[0].path if files else '') -%}
     {%- set printed = {} -%}
-    {%- for file in files -%}
-        {%- for part in file.path.split('/')[depth:-1] if '=' in part -%}
+    {%- for folder in floodmark._folders_of(files) -%}
+        {%- for part in folder.split('/')[depth:] if '=' in part -%}
             {%- do printed.update({floodmark._decoded_path(floodmark._decoded_path(part.partition('=')[0])):
                 part.partition('=')[0]}) -%}
         {%- endfor -%}

@@ -52,6 +52,7 @@
             floodmark._read_through_window(run, batch, batch.windows, group))) -%}
     {%- endfor -%}
     {%- do batch.update({'reader': floodmark._straight_reader(run, batch, selects)}) -%}
+    {%- do run.update({'reader': {'sql': batch.reader, 'described': floodmark._no_records_sql(run, batch)}}) -%}
     {{ return(true) }}
 {% endmacro %}
 
@@ -92,7 +93,8 @@
 
 
 {# Whether the folder has the planned files, each with its size and its time. The sums stand for a comparison of every
-   file; that of times is of remainders, so that it stays a bigint. #}
+   file; that of times is of remainders, so that it stays a bigint. The paths are one literal, since Spark takes long to
+   read ten thousand. #}
 {% macro _are_as_planned_sql(settings, files) %}
     {%- set prime = 1000000007 -%}
     {%- set ns = namespace(bytes=0, times=0) -%}
@@ -103,7 +105,8 @@
     (select count(*) = {{ files | length }} and sum(size) = {{ ns.bytes }}
         and sum(modified_at % {{ prime }}) = {{ ns.times }}
     from ({{ floodmark._folder_files_sql(settings) }})
-    where {{ floodmark._files_predicate(files) | replace('_metadata.file_path', 'path') }})
+    where path in (select explode(split({{ floodmark._string_literal(files | map(attribute='path') | join('\n')) }},
+        '\\n'))))
 {% endmacro %}
 
 

@@ -39,6 +39,8 @@
         'zone': "the time zones of an insert_overwrite table: {session, kept}; none where it does not depend on one",
         'table_columns': "the table's columns, as they were last described; none where they have to be again",
         'selected': 'the columns of the SELECT that was last described: {sql, columns}',
+        'reader': 'of files that are read straight: what stands for them in the SELECT, and where only its columns are '
+            'asked for: {sql, described}; none elsewhere',
         'checked_rules': 'the rules that were found to fit the SELECT',
         'foreign_columns': "columns of a hand-made table that the SELECT does not give: names in small letters",
         'leaves_out': 'whether the conformed SELECT has fewer columns than the given one',

@@ -76,10 +76,12 @@
 {% endmacro %}
 
 
-{# The columns of a batch's SELECT, looked up once. #}
+{# The columns of a batch's SELECT, looked up once; without the files that it reads, which may be a long list. #}
 {% macro _select_columns(run, select_sql) %}
     {%- if run.get('selected') is none or run.selected.sql != select_sql -%}
-        {%- do run.update({'selected': {'sql': select_sql, 'columns': floodmark._columns_of(query=select_sql)}}) -%}
+        {%- set reader = run.get('reader') -%}
+        {%- set query = select_sql | replace(reader.sql, reader.described) if reader else select_sql -%}
+        {%- do run.update({'selected': {'sql': select_sql, 'columns': floodmark._columns_of(query=query)}}) -%}
     {%- endif -%}
     {{ return(run.selected.columns) }}
 {% endmacro %}
