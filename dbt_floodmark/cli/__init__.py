@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import click
 
 from dbt_floodmark.cli.backfill import backfill
-from dbt_floodmark.cli.dbt_commands import PASSED_THROUGH, dbt_command
+from dbt_floodmark.cli.dbt_commands import PASSED_THROUGH, behind_command, dbt_command
 from dbt_floodmark.cli.demo import demo
 from dbt_floodmark.cli.diff import diff
 from dbt_floodmark.cli.doctor import doctor
@@ -44,6 +44,10 @@ class Floodmark(click.Group):
                         for one in commands
                     ]
                 )
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; dbt's global options may stand before its commands, as with dbt."""
+        return super().parse_args(ctx, behind_command(args))
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command."""

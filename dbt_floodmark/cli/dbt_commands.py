@@ -42,6 +42,8 @@ PASSED_THROUGH = tuple(_SHORT)
 #: Those that never ask Spark.
 _WITHOUT_SPARK = ("list", "ls", "parse", "deps", "clean")
 _WARM = {"--warm": "1", "--no-warm": "0"}
+#: Options of `floodmark` itself, whatever dbt does with them.
+_OWN = ("-h", "--help", "--version")
 
 _EXAMPLES = {
     "build": "floodmark build --warm",
@@ -65,6 +67,24 @@ def without_warm(arguments: Sequence[str]) -> tuple[str, ...]:
         if one in _WARM:
             os.environ[warm.VARIABLE] = _WARM[one]
     return tuple(one for one in arguments if one not in _WARM)
+
+
+def behind_command(arguments: Sequence[str]) -> list[str]:
+    """Return arguments with dbt's global options behind the command, where dbt takes them, too."""
+    if not arguments or not arguments[0].startswith("-"):
+        return list(arguments)
+    from dbt.cli.main import cli
+
+    options = [one for one in cli.params if isinstance(one, click.Option)]
+    known = {name for one in options for name in (*one.opts, *one.secondary_opts)}
+    with_value = {name for one in options if not one.is_flag for name in one.opts}
+    given = 0
+    while given < len(arguments) and arguments[given].startswith("-"):
+        name, is_joined, _ = arguments[given].partition("=")
+        if name not in known or name in _OWN:
+            return list(arguments)
+        given += 2 if name in with_value and not is_joined else 1
+    return [*arguments[given : given + 1], *arguments[:given], *arguments[given + 1 :]]
 
 
 def dbt_command(name: str) -> click.Command:

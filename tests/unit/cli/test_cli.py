@@ -8,7 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from dbt_floodmark.cli import GROUPS, main
+from dbt_floodmark.cli import GROUPS, dbt_commands, main
 from dbt_floodmark.project.ledger import NoLedgerError, NoTableError, failure
 from dbt_floodmark.project.runner import select_option
 
@@ -61,3 +61,50 @@ def test_help_shows_every_command_once_in_its_group():
     listed = [line.split()[0] for line in lines if line.startswith("  ") and line[2:3].isalpha()]
     assert [name for name in listed if name in main.commands] == named
     assert not [line for line in lines if line.endswith("...") and "COMMAND" not in line]
+
+
+@pytest.mark.parametrize(
+    ("given", "passed"),
+    [
+        (["--warn-error", "run", "--select", "x"], ["run", "--warn-error", "--select", "x"]),
+        (["--log-level", "debug", "-q", "build"], ["build", "--log-level", "debug", "-q"]),
+        (["--log-level=debug", "ls"], ["ls", "--log-level=debug"]),
+        (["--no-partial-parse", "docs", "generate"], ["docs", "--no-partial-parse", "generate"]),
+        (["--log-level", "run", "build"], ["build", "--log-level", "run"]),
+        (["run", "--warn-error"], ["run", "--warn-error"]),
+    ],
+)
+def test_dbts_global_options_stand_before_the_command(
+    monkeypatch: pytest.MonkeyPatch, given: list[str], passed: list[str]
+) -> None:
+    asked: list[list[str]] = []
+    monkeypatch.setattr(dbt_commands, "default_profiles", lambda arguments: ())
+    monkeypatch.setattr(dbt_commands, "colour_options", lambda arguments: ())
+    monkeypatch.setattr(
+        dbt_commands,
+        "invoke",
+        lambda arguments: (asked.append(arguments), SimpleNamespace(success=True, exception=None))[
+            1
+        ],
+    )
+    assert CliRunner().invoke(main, given).exit_code == 0
+    assert asked == [passed]
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        (["--nope", "run"], "--nope"),
+        (["--warn-error"], "--warn-error"),
+        (["--quiet", "status"], "--quiet"),
+    ],
+)
+def test_other_options_are_refused_where_they_stand(given: list[str], named: str) -> None:
+    result = CliRunner().invoke(main, given)
+    assert result.exit_code == 2
+    assert "No such option" in result.output and named in result.output
+
+
+def test_help_and_version_are_floodmarks_own() -> None:
+    assert CliRunner().invoke(main, ["--version"]).output.startswith("floodmark, version")
+    assert "Set up:" in CliRunner().invoke(main, ["-h"]).output
