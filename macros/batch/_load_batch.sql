@@ -39,7 +39,7 @@
     {%- endif -%}
     {%- do floodmark._reset_batch_conf(run, batch) -%}
     {#- a task of the statement that failed may still write into the folder of the staging table -#}
-    {%- do batch.update({'looks_clean': false, 'stages_as': invocation_id[-8:]}) -%}
+    {%- do batch.update({'looks_clean': false, 'gives_rows': false, 'stages_as': invocation_id[-8:]}) -%}
     {%- do floodmark._read_files(run, batch) -%}
     {{ return(floodmark._load_read(run, batch)) }}
 {% endmacro %}

@@ -44,7 +44,8 @@
     {%- if not batch.looks_clean -%}
         {{ return(false) }}
     {%- endif -%}
-    {%- do batch.update({'rows_corrupt': 0, 'windows': []}) -%}
+    {%- do batch.update({'rows_corrupt': 0, 'windows': [], 'gives_rows': batch.files | sum(attribute='rows') > 0
+        and floodmark._takes_each_row(run.sql)}) -%}
     {%- set selects = [] -%}
     {%- do floodmark._set_conf(floodmark._straight_conf(batch.files)) -%}
     {%- for group in groups -%}
@@ -54,6 +55,17 @@
     {%- do batch.update({'reader': floodmark._straight_reader(run, batch, selects)}) -%}
     {%- do run.update({'reader': {'sql': batch.reader, 'described': floodmark._no_records_sql(run, batch)}}) -%}
     {{ return(true) }}
+{% endmacro %}
+
+
+{# Whether a SELECT gives a row for each that its files have, as far as its text shows: it ends with FROM its files, and
+   has no word that could leave rows out. #}
+{% macro _takes_each_row(sql) %}
+    {%- set ends = '\\bfrom\\s*/\\*floodmark:files\\*/.*?/\\*floodmark:end\\*/\\s*((as\\s+)?\\w+)?\\s*$' -%}
+    {%- set words = 'where|having|qualify|limit|offset|join|lateral|with|union|intersect|minus|tablesample|stack|'
+        'inline\\w*|\\w*explode\\w*|except(?!\\s*\\((?!\\s*select\\b))' -%}
+    {%- set is_bare = modules.re.search('(?is)' ~ ends, sql) is not none -%}
+    {{ return(is_bare and modules.re.search('(?i)\\b(' ~ words ~ ')\\b', sql) is none) }}
 {% endmacro %}
 
 

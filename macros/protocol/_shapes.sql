@@ -87,7 +87,7 @@
         'file_schema': 'the schema in which its files are read (_file_schema.sql)', 'record': 'its columns, a struct',
         'look': 'what its files hold, of a look at them (_formats.sql)',
         'looks_clean': 'whether it may be read straight: its files have their rows then (_read_straight.sql)',
-        'windows': 'tables over the files of a batch that is read straight',
+        'windows': 'tables over the files of a batch that is read straight', 'gives_rows': 'whether it has rows',
         'stages_as': 'what its staging table is named after instead of the run',
         'records_by': 'the run that wrote their records into a staging table',
         'reader': 'what stands for them in the SELECT',

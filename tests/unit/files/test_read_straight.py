@@ -55,3 +55,32 @@ def test_names_that_differ_in_case_alone(type: str, has_twins: bool) -> None:
 def test_errors_that_mean_other_files(condition: Any, error: str, is_unclean: bool) -> None:
     told = {"condition": condition, "error": error}
     assert bool(floodmark._is_of_unclean_files(told)) is is_unclean
+
+
+FILES = "/*floodmark:files*/ (select 1) /*floodmark:end*/"
+
+
+@pytest.mark.parametrize(
+    ("sql", "takes"),
+    [
+        (f"select * from {FILES}", True),
+        (f"select * except (_metadata), 1 as one\nfrom {FILES} as f\n", True),
+        (f"SELECT distinct id FROM {FILES} f", True),
+        (f"select count(*) as n from {FILES}", True),
+        (f"select wherever, limits from {FILES}", True),
+        (f"select * from {FILES} where id > 0", False),
+        (f"select * from {FILES} f group by all having count(*) > 1", False),
+        (f"select * from (select * from {FILES})", False),
+        (f"with f as (select * from {FILES}) select * from f", False),
+        (f"select explode(items) from {FILES}", False),
+        (f"select posexplode(items) from {FILES}", False),
+        (f"select inline(items) from {FILES}", False),
+        (f"select o.id from orders o, {FILES} f", False),
+        (f"select id from orders except select id from {FILES}", False),
+        (f"select id from orders EXCEPT (select id from {FILES}", False),
+        (f"select id from orders join {FILES}", False),
+        ("select 1", False),
+    ],
+)
+def test_selects_that_give_a_row_for_each_record(sql: str, takes: bool) -> None:
+    assert floodmark._takes_each_row(sql) is takes
