@@ -137,7 +137,8 @@
 {# Columns that a Delta table takes. #}
 {% macro _storable(columns) %}
     {%- set kept = [] -%}
-    {%- for column in columns if not floodmark._is_untyped(column.type) and 'interval' not in column.type -%}
+    {%- for column in columns if not floodmark._is_untyped(column.type)
+        and modules.re.search('\\binterval\\b', floodmark._without_names(column.type)) is none -%}
         {%- do kept.append(column) -%}
     {%- endfor -%}
     {{ return(kept) }}

@@ -16,6 +16,20 @@
 {% endmacro %}
 
 
+{# The rules that are asked of a batch of this kind: of a replay only those of rows, without their limits. What still
+   breaks one stays open, and what arrives in a batch says nothing of rows that an operator chose. #}
+{% macro _rules_of_kind(kind, rules) %}
+    {%- if kind != 'replay' -%}
+        {{ return(rules) }}
+    {%- endif -%}
+    {%- set asked = [] -%}
+    {%- for rule in floodmark._row_rules(rules) -%}
+        {%- do asked.append(dict(rule, max_violations=none, max_violation_fraction=none)) -%}
+    {%- endfor -%}
+    {{ return(asked) }}
+{% endmacro %}
+
+
 {# The rules of rows of another node, as a test or an operation asks them of the rows of a table. #}
 {% macro _row_rules_of(node) %}
     {{ return(floodmark._row_rules(floodmark._planned_rules(floodmark._expectations(
@@ -32,8 +46,11 @@
         {%- set relation = api.Relation.create(schema=node.schema, identifier=node.identifier or node.alias)
             if is_test else floodmark._node_relation(node) -%}
         {%- if is_pinned -%}
-            {%- set sql = 'if((' ~ asked.column ~ ') is null, null, (' ~ asked.column ~ ') in (select ' ~ asked.its
-                ~ ' from ' ~ floodmark._pinned(relation) ~ ' where ' ~ asked.its ~ ' is not null))' -%}
+            {#- a bare name that the relation lacks would be the row's own column, and the rule always true -#}
+            {%- set its = '_floodmark_in.' ~ asked.its if modules.re.fullmatch('\\w+|`([^`]|``)+`', asked.its)
+                else asked.its -%}
+            {%- set sql = 'if((' ~ asked.column ~ ') is null, null, (' ~ asked.column ~ ') in (select ' ~ its
+                ~ ' from ' ~ floodmark._pinned(relation) ~ ' as _floodmark_in where ' ~ its ~ ' is not null))' -%}
         {%- else -%}
             {%- set sql = asked.column ~ ' in ' ~ relation.identifier ~ '.' ~ asked.its -%}
         {%- endif -%}

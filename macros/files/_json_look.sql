@@ -5,7 +5,7 @@
 {% macro _look_at_json(run, files) %}
     {%- set settings = run.settings.files -%}
     {%- set is_whole = floodmark._is_whole_json(settings) -%}
-    {%- set asks = settings.infers or settings.rescued_data_column -%}
+    {%- set asks = settings.infers or settings.rescued_data_column or settings.schema_evolution == 'fail' -%}
     {%- if is_whole and not asks -%}
         {{ return({'files': {}, 'seen': none}) }}
     {%- endif -%}

@@ -120,7 +120,8 @@
    and whoever loads anew. #}
 {% macro _has_skipped() %}
     {{ return(run_query('select 1 as one from ' ~ floodmark.ledger_schema() ~ '.batch_log where model = '
-        ~ floodmark._string_literal(floodmark._model_id()) ~ " and event = 'skipped' and batch_id = 0 limit 1").rows
+        ~ floodmark._string_literal(floodmark._model_id())
+        ~ " and event = 'skipped' and batch_id = 0 and recorded_by is null limit 1").rows
         | length > 0) }}
 {% endmacro %}
 
@@ -130,8 +131,10 @@
     {%- set model = floodmark._string_literal(floodmark._model_id()) -%}
     {%- set file = "named_struct('path', path, 'size', size, 'modified_at', modified_at, 'rows', bigint(null), "
         "'rows_rescued', bigint(null), 'rows_quarantined', bigint(null), 'reason', string(null))" -%}
-    {%- do floodmark._listed(settings, "select to_json(struct(count(*))) from (" ~ floodmark._folder_files_sql(settings)
-        ~ ')') -%}
+    {%- if not floodmark._listed(settings, 'select to_json(struct(1)) from (' ~ floodmark._folder_files_sql(settings)
+        ~ ') limit 1') -%}
+        {{ return(none) }}
+    {%- endif -%}
     {%- do floodmark._execute(['insert into ' ~ floodmark.ledger_schema() ~ ".batch_log with (txnAppId = "
         ~ floodmark._string_literal('floodmark/skip/' ~ floodmark._model_id()) ~ ", txnVersion = '1') "
         '(model, batch_id, event, at, kind, invocation_id, files, reason) select ' ~ model

@@ -12,10 +12,12 @@
             {%- do seen.setdefault(name, []).append(value) -%}
         {%- endfor -%}
     {%- endfor -%}
-    {%- set wanted = settings.partition_columns if settings.partition_columns is not none else seen.keys() | list -%}
+    {%- set wanted = floodmark._name_list(settings.partition_columns) if settings.partition_columns is not none
+        else seen.keys() | list -%}
     {%- set columns = (known or []) | list -%}
     {%- set names = columns | map(attribute='name') | map('lower') | list -%}
     {%- for name in wanted if name | lower not in names -%}
+        {%- do names.append(name | lower) -%}
         {%- if known is none or settings.schema_evolution in ['add_new_columns', 'widen'] -%}
             {%- do columns.append({'name': name, 'type': floodmark._partition_type(settings, name, seen.get(name))}) -%}
         {%- else -%}
@@ -88,16 +90,17 @@
     {%- set printed = {} -%}
     {%- for folder in floodmark._folders_of(files) -%}
         {%- for part in folder.split('/')[depth:] if '=' in part -%}
-            {%- do printed.update({floodmark._decoded_path(floodmark._decoded_path(part.partition('=')[0])):
-                part.partition('=')[0]}) -%}
+            {%- do printed.setdefault(floodmark._decoded_path(floodmark._decoded_path(part.partition('=')[0])) | lower,
+                []).append(modules.re.escape(part.partition('=')[0])) -%}
         {%- endfor -%}
     {%- endfor -%}
     {%- set selected = [] -%}
     {%- for column in partitions -%}
         {%- set text = "''" -%}
-        {%- if column.name in printed -%}
+        {%- set folders = printed.get(column.name | lower, []) | unique(case_sensitive=true) | join('|') -%}
+        {%- if folders -%}
             {%- set text = 'regexp_extract(_metadata.file_path, ' ~ floodmark._string_literal('^(?:[^/]*/){' ~ depth
-                ~ '}(?:.*/)?' ~ modules.re.escape(printed[column.name]) ~ '=([^/]*)/') ~ ')' -%}
+                ~ '}(?:.*/)?(?:' ~ folders ~ ')=([^/]*)/') ~ ')' -%}
         {%- endif -%}
         {%- set folder = "url_decode(replace(" ~ text ~ ", '+', '%2B'))" -%}
         {%- set value = 'nullif(coalesce(try_url_decode(replace(' ~ folder ~ ", '+', '%2B')), " ~ folder

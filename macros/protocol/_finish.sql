@@ -35,7 +35,7 @@
     {%- do values.update(counts) -%}
     {%- if batch.kind == 'replay' -%}
         {%- do floodmark._settle_replayed(batch) -%}
-    {%- elif run.settings.files or batch.get('rules') or batch.kind == 'full_refresh' -%}
+    {%- elif run.settings.files or batch.get('rules') or batch.kind in ['first_load', 'full_refresh', 'backfill'] -%}
         {%- do floodmark._supersede_quarantined(run, batch) -%}
     {%- endif -%}
     {%- if floodmark._may_wait(run, batch, landed) -%}

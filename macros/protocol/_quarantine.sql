@@ -203,7 +203,8 @@
 {% macro _supersede_quarantined(run, batch) %}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
     {#- a stream begins anew with its checkpoint's first micro-batch -#}
-    {%- set is_anew = batch.kind == 'full_refresh' or batch.begins or floodmark._gives_whole_table(run, batch)
+    {%- set is_anew = batch.kind in ['first_load', 'full_refresh'] or batch.begins
+        or floodmark._gives_whole_table(run, batch) or run.get('restate')
         or batch.kind == 'stream' and batch.low_position is none -%}
     {%- set replaced = floodmark._strategy(run.settings).replaced
         if batch.get('rules') and batch.kind != 'replay' else none -%}
@@ -257,5 +258,7 @@
         {%- do terms.append(floodmark._quoted(column.name) ~ ' ' ~ sign ~ ' '
             ~ floodmark._position_literal(position, batch.family)) -%}
     {%- endfor -%}
-    {{ return(terms | join(' and ') if terms else none) }}
+    {%- set reads_nulls = terms and batch.nulls == 'include' -%}
+    {{ return('(' ~ terms | join(' and ') ~ (' or ' ~ floodmark._quoted(column.name) ~ ' is null' if reads_nulls)
+        ~ ')' if terms else none) }}
 {% endmacro %}

@@ -4,7 +4,8 @@
    is stale, and begins again. #}
 {% macro _record_plan(run, plan) %}
     {%- set waiting = floodmark._waiting_events(floodmark._batch_model(plan)) -%}
-    {%- do plan.update({'rules': floodmark._planned_rules(run.settings.get('expectations'), model)}) -%}
+    {%- do plan.update({'rules': floodmark._rules_of_kind(plan.kind,
+        floodmark._planned_rules(run.settings.get('expectations'), model))}) -%}
     {%- do floodmark._forget_commit() -%}
     {%- do floodmark._record('planned', plan,
         {'high': floodmark._string_literal(plan.high), 'cap': floodmark._string_literal(plan.cap),

@@ -100,6 +100,11 @@
             'expected': "nothing with format '" ~ files.format ~ "', whose records have columns of their own",
             'todo': 'Remove it'}) -%}
     {%- endfor -%}
+    {%- if files.get('single_variant_column') and files.get('format') in ['parquet', 'orc', 'avro'] -%}
+        {%- do problems.append({'setting': 'files.single_variant_column', 'got': files.single_variant_column,
+            'expected': "format 'json', 'csv' or 'xml'", 'todo': 'Remove it, and make a VARIANT in the SELECT, such as '
+            'to_variant_object(struct(*))'}) -%}
+    {%- endif -%}
     {%- if files.get('schema') and files.get('schema_evolution') in ['add_new_columns', 'widen'] -%}
         {%- do problems.append({'setting': 'files.schema', 'got': files.schema,
             'expected': "no schema with schema_evolution '" ~ files.schema_evolution ~ "'",

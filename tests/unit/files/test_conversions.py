@@ -70,3 +70,21 @@ def test_names_of_files_that_spark_does_not_unpack():
     assert found["g.zip"] == (
         "packed as .zip, which Spark does not unpack: pack it as .gz, .bz2 or .zst"
     )
+
+
+@pytest.mark.parametrize(
+    ("written", "spelt"),
+    [
+        ("decimal(10)", "decimal(10,0)"),
+        ("NUMERIC(10, 2)", "decimal(10,2)"),
+        ("dec ( 10 , 2 )", "decimal(10,2)"),
+        ("dec", "decimal(10,0)"),
+        ("timestamp_ltz", "timestamp"),
+        ("timestamp_ntz", "timestamp_ntz"),
+        ("varchar(10)", "varchar(10)"),
+        ("array<numeric(5)>", "array<decimal(5,0)>"),
+        ("struct<a: dec(4,1), b integer>", "struct<a:decimal(4,1),b:int>"),
+    ],
+)
+def test_types_of_hints_are_spelt_as_spark_prints_them(written: str, spelt: str) -> None:
+    assert floodmark._spelt_type(written) == spelt

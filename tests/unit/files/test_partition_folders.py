@@ -28,3 +28,26 @@ floodmark = load(invocation_args_dict=SimpleNamespace(project_dir="/work/x=1/sho
 )
 def test_folders_below_the_path_are_columns(path, file):
     assert floodmark._partition_values({"path": path}, file) == {"day": "2"}
+
+
+def settings(**given):
+    return {"path": "/in", "partition_columns": None, "schema_evolution": "add_new_columns"} | given
+
+
+def test_folders_that_differ_in_case_are_one_column():
+    floodmark._partition_type = lambda settings, name, values: "int"
+    files = [{"path": f"file:/in/{folder}/a.csv"} for folder in ("day=1", "Day=2", "DAY=3")]
+    columns = floodmark._partitions(settings(), None, files)
+    assert columns == [{"name": "day", "type": "int"}]
+    known = [{"name": "Day", "type": "int"}]
+    assert floodmark._partitions(settings(), known, files) == known
+    [sql] = floodmark._partition_columns_sql(settings(), columns, files)
+    assert "(?:day|Day|DAY)=([^/]*)/" in sql
+
+
+@pytest.mark.parametrize("names", ["store", ["store"]])
+def test_one_folder_is_named_with_and_without_a_list(names):
+    floodmark._partition_type = lambda settings, name, values: "int"
+    files = [{"path": "file:/in/day=1/store=2/a.csv"}]
+    found = floodmark._partitions(settings(partition_columns=names), None, files)
+    assert found == [{"name": "store", "type": "int"}]

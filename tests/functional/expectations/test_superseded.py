@@ -1,0 +1,136 @@
+"""What stays open, and what does not: rules that are gone, ranges with NULLs, restated keys, runs that died."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.commands import command
+from tests.support.faults import Faults, injected
+from tests.support.harness import Project, incremental, sentence, table, values
+
+pytestmark = [pytest.mark.edge, pytest.mark.long("session")]
+
+RULE = {"name": "positive", "expect": "amount > 0", "on_violation": "quarantine"}
+MERGE = {"incremental_strategy": "merge", "unique_key": "id"}
+
+
+@pytest.fixture(scope="module")
+def project(make_project: Callable[..., Project]) -> Project:
+    project = make_project("superseded")
+    project.source("raw", "feed", "stores")
+    project.sql(f"create table {project.schema}.raw (id int, amount int, n bigint) using delta")
+    rows = [(1, 1, 1), (2, -2, 2), (3, 3, 3), (4, -4, None)]
+    project.sql(f"insert into {project.schema}.raw values {values(rows)}")
+    project.sql(f"create table {project.schema}.feed (id int, amount int, n bigint) using delta")
+    events = [(1, 1, 1), (2, -2, 2), (3, 3, 3)]
+    project.sql(f"insert into {project.schema}.feed values {values(events)}")
+    project.sql(f"create table {project.schema}.stores using delta as select 1 as store")
+    return project
+
+
+def states(project: Project, model: str) -> Counter[tuple[int, str]]:
+    return Counter(
+        project.sql(f"select id, _floodmark_state from {project.schema}.{model}__quarantine")
+    )
+
+
+def done(project: Project, *args: str) -> str:
+    code, output = command(project, *args)
+    assert code == 0, output
+    return output
+
+
+def test_rows_of_a_range_are_not_loaded_twice_where_the_rule_is_gone(project: Project) -> None:
+    watermark = {"column": "n", "nulls": "exclude"}
+    project.model("gone", incremental(table("raw"), watermark=watermark, expectations=[RULE]))
+    project.build("--select", "gone")
+    project.model("gone", incremental(table("raw"), watermark=watermark))
+    done(project, "backfill", "gone", "--from", "1", "--to", "4")
+    assert states(project, "gone") == Counter({(2, "superseded"): 1})
+    assert sorted(project.sql(f"select id from {project.schema}.gone")) == [(1,), (2,), (3,)]
+
+
+def test_rows_without_a_mark_are_open_once_after_each_step(project: Project) -> None:
+    watermark = {"column": "n", "nulls": "include"}
+    project.model(
+        "nulls", incremental(table("raw"), watermark=watermark, expectations=[RULE], **MERGE)
+    )
+    project.build("--select", "nulls")
+    done(project, "backfill", "nulls", "--from", "1", "--to", "4", "--step", "1")
+    found = states(project, "nulls")
+    assert (found[2, "open"], found[4, "open"]) == (1, 1), found
+
+
+def test_a_restatement_leaves_each_row_open_once(project: Project) -> None:
+    project.model(
+        "restated",
+        incremental(
+            table("feed"),
+            incremental_strategy="cdc",
+            unique_key="id",
+            cdc={"sequence_by": "n"},
+            watermark={"column": "n"},
+            expectations=[RULE],
+        ),
+    )
+    project.build("--select", "restated")
+    done(project, "restate", "restated", "--from", "1")
+    assert states(project, "restated") == Counter({(2, "superseded"): 1, (2, "open"): 1})
+
+
+def test_a_table_that_was_dropped_supersedes_without_rules(project: Project) -> None:
+    watermark = {"column": "n", "nulls": "exclude"}
+    project.model("anew", incremental(table("raw"), watermark=watermark, expectations=[RULE]))
+    project.build("--select", "anew")
+    project.sql(f"drop table {project.schema}.anew")
+    project.model("anew", incremental(table("raw"), watermark=watermark))
+    project.build("--select", "anew")
+    assert states(project, "anew") == Counter({(2, "superseded"): 1})
+
+
+def test_a_run_that_finishes_anothers_commit_tells_what_was_violated(project: Project) -> None:
+    """The run that died behind its commit told nothing: a rule of severity error fails the one that finds it."""
+    warned = RULE | {"on_violation": "warn", "severity": "error"}
+    watermark = {"column": "n", "nulls": "exclude"}
+    project.model("told", incremental(table("raw"), watermark=watermark, expectations=[warned]))
+    with injected(Faults(cuts={"told": "before: insert into .*batch_log.*'committed'"})):
+        assert project.dbt("run", "--select", "told").status["told"] == "error"
+    run = project.dbt("run", "--select", "told")
+    assert run.status["told"] == "error"
+    assert "expectation positive (warn): 1 of 3 rows violates amount > 0, such as" in sentence(
+        run.log
+    ) and "The batch is committed: severity error fails the node" in sentence(run.log)
+    assert project.dbt("run", "--select", "told").success
+    assert project.ledger("told", "state") == [("committed",)]
+
+
+def test_a_rule_does_not_look_into_the_row_where_the_relation_lacks_the_column(
+    project: Project,
+) -> None:
+    rules = "[{'name': 'there', 'expect': floodmark.in_relation('id', ['raw', 'stores'])}]"
+    project.model(
+        "looked_up",
+        "{{ config(materialized='incremental', watermark={'column': 'n', 'from': 'raw.raw', "
+        "'nulls': 'exclude'}, expectations="
+        f"{rules}) }}}} select * from {table('raw')} where {{{{ floodmark.watermark_filter() }}}}",
+    )
+    run = project.dbt("run", "--select", "looked_up")
+    assert run.status["looked_up"] == "error"
+    assert "expectations.there.expect" in sentence(run.message["looked_up"])
+    assert "`_floodmark_in`.`id`" in sentence(run.message["looked_up"])
+
+
+def test_a_replay_is_not_asked_of_its_size(project: Project) -> None:
+    few = {"name": "few", "rows": {"min": 2}, "on_violation": "fail"}
+    some = RULE | {"max_violation_fraction": 0.5}
+    watermark = {"column": "n", "nulls": "exclude"}
+    project.model("sized", incremental(table("raw"), watermark=watermark, expectations=[some, few]))
+    project.build("--select", "sized")
+    out = done(project, "quarantine", "replay", "sized")
+    assert "1 stays open" in out
+    out = done(project, "quarantine", "replay", "sized", "--set", "amount = 2")
+    assert "1 inserted" in out
+    assert states(project, "sized") == Counter({(2, "replayed"): 1})

@@ -1,0 +1,106 @@
+"""The first runs of models over folders: what is not there yet, what somebody did by hand, and a run that died."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.commands import command
+from tests.support.faults import Faults, injected
+from tests.support.files import columns, land, lines, loader, records
+from tests.support.harness import Project, sentence
+
+pytestmark = [pytest.mark.edge, pytest.mark.long("session")]
+
+JSON = {"format": "json", "schema": "id int"}
+
+
+@pytest.fixture(scope="module")
+def project(make_project: Callable[..., Project]) -> Project:
+    project = make_project("first")
+    project.model("plain", "select 1 as id")
+    # The ledger comes with the first run, whatever it loads.
+    project.build()
+    return project
+
+
+def ids(project: Project, model: str) -> list[int]:
+    return sorted(int(row["id"]) for row in records(project, model))
+
+
+def test_a_folder_that_is_missing_has_nothing_to_skip(project: Project) -> None:
+    project.model("missing", loader("missing", include_existing=False, **JSON))
+    run = project.build("--select", "missing")
+    assert run.status["missing"] == "success"
+
+
+def test_what_was_skipped_by_hand_leaves_the_first_load_as_it_is(project: Project) -> None:
+    """Beside `include_existing: false`: what was there before stays out all the same."""
+    land(project.root / "by_hand", {f"{n}.json": lines({"id": n}) for n in (1, 2)})
+    project.model("by_hand", loader("by_hand", include_existing=False, **JSON))
+    code, output = command(project, "files", "by_hand", "--skip", "1.json")
+    assert code == 0, output
+    project.build("--select", "by_hand")
+    land(project.root / "by_hand", {"3.json": lines({"id": 3})})
+    project.build("--select", "by_hand")
+    assert ids(project, "by_hand") == [3]
+
+
+def test_csv_without_a_header_has_its_names_after_a_crash(project: Project) -> None:
+    land(project.root / "bare", {"1.csv": "1,a\n"})
+    given = {"format": "csv", "options": {"header": False}, "schema": "id int, name string"}
+    project.model("bare", loader("bare", **given))
+    project.build("--select", "bare")
+    land(project.root / "bare", {"2.csv": "2,b\n"})
+    with injected(Faults(cuts={"bare": "before: create table .*__files"})):
+        assert not project.dbt("run", "--select", "bare").success
+    project.build("--select", "bare")
+    assert records(project, "bare", "id") == [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]
+
+
+def test_new_columns_fail_a_batch_of_json_that_rescues_nothing(project: Project) -> None:
+    land(project.root / "strict", {"1.json": lines({"id": 1, "x": 2})})
+    project.model(
+        "strict",
+        loader("strict", **JSON, schema_evolution="fail", rescued_data_column=False),
+    )
+    run = project.dbt("run", "--select", "strict")
+    assert run.status["strict"] == "error"
+    assert "1 new column: x in file:" in sentence(run.message["strict"])
+
+
+def test_folders_that_differ_in_case_give_one_column(project: Project) -> None:
+    land(
+        project.root / "cases",
+        {f"{folder}/a.json": lines({"id": n}) for n, folder in enumerate(("day=1", "Day=2"), 1)},
+    )
+    project.model("cases", loader("cases", infer_column_types=True))
+    project.build("--select", "cases")
+    assert list(columns(project, "cases")) in (
+        ["id", "day", "_rescued_data"],
+        ["id", "Day", "_rescued_data"],
+    )
+    found = [(row["id"], row.get("day", row.get("Day"))) for row in records(project, "cases", "id")]
+    assert found == [(1, 1), (2, 2)]
+
+
+def test_a_hint_of_another_spelling_is_a_type_of_parquet(project: Project) -> None:
+    """Nothing is rounded, and nothing is NULL for want of a type that Spark calls otherwise."""
+    project.sql(
+        f"insert overwrite directory '{project.root}/prices' using parquet select cast(1.25 as decimal(10,2)) as price"
+    )
+    project.model("prices", loader("prices", format="parquet", schema_hints="price numeric(10, 2)"))
+    project.build("--select", "prices")
+    assert records(project, "prices") == [{"price": 1.25}]
+
+
+def test_a_record_of_a_columnar_format_is_no_variant(project: Project) -> None:
+    project.model("variant", loader("prices", format="parquet", single_variant_column="record"))
+    run = project.dbt("run", "--select", "variant")
+    (project.root / "models/variant.sql").unlink()
+    assert not run.success
+    assert (
+        "files.single_variant_column: got \"record\"; expected format 'json', 'csv' or 'xml'. Remove it, and make a "
+        "VARIANT in the SELECT, such as to_variant_object(struct(*))"
+    ) in sentence(run.log)

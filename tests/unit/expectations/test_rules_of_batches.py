@@ -1,0 +1,102 @@
+"""Which rules a batch is asked, what they look into, and which open rows it supersedes. Without Spark."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.macros import load
+
+ROW = {"name": "positive", "kind": "row", "max_violations": 1, "max_violation_fraction": 0.1}
+BATCH = {"name": "enough", "kind": "batch", "rows": {"min": 1000}}
+
+
+@pytest.mark.parametrize("kind", ["first_load", "incremental", "full_refresh", "backfill"])
+def test_all_rules_are_asked(kind: str) -> None:
+    assert load()._rules_of_kind(kind, [ROW, BATCH]) == [ROW, BATCH]
+
+
+def test_a_replay_is_asked_of_its_rows_alone() -> None:
+    asked = load()._rules_of_kind("replay", [ROW, BATCH])
+    assert asked == [ROW | {"max_violations": None, "max_violation_fraction": None}]
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_violated"),
+    [
+        ("incremental", True),
+        ("stream", True),
+        ("first_load", False),
+        ("full_refresh", False),
+        ("backfill", False),
+    ],
+)
+def test_the_median_is_that_of_batches_alike(kind: str, is_violated: bool) -> None:
+    floodmark = load()
+    floodmark._query_json = lambda sql: [{"batches": 10, "rows": 100}]
+    floodmark._model_id = lambda: "shop.orders"
+    floodmark.ledger_schema = lambda: "shop_floodmark"
+    rule = {"rows": {"min": None, "max": None, "change_from_median": 0.5, "of_last": 10}}
+    found = floodmark._rows_found({"kind": kind, "batch_id": 11}, rule, 5000)
+    assert found["violations"] == int(is_violated)
+
+
+@pytest.mark.parametrize(
+    ("its", "selected"),
+    [
+        ("id", "_floodmark_in.id"),
+        ("`store id`", "_floodmark_in.`store id`"),
+        ("lower(id)", "lower(id)"),
+    ],
+)
+def test_a_name_that_a_rule_looks_up_is_the_relations(its: str, selected: str) -> None:
+    """A bare one that it lacks would be the row's own, and the rule true of each row."""
+    node = SimpleNamespace(schema="shop", identifier="stores", alias="stores")
+    floodmark = load(source=lambda *names: None, ref=lambda *names: None)
+    floodmark._rule_node = lambda names, loaded: node
+    floodmark._node_relation = lambda node: "shop.stores"
+    floodmark._pinned = lambda relation: f"{relation} version as of 3"
+    rule = floodmark.in_relation("store_id", "stores", its=its)
+    sql = floodmark._with_relations(rule, None, True, False)
+    assert sql == (
+        f"if((store_id) is null, null, (store_id) in (select {selected} from shop.stores version as of 3 "
+        f"as _floodmark_in where {selected} is not null))"
+    )
+
+
+@pytest.mark.parametrize(
+    ("type", "is_kept"),
+    [
+        ("struct<interval_days:int>", True),
+        ("struct<`a interval`:int>", True),
+        ("interval day to second", False),
+        ("array<interval month>", False),
+        ("void", False),
+        ("int", True),
+    ],
+)
+def test_columns_that_a_quarantine_can_have(type: str, is_kept: bool) -> None:
+    columns = [{"name": "c", "type": type}]
+    assert load()._storable(columns) == (columns if is_kept else [])
+
+
+@pytest.mark.parametrize(
+    ("nulls", "rows"),
+    [
+        ("exclude", "(`n` > 10 and `n` <= 20)"),
+        ("include", "(`n` > 10 and `n` <= 20 or `n` is null)"),
+    ],
+)
+def test_a_range_that_is_read_again(nulls: str, rows: str) -> None:
+    batch: dict[str, Any] = {
+        "watermark_column": "N",
+        "family": "sequence",
+        "low_position": 10,
+        "high_position": 20,
+        "nulls": nulls,
+    }
+    floodmark = load()
+    assert floodmark._range_again_sql(batch, [{"name": "n"}]) == rows
+    assert floodmark._range_again_sql(batch, [{"name": "other"}]) is None
