@@ -24,13 +24,14 @@
     {%- endif -%}
     {%- set listed = none if cdc.ignore_null_updates is sameas true
         else floodmark._as_list(cdc.ignore_null_updates or none) | map('lower') | list -%}
-    {%- set unsent = [] -%}
-    {%- for column in columns if floodmark._ignores_nulls(cdc)
-        and column.name | lower not in run.settings.unique_key | map('lower') | list
-        and (listed is none or column.name | lower in listed) -%}
-        {%- do unsent.append(column.name) -%}
+    {%- set names, unsent = [], [] -%}
+    {%- for column in columns if column.name | lower not in run.settings.unique_key | map('lower') | list -%}
+        {%- do names.append(column.name) -%}
+        {%- do unsent.append(column.name) if floodmark._ignores_nulls(cdc)
+            and (listed is none or column.name | lower in listed) -%}
     {%- endfor -%}
-    {{ return({'exempt': '(' ~ exempt | join(' or ') ~ ')' if exempt else none, 'unsent': unsent}) }}
+    {{ return({'exempt': '(' ~ exempt | join(' or ') ~ ')' if exempt else none, 'unsent': unsent,
+        'columns': names}) }}
 {% endmacro %}
 
 

@@ -40,14 +40,15 @@
 
 
 {# Whether a row violates a rule: never NULL. Without `asked` all rows are. #}
-{% macro _violated_sql(rule, asked={'exempt': none, 'unsent': []}) %}
+{% macro _violated_sql(rule, asked={'exempt': none, 'unsent': [], 'columns': []}) %}
     {%- set holds = 'coalesce(' ~ rule.expect ~ ', ' ~ ('true' if rule.nulls == 'pass' else 'false') ~ ')' -%}
     {{ return((floodmark._asked_terms(rule, asked) + ['not ' ~ holds]) | join(' and ')) }}
 {% endmacro %}
 
 
-{# The conditions under which a rule is asked of a row: a list, empty for all rows. `asked` is {exempt, unsent}: SQL of
-   rows that no rule is asked of, such as deletes, and columns in which NULL means that nothing was sent. #}
+{# The conditions under which a rule is asked of a row: a list, empty for all rows. `asked` is {exempt, unsent,
+   columns}: SQL of rows that no rule is asked of, such as deletes; columns in which NULL means that nothing was sent;
+   and all columns but the key. Where nothing was sent of what a rule names it is not asked. #}
 {% macro _asked_terms(rule, asked) %}
     {%- set terms = [] -%}
     {%- if asked.exempt and not rule.deletes -%}
@@ -56,12 +57,13 @@
     {%- if rule.where -%}
         {%- do terms.append('coalesce(' ~ rule.where ~ ', false)') -%}
     {%- endif -%}
-    {%- set unsent = [] -%}
-    {%- for name in asked.unsent if floodmark._is_named(name, [rule.expect]) -%}
-        {%- do unsent.append(floodmark._quoted(name) ~ ' is null') -%}
+    {%- set named, nulls = [], [] -%}
+    {%- for name in asked.columns if floodmark._is_named(name, [rule.expect], fields=true) -%}
+        {%- do named.append(name) -%}
+        {%- do nulls.append(floodmark._quoted(name) ~ ' is null') -%}
     {%- endfor -%}
-    {%- if unsent -%}
-        {%- do terms.append('not (' ~ unsent | join(' and ') ~ ')') -%}
+    {%- if named | select('in', asked.unsent) | list -%}
+        {%- do terms.append('not (' ~ nulls | join(' and ') ~ ')') -%}
     {%- endif -%}
     {{ return(terms) }}
 {% endmacro %}

@@ -222,8 +222,10 @@
     {%- set read = floodmark._types_of(group.record) -%}
     {%- set record = batch.file_schema.record -%}
     {%- set columns = [] -%}
+    {%- set keeps = settings.on_corrupt == 'null' -%}
     {%- for field in floodmark._struct_fields(record) -%}
-        {%- do columns.append(floodmark._kept_field_sql(field, read, '', settings.case_sensitive) ~ ' as '
+        {%- set value = floodmark._kept_field_sql(field, read, '', settings.case_sensitive) -%}
+        {%- do columns.append(('if(_floodmark_why is null, ' ~ value ~ ', null)' if keeps else value) ~ ' as '
             ~ floodmark._quoted(field.name)) -%}
     {%- endfor -%}
     {%- do columns.extend(floodmark._partition_columns_sql(settings, batch.file_schema.partitions,
@@ -233,7 +235,6 @@
         {%- do metadata.append("'" ~ name ~ "', _metadata." ~ name) -%}
     {%- endfor -%}
     {%- set bad = '_floodmark_bad' -%}
-    {%- set keeps = settings.on_corrupt == 'null' -%}
     {%- if settings.rescued_data_column -%}
         {%- set path = "'\"_file_path\":' || to_json(cast(_metadata.file_path as variant))" -%}
         {%- set paths = batch.file_schema.partitions | map(attribute='name') | map('lower') | list -%}
@@ -243,8 +244,8 @@
         {%- endfor -%}
         {%- set rescued = floodmark._rescued_fields_sql(floodmark._struct_of(known), group.record, '',
             '_floodmark_record' if format.raw_sql else none, 0, [path], settings.case_sensitive, group.get('finds')) -%}
-        {%- set text = "'{\"_corrupt_record\":' || to_json(cast(" ~ bad ~ " as variant)) || ',' || " ~ path
-            ~ " || '}'" -%}
+        {%- set text = "'{\"_corrupt_record\":' || to_json(cast(coalesce(" ~ bad ~ ", _floodmark_why) as variant)) "
+            "|| ',' || " ~ path ~ " || '}'" -%}
         {%- do columns.append(('if(_floodmark_why is not null, ' ~ text ~ ', ' ~ rescued ~ ')' if keeps else rescued)
             ~ ' as ' ~ floodmark._quoted(settings.rescued_data_column)) -%}
     {%- endif -%}

@@ -98,11 +98,11 @@
 
 {# Whether SQL expressions name a column: as a word of its own, no function, type or text, no field of a struct or
    struct of a field. #}
-{% macro _is_named(name, expressions) %}
+{% macro _is_named(name, expressions, fields=false) %}
     {%- for expression in expressions -%}
         {%- set words = modules.re.sub("'[^']*'", "''", expression) | lower | replace('`', '') -%}
         {%- if modules.re.search('(?<!\\bas )(?<![\\w.])' ~ modules.re.escape(name | lower | replace('`', ''))
-            ~ '(?![\\w.]|\\s*\\()', words) -%}
+            ~ ('(?!\\w|\\s*\\()' if fields else '(?![\\w.]|\\s*\\()'), words) -%}
             {{ return(true) }}
         {%- endif -%}
     {%- endfor -%}

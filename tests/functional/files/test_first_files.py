@@ -1,14 +1,15 @@
-"""The first runs of models over folders: what is not there yet, what somebody did by hand, and a run that died."""
+"""Folders at the edge: what is not there yet, what was done by hand, a run that died, records that stay corrupt."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
 
 from tests.support.commands import command
 from tests.support.faults import Faults, injected
-from tests.support.files import columns, land, lines, loader, records
+from tests.support.files import columns, land, lines, loader, records, rescued
 from tests.support.harness import Project, sentence
 
 pytestmark = [pytest.mark.edge, pytest.mark.long("session")]
@@ -104,3 +105,21 @@ def test_a_record_of_a_columnar_format_is_no_variant(project: Project) -> None:
         "files.single_variant_column: got \"record\"; expected format 'json', 'csv' or 'xml'. Remove it, and make a "
         "VARIANT in the SELECT, such as to_variant_object(struct(*))"
     ) in sentence(run.log)
+
+
+def test_a_corrupt_record_that_is_kept_is_null_and_says_why(project: Project) -> None:
+    """Also where Spark has read a part of it, or none: its columns are NULL."""
+    land(project.root / "kept", {"1.csv": "id,name\n1,a\n2,b,c\n", "2.csv": "id,id\n3,4\n"})
+    project.model("kept", loader("kept", format="csv", infer_column_types=True, on_corrupt="null"))
+    project.build("--select", "kept")
+    found = {
+        json.dumps({name: row.get(name) for name in ("id", "name")}): rescued(row)
+        for row in records(project, "kept")
+        if "id" in row
+    }
+    assert found == {'{"id": 1, "name": "a"}': None}
+    odd = [rescued(row) for row in records(project, "kept") if "id" not in row]
+    assert sorted((one["_file_path"], one["_corrupt_record"]) for one in odd if one) == [
+        ("1.csv", "2,b,c"),
+        ("2.csv", "its header has the column 'id' more than once"),
+    ]

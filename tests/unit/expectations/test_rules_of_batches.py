@@ -100,3 +100,25 @@ def test_a_range_that_is_read_again(nulls: str, rows: str) -> None:
     floodmark = load()
     assert floodmark._range_again_sql(batch, [{"name": "n"}]) == rows
     assert floodmark._range_again_sql(batch, [{"name": "other"}]) is None
+
+
+@pytest.mark.parametrize(
+    ("expect", "asked"),
+    [
+        ("amount > 0", ["not (`amount` is null)"]),
+        ("amount > 0 and rate > 0", ["not (`amount` is null and `rate` is null)"]),
+        ("address.city is not null", ["not (`address` is null)"]),
+        ("rate > 0", []),
+        ("id > 0", []),
+    ],
+)
+def test_a_rule_is_not_asked_where_nothing_was_sent_of_what_it_names(
+    expect: str, asked: list[str]
+) -> None:
+    sent = {
+        "exempt": None,
+        "unsent": ["amount", "address"],
+        "columns": ["amount", "rate", "address"],
+    }
+    rule = {"expect": expect, "where": None, "deletes": False}
+    assert load()._asked_terms(rule, sent) == asked
