@@ -201,6 +201,9 @@
 {# What was open before a batch that loads everything anew, or files, partitions or a range anew, is so no more: it came
    again with the batch. An empty table is loaded anew, too. #}
 {% macro _supersede_quarantined(run, batch) %}
+    {%- if batch.batch_id | int == 1 -%}
+        {{ return(none) }}
+    {%- endif -%}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
     {#- a stream begins anew with its checkpoint's first micro-batch -#}
     {%- set is_anew = batch.kind in ['first_load', 'full_refresh'] or batch.begins
