@@ -31,7 +31,11 @@
     {%- endfor -%}
     {%- set rows = selects | join('\nunion all\n') -%}
     {%- if is_again -%}
-        {%- set hash = floodmark._row_hash_sql(columns) -%}
+        {%- set kept = [] -%}
+        {%- for column in columns -%}
+            {%- do kept.append(floodmark._find_column(known, column.name) or column) -%}
+        {%- endfor -%}
+        {%- set hash = floodmark._row_hash_sql(kept) -%}
         {%- set rows = 'select * except (_floodmark_hash) from (select *, ' ~ hash ~ ' as _floodmark_hash from (\n'
             ~ rows ~ '\n)) left anti join (select ' ~ hash ~ ' as _floodmark_open from ' ~ quarantine
             ~ " where _floodmark_state = 'open') on _floodmark_hash = _floodmark_open" -%}
@@ -54,7 +58,7 @@
         {%- elif kept.type == column.type -%}
             {%- do values.append(quoted) -%}
         {%- else -%}
-            {%- do values.append('try_cast(' ~ quoted ~ ' as ' ~ kept.ddl ~ ') as ' ~ quoted) -%}
+            {%- do values.append(floodmark._tried_sql(quoted, column.type, kept.ddl) ~ ' as ' ~ quoted) -%}
             {%- do changed.append(quoted) -%}
         {%- endif -%}
     {%- endfor -%}
@@ -71,6 +75,18 @@
         {{ part.sql }}
     )
 {%- endmacro %}
+
+
+{# A value as SQL of another type, NULL where it cannot be that. Fields of structs find theirs by name. #}
+{% macro _tried_sql(value, given, wanted) %}
+    {%- set is_nested = floodmark._nesting(given) is not none or floodmark._nesting(wanted) is not none -%}
+    {%- if floodmark._cast_effect(given, wanted | lower) == 'impossible' or is_nested and 'map<' in given ~ wanted -%}
+        {{ return('cast(null as ' ~ wanted ~ ')') }}
+    {%- elif is_nested and given != 'variant' -%}
+        {{ return('from_json(to_json(' ~ value ~ '), ' ~ floodmark._string_literal(wanted) ~ ')') }}
+    {%- endif -%}
+    {{ return('try_cast(' ~ value ~ ' as ' ~ wanted ~ ')') }}
+{% endmacro %}
 
 
 {# A batch as the quarantine knows it: its rows go in once, whichever attempt of a strategy's writes them. #}

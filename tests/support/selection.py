@@ -19,6 +19,25 @@ T = TypeVar("T")
 
 #: A run of the whole suite takes one of this many parts of the modules with tests marked `edge`.
 PARTS = 16
+#: Modules whose edge cases take minutes: no part has two of them.
+SLOW = (
+    "test_cdc_changes",
+    "test_cdc_rules",
+    "test_clock_set_back",
+    "test_clocks",
+    "test_commands",
+    "test_concurrency",
+    "test_corrupt_again",
+    "test_crash_process",
+    "test_expectations_crash",
+    "test_file_crash",
+    "test_judged_streams",
+    "test_random_rules",
+    "test_replay_beside_runs",
+    "test_row_values",
+    "test_snapshot_diff",
+    "test_snapshot_state",
+)
 
 
 def left_out(
@@ -39,11 +58,15 @@ def left_out(
 
 
 def other_edge_modules(items: Iterable[pytest.Item]) -> list[str]:
-    """Return the modules with tests marked `edge` that are not in this commit's part, by name.
+    """Return the modules with tests marked `edge` that are not in this commit's part.
 
-    Neighbours in the alphabet, which often load in the same way, are in different parts.
+    Those that take minutes are dealt out first. Neighbours in the alphabet, which often load in the same way, are in
+    different parts.
     """
-    modules = sorted({_module(item) for item in items if item.get_closest_marker("edge")})
+    modules = sorted(
+        {_module(item) for item in items if item.get_closest_marker("edge")},
+        key=lambda module: (_stem(module) not in SLOW, module),
+    )
     part = random.Random(commit()).randrange(PARTS)
     return [module for index, module in enumerate(modules) if index % PARTS != part]
 
@@ -77,3 +100,7 @@ def _belongs_to_another_target(item: pytest.Item) -> bool:
 
 def _module(item: pytest.Item) -> str:
     return item.nodeid.partition("::")[0]
+
+
+def _stem(module: str) -> str:
+    return module.rpartition("/")[2].removesuffix(".py")

@@ -12,7 +12,7 @@ from tests.support.faults import Faults, injected
 from tests.support.harness import Project, incremental, table
 from tests.support.snapshots import whole
 
-pytestmark = pytest.mark.edge
+pytestmark = [pytest.mark.edge, pytest.mark.long("session")]
 
 ROWS = "id int, day date, n int, at timestamp"
 MODELS = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable
 
@@ -134,3 +135,23 @@ def test_a_replay_is_not_asked_of_its_size(project: Project) -> None:
     out = done(project, "quarantine", "replay", "sized", "--set", "amount = 2")
     assert "1 inserted" in out
     assert states(project, "sized") == Counter({(2, "replayed"): 1})
+
+
+def test_columns_that_changed_their_type_stop_no_batch(project: Project) -> None:
+    """Fields find theirs by name; what cannot be cast is NULL; and the row as it came stands beside them."""
+    settings = {"watermark": {"column": "n", "nulls": "exclude"}, "expectations": [RULE]}
+    who = "named_struct('first', 'a', 'last', 'b') as who"
+    project.model(
+        "shapes",
+        incremental(table("raw"), f"id, amount, n, {who}, date'2024-01-01' as at", **settings),
+    )
+    project.build("--select", "shapes")
+    who = "named_struct('last', 'z', 'middle', 'm', 'first', 'y') as who"
+    project.model("shapes", incremental(table("raw"), f"id, amount, n, {who}, 7 as at", **settings))
+    project.build("--select", "shapes", "--full-refresh")
+    [(shape, at, raw)] = project.sql(
+        f"select to_json(who), at, _floodmark_raw from {project.schema}.shapes__quarantine "
+        "where _floodmark_state = 'open'"
+    )
+    assert (json.loads(shape), at) == ({"first": "y", "last": "z", "middle": "m"}, None)
+    assert json.loads(raw)["at"] == 7

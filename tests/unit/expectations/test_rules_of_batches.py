@@ -122,3 +122,29 @@ def test_a_rule_is_not_asked_where_nothing_was_sent_of_what_it_names(
     }
     rule = {"expect": expect, "where": None, "deletes": False}
     assert load()._asked_terms(rule, sent) == asked
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted", "sql"),
+    [
+        ("decimal(10,1)", "int", "try_cast(c as int)"),
+        ("string", "date", "try_cast(c as date)"),
+        ("date", "int", "cast(null as int)"),
+        ("struct<a:int>", "string", "cast(null as string)"),
+        ("int", "struct<a:int>", "cast(null as struct<a:int>)"),
+        (
+            "struct<b:int,a:int>",
+            "struct<a:int,b:int>",
+            "from_json(to_json(c), 'struct<a:int,b:int>')",
+        ),
+        (
+            "array<struct<a:int>>",
+            "array<struct<a:int,b:int>>",
+            "from_json(to_json(c), 'array<struct<a:int,b:int>>')",
+        ),
+        ("map<string,int>", "map<string,bigint>", "cast(null as map<string,bigint>)"),
+        ("variant", "struct<a:int>", "try_cast(c as struct<a:int>)"),
+    ],
+)
+def test_values_of_another_type_stop_no_quarantine(given: str, wanted: str, sql: str) -> None:
+    assert load()._tried_sql("c", given, wanted) == sql

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support import selection
+from tests.support.harness import REPOSITORY
 
 
 class Item:
@@ -46,6 +47,21 @@ def test_each_edge_case_is_in_one_part(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = {taken(monkeypatch, f"commit {number}") for number in range(200)}
     assert len(parts) == selection.PARTS
     assert sorted(test for part in parts for test in part) == [item.nodeid for item in ITEMS]
+
+
+def test_no_part_has_two_slow_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow: Any = [Item(f"tests/functional/{name}.py::test_edge", EDGE) for name in selection.SLOW]
+    assert len(slow) <= selection.PARTS
+    for number in range(200):
+        monkeypatch.setattr(selection, "commit", lambda number=number: f"commit {number}")
+        left = selection.left_out([*ITEMS, *slow], BOTH, is_whole=True)
+        assert len([item for item in slow if item not in left]) == 1
+
+
+@pytest.mark.parametrize("name", selection.SLOW)
+def test_slow_modules_are_there(name: str) -> None:
+    [found] = (REPOSITORY / "tests/functional").rglob(f"{name}.py")
+    assert "mark.edge" in found.read_text()
 
 
 def test_a_commit_has_one_part(monkeypatch: pytest.MonkeyPatch) -> None:
