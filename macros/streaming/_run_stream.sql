@@ -169,6 +169,8 @@
 {% macro _start_over(run, streams) %}
     {%- do floodmark._give_up_open_batch(run) -%}
     {%- do floodmark._drop_what_is_not_delta(run) -%}
+    {#- also where there are no rules any more, which would do it with the first micro-batch -#}
+    {%- do floodmark._supersede(floodmark._quarantine_relation(this), 'true') -%}
     {#- of its own even where one invocation starts over twice -#}
     {%- set generation = invocation_id ~ '-' ~ floodmark._now() -%}
     {%- set mark = floodmark._to_property(floodmark._model_id() ~ '/' ~ generation) -%}

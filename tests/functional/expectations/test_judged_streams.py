@@ -163,6 +163,16 @@ def test_a_stream_that_starts_over_supersedes_what_was_open(project: Project) ->
     assert rows(project, "over", "count(*)") != [(0,)]
 
 
+@pytest.mark.edge
+def test_a_stream_that_starts_over_without_rules_supersedes_too(project: Project) -> None:
+    project.model("bare", MODELS["copied"])
+    project.build("--select", "bare")
+    project.model("bare", stream(SELECT))
+    project.build("--select", "bare", "--full-refresh")
+    found = project.sql(f"select distinct _floodmark_state from {project.schema}.bare__quarantine")
+    assert found == [("superseded",)]
+
+
 def test_a_stream_that_gives_the_whole_table_has_no_replay(project: Project) -> None:
     project.model("all_of_it", MODELS["summed"].replace("'update', unique_key='key'", "'complete'"))
     project.build("--select", "all_of_it")
