@@ -30,12 +30,10 @@
     {%- set nested = modules.re.fullmatch('(?i)(struct|array|map)\\s*<(.*)>', text, flags=modules.re.S) -%}
     {%- if not nested -%}
         {%- set plain = modules.re.sub('\\s*([(),])\\s*', '\\1', modules.re.sub('\\s+', ' ', text)) | lower -%}
-        {%- set plain = modules.re.sub('^(numeric|dec|decimal)\\((\\d+)(,\\d+)?\\)$',
-            'decimal(\\2\\3)', plain) -%}
+        {%- set plain = modules.re.sub('^(numeric|dec)\\b', 'decimal', plain) -%}
         {%- set plain = modules.re.sub('^decimal\\((\\d+)\\)$', 'decimal(\\1,0)', plain) -%}
         {{ return({'integer': 'int', 'long': 'bigint', 'short': 'smallint', 'byte': 'tinyint', 'real': 'float',
-            'timestamp_ltz': 'timestamp',
-            'numeric': 'decimal(10,0)', 'dec': 'decimal(10,0)', 'decimal': 'decimal(10,0)'}.get(plain, plain)) }}
+            'timestamp_ltz': 'timestamp', 'decimal': 'decimal(10,0)'}.get(plain, plain)) }}
     {%- endif -%}
     {%- set parts = [] -%}
     {%- for part in floodmark._type_parts(nested.group(2)) -%}
