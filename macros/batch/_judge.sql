@@ -17,7 +17,7 @@
     {%- endif -%}
     {%- do floodmark._count_judged(batch, columns, floodmark._path_column(run.sql), asked, run.settings.unique_key) -%}
     {%- do floodmark._check_violations(batch) -%}
-    {{ return(floodmark._kept_rows_sql(batch)) }}
+    {{ return(floodmark._kept_rows_sql(batch, asked.commits)) }}
 {% endmacro %}
 
 

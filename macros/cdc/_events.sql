@@ -22,20 +22,30 @@
    found as well. A SELECT that does not keep the feed's columns shows it by the sequence alone. SCD 1 needs none of
    it: there the upsert wins. #}
 {% macro _without_replaced_sql(run, batch, columns, select_sql) %}
-    {%- if run.settings.cdc.scd_type == 1 and batch.kind != 'stream' -%}
-        {{ return(select_sql) }}
-    {%- elif floodmark._find_column(columns, '_change_type') and floodmark._find_column(columns, '_commit_version') -%}
-        {%- set commit, adds, takes = '_commit_version', "_change_type in ('insert', 'update_postimage')",
-            "_change_type in ('delete', 'update_preimage')" -%}
-    {%- elif batch.family == 'version' and floodmark._reads_state(run.sql) -%}
-        {%- set commit, adds, takes = '_floodmark_sequence', 'not _floodmark_delete and not _floodmark_truncate',
-            '_floodmark_delete' -%}
-    {%- else -%}
+    {%- set is_settled = run.settings.cdc.scd_type == 1 and batch.kind != 'stream' -%}
+    {%- set commits = none if is_settled else floodmark._event_commits(run, columns, '_floodmark_sequence',
+        '_floodmark_delete', '_floodmark_truncate') -%}
+    {%- if commits is none -%}
         {{ return(select_sql) }}
     {%- endif -%}
-    {{ return('select * except (_floodmark_added) from (select *, bool_or(' ~ adds ~ ') over (partition by '
-        ~ floodmark._quoted_csv(run.settings.unique_key) ~ ', ' ~ commit ~ ') as _floodmark_added from (\n' ~ select_sql
-        ~ '\n)) where not coalesce(_floodmark_added and ' ~ takes ~ ', false)') }}
+    {{ return('select * except (_floodmark_added) from (select *, bool_or(' ~ commits.adds ~ ') over (partition by '
+        ~ floodmark._quoted_csv(commits.key) ~ ', ' ~ commits.commit ~ ') as _floodmark_added from (\n' ~ select_sql
+        ~ '\n)) where not coalesce(_floodmark_added and ' ~ commits.takes ~ ', false)') }}
+{% endmacro %}
+
+
+{# How events of a change feed tell that one commit takes a row of a key away and adds another, {takes, adds, commit,
+   key} as SQL: by the feed's columns, or by the sequence and the conditions that are given; none where they do not. #}
+{% macro _event_commits(run, columns, sequence, deletes, truncates) %}
+    {%- set keys = run.settings.unique_key -%}
+    {%- if floodmark._find_column(columns, '_change_type') and floodmark._find_column(columns, '_commit_version') -%}
+        {{ return({'takes': "coalesce(_change_type in ('delete', 'update_preimage'), false)",
+            'adds': "_change_type in ('insert', 'update_postimage')", 'commit': '_commit_version', 'key': keys}) }}
+    {%- elif floodmark._reads_changes(run) and floodmark._reads_state(run.sql) -%}
+        {{ return({'takes': deletes, 'adds': 'not ' ~ deletes ~ ' and not ' ~ truncates, 'commit': sequence,
+            'key': keys}) }}
+    {%- endif -%}
+    {{ return(none) }}
 {% endmacro %}
 
 

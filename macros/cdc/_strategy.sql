@@ -15,9 +15,10 @@
    ignored was not sent. #}
 {% macro _asked_of_upserts(run, columns) %}
     {%- set cdc = run.settings.cdc -%}
-    {%- set exempt = [] -%}
-    {%- for condition in [cdc.deletes, cdc.truncates] if condition -%}
-        {%- do exempt.append('coalesce((' ~ condition ~ '), false)') -%}
+    {%- set exempt, conditions = [], [] -%}
+    {%- for condition in [cdc.deletes, cdc.truncates] -%}
+        {%- do conditions.append('coalesce((' ~ condition ~ '), false)' if condition else 'false') -%}
+        {%- do exempt.append(conditions[-1]) if condition -%}
     {%- endfor -%}
     {%- if cdc.reads_feed and floodmark._find_column(columns, '_change_type') -%}
         {%- do exempt.append("_change_type in ('delete', 'update_preimage')") -%}
@@ -30,8 +31,9 @@
         {%- do unsent.append(column.name) if floodmark._ignores_nulls(cdc)
             and (listed is none or column.name | lower in listed) -%}
     {%- endfor -%}
-    {{ return({'exempt': '(' ~ exempt | join(' or ') ~ ')' if exempt else none, 'unsent': unsent,
-        'columns': names}) }}
+    {{ return({'exempt': '(' ~ exempt | join(' or ') ~ ')' if exempt else none, 'unsent': unsent, 'columns': names,
+        'commits': floodmark._event_commits(run, columns, '(' ~ cdc.sequence ~ ')', conditions[0],
+            conditions[1])}) }}
 {% endmacro %}
 
 

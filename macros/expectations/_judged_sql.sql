@@ -99,10 +99,24 @@
 {% endmacro %}
 
 
-{# The rows that a batch keeps, as its SELECT gave them. #}
-{% macro _kept_rows_sql(batch) %}
+{# The rows that a batch keeps, as its SELECT gave them. `commits` is {takes, commit, key}, of a change feed:
+   where a commit takes a row of a key away and adds another, and the one that it adds is held back, the older one
+   stays. #}
+{% macro _kept_rows_sql(batch, commits=none) %}
     {%- set held = floodmark._broken_sql(batch.rules, ['drop', 'quarantine', 'fail']) -%}
-    {{ return(floodmark._judged_rows_sql(batch) ~ (' where not ' ~ held if held != 'false' else '')) }}
+    {%- if held == 'false' -%}
+        {{ return(floodmark._judged_rows_sql(batch)) }}
+    {%- elif commits is none or batch.judged.rows_kept == batch.judged.rows_read -%}
+        {{ return(floodmark._judged_rows_sql(batch) ~ ' where not ' ~ held) }}
+    {%- endif %}
+    select {{ floodmark._quoted_csv(batch.judged.columns | map(attribute='name') | list) }}
+    from (
+        select *, bool_or({{ held }} and not {{ commits.takes }}) over (
+            partition by {{ floodmark._quoted_csv(commits.key) }}, {{ commits.commit }}
+        ) as _floodmark_add_is_held
+        from {{ floodmark._judged_relation(batch) }}
+    )
+    where not {{ held }} and not ({{ commits.takes }} and _floodmark_add_is_held)
 {% endmacro %}
 
 

@@ -11,7 +11,8 @@
   replays         whether rows of the quarantine can be loaded by themselves
   replaced        macro(run, batch): a condition on rows that the batch has read anew with their partitions, or none;
                   none where the strategy reads no row twice
-  asked           macro(run, columns): which rows rules are asked of, {exempt, unsent, columns} (_asked_terms)
+  asked           macro(run, columns): which rows rules are asked of, {exempt, unsent, columns} (_asked_terms), and
+                  how its feed replaces rows, {commits} (_kept_rows_sql)
   needs_stage     whether it is staged, or read in the one statement that applies it
   staged          macro(run, batch, select_sql): what is staged, {columns, sql}
   check_columns   macro(run, batch, columns): refuses columns of the staged rows
@@ -83,9 +84,10 @@
 
 {# Rules are asked of all rows but those that a change feed takes away: held back, they would live on in the table. #}
 {% macro _asked_of_all(run, columns) %}
-    {%- set is_feed = floodmark._reads_changes(run) and floodmark._find_column(columns, '_change_type') -%}
-    {{ return({'exempt': "(_change_type in ('delete', 'update_preimage'))" if is_feed else none, 'unsent': [],
-        'columns': []}) }}
+    {%- set takes = floodmark._deletes_predicate(run, columns) -%}
+    {%- set tells_commits = takes and run.settings.unique_key and floodmark._find_column(columns, '_commit_version') -%}
+    {{ return({'exempt': takes, 'unsent': [], 'columns': [], 'commits': {'takes': takes, 'commit': '_commit_version',
+        'key': run.settings.unique_key} if tells_commits else none}) }}
 {% endmacro %}
 
 

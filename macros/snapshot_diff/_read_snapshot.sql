@@ -30,7 +30,8 @@
 {% macro _check_still(run, batch, source, select_sql) %}
     {%- set again = floodmark._read_counts(run, source,
         'select * from ' ~ source.stage if batch.replaces else select_sql) -%}
-    {%- for name, value in again.items() if source.counts[name] != value -%}
+    {#- rows that are all held back have no version here -#}
+    {%- for name, value in again.items() if value is not none and source.counts[name] != value -%}
         {%- do floodmark._refuse_snapshot(batch, 'the source changed while its snapshot was read',
             'Nothing was written: run again when the source no longer changes') -%}
     {%- endfor -%}
@@ -60,20 +61,23 @@
 {% macro _snapshot_counts(run, batch, source, select_sql) %}
     {%- set snapshot = run.settings.snapshot -%}
     {%- set counts = floodmark._read_counts(run, source, select_sql) -%}
+    {%- set held = floodmark._held_counts(batch) -%}
+    {%- set is_held = not counts.rows_read and held.rows_dropped + held.rows_quarantined > 0 -%}
+    {%- if is_held -%}
+        {#- all that came was held back: each key is there, and the rows still say of what version they are -#}
+        {%- do counts.update(dict(floodmark._read_counts(run, source, floodmark._conforming_sql(run, source.columns,
+            floodmark._judged_rows_sql(batch))), rows_read=0, unversioned=0, outside=0)) -%}
+    {%- endif -%}
     {%- do counts.update({'is_known': false, 'rows_tied': 0}) -%}
-    {%- set held = floodmark._held_counts(batch).rows_dropped + floodmark._held_counts(batch).rows_quarantined -%}
     {%- if counts.outside -%}
         {%- do floodmark._refuse_snapshot(batch,
             floodmark._counted(counts.outside, 'row') ~ ' of the snapshot ' ~ ('lies' if counts.outside == 1 else 'lie')
             ~ ' outside of its scope (' ~ snapshot.scope ~ ')',
             'Nothing was written: correct snapshot_diff.scope, or leave the rows out') -%}
-    {%- elif not counts.rows_read and held -%}
-        {#- all that came was held back: each key is there, and each row stays as it was -#}
-        {{ return(dict(counts, is_known=not batch.replaces)) }}
-    {%- elif not counts.rows_read and not snapshot.allow_empty -%}
+    {%- elif not counts.rows_read and not is_held and not snapshot.allow_empty -%}
         {%- do floodmark._refuse_snapshot(batch, 'the snapshot is empty',
             'Nothing was written: if all rows are really gone, set snapshot_diff.allow_empty') -%}
-    {%- elif snapshot.version is none or not counts.rows_read -%}
+    {%- elif snapshot.version is none or not counts.rows_read and counts.greatest is none -%}
         {%- if snapshot.version is not none and not run.settings.watermark
             and (snapshot.scd_type == 2 or snapshot.on_missing == 'mark' or snapshot.output == 'changes')
             and not batch.begins -%}

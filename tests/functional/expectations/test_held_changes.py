@@ -1,0 +1,141 @@
+"""RULES.md, 6 and 7: what a held row means where the source tells what it replaces, or which rows it still has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.harness import Project, incremental, sentence, table, values
+
+pytestmark = [pytest.mark.edge, pytest.mark.long("session")]
+
+RULES = [
+    {"name": "positive", "expect": "amount > 0", "on_violation": "quarantine"},
+    {"name": "small", "expect": "amount < 100", "on_violation": "drop"},
+]
+FEED = "tblproperties ('delta.enableChangeDataFeed' = 'true')"
+CHANGES = "{{ floodmark.changes(source('raw', 'orders')) }}"
+PREIMAGES = "{{ floodmark.changes(source('raw', 'orders'), preimages=true) }}"
+MERGE = {"incremental_strategy": "merge", "unique_key": "id"}
+
+
+def cdc(scd_type: int, sequence_by: str = "_commit_version", kind: str = "_change_type") -> dict:
+    given = {
+        "sequence_by": sequence_by,
+        "stored_as_scd_type": scd_type,
+        "apply_as_deletes": f"{kind} = 'delete'",
+    }
+    return {"incremental_strategy": "cdc", "unique_key": "id", "cdc": given}
+
+
+#: Models that follow the changes of `orders`: settings and SELECT. With and without the feed's own columns.
+FOLLOWERS = {
+    "mirror": (MERGE, f"select * from {CHANGES}"),
+    "updates": (MERGE, f"select * from {PREIMAGES}"),
+    "latest": (cdc(1), f"select * from {CHANGES}"),
+    "history": (cdc(2), f"select * from {CHANGES}"),
+    "renamed": (
+        cdc(1, "version", "what"),
+        f"select id, amount, day, _change_type as what, _commit_version as version from {CHANGES}",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def project(make_project: Callable[..., Project]) -> Project:
+    project = make_project("held_changes")
+    project.source("orders", "extract", "versioned")
+    return project
+
+
+def rows(project: Project, model: str, where: str = "true") -> list[tuple]:
+    return sorted(project.sql(f"select id, amount from {project.schema}.{model} where {where}"))
+
+
+def open_rows(project: Project, model: str) -> list[tuple]:
+    return rows(project, f"{model}__quarantine", "_floodmark_state = 'open'")
+
+
+def test_a_commit_whose_new_row_is_held_back_takes_no_older_row_away(project: Project) -> None:
+    project.sql(
+        f"create table {project.schema}.orders (id int, amount int, day int) using delta {FEED}"
+    )
+    first = [(n, n, n) for n in range(1, 7)]
+    project.sql(f"insert into {project.schema}.orders values {values(first)}")
+    for name, (settings, select) in FOLLOWERS.items():
+        config = {"watermark": {"kind": "version"}, "expectations": RULES} | settings
+        text = ", ".join(f"{key}={value!r}" for key, value in config.items())
+        project.model(name, f"{{{{ config(materialized='incremental', {text}) }}}}\n{select}\n")
+    project.build("--select", *FOLLOWERS)
+
+    # One commit takes the rows of two days away and adds others: one is held, one dropped, one is right.
+    project.sql(
+        f"insert into {project.schema}.orders replace where day in (1, 2, 3) "
+        "values (1, -1, 1), (2, 200, 2), (3, 30, 3)"
+    )
+    # An update in place, and a row that really goes.
+    project.sql(f"update {project.schema}.orders set amount = -4 where id = 4")
+    project.sql(f"delete from {project.schema}.orders where id = 5")
+    # A row that goes, and comes back in a later commit that is held: it is gone.
+    project.sql(f"delete from {project.schema}.orders where id = 6")
+    project.sql(f"insert into {project.schema}.orders values (6, -6, 6)")
+    run = project.build("--select", *FOLLOWERS)
+    expected = [(1, 1), (2, 2), (3, 30), (4, 4)]
+    for name in FOLLOWERS:
+        where = "__end_at is null" if name == "history" else "true"
+        assert rows(project, name, where) == expected, (name, run.message[name])
+        assert open_rows(project, name) == [(1, -1), (4, -4), (6, -6)], name
+        [batch] = project.ledger(name, "rows_read, rows_kept, rows_dropped, rows_quarantined")[1:]
+        assert batch[0] == sum(batch[1:]) and batch[2:] == (1, 3), name
+
+    # Corrected, the next commit replaces what stayed.
+    project.sql(f"update {project.schema}.orders set amount = id * 10 where id in (1, 4)")
+    project.build("--select", *FOLLOWERS)
+    for name in FOLLOWERS:
+        where = "__end_at is null" if name == "history" else "true"
+        assert rows(project, name, where) == [(1, 10), (2, 2), (3, 30), (4, 40)], name
+
+
+def test_a_key_that_leaves_a_snapshot_is_missing_though_all_other_rows_are_held(
+    project: Project,
+) -> None:
+    for name in ("extract", "versioned"):
+        project.sql(
+            f"create table {project.schema}.{name} using delta as "
+            "select cast(id as int) as id, cast(id as int) as amount, date'2024-05-01' as day from range(1, 5)"
+        )
+    settings = {"incremental_strategy": "snapshot_diff", "unique_key": "id", "expectations": RULES}
+    models = {
+        "extracted": (table("extract"), {"max_delete_fraction": 0.3}),
+        "historic": (table("versioned"), {"stored_as_scd_type": 2, "version": "day"}),
+    }
+    for name, (relation, snapshot) in models.items():
+        config = ", ".join(
+            f"{key}={value!r}" for key, value in (settings | {"snapshot_diff": snapshot}).items()
+        )
+        project.model(
+            name, f"{{{{ config(materialized='incremental', {config}) }}}} select * from {relation}"
+        )
+    project.build("--select", *models)
+    for name in ("extract", "versioned"):
+        project.sql(f"delete from {project.schema}.{name} where id = 4")
+        project.sql(f"update {project.schema}.{name} set amount = -id, day = date'2024-05-02'")
+    project.build("--select", *models)
+    assert rows(project, "extracted") == [(1, 1), (2, 2), (3, 3)]
+    assert rows(project, "historic", "__end_at is null") == [(1, 1), (2, 2), (3, 3)]
+    assert project.sql(
+        f"select id, cast(__end_at as string) from {project.schema}.historic where __end_at is not null"
+    ) == [(4, "2024-05-02")]
+    assert project.mark("historic").startswith("2024-05-02")
+
+    # The fraction of keys that may go is asked there as well.
+    project.sql(f"delete from {project.schema}.extract where id > 1")
+    run = project.dbt("run", "--select", "extracted")
+    assert "2 of 3 keys are missing from the snapshot" in sentence(run.message["extracted"])
+    assert rows(project, "extracted") == [(1, 1), (2, 2), (3, 3)]
+
+    # An older version is refused by what the held rows say.
+    project.sql(f"update {project.schema}.versioned set day = date'2024-04-01'")
+    run = project.dbt("run", "--select", "historic")
+    assert "2024-05-02 is loaded already" in sentence(run.message["historic"])
