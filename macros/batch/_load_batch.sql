@@ -49,7 +49,7 @@
 {% macro _load_read(run, batch) %}
     {%- set strategy = floodmark._strategy(run.settings) -%}
     {%- do run.update({'table_columns': none}) -%}
-    {%- set select_sql = floodmark._replayed_select(batch) if floodmark._replays_rows(batch)
+    {%- set select_sql = floodmark._replayed_select(run, batch) if floodmark._replays_rows(batch)
         else floodmark._bounded_select(run, batch) -%}
     {%- do floodmark._check_doubled(floodmark._select_columns(run, select_sql) | map(attribute='name') | list) -%}
     {%- if floodmark._is_judged(batch) -%}

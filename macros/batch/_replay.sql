@@ -34,7 +34,7 @@
     {%- do plan.update(floodmark._plan_schema(run, false, []) if floodmark._replayed_files(run) else {}) -%}
     {%- do plan.update({'is_last': not run.to_replay}) -%}
     {%- if part == 'rows' -%}
-        {%- do floodmark._tell_who_is_past(plan) -%}
+        {%- do floodmark._tell_who_is_past(run, plan) -%}
     {%- elif not floodmark._plan_records_again(run, plan) -%}
         {{ return(none) }}
     {%- endif -%}
@@ -50,8 +50,8 @@
         {%- do floodmark._refuse(problems) -%}
     {%- endif -%}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
-    {%- do floodmark._check_replayed_columns(run.replay, floodmark._columns_of(relation=quarantine),
-        floodmark._replayed_files(run)) -%}
+    {%- do floodmark._check_replayed_columns(run.replay, floodmark._columns_of(relation=quarantine)
+        + floodmark._table_own(run), floodmark._replayed_files(run)) -%}
     {%- do floodmark._check_replayed_rule(run.replay, quarantine, run.settings.expectations) -%}
 {% endmacro %}
 
@@ -85,7 +85,7 @@
 
 {# Warn of models that follow this one by a watermark, and whose mark is at or above a row of the replay: they do not
    load it. #}
-{% macro _tell_who_is_past(batch) %}
+{% macro _tell_who_is_past(run, batch) %}
     {%- set columns = floodmark._columns_of(relation=floodmark._quarantine_relation(this)) -%}
     {%- for node in floodmark._managed_nodes().values() if model.unique_id in node.depends_on.nodes -%}
         {%- set watermark = floodmark._node_setting(node, 'watermark') -%}
@@ -93,7 +93,7 @@
             if watermark is mapping and watermark.get('kind') != 'version' else none -%}
         {%- set upstream = floodmark._upstream_node(watermark.get('from'), node, required=false) if column else none -%}
         {%- if upstream and upstream.unique_id == model.unique_id
-            and floodmark._is_past(floodmark._node_id(node), batch, column) -%}
+            and floodmark._is_past(run, floodmark._node_id(node), batch, column) -%}
             {%- do floodmark._warn('rows of this replay are at or below the mark of ' ~ floodmark._node_id(node) ~ ' ('
                 ~ column.name ~ '), which does not load them: backfill it, or give them another ' ~ column.name
                 ~ ' with set when you replay') -%}
@@ -103,13 +103,13 @@
 
 
 {# Whether a model's mark is at or above a row of a replay. #}
-{% macro _is_past(id, batch, column) %}
+{% macro _is_past(run, id, batch, column) %}
     {%- set family = floodmark._position_family(column.type) -%}
     {%- set marks = floodmark._query_json('select to_json(struct(watermark_value as mark)) from '
         ~ floodmark.ledger_schema() ~ '.watermarks where table_name = ' ~ floodmark._string_literal(id)) -%}
     {%- set mark = marks[0].get('mark') if marks and family else none -%}
-    {{ return(mark is not none and run_query('select 1 as one from (' ~ floodmark._replayed_select(batch) ~ ') where '
-        ~ floodmark._quoted(column.name) ~ ' <= '
+    {{ return(mark is not none and run_query('select 1 as one from (' ~ floodmark._replayed_select(run, batch)
+        ~ ') where ' ~ floodmark._quoted(column.name) ~ ' <= '
         ~ floodmark._position_literal(floodmark._position_parse(mark, family), family) ~ ' limit 1').rows
         | length > 0) }}
 {% endmacro %}
@@ -144,7 +144,8 @@
 {% macro _check_replayed_columns(asked, columns, files) %}
     {%- set problems, given = [], [] -%}
     {%- set texts = ['_floodmark_raw'] if files else [] -%}
-    {%- for column in columns if not column.name.startswith('_floodmark_') -%}
+    {%- for column in columns if not column.name.startswith('_floodmark_')
+        and column.name | lower not in given | map('lower') | list -%}
         {%- do given.append(column.name) -%}
     {%- endfor -%}
     {%- for name in asked.set or {} if name not in texts
@@ -190,23 +191,4 @@
         {%- do parts.append(name ~ ' = ' ~ expression) -%}
     {%- endfor -%}
     {{ return('replay' ~ (' of ' ~ parts | join(', ') if parts else '')) }}
-{% endmacro %}
-
-
-{# The open rows of the quarantine that a batch replays, as its SELECT would give them, behind their `_floodmark_id`. #}
-{% macro _replayed_select(batch) %}
-    {%- set quarantine = floodmark._quarantine_relation(this) -%}
-    {%- set asked = batch.asked.replay -%}
-    {%- set values, set = ['_floodmark_id'], {} -%}
-    {%- for name, expression in (asked.set or {}).items() -%}
-        {%- do set.update({name | lower: expression}) -%}
-    {%- endfor -%}
-    {%- for column in floodmark._columns_of(relation=quarantine) if not column.name.startswith('_floodmark_') -%}
-        {%- set given = set.get(column.name | lower) -%}
-        {%- set quoted = floodmark._quoted(column.name) -%}
-        {%- do values.append('cast(' ~ floodmark._clause(given) ~ ' as ' ~ column.ddl ~ ') as ' ~ quoted if given
-            is not none else quoted) -%}
-    {%- endfor -%}
-    {{ return('select ' ~ values | join(', ') ~ ' from (' ~ floodmark._open_rows_sql(quarantine, asked, 'rows')
-        ~ ') where _floodmark_batch_id < ' ~ batch.batch_id) }}
 {% endmacro %}

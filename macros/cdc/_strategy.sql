@@ -1,7 +1,7 @@
 {# cdc, as the protocol sees it (macros/protocol/_strategy.sql): its batches write two tables. #}
 {% macro _cdc_strategy() %}
     {{ return(dict(floodmark._strategy_defaults(), conforms=false, asked=floodmark._asked_of_upserts,
-        staged=floodmark._cdc_staged,
+        own_columns=floodmark._cdc_own_columns, staged=floodmark._cdc_staged,
         check_columns=floodmark._check_event_columns, counts=floodmark._cdc_counts,
         check_staged=floodmark._check_staged_events, finds_by_key=true, apply=floodmark._apply_cdc,
         reads_mark_in_stage=true, app_suffix='/cdc', writer=floodmark._writer,
@@ -34,6 +34,18 @@
     {{ return({'exempt': '(' ~ exempt | join(' or ') ~ ')' if exempt else none, 'unsent': unsent, 'columns': names,
         'commits': floodmark._event_commits(run, columns, '(' ~ cdc.sequence ~ ')', conditions[0],
             conditions[1])}) }}
+{% endmacro %}
+
+
+{# The columns that events and table share. #}
+{% macro _cdc_own_columns(run, columns) %}
+    {%- set cdc = run.settings.cdc -%}
+    {%- set added = [cdc.start_at | lower, cdc.end_at | lower] if cdc.scd_type == 2 else [] -%}
+    {%- set own = [] -%}
+    {%- for column in floodmark._own_columns(cdc, columns) if column.name | lower not in added -%}
+        {%- do own.append(column) -%}
+    {%- endfor -%}
+    {{ return(own) }}
 {% endmacro %}
 
 

@@ -172,9 +172,5 @@
 
 {# The columns of what was judged, without the bits. #}
 {% macro _judged_columns(relation) %}
-    {%- set columns = [] -%}
-    {%- for column in floodmark._columns_of(relation=relation) if not column.name.startswith('_floodmark_') -%}
-        {%- do columns.append(column) -%}
-    {%- endfor -%}
-    {{ return(columns) }}
+    {{ return(floodmark._without_own_names(floodmark._columns_of(relation=relation))) }}
 {% endmacro %}

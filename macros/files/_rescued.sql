@@ -128,12 +128,8 @@
 
 {# A value of any type as JSON; NULL for NULL, also for that of a VARIANT. #}
 {% macro _json_text_sql(value, type='') %}
-    {#- by default to_json prints moments with three digits behind the second -#}
-    {%- set moment = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS" -%}
-    {%- set options = ", map('timestampFormat', " ~ floodmark._string_literal(moment ~ 'XXX')
-        ~ ", 'timestampNTZFormat', " ~ floodmark._string_literal(moment) ~ ')' if 'timestamp' in type else '' -%}
-    {{ return("nullif(nullif(regexp_extract(to_json(named_struct('v', " ~ value ~ ')' ~ options
-        ~ "), '(?s)^.\"v\":(.*).$', 1), ''), 'null')") }}
+    {%- set json = floodmark._to_json_sql("named_struct('v', " ~ value ~ ')', type) -%}
+    {{ return('nullif(nullif(regexp_extract(' ~ json ~ ", '(?s)^.\"v\":(.*).$', 1), ''), 'null')") }}
 {% endmacro %}
 
 

@@ -65,8 +65,8 @@
     {%- for name, type in floodmark._quarantine_columns().items() if name in ['_floodmark_rules', '_floodmark_reason',
         '_floodmark_raw', '_floodmark_file', '_floodmark_line'] -%}
         {%- if name == '_floodmark_raw' and changed -%}
-            {%- do values.append('to_json(struct(' ~ floodmark._quoted_csv(part.names | reject('in',
-                floodmark._quarantine_columns()) | list) ~ ')) as _floodmark_raw') -%}
+            {%- do values.append(floodmark._to_json_sql('struct(' ~ floodmark._quoted_csv(part.names | reject('in',
+                floodmark._quarantine_columns()) | list) ~ ')') ~ ' as _floodmark_raw') -%}
         {%- else -%}
             {%- do values.append(name if name in part.names else 'cast(null as ' ~ type ~ ') as ' ~ name) -%}
         {%- endif -%}
@@ -83,7 +83,8 @@
     {%- if floodmark._cast_effect(given, wanted | lower) == 'impossible' or is_nested and 'map<' in given ~ wanted -%}
         {{ return('cast(null as ' ~ wanted ~ ')') }}
     {%- elif is_nested and given != 'variant' -%}
-        {{ return('from_json(to_json(' ~ value ~ '), ' ~ floodmark._string_literal(wanted) ~ ')') }}
+        {{ return('from_json(' ~ floodmark._to_json_sql(value, given) ~ ', ' ~ floodmark._string_literal(wanted)
+            ~ ')') }}
     {%- endif -%}
     {{ return('try_cast(' ~ value ~ ' as ' ~ wanted ~ ')') }}
 {% endmacro %}

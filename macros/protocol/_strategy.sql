@@ -9,6 +9,7 @@
   reads           macro(run, batch, select_sql): the SELECT that the batch reads in its place, before rules are asked of
                   its rows; or none
   replays         whether rows of the quarantine can be loaded by themselves
+  own_columns     macro(run, columns): those of the SELECT's columns that the table has
   replaced        macro(run, batch): a condition on rows that the batch has read anew with their partitions, or none;
                   none where the strategy reads no row twice
   asked           macro(run, columns): which rows rules are asked of, {exempt, unsent, columns} (_asked_terms), and
@@ -58,6 +59,7 @@
 {% macro _strategy_defaults() %}
     {{ return({
         'load': none, 'conforms': true, 'reads': none, 'replays': true, 'replaced': none,
+        'own_columns': floodmark._target_columns,
         'asked': floodmark._asked_of_all, 'needs_stage': true, 'staged': floodmark._staged_select,
         'check_columns': floodmark._check_own_names, 'counts': floodmark._row_counts, 'check_staged': none,
         'apply': none, 'changes': floodmark._has_changes, 'before_replace': none,

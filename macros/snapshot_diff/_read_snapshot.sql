@@ -56,25 +56,33 @@
 {% endmacro %}
 
 
+{# The same of a batch. Where rules hold back all that came, `is_held`: each key is there, and the rows still say of
+   what version they are. #}
+{% macro _kept_counts(run, batch, source, select_sql) %}
+    {%- set counts = floodmark._read_counts(run, source, select_sql) -%}
+    {%- set held = floodmark._held_counts(batch) -%}
+    {%- do counts.update({'is_held': not counts.rows_read and held.rows_dropped + held.rows_quarantined > 0,
+        'is_known': false, 'rows_tied': 0}) -%}
+    {%- if counts.is_held -%}
+        {%- set came = floodmark._read_counts(run, source, floodmark._conforming_sql(run, source.columns,
+            floodmark._judged_rows_sql(batch))) -%}
+        {%- do counts.update(dict(came, rows_read=0, unversioned=0, outside=0)) -%}
+    {%- endif -%}
+    {{ return(counts) }}
+{% endmacro %}
+
+
 {# The snapshot's rows and version, counted, and refused where it is empty, of several versions, or older than what
    was loaded: {rows_read, is_known, version}; `is_known` where its version was loaded already. #}
 {% macro _snapshot_counts(run, batch, source, select_sql) %}
     {%- set snapshot = run.settings.snapshot -%}
-    {%- set counts = floodmark._read_counts(run, source, select_sql) -%}
-    {%- set held = floodmark._held_counts(batch) -%}
-    {%- set is_held = not counts.rows_read and held.rows_dropped + held.rows_quarantined > 0 -%}
-    {%- if is_held -%}
-        {#- all that came was held back: each key is there, and the rows still say of what version they are -#}
-        {%- do counts.update(dict(floodmark._read_counts(run, source, floodmark._conforming_sql(run, source.columns,
-            floodmark._judged_rows_sql(batch))), rows_read=0, unversioned=0, outside=0)) -%}
-    {%- endif -%}
-    {%- do counts.update({'is_known': false, 'rows_tied': 0}) -%}
+    {%- set counts = floodmark._kept_counts(run, batch, source, select_sql) -%}
     {%- if counts.outside -%}
         {%- do floodmark._refuse_snapshot(batch,
             floodmark._counted(counts.outside, 'row') ~ ' of the snapshot ' ~ ('lies' if counts.outside == 1 else 'lie')
             ~ ' outside of its scope (' ~ snapshot.scope ~ ')',
             'Nothing was written: correct snapshot_diff.scope, or leave the rows out') -%}
-    {%- elif not counts.rows_read and not is_held and not snapshot.allow_empty -%}
+    {%- elif not counts.rows_read and not counts.is_held and not snapshot.allow_empty -%}
         {%- do floodmark._refuse_snapshot(batch, 'the snapshot is empty',
             'Nothing was written: if all rows are really gone, set snapshot_diff.allow_empty') -%}
     {%- elif snapshot.version is none or not counts.rows_read and counts.greatest is none -%}

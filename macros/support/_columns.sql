@@ -90,3 +90,13 @@
     {%- endfor -%}
     {{ return(none) }}
 {% endmacro %}
+
+
+{# Columns without floodmark's own. #}
+{% macro _without_own_names(columns) %}
+    {%- set found = [] -%}
+    {%- for column in columns if not column.name.startswith('_floodmark_') -%}
+        {%- do found.append(column) -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}

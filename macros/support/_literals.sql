@@ -38,3 +38,12 @@
 {% macro _counted(count, noun) %}
     {{ return('{:,} '.format(count) ~ noun ~ ('' if count == 1 else 's')) }}
 {% endmacro %}
+
+
+{# SQL of a value as JSON. By default to_json prints moments with three digits behind the second; `type` tells whether
+   the value has any. #}
+{% macro _to_json_sql(value, type='timestamp') %}
+    {%- set moment = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS" -%}
+    {{ return('to_json(' ~ value ~ (", map('timestampFormat', " ~ floodmark._string_literal(moment ~ 'XXX')
+        ~ ", 'timestampNTZFormat', " ~ floodmark._string_literal(moment) ~ ')' if 'timestamp' in type else '') ~ ')') }}
+{% endmacro %}

@@ -23,13 +23,8 @@
 {# The table's columns that a batch's have to be like: not floodmark's own, since the sequence of events is refused
    where its type changes. #}
 {% macro _conforming_columns(run, batch) %}
-    {%- set known = [] -%}
     {%- set has_table = run.target.is_delta and not (batch and batch.replaces) -%}
-    {%- for column in (floodmark._table_columns(run) if has_table else [])
-        if not column.name.startswith('_floodmark_') -%}
-        {%- do known.append(column) -%}
-    {%- endfor -%}
-    {{ return(known) }}
+    {{ return(floodmark._without_own_names(floodmark._table_columns(run)) if has_table else []) }}
 {% endmacro %}
 
 

@@ -1,0 +1,182 @@
+"""A replay of rows that were held back before their model got other columns, or other types."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.commands import command
+from tests.support.harness import Project, incremental, sentence, table
+
+pytestmark = [pytest.mark.edge, pytest.mark.long("session")]
+
+RULE = {"name": "positive", "expect": "amount > 0", "on_violation": "quarantine"}
+MERGE = {"incremental_strategy": "merge", "unique_key": "id"}
+CDC = {
+    "incremental_strategy": "cdc",
+    "unique_key": "id",
+    "cdc": {
+        "sequence_by": "n",
+        "apply_as_deletes": "gone",
+        "except_column_list": ["gone"],
+        "stored_as_scd_type": 2,
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def project(make_project: Callable[..., Project]) -> Project:
+    project = make_project("changed_models")
+    project.source("raw")
+    project.sql(
+        f"create table {project.schema}.raw using delta as select * from values "
+        "(1, 1, 1L, 'x'), (2, -2, 2L, 'y'), (3, -3, 3L, 'z') as t(id, amount, n, left_out)"
+    )
+    return project
+
+
+def held(project: Project, name: str, select: str, **settings: object) -> None:
+    """Load a model, of which rows 2 and 3 are held back."""
+    project.model(name, model_text(select, **settings))
+    project.build("--select", name)
+    assert states(project, name) == {2: "open", 3: "open"}
+
+
+def model_text(select: str, **settings: object) -> str:
+    config = {"watermark": {"column": "n"}, "expectations": [RULE]} | settings
+    return incremental(table("raw"), select, **config)
+
+
+def states(project: Project, name: str) -> dict[int, str]:
+    return dict(
+        project.sql(f"select id, _floodmark_state from {project.schema}.{name}__quarantine")
+    )
+
+
+def replay(project: Project, name: str, *args: str) -> str:
+    code, output = command(project, "quarantine", "replay", name, *args)
+    assert code == 0, output
+    return output
+
+
+def rows(project: Project, name: str, columns: str) -> list[tuple]:
+    return sorted(project.sql(f"select {columns} from {project.schema}.{name}"))
+
+
+@pytest.mark.parametrize("mode", ["fail", "sync_all_columns", "append_new_columns", "ignore"])
+def test_columns_that_came_and_went(project: Project, mode: str) -> None:
+    """The table has a column that the quarantine lacks, and lacks one that the quarantine has."""
+    name = f"mode_{mode}"
+    held(project, name, "id, amount, n, left_out", on_schema_change=mode)
+    project.sql(
+        f"alter table {project.schema}.{name} set tblproperties ('delta.columnMapping.mode' = 'name')"
+    )
+    project.sql(f"alter table {project.schema}.{name} drop column left_out")
+    project.sql(f"alter table {project.schema}.{name} add column currency string")
+    priced = {"name": "priced", "expect": "currency is not null", "on_violation": "quarantine"}
+    project.model(
+        name,
+        model_text(
+            "id, amount, n, 'EUR' as currency", on_schema_change=mode, expectations=[RULE, priced]
+        ),
+    )
+    # The rule asks for the new column, which old rows do not have.
+    output = replay(project, name, "--set", "amount = abs(amount)", "--where", "id = 2")
+    assert "1 stays open" in output, output
+    replay(project, name, "--set", "amount = abs(amount)", "--set", "currency = 'USD'")
+    found = rows(project, name, "id, amount, currency")
+    assert found == [(1, 1, None), (2, 2, "USD"), (3, 3, "USD")]
+    assert states(project, name) == {2: "replayed", 3: "replayed"}
+
+
+def test_a_contract_that_has_changed(project: Project) -> None:
+    columns = [
+        {"name": "id", "data_type": "int"},
+        {"name": "amount", "data_type": "int"},
+        {"name": "n", "data_type": "bigint"},
+        {"name": "currency", "data_type": "string"},
+    ]
+    models = {"models": [{"name": "contracted", "columns": columns}]}
+    (project.root / "models" / "contracts.yml").write_text(json.dumps(models))
+    held(project, "contracted", "id, amount, n", **MERGE)
+    project.sql(f"alter table {project.schema}.contracted add column currency string")
+    project.model(
+        "contracted",
+        model_text(
+            "id, amount, n, cast('EUR' as string) as currency",
+            contract={"enforced": True},
+            on_schema_change="append_new_columns",
+            **MERGE,
+        ),
+    )
+    replay(project, "contracted", "--set", "amount = abs(amount)")
+    assert rows(project, "contracted", "id, amount, currency") == [
+        (1, 1, None),
+        (2, 2, None),
+        (3, 3, None),
+    ]
+
+
+def test_events_keep_the_columns_that_their_settings_name(project: Project) -> None:
+    held(project, "events", "id, amount, n, false as gone", on_schema_change="fail", **CDC)
+    project.sql(f"alter table {project.schema}.events add column currency string")
+    project.model(
+        "events",
+        model_text(
+            "id, amount, n, false as gone, 'EUR' as currency", on_schema_change="fail", **CDC
+        ),
+    )
+    replay(project, "events", "--set", "amount = abs(amount)")
+    found = rows(project, "events", "id, amount, currency, __start_at, __end_at")
+    assert found == [(1, 1, None, 1, None), (2, 2, None, 2, None), (3, 3, None, 3, None)]
+
+
+def test_a_value_that_came_in_another_type(project: Project) -> None:
+    """The quarantine keeps the type of before, and the row as it came: that is what is replayed."""
+    watermark = {"column": "n"}
+    bad = {"name": "ready", "expect": "n = 1", "on_violation": "quarantine"}
+    settings = {"watermark": watermark, "expectations": [bad], "on_schema_change": "ignore"}
+    before = "id, amount, n, 1 as code, timestamp'2024-01-01' as at, named_struct('a', 1) as s"
+    project.model("typed", incremental(table("raw"), before, **settings))
+    project.build("--select", "typed")
+    after = (
+        "id, amount + 0.5 as amount, n, 'A' || id as code, "
+        "timestamp'2024-01-01 10:00:00.123456' as at, named_struct('b', 'x', 'a', 7L) as s"
+    )
+    project.model("typed", incremental(table("raw"), after, **settings))
+    project.build("--select", "typed", "--full-refresh")
+    kept = project.sql(
+        f"select id, amount, code from {project.schema}.typed__quarantine "
+        "where _floodmark_state = 'open' order by id"
+    )
+    assert [row[0] for row in kept] == [2, 3] and kept[0][2] is None
+    assert kept[0][1] in (-1, -2), "the quarantine's own type cannot hold the half"
+    replay(project, "typed", "--set", "n = 1")
+    found = rows(project, "typed", "id, cast(amount as string), code, cast(at as string), s.a, s.b")
+    time = "2024-01-01 10:00:00.123456"
+    assert found == [
+        (1, "1.5", "A1", time, 7, "x"),
+        (2, "-1.5", "A2", time, 7, "x"),
+        (3, "-2.5", "A3", time, 7, "x"),
+    ]
+
+
+def test_a_value_that_the_table_cannot_hold_stops_the_replay(project: Project) -> None:
+    settings = {"watermark": {"column": "n"}, "on_schema_change": "ignore"}
+    project.model("narrow", incremental(table("raw"), expectations=[RULE], **settings))
+    project.build("--select", "narrow")
+    project.sql(f"insert into {project.schema}.raw values (4, -4, 4, 'w')")
+    halves = "id, amount - 0.5 as amount, n, left_out"
+    project.model("narrow", incremental(table("raw"), halves, expectations=[RULE], **settings))
+    project.build("--select", "narrow")
+    project.model("narrow", incremental(table("raw"), halves, expectations=[], **settings))
+    code, output = command(project, "quarantine", "replay", "narrow", "--where", "id = 4")
+    assert code == 1
+    expected = "`amount` is int in the table and cannot hold: -4.5. Give it another value with set"
+    assert expected in sentence(output), output
+    assert states(project, "narrow")[4] == "open"
+    replay(project, "narrow", "--where", "id = 4", "--set", "amount = -4")
+    assert (4, -4) in rows(project, "narrow", "id, amount")
+    project.sql(f"delete from {project.schema}.raw where id = 4")
