@@ -87,8 +87,9 @@
     {%- for those in groups.values() -%}
         {%- set names = found[those[0].path].header -%}
         {%- set fields = [] -%}
-        {%- set types = floodmark._csv_types(settings, those)
-            if settings.infer_column_types and names | reject('in', known) | list else [] -%}
+        {%- set grows = settings.schema_evolution == 'widen' and known.values() | reject('equalto', 'string') | list -%}
+        {%- set types = floodmark._csv_types(settings, those, names, known if grows else {})
+            if grows or settings.infer_column_types and names | reject('in', known) | list else [] -%}
         {%- for name in names -%}
             {%- do fields.append({'name': name, 'type': types[loop.index0] if loop.index0 < types | length
                 else 'string'}) -%}
@@ -104,20 +105,26 @@
 
 
 {# The types that Spark infers of files with one header, by the place of the columns. Digits with a zero in front are
-   kept as the string that they are: a number has no such zero. #}
-{% macro _csv_types(settings, files) %}
+   kept as the string that they are: a number has no such zero. A column of a known type that may grow is of the type
+   that its numbers need. #}
+{% macro _csv_types(settings, files, names, known) %}
     {%- set columns = floodmark._columns_of_files(settings, files, {'inferSchema': 'true'}) -%}
-    {%- set has_zeros = [] -%}
-    {%- for column in columns if floodmark._digits(column.type) or column.type == 'double' -%}
-        {%- do has_zeros.append(floodmark._string_literal(column.name) ~ ', coalesce(max('
-            ~ floodmark._quoted(column.name) ~ ' rlike ' ~ floodmark._string_literal('^\\s*[+-]?0\\d')
-            ~ '), false)') -%}
+    {%- set asked = [] -%}
+    {%- for column in columns if floodmark._digits(column.type) or column.type in ['double', 'string'] -%}
+        {%- set text, type = floodmark._quoted(column.name), known.get(names[loop.index0] or '') -%}
+        {%- do asked.append("'zero_" ~ loop.index0 ~ "', coalesce(max(" ~ text ~ ' rlike '
+            ~ floodmark._string_literal('^\\s*[+-]?0\\d') ~ '), false)') if not type and column.type != 'string' -%}
+        {%- do asked.append("'digits_" ~ loop.index0 ~ "', " ~ floodmark._needed_digits_sql(text))
+            if type and (floodmark._digits(type) or type == 'float') -%}
     {%- endfor -%}
-    {%- set found = floodmark._query_json('select to_json(map(' ~ has_zeros | join(', ') ~ ')) from '
-        ~ floodmark._spark_files_sql(settings, files))[0] if has_zeros else {} -%}
+    {%- set found = floodmark._query_json('select to_json(named_struct(' ~ asked | join(', ') ~ ')) from '
+        ~ floodmark._spark_files_sql(settings, files))[0] if asked else {} -%}
     {%- set types = [] -%}
     {%- for column in columns -%}
-        {%- do types.append('string' if found[column.name] else column.type) -%}
+        {%- set digits = found['digits_' ~ loop.index0] -%}
+        {%- do types.append('string' if found['zero_' ~ loop.index0]
+            else (floodmark._needed_type(digits, column.type,
+            is_whole=not (known.get(names[loop.index0]) or '').startswith('decimal')) if digits else column.type)) -%}
     {%- endfor -%}
     {{ return(types) }}
 {% endmacro %}

@@ -52,6 +52,28 @@
 {% endmacro %}
 
 
+{# What was seen, with its fields spelt as known ones whose names differ in case alone. #}
+{% macro _spelt_as(known, seen) %}
+    {%- if known.startswith('array<') and seen.startswith('array<') -%}
+        {{ return('array<' ~ floodmark._spelt_as(known[6:-1], seen[6:-1]) ~ '>') }}
+    {%- elif not (known.startswith('struct<') and seen.startswith('struct<')) -%}
+        {{ return(seen) }}
+    {%- endif -%}
+    {%- set types = {} -%}
+    {%- for field in floodmark._struct_fields(seen) -%}
+        {%- set own = floodmark._find_column(floodmark._struct_fields(known), field.name) -%}
+        {%- set name = own.name if own else field.name -%}
+        {%- set type = floodmark._spelt_as(own.type, field.type) if own else field.type -%}
+        {%- do types.update({name: floodmark._merged_types(types[name], type) if name in types else type}) -%}
+    {%- endfor -%}
+    {%- set fields = [] -%}
+    {%- for name, type in types.items() -%}
+        {%- do fields.append({'name': name, 'type': type}) -%}
+    {%- endfor -%}
+    {{ return(floodmark._struct_of(fields)) }}
+{% endmacro %}
+
+
 {# A type in which of fields that differ in case alone one is left: the one that a hint spells, else the first. #}
 {% macro _without_case_twins(type, hints=[]) %}
     {%- if type.startswith('array<') -%}

@@ -138,8 +138,8 @@
         {%- do batch.update({'look': floodmark._look_at_files(run, batch.files)}) -%}
     {%- endif -%}
     {%- do floodmark._set_conf(conf) -%}
-    {%- for group in format.groups(run, dict(batch, files=floodmark._files_to_read(batch.files, batch.look)),
-        batch.look) -%}
+    {%- for group in format.groups(run, dict(floodmark._with_folder_columns(run, batch),
+        files=floodmark._files_to_read(batch.files, batch.look)), batch.look) -%}
         {%- if group.sql -%}
             {%- set rows_sql = group.sql -%}
         {%- else -%}
@@ -228,8 +228,11 @@
         {%- do columns.append(('if(_floodmark_why is null, ' ~ value ~ ', null)' if keeps else value) ~ ' as '
             ~ floodmark._quoted(field.name)) -%}
     {%- endfor -%}
-    {%- do columns.extend(floodmark._partition_columns_sql(settings, batch.file_schema.partitions,
-        group.files or [])) -%}
+    {%- set folders = floodmark._folder_columns(settings, batch.file_schema.partitions, group.files or []) -%}
+    {%- for column in folders -%}
+        {%- do columns.append(floodmark._folder_value_sql(column, read, keeps) ~ ' as '
+            ~ floodmark._quoted(column.name)) -%}
+    {%- endfor -%}
     {%- set metadata = [] -%}
     {%- for name in floodmark._metadata_fields() -%}
         {%- do metadata.append("'" ~ name ~ "', _metadata." ~ name) -%}
@@ -237,13 +240,9 @@
     {%- set bad = '_floodmark_bad' -%}
     {%- if settings.rescued_data_column -%}
         {%- set path = "'\"_file_path\":' || to_json(cast(_metadata.file_path as variant))" -%}
-        {%- set paths = batch.file_schema.partitions | map(attribute='name') | map('lower') | list -%}
-        {%- set known = floodmark._struct_fields(record) -%}
-        {%- for field in floodmark._struct_fields(group.record) if field.name | lower in paths -%}
-            {%- do known.append(field) -%}
-        {%- endfor -%}
-        {%- set rescued = floodmark._rescued_fields_sql(floodmark._struct_of(known), group.record, '',
-            '_floodmark_record' if format.raw_sql else none, 0, [path], settings.case_sensitive, group.get('finds')) -%}
+        {%- set raw = '_floodmark_record' if format.raw_sql else none -%}
+        {%- set rescued = floodmark._rescued_fields_sql(record, group.record, '', raw, 0, [path],
+            settings.case_sensitive, group.get('finds'), floodmark._folder_entries(folders, group.record, raw)) -%}
         {%- set text = "'{\"_corrupt_record\":' || to_json(cast(coalesce(" ~ bad ~ ", _floodmark_why) as variant)) "
             "|| ',' || " ~ path ~ " || '}'" -%}
         {%- do columns.append(('if(_floodmark_why is not null, ' ~ text ~ ', ' ~ rescued ~ ')' if keeps else rescued)
@@ -279,26 +278,28 @@
         "count_if(_floodmark_reason is null), 'rows_rescued', " ~ ('count_if(' ~ floodmark._quoted(rescued)
         ~ ' is not null and _floodmark_reason is null)' if rescued else 'bigint(0)') ~ ", 'rows_quarantined', "
         "count_if(_floodmark_reason is not null), 'rows_raw', count_if(_floodmark_raw is not null), "
-        "'reason', max(_floodmark_reason), 'size', "
-        'max(_floodmark_metadata.file_size))) from ' ~ stage ~ ' group by ' ~ path) -%}
+        "'reason', max(_floodmark_reason), 'size', max(_floodmark_metadata.file_size), 'modified_at', "
+        'unix_micros(max(_floodmark_metadata.file_modification_time)))) from ' ~ stage ~ ' group by ' ~ path) -%}
     {%- set found = {} -%}
     {%- for row in rows -%}
         {%- do found.update({row.path: row}) -%}
     {%- endfor -%}
     {%- if found | length < batch.files | length -%}
         {%- for file in floodmark._present_files(run.settings.files, batch.files) if file.path not in found -%}
-            {%- do found.update({file.path: {'rows': 0, 'rows_rescued': 0, 'rows_quarantined': 0,
-                'rows_raw': 0, 'size': file.size}}) -%}
+            {%- do found.update({file.path: {'rows': 0, 'rows_rescued': 0, 'rows_quarantined': 0, 'rows_raw': 0,
+                'size': file.size, 'modified_at': file.modified_at}}) -%}
         {%- endfor -%}
     {%- endif -%}
     {%- set counted = [] -%}
     {%- for file in batch.files if file.path in found -%}
-        {%- if found[file.path].size != file.size -%}
+        {%- set now = found[file.path] -%}
+        {%- if now.size != file.size or now.modified_at != file.modified_at -%}
             {%- do floodmark._stop('the file ' ~ file.path ~ ' has changed since the batch was planned ('
-                ~ '{:,} bytes then, {:,} now'.format(file.size, found[file.path].size) ~ '), so nothing of it was '
-                'loaded: run again', is_passing=true, rejects='the file ' ~ file.path ~ ' has changed') -%}
+                ~ ('{:,} bytes then, {:,} now'.format(file.size, now.size) if now.size != file.size
+                else 'it was written again') ~ '), so nothing of it was loaded: run again', is_passing=true,
+                rejects='the file ' ~ file.path ~ ' has changed') -%}
         {%- endif -%}
-        {%- do counted.append(dict(found[file.path], size=file.size, modified_at=file.modified_at, path=file.path)) -%}
+        {%- do counted.append(dict(now, path=file.path)) -%}
     {%- endfor -%}
     {{ return(counted) }}
 {% endmacro %}

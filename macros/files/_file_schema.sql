@@ -7,6 +7,7 @@
   record      the columns of a record, a struct as DDL text
   partitions  columns that the folders give: a list of {name, type}
   added       paths of what the batch has added, such as ['amount'] and ['address', 'zip']
+  former      the record that somebody left by a reset: what comes again of it has its types, as in the table
 #}
 
 {# What the plan of a batch says of its files: {file_schema, record, look}; nothing for a batch without files. #}
@@ -14,10 +15,7 @@
     {%- set known = none if begins else floodmark._known_schema(run) -%}
     {%- do floodmark._settle_format(run, known, files) -%}
     {%- set settings = run.settings.files -%}
-    {%- if not settings.format -%}
-        {{ return({'record': none}) }}
-    {%- endif -%}
-    {%- set format = floodmark._file_format(settings) -%}
+    {%- set format = floodmark._file_format(settings) if settings.format else floodmark._file_format_defaults() -%}
     {%- set record = format.columns or (floodmark._record_of(settings.schema) if settings.schema
         else (known.record if known else none)) -%}
     {%- if not files and (record is none or not known and not settings.schema and not format.columns) -%}
@@ -28,20 +26,25 @@
     {%- set needs_look = files and not (floodmark._only_looks() and settings.schema
         and settings.schema_evolution in ['none', 'rescue']) -%}
     {%- set look = floodmark._look_at_files(run, files) if needs_look else {'files': {}, 'seen': none} -%}
-    {%- set widens = settings.schema_evolution == 'widen' -%}
-    {%- set evolved = floodmark._evolved(record, floodmark._seen_columns(settings, look.kept or look.seen),
-        floodmark._hints(settings.schema_hints) or [], settings.schema_evolution in ['add_new_columns', 'widen'],
-        floodmark._seen_columns(settings, format.unmixed(settings, files, record, look.seen)
-        if format.unmixed and record
-        else look.seen, is_exact=true) if widens else none) -%}
+    {%- set exact = none -%}
+    {%- if settings.schema_evolution == 'widen' -%}
+        {%- set exact = floodmark._seen_columns(settings, format.unmixed(settings, files, record, look.seen)
+            if format.unmixed and record else look.seen, record, is_exact=true) -%}
+    {%- endif -%}
+    {%- set former = floodmark._former_hints(record, known.former) if known and known.get('former') else [] -%}
+    {%- set evolved = floodmark._evolved(record, floodmark._seen_columns(settings, look.kept or look.seen, record),
+        former + (floodmark._hints(settings.schema_hints) or []),
+        settings.schema_evolution in ['add_new_columns', 'widen'], exact) -%}
     {%- do floodmark._check_new_columns(run, evolved.record, look) -%}
     {%- do floodmark._warn_of_names(settings, look.seen, evolved.record) -%}
-    {%- set partitions = floodmark._partitions(settings, known.partitions if known else none, files) -%}
+    {%- set partitions = floodmark._partitions(settings, known.partitions if known else none, files,
+        evolved.record) -%}
     {%- set schema = {'format': settings.format, 'partitions': partitions, 'added': evolved.added,
         'record': floodmark._without_fields(evolved.record or 'struct<>', partitions | map(attribute='name'))} -%}
     {%- do floodmark._begin_columns(run, begins, schema, look) -%}
     {%- set is_same = known and known.record == schema.record and known.partitions == partitions -%}
     {%- do schema.update({'version': known.version + (0 if is_same else 1) if known else 1}) -%}
+    {%- do schema.update({'former': known.former}) if known and known.get('former') -%}
     {{ return({'file_schema': schema, 'record': schema.record, 'look': look}) }}
 {% endmacro %}
 
@@ -100,16 +103,19 @@
 
 
 {# What was seen as columns of a table: without names that are floodmark's own or that Delta does not take, in the types
-   in which they are kept; `is_exact`, with the digits that numbers have. #}
-{% macro _seen_columns(settings, seen, is_exact=false) %}
+   in which they are kept; `is_exact`, with the digits that numbers have. Where case does not matter they are spelt as
+   in the known record. #}
+{% macro _seen_columns(settings, seen, known=none, is_exact=false) %}
     {%- if seen is none -%}
         {{ return(none) }}
+    {%- elif known and not settings.case_sensitive -%}
+        {%- set seen = floodmark._spelt_as(known, seen) -%}
     {%- endif -%}
     {%- set own = [(settings.rescued_data_column or '') | lower, '_metadata'] -%}
     {%- set fields = [] -%}
     {%- for field in floodmark._struct_fields(seen) -%}
         {%- set type = field.type if floodmark._file_format(settings).has_types
-            else floodmark._kept_type(field.type, settings.infer_column_types, is_exact) -%}
+            else floodmark._kept_type(field.type, settings.infer_column_types or is_exact, is_exact) -%}
         {%- if type is not none and field.name | lower not in own
             and not (field.name | lower).startswith('_floodmark_') -%}
             {%- do fields.append({'name': field.name, 'type': type}) -%}
@@ -209,6 +215,7 @@
     {%- set settings = run.settings.files -%}
     {%- if not settings.format -%}
         {%- set by_ending = {} -%}
+        {%- set known = known.format if known -%}
         {%- for file in files if not known -%}
             {%- set format = floodmark._format_by_name(file.path) -%}
             {%- do by_ending.setdefault(format, file.path) -%}
@@ -224,7 +231,7 @@
                 ~ names | join(', ') ~ ')', 'todo': 'Add it'}]) -%}
         {%- endif -%}
         {%- do run.settings.update({'files': floodmark._completed_files(dict(settings,
-            format=known.format if known else by_ending | first | default(none)))}) -%}
+            format=known or by_ending | first | default(none)))}) -%}
     {%- endif -%}
 {% endmacro %}
 

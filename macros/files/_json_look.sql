@@ -124,7 +124,9 @@
         {%- set seen = floodmark._seen_at(settings, files, steps, {'struct': 'OBJECT', 'array': 'ARRAY'}.get(nesting,
             '(BIGINT|DECIMAL|DOUBLE)')) or seen -%}
     {%- endif -%}
-    {%- if seen is none or floodmark._nesting(seen) != nesting -%}
+    {%- if settings.schema_evolution == 'widen' and seen is not none and floodmark._may_grow(known, seen) -%}
+        {{ return(floodmark._needed_at(settings, files, steps, known, seen)) }}
+    {%- elif seen is none or floodmark._nesting(seen) != nesting -%}
         {{ return(seen) }}
     {%- elif nesting == 'array' -%}
         {{ return('array<' ~ floodmark._unmixed(settings, files, known[6:-1], seen[6:-1], steps + [none]) ~ '>') }}
@@ -143,6 +145,25 @@
 
 {# The type of the objects, arrays or numbers to which steps lead in the records of files; none where there are none. #}
 {% macro _seen_at(settings, files, steps, kind) %}
+    {%- set at = floodmark._values_at(settings, files, steps) -%}
+    {%- set found = floodmark._query_json('select to_json(named_struct(\'seen\', schema_of_variant_agg(if('
+        'schema_of_variant(' ~ at.value ~ ") rlike '^" ~ kind ~ "', " ~ at.value ~ ', null)))) from ' ~ at.from)[0] -%}
+    {{ return(floodmark._seen_type(found.seen) if found.seen not in [none, 'VOID'] else none) }}
+{% endmacro %}
+
+
+{# The type that the numbers there need, where a known one is to grow to what was seen. #}
+{% macro _needed_at(settings, files, steps, known, seen) %}
+    {%- set at = floodmark._values_at(settings, files, steps) -%}
+    {%- set number = 'if(schema_of_variant(' ~ at.value ~ ") rlike '^(BIGINT|DECIMAL|DOUBLE)', cast(" ~ at.value
+        ~ ' as string), null)' -%}
+    {{ return(floodmark._needed_type(floodmark._query_json('select to_json(' ~ floodmark._needed_digits_sql(number)
+        ~ ') from ' ~ at.from)[0], seen, is_whole='decimal' not in known ~ seen)) }}
+{% endmacro %}
+
+
+{# The values to which steps lead in the records of files, {value, from} as SQL. #}
+{% macro _values_at(settings, files, steps) %}
     {%- set ns = namespace(value='record', from='(' ~ floodmark._json_records_sql(settings, files) ~ ')') -%}
     {%- for step in steps -%}
         {%- if step is none -%}
@@ -153,7 +174,5 @@
             {%- set ns.value = floodmark._raw_field_sql(ns.value, step) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- set found = floodmark._query_json('select to_json(named_struct(\'seen\', schema_of_variant_agg(if('
-        'schema_of_variant(' ~ ns.value ~ ") rlike '^" ~ kind ~ "', " ~ ns.value ~ ', null)))) from ' ~ ns.from)[0] -%}
-    {{ return(floodmark._seen_type(found.seen) if found.seen not in [none, 'VOID'] else none) }}
+    {{ return({'value': ns.value, 'from': ns.from}) }}
 {% endmacro %}

@@ -1,8 +1,9 @@
 {# Partition columns: folders `name=value` below the path, as Hive writes them. #}
 
 {# The partition columns of a batch: a list of {name, type}. Those that are known stay; a new level is a new column
-   where columns may come. `known` is none before the first batch. #}
-{% macro _partitions(settings, known, files) %}
+   where columns may come, of the type that a column of the record has by this name. `known` is none before the first
+   batch. #}
+{% macro _partitions(settings, known, files, record=none) %}
     {%- if settings.partition_columns is not none and not settings.partition_columns -%}
         {{ return([]) }}
     {%- endif -%}
@@ -19,7 +20,10 @@
     {%- for name in wanted if name | lower not in names -%}
         {%- do names.append(name | lower) -%}
         {%- if known is none or settings.schema_evolution in ['add_new_columns', 'widen'] -%}
-            {%- do columns.append({'name': name, 'type': floodmark._partition_type(settings, name, seen.get(name))}) -%}
+            {%- set inside = floodmark._find_column(floodmark._struct_fields(record or 'struct<>'), name) -%}
+            {%- do columns.append({'name': name,
+                'type': inside.type if inside and floodmark._nesting(inside.type) is none
+                else floodmark._partition_type(settings, name, seen.get(name))}) -%}
         {%- else -%}
             {%- do floodmark._warn("the folders have a level '" ~ name ~ "=' that is no column: with "
                 "files.schema_evolution '" ~ settings.schema_evolution ~ "' it is left out") -%}
@@ -84,17 +88,17 @@
 {% endmacro %}
 
 
-{# The partition columns of a batch as SQL over its records, by the path of each record's file: a list. #}
-{% macro _partition_columns_sql(settings, partitions, files) %}
+{# The partition columns of a batch as SQL over its records, by the path of each record's file: a list of {name, type,
+   text, value}. `text` is empty where the path has no such level. #}
+{% macro _folder_columns(settings, partitions, files) %}
     {%- set depth = floodmark._fixed_depth(settings, files[0].path if files else '') -%}
-    {%- set printed = {} -%}
+    {%- set printed, columns = {}, [] -%}
     {%- for folder in floodmark._folders_of(files) -%}
         {%- for part in folder.split('/')[depth:] if '=' in part -%}
             {%- do printed.setdefault(floodmark._decoded_path(floodmark._decoded_path(part.partition('=')[0])) | lower,
                 []).append(modules.re.escape(part.partition('=')[0])) -%}
         {%- endfor -%}
     {%- endfor -%}
-    {%- set selected = [] -%}
     {%- for column in partitions -%}
         {%- set text = "''" -%}
         {%- set folders = printed.get(column.name | lower, []) | unique(case_sensitive=true) | join('|') -%}
@@ -103,10 +107,62 @@
                 ~ '}(?:.*/)?(?:' ~ folders ~ ')=([^/]*)/') ~ ')' -%}
         {%- endif -%}
         {%- set folder = "url_decode(replace(" ~ text ~ ", '+', '%2B'))" -%}
-        {%- set value = 'nullif(coalesce(try_url_decode(replace(' ~ folder ~ ", '+', '%2B')), " ~ folder
-            ~ "), '')" -%}
-        {%- do selected.append('try_cast(nullif(' ~ value ~ ", '__HIVE_DEFAULT_PARTITION__') as " ~ column.type
-            ~ ') as ' ~ floodmark._quoted(column.name)) -%}
+        {%- set text = 'coalesce(try_url_decode(replace(' ~ folder ~ ", '+', '%2B')), " ~ folder ~ ')' -%}
+        {%- do columns.append(dict(column, text=text, value="try_cast(nullif(nullif(" ~ text
+            ~ ", ''), '__HIVE_DEFAULT_PARTITION__') as " ~ column.type ~ ')')) -%}
     {%- endfor -%}
-    {{ return(selected) }}
+    {{ return(columns) }}
+{% endmacro %}
+
+
+{# A batch as its files are read: where not every path has a level that is a column, files may have the column inside.
+   #}
+{% macro _with_folder_columns(run, batch) %}
+    {%- set settings = run.settings.files -%}
+    {%- set lacking = [] -%}
+    {%- for folder in floodmark._folders_of(batch.files)
+        if batch.file_schema.partitions and not floodmark._file_format(settings).columns -%}
+        {%- set names = floodmark._partition_values(settings, folder ~ '/').keys() | map('lower') | list -%}
+        {%- for column in batch.file_schema.partitions
+            if column.name | lower not in names and column not in lacking -%}
+            {%- do lacking.append(column) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- if not lacking -%}
+        {{ return(batch) }}
+    {%- endif -%}
+    {%- set record = floodmark._struct_of(floodmark._struct_fields(batch.file_schema.record) + lacking) -%}
+    {{ return(dict(batch, record=record, file_schema=dict(batch.file_schema, record=record))) }}
+{% endmacro %}
+
+
+{# The value of such a column in a record: the path's, or where the path has no such level what the record has by this
+   name. `read` are the types of the record's fields; with `on_corrupt: null` a corrupt record has none. #}
+{% macro _folder_value_sql(column, read, keeps) %}
+    {%- if column.name | lower not in read.keys() | map('lower') | list -%}
+        {{ return(column.value) }}
+    {%- endif -%}
+    {%- set inside = floodmark._kept_field_sql(column, read, '', is_sensitive=false) -%}
+    {{ return('if(' ~ column.text ~ " = '', " ~ ('if(_floodmark_why is null, ' ~ inside ~ ', null)' if keeps
+        else inside) ~ ', ' ~ column.value ~ ')') }}
+{% endmacro %}
+
+
+{# What is rescued of such columns, {name: JSON}: a folder's value that does not fit, and where the path has no such
+   level, what did not fit in the record. #}
+{% macro _folder_entries(columns, record, raw) %}
+    {%- set entries = {} -%}
+    {%- for column in columns -%}
+        {%- set cases = [] -%}
+        {%- for field in floodmark._struct_fields(record) if field.name | lower == column.name | lower -%}
+            {%- do cases.append('when ' ~ column.text ~ " = '' then " ~ floodmark._rescued_sql(column.type, field.type,
+                floodmark._quoted(field.name), floodmark._raw_field_sql(raw, field.name), 0, false, field.name)) -%}
+        {%- endfor -%}
+        {%- if column.type != 'string' -%}
+            {%- do cases.append('when ' ~ column.value ~ ' is null and ' ~ column.text
+                ~ " not in ('', '__HIVE_DEFAULT_PARTITION__') then to_json(cast(" ~ column.text ~ ' as variant))') -%}
+        {%- endif -%}
+        {%- do entries.update({column.name: 'case ' ~ cases | join(' ') ~ ' end' if cases else none}) -%}
+    {%- endfor -%}
+    {{ return(entries) }}
 {% endmacro %}

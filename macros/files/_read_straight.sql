@@ -8,7 +8,7 @@
 {# Find out whether a batch may be read straight (batch.looks_clean). Its files have their rows then. #}
 {% macro _judge_files(run, batch) %}
     {%- set settings = run.settings.files -%}
-    {%- set format = floodmark._file_format(settings) -%}
+    {%- set format = floodmark._file_format(settings) if batch.files -%}
     {%- if not batch.files or not format.rows or adapter.floodmark_plugin is not defined
         or batch.look.files.values() | map(attribute='reason') | select | list -%}
         {{ return(none) }}
@@ -33,8 +33,8 @@
         {%- do batch.update({'look': floodmark._look_at_files(run, batch.files)}) -%}
         {%- do floodmark._judge_files(run, batch) -%}
     {%- endif -%}
-    {%- set groups = floodmark._file_format(settings).groups(run, batch, batch.look) if batch.get('looks_clean')
-        and batch.file_schema.record != 'struct<>' else [] -%}
+    {%- set groups = floodmark._file_format(settings).groups(run, floodmark._with_folder_columns(run, batch),
+        batch.look) if batch.get('looks_clean') and batch.file_schema.record != 'struct<>' else [] -%}
     {%- set unfit = [] -%}
     {%- for group in groups if group.sql or group.lines or floodmark._has_case_twins(group.record)
         or settings.rescued_data_column and floodmark._has_unknown(batch.file_schema.record, group.record) -%}

@@ -8,7 +8,8 @@
    archived_to}. #}
 {% macro _records_again_sql(run, batch, texts) %}
     {%- set selects = [] -%}
-    {%- for group in floodmark._file_format(run.settings.files).groups_again(run, batch, texts) -%}
+    {%- for group in floodmark._file_format(run.settings.files).groups_again(run,
+        floodmark._with_folder_columns(run, batch), texts) -%}
         {%- do selects.append(floodmark._records_sql(run, batch, group, group.sql)) -%}
     {%- endfor -%}
     {{ return(selects | join('\nunion all\n') if selects else none) }}

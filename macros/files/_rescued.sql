@@ -182,11 +182,15 @@
 
 
 {# The same of a struct's fields: those that are known and did not fit, and those that are not known, as one JSON
-   object. `ends` are entries behind them, where there is any. Without a `value` the fields are columns. #}
-{% macro _rescued_fields_sql(known, read, value, raw, depth=0, ends=[], is_sensitive=true, finds=false) %}
+   object. `ends` are entries behind them, where there is any; `others`, {name: JSON or none}, stand for fields of these
+   names. Without a `value` the fields are columns. #}
+{% macro _rescued_fields_sql(known, read, value, raw, depth=0, ends=[], is_sensitive=true, finds=false, others={}) %}
     {%- set types = floodmark._types_of(known) -%}
-    {%- set entries = [] -%}
-    {%- for field in floodmark._struct_fields(read) -%}
+    {%- set entries, apart = [], others.keys() | map('lower') | list -%}
+    {%- for name, json in others.items() if json is not none -%}
+        {%- do entries.append(floodmark._string_literal(floodmark._json_name(name) ~ ':') ~ ' || ' ~ json) -%}
+    {%- endfor -%}
+    {%- for field in floodmark._struct_fields(read) if field.name | lower not in apart -%}
         {%- set own = (value ~ '.' if value else '') ~ floodmark._quoted(field.name) -%}
         {%- set alike = types.get(field.name) or (none if is_sensitive
             else (floodmark._find_column(floodmark._struct_fields(known), field.name) or {}).type) -%}

@@ -6,7 +6,7 @@
 
 {# The records as a relation: columns, rescued data, `_metadata`. #}
 {% macro _stream_files_sql(files) %}
-    {%- set settings = dict(files, format=files.format or 'json', single_variant_column=none,
+    {%- set settings = dict(files, format=files.format or floodmark._stream_format(files), single_variant_column=none,
         on_corrupt='null' if files.rescued_data_column else 'fail') -%}
     {%- set format = floodmark._file_format(settings) -%}
     {%- set record = format.columns or floodmark._record_of(settings.schema) -%}
@@ -23,6 +23,20 @@
             || _floodmark_metadata.file_path || ': ' || left(_floodmark_raw, 200)
             || '. Correct the file, or name a files.rescued_data_column, which keeps such records'))
     )
+{% endmacro %}
+
+
+{# The format of a stream whose settings leave it to the names of the files: those that are there when it begins. #}
+{% macro _stream_format(files) %}
+    {%- set run = {'settings': {'files': files}} -%}
+    {%- do floodmark._settle_format(run, none, floodmark._listed(files, 'select to_json(struct(*)) from ('
+        ~ floodmark._folder_files_sql(files) ~ ') limit 1000')) -%}
+    {%- if not run.settings.files.format -%}
+        {%- do floodmark._refuse([{'setting': 'files.format', 'got': none,
+            'expected': 'one of ' ~ floodmark._files_schema().format.choices | join(', ')
+            ~ ', since no file is there yet whose name could tell', 'todo': 'Add it'}]) -%}
+    {%- endif -%}
+    {{ return(run.settings.files.format) }}
 {% endmacro %}
 
 

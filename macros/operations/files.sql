@@ -33,7 +33,7 @@
 
 
 {# Return to an earlier version of the schema of a model's files: the next batch knows no other columns. The table keeps
-   those that it has. #}
+   those that it has, and one that comes again is of the type that it had (`former`). #}
 {% macro reset_file_schema(model, version, reason=none) %}
     {%- do floodmark._check_arguments('reset_file_schema',
         {'model': [model, 'name'], 'version': [version, 'some'], 'reason': [reason, 'text']}) -%}
@@ -46,7 +46,8 @@
         {%- do floodmark._stop('its files have no schema of version ' ~ version ~ ': they have '
             ~ (schemas | map(attribute='version') | unique | join(', ') or 'none'), floodmark._node_id(node)) -%}
     {%- endif -%}
-    {%- set schema = dict(found[-1], version=schemas | map(attribute='version') | max + 1, added=[]) -%}
+    {%- set left = floodmark._joined_records(schemas[-1].get('former'), schemas[-1].record) -%}
+    {%- set schema = dict(found[-1], version=schemas | map(attribute='version') | max + 1, added=[], former=left) -%}
     {%- do floodmark._record_files_event(node, 'schema',
         {'file_schema': floodmark._string_literal(tojson(schema))}, reason) -%}
     {%- do print('The files of ' ~ floodmark._node_id(node) ~ ' have the schema of version ' ~ version
@@ -68,17 +69,21 @@
 {% macro _named_files(node, files, paths, where) %}
     {%- set found = [] -%}
     {%- for name in floodmark._as_list(paths) -%}
-        {%- set ns = namespace(found=none) -%}
+        {%- set whole, ending = {}, {} -%}
         {%- for file in files -%}
-            {%- for path in [file.path, floodmark._decoded_path(file.path)]
-                if path == name or path.endswith('/' ~ name) -%}
-                {%- set ns.found = file -%}
+            {%- for path in [file.path, floodmark._decoded_path(file.path)] -%}
+                {%- do whole.update({file.path: file}) if path == name -%}
+                {%- do ending.update({file.path: file}) if path.endswith('/' ~ name) -%}
             {%- endfor -%}
         {%- endfor -%}
-        {%- if ns.found is none -%}
+        {%- set named = (whole or ending).values() | list -%}
+        {%- if not named -%}
             {%- do floodmark._stop("no file '" ~ name ~ "' is " ~ where, floodmark._node_id(node)) -%}
+        {%- elif named | length > 1 -%}
+            {%- do floodmark._stop(named | length ~ " files are called '" ~ name ~ "', such as " ~ named[0].path
+                ~ ' and ' ~ named[1].path ~ ': name more of the path', floodmark._node_id(node)) -%}
         {%- endif -%}
-        {%- do found.append(ns.found) -%}
+        {%- do found.append(named[0]) -%}
     {%- endfor -%}
     {{ return(found) }}
 {% endmacro %}

@@ -77,6 +77,24 @@
 {% endmacro %}
 
 
+{# Problems of what becomes of corrupt records. #}
+{% macro _corrupt_problems(files) %}
+    {%- set problems = [] -%}
+    {%- set completed = floodmark._completed_files(floodmark._with_defaults(files, floodmark._files_schema())) -%}
+    {%- if files.get('on_corrupt') == 'null' and files.get('format') not in ['text', 'binary']
+        and not completed.rescued_data_column -%}
+        {%- do problems.append({'setting': 'files.on_corrupt', 'got': 'null',
+            'expected': 'a rescued_data_column, where the text of such a record is kept',
+            'todo': "Name one, or use 'quarantine'"}) -%}
+    {%- endif -%}
+    {%- if files.get('on_corrupt') in ['null', 'fail'] and files.get('max_corrupt_fraction') is not none -%}
+        {%- do problems.append({'setting': 'files.max_corrupt_fraction', 'got': files.max_corrupt_fraction,
+            'expected': "on_corrupt 'quarantine'", 'todo': "Remove it, or use 'quarantine'"}) -%}
+    {%- endif -%}
+    {{ return(problems) }}
+{% endmacro %}
+
+
 {# Problems of `files={...}`: a list for _refuse. #}
 {% macro _files_problems() %}
     {%- set files = floodmark._setting('files') -%}
@@ -105,6 +123,7 @@
             'expected': "format 'json', 'csv' or 'xml'", 'todo': 'Remove it, and make a VARIANT in the SELECT, such as '
             'to_variant_object(struct(*))'}) -%}
     {%- endif -%}
+    {%- do problems.extend(floodmark._corrupt_problems(files)) -%}
     {%- if files.get('schema') and files.get('schema_evolution') in ['add_new_columns', 'widen'] -%}
         {%- do problems.append({'setting': 'files.schema', 'got': files.schema,
             'expected': "no schema with schema_evolution '" ~ files.schema_evolution ~ "'",

@@ -61,6 +61,21 @@
 {% endmacro %}
 
 
+{# Fields that a record had and has no more as hints, should they come again. #}
+{% macro _former_hints(record, former, path=[]) %}
+    {%- set hints = [] -%}
+    {%- for field in floodmark._struct_fields(former) -%}
+        {%- set own = floodmark._find_column(floodmark._struct_fields(record), field.name) -%}
+        {%- if own is none -%}
+            {%- do hints.append({'path': path + [field.name], 'type': field.type}) -%}
+        {%- elif own.type.startswith('struct<') and field.type.startswith('struct<') -%}
+            {%- do hints.extend(floodmark._former_hints(own.type, field.type, path + [field.name])) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(hints) }}
+{% endmacro %}
+
+
 {# A type in which what `path` leads to has this type. #}
 {% macro _hinted(type, path, wanted) %}
     {%- if not path -%}

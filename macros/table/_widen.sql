@@ -33,6 +33,42 @@
 {% endmacro %}
 
 
+{# Whether numbers of a seen type may make a known one grow, so that their digits have to be counted. #}
+{% macro _may_grow(known, seen) %}
+    {{ return(floodmark._digits(known) is not none and floodmark._widened(known, seen) != known
+        or known.startswith('decimal') and seen == 'double') }}
+{% endmacro %}
+
+
+{# SQL of what the numbers in texts need, a struct {n, others, whole, scale, least, greatest}: digits before and behind
+   the point, the range of whole ones, and how many numbers there are of which this tells nothing, such as 1e5. #}
+{% macro _needed_digits_sql(text) %}
+    {%- set is_plain = text ~ " rlike '^\\\\s*[-+]?\\\\d+([.]\\\\d*)?\\\\s*$'" -%}
+    {%- set is_number = 'try_cast(' ~ text ~ ' as double) is not null' -%}
+    {%- set whole = "regexp_extract(" ~ text ~ ", '^\\\\s*[-+]?0*(\\\\d*)', 1)" -%}
+    {%- set scale = "regexp_extract(" ~ text ~ ", '[.](\\\\d*?)0*\\\\s*$', 1)" -%}
+    {%- set value = 'if(' ~ is_plain ~ ', try_cast(' ~ text ~ ' as decimal(38,0)), null)' -%}
+    {{ return("named_struct('n', count_if(" ~ is_plain ~ "), 'others', count_if(" ~ is_number ~ ' and not ' ~ is_plain
+        ~ "), 'whole', max(if(" ~ is_plain ~ ', length(' ~ whole ~ "), 0)), 'scale', max(if(" ~ is_plain ~ ', length('
+        ~ scale ~ "), 0)), 'least', cast(min(" ~ value ~ ") as string), 'greatest', cast(max(" ~ value
+        ~ ') as string))') }}
+{% endmacro %}
+
+
+{# The type that such numbers need, or `seen` where that is not known. With `is_whole` it is an integer where none has
+   digits behind the point. #}
+{% macro _needed_type(found, seen, is_whole=true) %}
+    {%- if not found.n or found.others or found.whole + found.scale > 38 -%}
+        {{ return(seen) }}
+    {%- endif -%}
+    {%- for type, bits in {'tinyint': 7, 'smallint': 15, 'int': 31, 'bigint': 63}.items()
+        if is_whole and not found.scale and found.least | int >= -(2 ** bits) and found.greatest | int < 2 ** bits -%}
+        {{ return(type) }}
+    {%- endfor -%}
+    {{ return('decimal(' ~ ([found.whole, 1 - found.scale] | max + found.scale) ~ ',' ~ found.scale ~ ')') }}
+{% endmacro %}
+
+
 {# Precision and scale of an exact number; none of any other type. Delta gives an integer ten digits, a long twenty. #}
 {% macro _digits(type) %}
     {%- set found = modules.re.fullmatch('decimal\\((\\d+),(\\d+)\\)', type) -%}

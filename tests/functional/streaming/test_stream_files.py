@@ -61,11 +61,14 @@ MODELS = {
     "avros": stream(path="avro", format="avro", schema="id int"),
     "texts": stream("value, _metadata.file_name as file", path="json", format="text"),
     "binaries": stream("length, content", path="csv", format="binary"),
+    "by_name": stream(path="csv", schema=FLAT, **RESCUES),
+    "nameless": stream(path="nothing", schema="id int"),
 }
 #: What stops, and the words for it.
 STOPS = {
     "stops": "a record is corrupt (not a JSON object) in file:",
     "other_header": "CSV header",
+    "nameless": "since no file is there yet whose name could tell. Add it",
 }
 
 
@@ -145,6 +148,8 @@ def test_csv_and_xml(project: Project, run: Run) -> None:
     [text] = [rescued(row) for row in records(project, "xmls") if "_rescued_data" in row]
     assert text == {"id": "q", "m": "1.25", "d": "never", "_file_path": "a.xml"}
     assert rows(project, "semicolons", "id", "b") == [(1, "x;y")]
+    # Without a format the names of the files tell it.
+    assert rows(project, "by_name", "id", "m") == rows(project, "csvs", "id", "m")
 
 
 def test_formats_with_types_text_and_binary(project: Project, run: Run) -> None:

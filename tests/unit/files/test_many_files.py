@@ -46,8 +46,8 @@ def test_folders_are_looked_at_once() -> None:
     columns = floodmark._partitions(settings, None, [*files, {"path": "file:/work/in/z=3.json"}])
     assert columns == [{"name": "day", "type": "type of ['1', '2%']"}]
     assert asked == ["file:/work/in/day=1/", "file:/work/in/day=2%25/", "file:/work/in/"]
-    selected = floodmark._partition_columns_sql(settings, columns, files)
-    assert len(selected) == 1 and "(?:day)=([^/]*)/" in selected[0]
+    [column] = floodmark._folder_columns(settings, columns, files)
+    assert "(?:day)=([^/]*)/" in column["text"]
 
 
 @pytest.mark.parametrize(

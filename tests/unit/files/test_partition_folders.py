@@ -41,8 +41,8 @@ def test_folders_that_differ_in_case_are_one_column():
     assert columns == [{"name": "day", "type": "int"}]
     known = [{"name": "Day", "type": "int"}]
     assert floodmark._partitions(settings(), known, files) == known
-    [sql] = floodmark._partition_columns_sql(settings(), columns, files)
-    assert "(?:day|Day|DAY)=([^/]*)/" in sql
+    [column] = floodmark._folder_columns(settings(), columns, files)
+    assert "(?:day|Day|DAY)=([^/]*)/" in column["text"] and column["text"] in column["value"]
 
 
 @pytest.mark.parametrize("names", ["store", ["store"]])

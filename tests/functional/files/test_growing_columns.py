@@ -1,0 +1,120 @@
+"""Columns that grow where their values ask for it, and only there; and columns that somebody took back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.support.commands import command
+from tests.support.files import columns, land, lines, loader, records, rescued
+from tests.support.harness import Project, sentence
+
+pytestmark = [pytest.mark.edge, pytest.mark.long("session")]
+
+#: Columns by hints: what the second file gives them, and the type that this needs.
+GROWN: dict[str, tuple[str, Any, Any, str]] = {
+    # name: type, first value, second value, type afterwards
+    "fits": ("smallint", 1, 2, "smallint"),
+    "grows": ("smallint", 1, 40000, "int"),
+    "is_long": ("int", 1, 5000000000, "bigint"),
+    "money": ("decimal(10,2)", 1.25, 7, "decimal(10,2)"),
+    "precise": ("decimal(10,2)", 1.25, 7.125, "decimal(11,3)"),
+    "counted": ("int", 1, 1.5, "decimal(11,1)"),
+    "long_counted": ("bigint", 1, 2.5, "decimal(21,1)"),
+    "text": ("string", "a", "b", "string"),
+    "ratio": ("float", 1.5, 2.25, "float"),
+}
+HINTS = ", ".join(f"{name} {type}" for name, (type, *_) in GROWN.items())
+
+
+@pytest.fixture(scope="module")
+def project(make_project: Callable[..., Project]) -> Project:
+    project = make_project("growing")
+    given = {"schema_evolution": "widen", "schema_hints": HINTS}
+    for format in ("json", "csv"):
+        project.model(format, loader(format, format=format, **given))
+    cases = {"schema_evolution": "widen", "case_sensitive": False, "infer_column_types": True}
+    project.model("cases", loader("cases", format="json", **cases))
+    for n in (0, 1):
+        record = {name: spec[1 + n] for name, spec in GROWN.items()}
+        land(project.root / "json", {f"{n}.json": lines(record | {"nested": {"n": 1}})})
+        land(project.root / "csv", {f"{n}.csv": csv(record)})
+        land(project.root / "cases", {f"{n}.json": lines({"Amount": 1} if not n else {"AMOUNT": 1.5})})
+        project.build()
+    return project
+
+
+def csv(record: dict[str, Any]) -> str:
+    return ",".join(record) + "\n" + ",".join(map(str, record.values())) + "\n"
+
+
+@pytest.mark.parametrize("format", ["json", "csv"])
+def test_a_column_becomes_as_large_as_its_values(project: Project, format: str) -> None:
+    types = columns(project, format)
+    assert {name: types[name] for name in GROWN} == {name: s[3] for name, s in GROWN.items()}
+    first, second = records(project, format, "grows")
+    assert rescued(first) is None and rescued(second) is None
+    assert {name: float(second[name]) for name in GROWN if name != "text"} == {
+        name: float(s[2]) for name, s in GROWN.items() if name != "text"
+    }
+
+
+def test_a_column_of_another_spelling_grows_as_well(project: Project) -> None:
+    assert columns(project, "cases")["Amount"] == "decimal(21,1)"
+    assert [float(row["Amount"]) for row in records(project, "cases")] == [1.0, 1.5]
+    assert all(rescued(row) is None for row in records(project, "cases"))
+
+
+def test_a_column_that_was_taken_back_comes_again_in_the_type_that_the_table_has(
+    project: Project,
+) -> None:
+    folder = project.root / "bent"
+    land(folder, {"1.json": lines({"id": 1, "s": {"a": 1}})})
+    project.model("bent", loader("bent", format="json", infer_column_types=True))
+    project.build("--select", "bent")
+    # One bad file gives a column a type that no other has.
+    land(folder, {"2.json": lines({"id": 2, "amount": {"x": 1}, "s": {"b": [1]}})})
+    project.build("--select", "bent")
+    code, output = command(project, "files", "bent", "--reset-schema", "1")
+    assert code == 0, output
+    land(folder, {"3.json": lines({"id": 3, "amount": 5, "s": {"b": "text"}})})
+    project.build("--select", "bent")
+    found = {row["id"]: row for row in records(project, "bent")}
+    assert "amount" not in found[3]
+    kept = rescued(found[3])
+    assert kept == {"amount": 5, "s": {"b": "text"}, "_file_path": "3.json"}
+    # It holds for the batches behind that one, too.
+    land(folder, {"4.json": lines({"id": 4, "amount": {"x": 2}})})
+    project.build("--select", "bent")
+    found = {row["id"]: row for row in records(project, "bent")}
+    assert found[4]["amount"] == {"x": 2} and rescued(found[4]) is None
+
+
+def test_a_name_that_several_files_have_is_not_guessed(project: Project) -> None:
+    folder = project.root / "twins"
+    land(folder, {f"{day}/a.json": lines({"id": n}) for n, day in enumerate(("mon", "tue"))})
+    project.model("twins", loader("twins", format="json"))
+    code, output = command(project, "files", "twins", "--skip", "a.json")
+    assert code == 1
+    assert "2 files are called 'a.json', such as file:" in sentence(output)
+    assert "name more of the path" in sentence(output)
+    code, output = command(project, "files", "twins", "--skip", "tue/a.json")
+    assert code == 0, output
+    project.build("--select", "twins")
+    assert [row["id"] for row in records(project, "twins")] == ["0"]
+
+
+def test_a_schema_alone_makes_the_table(project: Project) -> None:
+    (project.root / "none").mkdir()
+    project.model("none", loader("none", schema="id int, name string"))
+    project.build("--select", "none")
+    assert columns(project, "none") == {"id": "int", "name": "string"}
+    land(project.root / "none", {"a.csv": "id,name\n1,x\n"})
+    project.build("--select", "none")
+    assert records(project, "none") == [{"id": 1, "name": "x"}]
+    land(project.root / "none", {"b.csv": "id,name\n2,y\n"})
+    project.build("--select", "none")
+    assert len(records(project, "none")) == 2
+
