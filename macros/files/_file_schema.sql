@@ -37,8 +37,7 @@
         settings.schema_evolution in ['add_new_columns', 'widen'], exact) -%}
     {%- do floodmark._check_new_columns(run, evolved.record, look) -%}
     {%- do floodmark._warn_of_names(settings, look.seen, evolved.record) -%}
-    {%- set partitions = floodmark._partitions(settings, known.partitions if known else none, files,
-        evolved.record) -%}
+    {%- set partitions = floodmark._partitions(settings, known.partitions if known else none, files, record) -%}
     {%- set schema = {'format': settings.format, 'partitions': partitions, 'added': evolved.added,
         'record': floodmark._without_fields(evolved.record or 'struct<>', partitions | map(attribute='name'))} -%}
     {%- do floodmark._begin_columns(run, begins, schema, look) -%}

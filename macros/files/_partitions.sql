@@ -1,8 +1,8 @@
 {# Partition columns: folders `name=value` below the path, as Hive writes them. #}
 
 {# The partition columns of a batch: a list of {name, type}. Those that are known stay; a new level is a new column
-   where columns may come, of the type that a column of the record has by this name. `known` is none before the first
-   batch. #}
+   where columns may come, of the type that a known column of the record has by this name. `known` is none before the
+   first batch. #}
 {% macro _partitions(settings, known, files, record=none) %}
     {%- if settings.partition_columns is not none and not settings.partition_columns -%}
         {{ return([]) }}
