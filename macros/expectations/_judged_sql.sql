@@ -150,12 +150,13 @@
 {% endmacro %}
 
 
-{# Columns that a Delta table takes. #}
+{# Columns that a Delta table takes, in types that it takes; `given` is the type in which each comes. #}
 {% macro _storable(columns) %}
     {%- set kept = [] -%}
-    {%- for column in columns if not floodmark._is_untyped(column.type)
-        and modules.re.search('\\binterval\\b', floodmark._without_names(column.type)) is none -%}
-        {%- do kept.append(column) -%}
+    {%- for column in columns -%}
+        {%- set type = floodmark._typed_part(column.ddl)
+            if modules.re.search('\\binterval\\b', floodmark._without_names(column.type)) is none -%}
+        {%- do kept.append(dict(column, type=type | lower, ddl=type, given=column.type)) if type -%}
     {%- endfor -%}
     {{ return(kept) }}
 {% endmacro %}

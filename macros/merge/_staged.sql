@@ -14,15 +14,18 @@
 {% endmacro %}
 
 
-{# A condition on the quarantine of rows of the partitions that a judged batch has read. #}
+{# A condition on the quarantine of rows of the partitions that a batch has read. #}
 {% macro _overwritten_rows_sql(run, batch) %}
-    {%- if not batch.judged.get('columns') -%}
+    {%- set is_judged = batch.get('judged') and batch.judged.get('columns') -%}
+    {%- set rows = floodmark._judged_relation(batch) if is_judged else floodmark._stage_relation(batch) -%}
+    {%- set is_lost = batch.get('is_taken_over') and not batch.staged_by -%}
+    {%- if not is_judged and (is_lost or not floodmark._is_stage_whole(rows)) -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set partition = floodmark._quoted(run.settings.partition_by[0]) -%}
     {%- set values = [] -%}
     {%- for value in run_query('select distinct cast(' ~ partition ~ ' as string) as value from '
-        ~ floodmark._judged_relation(batch) ~ ' where ' ~ partition ~ ' is not null').columns[0].values() -%}
+        ~ rows ~ ' where ' ~ partition ~ ' is not null').columns[0].values() -%}
         {%- do values.append(floodmark._string_literal(value)) -%}
     {%- endfor -%}
     {{ return('cast(' ~ partition ~ ' as string) in (' ~ values | join(', ') ~ ')' if values else none) }}

@@ -55,11 +55,11 @@
         {%- set kept = floodmark._find_column(known, column.name) or column -%}
         {%- if column.name not in part.names -%}
             {%- do values.append('cast(null as ' ~ kept.ddl ~ ') as ' ~ quoted) -%}
-        {%- elif kept.type == column.type -%}
+        {%- elif kept.type == column.given -%}
             {%- do values.append(quoted) -%}
         {%- else -%}
-            {%- do values.append(floodmark._tried_sql(quoted, column.type, kept.ddl) ~ ' as ' ~ quoted) -%}
-            {%- do changed.append(quoted) -%}
+            {%- do values.append(floodmark._tried_sql(quoted, column.given, kept.ddl) ~ ' as ' ~ quoted) -%}
+            {%- do changed.append(quoted) if kept.type != column.type -%}
         {%- endif -%}
     {%- endfor -%}
     {%- for name, type in floodmark._quarantine_columns().items() if name in ['_floodmark_rules', '_floodmark_reason',
@@ -227,7 +227,7 @@
         or floodmark._gives_whole_table(run, batch) or run.get('restate')
         or batch.kind == 'stream' and batch.low_position is none -%}
     {%- set replaced = floodmark._strategy(run.settings).replaced
-        if batch.get('rules') and batch.kind != 'replay' else none -%}
+        if batch.kind not in ['replay', 'backfill'] or batch.kind == 'backfill' and batch.get('rules') -%}
     {%- set adds_files = batch.files and run.settings.files.allow_overwrites not in [false, 'replace']
         and floodmark._are_loaded(batch) -%}
     {%- set rereads = batch.kind == 'backfill' or batch.get('replaces_files') or replaced or adds_files -%}

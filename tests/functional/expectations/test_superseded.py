@@ -21,7 +21,7 @@ MERGE = {"incremental_strategy": "merge", "unique_key": "id"}
 @pytest.fixture(scope="module")
 def project(make_project: Callable[..., Project]) -> Project:
     project = make_project("superseded")
-    project.source("raw", "feed", "stores")
+    project.source("raw", "feed", "stores", "days")
     project.sql(f"create table {project.schema}.raw (id int, amount int, n bigint) using delta")
     rows = [(1, 1, 1), (2, -2, 2), (3, 3, 3), (4, -4, None)]
     project.sql(f"insert into {project.schema}.raw values {values(rows)}")
@@ -156,3 +156,41 @@ def test_columns_that_changed_their_type_stop_no_batch(project: Project) -> None
     assert (json.loads(shape), at) == ({"first": "y", "last": "z"}, None)
     came = json.loads(raw)
     assert (came["at"], came["who"]) == (7, {"last": "z", "middle": "m", "first": "y"})
+
+
+def test_partitions_that_are_read_again_supersede_without_rules(project: Project) -> None:
+    settings = {
+        "incremental_strategy": "insert_overwrite",
+        "partition_by": "day",
+        "watermark": {"column": "at"},
+    }
+    project.sql(
+        f"create table {project.schema}.days (id int, amount int, at timestamp, day date) using delta"
+    )
+    rows = [
+        (1, 1, "2024-05-01 01:00:00", "2024-05-01"),
+        (2, -2, "2024-05-01 02:00:00", "2024-05-01"),
+    ]
+    rows += [(3, -3, "2024-05-02 01:00:00", "2024-05-02")]
+    project.sql(f"insert into {project.schema}.days values {values(rows)}")
+    project.model("parted", incremental(table("days"), expectations=[RULE], **settings))
+    project.build("--select", "parted")
+    assert states(project, "parted") == Counter({(2, "open"): 1, (3, "open"): 1})
+    # The rule is gone, and a new row has its whole day read again.
+    project.model("parted", incremental(table("days"), **settings))
+    rows = [(4, 4, "2024-05-02 02:00:00", "2024-05-02")]
+    project.sql(f"insert into {project.schema}.days values {values(rows)}")
+    project.build("--select", "parted")
+    assert sorted(project.sql(f"select id from {project.schema}.parted")) == [(1,), (3,), (4,)]
+    assert states(project, "parted") == Counter({(2, "open"): 1, (3, "superseded"): 1})
+
+
+def test_a_struct_keeps_the_fields_that_have_a_type(project: Project) -> None:
+    settings = {"watermark": {"column": "n", "nulls": "exclude"}, "expectations": [RULE]}
+    who = "named_struct('first', 'a', 'last', null) as who, array() as nothing"
+    project.model("part_typed", incremental(table("raw"), f"id, amount, n, {who}", **settings))
+    project.build("--select", "part_typed")
+    [(shape, raw)] = project.sql(
+        f"select to_json(who), _floodmark_raw from {project.schema}.part_typed__quarantine"
+    )
+    assert (json.loads(shape), raw) == ({"first": "a"}, None)

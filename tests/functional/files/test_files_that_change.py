@@ -28,7 +28,10 @@ def test_a_file_that_changes_is_loaded_as_a_whole_or_not(
     make_project: Callable[..., Project],
 ) -> None:
     project = make_project("changing")
-    folders = {name: project.root / name for name in ("grown", "rewritten", "vanished", "appeared", "emptied")}
+    folders = {
+        name: project.root / name
+        for name in ("grown", "rewritten", "vanished", "appeared", "emptied")
+    }
     for name, folder in folders.items():
         land(folder, {"a.json": lines({"id": 1}), "b.json": lines({"id": 2})})
         project.model(name, loader(name, format="json", schema="id bigint"))

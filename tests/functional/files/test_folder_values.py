@@ -102,9 +102,7 @@ def test_columnar_files_have_the_column_inside(project: Project) -> None:
         ("more", "2 as id, 2L as store"),
         ("odd", "3 as id, 'x' as store"),
     ):
-        project.sql(
-            f"insert overwrite directory '{folder}/{path}' using parquet select {row}"
-        )
+        project.sql(f"insert overwrite directory '{folder}/{path}' using parquet select {row}")
     project.model("columnar", loader("columnar", format="parquet", glob="*.parquet"))
     project.build("--select", "columnar")
     found = {row["id"]: (row.get("store"), rescued(row)) for row in records(project, "columnar")}

@@ -41,7 +41,10 @@ def project(make_project: Callable[..., Project]) -> Project:
         record = {name: spec[1 + n] for name, spec in GROWN.items()}
         land(project.root / "json", {f"{n}.json": lines(record | {"nested": {"n": 1}})})
         land(project.root / "csv", {f"{n}.csv": csv(record)})
-        land(project.root / "cases", {f"{n}.json": lines({"Amount": 1} if not n else {"AMOUNT": 1.5})})
+        land(
+            project.root / "cases",
+            {f"{n}.json": lines({"Amount": 1} if not n else {"AMOUNT": 1.5})},
+        )
         project.build()
     return project
 
@@ -117,4 +120,3 @@ def test_a_schema_alone_makes_the_table(project: Project) -> None:
     land(project.root / "none", {"b.csv": "id,name\n2,y\n"})
     project.build("--select", "none")
     assert len(records(project, "none")) == 2
-

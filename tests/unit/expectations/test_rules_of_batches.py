@@ -67,19 +67,22 @@ def test_a_name_that_a_rule_looks_up_is_the_relations(its: str, selected: str) -
 
 
 @pytest.mark.parametrize(
-    ("type", "is_kept"),
+    ("type", "kept"),
     [
-        ("struct<interval_days:int>", True),
-        ("struct<`a interval`:int>", True),
-        ("interval day to second", False),
-        ("array<interval month>", False),
-        ("void", False),
-        ("int", True),
+        ("struct<interval_days:int>", "struct<interval_days:int>"),
+        ("struct<`a interval`:int>", "struct<`a interval`:int>"),
+        ("interval day to second", None),
+        ("array<interval month>", None),
+        ("void", None),
+        ("array<void>", None),
+        ("struct<a:int,b:void>", "struct<a:int>"),
+        ("int", "int"),
     ],
 )
-def test_columns_that_a_quarantine_can_have(type: str, is_kept: bool) -> None:
-    columns = [{"name": "c", "type": type}]
-    assert load()._storable(columns) == (columns if is_kept else [])
+def test_columns_that_a_quarantine_can_have(type: str, kept: str | None) -> None:
+    found = load()._storable([{"name": "c", "type": type, "ddl": type}])
+    wanted = {"name": "c", "type": kept, "ddl": kept, "given": type}
+    assert found == ([wanted] if kept else [])
 
 
 @pytest.mark.parametrize(
