@@ -7,8 +7,10 @@ import re
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import click
+from rich.text import Text
 
 from dbt_floodmark.cli.output import console, print_json, table
 from dbt_floodmark.errors import FloodmarkError
@@ -17,6 +19,8 @@ from dbt_floodmark.project.project import Model, Project, ask_apart, jinja_liter
 from dbt_floodmark.project.runner import json_option, select_option, target_options
 
 _PLAN = re.compile(r"/\*floodmark:plan (\{.*?\})\*/", re.DOTALL)
+#: How many files of a model are named.
+FILES_SHOWN = 5
 
 
 @click.command()
@@ -55,6 +59,9 @@ def plan(
         print_json({"models": plans})
     elif plans:
         console().print(_table(plans))
+        for one in plans:
+            if one["paths"]:
+                console().print(Text(f"{one['name']}: {_named_files(one)}", "dim"))
     else:
         console().print("No model of this project sets a watermark or files.")
     sys.exit(1 if any(one["error"] for one in plans) else 0)
@@ -90,7 +97,7 @@ def _plan_of(
     project: Project, model: Model, sql: str | FloodmarkError, kind: str, count: bool
 ) -> Row:
     shown: Row = {"name": model.name, "model": model.model_id, "kind": kind}
-    shown |= dict.fromkeys(("low", "high", "lookback", "files", "bytes", "rows"))
+    shown |= dict.fromkeys(("low", "high", "lookback", "files", "bytes", "paths", "rows"))
     shown |= dict.fromkeys(("rows_null", "rows_future", "new_columns", "error"))
     try:
         if isinstance(sql, FloodmarkError):
@@ -144,3 +151,10 @@ def _table(plans: list[Row]) -> Any:
         line += [", ".join(".".join(path) for path in one["new_columns"] or [])] if grows else []
         lines.append([*line, one["error"]] if has_errors else line)
     return table("", columns, lines)
+
+
+def _named_files(plan: Row) -> str:
+    """The files of a model that are due, the first of many by name."""
+    names = [unquote(str(path)).rpartition("/")[2] for path in plan["paths"][:FILES_SHOWN]]
+    more = plan["files"] - len(names)
+    return ", ".join(names) + (f" and {more:,} more" if more else "")

@@ -43,6 +43,7 @@
     {%- set comment = floodmark._plan_comment({'kind': run.kind if plan.files or run.replaces and not run.target.exists
         and plan.record is not none else 'nothing new', 'low': none, 'high': none, 'lookback': 0, 'rows_null': 0,
         'rows_future': 0, 'file_count': plan.files | length, 'file_bytes': plan.files | sum(attribute='size'),
+        'file_paths': (plan.files | map(attribute='path') | list)[:100],
         'new_columns': plan.file_schema.added if plan.get('file_schema') else []}) if plans else '' -%}
     {%- if plan.record is none -%}
         {%- do plan.update({'file_schema': floodmark._known_schema(run)

@@ -95,6 +95,7 @@
         'replaces_files': 'whether rows of their earlier loads go', 'rows_corrupt': 'how many of them are corrupt',
         'new_columns': 'of a look: columns that the next run adds',
         'file_count': 'of a look: how many files wait', 'file_bytes': 'of a look: how many bytes they have',
+        'file_paths': 'of a look: the first hundred of them',
         'rules': 'the rules that its rows are judged by, as its plan has them; empty where there are none',
         'constraint_results': 'what became of the constraints of the contract, as results of rules',
         'judged': 'what became of them: counts and results (_count_judged), and the columns that were judged',

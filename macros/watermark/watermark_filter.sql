@@ -46,7 +46,8 @@
     {%- endif -%}
     {%- set shown = {'kind': plan.kind, 'low': plan.low, 'high': plan.high if plan.kind != 'nothing new' else none,
         'lookback': plan.lookback, 'rows_null': plan.rows_null, 'rows_future': plan.rows_future,
-        'files': plan.get('file_count'), 'bytes': plan.get('file_bytes'), 'new_columns': plan.get('new_columns')} -%}
+        'files': plan.get('file_count'), 'bytes': plan.get('file_bytes'), 'paths': plan.get('file_paths'),
+        'new_columns': plan.get('new_columns')} -%}
     {{ return('/*floodmark:plan ' ~ tojson(shown) | replace('*/', '* /') ~ '*/ ') }}
 {% endmacro %}
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.harness import Project, incremental, sentence, table, values
+from tests.support.harness import Project, sentence, table, values
 
 pytestmark = [pytest.mark.edge, pytest.mark.long("session")]
 

@@ -57,7 +57,9 @@ def test_the_story(project: Project) -> None:
     land(project.root / "in", BENT)
     [plan] = json.loads(run(project, "plan", "--select", "bronze", "--json"))["models"]
     assert (plan["files"], plan["new_columns"]) == (1, [["ID2"], ["oops"]])
-    assert "ID2, oops" in run(project, "plan", "--select", "bronze")
+    assert [path.rpartition("/")[2] for path in plan["paths"]] == list(BENT)
+    shown = run(project, "plan", "--select", "bronze")
+    assert "ID2, oops" in shown and f"bronze: {next(iter(BENT))}" in shown
     project.build()
     assert list(columns(project, "bronze")) == ["id", "_rescued_data", "ID2", "oops"]
     schemas = json.loads(run(project, "files", "bronze", "--schema", "--json"))["schemas"]
