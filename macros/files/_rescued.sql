@@ -2,7 +2,8 @@
   Rescued data: what a record has and the table has no place for, as a JSON object. Files are read through a window
   (_windows.sql), whose type `read` is the record's own: its known fields, and those that the table does not know. `raw`
   is the record as VARIANT where something in it did not fit the window, else NULL; none where formats have types, and
-   all is read as it is.
+   all is read as it is. Two types are of XML alone (_xml.sql): `text`, a string that may be written in any way that
+   its column's type takes, and `repeated<T>`, an array for a column that takes one T.
 #}
 
 {# A value as the table keeps it: without the fields that the table does not know, and in the table's types where they
@@ -14,6 +15,11 @@
         {%- set element = '_floodmark_e' ~ depth -%}
         {{ return('transform(' ~ value ~ ', ' ~ element ~ ' -> '
             ~ floodmark._kept_sql_of(known[6:-1], read[6:-1], element, depth + 1, is_sensitive) ~ ')') }}
+    {%- elif read.startswith('repeated<') -%}
+        {%- set element = floodmark._kept_sql_of(known, read[9:-1], floodmark._only_element_sql(value), depth,
+            is_sensitive) -%}
+        {{ return('if(size(' ~ value ~ ') > 1, ' ~ floodmark._converted_sql(known, 'array<' ~ read[9:-1] ~ '>', value)
+            ~ ', ' ~ element ~ ')' if known in ['string', 'variant'] else element) }}
     {%- elif not (known.startswith('struct<') and read.startswith('struct<')) -%}
         {{ return(floodmark._converted_sql(known, read, value)) }}
     {%- endif -%}
@@ -24,6 +30,12 @@
             ~ floodmark._kept_field_sql(field, types, value, is_sensitive, depth)) -%}
     {%- endfor -%}
     {{ return('if(' ~ value ~ ' is null, null, named_struct(' ~ fields | join(', ') ~ '))') }}
+{% endmacro %}
+
+
+{# The element of an array that has one; of others NULL. #}
+{% macro _only_element_sql(array) %}
+    {{ return('if(size(' ~ array ~ ') = 1, get(' ~ array ~ ', 0), null)') }}
 {% endmacro %}
 
 
@@ -62,6 +74,8 @@
         {{ return('cast' if mine[0] == other[0] and floodmark._conversion(mine[1], other[1]) == 'cast' else none) }}
     {%- elif floodmark._nesting(known) or floodmark._nesting(read) -%}
         {{ return('cast' if known == read else none) }}
+    {%- elif read == 'text' -%}
+        {{ return('cast') }}
     {%- endif -%}
     {%- set kinds = [] -%}
     {%- for type in [known, read] -%}
@@ -83,7 +97,7 @@
         {{ return(value ~ ' is null') }}
     {%- elif known == 'string' and read == 'binary' -%}
         {{ return('(' ~ value ~ ' is null or is_valid_utf8(' ~ value ~ '))') }}
-    {%- elif known.startswith('decimal') and read == 'string' -%}
+    {%- elif read == 'text' or known.startswith('decimal') and read == 'string' -%}
         {{ return('(' ~ value ~ ' is null or ' ~ floodmark._exact_cast_sql(value, known) ~ ' is not null)') }}
     {%- elif 'map<' in known -%}
         {{ return('to_json(try_cast(' ~ value ~ ' as ' ~ known ~ ')) <=> to_json(' ~ value ~ ')') }}
@@ -128,7 +142,8 @@
 
 {# A value of any type as JSON; NULL for NULL, also for that of a VARIANT. #}
 {% macro _json_text_sql(value, type='') %}
-    {%- set json = floodmark._to_json_sql("named_struct('v', " ~ value ~ ')', type) -%}
+    {%- set json = floodmark._to_json_sql("named_struct('v', " ~ floodmark._unrepeated_sql(value, type) ~ ')',
+        type) -%}
     {{ return('nullif(nullif(regexp_extract(' ~ json ~ ", '(?s)^.\"v\":(.*).$', 1), ''), 'null')") }}
 {% endmacro %}
 
@@ -170,6 +185,12 @@
         {{ return('cast(null as string)') }}
     {%- elif known.startswith('struct<') and read.startswith('struct<') -%}
         {{ return(floodmark._rescued_fields_sql(known, read, value, none, depth, [], is_sensitive)) }}
+    {%- elif read.startswith('repeated<') and known in ['string', 'variant'] -%}
+        {{ return('cast(null as string)') }}
+    {%- elif read.startswith('repeated<') -%}
+        {{ return('case when size(' ~ value ~ ') > 1 then ' ~ floodmark._json_text_sql(value, read) ~ ' else '
+            ~ floodmark._rescued_typed_sql(known, read[9:-1], floodmark._only_element_sql(value), depth, is_sensitive)
+            ~ ' end') }}
     {%- elif known.startswith('array<') and read.startswith('array<') -%}
         {%- set element = '_floodmark_e' ~ depth -%}
         {%- set misfit = 'exists(' ~ value ~ ', ' ~ element ~ ' -> ' ~ floodmark._rescued_sql(known[6:-1], read[6:-1],

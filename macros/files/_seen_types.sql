@@ -96,8 +96,8 @@
 {# The type in which seen values are kept: what was NULL alone is a string, a struct without fields is nothing (none).
    Without `is_typed` every value is a string, within structs and arrays. #}
 {% macro _kept_type(type, is_typed, is_exact=false) %}
-    {%- if type.startswith('array<') -%}
-        {%- set element = floodmark._kept_type(type[6:-1], is_typed, is_exact) -%}
+    {%- if type.startswith('array<') or type.startswith('repeated<') -%}
+        {%- set element = floodmark._kept_type(type.partition('<')[2][:-1], is_typed, is_exact) -%}
         {{ return('array<' ~ element ~ '>' if element is not none else none) }}
     {%- elif is_typed and not is_exact and modules.re.fullmatch('decimal\\((\\d+,[1-9]\\d*|1?[0-8],0|9,0)\\)',
         type) -%}

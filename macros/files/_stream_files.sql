@@ -107,14 +107,9 @@
 {% endmacro %}
 
 
-{# Texts, which are cast then, as in batches. #}
+{# Texts, which come into the columns' types then, as in batches. #}
 {% macro _xml_stream(settings, record) %}
-    {%- set lies_as = [{'name': '_floodmark_bad', 'type': 'string'}] -%}
-    {%- for field in floodmark._struct_fields(record) -%}
-        {%- do lies_as.append(dict(field, type=floodmark._kept_type(field.type, false))) -%}
-    {%- endfor -%}
-    {%- set group = {'record': record, 'lies_as': floodmark._struct_of(lies_as), 'files': none,
-        'reason_sql': '_floodmark_reason'} -%}
+    {%- set group = dict(floodmark._xml_group(settings, record, none), files=none) -%}
     {%- set source = floodmark._files_stream(settings, 'xml', group.lies_as,
         floodmark._text_options(settings)) -%}
     {{ return(dict(group, sql=floodmark._xml_rows_sql(settings, source, group))) }}

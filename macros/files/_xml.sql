@@ -1,10 +1,12 @@
 {#
   XML: an element a record, by the option rowTag. Of a record in which something does not fit Spark gives the text of
-  the whole file, so a window has texts alone, which are cast then. A file that is not well formed is corrupt.
+  the whole file, so a window has texts alone, also within structs and arrays. They come into the types of the columns,
+  and what does not fit is rescued, as of formats that have types (_rescued.sql). A file that is not well formed is
+  corrupt.
 #}
 {% macro _xml_files() %}
     {{ return(dict(floodmark._file_format_defaults(), provider='xml', bad_column='_floodmark_bad', is_text=true,
-        raw_sql=floodmark._xml_raw_sql, look=floodmark._look_at_xml, groups=floodmark._xml_groups, needs_look=true,
+        look=floodmark._look_at_xml, groups=floodmark._xml_groups, needs_look=true,
         variant_groups=floodmark._xml_variant_groups)) }}
 {% endmacro %}
 
@@ -57,59 +59,123 @@
 {% endmacro %}
 
 
-{# All files in one window; a text that is not known becomes a VARIANT, which prints it as one. #}
+{# All files in one window. #}
 {% macro _xml_groups(run, batch, look) %}
-    {%- set known = floodmark._types_of(batch.file_schema.record) -%}
-    {%- set fields, lies_as = floodmark._struct_fields(batch.file_schema.record), [] -%}
-    {%- for field in (floodmark._struct_fields(floodmark._readable_record(look.seen)) if look.seen else [])
-        if field.name not in known -%}
-        {%- do fields.append(dict(field, type='variant' if floodmark._nesting(field.type) is none else
-            floodmark._kept_type(field.type, false))) -%}
-    {%- endfor -%}
-    {%- for field in fields -%}
-        {%- do lies_as.append(dict(field, type=floodmark._kept_type(field.type, false))) -%}
-    {%- endfor -%}
+    {%- set settings = run.settings.files -%}
     {%- set files = floodmark._whole_files(batch.files, look.files) -%}
-    {{ return([{'record': floodmark._struct_of(fields), 'files': files, 'options': {'inferSchema': 'false'},
-        'lies_as': floodmark._struct_of(lies_as + [{'name': '_floodmark_bad', 'type': 'string'}]),
-        'rows_sql': floodmark._xml_rows_sql, 'reason_sql': '_floodmark_reason'}] if files else []) }}
+    {%- set known = batch.file_schema.record -%}
+    {%- set seen = floodmark._xml_unmixed(settings, files, known, floodmark._readable_record(look.seen))
+        if look.seen else none -%}
+    {{ return([dict(floodmark._xml_group(settings, known, seen), files=files, options={'inferSchema': 'false'})]
+        if files else []) }}
 {% endmacro %}
 
 
-{# The rows of a window: its columns in their types, `texts` where something does not fit, and why a file is corrupt
-   that an XSD does not let pass. #}
-{% macro _xml_rows_sql(settings, window, group) %}
-    {%- set columns, pairs, misfits = [], [], ['false'] -%}
-    {%- for field in floodmark._struct_fields(group.record) -%}
-        {%- set quoted = floodmark._quoted(field.name) -%}
-        {%- set type = floodmark._kept_type(field.type, false) -%}
-        {%- do pairs.append(floodmark._string_literal(field.name) ~ ', ' ~ quoted) -%}
-        {%- if type == field.type -%}
-            {%- do columns.append(quoted) -%}
-        {%- elif field.type == 'variant' -%}
-            {%- do columns.append('cast(' ~ quoted ~ ' as variant) as ' ~ quoted) -%}
-        {%- else -%}
-            {%- set cast = floodmark._exact_cast_sql(quoted, field.type) -%}
-            {%- do columns.append(cast ~ ' as ' ~ quoted) -%}
-            {%- do misfits.append('(' ~ quoted ~ ' is not null and ' ~ cast ~ ' is null)') -%}
-        {%- endif -%}
+{# What was seen, where an element holds a text in one record and elements in another: Spark calls that a string. What
+   is in it is looked for by its name, as if it were the record. #}
+{% macro _xml_unmixed(settings, files, known, seen, name=none) %}
+    {%- if known.startswith('array<') or seen.startswith('array<') -%}
+        {%- set repeats = seen.startswith('array<') -%}
+        {%- set element = floodmark._xml_unmixed(settings, files, known[6:-1] if known.startswith('array<') else known,
+            seen[6:-1] if repeats else seen, name) -%}
+        {{ return('array<' ~ element ~ '>' if repeats else element) }}
+    {%- elif not known.startswith('struct<') or seen == 'void' -%}
+        {{ return(seen) }}
+    {%- elif not seen.startswith('struct<') -%}
+        {%- set seen = floodmark._struct_of_columns(floodmark._columns_of_files(settings, files,
+            {'rowTag': name, 'inferSchema': 'false'})) -%}
+    {%- endif -%}
+    {%- set types = floodmark._types_of(known) -%}
+    {%- set fields = [] -%}
+    {%- for field in floodmark._struct_fields(seen) -%}
+        {%- do fields.append(dict(field, type=floodmark._xml_unmixed(settings, files, types[field.name], field.type,
+            field.name)) if field.name in types else field) -%}
     {%- endfor -%}
+    {{ return(floodmark._struct_of(fields)) }}
+{% endmacro %}
+
+
+{# Records as texts: a group without its files. `seen` is none where nobody looked at them. #}
+{% macro _xml_group(settings, known, seen) %}
+    {%- set record = floodmark._xml_record(settings, known, seen) -%}
+    {%- set bad = [{'name': '_floodmark_bad', 'type': 'string'}] -%}
+    {{ return({'record': record, 'lies_as': floodmark._struct_of(floodmark._struct_fields(floodmark._kept_type(record,
+        false) or 'struct<>') + bad), 'rows_sql': floodmark._xml_rows_sql, 'reason_sql': '_floodmark_reason'}) }}
+{% endmacro %}
+
+
+{# The record that a window reads: the known fields and, behind them, those that were seen besides. A text that comes
+   into another type is called `text`. #}
+{% macro _xml_record(settings, known, seen) %}
+    {%- set mine = floodmark._types_of(known) -%}
+    {%- set other = floodmark._types_of(seen or 'struct<>') -%}
+    {%- set prefix = floodmark._reader_option(settings, 'attributePrefix', '_') -%}
+    {%- set fields = [] -%}
+    {%- for name, type in mine.items() -%}
+        {#- an attribute stands once in its element, and Spark reads no array of it -#}
+        {%- do fields.append({'name': name, 'type': floodmark._xml_type(settings, type, other.get(name, 'void')
+            if seen is not none or name.startswith(prefix) else none)}) -%}
+    {%- endfor -%}
+    {%- for name, type in other.items() if name not in mine -%}
+        {%- set alike = none if settings.case_sensitive
+            else floodmark._find_column(floodmark._struct_fields(known), name) -%}
+        {%- do fields.append({'name': name, 'type': floodmark._xml_type(settings, alike.type, type) if alike
+            else floodmark._kept_type(type, false) or 'string'}) -%}
+    {%- endfor -%}
+    {{ return(floodmark._struct_of(fields)) }}
+{% endmacro %}
+
+
+{# The type in which an element is read. One that is known once and may stand there many times is `repeated<…>`. Where
+   nobody knows what is in a struct its text is read, too. #}
+{% macro _xml_type(settings, known, seen) %}
+    {%- set is_array = known.startswith('array<') -%}
+    {%- set repeats = seen is none or seen.startswith('array<') -%}
+    {%- if is_array or repeats -%}
+        {{ return(('array<' if is_array else 'repeated<') ~ floodmark._xml_type(settings, known[6:-1] if is_array
+            else known, seen[6:-1] if seen and repeats else seen or 'string') ~ '>') }}
+    {%- elif not known.startswith('struct<') -%}
+        {{ return('string' if known == 'string' else 'text') }}
+    {%- elif seen.startswith('struct<') or seen == 'void' -%}
+        {{ return(floodmark._xml_record(settings, known, 'struct<>' if seen == 'void' else seen)) }}
+    {%- endif -%}
+    {%- set text = floodmark._reader_option(settings, 'valueTag', '_VALUE') -%}
+    {{ return(floodmark._struct_of(floodmark._struct_fields(floodmark._xml_record(settings, known, none))
+        + ([{'name': text, 'type': 'string'}] if text not in floodmark._types_of(known) else []))) }}
+{% endmacro %}
+
+
+{# A value as it is to be printed: of `repeated<…>` with one element that element. #}
+{% macro _unrepeated_sql(value, type, depth=0) %}
+    {%- if 'repeated<' not in type -%}
+        {{ return(value) }}
+    {%- elif type.startswith('struct<') -%}
+        {%- set fields = [] -%}
+        {%- for field in floodmark._struct_fields(type) -%}
+            {%- do fields.append(floodmark._string_literal(field.name) ~ ', ' ~ floodmark._unrepeated_sql(value ~ '.'
+                ~ floodmark._quoted(field.name), field.type, depth)) -%}
+        {%- endfor -%}
+        {{ return('if(' ~ value ~ ' is null, null, named_struct(' ~ fields | join(', ') ~ '))') }}
+    {%- endif -%}
+    {%- set element = '_floodmark_r' ~ depth -%}
+    {%- set elements = 'transform(' ~ value ~ ', ' ~ element ~ ' -> ' ~ floodmark._unrepeated_sql(element,
+        type.partition('<')[2][:-1], depth + 1) ~ ')' -%}
+    {{ return(elements if type.startswith('array<') else 'try_parse_json(if(size(' ~ value ~ ') = 1, '
+        ~ floodmark._json_text_sql('get(' ~ elements ~ ', 0)') ~ ', ' ~ floodmark._json_text_sql(elements) ~ '))') }}
+{% endmacro %}
+
+
+{# The rows of a window: its columns, and why a file is corrupt that an XSD does not let pass. #}
+{% macro _xml_rows_sql(settings, window, group) %}
     {%- set validates = floodmark._reader_option(settings, 'rowValidationXSDPath', none) -%}
     {%- set rows = 'select *, _metadata' ~ (', max(_floodmark_bad) over (partition by _metadata.file_path) as '
         '_floodmark_invalid' if validates else ', cast(null as string) as _floodmark_invalid') ~ ' from ' ~ window
         ~ ' where ' ~ floodmark._files_predicate(group.files) -%}
-    select {{ columns | join(', ') }}{{ ',' if columns }} _metadata, _floodmark_invalid as _floodmark_bad,
-        if({{ misfits | join(' or ') }}, named_struct({{ pairs | join(', ') }}), null) as texts,
+    select * except (_floodmark_bad, _floodmark_invalid), _floodmark_invalid as _floodmark_bad,
         if(_floodmark_invalid is null, null, 'not valid against the XSD') as _floodmark_reason
     from ({{ rows }}
     {{ 'qualify row_number() over (partition by _metadata.file_path order by 1) = 1 or _floodmark_invalid is null'
         if validates }})
-{% endmacro %}
-
-
-{% macro _xml_raw_sql(bad, group) %}
-    {{ return('to_variant_object(texts)' if group.get('lies_as') and 'texts' not in group
-        else 'cast(null as variant)') }}
 {% endmacro %}
 
 
@@ -119,7 +185,7 @@
     {%- set files = floodmark._whole_files(batch.files, look.files) -%}
     {{ return([{'record': batch.record, 'lies_as': batch.record, 'files': files,
         'options': {'singleVariantColumn': name}, 'rows_sql': floodmark._xml_variant_rows_sql,
-        'reason_sql': 'cast(null as string)', 'texts': none}] if files else []) }}
+        'reason_sql': 'cast(null as string)'}] if files else []) }}
 {% endmacro %}
 
 

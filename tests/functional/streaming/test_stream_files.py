@@ -24,6 +24,10 @@ XML = (
     "<rows><row><id>1</id><m>1.2</m><d>2024-05-01</d></row>"
     "<row><id>q</id><m>1.25</m><d>never</d></row></rows>"
 )
+NESTED_XML = (
+    "<rows><row><id>1</id><who><age>old</age></who><kids><age>6</age></kids><kids><age>x</age></kids>"
+    "</row><row><id>2</id><id>3</id><who><age>4</age></who><kids><age>5</age></kids></row></rows>"
+)
 AVRO = "org.apache.spark.sql.avro.AvroFileFormat"
 
 
@@ -56,6 +60,13 @@ MODELS = {
     ),
     "other_header": stream(path="header", format="csv", schema=FLAT),
     "xmls": stream(path="xml", format="xml", schema=FLAT, options={"rowTag": "row"}, **RESCUES),
+    "nested_xmls": stream(
+        path="nested",
+        format="xml",
+        schema="id int, who struct<age: int>, kids array<struct<age: int>>",
+        options={"rowTag": "row"},
+        **RESCUES,
+    ),
     "parquets": stream(path="parquet", format="parquet", schema="id int, extra string"),
     "orcs": stream(path="orc", format="orc", schema="id int"),
     "avros": stream(path="avro", format="avro", schema="id int"),
@@ -85,6 +96,7 @@ def project(make_project: Callable[..., Project]) -> Project:
         "semi": {"a.csv": 'id;b\n1;"x;y"\n'},
         "header": {"a.csv": "id,d,m\n1,2024-05-01,1.2\n"},
         "xml": {"a.xml": XML},
+        "nested": {"a.xml": NESTED_XML},
     }.items():
         land(root / folder, files)
     for format, provider in {"parquet": "parquet", "orc": "orc", "avro": AVRO}.items():
@@ -150,6 +162,18 @@ def test_csv_and_xml(project: Project, run: Run) -> None:
     assert rows(project, "semicolons", "id", "b") == [(1, "x;y")]
     # Without a format the names of the files tell it.
     assert rows(project, "by_name", "id", "m") == rows(project, "csvs", "id", "m")
+
+
+def test_what_is_nested_in_xml(project: Project, run: Run) -> None:
+    assert rows(project, "nested_xmls", "id", "who", "kids") == [
+        (1, {}, [{"age": 6}, {}]),
+        (None, {"age": 4}, [{"age": 5}]),
+    ]
+    found = [rescued(row) for row in records(project, "nested_xmls")]
+    assert sorted(found, key=str) == [
+        {"id": ["2", "3"], "_file_path": "a.xml"},
+        {"who": {"age": "old"}, "kids": [{"age": "6"}, {"age": "x"}], "_file_path": "a.xml"},
+    ]
 
 
 def test_formats_with_types_text_and_binary(project: Project, run: Run) -> None:

@@ -32,6 +32,8 @@ floodmark = load()
         ("struct<a:int>", "map<string,int>", None),
         ("array<int>", "string", None),
         ("map<string,int>", "map<int,int>", None),
+        ("timestamp", "text", "cast"),
+        ("map<string,int>", "text", None),
     ],
 )
 def test_what_comes_into_a_column(known, read, how):
