@@ -29,6 +29,8 @@ FIRST_WAIT = 0.005
 _GROWTH = 1.5
 #: Seconds within which the server says why a statement failed, once it says that it did.
 _SAYS_WHY_WITHIN = 2.0
+#: Seconds that the server has to close a session.
+CLOSES_WITHIN = 10.0
 _WRITES = re.compile(
     r"^\s*(?:/\*.*?\*/\s*|--[^\n]*\n\s*)*(merge|insert|update|delete)\b", re.I | re.S
 )
@@ -142,13 +144,19 @@ class FloodmarkThrift(PyhiveConnectionWrapper):
     def close(self) -> None:
         """Close the session. The node's work is done: a server that fails here fails no node.
 
-        Spark 4.2's server may answer with a NoClassDefFoundError, of a class of Hive's LLAP that
-        it does not ship.
+        Once in a while Spark 4.2's server registers Hive's functions while it closes a session. The
+        first time this ends in a NoClassDefFoundError, of a class of LLAP that Spark does not ship;
+        each later one waits for the first, for ever. A session whose connection ends is closed by
+        the server all the same.
         """
+        transport = getattr(self.handle, "_transport", None)
         try:
+            _limit(transport, CLOSES_WITHIN)
             super().close()
         except Exception as exc:
             logger.debug(f"The Thrift server at {self._server} did not close a session: {exc}")
+            if transport is not None:
+                transport.close()
 
     def fetchall(self) -> list[Any]:
         """Return the rows not fetched yet."""
@@ -171,3 +179,12 @@ class FloodmarkThrift(PyhiveConnectionWrapper):
             return None
         columns = [column[0].rpartition(".")[2] for column in self._cursor.description or []]
         return row_counts(columns, self._written)
+
+
+def _limit(transport: Any, seconds: float) -> None:
+    """Have the socket of a connection wait no longer for an answer."""
+    while transport is not None:
+        if hasattr(transport, "setTimeout"):
+            transport.setTimeout(int(seconds * 1000))
+        inner = getattr(transport, "_trans", None)  # of SASL
+        transport = inner or getattr(transport, "_TBufferedTransport__trans", None)

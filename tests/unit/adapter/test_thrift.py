@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 import threading
+import time
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -10,6 +12,8 @@ from typing import Any
 import pytest
 from dbt.adapters.spark.connections import PyhiveConnectionWrapper, ThriftState
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
+from thrift.transport.TSocket import TSocket
+from thrift.transport.TTransport import TBufferedTransport
 
 from dbt_floodmark.adapter import thrift
 from dbt_floodmark.adapter.thrift import FloodmarkThrift
@@ -30,6 +34,36 @@ def test_a_server_that_cannot_close_a_session_fails_no_node():
 
     _connection(SimpleNamespace(), close).close()
     assert closed == [True]
+
+
+@pytest.mark.parametrize("wraps", [TBufferedTransport, lambda socket: SimpleSasl(socket)])
+def test_a_server_that_never_closes_a_session_holds_no_node(monkeypatch, wraps):
+    """It takes the connection and says nothing, as one that waits for Hive's functions."""
+    monkeypatch.setattr(thrift, "CLOSES_WITHIN", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        to_server = TSocket("127.0.0.1", server.getsockname()[1])
+        to_server.open()
+        transport = wraps(to_server)
+
+        def close() -> None:
+            to_server.read(4)
+
+        connection = _connection(SimpleNamespace(), close)
+        connection.handle._transport = transport
+        started = time.monotonic()
+        connection.close()
+        assert time.monotonic() - started < 5
+        assert not to_server.isOpen()
+
+
+class SimpleSasl:
+    """A transport with its inner one where SASL's has it."""
+
+    def __init__(self, inner: TSocket) -> None:
+        self._trans = inner
+
+    def close(self) -> None:
+        self._trans.close()
 
 
 class _RunsForEver:
