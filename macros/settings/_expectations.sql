@@ -124,7 +124,10 @@
 
 
 {% macro _row_rule_problems(label, rule) %}
-    {%- set problems = floodmark._schema_problems(label, rule, floodmark._row_rule_schema()) -%}
+    {%- set schema = floodmark._row_rule_schema() -%}
+    {#- without a condition it may be a rule of the batch whose key is misspelt -#}
+    {%- set problems = floodmark._schema_problems(label, rule, schema if rule.get('expect') is not none
+        else dict(floodmark._batch_rule_schema(), **schema)) -%}
     {%- for key in ['expect', 'where'] if rule.get(key) is string and rule[key] | trim -%}
         {%- do problems.extend(floodmark._clause_problems(label ~ '.' ~ key, rule[key])) -%}
     {%- endfor -%}

@@ -151,3 +151,15 @@ def test_a_rule_is_not_asked_where_nothing_was_sent_of_what_it_names(
 )
 def test_values_of_another_type_stop_no_quarantine(given: str, wanted: str, sql: str) -> None:
     assert load()._tried_sql("c", given, wanted) == sql
+
+
+def test_a_misspelt_rule_of_a_batch_is_told_the_keys_of_both_kinds() -> None:
+    problems = load()._row_rule_problems("expectations.few", {"name": "few", "row": {"min": 1}})
+    assert [one["setting"] for one in problems] == [
+        "expectations.few.row",
+        "expectations.few.expect",
+    ]
+    expected = problems[0]["expected"]
+    assert "rows" in expected and "unique" in expected and "expect" in expected
+    known = load()._row_rule_problems("expectations.a", {"name": "a", "expect": "x > 0", "row": 1})
+    assert "rows" not in known[0]["expected"]
