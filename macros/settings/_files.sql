@@ -273,6 +273,24 @@
 {% endmacro %}
 
 
+{# Options of texts that are looked at line by line before Spark's reader takes them: a list for _refuse. #}
+{% macro _line_problems(format, options) %}
+    {%- set problems = [] -%}
+    {%- for name, value in options.items() -%}
+        {%- if format in ['json', 'csv'] and name | lower == 'linesep' and value not in ['\n', '\r\n', '\r'] -%}
+            {%- do problems.append({'setting': 'files.options.' ~ name, 'got': value,
+                'expected': "a record a line with format '" ~ format ~ "'",
+                'todo': 'Remove it, and end each record with a line feed where the files are written'}) -%}
+        {%- elif format == 'json' and name | lower in ['encoding', 'charset']
+            and value | upper not in ['UTF-8', 'UTF8'] -%}
+            {%- do problems.append({'setting': 'files.options.' ~ name, 'got': value,
+                'expected': "UTF-8, as JSON is (RFC 8259)", 'todo': 'Remove it, and write the files as UTF-8'}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(problems) }}
+{% endmacro %}
+
+
 {# Problems of the options of a reader: a list for _refuse. #}
 {% macro _reader_option_problems(files) %}
     {%- set options = files.get('options') -%}
@@ -291,6 +309,7 @@
             ~ "'",
             'todo': 'Remove it or correct its name'}) -%}
     {%- endfor -%}
+    {%- do problems.extend(floodmark._line_problems(format, options)) -%}
     {%- if options and not format -%}
         {%- do problems.append({'setting': 'files.format', 'got': none, 'expected': 'a format beside options',
             'todo': 'Add it: each format has options of its own'}) -%}

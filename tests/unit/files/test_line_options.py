@@ -1,0 +1,38 @@
+"""Options under which lines could not be looked at before Spark's reader takes them. Without Spark."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.macros import load
+
+
+@pytest.mark.parametrize(
+    ("format", "options", "said"),
+    [
+        ("json", {"lineSep": "|"}, "a record a line with format 'json'"),
+        ("csv", {"linesep": ";"}, "a record a line with format 'csv'"),
+        ("json", {"encoding": "UTF-16"}, "UTF-8, as JSON is (RFC 8259)"),
+        ("json", {"charset": "latin1"}, "UTF-8, as JSON is (RFC 8259)"),
+        ("json", {"encoding": "utf-8", "lineSep": "\r\n"}, None),
+        ("csv", {"encoding": "ISO-8859-1", "lineSep": "\n"}, None),
+        ("text", {"lineSep": "|"}, None),
+    ],
+)
+def test_what_a_look_could_not_read_is_refused(format, options, said):
+    problems = load()._reader_option_problems({"format": format, "options": options})
+    assert [one["expected"] for one in problems] == ([said] if said else [])
+
+
+def test_corrupt_records_have_a_place():
+    floodmark = load()
+    given = {"path": "in", "schema": "id int", "on_corrupt": "null"}
+    [problem] = floodmark._corrupt_problems(given)
+    assert problem["setting"] == "files.on_corrupt"
+    assert problem["expected"] == "a rescued_data_column, where the text of such a record is kept"
+    assert floodmark._corrupt_problems(given | {"rescued_data_column": "rest"}) == []
+    [problem] = floodmark._corrupt_problems(
+        {"path": "in", "on_corrupt": "fail", "max_corrupt_fraction": 0.1}
+    )
+    assert problem["setting"] == "files.max_corrupt_fraction"
+    assert problem["expected"] == "on_corrupt 'quarantine'"
