@@ -110,12 +110,13 @@
 {% macro _csv_types(settings, files, names, known) %}
     {%- set columns = floodmark._columns_of_files(settings, files, {'inferSchema': 'true'}) -%}
     {%- set asked = [] -%}
-    {%- for column in columns if floodmark._digits(column.type) or column.type in ['double', 'string'] -%}
+    {%- for column in columns -%}
         {%- set text, type = floodmark._quoted(column.name), known.get(names[loop.index0] or '') -%}
+        {%- set is_number = floodmark._digits(column.type) or column.type == 'double' -%}
         {%- do asked.append("'zero_" ~ loop.index0 ~ "', coalesce(max(" ~ text ~ ' rlike '
-            ~ floodmark._string_literal('^\\s*[+-]?0\\d') ~ '), false)') if not type and column.type != 'string' -%}
+            ~ floodmark._string_literal('^\\s*[+-]?0\\d') ~ '), false)') if is_number and not type -%}
         {%- do asked.append("'digits_" ~ loop.index0 ~ "', " ~ floodmark._needed_digits_sql(text))
-            if type and (floodmark._digits(type) or type == 'float') -%}
+            if (is_number or column.type == 'string') and type and (floodmark._digits(type) or type == 'float') -%}
     {%- endfor -%}
     {%- set found = floodmark._query_json('select to_json(named_struct(' ~ asked | join(', ') ~ ')) from '
         ~ floodmark._spark_files_sql(settings, files))[0] if asked else {} -%}
