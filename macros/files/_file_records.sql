@@ -293,12 +293,12 @@
     {%- set counted = [] -%}
     {%- for file in batch.files if file.path in found -%}
         {%- set now = found[file.path] -%}
-        {%- if now.size != file.size or now.modified_at != file.modified_at -%}
+        {%- if now.size != file.size -%}
             {%- do floodmark._stop('the file ' ~ file.path ~ ' has changed since the batch was planned ('
-                ~ ('{:,} bytes then, {:,} now'.format(file.size, now.size) if now.size != file.size
-                else 'it was written again') ~ '), so nothing of it was loaded: run again', is_passing=true,
-                rejects='the file ' ~ file.path ~ ' has changed') -%}
+                ~ '{:,} bytes then, {:,} now'.format(file.size, now.size) ~ '), so nothing of it was '
+                'loaded: run again', is_passing=true, rejects='the file ' ~ file.path ~ ' has changed') -%}
         {%- endif -%}
+        {#- its time is that of the reading: by a later one it would be loaded once more as overwritten -#}
         {%- do counted.append(dict(now, path=file.path)) -%}
     {%- endfor -%}
     {{ return(counted) }}
