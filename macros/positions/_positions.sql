@@ -118,7 +118,9 @@
         {{ return(position) }}
     {%- endif -%}
     {%- set limit = 2147483647 * floodmark._micros_in().day if family == 'date' else 9223372036854775807 -%}
-    {{ return([[position, -limit] | max, limit] | min) }}
+    {#- a session's readers count a date in the Julian calendar, too, whose days end some 44,000 before -#}
+    {%- set least = -limit + 50000 * floodmark._micros_in().day if family == 'date' else -limit -%}
+    {{ return(least if position < -limit else [position, limit] | min) }}
 {% endmacro %}
 
 
