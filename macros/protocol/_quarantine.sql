@@ -227,7 +227,7 @@
         or floodmark._gives_whole_table(run, batch) or run.get('restate')
         or batch.kind == 'stream' and batch.low_position is none -%}
     {%- set replaced = floodmark._strategy(run.settings).replaced
-        if batch.kind not in ['replay', 'backfill'] or batch.kind == 'backfill' and batch.get('rules') -%}
+        if batch.kind != 'replay' and (batch.kind != 'backfill' or batch.get('rules')) else none -%}
     {%- set adds_files = batch.files and run.settings.files.allow_overwrites not in [false, 'replace']
         and floodmark._are_loaded(batch) -%}
     {%- set rereads = batch.kind == 'backfill' or batch.get('replaces_files') or replaced or adds_files -%}
