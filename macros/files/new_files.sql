@@ -10,8 +10,7 @@
     {%- if secret -%}
         {%- do floodmark._refuse(secret) -%}
     {%- elif floodmark._is_stream() and files is mapping -%}
-        {%- set problems = floodmark._stream_files_problems(floodmark._setting('files')) -%}
-        {%- do floodmark._refuse(problems) if problems -%}
+        {%- do floodmark._validate_stream_settings() -%}
         {{ return(floodmark._stream_files_sql(files)) }}
     {%- endif -%}
     {%- if model.config.materialized != 'incremental' or files is not mapping -%}

@@ -1,11 +1,7 @@
 {# The validated settings of a streaming model as one mapping, in the form that the batch strategies take: `seconds`
    between two triggers, none for a model that always runs to the end of what is there. #}
 {% macro _stream_settings() %}
-    {%- set problems = floodmark._variable_problems() + floodmark._stream_problems() + floodmark._cdc_problems()
-        + floodmark._expectations_problems() -%}
-    {%- if problems -%}
-        {%- do floodmark._refuse(problems) -%}
-    {%- endif -%}
+    {%- do floodmark._validate_stream_settings() -%}
     {%- set trigger = floodmark._setting('trigger') or 'available_now' -%}
     {%- if trigger == 'once' -%}
         {%- do floodmark._warn("trigger 'once' is Spark's deprecated name for 'available_now': use that") -%}

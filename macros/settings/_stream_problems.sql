@@ -1,7 +1,19 @@
-{# Problems of a streaming model's settings that show without Spark: a list for _refuse. #}
+{# Check all of a streaming model that can be checked without Spark, and refuse with every problem at once. Whoever only
+   looks at the model may have another profile. #}
+{% macro _validate_stream_settings() %}
+    {%- set problems = ([] if floodmark._only_looks() else floodmark._stream_profile_problems())
+        + floodmark._variable_problems() + floodmark._stream_problems() + floodmark._cdc_problems()
+        + floodmark._expectations_problems() -%}
+    {%- if problems -%}
+        {%- do floodmark._refuse(problems) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Problems of a streaming model's own settings: a list for _refuse. #}
 {% macro _stream_problems() %}
-    {%- set problems = floodmark._stream_profile_problems() + floodmark._trigger_problems()
-        + floodmark._output_problems() + floodmark._table_problems() + floodmark._user_clause_problems() -%}
+    {%- set problems = floodmark._trigger_problems() + floodmark._output_problems() + floodmark._table_problems()
+        + floodmark._user_clause_problems() -%}
     {%- for name in ['watermark', 'snapshot_diff'] if floodmark._setting(name) is not none -%}
         {%- do problems.append({'setting': name, 'got': floodmark._setting(name),
             'expected': 'no such setting on a streaming_table',
