@@ -4,7 +4,16 @@ from __future__ import annotations
 
 
 class FloodmarkError(Exception):
-    """Something the user can act on; the message says what is wrong and what to do."""
+    """Something the user can act on; the message says what is wrong and what to do.
+
+    ``found`` is what is wrong, ``remedy`` what to do where it stands apart.
+    """
+
+    def __init__(self, found: str, remedy: str = "") -> None:
+        """Join both as ``found: remedy.``."""
+        super().__init__(f"{found}: {remedy}." if remedy else found)
+        self.found = found
+        self.remedy = remedy
 
 
 class JavaError(FloodmarkError):

@@ -79,8 +79,7 @@ def check_java() -> Finding:
     try:
         java = find_java()
     except FloodmarkError as exc:
-        found, _, fix = str(exc).rpartition(": ")
-        return Finding("Java", found, fix)
+        return Finding("Java", exc.found, exc.remedy)
     return Finding("Java", f"{java.major} ({java.executable})")
 
 
@@ -158,7 +157,7 @@ def check_metastore(home: Path, parameters: Mapping[str, str]) -> Finding:
         try:
             require_metastore_driver(spark_conf(workplace, extra_jars(), parameters))
         except FloodmarkError as exc:
-            return Finding("metastore", place, str(exc).rpartition(": ")[2])
+            return Finding("metastore", place, exc.remedy)
         return Finding("metastore", f"{place}, for many processes at a time")
     if not is_locked(workplace.lock):
         return Finding("metastore", f"free ({workplace.root})")

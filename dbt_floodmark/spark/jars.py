@@ -88,8 +88,8 @@ def require_metastore_driver(conf: Mapping[str, str]) -> None:
     )
     if not is_there and not any(pyspark_jars().glob("postgresql-*.jar")):
         raise JarsError(
-            f"The metastore is on PostgreSQL and its JDBC driver is not in {jar_folder()}: run "
-            "`floodmark setup --with postgresql` once."
+            f"The metastore is on PostgreSQL and its JDBC driver is not in {jar_folder()}",
+            "run `floodmark setup --with postgresql` once",
         )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from dbt_floodmark.errors import JavaError
 from dbt_floodmark.versions import JAVA_MINIMUM
 
-_FIX = f"install Java {JAVA_MINIMUM} and put it on PATH, or point JAVA_HOME at it"
+_REMEDY = f"install Java {JAVA_MINIMUM} and put it on PATH, or point JAVA_HOME at it"
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ def find_java() -> Java:
     major = _major_version(executable)
     if major < JAVA_MINIMUM:
         raise JavaError(
-            f"Java {major} at {executable} is too old, Spark needs Java {JAVA_MINIMUM} or newer: "
-            f"{_FIX}."
+            f"Java {major} at {executable} is too old, Spark needs Java {JAVA_MINIMUM} or newer",
+            _REMEDY,
         )
     return Java(executable, major)
 
@@ -44,11 +44,11 @@ def _executable() -> Path:
     if home:
         candidate = Path(home) / "bin" / "java"
         if not os.access(candidate, os.X_OK):
-            raise JavaError(f"JAVA_HOME is {home}, but there is no bin/java in it: {_FIX}.")
+            raise JavaError(f"JAVA_HOME is {home}, but there is no bin/java in it", _REMEDY)
         return candidate
     found = shutil.which("java")
     if found is None:
-        raise JavaError(f"No Java was found, Spark needs Java {JAVA_MINIMUM} or newer: {_FIX}.")
+        raise JavaError(f"No Java was found, Spark needs Java {JAVA_MINIMUM} or newer", _REMEDY)
     return Path(found)
 
 
@@ -64,10 +64,10 @@ def _major_version(executable: Path) -> int:
             [str(executable), "-version"], capture_output=True, text=True, timeout=30, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as exc:
-        raise JavaError(f"Java at {executable} does not run ({exc}): {_FIX}.") from exc
+        raise JavaError(f"Java at {executable} does not run ({exc})", _REMEDY) from exc
     match = re.search(r'version "([^"]+)"', answer.stderr + answer.stdout)
     if match is None:
-        raise JavaError(f"Java at {executable} does not report its version: {_FIX}.")
+        raise JavaError(f"Java at {executable} does not report its version", _REMEDY)
     return parse_major(match.group(1))
 
 

@@ -217,6 +217,8 @@ def _said(node: ast.Call, scope: _Python, owner: str) -> list[str]:
     argument = node.args[0]
     if isinstance(argument, ast.Call) and not isinstance(argument.func, ast.Attribute):
         return []
+    if name in error_classes() and len(node.args) > 1:
+        return [f"{scope.words(argument)}: {scope.words(node.args[1])}."]
     return [scope.words(argument)]
 
 

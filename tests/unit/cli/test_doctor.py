@@ -97,3 +97,13 @@ def test_a_silent_port_does_not_hold_doctor_up(monkeypatch):
         f"something listens at 127.0.0.1:{port} and runs no statement: no answer within 0.2 s"
     )
     assert found.fix.startswith("see that host, port")
+
+
+def test_doctor_tells_what_is_wrong_with_java_apart_from_the_remedy(monkeypatch, tmp_path):
+    home = tmp_path / "Java: old"
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    assert doctor.check_java() == doctor.Finding(
+        "Java",
+        f"JAVA_HOME is {home}, but there is no bin/java in it",
+        "install Java 17 and put it on PATH, or point JAVA_HOME at it",
+    )

@@ -105,7 +105,7 @@ def test_doctor_shows_where_a_shared_metastore_is_and_no_password(tmp_path, monk
     found = check_metastore(tmp_path, POSTGRESQL)
     assert (found.found, found.fix) == (
         "jdbc:postgresql://db/metastore",
-        "run `floodmark setup --with postgresql` once.",
+        "run `floodmark setup --with postgresql` once",
     )
     (tmp_path / "postgresql").mkdir()
     (tmp_path / "postgresql" / "postgresql-42.7.7.jar").touch()
