@@ -13,7 +13,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.connections import SparkConnectionMethod
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt_floodmark.adapter.attempts import SparkRefused
+from dbt_floodmark.adapter.catching import SparkRefused
 from dbt_floodmark.adapter.warm import find_server, is_warm
 from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.spark.home import Workplace, resolve_home

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from dbt.adapters.spark.connections import SparkConnectionMethod
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt_floodmark.adapter.attempts import attempt, try_macro
+from dbt_floodmark.adapter.catching import attempt, try_macro
 from dbt_floodmark.adapter.following import follow
 from dbt_floodmark.adapter.warm import is_warm
 from dbt_floodmark.errors import FloodmarkError

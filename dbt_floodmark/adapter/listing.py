@@ -29,8 +29,8 @@ def list_whole(original: Callable[..., Any]) -> Callable[..., Any]:
             if relations or not _has_tables(self, schema_relation):
                 return relations
         raise DbtRuntimeError(
-            f"floodmark: Spark cannot list the tables of {schema}: whenever it "
-            f"does ({TRIES} times), somebody drops one. Run it again when fewer jobs work there"
+            f"floodmark: Spark could not list the tables of {schema}. In each of {TRIES} tries, "
+            "another job dropped one. Run again when fewer jobs use the schema"
         )
 
     return list_relations_without_caching

@@ -13,16 +13,18 @@ from dbt_floodmark.cli.demo import demo
 from dbt_floodmark.cli.diff import diff
 from dbt_floodmark.cli.doctor import doctor
 from dbt_floodmark.cli.files import files
+from dbt_floodmark.cli.history import history
 from dbt_floodmark.cli.init import init
-from dbt_floodmark.cli.operations import maintain, reset
+from dbt_floodmark.cli.maintain import maintain
 from dbt_floodmark.cli.plan import plan
 from dbt_floodmark.cli.quarantine import quarantine
 from dbt_floodmark.cli.reconcile import reconcile
 from dbt_floodmark.cli.rescue import rescue
+from dbt_floodmark.cli.reset import reset
 from dbt_floodmark.cli.restate import restate
 from dbt_floodmark.cli.serve import serve
 from dbt_floodmark.cli.setup import setup
-from dbt_floodmark.cli.status import history, status
+from dbt_floodmark.cli.status import status
 from dbt_floodmark.cli.stream import stream
 from dbt_floodmark.errors import FloodmarkError, UsageError
 from dbt_floodmark.versions import __version__

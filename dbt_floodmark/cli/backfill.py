@@ -31,8 +31,9 @@ def backfill(
 ) -> None:
     """Read a range of the watermark again; the mark stays where it is.
 
-    merge merges the rows; append and insert_overwrite delete the range and insert it, in one
-    commit a batch. Times are UTC. A backfill that was stopped continues when it is run again.
+    With merge, the rows are merged. With append and insert_overwrite, the range is deleted and
+    inserted again. Each batch is one commit. Times are UTC. A backfill that was stopped continues
+    when it is run again.
 
     \b
     Example:

@@ -55,9 +55,9 @@ _EXAMPLES = {
 
 
 _WARM_HELP = (
-    "With --warm a target of method session works on a Spark that stays for the next command, and "
-    f"ends when nobody was connected for {warm.IDLE_MINUTES:g} minutes; --no-warm has Spark start "
-    "for this command alone.\n\n"
+    "--warm keeps Spark running for the next commands (`method: session`). It stops after "
+    f"{warm.IDLE_MINUTES:g} minutes without a connection. --no-warm starts Spark for this command "
+    "only.\n\n"
 )
 
 

@@ -20,9 +20,11 @@ from dbt_floodmark.project.runner import json_option, target_options
     "--limit", type=click.IntRange(1), default=50, show_default=True, help="Newest files."
 )
 @click.option("--schema", "schemas", is_flag=True, help="Show the schemas that the files have had.")
-@click.option("--skip", multiple=True, metavar="PATH", help="Leave a file out, again and again.")
 @click.option(
-    "--forget", multiple=True, metavar="PATH", help="Load a file again: it counts as new."
+    "--skip", multiple=True, metavar="PATH", help="Never load this file; may be repeated."
+)
+@click.option(
+    "--forget", multiple=True, metavar="PATH", help="Load this file again; may be repeated."
 )
 @click.option(
     "--reset-schema", type=click.IntRange(1), metavar="VERSION", help="Return to this schema."
@@ -42,7 +44,7 @@ def files(
     reason: str | None,
     model: str,
 ) -> None:
-    """List the files of a model with what each gave, or say what to do with some.
+    """List a model's files and what each gave, or skip or reload some.
 
     PATH is a path as the list shows it, or the end of one.
 

@@ -28,8 +28,10 @@ _NAME = re.compile(r"[a-z_][a-z0-9_]*")
 @click.option(
     "--files", "path", metavar="PATH", help="Write a bronze model for this folder of files."
 )
-@click.option("--format", metavar="FORMAT", help="… whose files have this format.")
-@click.option("--model", metavar="NAME", help="… under this name.")
+@click.option(
+    "--format", metavar="FORMAT", help="The format of these files; without it, their names say."
+)
+@click.option("--model", metavar="NAME", help="The name of the new model.")
 def init(
     project_dir: Path,
     profiles_dir: str | None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -13,6 +14,8 @@ from rich.text import Text
 
 #: Columns of a file or a pipe, in which no line is to be folded.
 _ENDLESS = 1_000_000
+#: What rules and formats held back: columns of a table that has any.
+HELD = ("rows_quarantined", "rows_dropped")
 
 
 def console(stderr: bool = False) -> Console:
@@ -58,6 +61,16 @@ def cell(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return str(value)
+
+
+def held_counts(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Which of the counts of rows that were held back is not zero everywhere."""
+    return tuple(name for name in HELD if any(int(row[name] or 0) for row in rows))
+
+
+def count_columns(counts: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the columns of a table for counts of the ledger."""
+    return [(name.removeprefix("rows_"), "right") for name in counts]
 
 
 def print_json(value: Any) -> None:

@@ -47,8 +47,8 @@ def serve() -> None:
 def start(project_dir: Path, port: int, profiles_dir: str | None, target: str | None) -> None:
     """Start the server in the background and wait until it answers.
 
-    With --target it runs on that target's Spark settings, such as a metastore that it shares with
-    processes of its own.
+    With --target it runs on that target's Spark settings, such as a metastore that other
+    processes use as well.
 
     \b
     Example:
@@ -71,10 +71,9 @@ def start(project_dir: Path, port: int, profiles_dir: str | None, target: str | 
 @serve.command()
 @target_options
 def stop(project_dir: Path, profiles_dir: str | None, target: str | None) -> None:
-    """Stop the server that was started here, and the warm server of --warm.
+    """Stop the project's servers: the one that was started here, and the warm one of --warm.
 
-    They are the project's, whatever its target: --profiles-dir and --target are taken as `start`
-    takes them, and change nothing.
+    --profiles-dir and --target are accepted, as by `start`, and have no effect.
 
     \b
     Example:
@@ -101,7 +100,7 @@ def stop(project_dir: Path, profiles_dir: str | None, target: str | None) -> Non
 def serve_status(project_dir: Path, profiles_dir: str | None, target: str | None) -> None:
     """Tell whether a server runs and answers; exit code 1 if not.
 
-    --profiles-dir and --target are taken as `start` takes them, and change nothing.
+    --profiles-dir and --target are accepted, as by `start`, and have no effect.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""``floodmark status`` and ``floodmark history``: marks, lag and batches."""
+"""``floodmark status``: marks, lag and last batches."""
 
 from __future__ import annotations
 
@@ -9,9 +9,17 @@ from typing import Any
 
 import click
 
-from dbt_floodmark.cli.output import console, lag_text, print_json, table
+from dbt_floodmark.cli.output import (
+    HELD,
+    console,
+    count_columns,
+    held_counts,
+    lag_text,
+    print_json,
+    table,
+)
 from dbt_floodmark.errors import FloodmarkError
-from dbt_floodmark.project.ledger import NO_LEDGER, NoLedgerError, Row
+from dbt_floodmark.project.ledger import NO_LEDGER, Row
 from dbt_floodmark.project.project import Model, Project, ask_apart, jinja_literal
 from dbt_floodmark.project.runner import json_option, select_option, target_options
 
@@ -72,49 +80,11 @@ def _by_model(row: Row) -> str:
     return str(row["model"])
 
 
-@click.command()
-@target_options
-@json_option
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many.")
-@click.argument("model")
-def history(
-    project_dir: Path,
-    profiles_dir: str | None,
-    target: str | None,
-    as_json: bool,
-    limit: int,
-    model: str,
-) -> None:
-    """Show a model's batches, newest first.
-
-    \b
-    Example:
-        floodmark history silver_invoices --limit 5
-    """
-    with console(stderr=True).status("Reading the ledger"):
-        project = Project(project_dir, profiles_dir, target)
-        chosen = project.one(model)
-        try:
-            call = f"floodmark._history_sql({jinja_literal(chosen.unique_id)}, {limit})"
-            rows = project.query("{{ " + call + " }}")
-        except NoLedgerError:
-            rows = []
-    if as_json:
-        print_json({"model": chosen.name, "batches": rows})
-        return
-    if not rows:
-        console().print(f"{chosen.name} has not been loaded yet.")
-        return
-    console().print(_history_table(rows))
-
-
 _COUNTS = ("rows_read", "rows_inserted", "rows_updated", "rows_deleted", "rows_future")
-#: What rules and formats held back: columns of a table that has any.
-_HELD = ("rows_quarantined", "rows_dropped")
 
 
 def _json_row(row: Row) -> Row:
-    batch = ("batch_id", "batch_kind", "state", *_COUNTS, *_HELD, "finished_at", "error")
+    batch = ("batch_id", "batch_kind", "state", *_COUNTS, *HELD, "finished_at", "error")
     shown: Row = {key: row[key] for key in ("name", "model", "kind", "mark", "source_value")}
     shown["lag"] = int(row["lag"]) if row["lag"] is not None else None
     shown["lag_unit"] = {"timestamp": "seconds", "sequence": "numbers", "version": "versions"}.get(
@@ -130,7 +100,11 @@ def _json_row(row: Row) -> Row:
 def _table(rows: list[Row]) -> Any:
     columns = [("model", "left"), ("mark", "left"), ("lag", "right"), ("batch", "right")]
     columns += [("state", "left"), ("read", "right"), ("inserted", "right"), ("updated", "right")]
-    columns += [("deleted", "right"), ("waiting", "right"), *_right(held := _held(rows))]
+    columns += [
+        ("deleted", "right"),
+        ("waiting", "right"),
+        *count_columns(held := held_counts(rows)),
+    ]
     has_open = any(int(row["rows_open"]) for row in rows)
     columns += [("open", "right")] if has_open else []
     columns.append(("finished (UTC)", "left"))
@@ -146,33 +120,3 @@ def _table(rows: list[Row]) -> Any:
         for line, row in zip(lines, rows, strict=True):
             line.append(row["source_error"] or row["error"])
     return table("", columns, lines)
-
-
-def _history_table(rows: list[Row]) -> Any:
-    left = ("batch_id", "kind", "state", "low", "high")
-    right = (
-        "rows_read",
-        "rows_inserted",
-        "rows_updated",
-        "rows_deleted",
-        "rows_late",
-        *_held(rows),
-    )
-    columns = [(name.replace("_id", ""), "left") for name in left]
-    columns += [*_right(right), ("finished (UTC)", "left"), ("note", "left")]
-    lines = []
-    for row in rows:
-        who = f" ({row['recorded_by']})" if row["recorded_by"] else ""
-        note = row["error"] or f"{row['reason'] or ''}{who}".strip() or None
-        finished = str(row["finished_at"] or "–").partition(".")[0]
-        lines.append([*(row[name] for name in (*left, *right)), finished, note])
-    return table("", columns, lines)
-
-
-def _held(rows: list[Row]) -> tuple[str, ...]:
-    """Which of the counts of rows that were held back is not zero everywhere."""
-    return tuple(name for name in _HELD if any(int(row[name] or 0) for row in rows))
-
-
-def _right(counts: Sequence[str]) -> list[tuple[str, str]]:
-    return [(name.removeprefix("rows_"), "right") for name in counts]

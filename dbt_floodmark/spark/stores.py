@@ -27,7 +27,7 @@ _NO_ANSWER = re.compile(r"Unable to execute HTTP request: ([^\n]+?)(?: \(SDK Att
 _KEYS = (
     "Spark takes its keys from the environment of the process that starts it (AWS_ACCESS_KEY_ID, "
     "AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN) or from the server_side_parameters of the profile. "
-    "A Spark server that runs keeps those with which it was started: start it anew"
+    "A running Spark server keeps its old keys: restart it"
 )
 
 
@@ -47,8 +47,8 @@ def of_store(text: str) -> str | None:
 def _no_connector(name: str) -> str:
     if name.startswith(_S3A):
         return (
-            "the connector of S3 is not installed: run `floodmark setup --with s3` once, start a "
-            "Spark server that runs anew, and run again"
+            "the connector of S3 is not installed: run `floodmark setup --with s3` once, "
+            "restart any Spark server that is running, and run again"
         )
     return (
         f"Spark has no connector for this path: the class {name} is not on its class path. Name "

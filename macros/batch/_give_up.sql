@@ -13,7 +13,7 @@
     {%- endif -%}
     {%- if landed is not none and planned.kind == 'replay' -%}
         {%- do floodmark._stop('batch ' ~ planned.batch_id ~ ' has replayed rows and is unfinished: run the model '
-            'first, which settles them', id) -%}
+            'first, which finishes the batch', id) -%}
     {%- elif landed is none -%}
         {%- do floodmark._take_back_quarantined(batch, relation) -%}
     {%- endif -%}
@@ -23,5 +23,5 @@
     {%- do floodmark._record('failed' if landed is none else 'committed', batch,
         {'error': "'given up by a reset'" if landed is none else 'null',
         'mark': floodmark._string_literal(planned.high), 'target_version': landed.version if landed else 'null'}) -%}
-    {%- do floodmark._drop_stages(floodmark._stages(relation), planned.batch_id) -%}
+    {%- do floodmark._drop_left_stages(floodmark._stages(relation), planned.batch_id) -%}
 {% endmacro %}

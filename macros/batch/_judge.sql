@@ -33,8 +33,8 @@
     {%- if not is_fit or changes.new or changes.fields or changes.gone or changes.retyped -%}
         {%- do batch.update({'judged_by': none}) -%}
         {%- if floodmark._is_quarantined(batch) -%}
-            {%- do floodmark._stop('the rows of batch ' ~ batch.batch_id ~ ', which a run before has judged, are gone '
-                'with their staging table: run again, and they are read anew', is_passing=true,
+            {%- do floodmark._stop('the staging table of batch ' ~ batch.batch_id ~ ', with the rows that an earlier '
+                'run has checked, is gone: run again, and they are read from the source again', is_passing=true,
                 rejects='the rows that were judged are gone') -%}
         {%- endif -%}
     {%- endif -%}

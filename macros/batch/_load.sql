@@ -114,7 +114,7 @@
         {%- endif -%}
         {%- do run.update({'recovered': floodmark._recover(run, state.planned)}) -%}
     {%- endif -%}
-    {%- do floodmark._drop_stages(stages, run.state.finished_id) -%}
+    {%- do floodmark._drop_left_stages(stages, run.state.finished_id) -%}
     {%- do floodmark._check_target(run) -%}
     {%- if run.upstream and run.upstream.family == 'version' -%}
         {%- do floodmark._check_changes(run) -%}

@@ -16,8 +16,8 @@
 {% macro _load_planned(run, batch) %}
     {%- if batch.files is not none -%}
         {%- if batch.get('is_taken_over') and not floodmark._has_records(batch) and floodmark._is_quarantined(batch) -%}
-            {%- do floodmark._stop('the records of batch ' ~ batch.batch_id ~ ', which a run before has read, are gone '
-                'with its staging table: run again, and the files are read anew', is_passing=true,
+            {%- do floodmark._stop('the staging table of batch ' ~ batch.batch_id ~ ', with the records that an '
+                'earlier run has read, is gone: run again, and the files are read again', is_passing=true,
                 rejects='the records that were read are gone') -%}
         {%- endif -%}
         {%- do floodmark._read_files(run, batch) -%}

@@ -122,7 +122,7 @@
    read it. #}
 {% macro _leave_stage(batch) %}
     {%- if batch.staged_by == invocation_id[:8] -%}
-        {%- do floodmark._execute(['drop table if exists ' ~ floodmark._stage_relation(batch)]) -%}
+        {%- do floodmark._drop_staging_tables([floodmark._stage_relation(batch)]) -%}
     {%- endif -%}
     {%- do batch.update({'staged_by': none}) -%}
 {% endmacro %}

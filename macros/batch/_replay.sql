@@ -119,11 +119,11 @@
     {%- set problems = [] -%}
     {%- if not floodmark._strategy(run.settings).replays -%}
         {%- do problems.append({'setting': 'floodmark_replay', 'got': run.replay,
-            'expected': 'another strategy than ' ~ run.settings.strategy,
+            'expected': 'a strategy that can replay, and this is ' ~ run.settings.strategy,
             'todo': 'Correct the rows upstream: the next run reads all of them again'}) -%}
     {%- elif run.settings.get('output_mode') == 'complete' -%}
         {%- do problems.append({'setting': 'floodmark_replay', 'got': run.replay,
-            'expected': "another output_mode than 'complete'",
+            'expected': "an output_mode other than 'complete'",
             'todo': 'Correct the rows upstream: each micro-batch gives the whole table again'}) -%}
     {%- elif not run.state.committed or run.target.is_empty and not run.target.exists or run.full_refresh
         or not floodmark._has_quarantine(floodmark._quarantine_relation(this)) -%}

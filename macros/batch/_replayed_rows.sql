@@ -88,5 +88,6 @@
     {%- endif -%}
     {{ return('case when ' ~ text ~ ' is null or ' ~ holds ~ ' then ' ~ value ~ ' else raise_error(concat('
         ~ floodmark._string_literal('`' ~ column.name ~ '` is ' ~ column.ddl ~ ' in the table and cannot hold: ')
-        ~ ', ' ~ text ~ ", '. Give it another value with set when you replay')) end") }}
+        ~ ', ' ~ text ~ ', ' ~ floodmark._string_literal('. Give it another value with set when you replay')
+        ~ ')) end') }}
 {% endmacro %}

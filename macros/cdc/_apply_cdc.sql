@@ -116,7 +116,7 @@
         {%- if not batch.get('resolved_by') -%}
             {#- a stream that starts again in its process has left one of this name -#}
             {%- if batch.get('is_taken_over') -%}
-                {%- do floodmark._execute(['drop table if exists ' ~ relation]) -%}
+                {%- do floodmark._drop_staging_tables([relation]) -%}
             {%- endif -%}
             {%- do floodmark._execute([floodmark._create_stage_sql(relation) ~ '\n'
                 ~ (floodmark._scd2_sql(run, batch, source) if way == 'scd2'

@@ -68,7 +68,8 @@
             {{ return(node) }}
         {%- endif -%}
     {%- endfor -%}
-    {%- do floodmark._stop('a rule looks into ' ~ names | join('.') ~ ', which is no upstream of the model') -%}
+    {%- do floodmark._stop('a rule reads ' ~ names | join('.') ~ ', on which the model does not depend: use '
+        ~ 'floodmark.in_relation() in its condition') -%}
 {% endmacro %}
 
 

@@ -166,7 +166,7 @@
     {%- if made.error is not none and not is_unread or not retries -%}
         {%- do floodmark._execute([sql]) -%}
     {%- endif -%}
-    {%- do floodmark._drop_windows(windows) -%}
+    {%- do floodmark._drop_staging_tables(windows) -%}
     {%- do floodmark._reset_conf(conf) -%}
     {%- if is_unread -%}
         {%- do floodmark._stage_readable(run, batch) -%}

@@ -25,7 +25,7 @@
                 'type': inside.type if inside and floodmark._nesting(inside.type) is none
                 else floodmark._partition_type(settings, name, seen.get(name))}) -%}
         {%- else -%}
-            {%- do floodmark._warn("the folders have a level '" ~ name ~ "=' that is no column: with "
+            {%- do floodmark._warn("the folders have a level '" ~ name ~ "=', and the table has no such column: with "
                 "files.schema_evolution '" ~ settings.schema_evolution ~ "' it is left out") -%}
         {%- endif -%}
     {%- endfor -%}

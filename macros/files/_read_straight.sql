@@ -132,7 +132,7 @@
 {# Take back what was made for reading a batch straight. #}
 {% macro _end_straight(batch) %}
     {%- do floodmark._reset_conf(floodmark._straight_conf(batch.files)) -%}
-    {%- do floodmark._drop_windows(batch.windows) -%}
+    {%- do floodmark._drop_staging_tables(batch.windows) -%}
     {%- do batch.update({'windows': []}) -%}
 {% endmacro %}
 

@@ -31,7 +31,7 @@
     {%- do floodmark._set_conf(conf) -%}
     {%- do floodmark._execute([floodmark._create_stage_sql(stage) ~ '\n' ~ batch.again_sql]) -%}
     {%- do floodmark._reset_conf(conf) -%}
-    {%- do floodmark._drop_windows([table]) -%}
+    {%- do floodmark._drop_staging_tables([table]) -%}
     {%- do batch.update({'records_by': invocation_id[:8],
         'reader': floodmark._records_reader(run, batch, stage)}) -%}
 {% endmacro %}

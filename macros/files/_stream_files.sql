@@ -34,7 +34,7 @@
     {%- if not run.settings.files.format -%}
         {%- do floodmark._refuse([{'setting': 'files.format', 'got': none,
             'expected': 'one of ' ~ floodmark._files_schema().format.choices | join(', ')
-            ~ ', since no file is there yet whose name could tell', 'todo': 'Add it'}]) -%}
+            ~ ', because the folder has no file yet whose name tells it', 'todo': 'Add it'}]) -%}
     {%- endif -%}
     {{ return(run.settings.files.format) }}
 {% endmacro %}

@@ -11,13 +11,6 @@
 {% endmacro %}
 
 
-{% macro _drop_windows(windows) %}
-    {%- for window in windows -%}
-        {%- do floodmark._execute(['drop table if exists ' ~ window]) -%}
-    {%- endfor -%}
-{% endmacro %}
-
-
 {# Make a window over the files of a group: {record, files, options}. #}
 {% macro _make_window(run, batch, number, group) %}
     {%- set settings = run.settings.files -%}

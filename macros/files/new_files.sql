@@ -15,7 +15,7 @@
     {%- endif -%}
     {%- if model.config.materialized != 'incremental' or files is not mapping -%}
         {%- do floodmark._refuse([{'setting': 'files', 'got': files,
-            'expected': "files={'path': ..., 'schema': ...} on an incremental model",
+            'expected': "files={'path': '...'} on an incremental model",
             'todo': 'floodmark.new_files() needs the folder to read'}]) -%}
     {%- endif -%}
     {%- do floodmark._validate_settings() -%}

@@ -153,7 +153,7 @@
     {%- for pair in plan.key -%}
         {%- for column in [pair.a, pair.b] if floodmark._has_no_order(column.type) -%}
             {%- do floodmark._diff_stop('the key column ' ~ pair.name ~ ' is a ' ~ column.ddl
-                ~ ', and rows cannot be joined by one: name another key') -%}
+                ~ ', which cannot be compared: name another key') -%}
         {%- endfor -%}
     {%- endfor -%}
 {% endmacro %}

@@ -78,7 +78,8 @@
         {%- endfor -%}
         {%- set named = (whole or ending).values() | list -%}
         {%- if not named -%}
-            {%- do floodmark._stop("no file '" ~ name ~ "' is " ~ where, floodmark._node_id(node)) -%}
+            {%- do floodmark._stop("'" ~ name ~ "' is not " ~ where
+                ~ ': `floodmark files <model>` lists the files', floodmark._node_id(node)) -%}
         {%- elif named | length > 1 -%}
             {%- do floodmark._stop(named | length ~ " files are called '" ~ name ~ "', such as " ~ named[0].path
                 ~ ' and ' ~ named[1].path ~ ': name more of the path', floodmark._node_id(node)) -%}

@@ -90,7 +90,7 @@
    inferred that of the values; else string. #}
 {% macro _promoted_type(node, table, column, known, type) %}
     {%- if column | lower in ['_file_path', table.rescued_name | lower] -%}
-        {%- do floodmark._stop("'" ~ column ~ "' is no key of what a file had: name another one",
+        {%- do floodmark._stop("'" ~ column ~ "' cannot come from rescued data: `floodmark rescue show` lists its keys",
             floodmark._node_id(node)) -%}
     {%- elif type is none and known is none -%}
         {%- set seen = floodmark._query_json('select to_json(struct(schema_of_variant_agg('
@@ -103,7 +103,7 @@
     {%- endif -%}
     {%- set read = floodmark._tried(floodmark._record_of, 'value ' ~ type) -%}
     {%- if read.error is not none -%}
-        {%- do floodmark._stop("'" ~ type ~ "' is no type of Spark's: write one such as bigint or decimal(10, 2)",
+        {%- do floodmark._stop("'" ~ type ~ "' is not a type of Spark: write one such as bigint or decimal(10, 2)",
             floodmark._node_id(node)) -%}
     {%- endif -%}
     {%- set type = floodmark._struct_fields(read.value)[0].type -%}

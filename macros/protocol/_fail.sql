@@ -17,9 +17,10 @@
     {%- do floodmark._record('failed', batch, {'error': floodmark._string_literal(error),
         'expectations': floodmark._results_literal(batch)}) -%}
     {%- do batch.update({'is_failed': true}) -%}
-    {%- do floodmark._execute(['drop table if exists ' ~ floodmark._stage_relation(batch)]) -%}
+    {%- set tables = [floodmark._stage_relation(batch)] -%}
     {%- for stage in (floodmark._stages(this) if batch.files or floodmark._is_judged(batch) else [])
         if stage.batch_id == batch.batch_id and stage.part is not none and stage.staged_by == invocation_id[:8] -%}
-        {%- do floodmark._execute(['drop table if exists ' ~ stage.relation]) -%}
+        {%- do tables.append(stage.relation) -%}
     {%- endfor -%}
+    {%- do floodmark._drop_staging_tables(tables) -%}
 {% endmacro %}

@@ -74,9 +74,7 @@
     {%- if source and source.get('resolved') -%}
         {%- do tables.append(source.resolved) -%}
     {%- endif -%}
-    {%- for table in tables -%}
-        {%- do floodmark._execute(['drop table if exists ' ~ table]) -%}
-    {%- endfor -%}
+    {%- do floodmark._drop_staging_tables(tables) -%}
 {% endmacro %}
 
 
@@ -93,8 +91,8 @@
     {%- set told_by = floodmark._records_stage(batch) if floodmark._replays_records(batch) else relation -%}
     {%- if batch.kind == 'replay' and not (batch.judged_by and floodmark._is_stage_whole(told_by)) -%}
         {%- do floodmark._stop('batch ' ~ batch.batch_id ~ ' has replayed rows, and its staging table ' ~ told_by
-            ~ ' is gone, so nobody can tell which: discard the open rows that are in ' ~ this
-            ~ ', then reset the model to its mark') -%}
+            ~ ' is gone, so nobody can tell which: discard the open rows that ' ~ this
+            ~ ' has, then reset the model to its mark') -%}
     {%- elif batch.judged_by and floodmark._is_stage_whole(relation) -%}
         {%- set columns = floodmark._judged_columns(relation) -%}
         {%- do floodmark._count_judged(batch, columns, floodmark._path_column(run.sql), floodmark._asked(run, columns),

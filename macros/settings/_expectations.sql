@@ -113,7 +113,7 @@
             {%- do problems.extend(floodmark._batch_rule_problems(label, rule) if floodmark._is_batch_rule(rule)
                 else floodmark._row_rule_problems(label, rule)) -%}
             {%- if rule.get('name') is string and rule.name | lower in names -%}
-                {%- do problems.append({'setting': label, 'got': rule.name, 'expected': 'a name that comes once',
+                {%- do problems.append({'setting': label, 'got': rule.name, 'expected': 'a unique name',
                     'todo': 'Give one of the rules another name'}) -%}
             {%- endif -%}
             {%- do names.append(rule.get('name') | string | lower) -%}

@@ -141,13 +141,14 @@
     {%- endfor -%}
     {%- if config.get('incremental_strategy') == 'insert_overwrite' -%}
         {%- do problems.append({'setting': 'watermark.kind', 'got': 'version',
-            'expected': "'append' or 'merge' with kind 'version'", 'todo': 'merge applies updates and deletes'}) -%}
+            'expected': "'append', 'merge' or 'cdc' with kind 'version'",
+            'todo': 'merge applies updates and deletes'}) -%}
     {%- endif -%}
     {%- if not floodmark._is_dry() and '/*floodmark:changes' not in (model.get('compiled_code')
         or '/*floodmark:changes') -%}
         {%- do problems.append({'setting': 'watermark', 'got': watermark,
             'expected': 'floodmark.changes(ref(...)) in the SELECT, without an is_incremental() guard',
-            'todo': 'Read "from {{ floodmark.changes(ref(\'x\')) }}": the first load is a snapshot by itself'}) -%}
+            'todo': 'Read "from {{ floodmark.changes(ref(\'x\')) }}": the first load reads the whole table'}) -%}
     {%- endif -%}
     {{ return(problems) }}
 {% endmacro %}

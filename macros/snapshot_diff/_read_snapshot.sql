@@ -184,7 +184,7 @@
 
 {# Refuse a snapshot before anything is written. #}
 {% macro _refuse_snapshot(batch, what, todo) %}
-    {%- do floodmark._execute(['drop table if exists ' ~ floodmark._difference_relation(batch)]) -%}
+    {%- do floodmark._drop_staging_tables([floodmark._difference_relation(batch)]) -%}
     {%- do floodmark._stop(what ~ '. ' ~ todo, rejects=what) -%}
 {% endmacro %}
 
@@ -283,7 +283,7 @@
                 'Nothing was written: run again when the source no longer changes') -%}
         {%- endif -%}
     {%- endif -%}
-    {%- do floodmark._execute(['drop table if exists ' ~ difference]) -%}
+    {%- do floodmark._drop_staging_tables([difference]) -%}
 {% endmacro %}
 
 

@@ -74,7 +74,7 @@
         {%- do floodmark._check_stream(run, streams.checkpoint(request.location)) -%}
         {%- do floodmark._align_stream(run, streams) -%}
         {%- do run.update({'stages': floodmark._stages(this)}) -%}
-        {%- do floodmark._drop_stages(run.stages, state.finished_id) -%}
+        {%- do floodmark._drop_left_stages(run.stages, state.finished_id) -%}
         {%- if floodmark._left_replay(state) -%}
             {%- do run.update({'recovered_batches': [floodmark._recover(run, state.planned)]}) -%}
         {%- elif request.native -%}

@@ -239,3 +239,20 @@
     {%- endfor -%}
     {{ return(found) }}
 {% endmacro %}
+
+
+{# A SELECT with NULL for '' in the columns that partition the table, as Delta keeps it: what is compared with the
+   table must be what the table will hold, or a row that is read again is another one. #}
+{% macro _partition_values_sql(columns, select_sql) %}
+    {%- set partitions = floodmark._name_list(config.get('partition_by')) | map('lower') | list -%}
+    {%- set values, texts = [], [] -%}
+    {%- for column in columns -%}
+        {%- set quoted = floodmark._quoted(column.name) -%}
+        {%- if column.name | lower in partitions and floodmark._plain_type(column.type) == 'string' -%}
+            {%- do texts.append(column.name) -%}
+            {%- set quoted = 'nullif(' ~ quoted ~ ", '') as " ~ quoted -%}
+        {%- endif -%}
+        {%- do values.append(quoted) -%}
+    {%- endfor -%}
+    {{ return('select ' ~ values | join(', ') ~ ' from (\n' ~ select_sql ~ '\n)' if texts else select_sql) }}
+{% endmacro %}

@@ -41,23 +41,6 @@
 {% endmacro %}
 
 
-{# A SELECT with NULL for '' in the columns that partition the table, as Delta keeps it: what is compared with the
-   table must be what the table will hold, or a row that is read again is another one. #}
-{% macro _partition_values_sql(columns, select_sql) %}
-    {%- set partitions = floodmark._name_list(config.get('partition_by')) | map('lower') | list -%}
-    {%- set values, texts = [], [] -%}
-    {%- for column in columns -%}
-        {%- set quoted = floodmark._quoted(column.name) -%}
-        {%- if column.name | lower in partitions and floodmark._plain_type(column.type) == 'string' -%}
-            {%- do texts.append(column.name) -%}
-            {%- set quoted = 'nullif(' ~ quoted ~ ", '') as " ~ quoted -%}
-        {%- endif -%}
-        {%- do values.append(quoted) -%}
-    {%- endfor -%}
-    {{ return('select ' ~ values | join(', ') ~ ' from (\n' ~ select_sql ~ '\n)' if texts else select_sql) }}
-{% endmacro %}
-
-
 {# What a stage is made with, before its SELECT. A statement may read it more than once, and what cannot be read must
    not look like rows that are gone, whatever the session's spark.sql.files.ignoreMissingFiles and ignoreCorruptFiles
    say. Its folder is no pattern, whatever the warehouse's path has in it: [, { and * there too. #}
@@ -119,9 +102,18 @@
 {% endmacro %}
 
 
-{# Drop those of them whose batches are finished. #}
-{% macro _drop_stages(stages, finished_id) %}
-    {%- for stage in stages if finished_id is not none and stage.batch_id <= finished_id -%}
-        {%- do floodmark._execute(['drop table if exists ' ~ stage.relation]) -%}
+{# Drop what dead runs left (`_stages`) of batches that are finished. #}
+{% macro _drop_left_stages(stages, finished_id) %}
+    {%- if finished_id is not none -%}
+        {%- do floodmark._drop_staging_tables(stages | selectattr('batch_id', 'le', finished_id)
+            | map(attribute='relation')) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Drop staging tables, those that are there. #}
+{% macro _drop_staging_tables(relations) %}
+    {%- for relation in relations -%}
+        {%- do floodmark._execute(['drop table if exists ' ~ relation]) -%}
     {%- endfor -%}
 {% endmacro %}

@@ -5,7 +5,7 @@
     {%- endif -%}
     {%- set node = floodmark._node_of(model, floodmark._managed_nodes().values()) -%}
     {%- if node is none -%}
-        {%- do floodmark._raise('floodmark.expectations_hold: ' ~ model ~ ' is no model that floodmark loads') -%}
+        {%- do floodmark._raise('floodmark.expectations_hold: ' ~ model ~ ' is not a model that floodmark loads') -%}
     {%- endif -%}
     {%- set parts = [] -%}
     {%- for rule in floodmark._row_rules_of(node) -%}

@@ -7,7 +7,8 @@
     {%- set tested = floodmark._node_of(model, graph.nodes.values()
         | selectattr('resource_type', 'in', ['model', 'seed', 'snapshot'])) -%}
     {%- if tested is none -%}
-        {%- do floodmark._raise('floodmark: ' ~ model ~ ' is no model of the project') -%}
+        {%- do floodmark._raise('floodmark: ' ~ model ~ ' is not in this project: test a model, a seed or a '
+            'snapshot') -%}
     {%- endif -%}
     {%- set own = floodmark._columns_of(relation=model) -%}
     {%- set published, secrets, names = [], [], [] -%}

@@ -50,8 +50,8 @@
     {%- endif -%}
     {%- set until = seen.at + floodmark._parse_duration(run.settings.watermark.gap_timeout) -%}
     {%- if floodmark._now() >= until -%}
-        {%- do floodmark._warn(sentence ~ '. They did not come within gap_timeout ('
-            ~ run.settings.watermark.gap_timeout ~ '), so the gap is passed over') -%}
+        {%- do floodmark._warn(sentence ~ '. They did not arrive within gap_timeout ('
+            ~ run.settings.watermark.gap_timeout ~ '), so this run skips the gap') -%}
         {%- set limit = seen.high | int -%}
         {%- do plan.update({'is_last': limit >= plan.high_position and plan.is_last}) -%}
     {%- else -%}

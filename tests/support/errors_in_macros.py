@@ -38,6 +38,18 @@ _REASONS: Mapping[str, int] = {"_reject_columns": 1, "_fail": 1}
 _FRAMES = {"_refuse", "_stop", "_stop_for_now", "_refuse_snapshot", "_diff_stop", "_raise", "_warn"}
 #: Schemas whose settings are a model's own.
 _UNPREFIXED = {"_model_schema", "_merge_schema", "_stream_schema"}
+#: The schemas of what stands within another setting, by the name that their macro gives them.
+_WITHIN = {
+    "snapshot.": "snapshot_diff.",
+    "row_rule.": "expectations.<name>.",
+    "batch_rule.": "expectations.<name>.",
+    "rows_rule.": "expectations.<name>.rows.",
+}
+#: Macros that are told the setting that they check, as `label`.
+_LABELS = {
+    "_row_rule_problems": "expectations.<name>",
+    "_batch_rule_problems": "expectations.<name>",
+}
 #: Macros that give pairs of a problem and its remedy, which `floodmark doctor` shows.
 _DISAGREEMENTS = {"_disagreement"}
 #: The macros whose text is being read, so that none is read within itself.
@@ -321,7 +333,7 @@ def _schemas(macro: nodes.Macro) -> dict[int, str]:
         if macro.name in _UNPREFIXED
         else macro.name.removeprefix("_").removesuffix("_schema") + "."
     )
-    prefix = {"snapshot.": "snapshot_diff."}.get(prefix, prefix)
+    prefix = _WITHIN.get(prefix, prefix)
     return {
         id(pair.value): prefix + str(pair.key.value)
         for table in macro.find_all(nodes.Dict)
@@ -347,6 +359,7 @@ def of_macro(macro: Macro) -> Iterator[Message]:
         kind = _types().get(scope.words(pairs["type"]), {}) if "type" in pairs else {}
         said = {key: inline(scope.words(value)) for key, value in pairs.items()}
         setting = said.get("setting") or rows[id(table)]
+        setting = setting.replace("<label>", _LABELS.get(macro.tree.name, "<label>"))
         if says_something(said["expected"]):
             yield Message(
                 file,

@@ -179,7 +179,7 @@ def test_a_stream_that_gives_the_whole_table_has_no_replay(project: Project) -> 
     run = project.dbt("run", "--select", "all_of_it", *replay(where="true"))
     assert not run.success
     assert (
-        "expected another output_mode than 'complete'. Correct the rows upstream: each micro-batch gives the whole "
+        "expected an output_mode other than 'complete'. Correct the rows upstream: each micro-batch gives the whole "
         "table again"
     ) in sentence(run.log)
 

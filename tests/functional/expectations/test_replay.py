@@ -263,7 +263,7 @@ def test_a_snapshot_is_read_again_instead(project: Project) -> None:
     project.build("--select", "compared")
     run = project.dbt("run", "--select", "compared", "--vars", "{floodmark_replay: true}")
     assert (
-        "expected another strategy than snapshot_diff. Correct the rows upstream: the next run reads all of them"
+        "expected a strategy that can replay, and this is snapshot_diff. Correct the rows upstream: the next run reads all of them"
         in sentence(run.message["compared"])
     )
 

@@ -199,7 +199,7 @@ def test_hints_type_the_folders(story: Story) -> None:
 
 def test_a_level_that_appears_later_is_left_out_with_a_warning(story: Story) -> None:
     assert list(columns(story.project, "fixed")) == ["id", "day", "store", "name"]
-    assert "the folders have a level 'kind=' that is no column" in story.runs[1].log
+    assert "the folders have a level 'kind=', and the table has no such column" in story.runs[1].log
 
 
 def test_the_format_is_that_of_the_names(story: Story) -> None:

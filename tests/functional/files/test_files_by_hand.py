@@ -90,10 +90,10 @@ def test_the_story(project: Project) -> None:
 @pytest.mark.parametrize(
     ("args", "sentence"),
     [
-        (["bronze", "--skip", "none.json"], "no file 'none.json' is in the folder in"),
+        (["bronze", "--skip", "none.json"], "'none.json' is not in the folder in"),
         (
             ["bronze", "--forget", "none.json"],
-            "no file 'none.json' is among the files that the ledger knows",
+            "'none.json' is not among the files that the ledger knows: `floodmark files <model>` lists the files",
         ),
         (["bronze", "--reset-schema", "9"], "its files have no schema of version 9: they have"),
         (["bronze", "--skip", "a", "--forget", "b"], "Give one of --skip, --forget, --schema"),

@@ -150,8 +150,11 @@ def test_what_is_rescued(project: Project) -> None:
             ("given", "n", "--type", "bigint"),
             "its column 'n' is int, not bigint: leave the type out",
         ),
-        (("given", "zz", "--type", "no such"), "'no such' is no type of Spark's"),
-        (("given", "_file_path"), "'_file_path' is no key of what a file had: name another one"),
+        (("given", "zz", "--type", "no such"), "'no such' is not a type of Spark"),
+        (
+            ("given", "_file_path"),
+            "'_file_path' cannot come from rescued data: `floodmark rescue show` lists its keys",
+        ),
     ],
 )
 def test_what_cannot_be_promoted(

@@ -303,7 +303,7 @@ WRONG = [
     (("a", "b", "--key", "no"), "there is no column no in A, a: it has id, v, n, old"),
     (
         ("nested_a", "nested_b", "--key", "m"),
-        "the key column m is a map<string,double>, and rows cannot be joined by one: name another key",
+        "the key column m is a map<string,double>, which cannot be compared: name another key",
     ),
     (("unbuilt", "b", "--key", "id"), "A, the model unbuilt, has no table "),
     (("a", "landing/none.csv", "--key", "id"), "floodmark: Path does not exist: file:"),

@@ -86,7 +86,7 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
             "expectations.N.limit: got 1; expected one of name, expect, on_violation, where, nulls, max_violations, "
             "max_violation_fraction, severity, message, tags, deletes. Remove it or correct its name",
             'expectations.N.on_violation: got "stop"; expected one of warn, drop, quarantine, fail. Use one of them',
-            'expectations.N: got "N"; expected a name that comes once. Give one of the rules another name',
+            'expectations.N: got "N"; expected a unique name. Give one of the rules another name',
             'expectations.open.nulls: got "maybe"; expected one of violate, pass. Use one of them',
             'expectations.open.expect: got "(a > 0"; expected a SQL expression, but this has a parenthesis without '
             "its other half. Correct it",
@@ -269,7 +269,7 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
         [
             'watermark: got {"kind": "version"}; expected floodmark.changes(ref(...)) in the SELECT, '
             "without an is_incremental() guard. Read \"from {{ floodmark.changes(ref('x')) }}\": the "
-            "first load is a snapshot by itself"
+            "first load reads the whole table"
         ],
     ),
     "changes_without_version": (
@@ -282,7 +282,7 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
     "version_overwrite": (
         over_changes(watermark=VERSION, incremental_strategy="insert_overwrite", partition_by="id"),
         [
-            "watermark.kind: got \"version\"; expected 'append' or 'merge' with kind 'version'. "
+            "watermark.kind: got \"version\"; expected 'append', 'merge' or 'cdc' with kind 'version'. "
             "merge applies updates and deletes"
         ],
     ),
@@ -316,7 +316,7 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
     "files_no_mapping": (
         over_files(files="landing"),
         [
-            "files: got \"landing\"; expected files={'path': ..., 'schema': ...} on an incremental "
+            "files: got \"landing\"; expected files={'path': '...'} on an incremental "
             "model. floodmark.new_files() needs the folder to read"
         ],
     ),

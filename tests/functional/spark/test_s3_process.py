@@ -19,8 +19,8 @@ from tests.support.servers import free_ports
 pytestmark = pytest.mark.edge
 
 MISSING = (
-    "the connector of S3 is not installed: run `floodmark setup --with s3` once, start a Spark server that runs anew, "
-    "and run again"
+    "the connector of S3 is not installed: run `floodmark setup --with s3` once, restart any Spark server that "
+    "is running, and run again"
 )
 NO_KEYS = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_SESSION_TOKEN": ""}
 

@@ -79,7 +79,7 @@ MODELS = {
 STOPS = {
     "stops": "a record is corrupt (not a JSON object) in file:",
     "other_header": "CSV header",
-    "nameless": "since no file is there yet whose name could tell. Add it",
+    "nameless": "because the folder has no file yet whose name tells it. Add it",
 }
 
 

@@ -234,7 +234,7 @@ def test_a_gap_older_than_gap_timeout_is_passed_with_a_warning(story: Story) -> 
     """All gaps that were there at that moment are as old; what comes later is a late row."""
     assert story.ids["first"]["waited"] == [1, 2, 3, 6, 7, 9]
     assert (
-        "missing: 4-5, 8. They did not come within gap_timeout (0 seconds), so the gap is passed over"
+        "missing: 4-5, 8. They did not arrive within gap_timeout (0 seconds), so this run skips the gap"
     ) in sentence(story.runs["first"].log)
     assert story.ids["fourth"]["waited"] == [1, 2, 3, 6, 7, 9, 11]
 

@@ -54,8 +54,8 @@ def test_it_gives_up_with_a_sentence():
     with pytest.raises(DbtRuntimeError) as raised:
         listed(adapter)
     assert raised.value.msg == (
-        "floodmark: Spark cannot list the tables of shop: whenever it does (20 times), somebody "
-        "drops one. Run it again when fewer jobs work there"
+        "floodmark: Spark could not list the tables of shop. In each of 20 tries, another job "
+        "dropped one. Run again when fewer jobs use the schema"
     )
     assert adapter.listed == TRIES
 

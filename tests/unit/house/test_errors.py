@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 import pytest
 from jinja2 import nodes
@@ -29,6 +30,16 @@ def of_python(text: str) -> list[str]:
 def test_the_page_is_what_the_code_says() -> None:
     """Where this fails: `python -m tests.support.reference` writes the page."""
     assert PAGE.read_text("utf-8") == error_page.page()
+
+
+#: What reads as translated. "There is no …" and "but is no longer" are plain English.
+ODD = re.compile(r"(?<!there )\bis no (?!longer)[a-z]|\bgoes without\b|\bruns? anew\b", re.I)
+
+
+def test_messages_are_plain_english() -> None:
+    said = [f"{one.text} {one.todo or ''}" for one in messages()]
+    assert [text for text in said if ODD.search(text)] == []
+    assert ODD.search("'x' is no model") and not ODD.search("there is no model")
 
 
 def test_every_message_has_a_section() -> None:

@@ -129,7 +129,7 @@ def test_columns_meet_without_regard_to_case(floodmark: SimpleNamespace) -> None
         ((["id"], [], ["z"]), "there is no column z in A, shop.a: it has id, m, x"),
         (
             (["id", "m"], [], []),
-            "the key column m is a map<string,int>, and rows cannot be joined by one: name another key",
+            "the key column m is a map<string,int>, which cannot be compared: name another key",
         ),
     ],
 )

@@ -14,7 +14,7 @@ OUTER = (
 KEYS = (
     "Spark takes its keys from the environment of the process that starts it (AWS_ACCESS_KEY_ID, "
     "AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN) or from the server_side_parameters of the profile. "
-    "A Spark server that runs keeps those with which it was started: start it anew"
+    "A running Spark server keeps its old keys: restart it"
 )
 S3 = "software.amazon.awssdk.services.s3.model.S3Exception:"
 SDK = "software.amazon.awssdk.core.exception.SdkClientException:"
@@ -23,8 +23,8 @@ REQUEST = "Request ID: 5w7FKuQN"
 SAID = {
     "java.lang.RuntimeException: java.lang.ClassNotFoundException: Class "
     "org.apache.hadoop.fs.s3a.S3AFileSystem not found": (
-        "the connector of S3 is not installed: run `floodmark setup --with s3` once, start a Spark "
-        "server that runs anew, and run again"
+        "the connector of S3 is not installed: run `floodmark setup --with s3` once, restart any "
+        "Spark server that is running, and run again"
     ),
     "java.lang.RuntimeException: java.lang.ClassNotFoundException: Class "
     "org.apache.hadoop.fs.azurebfs.SecureAzureBlobFileSystem not found": (

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
-from dbt_floodmark.adapter.attempts import SparkRefused, attempt, try_macro
+from dbt_floodmark.adapter.catching import SparkRefused, attempt, try_macro
 from dbt_floodmark.refusal import RefusedError, RejectedError, TryAgainError
 
 

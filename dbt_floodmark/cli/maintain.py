@@ -1,4 +1,4 @@
-"""``floodmark reset`` and ``floodmark maintain``: macros of the package as commands."""
+"""``floodmark maintain``: compact tables, and clear what is no longer needed."""
 
 from __future__ import annotations
 
@@ -6,38 +6,8 @@ from pathlib import Path
 
 import click
 
-from dbt_floodmark.errors import UsageError
 from dbt_floodmark.project.project import Project
 from dbt_floodmark.project.runner import select_option, target_options
-
-
-@click.command()
-@target_options
-@click.option("--to", metavar="VALUE", help="The new mark (UTC). Without it the mark is forgotten.")
-@click.option("--reason", metavar="TEXT", help="Why; the ledger keeps it with your name.")
-@click.argument("model")
-def reset(
-    project_dir: Path,
-    profiles_dir: str | None,
-    target: str | None,
-    to: str | None,
-    reason: str | None,
-    model: str,
-) -> None:
-    """Move a model's mark on purpose: its next run loads what lies above it.
-
-    \b
-    Example:
-        floodmark reset silver_invoices --to '2026-01-31 06:00:00' --reason 'table restored'
-        dbt run-operation floodmark.reset --args '{model: silver_invoices, to: 2026-01-31}'
-    """
-    project = Project(project_dir, profiles_dir, target)
-    chosen = project.one(model)
-    if chosen.watermark is None:
-        raise UsageError(
-            f"{model} has no watermark, so there is no mark to move: use --full-refresh."
-        )
-    project.operation("reset", model=chosen.unique_id, to=to, reason=reason)
 
 
 @click.command()
@@ -49,14 +19,14 @@ def reset(
     type=click.IntRange(1),
     default=16,
     show_default=True,
-    help="OPTIMIZE tables whose files are smaller on average.",
+    help="OPTIMIZE tables whose files are smaller than this on average.",
 )
 @click.option(
     "--min-small-files",
     type=click.IntRange(2),
     default=8,
     show_default=True,
-    help="… and at least this many.",
+    help="The least number of small files for OPTIMIZE.",
 )
 @click.option(
     "--vacuum-days",
@@ -75,7 +45,9 @@ def maintain(
     min_small_files: int,
     vacuum_days: int,
 ) -> None:
-    """Compact small files and remove old ones: models that floodmark loads, and the ledger.
+    """Run OPTIMIZE and VACUUM on the models' tables and on the ledger.
+
+    It also archives or deletes loaded source files that are due (`on_loaded`).
 
     \b
     Example:
