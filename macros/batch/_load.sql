@@ -92,8 +92,8 @@
         'replay': floodmark._replay_asked(),
         'full_refresh': should_full_refresh(), 'ceiling': none, 'recovered': none, 'first': true, 'waits_for': none,
         'zone': none,
-        'generation': none, 'guarded': settings.watermark is not none and '/*floodmark:bounds' not in sql
-        and '/*floodmark:changes' not in sql} -%}
+        'generation': none, 'guarded': settings.watermark is not none
+        and not floodmark._has_mark('bounds', sql) and not floodmark._has_mark('changes', sql)} -%}
     {%- do run.update({'is_untouched': floodmark._is_untouched(run)}) -%}
     {%- if run.is_untouched -%}
         {{ return(run) }}

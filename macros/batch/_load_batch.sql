@@ -48,7 +48,8 @@
 {# Load a batch whose files, where it has any, are read: the SELECT stands. #}
 {% macro _load_read(run, batch) %}
     {%- set strategy = floodmark._strategy(run.settings) -%}
-    {%- do run.update({'table_columns': none}) -%}
+    {%- do run.update({'table_columns': none, 'partitions': floodmark._name_list(config.get('partition_by'))
+        | map('lower') | list if batch.replaces else none}) -%}
     {%- set select_sql = floodmark._replayed_select(run, batch) if floodmark._replays_rows(batch)
         else floodmark._bounded_select(run, batch) -%}
     {%- do floodmark._check_doubled(floodmark._select_columns(run, select_sql) | map(attribute='name') | list) -%}
@@ -63,8 +64,11 @@
         {%- set select_sql = floodmark._conformed_select(run, batch, select_sql) -%}
         {%- do floodmark._check_table_columns(run, batch, floodmark._select_columns(run, select_sql)) -%}
     {%- endif -%}
-    {%- if batch.kind == 'first_load' and not batch.replaces -%}
+    {#- somebody else may have made the table, or altered it since -#}
+    {%- if not batch.replaces and (batch.kind == 'first_load'
+        or not run.get('chars_checked') and not run.target.is_known) -%}
         {%- do floodmark._check_char_columns(run) -%}
+        {%- do run.update({'chars_checked': true}) -%}
     {%- endif -%}
     {%- do floodmark._quarantine_held(run, batch, select_sql) -%}
     {%- if strategy.load -%}
@@ -135,6 +139,9 @@
 {% macro _bounded_select(run, batch) %}
     {%- set select_sql = floodmark._select_of(batch, run.sql) -%}
     {%- if not run.guarded -%}
+        {%- if batch.kind == 'backfill' and not floodmark._strategy(run.settings).finds_by_key -%}
+            {%- do floodmark._check_watermark_column(run, select_sql) -%}
+        {%- endif -%}
         {{ return(select_sql) }}
     {%- endif -%}
     {%- set watermark = run.settings.watermark -%}
@@ -154,6 +161,7 @@
             'give the changed column another name, or remove the guard'}],
             rejects='the watermark column has another type in the SELECT') -%}
     {%- endif -%}
+    {%- do floodmark._check_watermark_column(run, select_sql) -%}
     {%- set name = floodmark._quoted(column.name) -%}
     {%- set terms = [] -%}
     {%- if batch.cap_position is not none -%}

@@ -57,7 +57,8 @@
     {%- set found = [] -%}
     {#- columns of a change feed are Delta's; of what is none they are the analyst's -#}
     {%- set not_own = floodmark._change_columns() if cdc.reads_feed else [] -%}
-    {%- for column in columns if column.name not in not_own and not (column.name | lower).startswith('_floodmark_') -%}
+    {%- for column in floodmark._without_columns(columns, not_own)
+        if not (column.name | lower).startswith('_floodmark_') -%}
         {%- if (not only or column.name | lower in only) and column.name | lower not in without -%}
             {%- do found.append(column) -%}
         {%- endif -%}
@@ -296,7 +297,7 @@
         "'same', count_if(_floodmark_rows > 1 and not _floodmark_truncate)",
         "'unordered', coalesce(sum(if(_floodmark_sequence is null, _floodmark_rows, 0)), 0)"] -%}
     {%- do values.extend(floodmark._key_ranges(keys, columns)) -%}
-    {%- do values.append("'keyless', coalesce(sum(if(" ~ floodmark._keyless_sql(keys)
+    {%- do values.append("'keyless', coalesce(sum(if(" ~ floodmark._keyless_sql(run)
         ~ ', _floodmark_rows, 0)), 0)') -%}
     {%- set sequence = floodmark._find_column(columns, '_floodmark_sequence') -%}
     {%- if floodmark._has_range(sequence) -%}
@@ -316,8 +317,8 @@
 
 
 {# An event that needs a key and lacks a part of it. #}
-{% macro _keyless_sql(keys) %}
-    {{ return('(not _floodmark_truncate and ' ~ floodmark._null_key_sql(keys) ~ ')') }}
+{% macro _keyless_sql(run) %}
+    {{ return('(not _floodmark_truncate and ' ~ floodmark._null_key_sql(run) ~ ')') }}
 {% endmacro %}
 
 
@@ -351,7 +352,7 @@
         {%- set names = floodmark._quoted_csv(floodmark._own_columns(dict(cdc, column_list=[], except_column_list=[]),
             source.columns) | map(attribute='name') | list) -%}
         {%- set shown = run_query('select left(to_json(struct(' ~ names ~ ')), 300) as event from ' ~ source.stage
-            ~ ' where _floodmark_sequence is null or ' ~ floodmark._keyless_sql(run.settings.unique_key)
+            ~ ' where _floodmark_sequence is null or ' ~ floodmark._keyless_sql(run)
             ~ ' order by 1 limit 5').columns[0].values() -%}
         {%- do floodmark._stop(found | join(' and ') ~ ': ' ~ shown | join(', ')
             ~ '. Nothing was written: leave them out in the SELECT, or give them a value',

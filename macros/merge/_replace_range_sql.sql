@@ -117,6 +117,7 @@
 {% macro _whole_partitions_select(run, batch, select_sql) %}
     {%- set columns = floodmark._select_columns(run, select_sql) -%}
     {%- do floodmark._check_partition_columns(run, columns) -%}
+    {%- do floodmark._check_watermark_column(run, select_sql) -%}
     {%- set family = batch.family -%}
     {%- set found = floodmark._derivation(run, columns, family, '(\n' ~ select_sql ~ '\n)') -%}
     {%- if not found.rows -%}
@@ -221,6 +222,9 @@
    read anew, too. #}
 {% macro _partition_counts(run, batch, source) %}
     {%- do floodmark._check_partition_columns(run, source.columns) -%}
+    {%- if batch.replaces -%}
+        {%- do floodmark._check_watermark_column(run, source.stage) -%}
+    {%- endif -%}
     {%- set rows = '(' ~ floodmark._conforming_sql(run, source.columns, floodmark._judged_rows_sql(batch)) ~ ')'
         if batch.get('judged') else source.stage -%}
     {%- set found = floodmark._derivation(run, source.columns, batch.family, rows) -%}

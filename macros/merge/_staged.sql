@@ -1,7 +1,7 @@
 {# What merge and insert_overwrite stage. #}
 {% macro _merge_staged(run, batch, select_sql) %}
     {%- set staged = floodmark._staged_select(run, batch, select_sql) -%}
-    {{ return(dict(staged, sql=floodmark._partition_values_sql(staged.columns, select_sql))) }}
+    {{ return(dict(staged, sql=floodmark._partition_values_sql(run, staged.columns, select_sql))) }}
 {% endmacro %}
 
 

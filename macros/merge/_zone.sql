@@ -110,10 +110,11 @@
    hour that comes twice it keeps the first. So what partitions by moments is written under UTC. Nothing in the
    statement depends on the zone: its rows are staged. `batch.writes_utc` is the zone to go back to. #}
 {% macro _write_moments_as_utc(run, batch, source) %}
-    {%- set is_user_sql = config.get('incremental_predicates') or config.get('predicates') -%}
+    {%- set is_user_sql = run.settings.strategy == 'merge' and (config.get('incremental_predicates')
+        or config.get('predicates')) -%}
     {%- do batch.update({'writes_utc': none}) -%}
     {%- if run.settings.strategy in ['merge', 'insert_overwrite'] and source.stage and not is_user_sql -%}
-        {%- for name in run.settings.partition_by
+        {%- for name in floodmark._partition_names(run)
             if (floodmark._find_column(source.columns, name) or {}).get('type') == 'timestamp'
             and not batch.writes_utc -%}
             {%- set zone = source.counts.get('zone') or floodmark._session_zone() -%}

@@ -51,12 +51,15 @@
         'generation': state.committed.generation if state.committed else invocation_id, 'family': upstream.family,
         'watermark_column': upstream.column, 'upstream': floodmark._relation_name(upstream.relation), 'low': before,
         'reason': reason} -%}
-    {%- do floodmark._record('committed', batch,
-        {'high': floodmark._string_literal(mark), 'mark': floodmark._string_literal(mark), 'is_last': false,
-        'target_id': floodmark._string_literal(floodmark._detail(relation).id),
-        'target_version': floodmark._history(relation, 1)[0].version, 'recorded_by': 'current_user()'}) -%}
-    {%- if floodmark._event_tag('committed', batch) not in floodmark._recent_tags(floodmark.ledger_schema()
-        ~ '.batch_log') and floodmark._model_state(id).committed.invocation_id != invocation_id -%}
+    {%- set values = {'high': floodmark._string_literal(mark), 'mark': floodmark._string_literal(mark),
+        'is_last': false, 'target_id': floodmark._string_literal(floodmark._detail(relation).id),
+        'target_version': floodmark._history(relation, 1)[0].version, 'recorded_by': 'current_user()'} -%}
+    {%- do floodmark._forget_commit() -%}
+    {%- do floodmark._record('committed', batch, values) -%}
+    {%- set now = none if floodmark._is_recorded('committed', batch) else floodmark._model_state(id) -%}
+    {%- if now and floodmark._has_lost_events(now, batch) -%}
+        {%- do floodmark._record_under_free_number('committed', batch, values) -%}
+    {%- elif now and now.committed.invocation_id != invocation_id -%}
         {%- do floodmark._stop('another run is loading it now: let that run end, then reset again', id) -%}
     {%- endif -%}
     {%- set again = strategy == 'append' and before is not none and state.committed.family == upstream.family

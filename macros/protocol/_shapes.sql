@@ -27,6 +27,8 @@
         'restate': 'what a restatement was asked for: {from}; none where it is none',
         'generation': 'the generation that the next first load takes on; none for a new one',
         'guarded': 'whether the filter stands behind is_incremental(), so that a first load has no bounds',
+        'partitions': 'the columns by which the table is partitioned, in lower case; none where nobody has asked',
+        'chars_checked': "whether the table's CHAR columns were looked for",
         'first': "whether no batch of this run has been planned yet",
         'ceiling': 'the position that the run goes up to, of its first plan; none before it',
         'kind': 'of a look: the kind of the next batch',

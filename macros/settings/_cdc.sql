@@ -119,10 +119,7 @@
             'expected': "a duration such as '30 days'",
             'todo': 'Units are microseconds, milliseconds, seconds, minutes, hours, days and weeks'}) -%}
     {%- endif -%}
-    {%- for name in ['merge_update_columns', 'merge_exclude_columns', 'incremental_predicates'] if config.get(name) -%}
-        {%- do problems.append({'setting': name, 'got': config.get(name), 'expected': "no such setting with 'cdc'",
-            'todo': 'Remove it: column_list and except_column_list choose the columns'}) -%}
-    {%- endfor -%}
+    {%- do problems.extend(floodmark._not_merge_problems('column_list and except_column_list choose the columns')) -%}
     {{ return(problems) }}
 {% endmacro %}
 

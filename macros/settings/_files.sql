@@ -146,8 +146,8 @@
         {%- do problems.append({'setting': 'files.' ~ name, 'got': files[name],
             'expected': "a UTC time such as '2026-01-31' or '2026-01-31 06:00:00'", 'todo': 'Correct it'}) -%}
     {%- endfor -%}
-    {%- set marker = 'floodmark:stream' if floodmark._is_stream() else 'floodmark:files' -%}
-    {%- if marker not in (model.get('compiled_code') or marker) -%}
+    {%- set mark = 'stream' if floodmark._is_stream() else 'files' -%}
+    {%- if not floodmark._has_mark(mark, model.get('compiled_code') or '/*floodmark:' ~ mark ~ '*/') -%}
         {%- do problems.append({'setting': 'files', 'got': files, 'expected': 'floodmark.new_files() in the SELECT',
             'todo': 'Read "from {{ floodmark.new_files() }}"'}) -%}
     {%- endif -%}

@@ -44,6 +44,18 @@
 {% endmacro %}
 
 
+{# Problems of settings that merge alone has, on another strategy: a list for _refuse. #}
+{% macro _not_merge_problems(instead) %}
+    {%- set problems = [] -%}
+    {%- for name in floodmark._merge_schema() if config.get(name) -%}
+        {%- do problems.append({'setting': name, 'got': config.get(name),
+            'expected': "no such setting with '" ~ config.get('incremental_strategy') ~ "'",
+            'todo': 'Remove it: ' ~ instead}) -%}
+    {%- endfor -%}
+    {{ return(problems) }}
+{% endmacro %}
+
+
 {# Problems of the values of dbt's own settings, each by itself, and of `meta`: a list for _refuse. #}
 {% macro _setting_type_problems() %}
     {%- set problems = [] -%}

@@ -71,11 +71,8 @@
         {%- do problems.extend(floodmark._list_of_changes_problems(given)) -%}
     {%- endif -%}
     {%- do problems.extend(floodmark._snapshot_watermark_problems(given)) -%}
-    {%- for name in ['merge_update_columns', 'merge_exclude_columns', 'incremental_predicates'] if config.get(name) -%}
-        {%- do problems.append({'setting': name, 'got': config.get(name),
-            'expected': "no such setting with 'snapshot_diff'",
-            'todo': 'Remove it: compare_columns and except_columns choose what is compared'}) -%}
-    {%- endfor -%}
+    {%- do problems.extend(floodmark._not_merge_problems(
+        'compare_columns and except_columns choose what is compared')) -%}
     {{ return(problems) }}
 {% endmacro %}
 

@@ -115,7 +115,8 @@
             'expected': 'the filter without the is_incremental() guard',
             'todo': 'Remove the guard: floodmark.watermark_filter() bounds the first load too'}) -%}
     {%- endif -%}
-    {%- if not is_guarded and '/*floodmark:bounds' not in (model.get('compiled_code') or '/*floodmark:bounds') -%}
+    {%- if not is_guarded and not floodmark._has_mark('bounds', model.get('compiled_code')
+        or '/*floodmark:bounds*/') -%}
         {%- do problems.append({'setting': 'watermark', 'got': watermark,
             'expected': 'floodmark.watermark_filter() in the SELECT',
             'todo': 'Add "where {{ floodmark.watermark_filter() }}"'}) -%}
@@ -144,8 +145,8 @@
             'expected': "'append', 'merge' or 'cdc' with kind 'version'",
             'todo': 'merge applies updates and deletes'}) -%}
     {%- endif -%}
-    {%- if not floodmark._is_dry() and '/*floodmark:changes' not in (model.get('compiled_code')
-        or '/*floodmark:changes') -%}
+    {%- if not floodmark._is_dry() and not floodmark._has_mark('changes', model.get('compiled_code')
+        or '/*floodmark:changes*/') -%}
         {%- do problems.append({'setting': 'watermark', 'got': watermark,
             'expected': 'floodmark.changes(ref(...)) in the SELECT, without an is_incremental() guard',
             'todo': 'Read "from {{ floodmark.changes(ref(\'x\')) }}": the first load reads the whole table'}) -%}

@@ -8,7 +8,7 @@
    changes nothing. #}
 {% macro _read_snapshot(run, batch, select_sql) %}
     {%- set source = floodmark._snapshot_columns(run, batch, select_sql) -%}
-    {%- set select_sql = floodmark._partition_values_sql(source.columns, select_sql) -%}
+    {%- set select_sql = floodmark._partition_values_sql(run, source.columns, select_sql) -%}
     {%- do source.update({'counts': floodmark._snapshot_counts(run, batch, source, select_sql)}) -%}
     {%- if source.counts.is_known -%}
         {{ return(dict(source, changes=0)) }}
@@ -221,7 +221,7 @@
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
     {%- set counts = floodmark._query_json(
         "select to_json(named_struct('repeated', count_if(_floodmark_rows > 1), 'keyless', " "coalesce(sum(if("
-        ~ floodmark._null_key_sql(run.settings.unique_key) ~ ", _floodmark_rows, 0)), 0))) from (select " ~ keys
+        ~ floodmark._null_key_sql(run) ~ ", _floodmark_rows, 0)), 0))) from (select " ~ keys
         ~ ', count(*) as _floodmark_rows from ' ~ source.stage ~ ' group by ' ~ keys ~ ')')[0] -%}
     {%- do floodmark._check_snapshot_keys(run, batch, counts,
         'select ' ~ keys ~ ', count(*) as _floodmark_copies from ' ~ source.stage ~ ' group by ' ~ keys) -%}
@@ -239,7 +239,7 @@
     {%- do floodmark._execute([floodmark._create_stage_sql(difference) ~ '\n'
         ~ floodmark._without_held_sql(run, batch, floodmark._difference_sql(run, source, select_sql, version))]) -%}
     {%- set values = ["'repeated', count_if(_floodmark_copies > 1)", "'key_hash', bit_xor(xxhash64(" ~ keys ~ '))',
-        "'keyless', count_if(" ~ floodmark._null_key_sql(run.settings.unique_key)
+        "'keyless', count_if(" ~ floodmark._null_key_sql(run)
         ~ " and _floodmark_change <> 'missing')", "'missing', count_if(_floodmark_change = 'missing')",
         "'again', count_if(_floodmark_change = 'again')", "'changes', count_if(_floodmark_change <> 'same')"] -%}
     {%- set found = floodmark._query_json('select to_json(named_struct('

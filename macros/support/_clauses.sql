@@ -6,29 +6,24 @@
 {% macro _sql_parts(text) %}
     {%- set parts = [] -%}
     {%- set ns = namespace(at=0) -%}
-    {%- set tokens = {
-        'string': '[rR]\'[^\']*\'|[rR]"[^"]*"|\'(?:[^\'\\\\]|\\\\.)*\'|"(?:[^"\\\\]|\\\\.)*"|`[^`]*`',
-        'comment': '--(?:\\\\\n|[^\r\n])*', 'mark': '[();]', 'code': '[^\'"`();/\\-rR]+|\\w+|[/-]',
-    } -%}
-    {%- for _ in range([text | length, 99999] | min) -%}
-        {%- if ns.at >= text | length -%}
-            {%- break -%}
-        {%- endif -%}
-        {%- set part = {'kind': 'open', 'text': text[ns.at:]} -%}
-        {%- if part.text[:2] == '/*' -%}
-            {%- set length = floodmark._comment_length(part.text) -%}
-            {%- do part.update({'kind': 'comment', 'text': part.text[:length]} if length else {}) -%}
-        {%- else -%}
-            {%- for kind, pattern in tokens.items() -%}
-                {%- set match = modules.re.match(pattern, part.text, flags=modules.re.S if kind == 'string' else 0) -%}
-                {%- if match -%}
-                    {%- do part.update({'kind': match.group(0) if kind == 'mark' else kind, 'text': match.group(0)}) -%}
-                    {%- break -%}
-                {%- endif -%}
-            {%- endfor -%}
-        {%- endif -%}
-        {%- do parts.append(part) -%}
-        {%- set ns.at = ns.at + part.text | length -%}
+    {%- set token = modules.re.compile('(?P<string>[rR]\'[^\']*\'|[rR]"[^"]*"|\'(?:[^\'\\\\]|\\\\[\\s\\S])*\''
+        '|"(?:[^"\\\\]|\\\\[\\s\\S])*"|`[^`]*`)|(?P<comment>--(?:\\\\\n|[^\r\n])*)|(?P<mark>[();])'
+        '|(?P<code>[^\'"`();/\\-rR]+|\\w+|[/-])') -%}
+    {#- Jinja counts to a hundred thousand at most -#}
+    {%- for _ in range(text | length // 99999 + 1) -%}
+        {%- for _ in range(99999) -%}
+            {%- if ns.at >= text | length -%}
+                {%- break -%}
+            {%- endif -%}
+            {%- set is_comment = text[ns.at:ns.at + 2] == '/*' -%}
+            {%- set length = floodmark._comment_length(text[ns.at:]) if is_comment else none -%}
+            {%- set match = none if is_comment else token.match(text, ns.at) -%}
+            {%- set part = {'kind': 'comment', 'text': text[ns.at:ns.at + length]} if length
+                else ({'kind': match.group(0) if match.lastgroup == 'mark' else match.lastgroup,
+                'text': match.group(0)} if match else {'kind': 'open', 'text': text[ns.at:]}) -%}
+            {%- do parts.append(part) -%}
+            {%- set ns.at = ns.at + part.text | length -%}
+        {%- endfor -%}
     {%- endfor -%}
     {{ return(parts) }}
 {% endmacro %}
@@ -93,6 +88,17 @@
         {%- set ns.is_end = ns.is_end and (part.kind in [';', 'comment'] or not part.text | trim) -%}
     {%- endfor -%}
     {{ return(kept | reverse | join) }}
+{% endmacro %}
+
+
+{# Whether a SELECT has a mark of ours, `/*floodmark:<name>`, in its code: in a text or a comment it bounds nothing. #}
+{% macro _has_mark(name, text) %}
+    {%- set mark = '/*floodmark:' ~ name -%}
+    {%- set ns = namespace(found=false) -%}
+    {%- for part in (floodmark._sql_parts(text) if mark in text else []) if part.text.startswith(mark) -%}
+        {%- set ns.found = true -%}
+    {%- endfor -%}
+    {{ return(ns.found) }}
 {% endmacro %}
 
 

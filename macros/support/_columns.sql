@@ -34,18 +34,23 @@
 {% endmacro %}
 
 
-{# The columns in the rows of a DESCRIBE, in order. Of a query all rows are columns, and a name may be empty. #}
+{# The columns in the rows of a DESCRIBE, in order; those that partition a table have `is_partition`. Of a query all
+   rows are columns, and a name may be empty. #}
 {% macro _described_columns(rows, is_query=false) %}
     {%- set columns = [] -%}
-    {%- set ns = namespace(done=false) -%}
+    {%- set ns = namespace(heading=none) -%}
     {%- for row in rows -%}
         {#- what follows an empty name or such a heading is partitioning, not columns -#}
         {%- if is_query -%}
-        {%- elif not row[0] or row[0].startswith('# ') and not row[1] or row[0] == '# col_name' -%}
-            {%- set ns.done = true -%}
+        {%- elif not row[0] or row[0].startswith('# ') and not row[1] -%}
+            {%- set ns.heading = row[0] -%}
+        {%- elif row[0] == '# col_name' -%}
+            {%- set ns.heading = ns.heading or row[0] -%}
         {%- endif -%}
-        {%- if not ns.done -%}
+        {%- if ns.heading is none -%}
             {%- do columns.append({'name': row[0], 'type': row[1] | lower, 'ddl': row[1], 'comment': row[2]}) -%}
+        {%- elif ns.heading == '# Partition Information' and floodmark._find_column(columns, row[0]) -%}
+            {%- do floodmark._find_column(columns, row[0]).update({'is_partition': true}) -%}
         {%- endif -%}
     {%- endfor -%}
     {{ return(columns) }}
@@ -89,6 +94,17 @@
         {{ return(column) }}
     {%- endfor -%}
     {{ return(none) }}
+{% endmacro %}
+
+
+{# The columns but those of these names. #}
+{% macro _without_columns(columns, names) %}
+    {%- set names = names | map('lower') | list -%}
+    {%- set found = [] -%}
+    {%- for column in columns if column.name | lower not in names -%}
+        {%- do found.append(column) -%}
+    {%- endfor -%}
+    {{ return(found) }}
 {% endmacro %}
 
 

@@ -1,7 +1,7 @@
 {# The columns of a batch that its table has: all but those that changes() put beside them. Of a model that does not
    read changes(), columns of these names are the analyst's. #}
 {% macro _target_columns(run, columns) %}
-    {{ return(columns | rejectattr('name', 'in', floodmark._change_columns()) | list if floodmark._reads_changes(run)
+    {{ return(floodmark._without_columns(columns, floodmark._change_columns()) if floodmark._reads_changes(run)
         else columns) }}
 {% endmacro %}
 

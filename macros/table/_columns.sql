@@ -76,6 +76,18 @@
 {% endmacro %}
 
 
+{# The columns by which the table is, or will be, partitioned: their names in lower case. A table that somebody else
+   made need not have those of the config. #}
+{% macro _partition_names(run) %}
+    {%- if run.get('partitions') is none -%}
+        {%- do run.update({'partitions': floodmark._table_columns(run) | selectattr('is_partition', 'defined')
+            | map(attribute='name') | map('lower') | list if run.target.exists
+            else floodmark._name_list(config.get('partition_by')) | map('lower') | list}) -%}
+    {%- endif -%}
+    {{ return(run.partitions) }}
+{% endmacro %}
+
+
 {# The columns of a batch's SELECT, looked up once; without the files that it reads, which may be a long list. #}
 {% macro _select_columns(run, select_sql) %}
     {%- if run.get('selected') is none or run.selected.sql != select_sql -%}

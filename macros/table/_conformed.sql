@@ -243,8 +243,8 @@
 
 {# A SELECT with NULL for '' in the columns that partition the table, as Delta keeps it: what is compared with the
    table must be what the table will hold, or a row that is read again is another one. #}
-{% macro _partition_values_sql(columns, select_sql) %}
-    {%- set partitions = floodmark._name_list(config.get('partition_by')) | map('lower') | list -%}
+{% macro _partition_values_sql(run, columns, select_sql) %}
+    {%- set partitions = floodmark._partition_names(run) -%}
     {%- set values, texts = [], [] -%}
     {%- for column in columns -%}
         {%- set quoted = floodmark._quoted(column.name) -%}

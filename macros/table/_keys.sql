@@ -68,13 +68,13 @@
 {% endmacro %}
 
 
-{# Whether a part of a key is NULL. #}
-{% macro _null_key_sql(keys) %}
+{# Whether a part of the key is NULL. #}
+{% macro _null_key_sql(run) %}
     {%- set missing = [] -%}
-    {%- for key in keys -%}
+    {%- for key in run.settings.unique_key -%}
         {%- do missing.append(floodmark._quoted(key) ~ ' is null') -%}
         {#- Delta keeps '' of a partition column as NULL -#}
-        {%- if key | lower in floodmark._name_list(config.get('partition_by')) | map('lower') | list -%}
+        {%- if key | lower in floodmark._partition_names(run) -%}
             {%- do missing.append('cast(' ~ floodmark._quoted(key) ~ " as string) = ''") -%}
         {%- endif -%}
     {%- endfor -%}

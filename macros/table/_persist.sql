@@ -56,7 +56,7 @@
 {% macro _persist_constraints(relation) %}
     {%- set constraints = floodmark._constraints() -%}
     {%- if constraints -%}
-        {%- set present = floodmark._detail(relation).properties | lower -%}
+        {%- set present = floodmark._properties_of(relation) | map('lower') | list -%}
         {%- for name, expression in constraints.items() if 'delta.constraints.' ~ name | lower not in present -%}
             {#- Delta keeps the text: in one pair of parentheses it is as it was written -#}
             {%- set condition = '(' ~ expression ~ ')' if floodmark._lists_changes() else expression -%}

@@ -118,6 +118,12 @@ STATIC = {
         "cdc={'sequence_by': 'seq'}",
         "merge_update_columns: got [\"v\"]; expected no such setting with 'cdc'",
     ),
+    "merge_predicates": (
+        "incremental_strategy='cdc', predicates=['v > 1']",
+        "cdc={'sequence_by': 'seq'}",
+        "predicates: got [\"v > 1\"]; expected no such setting with 'cdc'. Remove it: column_list and "
+        "except_column_list choose the columns",
+    ),
 }
 
 

@@ -57,6 +57,9 @@ MODELS = {
         "select c.*, l.label from {{ floodmark.changes(source('raw', 'orders')) }} as c "
         f"left join {table('labels')} as l using (grp)"
     ),
+    "shouted": versioned(
+        f"SELECT ID, GRP, AMOUNT, _CHANGE_TYPE, _COMMIT_VERSION from {CHANGES}", start=0
+    ),
     "everything": versioned(f"select * from {CHANGES}", strategy="append"),
     "no_feed": versioned("select * from {{ floodmark.changes(source('raw', 'silent')) }}"),
     "lost_files": versioned("select * from {{ floodmark.changes(source('raw', 'lost')) }}"),
@@ -127,6 +130,19 @@ def story(make_project: Callable[..., Project]) -> Story:
     story.run("third", "--select", *THIRD)
     story.run("refreshed", "--full-refresh", "--select", "mirror", "totals")
     return story
+
+
+def test_names_in_capitals_are_the_feeds_own(story: Story) -> None:
+    """From version 0 on, so that its first load has the deletes too: no such row, no such column, and a feed."""
+    s = story.project.schema
+    assert {row[0] for row in story.project.sql(f"describe {s}.shouted") if row[0]} == {
+        "ID",
+        "GRP",
+        "AMOUNT",
+    }
+    assert story.project.rows("shouted", "id, grp, amount") == story.rows["second"]["orders"]
+    properties = dict(story.project.sql(f"show tblproperties {s}.shouted"))
+    assert properties["delta.enableChangeDataFeed"] == "true"
 
 
 def test_updates_and_deletes_reach_the_copy(story: Story) -> None:

@@ -161,6 +161,59 @@ def test_macros_take_names_in_quotes(floodmark: SimpleNamespace) -> None:
         assert "if(`id` is null" in rows
 
 
+BOUNDS = "/*floodmark:bounds ts*/ ts > 1 /*floodmark:end*/"
+
+
+@pytest.mark.parametrize(
+    ("sql", "has"),
+    [
+        (f"select 1 from t where {BOUNDS}", True),
+        (f"select 'it''s' -- where\nfrom t where ({BOUNDS})", True),
+        (f"select 1 -- where {BOUNDS}\nfrom t where {BOUNDS}", True),
+        (f"select 1 from t -- where {BOUNDS}", False),
+        (f"select 1 from t -- where {BOUNDS}\n", False),
+        (f"select 1 from t /* where {BOUNDS} */", False),
+        (f"select 1 /* /* a */ {BOUNDS} */ from t", False),
+        (f"select '{BOUNDS}' from t", False),
+        (f'select "{BOUNDS}" from t', False),
+        (f"select `{BOUNDS}` from t", False),
+        ("select 1 from t", False),
+    ],
+)
+def test_a_mark_of_ours_counts_in_code_alone(
+    floodmark: SimpleNamespace, sql: str, has: bool
+) -> None:
+    assert floodmark._has_mark("bounds", sql) is has
+
+
+@pytest.mark.parametrize(
+    ("sql", "named"),
+    [
+        ("select a as ts from t", True),
+        ("select f(ts) ts from t", True),
+        ("select a AS `TS` from t", True),
+        ("select ts, b from t", False),
+        ("select t.ts from t", False),
+        ("select a as ts_2, b as tsx from t", False),
+        ("select a -- as ts\n, ts from t", False),
+        ("select ' as ts ' from t", False),
+    ],
+)
+def test_whether_a_select_names_an_expression(
+    floodmark: SimpleNamespace, sql: str, named: bool
+) -> None:
+    assert floodmark._names_expression(sql, "ts") is named
+
+
+def test_a_long_select_keeps_its_end(floodmark: SimpleNamespace) -> None:
+    """Jinja's range has an end, which 30,000 rows in parentheses go beyond."""
+    rows = ",\n".join(f"({number})" for number in range(30_000))
+    assert (
+        floodmark._select_text(f"select * from values {rows} ;\n")
+        == f"select * from values {rows} \n"
+    )
+
+
 def settings_of(**config: object) -> SimpleNamespace:
     return load(config=config)
 

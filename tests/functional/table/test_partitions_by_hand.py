@@ -1,0 +1,126 @@
+"""Tables whose partitions, columns and constraints are not those of the config: what the table has counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from tests.support.harness import Project, Run, incremental, sentence, table
+from tests.support.rows import AT, rows_of
+
+pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
+
+KEYS = ["id", "region"]
+COLUMNS = "id int, region string, v int, ts timestamp"
+LOOKBACK = {"column": "ts", "lookback": "10 days"}
+WAYS = {
+    "in_key": incremental(table("src"), incremental_strategy="merge", unique_key=KEYS, watermark=LOOKBACK),
+    "beside": incremental(table("src"), incremental_strategy="merge", unique_key="id", watermark=LOOKBACK),
+    "snapshot": "{{ config(materialized='incremental', incremental_strategy='snapshot_diff', unique_key='id') }} "
+    f"select id, region, v from {table('src')}",
+}  # fmt: skip
+#: Partitioned in the config, not in the table: '' is a value like any other there.
+UNPARTITIONED = incremental(
+    table("src"), incremental_strategy="merge", unique_key=KEYS, watermark=LOOKBACK, partition_by=["region"]
+)  # fmt: skip
+#: Keys that lack a part of themselves in a table that keeps '' as NULL.
+KEYLESS = {
+    "events": incremental(
+        table("src"), incremental_strategy="cdc", unique_key=KEYS, cdc={"sequence_by": "ts"}, watermark={"column": "ts"}
+    ),
+    "extract": "{{ config(materialized='incremental', incremental_strategy='snapshot_diff', "
+    f"unique_key={KEYS!r}) }}}} select id, region, v from {table('src')}",
+}  # fmt: skip
+CONTRACT = """
+config: {{contract: {{enforced: true}}}}
+columns:
+  - {{name: id, data_type: int}}
+  - {{name: v, data_type: int}}
+  - {{name: ts, data_type: timestamp}}
+constraints:
+  - {{type: check, name: {name}, expression: 'id > 0'}}
+"""
+
+
+@dataclass
+class Story:
+    project: Project
+    runs: list[Run]
+    versions: list[int]
+
+
+@pytest.fixture(scope="module")
+def story(make_project: Callable[..., Project]) -> Story:
+    """Three runs; before each the upstream has a commit, which brings a new row to the second alone."""
+    project = make_project("by_hand")
+    s = project.schema
+    project.sql(f"create table {s}.src ({COLUMNS}) using delta")
+    project.source("src")
+    for name, sql in (WAYS | KEYLESS).items():
+        columns = (
+            COLUMNS.replace(", ts timestamp", "") if name in ("snapshot", "extract") else COLUMNS
+        )
+        project.sql(f"create table {s}.{name} ({columns}) using delta partitioned by (region)")
+        project.model(name, sql)
+    project.sql(f"create table {s}.flat ({COLUMNS}) using delta cluster by (v)")
+    project.model("flat", UNPARTITIONED)
+    strict = incremental(
+        table("src"), "id, v, ts", watermark={"column": "ts"}, on_schema_change="append_new_columns"
+    )
+    project.model("strict", strict, CONTRACT.format(name="valid_amount"))
+    project.model(
+        "lettered",
+        incremental(
+            table("src"), watermark={"column": "ts"}, incremental_strategy="merge", unique_key="id"
+        ),
+    )
+    project.sql(f"insert into {s}.src values (1, '', 1, {AT}), (2, 'EU', 1, {AT})")
+    runs = [project.dbt("run")]
+    assert runs[0].status["lettered"] == "success", runs[0].log
+    project.sql(f"alter table {s}.lettered add columns (grade char(2))")
+    project.sql(f"insert into {s}.src values (3, '', 1, {AT} + interval 1 hour)")
+    project.model("strict", strict, CONTRACT.format(name="valid"))
+    runs.append(project.dbt("run"))
+    versions = [project.version(name) for name in (*WAYS, "flat")]
+    project.sql(f"insert into {s}.src select * from {s}.src where false")
+    project.sql(f"alter table {s}.src set tblproperties ('x' = 'y')")
+    runs.append(project.dbt("run"))
+    return Story(project, runs, versions)
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_an_empty_text_in_a_partition_of_the_table_is_null(story: Story, name: str) -> None:
+    assert all(run.status[name] == "success" for run in story.runs), story.runs[-1].message[name]
+    found = [(row["id"], row.get("region")) for row in rows_of(story.project, name, "id, region")]
+    assert sorted(found, key=repr) == [(1, None), (2, "EU"), (3, None)]
+
+
+def test_rows_that_are_read_again_write_nothing(story: Story) -> None:
+    assert [story.project.version(name) for name in (*WAYS, "flat")] == story.versions
+
+
+def test_an_empty_text_stays_where_only_the_config_has_partitions(story: Story) -> None:
+    found = [(row["id"], row.get("region")) for row in rows_of(story.project, "flat", "id, region")]
+    assert sorted(found) == [(1, ""), (2, "EU"), (3, "")]
+
+
+@pytest.mark.parametrize("name", KEYLESS)
+def test_a_key_that_the_table_keeps_as_null_is_refused(story: Story, name: str) -> None:
+    assert story.runs[0].status[name] == "error"
+    assert "no id or region" in sentence(story.runs[0].message[name])
+    assert not rows_of(story.project, name)
+
+
+def test_a_constraint_whose_name_begins_anothers_is_put_on_the_table(story: Story) -> None:
+    names = {
+        row[0] for row in story.project.sql(f"show tblproperties {story.project.schema}.strict")
+    }
+    assert {"delta.constraints.valid_amount", "delta.constraints.valid"} <= names
+
+
+def test_a_char_column_that_came_later_is_refused_with_the_way_out(story: Story) -> None:
+    said = sentence(story.runs[1].message["lettered"])
+    assert "expected no CHAR column, which Delta's MERGE cannot read" in said
+    assert f"alter table {story.project.schema}.lettered alter column `grade` type string" in said

@@ -1,0 +1,140 @@
+"""A SELECT that gives the watermark column another value under its name, and filters that stand in a comment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from tests.support.harness import Project, Run, incremental, sentence, table
+from tests.support.rows import AT, rows_of
+
+pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
+
+TOKYO = "from_utc_timestamp(ts, 'Asia/Tokyo')"
+TS = {"column": "ts"}
+OVERWRITE = {"incremental_strategy": "insert_overwrite", "partition_by": ["p"], "watermark": TS}
+
+#: Models whose first load is refused: its mark would be that of other values.
+REFUSED = {
+    "later": incremental(table("src"), f"id, {TOKYO} as ts", guard=True, watermark=TS),
+    "earlier": incremental(table("src"), "id, date_trunc('hour', ts) ts", guard=True, watermark=TS),
+    "quoted": incremental(table("src"), f"id, {TOKYO} AS `TS`", guard=True, watermark=TS),
+    "days": incremental(
+        table("src"), f"id, {TOKYO} as ts, cast({TOKYO} as date) as p", **OVERWRITE
+    ),
+}
+#: Models that name an expression like the column, and lose nothing by it.
+TAKEN = {
+    "same": incremental(f"{table('src')} as s", "s.id, s.ts as ts", guard=True, watermark=TS),
+    "greatest": incremental(
+        f"(select id, max(ts) as ts from {table('src')} group by id)", "*", guard=True, watermark=TS
+    ),
+    "merged": incremental(
+        table("src"), f"id, {TOKYO} as ts", incremental_strategy="merge", unique_key="id", watermark=TS
+    ),
+    "hours": incremental(table("src"), "id, date_trunc('hour', ts) as ts", watermark=TS),
+}  # fmt: skip
+#: The filter where it bounds nothing.
+COMMENTED = {
+    "dashes": "select id, ts from {src} -- where {filter}",
+    "stars": "select id, ts from {src} /* where {filter} */",
+    "text": "select id, ts, $${filter}$$ as said from {src}".replace("$$", '"'),
+}
+#: A filter in a comment beside one that stands.
+BOTH = "select id, ts from {src} -- where {filter}\nwhere {filter} -- it's all"
+
+
+@dataclass
+class Story:
+    project: Project
+    first: Run
+    second: Run
+    backfill: Run
+
+
+def _model(sql: str, **more: str) -> str:
+    settings = {"materialized": "incremental", "watermark": TS} | more
+    head = (
+        "{{ config(" + ", ".join(f"{key}={value!r}" for key, value in settings.items()) + ") }}\n"
+    )
+    return head + sql.replace("{src}", table("src")).replace(
+        "{filter}", "{{ floodmark.watermark_filter() }}"
+    )
+
+
+@pytest.fixture(scope="module")
+def story(make_project: Callable[..., Project]) -> Story:
+    """Two rows and two that come later; one model learns to change its column in between."""
+    project = make_project("changed_column")
+    s = project.schema
+    project.sql(f"create table {s}.src (id int, ts timestamp) using delta")
+    project.sql(
+        f"insert into {s}.src values (1, {AT} + interval 10 minutes), (2, {AT} + interval 40 minutes)"
+    )
+    project.source("src")
+    for name, sql in (REFUSED | TAKEN).items():
+        project.model(name, sql)
+    for name, sql in COMMENTED.items():
+        project.model(name, _model(sql))
+    project.model("both", _model(BOTH))
+    learns = "id, {ts} as ts, cast({ts} as date) as p"
+    project.model("learns", incremental(table("src"), learns.replace("{ts}", "ts"), **OVERWRITE))
+    first = project.dbt("run")
+    project.model("learns", incremental(table("src"), learns.replace("{ts}", TOKYO), **OVERWRITE))
+    project.sql(
+        f"insert into {s}.src values (3, {AT} + interval 65 minutes), (4, {AT} + interval 20 hours)"
+    )
+    second = project.dbt("run", "--select", *TAKEN, "both", "learns")
+    day = "{floodmark_backfill: {from: '2024-05-01', to: '2024-05-01 08:30:00'}}"
+    return Story(
+        project,
+        first,
+        second,
+        project.dbt("run", "--select", "hours", "merged", "both", "--vars", day),
+    )
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_mark_is_not_read_from_values_that_the_select_made(story: Story, name: str) -> None:
+    s = story.project.schema
+    said = sentence(story.first.message[name])
+    assert (
+        f'watermark.column: got "ts, which the SELECT changes"; expected the values that {s}.src has. Give the '
+        "changed column another name: by this one floodmark finds the mark, or the rows that a batch replaces"
+        in said
+    )
+    assert not story.project.sql(f"show tables in {s} like '{name}'")
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_what_changes_no_mark_loads(story: Story, name: str) -> None:
+    assert story.first.status[name] == story.second.status[name] == "success"
+    assert [row["id"] for row in rows_of(story.project, name, "id")] == [1, 2, 3, 4]
+
+
+def test_a_model_that_learns_to_change_its_column_replaces_no_partition(story: Story) -> None:
+    assert story.first.status["learns"] == "success"
+    assert '"ts, which the SELECT changes"' in sentence(story.second.message["learns"])
+    assert [row["id"] for row in rows_of(story.project, "learns", "id")] == [1, 2]
+
+
+def test_a_backfill_deletes_by_no_column_that_the_select_changes(story: Story) -> None:
+    assert '"ts, which the SELECT changes"' in sentence(story.backfill.message["hours"])
+    for name in ("merged", "both"):
+        assert story.backfill.status[name] == "success", story.backfill.message[name]
+    for name in ("hours", "merged", "both"):
+        assert [row["id"] for row in rows_of(story.project, name, "id")] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("name", COMMENTED)
+def test_a_filter_in_a_comment_or_a_text_bounds_nothing(story: Story, name: str) -> None:
+    said = sentence(story.first.message[name])
+    assert "expected floodmark.watermark_filter() in the SELECT" in said
+    assert not story.project.sql(f"show tables in {story.project.schema} like '{name}'")
+
+
+def test_a_filter_beside_one_in_a_comment_bounds(story: Story) -> None:
+    assert story.first.status["both"] == story.second.status["both"] == "success"
+    assert story.project.ledger("both", "rows_read")[:2] == [(2,), (2,)]
