@@ -45,23 +45,31 @@
 {% macro _quarantine_held(run, batch, select_sql) %}
     {%- set parts = [] -%}
     {%- if batch.get('judged') and batch.judged.rows_quarantined and not floodmark._replays_rows(batch) -%}
-        {%- do parts.append({'sql': floodmark._rows_to_quarantine_sql(batch), 'names': batch.judged.columns
-            | map(attribute='name') | list + ['_floodmark_rules', '_floodmark_reason', '_floodmark_file']}) -%}
+        {%- do parts.append({'sql': floodmark._rows_to_quarantine_sql(batch),
+            'names': floodmark._storable(batch.judged.columns) | map(attribute='name') | list
+                + ['_floodmark_rules', '_floodmark_reason', '_floodmark_file']}) -%}
     {%- endif -%}
     {%- if batch.get('rows_corrupt') -%}
         {%- do parts.append({'sql': floodmark._corrupt_rows_sql(run, batch),
             'names': ['_floodmark_reason', '_floodmark_raw', '_floodmark_file', '_floodmark_line']}) -%}
     {%- endif -%}
     {%- if parts -%}
-        {%- do floodmark._quarantine(batch, batch.judged.columns if batch.get('judged')
-            else floodmark._select_columns(run, select_sql), parts, is_again=floodmark._leaves_open(run, batch)) -%}
+        {%- set columns = batch.judged.columns if batch.get('judged')
+            else floodmark._select_columns(run, select_sql) -%}
+        {%- do floodmark._quarantine(batch, columns, parts,
+            is_again=floodmark._leaves_open(run, batch, columns)) -%}
     {%- endif -%}
 {% endmacro %}
 
 
 {# Whether a batch may read rows that an earlier one has quarantined, and leaves those open that are so already. One
-   that loads all anew, or a range, supersedes them instead. #}
-{% macro _leaves_open(run, batch) %}
+   that loads all anew, or a range, supersedes them instead; but a range is not known of rows without the watermark's
+   column. #}
+{% macro _leaves_open(run, batch, columns) %}
+    {%- set is_range = batch.kind == 'backfill' and not (batch.get('asked') or {}).get('restate') -%}
+    {%- if is_range and not floodmark._find_column(columns, batch.watermark_column or '') -%}
+        {{ return(true) }}
+    {%- endif -%}
     {%- set supersedes = batch.begins or batch.kind in ['full_refresh', 'backfill', 'replay']
         or floodmark._strategy(run.settings).replaced -%}
     {%- set reads_all = not run.settings.watermark and batch.files is none and batch.kind != 'stream' -%}

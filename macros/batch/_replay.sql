@@ -5,11 +5,20 @@
   rule stay open. Corrupt records of files are a batch of their own (_replay_records.sql).
 #}
 
-{# What this run was asked to replay, {rule, where, set}, where `true` is everything; none where it was not. #}
+{# What this run was asked to replay, {rule, where, set}, where `true` is everything; none where it was not. A null in
+   `set` is NULL. #}
 {% macro _replay_asked() %}
     {%- set asked = var('floodmark_replay', none) -%}
-    {{ return(floodmark._with_defaults(asked if asked is mapping else {}, {'rule': {}, 'where': {}, 'set': {}})
-        if asked is not none else none) }}
+    {%- if asked is none -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set asked = floodmark._with_defaults(asked if asked is mapping else {},
+        {'rule': {}, 'where': {}, 'set': {}}) -%}
+    {%- set given = {} -%}
+    {%- for name, expression in (asked.set or {}).items() -%}
+        {%- do given.update({name: 'null' if expression is none else expression}) -%}
+    {%- endfor -%}
+    {{ return(dict(asked, set=given or none)) }}
 {% endmacro %}
 
 

@@ -3,53 +3,97 @@
   columns with the next row that is held back, and a column keeps the type in which it came first.
 #}
 
-{# The open rows of the quarantine that a batch replays, behind their `_floodmark_id`. #}
+{# The open rows of the quarantine that a batch replays, behind their `_floodmark_id`. What `set` gives is worked out
+   once a row, below the casts, which ask for a value more than once. #}
 {% macro _replayed_select(run, batch) %}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
-    {%- set rows = floodmark._open_rows_sql(quarantine, batch.asked.replay, 'rows') -%}
+    {%- set asked = batch.asked.replay -%}
+    {%- set rows = floodmark._open_rows_sql(quarantine, asked, 'rows') -%}
     {%- set has_raw = run_query('select 1 as one from (' ~ rows ~ ') where _floodmark_raw is not null limit 1').rows
         | length > 0 -%}
+    {%- set given = floodmark._given_columns(asked.set or {}, rows) -%}
     {%- set values = ['_floodmark_id'] -%}
-    {%- for column in floodmark._replayed_columns(run, batch.asked.replay.set or {},
-        floodmark._columns_of(relation=quarantine)) -%}
+    {%- for column in floodmark._replayed_columns(run, given, floodmark._columns_of(relation=quarantine)) -%}
         {%- do values.append(floodmark._replayed_value_sql(column, has_raw) ~ ' as '
             ~ floodmark._quoted(column.name)) -%}
     {%- endfor -%}
-    {{ return('select ' ~ values | join(', ') ~ ' from (' ~ rows ~ ') where _floodmark_batch_id < '
-        ~ batch.batch_id) }}
+    {{ return('select ' ~ values | join(', ') ~ ' from (' ~ floodmark._with_given_sql(given, rows)
+        ~ ') where _floodmark_batch_id < ' ~ batch.batch_id) }}
 {% endmacro %}
 
 
-{# Its columns, a list of {name, kept, ddl, given}: `kept` is the type in the quarantine, none where it does not have
-   the column; `ddl` the type in the table; `given` what `set` says, or none. What left the model since is not loaded
-   where on_schema_change would refuse it; what has come since is NULL where that, a rule or `set` needs it. #}
-{% macro _replayed_columns(run, set, columns) %}
-    {%- set is_whole = run.settings.on_schema_change in ['fail', 'sync_all_columns']
-        or config.get('contract').enforced -%}
+{# What `set` gives: a list of {name, expression, as, type}; `as` is the column of _with_given_sql, `type` the type that
+   Spark finds for the expression over these rows. #}
+{% macro _given_columns(set, rows) %}
+    {%- set given = [] -%}
+    {%- for name, expression in set.items() -%}
+        {%- do given.append({'name': name, 'expression': floodmark._clause(expression),
+            'as': '_floodmark_set_' ~ loop.index0}) -%}
+    {%- endfor -%}
+    {%- set types = floodmark._columns_of(query=floodmark._with_given_sql(given, rows)) if given else [] -%}
+    {%- for column in given -%}
+        {%- do column.update({'type': floodmark._find_column(types, column.as).ddl}) -%}
+    {%- endfor -%}
+    {{ return(given) }}
+{% endmacro %}
+
+
+{% macro _with_given_sql(given, rows) %}
+    {%- set values = ['*'] -%}
+    {%- for column in given -%}
+        {%- do values.append(column.expression ~ ' as ' ~ column.as) -%}
+    {%- endfor -%}
+    {{ return('select ' ~ values | join(', ') ~ ' from (' ~ rows ~ ')' if given else rows) }}
+{% endmacro %}
+
+
+{# The columns of a replay, a list of {name, kept, ddl, given}: `kept` is the type in the quarantine, none where it does
+   not have the column; `ddl` the type in the table; `given` what `set` says (_given_columns), or none. What left the
+   model since is not loaded where on_schema_change would refuse it; what has come since is NULL where that, a rule or
+   `set` needs it. An enforced contract is of the columns that it names, whatever the table has besides. #}
+{% macro _replayed_columns(run, given, columns) %}
+    {%- set contract = floodmark._contract_columns() -%}
+    {%- set is_whole = run.settings.on_schema_change in ['fail', 'sync_all_columns'] or contract is not none -%}
     {%- set held = floodmark._without_own_names(columns) -%}
     {%- set strategy = floodmark._strategy(run.settings) -%}
     {%- set written = strategy.own_columns(run, held) | map(attribute='name') | list -%}
     {%- set table = floodmark._table_own(run) -%}
-    {%- set given, texts, found = {}, [], [] -%}
-    {%- for name, expression in set.items() -%}
-        {%- do given.update({name | lower: expression}) -%}
-    {%- endfor -%}
+    {%- set texts, found = [], [] -%}
     {%- for rule in run.settings.expectations or [] -%}
         {%- do texts.extend([rule.get('expect') or '', rule.get('where') or '']) -%}
     {%- endfor -%}
     {%- for column in held -%}
         {%- set known = floodmark._find_column(table, column.name) -%}
+        {%- set is_asked = floodmark._find_column(contract, column.name) if contract is not none
+            else known or not is_whole -%}
         {%- do found.append({'name': column.name, 'kept': column.ddl, 'ddl': (known or column).ddl})
-            if known or not is_whole or column.name not in written -%}
+            if is_asked or column.name not in written -%}
     {%- endfor -%}
     {%- for column in table if not floodmark._find_column(held, column.name)
-        and (is_whole or column.name | lower in given or floodmark._is_named(column.name, texts)) -%}
+        and (floodmark._find_column(contract, column.name) if contract is not none else is_whole
+        or floodmark._find_column(given, column.name) or floodmark._is_named(column.name, texts)) -%}
+        {%- do found.append({'name': column.name, 'kept': none, 'ddl': column.ddl}) -%}
+    {%- endfor -%}
+    {#- what the contract has got since the table was written last -#}
+    {%- for column in contract or []
+        if not floodmark._find_column(held + floodmark._table_columns(run), column.name) -%}
         {%- do found.append({'name': column.name, 'kept': none, 'ddl': column.ddl}) -%}
     {%- endfor -%}
     {%- for column in found -%}
-        {%- do column.update({'ddl': floodmark._plain_type(column.ddl), 'given': given.get(column.name | lower)}) -%}
+        {%- do column.update({'ddl': floodmark._plain_type(column.ddl),
+            'given': floodmark._find_column(given, column.name)}) -%}
     {%- endfor -%}
     {{ return(found) }}
+{% endmacro %}
+
+
+{# The columns that an enforced contract names: a list of {name, ddl}; none where there is none. #}
+{% macro _contract_columns() %}
+    {%- set found = [] -%}
+    {%- for column in model.columns.values() if config.get('contract').enforced -%}
+        {%- do found.append({'name': column.name, 'ddl': column.data_type}) -%}
+    {%- endfor -%}
+    {{ return(found if config.get('contract').enforced else none) }}
 {% endmacro %}
 
 
@@ -63,7 +107,7 @@
 {# One of these columns as SQL. Where `has_raw`, its type may have changed: `_floodmark_raw` is the row as it came. #}
 {% macro _replayed_value_sql(column, has_raw) %}
     {%- if column.given is not none -%}
-        {{ return('cast(' ~ floodmark._clause(column.given) ~ ' as ' ~ column.ddl ~ ')') }}
+        {{ return(floodmark._given_value_sql(column)) }}
     {%- elif column.kept is none -%}
         {{ return('cast(null as ' ~ column.ddl ~ ')') }}
     {%- endif -%}
@@ -90,4 +134,25 @@
         ~ floodmark._string_literal('`' ~ column.name ~ '` is ' ~ column.ddl ~ ' in the table and cannot hold: ')
         ~ ', ' ~ text ~ ', ' ~ floodmark._string_literal('. Give it another value with set when you replay')
         ~ ')) end') }}
+{% endmacro %}
+
+
+{# The value that `set` gives it; one that the column cannot hold stops the replay. #}
+{% macro _given_value_sql(column) %}
+    {%- set value, type = column.given.as, column.given.type -%}
+    {%- set problems = floodmark._cast_problems(column.name, type, column.ddl) -%}
+    {%- if problems -%}
+        {%- do floodmark._refuse([{'setting': 'floodmark_replay.set.' ~ column.name,
+            'got': column.given.expression[1:-1] ~ ' ' ~ type | lower,
+            'expected': column.ddl | lower ~ ', as in ' ~ this ~ ', or a type that can be cast to it',
+            'todo': 'Cast it'}], rejects='set: ' ~ column.name ~ ' is ' ~ column.ddl) -%}
+    {%- elif floodmark._nesting(column.ddl) is not none or type == 'void'
+        or floodmark._cast_effect(type, column.ddl) == 'keeps' -%}
+        {{ return(floodmark._conformed_sql(value, type, column.ddl, column.name)) }}
+    {%- endif -%}
+    {%- set cast = 'try_cast(' ~ value ~ ' as ' ~ column.ddl ~ ')' -%}
+    {{ return('case when ' ~ value ~ ' is null or ' ~ floodmark._cast_holds_sql(value, cast, type, column.ddl)
+        ~ ' then ' ~ cast ~ ' else raise_error(concat(' ~ floodmark._string_literal('`' ~ column.name ~ '` is '
+        ~ column.ddl ~ ' in the table and cannot hold: ') ~ ', cast(' ~ value ~ ' as string), '
+        ~ floodmark._string_literal('. Give it another value with set when you replay') ~ ')) end') }}
 {% endmacro %}

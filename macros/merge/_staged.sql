@@ -14,8 +14,14 @@
 {% endmacro %}
 
 
-{# A condition on the quarantine of rows of the partitions that a batch has read. #}
+{# A condition on the quarantine of rows of the partitions that a batch has read; none where the quarantine has no such
+   column: its rows are of a time when the table was not partitioned by it. #}
 {% macro _overwritten_rows_sql(run, batch) %}
+    {%- set quarantine = floodmark._quarantine_relation(this) -%}
+    {%- if not floodmark._has_quarantine(quarantine)
+        or not floodmark._find_column(floodmark._columns_of(relation=quarantine), run.settings.partition_by[0]) -%}
+        {{ return(none) }}
+    {%- endif -%}
     {%- set is_judged = batch.get('judged') and batch.judged.get('columns') -%}
     {%- set rows = floodmark._judged_relation(batch) if is_judged else floodmark._stage_relation(batch) -%}
     {%- set is_lost = batch.get('is_taken_over') and not batch.staged_by -%}

@@ -62,8 +62,37 @@
     {%- elif now and now.committed.invocation_id != invocation_id -%}
         {%- do floodmark._stop('another run is loading it now: let that run end, then reset again', id) -%}
     {%- endif -%}
+    {%- set start = watermark.get('start') -%}
+    {%- set superseded = floodmark._supersede_above(relation, batch, position,
+        floodmark._reach({'start': start}, upstream.family).start if start is not none else none) -%}
     {%- set again = strategy == 'append' and before is not none and state.committed.family == upstream.family
         and position < floodmark._position_parse(before, upstream.family) -%}
     {%- do print('The mark of ' ~ id ~ ' is now ' ~ (mark or 'none') ~ ' (it was ' ~ (before or 'none') ~ ').'
-        ~ (' append loads the rows above it again: delete them first if they are there.' if again else '')) -%}
+        ~ (' append loads the rows above it again: delete them first if they are there.' if again else '')
+        ~ superseded) -%}
+{% endmacro %}
+
+
+{# Rows of the quarantine above a mark that goes back are open no more: they come again. Without a mark all from `start`
+   on do. Behind the event, so that a reset which dies before it leaves them open. Returns a sentence about it. #}
+{% macro _supersede_above(relation, batch, position, start) %}
+    {%- set quarantine = floodmark._quarantine_relation(relation) -%}
+    {%- if not floodmark._has_quarantine(quarantine) -%}
+        {{ return('') }}
+    {%- endif -%}
+    {%- set open = run_query('select count(*) from ' ~ quarantine ~ " where _floodmark_state = 'open'").rows[0][0] -%}
+    {%- set low = position if position is not none
+        else (start - floodmark._position_unit(batch.family) if start is not none else none) -%}
+    {%- set column = floodmark._find_column(floodmark._columns_of(relation=quarantine),
+        batch.watermark_column or '') -%}
+    {%- if not open | int -%}
+        {{ return('') }}
+    {%- elif column is none -%}
+        {{ return(' Its quarantine does not tell which of its ' ~ floodmark._counted(open | int, 'open row')
+            ~ (' lies' if open | int == 1 else ' lie') ~ ' above it: discard those that the next run reads again.') }}
+    {%- endif -%}
+    {%- set quoted = floodmark._quoted(column.name) -%}
+    {%- do floodmark._supersede(quarantine, '_floodmark_batch_id < ' ~ batch.batch_id ~ ' and ' ~ quoted
+        ~ (' > ' ~ floodmark._position_literal(low, batch.family) if low is not none else ' is not null')) -%}
+    {{ return(' Open rows of its quarantine above it are superseded: they come again.') }}
 {% endmacro %}

@@ -1,6 +1,7 @@
 {# Record a batch as committed, now that the target shows it, and drop its stage. Returns the counts. #}
 {% macro _finish(run, batch, landed, source) %}
-    {%- if landed.version is none and floodmark._replays_records(batch) -%}
+    {#- what is not in the table's history is given up (_recover), and what it settles in the quarantine would stay -#}
+    {%- if landed.version is none and batch.kind in ['backfill', 'replay'] and floodmark._is_judged(batch) -%}
         {%- set landed = floodmark._land_without_rows(batch) -%}
     {%- endif -%}
     {%- set metrics = landed.metrics -%}

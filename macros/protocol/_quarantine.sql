@@ -20,7 +20,7 @@
 
 {# Write rows of a batch into the model's quarantine. `columns` are the model's; each of `parts` is a SELECT of some of
    them and of the quarantine's own, {sql, names}. Where a batch reads rows again (`is_again`), those that are open
-   already stay out. #}
+   already stay out; of a backfill only those that it does not supersede. #}
 {% macro _quarantine(batch, columns, parts, is_again=false) %}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
     {%- set columns = floodmark._storable(columns) -%}
@@ -36,9 +36,11 @@
             {%- do kept.append(floodmark._find_column(known, column.name) or column) -%}
         {%- endfor -%}
         {%- set hash = floodmark._row_hash_sql(kept) -%}
+        {%- set superseded = floodmark._range_again_sql(batch, known) if batch.kind == 'backfill' else none -%}
         {%- set rows = 'select * except (_floodmark_hash) from (select *, ' ~ hash ~ ' as _floodmark_hash from (\n'
             ~ rows ~ '\n)) left anti join (select ' ~ hash ~ ' as _floodmark_open from ' ~ quarantine
-            ~ " where _floodmark_state = 'open') on _floodmark_hash = _floodmark_open" -%}
+            ~ " where _floodmark_state = 'open'" ~ (' and not coalesce(' ~ superseded ~ ', false)' if superseded)
+            ~ ') on _floodmark_hash = _floodmark_open' -%}
     {%- endif -%}
     {%- do floodmark._apply_once(quarantine, floodmark._once(batch), 'insert into ' ~ quarantine ~ ' by name select *, '
         ~ batch.batch_id ~ ' as _floodmark_batch_id, current_timestamp() as _floodmark_quarantined_at, '
@@ -221,33 +223,45 @@
     {%- if batch.batch_id | int == 1 -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- set quarantine = floodmark._quarantine_relation(this) -%}
+    {%- set rows = floodmark._came_again_sql(run, batch) -%}
+    {%- if rows is not none -%}
+        {%- do floodmark._supersede(floodmark._quarantine_relation(this),
+            '_floodmark_batch_id < ' ~ batch.batch_id ~ ' and ' ~ rows) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# A condition on the quarantine of the rows that came again with a batch; none where there are none. The batch says
+   what it read, and not the run: one run may finish the batch of another. #}
+{% macro _came_again_sql(run, batch) %}
     {#- a stream begins anew with its checkpoint's first micro-batch -#}
     {%- set is_anew = batch.kind in ['first_load', 'full_refresh'] or batch.begins
-        or floodmark._gives_whole_table(run, batch) or run.get('restate')
+        or floodmark._gives_whole_table(run, batch) or (batch.get('asked') or {}).get('restate')
         or batch.kind == 'stream' and batch.low_position is none -%}
-    {%- set replaced = floodmark._strategy(run.settings).replaced
-        if batch.kind != 'replay' and (batch.kind != 'backfill' or batch.get('rules')) else none -%}
-    {%- set adds_files = batch.files and run.settings.files.allow_overwrites not in [false, 'replace']
-        and floodmark._are_loaded(batch) -%}
-    {%- set rereads = batch.kind == 'backfill' or batch.get('replaces_files') or replaced or adds_files -%}
-    {%- if not (is_anew or rereads) -%}
-        {{ return(none) }}
-    {%- endif -%}
+    {%- set replaced = floodmark._strategy(run.settings).replaced -%}
     {%- if is_anew -%}
-        {%- set rows = 'true' -%}
-    {%- elif batch.get('replaces_files') -%}
-        {%- set rows = '_floodmark_file in (' ~ floodmark._path_literals(batch.files) ~ ')' -%}
+        {{ return('true') }}
+    {%- elif batch.files and floodmark._goes_by_file(run, batch) -%}
+        {{ return('_floodmark_file in (' ~ floodmark._path_literals(batch.files) ~ ')') }}
+    {%- elif batch.kind == 'backfill' -%}
+        {#- it reads and replaces its bounds alone, whatever the strategy replaces else -#}
+        {%- set quarantine = floodmark._quarantine_relation(this) -%}
+        {{ return(floodmark._range_again_sql(batch, floodmark._columns_of(relation=quarantine))
+            if floodmark._has_quarantine(quarantine) else none) }}
     {%- elif replaced -%}
-        {%- set rows = replaced(run, batch) -%}
-    {%- elif adds_files -%}
-        {%- set rows = floodmark._corrupt_files_again_sql(batch.files) -%}
-    {%- elif floodmark._has_quarantine(quarantine) -%}
-        {%- set rows = floodmark._range_again_sql(batch, floodmark._columns_of(relation=quarantine)) -%}
+        {{ return(replaced(run, batch)) }}
+    {%- elif batch.files and run.settings.files.allow_overwrites not in [false, 'replace']
+        and floodmark._are_loaded(batch) -%}
+        {{ return(floodmark._corrupt_files_again_sql(batch.files)) }}
     {%- endif -%}
-    {%- if rows is not none -%}
-        {%- do floodmark._supersede(quarantine, '_floodmark_batch_id < ' ~ batch.batch_id ~ ' and ' ~ rows) -%}
-    {%- endif -%}
+    {{ return(none) }}
+{% endmacro %}
+
+
+{# Whether rows of earlier loads of a batch's files have gone with it. Of a batch whose commit a dead run made nobody
+   has asked yet. #}
+{% macro _goes_by_file(run, batch) %}
+    {{ return(floodmark._replaces_files(run, batch) if batch.get('replaces_files') is none else batch.replaces_files) }}
 {% endmacro %}
 
 
