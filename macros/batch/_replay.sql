@@ -124,16 +124,25 @@
 {% endmacro %}
 
 
-{% macro _replay_problems(run) %}
-    {%- set problems = [] -%}
-    {%- if not floodmark._strategy(run.settings).replays -%}
-        {%- do problems.append({'setting': 'floodmark_replay', 'got': run.replay,
-            'expected': 'a strategy that can replay, and this is ' ~ run.settings.strategy,
-            'todo': 'Correct the rows upstream: the next run reads all of them again'}) -%}
-    {%- elif run.settings.get('output_mode') == 'complete' -%}
-        {%- do problems.append({'setting': 'floodmark_replay', 'got': run.replay,
+{# What makes a replay of a model impossible, whatever it has loaded: a list for _refuse. #}
+{% macro _never_replayed_problems(strategy, output_mode, asked) %}
+    {%- if not floodmark._strategy({'strategy': strategy}).replays -%}
+        {{ return([{'setting': 'floodmark_replay', 'got': asked,
+            'expected': 'a strategy that can replay, and this is ' ~ strategy,
+            'todo': 'Correct the rows upstream: the next run reads all of them again'}]) }}
+    {%- elif output_mode == 'complete' -%}
+        {{ return([{'setting': 'floodmark_replay', 'got': asked,
             'expected': "an output_mode other than 'complete'",
-            'todo': 'Correct the rows upstream: each micro-batch gives the whole table again'}) -%}
+            'todo': 'Correct the rows upstream: each micro-batch gives the whole table again'}]) }}
+    {%- endif -%}
+    {{ return([]) }}
+{% endmacro %}
+
+
+{% macro _replay_problems(run) %}
+    {%- set problems = floodmark._never_replayed_problems(run.settings.strategy, run.settings.get('output_mode'),
+        run.replay) -%}
+    {%- if problems -%}
     {%- elif not run.state.committed or run.target.is_empty and not run.target.exists or run.full_refresh
         or not floodmark._has_quarantine(floodmark._quarantine_relation(this)) -%}
         {%- do problems.append({'setting': 'floodmark_replay', 'got': run.replay,

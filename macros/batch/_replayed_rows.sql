@@ -60,7 +60,9 @@
     {%- set table = floodmark._table_own(run) -%}
     {%- set texts, found = [], [] -%}
     {%- for rule in run.settings.expectations or [] -%}
-        {%- do texts.extend([rule.get('expect') or '', rule.get('where') or '']) -%}
+        {%- for key in ['expect', 'where'] if rule.get(key) -%}
+            {%- do texts.append(floodmark._without_relations(rule[key])) -%}
+        {%- endfor -%}
     {%- endfor -%}
     {%- for column in held -%}
         {%- set known = floodmark._find_column(table, column.name) -%}

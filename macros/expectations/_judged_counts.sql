@@ -41,8 +41,8 @@
     {%- for result in results if result.violations -%}
         {%- set rule = batch.rules | selectattr('name', 'equalto', result.name) | first -%}
         {%- do parts.append(floodmark._sample_sql(results.index(result), floodmark._judged_relation(batch),
-            floodmark._broken_sql(batch.rules, names=[rule.name]), columns, keys, [rule.expect, rule.where or ''],
-            path)) -%}
+            floodmark._broken_sql(batch.rules, names=[rule.name]), columns, keys,
+            [floodmark._named_text(rule), rule.where or ''], path)) -%}
     {%- endfor -%}
     {%- do floodmark._put_samples(results, parts) -%}
 {% endmacro %}

@@ -48,7 +48,8 @@
 
 {# The conditions under which a rule is asked of a row: a list, empty for all rows. `asked` is {exempt, unsent,
    columns}: SQL of rows that no rule is asked of, such as deletes; columns in which NULL means that nothing was sent;
-   and all columns but the key. Where nothing was sent of what a rule names it is not asked. #}
+   and all columns but the key. Where nothing was sent of what a rule names it is not asked; of a struct these are the
+   fields that it names. #}
 {% macro _asked_terms(rule, asked) %}
     {%- set terms = [] -%}
     {%- if asked.exempt and not rule.deletes -%}
@@ -58,14 +59,36 @@
         {%- do terms.append('coalesce(' ~ rule.where ~ ', false)') -%}
     {%- endif -%}
     {%- set named, nulls = [], [] -%}
-    {%- for name in asked.columns if floodmark._is_named(name, [rule.expect], fields=true) -%}
+    {%- set text = floodmark._named_text(rule) -%}
+    {%- for name in asked.columns if floodmark._is_named(name, [text], fields=true) -%}
         {%- do named.append(name) -%}
-        {%- do nulls.append(floodmark._quoted(name) ~ ' is null') -%}
+        {%- for path in floodmark._named_paths(name, text) or [floodmark._quoted(name)] -%}
+            {%- do nulls.append(path ~ ' is null') -%}
+        {%- endfor -%}
     {%- endfor -%}
     {%- if named | select('in', asked.unsent) | list -%}
         {%- do terms.append('not (' ~ nulls | join(' and ') ~ ')') -%}
     {%- endif -%}
     {{ return(terms) }}
+{% endmacro %}
+
+
+{# The text in which the names of a rule's columns are looked for; a rule that was planned before rules had one is asked
+   by its condition. #}
+{% macro _named_text(rule) %}
+    {{ return(rule.get('named') or rule.expect) }}
+{% endmacro %}
+
+
+{# What a text names of a column, as SQL: the column, or the fields of a struct. #}
+{% macro _named_paths(name, text) %}
+    {%- set words = modules.re.sub("'[^']*'", "''", text) -%}
+    {%- set paths = [] -%}
+    {%- for fields in modules.re.findall('(?i)(?<![\\w.`])`?' ~ modules.re.escape(name)
+        ~ '`?((?:\\.(?:\\w+|`[^`]+`))*)(?![\\w`]|\\s*\\()', words) | unique -%}
+        {%- do paths.append(floodmark._quoted(name) ~ fields) -%}
+    {%- endfor -%}
+    {{ return(paths) }}
 {% endmacro %}
 
 

@@ -6,13 +6,25 @@
 {% macro _planned_rules(expectations, loaded, is_test=false) %}
     {%- set rules = [] -%}
     {%- for rule in expectations or [] -%}
-        {%- set rule = dict(rule) -%}
+        {%- set rule = dict(rule, named=floodmark._without_relations(rule.get('expect') or '')) -%}
         {%- for key in ['expect', 'where', 'given'] if rule.get(key) -%}
             {%- do rule.update({key: floodmark._with_relations(rule[key], loaded, key != 'given', is_test)}) -%}
         {%- endfor -%}
         {%- do rules.append(rule) -%}
     {%- endfor -%}
     {{ return(rules) }}
+{% endmacro %}
+
+
+{# A condition in which `in_relation` is its column alone: the words of the relation, its version and its column name no
+   column of the row. #}
+{% macro _without_relations(condition) %}
+    {%- set ns = namespace(sql=condition) -%}
+    {%- for digits in modules.re.findall("floodmark_in_relation\\('([0-9a-f]+)'\\)", condition) | unique -%}
+        {%- set asked = fromjson(''.encode('utf-8').fromhex(digits).decode('utf-8')) -%}
+        {%- set ns.sql = ns.sql | replace("floodmark_in_relation('" ~ digits ~ "')", '(' ~ asked.column ~ ')') -%}
+    {%- endfor -%}
+    {{ return(ns.sql) }}
 {% endmacro %}
 
 

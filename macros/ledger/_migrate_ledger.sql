@@ -8,9 +8,10 @@
   3  batch_log.file_schema, and counts of each file
   4  the view `files` shows a file once that two runs archived
   5  batch_log.expectations: rules and their results
+  6  the view `expectation_results` shows a batch once that two runs finished
 #}
 {% macro _ledger_format() %}
-    {{ return(5) }}
+    {{ return(6) }}
 {% endmacro %}
 
 

@@ -1,4 +1,5 @@
-{# What people query: name and SELECT of each view. #}
+{# What people query: name and SELECT of each view. Two runs may finish one batch, and both say so: results are those of
+   the last. #}
 {% macro _ledger_views(schema) %}
     {%- set terminal = "event in ('committed', 'failed')" -%}
     {%- set counts = [] -%}
@@ -30,8 +31,9 @@
         'expectation_results': "select model, batch_id, result.name, result.action, result.rows_judged, "
         "result.violations, result.sample, at as judged_at, event as state from (select model, batch_id, event, at, "
         "explode(from_json(expectations, 'array<struct<name: string, action: string, rows_judged: bigint, violations: "
-        "bigint, sample: string>>')) as result from " ~ schema ~ ".batch_log where event in ('committed', 'failed') "
-        "and expectations is not null)"}) }}
+        "bigint, sample: string>>')) as result from (select model, batch_id, event, max(at) as at, "
+        ~ "max_by(expectations, at) as expectations from " ~ schema ~ ".batch_log "
+        ~ "where event in ('committed', 'failed') and expectations is not null group by model, batch_id, event))"}) }}
 {% endmacro %}
 
 

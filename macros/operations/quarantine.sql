@@ -20,6 +20,12 @@
 {% macro quarantine_replay(model, rule=none, where=none, set=none, dry_run=false) %}
     {%- set asked = {'rule': rule, 'where': where, 'set': set} -%}
     {%- set node = floodmark._asked_quarantine('quarantine_replay', model, asked, dry_run) -%}
+    {%- set problems = floodmark._never_replayed_problems(
+        floodmark._node_setting(node, 'incremental_strategy') or 'append', floodmark._node_setting(node, 'output_mode'),
+        asked) -%}
+    {%- if problems -%}
+        {%- do floodmark._refuse(problems, "operation 'quarantine_replay' on " ~ floodmark._node_id(node)) -%}
+    {%- endif -%}
     {%- set files = floodmark._node_files(node) if floodmark._node_setting(node, 'files') is mapping else none -%}
     {%- set open = floodmark._count_open(floodmark._quarantine_of(node), asked,
         floodmark._replayed_parts(asked, files)) -%}

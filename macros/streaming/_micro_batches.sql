@@ -43,15 +43,30 @@
 {% endmacro %}
 
 
-{# Put the micro-batches into the ledger that Delta's own sink wrote and the ledger does not know: up to the last that
-   the checkpoint has ended, also those of a run that died. `told` is what the query told of them, {number:
+{# The last micro-batch that is in the table, as the checkpoint tells. One that it has begun and not ended Spark sends
+   again. Delta's own sink knows it where it has written it; where that sink wrote it and the macros write now, the
+   table's history tells. #}
+{% macro _last_written(run, checkpoint) %}
+    {%- set begun = checkpoint.last_offset -%}
+    {%- if not run.request.native and begun is not none and begun != checkpoint.last_commit -%}
+        {%- for commit in floodmark._history(this, 20) if commit.micro_batch
+            and commit.micro_batch.query_id == checkpoint.query_id and commit.micro_batch.number == begun -%}
+            {{ return(begun) }}
+        {%- endfor -%}
+    {%- endif -%}
+    {{ return(checkpoint.last_commit) }}
+{% endmacro %}
+
+
+{# Put the micro-batches into the ledger that Delta's own sink wrote and the ledger does not know, also those of a run
+   that died: up to the last that is written (_last_written). `told` is what the query told of them, {number:
    {started_at, rows_late}}; while it runs, `last` is the last that it told of. Returns their counts. #}
 {% macro _record_micro_batches(run, told, last=none) %}
     {%- set checkpoint = adapter.floodmark_streams().checkpoint(run.request.location) -%}
     {%- set mark = floodmark._stream_mark(run) -%}
     {%- set first = 0 if mark is none else mark + 1 -%}
-    {%- set last = checkpoint.last_commit if last is none or checkpoint.last_commit is none
-        else [checkpoint.last_commit, last] | min -%}
+    {%- set ended = floodmark._last_written(run, checkpoint) -%}
+    {%- set last = ended if last is none or ended is none else [ended, last] | min -%}
     {%- if last is none or last < first -%}
         {{ return([]) }}
     {%- endif -%}

@@ -70,16 +70,7 @@
         {%- do floodmark._align_stream(run, streams) -%}
     {%- else -%}
         {%- do run.update({'generation': made_by}) -%}
-        {%- do request.update({'location': floodmark._own_checkpoint(made_by)}) -%}
-        {%- do floodmark._check_stream(run, streams.checkpoint(request.location)) -%}
-        {%- do floodmark._align_stream(run, streams) -%}
-        {%- do run.update({'stages': floodmark._stages(this)}) -%}
-        {%- do floodmark._drop_left_stages(run.stages, state.finished_id) -%}
-        {%- if floodmark._left_replay(state) -%}
-            {%- do run.update({'recovered_batches': [floodmark._recover(run, state.planned)]}) -%}
-        {%- elif request.native -%}
-            {%- do run.update({'recovered_batches': floodmark._record_micro_batches(run, {})}) -%}
-        {%- endif -%}
+        {%- do floodmark._go_on(run, streams) -%}
     {%- endif -%}
     {#- Delta holds every micro-batch against them: they must be there before the first -#}
     {%- do floodmark._persist_constraints(this) -%}
@@ -87,6 +78,31 @@
         {%- do floodmark._drop_older_state(run) -%}
     {%- endif -%}
     {{ return(run) }}
+{% endmacro %}
+
+
+{# Go on with the table and the checkpoint that an earlier run left. What that run wrote and did not record is recorded
+   here, also where Delta's own sink wrote it and rules have come since. #}
+{% macro _go_on(run, streams) %}
+    {%- set request = run.request -%}
+    {%- do request.update({'location': floodmark._own_checkpoint(run.generation)}) -%}
+    {%- set checkpoint = streams.checkpoint(request.location) -%}
+    {%- do floodmark._check_stream(run, checkpoint) -%}
+    {%- set mark = floodmark._stream_mark(run) -%}
+    {%- if request.native and mark is not none and mark != checkpoint.last_commit
+        and mark == checkpoint.last_offset -%}
+        {#- the macros wrote it, under rules that are gone: Delta's own sink does not know it, and would write it again
+           -#}
+        {%- do request.update({'native': false}) -%}
+    {%- endif -%}
+    {%- do floodmark._align_stream(run, streams) -%}
+    {%- do run.update({'stages': floodmark._stages(this)}) -%}
+    {%- do floodmark._drop_left_stages(run.stages, run.state.finished_id) -%}
+    {%- if floodmark._left_replay(run.state) -%}
+        {%- do run.update({'recovered_batches': [floodmark._recover(run, run.state.planned)]}) -%}
+    {%- elif run.state.last_batch_id == run.state.finished_id -%}
+        {%- do run.update({'recovered_batches': floodmark._record_micro_batches(run, {})}) -%}
+    {%- endif -%}
 {% endmacro %}
 
 

@@ -102,11 +102,14 @@
 {% endmacro %}
 
 
-{# Whether SQL expressions name a column: as a word of its own, no function, type or text, no field of a struct or
+{# Whether SQL expressions name a column: as a word of its own, no function, type, unit or text, no field of a struct or
    struct of a field. #}
 {% macro _is_named(name, expressions, fields=false) %}
     {%- for expression in expressions -%}
         {%- set words = modules.re.sub("'[^']*'", "''", expression) | lower | replace('`', '') -%}
+        {#- what stands before a text is its type, or an operator: date'2024-01-01', interval '1' day -#}
+        {%- set words = modules.re.sub("\\binterval\\s+[-+]?(?:[\\w.]+|'')\\s+\\w+|\\w+\\s*''", "''",
+            modules.re.sub('\\s+', ' ', words)) -%}
         {%- if modules.re.search('(?<!\\bas )(?<![\\w.])' ~ modules.re.escape(name | lower | replace('`', ''))
             ~ ('(?!\\w|\\s*\\()' if fields else '(?![\\w.]|\\s*\\()'), words) -%}
             {{ return(true) }}

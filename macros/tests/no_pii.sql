@@ -10,7 +10,7 @@
         {%- do floodmark._raise('floodmark: ' ~ model ~ ' is not in this project: test a model, a seed or a '
             'snapshot') -%}
     {%- endif -%}
-    {%- set own = floodmark._columns_of(relation=model) -%}
+    {%- set own = floodmark._columns_of(query='select * from ' ~ model) -%}
     {%- set published, secrets, names = [], [], [] -%}
     {%- for column in own if column.type in ['string', 'int', 'bigint'] -%}
         {%- do published.append(floodmark._string_literal(column.name) ~ ', cast(' ~ floodmark._quoted(column.name)
@@ -47,11 +47,15 @@
 {% endtest %}
 
 
-{# The one of these nodes whose relation this is; none where it is of none. #}
+{# The one of these nodes that a test is of; none where it is of none. Behind dbt's `where` the test gets the text of a
+   subquery in place of the relation, and its own node tells. #}
 {% macro _node_of(relation, nodes) %}
-    {%- for node in nodes
-        if node.schema == relation.schema and (node.alias or node.name) == relation.identifier -%}
-        {{ return(node) }}
+    {%- for node in nodes -%}
+        {%- set is_it = node.unique_id == model.attached_node if relation is string
+            else node.schema == relation.schema and (node.alias or node.name) == relation.identifier -%}
+        {%- if is_it -%}
+            {{ return(node) }}
+        {%- endif -%}
     {%- endfor -%}
     {{ return(none) }}
 {% endmacro %}

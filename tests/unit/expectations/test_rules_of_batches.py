@@ -110,7 +110,17 @@ def test_a_range_that_is_read_again(nulls: str, rows: str) -> None:
     [
         ("amount > 0", ["not (`amount` is null)"]),
         ("amount > 0 and rate > 0", ["not (`amount` is null and `rate` is null)"]),
-        ("address.city is not null", ["not (`address` is null)"]),
+        ("address.city is not null", ["not (`address`.city is null)"]),
+        ("Address.`zip code` is not null", ["not (`address`.`zip code` is null)"]),
+        ("address.city = address.town.name", ["not (`address`.city is null and `address`.town.name is null)"]),
+        ("address is not null or address.city = 'x'", ["not (`address` is null and `address`.city is null)"]),
+        # What stands before a text is its type, and what stands behind an interval its unit.
+        ("amount > int'3' and at > rate'2024-01-01'", ["not (`amount` is null)"]),
+        ("amount > 0 and at > now() - interval 1 rate", ["not (`amount` is null)"]),
+        ("amount > 0 and at > now() - interval '1' rate", ["not (`amount` is null)"]),
+        ("amount > 0 and rate like 'x'", ["not (`amount` is null and `rate` is null)"]),
+        ("amount > 0 and 'x' like rate", ["not (`amount` is null and `rate` is null)"]),
+        ("cast(amount as  rate) > 0", ["not (`amount` is null)"]),
         ("rate > 0", []),
         ("id > 0", []),
     ],
@@ -125,6 +135,27 @@ def test_a_rule_is_not_asked_where_nothing_was_sent_of_what_it_names(
     }
     rule = {"expect": expect, "where": None, "deletes": False}
     assert load()._asked_terms(rule, sent) == asked
+
+
+def test_a_relation_that_a_rule_looks_into_names_no_column() -> None:
+    """Its version, its name and its own column are words of the planned text, and columns of the events."""
+    node = SimpleNamespace(schema="shop", identifier="stores", alias="stores")
+    floodmark = load(source=lambda *names: None, ref=lambda *names: None)
+    floodmark._rule_node = lambda names, loaded: node
+    floodmark._node_relation = lambda node: "shop.stores"
+    floodmark._pinned = lambda relation: f"{relation} version as of 3"
+    given = {
+        "name": "known",
+        "expect": floodmark.in_relation("store_id", "stores", its="lower(code)"),
+        "on_violation": "quarantine",
+    }
+    [rule] = floodmark._planned_rules(floodmark._expectations([given]), None)
+    names = ["store_id", "version", "stores", "code", "amount"]
+    asked = {"exempt": None, "unsent": names, "columns": names}
+    assert floodmark._asked_terms(rule, asked) == ["not (`store_id` is null)"]
+    # A batch that was planned before rules had their names beside them.
+    del rule["named"]
+    assert "`version` is null" in floodmark._asked_terms(rule, asked)[0]
 
 
 @pytest.mark.parametrize(
