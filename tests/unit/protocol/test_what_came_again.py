@@ -1,0 +1,122 @@
+"""Which open rows of the quarantine a batch supersedes: the batch says so, whichever run finishes it. Without Spark."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.macros import load
+
+COLUMNS = ["id", "at", "day"]
+
+
+def macros(columns: list[str] | None = None, **given: Any) -> SimpleNamespace:
+    """The macros on a quarantine of these columns; without any there is none."""
+    floodmark = load(**given)
+    floodmark._has_quarantine = lambda quarantine: columns is not None
+    floodmark._quarantine_relation = lambda relation: "shop.orders__quarantine"
+    floodmark._columns_of = lambda relation: [{"name": name} for name in columns or []]
+    floodmark._position_literal = lambda position, family: str(position)
+    floodmark._are_loaded = lambda batch: True
+    return floodmark
+
+
+def run_of(strategy: str, **more: Any) -> dict[str, Any]:
+    settings = {"strategy": strategy, "partition_by": ["day"], "unique_key": ["id"], "files": None}
+    return {"settings": settings | more.pop("settings", {}), **more}
+
+
+def batch_of(kind: str, **more: Any) -> dict[str, Any]:
+    batch = {"batch_id": 3, "kind": kind, "begins": False, "family": "sequence", "files": None}
+    bounds = {"low_position": 10, "high_position": 20, "watermark_column": "at", "nulls": "error"}
+    return batch | bounds | more
+
+
+@pytest.mark.parametrize("strategy", ["append", "merge", "cdc", "insert_overwrite"])
+@pytest.mark.parametrize("rules", [[], [{"kind": "row"}]])
+def test_a_backfill_supersedes_what_lies_in_its_bounds(strategy: str, rules: list) -> None:
+    """Of insert_overwrite, too, which replaces no whole partition then."""
+    batch = batch_of("backfill", rules=rules, asked={"backfill": {"from": "11", "to": "21"}})
+    found = macros(COLUMNS)._came_again_sql(run_of(strategy), batch)
+    assert found == "(`at` > 10 and `at` <= 20)"
+    assert macros(["id"])._came_again_sql(run_of(strategy), batch) is None
+    assert macros()._came_again_sql(run_of(strategy), batch) is None
+
+
+@pytest.mark.parametrize("asks", [None, {"from": "1"}])
+def test_a_restatement_is_one_by_its_batch(asks: dict | None) -> None:
+    """And not by the run: one that restates may finish another batch, and a plain one a restatement."""
+    floodmark = macros(COLUMNS)
+    run = run_of("cdc", restate=asks)
+    restated = batch_of("backfill", asked={"restate": {"from": "1"}}, low_position=None)
+    assert floodmark._came_again_sql(run, restated) == "true"
+    assert floodmark._came_again_sql(run, batch_of("incremental", asked=None)) is None
+    assert floodmark._came_again_sql(run, batch_of("incremental")) is None
+
+
+@pytest.mark.parametrize("asked", [None, False, True])
+def test_files_that_are_replaced_by_a_batch_that_a_dead_run_committed(asked: bool | None) -> None:
+    """Nobody has asked of it whether its files were loaded before; of one that this run reads that is known."""
+    run = run_of("append", settings={"files": {"allow_overwrites": "replace"}})
+    batch = batch_of("incremental", files=[{"path": "a.json"}], replaces_files=asked)
+    wanted = None if asked is False else "_floodmark_file in ('a.json')"
+    assert macros(COLUMNS)._came_again_sql(run, batch) == wanted
+
+
+def test_partitions_are_not_looked_for_where_the_quarantine_has_none() -> None:
+    judged = {"columns": [{"name": "day"}]}
+    batch = batch_of("incremental", judged=judged, judged_by="me", staged_by=None)
+    rows = SimpleNamespace(columns=[SimpleNamespace(values=lambda: ["2024-05-01"])])
+    given: dict[str, Any] = {"run_query": lambda sql: rows}
+    for columns, wanted in [
+        (COLUMNS, "cast(`day` as string) in ('2024-05-01')"),
+        (["id", "DAY"], "cast(`day` as string) in ('2024-05-01')"),
+        (["id", "at"], None),
+        (None, None),
+    ]:
+        floodmark = macros(columns, **given)
+        floodmark._judged_relation = lambda batch: "judged"
+        assert floodmark._came_again_sql(run_of("insert_overwrite"), batch) == wanted
+
+
+@pytest.mark.parametrize("kind", ["backfill", "replay", "incremental"])
+@pytest.mark.parametrize("rules", [[], [{"kind": "row"}]])
+def test_what_recovery_gives_up_leaves_a_commit_before_it_settles(kind: str, rules: list) -> None:
+    """Recovery looks for the commit: without one a backfill or a replay is given up."""
+    floodmark = macros(COLUMNS)
+    landed: list[str] = []
+
+    class Reached(Exception):
+        pass
+
+    def stop(*args: Any) -> None:
+        raise Reached
+
+    floodmark._land_without_rows = lambda batch: landed.append("commit")
+    floodmark._stage_relation = stop
+    with pytest.raises(Reached):
+        floodmark._finish(
+            run_of("merge"), batch_of(kind, rules=rules), {"version": None, "metrics": {}}, None
+        )
+    assert landed == (["commit"] if kind == "replay" or kind == "backfill" and rules else [])
+
+
+@pytest.mark.parametrize(
+    ("columns", "kind", "asked", "leaves"),
+    [
+        (["id", "at"], "backfill", {"backfill": {}}, False),
+        (["id"], "backfill", {"backfill": {}}, True),
+        (["id"], "backfill", {"restate": {"from": "1"}}, False),
+        (["id"], "incremental", None, False),
+        (["id"], "replay", {"replay": {}}, False),
+    ],
+)
+def test_a_backfill_leaves_open_what_it_cannot_place(
+    columns: list[str], kind: str, asked: dict | None, leaves: bool
+) -> None:
+    run = run_of("merge", settings={"watermark": {"column": "at"}})
+    batch = batch_of(kind, asked=asked, lookback=0)
+    found = macros(COLUMNS)._leaves_open(run, batch, [{"name": name} for name in columns])
+    assert bool(found) == leaves
