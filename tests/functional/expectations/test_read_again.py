@@ -1,0 +1,256 @@
+"""RULES.md, 7 and 8: rows that a batch reads again are open once, whoever reads them, and whoever dies on the way."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.commands import command
+from tests.support.faults import Faults, injected
+from tests.support.files import land, lines, loader
+from tests.support.harness import Project, incremental, table, values
+
+pytestmark = [pytest.mark.edge, pytest.mark.long("session")]
+
+RULE = {"name": "positive", "expect": "amount > 0", "on_violation": "quarantine"}
+AT = {"watermark": {"column": "at"}, "expectations": [RULE]}
+MERGE = {"incremental_strategy": "merge", "unique_key": "id"}
+OVERWRITE = {"incremental_strategy": "insert_overwrite", "partition_by": "day"}
+CDC = {"incremental_strategy": "cdc", "unique_key": "id"}
+TABLES = ("switched", "bounded", "lost", "restated", "given_up", "held_delete", "bare", "reset")
+COMMITTED = "before: insert into .*batch_log.*'committed'"
+PLANNED = "before: insert into .*batch_log.*'planned'"
+
+
+@pytest.fixture(scope="module")
+def project(make_project: Callable[..., Project]) -> Project:
+    project = make_project("read_again")
+    project.source(*TABLES)
+    for name in TABLES:
+        project.sql(
+            f"create table {project.schema}.{name} (id int, amount int, at timestamp, n bigint) using delta"
+        )
+    return project
+
+
+def arrive(project: Project, name: str, *rows: tuple[int, int, str]) -> None:
+    """Rows of a table: id, amount, and a time of May 2024 such as '01 13:00'; `n` counts the hours."""
+    given = [
+        (id, amount, f"2024-05-{at}:00", int(at[:2]) * 24 + int(at[3:5])) for id, amount, at in rows
+    ]
+    project.sql(f"insert into {project.schema}.{name} values {values(given)}")
+
+
+def found(project: Project, model: str) -> Counter:
+    """Rows of a quarantine by their state."""
+    return Counter(
+        project.sql(f"select id, amount, _floodmark_state from {project.schema}.{model}__quarantine")
+    )
+
+
+def is_open(project: Project, model: str) -> list[tuple[int, int]]:
+    rows = found(project, model).elements()
+    return sorted((id, amount) for id, amount, state in rows if state == "open")
+
+
+def done(project: Project, *args: str) -> str:
+    code, output = command(project, *args)
+    assert code == 0, output
+    return output
+
+
+def die(project: Project, model: str, where: str, *args: str) -> None:
+    with injected(Faults(cuts={model: where})):
+        run = project.dbt("run", "--select", model, *args)
+    assert run.status[model] == "error" and "cut before" in run.log, run.log[-3000:]
+
+
+def asking(**asked: object) -> tuple[str, str]:
+    return "--vars", json.dumps(asked)
+
+
+def test_a_model_that_partitions_by_a_column_that_its_quarantine_lacks(project: Project) -> None:
+    arrive(project, "switched", (1, 1, "01 01:00"), (2, -2, "01 02:00"))
+    project.model("parted", incremental(table("switched"), "id, amount, at", **AT))
+    project.build("--select", "parted")
+    project.sql(f"update {project.schema}.switched set amount = 2 where id = 2")
+    parted = incremental(
+        table("switched"), "id, amount, at, cast(at as date) as day", **AT, **OVERWRITE
+    )
+    project.model("parted", parted)
+    project.build("--select", "parted", "--full-refresh")
+    assert found(project, "parted") == Counter({(2, -2, "superseded"): 1})
+    arrive(project, "switched", (3, 3, "02 01:00"))
+    project.build("--select", "parted")
+    # The quarantine gets the column with the next row, and partitions are known from then on.
+    arrive(project, "switched", (4, -4, "02 02:00"))
+    project.build("--select", "parted")
+    arrive(project, "switched", (5, 5, "02 03:00"))
+    project.build("--select", "parted")
+    assert is_open(project, "parted") == [(4, -4)]
+    assert sorted(project.sql(f"select id from {project.schema}.parted")) == [
+        (1,),
+        (2,),
+        (3,),
+        (5,),
+    ]
+
+
+def test_a_backfill_of_partitions_supersedes_what_it_reads(project: Project) -> None:
+    arrive(project, "bounded", (1, -1, "01 01:00"), (2, -2, "01 13:00"), (3, 3, "02 01:00"))
+    select = "id, amount, at, cast(at as date) as day"
+    project.model("bounds", incremental(table("bounded"), select, **AT, **OVERWRITE))
+    project.build("--select", "bounds")
+    assert is_open(project, "bounds") == [(1, -1), (2, -2)]
+    done(project, "backfill", "bounds", "--from", "2024-05-01 12:00", "--to", "2024-05-02")
+    states = Counter({(1, -1, "open"): 1, (2, -2, "open"): 1, (2, -2, "superseded"): 1})
+    assert found(project, "bounds") == states
+    day = ("--from", "2024-05-01", "--to", "2024-05-02")
+    done(project, "backfill", "bounds", *day, "--step", "12 hours")
+    assert is_open(project, "bounds") == [(1, -1), (2, -2)]
+    # Nothing is judged: upstream has the rows no more.
+    project.sql(f"delete from {project.schema}.bounded where id < 3")
+    done(project, "backfill", "bounds", *day)
+    assert is_open(project, "bounds") == []
+
+
+def test_who_restates_says_the_batch(project: Project) -> None:
+    settings = CDC | {"cdc": {"sequence_by": "n"}}
+    arrive(project, "restated", (1, 1, "01 01:00"), (2, -2, "01 02:00"))
+    for name in ("plain_died", "restatement_died"):
+        project.model(name, incremental(table("restated"), "id, amount, n, at", **AT, **settings))
+    project.build("--select", "plain_died", "restatement_died")
+    again = asking(floodmark_restate={"from": 1})
+    # A restatement that died behind its commit is finished by a plain run.
+    die(project, "restatement_died", "before: update .*__quarantine", *again)
+    assert len(is_open(project, "restatement_died")) == 2
+    project.build("--select", "restatement_died")
+    states = Counter({(2, -2, "superseded"): 1, (2, -2, "open"): 1})
+    assert found(project, "restatement_died") == states
+    # And a plain batch that died there by a restatement, which dies before its own plan.
+    arrive(project, "restated", (3, 3, "01 03:00"))
+    die(project, "plain_died", COMMITTED)
+    die(project, "plain_died", PLANNED, *again)
+    assert found(project, "plain_died") == Counter({(2, -2, "open"): 1})
+
+
+@pytest.mark.parametrize("way", ["backfill", "restatement"])
+def test_what_reads_again_and_dies_leaves_the_row_open(project: Project, way: str) -> None:
+    """Each row of its range is held back, so the table gets none of it."""
+    name = f"given_up_{way}"
+    if way == "backfill":
+        arrive(project, "given_up", (1, 1, "01 01:00"), (2, -2, "02 01:00"))
+    settings = MERGE if way == "backfill" else CDC | {"cdc": {"sequence_by": "n"}}
+    project.model(name, incremental(table("given_up"), "id, amount, n, at", **AT, **settings))
+    project.build("--select", name)
+    asked = (
+        {"floodmark_backfill": {"from": "2024-05-02", "to": "2024-05-03"}}
+        if way == "backfill"
+        else {"floodmark_restate": {"from": 49}}
+    )
+    die(project, name, "after: update .*__quarantine", *asking(**asked))
+    project.build("--select", name)
+    assert is_open(project, name) == [(2, -2)]
+    assert {state for (state,) in project.ledger(name, "state")} == {"committed"}
+
+
+def test_a_replay_that_writes_beside_the_table_alone(project: Project) -> None:
+    """A delete of a key without rows: only the state table gets it, and must not lose it again."""
+    asked = RULE | {"deletes": True}
+    cdc = {"sequence_by": "n", "stored_as_scd_type": 2, "apply_as_deletes": "amount < 0"}
+    settings = CDC | {"cdc": cdc, "watermark": {"column": "at"}}
+    select = "id, amount, cast(abs(amount) as bigint) as n, at"
+    arrive(project, "held_delete", (1, 10, "01 01:00"), (9, -20, "01 02:00"))
+    project.model(
+        "held_delete_of", incremental(table("held_delete"), select, expectations=[asked], **settings)
+    )
+    project.build("--select", "held_delete_of")
+    assert is_open(project, "held_delete_of") == [(9, -20)]
+    project.model("held_delete_of", incremental(table("held_delete"), select, **settings))
+    die(
+        project,
+        "held_delete_of",
+        "after: merge into .*__quarantine",
+        *asking(floodmark_replay={"where": "true"}),
+    )
+    # A late event below the delete's sequence ends where the delete is.
+    arrive(project, "held_delete", (9, 15, "01 03:00"))
+    project.build("--select", "held_delete_of")
+    assert found(project, "held_delete_of") == Counter({(9, -20, "replayed"): 1})
+    rows = project.sql(
+        f"select id, __start_at, __end_at from {project.schema}.held_delete_of order by 1"
+    )
+    assert rows == [(1, 10, None), (9, 15, 20)]
+
+
+def test_files_that_are_replaced_by_a_run_that_died(project: Project) -> None:
+    model = loader(
+        "landing",
+        "id, _metadata.file_path as path",
+        format="json",
+        schema="id int",
+        allow_overwrites="replace",
+        on_corrupt="quarantine",
+    )
+    project.model("replaced", model)
+    land(project.root / "landing", {"a.json": lines({"id": 1}, "not JSON")})
+    project.build("--select", "replaced")
+    land(project.root / "landing", {"a.json": lines({"id": 7}, {"id": 8}, "nor this")})
+    die(project, "replaced", "before: update .*__quarantine")
+    project.build("--select", "replaced")
+    assert project.sql(
+        "select _floodmark_raw, _floodmark_state from "
+        f"{project.schema}.replaced__quarantine order by 1"
+    ) == [("nor this", "open"), ("not JSON", "superseded")]
+
+
+def test_a_range_whose_rows_do_not_tell_their_place(project: Project) -> None:
+    """Without the watermark's column what is read again stays out; what came changed is open beside it."""
+    arrive(project, "bare", (1, 1, "01 01:00"), (2, -2, "02 01:00"), (3, -3, "02 02:00"))
+    project.model("bare_rows", incremental(table("bare"), "id, amount", **AT, **MERGE))
+    project.build("--select", "bare_rows")
+    day = ("--from", "2024-05-02", "--to", "2024-05-03")
+    done(project, "backfill", "bare_rows", *day)
+    assert is_open(project, "bare_rows") == [(2, -2), (3, -3)]
+    # Once the SELECT gives it, a backfill supersedes what has it, and leaves what has not.
+    project.sql(f"delete from {project.schema}.bare where id = 2")
+    arrive(project, "bare", (4, -4, "02 03:00"))
+    select = "id, amount, at"
+    settings = {"on_schema_change": "append_new_columns"}
+    project.model("bare_rows", incremental(table("bare"), select, **AT, **MERGE, **settings))
+    project.build("--select", "bare_rows")
+    done(project, "backfill", "bare_rows", "--from", "2024-05-02 03:00", "--to", "2024-05-03")
+    assert found(project, "bare_rows")[4, -4, "superseded"] == 1
+    assert is_open(project, "bare_rows") == [(2, -2), (3, -3), (4, -4)]
+    # And where it gives it no more, what is superseded comes anew.
+    project.model("bare_rows", incremental(table("bare"), "id, amount", **AT, **MERGE, **settings))
+    done(project, "backfill", "bare_rows", "--from", "2024-05-02 03:00", "--to", "2024-05-03")
+    assert is_open(project, "bare_rows") == [(2, -2), (3, -3), (4, -4)]
+
+
+def test_a_mark_that_goes_back_reads_open_rows_again(project: Project) -> None:
+    arrive(project, "reset", (1, -1, "01 01:00"), (2, -2, "02 01:00"), (3, 3, "02 02:00"))
+    ways = {"appended": {}, "merged": MERGE, "placeless": MERGE, "from_start": MERGE}
+    for name, settings in ways.items():
+        select = "id, amount" if name == "placeless" else "id, amount, at"
+        watermark = {"column": "at"} | ({"start": "2024-05-02"} if name == "from_start" else {})
+        model = incremental(table("reset"), select, **settings, **AT | {"watermark": watermark})
+        project.model(name, model)
+    project.build("--select", *ways)
+    project.sql(f"delete from {project.schema}.appended where at > '2024-05-01 12:00:00'")
+    for name in ("appended", "merged", "placeless"):
+        said = done(project, "reset", name, "--to", "2024-05-01 12:00:00", "--reason", "again")
+        superseded = "Open rows of its quarantine above it are superseded: they come again."
+        unknown = "Its quarantine does not tell which of its 2 open rows lie above it: discard"
+        assert (unknown if name == "placeless" else superseded) in said, said
+    done(project, "reset", "from_start", "--reason", "again")
+    assert is_open(project, "from_start") == []
+    project.build("--select", *ways)
+    assert is_open(project, "appended") == is_open(project, "merged") == [(1, -1), (2, -2)]
+    assert is_open(project, "from_start") == [(2, -2)]
+    done(project, "quarantine", "replay", "appended", "--set", "amount = abs(amount)")
+    rows = sorted(project.sql(f"select id, amount from {project.schema}.appended"))
+    assert rows == [(1, 1), (2, 2), (3, 3)]
