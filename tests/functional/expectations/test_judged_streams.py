@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -262,3 +263,49 @@ def test_a_whole_table_is_judged_anew_in_each_micro_batch(project: Project) -> N
     project.build("--select", "whole")
     assert rows(project, "whole", "key, amount") == []
     assert [row[:2] for row in quarantined() if row[2] == "open"] == [("a", -3), ("b", -4)]
+
+
+@pytest.mark.edge
+def test_rules_that_come_after_a_run_of_deltas_own_sink_died(project: Project) -> None:
+    """Spark sends a micro-batch again whose end its checkpoint lacks; the table's history tells that it is there.
+
+    `sent` dies between the commit of the table and that of the checkpoint, `unheard` behind both. And the other way
+    round: of `ruled` the rules are gone, and Delta's own sink does not know what was written under them.
+    """
+    names = ["sent", "unheard", "ruled"]
+    for name in names:
+        project.model(name, MODELS["copied"] if name == "ruled" else stream(SELECT))
+    project.build("--select", *names)
+    arrive(project, event(30, "p", 30, 30), event(31, "q", 31, 31))
+    cuts = {name: "before: insert into .*batch_log.*'committed'" for name in names[:2]}
+    cuts["ruled"] = "after: insert into .*batch_log.*'committed'"
+    with injected(Faults(cuts=cuts)):
+        run = project.dbt("run", "--select", *names)
+    assert {run.status[name] for name in names} == {"error"}, run.status
+    for name in ("sent", "ruled"):
+        lose_last_commit(project, name)
+    arrive(project, event(32, "r", 32, 32), event(33, "s", -33, 33))
+    for name in names:
+        project.model(name, stream(SELECT) if name == "ruled" else MODELS["copied"])
+    for _ in range(2):
+        project.build("--select", *names)
+        for name in names:
+            found = [number for (number,) in rows(project, name, "event_id") if number >= 30]
+            assert found == [30, 31, 32] + ([33] if name == "ruled" else []), name
+            marks = [mark for (mark,) in project.ledger(name, "high")]
+            assert marks == [str(number) for number in range(len(marks))], (name, marks)
+            assert {state for (state,) in project.ledger(name, "state")} == {"committed"}
+
+
+def lose_last_commit(project: Project, model: str) -> None:
+    """Have a checkpoint lack the end of its last micro-batch, as where the run died before it."""
+    [(schema,)] = [
+        row[1:2]
+        for row in project.sql(f"describe schema {project.schema}_floodmark")
+        if row[0] == "Location"
+    ]
+    base = Path(schema.removeprefix("file:")) / "_checkpoints" / f"{project.schema}.{model}"
+    [folder] = [one for one in base.iterdir() if (one / "commits").is_dir()]
+    offsets = {int(one.name) for one in (folder / "offsets").iterdir() if one.name.isdigit()}
+    for name in (f"{max(offsets)}", f".{max(offsets)}.crc"):
+        (folder / "commits" / name).unlink(missing_ok=True)

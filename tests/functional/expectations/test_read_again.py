@@ -47,7 +47,9 @@ def arrive(project: Project, name: str, *rows: tuple[int, int, str]) -> None:
 def found(project: Project, model: str) -> Counter:
     """Rows of a quarantine by their state."""
     return Counter(
-        project.sql(f"select id, amount, _floodmark_state from {project.schema}.{model}__quarantine")
+        project.sql(
+            f"select id, amount, _floodmark_state from {project.schema}.{model}__quarantine"
+        )
     )
 
 
@@ -165,7 +167,8 @@ def test_a_replay_that_writes_beside_the_table_alone(project: Project) -> None:
     select = "id, amount, cast(abs(amount) as bigint) as n, at"
     arrive(project, "held_delete", (1, 10, "01 01:00"), (9, -20, "01 02:00"))
     project.model(
-        "held_delete_of", incremental(table("held_delete"), select, expectations=[asked], **settings)
+        "held_delete_of",
+        incremental(table("held_delete"), select, expectations=[asked], **settings),
     )
     project.build("--select", "held_delete_of")
     assert is_open(project, "held_delete_of") == [(9, -20)]

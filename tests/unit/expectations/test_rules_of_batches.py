@@ -112,8 +112,14 @@ def test_a_range_that_is_read_again(nulls: str, rows: str) -> None:
         ("amount > 0 and rate > 0", ["not (`amount` is null and `rate` is null)"]),
         ("address.city is not null", ["not (`address`.city is null)"]),
         ("Address.`zip code` is not null", ["not (`address`.`zip code` is null)"]),
-        ("address.city = address.town.name", ["not (`address`.city is null and `address`.town.name is null)"]),
-        ("address is not null or address.city = 'x'", ["not (`address` is null and `address`.city is null)"]),
+        (
+            "address.city = address.town.name",
+            ["not (`address`.city is null and `address`.town.name is null)"],
+        ),
+        (
+            "address is not null or address.city = 'x'",
+            ["not (`address` is null and `address`.city is null)"],
+        ),
         # What stands before a text is its type, and what stands behind an interval its unit.
         ("amount > int'3' and at > rate'2024-01-01'", ["not (`amount` is null)"]),
         ("amount > 0 and at > now() - interval 1 rate", ["not (`amount` is null)"]),

@@ -100,7 +100,7 @@ def test_what_recovery_gives_up_leaves_a_commit_before_it_settles(kind: str, rul
         floodmark._finish(
             run_of("merge"), batch_of(kind, rules=rules), {"version": None, "metrics": {}}, None
         )
-    assert landed == (["commit"] if kind == "replay" or kind == "backfill" and rules else [])
+    assert landed == (["commit"] if kind == "replay" or (kind == "backfill" and rules) else [])
 
 
 @pytest.mark.parametrize(
