@@ -14,7 +14,7 @@
 
 
 {# Leave the commit of a batch that has no row for the table. It tells a later run that the batch is loaded, and lets no
-   other run give it up: what becomes of its records in the quarantine follows. #}
+   other run give it up: what becomes of its rows in the quarantine follows. #}
 {% macro _land_without_rows(batch) %}
     {%- do floodmark._apply_once(this, batch, floodmark._nothing_sql(this)) -%}
     {{ return(floodmark._require_landed(batch)) }}
