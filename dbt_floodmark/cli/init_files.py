@@ -101,9 +101,12 @@ def _is_there(folder: Path, path: str) -> bool:
 
 def model_text(look: Look) -> str:
     """Return the model: types as hints, columns whose names Delta refuses under others."""
-    columns = look.columns + look.partitions if look.format in ("json", "csv", "xml") else []
+    # Formats that say what types their values have need a hint only for names that Delta refuses.
+    is_typed = look.format not in ("json", "csv", "xml")
     hints = [
-        f"{_quoted(name)} {type}" for name, type in columns if type != "string" or _ODD.search(name)
+        f"{_quoted(name)} {type}"
+        for name, type in look.columns + ([] if is_typed else look.partitions)
+        if _ODD.search(name) or not is_typed and type != "string"
     ]
     others = _other_names([name for name, _ in look.columns])
     settings = [f"'path': {look.path!r}", f"'format': {look.format!r}"]

@@ -145,7 +145,7 @@
 {# Files as Spark's own reader has them: a relation. #}
 {% macro _spark_files_sql(settings, files, others={}) %}
     {%- set given = [] -%}
-    {%- for name, value in dict(floodmark._window_options(settings), **others).items()
+    {%- for name, value in floodmark._merged_options(floodmark._window_options(settings), others).items()
         if name not in ['pathGlobFilter', 'recursiveFileLookup', 'columnNameOfCorruptRecord'] -%}
         {%- do given.append(floodmark._quoted(name) ~ ' = ' ~ floodmark._string_literal(value)) -%}
     {%- endfor -%}

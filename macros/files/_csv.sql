@@ -18,32 +18,50 @@
         {{ return(line.split(sep) | map('trim') | list) }}
     {%- endif -%}
     {%- set q, s, e = modules.re.escape(quote), modules.re.escape(sep), modules.re.escape(escape) -%}
-    {%- set quoted = q ~ '((?:' ~ e ~ q ~ '|[^' ~ q ~ '])*)' ~ q -%}
+    {%- set quoted = q ~ '((?:' ~ (e ~ q ~ '|' if escape else '') ~ '[^' ~ q ~ '])*)' ~ q -%}
     {%- set fields = [] -%}
     {%- for found in modules.re.finditer('(?:^|' ~ s ~ ')(?:\\s*' ~ quoted ~ '\\s*|((?:(?!' ~ s ~ ').)*))', line,
         flags=modules.re.S) -%}
-        {%- do fields.append(found.group(1) | replace(escape ~ quote, quote) if found.group(1) is not none
+        {%- do fields.append((found.group(1) | replace(escape ~ quote, quote) if escape else found.group(1))
+            if found.group(1) is not none
             else found.group(2) | trim) -%}
     {%- endfor -%}
     {{ return(fields) }}
 {% endmacro %}
 
 
-{# How a file's text is made into lines: its options by name; `text` is SQL of a text that Spark reads as UTF-8. #}
+{# How a file's text is made into lines: its options by name; `text` is SQL of a text that Spark reads as UTF-8. A file
+   is read as a whole (`is_whole`) where quotes hide line ends (`hides`), and where each letter is several bytes: one of
+   them would be taken for a line end. #}
 {% macro _csv_dialect(settings) %}
     {%- set quote = floodmark._reader_option(settings, 'quote', '"') -%}
     {%- set encoding = floodmark._reader_option(settings, 'encoding',
         floodmark._reader_option(settings, 'charset', 'UTF-8')) -%}
+    {%- set hides = floodmark._reader_option(settings, 'multiLine', 'false') | lower == 'true' and quote != '' -%}
     {{ return({
         'text': 'value' if encoding | upper == 'UTF-8' else 'decode(cast(value as binary), '
             ~ floodmark._string_literal(encoding) ~ ')',
-        'sep': floodmark._reader_option(settings, 'sep', floodmark._reader_option(settings, 'delimiter', ',')),
+        'sep': floodmark._csv_separator(floodmark._reader_option(settings, 'sep',
+            floodmark._reader_option(settings, 'delimiter', ','))),
         'quote': quote,
         'escape': floodmark._reader_option(settings, 'escape', '"'),
         'comment': floodmark._reader_option(settings, 'comment', none),
         'has_header': floodmark._reader_option(settings, 'header', 'true') | lower == 'true',
-        'is_whole': floodmark._reader_option(settings, 'multiLine', 'false') | lower == 'true' and quote != '',
+        'encoding': encoding,
+        'hides': hides,
+        'is_whole': hides or modules.re.match('(?i)UTF[-_]?(16|32)', encoding) is not none,
     }) }}
+{% endmacro %}
+
+
+{# A separator as Spark reads it: a backslash and t are a tab. #}
+{% macro _csv_separator(given) %}
+    {%- set meant = {'t': '\t', 'r': '\r', 'b': '\b', 'f': '\f', '"': '"', "'": "'", '\\': '\\'} -%}
+    {%- set parts = [] -%}
+    {%- for token in modules.re.findall('\\\\.|.', given | replace('\\u0000', '\u0000'), modules.re.S) -%}
+        {%- do parts.append(meant.get(token[1:], token) if token | length == 2 else token) -%}
+    {%- endfor -%}
+    {{ return(parts | join) }}
 {% endmacro %}
 
 
@@ -52,8 +70,8 @@
 {% macro _look_at_csv(run, files) %}
     {%- set settings = run.settings.files -%}
     {%- set dialect = floodmark._csv_dialect(settings) -%}
-    {%- set skips = " and not startswith(value, " ~ floodmark._string_literal(dialect.comment) ~ ')' if dialect.comment
-        else '' -%}
+    {%- set skips = " and not startswith(value, " ~ floodmark._string_literal(dialect.comment) ~ ')'
+        if dialect.comment and not dialect.is_whole else '' -%}
     {%- set value = floodmark._csv_first_sql(dialect) if dialect.is_whole
         else "ltrim('\ufeff', " ~ dialect.text ~ ')' -%}
     {%- set rows = floodmark._query_json(
@@ -108,7 +126,8 @@
    kept as the string that they are: a number has no such zero. A column of a known type that may grow is of the type
    that its numbers need. #}
 {% macro _csv_types(settings, files, names, known) %}
-    {%- set columns = floodmark._columns_of_files(settings, files, {'inferSchema': 'true'}) -%}
+    {%- set options = {'multiLine': 'true'} if floodmark._csv_dialect(settings).is_whole else {} -%}
+    {%- set columns = floodmark._columns_of_files(settings, files, dict(options, inferSchema='true')) -%}
     {%- set asked = [] -%}
     {%- for column in columns -%}
         {%- set text, type = floodmark._quoted(column.name), known.get(names[loop.index0] or '') -%}
@@ -119,7 +138,7 @@
             if (is_number or column.type == 'string') and type and (floodmark._digits(type) or type == 'float') -%}
     {%- endfor -%}
     {%- set found = floodmark._query_json('select to_json(named_struct(' ~ asked | join(', ') ~ ')) from '
-        ~ floodmark._spark_files_sql(settings, files))[0] if asked else {} -%}
+        ~ floodmark._spark_files_sql(settings, files, options))[0] if asked else {} -%}
     {%- set types = [] -%}
     {%- for column in columns -%}
         {%- set digits = found['digits_' ~ loop.index0] -%}

@@ -1,7 +1,8 @@
 {# CSV: the lines of files with one header as rows. #}
 
 {# Files with one header are a group. Its columns have the types of those that are known, where Spark reads such from
-   CSV; a column that is not known is read as VARIANT, so that it prints as the text that it is. #}
+   CSV; a column that is not known is read as VARIANT, so that it prints as the text that it is. `header` has the fields
+   of a line, by their places; one that has the name of Spark's own column is in no record. #}
 {% macro _csv_groups(run, batch, look) %}
     {%- set settings = run.settings.files -%}
     {%- set known = floodmark._types_of(batch.file_schema.record) -%}
@@ -16,12 +17,12 @@
                 {%- set type = floodmark._csv_type(known, name, settings.case_sensitive) -%}
                 {%- do fields.append({'name': name, 'type': type or 'variant'}) -%}
             {%- endfor -%}
-            {%- do groups.update({key: {'record': floodmark._struct_of(fields), 'files': [], 'dialect': dialect,
-                'lies_as': 'struct<value:string>', 'provider': 'text' if dialect.is_whole else 'csv',
-                'options': {'wholetext': 'true'} if dialect.is_whole
-                else {'header': dialect.has_header | string | lower,
-                'sep': '\u0001', 'quote': '', 'escape': '', 'maxCharsPerColumn': '-1', 'mode': 'PERMISSIVE'},
-                'rows_sql': floodmark._csv_rows_sql, 'reason_sql': '_floodmark_reason'}}) -%}
+            {%- set header = floodmark._struct_of(fields) -%}
+            {%- do groups.update({key: {'record': floodmark._readable_record(header), 'header': header, 'files': [],
+                'dialect': dialect, 'lies_as': 'struct<value:string>', 'is_plain': true,
+                'provider': 'text' if dialect.is_whole else 'csv',
+                'options': floodmark._csv_window_options(settings, dialect), 'rows_sql': floodmark._csv_rows_sql,
+                'reason_sql': '_floodmark_reason'}}) -%}
         {%- endif -%}
         {%- do groups[key].files.append(file) -%}
     {%- endfor -%}
@@ -29,27 +30,49 @@
 {% endmacro %}
 
 
+{# The options of a window that gives lines, or whole texts. What would part, quote or empty a line is what no text
+   has. #}
+{% macro _csv_window_options(settings, dialect) %}
+    {%- if dialect.is_whole -%}
+        {{ return({'wholetext': 'true'}) }}
+    {%- endif -%}
+    {%- set options = {'header': dialect.has_header | string | lower, 'encoding': dialect.encoding, 'sep': '\ufdd0',
+        'quote': '\ufdd2', 'escape': '\ufdd2', 'nullValue': '\ufdd3', 'maxCharsPerColumn': '-1',
+        'mode': 'PERMISSIVE'} -%}
+    {%- for name in ['comment', 'lineSep'] if floodmark._reader_option(settings, name, none) is not none -%}
+        {%- do options.update({name: floodmark._reader_option(settings, name, none)}) -%}
+    {%- endfor -%}
+    {{ return(options) }}
+{% endmacro %}
+
+
 {# The same with each record in one VARIANT, of the texts in it. #}
 {% macro _csv_variant_groups(run, batch, look) %}
     {%- set groups = [] -%}
     {%- for group in floodmark._csv_groups(run, batch, look) -%}
-        {%- do groups.append(dict(group, header=group.record, record=batch.record,
-            rows_sql=floodmark._csv_variant_rows_sql)) -%}
+        {%- do groups.append(dict(group, record=batch.record)) -%}
     {%- endfor -%}
     {{ return(groups) }}
 {% endmacro %}
 
 
-{% macro _csv_variant_rows_sql(settings, window, group) %}
-    {%- set pairs = [] -%}
-    {%- for field in floodmark._struct_fields(group.header) -%}
-        {%- do pairs.append(floodmark._string_literal(field.name) ~ ', cast(' ~ floodmark._quoted(field.name)
-            ~ ' as string)') -%}
+{# The columns of a line: those of a group's record, or one VARIANT. #}
+{% macro _csv_columns(settings, group) %}
+    {%- set columns = [] -%}
+    {%- if settings.single_variant_column is not none -%}
+        {%- for field in floodmark._struct_fields(group.header) -%}
+            {%- do columns.append(floodmark._string_literal(field.name) ~ ', cast(_floodmark_line.'
+                ~ floodmark._quoted(field.name) ~ ' as string)') -%}
+        {%- endfor -%}
+        {{ return(['to_variant_object(named_struct(' ~ columns | join(', ') ~ ')) as '
+            ~ floodmark._quoted(settings.single_variant_column)]) }}
+    {%- endif -%}
+    {%- for field in floodmark._struct_fields(group.record) -%}
+        {%- set value = '_floodmark_line.' ~ floodmark._quoted(field.name) -%}
+        {%- do columns.append(('cast(' ~ value ~ ' as variant)' if field.type == 'variant' else value) ~ ' as '
+            ~ floodmark._quoted(field.name)) -%}
     {%- endfor -%}
-    {{ return('select to_variant_object(named_struct(' ~ pairs | join(', ') ~ ')) as '
-        ~ floodmark._quoted(settings.single_variant_column) ~ ', _floodmark_bad, texts, _metadata, '
-        ~ ('_floodmark_id, ' if group.texts_sql else '') ~ '_floodmark_reason from ('
-        ~ floodmark._csv_rows_sql(settings, window, dict(group, record=group.header)) ~ ')') }}
+    {{ return(columns) }}
 {% endmacro %}
 
 
@@ -67,77 +90,85 @@
    `_floodmark_reason` and `_metadata`. #}
 {% macro _csv_rows_sql(settings, window, group) %}
     {%- set dialect = group.dialect -%}
-    {%- set lines = group.texts_sql or floodmark._csv_lines_sql(window, group) -%}
-    {%- set typed, texts, columns = [], [], [] -%}
-    {%- for field in floodmark._struct_fields(group.record) -%}
-        {%- set quoted = floodmark._quoted(field.name) -%}
+    {%- set lines = group.texts_sql or floodmark._csv_lines_sql(settings, window, group) -%}
+    {%- set typed, texts, columns = [], [], floodmark._csv_columns(settings, group) -%}
+    {%- for field in floodmark._struct_fields(group.header) -%}
         {%- do typed.append(dict(field, type='string' if field.type == 'variant' else field.type)) -%}
         {%- do texts.append(dict(field, type='string')) -%}
-        {%- do columns.append(('cast(line.' ~ quoted ~ ' as variant)' if field.type == 'variant' else 'line.' ~ quoted)
-            ~ ' as ' ~ quoted) -%}
     {%- endfor -%}
     {%- set bad = [{'name': '_floodmark_bad', 'type': 'string'}] -%}
     select {{ columns | join(', ') }}{{ ',' if columns }}
-        if(is_open, value, line._floodmark_bad) as _floodmark_bad, texts, _metadata,
+        if(_floodmark_is_open, value, _floodmark_line._floodmark_bad) as _floodmark_bad, _floodmark_texts, _metadata,
         {{ '_floodmark_id,' if group.texts_sql }}
-        case when line._floodmark_bad is null and not is_open then null
-            when is_open then 'a quote is not closed'
-            when texts._floodmark_bad is not null then 'another number of fields than in the header' end
+        case when _floodmark_line._floodmark_bad is null and not _floodmark_is_open then null
+            when _floodmark_is_open then 'a quote is not closed'
+            when _floodmark_texts._floodmark_bad is not null then 'another number of fields than in the header' end
             as _floodmark_reason
     from (
-        select *, if(line._floodmark_bad is null, null, {{ floodmark._from_csv_sql(settings, texts + bad) }}) as texts
+        select *, if(_floodmark_line._floodmark_bad is null, null,
+            {{ floodmark._from_csv_sql(settings, texts + bad) }}) as _floodmark_texts
         from (
-            select *, {{ floodmark._csv_is_open_sql(dialect) }} as is_open,
-                {{ floodmark._from_csv_sql(settings, typed + bad) }} as line
+            select *, {{ floodmark._csv_is_open_sql(dialect) }} as _floodmark_is_open,
+                {{ floodmark._from_csv_sql(settings, typed + bad) }} as _floodmark_line
             from ({{ lines }}) where trim(value) <> ''
         )
     )
 {% endmacro %}
 
 
-{# The lines of a window behind its headers: value, _metadata. #}
-{% macro _csv_lines_sql(window, group) %}
+{# The lines of a window behind its headers: value, _metadata. Spark takes a line of tabs alone for blank, but it is a
+   record where they are separators: such lines are read once more as text. #}
+{% macro _csv_lines_sql(settings, window, group) %}
     {%- set dialect = group.dialect -%}
     {%- set lines = 'select value, _metadata from ' ~ window ~ ' where ' ~ floodmark._files_predicate(group.files) -%}
     {%- if dialect.is_whole -%}
         {%- set records = floodmark._csv_records_sql(dialect.text, dialect) -%}
-        {%- set lines = 'select explode(' ~ ('slice(' ~ records ~ ', 2, greatest(size(' ~ records ~ ') - 1, 0))'
-            if dialect.has_header else records) ~ ') as value, _metadata from (' ~ lines ~ ')' -%}
+        {{ return('select explode(' ~ ('slice(' ~ records ~ ', 2, greatest(size(' ~ records ~ ') - 1, 0))'
+            if dialect.has_header else records) ~ ') as value, _metadata from (' ~ lines ~ ')') }}
+    {%- elif modules.re.fullmatch('[\\x00-\\x1f]+', dialect.sep) -%}
+        {%- set lines = lines ~ ' union all select value, _metadata from text.`' ~ floodmark._files_path(settings)
+            ~ '` ' ~ floodmark._files_options(settings) ~ ' where ' ~ floodmark._files_predicate(group.files)
+            ~ " and value rlike '^[\\\\x00-\\\\x20]+$' and contains(value, "
+            ~ floodmark._string_literal(dialect.sep) ~ ')' -%}
     {%- endif -%}
-    {%- if dialect.comment -%}
-        {%- set lines = 'select * from (' ~ lines ~ ') where not startswith(value, '
-            ~ floodmark._string_literal(dialect.comment) ~ ')' -%}
-    {%- endif -%}
-    {{ return(lines) }}
+    {{ return('select * from (' ~ lines ~ ') where not startswith(value, '
+        ~ floodmark._string_literal(dialect.comment) ~ ')' if dialect.comment else lines) }}
 {% endmacro %}
 
 
-{# The fields of a line as columns. #}
-{% macro _from_csv_sql(settings, fields) %}
+{# The fields of a line as columns; `line` is SQL of its text. #}
+{% macro _from_csv_sql(settings, fields, line='value') %}
     {%- set options = [] -%}
     {%- set ours = ['header', 'multiline', 'encoding', 'charset', 'linesep', 'compression', 'comment'] -%}
-    {%- for name, value in dict(floodmark._csv_files().options, **floodmark._given_options(settings)).items()
+    {%- for name, value in floodmark._merged_options(floodmark._csv_files().options,
+        floodmark._given_options(settings)).items()
         if name | lower not in ours -%}
         {%- do options.extend([floodmark._string_literal(name), floodmark._string_literal(value)]) -%}
     {%- endfor -%}
     {%- do options.extend(["'mode'", "'PERMISSIVE'", "'columnNameOfCorruptRecord'", "'_floodmark_bad'"]) -%}
-    {{ return('from_csv(value, ' ~ floodmark._string_literal(floodmark._as_ddl(fields)) ~ ', map('
+    {{ return('from_csv(' ~ line ~ ', ' ~ floodmark._string_literal(floodmark._as_ddl(fields)) ~ ', map('
         ~ options | join(', ')
         ~ '))') }}
 {% endmacro %}
 
 
 {# Whether a field of a line begins with a quote and has no end: what is left once all fields that have one are taken
-   out. #}
+   out. Without a letter that escapes it, a quote ends a field where a separator or the line's end follows. #}
 {% macro _csv_is_open_sql(dialect) %}
     {%- set sep, quote = modules.re.escape(dialect.sep), modules.re.escape(dialect.quote) -%}
     {%- if not dialect.quote -%}
         {{ return('false') }}
     {%- endif -%}
-    {%- set within = '(?:[^' ~ quote ~ ']++|' ~ quote ~ quote ~ ')*+' if dialect.escape == dialect.quote
-        else '(?:[^' ~ quote ~ modules.re.escape(dialect.escape) ~ ']++|' ~ modules.re.escape(dialect.escape)
-        ~ '.)*+' -%}
-    {%- set closed = '(^|' ~ sep ~ ')' ~ quote ~ within ~ quote ~ '(?=' ~ sep ~ '|$)' -%}
+    {%- set ends = '(?=' ~ sep ~ '|$)' -%}
+    {%- if dialect.escape == dialect.quote -%}
+        {%- set within = '(?:[^' ~ quote ~ ']++|' ~ quote ~ quote ~ ')*+' -%}
+    {%- elif dialect.escape -%}
+        {%- set escape = modules.re.escape(dialect.escape) -%}
+        {%- set within = '(?:[^' ~ quote ~ escape ~ ']++|' ~ escape ~ '.)*+' -%}
+    {%- else -%}
+        {%- set within = '(?:[^' ~ quote ~ ']++|' ~ quote ~ '(?!' ~ sep ~ '|$))*+' -%}
+    {%- endif -%}
+    {%- set closed = '(^|' ~ sep ~ ')' ~ quote ~ within ~ quote ~ ends -%}
     {{ return('(contains(value, ' ~ floodmark._string_literal(dialect.quote) ~ ') and regexp_replace(value, '
         ~ floodmark._string_literal('(?s)' ~ closed) ~ ", '$1') rlike "
         ~ floodmark._string_literal('(^|' ~ sep ~ ')' ~ quote) ~ ')') }}
@@ -146,7 +177,7 @@
 
 {# A line in which something does not fit, as VARIANT: its texts. #}
 {% macro _csv_raw_sql(bad, group) %}
-    {{ return('to_variant_object(texts)' if group.get('dialect') else 'cast(null as variant)') }}
+    {{ return('to_variant_object(_floodmark_texts)' if group.get('dialect') else 'cast(null as variant)') }}
 {% endmacro %}
 
 
@@ -156,11 +187,17 @@
 {% endmacro %}
 
 
-{# The records of a file's whole text, blank ones left out: line ends between quotes hide behind a character that no
-   text has while it is split. #}
+{# The records of a file's whole text, blank ones and comments left out: line ends between quotes hide behind a
+   character that no text has while it is split. #}
 {% macro _csv_records_sql(text, dialect) %}
     {%- set quote = floodmark._string_literal(dialect.quote) -%}
     {%- set text = "ltrim('\ufeff', " ~ text ~ ')' -%}
+    {%- if not dialect.hides -%}
+        {{ return('filter(split(' ~ text ~ ", '\r\n|\r|\n'), r -> trim(r) <> ''" ~ (' and not startswith(r, '
+            ~ floodmark._string_literal(dialect.comment) ~ ')' if dialect.comment else '') ~ ')') }}
+    {%- elif dialect.comment -%}
+        {%- set text = floodmark._csv_uncommented_sql(text, dialect) -%}
+    {%- endif -%}
     {%- set hides = {'\ufdd4': dialect.escape ~ dialect.escape, '\ufdd1': dialect.escape ~ dialect.quote}
         if dialect.escape not in [dialect.quote, ''] else {} -%}
     {%- set ns = namespace(escaped=text, shown="translate(r, '\ufdd2\ufdd3', '\r\n')") -%}
@@ -174,6 +211,17 @@
     {%- set hidden = 'concat_ws(' ~ quote ~ ', transform(' ~ parts ~ ", (p, i) -> if(i % 2 = 1, translate(p, "
         "'\r\n', '\ufdd2\ufdd3'), p)))" -%}
     {{ return('transform(filter(split(' ~ hidden ~ ", '\r\n|\r|\n'), r -> trim(r) <> ''), r -> " ~ ns.shown ~ ')') }}
+{% endmacro %}
+
+
+{# A text without its comments, in which a quote quotes nothing. One that begins between quotes is none. #}
+{% macro _csv_uncommented_sql(text, dialect) %}
+    {%- set quote = modules.re.escape(dialect.quote) -%}
+    {%- set escape = modules.re.escape(dialect.escape) -%}
+    {%- set within = '[^' ~ quote ~ ']*+' if dialect.escape in [dialect.quote, '']
+        else '(?:[^' ~ quote ~ escape ~ ']++|' ~ escape ~ '.)*+' -%}
+    {{ return('regexp_replace(' ~ text ~ ', ' ~ floodmark._string_literal('(?s)(' ~ quote ~ within ~ quote
+        ~ ')|(?<![^\\r\\n])' ~ modules.re.escape(dialect.comment) ~ '[^\\r\\n]*+') ~ ", '$1')") }}
 {% endmacro %}
 
 

@@ -5,18 +5,37 @@
 
 {# {record, added}: the schema, and the paths of what it has besides the known one. `known` is none before the first
    batch; `seen` is none where no record was seen. Where columns are widened `exact` is what was seen,
-   in its own types. #}
-{% macro _evolved(known, seen, hints, adds, exact=none) %}
+   in its own types. `told` are the user's own hints: a column that they name is known from then on. #}
+{% macro _evolved(known, seen, hints, adds, exact=none, told=[]) %}
     {%- if known is none -%}
         {%- set record = floodmark._hinted_record(floodmark._without_case_twins(seen, hints) if seen else none,
             hints) -%}
         {{ return({'record': record, 'added': []}) }}
-    {%- elif seen is none or not adds -%}
-        {{ return({'record': known, 'added': []}) }}
     {%- endif -%}
     {%- set added = [] -%}
-    {%- set record = floodmark._grown(known, seen, hints, [], added, exact) -%}
+    {%- set record = floodmark._with_told(known, told, added) -%}
+    {%- if seen is not none and adds -%}
+        {%- set record = floodmark._grown(record, seen, hints, [], added, exact) -%}
+    {%- endif -%}
     {{ return({'record': record, 'added': added}) }}
+{% endmacro %}
+
+
+{# A known record with the columns of hints that it lacks behind its own; the paths of these go into `added`. #}
+{% macro _with_told(known, told, added) %}
+    {%- set fields = floodmark._struct_fields(known) -%}
+    {%- set new = [] -%}
+    {%- for hint in told if floodmark._find_column(fields, hint.path[0]) is none -%}
+        {%- do new.append(hint) -%}
+    {%- endfor -%}
+    {%- if not new -%}
+        {{ return(known) }}
+    {%- endif -%}
+    {%- for field in floodmark._struct_fields(floodmark._hinted_record(none, new)) -%}
+        {%- do fields.append(field) -%}
+        {%- do added.append([field.name]) -%}
+    {%- endfor -%}
+    {{ return(floodmark._struct_of(fields)) }}
 {% endmacro %}
 
 

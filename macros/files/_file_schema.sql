@@ -34,7 +34,7 @@
     {%- set former = floodmark._former_hints(record, known.former) if known and known.get('former') else [] -%}
     {%- set evolved = floodmark._evolved(record, floodmark._seen_columns(settings, look.kept or look.seen, record),
         former + (floodmark._hints(settings.schema_hints) or []),
-        settings.schema_evolution in ['add_new_columns', 'widen'], exact) -%}
+        settings.schema_evolution in ['add_new_columns', 'widen'], exact, floodmark._told_columns(settings, known)) -%}
     {%- do floodmark._check_new_columns(run, evolved.record, look) -%}
     {%- do floodmark._warn_of_names(settings, look.seen, evolved.record) -%}
     {%- set partitions = floodmark._partitions(settings, known.partitions if known else none, files, record) -%}
@@ -45,6 +45,17 @@
     {%- do schema.update({'version': known.version + (0 if is_same else 1) if known else 1}) -%}
     {%- do schema.update({'former': known.former}) if known and known.get('former') -%}
     {{ return({'file_schema': schema, 'record': schema.record, 'look': look}) }}
+{% endmacro %}
+
+
+{# The hints of the settings but for those that type the folders of files. #}
+{% macro _told_columns(settings, known) %}
+    {%- set folders = known.partitions | map(attribute='name') | map('lower') | list if known else [] -%}
+    {%- set told = [] -%}
+    {%- for hint in floodmark._hints(settings.schema_hints) or [] if hint.path[0] | lower not in folders -%}
+        {%- do told.append(hint) -%}
+    {%- endfor -%}
+    {{ return(told) }}
 {% endmacro %}
 
 
@@ -126,6 +137,11 @@
 
 {# A type without fields whose names a Delta table takes with column mapping alone; none where nothing is left. #}
 {% macro _nameable(type) %}
+    {%- if type.startswith('map<') -%}
+        {%- set key, value = floodmark._map_types(type) -%}
+        {%- set kept = floodmark._nameable(value) -%}
+        {{ return('map<' ~ key ~ ',' ~ kept ~ '>' if kept and floodmark._nameable(key) == key else none) }}
+    {%- endif -%}
     {%- if type.startswith('array<') -%}
         {%- set element = floodmark._nameable(type[6:-1]) -%}
         {{ return('array<' ~ element ~ '>' if element else none) }}

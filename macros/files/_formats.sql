@@ -64,11 +64,22 @@
 
 {# A reader's option as the user gives it, or the format does: names in any case. #}
 {% macro _reader_option(settings, name, default) %}
-    {%- for key, value in dict(floodmark._file_format(settings).options, **(settings.options or {})).items()
-        if key | lower == name | lower -%}
+    {%- for key, value in floodmark._merged_options(floodmark._file_format(settings).options,
+        settings.options).items() if key | lower == name | lower -%}
         {{ return(value | string) }}
     {%- endfor -%}
     {{ return(default) }}
+{% endmacro %}
+
+
+{# Options with those that stand before them: Spark takes a name in any case. #}
+{% macro _merged_options(options, given) %}
+    {%- set names = (given or {}).keys() | map('lower') | list -%}
+    {%- set merged = {} -%}
+    {%- for name, value in options.items() if name | lower not in names -%}
+        {%- do merged.update({name: value}) -%}
+    {%- endfor -%}
+    {{ return(dict(merged, **(given or {}))) }}
 {% endmacro %}
 
 
@@ -83,8 +94,8 @@
 {# The options of a format's reader, with which it hands out records that it cannot read, or that do not fit. #}
 {% macro _format_options(settings) %}
     {%- set format = floodmark._file_format(settings) -%}
-    {{ return(dict(format.options, **dict(floodmark._given_options(settings), **({'mode': 'PERMISSIVE',
-        'columnNameOfCorruptRecord': format.bad_column} if format.bad_column else {})))) }}
+    {{ return(dict(floodmark._merged_options(format.options, floodmark._given_options(settings)),
+        **({'mode': 'PERMISSIVE', 'columnNameOfCorruptRecord': format.bad_column} if format.bad_column else {}))) }}
 {% endmacro %}
 
 
@@ -107,7 +118,8 @@
 
 {% macro _text_rows(settings, files, look) %}
     {{ return(floodmark._rows_by_path("(select _metadata from (" ~ floodmark._text_rows_sql(settings, 'text.`'
-        ~ floodmark._files_path(settings) ~ '` ' ~ floodmark._files_options(settings), {'files': files}) ~ '))')) }}
+        ~ floodmark._files_path(settings) ~ '` ' ~ floodmark._files_options(settings,
+        floodmark._text_options(settings)), {'files': files}) ~ '))')) }}
 {% endmacro %}
 
 

@@ -9,6 +9,15 @@
 {% endmacro %}
 
 
+{# Whether a text is one value of JSON with nothing behind it: an array of it and of 0 has two elements. A line end ends
+   a comment. #}
+{% macro _is_one_value_sql(text, lenient=none) %}
+    {%- set array = "'[' || " ~ text ~ " || '\\n,0]'" -%}
+    {{ return('(coalesce(' ~ ('size(from_json(' ~ array ~ ", 'array<string>', " ~ lenient ~ '))' if lenient
+        else 'json_array_length(' ~ array ~ ')') ~ ', 0) = 2)') }}
+{% endmacro %}
+
+
 {# Whether a text is one JSON object, if it is JSON: with another element behind it an array has two, whatever stands at
    its end. #}
 {% macro _is_json_object_sql(text) %}
@@ -20,19 +29,19 @@
 {# Spark hands out the records that it cannot read, and those in which something does not fit. #}
 {% macro _json_reason_sql(bad, group) %}
     {%- set is_fit = floodmark._is_lenient_object_sql(bad, group) if group.lenient
-        else (bad ~ " like '[%'" if group.is_whole else 'false') -%}
+        else 'false' -%}
     {{ return('case when ' ~ bad ~ ' is null then null when not is_valid_utf8(' ~ bad ~ ") then 'not UTF-8' when not ("
         ~ floodmark._is_json_object_sql(bad) ~ ' and try_parse_json(' ~ bad ~ ') is not null or ' ~ is_fit
         ~ ") then 'not a JSON object' end") }}
 {% endmacro %}
 
 
-{# Whether a lenient reader takes a text for a record: {lenient, is_whole}. #}
+{# Whether a lenient reader takes a text for a record, and for no more than one: {lenient}. #}
 {% macro _is_lenient_object_sql(text, group) %}
     {{ return("(from_json(" ~ text ~ ", '_floodmark_bad string', " ~ group.lenient[:-1]
-        ~ ", 'columnNameOfCorruptRecord', '_floodmark_bad'))._floodmark_bad is null"
-        ~ ('' if group.is_whole else ' and ' ~ text ~ " not like '[%'") ~ " and trim(' \\t\\r\\n' from " ~ text
-        ~ ") <> 'null')") }}
+        ~ ", 'columnNameOfCorruptRecord', '_floodmark_bad'))._floodmark_bad is null and " ~ text
+        ~ " not like '[%' and trim(' \\t\\r\\n' from " ~ text ~ ") <> 'null' and "
+        ~ floodmark._is_one_value_sql(text, group.lenient) ~ ')') }}
 {% endmacro %}
 
 
@@ -68,6 +77,15 @@
 {% endmacro %}
 
 
+{# Whether a text that stands for a record of a file of several lines is no object. #}
+{% macro _is_odd_text_sql(settings) %}
+    {%- set lenient = floodmark._lenient_options_sql(settings) -%}
+    {{ return("(value <> '' and not (is_valid_utf8(value) and "
+        ~ (floodmark._is_lenient_object_sql('value', {'lenient': lenient}) if lenient
+        else floodmark._is_json_object_sql('value')) ~ '))') }}
+{% endmacro %}
+
+
 {# Whether a text begins with a brace, in UTF-8, and has nothing behind the brace that ends it. Mostly the first one
    that closes does, which is quickly seen. #}
 {% macro _is_braced_sql(text) %}
@@ -95,14 +113,14 @@
 {% endmacro %}
 
 
-{# Files with odd lines are read without these, the others as they are; files that are read straight have none. #}
+{# Files with odd lines are read without these, the others as they are; files that are read straight have none. Files of
+   several lines are made into lines. #}
 {% macro _json_groups(run, batch, look) %}
     {%- set settings = run.settings.files -%}
     {%- set record = floodmark._wide_decimal(floodmark._read_record(batch.record,
         floodmark._unmixed(settings, batch.files, batch.record, look.seen), settings.case_sensitive, false,
         floodmark._parsed_types(settings))) -%}
-    {%- set group = {'record': record, 'options': {}, 'is_whole': floodmark._is_whole_json(settings),
-        'lenient': floodmark._lenient_options_sql(settings)} -%}
+    {%- set group = {'record': record, 'options': {}, 'lenient': floodmark._lenient_options_sql(settings)} -%}
     {%- if batch.get('looks_clean') and record != 'struct<>' -%}
         {{ return([dict(group, files=batch.files, options={'allowNonNumericNumbers': 'false'},
             reason_sql="if(_floodmark_bad rlike '(?i)nan|inf', 'a number that JSON has not', "
@@ -110,8 +128,9 @@
     {%- endif -%}
     {%- set odd, usual, groups = [], [], [] -%}
     {%- set looked = floodmark._odd_lines(settings, batch.files) if look.is_quick else look.files -%}
+    {%- set is_whole = floodmark._is_whole_json(settings) -%}
     {%- for file in batch.files -%}
-        {%- do (odd if (looked.get(file.path) or {}).odd else usual).append(file) -%}
+        {%- do (odd if is_whole or (looked.get(file.path) or {}).odd else usual).append(file) -%}
     {%- endfor -%}
     {%- if record == 'struct<>' -%}
         {#- no record has a field, and Spark reads none without one -#}
@@ -127,7 +146,8 @@
         {%- do groups.append(dict(group, files=odd, lines=lines, rows_sql=floodmark._json_lines_rows_sql)) -%}
         {%- do groups.append({'record': 'struct<>', 'files': odd,
             'sql': "select value as _floodmark_bad, _metadata from ("
-            ~ floodmark._json_lines_sql(settings, odd) ~ ') where ' ~ floodmark._is_odd_line_sql(settings),
+            ~ (floodmark._json_whole_sql if is_whole else floodmark._json_lines_sql)(settings, odd) ~ ') where '
+            ~ (floodmark._is_odd_text_sql if is_whole else floodmark._is_odd_line_sql)(settings),
             'reason_sql': floodmark._json_reason_sql('_floodmark_bad', group)}) -%}
     {%- endif -%}
     {{ return(groups) }}
@@ -144,8 +164,7 @@
 
 {# A group of such records: `records` is a SELECT of value, record, _metadata. #}
 {% macro _json_variant_group(settings, record, files, records) %}
-    {%- set group = {'record': record, 'files': files, 'is_whole': floodmark._is_whole_json(settings),
-        'lenient': floodmark._lenient_options_sql(settings)} -%}
+    {%- set group = {'record': record, 'files': files, 'lenient': floodmark._lenient_options_sql(settings)} -%}
     {{ return(dict(group, sql='select record as ' ~ floodmark._quoted(settings.single_variant_column)
         ~ ', if(record is null, value, null) as _floodmark_bad, * except (record, value) from (' ~ records
         ~ ") where value <> ''", reason_sql=floodmark._json_reason_sql('_floodmark_bad', group))) }}
@@ -167,7 +186,7 @@
    names. #}
 {% macro _json_texts_group(settings, record, texts) %}
     {%- set read = floodmark._wide_decimal(record) -%}
-    {%- set group = {'record': read, 'lenient': floodmark._lenient_options_sql(settings), 'is_whole': false,
+    {%- set group = {'record': read, 'lenient': floodmark._lenient_options_sql(settings),
         'finds': settings.rescued_data_column} -%}
     {%- set options, columns = [], [] -%}
     {%- for name, value in floodmark._text_options(settings).items() -%}
@@ -189,6 +208,58 @@
 {% endmacro %}
 
 
+{# The records of files that hold one object, or an array of them: value, _metadata. #}
+{% macro _json_whole_sql(settings, files) %}
+    {{ return(floodmark._json_elements_sql(settings, 'select value, _metadata from text.`'
+        ~ floodmark._files_path(settings) ~ '` ' ~ floodmark._files_options(settings, {'wholetext': 'true'})
+        ~ ' where ' ~ floodmark._files_predicate(files))) }}
+{% endmacro %}
+
+
+{# The same of whole texts, a SELECT of value and what else there is. Spark's own reader of several lines says of a
+   record that does not fit, and of a file that is cut off, the same: the text of the file. So an array is taken apart
+   here. One that is no JSON, or has an element that is no object, stays one text, which is corrupt then. What is more
+   than JSON is written anew as JSON. #}
+{% macro _json_elements_sql(settings, texts) %}
+    {%- set lenient = floodmark._lenient_options_sql(settings) -%}
+    {%- set options = ', ' ~ lenient if lenient else '' -%}
+    {%- set comments = '|//[^\\n]*+|/\\*(?s:.*?)\\*/' if floodmark._takes_comments(settings) else '' -%}
+    {%- set array = "if(value like '[%', value, '[' || value || '\\n]')" if lenient else 'value' -%}
+    {%- set objects = 'from_json(' ~ array ~ ", 'array<struct<_floodmark_any: string>>'" ~ options ~ ')' -%}
+    {%- set stripped = "ltrim('\ufeff \t\r\n', value)" if not comments else 'if(is_valid_utf8(value), '
+        ~ 'regexp_replace(value, ' ~ floodmark._string_literal('^(?:[\\s\ufeff]' ~ comments ~ ')++')
+        ~ ", ''), value)" -%}
+    select explode(case
+        when is_valid_utf8(value) and value rlike '{{ '^[\\\\[{]' if lenient else '^\\\\[' }}'
+            and {{ floodmark._is_one_value_sql('value', lenient) }}
+            and not exists(coalesce({{ objects }}, array(null)), e -> e is null)
+        then {{ floodmark._json_array_sql(array, options, comments) }}
+        else array(value) end) as value, * except (value)
+    from (
+        select {{ stripped }} as value, * except (value)
+        from ({{ texts }})
+    )
+{% endmacro %}
+
+
+{# The elements of an array as texts. Spark writes them anew, and numbers as doubles: so these are hidden in texts. A
+   number stands outside of quotes, of names and of comments. #}
+{% macro _json_array_sql(text, options, comments) %}
+    {%- set quoted = '"(?:[^"\\\\]++|\\\\.)*+"' ~ ("|'(?:[^'\\\\]++|\\\\.)*+'" if options else '') ~ comments
+        ~ '|[A-Za-z_$][\\w$]*+' -%}
+    {%- set hidden = 'replace(regexp_replace(' ~ text ~ ', ' ~ floodmark._string_literal('(?s)(' ~ quoted
+        ~ ')|(-?\\d[\\d.eE+-]*+)') ~ ", '$1\"\ufdd5$2\"'), '\"\ufdd5\"', '')" -%}
+    {{ return('transform(from_json(' ~ hidden ~ ", 'array<string>'" ~ options
+        ~ "), e -> regexp_replace(e, '\"\ufdd5([^\"]*)\"', '$1'))") }}
+{% endmacro %}
+
+
+{# Whether the reader takes comments. #}
+{% macro _takes_comments(settings) %}
+    {{ return(floodmark._reader_option(settings, 'allowComments', 'false') | lower == 'true') }}
+{% endmacro %}
+
+
 {# The lines of files: value, _metadata. #}
 {% macro _json_lines_sql(settings, files) %}
     {{ return("select ltrim('\\ufeff \\t', value) as value, _metadata from text.`" ~ floodmark._files_path(settings)
@@ -197,11 +268,18 @@
 
 
 {# Write the lines of a group's files that are not odd as files of their own, a folder for each file. A window lies over
-   these. #}
+   these. Within a string of JSON there is no line end. #}
 {% macro _write_json_lines(settings, group) %}
+    {%- if floodmark._is_whole_json(settings) -%}
+        {%- set lines = "select translate(value, '\r\n', '  ') as value, _metadata from ("
+            ~ floodmark._json_whole_sql(settings, group.files) ~ ") where trim(value) <> '' and not "
+            ~ floodmark._is_odd_text_sql(settings) -%}
+    {%- else -%}
+        {%- set lines = 'select * from (' ~ floodmark._json_lines_sql(settings, group.files) ~ ') where not '
+            ~ floodmark._is_odd_line_sql(settings) -%}
+    {%- endif -%}
     {%- do floodmark._execute(['create table ' ~ group.lines ~ ' using text partitioned by (file) as select value, '
-        ~ floodmark._place_sql(group.files) ~ ' as file from (' ~ floodmark._json_lines_sql(settings, group.files)
-        ~ ') where not ' ~ floodmark._is_odd_line_sql(settings)]) -%}
+        ~ floodmark._place_sql(group.files) ~ ' as file from (' ~ lines ~ ')']) -%}
     {%- for row in run_query('describe table extended ' ~ group.lines).rows if row[0] == 'Location' -%}
         {{ return(row[1]) }}
     {%- endfor -%}

@@ -88,20 +88,26 @@
 {% endmacro %}
 
 
-{# The records of JSON files as VARIANT: value, record (NULL where it is corrupt), _metadata. #}
+{# The records of JSON files as VARIANT: value, record (NULL where it is corrupt), _metadata. With
+   `single_variant_column` a file of several lines is one record, whatever it holds. #}
 {% macro _json_records_sql(settings, files) %}
-    {{ return(floodmark._json_parsed_sql(settings, 'select value, _metadata from text.`'
+    {%- set is_whole = floodmark._is_whole_json(settings) -%}
+    {{ return(floodmark._json_parsed_sql(settings, floodmark._json_whole_sql(settings, files)
+        if is_whole and settings.single_variant_column is none else 'select value, _metadata from text.`'
         ~ floodmark._files_path(settings) ~ '` ' ~ floodmark._files_options(settings, {'wholetext': 'true'}
-        if floodmark._is_whole_json(settings) else {}) ~ ' where ' ~ floodmark._files_predicate(files))) }}
+        if is_whole else {}) ~ ' where ' ~ floodmark._files_predicate(files))) }}
 {% endmacro %}
 
 
 {# The same of texts, a SELECT of value and what else there is. #}
 {% macro _json_parsed_sql(settings, texts) %}
-    {%- set is_whole = floodmark._is_whole_json(settings) -%}
-    {%- set group = {'lenient': floodmark._lenient_options_sql(settings), 'is_whole': is_whole} -%}
+    {%- set group = {'lenient': floodmark._lenient_options_sql(settings)} -%}
     {%- set is_fit = floodmark._is_lenient_object_sql('value', group) if group.lenient
-        else ('true' if is_whole else floodmark._is_braced_sql('value')) -%}
+        else floodmark._is_braced_sql('value') -%}
+    {%- if floodmark._is_whole_json(settings) and settings.single_variant_column is not none -%}
+        {%- set is_fit = "(value like '[%' or value like '{%') and "
+            ~ floodmark._is_one_value_sql('value', group.lenient) -%}
+    {%- endif -%}
     select *, if(is_valid_utf8(value) and {{ is_fit }}, {{ floodmark._json_raw_sql('value', group) }}, null) as record
     from (
         select ltrim('\ufeff \t\r\n', value) as value, * except (value) from ({{ texts }})

@@ -44,14 +44,21 @@
 {% endmacro %}
 
 
-{# Texts that are packed as Spark does not unpack them, which it would take for text: {path: reason}. #}
+{# Texts that are packed as Spark does not unpack them, which it would take for text: {path: reason}. It knows a codec
+   by the ending in small letters alone. #}
 {% macro _packed_files(files) %}
     {%- set found = {} -%}
     {%- for file in files -%}
-        {%- set ending = modules.re.search('\\.(xz|7z|zip|br|lz|lzma|lzo|rar|tar|tgz|Z)$', file.path) -%}
-        {%- if ending -%}
-            {%- do found.update({file.path: 'packed as .' ~ ending.group(1)
+        {%- set packed = modules.re.search('(?i)\\.(xz|7z|zip|br|lz|lzma|lzo|rar|tar|tgz|z|zstd|gzip|bzip2)$',
+            file.path) -%}
+        {%- set named = modules.re.search('(?i)\\.(gz|bz2|zst|lz4|snappy|deflate)$', file.path) -%}
+        {%- set ending = (packed or named).group(1) if packed or named else '' -%}
+        {%- if packed -%}
+            {%- do found.update({file.path: 'packed as .' ~ ending
                 ~ ', which Spark does not unpack: pack it as .gz, .bz2 or .zst'}) -%}
+        {%- elif ending != ending | lower -%}
+            {%- do found.update({file.path: 'packed as .' ~ ending ~ ', which Spark does not unpack: name it .'
+                ~ ending | lower}) -%}
         {%- endif -%}
     {%- endfor -%}
     {{ return(found) }}

@@ -110,9 +110,20 @@
         {%- do terms.append('unix_micros(' ~ time ~ ')' ~ comparison
             ~ floodmark._position_parse(settings[key], 'timestamp')) -%}
     {%- endfor -%}
+    {%- do terms.append(floodmark._directly_in_sql(settings)) if not settings.recursive -%}
     select _metadata.file_path as path, _metadata.file_size as size, unix_micros({{ time }}) as modified_at
     from image.`{{ floodmark._files_path(settings) }}` {{ floodmark._files_options(settings) }}
     {{ 'where ' ~ terms | join(' and ') if terms }}
+{% endmacro %}
+
+
+{# Whether a file lies in the folder itself, or in one that the pattern matches. Spark's own listing without folders
+   below would list those of names `k=v` all the same, and nothing beside them. #}
+{% macro _directly_in_sql(settings) %}
+    {%- set path = floodmark._normal_path(floodmark._path_pattern(floodmark._absolute_path(settings.path | string))) -%}
+    {%- set scheme = '(?:[\\w+.-]+:(?://[^/]*)?)?' if path.startswith('/') else '' -%}
+    {{ return("coalesce(try_url_decode(replace(_metadata.file_path, '+', '%2B')), _metadata.file_path) rlike "
+        ~ floodmark._string_literal('^' ~ scheme ~ floodmark._glob_regex(path) ~ '(?:/[^/]+)?$')) }}
 {% endmacro %}
 
 
@@ -126,20 +137,21 @@
 {% endmacro %}
 
 
-{# Record all files that are in the folder as skipped, in one commit that only one run makes. #}
+{# Record all files that are in the folder as skipped, in one commit that only one run makes. Where there are none, that
+   is recorded too: what lands from now on is new. #}
 {% macro _skip_existing(settings) %}
     {%- set model = floodmark._string_literal(floodmark._model_id()) -%}
     {%- set file = "named_struct('path', path, 'size', size, 'modified_at', modified_at, 'rows', bigint(null), "
         "'rows_rescued', bigint(null), 'rows_quarantined', bigint(null), 'reason', string(null))" -%}
-    {%- if not floodmark._listed(settings, 'select to_json(struct(1)) from (' ~ floodmark._folder_files_sql(settings)
-        ~ ') limit 1') -%}
-        {{ return(none) }}
-    {%- endif -%}
+    {%- set is_empty = not floodmark._listed(settings, 'select to_json(struct(1)) from ('
+        ~ floodmark._folder_files_sql(settings) ~ ') limit 1') -%}
+    {%- set found = '(select 1)' if is_empty else '(' ~ floodmark._folder_files_sql(settings)
+        ~ ') group by pmod(hash(path), 1 + (select count(*) div 1000 from ('
+        ~ floodmark._folder_files_sql(settings) ~ ')))' -%}
     {%- do floodmark._execute(['insert into ' ~ floodmark.ledger_schema() ~ ".batch_log with (txnAppId = "
         ~ floodmark._string_literal('floodmark/skip/' ~ floodmark._model_id()) ~ ", txnVersion = '1') "
         '(model, batch_id, event, at, kind, invocation_id, files, reason) select ' ~ model
-        ~ ", 0, 'skipped', current_timestamp(), 'files', " ~ floodmark._string_literal(invocation_id)
-        ~ ', collect_list(' ~ file ~ "), 'it was there before the first load' from ("
-        ~ floodmark._folder_files_sql(settings) ~ ') group by pmod(hash(path), 1 + (select count(*) div 1000 from ('
-        ~ floodmark._folder_files_sql(settings) ~ ')))']) -%}
+        ~ ", 0, 'skipped', current_timestamp(), 'files', " ~ floodmark._string_literal(invocation_id) ~ ', '
+        ~ (floodmark._files_literal([]) if is_empty else 'collect_list(' ~ file ~ ')')
+        ~ ", 'it was there before the first load' from " ~ found]) -%}
 {% endmacro %}

@@ -73,7 +73,8 @@
         {%- set mine, other = floodmark._map_types(known), floodmark._map_types(read) -%}
         {{ return('cast' if mine[0] == other[0] and floodmark._conversion(mine[1], other[1]) == 'cast' else none) }}
     {%- elif floodmark._nesting(known) or floodmark._nesting(read) -%}
-        {{ return('cast' if known == read else none) }}
+        {#- a map is cast as a whole, with what is nested in it -#}
+        {{ return('cast' if read in [known, floodmark._wide_decimal(known)] else none) }}
     {%- elif read == 'text' -%}
         {{ return('cast') }}
     {%- endif -%}
@@ -100,7 +101,9 @@
     {%- elif read == 'text' or known.startswith('decimal') and read == 'string' -%}
         {{ return('(' ~ value ~ ' is null or ' ~ floodmark._exact_cast_sql(value, known) ~ ' is not null)') }}
     {%- elif 'map<' in known -%}
-        {{ return('to_json(try_cast(' ~ value ~ ' as ' ~ known ~ ')) <=> to_json(' ~ value ~ ')') }}
+        {#- maps cannot be compared, their texts can, in one type: 1.2 and 1.20 are one number -#}
+        {{ return('to_json(try_cast(try_cast(' ~ value ~ ' as ' ~ known ~ ') as ' ~ read ~ ')) <=> to_json(' ~ value
+            ~ ')') }}
     {%- endif -%}
     {{ return('try_cast(try_cast(' ~ value ~ ' as ' ~ known ~ ') as ' ~ read ~ ') <=> ' ~ value) }}
 {% endmacro %}
@@ -129,6 +132,9 @@
         {{ return('decimal(38,' ~ (38 - (digits.group(1) | int) + (digits.group(2) | int)) ~ ')') }}
     {%- elif type.startswith('array<') -%}
         {{ return('array<' ~ floodmark._wide_decimal(type[6:-1]) ~ '>') }}
+    {%- elif type.startswith('map<') -%}
+        {%- set key, value = floodmark._map_types(type) -%}
+        {{ return('map<' ~ key ~ ',' ~ floodmark._wide_decimal(value) ~ '>') }}
     {%- elif not type.startswith('struct<') -%}
         {{ return(type) }}
     {%- endif -%}
@@ -145,6 +151,14 @@
     {%- set json = floodmark._to_json_sql("named_struct('v', " ~ floodmark._unrepeated_sql(value, type) ~ ')',
         type) -%}
     {{ return('nullif(nullif(regexp_extract(' ~ json ~ ", '(?s)^.\"v\":(.*).$', 1), ''), 'null')") }}
+{% endmacro %}
+
+
+{# The same without the zeros that a wide type puts behind the digits of a number, in quotes as it stands. #}
+{% macro _short_decimals_sql(value, read) %}
+    {%- set json = floodmark._json_text_sql(value, read) -%}
+    {{ return(json if 'decimal(38,' not in read else 'regexp_replace(' ~ json ~ ', ' ~ floodmark._string_literal(
+        '("(?:[^"\\\\]++|\\\\.)*+")|(\\.\\d*[1-9])0+(?!\\d)|\\.0+(?!\\d)|(?<![\\d.])(0)E-\\d+') ~ ", '$1$2$3')") }}
 {% endmacro %}
 
 
@@ -166,11 +180,12 @@
         {%- set pairs = 'transform(' ~ value ~ ", (v, i) -> named_struct('value', v, 'raw', get(try_cast(" ~ raw
             ~ ' as array<variant>), i)))' -%}
         {{ return('case when ' ~ is_lost ~ ' then ' ~ whole ~ ' when exists(' ~ pairs ~ ', ' ~ element ~ ' -> '
-            ~ misfit ~ ' is not null) then coalesce(' ~ whole ~ ', ' ~ floodmark._json_text_sql(value) ~ ') end') }}
-    {%- elif known.startswith('decimal') and read.startswith('decimal(38') and known != read -%}
+            ~ misfit ~ ' is not null) then coalesce(' ~ whole ~ ', ' ~ floodmark._short_decimals_sql(value, read)
+            ~ ') end') }}
+    {%- elif known != read and read == floodmark._wide_decimal(known) -%}
         {{ return('case when ' ~ is_lost ~ ' then ' ~ whole ~ ' when not ' ~ floodmark._fits_sql(known, read, value)
-            ~ ' then regexp_replace(' ~ floodmark._json_text_sql(value)
-            ~ ", '(\\\\.\\\\d*[1-9])0+$|\\\\.0+$', '$1') end") }}
+            ~ ' then coalesce(' ~ (whole if floodmark._nesting(known) else 'null') ~ ', '
+            ~ floodmark._short_decimals_sql(value, read) ~ ') end') }}
     {%- elif known != read -%}
         {{ return('case when not ' ~ floodmark._fits_sql(known, read, value) ~ ' then '
             ~ floodmark._json_text_sql(value, read) ~ ' end') }}

@@ -42,8 +42,7 @@
 
 {# The stream of a provider of Spark's; `columns` is the record that it reads, none for its own. #}
 {% macro _files_stream(settings, provider, columns=none, options={}) %}
-    {%- set given = {'pathGlobFilter': settings.glob, 'recursiveFileLookup': 'true' if settings.recursive
-        else 'false'} -%}
+    {%- set given = {'pathGlobFilter': settings.glob, 'recursiveFileLookup': 'true'} -%}
     {%- if settings.max_bytes_per_batch is not none -%}
         {%- do given.update({'maxBytesPerTrigger': floodmark._bytes(settings.max_bytes_per_batch) | string}) -%}
     {%- else -%}
@@ -52,8 +51,10 @@
     {%- if columns -%}
         {%- do given.update({'schema': floodmark._as_ddl(floodmark._struct_fields(columns))}) -%}
     {%- endif -%}
-    {{ return(floodmark._stream_source(provider, dict(options, **given), floodmark._absolute_path(settings.path
-        | string))) }}
+    {%- set stream = floodmark._stream_source(provider, dict(options, **given), floodmark._absolute_path(settings.path
+        | string)) -%}
+    {{ return(stream if settings.recursive else '(select *, _metadata from ' ~ stream ~ ' where '
+        ~ floodmark._directly_in_sql(settings) ~ ')') }}
 {% endmacro %}
 
 
@@ -73,11 +74,13 @@
 {% endmacro %}
 
 
-{# Lines, or whole files, each an object. #}
+{# Lines, or whole files, each an object or an array of them. #}
 {% macro _json_stream(settings, record) %}
-    {{ return(floodmark._json_texts_group(settings, record, 'select value, _metadata from '
-        ~ floodmark._files_stream(settings, 'text', none, {'wholetext': 'true'} if floodmark._is_whole_json(settings)
-        else {}))) }}
+    {%- set is_whole = floodmark._is_whole_json(settings) -%}
+    {%- set texts = 'select value, _metadata from ' ~ floodmark._files_stream(settings, 'text', none,
+        {'wholetext': 'true'} if is_whole else {}) -%}
+    {{ return(floodmark._json_texts_group(settings, record, floodmark._json_elements_sql(settings, texts) if is_whole
+        else texts)) }}
 {% endmacro %}
 
 
@@ -91,12 +94,14 @@
         {%- do columns.append(floodmark._quoted(field.name)) -%}
     {%- endfor -%}
     {%- set sql -%}
-        select {{ columns | join(', ') }}, value as _floodmark_bad, texts, _metadata,
-            if(texts._floodmark_bad is null, null, 'another number of fields than in the header') as _floodmark_reason
+        select {{ columns | join(', ') }}, _floodmark_bad, _floodmark_texts, _metadata,
+            if(_floodmark_texts._floodmark_bad is null, null, 'another number of fields than in the header')
+                as _floodmark_reason
         from (
-            select *, if(value is null, null, {{ floodmark._from_csv_sql(settings, texts + [bad]) }}) as texts
+            select *, if(_floodmark_bad is null, null,
+                {{ floodmark._from_csv_sql(settings, texts + [bad], '_floodmark_bad') }}) as _floodmark_texts
             from (
-                select {{ columns | join(', ') }}, _floodmark_bad as value, _metadata
+                select {{ columns | join(', ') }}, _floodmark_bad, _metadata
                 from {{ floodmark._files_stream(settings, 'csv', floodmark._struct_of(fields + [bad]),
                     dict(floodmark._text_options(settings), enforceSchema='false')) }}
             )

@@ -21,9 +21,9 @@
         {%- do columns.append({'name': format.bad_column, 'type': 'string'}) -%}
     {%- endif -%}
     {%- set given = [] -%}
-    {%- set whole = {'pathGlobFilter': '*', 'recursiveFileLookup': 'true', '__globPaths__': 'false'} -%}
-    {%- for name, value in dict(floodmark._window_options(settings), **(whole if group.location
-        else group.options)).items() -%}
+    {%- set whole = {'pathGlobFilter': '*', '__globPaths__': 'false', 'multiLine': 'false'} -%}
+    {%- for name, value in floodmark._merged_options(floodmark._window_options(settings, group.get('is_plain')),
+        whole if group.location else group.options).items() -%}
         {%- do given.append(floodmark._quoted(name) ~ ' ' ~ floodmark._string_literal(value)) -%}
     {%- endfor -%}
     {%- do floodmark._execute(['create table ' ~ relation ~ ' (' ~ floodmark._as_ddl(columns) ~ ') using '
@@ -35,11 +35,11 @@
 {% endmacro %}
 
 
-{# Spark's options of every window: the format's, what the user gives, and how files are found. #}
-{% macro _window_options(settings) %}
-    {%- set options = floodmark._format_options(settings) -%}
-    {%- do options.update({'pathGlobFilter': settings.glob, '__globPaths__': 'true',
-        'recursiveFileLookup': 'true' if settings.recursive else 'false',
+{# Spark's options of every window: the format's and what the user gives, without which it is plain, and how files are
+   found. #}
+{% macro _window_options(settings, is_plain=false) %}
+    {%- set options = {} if is_plain else floodmark._format_options(settings) -%}
+    {%- do options.update({'pathGlobFilter': settings.glob, '__globPaths__': 'true', 'recursiveFileLookup': 'true',
         'ignoreMissingFiles': 'false', 'ignoreCorruptFiles': 'false'}) -%}
     {%- if adapter.floodmark_local_files is defined -%}
         {%- do options.update(adapter.floodmark_local_files(settings.path | string)) -%}

@@ -35,7 +35,8 @@
     {%- if known is not none -%}
         {%- set schema = run.settings.files.schema -%}
         {{ return(floodmark._no_records_sql(run, {'file_schema': dict(known, record=floodmark._record_of(schema)
-            if schema else known.record)})) }}
+            if schema else floodmark._with_told(known.record, floodmark._told_columns(run.settings.files, known),
+            []))})) }}
     {%- endif -%}
     {%- do run.settings.files.update({'max_files_per_batch': 20000, 'max_bytes_per_batch': none} if plans else {}) -%}
     {%- set plan = floodmark._plan_files(run, run.replaces) -%}
@@ -64,8 +65,7 @@
     {%- for name, value in others.items() -%}
         {%- do options.append(', ' ~ name ~ ' = ' ~ floodmark._string_literal(value)) -%}
     {%- endfor -%}
-    {{ return("with (pathGlobFilter = " ~ floodmark._string_literal(files.glob)
-        ~ ", recursiveFileLookup = '" ~ ('true' if files.recursive else 'false') ~ "'"
+    {{ return("with (pathGlobFilter = " ~ floodmark._string_literal(files.glob) ~ ", recursiveFileLookup = 'true'"
         ~ floodmark._local_files_options(files.path | string) ~ options | join ~ ")") }}
 {% endmacro %}
 

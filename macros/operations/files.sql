@@ -153,12 +153,24 @@
         {%- set format = floodmark._file_format(settings) -%}
         {%- set record = floodmark._without_case_twins(floodmark._kept_type(look.seen, true)
             if look.seen and not format.has_types else look.seen) if look.seen else format.columns -%}
-        {%- set columns = floodmark._struct_fields(record or 'struct<>') -%}
+        {%- set columns = floodmark._loadable_columns(record or 'struct<>') -%}
         {%- do found.update({'columns': floodmark._with_moments(settings, listed, columns)
             if settings.format == 'json' else columns,
             'partitions': floodmark._partitions(settings, none, listed)}) -%}
     {%- endif -%}
     {{ return('select ' ~ floodmark._string_literal(tojson(found)) ~ ' as look') }}
+{% endmacro %}
+
+
+{# The columns of a record. Their own names may be any, since a SELECT gives them others; within them Delta takes few.
+   #}
+{% macro _loadable_columns(record) %}
+    {%- set columns = [] -%}
+    {%- for column in floodmark._struct_fields(record) -%}
+        {%- set type = floodmark._nameable(column.type) -%}
+        {%- do columns.append(dict(column, type=type)) if type -%}
+    {%- endfor -%}
+    {{ return(columns) }}
 {% endmacro %}
 
 

@@ -37,6 +37,32 @@
 {% endmacro %}
 
 
+{# A pattern of Hadoop's for paths as a regular expression of Java's. #}
+{% macro _glob_regex(pattern) %}
+    {%- set parts = [] -%}
+    {%- set ns = namespace(depth=0) -%}
+    {%- for token in modules.re.findall('\\\\.|\\[[^\\]]+\\]|.', pattern, modules.re.S) -%}
+        {%- if token in ['*', '?'] -%}
+            {%- do parts.append('[^/]*' if token == '*' else '[^/]') -%}
+        {%- elif token == '{' -%}
+            {%- set ns.depth = ns.depth + 1 -%}
+            {%- do parts.append('(?:') -%}
+        {%- elif token == '}' and ns.depth -%}
+            {%- set ns.depth = ns.depth - 1 -%}
+            {%- do parts.append(')') -%}
+        {%- elif token == ',' and ns.depth -%}
+            {%- do parts.append('|') -%}
+        {%- elif token | length > 2 -%}
+            {%- set letters = modules.re.sub('([\\\\\\[&])', '\\\\\\1', token[1:-1]) -%}
+            {%- do parts.append('[' ~ ('^' ~ letters[1:] if letters[0] == '!' else letters) ~ ']') -%}
+        {%- else -%}
+            {%- do parts.append(modules.re.escape(token[1:] or token)) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(parts | join) }}
+{% endmacro %}
+
+
 {# A path as Spark's `_metadata` prints it, as it is: `%20` is a space. #}
 {% macro _decoded_path(text) %}
     {%- set parts = [] -%}
@@ -79,8 +105,14 @@
 
 {# A path without a scheme of local files, `.`, `..` and what is a pattern in it, to compare it with another. #}
 {% macro _plain_path(path) %}
+    {{ return(floodmark._normal_path(modules.re.sub('/[^/]*[*?\\[{].*$', '', path))) }}
+{% endmacro %}
+
+
+{# A path or a pattern of paths without a scheme of local files, `.`, `..` and doubled slashes. #}
+{% macro _normal_path(path) %}
     {%- set parts = [] -%}
-    {%- for part in floodmark._without_file_scheme(modules.re.sub('/[^/]*[*?\\[{].*$', '', path)).split('/') -%}
+    {%- for part in floodmark._without_file_scheme(path).split('/') -%}
         {%- if part == '..' and parts | length > 1 -%}
             {%- do parts.pop() -%}
         {%- elif part not in ['.', ''] or part == '' and (loop.first or parts[-1].endswith(':')) -%}
