@@ -96,7 +96,7 @@ MODELS = {
     "own": loader("own"),
     "headless": loader("headless", format="csv", options={"Header": False, "SEP": ";"}),
     "tabs": loader("tabs", format="csv", options={"sep": "\\t"}),
-    "bare": loader("bare", format="csv", options={"Escape": ""}),
+    "bare": loader("bare", format="csv", options={"escape": ""}),
     "wide": loader("wide", format="csv", options={"encoding": "UTF-16LE"}),
     "maps": loader(
         "maps",

@@ -67,3 +67,10 @@ def test_a_path_is_meant_from_where_people_are(tmp_path: Path, path: str, expect
     (tmp_path / "in").mkdir()
     (tmp_path / "shop" / "here").mkdir(parents=True)
     assert path_in(tmp_path / "shop", path, tmp_path) == expected
+
+
+def test_a_name_that_delta_refuses_has_a_hint_in_every_format() -> None:
+    columns = [("id", "int"), ("order id", "decimal(5,2)")]
+    text = model_text(Look("in", "parquet", 1, 2_000, columns, [("day", "date")]))
+    assert "'schema_hints': '`order id` decimal(5,2)'," in text
+    assert "* except (`order id`, _metadata),\n    `order id` as order_id," in text

@@ -90,3 +90,44 @@ def test_names_of_files_that_spark_does_not_unpack():
 )
 def test_types_of_hints_are_spelt_as_spark_prints_them(written: str, spelt: str) -> None:
     assert floodmark._spelt_type(written) == spelt
+
+
+def test_endings_in_capitals_are_no_codecs():
+    names = {
+        "A.CSV.GZ": "name it .gz",
+        "b.Bz2": "name it .bz2",
+        "c.ZIP": "pack it as .gz",
+        "d.zstd": "pack it as",
+    }
+    found = floodmark._packed_files([{"path": path} for path in [*names, "E.JSON", "f.zst"]])
+    assert list(found) == list(names)
+    for path, words in names.items():
+        assert words in found[path]
+
+
+@pytest.mark.parametrize(
+    ("known", "wide"),
+    [
+        ("map<string,decimal(4,1)>", "map<string,decimal(38,35)>"),
+        ("map<string,map<string,decimal(4,1)>>", "map<string,map<string,decimal(38,35)>>"),
+        ("map<string,array<decimal(4,1)>>", "map<string,array<decimal(38,35)>>"),
+        (
+            "array<struct<m:map<string,decimal(38,2)>>>",
+            "array<struct<m:map<string,decimal(38,2)>>>",
+        ),
+        ("map<decimal(4,1),int>", "map<decimal(4,1),int>"),
+    ],
+)
+def test_decimals_are_read_wide_in_maps_too(known, wide):
+    assert floodmark._wide_decimal(known) == wide
+    if known.startswith("map<"):
+        assert floodmark._conversion(known, wide) == "cast"
+
+
+def test_maps_are_compared_in_one_type():
+    known = "map<string,decimal(4,1)>"
+    sql = floodmark._fits_sql(known, floodmark._wide_decimal(known), "m")
+    assert (
+        sql
+        == f"to_json(try_cast(try_cast(m as {known}) as map<string,decimal(38,35)>)) <=> to_json(m)"
+    )

@@ -53,3 +53,87 @@ def test_other_separators():
 def test_a_separator_that_was_missed(seen, options, expected):
     settings = {"format": "csv", "options": options, "single_variant_column": None}
     assert floodmark._missed_separator(settings, seen) == expected
+
+
+CSV = {"format": "csv", "single_variant_column": None}
+
+
+@pytest.mark.parametrize(
+    ("line", "fields"),
+    [('"a","b c",d', ["a", "b c", "d"]), ('a,"b"', ["a", "b"]), ('"",b', ["", "b"])],
+)
+def test_quotes_that_nothing_escapes(line, fields):
+    assert floodmark._csv_fields(line, ",", '"', "") == fields
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (",", ","),
+        ("\\t", "\t"),
+        ("||", "||"),
+        ("\\u0000", "\0"),
+        ("\\\\", "\\"),
+        ("\\", "\\"),
+        ("\\t|", "\t|"),
+    ],
+)
+def test_a_separator_as_spark_reads_it(given, meant):
+    dialect = floodmark._csv_dialect(CSV | {"options": {"Delimiter": given}})
+    assert dialect["sep"] == meant
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, (True, '"', "a")),
+        ({"Header": False}, (False, '"', "a")),
+        ({"HEADER": "false", "ESCAPE": "\\"}, (False, "\\", "a")),
+    ],
+)
+def test_names_of_options_in_any_case(options, expected):
+    settings = CSV | {"options": options}
+    dialect = floodmark._csv_dialect(settings)
+    assert (dialect["has_header"], dialect["escape"]) == expected[:2]
+    given = [name.lower() for name in floodmark._text_options(settings)]
+    assert len(given) == len(set(given))
+    line = floodmark._from_csv_sql(settings, [{"name": "a", "type": "string"}])
+    assert line.lower().count("'escape'") == 1
+
+
+@pytest.mark.parametrize(
+    ("encoding", "is_whole"),
+    [
+        ("UTF-8", False),
+        ("ISO-8859-1", False),
+        ("UTF-16LE", True),
+        ("utf-32", True),
+        ("utf16", True),
+    ],
+)
+def test_letters_of_several_bytes_are_read_as_a_whole(encoding, is_whole):
+    dialect = floodmark._csv_dialect(CSV | {"options": {"encoding": encoding}})
+    assert (bool(dialect["is_whole"]), dialect["hides"]) == (is_whole, False)
+
+
+def test_a_window_has_options_of_its_own():
+    options = {"sep": "\x01", "nullValue": "NA", "ignoreLeadingWhiteSpace": True, "Comment": "#"}
+    settings = CSV | {"options": options, "glob": "*", "path": "in"}
+    given = floodmark._csv_window_options(settings, floodmark._csv_dialect(settings))
+    whole = floodmark._merged_options(floodmark._window_options(settings, True), given)
+    assert not {"sep", "nullValue"} & {
+        name for name, value in whole.items() if value in options.values()
+    }
+    assert whole["comment"] == "#" and "ignoreLeadingWhiteSpace" not in whole
+
+
+def test_a_column_with_the_name_of_sparks_own_is_in_no_record():
+    look = {"files": {"a": {"header": ["id", "_metadata", "texts"], "reason": None}}}
+    run = {"settings": {"files": CSV | {"options": {}, "case_sensitive": True}}}
+    batch = {"file_schema": {"record": "struct<id:int>"}, "files": [{"path": "a"}]}
+    [group] = floodmark._csv_groups(run, batch, look)
+    assert group["record"] == "struct<id:int,texts:variant>"
+    assert group["header"] == "struct<id:int,_metadata:variant,texts:variant>"
+    [sql] = [floodmark._csv_rows_sql(run["settings"]["files"], "w", group)]
+    assert "`_metadata` string" in sql and sql.count("as `_metadata`") == 0
+    assert "_floodmark_line.`texts`" in sql and " texts" not in sql

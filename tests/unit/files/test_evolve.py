@@ -118,3 +118,47 @@ def test_new_columns_take_their_hints():
         "struct<s:struct<a:int,b:date>>",
         ["s.b"],
     )
+
+
+@pytest.mark.parametrize("adds", [True, False])
+def test_a_hint_that_comes_later_is_known_from_then_on(adds):
+    told = floodmark._hints(
+        "`order id` int, ID int, s.b date, m.value int, l.element.x int, s.c int"
+    )
+    found = floodmark._evolved("struct<id:string>", None, told, adds, None, told)
+    assert found["record"] == (
+        "struct<id:string,`order id`:int,s:struct<b:date,c:int>,m:map<string,int>,l:array<struct<x:int>>>"
+    )
+    assert found["added"] == [["order id"], ["s"], ["m"], ["l"]]
+    again = floodmark._evolved(found["record"], None, told, adds, None, told)
+    assert (again["record"], again["added"]) == (found["record"], [])
+
+
+def test_what_a_reset_left_behind_comes_again_only_with_files():
+    former = [{"path": ["old"], "type": "int"}]
+    found = floodmark._evolved("struct<id:int>", None, former, True, None, [])
+    assert found == {"record": "struct<id:int>", "added": []}
+
+
+def test_hints_of_folders_are_no_columns_of_records():
+    known = {"partitions": [{"name": "Day", "type": "date"}]}
+    told = floodmark._told_columns({"schema_hints": "day date, n int"}, known)
+    assert [hint["path"] for hint in told] == [["n"]]
+    assert len(floodmark._told_columns({"schema_hints": "day date"}, None)) == 1
+
+
+@pytest.mark.parametrize(
+    ("type", "kept"),
+    [
+        ("struct<a:int,`first name`:string>", "struct<a:int>"),
+        ("struct<`first name`:string>", None),
+        ("array<struct<`x,y`:int,z:int>>", "array<struct<z:int>>"),
+        ("map<string,struct<`x y`:int>>", None),
+        ("map<string,struct<`x y`:int,z:int>>", "map<string,struct<z:int>>"),
+        ("map<string,int>", "map<string,int>"),
+    ],
+)
+def test_what_a_column_may_have_within(type, kept):
+    columns = floodmark._loadable_columns(f"struct<`my col`:{type},b:int>")
+    expected = [{"name": "my col", "type": kept}] if kept else []
+    assert columns == [*expected, {"name": "b", "type": "int"}]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import quote
 
 import pytest
@@ -35,3 +36,39 @@ def test_patterns():
     assert pattern("file:/in/x/a", "file:/in/y/b", "file:/in/c") == "file:/in/{x/a,y/b,c}"
     assert pattern("file:/in%5B1%5D/a,b", "file:/in%5B1%5D/c") == "file:/in\\[1\\]/{a\\,b,c}"
     assert pattern("s3a://bucket/a/x", "s3a://bucket/ab/y") == "s3a://bucket/{a/x,ab/y}"
+
+
+@pytest.mark.parametrize(
+    ("path", "inside", "outside"),
+    [
+        (
+            "/in",
+            ["file:/in/a", "file:///in/k=v", "hdfs://n:1/in/a"],
+            ["file:/in/k=v/a", "file:/x/in/a"],
+        ),
+        ("/in/", ["file:/in/a"], ["file:/in/b/a"]),
+        ("/in/../on", ["file:/on/a"], ["file:/in/a"]),
+        ("file:///in/*", ["file:/in/a/b", "file:/in/b"], ["file:/in/a/b/c"]),
+        ("/in/{a/b,c}", ["file:/in/a/b/x", "file:/in/c/x"], ["file:/in/c/d/x", "file:/in/a/x"]),
+        ("/in/20[!3]?", ["file:/in/2024/x"], ["file:/in/2034/x", "file:/in/202/x"]),
+        (r"/in/\[a\]", ["file:/in/[a]/x"], ["file:/in/a/x"]),
+        ("s3a://b/in.d", ["s3a://b/in.d/x"], ["s3a://b/in_d/x", "s3a://b/in.d/e/x"]),
+        ("/in/a,b", ["file:/in/a,b/x"], ["file:/in/a/x"]),
+    ],
+)
+def test_files_that_lie_in_the_folder_itself(path, inside, outside):
+    sql = floodmark._directly_in_sql({"path": path})
+    [text] = re.findall(r"rlike '(.*)'$", sql)
+    regex = re.compile(text.replace("\\\\", "\\"))
+    assert [one for one in inside if not regex.search(one)] == []
+    assert [one for one in outside if regex.search(one)] == []
+
+
+def test_every_reader_looks_below_by_itself():
+    settings = {"path": "/in", "glob": "*", "recursive": False, "format": "text"}
+    settings |= {"modified_after": None, "modified_before": None, "options": {}}
+    settings |= {"single_variant_column": None}
+    assert "recursiveFileLookup = 'true'" in floodmark._files_options(settings)
+    assert floodmark._window_options(settings)["recursiveFileLookup"] == "true"
+    assert " rlike '^" in floodmark._folder_files_sql(settings)
+    assert "rlike" not in floodmark._folder_files_sql(settings | {"recursive": True})
