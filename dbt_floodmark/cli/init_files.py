@@ -106,7 +106,7 @@ def model_text(look: Look) -> str:
     hints = [
         f"{_quoted(name)} {type}"
         for name, type in look.columns + ([] if is_typed else look.partitions)
-        if _ODD.search(name) or not is_typed and type != "string"
+        if _ODD.search(name) or (not is_typed and type != "string")
     ]
     others = _other_names([name for name, _ in look.columns])
     settings = [f"'path': {look.path!r}", f"'format': {look.format!r}"]

@@ -56,6 +56,10 @@ FOLDERS = {
     # Latin-1, in the header too; folders that are columns.
     "latin": {"day=2024-05-01/l.csv": "Straße;Ort\nHauptstr. 1;Köln\n".encode("latin-1")},
     "tabs": {"t.tsv": "a\tb\n1\tx, y\n"},
+    # Names within a column that Delta refuses.
+    "users": {"u.jsonl": lines({"id": 1, "user": {"first name": "a", "age": 2}, "m": {"x y": 1}})},
+    # The same of a format that has types.
+    "parquet": {},
 }
 
 
@@ -66,6 +70,10 @@ def said(make_project: Callable[..., Project]) -> tuple[Project, dict[str, str]]
     around = project.root.parent / f"around_{project.root.name}"
     for name, files in FOLDERS.items():
         land(around / name, files)
+    project.sql(
+        f"insert overwrite directory '{around}/parquet' using parquet select 1 as id, 2.50BD as "
+        "`order id`, named_struct('a b', 1, 'c', 2) as s"
+    )
     said = {}
     root = str(project.root)
     for name in FOLDERS:
@@ -119,6 +127,12 @@ def test_types_are_those_of_the_values(said: tuple[Project, dict[str, str]]) -> 
         "day": "date",
     }
     assert columns(project, "bronze_tabs") == own | {"a": "int", "b": "string"}
+    assert columns(project, "bronze_users") == own | {"id": "bigint", "user": "struct<age:bigint>"}
+    assert columns(project, "bronze_parquet") == own | {
+        "id": "int",
+        "order_id": "decimal(3,2)",
+        "s": "struct<c:int>",
+    }
 
 
 def test_every_value_is_there(said: tuple[Project, dict[str, str]]) -> None:
@@ -180,6 +194,14 @@ def test_every_value_is_there(said: tuple[Project, dict[str, str]]) -> None:
         "tabs": [{"a": 1, "b": "x, y"}],
     }
     assert [rescued(row) for row in records(project, "bronze_orders", "order_id")] == [None] * 3
+    [user] = records(project, "bronze_users")
+    assert rescued(user) == {
+        "user": {"first name": "a"},
+        "m": {"x y": 1},
+        "_file_path": "u.jsonl",
+    }
+    [order] = records(project, "bronze_parquet")
+    assert order["order_id"] == 2.5 and (rescued(order) or {})["s"] == {"a b": 1}
 
 
 def test_it_says_what_it_found(said: tuple[Project, dict[str, str]]) -> None:

@@ -52,6 +52,9 @@ MODELS = {
     "wholes": stream(
         path="whole", format="json", schema="id int, a array<int>", options={"multiLine": True}
     ),
+    "flat": stream(path="flat", schema="id int", recursive=False),
+    # Columns that are called as helpers once were.
+    "named": stream(path="named", format="csv", schema="value int, texts string", **RESCUES),
     "corrupt": stream(path="corrupt", schema="id int", **RESCUES, max_bytes_per_batch="1 kb"),
     "stops": stream(path="corrupt", schema="id int"),
     "csvs": stream(path="csv", format="csv", schema=FLAT, **RESCUES),
@@ -90,7 +93,17 @@ def project(make_project: Callable[..., Project]) -> Project:
     for folder, files in {
         "json": {"a.json": JSON, "b.json": '{"id":4}\n'},
         "lenient": {"a.json": "{'id':1,'N':{'x':1}}\n"},
-        "whole": {"a.json": '{"id":1,\n"a":[1,\n2]}\n', "b.json": '{"id":2}'},
+        "whole": {
+            "a.json": '{"id":1,\n"a":[1,\n2]}\n',
+            "b.json": '{"id":2}',
+            "c.json": '\n[{"id":3},\n{"a":[4]}]',
+        },
+        "flat": {
+            "a.json": '{"id":1}\n',
+            "k=v/b.json": '{"id":2}\n',
+            "more/c.json": '{"id":3}\n',
+        },
+        "named": {"a.csv": "value,texts\n1,a\nq,b\n"},
         "corrupt": {"a.json": '{"id":1}\nno JSON\n[1]\nnull\n{"id":2}{"id":3}\n'},
         "csv": {"a.csv": CSV},
         "semi": {"a.csv": 'id;b\n1;"x;y"\n'},
@@ -142,7 +155,22 @@ def test_json_rescues_what_does_not_fit(project: Project, run: Run) -> None:
     assert rows(project, "strict", "id", "m", "s") == rows(project, "jsons", "id", "m", "s")
     [row] = records(project, "lenient")
     assert (row["id"], rescued(row)) == (1, {"N": {"x": 1}, "_file_path": "a.json"})
-    assert rows(project, "wholes", "id", "a") == [(1, [1, 2]), (2, None)]
+    assert rows(project, "wholes", "id", "a") == [
+        (1, [1, 2]),
+        (2, None),
+        (3, None),
+        (None, [4]),
+    ]
+
+
+def test_the_folder_alone(project: Project, run: Run) -> None:
+    assert rows(project, "flat", "id") == [(1,)]
+
+
+def test_columns_of_any_name(project: Project, run: Run) -> None:
+    assert rows(project, "named", "value", "texts") == [(1, "a"), (None, "b")]
+    found = [rescued(row) for row in records(project, "named")]
+    assert list(filter(None, found)) == [{"value": "q", "_file_path": "a.csv"}]
 
 
 def test_a_corrupt_record_is_a_row_with_its_text(project: Project, run: Run) -> None:
