@@ -138,9 +138,9 @@
 {# A type without fields whose names a Delta table takes with column mapping alone; none where nothing is left. #}
 {% macro _nameable(type) %}
     {%- if type.startswith('map<') -%}
+        {#- its values come as a whole, so a part of them is none -#}
         {%- set key, value = floodmark._map_types(type) -%}
-        {%- set kept = floodmark._nameable(value) -%}
-        {{ return('map<' ~ key ~ ',' ~ kept ~ '>' if kept and floodmark._nameable(key) == key else none) }}
+        {{ return(type if floodmark._nameable(key) == key and floodmark._nameable(value) == value else none) }}
     {%- endif -%}
     {%- if type.startswith('array<') -%}
         {%- set element = floodmark._nameable(type[6:-1]) -%}

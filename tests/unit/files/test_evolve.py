@@ -154,7 +154,8 @@ def test_hints_of_folders_are_no_columns_of_records():
         ("struct<`first name`:string>", None),
         ("array<struct<`x,y`:int,z:int>>", "array<struct<z:int>>"),
         ("map<string,struct<`x y`:int>>", None),
-        ("map<string,struct<`x y`:int,z:int>>", "map<string,struct<z:int>>"),
+        ("map<string,struct<`x y`:int,z:int>>", None),
+        ("map<string,struct<z:int>>", "map<string,struct<z:int>>"),
         ("map<string,int>", "map<string,int>"),
     ],
 )
