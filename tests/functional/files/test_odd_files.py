@@ -264,8 +264,9 @@ def test_a_file_as_one_variant(told: tuple[Project, list[Run]]) -> None:
 def test_lenient_json_over_several_lines(told: tuple[Project, list[Run]]) -> None:
     project, _ = told
     assert rows(project, "whole_lenient", "id") == [(1,), (2,), (3,), (None,)]
+    # Of what a lenient reader finds within arrays the values count, not how they are written.
     assert sorted(found_rest(project, "whole_lenient"), key=str) == [
-        (2, '{"x":[1.50,"5"]'),
+        (2, '{"x":[1.5,"5"]'),
         (None, '{"id":"it\'s"'),
     ]
     assert [file for file, *_ in quarantined(project, "whole_lenient")] == ["c.json", "d.json"]
