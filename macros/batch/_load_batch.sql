@@ -48,8 +48,8 @@
 {# Load a batch whose files, where it has any, are read: the SELECT stands. #}
 {% macro _load_read(run, batch) %}
     {%- set strategy = floodmark._strategy(run.settings) -%}
-    {%- do run.update({'table_columns': none, 'partitions': floodmark._name_list(config.get('partition_by'))
-        | map('lower') | list if batch.replaces else none}) -%}
+    {%- do run.update({'table_columns': none,
+        'partitions': floodmark._planned_partitions() if batch.replaces else none}) -%}
     {%- set select_sql = floodmark._replayed_select(run, batch) if floodmark._replays_rows(batch)
         else floodmark._bounded_select(run, batch) -%}
     {%- do floodmark._check_doubled(floodmark._select_columns(run, select_sql) | map(attribute='name') | list) -%}

@@ -132,10 +132,7 @@
         {%- set value = 'try_cast(' ~ text ~ ' as ' ~ column.ddl ~ ')' -%}
         {%- set holds = floodmark._cast_holds_sql(text, value, 'string', column.ddl) -%}
     {%- endif -%}
-    {{ return('case when ' ~ text ~ ' is null or ' ~ holds ~ ' then ' ~ value ~ ' else raise_error(concat('
-        ~ floodmark._string_literal('`' ~ column.name ~ '` is ' ~ column.ddl ~ ' in the table and cannot hold: ')
-        ~ ', ' ~ text ~ ', ' ~ floodmark._string_literal('. Give it another value with set when you replay')
-        ~ ')) end') }}
+    {{ return(floodmark._value_that_fits_sql(column, text, holds, value)) }}
 {% endmacro %}
 
 
@@ -153,8 +150,15 @@
         {{ return(floodmark._conformed_sql(value, type, column.ddl, column.name)) }}
     {%- endif -%}
     {%- set cast = 'try_cast(' ~ value ~ ' as ' ~ column.ddl ~ ')' -%}
-    {{ return('case when ' ~ value ~ ' is null or ' ~ floodmark._cast_holds_sql(value, cast, type, column.ddl)
-        ~ ' then ' ~ cast ~ ' else raise_error(concat(' ~ floodmark._string_literal('`' ~ column.name ~ '` is '
-        ~ column.ddl ~ ' in the table and cannot hold: ') ~ ', cast(' ~ value ~ ' as string), '
+    {{ return(floodmark._value_that_fits_sql(column, value, floodmark._cast_holds_sql(value, cast, type, column.ddl),
+        cast)) }}
+{% endmacro %}
+
+
+{# A value as it is cast to its column, which holds it where the condition `holds`; else the replay stops. #}
+{% macro _value_that_fits_sql(column, value, holds, cast) %}
+    {{ return('case when ' ~ value ~ ' is null or ' ~ holds ~ ' then ' ~ cast ~ ' else raise_error(concat('
+        ~ floodmark._string_literal('`' ~ column.name ~ '` is ' ~ column.ddl ~ ' in the table and cannot hold: ')
+        ~ ', cast(' ~ value ~ ' as string), '
         ~ floodmark._string_literal('. Give it another value with set when you replay') ~ ')) end') }}
 {% endmacro %}

@@ -66,7 +66,9 @@
         {%- do floodmark._forget_commit() -%}
         {%- do floodmark._record(event, batch, values) -%}
         {%- if floodmark._is_recorded(event, batch) -%}
-            {%- break -%}
+            {{ return(none) }}
         {%- endif -%}
     {%- endfor -%}
+    {%- do floodmark._stop(floodmark.ledger_schema() ~ '.batch_log has none of the events that this run wrote under '
+        ~ 'higher and higher batch numbers: see whether that table can be written, then run again', batch.model) -%}
 {% endmacro %}

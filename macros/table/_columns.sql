@@ -82,9 +82,15 @@
     {%- if run.get('partitions') is none -%}
         {%- do run.update({'partitions': floodmark._table_columns(run) | selectattr('is_partition', 'defined')
             | map(attribute='name') | map('lower') | list if run.target.exists
-            else floodmark._name_list(config.get('partition_by')) | map('lower') | list}) -%}
+            else floodmark._planned_partitions()}) -%}
     {%- endif -%}
     {{ return(run.partitions) }}
+{% endmacro %}
+
+
+{# The same of a table that this run makes. #}
+{% macro _planned_partitions() %}
+    {{ return(floodmark._name_list(config.get('partition_by')) | map('lower') | list) }}
 {% endmacro %}
 
 
