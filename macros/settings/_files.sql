@@ -2,7 +2,7 @@
 {% macro _files_schema() %}
     {%- set inferred = 'a model without `schema`' -%}
     {{ return({
-        'path': {'type': 'any', 'required': true, 'expected': 'the folder to load from', 'todo': 'Add it',
+        'path': {'type': 'text', 'required': true, 'expected': 'the folder to load from', 'todo': 'Name it',
             'meaning': 'the folder, or a pattern of folders; relative to the project, or a URI'},
         'format': {'type': 'choice', 'choices': ['json', 'csv', 'parquet', 'avro', 'orc', 'xml', 'text', 'binary'],
             'without': 'by the names of the files, where all agree',
@@ -15,15 +15,15 @@
         'schema_evolution': {'type': 'choice', 'choices': ['add_new_columns', 'widen', 'rescue', 'fail', 'none'],
             'without': '`add_new_columns`, with `schema` `none`',
             'meaning': 'what becomes of new columns and of values that do not fit'},
-        'rescued_data_column': {'type': 'any', 'without': '`_rescued_data` where the schema is inferred',
-            'expected': 'a name, or false', 'todo': 'Write one of them',
+        'rescued_data_column': {'type': 'column_or_false', 'without': '`_rescued_data` where the schema is inferred',
             'meaning': 'the column of what has no other place; `false` for none'},
         'case_sensitive': {'type': 'flag', 'default': true,
             'meaning': '`false`: names that differ in case alone are one column'},
         'partition_columns': {'type': 'names_or_none', 'without': 'inferred',
             'meaning': 'folders `k=v` that are columns; `[]` for none'},
-        'glob': {'type': 'any', 'default': '*', 'meaning': 'a pattern for file names'},
-        'recursive': {'type': 'any', 'default': true, 'meaning': 'folders below too'},
+        'glob': {'type': 'text', 'default': '*', 'expected': 'one pattern',
+            'todo': "Write it as text, such as '*.csv'", 'meaning': 'a pattern for file names'},
+        'recursive': {'type': 'flag', 'default': true, 'meaning': 'folders below too'},
         'modified_after': {'type': 'text', 'without': 'no bound', 'meaning': 'a UTC time: only files that are newer'},
         'modified_before': {'type': 'text', 'without': 'no bound', 'meaning': 'a UTC time: only files that are older'},
         'include_existing': {'type': 'flag', 'default': true,

@@ -1,6 +1,7 @@
 {#
   Settings are declared: `_watermark_schema()` and its like give a row for each key, {name: row}. A row has
-  - `type`: one of _schema_types, which says what a value must be;
+  - `type`: one of _schema_types, which says what a value must be; what is `any` has a check of its own;
+  - `is_dbts`: true for a setting of dbt's, which stands in the config alone and not in `meta`;
   - `required`: true where there must be one, which is not empty;
   - `default`: the value where none is given; `without`: what holds then, in words, where no value says it;
   - `choices`: what a `choice` may be;
@@ -16,6 +17,7 @@
     {{ return({
         'any': {},
         'column': {'expected': 'a column', 'todo': 'Write its name'},
+        'column_or_false': {'expected': 'a name, or false', 'todo': 'Write one of them'},
         'text': {'expected': 'text', 'todo': 'Put it in quotes'},
         'names': {'expected': 'a list of columns', 'todo': 'Write their names'},
         'names_or_none': {'expected': 'a list of columns, or []', 'todo': 'Write their names'},
@@ -35,6 +37,8 @@
 {% macro _is_of_type(value, row) %}
     {%- if row.type == 'column' -%}
         {{ return(value is string and value | length > 0) }}
+    {%- elif row.type == 'column_or_false' -%}
+        {{ return(value is string and value | length > 0 or value is boolean and not value) }}
     {%- elif row.type in ['text', 'duration'] -%}
         {{ return(value is string and value | trim | length > 0) }}
     {%- elif row.type == 'names' -%}

@@ -66,7 +66,8 @@
     {%- endfor -%}
     {#- settings that cannot be read are refused, not passed over -#}
     {%- set in_meta = floodmark._meta_settings(settings) -%}
-    {%- set is_odd = in_meta is not none and in_meta is not mapping -%}
+    {%- set is_odd = in_meta is not none and in_meta is not mapping
+        or floodmark._misplaced_in_meta(in_meta) != [] -%}
     {{ return(is_odd or settings.get('incremental_strategy') in ['cdc', 'snapshot_diff']) }}
 {% endmacro %}
 

@@ -24,7 +24,7 @@
         'gaps': {'type': 'choice', 'choices': ['ignore', 'warn', 'wait', 'fail'], 'default': 'warn',
             'meaning': 'missing numbers of a sequence: `ignore`, `warn`, `wait` (at most `gap_timeout`), `fail`'},
         'gap_timeout': {'type': 'distance', 'default': '1 hour', 'meaning': 'how long `gaps: wait` waits'},
-        'sql': {'type': 'any', 'without': 'none',
+        'sql': {'type': 'text', 'without': 'none',
             'meaning': 'a scalar aggregate over the upstream, used as the high mark'},
     }) }}
 {% endmacro %}

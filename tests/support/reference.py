@@ -74,6 +74,7 @@ _VALUES: dict[str, list[dict[str, Any]]] = {
     "any": [{}],
     "column": [{"type": "string", "minLength": 1}],
     "text": [{"type": "string", "minLength": 1}],
+    "column_or_false": [{"type": "string", "minLength": 1}, {"const": False}],
     "names": _NAMES,
     "names_or_none": _NAMES,
     "flag": [{"type": "boolean"}],
@@ -126,7 +127,9 @@ def editors_schema() -> str:
     watermark["anyOf"] = [{"required": watermark.pop("required")}, version]
     config["incremental_strategy"]["anyOf"].append({"type": "string"})
     settings = {"$ref": "#/definitions/settings"}
-    meta = {"type": "object", "properties": {"floodmark": settings}}
+    own = {name: config[name] for name in floodmark._own_settings()}
+    in_meta = {"type": "object", "properties": own, "additionalProperties": False}
+    meta = {"type": "object", "properties": {"floodmark": in_meta}}
     model = {"config": settings, "meta": meta}
     schema = {
         "$schema": "http://json-schema.org/draft-07/schema#",

@@ -16,7 +16,7 @@ from dbt_floodmark.cli.init import create_project
 from tests.support.macros import load
 from tests.support.reference import EDITORS, PAGE, SCHEMAS, default, editors_schema, page, table
 
-WORDS = {"type", "required", "default", "without", "choices", "excludes", "needs"}
+WORDS = {"type", "is_dbts", "required", "default", "without", "choices", "excludes", "needs"}
 WORDS |= {"expected", "todo", "meaning"}
 
 
