@@ -25,7 +25,9 @@ def list_rules(original: Callable[..., CatalogArtifact]) -> Callable[..., Catalo
         try:
             for node in self.manifest.nodes.values():
                 describe(node)
-            write_manifest(self.manifest, self.config.project_target_path)
+            # With --no-compile, dbt keeps the manifest of the command before.
+            if self.args.compile:
+                write_manifest(self.manifest, self.config.project_target_path)
             return original(self)
         finally:
             for one, description in before:
@@ -35,13 +37,17 @@ def list_rules(original: Callable[..., CatalogArtifact]) -> Callable[..., Catalo
 
 
 def describe(node: Any) -> None:
-    """Add the rules of a node of the manifest to its description, and to those of its columns."""
+    """Add the rules of a node of the manifest to its description, and to those of its columns.
+
+    Descriptions that dbt persists in the table stay as they are: `state:modified` compares them.
+    """
+    persisted = node.config.get("persist_docs") or {}
     rules = list(_rules(node))
     lines = [f"- `{rule['name']}` ({_action(rule)}): {_condition(rule)}" for rule in rules]
-    if lines:
+    if lines and not persisted.get("relation"):
         node.description = "\n\n".join(filter(None, (node.description, "**Expectations**")))
         node.description += "\n\n" + "\n".join(lines)
-    for name, column in node.columns.items():
+    for name, column in () if persisted.get("columns") else node.columns.items():
         of_column = [rule for rule in rules if _names(rule, name)]
         if of_column:
             told = "; ".join(f"{_condition(rule)} ({_action(rule)})" for rule in of_column)

@@ -61,6 +61,13 @@ class Floodmark(click.Group):
         except FloodmarkError as exc:
             click.echo(f"floodmark: {exc}", err=True)
             sys.exit(1)
+        except BrokenPipeError:
+            # Whoever reads has enough: click ends quietly.
+            raise
+        except OSError as exc:
+            where = f"{exc.filename}: " if exc.filename else ""
+            click.echo(f"floodmark: {where}{exc.strerror or exc}.", err=True)
+            sys.exit(1)
 
 
 @click.group(cls=Floodmark, context_settings={"help_option_names": ["-h", "--help"]})

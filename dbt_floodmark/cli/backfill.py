@@ -10,7 +10,7 @@ import click
 
 from dbt_floodmark.cli.output import console, table
 from dbt_floodmark.errors import UsageError
-from dbt_floodmark.project.project import Project, jinja_literal, yaml_text
+from dbt_floodmark.project.project import Project, jinja_literal
 from dbt_floodmark.project.runner import exit_code, target_options
 
 
@@ -50,9 +50,7 @@ def backfill(
     wanted: dict[str, Any] = {"from": start, "to": end}
     if step is not None:
         wanted["step"] = step
-    result = project.invoke(
-        ["run", "--select", chosen.selector, "--vars", yaml_text({"floodmark_backfill": wanted})]
-    )
+    result = project.invoke(["run", "--select", chosen.selector], floodmark_backfill=wanted)
     if result.success:
         _show(project, chosen.model_id, wanted)
     sys.exit(exit_code(result))

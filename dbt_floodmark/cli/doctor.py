@@ -170,7 +170,7 @@ def check_metastore(home: Path, parameters: Mapping[str, str]) -> Finding:
     return Finding(
         "metastore",
         f"{workplace.root} is in use by {who}",
-        "wait until it ends, or `floodmark serve start` and -t thrift",
+        "wait until it ends, or work on one Spark with --warm",
     )
 
 

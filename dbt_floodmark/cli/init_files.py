@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import re
+import unicodedata
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -146,9 +147,12 @@ def write_model(
     """
     parts = [part for part in Path(path).parts if not _PATTERN.search(part)]
     subject = parts[-1].partition(".")[0] if (here / path).is_file() else "".join(parts[-1:])
-    called = name or f"bronze_{_snake(subject)}"
-    if not re.fullmatch(r"[a-z_]\w*", called):
-        raise UsageError(f"No model can be called '{called}': name it with --model.")
+    called = name or f"bronze_{_plain_letters(_snake(subject))}"
+    if not re.fullmatch(r"[a-z_]([a-z0-9_]*[a-z0-9])?", called):
+        raise UsageError(
+            f"'{called}' cannot be a model's name: use lower-case letters, digits and underscores, "
+            "and begin with a letter. --model names it."
+        )
     taken = [
         one.original_file_path for one in project.manifest.nodes.values() if one.name == called
     ]
@@ -179,6 +183,11 @@ def _other_names(names: list[str]) -> dict[str, str]:
 
 def _quoted(name: str) -> str:
     return name if _PLAIN.fullmatch(name) else "`" + name.replace("`", "``") + "`"
+
+
+def _plain_letters(name: str) -> str:
+    """A name without accents, and without letters that Spark's catalog refuses."""
+    return unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().strip("_")
 
 
 def _snake(name: str) -> str:

@@ -15,7 +15,7 @@ from rich.text import Text
 from dbt_floodmark.cli.output import console, print_json, table
 from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.project.ledger import NoTableError, Row
-from dbt_floodmark.project.project import Model, Project, ask_apart, jinja_literal, jinja_text
+from dbt_floodmark.project.project import Model, Project, ask_apart, jinja_literal, named_text
 from dbt_floodmark.project.runner import json_option, select_option, target_options
 
 _PLAN = re.compile(r"/\*floodmark:plan (\{.*?\})\*/", re.DOTALL)
@@ -120,7 +120,8 @@ def _due(project: Project, sql: str, shown: Row, count: bool) -> Row:
     due = shown["kind"] != "nothing new" and not shown["files"]
     if count and due:
         try:
-            rows = project.query(f"select count(*) as n from (\n{jinja_text(sql)}\n)")
+            counted = "select count(*) as n from (\n{{ floodmark._select_text(due) }}\n)"
+            rows = project.query(named_text("due", sql) + counted)
         except NoTableError:
             shown["kind"] = "upstream is missing"
             return shown

@@ -9,7 +9,7 @@ import click
 
 from dbt_floodmark.cli.output import console, print_json, table
 from dbt_floodmark.errors import UsageError
-from dbt_floodmark.project.project import Project, jinja_literal, yaml_text
+from dbt_floodmark.project.project import Project, jinja_literal
 from dbt_floodmark.project.runner import exit_code, json_option, target_options
 
 rule_option = click.option("--rule", metavar="NAME", help="Only rows that break this rule.")
@@ -123,9 +123,7 @@ def replay(
     if dry_run:
         project.operation("quarantine_replay", model=chosen.unique_id, **wanted, dry_run=True)
         return
-    result = project.invoke(
-        ["run", "--select", chosen.selector, "--vars", yaml_text({"floodmark_replay": wanted})]
-    )
+    result = project.invoke(["run", "--select", chosen.selector], floodmark_replay=wanted)
     sys.exit(exit_code(result))
 
 

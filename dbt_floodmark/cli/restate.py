@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from dbt_floodmark.errors import UsageError
-from dbt_floodmark.project.project import Project, yaml_text
+from dbt_floodmark.project.project import Project
 from dbt_floodmark.project.runner import exit_code, target_options
 
 
@@ -47,5 +47,5 @@ def restate(
         raise UsageError(
             f"{model} reads each file once: use --full-refresh, or read its feed from a table."
         )
-    wanted = yaml_text({"floodmark_restate": {"from": start}})
-    sys.exit(exit_code(project.invoke(["run", "--select", chosen.selector, "--vars", wanted])))
+    result = project.invoke(["run", "--select", chosen.selector], floodmark_restate={"from": start})
+    sys.exit(exit_code(result))

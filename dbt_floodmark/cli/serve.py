@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -12,10 +13,11 @@ from dbt_floodmark.project.runner import (
     load_parameters,
     profiles_option,
     project_option,
+    require_project,
     target_options,
 )
 from dbt_floodmark.spark import server, warm
-from dbt_floodmark.spark.home import resolve_home
+from dbt_floodmark.spark.home import HOME_VARIABLE, resolve_home
 
 
 @click.group()
@@ -56,6 +58,8 @@ def start(project_dir: Path, port: int, profiles_dir: str | None, target: str | 
         floodmark serve start --target shared
     """
     screen = console()
+    if not os.environ.get(HOME_VARIABLE):
+        require_project(project_dir)
     home = resolve_home(project_dir)
     parameters = load_parameters(project_dir, profiles_dir, target) if target else {}
     with screen.status("Starting a Spark Thrift server"):
@@ -73,7 +77,7 @@ def start(project_dir: Path, port: int, profiles_dir: str | None, target: str | 
 def stop(project_dir: Path, profiles_dir: str | None, target: str | None) -> None:
     """Stop the project's servers: the one that was started here, and the warm one of --warm.
 
-    --profiles-dir and --target are accepted, as by `start`, and have no effect.
+    It is about all servers of the project, whatever --target says.
 
     \b
     Example:
@@ -87,8 +91,8 @@ def stop(project_dir: Path, profiles_dir: str | None, target: str | None) -> Non
         screen.print(f"No server was started in {home}.", soft_wrap=True)
     if recorded is not None:
         with screen.status("Stopping the Spark Thrift server"):
-            server.stop_server(recorded)
-        screen.print("The Spark Thrift server is stopped.")
+            was_running = server.stop_server(recorded)
+        screen.print(f"The Spark Thrift server {'is stopped' if was_running else 'had ended'}.")
     if kept is not None:
         with screen.status("Stopping the warm server"):
             warm.stop_warm(kept)
@@ -100,7 +104,7 @@ def stop(project_dir: Path, profiles_dir: str | None, target: str | None) -> Non
 def serve_status(project_dir: Path, profiles_dir: str | None, target: str | None) -> None:
     """Tell whether a server runs and answers; exit code 1 if not.
 
-    --profiles-dir and --target are accepted, as by `start`, and have no effect.
+    It is about all servers of the project, whatever --target says.
 
     \b
     Example:

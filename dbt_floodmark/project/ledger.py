@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dbt_floodmark.errors import FloodmarkError
-from dbt_floodmark.project.runner import dbt_arguments, invoke
+from dbt_floodmark.project.runner import dbt_arguments, invoke, uninterrupted
 
 NO_LEDGER = "There is no ledger yet: it appears with the first `floodmark build`."
 
@@ -49,7 +49,7 @@ def read_ledger(
     """
     options = dbt_arguments(project_dir, profiles_dir, target)
     quiet = ["--quiet", "--log-level", "none", "--no-write-json"]
-    result = invoke(["show", "--inline", sql, "--limit", "-1", *quiet, *options])
+    result = uninterrupted(invoke(["show", "--inline", sql, "--limit", "-1", *quiet, *options]))
     if not result.success:
         raise failure(result, "dbt could not read the ledger")
     return rows_of(result)

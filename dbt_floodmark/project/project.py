@@ -15,7 +15,12 @@ import click
 
 from dbt_floodmark.errors import FloodmarkError, UsageError
 from dbt_floodmark.project.ledger import Row, failure, own_sentence, rows_of
-from dbt_floodmark.project.runner import dbt_arguments, require_project
+from dbt_floodmark.project.runner import (
+    dbt_arguments,
+    given_variables,
+    require_project,
+    uninterrupted,
+)
 
 _SETTINGS = ("watermark", "files", "expectations", "cdc", "snapshot_diff")
 _STRATEGIES = ("cdc", "snapshot_diff")
@@ -58,20 +63,32 @@ class Project:
         self.options = dbt_arguments(self.folder, profiles_dir, target)
         from dbt.cli.main import dbtRunner
 
-        parsed = dbtRunner().invoke(["parse", *_QUIET[:3], *self.options])
+        self.variables = given_variables()
+        given = _vars_option(self.variables)
+        parsed = uninterrupted(dbtRunner().invoke(["parse", *_QUIET[:3], *given, *self.options]))
         if not parsed.success:
             raise failure(parsed, "dbt could not parse the project")
         self.manifest = parsed.result
         self.models = _managed_models(self.manifest)
 
     def invoke(
-        self, arguments: Sequence[str], listeners: Sequence[Callable[[Any], None]] = ()
+        self,
+        arguments: Sequence[str],
+        listeners: Sequence[Callable[[Any], None]] = (),
+        **variables: Any,
     ) -> Any:
-        """Run dbt and return its ``dbtRunnerResult``; ``listeners`` are given dbt's events."""
+        """Run dbt and return its ``dbtRunnerResult``; ``listeners`` are given dbt's events.
+
+        ``variables`` are dbt's, beside those that the command was given.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C came while it ran.
+        """
         from dbt.cli.main import dbtRunner
 
         runner = dbtRunner(manifest=self.manifest, callbacks=list(listeners))
-        return runner.invoke([*arguments, *self.options])
+        given = _vars_option({**self.variables, **variables})
+        return uninterrupted(runner.invoke([*arguments, *given, *self.options]))
 
     def one(self, name: str) -> Model:
         """Return the model of this name.
@@ -131,8 +148,8 @@ class Project:
             FloodmarkError: it stopped, with its sentence.
         """
         given = ", ".join(jinja_literal(one) for one in (model.unique_id, *arguments))
-        call = "{{ floodmark." + macro + "(due, " + given + ") }}"
-        rows = self.query("{% set due %}" + jinja_text(sql) + "{% endset %}" + call, own_sentence)
+        call = "{{ floodmark." + macro + "(floodmark._select_text(due), " + given + ") }}"
+        rows = self.query(named_text("due", sql) + call, own_sentence)
         return dict(json.loads(rows[0]["found"]))
 
     def operation(self, macro: str, **arguments: Any) -> None:
@@ -163,8 +180,7 @@ class Project:
             FloodmarkError: a model could not be compiled.
         """
         chosen = [model.selector for model in models]
-        given = ["--vars", yaml_text(variables)]
-        result = self.invoke(["compile", "--select", *chosen, *given, *_QUIET])
+        result = self.invoke(["compile", "--select", *chosen, *_QUIET], **variables)
         if not result.success:
             raise failure(result, "dbt could not compile")
         return {one.node.unique_id: one.node.compiled_code or "" for one in result.result.results}
@@ -227,11 +243,17 @@ def _model(node: Any, has_namesake: bool) -> Model:
 
 
 def _settings(config: Any) -> dict[str, Any]:
-    meta = (config.get("meta") or {}).get("floodmark") or {}
+    in_meta = (config.get("meta") or {}).get("floodmark")
+    # What is no mapping is refused by the next run.
+    in_meta = in_meta if isinstance(in_meta, Mapping) else {}
     return {
-        name: config.get(name) if config.get(name) is not None else meta.get(name)
+        name: config.get(name) if config.get(name) is not None else in_meta.get(name)
         for name in _SETTINGS
     }
+
+
+def _vars_option(variables: Mapping[str, Any]) -> list[str]:
+    return ["--vars", yaml_text(variables)] if variables else []
 
 
 def _show_printed(event: Any) -> None:
@@ -248,7 +270,8 @@ def yaml_text(values: Mapping[str, Any]) -> str:
     Raises:
         UsageError: a text is not UTF-8.
     """
-    text = json.dumps(values, ensure_ascii=False)
+    # YAML on the command line has dates, too.
+    text = json.dumps(values, ensure_ascii=False, default=str)
     _require_utf8(text)
     return re.sub(r"[^\x20-\x7e]", lambda found: f"\\U{ord(found.group()):08x}", text)
 
@@ -270,6 +293,11 @@ def _require_utf8(text: str) -> None:
         text.encode("utf-8")
     except UnicodeEncodeError as exc:
         raise UsageError("An argument is not UTF-8: write it in UTF-8.") from exc
+
+
+def named_text(name: str, text: str) -> str:
+    """Return Jinja that gives a text a name, whatever braces and quotes are in it."""
+    return "{% set " + name + " %}" + jinja_text(text) + "{% endset %}"
 
 
 def jinja_text(text: str) -> str:

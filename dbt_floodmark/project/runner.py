@@ -9,12 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import click
+from dbt.cli.option_types import YAML
 from dbt.cli.options import MultiOption
 from dbt.cli.resolvers import default_profiles_dir, default_project_dir
 
 from dbt_floodmark.errors import UsageError
 
 EXIT_OK, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
+
+#: Where a command's context keeps the variables of ``--vars``.
+_VARIABLES = "floodmark.vars"
 
 
 def project_option(command: Any) -> Any:
@@ -39,14 +43,31 @@ def profiles_option(command: Any) -> Any:
 
 
 def target_options(command: Any) -> Any:
-    """Add dbt's options that choose a profile and a target."""
+    """Add dbt's options that choose a profile, a target and variables."""
     target = click.option(
         "-t",
         "--target",
         envvar=_variables("TARGET"),
         help="The profile's target, for instance thrift.",
     )
-    return project_option(profiles_option(target(command)))
+    variables = click.option(
+        "--vars",
+        type=YAML(),
+        expose_value=False,
+        callback=_keep_variables,
+        help="Variables of the project as YAML, as in dbt's --vars.",
+    )
+    return project_option(profiles_option(target(variables(command))))
+
+
+def _keep_variables(context: click.Context, option: click.Parameter, given: Any) -> None:
+    context.meta[_VARIABLES] = given or {}
+
+
+def given_variables() -> dict[str, Any]:
+    """Return the variables that the command at hand was given with ``--vars``."""
+    context = click.get_current_context(silent=True)
+    return dict(context.meta.get(_VARIABLES, {})) if context else {}
 
 
 def select_option(command: Any) -> Any:
@@ -115,6 +136,17 @@ def invoke(arguments: Sequence[str]) -> Any:
     return dbtRunner().invoke(list(arguments))
 
 
+def uninterrupted(result: Any) -> Any:
+    """Return what dbt returned.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C came while it ran, which dbt returns as any other failure.
+    """
+    if isinstance(result.exception, KeyboardInterrupt):
+        raise result.exception
+    return result
+
+
 def exit_code(result: Any) -> int:
     """Return what dbt itself would exit with: 0, 1 (something failed) or 2 (did not run)."""
     if result.success:
@@ -148,9 +180,11 @@ def load_profile(project: Path, profiles_dir: str | None, target: str | None) ->
     named = chosen[chosen.index("--profiles-dir") + 1] if "--profiles-dir" in chosen else None
     folder = named or _in_environment("PROFILES_DIR") or default_profiles_dir()
     set_invocation_context(os.environ)
-    set_from_args(Namespace(profiles_dir=str(folder), project_dir=str(project), vars={}), {})
+    set_from_args(
+        Namespace(profiles_dir=str(folder), project_dir=str(project), vars=given_variables()), {}
+    )
     name = _in_environment("PROFILE")
-    return runtime.load_profile(str(project), {}, name, target_override=target)
+    return runtime.load_profile(str(project), given_variables(), name, target_override=target)
 
 
 def load_parameters(project_dir: Path, profiles_dir: str | None, target: str) -> dict[str, str]:

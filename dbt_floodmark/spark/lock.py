@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dbt_floodmark.errors import MetastoreLockedError
+from dbt_floodmark.spark.conf import log_option
+from dbt_floodmark.spark.home import Workplace
 from dbt_floodmark.spark.processes import command_of, is_alive
 
 if TYPE_CHECKING:
@@ -77,8 +79,10 @@ class MetastoreLock:
     def _outwait_orphan(self, holder: Holder | None) -> None:
         if holder is None or holder.jvm_pid is None:
             return
+        # Its process id may be another's by now.
+        ours = log_option(Workplace(self.path.parent))
         deadline = time.monotonic() + JVM_GRACE
-        while is_alive(holder.jvm_pid) and "java" in command_of(holder.jvm_pid):
+        while is_alive(holder.jvm_pid) and ours in command_of(holder.jvm_pid):
             if time.monotonic() > deadline:
                 raise MetastoreLockedError(locked_sentence(self.path, jvm=True))
             time.sleep(0.1)
@@ -141,6 +145,5 @@ def locked_sentence(path: Path, jvm: bool = False) -> str:
         who = f"process {holder.pid} ({holder.command})"
     return (
         f"The metastore at {path.parent} is in use by {who}, and Derby takes one process at a "
-        "time: wait until it ends, or run both against one server with `floodmark serve start` "
-        "and the thrift target (-t thrift)."
+        "time: wait until it ends, or have both commands work on one Spark with --warm."
     )

@@ -17,7 +17,7 @@ from typing import Any
 
 from dbt_floodmark.errors import FloodmarkError, ServerError, UsageError
 from dbt_floodmark.spark.archive import make_in_background
-from dbt_floodmark.spark.conf import spark_conf
+from dbt_floodmark.spark.conf import is_shared_metastore, spark_conf
 from dbt_floodmark.spark.home import Workplace
 from dbt_floodmark.spark.jars import require_jars
 from dbt_floodmark.spark.lock import WARM_SERVER, MetastoreLock, is_locked
@@ -68,7 +68,8 @@ def is_wanted(home: Path, parameters: Mapping[str, Any]) -> bool:
             return False
         if said:
             raise UsageError(f"{name} is '{value}': expected 1 (warm) or 0 (not).")
-    return running(home) is not None
+    # Tables in a metastore that processes share need no server.
+    return not is_shared_metastore(parameters) and running(home) is not None
 
 
 def running(home: Path) -> ThriftServer | None:
@@ -103,7 +104,8 @@ def warm_server(home: Path, parameters: Mapping[str, Any]) -> ThriftServer:
             if is_busy(found):
                 raise ServerError(
                     f"The warm server (process {found.pid}) was started with other settings, and "
-                    "another process uses it: let that one end, or `floodmark serve stop`."
+                    "another process uses it: wait until that process ends, or stop the server "
+                    "with `floodmark serve stop`."
                 )
             stop_warm(found)
         _write_note(workplace, wanted)
@@ -117,11 +119,7 @@ def note_use(server: ThriftServer) -> None:
 
 
 def stop_warm(server: ThriftServer) -> None:
-    """Stop the warm server, and wait until the process that watched it has gone too.
-
-    Raises:
-        ServerError: its process id now belongs to a process that is not ours.
-    """
+    """Stop the warm server, and wait until the process that watched it has gone too."""
     stop_server(server)
     deadline = time.monotonic() + STOP_TIMEOUT
     while is_locked(server.workplace.lock) and time.monotonic() < deadline:
@@ -167,15 +165,16 @@ def keep(home: Path) -> None:
     except FloodmarkError as exc:
         print(json.dumps({"error": type(exc).__name__, "message": str(exc)}), flush=True)
         return
-    print(json.dumps({"pid": server.pid}), flush=True)
     try:
+        # Whoever asked for it may be gone by now: the server ends when it is idle, as any other.
+        with contextlib.suppress(OSError):
+            print(json.dumps({"pid": server.pid}), flush=True)
         lock.record_jvm(server.pid)
         _detach()
         make_in_background(spark_conf(workplace, require_jars(), order["parameters"]))
         _watch(server, order["idle"] * 60)
     finally:
-        with contextlib.suppress(ServerError):
-            stop_server(server)
+        stop_server(server)
         lock.release()
 
 

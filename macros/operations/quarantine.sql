@@ -30,13 +30,21 @@
     {%- set open = floodmark._count_open(floodmark._quarantine_of(node), asked,
         floodmark._replayed_parts(asked, files)) -%}
     {%- if dry_run or not open -%}
-        {%- do print('Would replay ' ~ floodmark._counted(open, 'row') ~ ' of ' ~ floodmark._node_id(node) ~ '.') -%}
+        {%- do print('Would replay ' ~ floodmark._counted(open, 'row') ~ ' of ' ~ floodmark._node_id(node) ~ '.'
+            if dry_run else 'No open row of ' ~ floodmark._node_id(node) ~ ' matches: nothing is replayed.') -%}
     {%- elif adapter.floodmark_follow is not defined -%}
-        {%- do print('To replay ' ~ floodmark._counted(open, 'row') ~ ', run: dbt run --select ' ~ node.name
-            ~ " --vars '" ~ tojson({'floodmark_replay': asked}) ~ "'") -%}
+        {%- do print('To replay ' ~ floodmark._counted(open, 'row') ~ ', run: dbt run --select '
+            ~ floodmark._selector_of(node) ~ " --vars '" ~ tojson({'floodmark_replay': asked}) ~ "'") -%}
     {%- else -%}
-        {%- do adapter.floodmark_follow(['run', '--select', node.fqn | join('.')], {'floodmark_replay': asked}) -%}
+        {%- do adapter.floodmark_follow(['run', '--select', floodmark._selector_of(node)],
+            {'floodmark_replay': asked}) -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# What dbt's --select finds a model alone by: a dotted name would find what lies in a folder of that name, too. #}
+{% macro _selector_of(node) %}
+    {{ return('package:' ~ node.package_name ~ ',file:' ~ node.original_file_path.split('/')[-1]) }}
 {% endmacro %}
 
 
@@ -60,7 +68,7 @@
 {# Open rows of a model's quarantine, as a relation for a FROM: none where no row was ever quarantined. #}
 {% macro quarantined(relation) %}
     {%- set quarantine = floodmark._quarantine_relation(relation) -%}
-    {%- if execute and floodmark._has_quarantine(quarantine) -%}
+    {%- if execute and floodmark._quarantine_exists(quarantine) -%}
         {{ return('(select * from ' ~ quarantine ~ " where _floodmark_state = 'open')") }}
     {%- endif -%}
     {{ return('(select * from ' ~ relation ~ ' where false)') }}
@@ -82,7 +90,7 @@
     {%- endif -%}
     {%- set node = floodmark._managed_node(model) -%}
     {%- set quarantine = floodmark._quarantine_of(node) -%}
-    {%- if not floodmark._has_quarantine(quarantine) -%}
+    {%- if not floodmark._quarantine_exists(quarantine) -%}
         {%- do floodmark._stop('it has no quarantine: no row of it was ever quarantined', floodmark._node_id(node)) -%}
     {%- endif -%}
     {%- do floodmark._check_replayed_columns(asked, floodmark._columns_of(relation=quarantine),
@@ -99,17 +107,38 @@
 {% endmacro %}
 
 
-{# A SELECT of {model, rows_open} of the models that have a quarantine. #}
-{% macro _open_counts_sql(models) %}
+{# Whether a model has a quarantine, where its schema may not be there yet. #}
+{% macro _quarantine_exists(quarantine) %}
+    {{ return(quarantine.schema | lower in floodmark._known_schemas() and floodmark._has_quarantine(quarantine)) }}
+{% endmacro %}
+
+
+{# The schemas of the metastore, in lower case, as it keeps them. #}
+{% macro _known_schemas() %}
+    {{ return(run_query('show schemas').columns[0].values() | map('lower') | list) }}
+{% endmacro %}
+
+
+{# Those of these models that have a quarantine: a list of nodes. #}
+{% macro _nodes_with_quarantine(models) %}
     {%- set nodes = floodmark._managed_nodes(models).values() | list -%}
-    {%- set known = [] -%}
-    {%- for schema in nodes | map(attribute='schema') | unique if adapter.check_schema_exists(none, schema) -%}
+    {%- set schemas, known, found = floodmark._known_schemas(), [], [] -%}
+    {%- for schema in nodes | map(attribute='schema') | map('lower') | unique if schema in schemas -%}
         {%- for row in run_query('show tables in ' ~ schema ~ " like '*__quarantine'").rows -%}
             {%- do known.append((schema ~ '.' ~ row['tableName']) | lower) -%}
         {%- endfor -%}
     {%- endfor -%}
-    {%- set parts = ["select '' as model, bigint(0) as rows_open where false"] -%}
     {%- for node in nodes if (floodmark._node_id(node) ~ '__quarantine') | lower in known -%}
+        {%- do found.append(node) -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
+{# A SELECT of {model, rows_open} of the models that have a quarantine. #}
+{% macro _open_counts_sql(models) %}
+    {%- set parts = ["select '' as model, bigint(0) as rows_open where false"] -%}
+    {%- for node in floodmark._nodes_with_quarantine(models) -%}
         {%- do parts.append('select ' ~ floodmark._string_literal(floodmark._node_id(node)) ~ ', count(*) from '
             ~ floodmark._quarantine_of(node) ~ " where _floodmark_state = 'open'") -%}
     {%- endfor -%}
@@ -126,8 +155,7 @@
     {%- do floodmark._check_arguments('quarantine_list', {'models': [models, 'names']}) -%}
     {%- do floodmark._check_names(models) -%}
     {%- set parts = [] -%}
-    {%- for node in floodmark._managed_nodes(models).values()
-        if floodmark._has_quarantine(floodmark._quarantine_of(node)) -%}
+    {%- for node in floodmark._nodes_with_quarantine(models) -%}
         {%- do parts.append('select ' ~ floodmark._string_literal(floodmark._node_id(node)) ~ ' as model, rule, '
             '_floodmark_id as id, _floodmark_quarantined_at as at from ' ~ floodmark._quarantine_of(node)
             ~ " lateral view outer explode(_floodmark_rules) as rule where _floodmark_state = 'open'") -%}

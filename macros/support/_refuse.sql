@@ -4,13 +4,34 @@
 {% macro _refuse(problems, what=none, rejects=none) %}
     {%- set lines = [] -%}
     {%- for problem in problems -%}
-        {%- set got = ' got ' ~ tojson(problem.got, sort_keys=true) ~ ';' if 'got' in problem else '' -%}
+        {%- set got = ' got ' ~ tojson(floodmark._printable(problem.got), sort_keys=true) ~ ';' if 'got' in problem
+            else '' -%}
         {%- do lines.append('  - ' ~ problem.setting ~ ':' ~ got ~ ' expected ' ~ problem.expected ~ '. '
             ~ problem.todo) -%}
     {%- endfor -%}
     {%- set count = problems | length ~ (' problem' if problems | length == 1 else ' problems') -%}
     {%- do floodmark._raise("floodmark refuses " ~ (what or "model '" ~ floodmark._model_id() ~ "'") ~ ': ' ~ count
         ~ '\n' ~ lines | join('\n'), rejects=rejects) -%}
+{% endmacro %}
+
+
+{# A value with texts for what JSON does not know, such as a date of YAML's. #}
+{% macro _printable(value) %}
+    {%- if value is mapping -%}
+        {%- set found = {} -%}
+        {%- for key, one in value.items() -%}
+            {%- do found.update({key | string: floodmark._printable(one)}) -%}
+        {%- endfor -%}
+        {{ return(found) }}
+    {%- elif value is sequence and value is not string -%}
+        {%- set found = [] -%}
+        {%- for one in value -%}
+            {%- do found.append(floodmark._printable(one)) -%}
+        {%- endfor -%}
+        {{ return(found) }}
+    {%- endif -%}
+    {{ return(value if value is none or value is string or value is integer
+        or value is float or value is boolean else value | string) }}
 {% endmacro %}
 
 

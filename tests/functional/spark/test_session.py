@@ -222,7 +222,7 @@ def test_ctrl_c_lock_and_what_spark_says(project):
     said, _ = _start(project, "quick").communicate(timeout=120)
     folder = project / ".floodmark" / "session"
     assert f"The metastore at {folder} is in use by process {process.pid} (" in said
-    assert "Derby takes one process at a time: wait until it ends, or run both against one" in said
+    assert "Derby takes one process at a time: wait until it ends, or have both commands" in said
     _expect_ctrl_c_to_end(process)
 
     said, _ = _start(project, "quick wrong").communicate(timeout=180)

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from dbt_floodmark.adapter import rule_docs
 from dbt_floodmark.adapter.rule_docs import describe
 
 
-def node(rules: Any, in_meta: bool = False, description: str = "Invoices.") -> Any:
+def node(rules: Any, in_meta: bool = False, description: str = "Invoices.", **config: Any) -> Any:
     columns = {
         name: SimpleNamespace(description=text)
         for name, text in (("amount", "In rupees."), ("store_id", ""), ("total_amount", "The sum."))
@@ -19,7 +20,7 @@ def node(rules: Any, in_meta: bool = False, description: str = "Invoices.") -> A
     return SimpleNamespace(
         description=description,
         columns=columns,
-        config={} if in_meta else {"expectations": rules},
+        config=config if in_meta else {"expectations": rules, **config},
         meta={"floodmark": {"expectations": rules}} if in_meta else {},
     )
 
@@ -74,3 +75,36 @@ def test_what_is_no_rule_says_nothing(rules: Any) -> None:
     model = node(rules, description="")
     describe(model)
     assert model.description == "" and model.columns["amount"].description == "In rupees."
+
+
+@pytest.mark.parametrize(
+    ("persisted", "of_model", "of_column"),
+    [
+        ({"relation": True}, False, True),
+        ({"columns": True}, True, False),
+        ({"relation": True, "columns": True}, False, False),
+        ({"relation": False}, True, True),
+    ],
+)
+def test_what_dbt_persists_and_compares_stays(
+    persisted: dict[str, bool], of_model: bool, of_column: bool
+) -> None:
+    model = node([{"name": "positive", "expect": "amount > 0"}], persist_docs=persisted)
+    describe(model)
+    assert ("positive" in model.description) is of_model
+    assert ("Expected" in model.columns["amount"].description) is of_column
+
+
+@pytest.mark.parametrize("compiles", [True, False])
+def test_the_manifest_of_the_command_before_stays_where_dbt_keeps_it(
+    monkeypatch: pytest.MonkeyPatch, compiles: bool
+) -> None:
+    written: list[Any] = []
+    monkeypatch.setattr(rule_docs, "write_manifest", lambda *given: written.append(given))
+    task = SimpleNamespace(
+        manifest=SimpleNamespace(nodes={}),
+        config=SimpleNamespace(project_target_path="target"),
+        args=SimpleNamespace(compile=compiles),
+    )
+    assert rule_docs.list_rules(lambda self: "catalog")(task) == "catalog"  # type: ignore[arg-type, return-value]
+    assert bool(written) is compiles

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from pathlib import Path
 from types import SimpleNamespace
 
 import click
@@ -10,7 +12,13 @@ from click.testing import CliRunner
 
 from dbt_floodmark.cli import GROUPS, dbt_commands, main
 from dbt_floodmark.project.ledger import NoLedgerError, NoTableError, failure
-from dbt_floodmark.project.runner import select_option
+from dbt_floodmark.project.project import Project
+from dbt_floodmark.project.runner import (
+    given_variables,
+    select_option,
+    target_options,
+    uninterrupted,
+)
 
 
 @pytest.mark.parametrize(
@@ -108,3 +116,68 @@ def test_other_options_are_refused_where_they_stand(given: list[str], named: str
 def test_help_and_version_are_floodmarks_own() -> None:
     assert CliRunner().invoke(main, ["--version"]).output.startswith("floodmark, version")
     assert "Set up:" in CliRunner().invoke(main, ["-h"]).output
+
+
+def test_a_file_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:
+    in_the_way = tmp_path / "file"
+    in_the_way.touch()
+    answer = CliRunner().invoke(main, ["init", str(in_the_way / "shop")])
+    assert answer.exit_code == 1
+    assert answer.output == f"floodmark: {in_the_way / 'shop'}: Not a directory.\n"
+
+
+def test_ctrl_c_while_dbt_runs_ends_the_command() -> None:
+    """dbt returns it as the reason why a query failed."""
+    for told in (None, ValueError("x")):
+        result = SimpleNamespace(exception=told)
+        assert uninterrupted(result) is result
+    with pytest.raises(KeyboardInterrupt):
+        uninterrupted(SimpleNamespace(exception=KeyboardInterrupt()))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        ([], {}),
+        (["--vars", "{a: 1, b: [x]}"], {"a": 1, "b": ["x"]}),
+        (["--vars", "{}"], {}),
+    ],
+)
+def test_every_command_takes_dbts_variables(arguments: list[str], found: dict[str, object]) -> None:
+    @click.command()
+    @target_options
+    def shown(**_: object) -> None:
+        click.echo(repr(given_variables()))
+
+    assert CliRunner().invoke(shown, arguments).output == f"{found!r}\n"
+    assert given_variables() == {}
+
+
+def test_variables_that_are_no_mapping_are_refused() -> None:
+    @click.command()
+    @target_options
+    def shown() -> None: ...
+
+    answer = CliRunner().invoke(shown, ["--vars", "x"])
+    assert answer.exit_code == 2 and "--vars" in answer.output
+
+
+def test_a_run_has_the_commands_variables_and_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    invoked: list[list[str]] = []
+
+    class Runner:
+        def __init__(self, **_: object) -> None: ...
+
+        def invoke(self, arguments: list[str]) -> object:
+            invoked.append(arguments)
+            return SimpleNamespace(exception=None)
+
+    monkeypatch.setattr("dbt.cli.main.dbtRunner", Runner)
+    project = Project.__new__(Project)
+    project.manifest, project.options = None, ["--target", "t"]
+    project.variables = {"a": dt.date(2026, 1, 31)}
+    project.invoke(["run"], floodmark_restate={"from": "x"})
+    project.variables = {}
+    project.invoke(["run"])
+    given = '{"a": "2026-01-31", "floodmark_restate": {"from": "x"}}'
+    assert invoked == [["run", "--vars", given, "--target", "t"], ["run", "--target", "t"]]

@@ -1,10 +1,13 @@
 """`floodmark init --files`: the model that it writes of what it saw, and the path in it."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from dbt_floodmark.cli import init_files
 from dbt_floodmark.cli.init_files import Look, model_text, path_in
+from dbt_floodmark.errors import UsageError
 
 
 def test_the_model() -> None:
@@ -74,3 +77,37 @@ def test_a_name_that_delta_refuses_has_a_hint_in_every_format() -> None:
     text = model_text(Look("in", "parquet", 1, 2_000, columns, [("day", "date")]))
     assert "'schema_hints': '`order id` decimal(5,2)'," in text
     assert "* except (`order id`, _metadata),\n    `order id` as order_id," in text
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        ("données", "bronze_donnees"),
+        ("Été 2026", "bronze_ete_2026"),
+        ("OrderLines", "bronze_order_lines"),
+        ("売上csv", "bronze_csv"),
+    ],
+)
+def test_a_models_name_is_one_that_sparks_catalog_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, name: str
+) -> None:
+    monkeypatch.setattr(init_files, "look_at", lambda *given: Look("in", "csv", 1, 1, []))
+    project = SimpleNamespace(manifest=SimpleNamespace(nodes={}), folder=tmp_path)
+    file, _ = init_files.write_model(project, folder, None, None, tmp_path)
+    assert file == tmp_path / "models" / "bronze" / f"{name}.sql"
+
+
+@pytest.mark.parametrize(
+    ("folder", "given", "called"),
+    [("in", "Orders", "Orders"), ("in", "7up", "7up"), ("in", "é", "é"), ("売上", None, "bronze_")],
+)
+def test_a_name_that_no_model_can_have(
+    tmp_path: Path, folder: str, given: str | None, called: str
+) -> None:
+    project = SimpleNamespace(manifest=SimpleNamespace(nodes={}), folder=tmp_path)
+    with pytest.raises(UsageError) as caught:
+        init_files.write_model(project, folder, None, given, tmp_path)
+    assert str(caught.value) == (
+        f"'{called}' cannot be a model's name: use lower-case letters, digits and underscores, "
+        "and begin with a letter. --model names it."
+    )

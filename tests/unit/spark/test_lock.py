@@ -17,8 +17,8 @@ from dbt_floodmark.spark import lock as locks
 from dbt_floodmark.spark.lock import MetastoreLock, is_locked, locked_sentence, read_holder
 
 WAY_OUT = (
-    ", and Derby takes one process at a time: wait until it ends, or run both against one server "
-    "with `floodmark serve start` and the thrift target (-t thrift)."
+    ", and Derby takes one process at a time: wait until it ends, or have both commands work on "
+    "one Spark with --warm."
 )
 
 
@@ -134,7 +134,8 @@ def test_an_orphaned_jvm_is_waited_for_and_then_named(tmp_path, monkeypatch):
         json.dumps({"pid": 1, "command": "dbt build", "jvm_pid": os.getpid()})
     )
     monkeypatch.setattr(locks, "JVM_GRACE", 0.2)
-    monkeypatch.setattr(locks, "command_of", lambda pid: "/usr/bin/java -cp x")
+    command = f"/usr/bin/java -Dfloodmark.log={tmp_path / 'spark.log'} -cp x"
+    monkeypatch.setattr(locks, "command_of", lambda pid: command)
     with pytest.raises(MetastoreLockedError) as caught:
         MetastoreLock(path).acquire()
     assert str(caught.value) == (
@@ -145,8 +146,12 @@ def test_an_orphaned_jvm_is_waited_for_and_then_named(tmp_path, monkeypatch):
     assert read_holder(path).command == "dbt build"
 
 
-def test_a_pid_that_is_no_jvm_any_more_does_not_count(tmp_path):
+@pytest.mark.parametrize(
+    "command", ["python x", "/usr/bin/java -cp kafka", "java -Dfloodmark.log=/other/spark.log"]
+)
+def test_a_pid_that_is_our_jvm_no_more_does_not_count(tmp_path, monkeypatch, command):
     path = tmp_path / "lock"
+    monkeypatch.setattr(locks, "command_of", lambda pid: command)
     (tmp_path / "lock.json").write_text(
         json.dumps({"pid": 1, "command": "dbt build", "jvm_pid": os.getpid()})
     )

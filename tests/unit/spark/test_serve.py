@@ -7,7 +7,6 @@ import subprocess
 
 import pytest
 
-from dbt_floodmark.errors import ServerError
 from dbt_floodmark.spark import server as serve
 from dbt_floodmark.spark.conf import without_secrets
 from dbt_floodmark.spark.home import Workplace
@@ -41,13 +40,13 @@ def test_only_a_process_with_our_log_is_our_server(tmp_path, monkeypatch, folder
     another = f"java -Dfloodmark.log=/other/thrift/spark.log {serve.MAIN_CLASS} spark-submit"
     monkeypatch.setattr(serve, "command_of", lambda pid: another)
     assert serve.running_server(home) is None
-    with pytest.raises(ServerError, match="is not floodmark's server any more"):
-        serve.stop_server(server)
-    assert not ended
+    assert not serve.stop_server(server)
+    assert not ended and serve.recorded_server(home) is None
+    serve._write(workplace, server)
 
     monkeypatch.setattr(serve, "command_of", lambda pid: " ".join(started))
     assert serve.running_server(home) == server
-    serve.stop_server(server)
+    assert serve.stop_server(server)
     assert ended == [os.getpid()]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import socket
@@ -52,6 +53,19 @@ def test_who_asks_for_it(tmp_path, monkeypatch, variable, setting, wanted):
         monkeypatch.setenv(warm.VARIABLE, variable)
     parameters = {} if setting is None else {warm.SETTING: setting}
     assert warm.is_wanted(tmp_path, parameters) is wanted
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:postgresql://h/m"},
+        {"spark.hadoop.hive.metastore.uris": "thrift://h:9083"},
+    ],
+)
+def test_a_target_on_a_shared_metastore_has_other_tables(running, tmp_path, monkeypatch, setting):
+    assert not warm.is_wanted(tmp_path, setting)
+    monkeypatch.setenv(warm.VARIABLE, "1")
+    assert warm.is_wanted(tmp_path, setting)
 
 
 def test_one_that_runs_is_used_unless_somebody_says_no(running, tmp_path, monkeypatch):
@@ -106,7 +120,8 @@ def test_other_settings_beside_somebody_who_uses_it(running, tmp_path, monkeypat
         warm.warm_server(tmp_path, {"a": "2"})
     assert str(caught.value) == (
         f"The warm server (process {os.getpid()}) was started with other settings, and another "
-        "process uses it: let that one end, or `floodmark serve stop`."
+        "process uses it: wait until that process ends, or stop the server with "
+        "`floodmark serve stop`."
     )
 
 
@@ -151,6 +166,28 @@ def test_a_keeper_that_dies(tmp_path, monkeypatch, said):
     assert str(caught.value) == (
         f"The warm server did not start: see its output in {tmp_path / 'session' / 'spark.log'}."
     )
+
+
+def test_a_server_whose_command_died_ends_when_it_is_idle(tmp_path, monkeypatch):
+    """Nobody reads where it is any more, and still it is watched and stopped."""
+    server = ThriftServer(os.getpid(), 1, tmp_path, warm.SESSION)
+    Workplace.session(tmp_path).create()
+    happened = []
+    reading, writing = os.pipe()
+    os.close(reading)
+    monkeypatch.setattr(warm.sys, "stdin", io.StringIO('{"parameters": {}, "idle": 2}'))
+    monkeypatch.setattr(warm.sys, "stdout", os.fdopen(writing, "w"))
+    monkeypatch.setattr(warm.signal, "signal", lambda *given: None)
+    monkeypatch.setattr(warm, "end_orphan", lambda home: None)
+    monkeypatch.setattr(warm, "start_server", lambda *given, **more: server)
+    monkeypatch.setattr(warm, "_detach", lambda: None)
+    monkeypatch.setattr(warm, "make_in_background", lambda conf: None)
+    monkeypatch.setattr(warm, "_watch", lambda found, idle: happened.append((found, idle)))
+    monkeypatch.setattr(warm, "stop_server", lambda found: happened.append("stopped"))
+    warm.keep(tmp_path)
+    assert happened == [(server, 120), "stopped"]
+    with pytest.raises(BrokenPipeError):
+        warm.sys.stdout.close()
 
 
 def keeper_says(tmp_path, monkeypatch, code):

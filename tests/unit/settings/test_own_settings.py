@@ -1,0 +1,100 @@
+"""What a model's config and its `meta: {floodmark: ...}` may say, without Spark."""
+
+from __future__ import annotations
+
+import datetime as dt
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.macros import Refused, load
+
+
+def macros(**config: Any) -> SimpleNamespace:
+    return load(config=SimpleNamespace(get=lambda name, default=None: config.get(name, default)))
+
+
+@pytest.mark.parametrize(
+    "in_meta",
+    [
+        {"watermark": {"column": "ts"}, "change_feed": False},
+        {"expectations": [], "files": {"path": "a"}, "cdc": {}, "snapshot_diff": {}},
+        {"trigger": "available_now", "output_mode": "append", "checkpoint_location": "c"},
+        {},
+    ],
+)
+def test_settings_of_floodmarks_may_stand_in_meta(in_meta: dict[str, Any]) -> None:
+    assert macros(meta={"floodmark": in_meta})._meta_problems() == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["incremental_strategy", "unique_key", "partition_by", "merge_exclude_columns", "predicates"],
+)
+def test_dbts_settings_in_meta_would_be_read_by_nobody(name: str) -> None:
+    floodmark = macros(meta={"floodmark": {name: "merge"}})
+    [problem] = floodmark._meta_problems()
+    assert problem == {
+        "setting": f"meta.floodmark.{name}",
+        "got": "merge",
+        "expected": f"{name} in the model's config, since it is dbt's",
+        "todo": "Move it there",
+    }
+    assert floodmark._is_managed()
+
+
+@pytest.mark.parametrize("name", ["expectatons", "snapshot_dif", "Watermark", "materialized"])
+def test_a_name_in_meta_that_is_no_setting_is_refused(name: str) -> None:
+    floodmark = macros(meta={"floodmark": {name: {}}})
+    [problem] = floodmark._meta_problems()
+    assert problem["setting"] == f"meta.floodmark.{name}"
+    assert problem["expected"].startswith("one of trigger, output_mode, ")
+    assert problem["todo"] == "Remove it or correct its name"
+    assert floodmark._is_managed()
+
+
+def test_a_model_whose_meta_says_nothing_of_loading_stays_dbts() -> None:
+    assert not macros(meta={"floodmark": {"change_feed": False}})._is_managed()
+    assert not macros(meta={"owner": "me"})._is_managed()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("change_feed", "false"), ("change_feed", 0), ("unique_key", 7)]
+)
+def test_a_setting_of_another_type_is_refused(name: str, value: Any) -> None:
+    [problem] = macros(**{name: value})._setting_type_problems()
+    assert (problem["setting"], problem["got"]) == (name, value)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"recursive": "false"}, "files.recursive: true or false. Write it without quotes"),
+        ({"glob": ["*.csv"]}, "files.glob: one pattern. Write it as text, such as '*.csv'"),
+        ({"path": ["landing"]}, "files.path: the folder to load from. Name it"),
+        ({"rescued_data_column": True}, "files.rescued_data_column: a name, or false. Write one of them"),
+        ({"rescued_data_column": ""}, "files.rescued_data_column: a name, or false. Write one of them"),
+        ({"rescued_data_column": False, "recursive": False, "glob": "a*"}, None),
+    ],
+)  # fmt: skip
+def test_files_of_another_type_are_refused(given: dict[str, Any], said: str | None) -> None:
+    floodmark = load()
+    problems = floodmark._schema_problems(
+        "files", {"path": "landing"} | given, floodmark._files_schema()
+    )
+    assert [f"{one['setting']}: {one['expected']}. {one['todo']}" for one in problems] == (
+        [said] if said else []
+    )
+
+
+def test_a_value_that_json_does_not_know_is_printed() -> None:
+    """YAML makes dates of bounds that have no quotes."""
+    floodmark = load()
+    got = {"from": dt.date(2024, 1, 1), "to": [dt.datetime(2024, 2, 1, 6), None, 7, True, 0.5]}
+    with pytest.raises(Refused) as refused:
+        floodmark._refuse([{"setting": "x", "got": got, "expected": "y", "todo": "Do it"}], "z")
+    assert (
+        'x: got {"from": "2024-01-01", "to": ["2024-02-01 06:00:00", null, 7, true, 0.5]}; '
+        "expected y. Do it" in str(refused.value)
+    )
