@@ -64,7 +64,9 @@ def project(make_project: Callable[..., Project]) -> Project:
         f"create table {project.schema}.t (id int, amount int, at timestamp, day date) using delta"
     )
     for name, settings in MODELS.items():
-        project.model(name, model_text(settings))
+        # As people end statements; commands put the SELECT into theirs.
+        end = " ; -- the end" if name == "merged" else ""
+        project.model(name, model_text(settings) + end)
     for batch in (FIRST, SECOND):
         project.sql(
             f"insert into {project.schema}.t values {values([(*row, '2024-05-01') for row in batch])}"
@@ -85,6 +87,20 @@ def test_the_commands_list_and_show_open_rows(project: Project) -> None:
     assert shown["reason"] == "small: amount < 100" and json.loads(shown["row"])["id"] == 3
     code, output = command(project, "quarantine", "show", "merged")
     assert code == 0 and "positive: amount > 0" in output, output
+
+
+def test_a_schema_that_is_not_there_yet_hides_no_other(project: Project) -> None:
+    project.model("unbuilt", model_text({"schema": "later"}))
+    code, output = command(project, "quarantine", "list", "--json")
+    assert code == 0, output
+    assert {row["model"] for row in json.loads(output)["quarantine"]} == {
+        f"{project.schema}.{name}" for name in MODELS
+    }
+    code, output = command(project, "quarantine", "show", "unbuilt")
+    assert code == 1 and "it has no quarantine: no row of it was ever quarantined" in sentence(
+        output
+    )
+    (project.root / "models/unbuilt.sql").unlink()
 
 
 def test_status_and_history_count_what_was_held_back(project: Project) -> None:
@@ -184,6 +200,10 @@ def test_the_next_run_goes_on_above_the_mark(project: Project) -> None:
     project.sql(
         f"insert into {project.schema}.t values (5, 5, timestamp'2024-05-01 07:00:00', date'2024-05-01')"
     )
+    code, output = command(project, "plan", "--select", "merged", "--json")
+    assert code == 0, output
+    [planned] = json.loads(output)["models"]
+    assert (planned["rows"], planned["error"]) == (1, None)
     project.build()
     for name in MODELS:
         assert rows(project, name)[(5, 5)] == 1
@@ -196,12 +216,17 @@ def test_a_rule_that_changed_lets_rows_in_by_an_operation(project: Project) -> N
     (project.root / "models/merged.sql").unlink()
     (project.root / "models/silver").mkdir()
     project.model("silver/merged", model_text(MODELS["merged"], RULES[:1]))
+    # A model in a folder of that name is another one.
+    (project.root / "models/silver/merged").mkdir()
+    project.model("silver/merged/beside", "select 1 as id")
     run = project.dbt(
         "run-operation", "floodmark.quarantine_replay", "--args", "{model: merged, rule: small}"
     )
     assert run.success, run.log[-3000:]
     assert rows(project, "merged")[(3, 300)] == 1
     assert states(project, "merged")[(3, 300, "replayed")] == 1
+    assert not project.sql(f"show tables in {project.schema} like 'beside'")
+    (project.root / "models/silver/merged/beside.sql").unlink()
 
 
 def test_rows_are_given_up(project: Project) -> None:
