@@ -2,7 +2,7 @@
 {% macro _files_schema() %}
     {%- set inferred = 'a model without `schema`' -%}
     {{ return({
-        'path': {'type': 'text', 'required': true, 'expected': 'the folder to load from', 'todo': 'Name it',
+        'path': {'type': 'text', 'required': true, 'expected': 'the folder to load from', 'todo': 'Add it',
             'meaning': 'the folder, or a pattern of folders; relative to the project, or a URI'},
         'format': {'type': 'choice', 'choices': ['json', 'csv', 'parquet', 'avro', 'orc', 'xml', 'text', 'binary'],
             'without': 'by the names of the files, where all agree',

@@ -72,7 +72,7 @@ def test_a_setting_of_another_type_is_refused(name: str, value: Any) -> None:
     [
         ({"recursive": "false"}, "files.recursive: true or false. Write it without quotes"),
         ({"glob": ["*.csv"]}, "files.glob: one pattern. Write it as text, such as '*.csv'"),
-        ({"path": ["landing"]}, "files.path: the folder to load from. Name it"),
+        ({"path": ["landing"]}, "files.path: the folder to load from. Add it"),
         ({"rescued_data_column": True}, "files.rescued_data_column: a name, or false. Write one of them"),
         ({"rescued_data_column": ""}, "files.rescued_data_column: a name, or false. Write one of them"),
         ({"rescued_data_column": False, "recursive": False, "glob": "a*"}, None),
