@@ -153,22 +153,23 @@
 
 
 {# Whether a field of a line begins with a quote and has no end: what is left once all fields that have one are taken
-   out. Without a letter that escapes it, a quote ends a field where a separator or the line's end follows. #}
+   out. Blanks may stand behind the end. Without a letter that escapes it, a quote ends a field where, behind these, a
+   separator or the line's end follows. #}
 {% macro _csv_is_open_sql(dialect) %}
     {%- set sep, quote = modules.re.escape(dialect.sep), modules.re.escape(dialect.quote) -%}
     {%- if not dialect.quote -%}
         {{ return('false') }}
     {%- endif -%}
-    {%- set ends = '(?=' ~ sep ~ '|$)' -%}
+    {%- set ends = floodmark._csv_blanks(dialect.sep) ~ '(?:' ~ sep ~ '|$)' -%}
     {%- if dialect.escape == dialect.quote -%}
         {%- set within = '(?:[^' ~ quote ~ ']++|' ~ quote ~ quote ~ ')*+' -%}
     {%- elif dialect.escape -%}
         {%- set escape = modules.re.escape(dialect.escape) -%}
         {%- set within = '(?:[^' ~ quote ~ escape ~ ']++|' ~ escape ~ '.)*+' -%}
     {%- else -%}
-        {%- set within = '(?:[^' ~ quote ~ ']++|' ~ quote ~ '(?!' ~ sep ~ '|$))*+' -%}
+        {%- set within = '(?:[^' ~ quote ~ ']++|' ~ quote ~ '(?!' ~ ends ~ '))*+' -%}
     {%- endif -%}
-    {%- set closed = '(^|' ~ sep ~ ')' ~ quote ~ within ~ quote ~ ends -%}
+    {%- set closed = '(^|' ~ sep ~ ')' ~ quote ~ within ~ quote ~ '(?=' ~ ends ~ ')' -%}
     {{ return('(contains(value, ' ~ floodmark._string_literal(dialect.quote) ~ ') and regexp_replace(value, '
         ~ floodmark._string_literal('(?s)' ~ closed) ~ ", '$1') rlike "
         ~ floodmark._string_literal('(^|' ~ sep ~ ')' ~ quote) ~ ')') }}
