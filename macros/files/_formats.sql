@@ -109,17 +109,17 @@
 {% endmacro %}
 
 
-{# Text: a line a record, with one column. #}
+{# Text: a line a record, also a blank one, with one column. Spark leaves out the byte-order mark of a file. #}
 {% macro _text_files() %}
     {{ return(dict(floodmark._file_format_defaults(), provider='text', has_types=true, is_text=true,
-        columns='struct<value:string>', rows=floodmark._text_rows, groups=floodmark._text_groups)) }}
+        columns='struct<value:string>', rows=floodmark._text_rows)) }}
 {% endmacro %}
 
 
 {% macro _text_rows(settings, files, look) %}
-    {{ return(floodmark._rows_by_path("(select _metadata from (" ~ floodmark._text_rows_sql(settings, 'text.`'
-        ~ floodmark._files_path(settings) ~ '` ' ~ floodmark._files_options(settings,
-        floodmark._text_options(settings)), {'files': files}) ~ '))')) }}
+    {{ return(floodmark._rows_by_path('(select _metadata from text.`' ~ floodmark._files_path(settings) ~ '` '
+        ~ floodmark._files_options(settings, floodmark._text_options(settings)) ~ ' where '
+        ~ floodmark._files_predicate(files) ~ ')')) }}
 {% endmacro %}
 
 
@@ -131,18 +131,6 @@
         {%- do found.update({row.path: row.rows}) -%}
     {%- endfor -%}
     {{ return(found) }}
-{% endmacro %}
-
-
-{% macro _text_groups(run, batch, look) %}
-    {{ return([{'record': batch.record, 'files': batch.files, 'options': {}, 'rows_sql': floodmark._text_rows_sql}]) }}
-{% endmacro %}
-
-
-{# Lines that are not blank, without a byte-order mark. #}
-{% macro _text_rows_sql(settings, window, group) %}
-    {{ return("select * from (select ltrim('\ufeff', value) as value, _metadata from " ~ window ~ ' where '
-        ~ floodmark._files_predicate(group.files) ~ ") where trim(value) <> ''") }}
 {% endmacro %}
 
 

@@ -10,8 +10,8 @@
         on_corrupt='null' if files.rescued_data_column else 'fail') -%}
     {%- set format = floodmark._file_format(settings) -%}
     {%- set record = format.columns or floodmark._record_of(settings.schema) -%}
-    {%- set group = {'json': floodmark._json_stream, 'csv': floodmark._csv_stream, 'xml': floodmark._xml_stream,
-        'text': floodmark._text_stream}.get(settings.format, floodmark._typed_stream)(settings, record) -%}
+    {%- set group = {'json': floodmark._json_stream, 'csv': floodmark._csv_stream,
+        'xml': floodmark._xml_stream}.get(settings.format, floodmark._typed_stream)(settings, record) -%}
     {%- set batch = {'file_schema': {'record': record, 'partitions': []}} -%}
     {%- set run = {'settings': {'files': settings}} -%}
     (
@@ -58,19 +58,11 @@
 {% endmacro %}
 
 
-{# Formats that say what types their values have, and binary files. #}
+{# Formats that say what types their values have, texts and binary files. #}
 {% macro _typed_stream(settings, record) %}
     {%- set format = floodmark._file_format(settings) -%}
     {{ return({'record': record, 'sql': 'select * from ' ~ floodmark._files_stream(settings, format.provider,
         none if settings.format == 'binary' else record, floodmark._text_options(settings))}) }}
-{% endmacro %}
-
-
-{# Lines that are not blank, without a byte-order mark. #}
-{% macro _text_stream(settings, record) %}
-    {{ return({'record': record, 'sql': "select * from (select ltrim('\ufeff', value) as value, _metadata from "
-        ~ floodmark._files_stream(settings, 'text', none, floodmark._text_options(settings))
-        ~ ") where trim(value) <> ''"}) }}
 {% endmacro %}
 
 

@@ -207,7 +207,7 @@ def test_what_is_nested_in_xml(project: Project, run: Run) -> None:
 def test_formats_with_types_text_and_binary(project: Project, run: Run) -> None:
     assert rows(project, "parquets", "id", "extra") == [(1, "x")]
     assert rows(project, "orcs", "id") == rows(project, "avros", "id") == [(1,)]
-    lines = [line for line in (JSON + '{"id":4}').lstrip("\ufeff").splitlines() if line]
+    lines = (JSON + '{"id":4}').lstrip("\ufeff").splitlines()
     assert sorted(value for value, _ in rows(project, "texts", "value", "file")) == sorted(lines)
     assert rows(project, "binaries", "length") == [(len(CSV),)]
 
