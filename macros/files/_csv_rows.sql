@@ -76,11 +76,12 @@
 {% endmacro %}
 
 
-{# The type in which a column is read from CSV: that of the known one, or string where Spark reads no such type; none
-   where no column is known. #}
+{# The type in which a column is read from CSV: that of the known one, or string where Spark reads no such type; a
+   decimal, which Spark would round, is `text` (_rescued.sql). None where no column is known. #}
 {% macro _csv_type(known, name, is_sensitive) %}
     {%- for other, type in known.items() if other == name or not is_sensitive and other | lower == name | lower -%}
-        {{ return('string' if floodmark._nesting(type) or type == 'variant' or type.startswith('decimal') else type) }}
+        {{ return('text' if type.startswith('decimal') else ('string' if floodmark._nesting(type) or type == 'variant'
+            else type)) }}
     {%- endfor -%}
     {{ return(none) }}
 {% endmacro %}
@@ -93,7 +94,7 @@
     {%- set lines = group.texts_sql or floodmark._csv_lines_sql(settings, window, group) -%}
     {%- set typed, texts, columns = [], [], floodmark._csv_columns(settings, group) -%}
     {%- for field in floodmark._struct_fields(group.header) -%}
-        {%- do typed.append(dict(field, type='string' if field.type == 'variant' else field.type)) -%}
+        {%- do typed.append(dict(field, type='string' if field.type in ['variant', 'text'] else field.type)) -%}
         {%- do texts.append(dict(field, type='string')) -%}
     {%- endfor -%}
     {%- set bad = [{'name': '_floodmark_bad', 'type': 'string'}] -%}

@@ -100,12 +100,37 @@
         {{ return('(' ~ value ~ ' is null or is_valid_utf8(' ~ value ~ '))') }}
     {%- elif read == 'text' or known.startswith('decimal') and read == 'string' -%}
         {{ return('(' ~ value ~ ' is null or ' ~ floodmark._exact_cast_sql(value, known) ~ ' is not null)') }}
+    {%- elif 'map<' in known and floodmark._has_long_decimal(known) -%}
+        {{ return(floodmark._all_fit_sql(known, read, value)) }}
     {%- elif 'map<' in known -%}
         {#- maps cannot be compared, their texts can, in one type: 1.2 and 1.20 are one number -#}
         {{ return('to_json(try_cast(try_cast(' ~ value ~ ' as ' ~ known ~ ') as ' ~ read ~ ')) <=> to_json(' ~ value
             ~ ')') }}
     {%- endif -%}
     {{ return('try_cast(try_cast(' ~ value ~ ' as ' ~ known ~ ') as ' ~ read ~ ') <=> ' ~ value) }}
+{% endmacro %}
+
+
+{# The same of all that is in a nested value. #}
+{% macro _all_fit_sql(known, read, value, depth=0) %}
+    {%- set nesting, element = floodmark._nesting(known), '_floodmark_f' ~ depth -%}
+    {%- if known == read -%}
+        {{ return('true') }}
+    {%- elif nesting is none -%}
+        {{ return(floodmark._fits_sql(known, read, value)) }}
+    {%- elif nesting == 'struct' -%}
+        {%- set types, terms = floodmark._types_of(read), [] -%}
+        {%- for field in floodmark._struct_fields(known) -%}
+            {%- do terms.append(floodmark._all_fit_sql(field.type, types[field.name], value ~ '.'
+                ~ floodmark._quoted(field.name), depth)) -%}
+        {%- endfor -%}
+        {{ return('(' ~ terms | join(' and ') ~ ')') }}
+    {%- endif -%}
+    {%- set values = 'map_values(' ~ value ~ ')' if nesting == 'map' else value -%}
+    {%- set types = [known[6:-1], read[6:-1]] if nesting == 'array'
+        else [floodmark._map_value_type(known), floodmark._map_value_type(read)] -%}
+    {{ return('not coalesce(exists(' ~ values ~ ', ' ~ element ~ ' -> not '
+        ~ floodmark._all_fit_sql(types[0], types[1], element, depth + 1) ~ '), false)') }}
 {% endmacro %}
 
 
@@ -117,7 +142,8 @@
     {%- elif type == 'date' -%}
         {{ return('if(' ~ text ~ " rlike '^\\\\s*\\\\d{4}-\\\\d{1,2}-\\\\d{1,2}\\\\s*$', " ~ cast ~ ', null)') }}
     {%- elif type.startswith('decimal') -%}
-        {{ return('if(' ~ cast ~ ' = try_cast(' ~ text ~ ' as ' ~ floodmark._wide_decimal(type) ~ '), ' ~ cast
+        {{ return('if(' ~ (floodmark._text_holds_sql(text, cast, 'decimal') if floodmark._has_long_decimal(type)
+            else cast ~ ' = try_cast(' ~ text ~ ' as ' ~ floodmark._wide_decimal(type) ~ ')') ~ ', ' ~ cast
             ~ ', null)') }}
     {%- endif -%}
     {{ return(cast) }}
@@ -125,10 +151,12 @@
 
 
 {# A type with the same digits before the point in its decimals, and as many behind as there can be: Spark's readers
-   round without a word. #}
+   round without a word. Where that leaves too few for the digits of a double, it is the text that stands there. #}
 {% macro _wide_decimal(type) %}
     {%- set digits = modules.re.fullmatch('decimal\\((\\d+),(\\d+)\\)', type) -%}
-    {%- if digits -%}
+    {%- if digits and floodmark._has_long_decimal(type) -%}
+        {{ return('string') }}
+    {%- elif digits -%}
         {{ return('decimal(38,' ~ (38 - (digits.group(1) | int) + (digits.group(2) | int)) ~ ')') }}
     {%- elif type.startswith('array<') -%}
         {{ return('array<' ~ floodmark._wide_decimal(type[6:-1]) ~ '>') }}
@@ -146,6 +174,12 @@
 {% endmacro %}
 
 
+{# Whether a type has a decimal of more than 20 digits, at any depth. #}
+{% macro _has_long_decimal(type) %}
+    {{ return(modules.re.search('\\bdecimal\\((2[1-9]|3\\d),', floodmark._without_names(type)) is not none) }}
+{% endmacro %}
+
+
 {# A value of any type as JSON; NULL for NULL, also for that of a VARIANT. #}
 {% macro _json_text_sql(value, type='') %}
     {%- set json = floodmark._to_json_sql("named_struct('v', " ~ floodmark._unrepeated_sql(value, type) ~ ')',
@@ -159,6 +193,34 @@
     {%- set json = floodmark._json_text_sql(value, read) -%}
     {{ return(json if 'decimal(38,' not in read else 'regexp_replace(' ~ json ~ ', ' ~ floodmark._string_literal(
         '("(?:[^"\\\\]++|\\\\.)*+")|(\\.\\d*[1-9])0+(?!\\d)|\\.0+(?!\\d)|(?<![\\d.])(0)E-\\d+') ~ ", '$1$2$3')") }}
+{% endmacro %}
+
+
+{# The same of a value that was read for a known type: a text that stands for a decimal is printed as it is where it is
+   JSON. #}
+{% macro _printed_sql(known, read, value, depth=0) %}
+    {%- set nesting, element = floodmark._nesting(known), '_floodmark_p' ~ depth -%}
+    {%- if not floodmark._has_long_decimal(known) -%}
+        {{ return(floodmark._short_decimals_sql(value, read)) }}
+    {%- elif nesting is none -%}
+        {{ return('if(try_parse_json(' ~ value ~ ') is null, ' ~ floodmark._json_text_sql(value, read) ~ ', ' ~ value
+            ~ ')') }}
+    {%- elif nesting == 'array' -%}
+        {{ return("'[' || array_join(transform(" ~ value ~ ', ' ~ element ~ ' -> ' ~ floodmark._printed_sql(known[6:-1],
+            read[6:-1], element, depth + 1) ~ "), ',', 'null') || ']'") }}
+    {%- elif nesting == 'map' -%}
+        {{ return("'{' || array_join(transform(map_entries(" ~ value ~ '), ' ~ element ~ ' -> to_json(cast(' ~ element
+            ~ ".key as variant)) || ':' || coalesce(" ~ floodmark._printed_sql(floodmark._map_value_type(known),
+            floodmark._map_value_type(read), element ~ '.value', depth + 1) ~ ", 'null')), ',') || '}'") }}
+    {%- endif -%}
+    {%- set types, entries = floodmark._types_of(known), [] -%}
+    {%- for field in floodmark._struct_fields(read) -%}
+        {%- set own = value ~ '.' ~ floodmark._quoted(field.name) -%}
+        {%- do entries.append(floodmark._string_literal(floodmark._json_name(field.name) ~ ':') ~ ' || '
+            ~ (floodmark._printed_sql(types[field.name], field.type, own, depth) if field.name in types
+            else (own if field.type == 'string' else floodmark._json_text_sql(own, field.type)))) -%}
+    {%- endfor -%}
+    {{ return('if(' ~ value ~ " is null, null, '{' || concat_ws(',', " ~ entries | join(', ') ~ ") || '}')") }}
 {% endmacro %}
 
 
@@ -180,12 +242,12 @@
         {%- set pairs = 'transform(' ~ value ~ ", (v, i) -> named_struct('value', v, 'raw', get(try_cast(" ~ raw
             ~ ' as array<variant>), i)))' -%}
         {{ return('case when ' ~ is_lost ~ ' then ' ~ whole ~ ' when exists(' ~ pairs ~ ', ' ~ element ~ ' -> '
-            ~ misfit ~ ' is not null) then coalesce(' ~ whole ~ ', ' ~ floodmark._short_decimals_sql(value, read)
+            ~ misfit ~ ' is not null) then coalesce(' ~ whole ~ ', ' ~ floodmark._printed_sql(known, read, value)
             ~ ') end') }}
     {%- elif known != read and read == floodmark._wide_decimal(known) -%}
         {{ return('case when ' ~ is_lost ~ ' then ' ~ whole ~ ' when not ' ~ floodmark._fits_sql(known, read, value)
             ~ ' then coalesce(' ~ (whole if floodmark._nesting(known) else 'null') ~ ', '
-            ~ floodmark._short_decimals_sql(value, read) ~ ') end') }}
+            ~ floodmark._printed_sql(known, read, value) ~ ') end') }}
     {%- elif known != read -%}
         {{ return('case when not ' ~ floodmark._fits_sql(known, read, value) ~ ' then '
             ~ floodmark._json_text_sql(value, read) ~ ' end') }}

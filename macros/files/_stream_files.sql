@@ -78,10 +78,11 @@
 
 {# Columns go by their places in a stream; a file whose header names others stops it. #}
 {% macro _csv_stream(settings, record) %}
-    {%- set fields, texts, columns = [], [], [] -%}
+    {%- set fields, typed, texts, columns = [], [], [], [] -%}
     {%- set bad = {'name': '_floodmark_bad', 'type': 'string'} -%}
     {%- for field in floodmark._struct_fields(record) -%}
         {%- do fields.append(dict(field, type=floodmark._csv_type({field.name: field.type}, field.name, true))) -%}
+        {%- do typed.append(dict(field, type='string' if fields[-1].type == 'text' else fields[-1].type)) -%}
         {%- do texts.append(dict(field, type='string')) -%}
         {%- do columns.append(floodmark._quoted(field.name)) -%}
     {%- endfor -%}
@@ -94,7 +95,7 @@
                 {{ floodmark._from_csv_sql(settings, texts + [bad], '_floodmark_bad') }}) as _floodmark_texts
             from (
                 select {{ columns | join(', ') }}, _floodmark_bad, _metadata
-                from {{ floodmark._files_stream(settings, 'csv', floodmark._struct_of(fields + [bad]),
+                from {{ floodmark._files_stream(settings, 'csv', floodmark._struct_of(typed + [bad]),
                     dict(floodmark._text_options(settings), enforceSchema='false')) }}
             )
         )

@@ -116,8 +116,10 @@ def test_endings_in_capitals_are_no_codecs():
         ("map<string,array<decimal(4,1)>>", "map<string,array<decimal(38,35)>>"),
         (
             "array<struct<m:map<string,decimal(38,2)>>>",
-            "array<struct<m:map<string,decimal(38,2)>>>",
+            "array<struct<m:map<string,string>>>",
         ),
+        ("map<string,decimal(20,4)>", "map<string,decimal(38,22)>"),
+        ("map<string,decimal(21,4)>", "map<string,string>"),
         ("map<decimal(4,1),int>", "map<decimal(4,1),int>"),
     ],
 )
