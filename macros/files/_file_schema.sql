@@ -212,7 +212,7 @@
     {%- for path, file in look.files.items() if file.seen -%}
         {%- set added = [] -%}
         {%- do floodmark._grown(record, floodmark._seen_columns(run.settings.files, file.seen) or 'struct<>', [], [],
-            added) -%}
+            added, none, true) -%}
         {%- for column in added if column | join('.') not in shown -%}
             {%- do shown.update({column | join('.'): path}) -%}
         {%- endfor -%}

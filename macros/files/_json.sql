@@ -118,7 +118,7 @@
 {% macro _json_groups(run, batch, look) %}
     {%- set settings = run.settings.files -%}
     {%- set record = floodmark._wide_decimal(floodmark._read_record(batch.record,
-        floodmark._unmixed(settings, batch.files, batch.record, look.seen), settings.case_sensitive, false,
+        floodmark._unmixed(settings, batch.files, batch.record, look.seen), settings.case_sensitive, none,
         floodmark._parsed_types(settings))) -%}
     {%- set group = {'record': record, 'options': {}, 'lenient': floodmark._lenient_options_sql(settings)} -%}
     {%- if batch.get('looks_clean') and record != 'struct<>' -%}

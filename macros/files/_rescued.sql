@@ -15,6 +15,10 @@
         {%- set element = '_floodmark_e' ~ depth -%}
         {{ return('transform(' ~ value ~ ', ' ~ element ~ ' -> '
             ~ floodmark._kept_sql_of(known[6:-1], read[6:-1], element, depth + 1, is_sensitive) ~ ')') }}
+    {%- elif floodmark._are_maps_of_nested(known, read) and read != floodmark._wide_decimal(known) -%}
+        {{ return('transform_values(' ~ value ~ ', (k, _floodmark_v' ~ depth ~ ') -> '
+            ~ floodmark._kept_sql_of(floodmark._map_value_type(known), floodmark._map_value_type(read),
+            '_floodmark_v' ~ depth, depth + 1, is_sensitive) ~ ')') }}
     {%- elif read.startswith('repeated<') -%}
         {%- set element = floodmark._kept_sql_of(known, read[9:-1], floodmark._only_element_sql(value), depth,
             is_sensitive) -%}
@@ -30,6 +34,17 @@
             ~ floodmark._kept_field_sql(field, types, value, is_sensitive, depth)) -%}
     {%- endfor -%}
     {{ return('if(' ~ value ~ ' is null, null, named_struct(' ~ fields | join(', ') ~ '))') }}
+{% endmacro %}
+
+
+{# Whether both are maps, of one type of keys, whose values are nested. #}
+{% macro _are_maps_of_nested(known, read) %}
+    {%- set types = [] -%}
+    {%- for type in [known, read] if type.startswith('map<') -%}
+        {%- set key, value = floodmark._map_types(type) -%}
+        {%- do types.append(key) if floodmark._nesting(value) -%}
+    {%- endfor -%}
+    {{ return(types | length == 2 and types[0] == types[1]) }}
 {% endmacro %}
 
 
@@ -235,11 +250,15 @@
     {%- if known.startswith('struct<') and read.startswith('struct<') -%}
         {{ return('case when ' ~ is_lost ~ ' then ' ~ whole ~ ' else '
             ~ floodmark._rescued_fields_sql(known, read, value, raw, depth, [], is_sensitive, finds) ~ ' end') }}
-    {%- elif known.startswith('array<') and read.startswith('array<') -%}
-        {%- set element = '_floodmark_e' ~ depth -%}
-        {%- set misfit = floodmark._rescued_sql(known[6:-1], read[6:-1], element ~ '.value', element ~ '.raw',
-            depth + 1, is_sensitive, none, finds) -%}
-        {%- set pairs = 'transform(' ~ value ~ ", (v, i) -> named_struct('value', v, 'raw', get(try_cast(" ~ raw
+    {%- elif known.startswith('array<') and read.startswith('array<') or floodmark._are_maps_of_nested(known, read) -%}
+        {%- set is_map, element = known.startswith('map<'), '_floodmark_e' ~ depth -%}
+        {%- set types = [floodmark._map_value_type(known), floodmark._map_value_type(read)] if is_map
+            else [known[6:-1], read[6:-1]] -%}
+        {%- set misfit = floodmark._rescued_sql(types[0], types[1], element ~ '.value', element ~ '.raw', depth + 1,
+            is_sensitive, none, finds) -%}
+        {%- set pairs = ('transform(map_entries(' ~ value ~ "), v -> named_struct('value', v.value, 'raw', try_cast("
+            ~ raw ~ ' as map<string, variant>)[v.key]))') if is_map
+            else 'transform(' ~ value ~ ", (v, i) -> named_struct('value', v, 'raw', get(try_cast(" ~ raw
             ~ ' as array<variant>), i)))' -%}
         {{ return('case when ' ~ is_lost ~ ' then ' ~ whole ~ ' when exists(' ~ pairs ~ ', ' ~ element ~ ' -> '
             ~ misfit ~ ' is not null) then coalesce(' ~ whole ~ ', ' ~ floodmark._printed_sql(known, read, value)
@@ -272,6 +291,11 @@
         {%- set element = '_floodmark_e' ~ depth -%}
         {%- set misfit = 'exists(' ~ value ~ ', ' ~ element ~ ' -> ' ~ floodmark._rescued_sql(known[6:-1], read[6:-1],
             element, none, depth + 1, is_sensitive) ~ ' is not null)' -%}
+    {%- elif floodmark._are_maps_of_nested(known, read) -%}
+        {%- set element = '_floodmark_e' ~ depth -%}
+        {%- set misfit = 'exists(map_values(' ~ value ~ '), ' ~ element ~ ' -> '
+            ~ floodmark._rescued_sql(floodmark._map_value_type(known), floodmark._map_value_type(read), element, none,
+            depth + 1, is_sensitive) ~ ' is not null)' -%}
     {%- else -%}
         {%- set misfit = 'not ' ~ floodmark._fits_sql(known, read, value) -%}
     {%- endif -%}
