@@ -163,10 +163,11 @@
     {%- elif known.startswith('array<') and seen.startswith('array<') -%}
         {{ return('array<' ~ floodmark._read_record(known[6:-1], seen[6:-1], is_sensitive, 'array', parsed)
             ~ '>') }}
-    {%- elif known.startswith('map<') and seen.startswith('struct<') -%}
+    {%- elif known.startswith('map<') and floodmark._nesting(seen) in ['struct', 'map'] -%}
         {%- set key, value = floodmark._map_types(known) -%}
-        {{ return('map<' ~ key ~ ',' ~ floodmark._read_record(value, floodmark._seen_values(seen), is_sensitive,
-            'array', parsed) ~ '>') }}
+        {{ return('map<' ~ key ~ ',' ~ floodmark._read_record(value, floodmark._seen_values(seen)
+            if seen.startswith('struct<') else floodmark._map_value_type(seen), is_sensitive, 'array', parsed)
+            ~ '>') }}
     {%- elif not (known.startswith('struct<') and seen.startswith('struct<')) -%}
         {{ return(known) }}
     {%- endif -%}

@@ -118,8 +118,8 @@
 {% macro _json_groups(run, batch, look) %}
     {%- set settings = run.settings.files -%}
     {%- set record = floodmark._wide_decimal(floodmark._read_record(batch.record,
-        floodmark._unmixed(settings, batch.files, batch.record, look.seen), settings.case_sensitive, none,
-        floodmark._parsed_types(settings))) -%}
+        floodmark._unmixed(settings, batch.files, batch.record, look.seen, of_maps=true), settings.case_sensitive,
+        none, floodmark._parsed_types(settings))) -%}
     {%- set group = {'record': record, 'options': {}, 'lenient': floodmark._lenient_options_sql(settings)} -%}
     {%- if batch.get('looks_clean') and record != 'struct<>' -%}
         {{ return([dict(group, files=batch.files, options={'allowNonNumericNumbers': 'false'},

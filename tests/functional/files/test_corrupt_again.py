@@ -20,7 +20,7 @@ CSV = "id,name\n1,a\n2\n3,c,x\n"
 DAY = "day=2024-05-01"
 #: Values that are strings in the table, with numbers that a double does not have.
 EXACT = (
-    '"amount":1234567890123456.78,"rate":12.50,"e":1E2,"t":"a 1.50 \\\"2.50\\\"","neg":-0.10,"b":true,'
+    '"amount":1234567890123456.78,"rate":12.50,"e":1E2,"t":"a 1.50 \\"2.50\\"","neg":-0.10,"b":true,'
     '"s":{"x":1.10,"y":["2.50",3.0],"z":{"k 1":12345678901234567890.5}},"l":[1.50,{"a":1.0}]'
 )
 MODELS = {
@@ -154,7 +154,11 @@ def test_numbers_that_are_strings_are_as_in_the_file(project: Project) -> None:
     )
     [first, second] = records(project, "exact", "id")
     assert first | {"id": "2"} == second
-    assert (second["amount"], second["rate"], second["e"]) == ("1234567890123456.78", "12.50", "1E2")
+    assert (second["amount"], second["rate"], second["e"]) == (
+        "1234567890123456.78",
+        "12.50",
+        "1E2",
+    )
     assert second["s"]["x"] == "1.10"
 
 

@@ -205,7 +205,9 @@ def test_what_arrays_and_maps_hold_besides_is_read_too(known, seen, read, added)
     if added is not None:
         named = []
         of = (f"struct<m:{known}>", f"struct<m:{seen}>", [], [])
-        assert floodmark._grown(*of, named, None, True) == f"struct<m:{known}>" or "map" not in known
+        assert (
+            floodmark._grown(*of, named, None, True) == f"struct<m:{known}>" or "map" not in known
+        )
         assert named == added
         unnamed = []
         floodmark._grown(*of, unnamed)
