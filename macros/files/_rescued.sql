@@ -389,8 +389,8 @@
         ~ ", i, 1) in (']', '}')), i -> left(" ~ rest ~ ', i)), t -> to_json(try_parse_json(t)) = ' ~ json ~ ')' -%}
     {{ return('case when not ' ~ json ~ " rlike '\\\\d' then " ~ json ~ ' when schema_of_variant(' ~ raw
         ~ ") rlike '^(BIGINT|DECIMAL|DOUBLE)' then coalesce(get(" ~ numbers ~ ', 0), ' ~ json ~ ') when '
-        'schema_of_variant(' ~ raw ~ ") rlike '^(OBJECT|ARRAY)' and length(_floodmark_bad) < 10000 and " ~ json
-        ~ " rlike '\\\\d[.eE]' then coalesce(get(" ~ nested ~ ', 0), ' ~ json ~ ') else ' ~ json ~ ' end') }}
+        'schema_of_variant(' ~ raw ~ ") rlike '^(OBJECT|ARRAY)' and length(_floodmark_bad) < 10000 and _floodmark_bad "
+        "rlike '\\\\d[.eE]' then coalesce(get(" ~ nested ~ ', 0), ' ~ json ~ ') else ' ~ json ~ ' end') }}
 {% endmacro %}
 
 

@@ -36,6 +36,7 @@ JSON_NESTED = lines(
     '{"id":7,"m":{"k":{"a":1,"b":null},"l":null}}',
     '{"id":8,"m":"none"}',
     '{"id":9,"m":{"k":"none","l":{"a":1}}}',
+    '{"id":10,"l":[{"a":1.0,"b":2}]}',
 )
 HINTED = {"format": "json", "schema_hints": "m map<string, struct<a int>>"}
 CSV: dict[str, dict[str, bytes | str]] = {
@@ -177,6 +178,7 @@ def test_arrays_and_maps_are_rescued_as_they_stand(told: tuple[Project, Run]) ->
         "7": "",
         "8": '{"m":"none"',
         "9": '{"m":{"k":"none","l":{"a":1}}',
+        "10": '{"l":[{"a":1.0,"b":2}]',
     }
     assert found["1"]["l"] == [{"a": 1}, {"a": 1}]
     assert found["2"]["l"] == [{"a": 1, "s": [{"d": 1.5}]}]
