@@ -21,7 +21,7 @@ JSON_DECIMALS = lines(
     f'{{"id":3,"v":{LONG},"w":1E2,"l":null,"m":null}}',
     '{"id":4,"v":"n/a","w":true,"l":[{"x":1}],"m":{"a":"q"}}',
     '{"id":"q","v":-0.005,"w":null,"l":"no","m":{}}',
-    f'{{"id":6,"v":9{LONG},"w":"1.00001"}}',
+    f'{{"id":6,"v":99{LONG},"w":"1.00001"}}',
 )
 NESTED = (
     "id int, l array<struct<a: int, s: array<struct<d: double>>>>, m map<string, struct<a: int>>"
@@ -40,7 +40,7 @@ JSON_NESTED = lines(
 )
 HINTED = {"format": "json", "schema_hints": "m map<string, struct<a int>>"}
 CSV: dict[str, dict[str, bytes | str]] = {
-    "tabs": {"a.csv": '"id"\t"a name"\t"x"\n"1"\t"b\tc"\t2\n3\t""\t\n'},
+    "tabs": {"a.csv": '"id"\t"name"\t"x"\n"1"\t"b\tc"\t2\n3\t""\t\n'},
     "spaces": {"a.csv": '"id" "a name" "x"\n1 "b c" 2\n'},
     "blanks": {"a.csv": 'id,name\n1,"abc" \n"2" ,b\n"3"\t,"c ""d""" \t\n4,"open\n'},
     "decimals_csv": {"a.csv": f"id,v\n1,1.25\n2,1.255\n3,{LONG}\n4,x\n5,1.2500\n"},
@@ -144,7 +144,7 @@ def test_a_decimal_of_many_digits_is_not_rounded(told: tuple[Project, Run]) -> N
         "2": '{"v":1.255,"w":0.30000000000000004,"l":[1.50,1.255],"m":{"a":1.5,"b":1.25}',
         "3": "",
         "4": '{"v":"n/a","w":true,"l":[{"x":1}],"m":{"a":"q"}',
-        "6": f'{{"v":9{LONG},"w":1.00001',
+        "6": f'{{"v":99{LONG},"w":1.00001',
         "None": '{"id":"q","v":-0.005,"l":"no"',
     }
 
@@ -198,8 +198,8 @@ def test_a_map_of_a_hint(told: tuple[Project, Run]) -> None:
 def test_quotes_and_blanks_in_csv(told: tuple[Project, Run]) -> None:
     project, _ = told
     assert rows(project, "tabs") == {
-        "1": {"a name": "b\tc", "x": "2", "rest": ""},
-        "3": {"a name": "", "rest": ""},
+        "1": {"name": "b\tc", "x": "2", "rest": ""},
+        "3": {"rest": ""},
     }
     assert rows(project, "spaces")["1"]["x"] == "2"
     names = {id: row["name"] for id, row in rows(project, "blanks").items()}
