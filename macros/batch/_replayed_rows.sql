@@ -106,31 +106,47 @@
 {% endmacro %}
 
 
-{# One of these columns as SQL. Where `has_raw`, its type may have changed: `_floodmark_raw` is the row as it came. #}
+{# One of these columns as SQL. Where `has_raw`, its type may have changed: `_floodmark_raw` is the row as it came, and
+   the column is taken as it is kept where it prints as it does there. #}
 {% macro _replayed_value_sql(column, has_raw) %}
     {%- if column.given is not none -%}
         {{ return(floodmark._given_value_sql(column)) }}
     {%- elif column.kept is none -%}
         {{ return('cast(null as ' ~ column.ddl ~ ')') }}
     {%- endif -%}
-    {%- set kept = floodmark._conformed_sql(floodmark._quoted(column.name), floodmark._plain_type(column.kept),
-        column.ddl, column.name) -%}
-    {{ return('if(_floodmark_raw is null, ' ~ kept ~ ', ' ~ floodmark._value_that_came_sql(column) ~ ')' if has_raw
-        else kept) }}
+    {%- set quoted = floodmark._quoted(column.name) -%}
+    {%- set kept = floodmark._conformed_sql(quoted, floodmark._plain_type(column.kept), column.ddl, column.name) -%}
+    {%- if not has_raw -%}
+        {{ return(kept) }}
+    {%- endif -%}
+    {%- set came = floodmark._text_that_came_sql('_floodmark_raw', column.name) -%}
+    {%- set printed = floodmark._text_that_came_sql(floodmark._to_json_sql('struct(' ~ quoted ~ ')'), column.name) -%}
+    {{ return('if(_floodmark_raw is null or ' ~ came ~ ' <=> ' ~ printed ~ ', ' ~ kept ~ ', '
+        ~ floodmark._value_that_came_sql(column, came) ~ ')') }}
 {% endmacro %}
 
 
-{# Its value in a row as it came; one that the column cannot hold stops the replay. #}
-{% macro _value_that_came_sql(column) %}
-    {%- set came = {} -%}
-    {%- for type in ['string', column.ddl] -%}
-        {%- do came.update({type: 'from_json(_floodmark_raw, ' ~ floodmark._string_literal('struct<'
-            ~ floodmark._quoted_field(column.name) ~ ':' ~ type ~ '>') ~ ').' ~ floodmark._quoted(column.name)}) -%}
-    {%- endfor -%}
-    {%- set text, value, holds = came.string, came[column.ddl], came[column.ddl] ~ ' is not null' -%}
-    {%- if floodmark._type_kind(column.ddl).family in floodmark._checked_families() -%}
+{# The text of a column in a row as it came, with all digits of its numbers; NULL where it has none. #}
+{% macro _text_that_came_sql(raw, name) %}
+    {{ return(floodmark._shown_numbers_sql('from_json(' ~ floodmark._hidden_numbers_sql(raw) ~ ', '
+        ~ floodmark._string_literal('struct<' ~ floodmark._quoted_field(name) ~ ':string>') ~ ').'
+        ~ floodmark._quoted(name))) }}
+{% endmacro %}
+
+
+{# Its value in a row as it came, of which `text` is the text; one that the column cannot hold stops the replay. Spark
+   reads no map from JSON whose keys are not strings. #}
+{% macro _value_that_came_sql(column, text) %}
+    {%- set value, holds = 'cast(null as ' ~ column.ddl ~ ')', 'false' -%}
+    {%- if column.ddl == 'string' -%}
+        {%- set value, holds = text, 'true' -%}
+    {%- elif floodmark._type_kind(column.ddl).family in floodmark._checked_families() -%}
         {%- set value = 'try_cast(' ~ text ~ ' as ' ~ column.ddl ~ ')' -%}
         {%- set holds = floodmark._cast_holds_sql(text, value, 'string', column.ddl) -%}
+    {%- elif modules.re.search('map<(?!string)', floodmark._without_names(column.ddl)) is none -%}
+        {%- set value = 'from_json(_floodmark_raw, ' ~ floodmark._string_literal('struct<'
+            ~ floodmark._quoted_field(column.name) ~ ':' ~ column.ddl ~ '>') ~ ').' ~ floodmark._quoted(column.name) -%}
+        {%- set holds = value ~ ' is not null' -%}
     {%- endif -%}
     {{ return(floodmark._value_that_fits_sql(column, text, holds, value)) }}
 {% endmacro %}

@@ -68,6 +68,12 @@
    only its checkpoint knows, so what it can see counts as not read. #}
 {% macro _unread_elsewhere(id, files) %}
     {%- set unread = {} -%}
+    {%- for name, patterns in floodmark._streamed_patterns().items() -%}
+        {%- for file in files
+            if modules.re.search(patterns, floodmark._without_file_scheme(floodmark._decoded_path(file.path))) -%}
+            {%- do unread.update({file.path: name}) -%}
+        {%- endfor -%}
+    {%- endfor -%}
     {%- for node in floodmark._managed_nodes().values() -%}
         {%- set other, given = floodmark._node_id(node), floodmark._node_setting(node, 'files') -%}
         {%- if other != id and given is mapping -%}
@@ -82,6 +88,52 @@
         {%- endif -%}
     {%- endfor -%}
     {{ return(unread) }}
+{% endmacro %}
+
+
+{# The files that models stream by their own SQL, without `files`: {model: a regular expression of their paths}. A
+   stream whose source cannot be told reads any file. Ephemeral models stand in the streams of others. #}
+{% macro _streamed_patterns() %}
+    {%- set found = {} -%}
+    {%- for node in graph.nodes.values() if node.resource_type == 'model' -%}
+        {%- set sql, patterns = node.raw_code or '', [] -%}
+        {%- for format, path in modules.re.findall('(?i)\\bstream\\s*\\(?\\s*(\\w+)\\s*[.]\\s*`((?:[^`]|``)+)`', sql)
+            if format | lower != 'delta' -%}
+            {%- do patterns.append(floodmark._streamed_pattern(path | replace('``', '`'))) -%}
+        {%- endfor -%}
+        {%- if modules.re.search('(?i)\\bstream\\s*\\(?\\s*[{][{](?!\\s*(ref|source)\\b)', sql)
+            or node.config.materialized == 'streaming_table' and not floodmark._names_its_stream(node, sql) -%}
+            {%- do patterns.append('') -%}
+        {%- endif -%}
+        {%- do found.update({floodmark._node_id(node): patterns | join('|')}) if patterns -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
+{# Whether the code of a streaming model shows what it streams, or an ephemeral model does. #}
+{% macro _names_its_stream(node, sql) %}
+    {%- set ephemeral = [] -%}
+    {%- for id in node.depends_on.nodes if (graph.nodes.get(id) or {}).config.materialized == 'ephemeral' -%}
+        {%- do ephemeral.append(id) -%}
+    {%- endfor -%}
+    {{ return(ephemeral != [] or modules.re.search('(?i)\\bstream\\s*\\(\\s*[\\w`{]|\\b(from|join)\\s+stream\\b'
+        '|\\b(kafka_stream|new_files)\\s*\\(', sql) is not none) }}
+{% endmacro %}
+
+
+{# The path of a stream, and what lies below it, as a regular expression. Of one that Jinja makes only what stands
+   behind the Jinja is known. #}
+{% macro _streamed_pattern(path) %}
+    {%- set known = modules.re.split('[{][{].*?[}][}]|[{]%.*?%[}]', path, flags=modules.re.S) -%}
+    {%- if known | length == 1 -%}
+        {%- set whole = floodmark._normal_path(floodmark._path_pattern(floodmark._absolute_path(path))) -%}
+        {{ return('^' ~ ('(?:[\\w+.-]+:(?://[^/]*)?)?' if whole.startswith('/') else '')
+            ~ floodmark._glob_regex(whole) ~ '(?:/|$)') }}
+    {%- elif known[-1].startswith('/') and '..' not in known[-1] -%}
+        {{ return(floodmark._glob_regex(floodmark._normal_path(known[-1])) ~ '(?:/|$)') }}
+    {%- endif -%}
+    {{ return('') }}
 {% endmacro %}
 
 
@@ -192,11 +244,10 @@
 
 
 {# Stop before a table is loaded anew from a folder that no longer has all that it was loaded from. #}
-{% macro _check_archived(settings) %}
+{% macro _check_archived() %}
     {%- set id = floodmark._model_id() -%}
     {%- set count = run_query('select count(*) as files from ' ~ floodmark.ledger_schema() ~ '.files where model = '
-        ~ floodmark._string_literal(id) ~ ' and archived_at is not null').rows[0][0] if settings.on_loaded != 'keep'
-        else 0 -%}
+        ~ floodmark._string_literal(id) ~ ' and archived_at is not null').rows[0][0] -%}
     {%- if count -%}
         {%- do floodmark._stop(floodmark._counted(count, 'file') ~ ' that it was loaded from '
             ~ ('is' if count == 1 else 'are') ~ ' archived or deleted, so --full-refresh would lose their rows. '

@@ -65,12 +65,16 @@
         {%- for file in files if file.path in paths -%}
             {%- do those.append(file) -%}
         {%- endfor -%}
-        {%- do floodmark._group_alike(settings, those[:1], groups, found) -%}
-        {%- for file in those[1:] -%}
-            {%- do found.update({file.path: found[those[0].path]}) -%}
-            {%- for group in groups if group.seen == found[file.path].get('seen') -%}
-                {%- do group.files.append(file) -%}
-            {%- endfor -%}
+        {#- one that can be read stands for those behind it -#}
+        {%- set ns = namespace(seen=none) -%}
+        {%- for file in those -%}
+            {%- if ns.seen is none -%}
+                {%- do floodmark._group_alike(settings, [file], groups, found) -%}
+                {%- set ns.seen = found[file.path].get('seen') -%}
+            {%- else -%}
+                {%- do found.update({file.path: {'seen': ns.seen}}) -%}
+                {%- do (groups | selectattr('seen', 'equalto', ns.seen) | first).files.append(file) -%}
+            {%- endif -%}
         {%- endfor -%}
     {%- endfor -%}
     {{ return({'files': found, 'seen': floodmark._record_of_groups(groups), 'groups': groups}) }}

@@ -20,13 +20,20 @@
     {%- set q, s, e = modules.re.escape(quote), modules.re.escape(sep), modules.re.escape(escape) -%}
     {%- set quoted = q ~ '((?:' ~ (e ~ q ~ '|' if escape else '') ~ '[^' ~ q ~ '])*)' ~ q -%}
     {%- set fields = [] -%}
-    {%- for found in modules.re.finditer('(?:^|' ~ s ~ ')(?:\\s*' ~ quoted ~ '\\s*|((?:(?!' ~ s ~ ').)*))', line,
-        flags=modules.re.S) -%}
+    {%- set blanks = floodmark._csv_blanks(sep) -%}
+    {%- for found in modules.re.finditer('(?:^|' ~ s ~ ')(?:' ~ blanks ~ quoted ~ blanks ~ '|((?:(?!' ~ s ~ ').)*))',
+        line, flags=modules.re.S) -%}
         {%- do fields.append((found.group(1) | replace(escape ~ quote, quote) if escape else found.group(1))
             if found.group(1) is not none
             else found.group(2) | trim) -%}
     {%- endfor -%}
     {{ return(fields) }}
+{% endmacro %}
+
+
+{# A pattern of blanks beside a quote: those that separate no fields. #}
+{% macro _csv_blanks(sep) %}
+    {{ return('(?:(?!' ~ modules.re.escape(sep) ~ ')\\s)*') }}
 {% endmacro %}
 
 

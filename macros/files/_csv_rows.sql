@@ -76,11 +76,12 @@
 {% endmacro %}
 
 
-{# The type in which a column is read from CSV: that of the known one, or string where Spark reads no such type; none
-   where no column is known. #}
+{# The type in which a column is read from CSV: that of the known one, or string where Spark reads no such type; a
+   decimal, which Spark would round, is `text` (_rescued.sql). None where no column is known. #}
 {% macro _csv_type(known, name, is_sensitive) %}
     {%- for other, type in known.items() if other == name or not is_sensitive and other | lower == name | lower -%}
-        {{ return('string' if floodmark._nesting(type) or type == 'variant' or type.startswith('decimal') else type) }}
+        {{ return('text' if type.startswith('decimal') else ('string' if floodmark._nesting(type) or type == 'variant'
+            else type)) }}
     {%- endfor -%}
     {{ return(none) }}
 {% endmacro %}
@@ -93,7 +94,7 @@
     {%- set lines = group.texts_sql or floodmark._csv_lines_sql(settings, window, group) -%}
     {%- set typed, texts, columns = [], [], floodmark._csv_columns(settings, group) -%}
     {%- for field in floodmark._struct_fields(group.header) -%}
-        {%- do typed.append(dict(field, type='string' if field.type == 'variant' else field.type)) -%}
+        {%- do typed.append(dict(field, type='string' if field.type in ['variant', 'text'] else field.type)) -%}
         {%- do texts.append(dict(field, type='string')) -%}
     {%- endfor -%}
     {%- set bad = [{'name': '_floodmark_bad', 'type': 'string'}] -%}
@@ -153,22 +154,23 @@
 
 
 {# Whether a field of a line begins with a quote and has no end: what is left once all fields that have one are taken
-   out. Without a letter that escapes it, a quote ends a field where a separator or the line's end follows. #}
+   out. Blanks may stand behind the end. Without a letter that escapes it, a quote ends a field where, behind these, a
+   separator or the line's end follows. #}
 {% macro _csv_is_open_sql(dialect) %}
     {%- set sep, quote = modules.re.escape(dialect.sep), modules.re.escape(dialect.quote) -%}
     {%- if not dialect.quote -%}
         {{ return('false') }}
     {%- endif -%}
-    {%- set ends = '(?=' ~ sep ~ '|$)' -%}
+    {%- set ends = floodmark._csv_blanks(dialect.sep) ~ '(?:' ~ sep ~ '|$)' -%}
     {%- if dialect.escape == dialect.quote -%}
         {%- set within = '(?:[^' ~ quote ~ ']++|' ~ quote ~ quote ~ ')*+' -%}
     {%- elif dialect.escape -%}
         {%- set escape = modules.re.escape(dialect.escape) -%}
         {%- set within = '(?:[^' ~ quote ~ escape ~ ']++|' ~ escape ~ '.)*+' -%}
     {%- else -%}
-        {%- set within = '(?:[^' ~ quote ~ ']++|' ~ quote ~ '(?!' ~ sep ~ '|$))*+' -%}
+        {%- set within = '(?:[^' ~ quote ~ ']++|' ~ quote ~ '(?!' ~ ends ~ '))*+' -%}
     {%- endif -%}
-    {%- set closed = '(^|' ~ sep ~ ')' ~ quote ~ within ~ quote ~ ends -%}
+    {%- set closed = '(^|' ~ sep ~ ')' ~ quote ~ within ~ quote ~ '(?=' ~ ends ~ ')' -%}
     {{ return('(contains(value, ' ~ floodmark._string_literal(dialect.quote) ~ ') and regexp_replace(value, '
         ~ floodmark._string_literal('(?s)' ~ closed) ~ ", '$1') rlike "
         ~ floodmark._string_literal('(^|' ~ sep ~ ')' ~ quote) ~ ')') }}

@@ -40,11 +40,16 @@
 
 
 {# A known type with the fields that were seen besides, behind its own, at every depth. `path` leads to it; the paths
-   of new ones go into `added`. #}
-{% macro _grown(known, seen, hints, path, added, exact=none) %}
+   of new ones go into `added`. What is in the values of maps is no column: it goes there with `names_all`. #}
+{% macro _grown(known, seen, hints, path, added, exact=none, names_all=false) %}
+    {%- if names_all and known.startswith('map<') and seen.startswith('struct<') -%}
+        {%- do floodmark._grown(floodmark._map_value_type(known), floodmark._seen_values(seen) or 'void', hints,
+            path + ['value'], added, none, true) -%}
+        {{ return(known) }}
+    {%- endif -%}
     {%- if known.startswith('array<') and seen.startswith('array<') -%}
         {{ return('array<' ~ floodmark._grown(known[6:-1], seen[6:-1], hints, path + ['element'], added,
-            exact[6:-1] if exact else none) ~ '>') }}
+            exact[6:-1] if exact else none, names_all) ~ '>') }}
     {%- elif not (known.startswith('struct<') and seen.startswith('struct<')) -%}
         {{ return(floodmark._widened(known, exact) if exact else known) }}
     {%- endif -%}
@@ -54,7 +59,8 @@
         {%- set other = floodmark._struct_fields(seen) | selectattr('name', 'equalto', field.name) | list -%}
         {%- do names.append(field.name | lower) -%}
         {%- do fields.append({'name': field.name, 'type': floodmark._grown(field.type, other[0].type, hints,
-            path + [field.name], added, exact_types[field.name] if exact else none) if other else field.type}) -%}
+            path + [field.name], added, exact_types[field.name] if exact else none, names_all) if other
+            else field.type}) -%}
     {%- endfor -%}
     {%- for field in floodmark._struct_fields(seen) if field.name | lower not in names -%}
         {%- do names.append(field.name | lower) -%}

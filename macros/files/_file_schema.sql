@@ -187,14 +187,19 @@
             'read: its values are not loaded, nor rescued. Give it another name where the files are written') -%}
     {%- endif -%}
     {%- if names -%}
-        {%- do floodmark._warn(floodmark._counted(names | length, 'column') ~ (' has a name' if names | length == 1
-            else ' have names') ~ ' that Delta takes with column mapping alone: ' ~ names[:5] | join(', ')
-            ~ (', ...' if names | length > 5 else '') ~ ' (' ~ ('in ' ~ settings.rescued_data_column
-            if settings.rescued_data_column else 'left out')
-            ~ "). Set tblproperties={'delta.columnMapping.mode': 'name'} "
-            'and run once with --full-refresh, or name them in schema_hints and give them other names in the '
-            'SELECT') -%}
+        {%- do floodmark._warn(floodmark._names_sentence('column', names, 'in ' ~ settings.rescued_data_column
+            if settings.rescued_data_column else 'left out')) -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# What is said of columns, or of levels of folders, whose names Delta refuses; `where` they are. #}
+{% macro _names_sentence(noun, names, where) %}
+    {{ return(floodmark._counted(names | length, noun) ~ (' has a name' if names | length == 1 else ' have names')
+        ~ ' that Delta takes with column mapping alone: ' ~ names[:5] | join(', ')
+        ~ (', ...' if names | length > 5 else '') ~ ' (' ~ where
+        ~ "). Set tblproperties={'delta.columnMapping.mode': 'name'} and run once with --full-refresh, or name them "
+        'in schema_hints and give them other names in the SELECT') }}
 {% endmacro %}
 
 
@@ -207,7 +212,7 @@
     {%- for path, file in look.files.items() if file.seen -%}
         {%- set added = [] -%}
         {%- do floodmark._grown(record, floodmark._seen_columns(run.settings.files, file.seen) or 'struct<>', [], [],
-            added) -%}
+            added, none, true) -%}
         {%- for column in added if column | join('.') not in shown -%}
             {%- do shown.update({column | join('.'): path}) -%}
         {%- endfor -%}

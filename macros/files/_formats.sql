@@ -109,17 +109,17 @@
 {% endmacro %}
 
 
-{# Text: a line a record, with one column. #}
+{# Text: a line a record, also a blank one, with one column. Spark leaves out the byte-order mark of a file. #}
 {% macro _text_files() %}
     {{ return(dict(floodmark._file_format_defaults(), provider='text', has_types=true, is_text=true,
-        columns='struct<value:string>', rows=floodmark._text_rows, groups=floodmark._text_groups)) }}
+        columns='struct<value:string>', rows=floodmark._text_rows)) }}
 {% endmacro %}
 
 
 {% macro _text_rows(settings, files, look) %}
-    {{ return(floodmark._rows_by_path("(select _metadata from (" ~ floodmark._text_rows_sql(settings, 'text.`'
-        ~ floodmark._files_path(settings) ~ '` ' ~ floodmark._files_options(settings,
-        floodmark._text_options(settings)), {'files': files}) ~ '))')) }}
+    {{ return(floodmark._rows_by_path('(select _metadata from text.`' ~ floodmark._files_path(settings) ~ '` '
+        ~ floodmark._files_options(settings, floodmark._text_options(settings)) ~ ' where '
+        ~ floodmark._files_predicate(files) ~ ')')) }}
 {% endmacro %}
 
 
@@ -131,18 +131,6 @@
         {%- do found.update({row.path: row.rows}) -%}
     {%- endfor -%}
     {{ return(found) }}
-{% endmacro %}
-
-
-{% macro _text_groups(run, batch, look) %}
-    {{ return([{'record': batch.record, 'files': batch.files, 'options': {}, 'rows_sql': floodmark._text_rows_sql}]) }}
-{% endmacro %}
-
-
-{# Lines that are not blank, without a byte-order mark. #}
-{% macro _text_rows_sql(settings, window, group) %}
-    {{ return("select * from (select ltrim('\ufeff', value) as value, _metadata from " ~ window ~ ' where '
-        ~ floodmark._files_predicate(group.files) ~ ") where trim(value) <> ''") }}
 {% endmacro %}
 
 
@@ -166,33 +154,50 @@
 {# The record that a window reads: the known one, and the fields that were seen besides, as string, by which Spark
    means the JSON as it stands in the file. Texts are read as VARIANT, which prints them as such. Where a field is a
    text in one record and none in another it is read as boolean: what is none makes Spark hand out the record's own
-   text. Those that are known but for their case are read as these. `parsed` is a pattern of types whose text may be no
-   JSON: they are read as VARIANT. #}
-{% macro _read_record(known, seen, is_sensitive=true, is_within=false, parsed='$^') %}
+   text. Within arrays and maps all are, since these are rescued as a whole. Those that are known but for their case
+   are read as these. `within` is none, 'struct' or 'array'. `parsed` is a pattern of types whose text may be no JSON:
+   they are read as VARIANT. #}
+{% macro _read_record(known, seen, is_sensitive=true, within=none, parsed='$^') %}
     {%- if seen is none -%}
         {{ return(known) }}
     {%- elif known.startswith('array<') and seen.startswith('array<') -%}
-        {{ return('array<' ~ floodmark._read_record(known[6:-1], seen[6:-1], is_sensitive, true, parsed)
+        {{ return('array<' ~ floodmark._read_record(known[6:-1], seen[6:-1], is_sensitive, 'array', parsed)
+            ~ '>') }}
+    {%- elif known.startswith('map<') and floodmark._nesting(seen) in ['struct', 'map'] -%}
+        {%- set key, value = floodmark._map_types(known) -%}
+        {{ return('map<' ~ key ~ ',' ~ floodmark._read_record(value, floodmark._seen_values(seen)
+            if seen.startswith('struct<') else floodmark._map_value_type(seen), is_sensitive, 'array', parsed)
             ~ '>') }}
     {%- elif not (known.startswith('struct<') and seen.startswith('struct<')) -%}
         {{ return(known) }}
     {%- endif -%}
     {%- set other = floodmark._types_of(seen) -%}
     {%- set mine = floodmark._types_of(known) -%}
+    {%- set deeper = within or 'struct' -%}
     {%- set fields = [] -%}
     {%- for field in floodmark._struct_fields(known) -%}
         {%- do fields.append({'name': field.name, 'type': floodmark._read_record(field.type, other[field.name],
-            is_sensitive, true, parsed) if field.name in other else field.type}) -%}
+            is_sensitive, deeper, parsed) if field.name in other else field.type}) -%}
     {%- endfor -%}
     {%- for field in floodmark._struct_fields(seen) if field.name not in mine
         and field.name not in ['_metadata', ''] -%}
         {%- set alike = none if is_sensitive else floodmark._find_column(floodmark._struct_fields(known),
             field.name) -%}
         {%- set unknown = {'string': 'variant', 'void': 'variant',
-            'variant': 'variant' if is_within else 'boolean'}.get(field.type,
+            'variant': 'variant' if within else 'boolean'}.get(field.type,
             'variant' if modules.re.match(parsed, field.type) else 'string') -%}
         {%- do fields.append({'name': field.name, 'type': floodmark._read_record(alike.type, field.type, is_sensitive,
-            true, parsed) if alike else unknown}) -%}
+            deeper, parsed) if alike else ('boolean' if within == 'array' else unknown)}) -%}
     {%- endfor -%}
     {{ return(floodmark._struct_of(fields)) }}
+{% endmacro %}
+
+
+{# The type of the values of an object that was seen, for a column that is a map; none where it has none. #}
+{% macro _seen_values(seen) %}
+    {%- set ns = namespace(type=none) -%}
+    {%- for field in floodmark._struct_fields(seen) -%}
+        {%- set ns.type = field.type if ns.type is none else floodmark._merged_types(ns.type, field.type) -%}
+    {%- endfor -%}
+    {{ return(ns.type) }}
 {% endmacro %}

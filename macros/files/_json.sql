@@ -118,8 +118,8 @@
 {% macro _json_groups(run, batch, look) %}
     {%- set settings = run.settings.files -%}
     {%- set record = floodmark._wide_decimal(floodmark._read_record(batch.record,
-        floodmark._unmixed(settings, batch.files, batch.record, look.seen), settings.case_sensitive, false,
-        floodmark._parsed_types(settings))) -%}
+        floodmark._unmixed(settings, batch.files, batch.record, look.seen, of_maps=true), settings.case_sensitive,
+        none, floodmark._parsed_types(settings))) -%}
     {%- set group = {'record': record, 'options': {}, 'lenient': floodmark._lenient_options_sql(settings)} -%}
     {%- if batch.get('looks_clean') and record != 'struct<>' -%}
         {{ return([dict(group, files=batch.files, options={'allowNonNumericNumbers': 'false'},
@@ -188,23 +188,61 @@
     {%- set read = floodmark._wide_decimal(record) -%}
     {%- set group = {'record': read, 'lenient': floodmark._lenient_options_sql(settings),
         'finds': settings.rescued_data_column} -%}
-    {%- set options, columns = [], [] -%}
-    {%- for name, value in floodmark._text_options(settings).items() -%}
-        {%- do options.extend([floodmark._string_literal(name), floodmark._string_literal(value)]) -%}
-    {%- endfor -%}
+    {%- set columns, strings = [], [] -%}
     {%- for field in floodmark._struct_fields(read) -%}
-        {%- do columns.append('line.' ~ floodmark._quoted(field.name)) -%}
+        {%- if floodmark._holds_strings(field.type) -%}
+            {%- do strings.append(field) -%}
+        {%- endif -%}
+        {%- do columns.append((floodmark._string_of_text_sql('strings.' ~ floodmark._quoted(field.name), field.type)
+            if field in strings else 'line.' ~ floodmark._quoted(field.name)) ~ ' as '
+            ~ floodmark._quoted(field.name)) -%}
     {%- endfor -%}
     {%- set is_object = floodmark._is_lenient_object_sql('value', group) if group.lenient
         else 'is_valid_utf8(value) and ' ~ floodmark._is_json_object_sql('value') -%}
+    {%- set parsed = [floodmark._from_json_sql(settings, 'value', floodmark._struct_fields(read)
+        + [{'name': '_floodmark_bad', 'type': 'string'}]) ~ ' as line'] -%}
+    {%- if strings -%}
+        {%- do parsed.append(floodmark._from_json_sql(settings, floodmark._hidden_numbers_sql('value',
+            floodmark._lenient_pattern(group.lenient, floodmark._comments_pattern(settings))), strings)
+            ~ ' as strings') -%}
+    {%- endif -%}
     {{ return(dict(group, raw_sql=floodmark._json_raw_sql('_floodmark_value', group) if group.finds else none,
         sql='select ' ~ columns | join(', ') ~ (', ' if columns else '')
         ~ 'if(line is null, value, line._floodmark_bad) as _floodmark_bad, value as _floodmark_value, '
-        '* except (value, line) from (select *, if(' ~ is_object
-        ~ ', from_json(value, ' ~ floodmark._string_literal(floodmark._as_ddl(floodmark._struct_fields(read)
-        + [{'name': '_floodmark_bad', 'type': 'string'}])) ~ ', map(' ~ options | join(', ')
-        ~ ")), null) as line from (select ltrim('\ufeff \\t\\r\\n', value) as value, * except (value) from ("
-        ~ texts ~ ")) where trim(value) <> '')")) }}
+        '* except (value, line, is_object' ~ (', strings' if strings else '') ~ ') from (select *, '
+        ~ parsed | join(', ') ~ ' from (select *, ' ~ is_object
+        ~ " as is_object from (select ltrim('\ufeff \\t\\r\\n', value) as value, * except (value) from ("
+        ~ texts ~ ")) where trim(value) <> ''))")) }}
+{% endmacro %}
+
+
+{# Whether a type holds strings alone, at any depth. #}
+{% macro _holds_strings(type) %}
+    {{ return(modules.re.fullmatch('((struct|array|string)[<>,]*|map<string,)+', floodmark._without_names(type))
+        is not none) }}
+{% endmacro %}
+
+
+{# A text that is an object, by Spark's reader: these fields of it. #}
+{% macro _from_json_sql(settings, text, fields) %}
+    {%- set options = [] -%}
+    {%- for name, value in floodmark._text_options(settings).items() -%}
+        {%- do options.extend([floodmark._string_literal(name), floodmark._string_literal(value)]) -%}
+    {%- endfor -%}
+    {{ return('if(is_object, from_json(' ~ text ~ ', ' ~ floodmark._string_literal(floodmark._as_ddl(fields))
+        ~ ', map(' ~ options | join(', ') ~ ')), null)') }}
+{% endmacro %}
+
+
+{# A value of strings that was read from a text with hidden numbers: with these as they were. What is nested is written
+   as JSON in between, where a string that holds JSON has its quotes behind backslashes. #}
+{% macro _string_of_text_sql(value, type) %}
+    {%- if type == 'string' -%}
+        {{ return(floodmark._shown_numbers_sql(value)) }}
+    {%- endif -%}
+    {{ return('from_json(replace(regexp_replace(to_json(' ~ value ~ '), '
+        ~ floodmark._string_literal('\\\\"\ufdd5([^"\\\\]*)\\\\"') ~ ", '$1'), '\ufdd5', ''), "
+        ~ floodmark._string_literal(type) ~ ')') }}
 {% endmacro %}
 
 
@@ -223,7 +261,7 @@
 {% macro _json_elements_sql(settings, texts) %}
     {%- set lenient = floodmark._lenient_options_sql(settings) -%}
     {%- set options = ', ' ~ lenient if lenient else '' -%}
-    {%- set comments = '|//[^\\n]*+|/\\*(?s:.*?)\\*/' if floodmark._takes_comments(settings) else '' -%}
+    {%- set comments = floodmark._comments_pattern(settings) -%}
     {%- set array = "if(value like '[%', value, '[' || value || '\\n]')" if lenient else 'value' -%}
     {%- set objects = 'from_json(' ~ array ~ ", 'array<struct<_floodmark_any: string>>'" ~ options ~ ')' -%}
     {%- set stripped = "ltrim('\ufeff \t\r\n', value)" if not comments else 'if(is_valid_utf8(value), '
@@ -242,15 +280,23 @@
 {% endmacro %}
 
 
-{# The elements of an array as texts. Spark writes them anew, and numbers as doubles: so these are hidden in texts. A
-   number stands outside of quotes, of names and of comments. #}
+{# The elements of an array as texts, which Spark writes anew. #}
 {% macro _json_array_sql(text, options, comments) %}
-    {%- set quoted = '"(?:[^"\\\\]++|\\\\.)*+"' ~ ("|'(?:[^'\\\\]++|\\\\.)*+'" if options else '') ~ comments
-        ~ '|[A-Za-z_$][\\w$]*+' -%}
-    {%- set hidden = 'replace(regexp_replace(' ~ text ~ ', ' ~ floodmark._string_literal('(?s)(' ~ quoted
-        ~ ')|(-?\\d[\\d.eE+-]*+)') ~ ", '$1\"\ufdd5$2\"'), '\"\ufdd5\"', '')" -%}
-    {{ return('transform(from_json(' ~ hidden ~ ", 'array<string>'" ~ options
-        ~ "), e -> regexp_replace(e, '\"\ufdd5([^\"]*)\"', '$1'))") }}
+    {%- set hidden = floodmark._hidden_numbers_sql(text, floodmark._lenient_pattern(options, comments)) -%}
+    {{ return('transform(from_json(' ~ hidden ~ ", 'array<string>'" ~ options ~ '), e -> '
+        ~ floodmark._shown_numbers_sql('e') ~ ')') }}
+{% endmacro %}
+
+
+{# A pattern of what else a lenient reader takes for a text, or for nothing. #}
+{% macro _lenient_pattern(options, comments) %}
+    {{ return(("|'(?:[^'\\\\]++|\\\\.)*+'" if options else '') ~ comments) }}
+{% endmacro %}
+
+
+{# A pattern of comments, where the reader takes them. #}
+{% macro _comments_pattern(settings) %}
+    {{ return('|//[^\\n]*+|/\\*(?s:.*?)\\*/' if floodmark._takes_comments(settings) else '') }}
 {% endmacro %}
 
 

@@ -123,19 +123,27 @@
 
 
 {# What was seen, for reading it into a known type: where a value is an object in one record and none in another its
-   type says nothing of the fields, so these are looked for. `steps` lead there, names, and none into an array. #}
-{% macro _unmixed(settings, files, known, seen, steps=[]) %}
+   type says nothing of the fields, so these are looked for. `steps` lead there, names, and none into an array or a map.
+   What was seen for a map is a map then; without `of_maps` nobody asks for it. #}
+{% macro _unmixed(settings, files, known, seen, steps=[], of_maps=false) %}
     {%- set nesting = floodmark._nesting(known) -%}
-    {%- if seen == 'variant' and (nesting in ['struct', 'array'] or floodmark._digits(known)) -%}
-        {%- set seen = floodmark._seen_at(settings, files, steps, {'struct': 'OBJECT', 'array': 'ARRAY'}.get(nesting,
-            '(BIGINT|DECIMAL|DOUBLE)')) or seen -%}
+    {%- set is_map = of_maps and nesting == 'map' and floodmark._nesting(floodmark._map_value_type(known)) -%}
+    {%- if seen == 'variant' and (nesting in ['struct', 'array'] or is_map or floodmark._digits(known)) -%}
+        {%- set seen = floodmark._seen_at(settings, files, steps, {'struct': 'OBJECT', 'map': 'OBJECT',
+            'array': 'ARRAY'}.get(nesting, '(BIGINT|DECIMAL|DOUBLE)')) or seen -%}
+    {%- endif -%}
+    {%- if is_map and seen is not none and seen.startswith('struct<') -%}
+        {%- set key, value = floodmark._map_types(known) -%}
+        {{ return('map<' ~ key ~ ',' ~ (floodmark._unmixed(settings, files, value, floodmark._seen_values(seen),
+            steps + [none], true) or value) ~ '>') }}
     {%- endif -%}
     {%- if settings.schema_evolution == 'widen' and seen is not none and floodmark._may_grow(known, seen) -%}
         {{ return(floodmark._needed_at(settings, files, steps, known, seen)) }}
     {%- elif seen is none or floodmark._nesting(seen) != nesting -%}
         {{ return(seen) }}
     {%- elif nesting == 'array' -%}
-        {{ return('array<' ~ floodmark._unmixed(settings, files, known[6:-1], seen[6:-1], steps + [none]) ~ '>') }}
+        {{ return('array<' ~ floodmark._unmixed(settings, files, known[6:-1], seen[6:-1], steps + [none], of_maps)
+            ~ '>') }}
     {%- elif nesting != 'struct' -%}
         {{ return(seen) }}
     {%- endif -%}
@@ -143,7 +151,7 @@
     {%- set fields = [] -%}
     {%- for field in floodmark._struct_fields(seen) -%}
         {%- do fields.append(dict(field, type=floodmark._unmixed(settings, files, types[field.name], field.type,
-            steps + [field.name])) if field.name in types else field) -%}
+            steps + [field.name], of_maps)) if field.name in types else field) -%}
     {%- endfor -%}
     {{ return(floodmark._struct_of(fields)) }}
 {% endmacro %}

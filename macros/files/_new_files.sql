@@ -3,7 +3,7 @@
 {# The plan of the next batch: its files, oldest first, and the schema in which they are read. #}
 {% macro _plan_files(run, begins) %}
     {%- if run.get('unseen') is none -%}
-        {%- do floodmark._check_archived(run.settings.files) if begins and run.full_refresh and run.target.exists
+        {%- do floodmark._check_archived() if begins and run.full_refresh and run.target.exists
             and not floodmark._only_looks() -%}
         {%- set skips = begins and not run.settings.files.include_existing
             and not (floodmark._ledger_has('files') and floodmark._has_skipped()) -%}

@@ -1,8 +1,8 @@
 {# Partition columns: folders `name=value` below the path, as Hive writes them. #}
 
 {# The partition columns of a batch: a list of {name, type}. Those that are known stay; a new level is a new column
-   where columns may come, of the type that a known column of the record has by this name. `known` is none before the
-   first batch. #}
+   where columns may come, of the type that a known column of the record has by this name. One whose name Delta refuses
+   is left out, unless the settings name it. `known` is none before the first batch. #}
 {% macro _partitions(settings, known, files, record=none) %}
     {%- if settings.partition_columns is not none and not settings.partition_columns -%}
         {{ return([]) }}
@@ -17,9 +17,15 @@
         else seen.keys() | list -%}
     {%- set columns = (known or []) | list -%}
     {%- set names = columns | map(attribute='name') | map('lower') | list -%}
+    {%- set refused, hints = [], floodmark._hints(settings.schema_hints) or [] -%}
+    {%- set named = (hints | map(attribute='path') | map('first') | list
+        + floodmark._types_of(record or 'struct<>').keys() | list) | map('lower') | list -%}
     {%- for name in wanted if name | lower not in names -%}
         {%- do names.append(name | lower) -%}
-        {%- if known is none or settings.schema_evolution in ['add_new_columns', 'widen'] -%}
+        {%- if settings.partition_columns is none and name | lower not in named
+            and not floodmark._is_nameable(name) -%}
+            {%- do refused.append(name ~ '=') -%}
+        {%- elif known is none or settings.schema_evolution in ['add_new_columns', 'widen'] -%}
             {%- set inside = floodmark._find_column(floodmark._struct_fields(record or 'struct<>'), name) -%}
             {%- do columns.append({'name': name,
                 'type': inside.type if inside and floodmark._nesting(inside.type) is none
@@ -29,6 +35,9 @@
                 "files.schema_evolution '" ~ settings.schema_evolution ~ "' it is left out") -%}
         {%- endif -%}
     {%- endfor -%}
+    {%- if refused -%}
+        {%- do floodmark._warn(floodmark._names_sentence('folder level', refused, 'left out')) -%}
+    {%- endif -%}
     {{ return(columns) }}
 {% endmacro %}
 

@@ -156,6 +156,8 @@
 {% macro _has_unknown(known, read) %}
     {%- if known.startswith('array<') and read.startswith('array<') -%}
         {{ return(floodmark._has_unknown(known[6:-1], read[6:-1])) }}
+    {%- elif known.startswith('map<') and read.startswith('map<') -%}
+        {{ return(floodmark._has_unknown(floodmark._map_value_type(known), floodmark._map_value_type(read))) }}
     {%- elif not (known.startswith('struct<') and read.startswith('struct<')) -%}
         {{ return(false) }}
     {%- endif -%}
@@ -173,6 +175,8 @@
 {% macro _has_case_twins(type) %}
     {%- if type.startswith('array<') -%}
         {{ return(floodmark._has_case_twins(type[6:-1])) }}
+    {%- elif type.startswith('map<') -%}
+        {{ return(floodmark._has_case_twins(floodmark._map_value_type(type))) }}
     {%- elif not type.startswith('struct<') -%}
         {{ return(false) }}
     {%- endif -%}

@@ -15,6 +15,10 @@
         {%- set element = '_floodmark_e' ~ depth -%}
         {{ return('transform(' ~ value ~ ', ' ~ element ~ ' -> '
             ~ floodmark._kept_sql_of(known[6:-1], read[6:-1], element, depth + 1, is_sensitive) ~ ')') }}
+    {%- elif floodmark._are_maps_of_nested(known, read) and read != floodmark._wide_decimal(known) -%}
+        {{ return('transform_values(' ~ value ~ ', (k, _floodmark_v' ~ depth ~ ') -> '
+            ~ floodmark._kept_sql_of(floodmark._map_value_type(known), floodmark._map_value_type(read),
+            '_floodmark_v' ~ depth, depth + 1, is_sensitive) ~ ')') }}
     {%- elif read.startswith('repeated<') -%}
         {%- set element = floodmark._kept_sql_of(known, read[9:-1], floodmark._only_element_sql(value), depth,
             is_sensitive) -%}
@@ -30,6 +34,17 @@
             ~ floodmark._kept_field_sql(field, types, value, is_sensitive, depth)) -%}
     {%- endfor -%}
     {{ return('if(' ~ value ~ ' is null, null, named_struct(' ~ fields | join(', ') ~ '))') }}
+{% endmacro %}
+
+
+{# Whether both are maps, of one type of keys, whose values are nested. #}
+{% macro _are_maps_of_nested(known, read) %}
+    {%- set types = [] -%}
+    {%- for type in [known, read] if type.startswith('map<') -%}
+        {%- set key, value = floodmark._map_types(type) -%}
+        {%- do types.append(key) if floodmark._nesting(value) -%}
+    {%- endfor -%}
+    {{ return(types | length == 2 and types[0] == types[1]) }}
 {% endmacro %}
 
 
@@ -100,12 +115,37 @@
         {{ return('(' ~ value ~ ' is null or is_valid_utf8(' ~ value ~ '))') }}
     {%- elif read == 'text' or known.startswith('decimal') and read == 'string' -%}
         {{ return('(' ~ value ~ ' is null or ' ~ floodmark._exact_cast_sql(value, known) ~ ' is not null)') }}
+    {%- elif 'map<' in known and floodmark._has_long_decimal(known) -%}
+        {{ return(floodmark._all_fit_sql(known, read, value)) }}
     {%- elif 'map<' in known -%}
         {#- maps cannot be compared, their texts can, in one type: 1.2 and 1.20 are one number -#}
         {{ return('to_json(try_cast(try_cast(' ~ value ~ ' as ' ~ known ~ ') as ' ~ read ~ ')) <=> to_json(' ~ value
             ~ ')') }}
     {%- endif -%}
     {{ return('try_cast(try_cast(' ~ value ~ ' as ' ~ known ~ ') as ' ~ read ~ ') <=> ' ~ value) }}
+{% endmacro %}
+
+
+{# The same of all that is in a nested value. #}
+{% macro _all_fit_sql(known, read, value, depth=0) %}
+    {%- set nesting, element = floodmark._nesting(known), '_floodmark_f' ~ depth -%}
+    {%- if known == read -%}
+        {{ return('true') }}
+    {%- elif nesting is none -%}
+        {{ return(floodmark._fits_sql(known, read, value)) }}
+    {%- elif nesting == 'struct' -%}
+        {%- set types, terms = floodmark._types_of(read), [] -%}
+        {%- for field in floodmark._struct_fields(known) -%}
+            {%- do terms.append(floodmark._all_fit_sql(field.type, types[field.name], value ~ '.'
+                ~ floodmark._quoted(field.name), depth)) -%}
+        {%- endfor -%}
+        {{ return('(' ~ terms | join(' and ') ~ ')') }}
+    {%- endif -%}
+    {%- set values = 'map_values(' ~ value ~ ')' if nesting == 'map' else value -%}
+    {%- set types = [known[6:-1], read[6:-1]] if nesting == 'array'
+        else [floodmark._map_value_type(known), floodmark._map_value_type(read)] -%}
+    {{ return('not coalesce(exists(' ~ values ~ ', ' ~ element ~ ' -> not '
+        ~ floodmark._all_fit_sql(types[0], types[1], element, depth + 1) ~ '), false)') }}
 {% endmacro %}
 
 
@@ -117,7 +157,8 @@
     {%- elif type == 'date' -%}
         {{ return('if(' ~ text ~ " rlike '^\\\\s*\\\\d{4}-\\\\d{1,2}-\\\\d{1,2}\\\\s*$', " ~ cast ~ ', null)') }}
     {%- elif type.startswith('decimal') -%}
-        {{ return('if(' ~ cast ~ ' = try_cast(' ~ text ~ ' as ' ~ floodmark._wide_decimal(type) ~ '), ' ~ cast
+        {{ return('if(' ~ (floodmark._text_holds_sql(text, cast, 'decimal') if floodmark._has_long_decimal(type)
+            else cast ~ ' = try_cast(' ~ text ~ ' as ' ~ floodmark._wide_decimal(type) ~ ')') ~ ', ' ~ cast
             ~ ', null)') }}
     {%- endif -%}
     {{ return(cast) }}
@@ -125,10 +166,12 @@
 
 
 {# A type with the same digits before the point in its decimals, and as many behind as there can be: Spark's readers
-   round without a word. #}
+   round without a word. Where that leaves too few for the digits of a double, it is the text that stands there. #}
 {% macro _wide_decimal(type) %}
     {%- set digits = modules.re.fullmatch('decimal\\((\\d+),(\\d+)\\)', type) -%}
-    {%- if digits -%}
+    {%- if digits and floodmark._has_long_decimal(type) -%}
+        {{ return('string') }}
+    {%- elif digits -%}
         {{ return('decimal(38,' ~ (38 - (digits.group(1) | int) + (digits.group(2) | int)) ~ ')') }}
     {%- elif type.startswith('array<') -%}
         {{ return('array<' ~ floodmark._wide_decimal(type[6:-1]) ~ '>') }}
@@ -143,6 +186,12 @@
         {%- do fields.append(dict(field, type=floodmark._wide_decimal(field.type))) -%}
     {%- endfor -%}
     {{ return(floodmark._struct_of(fields)) }}
+{% endmacro %}
+
+
+{# Whether a type has a decimal of more than 20 digits, at any depth. #}
+{% macro _has_long_decimal(type) %}
+    {{ return(modules.re.search('\\bdecimal\\((2[1-9]|3\\d),', floodmark._without_names(type)) is not none) }}
 {% endmacro %}
 
 
@@ -162,6 +211,34 @@
 {% endmacro %}
 
 
+{# The same of a value that was read for a known type: a text that stands for a decimal is printed as it is where it is
+   JSON. #}
+{% macro _printed_sql(known, read, value, depth=0) %}
+    {%- set nesting, element = floodmark._nesting(known), '_floodmark_p' ~ depth -%}
+    {%- if not floodmark._has_long_decimal(known) -%}
+        {{ return(floodmark._short_decimals_sql(value, read)) }}
+    {%- elif nesting is none -%}
+        {{ return('if(try_parse_json(' ~ value ~ ') is null, ' ~ floodmark._json_text_sql(value, read) ~ ', ' ~ value
+            ~ ')') }}
+    {%- elif nesting == 'array' -%}
+        {{ return("'[' || array_join(transform(" ~ value ~ ', ' ~ element ~ ' -> ' ~ floodmark._printed_sql(known[6:-1],
+            read[6:-1], element, depth + 1) ~ "), ',', 'null') || ']'") }}
+    {%- elif nesting == 'map' -%}
+        {{ return("'{' || array_join(transform(map_entries(" ~ value ~ '), ' ~ element ~ ' -> to_json(cast(' ~ element
+            ~ ".key as variant)) || ':' || coalesce(" ~ floodmark._printed_sql(floodmark._map_value_type(known),
+            floodmark._map_value_type(read), element ~ '.value', depth + 1) ~ ", 'null')), ',') || '}'") }}
+    {%- endif -%}
+    {%- set types, entries = floodmark._types_of(known), [] -%}
+    {%- for field in floodmark._struct_fields(read) -%}
+        {%- set own = value ~ '.' ~ floodmark._quoted(field.name) -%}
+        {%- do entries.append(floodmark._string_literal(floodmark._json_name(field.name) ~ ':') ~ ' || '
+            ~ (floodmark._printed_sql(types[field.name], field.type, own, depth) if field.name in types
+            else (own if field.type == 'string' else floodmark._json_text_sql(own, field.type)))) -%}
+    {%- endfor -%}
+    {{ return('if(' ~ value ~ " is null, null, '{' || concat_ws(',', " ~ entries | join(', ') ~ ") || '}')") }}
+{% endmacro %}
+
+
 {# The JSON of what did not fit in a value, NULL where all did: of a struct the parts, of an array the whole. With
    `finds`, `raw` is of every record, and what is in it and was not read is found there. #}
 {% macro _rescued_sql(known, read, value, raw, depth=0, is_sensitive=true, name=none, finds=false) %}
@@ -173,19 +250,23 @@
     {%- if known.startswith('struct<') and read.startswith('struct<') -%}
         {{ return('case when ' ~ is_lost ~ ' then ' ~ whole ~ ' else '
             ~ floodmark._rescued_fields_sql(known, read, value, raw, depth, [], is_sensitive, finds) ~ ' end') }}
-    {%- elif known.startswith('array<') and read.startswith('array<') -%}
-        {%- set element = '_floodmark_e' ~ depth -%}
-        {%- set misfit = floodmark._rescued_sql(known[6:-1], read[6:-1], element ~ '.value', element ~ '.raw',
-            depth + 1, is_sensitive, none, finds) -%}
-        {%- set pairs = 'transform(' ~ value ~ ", (v, i) -> named_struct('value', v, 'raw', get(try_cast(" ~ raw
+    {%- elif known.startswith('array<') and read.startswith('array<') or floodmark._are_maps_of_nested(known, read) -%}
+        {%- set is_map, element = known.startswith('map<'), '_floodmark_e' ~ depth -%}
+        {%- set types = [floodmark._map_value_type(known), floodmark._map_value_type(read)] if is_map
+            else [known[6:-1], read[6:-1]] -%}
+        {%- set misfit = floodmark._rescued_sql(types[0], types[1], element ~ '.value', element ~ '.raw', depth + 1,
+            is_sensitive, none, finds) -%}
+        {%- set pairs = ('transform(map_entries(' ~ value ~ "), v -> named_struct('value', v.value, 'raw', try_cast("
+            ~ raw ~ ' as map<string, variant>)[v.key]))') if is_map
+            else 'transform(' ~ value ~ ", (v, i) -> named_struct('value', v, 'raw', get(try_cast(" ~ raw
             ~ ' as array<variant>), i)))' -%}
         {{ return('case when ' ~ is_lost ~ ' then ' ~ whole ~ ' when exists(' ~ pairs ~ ', ' ~ element ~ ' -> '
-            ~ misfit ~ ' is not null) then coalesce(' ~ whole ~ ', ' ~ floodmark._short_decimals_sql(value, read)
+            ~ misfit ~ ' is not null) then coalesce(' ~ whole ~ ', ' ~ floodmark._printed_sql(known, read, value)
             ~ ') end') }}
     {%- elif known != read and read == floodmark._wide_decimal(known) -%}
         {{ return('case when ' ~ is_lost ~ ' then ' ~ whole ~ ' when not ' ~ floodmark._fits_sql(known, read, value)
             ~ ' then coalesce(' ~ (whole if floodmark._nesting(known) else 'null') ~ ', '
-            ~ floodmark._short_decimals_sql(value, read) ~ ') end') }}
+            ~ floodmark._printed_sql(known, read, value) ~ ') end') }}
     {%- elif known != read -%}
         {{ return('case when not ' ~ floodmark._fits_sql(known, read, value) ~ ' then '
             ~ floodmark._json_text_sql(value, read) ~ ' end') }}
@@ -210,6 +291,11 @@
         {%- set element = '_floodmark_e' ~ depth -%}
         {%- set misfit = 'exists(' ~ value ~ ', ' ~ element ~ ' -> ' ~ floodmark._rescued_sql(known[6:-1], read[6:-1],
             element, none, depth + 1, is_sensitive) ~ ' is not null)' -%}
+    {%- elif floodmark._are_maps_of_nested(known, read) -%}
+        {%- set element = '_floodmark_e' ~ depth -%}
+        {%- set misfit = 'exists(map_values(' ~ value ~ '), ' ~ element ~ ' -> '
+            ~ floodmark._rescued_sql(floodmark._map_value_type(known), floodmark._map_value_type(read), element, none,
+            depth + 1, is_sensitive) ~ ' is not null)' -%}
     {%- else -%}
         {%- set misfit = 'not ' ~ floodmark._fits_sql(known, read, value) -%}
     {%- endif -%}
@@ -303,8 +389,8 @@
         ~ ", i, 1) in (']', '}')), i -> left(" ~ rest ~ ', i)), t -> to_json(try_parse_json(t)) = ' ~ json ~ ')' -%}
     {{ return('case when not ' ~ json ~ " rlike '\\\\d' then " ~ json ~ ' when schema_of_variant(' ~ raw
         ~ ") rlike '^(BIGINT|DECIMAL|DOUBLE)' then coalesce(get(" ~ numbers ~ ', 0), ' ~ json ~ ') when '
-        'schema_of_variant(' ~ raw ~ ") rlike '^(OBJECT|ARRAY)' and length(_floodmark_bad) < 10000 and " ~ json
-        ~ " rlike '\\\\d[.eE]' then coalesce(get(" ~ nested ~ ', 0), ' ~ json ~ ') else ' ~ json ~ ' end') }}
+        'schema_of_variant(' ~ raw ~ ") rlike '^(OBJECT|ARRAY)' and length(_floodmark_bad) < 10000 and _floodmark_bad "
+        "rlike '\\\\d[.eE]' then coalesce(get(" ~ nested ~ ', 0), ' ~ json ~ ') else ' ~ json ~ ' end') }}
 {% endmacro %}
 
 

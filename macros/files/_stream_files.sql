@@ -10,8 +10,8 @@
         on_corrupt='null' if files.rescued_data_column else 'fail') -%}
     {%- set format = floodmark._file_format(settings) -%}
     {%- set record = format.columns or floodmark._record_of(settings.schema) -%}
-    {%- set group = {'json': floodmark._json_stream, 'csv': floodmark._csv_stream, 'xml': floodmark._xml_stream,
-        'text': floodmark._text_stream}.get(settings.format, floodmark._typed_stream)(settings, record) -%}
+    {%- set group = {'json': floodmark._json_stream, 'csv': floodmark._csv_stream,
+        'xml': floodmark._xml_stream}.get(settings.format, floodmark._typed_stream)(settings, record) -%}
     {%- set batch = {'file_schema': {'record': record, 'partitions': []}} -%}
     {%- set run = {'settings': {'files': settings}} -%}
     (
@@ -58,19 +58,11 @@
 {% endmacro %}
 
 
-{# Formats that say what types their values have, and binary files. #}
+{# Formats that say what types their values have, texts and binary files. #}
 {% macro _typed_stream(settings, record) %}
     {%- set format = floodmark._file_format(settings) -%}
     {{ return({'record': record, 'sql': 'select * from ' ~ floodmark._files_stream(settings, format.provider,
         none if settings.format == 'binary' else record, floodmark._text_options(settings))}) }}
-{% endmacro %}
-
-
-{# Lines that are not blank, without a byte-order mark. #}
-{% macro _text_stream(settings, record) %}
-    {{ return({'record': record, 'sql': "select * from (select ltrim('\ufeff', value) as value, _metadata from "
-        ~ floodmark._files_stream(settings, 'text', none, floodmark._text_options(settings))
-        ~ ") where trim(value) <> ''"}) }}
 {% endmacro %}
 
 
@@ -86,10 +78,11 @@
 
 {# Columns go by their places in a stream; a file whose header names others stops it. #}
 {% macro _csv_stream(settings, record) %}
-    {%- set fields, texts, columns = [], [], [] -%}
+    {%- set fields, typed, texts, columns = [], [], [], [] -%}
     {%- set bad = {'name': '_floodmark_bad', 'type': 'string'} -%}
     {%- for field in floodmark._struct_fields(record) -%}
         {%- do fields.append(dict(field, type=floodmark._csv_type({field.name: field.type}, field.name, true))) -%}
+        {%- do typed.append(dict(field, type='string' if fields[-1].type == 'text' else fields[-1].type)) -%}
         {%- do texts.append(dict(field, type='string')) -%}
         {%- do columns.append(floodmark._quoted(field.name)) -%}
     {%- endfor -%}
@@ -102,7 +95,7 @@
                 {{ floodmark._from_csv_sql(settings, texts + [bad], '_floodmark_bad') }}) as _floodmark_texts
             from (
                 select {{ columns | join(', ') }}, _floodmark_bad, _metadata
-                from {{ floodmark._files_stream(settings, 'csv', floodmark._struct_of(fields + [bad]),
+                from {{ floodmark._files_stream(settings, 'csv', floodmark._struct_of(typed + [bad]),
                     dict(floodmark._text_options(settings), enforceSchema='false')) }}
             )
         )

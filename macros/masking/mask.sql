@@ -29,10 +29,11 @@
 {% endmacro %}
 
 
-{# The token of a value, from a table that `tokens_of` fills. NULL where it has none yet. #}
+{# The token of a value, from a table that `tokens_of` fills. NULL where it has none yet. Within the subquery no name is
+   one that a column could have. #}
 {% macro tokenise(column, relation) %}
-    {{ return('(select max(_tokens.token) from ' ~ relation ~ ' as _tokens where _tokens.value = cast(' ~ column
-        ~ ' as string))') }}
+    {{ return('(select max(_floodmark_token) from (select value as _floodmark_value, token as _floodmark_token from '
+        ~ relation ~ ') where _floodmark_value = cast(' ~ column ~ ' as string))') }}
 {% endmacro %}
 
 

@@ -139,13 +139,17 @@
    a number: files without types have nothing else. #}
 {% macro _fitted_sql(json, type) %}
     {%- set candidates = [] -%}
-    {%- for text in [json] + ([] if type == 'string' else ["trim('\"' from " ~ json ~ ')']) -%}
+    {%- if type == 'string' -%}
+        {#- as it stands there: Spark would read a number as a double first -#}
+        {{ return("if(startswith(" ~ json ~ ", '\"'), from_json('{\"v\":' || " ~ json
+            ~ " || '}', 'v string').v, nullif(" ~ json ~ ", 'null'))") }}
+    {%- endif -%}
+    {%- for text in [json, "trim('\"' from " ~ json ~ ')'] -%}
         {%- set read = "from_json('{\"v\":' || " ~ text ~ " || '}', " ~ floodmark._string_literal('v ' ~ type
             ~ ', _floodmark_bad string') ~ ", map('columnNameOfCorruptRecord', '_floodmark_bad'))" -%}
         {%- set keeps = 'true' -%}
         {%- if type.startswith('decimal') -%}
-            {%- set keeps = 'try_cast(' ~ read ~ '.v as decimal(38, 18)) <=> try_cast(' ~ "trim('\"' from " ~ json
-                ~ ') as decimal(38, 18))' -%}
+            {%- set keeps = floodmark._text_holds_sql(text, read ~ '.v', 'decimal') -%}
         {%- elif type == 'date' -%}
             {%- set keeps = text ~ " rlike '^\"?\\\\d{4}-\\\\d{1,2}-\\\\d{1,2}\"?$'" -%}
         {%- elif floodmark._nesting(type) -%}

@@ -47,3 +47,17 @@
     {{ return('to_json(' ~ value ~ (", map('timestampFormat', " ~ floodmark._string_literal(moment ~ 'XXX')
         ~ ", 'timestampNTZFormat', " ~ floodmark._string_literal(moment) ~ ')' if 'timestamp' in type else '') ~ ')') }}
 {% endmacro %}
+
+
+{# JSON text with its numbers in quotes, behind a character that no text has: Spark reads a number of a text as a double
+   before it is a string. A number stands outside of quotes, of names and of what the pattern `also` finds. #}
+{% macro _hidden_numbers_sql(text, also='') %}
+    {{ return('replace(regexp_replace(' ~ text ~ ', ' ~ floodmark._string_literal('(?s)("(?:[^"\\\\]++|\\\\.)*+"' ~ also
+        ~ '|[A-Za-z_$][\\w$]*+)|(-?\\d[\\d.eE+-]*+)') ~ ", '$1\"\ufdd5$2\"'), '\"\ufdd5\"', '')") }}
+{% endmacro %}
+
+
+{# A string that was read from such a text, with its numbers as they were. #}
+{% macro _shown_numbers_sql(value) %}
+    {{ return('regexp_replace(' ~ value ~ ", '\"\ufdd5([^\"]*)\"|^\ufdd5', '$1')") }}
+{% endmacro %}

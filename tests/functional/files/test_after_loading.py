@@ -51,7 +51,7 @@ def story(make_project: Callable[..., Project]) -> Story:
     project = make_project("after_loading")
     first = {f"2024/{name}": lines({"id": number}) for number, name in enumerate(ODD)}
     land(project.root / "in", first | {"top.json": lines({"id": 7}), "bad.json": "no JSON\n"})
-    for folder in ("shared", "kept", "old", "streamed", "blocked"):
+    for folder in ("shared", "kept", "old", "streamed", "blocked", "sql"):
         land(project.root / folder, {f"{n}.json": lines({"id": n}) for n in (1, 2, 3)})
     project.model("moved", archives("in", "in"))
     project.model("mover", archives("shared", "shared", allow_overwrites="append"))
@@ -64,10 +64,16 @@ def story(make_project: Callable[..., Project]) -> Story:
         "{{ config(materialized='streaming_table', files={'path': 'streamed', "
         "'schema': 'id int'}) }} select id from {{ floodmark.new_files() }}",
     )
+    project.model("watched_by_sql", archives("sql", "sql"))
+    project.model(
+        "stream_by_sql",
+        "{{ config(materialized='streaming_table') }} "
+        "select id from stream(json.`./sql/[12].json`) with (schema = 'id int')",
+    )
     project.model("blocked", archives("blocked", "blocked"))
     land(project.root / "archive", {"blocked": "a file where a folder should be"})
     story = Story(project)
-    story.runs.append(project.build("--exclude", "reader", "stream"))
+    story.runs.append(project.build("--exclude", "reader", "stream", "stream_by_sql"))
     return story
 
 
@@ -94,6 +100,8 @@ def test_files_that_another_model_has_not_loaded_stay(story: Story) -> None:
     assert present(story.project.root / "shared") == {"2.json"}
     assert present(story.project.root / "streamed") == {"1.json", "2.json", "3.json"}
     assert story.archived("watched") == {}
+    assert present(story.project.root / "sql") == {"1.json", "2.json"}
+    assert [*story.archived("watched_by_sql")] == ["3.json"]
 
 
 def test_a_failure_is_a_warning_and_nothing_is_recorded(story: Story) -> None:
@@ -107,7 +115,10 @@ def test_a_failure_is_a_warning_and_nothing_is_recorded(story: Story) -> None:
     assert story.archived("blocked") == {}
 
 
-def test_a_full_refresh_would_lose_what_is_archived(story: Story) -> None:
+@pytest.mark.parametrize("still_archives", [True, False])
+def test_a_full_refresh_would_lose_what_is_archived(story: Story, still_archives: bool) -> None:
+    if not still_archives:
+        story.project.model("moved", loader("in", SELECT))
     run = story.project.dbt("run", "--select", "moved", "--full-refresh")
     assert run.status["moved"] == "error"
     assert (

@@ -18,6 +18,11 @@ RULES = {"expectations": [{"name": "small", "expect": "id < 100", "on_violation"
 AT_ONCE = {"on_loaded": "archive", "archive_to": "archive", "after": "0 seconds"}
 CSV = "id,name\n1,a\n2\n3,c,x\n"
 DAY = "day=2024-05-01"
+#: Values that are strings in the table, with numbers that a double does not have.
+EXACT = (
+    '"amount":1234567890123456.78,"rate":12.50,"e":1E2,"t":"a 1.50 \\"2.50\\"","neg":-0.10,"b":true,'
+    '"s":{"x":1.10,"y":["2.50",3.0],"z":{"k 1":12345678901234567890.5}},"l":[1.50,{"a":1.0}]'
+)
 MODELS = {
     "json": loader(
         "json",
@@ -60,6 +65,7 @@ MODELS = {
     "changed": loader("changed", schema="id int, name string"),
     "taken": loader("taken", schema="id int, name string", **AT_ONCE | {"archive_to": "archive2"}),
     "open": loader("open", schema="id int, name string"),
+    "exact": loader("exact", "* except (_metadata)"),
     "whole": loader("whole", schema="id int"),
     "packed": loader("packed", format="parquet", schema="id int"),
 }
@@ -84,6 +90,7 @@ FILES = {
     "taken/taken.csv": "id,name\n1,a\n2\n",
     "archive2/taken.csv": "name,id\nb,3\nc,4\n",
     "open/a.csv": 'id,name\n1,a\n2,"b\n',
+    "exact/a.json": lines(f'{{"id":1,{EXACT}}}', f'{{"id":2,{EXACT}'),
     "whole/a.csv": "id,id\n1,2\n",
     "whole/b.csv": "id\n1\n",
     "packed/a.parquet": "no parquet",
@@ -139,6 +146,20 @@ def test_a_line_that_is_corrected_is_a_record_of_its_file(project: Project) -> N
     assert "1 inserted" in replay(project, "json", "--set", "id = 20")
     assert [row["id"] for row in records(project, "json", "id")] == [1, 2, 20]
     assert "nothing new" in replay(project, "json")
+
+
+def test_numbers_that_are_strings_are_as_in_the_file(project: Project) -> None:
+    assert "1 inserted" in replay(
+        project, "exact", "--set", "_floodmark_raw = _floodmark_raw || '}'"
+    )
+    [first, second] = records(project, "exact", "id")
+    assert first | {"id": "2"} == second
+    assert (second["amount"], second["rate"], second["e"]) == (
+        "1234567890123456.78",
+        "12.50",
+        "1E2",
+    )
+    assert second["s"]["x"] == "1.10"
 
 
 def test_the_schema_of_files_survives_replays(project: Project) -> None:

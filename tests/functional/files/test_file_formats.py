@@ -423,7 +423,8 @@ def test_xml(story: Story) -> None:
 
 
 def test_text_and_binary(story: Story) -> None:
-    assert [row["value"] for row in records(story.project, "text")] == ["  two  ", "one", "three"]
+    found = [row["value"] for row in records(story.project, "text")]
+    assert found == ["", "  two  ", "one", "three"]
     [row] = records(story.project, "binary", "path")
     assert row["length"] == len(TEXT["a.txt"])
     assert list(columns(story.project, "binary")) == [

@@ -36,8 +36,8 @@ FILES = {**DAY_1, **DAY_2}
 BAD = b'{"id": 2, "name": "b"}\nnot json\n'
 MODELS = ("bronze", "batched", "merged", "strict")
 TEXT_1 = {
-    "windows.csv": b'\xef\xbb\xbfid,name\r\n1,"a, ""b"""\r\n\r\n  \r\n2,',
-    "deep/odd.csv": b"not, a \\ line of\tany {kind}\n  spaces  \n",
+    "windows.csv": b'\xef\xbb\xbfid,name\r\n1,"a, ""b"""\r\n\r\n  \r\n2,\xef\xbb\xbf',
+    "deep/odd.csv": b"\xef\xbb\xbfnot, a \\ line of\tany {kind}\n\xef\xbb\xbf  spaces  \n",
 }
 TEXT_2 = {"more.csv": b"id,name\n3,c\n"}
 
@@ -203,9 +203,11 @@ def test_each_line_of_a_text_file_is_a_row(story: Story) -> None:
         [
             ("id,name", "windows.csv"),
             ('1,"a, ""b"""', "windows.csv"),
-            ("2,", "windows.csv"),
+            ("", "windows.csv"),
+            ("  ", "windows.csv"),
+            ("2,\ufeff", "windows.csv"),
             ("not, a \\ line of\tany {kind}", "odd.csv"),
-            ("  spaces  ", "odd.csv"),
+            ("\ufeff  spaces  ", "odd.csv"),
             ("id,name", "more.csv"),
             ("3,c", "more.csv"),
         ]
@@ -219,11 +221,11 @@ def test_text_has_one_column_beside_metadata(story: Story) -> None:
 
 def test_text_files_are_loaded_once(story: Story) -> None:
     batches = story.project.ledger("lines", "batch_id, state, rows_read")
-    assert batches == [(1, "committed", 5), (2, "committed", 2)]
+    assert batches == [(1, "committed", 7), (2, "committed", 2)]
     assert "nothing new" in story.runs[2].message["lines"]
     files = story.project.ledger("lines", "path, batch_id, rows", "files")
     assert {(path.rsplit("/", 1)[1], *rest) for path, *rest in files} == {
-        ("windows.csv", 1, 3),
+        ("windows.csv", 1, 5),
         ("odd.csv", 1, 2),
         ("more.csv", 2, 2),
     }

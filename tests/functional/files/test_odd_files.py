@@ -345,9 +345,9 @@ def test_what_lands_behind_an_empty_folder_is_loaded(told: tuple[Project, list[R
 
 def test_the_rows_of_texts_are_counted_as_they_are_read(told: tuple[Project, list[Run]]) -> None:
     project, _ = told
-    assert rows(project, "lines_text", "value") == [("a",), ("b\nc",), ("d",)]
-    assert rows(project, "whole_text", "value") == [("a;b\nc;d",)]
-    for model, count in {"lines_text": 3, "whole_text": 1}.items():
+    assert rows(project, "lines_text", "value") == [("  ",), ("a",), ("b\nc",), ("d",)]
+    assert rows(project, "whole_text", "value") == [("  ",), ("a;b\nc;d",)]
+    for model, count in {"lines_text": 4, "whole_text": 2}.items():
         assert counted(project, model, "rows") == count
 
 

@@ -26,6 +26,10 @@ RECORDS = [
     '{"id":7,"deep":{"n":4},"n":5,"nn":{"n":6}}',
     '{"id":8,"deep":{"n":4},"say":",\\"n\\":1"}',
     '{"id":"q","n":9}',
+    '{"id":9,"amount":1234567890123456.78,"rate":1.10,"obj":{"a":1.10,"b":"\\u00fc"},"huge":123456789012345678901.25}',
+    '{"id":10,"amount":"1.10","rate":-0.00,"obj":[1.0,{}],"huge":123456789012345678901.255}',
+    '{"id":11,"amount":1E2,"rate":true,"obj":"{}","huge":"1234567890123456789012345678901234567.5"}',
+    '{"id":12,"huge":12345678901234567890123456789012345.75}',
 ]
 
 
@@ -75,7 +79,7 @@ def test_a_key_becomes_a_column(project: Project) -> None:
     # The column, and the one commit that fills it.
     assert project.version("given") == version + 2
     found = {row.get("id", 0): row.get("n") for row in records(project, "given")}
-    assert found == {0: 9, 1: 7, 2: 8, 7: 5, **dict.fromkeys((3, 4, 5, 6, 8))}
+    assert found == {0: 9, 1: 7, 2: 8, 7: 5, **dict.fromkeys((3, 4, 5, 6, 8, 9, 10, 11, 12))}
     after = texts(project, "given")
     assert after[1] == before[1].replace('"n":7,', "")
     for text in ('"big":123456789012345678901234567890', '"price":1.10', '"e":1E2', "[1.50,null]"):
@@ -109,6 +113,28 @@ def test_types_lose_nothing(project: Project) -> None:
     [row] = [row for row in records(project, "given") if row.get("id") == 1]
     assert row["say"] == 'a "b" ü'
     assert rescued(row) == {"e": 100.0, "_file_path": "a.json"}
+
+
+def test_texts_are_what_stands_in_the_file(project: Project) -> None:
+    before = texts(project, "given")
+    for key in ("amount", "rate", "obj"):
+        assert "in 3 rows." in promote(project, "given", key)
+    said = promote(project, "given", "huge", "--type", "decimal(38, 2)")
+    assert "in 2 rows (2 values do not fit decimal(38,2), such as " in said
+    found = project.sql(
+        "select id, amount, rate, obj, cast(huge as string), _rescued_data "
+        f"from {project.schema}.given where id > 8 order by id"
+    )
+    assert [row[:5] for row in found] == [
+        (9, "1234567890123456.78", "1.10", '{"a":1.10,"b":"\\u00fc"}', "123456789012345678901.25"),
+        (10, "1.10", "-0.00", "[1.0,{}]", None),
+        (11, "1E2", "true", "{}", None),
+        (12, None, None, None, "12345678901234567890123456789012345.75"),
+    ]
+    left = {key: text for key, *_, text in found}
+    assert left[9] is None and left[12] is None
+    for key in (10, 11):
+        assert left[key] == "{" + before[key][before[key].index('"huge"') :]
 
 
 def test_texts_of_csv_become_numbers_and_days(project: Project) -> None:

@@ -31,8 +31,10 @@ select
     {{ floodmark.hash_with_salt('card_no', variable='SALT') }} as hashed,
     {{ floodmark.generalise('born', 'month') }} as month,
     {{ floodmark.generalise('pin', 3) }} as area,
-    {{ floodmark.tokenise('p.card_no', ref('tokens')) }} as token
-from {{ ref('people') }} as p
+    {{ floodmark.tokenise('p.card_no', ref('tokens')) }} as token,
+    {{ floodmark.tokenise('value', ref('tokens')) }} as by_value,
+    {{ floodmark.tokenise("coalesce(_tokens, `token`)", ref('tokens')) }} as by_token
+from (select *, card_no as value, card_no as token, string(null) as _tokens from {{ ref('people') }}) as p
 """.replace("SALT", SALT)
 TOKENS = """\
 {{ config(materialized='incremental', incremental_strategy='merge', unique_key='value',
@@ -95,6 +97,11 @@ def test_a_value_keeps_its_token(project: Project) -> None:
     assert len(after) == 3 and not before - after
     tokens = project.sql(f"select count(distinct token), count(token) from {project.schema}.masked")
     assert tokens == [(3, 3)]
+
+
+def test_a_column_may_have_the_name_of_one_of_the_tokens(project: Project) -> None:
+    tokens = project.sql(f"select token, by_value, by_token from {project.schema}.masked")
+    assert all(len({*row}) == 1 for row in tokens) and len({*tokens}) > 1
 
 
 def test_nothing_leaks(project: Project) -> None:

@@ -39,6 +39,12 @@ def stream(select: str = "* except (_metadata)", **files: Any) -> str:
 
 
 RESCUES = {"rescued_data_column": "_rescued_data"}
+#: Numbers in columns of strings, and beside them.
+EXACT = (
+    '{"id":1,"a":1234567890123456.78,"s":{"x":12.50,"l":[-1.0,"2.50",{"y":1.10}]},"m":{"k":1E2},"d":1.20}\n'
+    '{"id":2,"a":{"b":[1.50]},"s":{"x":"7"},"m":{"1.5":true},"d":12345678901234567890.25}\n'
+    '{"id":"q","a":12.50,"s":{"x":1.0,"l":"no"}}\n'
+)
 MODELS = {
     "jsons": stream(path="json", schema=SCHEMA, **RESCUES, max_files_per_batch=1),
     "strict": stream(path="json", schema=SCHEMA),
@@ -73,6 +79,11 @@ MODELS = {
     "parquets": stream(path="parquet", format="parquet", schema="id int, extra string"),
     "orcs": stream(path="orc", format="orc", schema="id int"),
     "avros": stream(path="avro", format="avro", schema="id int"),
+    "exact": stream(
+        path="exact",
+        schema="id int, a string, s struct<x: string, l: array<string>>, m map<string, string>, d decimal(38, 2)",
+        **RESCUES,
+    ),
     "texts": stream("value, _metadata.file_name as file", path="json", format="text"),
     "binaries": stream("length, content", path="csv", format="binary"),
     "by_name": stream(path="csv", schema=FLAT, **RESCUES),
@@ -98,6 +109,7 @@ def project(make_project: Callable[..., Project]) -> Project:
             "b.json": '{"id":2}',
             "c.json": '\n[{"id":3},\n{"a":[4]}]',
         },
+        "exact": {"a.json": EXACT},
         "flat": {
             "a.json": '{"id":1}\n',
             "k=v/b.json": '{"id":2}\n',
@@ -163,6 +175,22 @@ def test_json_rescues_what_does_not_fit(project: Project, run: Run) -> None:
     ]
 
 
+def test_numbers_that_are_strings_are_as_in_the_file(project: Project, run: Run) -> None:
+    assert rows(project, "exact", "id", "a", "s", "m", "d") == [
+        (
+            1,
+            "1234567890123456.78",
+            {"x": "12.50", "l": ["-1.0", "2.50", '{"y":1.10}']},
+            {"k": "1E2"},
+            1.2,
+        ),
+        (2, '{"b":[1.50]}', {"x": "7"}, {"1.5": "true"}, 12345678901234567890.25),
+        (None, "12.50", {"x": "1.0"}, None, None),
+    ]
+    [left] = [row["_rescued_data"] for row in records(project, "exact") if "_rescued_data" in row]
+    assert left.startswith('{"id":"q","s":{"l":"no"},')
+
+
 def test_the_folder_alone(project: Project, run: Run) -> None:
     assert rows(project, "flat", "id") == [(1,)]
 
@@ -207,7 +235,7 @@ def test_what_is_nested_in_xml(project: Project, run: Run) -> None:
 def test_formats_with_types_text_and_binary(project: Project, run: Run) -> None:
     assert rows(project, "parquets", "id", "extra") == [(1, "x")]
     assert rows(project, "orcs", "id") == rows(project, "avros", "id") == [(1,)]
-    lines = [line for line in (JSON + '{"id":4}').lstrip("\ufeff").splitlines() if line]
+    lines = (JSON + '{"id":4}').lstrip("\ufeff").splitlines()
     assert sorted(value for value, _ in rows(project, "texts", "value", "file")) == sorted(lines)
     assert rows(project, "binaries", "length") == [(len(CSV),)]
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 
 from tests.support.macros import load
@@ -113,8 +116,10 @@ def test_endings_in_capitals_are_no_codecs():
         ("map<string,array<decimal(4,1)>>", "map<string,array<decimal(38,35)>>"),
         (
             "array<struct<m:map<string,decimal(38,2)>>>",
-            "array<struct<m:map<string,decimal(38,2)>>>",
+            "array<struct<m:map<string,string>>>",
         ),
+        ("map<string,decimal(20,4)>", "map<string,decimal(38,22)>"),
+        ("map<string,decimal(21,4)>", "map<string,string>"),
         ("map<decimal(4,1),int>", "map<decimal(4,1),int>"),
     ],
 )
@@ -131,3 +136,38 @@ def test_maps_are_compared_in_one_type():
         sql
         == f"to_json(try_cast(try_cast(m as {known}) as map<string,decimal(38,35)>)) <=> to_json(m)"
     )
+
+
+@pytest.mark.parametrize(
+    ("type", "expected"),
+    [
+        ("string", True),
+        ("array<array<string>>", True),
+        ("struct<int:string,`a,b`:array<string>>", True),
+        ("map<string,struct<a:map<string,string>>>", True),
+        ("map<int,string>", False),
+        ("struct<a:string,b:int>", False),
+        ("array<decimal(4,1)>", False),
+        ("variant", False),
+    ],
+)
+def test_types_that_hold_strings_alone(type, expected):
+    assert floodmark._holds_strings(type) is expected
+
+
+def test_numbers_hide_in_texts_and_come_back():
+    """Spark's expressions as Python reads them, on what the reader makes of them in between."""
+    sql = floodmark._hidden_numbers_sql("v")
+    pattern = re.search(r"regexp_replace\(v, '(.*)', '\$1\"\ufdd5\$2\"'\)", sql).group(1)
+    pattern = re.sub(r"\\(.)", r"\1", pattern)
+    text = '{"a 1.5":1.50,"b":[-0.10,"2.50 \\"3.5\\"",true,1E+2],"c1":{"d":12345678901234567890.5}}'
+    hidden = re.sub(pattern, lambda m: f'{m[1] or ""}"\ufdd5{m[2] or ""}"', text)
+    hidden = hidden.replace('"\ufdd5"', "")
+    assert json.loads(hidden) == {
+        "a 1.5": "\ufdd51.50",
+        "b": ["\ufdd5-0.10", '2.50 "3.5"', True, "\ufdd51E+2"],
+        "c1": {"d": "\ufdd512345678901234567890.5"},
+    }
+    shown = re.search(r"regexp_replace\(v, '(.*)', '\$1'\)", floodmark._shown_numbers_sql("v"))
+    assert re.sub(shown.group(1), r"\1", hidden) == text
+    assert re.sub(shown.group(1), r"\1", "\ufdd51.50") == "1.50"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 
 import pytest
 
@@ -137,3 +138,57 @@ def test_a_column_with_the_name_of_sparks_own_is_in_no_record():
     [sql] = [floodmark._csv_rows_sql(run["settings"]["files"], "w", group)]
     assert "`_metadata` string" in sql and sql.count("as `_metadata`") == 0
     assert "_floodmark_line.`texts`" in sql and " texts" not in sql
+
+
+@pytest.mark.parametrize("separator", ["\t", " ", " |", "\x0b"])
+def test_blanks_that_separate_fields_end_a_quoted_one(separator):
+    line = separator.join(['"id"', '"a name"', "x", '"y ""z"""'])
+    assert floodmark._csv_fields(line, separator, '"', '"') == ["id", "a name", "x", 'y "z"']
+    assert floodmark._csv_fields(f'"a"{separator}{separator}"c"', separator, '"', "") == [
+        "a",
+        "",
+        "c",
+    ]
+
+
+def test_blanks_beside_quotes_that_separate_nothing():
+    assert floodmark._csv_fields(' "a" ,\t"b"\t,c', ",", '"', '"') == ["a", "b", "c"]
+    assert floodmark._csv_fields('"a" \t "b"', "\t", '"', '"') == ["a", "b"]
+
+
+def is_open(line, sep=",", quote='"', escape='"'):
+    """What Spark finds of a line: Java's pattern as Python reads it, which is the same here."""
+    sql = floodmark._csv_is_open_sql({"sep": sep, "quote": quote, "escape": escape})
+    literals = [
+        re.sub(r"\\(.)", r"\1", text, flags=re.S)
+        for text in re.findall(r"'((?:[^'\\]|\\.)*)'", sql, re.S)
+    ]
+    _, closed, _, begins = literals
+    return quote in line and re.search(begins, re.sub(closed, r"\1", line)) is not None
+
+
+@pytest.mark.parametrize(
+    ("line", "options", "expected"),
+    [
+        ('1,"abc" ', {}, False),
+        ('"a" ,1', {}, False),
+        ('"a" \t,"b"  ', {}, False),
+        ('"a""b" ,1', {}, False),
+        ('"a" \t1', {"sep": "\t"}, False),
+        ('"a"\t"b"', {"sep": "\t"}, False),
+        ('"a" "b"', {"sep": " "}, False),
+        ('"a\\"b" ,1', {"escape": "\\"}, False),
+        ('"a "x" b" ,1', {"escape": ""}, False),
+        ("'a' ;1", {"sep": ";", "quote": "'"}, False),
+        ('1,"abc', {}, True),
+        ('1,"abc ', {}, True),
+        ('"a" ,"b ', {}, True),
+        ('"a\t1', {"sep": "\t"}, True),
+        ('"a"\t"b', {"sep": "\t"}, True),
+        ('"a\\" ,1', {"escape": "\\"}, True),
+        ('"a ,1', {"escape": ""}, True),
+        ("a b", {}, False),
+    ],
+)
+def test_a_quote_is_closed_whatever_blanks_stand_behind_it(line, options, expected):
+    assert is_open(line, **options) is expected

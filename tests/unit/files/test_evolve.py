@@ -163,3 +163,52 @@ def test_what_a_column_may_have_within(type, kept):
     columns = floodmark._loadable_columns(f"struct<`my col`:{type},b:int>")
     expected = [{"name": "my col", "type": kept}] if kept else []
     assert columns == [*expected, {"name": "b", "type": "int"}]
+
+
+@pytest.mark.parametrize(
+    ("known", "seen", "read", "added"),
+    [
+        (
+            "map<string,struct<a:int>>",
+            "struct<k:struct<a:bigint,b:bigint>,`l m`:struct<a:string>>",
+            "map<string,struct<a:int,b:boolean>>",
+            [["m", "value", "b"]],
+        ),
+        (
+            "array<map<string,array<struct<a:int>>>>",
+            "array<struct<k:array<struct<c:struct<x:int>>>>>",
+            "array<map<string,array<struct<a:int,c:boolean>>>>",
+            [["m", "element", "value", "element", "c"]],
+        ),
+        (
+            "array<struct<a:int>>",
+            "array<struct<a:bigint,`unit price`:decimal(3,2),t:string,v:void>>",
+            "array<struct<a:int,`unit price`:boolean,t:boolean,v:boolean>>",
+            None,
+        ),
+        (
+            "struct<a:int>",
+            "struct<a:bigint,b:bigint,t:string,v:variant>",
+            "struct<a:int,b:string,t:variant,v:variant>",
+            None,
+        ),
+        ("map<string,int>", "struct<k:bigint>", "map<string,int>", []),
+        ("map<string,struct<a:int>>", "struct<>", "map<string,struct<a:int>>", []),
+        ("map<string,struct<a:int>>", "struct<k:variant>", "map<string,struct<a:int>>", []),
+        ("map<string,struct<a:int>>", "variant", "map<string,struct<a:int>>", []),
+    ],
+)
+def test_what_arrays_and_maps_hold_besides_is_read_too(known, seen, read, added):
+    record = floodmark._read_record(f"struct<m:{known}>", f"struct<m:{seen}>")
+    assert record == f"struct<m:{read}>"
+    assert floodmark._has_unknown(f"struct<m:{known}>", record) is (known != read)
+    if added is not None:
+        named = []
+        of = (f"struct<m:{known}>", f"struct<m:{seen}>", [], [])
+        assert (
+            floodmark._grown(*of, named, None, True) == f"struct<m:{known}>" or "map" not in known
+        )
+        assert named == added
+        unnamed = []
+        floodmark._grown(*of, unnamed)
+        assert unnamed == []

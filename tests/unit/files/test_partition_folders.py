@@ -51,3 +51,48 @@ def test_one_folder_is_named_with_and_without_a_list(names):
     files = [{"path": "file:/in/day=1/store=2/a.csv"}]
     found = floodmark._partitions(settings(partition_columns=names), None, files)
     assert found == [{"name": "store", "type": "int"}]
+
+
+REFUSED = ("my col=1", "report (rev=2)", "a,b=1", " =1", "=1", "a;b=1")
+
+
+@pytest.mark.parametrize(
+    ("given", "record", "kept"),
+    [
+        ({}, None, ["day"]),
+        ({"schema_hints": "`My Col` int, id int"}, None, ["my col", "day"]),
+        ({}, "struct<id:int,`a;b`:string>", ["day", "a;b"]),
+        ({"partition_columns": ["my col"]}, None, ["my col"]),
+        ({"partition_columns": []}, None, []),
+    ],
+)
+def test_a_level_whose_name_delta_refuses_is_left_out(given, record, kept):
+    warned = []
+    own = load(
+        invocation_args_dict=SimpleNamespace(project_dir="/work"),
+        config={},
+        exceptions=SimpleNamespace(warn=warned.append),
+    )
+    own._partition_type = lambda settings, name, values: "string"
+    files = [{"path": f"file:/in/{one}/a.csv"} for one in (*REFUSED[:2], "day=1", *REFUSED[2:])]
+    found = own._partitions(settings(**given), None, files, record)
+    assert sorted(one["name"] for one in found) == sorted(kept)
+    asked = "partition_columns" in given
+    assert len(warned) == (0 if asked else 1)
+    assert asked or "folder levels have names that Delta takes with column mapping" in warned[0]
+    assert asked or all(
+        (f"{one.partition('=')[0]}=" in warned[0]) == (one.partition("=")[0].lower() not in kept)
+        for one in REFUSED[:2]
+    )
+
+
+def test_with_column_mapping_delta_takes_nearly_every_name():
+    mapped = load(
+        invocation_args_dict=SimpleNamespace(project_dir="/work"),
+        config={"tblproperties": {"delta.columnMapping.mode": "name"}},
+        exceptions=SimpleNamespace(warn=lambda _: None),
+    )
+    mapped._partition_type = lambda settings, name, values: "string"
+    files = [{"path": f"file:/in/{one}/a.csv"} for one in REFUSED]
+    found = [one["name"] for one in mapped._partitions(settings(), None, files)]
+    assert found == ["my col", "report (rev", "a,b", "a;b"]

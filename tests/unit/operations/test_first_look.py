@@ -24,6 +24,8 @@ def seen(lines, is_utf8=True):
         (["a|b|c", "a|b"], {"sep": "|"}),
         (['"x; y",b,c'], {}),
         (["Name;City, State;No", "Name;City, State"], {"sep": ";"}),
+        (['"id"\t"a name"\t"x"'], {"sep": "\t"}),
+        (['"a, b"\t"c"', '"a, b"\t"c"'], {"sep": "\t"}),
     ],
 )
 def test_the_separator_is_the_one_that_gives_the_most_fields(lines, options):
