@@ -220,7 +220,7 @@
             else floodmark._scd1_state_rows_sql(run, source) -%}
         {%- do floodmark._apply_once(floodmark._state_relation(), batch,
             'create or replace table ' ~ floodmark._state_relation() ~ ' using delta '
-            ~ floodmark._state_properties_sql() ~ ' as\nselect '
+            ~ floodmark._state_properties_sql(columns) ~ ' as\nselect '
             ~ floodmark._quoted_csv(columns | map(attribute='name') | list) ~ ' from (\n' ~ rows ~ '\n)') -%}
     {%- endif -%}
 {% endmacro %}

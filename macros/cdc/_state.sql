@@ -75,7 +75,7 @@
     {%- set columns = floodmark._state_columns(run, source, floodmark._table_own_columns(run)) -%}
     {%- if not source.has_state -%}
         {%- do floodmark._execute(['create table if not exists ' ~ state ~ ' (' ~ floodmark._column_list(columns)
-            ~ ') using delta ' ~ floodmark._state_properties_sql()]) -%}
+            ~ ') using delta ' ~ floodmark._state_properties_sql(columns)]) -%}
     {%- else -%}
         {%- do floodmark._add_columns(state, floodmark._schema_changes(columns,
             floodmark._columns_of(relation=state))) -%}
@@ -84,8 +84,8 @@
 
 
 {# Columns may have names that only column mapping takes, as in the table. #}
-{% macro _state_properties_sql() %}
-    {%- set mapping = (config.get('tblproperties') or {}).get('delta.columnMapping.mode') -%}
+{% macro _state_properties_sql(columns) %}
+    {%- set mapping = floodmark._column_mapping(columns) -%}
     {{ return("comment 'What floodmark remembers of the events of " ~ this
         ~ "' tblproperties ('delta.enableDeletionVectors' = 'true'"
         ~ (", 'delta.columnMapping.mode' = '" ~ mapping ~ "'" if mapping else '') ~ ')') }}

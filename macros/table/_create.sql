@@ -25,6 +25,19 @@
 {% endmacro %}
 
 
+{# The column mapping of a table beside the model's, which has columns of the same names: as the config has it, else as
+   the model's table, which somebody else may have made. That is looked up only for a name that needs it. #}
+{% macro _column_mapping(columns) %}
+    {%- set mode = (config.get('tblproperties') or {}).get('delta.columnMapping.mode') -%}
+    {%- for column in columns if not mode and (modules.re.search('[ ,;{}()\n\t=]', column.name)
+        or '`' in (column.ddl or column.type)) -%}
+        {{ return(floodmark._properties_of(this).get('delta.columnMapping.mode') if load_relation(this) is not none
+            else none) }}
+    {%- endfor -%}
+    {{ return(mode) }}
+{% endmacro %}
+
+
 {# Create the target, or replace it in one commit, with what the batch holds. #}
 {% macro _replace_table_sql(select_sql, own_properties={}) %}
     {%- set properties = dict(own_properties, **{'delta.enableDeletionVectors': 'true'}) -%}
