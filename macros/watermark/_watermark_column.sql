@@ -48,8 +48,8 @@
 {% endmacro %}
 
 
-{# The alias that watermark_filter() was given, in lower case; none where it has none. A guard takes it out of the SQL of
-   a first load. #}
+{# The alias that watermark_filter() was given, in lower case; none where it has none. A guard takes it out of the SQL
+   of a first load. #}
 {% macro _bounded_alias(sql) %}
     {%- set found = modules.re.search('/\\*floodmark:bounds `?(\\w+)`?\\.', sql)
         or modules.re.search('watermark_filter\\(\\s*(?:alias\\s*=\\s*)?["\'](\\w+)["\']', model.raw_code) -%}
@@ -59,8 +59,8 @@
 
 {# Whether the words of a SELECT join a relation under this alias. #}
 {% macro _is_joined(words, alias) %}
-    {{ return(modules.re.search('\\bjoin\\s+(?:lateral\\s+)?(?:[\\w.]+|\\(.*\\))\\s+(?:as\\s+)?' ~ alias ~ '\\b', words,
-        flags=modules.re.S) is not none) }}
+    {%- set joined = '\\bjoin\\s+(?:lateral\\s+)?(?:[\\w.]+|\\(.*\\))\\s+(?:as\\s+)?' -%}
+    {{ return(modules.re.search(joined ~ alias ~ '\\b', words, flags=modules.re.S) is not none) }}
 {% endmacro %}
 
 
