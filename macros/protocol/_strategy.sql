@@ -48,6 +48,8 @@
   finds_by_key       whether it finds rows of the table by the key: its MERGE gets a filter of the batch's keys, and a
                      backfill merges, where others delete and insert the range
   backfills          whether a range can be read again
+  orders_by_mark     whether the watermark column tells which row of a key is the later: rows that are read again put
+                     back older ones where SELECT or table lack it
   lost_mark_problem  macro(run): why a table with rows and no mark cannot be loaded further, in a sentence; or none
 #}
 {% macro _strategy(settings) %}
@@ -67,7 +69,7 @@
         'mark': none, 'reads_mark_in_stage': false, 'app_suffix': '', 'writer': none,
         'reads_anew': false, 'adds_blindly': false, 'selected': floodmark._select_columns_of, 'take_over': none,
         'made': none, 'take_back': none, 'note_refused': none, 'give_up': none,
-        'finds_by_key': false, 'backfills': true, 'lost_mark_problem': none,
+        'finds_by_key': false, 'backfills': true, 'orders_by_mark': false, 'lost_mark_problem': none,
     }) }}
 {% endmacro %}
 
