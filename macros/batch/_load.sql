@@ -5,6 +5,7 @@
         total={'batches': 0, 'rows_read': 0, 'rows_inserted': 0, 'rows_updated': 0, 'rows_deleted': 0,
         'rows_quarantined': 0, 'rows_dropped': 0, 'rows_warned': 0}) -%}
     {%- set ns.done = ns.run.is_untouched -%}
+    {%- do floodmark._relax_constraints(ns.run) -%}
     {%- do floodmark._add_counts(ns.total, ns.run.recovered) -%}
     {%- set next = floodmark._next_restate_batch if ns.run.restate
         else (floodmark._next_backfill_batch if ns.run.backfill

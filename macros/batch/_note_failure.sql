@@ -13,7 +13,7 @@
     {%- endif -%}
     {%- do floodmark._fail(batch, error) -%}
     {%- do run.state.update({'last_batch_id': batch.batch_id, 'finished_id': batch.batch_id}) -%}
-    {{ return(floodmark._unreadable_changes(batch, error)) }}
+    {{ return(floodmark._unreadable_changes(batch, error) or floodmark._obsolete_constraints(error)) }}
 {% endmacro %}
 
 
