@@ -51,6 +51,7 @@
         'awaits': "columns without a type that the table's property remembers",
         'awaited': 'those of them that the SELECT gives a type now',
         'known_peak': "the table's peak: {peak, tag, at}; none before it was looked for",
+        'state_fits': "of cdc: whether the state table has the types of the table; none where nobody has asked",
         'is_state_marked': "of cdc: whether the table's properties say that something is remembered beside it",
     }) }}
 {% endmacro %}
