@@ -20,10 +20,15 @@ UNMARKED = (
     "cdc={'sequence_by': 'seq'}) }}\n" + f"select * from {table('up_unmarked')}"
 )
 
+#: A merge that is floodmark's by its rules alone.
+MANAGED = (
+    "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', "
+    "expectations=[{'name': 'counted', 'expect': 'id > 0'}]) }}\n"
+)
 #: Models without a mark: what their table lost comes with the next run.
 WHOLE = {
-    "whole": "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}\n",
-    "whole_undone": "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}\n",
+    "whole": MANAGED,
+    "whole_undone": MANAGED,
     "compared": "{{ config(materialized='incremental', incremental_strategy='snapshot_diff', "
     "unique_key='id', snapshot_diff={'stored_as_scd_type': 2}, full_refresh=false) }}\n",
 }

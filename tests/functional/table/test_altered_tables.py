@@ -53,7 +53,7 @@ def contract(*checks: tuple[str, str]) -> str:
 SMALL, ABOVE = ("small", "n < 9"), ("above", "n > 0")
 MERGE = (
     "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', "
-    "on_schema_change='append_new_columns') }}\n"
+    "on_schema_change='append_new_columns', expectations=[{'name': 'counted', 'expect': 'n <> 8'}]) }}\n"
     f"select id, n from {table('extract')}"
 )
 #: The contract of a model, at first and later.
