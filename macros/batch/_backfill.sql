@@ -107,12 +107,15 @@
             'sequence' if family == 'sequence' else 'timestamp', 'step')) -%}
     {%- endif -%}
     {%- set column = run.settings.watermark.column -%}
-    {%- if not floodmark._strategy(run.settings).finds_by_key
+    {%- set strategy = floodmark._strategy(run.settings) -%}
+    {%- if (strategy.orders_by_mark or not strategy.finds_by_key)
         and not (floodmark._find_column(floodmark._columns_of(relation=this), column)
         and floodmark._find_column(floodmark._columns_of(query=run.sql), column)) -%}
         {%- do problems.append({'setting': 'watermark.column', 'got': column,
             'expected': 'a column of the SELECT and of ' ~ this,
-            'todo': 'A backfill deletes and inserts by it: add it to the SELECT, or use merge'}) -%}
+            'todo': 'Without it a backfill would put older rows over newer ones: add it to the SELECT, and load the '
+            'table once with --full-refresh' if strategy.orders_by_mark
+            else 'A backfill deletes and inserts by it: add it to the SELECT, or use merge'}) -%}
     {%- endif -%}
     {{ return(problems) }}
 {% endmacro %}

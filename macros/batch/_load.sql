@@ -5,6 +5,7 @@
         total={'batches': 0, 'rows_read': 0, 'rows_inserted': 0, 'rows_updated': 0, 'rows_deleted': 0,
         'rows_quarantined': 0, 'rows_dropped': 0, 'rows_warned': 0}) -%}
     {%- set ns.done = ns.run.is_untouched -%}
+    {%- do floodmark._relax_constraints(ns.run) -%}
     {%- do floodmark._add_counts(ns.total, ns.run.recovered) -%}
     {%- set next = floodmark._next_restate_batch if ns.run.restate
         else (floodmark._next_backfill_batch if ns.run.backfill
@@ -151,7 +152,7 @@
     {%- elif committed is not none and committed.target_id is not none and committed.target_id != run.target.id -%}
         {%- do floodmark._stop(this ~ ' is not the table that batch ' ~ committed.batch_id
             ~ ' left (it was dropped, recreated or replaced by something else): ' ~ floodmark._ways_out()) -%}
-    {%- elif run.target.disturbed -%}
+    {%- elif run.target.disturbed and not floodmark._mends_table(settings, committed) -%}
         {%- do floodmark._stop(this ~ ' ' ~ run.target.disturbed ~ ' after batch ' ~ run.state.landed.batch_id
             ~ ', so rows below the mark are missing: ' ~ floodmark._ways_out(is_restored=true)) -%}
     {%- elif committed is not none and run.upstream is not none and committed.family is not none

@@ -1,6 +1,6 @@
 {# Note the error of a statement of ours that was refused, in a batch of which nothing is committed: the next run
-   plans anew. What the strategy wrote of it already is taken back. Returns what is left to do where a part of the
-   batch is committed, else none. #}
+   plans anew. What the strategy wrote of it already is taken back. Returns what to do where the next run would fail on
+   the same, else none. #}
 {% macro _note_refused(error, run, batch) %}
     {%- do floodmark._reset_batch_conf(run, batch) -%}
     {#- one that changes nothing in the target leaves no commit there: the ledger has it all the same -#}
@@ -13,6 +13,7 @@
     {%- endif -%}
     {%- do floodmark._fail(batch, error) -%}
     {%- do run.state.update({'last_batch_id': batch.batch_id, 'finished_id': batch.batch_id}) -%}
+    {{ return(floodmark._unreadable_changes(batch, error) or floodmark._obsolete_constraints(error)) }}
 {% endmacro %}
 
 

@@ -63,10 +63,10 @@
 
 
 {# A batch that is in the table's history, and was taken back by a RESTORE since, is neither loaded nor can it be
-   again under its transaction id. #}
+   again under its transaction id. Where there is no mark, the next batch loads its rows. #}
 {% macro _check_undone(run, batch, landed, newest) %}
     {%- set undone = floodmark._disturbed_since(this, newest, landed.version) if not run.full_refresh else none -%}
-    {%- if undone -%}
+    {%- if undone and not (run.state.committed and floodmark._mends_table(run.settings, run.state.committed)) -%}
         {%- do floodmark._stop(this ~ ' ' ~ undone ~ ' after batch ' ~ batch.batch_id
             ~ ', so rows below the mark are missing: ' ~ floodmark._ways_out(is_restored=true)) -%}
     {%- endif -%}

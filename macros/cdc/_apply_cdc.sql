@@ -94,7 +94,9 @@
             'todo': "It is new: set on_schema_change to 'append_new_columns', or run once with --full-refresh"}],
             rejects='a column of track_history_column_list is not in the table') -%}
     {%- endfor -%}
-    {%- if source.has_state and run.settings.cdc.scd_type == 2 -%}
+    {#- in SCD 1 it has the key alone, whose type changes with the table's, by an ALTER -#}
+    {%- if source.has_state and (run.settings.cdc.scd_type == 2
+        or not run.get('state_fits', run.target.is_known)) -%}
         {%- do floodmark._prepare_state(run, source) -%}
     {%- endif -%}
 {% endmacro %}
@@ -220,7 +222,7 @@
             else floodmark._scd1_state_rows_sql(run, source) -%}
         {%- do floodmark._apply_once(floodmark._state_relation(), batch,
             'create or replace table ' ~ floodmark._state_relation() ~ ' using delta '
-            ~ floodmark._state_properties_sql() ~ ' as\nselect '
+            ~ floodmark._state_properties_sql(columns) ~ ' as\nselect '
             ~ floodmark._quoted_csv(columns | map(attribute='name') | list) ~ ' from (\n' ~ rows ~ '\n)') -%}
     {%- endif -%}
 {% endmacro %}

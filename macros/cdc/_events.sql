@@ -188,7 +188,8 @@
         {%- do problems.append({'setting': 'cdc', 'got': 'a column ' ~ column.name ~ ' in the SELECT',
             'expected': 'no column that floodmark writes itself', 'todo': 'Leave it out or give it another name'}) -%}
     {%- endfor -%}
-    {%- do problems.extend(floodmark._doubled_problems(given | map(attribute='name') | list, 'cdc')) -%}
+    {%- do problems.extend(floodmark._doubled_problems(given | map(attribute='name') | list, 'cdc')
+        + floodmark._feed_sequence_problems(run, given)) -%}
     {%- if not problems and not batch.replaces and run.target.exists -%}
         {%- if batch.begins -%}
             {%- do floodmark._adopt_cdc_table(run, columns) -%}
@@ -213,18 +214,18 @@
             'got': 'cdc on ' ~ this ~ ', which has no column ' ~ name,
             'expected': 'a table that cdc made with these settings', 'todo': 'Run it once with --full-refresh'}) -%}
     {%- endfor -%}
-    {%- set made = namespace(by=none, foreign=[]) -%}
+    {%- set made = {} -%}
     {%- for row in described if row[0] == 'Table Properties' -%}
-        {%- set made.by = floodmark._from_property((modules.re.search('floodmark\\.cdc=([0-9a-f]*)', row[1])
-            or [none, none])[1]) -%}
-        {%- set foreign = (modules.re.search('floodmark\\.foreign=([0-9a-f]*)', row[1]) or [none, none])[1] -%}
-        {%- set made.foreign = fromjson(floodmark._from_property(foreign) or '[]') -%}
+        {%- for name, value in modules.re.findall('floodmark\\.(cdc|foreign|sequence)=([0-9a-f]*)', row[1]) -%}
+            {%- do made.update({name: floodmark._from_property(value)}) -%}
+        {%- endfor -%}
     {%- endfor -%}
-    {%- if not problems and made.by is not none
-        and made.by not in [floodmark._cdc_made_by(cdc, run.settings.unique_key),
+    {%- set made_by = made.get('cdc') -%}
+    {%- if not problems and made_by is not none
+        and made_by not in [floodmark._cdc_made_by(cdc, run.settings.unique_key),
         floodmark._cdc_made_by(cdc, run.settings.unique_key | sort)] -%}
         {%- do problems.append({'setting': 'unique_key', 'got': floodmark._cdc_made_by(cdc, run.settings.unique_key),
-            'expected': made.by ~ ', as ' ~ this ~ ' was made',
+            'expected': made_by ~ ', as ' ~ this ~ ' was made',
             'todo': 'Run it once with --full-refresh to change the key or the SCD type'}) -%}
     {%- endif -%}
     {%- if not problems -%}
@@ -236,10 +237,11 @@
         {%- set known = memory.type if memory.name == '_floodmark_sequence'
             else floodmark._struct_fields(memory.type)[0].type -%}
         {%- do problems.extend(floodmark._type_problems('cdc.sequence_by', cdc.sequence,
-            floodmark._find_column(columns, '_floodmark_sequence').type, {'type': known})) -%}
+            floodmark._find_column(columns, '_floodmark_sequence').type, {'type': known})
+            or floodmark._changed_sequence_problems(cdc, made.get('sequence'))) -%}
     {%- endif -%}
     {%- if not problems -%}
-        {%- do floodmark._keep_foreign_columns(run, made.foreign, columns) -%}
+        {%- do floodmark._keep_foreign_columns(run, fromjson(made.get('foreign') or '[]'), columns) -%}
     {%- endif -%}
     {{ return(problems) }}
 {% endmacro %}
@@ -282,7 +284,8 @@
     {%- set foreign = floodmark._foreign_names(floodmark._table_columns(run), given) -%}
     {%- do run.update({'foreign_columns': foreign}) -%}
     {%- set made_by = floodmark._cdc_made_by(run.settings.cdc, run.settings.unique_key | sort) -%}
-    {{ return(dict(floodmark._foreign_property(foreign), **{'floodmark.cdc': floodmark._to_property(made_by)})) }}
+    {{ return(dict(floodmark._foreign_property(foreign), **dict(floodmark._sequence_property(run.settings.cdc),
+        **{'floodmark.cdc': floodmark._to_property(made_by)}))) }}
 {% endmacro %}
 
 
@@ -295,7 +298,7 @@
         "'deletes', coalesce(sum(_floodmark_deletes), 0)",
         "'truncates', coalesce(sum(if(_floodmark_truncate, _floodmark_rows, 0)), 0)",
         "'same', count_if(_floodmark_rows > 1 and not _floodmark_truncate)",
-        "'unordered', coalesce(sum(if(_floodmark_sequence is null, _floodmark_rows, 0)), 0)"] -%}
+        "'unordered', coalesce(sum(if(" ~ floodmark._unordered_sql(columns) ~ ', _floodmark_rows, 0)), 0)'] -%}
     {%- do values.extend(floodmark._key_ranges(keys, columns)) -%}
     {%- do values.append("'keyless', coalesce(sum(if(" ~ floodmark._keyless_sql(run)
         ~ ', _floodmark_rows, 0)), 0)') -%}
@@ -352,7 +355,7 @@
         {%- set names = floodmark._quoted_csv(floodmark._own_columns(dict(cdc, column_list=[], except_column_list=[]),
             source.columns) | map(attribute='name') | list) -%}
         {%- set shown = run_query('select left(to_json(struct(' ~ names ~ ')), 300) as event from ' ~ source.stage
-            ~ ' where _floodmark_sequence is null or ' ~ floodmark._keyless_sql(run)
+            ~ ' where ' ~ floodmark._unordered_sql(source.columns) ~ ' or ' ~ floodmark._keyless_sql(run)
             ~ ' order by 1 limit 5').columns[0].values() -%}
         {%- do floodmark._stop(found | join(' and ') ~ ': ' ~ shown | join(', ')
             ~ '. Nothing was written: leave them out in the SELECT, or give them a value',

@@ -227,12 +227,12 @@
             t.{{ floodmark._quoted(cdc.start_at) }}, false, 'start', null, null{{ more }}
         from {{ this }} as t left semi join {{ restated }} as k on {{ floodmark._same_key(run, 't', 'k') }}
         {%- if source.has_state %}
-        {%- set remembered = floodmark._columns_of(relation=floodmark._state_relation()) %}
+        {%- set remembered = floodmark._remembered(own) %}
         union all
-        select {{ floodmark._carried_columns(run, parts, remembered, 'h.', 'h._floodmark_sequence',
-            'h._floodmark_columns.set') if parts else floodmark._given_sql(own, remembered, 'h.') }},
+        select {{ floodmark._carried_columns(run, parts, remembered.columns, 'h.', 'h._floodmark_sequence',
+            'h._floodmark_columns.set') if parts else floodmark._given_sql(own, remembered.columns, 'h.') }},
             h._floodmark_sequence, false, 'gone', null, null{{ more }}
-        from {{ floodmark._state_relation() }} as h left semi join {{ restated }} as k
+        from {{ remembered.from }} as h left semi join {{ restated }} as k
             on {{ floodmark._same_key(run, 'h', 'k') }}
         {%- endif %}
 {% endmacro %}

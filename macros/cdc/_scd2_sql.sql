@@ -240,13 +240,13 @@
         )) m as _floodmark_at, _floodmark_delete, _floodmark_what
         where m._floodmark_at is not null
         {%- if source.has_state %}
-        {%- set remembered = floodmark._columns_of(relation=floodmark._state_relation()) %}
+        {%- set remembered = floodmark._remembered(own) %}
         union all
-        select {{ floodmark._carried_columns(run, parts, remembered, 'h.', 'h._floodmark_sequence',
-            'h._floodmark_columns.set') if parts else floodmark._given_sql(own, remembered, 'h.') }},
+        select {{ floodmark._carried_columns(run, parts, remembered.columns, 'h.', 'h._floodmark_sequence',
+            'h._floodmark_columns.set') if parts else floodmark._given_sql(own, remembered.columns, 'h.') }},
             h._floodmark_sequence, h._floodmark_kind = 'delete', 'hidden', null,
                 null{{', ' ~ floodmark._row_before_sql(own, type, 'h.') if parts }}
-        from {{ floodmark._state_relation() }} as h left semi join {{ touched }} as e
+        from {{ remembered.from }} as h left semi join {{ touched }} as e
             on {{ floodmark._same_key(run, 'h', 'e') }}
         {%- endif %}
 {% endmacro %}
@@ -372,13 +372,17 @@
 {% endmacro %}
 
 
-{# What a batch remembers: events that are not the last of their row, and deletes that end none. #}
-{% macro _scd2_state_rows_sql(source, columns, condition='_floodmark_state_write') %}
+{# What a batch remembers: events that are not the last of their row, and deletes that end none. `table` are columns
+   that may come in another type than these have. #}
+{% macro _scd2_state_rows_sql(source, columns, condition='_floodmark_state_write', table=[]) %}
     {%- set values = [] -%}
     {%- for column in columns -%}
+        {%- set given = floodmark._find_column(table, column.name) -%}
+        {%- set differs = given and floodmark._plain_type(given.type) != floodmark._plain_type(column.type) -%}
         {%- do values.append({'_floodmark_kind': "if(_floodmark_delete, 'delete', 'upsert') as _floodmark_kind",
             '_floodmark_at': 'current_timestamp() as _floodmark_at'}.get(column.name,
-            floodmark._quoted(column.name))) -%}
+            floodmark._conformed_column_sql(dict(column, given=given.ddl)) if differs
+            else floodmark._quoted(column.name))) -%}
     {%- endfor -%}
     {{ return('select ' ~ values | join(', ') ~ ', not _floodmark_state_write as _floodmark_removes from '
         ~ source.resolved ~ ' where ' ~ condition) }}
@@ -394,7 +398,8 @@
     {%- endfor %}
     merge into {{ floodmark._state_relation() }} as DBT_INTERNAL_DEST
     using (
-        {{ floodmark._scd2_state_rows_sql(source, columns, '_floodmark_state_write or _floodmark_state_remove') }}
+        {{ floodmark._scd2_state_rows_sql(source, columns, '_floodmark_state_write or _floodmark_state_remove',
+            table) }}
     ) as DBT_INTERNAL_SOURCE
     on {{ floodmark._key_predicates(run, source) | join('\n        and ') }}
         and DBT_INTERNAL_DEST._floodmark_sequence = DBT_INTERNAL_SOURCE._floodmark_sequence

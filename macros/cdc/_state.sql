@@ -69,34 +69,97 @@
 {% endmacro %}
 
 
-{# Make it, or add the columns that are new in the table. #}
+{# Make it, or have it follow the table. #}
 {% macro _prepare_state(run, source) %}
     {%- set state = floodmark._state_relation() -%}
     {%- set columns = floodmark._state_columns(run, source, floodmark._table_own_columns(run)) -%}
     {%- if not source.has_state -%}
         {%- do floodmark._execute(['create table if not exists ' ~ state ~ ' (' ~ floodmark._column_list(columns)
-            ~ ') using delta ' ~ floodmark._state_properties_sql()]) -%}
+            ~ ') using delta ' ~ floodmark._state_properties_sql(columns)]) -%}
     {%- else -%}
-        {%- do floodmark._add_columns(state, floodmark._schema_changes(columns,
-            floodmark._columns_of(relation=state))) -%}
+        {%- do floodmark._fit_state(state, columns) -%}
+    {%- endif -%}
+    {%- do run.update({'state_fits': true}) -%}
+{% endmacro %}
+
+
+{# Give it the columns, fields and types that the table has got. Fields may stand elsewhere, or be more: they meet by
+   their names (_remembered). Any other type is refused. #}
+{% macro _fit_state(state, columns) %}
+    {%- set known = floodmark._columns_of(relation=state) -%}
+    {%- set changes = {'new': [], 'fields': []} -%}
+    {%- for column in columns -%}
+        {%- set own = floodmark._find_column(known, column.name) -%}
+        {%- if own is none -%}
+            {%- do changes.new.append(column) -%}
+        {%- elif own.type != column.type -%}
+            {%- do changes.fields.extend(floodmark._new_fields(column.name, floodmark._quoted(own.name),
+                column.ddl or column.type, own.ddl)) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do floodmark._add_columns(state, changes) -%}
+    {%- if floodmark._widen_columns(state, known, columns) -%}
+        {%- set known = floodmark._columns_of(relation=state) -%}
+    {%- endif -%}
+    {%- set wrong = floodmark._unfit_columns(known, columns) -%}
+    {%- if wrong -%}
+        {%- do floodmark._stop(state ~ ', which holds the deletes and the earlier events of ' ~ this ~ ', has '
+            ~ wrong | join(', ') ~ ': give the column of ' ~ this ~ ' its type back, or run the model once with '
+            '--full-refresh to load everything again', rejects='the state table of cdc has other types') -%}
     {%- endif -%}
 {% endmacro %}
 
 
+{# What of the known columns has other types than it is to have, as parts of a sentence. #}
+{% macro _unfit_columns(known, columns) %}
+    {%- set wrong = [] -%}
+    {%- for column in columns -%}
+        {%- set own = floodmark._find_column(known, column.name) -%}
+        {%- set ddl = column.ddl or column.type -%}
+        {%- if own and floodmark._plain_type(floodmark._conformed_type(own.ddl, ddl, false) | lower)
+            != floodmark._plain_type(ddl | lower) -%}
+            {%- do wrong.append(column.name ~ ' as ' ~ own.type ~ ' where the table has ' ~ ddl | lower) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(wrong) }}
+{% endmacro %}
+
+
+{# What is remembered beside the table, for columns of the table: {columns, from}, those of them that it has, and what
+   stands in a FROM and gives them in the table's types. #}
+{% macro _remembered(own) %}
+    {%- set state = floodmark._state_relation() -%}
+    {%- set known = floodmark._columns_of(relation=state) -%}
+    {%- set columns, values, ns = [], [], namespace(differs=false) -%}
+    {%- for column in known -%}
+        {%- set wanted = floodmark._find_column(own, column.name) -%}
+        {%- if wanted and floodmark._plain_type(wanted.type) != floodmark._plain_type(column.type) -%}
+            {%- set ns.differs = true -%}
+            {%- do values.append(floodmark._conformed_column_sql(dict(wanted, given=column.ddl))) -%}
+        {%- else -%}
+            {%- do values.append(floodmark._quoted(column.name)) -%}
+        {%- endif -%}
+        {%- do columns.append(wanted or column) -%}
+    {%- endfor -%}
+    {{ return({'columns': columns,
+        'from': '(select ' ~ values | join(', ') ~ ' from ' ~ state ~ ')' if ns.differs else state}) }}
+{% endmacro %}
+
+
 {# Columns may have names that only column mapping takes, as in the table. #}
-{% macro _state_properties_sql() %}
-    {%- set mapping = (config.get('tblproperties') or {}).get('delta.columnMapping.mode') -%}
+{% macro _state_properties_sql(columns) %}
+    {%- set mapping = floodmark._column_mapping(columns) -%}
     {{ return("comment 'What floodmark remembers of the events of " ~ this
         ~ "' tblproperties ('delta.enableDeletionVectors' = 'true'"
         ~ (", 'delta.columnMapping.mode' = '" ~ mapping ~ "'" if mapping else '') ~ ')') }}
 {% endmacro %}
 
 
-{# Columns as DDL. #}
+{# Columns as DDL. A text may be as long as it likes: the table's length may grow. #}
 {% macro _column_list(columns) %}
     {%- set parts = [] -%}
     {%- for column in columns -%}
-        {%- do parts.append(floodmark._quoted(column.name) ~ ' ' ~ (column.ddl or column.type)) -%}
+        {%- do parts.append(floodmark._quoted(column.name) ~ ' ' ~ floodmark._plain_type(column.ddl or column.type)) -%}
     {%- endfor -%}
     {{ return(parts | join(', ')) }}
 {% endmacro %}

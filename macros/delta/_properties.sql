@@ -8,13 +8,14 @@
 {% endmacro %}
 
 
-{# Set properties of the model's table. #}
-{% macro _set_properties(properties) %}
+{# Set properties of the model's table, or of another. #}
+{% macro _set_properties(properties, relation=none) %}
     {%- set pairs = [] -%}
     {%- for name, value in properties.items() -%}
         {%- do pairs.append(floodmark._string_literal(name) ~ ' = ' ~ floodmark._string_literal(value)) -%}
     {%- endfor -%}
-    {%- do floodmark._execute(['alter table ' ~ this ~ ' set tblproperties (' ~ pairs | join(', ') ~ ')']) -%}
+    {%- do floodmark._execute(['alter table ' ~ (relation or this) ~ ' set tblproperties (' ~ pairs | join(', ')
+        ~ ')']) -%}
 {% endmacro %}
 
 

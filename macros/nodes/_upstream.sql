@@ -1,6 +1,6 @@
-{# The relation that holds the watermark column: {relation, column, family, is_delta, is_kept}; none where it does not
-   exist and `required` is false. `is_kept` is false where dbt makes the table anew in every run. `commits` are its
-   newest, where they were looked up. Checks that depend on types stop here, before anything is written. #}
+{# The relation that holds the watermark column: {relation, columns, column, family, is_delta, is_kept}; none where it
+   does not exist and `required` is false. `is_kept` is false where dbt makes the table anew in every run. `commits` are
+   its newest, where they were looked up. Checks that depend on types stop here, before anything is written. #}
 {% macro _upstream(settings, required=true, commits=none) %}
     {%- set watermark = settings.watermark -%}
     {%- set node = floodmark._upstream_node(watermark.from, model) -%}
@@ -22,8 +22,8 @@
         {%- do known.update({'described': floodmark._describe(cached)}) -%}
     {%- endif -%}
     {%- set described = known.described -%}
-    {%- set found = {'relation': cached, 'is_delta': described.provider == 'delta', 'column': none,
-        'family': 'version', 'is_kept': node.resource_type in ['source', 'snapshot']
+    {%- set found = {'relation': cached, 'columns': described.columns, 'is_delta': described.provider == 'delta',
+        'column': none, 'family': 'version', 'is_kept': node.resource_type in ['source', 'snapshot']
         or node.config.materialized not in ['table', 'view', 'seed']} -%}
     {%- if watermark.kind == 'version' -%}
         {%- do floodmark._require_delta(watermark, cached, found.is_delta) -%}

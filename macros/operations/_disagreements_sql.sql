@@ -40,7 +40,11 @@
     {%- endif -%}
     {%- set restored = floodmark._disturbed_since(relation, floodmark._history(relation, 1)[0].version,
         state.landed.target_version) if state.landed else none -%}
+    {%- set strategy = node.config.get('incremental_strategy') or 'append' -%}
+    {%- set mends = floodmark._mends_table({'strategy': strategy,
+        'watermark': floodmark._node_setting(node, 'watermark'), 'files': floodmark._node_setting(node, 'files')},
+        state.committed) -%}
     {#- what cdc remembers was not restored -#}
-    {{ return(['it ' ~ restored ~ ' after batch ' ~ state.landed.batch_id,
-        refresh if node.config.get('incremental_strategy') == 'cdc' else ways_out] if restored else none) }}
+    {{ return(['it ' ~ restored ~ ' after batch ' ~ state.landed.batch_id, 'run the model: it compares all rows again'
+        if mends else (refresh if strategy == 'cdc' else ways_out)] if restored else none) }}
 {% endmacro %}

@@ -105,8 +105,7 @@
     {%- for name, type in floodmark._quarantine_columns().items() -%}
         {%- do own.append({'name': name, 'type': type}) -%}
     {%- endfor -%}
-    {#- names that Delta takes with column mapping alone -#}
-    {%- set mapping = (config.get('tblproperties') or {}).get('delta.columnMapping.mode') -%}
+    {%- set mapping = floodmark._column_mapping(columns) -%}
     {%- do floodmark._execute(['create table if not exists ' ~ quarantine ~ ' (' ~ floodmark._as_ddl(columns + own)
         ~ ') using delta' ~ (" tblproperties ('delta.columnMapping.mode' = "
         ~ floodmark._string_literal(mapping) ~ ')' if mapping else '')]) -%}

@@ -39,6 +39,7 @@
         'recovered_batches': 'of a stream: counts of micro-batches that an earlier run wrote and did not record',
         'request': 'of a stream: what its query is started with (streaming/query.py, Request)',
         'zone': "the time zones of an insert_overwrite table: {session, kept}; none where it does not depend on one",
+        'properties': "the table's, where its constraints were looked at before the first batch",
         'table_columns': "the table's columns, as they were last described; none where they have to be again",
         'selected': 'the columns of the SELECT that was last described: {sql, columns}',
         'reader': 'of files that are read straight: what stands for them in the SELECT, and where only its columns are '
@@ -50,6 +51,7 @@
         'awaits': "columns without a type that the table's property remembers",
         'awaited': 'those of them that the SELECT gives a type now',
         'known_peak': "the table's peak: {peak, tag, at}; none before it was looked for",
+        'state_fits': "of cdc: whether the state table has the types of the table; none where nobody has asked",
         'is_state_marked': "of cdc: whether the table's properties say that something is remembered beside it",
     }) }}
 {% endmacro %}

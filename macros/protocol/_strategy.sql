@@ -48,6 +48,10 @@
   finds_by_key       whether it finds rows of the table by the key: its MERGE gets a filter of the batch's keys, and a
                      backfill merges, where others delete and insert the range
   backfills          whether a range can be read again
+  orders_by_mark     whether the watermark column tells which row of a key is the later: rows that are read again put
+                     back older ones where SELECT or table lack it
+  compares_all       whether it compares all that the SELECT gives with the table, where there is no mark: then it puts
+                     right a table that was restored
   lost_mark_problem  macro(run): why a table with rows and no mark cannot be loaded further, in a sentence; or none
 #}
 {% macro _strategy(settings) %}
@@ -67,8 +71,16 @@
         'mark': none, 'reads_mark_in_stage': false, 'app_suffix': '', 'writer': none,
         'reads_anew': false, 'adds_blindly': false, 'selected': floodmark._select_columns_of, 'take_over': none,
         'made': none, 'take_back': none, 'note_refused': none, 'give_up': none,
-        'finds_by_key': false, 'backfills': true, 'lost_mark_problem': none,
+        'finds_by_key': false, 'backfills': true, 'orders_by_mark': false, 'compares_all': false,
+        'lost_mark_problem': none,
     }) }}
+{% endmacro %}
+
+
+{# Whether the next run puts right a table that lost rows: no mark and no list of files says what is loaded. #}
+{% macro _mends_table(settings, committed) %}
+    {{ return(floodmark._strategy(settings).compares_all and not settings.watermark and not settings.files
+        and committed.mark is none and committed.kind != 'stream') }}
 {% endmacro %}
 
 

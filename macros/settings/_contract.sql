@@ -1,20 +1,45 @@
-{# The same as they were written: checks, and not_null, which Delta cannot add to an existing column otherwise. #}
+{# The constraints of an enforced contract as {name: expression}: checks, and not_null, which Delta cannot add to an
+   existing column otherwise. #}
 {% macro _contract_constraints() %}
     {%- set found = {} -%}
+    {%- for name, expression in floodmark._listed_constraints() -%}
+        {%- do found.update({name: expression}) -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
+{# The same as a list of [name, expression], in the order of the YAML. #}
+{% macro _listed_constraints() %}
+    {%- set found = [] -%}
     {%- if config.get('contract').enforced -%}
         {%- for constraint in model.constraints if constraint.type == 'check' -%}
-            {%- do found.update({constraint.name or 'check_'
-                ~ local_md5(constraint.expression)[:12]: constraint.expression}) -%}
+            {%- do found.append([constraint.name or 'check_' ~ local_md5(constraint.expression)[:12],
+                constraint.expression]) -%}
         {%- endfor -%}
         {%- for name, column in model.columns.items() -%}
             {%- for constraint in column.constraints or [] -%}
                 {%- if constraint.type == 'not_null' -%}
-                    {%- do found.update({name ~ '_not_null': floodmark._quoted(name) ~ ' is not null'}) -%}
+                    {%- do found.append([name ~ '_not_null', floodmark._quoted(name) ~ ' is not null']) -%}
                 {%- elif constraint.type == 'check' -%}
-                    {%- do found.update({constraint.name or name ~ '_check_' ~ loop.index: constraint.expression}) -%}
+                    {%- do found.append([constraint.name or name ~ '_check_' ~ loop.index, constraint.expression]) -%}
                 {%- endif -%}
             {%- endfor -%}
         {%- endfor -%}
     {%- endif -%}
     {{ return(found) }}
+{% endmacro %}
+
+
+{# Two constraints cannot have one name, in any case: a table would have but one of them. #}
+{% macro _doubled_constraint_problems() %}
+    {%- set problems, known = [], {} -%}
+    {%- for name, expression in floodmark._listed_constraints() -%}
+        {%- if known.get(name | lower, expression) != expression -%}
+            {%- do problems.append({'setting': 'constraint ' ~ name, 'got': expression,
+                'expected': 'a name of its own: another constraint has this one', 'todo': 'Rename one of the two'}) -%}
+        {%- endif -%}
+        {%- do known.update({name | lower: expression}) -%}
+    {%- endfor -%}
+    {{ return(problems) }}
 {% endmacro %}

@@ -66,7 +66,7 @@
     {%- for name, expression in floodmark._contract_constraints().items() -%}
         {%- do clauses.append(['constraint ' ~ name, expression]) -%}
     {%- endfor -%}
-    {%- set problems = [] -%}
+    {%- set problems = floodmark._doubled_constraint_problems() -%}
     {%- for setting, text in clauses -%}
         {%- do problems.extend(floodmark._clause_problems(setting, text)) -%}
     {%- endfor -%}

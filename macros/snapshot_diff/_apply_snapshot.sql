@@ -45,7 +45,8 @@
     {{ return({'floodmark.snapshot_diff': floodmark._to_property(floodmark._snapshot_made_by(run.settings.snapshot,
         run.settings.unique_key | sort)),
         'floodmark.compared': floodmark._to_property(tojson({'compared': source.compared, 'beside': source.beside,
-        'added': source.added, 'nested': floodmark._nested_hash_version()}))}) }}
+        'added': source.added, 'nested': floodmark._nested_hash_version(),
+        'types': floodmark._hashed_types(source)}))}) }}
 {% endmacro %}
 
 
@@ -113,7 +114,7 @@
 {% macro _align_snapshot(run, batch, source) %}
     {#- a column is known as added before it is there; while hashes are made anew the property names none, so that a
        run which finds it so makes them again -#}
-    {%- if source.rehash or source.added != source.hashed.added -%}
+    {%- if source.rehash or source.added != source.hashed.added or source.hashed.types is not defined -%}
         {%- do floodmark._set_properties(floodmark._snapshot_properties(run,
             dict(source, compared=[] if source.rehash else source.hashed.compared,
             beside=[] if source.rehash else source.hashed.beside))) -%}

@@ -1,7 +1,7 @@
 {#
   Which columns a snapshot has, which of them are compared, and what the table knows of it. A hash is of the columns
-  that the table's property `floodmark.compared` names, so that a column which comes or goes is not a change of every
-  row.
+  and types that the table's property `floodmark.compared` names, so that a column which comes, goes or gets another
+  type is not a change of every row.
 #}
 
 {# What is known of a snapshot before a row of it is read: its columns, those of the table, and which of them are
@@ -140,6 +140,32 @@
 {% endmacro %}
 
 
+{# The types of the columns that the hashes are of. #}
+{% macro _hashed_types(source) %}
+    {%- set types = {} -%}
+    {%- for column in floodmark._columns_named(source.columns, source.compared + source.beside) -%}
+        {%- do types.update({column.name | lower: column.ddl or column.type}) -%}
+    {%- endfor -%}
+    {{ return(types) }}
+{% endmacro %}
+
+
+{# Whether a column has another type than the table's hashes are of: the same value has another hash then. A field that
+   a struct has got behind the others is NULL in the rows before it, and tells nothing. A table of earlier code keeps no
+   types. #}
+{% macro _has_retyped_hash(source) %}
+    {%- set known = source.hashed.get('types') or {} -%}
+    {%- for name, type in floodmark._hashed_types(source).items() if name in known -%}
+        {%- set as_before = [floodmark._conformed_type(known[name], type, true),
+            floodmark._conformed_type(type, known[name], true)] | map('lower') | unique | list -%}
+        {%- if as_before != [type | lower] -%}
+            {{ return(true) }}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(false) }}
+{% endmacro %}
+
+
 {# Which columns are compared, and which beside them are kept up in the open row (SCD 2): `compared` and `beside`,
    names in lower case. A column that came since is not compared until it is asked for, by compare_columns or
    on_schema_change sync_all_columns; one that had no type before is, as if it had been NULL. Where the table's hashes
@@ -175,7 +201,8 @@
                 ~ begun ~ ', and all are compared without it') -%}
         {%- endif -%}
         {%- do source.update({'rehash': source.compared != source.hashed.compared
-            or source.beside != source.hashed.beside or floodmark._has_older_hash(source)}) -%}
+            or source.beside != source.hashed.beside or floodmark._has_older_hash(source)
+            or floodmark._has_retyped_hash(source)}) -%}
     {%- endif -%}
     {%- for name in listed if name in given and name not in within and run.settings.on_schema_change == 'ignore' -%}
         {%- do floodmark._refuse([{'setting': 'snapshot_diff.compare_columns', 'got': name,

@@ -2,7 +2,7 @@
 {% macro _snapshot_diff_strategy() %}
     {{ return(dict(floodmark._strategy_defaults(), load=floodmark._load_snapshot, counts=floodmark._difference_counts,
         mark=floodmark._version_after, reads_anew=true, replays=false, backfills=false,
-        lost_mark_problem=floodmark._snapshot_lost_mark)) }}
+        compares_all=true, lost_mark_problem=floodmark._snapshot_lost_mark)) }}
 {% endmacro %}
 
 

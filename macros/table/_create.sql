@@ -12,6 +12,32 @@
 {% endmacro %}
 
 
+{# What orders the events, as a table property keeps it: blanks, quotes and capitals tell nothing. #}
+{% macro _sequence_text(cdc) %}
+    {%- set text = cdc.sequence_by | join(', ') | lower | replace('`', '') | replace('"', '') -%}
+    {{ return(modules.re.sub('\\s*(\\W)\\s*', '\\1', modules.re.sub('\\s+', ' ', text | trim))) }}
+{% endmacro %}
+
+
+{# The same as a property of the table. #}
+{% macro _sequence_property(cdc) %}
+    {{ return({'floodmark.sequence': floodmark._to_property(floodmark._sequence_text(cdc))}) }}
+{% endmacro %}
+
+
+{# The column mapping of a table beside the model's, which has columns of the same names: as the config has it, else as
+   the model's table, which somebody else may have made. That is looked up only for a name that needs it. #}
+{% macro _column_mapping(columns) %}
+    {%- set mode = (config.get('tblproperties') or {}).get('delta.columnMapping.mode') -%}
+    {%- for column in columns if not mode and (modules.re.search('[ ,;{}()\n\t=]', column.name)
+        or '`' in (column.ddl or column.type)) -%}
+        {{ return(floodmark._properties_of(this).get('delta.columnMapping.mode') if load_relation(this) is not none
+            else none) }}
+    {%- endfor -%}
+    {{ return(mode) }}
+{% endmacro %}
+
+
 {# Create the target, or replace it in one commit, with what the batch holds. #}
 {% macro _replace_table_sql(select_sql, own_properties={}) %}
     {%- set properties = dict(own_properties, **{'delta.enableDeletionVectors': 'true'}) -%}
@@ -24,9 +50,10 @@
         {%- do properties.update({'delta.enableChangeDataFeed': 'true'}) -%}
     {%- endif -%}
     {%- if floodmark._setting('cdc') is not none -%}
-        {%- do properties.update({'floodmark.cdc': floodmark._to_property(
-            floodmark._cdc_made_by(floodmark._cdc_settings(),
+        {%- set cdc = floodmark._cdc_settings() -%}
+        {%- do properties.update({'floodmark.cdc': floodmark._to_property(floodmark._cdc_made_by(cdc,
             floodmark._name_list(config.get('unique_key')) | sort))}) -%}
+        {%- do properties.update(floodmark._sequence_property(cdc)) -%}
     {%- endif -%}
     {%- do properties.update(config.get('tblproperties') or {}) -%}
     {%- set pairs = [] -%}

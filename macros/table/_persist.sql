@@ -52,16 +52,97 @@
 {% endmacro %}
 
 
-{# Put the contract's constraints on the table where they are missing. #}
-{% macro _persist_constraints(relation) %}
-    {%- set constraints = floodmark._constraints() -%}
-    {%- if constraints -%}
-        {%- set present = floodmark._properties_of(relation) | map('lower') | list -%}
-        {%- for name, expression in constraints.items() if 'delta.constraints.' ~ name | lower not in present -%}
-            {#- Delta keeps the text: in one pair of parentheses it is as it was written -#}
-            {%- set condition = '(' ~ expression ~ ')' if floodmark._lists_changes() else expression -%}
+{# The constraints as a table is given them: {name in lower case: condition}. Delta keeps the text: in one pair of
+   parentheses it is as it was written. #}
+{% macro _constraint_texts() %}
+    {%- set texts = {} -%}
+    {%- for name, expression in floodmark._constraints().items() -%}
+        {%- do texts.update({name | lower: '(' ~ expression ~ ')' if floodmark._lists_changes() else expression}) -%}
+    {%- endfor -%}
+    {{ return(texts) }}
+{% endmacro %}
+
+
+{# Put the contract's constraints on the table where they are missing, and take those off that were put there and are
+   no longer in the contract. `properties` are the table's, where they are known. The table says which are ours before
+   it has them, so that a run which dies leaves none that nobody takes off. #}
+{% macro _persist_constraints(relation, properties=none) %}
+    {%- set wanted = floodmark._constraint_texts() -%}
+    {%- if wanted -%}
+        {%- set properties = properties or floodmark._properties_of(relation) -%}
+        {%- do floodmark._drop_constraints(relation, properties) -%}
+        {%- set present = properties | map('lower') | list -%}
+        {%- set missing = {} -%}
+        {%- for name, text in wanted.items() if 'delta.constraints.' ~ name not in present -%}
+            {%- do missing.update({name: text}) -%}
+        {%- endfor -%}
+        {%- if missing -%}
+            {%- do floodmark._set_properties(floodmark._constraints_property(
+                dict(floodmark._own_constraints(properties), **missing))) -%}
+        {%- endif -%}
+        {%- for name, text in missing.items() -%}
             {%- do floodmark._execute(['alter table ' ~ floodmark._delta_name(relation) ~ ' add constraint '
-                ~ floodmark._quoted(name) ~ ' check ' ~ condition]) -%}
+                ~ floodmark._quoted(name) ~ ' check ' ~ text]) -%}
         {%- endfor -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# The constraints that floodmark has put on a table, {name: condition}; of a table of earlier code none. #}
+{% macro _own_constraints(properties) %}
+    {{ return(fromjson(floodmark._from_property(properties.get('floodmark.constraints')) or '{}')) }}
+{% endmacro %}
+
+
+{% macro _constraints_property(own) %}
+    {{ return({'floodmark.constraints': floodmark._to_property(tojson(own))}) }}
+{% endmacro %}
+
+
+{# Take constraints of ours off a table that the contract no longer has, or has otherwise: their names. What somebody
+   else put there stays. `properties` are the table's, and are so afterwards. #}
+{% macro _drop_constraints(relation, properties) %}
+    {%- set wanted = floodmark._constraint_texts() -%}
+    {%- set own = floodmark._own_constraints(properties) -%}
+    {%- set dropped, kept = [], {} -%}
+    {%- for name, text in own.items() -%}
+        {%- if wanted.get(name) == text -%}
+            {%- do kept.update({name: text}) -%}
+        {%- else -%}
+            {%- do dropped.append(name) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- for name in dropped -%}
+        {%- do floodmark._execute(['alter table ' ~ floodmark._delta_name(relation)
+            ~ ' drop constraint if exists ' ~ floodmark._quoted(name)]) -%}
+        {%- for key in properties | list if key | lower == 'delta.constraints.' ~ name -%}
+            {%- do properties.pop(key) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- if dropped -%}
+        {%- do properties.update(floodmark._constraints_property(kept)) -%}
+        {%- do floodmark._set_properties(floodmark._constraints_property(kept)) -%}
+    {%- endif -%}
+    {{ return(dropped) }}
+{% endmacro %}
+
+
+{# Before the first batch of a run: take constraints off that its rows may break. Where there are none any more, the
+   table is asked once Delta has refused a batch (_obsolete_constraints). #}
+{% macro _relax_constraints(run) %}
+    {%- if floodmark._has_constraints() and run.target.is_delta and not run.target.is_empty and not run.full_refresh
+        and not run.is_untouched -%}
+        {%- do run.update({'properties': floodmark._properties_of(this)}) -%}
+        {%- do floodmark._drop_constraints(this, run.properties) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Where a constraint refused a batch: take those off that the contract no longer has. What to do, in a sentence; none
+   where there are none. #}
+{% macro _obsolete_constraints(error) %}
+    {%- set dropped = floodmark._drop_constraints(this, floodmark._properties_of(this))
+        if 'DELTA_VIOLATE_CONSTRAINT' in error else [] -%}
+    {{ return('The contract no longer has ' ~ dropped | join(', ') ~ ', which ' ~ this ~ ' had from it. '
+        ~ ('It is' if dropped | length == 1 else 'They are') ~ ' dropped now: run again' if dropped else none) }}
 {% endmacro %}

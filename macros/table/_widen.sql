@@ -79,23 +79,33 @@
 {% endmacro %}
 
 
-{# Give columns of the table the types to which those of the SELECT have grown. #}
+{# Give columns of the model's table the types to which those of the SELECT have grown. #}
 {% macro _widen_table(run, columns) %}
+    {%- if floodmark._widen_columns(this, floodmark._table_columns(run), columns) -%}
+        {%- do run.update({'table_columns': none, 'state_fits': false}) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Give columns of a table, which are `known`, the types to which others have grown. Whether there was one. #}
+{% macro _widen_columns(relation, known, columns) %}
     {%- set widened = [] -%}
     {%- for column in columns -%}
-        {%- set known = floodmark._find_column(floodmark._table_columns(run), column.name) -%}
-        {%- if known and known.ddl != column.ddl -%}
-            {%- do widened.extend(floodmark._widened_parts(floodmark._quoted(known.name), known.ddl, column.ddl)) -%}
+        {%- set own = floodmark._find_column(known, column.name) -%}
+        {%- set ddl = column.ddl or column.type -%}
+        {%- if own and own.ddl != ddl -%}
+            {%- do widened.extend(floodmark._widened_parts(floodmark._quoted(own.name), own.ddl, ddl)) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- if widened -%}
-        {%- do floodmark._set_properties({'delta.enableTypeWidening': 'true'}) -%}
-        {%- do floodmark._enable_types(this, widened | map(attribute='type') | join(',')) -%}
+        {%- do floodmark._set_properties({'delta.enableTypeWidening': 'true'}, relation) -%}
+        {%- do floodmark._enable_types(relation, widened | map(attribute='type') | join(',')) -%}
         {%- for part in widened -%}
-            {%- do floodmark._execute(['alter table ' ~ this ~ ' alter column ' ~ part.path ~ ' type ' ~ part.type]) -%}
+            {%- do floodmark._execute(['alter table ' ~ relation ~ ' alter column ' ~ part.path ~ ' type '
+                ~ part.type]) -%}
         {%- endfor -%}
-        {%- do run.update({'table_columns': none}) -%}
     {%- endif -%}
+    {{ return(widened | length > 0) }}
 {% endmacro %}
 
 

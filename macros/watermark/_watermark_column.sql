@@ -24,12 +24,50 @@
 {% endmacro %}
 
 
-{# Whether a SELECT gives this name to an expression: it stands behind AS, or behind a parenthesis. #}
+{# Whether a SELECT may give this name to something else than the upstream's column: to an expression, with or without
+   AS, or to the column of another relation of a join. #}
 {% macro _names_expression(sql, name) %}
     {%- set words = [] -%}
     {%- for part in floodmark._sql_parts(sql) if part.kind not in ['comment', 'open'] -%}
         {%- do words.append(part.text | replace('`', '') if part.kind != 'string' or part.text[0] == '`' else "''") -%}
     {%- endfor -%}
-    {{ return(modules.re.search('(?i)(\\bas|\\))\\s+' ~ modules.re.escape(name) ~ '(?![\\w.(])', words | join)
-        is not none) }}
+    {%- set words = words | join | lower -%}
+    {%- set column = modules.re.escape(name | lower) ~ '(?![\\w.(])' -%}
+    {#- behind a word that is not of SQL's own, or the end of an expression, a name is an alias -#}
+    {%- for before in modules.re.findall("([\\w)\\]']+)\\s+" ~ column, words)
+        if before not in floodmark._words_before_columns() -%}
+        {{ return(true) }}
+    {%- endfor -%}
+    {%- set alias = floodmark._bounded_alias(sql) -%}
+    {%- for other in modules.re.findall('(\\w+)\\.' ~ column, words) | unique
+        if alias is not none and other != alias
+        and (floodmark._is_joined(words, other) or floodmark._is_joined(words, alias)) -%}
+        {{ return(true) }}
+    {%- endfor -%}
+    {{ return(false) }}
+{% endmacro %}
+
+
+{# The alias that watermark_filter() was given, in lower case; none where it has none. A guard takes it out of the SQL
+   of a first load. #}
+{% macro _bounded_alias(sql) %}
+    {%- set found = modules.re.search('/\\*floodmark:bounds `?(\\w+)`?\\.', sql)
+        or modules.re.search('watermark_filter\\(\\s*(?:alias\\s*=\\s*)?["\'](\\w+)["\']', model.raw_code) -%}
+    {{ return(found.group(1) | lower if found else none) }}
+{% endmacro %}
+
+
+{# Whether the words of a SELECT join a relation under this alias. #}
+{% macro _is_joined(words, alias) %}
+    {%- set joined = '\\bjoin\\s+(?:lateral\\s+)?(?:[\\w.]+|\\(.*\\))\\s+(?:as\\s+)?' -%}
+    {{ return(modules.re.search(joined ~ alias ~ '\\b', words, flags=modules.re.S) is not none) }}
+{% endmacro %}
+
+
+{# Words of SQL behind which a name is no alias. #}
+{% macro _words_before_columns() %}
+    {{ return(['select', 'distinct', 'all', 'where', 'and', 'or', 'not', 'by', 'on', 'when', 'then', 'else', 'case',
+        'having', 'between', 'like', 'rlike', 'ilike', 'in', 'is', 'exists', 'interval', 'using', 'filter', 'limit',
+        'offset', 'union', 'except', 'intersect', 'minus', 'from', 'join', 'with', 'div', 'for', 'qualify', 'placing',
+        'zone', 'over', 'recursive', 'lateral']) }}
 {% endmacro %}

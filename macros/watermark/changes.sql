@@ -150,6 +150,20 @@
 {% endmacro %}
 
 
+{# What to do where Delta cannot give the changes that a batch reads, in a sentence; none for any other error. #}
+{% macro _unreadable_changes(batch, error) %}
+    {%- set reasons = {
+        'DELTA_CHANGE_DATA_FEED_INCOMPATIBLE': 'a column of it was renamed, dropped or given another type since',
+        'DELTA_MISSING_CHANGE_DATA': 'its change feed was switched off for a while'} -%}
+    {%- for condition, reason in reasons.items() if batch.family == 'version' and condition in error -%}
+        {%- set low = batch.low_position if batch.low_position is not none else batch.start_position - 1 -%}
+        {{ return('The changes of ' ~ batch.upstream ~ ' from version ' ~ (low + 1) ~ ' to ' ~ batch.high_position
+            ~ ' cannot be read, since ' ~ reason ~ ': ' ~ floodmark._ways_out()) }}
+    {%- endfor -%}
+    {{ return(none) }}
+{% endmacro %}
+
+
 {% macro _require_change_feed(relation) %}
     {%- if not modules.re.search('delta.enablechangedatafeed\\W+true',
         floodmark._detail(relation).properties | lower) -%}

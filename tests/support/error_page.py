@@ -37,6 +37,7 @@ SECTIONS: Sequence[tuple[str, Sequence[str]]] = (
     (
         "Settings",
         (
+            "macros/settings/_contract.sql",
             "macros/settings/_model.sql",
             "macros/settings/_schema.sql",
             "macros/settings/_problems.sql",

@@ -20,7 +20,7 @@
     {%- else -%}
         {%- set run = floodmark._load(settings, floodmark._select_text(sql)) -%}
         {%- if not run.waits_for -%}
-            {%- do floodmark._persist_constraints(target_relation) -%}
+            {%- do floodmark._persist_constraints(target_relation, run.properties) -%}
             {%- do apply_grants(target_relation, config.get('grants'),
                 should_revoke=should_revoke(load_relation(this), should_full_refresh())) -%}
             {%- do floodmark._persist_docs(target_relation) -%}

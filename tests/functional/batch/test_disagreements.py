@@ -20,6 +20,19 @@ UNMARKED = (
     "cdc={'sequence_by': 'seq'}) }}\n" + f"select * from {table('up_unmarked')}"
 )
 
+#: A merge that is floodmark's by its rules alone.
+MANAGED = (
+    "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', "
+    "expectations=[{'name': 'counted', 'expect': 'id > 0'}]) }}\n"
+)
+#: Models without a mark: what their table lost comes with the next run.
+WHOLE = {
+    "whole": MANAGED,
+    "whole_undone": MANAGED,
+    "compared": "{{ config(materialized='incremental', incremental_strategy='snapshot_diff', "
+    "unique_key='id', snapshot_diff={'stored_as_scd_type': 2}, full_refresh=false) }}\n",
+}
+
 #: Model -> its own upstream; what is done between the runs stands in `story`.
 MODELS: tuple[str, ...] = (
     "dropped",
@@ -38,6 +51,7 @@ MODELS: tuple[str, ...] = (
     "undone",
     "emptied_late",
     "unmarked",
+    *WHOLE,
 )
 #: The mark that a model is set to, and who has a full refresh: one of each way out, or with FLOODMARK_LAB=full every model that
 #: was stopped, and a clone beside a table made anew, a view beside a source.
@@ -138,6 +152,8 @@ def story(make_project: Callable[..., Project]) -> Story:
             "other_view", incremental("{{ ref('view_of_other_view') }}", watermark=BY_TS, **MERGE)
         )
     project.model("unmarked", UNMARKED)
+    for name, config in WHOLE.items():
+        project.model(name, f"{config}select * from {table(f'up_{name}')}")
     project.model(
         "versions_recreated",
         "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', "
@@ -149,19 +165,22 @@ def story(make_project: Callable[..., Project]) -> Story:
     story = Story(project)
     story.run("first")
 
-    for name in ("restored", "feeds_restored", "undone", "emptied_late"):
+    grown = ("restored", "feeds_restored", "undone", "emptied_late", *WHOLE)
+    for name in grown:
         land(project, name, 3)
-    project.build("--select", "restored", "feeds_restored", "undone", "emptied_late")
+    project.build("--select", *grown)
     project.sql(f"drop table {s}.dropped")
     project.sql(f"delete from {s}.emptied")
-    project.sql(f"restore table {s}.restored to version as of 0")
+    for name in ("restored", *WHOLE):
+        project.sql(f"restore table {s}.{name} to version as of 0")
     #: the run died behind its MERGE, whose rows an operator then took back
-    for name in ("undone", "emptied_late"):
+    for name in ("undone", "emptied_late", "whole_undone"):
         project.sql(
             f"delete from {s}_floodmark.batch_log "
             f"where model = '{s}.{name}' and batch_id = 2 and event = 'committed'"
         )
-        land(project, name, 4)
+        if name not in WHOLE:
+            land(project, name, 4)
     project.sql(f"restore table {s}.undone to version as of 0")
     project.sql(f"delete from {s}.emptied_late")
     project.model("unmarked", incremental(table("up_unmarked"), watermark=BY_TS))
@@ -234,6 +253,13 @@ def test_a_restored_target(story: Story) -> None:
     ) in story.said("restored")
     assert story.ids["second"]["restored"] == [1, 2]
     assert story.ids["third"]["restored"] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("model", WHOLE)
+def test_a_restored_target_whose_rows_are_compared_again(story: Story, model: str) -> None:
+    """No mark says that rows are loaded: the next run finds those that are missing, and keeps a history."""
+    assert story.runs["second"].status[model] == "success", story.said(model)
+    assert story.ids["second"][model] == [1, 2, 3]
 
 
 def test_a_batch_that_was_taken_back_before_the_ledger_heard_of_it(story: Story) -> None:

@@ -178,6 +178,7 @@ def story(make_project: Callable[..., Project]) -> Story:
     project.source("src", "repaired", "ties", "picked", "nobody", "named", "quoted")
     repaired = {
         "backfilled": merged("repaired"),
+        "bare": merged("repaired", "id, v"),
         "cut": merged("repaired", watermark={"lookback": "20 days"}),
     }
     later = {
@@ -235,7 +236,7 @@ def story(make_project: Callable[..., Project]) -> Story:
 
     mend("repaired", "q", "p")
     day = "{floodmark_backfill: {from: '2024-05-01', to: '2024-05-02'}}"
-    runs.append(project.build("--select", "backfilled", "--vars", day))
+    runs.append(project.dbt("run", "--select", "backfilled", "bare", "--vars", day))
     return story
 
 
@@ -250,8 +251,15 @@ def test_a_correction_in_place_is_followed_both_ways(story: Story) -> None:
 
 def test_a_correction_below_the_mark_by_backfill_and_after_a_crash(story: Story) -> None:
     """Neither a backfill nor a batch that another run finishes lets an older reading win."""
+    assert story.runs[3].status["backfilled"] == "success"
     found = {row["id"]: row["v"] for row in rows_of(story.project, "backfilled")}
     assert found == {7: "q", 9: "p", 11: "z"}
+    # Without the column that orders them nobody can tell which row is older.
+    assert "Without it a backfill would put older rows over newer ones" in sentence(
+        story.runs[3].message["bare"]
+    )
+    found = {row["id"]: row["v"] for row in rows_of(story.project, "bare")}
+    assert found == {7: "p", 9: "q", 11: "z"}
     # The batch that read 'a' and 'b' was staged and then applied by the next run, which read again.
     assert story.runs[1].status["cut"] == "error"
     found = {row["id"]: row["v"] for row in rows_of(story.project, "cut")}
@@ -313,4 +321,4 @@ def test_names_in_quotes_and_semicolons_as_dbt_spark_users_write_them(story: Sto
 def test_everything_else_succeeded(story: Story) -> None:
     refused = {f"clause_{name}" for name, (_, setting, _) in BROKEN.items() if setting}
     failed = [{n for n, status in run.status.items() if status != "success"} for run in story.runs]
-    assert failed == [refused | {"fed"}, {"fed", "cut"}, set(), set()], story.runs[0].log[-3000:]
+    assert failed == [refused | {"fed"}, {"fed", "cut"}, set(), {"bare"}], story.runs[0].log[-3000:]

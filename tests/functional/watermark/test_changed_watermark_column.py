@@ -16,11 +16,21 @@ TOKYO = "from_utc_timestamp(ts, 'Asia/Tokyo')"
 TS = {"column": "ts"}
 OVERWRITE = {"incremental_strategy": "insert_overwrite", "partition_by": ["p"], "watermark": TS}
 
+JOINED = f"{table('src')} as o join {table('more')} as c on c.id = o.id"
+OF_SRC = {"guard": True, "alias": "o", "watermark": TS | {"from": "raw.src"}}
+
 #: Models whose first load is refused: its mark would be that of other values.
 REFUSED = {
     "later": incremental(table("src"), f"id, {TOKYO} as ts", guard=True, watermark=TS),
     "earlier": incremental(table("src"), "id, date_trunc('hour', ts) ts", guard=True, watermark=TS),
     "quoted": incremental(table("src"), f"id, {TOKYO} AS `TS`", guard=True, watermark=TS),
+    "ended": incremental(
+        table("src"), f"id, case when id > 0 then {TOKYO} end ts", guard=True, watermark=TS
+    ),
+    "typed": incremental(
+        table("src"), "id, date_trunc('hour', ts)::timestamp ts", guard=True, watermark=TS
+    ),
+    "joined": incremental(JOINED, "o.id, c.ts", **OF_SRC),
     "days": incremental(
         table("src"), f"id, {TOKYO} as ts, cast({TOKYO} as date) as p", **OVERWRITE
     ),
@@ -28,6 +38,7 @@ REFUSED = {
 #: Models that name an expression like the column, and lose nothing by it.
 TAKEN = {
     "same": incremental(f"{table('src')} as s", "s.id, s.ts as ts", guard=True, watermark=TS),
+    "own": incremental(JOINED, "o.id, o.ts", **OF_SRC),
     "greatest": incremental(
         f"(select id, max(ts) as ts from {table('src')} group by id)", "*", guard=True, watermark=TS
     ),
@@ -73,7 +84,11 @@ def story(make_project: Callable[..., Project]) -> Story:
     project.sql(
         f"insert into {s}.src values (1, {AT} + interval 10 minutes), (2, {AT} + interval 40 minutes)"
     )
-    project.source("src")
+    project.sql(f"create table {s}.more (id int, ts timestamp) using delta")
+    project.sql(
+        f"insert into {s}.more select id, {AT} + interval 9 days from values (1), (2), (3), (4) as t(id)"
+    )
+    project.source("src", "more")
     for name, sql in (REFUSED | TAKEN).items():
         project.model(name, sql)
     for name, sql in COMMENTED.items():

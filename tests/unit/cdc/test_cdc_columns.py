@@ -10,7 +10,7 @@ import pytest
 from tests.support.macros import load
 
 CDC = {
-    "scd_type": 2, "start_at": "__start_at", "end_at": "__end_at", "sequence": "seq",
+    "scd_type": 2, "start_at": "__start_at", "end_at": "__end_at", "sequence": "seq", "sequence_by": ["seq"],
     "column_list": [], "except_column_list": [], "reads_feed": False, "ignore_null_updates": False,
 }  # fmt: skip
 KEPT = ["__start_at", "__end_at", "_floodmark_sequence"]

@@ -11,7 +11,7 @@ from tests.support.macros import load
 
 @pytest.fixture(scope="module")
 def floodmark() -> SimpleNamespace:
-    return load()
+    return load(model=SimpleNamespace(raw_code=""))
 
 
 @pytest.mark.parametrize(
@@ -197,6 +197,17 @@ def test_a_mark_of_ours_counts_in_code_alone(
         ("select a as ts_2, b as tsx from t", False),
         ("select a -- as ts\n, ts from t", False),
         ("select ' as ts ' from t", False),
+        ("select case when a then b end ts from t", True),
+        ("select a::date ts from t", True),
+        ("select a::decimal(10, 2)\n  ts from t", True),
+        ("select created `ts`, id from t", True),
+        ("select date'2024-01-01' ts from t", True),
+        ("select a[0] ts from t", True),
+        ("select interval 1 day ts", True),
+        ("select distinct ts from t where ts > 1 and not ts is null or ts in (2)", False),
+        ("select case when ts > 1 then ts else ts end as a from t order by ts", False),
+        ("select a + ts as b, (ts) as c from t", False),
+        ("select ts, row_number() over (partition by ts order by ts) as n from t", False),
     ],
 )
 def test_whether_a_select_names_an_expression(
@@ -264,3 +275,29 @@ def test_meta_that_is_no_mapping_is_refused() -> None:
     assert problem["expected"].startswith("a mapping such as {'watermark'")
     assert not settings_of(meta={"floodmark": None})._is_managed()
     assert not settings_of(meta={"floodmark": {}})._is_managed()
+
+
+@pytest.mark.parametrize(
+    ("select", "joined", "named"),
+    [
+        ("o.id, c.ts", "s.orders as o join s.customers as c on c.id = o.id", True),
+        ("o.id, C.`ts`", "s.customers c join s.orders o using (id)", True),
+        ("o.id, c.ts", "s.orders o left join (select id, ts from (x)) c on true", True),
+        ("o.id, c.ts", "s.orders o, s.customers c join s.d as d using (id)", False),
+        ("o.id, o.ts, c.name", "s.orders as o join s.customers as c on c.id = o.id", False),
+        ("o.id, c.tsx, c.ts_2", "s.orders as o join s.customers as c using (id)", False),
+        ("r.ts, d.name", "(select * from s.orders o) as r", False),
+        ("o.id, 'c.ts' as x -- c.ts", "s.orders o join s.customers c using (id)", False),
+    ],
+)
+def test_a_column_of_another_relation_is_none_of_the_upstream(
+    floodmark: SimpleNamespace, select: str, joined: str, named: bool
+) -> None:
+    """The filter says by its alias whose column the mark is of."""
+    sql = f"select {select}\nfrom {joined}\n"
+    bounds = f"where {BOUNDS.replace('ts', 'o.`ts`')}"
+    assert floodmark._names_expression(sql + bounds, "ts") is named
+    # A guard takes the filter out of a first load.
+    guarded = load(model=SimpleNamespace(raw_code="where {{ watermark_filter(alias='O') }}"))
+    assert guarded._names_expression(sql, "ts") is named
+    assert not floodmark._names_expression(sql, "ts")

@@ -1,0 +1,124 @@
+"""What may order the events of a key: over the changes of a table, in another run, in parts; without Spark."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.macros import load
+
+FEED = ["id", "updated_at", "_change_type", "_commit_version"]
+
+
+def columns_of(**types: str) -> list[dict[str, str]]:
+    return [{"name": name, "type": ddl.lower(), "ddl": ddl} for name, ddl in types.items()]
+
+
+def named(*names: str) -> list[dict[str, str]]:
+    return columns_of(**dict.fromkeys(names, "bigint"))
+
+
+def feed_problems(
+    sequence_by: list[str],
+    deletes: str | None = "_change_type = 'delete'",
+    selected: list[str] = FEED,
+    upstream: list[str] | None = FEED[:2],
+    code: str = "",
+    reads_feed: bool = True,
+) -> list[dict[str, Any]]:
+    floodmark = load(model=SimpleNamespace(raw_code=code))
+    cdc = {"deletes": deletes, "reads_feed": reads_feed, "sequence_by": sequence_by}
+    known = {"columns": named(*upstream)} if upstream is not None else None
+    run = {"settings": {"cdc": cdc}, "upstream": known}
+    return floodmark._feed_sequence_problems(run, named(*selected))
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        {"sequence_by": ["updated_at"]},
+        {"sequence_by": ["UPDATED_AT", "id"]},
+        {"sequence_by": ["`updated_at`"], "deletes": "lower(_Change_Type) = 'delete'"},
+        {"sequence_by": ["struct(updated_at, id)"]},
+        {"sequence_by": ["to_timestamp(updated_at, '_commit_version')"]},
+        # What a deleted row is may have a name of its own.
+        {"sequence_by": ["updated_at"], "deletes": "gone", "selected": [*FEED, "gone"]},
+        # A stream of changes has no upstream that was described.
+        {"sequence_by": ["updated_at"], "upstream": None},
+    ],
+)
+def test_a_delete_of_a_state_needs_an_order_of_its_own(case: dict[str, Any]) -> None:
+    """The feed gives a deleted row as it was, so by its own columns the delete ties with the row."""
+    (problem,) = feed_problems(**case)
+    assert problem["setting"] == "cdc.sequence_by"
+    assert f"sequence_by: ['{case['sequence_by'][0]}', " in problem["todo"]
+    assert "'_commit_version'], keep _commit_version in the SELECT" in problem["todo"]
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        {"sequence_by": ["_commit_version"]},
+        {"sequence_by": ["updated_at", "_commit_version"]},
+        {"sequence_by": ["struct(updated_at, _COMMIT_VERSION)"]},
+        {"sequence_by": ["_commit_timestamp"], "selected": [*FEED, "_commit_timestamp"]},
+        # What the SELECT makes is the analyst's own.
+        {"sequence_by": ["version"], "selected": ["id", "_change_type", "version"]},
+        # Deletes that the rows themselves tell are events, or a flag.
+        {"sequence_by": ["updated_at"], "deletes": "op = 'd'", "selected": [*FEED, "op"], "upstream": [*FEED[:2], "op"]},
+        {"sequence_by": ["updated_at"], "deletes": None},
+        {"sequence_by": ["updated_at"], "reads_feed": False},
+        {"sequence_by": ["at"], "upstream": None, "selected": [*FEED, "at"],
+         "code": "select *, if(_change_type = 'delete', now(), updated_at) as at from x"},
+    ],
+)  # fmt: skip
+def test_a_sequence_that_tells_a_delete_from_its_row(case: dict[str, Any]) -> None:
+    assert feed_problems(**case) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "is_same"),
+    [
+        (["seq"], ["`SEQ` "], True),
+        (["struct(a, b)"], ["struct( a,b )"], True),
+        (["a", "b"], ["A", '"b"'], True),
+        (["ts"], ["ts\n  + 1"], False),
+        (["ts_ms"], ["lsn"], False),
+        (["a", "b"], ["b", "a"], False),
+        (["a"], ["a", "b"], False),
+        (["cast(a as int)"], ["cast(a asint)"], False),
+    ],
+)
+def test_a_table_keeps_what_orders_its_rows(
+    before: list[str], now: list[str], is_same: bool
+) -> None:
+    """Another column of the same type would order later events by numbers that the rows do not have."""
+    floodmark = load()
+    kept = floodmark._sequence_property({"sequence_by": before})["floodmark.sequence"]
+    problems = floodmark._changed_sequence_problems(
+        {"sequence_by": now}, floodmark._from_property(kept)
+    )
+    assert (problems == []) == is_same
+    for problem in problems:
+        assert "--full-refresh" in problem["todo"]
+        assert "unset tblproperties ('floodmark.sequence')" in problem["todo"]
+
+
+def test_a_table_of_earlier_code_keeps_none() -> None:
+    assert load()._changed_sequence_problems({"sequence_by": ["lsn"]}, None) == []
+
+
+@pytest.mark.parametrize(
+    ("ddl", "terms"),
+    [
+        ("bigint", ""),
+        ("array<int>", ""),
+        ("struct<Ts:timestamp,`a b`:int>", " or _floodmark_sequence.`Ts` is null or _floodmark_sequence.`a b` is null"),
+        ("struct<a:struct<b:int>,c:int>", " or _floodmark_sequence.`a`.`b` is null or _floodmark_sequence.`c` is null"),
+    ],
+)  # fmt: skip
+def test_no_part_of_a_sequence_may_be_null(ddl: str, terms: str) -> None:
+    sql = load()._unordered_sql(columns_of(_floodmark_sequence=ddl))
+    assert sql == f"(_floodmark_sequence is null{terms})"

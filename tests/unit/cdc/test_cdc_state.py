@@ -1,0 +1,107 @@
+"""What lies beside a table of cdc follows the table, whatever was done to its columns; without Spark."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.macros import Refused, load
+
+STATE = "shop.orders__cdc_state"
+
+
+def columns_of(types: dict[str, str]) -> list[dict[str, str]]:
+    return [{"name": name, "type": ddl.lower(), "ddl": ddl} for name, ddl in types.items()]
+
+
+def macros(known: dict[str, str]) -> tuple[SimpleNamespace, list[str]]:
+    """The macros beside a state table with these columns, and what they send."""
+    floodmark = load(this="shop.orders")
+    sent: list[str] = []
+    floodmark._execute = sent.extend
+    floodmark._state_relation = lambda: STATE
+    floodmark._columns_of = lambda query=None, relation=None: columns_of(known)
+    floodmark._unfit_columns = lambda known, columns: []
+    floodmark._model_id = lambda: "shop.orders"
+    return floodmark, sent
+
+
+def fitted(known: dict[str, str], table: dict[str, str]) -> list[str]:
+    floodmark, sent = macros(known)
+    floodmark._fit_state(STATE, columns_of(table))
+    return [sql.removeprefix(f"alter table {STATE} ") for sql in sent]
+
+
+@pytest.mark.parametrize(
+    ("known", "table", "sent"),
+    [
+        ({"v": "int"}, {"v": "int"}, []),
+        ({"v": "int"}, {"V": "bigint"}, ["alter column `v` type bigint"]),
+        ({"v": "int"}, {"v": "decimal(12,2)"}, ["alter column `v` type decimal(12,2)"]),
+        ({"v": "date"}, {"v": "timestamp_ntz"}, ["alter column `v` type timestamp_ntz"]),
+        ({"p": "struct<a:int>"}, {"p": "struct<a:bigint>"}, ["alter column `p`.`a` type bigint"]),
+        ({"v": "int"}, {"v": "int", "n": "string"}, ["add columns (`n` string)"]),
+        # Fields may come in the middle, stand elsewhere, or be gone.
+        ({"p": "struct<a:int,c:int>"}, {"p": "struct<a:int,b:string,c:int>"}, ["add columns (`p`.`b` string)"]),
+        ({"p": "array<struct<c:int>>"}, {"p": "array<struct<b:string,c:int>>"}, ["add columns (`p`.element.`b` string)"]),
+        ({"p": "struct<a:int,c:int>"}, {"p": "struct<c:int,a:int>"}, []),
+        ({"p": "struct<a:int,c:int>"}, {"p": "struct<c:int>"}, []),
+        ({"gone": "int", "v": "int"}, {"v": "int"}, []),
+    ],
+)  # fmt: skip
+def test_it_gets_what_the_table_has_got(
+    known: dict[str, str], table: dict[str, str], sent: list[str]
+) -> None:
+    found = [sql for sql in fitted(known, table) if not sql.startswith("set tblproperties")]
+    assert found == sent
+
+
+@pytest.mark.parametrize(
+    ("known", "table", "wrong"),
+    [
+        ("int", "int", []),
+        ("varchar(5)", "varchar(9)", []),
+        ("struct<a:int,c:int>", "struct<c:int,b:int,a:int>", []),
+        ("int", "string", ["v as int where the table has string"]),
+        ("bigint", "int", ["v as bigint where the table has int"]),
+        ("map<string,int>", "map<string,bigint>", ["v as map<string,int> where the table has map<string,bigint>"]),
+        ("struct<a:int>", "struct<a:string>", ["v as struct<a:int> where the table has struct<a:string>"]),
+    ],
+)  # fmt: skip
+def test_any_other_type_does_not_fit(known: str, table: str, wrong: list[str]) -> None:
+    assert load()._unfit_columns(columns_of({"v": known}), columns_of({"V": table})) == [
+        text.replace("v as", "V as", 1) for text in wrong
+    ]
+
+
+def test_what_does_not_fit_is_refused_by_name() -> None:
+    floodmark, _ = macros({"v": "int"})
+    floodmark._unfit_columns = lambda known, columns: ["v as int where the table has string"]
+    with pytest.raises(Refused, match=f"{STATE}, which holds .* has v as int where the table"):
+        floodmark._fit_state(STATE, columns_of({"v": "string"}))
+
+
+def test_what_is_remembered_is_read_by_name() -> None:
+    """A UNION takes fields by their place, so they are put in the table's order first."""
+    known = {"id": "int", "p": "struct<a:int,c:int>", "_floodmark_kind": "string"}
+    floodmark, _ = macros(known)
+    same = floodmark._remembered(columns_of({"ID": "int", "p": "struct<a:int,c:int>"}))
+    assert same["from"] == STATE
+    other = columns_of({"id": "int", "p": "struct<c:int,b:string,a:int>", "new": "int"})
+    moved = floodmark._remembered(other)
+    assert [column["name"] for column in moved["columns"]] == ["id", "p", "_floodmark_kind"]
+    assert "named_struct('c', `p`.`c`, 'b', cast(null as string), 'a', `p`.`a`)" in moved["from"]
+    assert moved["from"].startswith("(select `id`, if(`p` is null") and STATE in moved["from"]
+
+
+def test_what_is_written_has_its_own_fields() -> None:
+    floodmark = load()
+    state = columns_of({"id": "int", "p": "struct<a:int,c:int>", "_floodmark_at": "timestamp"})
+    source: dict[str, Any] = {"resolved": "resolved"}
+    same = floodmark._scd2_state_rows_sql(source, state, "true", columns_of({"id": "int"}))
+    assert "named_struct" not in same
+    table = columns_of({"id": "int", "p": "struct<c:int>"})
+    sql = floodmark._scd2_state_rows_sql(source, state, "true", table)
+    assert "named_struct('a', cast(null as int), 'c', `p`.`c`)) as `p`" in sql

@@ -1,0 +1,157 @@
+"""Which constraints of a contract a table is given, and which are taken off it; without Spark."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.macros import load
+
+
+class Config(dict[str, Any]):
+    """dbt's config, with an enforced contract."""
+
+    def __init__(self) -> None:
+        super().__init__(contract=SimpleNamespace(enforced=True))
+
+
+class Table:
+    """A table's properties, which the statements change."""
+
+    def __init__(self, by_hand: dict[str, str]) -> None:
+        self.properties = {f"delta.constraints.{name}": text for name, text in by_hand.items()}
+        self.sent: list[str] = []
+        self.asked = 0
+
+    def macros(self, checks: dict[str, str]) -> SimpleNamespace:
+        """The macros under a contract with these checks."""
+        constraints = [
+            SimpleNamespace(type="check", name=name, expression=text)
+            for name, text in checks.items()
+        ]
+        model = SimpleNamespace(constraints=constraints, columns={})
+        floodmark = load(config=Config(), model=model, this="shop.orders")
+        floodmark._lists_changes = lambda: False
+        floodmark._execute = self.execute
+        floodmark._set_properties = self.properties.update
+        floodmark._properties_of = self.look
+        return floodmark
+
+    def look(self, relation: Any) -> dict[str, str]:
+        self.asked += 1
+        return dict(self.properties)
+
+    def execute(self, statements: list[str]) -> None:
+        for sql in statements:
+            self.sent.append(sql)
+            name = sql.split("`")[3]
+            if "add constraint" in sql:
+                self.properties[f"delta.constraints.{name}"] = sql.split(" check ")[1]
+            else:
+                self.properties.pop(f"delta.constraints.{name}", None)
+
+    def holds(self) -> dict[str, str]:
+        """The constraints that it has."""
+        start = "delta.constraints."
+        return {
+            key.removeprefix(start): text
+            for key, text in self.properties.items()
+            if key.startswith(start)
+        }
+
+
+RUN: dict[str, Any] = {
+    "target": {"is_delta": True, "is_empty": False}, "full_refresh": False, "is_untouched": False,
+}  # fmt: skip
+
+
+def loaded(table: Table, checks: dict[str, str]) -> dict[str, str]:
+    """What the table holds once a run has begun, before its first batch."""
+    floodmark = table.macros(checks)
+    run = dict(RUN)
+    floodmark._relax_constraints(run)
+    before = table.holds()
+    floodmark._persist_constraints("shop.orders", run.get("properties"))
+    return before
+
+
+def test_what_leaves_the_contract_leaves_the_table_before_the_batch() -> None:
+    table = Table({"handmade": "b > 0"})
+    loaded(table, {"Small": "a < 9", "big": "a > 1", "other": "c > 0"})
+    assert table.holds() == {
+        "handmade": "b > 0", "small": "(a < 9)", "big": "(a > 1)", "other": "(c > 0)",
+    }  # fmt: skip
+    # One that is relaxed goes before the batch, and comes with its new text behind it.
+    before = loaded(table, {"Small": "a < 99", "other": "c > 0"})
+    assert before == {"handmade": "b > 0", "other": "(c > 0)"}
+    assert table.holds() == before | {"small": "(a < 99)"}
+    # What stays costs one look, and no statement.
+    table.sent, table.asked = [], 0
+    loaded(table, {"small": "a < 99", "other": "c > 0"})
+    assert (table.sent, table.asked) == ([], 1)
+
+
+def test_what_somebody_else_put_there_stays() -> None:
+    table = Table({"small": "a < 9"})
+    loaded(table, {"small": "a < 9", "other": "a > 0"})
+    loaded(table, {"other": "a > 0"})
+    assert table.holds() == {"small": "a < 9", "other": "(a > 0)"}
+
+
+def test_a_contract_without_constraints_asks_nothing_until_a_batch_is_refused() -> None:
+    table = Table({"handmade": "b > 0"})
+    loaded(table, {"small": "a < 9"})
+    table.asked = 0
+    assert loaded(table, {}) == {"handmade": "b > 0", "small": "(a < 9)"}
+    floodmark = table.macros({})
+    assert floodmark._obsolete_constraints("[DIVIDE_BY_ZERO] no") is None
+    assert table.asked == 0
+    said = floodmark._obsolete_constraints("[DELTA_VIOLATE_CONSTRAINT_WITH_VALUES] small")
+    assert "no longer has small, which shop.orders had from it. It is dropped now" in said
+    assert table.holds() == {"handmade": "b > 0"}
+    assert floodmark._obsolete_constraints("[DELTA_VIOLATE_CONSTRAINT_WITH_VALUES] b") is None
+
+
+def test_a_run_that_dies_before_it_adds_one_leaves_none_that_nobody_takes_off() -> None:
+    table = Table({})
+    floodmark = table.macros({"small": "a < 9"})
+
+    def die(statements: list[str]) -> None:
+        table.execute(statements)
+        raise RuntimeError
+
+    floodmark._execute = die
+    with pytest.raises(RuntimeError):
+        floodmark._persist_constraints("shop.orders")
+    loaded(table, {"other": "a > 0"})
+    assert table.holds() == {"other": "(a > 0)"}
+
+
+@pytest.mark.parametrize(
+    ("checks", "doubled"),
+    [
+        ([("a", "positive", "a > 0"), ("b", "positive", "b > 0")], 1),
+        ([("a", "Positive", "a > 0"), ("b", "positive", "b > 0"), ("c", "POSITIVE", "c > 0")], 2),
+        ([("a", "b_not_null", "a > 0"), ("b", None, None)], 1),
+        ([("a", "positive", "a > 0"), ("b", "positive", "a > 0")], 0),
+        ([("a", None, None), ("b", "positive", "b > 0")], 0),
+    ],
+)
+def test_two_constraints_of_one_name_are_refused(
+    checks: list[tuple[str, str | None, str | None]], doubled: int
+) -> None:
+    """Of a dictionary's two equal keys one would be lost."""
+    columns = {
+        column: SimpleNamespace(
+            constraints=[
+                SimpleNamespace(
+                    type="check" if text else "not_null", name=name, expression=text
+                )
+            ]
+        )
+        for column, name, text in checks
+    }  # fmt: skip
+    floodmark = load(config=Config(), model=SimpleNamespace(constraints=[], columns=columns))
+    assert len(floodmark._doubled_constraint_problems()) == doubled
