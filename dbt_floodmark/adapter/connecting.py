@@ -81,7 +81,7 @@ def _readying(connection: Any) -> Generator[None, None, None]:
 
 
 def _open_thrift(original: Callable[..., Any], cls: Any, connection: Any) -> Any:
-    from dbt_floodmark.adapter.thrift import RUN_AGAIN, START_AGAIN, FloodmarkThrift
+    from dbt_floodmark.adapter.thrift import FloodmarkThrift
 
     credentials = connection.credentials
     if is_warm(credentials):
@@ -100,13 +100,14 @@ def _open_thrift(original: Callable[..., Any], cls: Any, connection: Any) -> Any
         connection.handle = None
         connection.state = ConnectionState.FAIL
         raise DbtRuntimeError(
-            f"The warm server at {server} ended. {RUN_AGAIN}"
+            f"The warm server at {server} ended. Run again: it starts by itself."
             if is_warm(credentials)
             else f"No Spark Thrift server answers at {server}: start one with "
             "`floodmark serve start`."
         ) from exc
-    remedy = RUN_AGAIN if is_warm(credentials) else START_AGAIN
-    opened.handle = FloodmarkThrift(opened.handle, server, remedy, lambda: _log_of_own(credentials))
+    opened.handle = FloodmarkThrift(
+        opened.handle, server, is_warm(credentials), lambda: _log_of_own(credentials)
+    )
     return opened
 
 

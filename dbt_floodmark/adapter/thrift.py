@@ -39,11 +39,6 @@ _WRITES = re.compile(
 logging.getLogger("thrift.transport.TSocket").setLevel(logging.CRITICAL)
 
 
-#: What to do where a server has gone: one that the user started, and the warm one.
-START_AGAIN = "Start it (`floodmark serve start`) and run again."
-RUN_AGAIN = "Run again: the warm server is started again."
-
-
 class FloodmarkThrift(PyhiveConnectionWrapper):
     """One dbt connection to a Spark Thrift server."""
 
@@ -51,12 +46,12 @@ class FloodmarkThrift(PyhiveConnectionWrapper):
         self,
         wrapped: PyhiveConnectionWrapper,
         server: str,
-        remedy: str = START_AGAIN,
+        is_warm: bool = False,
         find_log: Callable[[], Path | None] = lambda: None,
     ) -> None:
         """Take over the connection that dbt-spark opened to ``server`` (host:port).
 
-        ``remedy`` is what to do where the server has gone.
+        ``is_warm`` tells the warm server, which starts by itself, from one that somebody starts.
         ``find_log`` names the server's log where the server is one of ours on this machine.
         """
         super().__init__(
@@ -66,7 +61,7 @@ class FloodmarkThrift(PyhiveConnectionWrapper):
             query_retries=0,
         )
         self._server = server
-        self._remedy = remedy
+        self._is_warm = is_warm
         self._find_log = find_log
         self._written: list[Any] | None = None
         self._cancelled = threading.Event()
@@ -88,8 +83,12 @@ class FloodmarkThrift(PyhiveConnectionWrapper):
                 self._written = list(self._cursor.fetchall())
         except CONNECTION_LOST_EXCEPTIONS as exc:
             raise DbtRuntimeError(
-                f"The Spark Thrift server at {self._server} went away while a statement ran, "
-                f"which may or may not have been applied. {self._remedy}"
+                f"The warm server at {self._server} went away while a statement ran, which may or "
+                "may not have been applied. Run again: it starts by itself."
+                if self._is_warm
+                else f"The Spark Thrift server at {self._server} went away while a statement ran, "
+                "which may or may not have been applied. Start it (`floodmark serve start`) and "
+                "run again."
             ) from exc
 
     def _execute_with_polling(self, sql: str, bindings: list[Any] | None) -> None:

@@ -19,10 +19,39 @@ from dbt_floodmark.adapter import thrift
 from dbt_floodmark.adapter.thrift import FloodmarkThrift
 
 
-def _connection(cursor: Any, close: Callable[[], None] = lambda: None) -> FloodmarkThrift:
+def _connection(
+    cursor: Any, close: Callable[[], None] = lambda: None, is_warm: bool = False
+) -> FloodmarkThrift:
     handle = SimpleNamespace(cursor=lambda: cursor, close=close)
     wrapped = PyhiveConnectionWrapper(handle, poll_interval=1, query_timeout=None, query_retries=0)
-    return FloodmarkThrift(wrapped, "127.0.0.1:10000")
+    return FloodmarkThrift(wrapped, "127.0.0.1:10000", is_warm)
+
+
+@pytest.mark.parametrize(
+    ("is_warm", "said"),
+    [
+        (
+            False,
+            "The Spark Thrift server at 127.0.0.1:10000 went away while a statement ran, which may "
+            "or may not have been applied. Start it (`floodmark serve start`) and run again.",
+        ),
+        (
+            True,
+            "The warm server at 127.0.0.1:10000 went away while a statement ran, which may or may "
+            "not have been applied. Run again: it starts by itself.",
+        ),
+    ],
+)
+def test_a_server_that_goes_away(is_warm, said):
+    def execute(*given: Any, **more: Any) -> None:
+        raise BrokenPipeError
+
+    cursor = SimpleNamespace(execute=execute, cancel=lambda: None, close=lambda: None)
+    connection = _connection(cursor, is_warm=is_warm)
+    connection.cursor()
+    with pytest.raises(DbtRuntimeError) as caught:
+        connection.execute("select 1")
+    assert said in str(caught.value)
 
 
 def test_a_server_that_cannot_close_a_session_fails_no_node():
