@@ -45,6 +45,11 @@
     {%- set problems = floodmark._backfill_problems(run, range, family) -%}
     {%- if problems -%}
         {%- do floodmark._refuse(problems) -%}
+    {%- elif floodmark._strategy(run.settings).orders_by_mark and not floodmark._orders_rows(run) -%}
+        {%- set column = run.settings.watermark.column -%}
+        {%- do floodmark._warn('nobody can tell which row of a key is the later, since ' ~ column ~ ' is not in the '
+            'SELECT and in ' ~ this ~ ': where ' ~ run.upstream.relation ~ ' has older rows of a key in the range, '
+            'they replace newer ones. Add ' ~ column ~ ' to the SELECT, and load the table once with --full-refresh') -%}
     {%- endif -%}
     {%- set unit = floodmark._position_unit(family) -%}
     {%- set reach = floodmark._reach({'start': range.from, 'step': range.step if range.step is defined else none},
@@ -83,6 +88,14 @@
 {% endmacro %}
 
 
+{# Whether both the SELECT and the table have the watermark column. #}
+{% macro _orders_rows(run) %}
+    {%- set column = run.settings.watermark.column -%}
+    {{ return(floodmark._find_column(floodmark._columns_of(relation=this), column) is not none
+        and floodmark._find_column(floodmark._columns_of(query=run.sql), column) is not none) }}
+{% endmacro %}
+
+
 {# What makes a backfill impossible: a list for _refuse. #}
 {% macro _backfill_problems(run, range, family) %}
     {%- set problems = [] -%}
@@ -107,15 +120,10 @@
             'sequence' if family == 'sequence' else 'timestamp', 'step')) -%}
     {%- endif -%}
     {%- set column = run.settings.watermark.column -%}
-    {%- set strategy = floodmark._strategy(run.settings) -%}
-    {%- if (strategy.orders_by_mark or not strategy.finds_by_key)
-        and not (floodmark._find_column(floodmark._columns_of(relation=this), column)
-        and floodmark._find_column(floodmark._columns_of(query=run.sql), column)) -%}
+    {%- if not floodmark._strategy(run.settings).finds_by_key and not floodmark._orders_rows(run) -%}
         {%- do problems.append({'setting': 'watermark.column', 'got': column,
             'expected': 'a column of the SELECT and of ' ~ this,
-            'todo': 'Without it a backfill would put older rows over newer ones: add it to the SELECT, and load the '
-            'table once with --full-refresh' if strategy.orders_by_mark
-            else 'A backfill deletes and inserts by it: add it to the SELECT, or use merge'}) -%}
+            'todo': 'A backfill deletes and inserts by it: add it to the SELECT, or use merge'}) -%}
     {%- endif -%}
     {{ return(problems) }}
 {% endmacro %}

@@ -58,8 +58,7 @@
                 'todo': 'Correct the name or remove it'}) -%}
         {%- endfor -%}
     {%- endfor -%}
-    {%- do floodmark._reject_columns(problems + floodmark._own_name_problems(columns)
-        + floodmark._unordered_nulls_problems(run, batch, columns)) -%}
+    {%- do floodmark._reject_columns(problems + floodmark._own_name_problems(columns)) -%}
     {#- what was not cast to the table's type: a contract is of the SELECT, and a struct with other fields is another
        key -#}
     {%- set problems = [] -%}
@@ -72,21 +71,6 @@
         {%- endif -%}
     {%- endfor -%}
     {%- do floodmark._reject_columns(problems, 'a key has another type than in the table') -%}
-{% endmacro %}
-
-
-{# Rows without a watermark value that are read in every run must not take the place of rows that have one: SELECT and
-   table need the column. #}
-{% macro _unordered_nulls_problems(run, batch, columns) %}
-    {%- set column = run.settings.watermark.column if run.settings.watermark else none -%}
-    {%- if batch.nulls != 'include' or floodmark._find_column(columns, column)
-        and (batch.replaces or floodmark._find_column(floodmark._table_columns(run), column)) -%}
-        {{ return([]) }}
-    {%- endif -%}
-    {{ return([{'setting': 'watermark.nulls', 'got': 'include',
-        'expected': column ~ ' in the SELECT and in ' ~ this,
-        'todo': 'Without it rows that have no ' ~ column ~ ' would replace newer ones in every run: add it to the '
-        'SELECT, and run a model that is loaded once with --full-refresh'}]) }}
 {% endmacro %}
 
 

@@ -48,8 +48,8 @@
   finds_by_key       whether it finds rows of the table by the key: its MERGE gets a filter of the batch's keys, and a
                      backfill merges, where others delete and insert the range
   backfills          whether a range can be read again
-  orders_by_mark     whether the watermark column tells which row of a key is the later: rows that are read again put
-                     back older ones where SELECT or table lack it
+  orders_by_mark     whether the watermark column tells which row of a key is the later: a backfill warns where SELECT
+                     or table lack it
   compares_all       whether it compares all that the SELECT gives with the table, where there is no mark: then it puts
                      right a table that was restored
   lost_mark_problem  macro(run): why a table with rows and no mark cannot be loaded further, in a sentence; or none
