@@ -26,7 +26,7 @@ STRAIGHT = {
     "inferred": {"a.json": 2, "b.json": 1},
     "narrow": {"a.json": 2, "b.json": 1},
     "columnar": {"a.parquet": 3},
-    "texts": {"a.txt": 2},
+    "texts": {"a.txt": 3},
     "bytes": {"a.bin": 1},
 }
 #: Models whose files look clean and are not: what turns out.
