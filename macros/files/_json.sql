@@ -289,8 +289,8 @@
 
 
 {# A pattern of what else a lenient reader takes for a text, or for nothing. #}
-{% macro _lenient_pattern(options, comments) %}
-    {{ return(("|'(?:[^'\\\\]++|\\\\.)*+'" if options else '') ~ comments) }}
+{% macro _lenient_pattern(is_lenient, comments) %}
+    {{ return(("|'(?:[^'\\\\]++|\\\\.)*+'" if is_lenient else '') ~ comments) }}
 {% endmacro %}
 
 

@@ -70,7 +70,9 @@
     {%- set wanted = floodmark._constraint_texts() -%}
     {%- if wanted -%}
         {%- set properties = properties or floodmark._properties_of(relation) -%}
-        {%- do floodmark._drop_constraints(relation, properties) -%}
+        {%- if floodmark._drop_constraints(relation, properties) -%}
+            {%- set properties = floodmark._properties_of(relation) -%}
+        {%- endif -%}
         {%- set present = properties | map('lower') | list -%}
         {%- set missing = {} -%}
         {%- for name, text in wanted.items() if 'delta.constraints.' ~ name not in present -%}
@@ -100,7 +102,7 @@
 
 
 {# Take constraints of ours off a table that the contract no longer has, or has otherwise: their names. What somebody
-   else put there stays. `properties` are the table's, and are so afterwards. #}
+   else put there stays. `properties` are the table's. #}
 {% macro _drop_constraints(relation, properties) %}
     {%- set wanted = floodmark._constraint_texts() -%}
     {%- set own = floodmark._own_constraints(properties) -%}
@@ -115,12 +117,8 @@
     {%- for name in dropped -%}
         {%- do floodmark._execute(['alter table ' ~ floodmark._delta_name(relation)
             ~ ' drop constraint if exists ' ~ floodmark._quoted(name)]) -%}
-        {%- for key in properties | list if key | lower == 'delta.constraints.' ~ name -%}
-            {%- do properties.pop(key) -%}
-        {%- endfor -%}
     {%- endfor -%}
     {%- if dropped -%}
-        {%- do properties.update(floodmark._constraints_property(kept)) -%}
         {%- do floodmark._set_properties(floodmark._constraints_property(kept)) -%}
     {%- endif -%}
     {{ return(dropped) }}
@@ -132,8 +130,9 @@
 {% macro _relax_constraints(run) %}
     {%- if floodmark._has_constraints() and run.target.is_delta and not run.target.is_empty and not run.full_refresh
         and not run.is_untouched -%}
-        {%- do run.update({'properties': floodmark._properties_of(this)}) -%}
-        {%- do floodmark._drop_constraints(this, run.properties) -%}
+        {%- set properties = floodmark._properties_of(this) -%}
+        {%- do run.update({'properties': floodmark._properties_of(this)
+            if floodmark._drop_constraints(this, properties) else properties}) -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -196,6 +196,22 @@ class Project:
         return int(self.sql(f"describe history {self.schema}.{model} limit 1")[0][0])
 
 
+@dataclass
+class Runs:
+    """A project and its runs by name, which a module's tests look at."""
+
+    project: Project
+    runs: dict[str, Run] = field(default_factory=dict)
+
+    def run(self, name: str, *args: str) -> None:
+        """`dbt run`, kept under this name."""
+        self.runs[name] = self.project.dbt("run", *args)
+
+    def said(self, run: str, model: str) -> str:
+        """The message of a node of a run, white space folded."""
+        return sentence(self.runs[run].message[model])
+
+
 def cache_parsed_templates() -> None:
     """Let Jinja parse a text once: every new project has dbt parse the same thousand macros, twice.
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.support.faults import Faults, injected
-from tests.support.harness import FULL, Project, Run, incremental, sentence, table
+from tests.support.harness import FULL, Project, Runs, incremental, sentence, table
 
 pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 
@@ -88,13 +88,11 @@ THIRD = LAST if FULL else (*MARKS, *REFRESHED, "edited")
 
 
 @dataclass
-class Story:
-    project: Project
-    runs: dict[str, Run] = field(default_factory=dict)
+class Story(Runs):
     ids: dict[str, dict[str, list[int]]] = field(default_factory=dict)
 
     def run(self, name: str, *args: str) -> None:
-        self.runs[name] = self.project.dbt("run", *args)
+        super().run(name, *args)
         s = self.project.schema
         present = {row[1] for row in self.project.sql(f"show tables in {s}")}
         models = [m for m in (*MODELS, "found_append", "found_merge") if m in present]
@@ -104,9 +102,6 @@ class Story:
             self.project.sql(" union all ".join(f"select '{m}', id from {s}.{m}" for m in models))
         ):
             ids[model].append(row_id)
-
-    def said(self, model: str, run: str = "second") -> str:
-        return sentence(self.runs[run].message[model])
 
 
 def upstream(project: Project, name: str) -> None:
@@ -250,7 +245,7 @@ def test_a_restored_target(story: Story) -> None:
     assert (
         f"floodmark, model '{s}.restored': {s}.restored was restored to version 0 after batch 2, so "
         f"rows below the mark are missing: {ways_out('restored')}"
-    ) in story.said("restored")
+    ) in story.said("second", "restored")
     assert story.ids["second"]["restored"] == [1, 2]
     assert story.ids["third"]["restored"] == [1, 2, 3, 4]
 
@@ -258,7 +253,7 @@ def test_a_restored_target(story: Story) -> None:
 @pytest.mark.parametrize("model", WHOLE)
 def test_a_restored_target_whose_rows_are_compared_again(story: Story, model: str) -> None:
     """No mark says that rows are loaded: the next run finds those that are missing, and keeps a history."""
-    assert story.runs["second"].status[model] == "success", story.said(model)
+    assert story.runs["second"].status[model] == "success", story.said("second", model)
     assert story.ids["second"][model] == [1, 2, 3]
 
 
@@ -267,7 +262,7 @@ def test_a_batch_that_was_taken_back_before_the_ledger_heard_of_it(story: Story)
     assert (
         f"{s}.undone was restored to version 0 after batch 2, so rows below the mark are missing: "
         f"{ways_out('undone')}"
-    ) in story.said("undone")
+    ) in story.said("second", "undone")
     assert story.ids["second"]["undone"] == [1, 2]
     assert story.ids["third"]["undone"] == [1, 2, 3, 4]
 
@@ -281,7 +276,7 @@ def test_append_behind_batches_that_had_no_mark(story: Story) -> None:
     assert (
         f"{s}.unmarked has rows, but the ledger has no mark for it, so append cannot tell which "
         f"rows are new: {ways_out('unmarked')}"
-    ) in story.said("unmarked")
+    ) in story.said("second", "unmarked")
     assert story.ids["second"]["unmarked"] == [1, 2]
 
 
@@ -291,7 +286,7 @@ def test_a_target_that_is_another_table(story: Story, model: str) -> None:
     assert (
         f"floodmark, model '{s}.{model}': {s}.{model} is not the table that batch 1 left (it was "
         f"dropped, recreated or replaced by something else): {ways_out(model)}"
-    ) in story.said(model)
+    ) in story.said("second", model)
 
 
 def test_a_table_without_mark(story: Story) -> None:
@@ -299,7 +294,7 @@ def test_a_table_without_mark(story: Story) -> None:
     assert (
         f"floodmark, model '{s}.found_append': {s}.found_append has rows, but the ledger has no mark "
         f"for it, so append cannot tell which rows are new: {ways_out('found_append')}"
-    ) in story.said("found_append", "first")
+    ) in story.said("first", "found_append")
     assert story.ids["first"]["found_merge"] == [1, 2]
     assert story.runs["first"].status["found_merge"] == "success"
     assert story.ids["third"]["found_append"] == [1, 2, 4]
@@ -320,19 +315,19 @@ def test_an_upstream_that_is_not_what_it_was(story: Story, model: str, what: str
     assert (
         f"floodmark, model '{s}.{model}': its upstream {s}.up_{model} {what} after batch {batch}, so "
         f"the mark may not fit it: {ways_out(model)}"
-    ) in story.said(model)
+    ) in story.said("second", model)
 
 
 def test_another_column(story: Story) -> None:
     assert (
         f"its mark is of the column ts, but the watermark is now loaded: {ways_out('other_column')}"
-    ) in story.said("other_column")
+    ) in story.said("second", "other_column")
 
 
 def test_another_kind(story: Story) -> None:
     assert (
         f"its mark is a timestamp, but seq is a sequence: {ways_out('other_kind')}"
-    ) in story.said("other_kind")
+    ) in story.said("second", "other_kind")
 
 
 def test_another_source(story: Story) -> None:
@@ -340,18 +335,18 @@ def test_another_source(story: Story) -> None:
     assert (
         f"its mark is of {s}.up_other_source, but the watermark is now of {s}.up_dropped: "
         f"{ways_out('other_source')}"
-    ) in story.said("other_source")
+    ) in story.said("second", "other_source")
     if FULL:
         assert (
             f"its mark is of {s}.view_of_other_view, but the watermark is now of {s}.view_of_dropped: "
             f"{ways_out('other_view')}"
-        ) in story.said("other_view")
+        ) in story.said("second", "other_view")
 
 
 def test_an_unfinished_batch_ends_as_it_was_planned_and_the_edit_counts_from_then_on(
     story: Story,
 ) -> None:
-    assert "cut before statement" in story.said("edited")
+    assert "cut before statement" in story.said("second", "edited")
     s = story.project.schema
     rows = story.project.sql(f"select id, v from {s}.edited order by id")
     assert rows == [(1, "v1"), (2, "v2"), (3, "v3"), (4, "V4")]
@@ -366,7 +361,7 @@ def test_after_either_way_out_everything_loads_and_then_there_is_nothing_new(sto
         assert {m: s for m, s in story.runs[run].status.items() if s != "success"} == {}, (
             story.runs[run].log[-3000:]
         )
-    loaded = {m: story.said(m, "fourth") for m in LAST}
+    loaded = {m: story.said("fourth", m) for m in LAST}
     assert {m: text for m, text in loaded.items() if "nothing new" not in text} == {}
     assert story.ids["third"]["versions_recreated"] == [1, 2, 3]
 

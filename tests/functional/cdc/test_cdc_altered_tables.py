@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from tests.support.cdc import cdc
 from tests.support.files import land, lines, loader
-from tests.support.harness import Project, Run, sentence
+from tests.support.harness import Project, Runs
 from tests.support.rows import held
 
 pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
@@ -86,19 +86,10 @@ FIRST = [
 
 
 @dataclass
-class Story:
-    project: Project
-    runs: dict[str, Run] = field(default_factory=dict)
-
+class Story(Runs):
     def arrive(self, *rows: tuple[Any, ...]) -> None:
         values = ", ".join(str(row).replace("None", "null") for row in rows)
         self.project.sql(f"insert into {self.project.schema}.feed values {values}")
-
-    def run(self, name: str, *args: str) -> None:
-        self.runs[name] = self.project.dbt("run", *args)
-
-    def said(self, name: str, model: str) -> str:
-        return sentence(self.runs[name].message[model])
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.cdc import cdc
 from tests.support.faults import Faults, injected
-from tests.support.harness import FULL, Project, Run, sentence, table
+from tests.support.harness import FULL, Project, Run, Runs, sentence, table
 from tests.support.rows import held
 
 pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
@@ -203,18 +203,13 @@ STATE = "whole__cdc_state"
 
 
 @dataclass
-class Story:
-    project: Project
-    runs: dict[str, Run] = field(default_factory=dict)
+class Story(Runs):
     #: versions of `whole` and of what is remembered beside it, behind each run
     versions: list[tuple[int, int]] = field(default_factory=list)
 
     def arrive(self, number: int) -> None:
         for feed, rows in ARRIVALS[number].items():
             self.project.sql(f"insert into {self.project.schema}.{feed} values {rows}")
-
-    def run(self, name: str, *args: str) -> None:
-        self.runs[name] = self.project.dbt("run", *args)
 
     def look(self) -> None:
         self.versions.append((self.project.version("whole"), self.project.version(STATE)))
@@ -271,7 +266,7 @@ def restated(story: Story) -> Run:
 def test_a_key_that_grows_a_field_is_refused(story: Story) -> None:
     assert (
         f'unique_key: got "k struct<a:string,gone:boolean>"; expected struct<a:string>, as in {story.project.schema}.struct_key'
-    ) in sentence(story.runs["second"].message["struct_key"])
+    ) in story.said("second", "struct_key")
 
 
 def test_conditions_see_the_select_as_it_comes(story: Story) -> None:
@@ -291,9 +286,9 @@ def test_settings_that_change_under_a_staged_batch_are_refused(story: Story) -> 
     s = story.project.schema
     assert (
         f'unique_key: got "SCD 1 by k and v"; expected SCD 1 by k, as {s}.rekeyed was made'
-    ) in sentence(story.runs["second"].message["rekeyed"])
+    ) in story.said("second", "rekeyed")
     if FULL:
-        message = sentence(story.runs["second"].message["typed_anew"])
+        message = story.said("second", "typed_anew")
         assert "which has no column __start_at" in message
     for name in CUT:
         assert held(story.project, name, "k, v") == {
@@ -307,7 +302,7 @@ def test_settings_that_change_under_a_staged_batch_are_refused(story: Story) -> 
 def test_a_contract_counts_where_nulls_are_ignored(story: Story) -> None:
     """f keeps its value, which a not_null on it would allow; v is written as it comes, and may not be NULL."""
     assert story.runs["second"].status["ignoring"] == "success"
-    message = sentence(story.runs["third"].message["ignoring"])
+    message = story.said("third", "ignoring")
     assert "the batch breaks the contract's constraints: v_not_null (1 row). Nothing was" in message
     assert held(story.project, "ignoring", "k, v").keys() == {"a", "b"}
 
@@ -368,7 +363,7 @@ def test_names_that_only_look_alike(story: Story) -> None:
     """A constraint on `start_date` is no constraint on `start`; a field called `map` is no map; the order of a key's columns is free."""
     assert (
         "the batch breaks the contract's constraints: start_date_not_null (1 row). Nothing was"
-        in (sentence(story.runs["second"].message["bounded"]))
+        in story.said("second", "bounded")
     )
     for name in ("paired", "bounded"):
         assert held(story.project, name, "k, start_date") == {"a": [("s",)], "c": [("t",)]}, name

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.support.harness import Project, Run, sentence, table
+from tests.support.harness import Project, Runs, table
 from tests.support.rows import held
 
 pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
@@ -53,13 +53,8 @@ LATER = (("1.0000", 15), ("1.5", 20), ("1.5000", 30))
 
 
 @dataclass
-class Story:
-    project: Project
-    runs: dict[str, Run] = field(default_factory=dict)
+class Story(Runs):
     versions: list[tuple[int, int]] = field(default_factory=list)
-
-    def run(self, name: str, *args: str) -> None:
-        self.runs[name] = self.project.dbt("run", *args)
 
     def look(self) -> None:
         self.versions.append((self.project.version("latest"), self.project.version("tracked")))
@@ -116,7 +111,7 @@ def test_what_a_truncate_reached_is_not_restated(story: Story) -> None:
     assert (
         "there is a truncate at 20, which reaches every key: run it once with --full-refresh, or "
         "restate from a later sequence"
-    ) in sentence(story.runs["restated from 20"].message["cut_off"])
+    ) in story.said("restated from 20", "cut_off")
     assert held(story.project, "cut_off", "k, int(v) as v") == {"c": [(2,)]}
 
 
@@ -128,7 +123,7 @@ def test_rows_are_compared_as_the_table_has_them(story: Story) -> None:
     assert (
         f'cdc.track_history_column_list: got "v2"; expected columns of {s}.renamed. It is new: set '
         "on_schema_change to 'append_new_columns', or run once with --full-refresh"
-    ) in sentence(story.runs["wide"].message["renamed"])
+    ) in story.said("wide", "renamed")
     rows = story.project.sql(
         f"select __start_at, __end_at, seq from {s}.expression order by __start_at"
     )

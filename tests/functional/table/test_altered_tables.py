@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import pytest
 
 from tests.support.files import land, lines, loader
-from tests.support.harness import Project, Run, sentence, table
+from tests.support.harness import Project, Runs, table
 from tests.support.rows import held
 
 pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
@@ -71,20 +70,8 @@ MODELS = {
 }
 
 
-@dataclass
-class Story:
-    project: Project
-    runs: dict[str, Run] = field(default_factory=dict)
-
-    def run(self, name: str, *args: str) -> None:
-        self.runs[name] = self.project.dbt("run", *args)
-
-    def said(self, name: str, model: str) -> str:
-        return sentence(self.runs[name].message[model])
-
-
 @pytest.fixture(scope="module")
-def story(make_project: Callable[..., Project]) -> Story:
+def story(make_project: Callable[..., Project]) -> Runs:
     """A load, tables and contracts that change, and two runs."""
     project = make_project("types")
     s = project.schema
@@ -101,7 +88,7 @@ def story(make_project: Callable[..., Project]) -> Story:
     for name, sql in MODELS.items():
         project.model(name, sql, yml=contract(*CONTRACTS[name][0]) if name in CONTRACTS else None)
     land(project.root / "landing", {"1.json": lines({"id": "a", "n": 1}, {"id": "b", "n": 2})})
-    story = Story(project)
+    story = Runs(project)
     story.run("first")
     assert story.runs["first"].success, story.runs["first"].log[-3000:]
 
@@ -129,7 +116,7 @@ def story(make_project: Callable[..., Project]) -> Story:
 
 
 @pytest.mark.parametrize("model", ["by_hand", "from_files"])
-def test_a_wider_type_is_no_change(story: Story, model: str) -> None:
+def test_a_wider_type_is_no_change(story: Runs, model: str) -> None:
     """Only the row that changed is closed and opened."""
     assert story.runs["second"].status[model] == "success", story.said("second", model)
     rows = held(story.project, model, "id, n, __end_at is null as is_open")
@@ -137,12 +124,12 @@ def test_a_wider_type_is_no_change(story: Story, model: str) -> None:
     assert rows == {"a": [(1, True)], "b": [(2, False), (changed, True)]}
 
 
-def test_a_list_of_changes_has_none_of_the_type(story: Story) -> None:
+def test_a_list_of_changes_has_none_of_the_type(story: Runs) -> None:
     rows = held(story.project, "listed", "id, n, _change_type")
     assert rows == {"a": [(1, "insert")], "b": [(2, "insert"), (20, "update")]}
 
 
-def test_a_constraint_that_is_relaxed_refuses_no_batch(story: Story) -> None:
+def test_a_constraint_that_is_relaxed_refuses_no_batch(story: Runs) -> None:
     assert story.runs["second"].status["relaxed"] == "success", story.said("second", "relaxed")
     assert held(story.project, "relaxed", "id, n") == {"a": [(1,)], "b": [(20,)]}
     found = dict(story.project.sql(f"show tblproperties {story.project.schema}.relaxed"))
@@ -150,7 +137,7 @@ def test_a_constraint_that_is_relaxed_refuses_no_batch(story: Story) -> None:
     assert found["delta.constraints.above"] == "n > 0"
 
 
-def test_a_contract_without_constraints_takes_its_own_off(story: Story) -> None:
+def test_a_contract_without_constraints_takes_its_own_off(story: Runs) -> None:
     """Once Delta has refused a batch by one of them; what somebody else put there stays."""
     said = story.said("second", "removed")
     assert "The contract no longer has small, above, which" in said
@@ -170,7 +157,7 @@ def test_a_contract_without_constraints_takes_its_own_off(story: Story) -> None:
     ],
 )
 def test_changes_that_delta_cannot_give(
-    story: Story, model: str, upstream: str, reason: str
+    story: Runs, model: str, upstream: str, reason: str
 ) -> None:
     s = story.project.schema
     said = story.said("second", model)

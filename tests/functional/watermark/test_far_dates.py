@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from dbt_floodmark.cli import main
-from tests.support.harness import FULL, Project, Run, incremental, table, working_directory
+from tests.support.harness import FULL, Project, Runs, incremental, table, working_directory
 
 pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
 
@@ -94,13 +94,11 @@ def of(*ways: str) -> list[str]:
 
 
 @dataclass
-class Story:
-    project: Project
-    runs: dict[str, Run] = field(default_factory=dict)
+class Story(Runs):
     ids: dict[str, dict[str, list[int]]] = field(default_factory=dict)
 
     def run(self, name: str, *args: str) -> None:
-        self.runs[name] = self.project.dbt("run", *args)
+        super().run(name, *args)
         s = self.project.schema
         present = {row[1] for row in self.project.sql(f"show tables in {s}")}
         sql = " union all ".join(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.support.harness import FULL, Project, Run, incremental, sentence, table
+from tests.support.harness import FULL, Project, Runs, incremental, sentence, table
 
 pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
 
@@ -89,14 +89,12 @@ NUMBERED = ("waits", "waited", "stepped_gaps", "waited_stepped")
 
 
 @dataclass
-class Story:
-    project: Project
-    runs: dict[str, Run] = field(default_factory=dict)
+class Story(Runs):
     ids: dict[str, dict[str, list]] = field(default_factory=dict)
     versions: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def run(self, name: str, *args: str) -> None:
-        self.runs[name] = self.project.dbt("run", *args)
+        super().run(name, *args)
         s = self.project.schema
         present = {row[1] for row in self.project.sql(f"show tables in {s}")}
         self.ids[name] = {}
@@ -189,7 +187,7 @@ def test_a_partition_that_does_not_follow_from_the_watermark_is_refused(story: S
         assert (
             '- partition_by: got "part date"; expected a year, quarter, month, week, day or hour of ts. '
             "Derive it in the SELECT, such as cast(ts as date) or date_format(ts, 'yyyy-MM')"
-        ) in sentence(story.runs[run].message[model])
+        ) in story.said(run, model)
     assert "by_ten_days" not in story.ids["second"]
     assert story.ids["second"]["by_no_more"] == [1, 2, 3]
 
@@ -276,7 +274,7 @@ def test_a_mark_by_sql_of_another_type_is_refused(story: Story) -> None:
     assert (
         '- watermark.sql: got "max(id)"; expected an aggregate of type timestamp, like ts, '
         "not bigint. Cast it, such as cast(max(id) as timestamp)"
-    ) in sentence(story.runs["first"].message["of_another_type"])
+    ) in story.said("first", "of_another_type")
 
 
 def test_everything_else_succeeded(story: Story) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.harness import FULL, Project, Run, sentence, table
+from tests.support.harness import FULL, Project, Runs, table
 
 pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
 
@@ -71,14 +71,12 @@ THIRD = (*QUIET, "stepped", "downstream", "lost_files")
 
 
 @dataclass
-class Story:
-    project: Project
-    runs: dict[str, Run] = field(default_factory=dict)
+class Story(Runs):
     rows: dict[str, dict[str, Counter]] = field(default_factory=dict)
     versions: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def run(self, name: str, *args: str) -> None:
-        self.runs[name] = self.project.dbt("run", *args)
+        super().run(name, *args)
         present = {row[1] for row in self.project.sql(f"show tables in {self.project.schema}")}
         built = [model for model in [*MODELS, "orders"] if model in present]
         self.rows[name] = {model: self.project.rows(model) for model in built}
@@ -231,7 +229,7 @@ def test_append_refuses_columns_that_say_more_than_new(story: Story) -> None:
         "- incremental_strategy: got \"append with a column _change_type\"; expected 'merge', or "
         "another name for the column. merge applies updates and deletes; to keep every change as a "
         "row, write _change_type as change_type"
-    ) in sentence(story.runs["first"].message["everything"])
+    ) in story.said("first", "everything")
     assert "everything" not in story.rows["third"]
 
 
@@ -242,12 +240,12 @@ def test_a_source_without_a_change_feed_is_refused_with_the_statement_that_helps
     assert (
         f'- watermark.kind: got "version"; expected a change feed on {s}.silent. Switch it on: '
         f"alter table {s}.silent set tblproperties ('delta.enableChangeDataFeed' = 'true')"
-    ) in sentence(story.runs["first"].message["no_feed"])
+    ) in story.said("first", "no_feed")
 
 
 def test_versions_whose_files_are_gone_say_so(story: Story) -> None:
     """VACUUM keeps the log and takes the files: the run stops and names both ways out."""
-    message = sentence(story.runs["third"].message["lost_files"])
+    message = story.said("third", "lost_files")
     assert re.search(r"the file \S+\.(parquet|bin), which its table's log names, is gone", message)
     assert "run it once with --full-refresh" in message and "`floodmark reset`" in message
 

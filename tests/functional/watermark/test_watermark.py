@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.harness import Project, Run, incremental, sentence, table
+from tests.support.harness import Project, Runs, incremental, sentence, table
 
 pytestmark = pytest.mark.long("session")
 
@@ -45,11 +45,9 @@ def event_rows(events: dict[int, str]) -> str:
 
 
 @dataclass
-class Story:
+class Story(Runs):
     """What each run left: run -> model -> ids, batches, mark; versions of some tables."""
 
-    project: Project
-    runs: dict[str, Run] = field(default_factory=dict)
     ids: dict[str, dict[str, list[int]]] = field(default_factory=dict)
     batches: dict[str, dict[str, list[dict[str, Any]]]] = field(default_factory=dict)
     marks: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -57,7 +55,7 @@ class Story:
 
     def run(self, name: str, *args: str) -> None:
         """Run dbt and look at everything it left, a few statements for all models."""
-        self.runs[name] = self.project.dbt("run", *args)
+        super().run(name, *args)
         schema = self.project.schema
         present = {row[1] for row in self.project.sql(f"show tables in {schema}")}
         models = [model for model in MODELS if model in present]
@@ -334,7 +332,7 @@ def test_nulls_error(story: Story) -> None:
     assert (
         f"floodmark, model '{schema}.nulls_error': 2 rows of {schema}.holes have no ts: give them "
         "a value, or set watermark.nulls to 'exclude' or 'include'"
-    ) in sentence(story.runs[FIRST].message["nulls_error"])
+    ) in story.said(FIRST, "nulls_error")
     assert "nulls_error" not in story.ids[FIRST]
     assert story.runs[COMPILED].success, story.runs[COMPILED].log
 
@@ -372,7 +370,7 @@ def test_gaps_fail_loads_nothing(story: Story) -> None:
         f"floodmark, model '{schema}.gaps_fail': 1 gap in {schema}.numbers.id, missing: 4-5. "
         "watermark.gaps is 'fail', so nothing was loaded. Load the missing numbers, or set gaps to "
         "'warn'"
-    ) in sentence(story.runs[FIRST].message["gaps_fail"])
+    ) in story.said(FIRST, "gaps_fail")
     assert "gaps_fail" not in story.ids[THIRD]
     assert "gaps_fail" not in story.batches[THIRD]
 
