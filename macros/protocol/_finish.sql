@@ -92,7 +92,7 @@
     {%- set told_by = floodmark._records_stage(batch) if floodmark._replays_records(batch) else relation -%}
     {%- if batch.kind == 'replay' and not (batch.judged_by and floodmark._is_stage_whole(told_by)) -%}
         {%- do floodmark._stop('batch ' ~ batch.batch_id ~ ' has replayed rows, and its staging table ' ~ told_by
-            ~ ' is gone, so nobody can tell which: discard the open rows that ' ~ this
+            ~ ' is gone, so nobody can tell which: discard the open rows of the quarantine that ' ~ this
             ~ ' has, then reset the model to its mark') -%}
     {%- elif batch.judged_by and floodmark._is_stage_whole(relation) -%}
         {%- set columns = floodmark._judged_columns(relation) -%}

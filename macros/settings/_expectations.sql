@@ -13,20 +13,20 @@
             'meaning': '`warn` keeps the row, `drop` leaves it out, `quarantine` moves it to `<model>__quarantine`, '
             '`fail` rejects the batch'},
         'where': {'type': 'text', 'without': 'all rows', 'expected': 'a condition',
-            'meaning': 'the rule is asked only of rows for which this is true'},
+            'meaning': 'the rule is evaluated only for rows for which this is true'},
         'nulls': {'type': 'choice', 'choices': ['violate', 'pass'], 'default': 'violate',
             'meaning': 'what a result of NULL is: `violate`, as in Delta Live Tables, or `pass`, as in dbt_utils'},
         'max_violations': {'type': 'whole', 'without': 'no limit',
             'meaning': 'the batch is rejected where more rows violate the rule, whatever `on_violation` says'},
         'max_violation_fraction': {'type': 'fraction', 'without': 'no limit',
-            'meaning': 'the same as a fraction of the rows that were asked'},
+            'meaning': 'the same as a fraction of the rows on which it was evaluated'},
         'severity': {'type': 'choice', 'choices': ['warn', 'error'], 'default': 'warn',
             'meaning': '`error` fails the node after its data is committed'},
-        'message': {'type': 'text', 'without': 'the condition', 'meaning': 'what people read in its place'},
+        'message': {'type': 'text', 'without': 'the condition', 'meaning': 'a text that is shown instead of it'},
         'tags': {'type': 'names', 'without': 'none', 'expected': 'a text or a list', 'todo': 'Write them in quotes',
             'meaning': 'words by which reports group rules'},
         'deletes': {'type': 'flag', 'default': false,
-            'meaning': 'whether deletes and truncates among change events are asked too'},
+            'meaning': 'whether the rule is evaluated for deletes and truncates among change events, too'},
     }) }}
 {% endmacro %}
 
@@ -46,7 +46,7 @@
             'meaning': '`warn`, or `fail`: the batch is rejected'},
         'severity': {'type': 'choice', 'choices': ['warn', 'error'], 'default': 'warn',
             'meaning': '`error` fails the node after its data is committed'},
-        'message': {'type': 'text', 'without': 'what was found', 'meaning': 'what people read in its place'},
+        'message': {'type': 'text', 'without': 'what was found', 'meaning': 'a text that is shown instead of it'},
         'tags': {'type': 'names', 'without': 'none', 'expected': 'a text or a list', 'todo': 'Write them in quotes',
             'meaning': 'words by which reports group rules'},
     }) }}

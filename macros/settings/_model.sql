@@ -21,7 +21,9 @@
         'partition_by': {'type': 'names', 'is_dbts': true, 'without': 'none',
             'expected': 'a column or a list of columns',
             'meaning': 'the columns of the partitions; `insert_overwrite` takes one, which follows from the watermark'},
-        'on_schema_change': {'type': 'choice', 'is_dbts': true, 'default': 'ignore',
+        'on_schema_change': {'type': 'choice', 'is_dbts': true,
+            'without': '`ignore`; `append_new_columns` with `files` whose `schema_evolution` is `add_new_columns` '
+            'or `widen`',
             'choices': ['ignore', 'fail', 'append_new_columns', 'sync_all_columns'],
             'expected': "'ignore', 'fail', 'append_new_columns' or 'sync_all_columns'",
             'meaning': '`ignore`, `append_new_columns`, `sync_all_columns` (adds; refuses to drop or retype), `fail`'},
@@ -121,7 +123,7 @@
 {# The problem of a setting of the model that is not one of its choices, as the schema declares them: a list. #}
 {% macro _choice_problems(name) %}
     {%- set row = floodmark._model_schema()[name] -%}
-    {%- set value = config.get(name) or row.default -%}
-    {{ return([] if floodmark._is_of_type(value, row) else [{'setting': name, 'got': value, 'expected': row.expected,
-        'todo': row.todo or 'Use one of them'}]) }}
+    {%- set value = config.get(name) -%}
+    {{ return([] if not value or floodmark._is_of_type(value, row) else [{'setting': name, 'got': value,
+        'expected': row.expected, 'todo': row.todo or 'Use one of them'}]) }}
 {% endmacro %}

@@ -1,7 +1,7 @@
 {# `watermark={...}`: docs/guides/watermarks.md. #}
 {% macro _watermark_schema() %}
     {{ return({
-        'column': {'type': 'column', 'required': true,
+        'column': {'type': 'column', 'required': true, 'without': 'required, but with kind `version`',
             'expected': 'the name of the column that grows', 'todo': 'Name a column of the upstream relation',
             'meaning': 'the column that grows, in the upstream relation: timestamp, date or whole number'},
         'kind': {'type': 'choice', 'choices': ['timestamp', 'sequence', 'version'],
@@ -25,7 +25,7 @@
             'meaning': 'missing numbers of a sequence: `ignore`, `warn`, `wait` (at most `gap_timeout`), `fail`'},
         'gap_timeout': {'type': 'distance', 'default': '1 hour', 'meaning': 'how long `gaps: wait` waits'},
         'sql': {'type': 'text', 'without': 'none',
-            'meaning': 'a scalar aggregate over the upstream, used as the high mark'},
+            'meaning': 'a scalar aggregate over the upstream: the upper bound of what a run loads'},
     }) }}
 {% endmacro %}
 

@@ -34,10 +34,10 @@ SCHEMAS = {
 
 def default(row: dict[str, Any]) -> str:
     """What holds where a setting is not given."""
+    if "without" in row:
+        return str(row["without"])
     if row.get("required"):
         return "required"
-    if "default" not in row:
-        return str(row["without"])
     value = row["default"]
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
