@@ -18,7 +18,10 @@ def follow(adapter: Any, words: Sequence[str], variables: Mapping[str, Any]) -> 
 
 
 def run_what_follows(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Run it in this process, which holds the session: of the same project, profile and target."""
+    """Wrap an operation of dbt so that the commands queued by `follow` run after it.
+
+    They run in this process, with the same project, profile and target.
+    """
 
     def run(self: Any) -> Any:
         _waiting.clear()

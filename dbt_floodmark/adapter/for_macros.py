@@ -1,4 +1,7 @@
-"""What macros can ask of ``adapter`` without a statement: `adapter.floodmark_plugin is defined`."""
+"""The members that floodmark adds to ``adapter`` for macros.
+
+Macros test for them with `adapter.floodmark_plugin is defined`.
+"""
 
 from __future__ import annotations
 

@@ -132,7 +132,10 @@ def _due(project: Project, sql: str, shown: Row, count: bool) -> Row:
 
 
 def _pending(project: Project, model: Model, sql: str) -> Row:
-    """What lies beyond a stream's checkpoint; how many rows these are only a query could tell."""
+    """What lies beyond a stream's checkpoint.
+
+    The number of rows is unknown without running the query.
+    """
     found = project.ask("_pending_sql", model, sql)
     return found | {"rows": 0 if found["kind"] == "nothing new" else None}
 

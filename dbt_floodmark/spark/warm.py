@@ -113,7 +113,7 @@ def warm_server(home: Path, parameters: Mapping[str, Any]) -> ThriftServer:
 
 
 def note_use(server: ThriftServer) -> None:
-    """Have the server's time without anybody begin anew."""
+    """Restart the idle timer of the server."""
     with contextlib.suppress(OSError):
         os.utime(_note_file(server.workplace))
 
@@ -255,7 +255,10 @@ def _door(workplace: Workplace) -> Iterator[None]:
 
 
 def _fingerprint(parameters: Mapping[str, str]) -> str:
-    """What a server was started with: another one does not fit these settings."""
+    """A hash of version, jars, settings and S3 keys.
+
+    A running server with another hash must be restarted.
+    """
     jars = [jar.name for jar in require_jars()]
     # With the connector of S3, Spark keeps the keys of the environment in which it was started.
     has_s3 = any(jar.startswith("hadoop-aws-") for jar in jars)

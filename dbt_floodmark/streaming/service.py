@@ -1,4 +1,7 @@
-"""Streams that run by their triggers: `floodmark stream`. In a `dbt build` none does."""
+"""Streams that run by their triggers: `floodmark stream`.
+
+Under `dbt build` there is no service, and each stream runs once.
+"""
 
 from __future__ import annotations
 

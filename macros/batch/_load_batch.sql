@@ -12,7 +12,7 @@
 {% endmacro %}
 
 
-{# The same: stage, check, apply, commit. #}
+{# Read a planned batch, check it, apply it and commit it. Returns its counts. #}
 {% macro _load_planned(run, batch) %}
     {%- if batch.files is not none -%}
         {%- if batch.get('is_taken_over') and not floodmark._has_records(batch) and floodmark._is_quarantined(batch) -%}

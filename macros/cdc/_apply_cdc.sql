@@ -102,7 +102,7 @@
 {% endmacro %}
 
 
-{# The same of a batch; `restated` where it makes the rows of SCD 1 anew. #}
+{# How this batch's events become rows: scd1, partial or scd2; `restated` if it rebuilds rows of SCD 1. #}
 {% macro _batch_way(run, source) %}
     {%- set way = floodmark._cdc_way(run) -%}
     {{ return('restated' if source.get('restates') and way != 'scd2' else way) }}
@@ -284,7 +284,8 @@
 {% endmacro %}
 
 
-{# The same for a batch of this run whose statement on the table was refused. #}
+{# Take back what a batch of this run wrote beside the table, whose statement on the table was refused. Fences on both
+   tables come first, so that no run can still write the other half. #}
 {% macro _take_back_state(run, batch) %}
     {%- set state = floodmark._state_relation() -%}
     {%- set written = floodmark._landed(state, batch) if floodmark._has_state() else none -%}

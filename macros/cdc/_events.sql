@@ -129,7 +129,7 @@
 {% endmacro %}
 
 
-{# The same, checked before anything is written. #}
+{# The columns of the events as they will be in the table, checked before anything is written. #}
 {% macro _checked_events(run, batch, select_sql) %}
     {%- set columns = floodmark._conformed_event_columns(run, batch, select_sql) -%}
     {%- do floodmark._check_event_columns(run, batch, columns) -%}

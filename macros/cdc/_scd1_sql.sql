@@ -58,15 +58,6 @@
 {% endmacro %}
 
 
-{# Whether what is remembered still counts: deletes live for tombstone_ttl. #}
-{% macro _alive_sql(run) %}
-    {%- set ttl = run.settings.cdc.tombstone_ttl -%}
-    {{ return("(_floodmark_kind <> 'delete' or _floodmark_at > "
-        ~ floodmark._position_literal(floodmark._now() - floodmark._parse_duration(ttl), 'timestamp') ~ ')' if ttl
-        else 'true') }}
-{% endmacro %}
-
-
 {# What the table takes from a batch: its deciding events, and the rows that a truncate takes away. #}
 {% macro _scd1_source_sql(run, source) %}
     {%- set sql = floodmark._winners_sql(run, source, remembers=not source.get('is_ahead')) -%}
@@ -171,8 +162,8 @@
 {% endmacro %}
 
 
-{# Those of them that are not remembered yet, nor something greater of their kind that lives as long: for batches that
-   read again. #}
+{# The rows of _scd1_state_rows_sql that are not covered yet, for batches that read events again. A remembered row of
+   the same key and kind covers a row if it has its sequence, or without tombstone_ttl a greater one. #}
 {% macro _scd1_added_state_sql(run, source) %}
     {%- set covers = '=' if run.settings.cdc.tombstone_ttl else '>=' -%}
     {{ return('select n.* from (\n' ~ floodmark._scd1_state_rows_sql(run, source)
@@ -188,32 +179,4 @@
         _floodmark_sequence, _floodmark_kind, _floodmark_at)
     {{ floodmark._scd1_added_state_sql(run, source) if source.get('adds_unknown')
         else floodmark._scd1_state_rows_sql(run, source) }}
-{% endmacro %}
-
-
-{# Every so many batches the state table is made small again. #}
-{% macro _batches_a_compaction() %}
-    {{ return(16) }}
-{% endmacro %}
-
-
-{# Now and then: keep the greatest truncate, and of each key its greatest tombstone and those below that live longer,
-   none where the table's row is not older or its time is over. One commit that changes nothing in what the tombstones
-   say, so it stands outside of the batch. #}
-{% macro _compact_state(run, batch, source) %}
-    {%- if run.settings.cdc.scd_type == 1 and source.has_state
-        and batch.batch_id % floodmark._batches_a_compaction() == 0 -%}
-        {%- set state = floodmark._state_relation() -%}
-        {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
-        {%- do floodmark._execute(['insert overwrite ' ~ state
-            ~ ' by name select s.* except (_floodmark_until) from (select * from (select *, '
-            'max(_floodmark_at) over (partition by ' ~ keys
-            ~ ', _floodmark_kind order by _floodmark_sequence desc, _floodmark_at desc rows between '
-            'unbounded preceding and 1 preceding) as _floodmark_until from ' ~ state ~ ' where '
-            ~ floodmark._alive_sql(run) ~ ') where _floodmark_until is null'
-            ~ (" or _floodmark_kind = 'delete' and _floodmark_at > _floodmark_until" if run.settings.cdc.tombstone_ttl
-            else '') ~ ') as s left anti join ' ~ this ~ ' as t on ' ~ floodmark._same_key(run, 's', 't')
-            ~ " and s._floodmark_kind = 'delete' and " ~ floodmark._row_sequence(run.settings.cdc, 't.')
-            ~ ' >= s._floodmark_sequence']) -%}
-    {%- endif -%}
 {% endmacro %}

@@ -173,8 +173,8 @@
 {% endmacro %}
 
 
-{# The same for ignore_null_updates: keys, columns that are written as they come, and leaves with the sequences that
-   set them. #}
+{# The columns of a row or an event with ignore_null_updates: keys, columns that are written as they come, and leaves
+   with the sequences that set them. #}
 {% macro _carried_columns(run, parts, known, prefix, sequence, set=none) %}
     {%- set columns = [] -%}
     {%- for key in run.settings.unique_key -%}

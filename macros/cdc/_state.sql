@@ -14,7 +14,7 @@
 {% endmacro %}
 
 
-{# Whether the model has such a table yet: it is made when there is something to remember. #}
+{# Whether the model has a state table yet: it is made when there is something to remember. #}
 {% macro _has_state() %}
     {%- set relation = floodmark._state_relation() -%}
     {{ return(run_query("show tables in " ~ relation.schema ~ " like '" ~ relation.identifier | lower ~ "'").rows
@@ -52,8 +52,8 @@
 {% endmacro %}
 
 
-{# Its columns, for a table with these own columns: key and sequence, and in SCD 2 what the table's row of the event
-   would hold. #}
+{# The columns of the state table, for a table with these own columns: key and sequence, and in SCD 2 what the table's
+   row of the event would hold. #}
 {% macro _state_columns(run, source, own) %}
     {%- set columns = [] -%}
     {%- for column in own if run.settings.cdc.scd_type == 2
@@ -69,7 +69,7 @@
 {% endmacro %}
 
 
-{# Make it, or have it follow the table. #}
+{# Make the state table, or have it follow the table. #}
 {% macro _prepare_state(run, source) %}
     {%- set state = floodmark._state_relation() -%}
     {%- set columns = floodmark._state_columns(run, source, floodmark._table_own_columns(run)) -%}
@@ -83,8 +83,8 @@
 {% endmacro %}
 
 
-{# Give it the columns, fields and types that the table has got. Fields may stand elsewhere, or be more: they meet by
-   their names (_remembered). Any other type is refused. #}
+{# Give the state table the columns, fields and types that the table has. Fields may stand elsewhere, or be more: they
+   meet by their names (_remembered). Any other type is refused. #}
 {% macro _fit_state(state, columns) %}
     {%- set known = floodmark._columns_of(relation=state) -%}
     {%- set changes = {'new': [], 'fields': []} -%}
@@ -162,4 +162,41 @@
         {%- do parts.append(floodmark._quoted(column.name) ~ ' ' ~ floodmark._plain_type(column.ddl or column.type)) -%}
     {%- endfor -%}
     {{ return(parts | join(', ')) }}
+{% endmacro %}
+
+
+{# SQL of whether a row of the state table still counts: deletes live for tombstone_ttl. #}
+{% macro _alive_sql(run) %}
+    {%- set ttl = run.settings.cdc.tombstone_ttl -%}
+    {{ return("(_floodmark_kind <> 'delete' or _floodmark_at > "
+        ~ floodmark._position_literal(floodmark._now() - floodmark._parse_duration(ttl), 'timestamp') ~ ')' if ttl
+        else 'true') }}
+{% endmacro %}
+
+
+{# Every so many batches the state table is made small again. #}
+{% macro _batches_a_compaction() %}
+    {{ return(16) }}
+{% endmacro %}
+
+
+{# Now and then: keep the greatest truncate, and of each key its greatest tombstone and those below that live longer,
+   none where the table's row is not older or its time is over. One commit that changes nothing in what the tombstones
+   say, so it stands outside of the batch. #}
+{% macro _compact_state(run, batch, source) %}
+    {%- if run.settings.cdc.scd_type == 1 and source.has_state
+        and batch.batch_id % floodmark._batches_a_compaction() == 0 -%}
+        {%- set state = floodmark._state_relation() -%}
+        {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
+        {%- do floodmark._execute(['insert overwrite ' ~ state
+            ~ ' by name select s.* except (_floodmark_until) from (select * from (select *, '
+            'max(_floodmark_at) over (partition by ' ~ keys
+            ~ ', _floodmark_kind order by _floodmark_sequence desc, _floodmark_at desc rows between '
+            'unbounded preceding and 1 preceding) as _floodmark_until from ' ~ state ~ ' where '
+            ~ floodmark._alive_sql(run) ~ ') where _floodmark_until is null'
+            ~ (" or _floodmark_kind = 'delete' and _floodmark_at > _floodmark_until" if run.settings.cdc.tombstone_ttl
+            else '') ~ ') as s left anti join ' ~ this ~ ' as t on ' ~ floodmark._same_key(run, 's', 't')
+            ~ " and s._floodmark_kind = 'delete' and " ~ floodmark._row_sequence(run.settings.cdc, 't.')
+            ~ ' >= s._floodmark_sequence']) -%}
+    {%- endif -%}
 {% endmacro %}

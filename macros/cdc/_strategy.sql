@@ -103,7 +103,8 @@
 {% endmacro %}
 
 
-{# The same where a statement was refused; a batch that makes the table writes nothing beside it before. #}
+{# Take back what a batch wrote beside the table, after Spark refused its statement. A batch that makes the table has
+   written nothing beside it by then. #}
 {% macro _take_back_refused(run, batch) %}
     {%- if not batch.replaces -%}
         {%- do floodmark._take_back_state(run, batch) -%}

@@ -64,8 +64,8 @@
 {% endmacro %}
 
 
-{# Those of these files that another model of the project has not loaded yet: {path: its name}. What a stream has read
-   only its checkpoint knows, so what it can see counts as not read. #}
+{# The files of a list that another model of the project has not loaded yet: {path: that model}. Only its checkpoint
+   knows what a stream has read, so every file that a stream can see counts as not read. #}
 {% macro _unread_elsewhere(id, files) %}
     {%- set unread = {} -%}
     {%- for name, patterns in floodmark._streamed_patterns().items() -%}
@@ -208,8 +208,8 @@
 {% endmacro %}
 
 
-{# Those of files whose place in the archive is taken, {path: what is there, {path, size}}: the place that a file has
-   (`archived_to`), or would have. #}
+{# What lies in the archive at the places of these files: {path: {path, size}}, without files whose place is free. The
+   place of a file is `archived_to`, or else where it would go. #}
 {% macro _in_archive(settings, files) %}
     {%- set places, found = {}, {} -%}
     {%- for file in files -%}

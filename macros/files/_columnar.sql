@@ -49,7 +49,8 @@
 {% endmacro %}
 
 
-{# The same of Avro, where Spark looks at one file alone: files with one schema in their head are looked at together. #}
+{# What Avro files hold, in the form of _look_at_columnar. Spark takes the schema of Avro from one file alone, so of
+   files with the same schema in their head only the first that can be read is looked at. #}
 {% macro _look_at_avro(run, files) %}
     {%- set settings = run.settings.files -%}
     {%- set found, groups, alike = {}, [], {} -%}

@@ -46,7 +46,7 @@
 {% endmacro %}
 
 
-{# The same with each record in one VARIANT, of the texts in it. #}
+{# The groups of _csv_groups for `single_variant_column`: each record is one VARIANT, made of the texts of its line. #}
 {% macro _csv_variant_groups(run, batch, look) %}
     {%- set groups = [] -%}
     {%- for group in floodmark._csv_groups(run, batch, look) -%}

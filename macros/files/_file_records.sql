@@ -174,8 +174,9 @@
 {% endmacro %}
 
 
-{# The same without the files that cannot be read, into a table of another name: a task of the first attempt may still
-   write into the folder of its own. #}
+{# Stage the records of a batch again, after Spark could not read a file: the files that it cannot read are then corrupt
+   as a whole. The staging table gets another name, since a task of the first attempt may still write into the folder of
+   the first table. #}
 {% macro _stage_readable(run, batch) %}
     {%- set conf = floodmark._files_conf(false) -%}
     {%- do floodmark._set_conf(conf) -%}
@@ -202,7 +203,7 @@
 {% endmacro %}
 
 
-{# Why each of them is. #}
+{# SQL of why a file is corrupt as a whole, by its path. #}
 {% macro _file_reason_sql(look, files) %}
     {%- set cases = [] -%}
     {%- for file in files -%}
@@ -305,7 +306,7 @@
 {% endmacro %}
 
 
-{# Those of the planned files that are still there. #}
+{# The planned files that are still in the folder, as _listed gives them. #}
 {% macro _present_files(settings, files) %}
     {{ return(floodmark._listed(settings, 'select to_json(struct(*)) from (' ~ floodmark._folder_files_sql(settings)
         ~ ') where ' ~ floodmark._files_predicate(files) | replace('_metadata.file_path', 'path'))) }}

@@ -52,7 +52,7 @@
 {% endmacro %}
 
 
-{# Those of these files in which a look, {path: {reason, ...}}, found something, and that are not corrupt as a whole. #}
+{# The files of a list in which a look, {path: {reason, ...}}, found something and no `reason` why they are corrupt. #}
 {% macro _whole_files(files, found) %}
     {%- set whole = [] -%}
     {%- for file in files if file.path in found and not found[file.path].reason -%}
@@ -99,7 +99,7 @@
 {% endmacro %}
 
 
-{# The same as texts. #}
+{# The options of a format's reader, each as a text: {name: text}. #}
 {% macro _text_options(settings) %}
     {%- set texts = {} -%}
     {%- for name, value in floodmark._format_options(settings).items() -%}

@@ -26,7 +26,8 @@
 {% endmacro %}
 
 
-{# Spark hands out the records that it cannot read, and those in which something does not fit. #}
+{# SQL of why a record is corrupt, 'not UTF-8' or 'not a JSON object'; NULL if the record is valid JSON and only a value
+   does not fit. #}
 {% macro _json_reason_sql(bad, group) %}
     {%- set is_fit = floodmark._is_lenient_object_sql(bad, group) if group.lenient
         else 'false' -%}
@@ -154,7 +155,7 @@
 {% endmacro %}
 
 
-{# The same with each record in one VARIANT. #}
+{# The files of a batch as one group, for `single_variant_column`: each record is one VARIANT. #}
 {% macro _json_variant_groups(run, batch, look) %}
     {%- set settings = run.settings.files -%}
     {{ return([floodmark._json_variant_group(settings, batch.record, batch.files,
@@ -162,7 +163,7 @@
 {% endmacro %}
 
 
-{# A group of such records: `records` is a SELECT of value, record, _metadata. #}
+{# A group whose records are one VARIANT each: `records` is a SELECT of value, record, _metadata. #}
 {% macro _json_variant_group(settings, record, files, records) %}
     {%- set group = {'record': record, 'files': files, 'lenient': floodmark._lenient_options_sql(settings)} -%}
     {{ return(dict(group, sql='select record as ' ~ floodmark._quoted(settings.single_variant_column)
@@ -254,10 +255,10 @@
 {% endmacro %}
 
 
-{# The same of whole texts, a SELECT of value and what else there is. Spark's own reader of several lines says of a
-   record that does not fit, and of a file that is cut off, the same: the text of the file. So an array is taken apart
-   here. One that is no JSON, or has an element that is no object, stays one text, which is corrupt then. What is more
-   than JSON is written anew as JSON. #}
+{# The records of whole texts, each of which is one object or an array of them: a SELECT of value and what else `texts`,
+   a SELECT, has. An array is taken apart here, since Spark's own reader of several lines gives the same for a record
+   that does not fit and for a file that is cut off: the text of the file. A text that is not JSON, or has an element
+   that is not an object, stays whole and is corrupt. What a lenient reader takes beyond JSON is written as JSON. #}
 {% macro _json_elements_sql(settings, texts) %}
     {%- set lenient = floodmark._lenient_options_sql(settings) -%}
     {%- set options = ', ' ~ lenient if lenient else '' -%}

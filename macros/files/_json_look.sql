@@ -99,7 +99,8 @@
 {% endmacro %}
 
 
-{# The same of texts, a SELECT of value and what else there is. #}
+{# A SELECT of JSON texts and `record`, the VARIANT of each, NULL if it is corrupt. `texts` is a SELECT of value and
+   other columns, which stay. #}
 {% macro _json_parsed_sql(settings, texts) %}
     {%- set group = {'lenient': floodmark._lenient_options_sql(settings)} -%}
     {%- set is_fit = floodmark._is_lenient_object_sql('value', group) if group.lenient

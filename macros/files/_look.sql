@@ -24,7 +24,7 @@
 {% endmacro %}
 
 
-{# Those of these files that are not among others, which are known by their paths. #}
+{# The files of a list whose paths are not in `others`. #}
 {% macro _files_without(files, others) %}
     {%- set left = [] -%}
     {%- for file in files if file.path not in others -%}
@@ -34,7 +34,7 @@
 {% endmacro %}
 
 
-{# Those of a look's files that are not corrupt as a whole. #}
+{# The files of a list that are not corrupt as a whole, as a look found. #}
 {% macro _files_to_read(files, look) %}
     {%- set left = [] -%}
     {%- for file in files if not (look.files.get(file.path) or {}).reason -%}
@@ -65,8 +65,8 @@
 {% endmacro %}
 
 
-{# Those of these files that Spark cannot read to their end, with its sentence: {path: reason}. Texts are halved until
-   the file is found. #}
+{# The files that Spark cannot read to their end, with the first line of its error: {path: reason}. Text files are read
+   together, and halved until the files at fault are found. #}
 {% macro _unreadable_files(settings, files) %}
     {%- set found = {} -%}
     {%- if floodmark._file_format(settings).is_text -%}
@@ -80,7 +80,7 @@
 {% endmacro %}
 
 
-{# Put those of them into `found`. #}
+{# Add the files that Spark cannot read to their end to `found`, {path: reason}. #}
 {% macro _find_unreadable(settings, files, found) %}
     {%- set format = floodmark._file_format(settings) -%}
     {%- set sql = 'select count(*), sum(length(' ~ ('value' if format.is_text else 'to_json(struct(*))') ~ ')) from '

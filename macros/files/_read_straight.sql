@@ -137,8 +137,8 @@
 {% endmacro %}
 
 
-{# Those of a batch's files that can have been read by a commit that wrote no row, which may mean that none was there:
-   those that are there now. One that comes back is new. #}
+{# The planned files of a batch that are in the folder with the size that they had. Where a commit wrote no row, a file
+   that is missing may not have been read: it is left out, and new if it comes back. #}
 {% macro _files_still_there(run, batch) %}
     {%- set there = {} -%}
     {%- for file in floodmark._present_files(run.settings.files, batch.files) -%}

@@ -54,8 +54,8 @@
 {% endmacro %}
 
 
-{# The same of a known field: `read` are the types of the fields that were read, by their names; without a `value`
-   they are columns. #}
+{# A known field as the table keeps it (_kept_sql_of). `read` has the types of the fields that were read, by name;
+   without a `value` these fields are columns. #}
 {% macro _kept_field_sql(field, read, value, is_sensitive=true, depth=0) %}
     {%- set spellings = [] -%}
     {%- for name, type in read.items()
@@ -126,7 +126,7 @@
 {% endmacro %}
 
 
-{# The same of all that is in a nested value. #}
+{# Whether everything in a nested value keeps itself in its other type: _fits_sql of each flat value in it. #}
 {% macro _all_fit_sql(known, read, value, depth=0) %}
     {%- set nesting, element = floodmark._nesting(known), '_floodmark_f' ~ depth -%}
     {%- if known == read -%}
@@ -203,7 +203,8 @@
 {% endmacro %}
 
 
-{# The same without the zeros that a wide type puts behind the digits of a number, in quotes as it stands. #}
+{# A value of any type as JSON, in which numbers do not end in the zeros that a wide decimal adds. What stands in quotes
+   stays as it is. #}
 {% macro _short_decimals_sql(value, read) %}
     {%- set json = floodmark._json_text_sql(value, read) -%}
     {{ return(json if 'decimal(38,' not in read else 'regexp_replace(' ~ json ~ ', ' ~ floodmark._string_literal(
@@ -211,8 +212,8 @@
 {% endmacro %}
 
 
-{# The same of a value that was read for a known type: a text that stands for a decimal is printed as it is where it is
-   JSON. #}
+{# A value that was read for a known type, as JSON without the zeros that a wide decimal adds. A text that stands for a
+   long decimal is printed as it is if it is JSON. #}
 {% macro _printed_sql(known, read, value, depth=0) %}
     {%- set nesting, element = floodmark._nesting(known), '_floodmark_p' ~ depth -%}
     {%- if not floodmark._has_long_decimal(known) -%}
@@ -275,7 +276,8 @@
 {% endmacro %}
 
 
-{# The same of a value that was read in its own type. #}
+{# The JSON of what did not fit in a value that was read in its file's own type, without the raw record; NULL if
+   everything fit. #}
 {% macro _rescued_typed_sql(known, read, value, depth, is_sensitive) %}
     {%- if known == read -%}
         {{ return('cast(null as string)') }}
@@ -303,9 +305,9 @@
 {% endmacro %}
 
 
-{# The same of a struct's fields: those that are known and did not fit, and those that are not known, as one JSON
-   object. `ends` are entries behind them, where there is any; `others`, {name: JSON or none}, stand for fields of these
-   names. Without a `value` the fields are columns. #}
+{# What is rescued of a struct's fields, as one JSON object; NULL if nothing is. It has the known fields that did not
+   fit, and the unknown ones. `ends` are entries behind these, if there are any; `others`, {name: JSON or none}, are
+   used instead of the fields of these names. Without a `value` the fields are columns. #}
 {% macro _rescued_fields_sql(known, read, value, raw, depth=0, ends=[], is_sensitive=true, finds=false, others={}) %}
     {%- set types = floodmark._types_of(known) -%}
     {%- set entries, apart = [], others.keys() | map('lower') | list -%}

@@ -14,7 +14,7 @@
 {% endmacro %}
 
 
-{# The same of any value. #}
+{# The type of any value by what schema_of_variant prints. #}
 {% macro _seen_type(text) %}
     {%- if text.startswith('OBJECT<') -%}
         {%- set fields = [] -%}

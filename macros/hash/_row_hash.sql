@@ -1,9 +1,9 @@
 {#
-  The hash by which every strategy compares rows: 128 bits, two of Spark's xxhash64 over the typed values, seeded in two
-  ways. It is a fifth of the time of a digest of text, and the odds that a row which changed keeps its hash are 1 in
-  2^128. Values go in in the order of their names, so neither the SELECT's order nor the case of a struct's field tells;
-  both sides of a comparison have the table's types (_conformed.sql). Texts go in as bytes, so those that are no UTF-8
-  differ where they differ.
+  The hash by which the strategies that compare rows do so: 128 bits, two of Spark's xxhash64 over the typed values,
+  seeded in two ways. It takes a fifth of the time of a digest of text, and the odds that a row which changed keeps its
+  hash are 1 in 2^128. Values go in in the order of their names, so neither the SELECT's order nor the case of a
+  struct's field tells; both sides of a comparison have the table's types (_conformed.sql). Texts go in as bytes, so
+  those that are no UTF-8 differ where they differ.
 #}
 
 {# The version of the hash of nested values: tables that keep hashes say by it of which they are (snapshot_diff). #}
@@ -20,7 +20,7 @@
 {% endmacro %}
 
 
-{# The same of one value. #}
+{# SQL of the hash of one value: a struct of two bigints, as for a row. #}
 {% macro _value_hash_sql(value, type) %}
     {{ return(floodmark._hash_pair_sql([floodmark._hashed_value_sql(value, type)], ['a', 'b'])) }}
 {% endmacro %}

@@ -38,7 +38,8 @@
 {% endmacro %}
 
 
-{# Those partitions, where the batch has no rules that have read them already. #}
+{# What insert_overwrite stages: the whole partitions that the batch's rows lie in, unless its rules have read them
+   already. #}
 {% macro _overwrite_staged(run, batch, select_sql) %}
     {%- if floodmark._replaces_partitions(run, batch) and not batch.get('judged') -%}
         {%- set select_sql = floodmark._conformed_select(run, batch,
@@ -71,24 +72,4 @@
         {%- endif -%}
     {%- endfor -%}
     {%- do floodmark._reject_columns(problems, 'a key has another type than in the table') -%}
-{% endmacro %}
-
-
-{# Where no column says which row is the latest, a key may come once in a batch: refused, the keys named. #}
-{% macro _check_keys(run, batch, source) %}
-    {%- if source.counts.repeated and not floodmark._order_column(run, source.columns) -%}
-        {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
-        {%- set named = floodmark._query_json('select to_json(struct(' ~ keys
-            ~ "), map('ignoreNullFields', 'false')) from " ~ source.stage ~ ' group by ' ~ keys
-            ~ ' having count(*) > 1 order by 1 limit 5') -%}
-        {%- set shown = [] -%}
-        {%- for key in named -%}
-            {%- do shown.append(tojson(key)) -%}
-        {%- endfor -%}
-        {%- set repeated = floodmark._counted(source.counts.repeated, 'key')
-            ~ (' comes' if source.counts.repeated == 1 else ' come') ~ ' more than once' -%}
-        {%- do floodmark._stop(repeated
-            ~ ' in the batch and no watermark column in the SELECT says which row is the latest: ' ~ shown | join(', ')
-            ~ '. Add the watermark column to the SELECT, or make the key unique', rejects=repeated) -%}
-    {%- endif -%}
 {% endmacro %}

@@ -82,7 +82,8 @@
 {% endmacro %}
 
 
-{# The same for whole partitions, of which only those of the lookback come again. #}
+{# Whether insert_overwrite has anything to write. If a batch found nothing above its mark, the partitions of its
+   lookback are compared with the table. #}
 {% macro _overwrite_changes(run, batch, source) %}
     {%- if batch.kind == 'backfill' -%}
         {{ return(true) }}

@@ -13,7 +13,7 @@
 {% endmacro %}
 
 
-{# The same as a column that is written, {name, type}; none where the table does not have it. #}
+{# The column that says which row is the latest, {name, type}, if it is among the written ones; else none. #}
 {% macro _written_order(run, source, written) %}
     {%- set name = floodmark._order_column(run, source.columns) -%}
     {{ return(floodmark._find_column(source.columns, name)

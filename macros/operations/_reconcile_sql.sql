@@ -117,7 +117,8 @@
 {% endmacro %}
 
 
-{# The same for a stream: `due` is its compiled SELECT, read again from what its checkpoint has read of each source. #}
+{# A SELECT of one JSON row that compares a stream's table with `due`, its compiled SELECT, by key. The SELECT reads
+   again what the stream's checkpoint has read of each source. #}
 {% macro _reconcile_stream_sql(due, name, keys, sample) %}
     {%- if not execute -%}
         {{ return('select 1') }}
@@ -175,7 +176,7 @@
 {% endmacro %}
 
 
-{# The kind of one, as _next_batch plans it. #}
+{# The kind of a model's next batch, as _next_batch plans it. #}
 {% macro _next_kind(node, has_ledger) %}
     {%- set relation = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
     {%- set state = floodmark._model_state(floodmark._node_id(node)) if has_ledger

@@ -8,7 +8,7 @@
 {% endmacro %}
 
 
-{# The same as a SELECT of one JSON row; relative paths lie in `folder`, or else in the project. #}
+{# A SELECT of one JSON row: what _diff finds. Relative paths lie in `folder`, or in the project if none is given. #}
 {% macro _diff_sql(a, b, key, columns=none, except_columns=none, limit=10, folder=none) %}
     {%- if not execute -%}
         {{ return('select 1') }}

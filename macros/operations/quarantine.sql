@@ -119,7 +119,7 @@
 {% endmacro %}
 
 
-{# Those of these models that have a quarantine: a list of nodes. #}
+{# The nodes of models that have a quarantine: a list. `models`, if given, leaves the others out. #}
 {% macro _nodes_with_quarantine(models) %}
     {%- set nodes = floodmark._managed_nodes(models).values() | list -%}
     {%- set schemas, known, found = floodmark._known_schemas(), [], [] -%}

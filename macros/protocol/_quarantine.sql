@@ -1,7 +1,7 @@
 {#
-  `<model>__quarantine`: rows that a batch does not load, with the reason (docs/guides/files.md). They are written
-  before the batch's own statement, under its transaction id, so the commit in the model's table says that they are
-  there. A batch that fails takes them back.
+  `<model>__quarantine`: rows that a batch does not load, with the reason (docs/guides/expectations.md#the-quarantine).
+  They are written before the batch's own statement, under its transaction id, so the commit in the model's table says
+  that they are there. A batch that fails takes them back.
 #}
 
 {# The quarantine of a model. #}

@@ -69,8 +69,9 @@
 {% endmacro %}
 
 
-{# One expression of what orders the events: of several parts a struct, NULL where one of them is. Fields of one name
-   get a number, which they would not have otherwise: a table's type stays as it is. #}
+{# One expression of what orders the events. Of several parts it is a struct, NULL if a part is NULL. If two parts have
+   the same name, each gets a number behind it. Names that are unique stay unchanged, so the type of existing tables
+   does not change. #}
 {% macro _sequence_sql(sequence) %}
     {%- if sequence | length == 1 -%}
         {{ return(sequence[0]) }}

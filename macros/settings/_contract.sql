@@ -9,7 +9,7 @@
 {% endmacro %}
 
 
-{# The same as a list of [name, expression], in the order of the YAML. #}
+{# The constraints of an enforced contract as a list of [name, expression], in the order of the YAML. #}
 {% macro _listed_constraints() %}
     {%- set found = [] -%}
     {%- if config.get('contract').enforced -%}

@@ -56,7 +56,8 @@
 {% endmacro %}
 
 
-{# The settings with their defaults; what is no mapping as it is, and none where the model has none. #}
+{# The model's `files`, completed (_completed_files). None if the model has none; what is not a mapping is returned as
+   it is. #}
 {% macro _files_settings() %}
     {%- set given = floodmark._setting('files') -%}
     {{ return(floodmark._completed_files(floodmark._with_defaults(given, floodmark._files_schema()))
@@ -64,8 +65,9 @@
 {% endmacro %}
 
 
-{# The same with what follows from others: `infers`, whether the schema is of the files; the evolution; the rescued
-   column, false where there is none. Without a format these are of one whose records have columns. #}
+{# `files` with defaults, and with what follows from other settings: `infers`, whether the schema is inferred from the
+   files; `schema_evolution`; `rescued_data_column`, false if there is none. While `format` is not given, these are as
+   for a format whose records have columns. #}
 {% macro _completed_files(settings) %}
     {%- set is_fixed = settings.format in ['text', 'binary'] or settings.single_variant_column is not none -%}
     {%- set infers = not settings.schema and not is_fixed -%}

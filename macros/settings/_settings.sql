@@ -4,8 +4,8 @@
 {% endmacro %}
 
 
-{# The same in any config: this model's, or that of a node in the graph. A null in a mapping is as if it were not
-   there. #}
+{# A floodmark setting in a config, this model's or that of a node in the graph; none if it is not set. A mapping comes
+   without the keys whose value is null, and with bare names of columns. #}
 {% macro _configured(settings, name) %}
     {%- set in_meta = floodmark._meta_settings(settings) -%}
     {%- set found = settings.get(name) -%}

@@ -56,8 +56,8 @@
 {% endmacro %}
 
 
-{# The same of a batch. Where rules hold back all that came, `is_held`: each key is there, and the rows still say of
-   what version they are. #}
+{# The counts of _read_counts for the rows that a batch keeps, and `is_held`: whether its rules hold back every row. If
+   they do, the snapshot does not count as empty, and its version is read from the rows as they came. #}
 {% macro _kept_counts(run, batch, source, select_sql) %}
     {%- set counts = floodmark._read_counts(run, source, select_sql) -%}
     {%- set held = floodmark._held_counts(batch) -%}

@@ -99,8 +99,8 @@
 {% endmacro %}
 
 
-{# The same of a text. Its number is kept where the digits are; of a time Spark cuts off what is beyond microseconds,
-   of a day the time, and the zone where the type has none. #}
+{# Whether a text says the same in another type. A number does if it keeps its digits. A text does not if Spark cuts
+   something off: what is beyond microseconds, the time for a date, the zone for a type without one. #}
 {% macro _text_holds_sql(value, cast, family) %}
     {%- set cut = ' and not ' ~ value ~ " rlike ':[0-9]+[.][0-9]{6}[0-9]*[1-9]'" -%}
     {%- if family == 'decimal' -%}
@@ -132,7 +132,8 @@
 {% endmacro %}
 
 
-{# The same of a variant: a flat one becomes what its text does; what is nested comes back with the same JSON. #}
+{# Whether a VARIANT is the same in another type. A flat value is cast as its text is; a nested one must come back with
+   the same JSON. #}
 {% macro _variant_holds_sql(value, cast, wanted) %}
     {%- set family = floodmark._type_kind(wanted).family -%}
     {%- if floodmark._nesting(wanted | lower) -%}

@@ -8,9 +8,9 @@
 {% endmacro %}
 
 
-{# The same columns with the types of those that have structs read again: DESCRIBE prints the names of fields bare, so
-   `a:int,b` may be one name or two fields, and cuts long types short. As JSON Spark describes views alone. `from` is
-   what stands in a FROM. #}
+{# Columns of a DESCRIBE, with the types of structs read again: DESCRIBE prints the names of fields bare, so `a:int,b`
+   may be one name or two fields, and cuts long types short. Spark describes only views as JSON. `from` is what stands
+   in a FROM. #}
 {% macro _with_exact_types(columns, from) %}
     {%- set names = columns | map(attribute='name') | map('lower') | list -%}
     {%- set nested = [] -%}
@@ -78,7 +78,7 @@
 {% endmacro %}
 
 
-{# Those of `columns` that have one of these names, in the order of the names. #}
+{# The columns of a list that have one of these names, in the order of the names. #}
 {% macro _columns_named(columns, names) %}
     {%- set found = [] -%}
     {%- for name in names -%}

@@ -21,7 +21,7 @@
 {% endmacro %}
 
 
-{# The same of one name; none stays none. #}
+{# A name without its quotes; what is not a text, such as none, stays. #}
 {% macro _bare_name(value) %}
     {{ return(floodmark._column_name(value) if value is string else value) }}
 {% endmacro %}

@@ -185,7 +185,7 @@
 {% endmacro %}
 
 
-{# The same of columns that _columns_of found: names of nested fields as they are spelt. #}
+{# A struct as DDL text, of columns that _columns_of found. Names of nested fields keep their case. #}
 {% macro _struct_of_columns(columns) %}
     {%- set fields = [] -%}
     {%- for column in columns -%}

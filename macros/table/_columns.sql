@@ -88,7 +88,7 @@
 {% endmacro %}
 
 
-{# The same of a table that this run makes. #}
+{# The columns by which a table that this run makes will be partitioned: their names in lower case. #}
 {% macro _planned_partitions() %}
     {{ return(floodmark._name_list(config.get('partition_by')) | map('lower') | list) }}
 {% endmacro %}

@@ -19,7 +19,7 @@
 {% endmacro %}
 
 
-{# The same as a property of the table. #}
+{# The table property that keeps what orders the events: {name: value}. #}
 {% macro _sequence_property(cdc) %}
     {{ return({'floodmark.sequence': floodmark._to_property(floodmark._sequence_text(cdc))}) }}
 {% endmacro %}

@@ -65,9 +65,9 @@
 {% endmacro %}
 
 
-{# The same once a batch of so many rows is done: its commit, which another run may have made, is believed where
-   nothing else wrote rows since. Where cdc may have changed what is remembered and not the table, no commit tells how
-   far that reaches. #}
+{# Update what the run knows of the peak after a batch. The peak in the batch's commit counts if no other commit has
+   written rows since. After a commit without a peak none is known. Nor is one after a batch of cdc that read rows and
+   made no commit in the table: it may have changed the state table, and no commit of the table tells how far up. #}
 {% macro _raise_peak(run, batch, landed, rows_read) %}
     {%- if landed.get('peak') -%}
         {%- set is_own = batch.get('applied') and batch.applied.table == this | string

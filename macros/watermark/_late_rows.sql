@@ -1,6 +1,7 @@
-{# Sequences over Delta: rows that came at or below the mark since the last batch are counted and named. Where only
-   appends came, as many rows as lie above the mark, and none while we counted, there are none; else two versions are
-   compared, if files written since give cause. #}
+{# Sequences over Delta: count the rows that came below the lookback since the last batch, and warn of them. No row is
+   late if the upstream only had appends, these added exactly the rows above the mark, and nothing was committed during
+   the count. Otherwise, if files written since the last batch hold rows below the bound, two versions of the upstream
+   are compared. #}
 {% macro _warn_late(run, plan) %}
     {%- set committed = run.state.committed -%}
     {%- if not run.first or plan.family != 'sequence' or plan.low_position is none or not committed

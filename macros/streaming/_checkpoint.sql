@@ -1,0 +1,39 @@
+{# The folder of a model's checkpoints: below the given `checkpoint_location`, or beside the ledger. #}
+{% macro _checkpoint_base(given, id) %}
+    {%- if given -%}
+        {%- set base = floodmark._absolute_path(given) -%}
+    {%- else -%}
+        {%- set described = {} -%}
+        {%- for row in run_query('describe schema ' ~ floodmark.ledger_schema()).rows -%}
+            {%- do described.update({row[0]: row[1]}) -%}
+        {%- endfor -%}
+        {%- set base = described['Location'] ~ '/_checkpoints' -%}
+    {%- endif -%}
+    {{ return(base ~ '/' ~ id) }}
+{% endmacro %}
+
+
+{# The checkpoint that a table names, by the invocation that made it; none where no stream of this model made the
+   table. #}
+{% macro _stream_generation(relation, id) %}
+    {%- set made_by = (floodmark._from_property(floodmark._properties_of(relation).get('floodmark.stream')) if relation
+        else none) or '/' -%}
+    {%- set model_id, generation = made_by.split('/') -%}
+    {{ return(generation if model_id == id else none) }}
+{% endmacro %}
+
+
+{# Where this model's checkpoint of a generation is. #}
+{% macro _own_checkpoint(generation) %}
+    {{ return(floodmark._checkpoint_base(floodmark._setting('checkpoint_location'), floodmark._model_id()) ~ '/'
+        ~ generation) }}
+{% endmacro %}
+
+
+{# Where the checkpoint of another node is; none where it has no table, or one that no stream of it made. #}
+{% macro _checkpoint_of(node, relation) %}
+    {%- set id = floodmark._node_id(node) -%}
+    {%- set generation = floodmark._stream_generation(relation if relation and relation.is_delta else none, id) -%}
+    {{ return(floodmark._checkpoint_base(floodmark._node_setting(node, 'checkpoint_location'), id) ~ '/' ~ generation
+        if generation else none) }}
+{% endmacro %}
