@@ -121,9 +121,9 @@
         {%- do floodmark._apply_once(this, batch,
             floodmark._replace_table_sql(floodmark._kept_sql(run, source),
             dict(floodmark._made_properties(run, source.columns),
-            **floodmark._zone_properties(run, batch, source)))) -%}
+            **floodmark._partition_properties(run, batch, source)))) -%}
     {%- elif strategy.changes(run, batch, source) -%}
-        {%- do floodmark._keep_zone(run, batch, source) -%}
+        {%- do floodmark._keep_partitions(run, batch, source) -%}
         {%- set columns = floodmark._align_columns(run, source) -%}
         {%- do floodmark._write_moments_as_utc(run, batch, source) -%}
         {%- do floodmark._apply_once(this, batch, strategy.statement(run, batch, source, columns)) -%}

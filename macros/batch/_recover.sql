@@ -24,7 +24,7 @@
     {%- if landed is none and strategy.take_over and run.target.is_delta and not unmade -%}
         {%- set landed = strategy.take_over(run, batch, abandons) -%}
         {%- set abandons = abandons and landed is none -%}
-    {%- elif abandons and run.target.is_delta and not unmade -%}
+    {%- elif abandons and run.target.is_delta and not batch.replaces -%}
         {%- do floodmark._fence(batch) -%}
         {%- set landed = floodmark._landed(this, batch) -%}
     {%- endif -%}

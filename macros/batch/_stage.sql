@@ -37,7 +37,8 @@
    somebody made may lack them. A strategy that does not conform its SELECT has a check of its own. #}
 {% macro _check_table_columns(run, batch, columns) %}
     {%- set settings = run.settings -%}
-    {%- if batch.replaces or settings.on_schema_change in ['append_new_columns', 'sync_all_columns'] -%}
+    {%- if batch.replaces
+        or run.target.is_empty and settings.on_schema_change in ['append_new_columns', 'sync_all_columns'] -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set needed = [] -%}
@@ -58,7 +59,9 @@
         {%- if column and not known and need.name | lower not in awaited -%}
             {%- do problems.append({'setting': need.setting, 'got': need.name, 'expected': 'a column of ' ~ this,
                 'todo': 'Add it: alter table ' ~ this ~ ' add columns (' ~ floodmark._quoted(column.name) ~ ' '
-                    ~ column.ddl ~ "), set on_schema_change to 'append_new_columns', or run with --full-refresh"}) -%}
+                    ~ column.ddl ~ "), set on_schema_change to 'append_new_columns', or run with --full-refresh"
+                    if run.target.is_empty else 'Run once with --full-refresh: the rows that are there have no value '
+                    'in it, and would stay beside their copies'}) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- if problems -%}

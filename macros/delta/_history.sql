@@ -24,11 +24,20 @@
     {%- for commit in commits if commit.version > known and commit.operation == 'RESTORE' -%}
         {%- if commit.restored.version is not none and commit.restored.version < known -%}
             {{ return('was restored to version ' ~ commit.restored.version) }}
-        {%- elif commit.restored.version is none and (ns.at is none or commit.restored.time < ns.at) -%}
+        {%- elif commit.restored.version is none
+            and (ns.at is none or floodmark._goes_back_behind(commit.restored.time, ns.at)) -%}
             {{ return('was restored to ' ~ commit.restored.time) }}
         {%- endif -%}
     {%- endfor -%}
     {{ return(none) }}
+{% endmacro %}
+
+
+{# Whether a RESTORE to a time took a commit back. Delta notes the time by the clock of its JVM. `at` is UTC on a
+   session, and by the session's clock over Thrift: the later of both counts. #}
+{% macro _goes_back_behind(time, at) %}
+    {{ return(run_query("select coalesce(cast('" ~ time ~ " ' || java_method('java.time.ZoneId', 'systemDefault') as "
+        "timestamp) < greatest(timestamp'" ~ at ~ " UTC', timestamp'" ~ at ~ "'), true) as back").rows[0][0]) }}
 {% endmacro %}
 
 

@@ -37,13 +37,15 @@
 {% endmacro %}
 
 
-{# The partitions in a range {least, greatest}, as a condition on the table; with `derived` on the SELECT. There the
-   column may be a cast of a time, which Spark's optimizer turns around (`cast(ts as date) >= date'…'` becomes `ts >=
-   timestamp'…'`), wrong where a clock was set back. It leaves structs alone. #}
+{# The partitions in a range {least, greatest}, as a condition on the table; with `derived` on the SELECT, whose column
+   takes the table's type first. There the column may be a cast of a time, which Spark's optimizer turns around
+   (`cast(ts as date) >= date'…'` becomes `ts >= timestamp'…'`), wrong where a clock was set back. It leaves structs
+   alone. #}
 {% macro _partitions_predicate(run, columns, range, derived=false) %}
     {%- set partition = floodmark._find_column(columns, run.settings.partition_by[0]) -%}
     {%- set terms = [] -%}
-    {%- for sql in [floodmark._quoted(partition.name), floodmark._range_literal(range.least, partition.type),
+    {%- set value = floodmark._conformed_value_sql(partition) if derived else floodmark._quoted(partition.name) -%}
+    {%- for sql in [value, floodmark._range_literal(range.least, partition.type),
         floodmark._range_literal(range.greatest, partition.type)] -%}
         {%- do terms.append("named_struct('p', " ~ sql ~ ')' if derived else sql) -%}
     {%- endfor -%}
@@ -71,8 +73,8 @@
 
 
 {# How the partition column follows from the watermark column, found in the rows themselves: {rows, zone, first, last,
-   least, greatest, units}; first and last are of the watermark column, least and greatest of the partition column;
-   units those that fit in the session's zone. #}
+   least, greatest, units, ways}; first and last are of the watermark column, least and greatest of the partition
+   column; units, and ways of writing them, those that fit in the session's zone. #}
 {% macro _derivation(run, columns, family, from_sql) %}
     {%- set value = floodmark._quoted(run.settings.watermark.column) -%}
     {%- set partition = floodmark._find_column(columns, run.settings.partition_by[0]) -%}
@@ -91,13 +93,12 @@
     {%- endfor -%}
     {%- set found = floodmark._query_json('select to_json(named_struct(' ~ values | join(', ') ~ ')) from '
         ~ from_sql)[0] -%}
-    {%- set units = [] -%}
+    {%- set ways = [] -%}
     {%- for candidate in candidates -%}
-        {%- if not found['differ_' ~ loop.index0] and candidate.unit not in units -%}
-            {%- do units.append(candidate.unit) -%}
-        {%- endif -%}
+        {%- do ways.extend([] if found['differ_' ~ loop.index0] else [candidate]) -%}
     {%- endfor -%}
-    {%- do found.update({'units': units}) -%}
+    {%- do found.update({'units': ways | map(attribute='unit') | unique | list,
+        'ways': ways | map(attribute='way') | list}) -%}
     {{ return(found) }}
 {% endmacro %}
 
@@ -188,7 +189,7 @@
     {%- set smallest = floodmark._position_unit(batch.family) -%}
     {%- set lowest = edges.low -%}
     {%- if batch.start_position is not none and lowest < batch.start_position
-        and (batch.low_position is none or batch.start_position <= batch.low_position - batch.lookback) -%}
+        and (batch.low_position is none or batch.start_position <= batch.low_position) -%}
         {%- set below = floodmark._quoted(watermark.column) ~ ' < '
             ~ floodmark._position_literal(batch.start_position, batch.family) -%}
         {%- set is_there = run_query('select 1 as one from ' ~ this ~ ' where '
@@ -216,10 +217,10 @@
 {% endmacro %}
 
 
-{# Counts of a stage of whole partitions: {rows_read, zone, least, greatest}, the last two the range of partitions
-   that it replaces. A first load is checked too: what does not follow from the watermark would be lost when its
-   partition is replaced. Of a judged batch the range is that of all rows: a partition whose rows are all held back is
-   read anew, too. #}
+{# Counts of a stage of whole partitions: {rows_read, zone, least, greatest, ways}: the range of partitions that it
+   replaces, and how they follow from the watermark. A first load is checked too: what does not follow from the
+   watermark would be lost when its partition is replaced. Of a judged batch the range is that of all rows: a partition
+   whose rows are all held back is read anew, too. #}
 {% macro _partition_counts(run, batch, source) %}
     {%- do floodmark._check_partition_columns(run, source.columns) -%}
     {%- if batch.replaces -%}
@@ -232,11 +233,11 @@
         {%- do floodmark._refuse_partition(run, source.columns) -%}
     {%- endif -%}
     {{ return({'rows_read': batch.judged.rows_kept if batch.get('judged') else found.rows, 'zone': found.zone,
-        'least': found.get('least'), 'greatest': found.get('greatest')}) }}
+        'least': found.get('least'), 'greatest': found.get('greatest'), 'ways': found.ways}) }}
 {% endmacro %}
 
 
-{# Ways in which a partition column can follow from a time, the coarsest first: a list of {unit, expression}. A
+{# Ways in which a partition column can follow from a time, the coarsest first: a list of {unit, way, expression}. A
    coarser unit than the true one only reads more whole partitions. A smallint holds years; a tinyint holds none of
    them. #}
 {% macro _partition_expressions(value, type) %}
@@ -245,15 +246,15 @@
     {%- for unit in ['year', 'quarter', 'month', 'week', 'day', 'hour'] -%}
         {%- set starts = "date_trunc('" ~ unit ~ "', " ~ value ~ ')' -%}
         {%- if type == 'date' and unit != 'hour' -%}
-            {%- do found.append({'unit': unit, 'expression': 'cast(' ~ starts ~ ' as date)'}) -%}
+            {%- do found.append({'unit': unit, 'way': unit, 'expression': 'cast(' ~ starts ~ ' as date)'}) -%}
         {%- elif type in ['timestamp', 'timestamp_ntz'] -%}
-            {%- do found.append({'unit': unit, 'expression': 'cast(' ~ starts ~ ' as ' ~ type ~ ')'}) -%}
+            {%- do found.append({'unit': unit, 'way': unit, 'expression': 'cast(' ~ starts ~ ' as ' ~ type ~ ')'}) -%}
         {%- elif type in ['string', 'smallint', 'int', 'bigint'] -%}
             {%- for pattern in {'year': ['yyyy'], 'month': ['yyyy-MM', 'yyyyMM'], 'day': ['yyyy-MM-dd', 'yyyyMMdd'],
                 'hour': ['yyyy-MM-dd HH', 'yyyy-MM-dd-HH', 'yyyyMMddHH']}.get(unit, [])
                 if type == 'string' or '-' not in pattern -%}
-                {%- do found.append({'unit': unit, 'expression': 'try_cast(date_format(' ~ value ~ ", '" ~ pattern
-                    ~ "') as " ~ type ~ ')'}) -%}
+                {%- do found.append({'unit': unit, 'way': pattern, 'expression': 'try_cast(date_format(' ~ value ~ ", '"
+                    ~ pattern ~ "') as " ~ type ~ ')'}) -%}
             {%- endfor -%}
         {%- endif -%}
     {%- endfor -%}

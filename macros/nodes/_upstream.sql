@@ -100,6 +100,11 @@
             'expected': 'a timestamp or date watermark, and ' ~ column.name ~ ' is a ' ~ column.type,
             'todo': 'Use merge for sequences'}) -%}
     {%- endif -%}
+    {%- if kind != 'sequence' and watermark.gaps in ['wait', 'fail'] -%}
+        {%- do problems.append({'setting': 'watermark.gaps', 'got': watermark.gaps,
+            'expected': 'a sequence, and ' ~ column.name ~ ' is a ' ~ column.type,
+            'todo': 'Remove it: between two times nothing is missing'}) -%}
+    {%- endif -%}
     {%- for key in ['lookback', 'step'] if watermark[key] is not none -%}
         {%- do problems.extend(floodmark._distance_problems('watermark.' ~ key, watermark[key], kind, key)) -%}
     {%- endfor -%}

@@ -79,13 +79,16 @@
             ~ ': name another key', id) -%}
     {%- endfor -%}
     {%- set key_struct = 'struct(' ~ floodmark._quoted_csv(keys) ~ ')' -%}
-    {#- as the table has them: merge casts a key to its type -#}
+    {#- as the table has them: a key has its type there, and Delta has no empty text in a partition's column -#}
     {%- set cast_keys = [] -%}
     {%- for key in keys -%}
         {%- set held = floodmark._find_column(held_columns, key) -%}
         {%- set is_cast = floodmark._find_column(columns, key).type != held.type -%}
-        {%- do cast_keys.append(('try_cast(' ~ floodmark._quoted(key) ~ ' as ' ~ held.ddl ~ ')' if is_cast
-            else floodmark._quoted(key)) ~ ' as ' ~ floodmark._quoted(key)) -%}
+        {%- set value = 'try_cast(' ~ floodmark._quoted(key) ~ ' as ' ~ held.ddl ~ ')' if is_cast
+            else floodmark._quoted(key) -%}
+        {%- do cast_keys.append(('nullif(' ~ value ~ ", '')" if held.is_partition
+            and floodmark._plain_type(held.type) == 'string' else value)
+            ~ ' as ' ~ floodmark._quoted(key)) -%}
     {%- endfor -%}
     {%- set due_struct = 'struct(' ~ cast_keys | join(', ') ~ ')' -%}
     {%- set query -%}

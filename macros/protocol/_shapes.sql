@@ -38,7 +38,8 @@
         'recovered': 'counts of the unfinished batch that the run finished; none where there was none',
         'recovered_batches': 'of a stream: counts of micro-batches that an earlier run wrote and did not record',
         'request': 'of a stream: what its query is started with (streaming/query.py, Request)',
-        'zone': "the time zones of an insert_overwrite table: {session, kept}; none where it does not depend on one",
+        'zone': 'of insert_overwrite: the time zones of session and table, and how partitions follow from the '
+            'watermark: {session, kept, partitions}',
         'properties': "the table's, where its constraints were looked at before the first batch",
         'table_columns': "the table's columns, as they were last described; none where they have to be again",
         'selected': 'the columns of the SELECT that was last described: {sql, columns}',

@@ -52,7 +52,7 @@
     {%- set problems = [] -%}
     {%- for name in floodmark._merge_schema() if config.get(name) -%}
         {%- do problems.append({'setting': name, 'got': config.get(name),
-            'expected': "no such setting with '" ~ config.get('incremental_strategy') ~ "'",
+            'expected': "no such setting with '" ~ (config.get('incremental_strategy') or 'append') ~ "'",
             'todo': 'Remove it: ' ~ instead}) -%}
     {%- endfor -%}
     {{ return(problems) }}

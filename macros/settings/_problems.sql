@@ -28,6 +28,10 @@
     {%- if strategy == 'insert_overwrite' -%}
         {%- do problems.extend(floodmark._overwrite_problems(watermark)) -%}
     {%- endif -%}
+    {%- if strategy in ['append', 'insert_overwrite'] -%}
+        {%- do problems.extend(floodmark._not_merge_problems(
+            "it does nothing but with incremental_strategy='merge'")) -%}
+    {%- endif -%}
     {%- do problems.extend(floodmark._user_clause_problems()) -%}
     {%- if config.get('merge_update_columns') and config.get('merge_exclude_columns') -%}
         {%- do problems.append({'setting': 'merge_update_columns',

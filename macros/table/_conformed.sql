@@ -75,13 +75,17 @@
 {% endmacro %}
 
 
-{# One of them as SQL over the SELECT, under its name. #}
+{# A column of _conformed_columns as SQL over the SELECT, under its name. #}
 {% macro _conformed_column_sql(column) %}
+    {{ return(floodmark._conformed_value_sql(column) ~ (' as ' ~ floodmark._quoted(column.name)
+        if column.given is defined else '')) }}
+{% endmacro %}
+
+
+{% macro _conformed_value_sql(column) %}
     {%- set quoted = floodmark._quoted(column.name) -%}
-    {%- if column.given is not defined -%}
-        {{ return(quoted) }}
-    {%- endif -%}
-    {{ return(floodmark._conformed_sql(quoted, column.given, column.ddl, column.name) ~ ' as ' ~ quoted) }}
+    {{ return(floodmark._conformed_sql(quoted, column.given, column.ddl, column.name)
+        if column.given is defined else quoted) }}
 {% endmacro %}
 
 

@@ -68,17 +68,23 @@
 {% endmacro %}
 
 
+{# The position above which a batch with a mark reads: below the mark by the lookback, but not below `start`, unless the
+   mark is. #}
+{% macro _low_read(batch) %}
+    {%- set unit = floodmark._position_unit(batch.family) -%}
+    {%- set low = batch.low_position - batch.lookback -%}
+    {%- set low = (low // unit) * unit if batch.family == 'date' else low -%}
+    {%- set start = batch.start_position -%}
+    {{ return([low, start - unit] | max if start is not none and batch.low_position >= start else low) }}
+{% endmacro %}
+
+
 {# The predicate of a batch over the watermark column, open below and closed above, with literals. #}
 {% macro _bounds_predicate(column, batch) %}
     {%- set family = batch.family -%}
     {%- set terms = [] -%}
     {%- if batch.low_position is not none -%}
-        {%- set low = batch.low_position - batch.lookback -%}
-        {%- if family == 'date' -%}
-            {%- set day = floodmark._position_unit('date') -%}
-            {%- set low = (low // day) * day -%}
-        {%- endif -%}
-        {%- do terms.append(column ~ ' > ' ~ floodmark._position_literal(low, family)) -%}
+        {%- do terms.append(column ~ ' > ' ~ floodmark._position_literal(floodmark._low_read(batch), family)) -%}
     {%- elif batch.start_position is not none -%}
         {%- do terms.append(column ~ ' >= ' ~ floodmark._position_literal(batch.start_position, family)) -%}
     {%- endif -%}

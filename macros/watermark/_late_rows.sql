@@ -14,35 +14,45 @@
         {{ return(0) }}
     {%- endif -%}
     {%- set column = floodmark._quoted(run.upstream.column) -%}
-    {%- set below = column ~ ' <= ' ~ (plan.low_position - plan.lookback) -%}
+    {%- set below = column ~ ' <= ' ~ floodmark._low_read(plan)
+        ~ (' and ' ~ column ~ ' >= ' ~ plan.start_position if plan.start_position is not none else '') -%}
     {#- a commit's files are older than the commit: a day is far more than it takes to write them -#}
     {%- set since = floodmark._position_literal(floodmark._parse_timestamp(committed.upstream_at[:19])
         - floodmark._micros_in().day, 'timestamp') -%}
-    {%- set recent = '_metadata.file_modification_time >= ' ~ since -%}
+    {#- a column of the upstream's own that is called _metadata hides Spark's -#}
+    {%- set recent = '_metadata.file_modification_time >= ' ~ since
+        if not floodmark._find_column(run.upstream.columns, '_metadata') else 'true' -%}
     {%- set suspects = run_query('select count(*) as n from ' ~ run.upstream.relation ~ ' where ' ~ below ~ ' and '
         ~ recent).rows[0][0] | int -%}
     {%- if not suspects -%}
         {{ return(0) }}
     {%- endif -%}
-    {%- if not floodmark._is_readable(run.upstream.relation, committed.upstream_version | int,
-        plan.upstream_version | int) -%}
+    {%- set found = floodmark._tried(floodmark._rows_late, run.upstream, below, committed.upstream_version)
+        if floodmark._is_readable(run.upstream.relation, committed.upstream_version | int,
+        plan.upstream_version | int) else none -%}
+    {%- if not found or found.error -%}
         {%- do floodmark._warn('it is not known whether rows came late into ' ~ run.upstream.relation
             ~ ': files below the mark ' ~ plan.low ~ ' of ' ~ run.upstream.column
             ~ ' were written since the last batch, and version ' ~ committed.upstream_version
             ~ ', which that batch read, has expired. Run `floodmark reconcile` to check') -%}
         {{ return(0) }}
     {%- endif -%}
-    {#- rows that were updated or deleted hide none that came -#}
-    {%- set late = run_query('select count(*) as late from (select ' ~ column ~ ' from ' ~ run.upstream.relation
-        ~ ' where ' ~ below ~ ' except all select ' ~ column ~ ' from ' ~ run.upstream.relation ~ ' version as of '
-        ~ committed.upstream_version ~ ' where ' ~ below ~ ')').rows[0][0] | int -%}
-    {%- if late > 0 -%}
-        {%- do floodmark._warn(floodmark._counted(late, 'row') ~ ' came late into ' ~ run.upstream.relation
+    {%- if found.value -%}
+        {%- do floodmark._warn(floodmark._counted(found.value, 'row') ~ ' came late into ' ~ run.upstream.relation
             ~ ': at or below the mark ' ~ plan.low ~ ' of ' ~ run.upstream.column
             ~ ', and so not loaded. A sequence that was restarted looks the same. Set watermark.lookback '
             'to catch late rows, or run with --full-refresh') -%}
     {%- endif -%}
-    {{ return(late) }}
+    {{ return(found.value) }}
+{% endmacro %}
+
+
+{# How many values the upstream has that its version `since` had not, of rows that `below` names. Rows that were updated
+   or deleted hide none that came. #}
+{% macro _rows_late(upstream, below, since) %}
+    {%- set values = 'select ' ~ floodmark._quoted(upstream.column) ~ ' from ' ~ upstream.relation -%}
+    {{ return(run_query('select count(*) as late from (' ~ values ~ ' where ' ~ below ~ ' except all ' ~ values
+        ~ ' version as of ' ~ since ~ ' where ' ~ below ~ ')').rows[0][0] | int) }}
 {% endmacro %}
 
 

@@ -33,15 +33,22 @@ KEYLESS = {
     "extract": "{{ config(materialized='incremental', incremental_strategy='snapshot_diff', "
     f"unique_key={KEYS!r}) }}}} select id, region, v from {table('src')}",
 }  # fmt: skip
+#: A partition that the SELECT gives in another type than the table has: number, day, and a day as a text.
+CAST = {
+    "month": ("int", "date_format(ts, 'yyyyMM')"),
+    "day": ("date", "date_format(ts, 'yyyy-MM-dd')"),
+    "name": ("string", "cast(ts as date)"),
+}
 CONTRACT = """
-config: {{contract: {{enforced: true}}}}
+config: {contract: {enforced: true}}
 columns:
-  - {{name: id, data_type: int}}
-  - {{name: v, data_type: int}}
-  - {{name: ts, data_type: timestamp}}
+  - {name: id, data_type: int}
+  - {name: v, data_type: int}
+  - {name: ts, data_type: timestamp}
 constraints:
-  - {{type: check, name: {name}, expression: 'id > 0'}}
+  - {type: check, name: valid_amount, expression: 'id > 0'}
 """
+ADDED = "  - {type: check, name: valid, expression: 'id > 0'}\n"
 
 
 @dataclass
@@ -69,19 +76,33 @@ def story(make_project: Callable[..., Project]) -> Story:
     strict = incremental(
         table("src"), "id, v, ts", watermark={"column": "ts"}, on_schema_change="append_new_columns"
     )
-    project.model("strict", strict, CONTRACT.format(name="valid_amount"))
+    project.model("strict", strict, CONTRACT)
     project.model(
         "lettered",
         incremental(
             table("src"), watermark={"column": "ts"}, incremental_strategy="merge", unique_key="id"
         ),
     )
+    for name, (kind, value) in CAST.items():
+        project.sql(
+            f"create table {s}.by_{name} (id int, ts timestamp, {name} {kind}) using delta partitioned by ({name})"
+        )
+        project.model(
+            f"by_{name}",
+            incremental(
+                table("src"),
+                f"id, ts, {value} as {name}",
+                watermark=LOOKBACK,
+                incremental_strategy="insert_overwrite",
+                partition_by=[name],
+            ),
+        )
     project.sql(f"insert into {s}.src values (1, '', 1, {AT}), (2, 'EU', 1, {AT})")
     runs = [project.dbt("run")]
     assert runs[0].status["lettered"] == "success", runs[0].log
     project.sql(f"alter table {s}.lettered add columns (grade char(2))")
     project.sql(f"insert into {s}.src values (3, '', 1, {AT} + interval 1 hour)")
-    project.model("strict", strict, CONTRACT.format(name="valid"))
+    project.model("strict", strict, CONTRACT + ADDED)
     runs.append(project.dbt("run"))
     versions = [project.version(name) for name in (*WAYS, "flat")]
     project.sql(f"insert into {s}.src select * from {s}.src where false")
@@ -118,6 +139,13 @@ def test_a_constraint_whose_name_begins_anothers_is_put_on_the_table(story: Stor
         row[0] for row in story.project.sql(f"show tblproperties {story.project.schema}.strict")
     }
     assert {"delta.constraints.valid_amount", "delta.constraints.valid"} <= names
+
+
+@pytest.mark.parametrize("name", CAST)
+def test_a_partition_takes_the_type_of_the_table(story: Story, name: str) -> None:
+    model = f"by_{name}"
+    assert all(run.status[model] == "success" for run in story.runs), story.runs[-1].message[model]
+    assert [row["id"] for row in rows_of(story.project, model, "id")] == [1, 2, 3]
 
 
 def test_a_char_column_that_came_later_is_refused_with_the_way_out(story: Story) -> None:

@@ -1,0 +1,162 @@
+{#
+  How the partitions of an insert_overwrite table follow from the watermark, and under which time zone. Under another
+  zone, or by month instead of by day, a row that is read again lies elsewhere: it would be there twice, and rows of the
+  partitions that are replaced would go. So the table keeps both, in the properties `floodmark.zone` and
+  `floodmark.partitions`. They are written by the first load; a table without them takes what its rows prove to follow.
+#}
+
+{# Whether partitions of a type depend on the session's zone, given what they follow from: times without a zone and
+   days stand for themselves, until they become a moment. #}
+{% macro _depends_on_zone(family, type) %}
+    {{ return(family == 'timestamp' or type == 'timestamp') }}
+{% endmacro %}
+
+
+{# The session's zone, wherever it was set: in the profile, by Spark's configuration, by a pre-hook. #}
+{% macro _session_zone() %}
+    {{ return(run_query('select current_timezone() as zone').rows[0][0]) }}
+{% endmacro %}
+
+
+{# A zone by its name; the names of UTC are one. #}
+{% macro _zone_name(zone) %}
+    {%- set is_utc = modules.re.fullmatch(
+        '(?i)(Etc/)?(UTC|GMT|UCT|UT|Z|Zulu|Universal|Greenwich)?([-+]?0{1,2}(:?0{1,2}){0,2})?', zone) -%}
+    {{ return('UTC' if is_utc and zone else zone) }}
+{% endmacro %}
+
+
+{# Stop a run whose session has another zone than the table was loaded under, before anything is written. `run.zone` is
+   {session, kept, partitions}; none where the table is made by this run. #}
+{% macro _check_zone(run) %}
+    {%- if run.settings.strategy != 'insert_overwrite' or run.full_refresh or not run.target.is_delta -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set properties = floodmark._properties_of(this) if not run.target.is_empty else {} -%}
+    {%- set kept = properties.get('floodmark.zone') -%}
+    {%- set session = floodmark._session_zone() -%}
+    {%- if kept and floodmark._zone_name(kept) != floodmark._zone_name(session) -%}
+        {%- do floodmark._stop('the partitions of ' ~ this ~ ' follow the time zone ' ~ kept
+            ~ ', but the time zone of this session is ' ~ session
+            ~ ': rows would move to other partitions, and rows that are there would be lost. Nothing was written. '
+            ~ floodmark._zone_ways_out(kept)) -%}
+    {%- endif -%}
+    {%- do run.update({'zone': {'session': session, 'kept': kept,
+        'partitions': fromjson(floodmark._from_property(properties.get('floodmark.partitions')) or 'null')}}) -%}
+{% endmacro %}
+
+
+{# What helps where zones disagree. #}
+{% macro _zone_ways_out(zone) %}
+    {{ return('Set spark.sql.session.timeZone to ' ~ zone
+        ~ " in the profile's server_side_parameters, or run once with --full-refresh to rebuild all "
+        "partitions in this session's zone") }}
+{% endmacro %}
+
+
+{# Before rows are replaced: refuse a batch whose partitions follow from the watermark in another way than the table's,
+   in which rows would be left beside their copies, or lost. A table that does not say yet how they follow, or under
+   which zone, does so from now on. #}
+{% macro _keep_partitions(run, batch, source) %}
+    {%- set partition = floodmark._find_column(source.columns, run.settings.partition_by[0])
+        if run.settings.strategy == 'insert_overwrite' else none -%}
+    {%- if not partition or not run.get('zone') or not source.counts.rows_read -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set takes_zone = not run.zone.kept and floodmark._depends_on_zone(batch.family, partition.type) -%}
+    {%- set kept = run.zone.partitions -%}
+    {%- set ways = source.counts.ways if kept and not takes_zone
+        else floodmark._ways_with_held_rows(run, batch, source, partition) -%}
+    {%- if takes_zone and not ways -%}
+        {%- do floodmark._stop(this
+            ~ ' does not say in which time zone it was loaded, and some of its rows do not lie in the '
+            'partitions that follow from ' ~ run.settings.watermark.column ~ " in this session's, "
+            ~ run.zone.session ~ '. Nothing was written. '
+            ~ floodmark._zone_ways_out('the zone in which the table was loaded'),
+            rejects='the partitions of the table do not follow from the time zone of the session') -%}
+    {%- endif -%}
+    {%- set shared = ways | select('in', kept.ways) | list if kept and kept.column == partition.name | lower
+        else ([] if kept else ways) -%}
+    {%- if not shared -%}
+        {%- do floodmark._refuse([{'setting': 'partition_by',
+            'got': partition.name ~ ' by ' ~ source.counts.ways | join(' or '),
+            'expected': (kept.column ~ ' by ' ~ kept.ways | join(' or ') if kept else 'partitions')
+            ~ ' as the rows of ' ~ this ~ ' have them', 'todo': 'Change partition_by and its column in the SELECT '
+            'back, or run once with --full-refresh: rows would be left beside their copies, or lost'}],
+            rejects='the partitions do not follow from the watermark column as those of the table') -%}
+    {%- endif -%}
+    {%- set known = {'column': partition.name | lower, 'ways': shared} -%}
+    {%- set properties = dict({'floodmark.zone': run.zone.session} if takes_zone else {},
+        **(floodmark._partitions_property(known) if known != kept else {})) -%}
+    {%- if properties -%}
+        {%- do floodmark._set_properties(properties) -%}
+        {%- do run.zone.update({'kept': properties.get('floodmark.zone', run.zone.kept), 'partitions': known}) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# How the partitions of a batch's rows follow from the watermark together with rows of the table: those that the batch
+   replaces, those of the last partition, and those in none. #}
+{% macro _ways_with_held_rows(run, batch, source, partition) %}
+    {%- set known = floodmark._table_columns(run) -%}
+    {%- if not floodmark._find_column(known, partition.name) -%}
+        {{ return(source.counts.ways if run.target.is_empty else []) }}
+    {%- elif not floodmark._find_column(known, run.settings.watermark.column) -%}
+        {{ return(source.counts.ways) }}
+    {%- endif -%}
+    {%- set replaced = floodmark._partitions_predicate(run, source.columns, source.counts)
+        if floodmark._replaces_partitions(run, batch)
+        else floodmark._bounds_predicate(floodmark._quoted(run.settings.watermark.column), batch) -%}
+    {%- set pair = 'select ' ~ floodmark._quoted_csv([run.settings.watermark.column, partition.name]) ~ ' from ' -%}
+    {%- set held = pair ~ this ~ ' where ' ~ replaced ~ ' or ' ~ floodmark._last_partition_predicate(partition)
+        ~ ' or ' ~ floodmark._quoted(partition.name) ~ ' is null' -%}
+    {{ return(floodmark._derivation(run, source.columns, batch.family,
+        '(' ~ pair ~ source.stage ~ ' union all ' ~ held ~ ')').ways) }}
+{% endmacro %}
+
+
+{# How the partitions of a table follow from the watermark, {column, ways}, as a property of the table. #}
+{% macro _partitions_property(known) %}
+    {{ return({'floodmark.partitions': floodmark._to_property(tojson(known))}) }}
+{% endmacro %}
+
+
+{# The greatest partition that the table has, as a condition. #}
+{% macro _last_partition_predicate(partition) %}
+    {%- set quoted = floodmark._quoted(partition.name) -%}
+    {%- set greatest = floodmark._range_text_sql(quoted, partition.type) | replace('@(', 'max(') -%}
+    {%- set last = floodmark._query_json("select to_json(named_struct('last', " ~ greatest ~ ")) from "
+        ~ this)[0].get('last') -%}
+    {{ return(quoted ~ ' = ' ~ floodmark._range_literal(last, partition.type) if last is not none else '1 = 0') }}
+{% endmacro %}
+
+
+{# The properties of a table that a first load makes. #}
+{% macro _partition_properties(run, batch, source) %}
+    {%- if run.settings.strategy != 'insert_overwrite' -%}
+        {{ return({}) }}
+    {%- endif -%}
+    {%- set partition = floodmark._find_column(source.columns, run.settings.partition_by[0]) -%}
+    {{ return(dict({'floodmark.zone': source.counts.get('zone') or floodmark._session_zone()}
+        if floodmark._depends_on_zone(batch.family, partition.type) else {},
+        **(floodmark._partitions_property({'column': partition.name | lower, 'ways': source.counts.ways})
+        if source.counts.get('ways') else {}))) }}
+{% endmacro %}
+
+
+{# Delta takes a partition's value from the name of its folder, where a moment stands as the clock showed it: of an
+   hour that comes twice it keeps the first. So what partitions by moments is written under UTC. Nothing in the
+   statement depends on the zone: its rows are staged. `batch.writes_utc` is the zone to go back to. #}
+{% macro _write_moments_as_utc(run, batch, source) %}
+    {%- set is_user_sql = run.settings.strategy == 'merge' and (config.get('incremental_predicates')
+        or config.get('predicates')) -%}
+    {%- do batch.update({'writes_utc': none}) -%}
+    {%- if run.settings.strategy in ['merge', 'insert_overwrite'] and source.stage and not is_user_sql -%}
+        {%- for name in floodmark._partition_names(run)
+            if (floodmark._find_column(source.columns, name) or {}).get('type') == 'timestamp'
+            and not batch.writes_utc -%}
+            {%- set zone = source.counts.get('zone') or floodmark._session_zone() -%}
+            {%- do batch.update({'writes_utc': zone if floodmark._zone_name(zone) != 'UTC' else none}) -%}
+        {%- endfor -%}
+    {%- endif -%}
+{% endmacro %}
