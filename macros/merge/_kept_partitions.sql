@@ -79,8 +79,8 @@
         else ([] if kept else ways) -%}
     {%- if not shared -%}
         {%- do floodmark._refuse([{'setting': 'partition_by',
-            'got': partition.name ~ ' by ' ~ source.counts.ways | join(' or '),
-            'expected': (kept.column ~ ' by ' ~ kept.ways | join(' or ') if kept else 'partitions')
+            'got': partition.name ~ ' by ' ~ source.counts.ways | last,
+            'expected': (kept.column ~ ' by ' ~ kept.ways | last if kept else 'partitions')
             ~ ' as the rows of ' ~ this ~ ' have them', 'todo': 'Change partition_by and its column in the SELECT '
             'back, or run once with --full-refresh: rows would be left beside their copies, or lost'}],
             rejects='the partitions do not follow from the watermark column as those of the table') -%}
