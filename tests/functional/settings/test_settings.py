@@ -242,6 +242,13 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
         incremental(SRC, guard=True, watermark={"column": "id", "gaps": "wait"}),
         [f"watermark.gaps: {UNGUARD}"],
     ),
+    "gaps_of_times": (
+        incremental(SRC, watermark=TS | {"gaps": "fail"}),
+        [
+            'watermark.gaps: got "fail"; expected a sequence, and ts is a timestamp. Remove it: '
+            "between two times nothing is missing"
+        ],
+    ),
     "gap_timeout": (
         watermarked(gap_timeout=60),
         [
@@ -493,6 +500,21 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
         [
             'merge_update_columns: got "amount"; expected columns of the SELECT. Correct the name '
             "or remove it"
+        ],
+    ),
+    "updates_of_append": (
+        incremental(
+            SRC,
+            unique_key="id",
+            merge_exclude_columns=["s"],
+            incremental_predicates=["id > 1"],
+            watermark=TS,
+        ),
+        [
+            "merge_exclude_columns: got [\"s\"]; expected no such setting with 'append'. Remove it: it does nothing but "
+            "with incremental_strategy='merge'",
+            "incremental_predicates: got [\"id > 1\"]; expected no such setting with 'append'. Remove it: it does nothing "
+            "but with incremental_strategy='merge'",
         ],
     ),
     "both_column_lists": (
