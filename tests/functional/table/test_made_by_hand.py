@@ -251,3 +251,30 @@ def test_everything_else_succeeded(story: Story) -> None:
     chars = {f"char_{way}" for way in CHARS if way not in ("append", "overwrite")}
     hand = {f"hand_{way}" for way in BY_HAND}
     assert failed == [set(), chars, set(), hand, set()], story.runs[2].log[-3000:]
+
+
+def test_a_first_load_that_still_runs_adds_its_rows_once(
+    make_project: Callable[..., Project],
+) -> None:
+    """The INSERT of a run whose client died, which ends after the next run has looked at the empty table."""
+    project = make_project("still_runs")
+    s = project.schema
+    project.sql(f"create table {s}.src using delta as select 1 as id, {AT} as ts")
+    project.sql(f"create table {s}.loaded (id int, ts timestamp) using delta")
+    project.source("src")
+    project.model("loaded", incremental(table("src"), watermark={"column": "ts"}))
+    insert = rf"insert into {s}\.loaded "
+    dead = Faults({"loaded": f"before: {insert}"})
+    with injected(dead):
+        assert not project.dbt("run").success
+    ended: list[str] = []
+
+    def end() -> None:
+        if not ended:
+            ended.append(dead.sent["loaded"][-1])
+            project.sql(ended[0])
+
+    with injected(Faults({"loaded": f"before: {insert}"}, act=end)):
+        project.build()
+    assert ended and "txnVersion = '1'" in ended[0]
+    assert rows_of(project, "loaded", "id") == [{"id": 1}]
