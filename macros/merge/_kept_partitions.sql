@@ -65,7 +65,9 @@
     {%- endif -%}
     {%- set takes_zone = not run.zone.kept and floodmark._depends_on_zone(batch.family, partition.type) -%}
     {%- set kept = run.zone.partitions -%}
-    {%- set ways = source.counts.ways if kept and not takes_zone
+    {#- a backfill does not look how they follow -#}
+    {%- set staged = source.counts.get('ways') -%}
+    {%- set ways = staged if staged and kept and not takes_zone
         else floodmark._ways_with_held_rows(run, batch, source, partition) -%}
     {%- if takes_zone and not ways -%}
         {%- do floodmark._stop(this
@@ -79,7 +81,7 @@
         else ([] if kept else ways) -%}
     {%- if not shared -%}
         {%- do floodmark._refuse([{'setting': 'partition_by',
-            'got': partition.name ~ ' by ' ~ source.counts.ways | last,
+            'got': partition.name ~ (' by ' ~ staged | last if staged else ''),
             'expected': (kept.column ~ ' by ' ~ kept.ways | last if kept else 'partitions')
             ~ ' as the rows of ' ~ this ~ ' have them', 'todo': 'Change partition_by and its column in the SELECT '
             'back, or run once with --full-refresh: rows would be left beside their copies, or lost'}],
@@ -100,9 +102,9 @@
 {% macro _ways_with_held_rows(run, batch, source, partition) %}
     {%- set known = floodmark._table_columns(run) -%}
     {%- if not floodmark._find_column(known, partition.name) -%}
-        {{ return(source.counts.ways if run.target.is_empty else []) }}
+        {{ return(source.counts.get('ways', []) if run.target.is_empty else []) }}
     {%- elif not floodmark._find_column(known, run.settings.watermark.column) -%}
-        {{ return(source.counts.ways) }}
+        {{ return(source.counts.get('ways', [])) }}
     {%- endif -%}
     {%- set replaced = floodmark._partitions_predicate(run, source.columns, source.counts)
         if floodmark._replaces_partitions(run, batch)
