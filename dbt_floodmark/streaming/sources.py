@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dbt_floodmark.errors import FloodmarkError
@@ -42,6 +42,8 @@ _OPTION = re.compile(
 )
 #: What a letter behind a backslash stands for in Spark's literals.
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a"}
+#: An age that no file reaches, as Spark writes durations.
+_UNREACHABLE_AGE = "36500d"
 _KAFKA = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 
 
@@ -179,7 +181,7 @@ def _register(
     if source.path is not None and source.format != "text":
         # Batch readers look into the files by themselves; for streams Spark wants to be asked.
         spark.conf.set("spark.sql.streaming.schemaInference", "true")
-    frame = load(spark.readStream, source)
+    frame = load(spark.readStream, _of_any_age(source))
     if predicate is not None:
         frame = frame.where(predicate)
     if with_metadata and source.path is not None:
@@ -195,6 +197,17 @@ def _register_running(spark: Any, source: Source, *, with_metadata: bool) -> Non
     else:
         predicate = _is_direct(source.path)
         _register(spark, once, with_metadata=with_metadata, predicate=predicate)
+
+
+def _of_any_age(source: Source) -> Source:
+    """Return a source of files that takes each one it has not read, however old it is.
+
+    By default Spark passes over those that are 7 days older than the newest, and forgets those that
+    it has read, so that one of them that is touched is read again.
+    """
+    if source.path is None or "maxfileage" in _options(source):
+        return source
+    return replace(source, options={**source.options, "maxFileAge": _UNREACHABLE_AGE})
 
 
 def reading(reader: Any, source: Source) -> Any:

@@ -80,6 +80,44 @@ def test_what_macros_marked(monkeypatch):
     assert views.made == [(sources.Source("v", "kafka", {"subscribe": "*/x"}, None), True)]
 
 
+class Reader:
+    """Spark's reader of streams: the options that it is given."""
+
+    def __init__(self):
+        self.options = {}
+
+    def __getattr__(self, name):
+        return lambda *given, **named: self
+
+    def option(self, key, value):
+        self.options[key.lower()] = value
+        return self
+
+
+class Session:
+    def __init__(self):
+        self.readStream = Reader()
+        self.conf = Reader()
+
+
+@pytest.mark.parametrize(
+    ("sql", "age"),
+    [
+        ("select * from stream(json.`in`)", "36500d"),
+        ("select * from stream(json.`in`) with (maxfileage = '1d')", "1d"),
+        (
+            'stream(v) /*floodmark:stream {"format": "text", "name": "v", "options": {}, "path": "/in"}*/',
+            "36500d",
+        ),
+    ],
+)
+def test_a_file_is_never_too_old(sql, age):
+    """Spark would pass over files that are a week older than the newest."""
+    spark = Session()
+    sources.with_sources(spark, sql, "/project")
+    assert spark.readStream.options["maxfileage"] == age
+
+
 def test_comments_end_where_spark_ends_them(monkeypatch):
     """At a lone \\r too, and not at a line's end behind a backslash."""
     views = Views(monkeypatch)
@@ -422,14 +460,14 @@ def test_kafka_without_its_connector():
         def loadClass(self, name):
             raise RuntimeError("ClassNotFoundException")
 
-    class Session:
+    class WithoutKafka:
         class _jvm:
             class java:
                 class lang:
                     class Thread:
                         @staticmethod
                         def currentThread():
-                            return Session._jvm.java.lang.Thread
+                            return WithoutKafka._jvm.java.lang.Thread
 
                         @staticmethod
                         def getContextClassLoader():
@@ -437,7 +475,7 @@ def test_kafka_without_its_connector():
 
     sql = 'stream(v) /*floodmark:stream {"format": "kafka", "name": "v", "options": {}, "path": null}*/'
     with pytest.raises(FloodmarkError) as refused:
-        sources.with_sources(Session, sql, "/project")
+        sources.with_sources(WithoutKafka, sql, "/project")
     assert str(refused.value) == (
         "the Kafka connector is not installed: run `floodmark setup --with kafka` once, and run the model again"
     )
