@@ -62,7 +62,8 @@ class Streams:
         """Analyse a streaming SELECT and make the view `_floodmark_shape` of its columns.
 
         Returns:
-            {'event_time': the column that its event-time watermark is on, or none}
+            {'event_time': the column that its event-time watermark is on, or none, 'remembers':
+            whether it keeps state from one micro-batch to the next}
 
         Raises:
             CompilationError: it is no streaming query, or Spark cannot run it in its output mode.
@@ -82,7 +83,7 @@ class Streams:
         bare = StructType([StructField(one.name, one.dataType, True) for one in fields])
         spark.createDataFrame([], bare).createOrReplaceTempView(SHAPE)
         marked = [one.name for one in fields if _WATERMARK in (one.metadata or {})]
-        return {"event_time": marked[0] if marked else None}
+        return {"event_time": marked[0] if marked else None, "remembers": _remembers(frame)}
 
     def described(self, query: str, project_dir: str) -> str:
         """Analyse a query, which may read streams; return one of the same columns over tables.
@@ -299,25 +300,35 @@ class Streams:
 
 
 #: Operators that remember, and drop what comes behind a watermark.
-_REMEMBERING = {"Aggregate", "Deduplicate", "DeduplicateWithinWatermark"}
+_REMEMBERING = {"Aggregate", "Deduplicate", "DeduplicateWithinWatermark", "Distinct"}
 
 
-def _forgets(frame: Any) -> bool:
-    """Tell whether a streaming DataFrame drops rows that come behind a watermark."""
-    names: list[str] = []
+def _operators(frame: Any) -> tuple[set[str], int]:
+    """Return the names of a streaming DataFrame's operators, and how many streams it reads."""
+    names: set[str] = set()
     streams = 0
 
     def visit(plan: Any) -> None:
         nonlocal streams
-        names.append(str(plan.nodeName()))
+        names.add(str(plan.nodeName()))
         children = plan.children()
         streams += children.isEmpty() and plan.isStreaming()
         for index in range(children.size()):
             visit(children.apply(index))
 
     visit(frame._jdf.queryExecution().analyzed())
-    remembers = bool(_REMEMBERING.intersection(names)) or ("Join" in names and streams > 1)
-    return "EventTimeWatermark" in names and remembers
+    return names, streams
+
+
+def _remembers(frame: Any) -> bool:
+    """Tell whether a streaming DataFrame keeps state from one micro-batch to the next."""
+    names, streams = _operators(frame)
+    return not _REMEMBERING.isdisjoint(names) or ("Join" in names and streams > 1)
+
+
+def _forgets(frame: Any) -> bool:
+    """Tell whether a streaming DataFrame drops rows that come behind a watermark."""
+    return "EventTimeWatermark" in _operators(frame)[0] and _remembers(frame)
 
 
 @contextmanager
