@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from dbt_floodmark.errors import FloodmarkError
@@ -94,6 +95,7 @@ def replace_streams(sql: str, project_dir: str, put: Callable[[Stream], str]) ->
         Source(**json.loads(token["marked"])) for token in _TOKEN.finditer(sql) if token["marked"]
     ]
     by_name = {source.name: source for source in marked}
+    seen: dict[str, int] = {}
     count = 0
 
     def replace(token: re.Match[str]) -> str:
@@ -101,7 +103,12 @@ def replace_streams(sql: str, project_dir: str, put: Callable[[Stream], str]) ->
         if token["marked"]:
             return ""
         if token["table"] in by_name:
-            return put(Stream(token[0], source=by_name[token["table"]], has_metadata=True))
+            # Each its own view: else Spark would count one source, and write down two.
+            source = by_name[token["table"]]
+            seen[source.name] = seen.get(source.name, 0) + 1
+            if seen[source.name] > 1:
+                source = dataclasses.replace(source, name=f"{source.name}_{seen[source.name]}")
+            return put(Stream(token[0], source=source, has_metadata=True))
         if token["table"]:
             return put(Stream(token[0], token["table"], token["table_options"] or ""))
         if token["bare"]:
@@ -207,7 +214,7 @@ def _of_any_age(source: Source) -> Source:
     """
     if source.path is None or "maxfileage" in _options(source):
         return source
-    return replace(source, options={**source.options, "maxFileAge": _UNREACHABLE_AGE})
+    return dataclasses.replace(source, options={**source.options, "maxFileAge": _UNREACHABLE_AGE})
 
 
 def reading(reader: Any, source: Source) -> Any:

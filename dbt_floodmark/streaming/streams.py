@@ -201,10 +201,12 @@ class Streams:
         try:
             with _named(request.model):
                 verify(folder)
-                position.refuse_moved(request.sql, request.project_dir, folder)
+            frame = self._frame(request)
+            with _named(request.model):
+                position.refuse_moved(position.paths_read(frame), folder)
             query = Run(
                 self._connection,
-                self._frame(request),
+                frame,
                 request,
                 lambda number: apply(run, number),
                 write_down,
@@ -300,35 +302,34 @@ class Streams:
 
 
 #: Operators that remember, and drop what comes behind a watermark.
-_REMEMBERING = {"Aggregate", "Deduplicate", "DeduplicateWithinWatermark", "Distinct"}
+_REMEMBERING = {"Aggregate", "Deduplicate", "DeduplicateWithinWatermark", "Distinct", "Join"}
 
 
-def _operators(frame: Any) -> tuple[set[str], int]:
-    """Return the names of a streaming DataFrame's operators, and how many streams it reads."""
+def _operators(frame: Any) -> set[str]:
+    """Return the names of a streaming DataFrame's operators; of joins only those of two streams."""
     names: set[str] = set()
-    streams = 0
 
     def visit(plan: Any) -> None:
-        nonlocal streams
-        names.add(str(plan.nodeName()))
         children = plan.children()
-        streams += children.isEmpty() and plan.isStreaming()
-        for index in range(children.size()):
-            visit(children.apply(index))
+        inputs = [children.apply(index) for index in range(children.size())]
+        name = str(plan.nodeName())
+        if name != "Join" or all(one.isStreaming() for one in inputs):
+            names.add(name)
+        for one in inputs:
+            visit(one)
 
     visit(frame._jdf.queryExecution().analyzed())
-    return names, streams
+    return names
 
 
 def _remembers(frame: Any) -> bool:
     """Tell whether a streaming DataFrame keeps state from one micro-batch to the next."""
-    names, streams = _operators(frame)
-    return not _REMEMBERING.isdisjoint(names) or ("Join" in names and streams > 1)
+    return not _REMEMBERING.isdisjoint(_operators(frame))
 
 
 def _forgets(frame: Any) -> bool:
     """Tell whether a streaming DataFrame drops rows that come behind a watermark."""
-    return "EventTimeWatermark" in _operators(frame)[0] and _remembers(frame)
+    return "EventTimeWatermark" in _operators(frame) and _remembers(frame)
 
 
 @contextmanager

@@ -196,7 +196,9 @@ CHANGED: dict[str, tuple[str, str]] = {
     "updated": (
         stream(f"select k, count(*) as n from {SOURCE} group by k", output_mode="complete"),
         stream(
-            f"select k, count(*) as n from {SOURCE} group by k", output_mode="update", unique_key="k"
+            f"select k, count(*) as n from {SOURCE} group by k",
+            output_mode="update",
+            unique_key="k",
         ),
     ),
     "strict": (

@@ -118,6 +118,16 @@ def test_a_file_is_never_too_old(sql, age):
     assert spark.readStream.options["maxfileage"] == age
 
 
+def test_one_marked_source_twice(monkeypatch):
+    """Spark would keep one log for both, and two offsets."""
+    views = Views(monkeypatch)
+    marked = 'stream(v) /*floodmark:stream {"format": "json", "name": "v", "options": {}, "path": "/in"}*/'
+    assert sources.with_sources(None, f"{marked} union {marked}", "/project") == (
+        "stream(v)  union stream(v_2) "
+    )
+    assert [source.name for source, _ in views.made] == ["v", "v_2"]
+
+
 def test_comments_end_where_spark_ends_them(monkeypatch):
     """At a lone \\r too, and not at a line's end behind a backslash."""
     views = Views(monkeypatch)
