@@ -7,6 +7,7 @@ import json
 import pytest
 
 from dbt_floodmark.errors import FloodmarkError
+from dbt_floodmark.refusal import RefusedError
 from dbt_floodmark.spark.messages import readable
 from dbt_floodmark.streaming import position, sources
 from dbt_floodmark.streaming import service as services
@@ -463,6 +464,42 @@ def test_advice(text, advice):
 
 def test_no_advice():
     assert explain("[DIVIDE_BY_ZERO] Division by zero.") is None
+
+
+#: Behind the message of a query's error Spark prints its plan, and pyspark the whole again before Java's stack.
+QUERY = """
+=== Streaming Query ===
+Identifier: shop.m [id = 1, runId = 2]
+Current State: ACTIVE
+Thread State: RUNNABLE
+
+Logical Plan:
+Join LeftOuter, (id#1L = id#2L)
+:- StreamingExecutionRelation Delta, [id#1L]
++- Relation spark_catalog.shop.sorted[id#2L] parquet
+
+JVM stacktrace:
+org.apache.spark.sql.streaming.StreamingQueryException: {0}
+=== Streaming Query ===
+Logical Plan:
+Join LeftOuter, (id#1L = id#2L)
+\tat org.apache.spark.X.run(X.scala:1)
+Caused by: {0}
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "advice"),
+    [
+        ("[DIVIDE_BY_ZERO] Division by zero.", None),
+        ("[DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE] x", RefusedError),
+    ],
+)
+def test_what_a_query_reads_is_no_error(said, advice):
+    found = explain(said + QUERY.format(said))
+    assert (found and found.error) is advice
+    found = explain(f"[STREAM_FAILED] it ended{QUERY.format(said)}")
+    assert (found and found.error) is advice
 
 
 def test_kafka_without_its_connector():
