@@ -34,6 +34,29 @@ def is_glob(pattern: str) -> bool:
     return is_pattern(re.sub(r"\\.", "", pattern))
 
 
+def glob_regex(pattern: str) -> str:
+    """Return a pattern of Hadoop's for paths as a regular expression."""
+    parts: list[str] = []
+    depth = 0
+    for token in re.findall(r"\\.|\[[^\]]+\]|.", pattern, re.DOTALL):
+        if token in ("*", "?"):
+            parts.append("[^/]*" if token == "*" else "[^/]")
+        elif token == "{":
+            depth += 1
+            parts.append("(?:")
+        elif token == "}" and depth:
+            depth -= 1
+            parts.append(")")
+        elif token == "," and depth:
+            parts.append("|")
+        elif len(token) > 2:
+            letters = re.sub(r"([\\\[&])", r"\\\1", token[1:-1])
+            parts.append(f"[^{letters[1:]}]" if letters[0] == "!" else f"[{letters}]")
+        else:
+            parts.append(re.escape(token[1:] or token))
+    return "".join(parts) + ")" * depth
+
+
 def path_pattern(path: str) -> str:
     r"""Return a whole path as a pattern, in which what exists under that very name means itself.
 

@@ -115,8 +115,20 @@ _ADVICE: Sequence[tuple[str, str] | tuple[str, str, type[DbtRuntimeError]]] = (
 )
 
 
+#: What Spark prints behind a query's error: its SELECT, the sources and the plan, up to the stack.
+_QUERY = re.compile(
+    r"\n(?:=== Streaming Query ===|Logical Plan:)"
+    r".*?(?=\n\s+at [\w.$/]+\(|\n\s*Caused by: |\Z)",
+    re.DOTALL,
+)
+
+
 def explain(text: str) -> Advice | None:
-    """Return what to write instead of what Spark refuses in `text`, or None."""
+    """Return what to write instead of what Spark refuses in `text`, or None.
+
+    Only its messages count, and not the words of the query.
+    """
+    text = _QUERY.sub("", text)
     for pattern, *advice in _ADVICE:
         if re.search(pattern, text, re.DOTALL):
             return Advice(*advice)

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from dbt_floodmark.errors import FloodmarkError
-from dbt_floodmark.paths import is_glob, path_pattern
+from dbt_floodmark.paths import glob_regex, is_local, path_pattern
 from dbt_floodmark.streaming.checkpoint import Checkpoint, Folder, read_log, read_offsets
 from dbt_floodmark.streaming.sources import (
     LISTING,
@@ -24,6 +24,9 @@ from dbt_floodmark.streaming.sources import (
     replace_streams,
 )
 
+#: A scheme with the bucket or the server behind it, and what stands before the root of a path.
+_STORE = re.compile(r"[a-zA-Z][\w+.-]*://[^/]+/")
+_ROOT = re.compile(r"^[a-zA-Z][\w+.-]*:(?://[^/]*)?(?=/)")
 _VIEW = "_floodmark_passed_{}"
 #: Bytes of a file in which its first lines stand.
 _HEAD = 65_536
@@ -71,36 +74,45 @@ class Position:
         # A version, what the batch was run with, and a line a source.
         return cls(number, read_offsets(folder, number))
 
-    def of_table(self, table_id: str, taken: set[int]) -> Mapping[str, Any] | None:
-        """Return the offset of a Delta table that no other stream of the SELECT has taken."""
+    def of_table(
+        self, table_id: str, taken: set[int], own: int | None = None
+    ) -> Mapping[str, Any] | None:
+        """Return the offset of a Delta table that no other stream of the SELECT has taken.
+
+        That of the source with the number `own`, where it fits.
+        """
         return next(
             (
                 self._take(index, taken)
-                for index, offset in self._left(taken)
+                for index, offset in self._left(taken, own)
                 if offset.get("reservoirId") == table_id
             ),
             None,
         )
 
-    def files_of(self, path: str, folder: Folder | None, taken: set[int]) -> set[str] | None:
+    def files_of(
+        self, path: str, folder: Folder | None, taken: set[int], own: int | None = None
+    ) -> set[str] | None:
         """Return the files that a stream of `path` has read, as `plain` writes them.
 
-        None where no source is left for it.
+        Those of the source with the number `own`, where they fit; None where no source is left.
         """
-        for index, offset in self._left(taken):
+        is_below = _below(path_pattern(path))
+        for index, offset in self._left(taken, own):
             if "logOffset" in offset and folder is not None:
                 read = _files_read(folder, index, int(offset["logOffset"]))
-                if all(_is_below(file, path) for file in read):
+                if all(map(is_below, read)):
                     self._take(index, taken)
                     return read
         return None
 
-    def _left(self, taken: set[int]) -> list[tuple[int, Mapping[str, Any]]]:
-        return [
+    def _left(self, taken: set[int], own: int | None) -> list[tuple[int, Mapping[str, Any]]]:
+        left = [
             (index, offset)
             for index, offset in enumerate(self.offsets)
             if index not in taken and isinstance(offset, dict)
         ]
+        return sorted(left, key=lambda one: one[0] != own)
 
     def _take(self, index: int, taken: set[int]) -> Mapping[str, Any]:
         taken.add(index)
@@ -180,20 +192,20 @@ def pending(spark: Any, sql: str, project_dir: str, folder: Folder | None) -> Pe
     streams = _streams(sql, project_dir)
     is_known, is_behind = bool(streams), False
     taken: set[int] = set()
-    for stream in streams:
+    for number, stream in enumerate(streams):
         if stream.table is not None:
             detail = _delta_detail(spark, stream.table)
             if detail is None:
                 is_known = False
                 continue
-            offset = position.of_table(detail["id"], taken)
+            offset = position.of_table(detail["id"], taken, number)
             behind, newest = count_behind(spark, detail["location"], offset)
             read = newest - behind
             low += [_version_text(stream.table, read)] if read >= 0 else []
             high.append(_version_text(stream.table, newest))
             is_behind = is_behind or behind > 0
         elif stream.source is not None and stream.source.path is not None:
-            seen = position.files_of(stream.source.path, folder, taken) or set()
+            seen = position.files_of(stream.source.path, folder, taken, number) or set()
             there = _files_there(spark, stream.source)
             sizes = [size for path, size in there if plain(path) not in seen]
             new_files = [*(new_files or []), *sizes]
@@ -210,31 +222,61 @@ def pending(spark: Any, sql: str, project_dir: str, folder: Folder | None) -> Pe
     )
 
 
-def refuse_moved(sql: str, project_dir: str, folder: Folder) -> None:
-    """See that a SELECT reads the folders that its checkpoint has read.
+def paths_read(frame: Any) -> list[str | None]:
+    """Return what the sources of a streaming DataFrame read, in the order of Spark's numbers.
 
-    Spark takes the files of another folder for the next ones, and so those of one that was renamed
-    for new ones.
+    That is the pattern of its files' paths; None for what reads no files.
+    """
+    found: list[str | None] = []
+
+    def visit(plan: Any) -> None:
+        children = plan.children()
+        for index in range(children.size()):
+            visit(children.apply(index))
+        name = str(plan.nodeName())
+        if name == "StreamingRelation" and str(plan.dataSource().className()).lower() != "delta":
+            path = plan.dataSource().options().get("path")
+            found.append(str(path.get()) if path.isDefined() else None)
+        elif name.startswith("Streaming"):
+            found.append(None)
+
+    visit(frame._jdf.queryExecution().analyzed())
+    return found
+
+
+def refuse_moved(paths: Sequence[str | None], folder: Folder) -> None:
+    """See that each source of a query reads the folder that it has read before.
+
+    Spark knows a source by its number alone. It takes the files of another folder for the next
+    ones, and so those of one that was renamed, or of a source that has another place, for new ones.
+
+    Args:
+        paths: what `paths_read` returns.
+        folder: the checkpoint.
 
     Raises:
-        FloodmarkError: a folder of the checkpoint is not read any more, and another is.
+        FloodmarkError: a source has read files of a folder that it does not read now.
     """
-    paths = [one.source.path for one in _streams(sql, project_dir) if one.source]
-    left = [first for name in folder.names("sources") if (first := _first_file(folder, name))]
-    new = []
-    for path in (path for path in paths if path is not None):
-        read = [file for file in left if _is_below(file, path)]
-        if read:
-            left.remove(read[0])
-        else:
-            new.append(path)
-    if left and new:
-        raise FloodmarkError(
-            f"its checkpoint {folder.path} has read files of another folder, such as {left[0]}, "
-            f"and none of {new[0]}, so every file there would be loaded as a new one: name the "
-            "folder as it was before, or run the model once with --full-refresh to load everything "
-            "again"
-        )
+    numbers = sorted(int(name) for name in folder.names("sources") if name.isdigit())
+    for number, path in enumerate(paths):
+        first = _first_file(folder, str(number)) if number in numbers else None
+        if first is None or (path is not None and _below(path)(first)):
+            continue
+        if any(other is not None and _below(other)(first) for other in paths):
+            raise FloodmarkError(
+                f"its checkpoint {folder.path} has read {first} as source {number + 1} of the "
+                "SELECT, and another source reads that folder now, so every file there would be "
+                "loaded as a new one: put the sources back in their order, or run the model once "
+                "with --full-refresh to load everything again"
+            )
+        if path is not None:
+            shown = re.sub(r"\\(.)", r"\1", path)
+            raise FloodmarkError(
+                f"its checkpoint {folder.path} has read files of another folder, such as {first}, "
+                f"and none of {shown}, so every file there would be loaded as a new one: name the "
+                "folder as it was before, or run the model once with --full-refresh to load "
+                "everything again"
+            )
 
 
 def _first_file(folder: Folder, source: str) -> str | None:
@@ -271,9 +313,9 @@ def as_read(spark: Any, sql: str, project_dir: str, folder: Folder) -> str:
         nonlocal count
         count += 1
         if stream.table is not None:
-            frame = _table_as_read(spark, stream, position, taken)
+            frame = _table_as_read(spark, stream, position, taken, count - 1)
         elif stream.source is not None and stream.source.path is not None:
-            read = position.files_of(stream.source.path, folder, taken)
+            read = position.files_of(stream.source.path, folder, taken, count - 1)
             frame = _files_as_read(spark, stream, stream.source.path, read)
         else:
             raise FloodmarkError(
@@ -312,7 +354,9 @@ def _delta_detail(spark: Any, table: str) -> Mapping[str, Any] | None:
     return dict(detail.asDict()) if detail["format"] == "delta" else None
 
 
-def _table_as_read(spark: Any, stream: Stream, position: Position, taken: set[int]) -> Any:
+def _table_as_read(
+    spark: Any, stream: Stream, position: Position, taken: set[int], number: int
+) -> Any:
     for option in stream.options:
         if option in _OTHER_ROWS:
             raise FloodmarkError(
@@ -325,7 +369,7 @@ def _table_as_read(spark: Any, stream: Stream, position: Position, taken: set[in
             f"{stream.table} is not a Delta table, so the version that was read cannot be read "
             "again"
         )
-    offset = position.of_table(detail["id"], taken)
+    offset = position.of_table(detail["id"], taken, number)
     if offset is None:
         raise FloodmarkError(
             f"{stream.table} is not the table that its checkpoint has read (it was dropped and "
@@ -403,7 +447,11 @@ def plain(path: str) -> str:
     return unquote(path).replace(":///", ":/")
 
 
-def _is_below(file: str, path: str) -> bool:
-    """Tell whether a file, as `plain` writes it, is in a folder; of a pattern nobody asks."""
-    folder = path.replace(":///", ":/").rstrip("/") + "/"
-    return is_glob(path_pattern(path)) or folder in file
+def _below(pattern: str) -> Callable[[str], bool]:
+    """Return what tells whether a file, as `plain` writes it, is in a folder or of a pattern.
+
+    Only where a pattern names a store's bucket or a server must the file's URI name it too.
+    """
+    store = "" if is_local(pattern) else (_STORE.match(pattern) or [""])[0]
+    inside = re.compile(glob_regex(_ROOT.sub("", pattern).rstrip("/")) + "(?:/|$)")
+    return lambda file: file.startswith(store) and bool(inside.match(_ROOT.sub("", file)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
@@ -42,6 +43,8 @@ _OPTION = re.compile(
 )
 #: What a letter behind a backslash stands for in Spark's literals.
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a"}
+#: An age that no file reaches, as Spark writes durations.
+_UNREACHABLE_AGE = "36500d"
 _KAFKA = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 
 
@@ -92,6 +95,7 @@ def replace_streams(sql: str, project_dir: str, put: Callable[[Stream], str]) ->
         Source(**json.loads(token["marked"])) for token in _TOKEN.finditer(sql) if token["marked"]
     ]
     by_name = {source.name: source for source in marked}
+    seen: dict[str, int] = {}
     count = 0
 
     def replace(token: re.Match[str]) -> str:
@@ -99,7 +103,12 @@ def replace_streams(sql: str, project_dir: str, put: Callable[[Stream], str]) ->
         if token["marked"]:
             return ""
         if token["table"] in by_name:
-            return put(Stream(token[0], source=by_name[token["table"]], has_metadata=True))
+            # Each its own view: else Spark would count one source, and write down two.
+            source = by_name[token["table"]]
+            seen[source.name] = seen.get(source.name, 0) + 1
+            if seen[source.name] > 1:
+                source = dataclasses.replace(source, name=f"{source.name}_{seen[source.name]}")
+            return put(Stream(token[0], source=source, has_metadata=True))
         if token["table"]:
             return put(Stream(token[0], token["table"], token["table_options"] or ""))
         if token["bare"]:
@@ -179,7 +188,7 @@ def _register(
     if source.path is not None and source.format != "text":
         # Batch readers look into the files by themselves; for streams Spark wants to be asked.
         spark.conf.set("spark.sql.streaming.schemaInference", "true")
-    frame = load(spark.readStream, source)
+    frame = load(spark.readStream, _of_any_age(source))
     if predicate is not None:
         frame = frame.where(predicate)
     if with_metadata and source.path is not None:
@@ -195,6 +204,17 @@ def _register_running(spark: Any, source: Source, *, with_metadata: bool) -> Non
     else:
         predicate = _is_direct(source.path)
         _register(spark, once, with_metadata=with_metadata, predicate=predicate)
+
+
+def _of_any_age(source: Source) -> Source:
+    """Return a source of files that takes each one it has not read, however old it is.
+
+    By default Spark passes over those that are 7 days older than the newest, and forgets those that
+    it has read, so that one of them that is touched is read again.
+    """
+    if source.path is None or "maxfileage" in _options(source):
+        return source
+    return dataclasses.replace(source, options={**source.options, "maxFileAge": _UNREACHABLE_AGE})
 
 
 def reading(reader: Any, source: Source) -> Any:

@@ -62,7 +62,8 @@ class Streams:
         """Analyse a streaming SELECT and make the view `_floodmark_shape` of its columns.
 
         Returns:
-            {'event_time': the column that its event-time watermark is on, or none}
+            {'event_time': the column that its event-time watermark is on, or none, 'remembers':
+            whether it keeps state from one micro-batch to the next}
 
         Raises:
             CompilationError: it is no streaming query, or Spark cannot run it in its output mode.
@@ -82,7 +83,7 @@ class Streams:
         bare = StructType([StructField(one.name, one.dataType, True) for one in fields])
         spark.createDataFrame([], bare).createOrReplaceTempView(SHAPE)
         marked = [one.name for one in fields if _WATERMARK in (one.metadata or {})]
-        return {"event_time": marked[0] if marked else None}
+        return {"event_time": marked[0] if marked else None, "remembers": _remembers(frame)}
 
     def described(self, query: str, project_dir: str) -> str:
         """Analyse a query, which may read streams; return one of the same columns over tables.
@@ -200,10 +201,12 @@ class Streams:
         try:
             with _named(request.model):
                 verify(folder)
-                position.refuse_moved(request.sql, request.project_dir, folder)
+            frame = self._frame(request)
+            with _named(request.model):
+                position.refuse_moved(position.paths_read(frame), folder)
             query = Run(
                 self._connection,
-                self._frame(request),
+                frame,
                 request,
                 lambda number: apply(run, number),
                 write_down,
@@ -299,25 +302,34 @@ class Streams:
 
 
 #: Operators that remember, and drop what comes behind a watermark.
-_REMEMBERING = {"Aggregate", "Deduplicate", "DeduplicateWithinWatermark"}
+_REMEMBERING = {"Aggregate", "Deduplicate", "DeduplicateWithinWatermark", "Distinct", "Join"}
+
+
+def _operators(frame: Any) -> set[str]:
+    """Return the names of a streaming DataFrame's operators; of joins only those of two streams."""
+    names: set[str] = set()
+
+    def visit(plan: Any) -> None:
+        children = plan.children()
+        inputs = [children.apply(index) for index in range(children.size())]
+        name = str(plan.nodeName())
+        if name != "Join" or all(one.isStreaming() for one in inputs):
+            names.add(name)
+        for one in inputs:
+            visit(one)
+
+    visit(frame._jdf.queryExecution().analyzed())
+    return names
+
+
+def _remembers(frame: Any) -> bool:
+    """Tell whether a streaming DataFrame keeps state from one micro-batch to the next."""
+    return not _REMEMBERING.isdisjoint(_operators(frame))
 
 
 def _forgets(frame: Any) -> bool:
     """Tell whether a streaming DataFrame drops rows that come behind a watermark."""
-    names: list[str] = []
-    streams = 0
-
-    def visit(plan: Any) -> None:
-        nonlocal streams
-        names.append(str(plan.nodeName()))
-        children = plan.children()
-        streams += children.isEmpty() and plan.isStreaming()
-        for index in range(children.size()):
-            visit(children.apply(index))
-
-    visit(frame._jdf.queryExecution().analyzed())
-    remembers = bool(_REMEMBERING.intersection(names)) or ("Join" in names and streams > 1)
-    return "EventTimeWatermark" in names and remembers
+    return "EventTimeWatermark" in _operators(frame) and _remembers(frame)
 
 
 @contextmanager

@@ -13,11 +13,10 @@
 {% endmacro %}
 
 
-{# The checkpoint that a table names, by the invocation that made it; none where no stream of this model made the
-   table. #}
-{% macro _stream_generation(relation, id) %}
-    {%- set made_by = (floodmark._from_property(floodmark._properties_of(relation).get('floodmark.stream')) if relation
-        else none) or '/' -%}
+{# The checkpoint that a table's properties name, by the invocation that made it; none where no stream of this model
+   made the table. #}
+{% macro _generation_in(properties, id) %}
+    {%- set made_by = floodmark._from_property(properties.get('floodmark.stream')) or '/' -%}
     {%- set model_id, generation = made_by.split('/') -%}
     {{ return(generation if model_id == id else none) }}
 {% endmacro %}
@@ -33,7 +32,8 @@
 {# Where the checkpoint of another node is; none where it has no table, or one that no stream of it made. #}
 {% macro _checkpoint_of(node, relation) %}
     {%- set id = floodmark._node_id(node) -%}
-    {%- set generation = floodmark._stream_generation(relation if relation and relation.is_delta else none, id) -%}
+    {%- set generation = floodmark._generation_in(floodmark._properties_of(relation) if relation and relation.is_delta
+        else {}, id) -%}
     {{ return(floodmark._checkpoint_base(floodmark._node_setting(node, 'checkpoint_location'), id) ~ '/' ~ generation
         if generation else none) }}
 {% endmacro %}

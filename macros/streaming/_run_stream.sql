@@ -57,7 +57,8 @@
         'upstream': none, 'commits': none, 'state': state, 'target': target, 'is_stale': false,
         'full_refresh': should_full_refresh() and not streams.service(), 'generation': none, 'guarded': false,
         'replay': floodmark._replay_asked(), 'first': true, 'recovered_batches': [], 'stages': []} -%}
-    {%- set made_by = floodmark._stream_generation(this if target.is_delta else none, floodmark._model_id()) -%}
+    {%- set properties = floodmark._properties_of(this) if target.is_delta else {} -%}
+    {%- set made_by = floodmark._generation_in(properties, floodmark._model_id()) -%}
     {%- set is_new = not target.exists or target.relation.is_view -%}
     {%- if run.replay and (run.full_refresh or is_new) -%}
         {#- before the table is made anew -#}
@@ -70,7 +71,11 @@
         {%- do floodmark._align_stream(run, streams) -%}
     {%- else -%}
         {%- do run.update({'generation': made_by}) -%}
+        {%- set filled_in = properties.get('floodmark.output_mode') -%}
+        {%- do floodmark._check_output_mode(settings.output_mode, filled_in) if described.remembers and made_by -%}
         {%- do floodmark._go_on(run, streams) -%}
+        {%- do floodmark._set_properties({'floodmark.output_mode': settings.output_mode})
+            if described.remembers and not filled_in -%}
     {%- endif -%}
     {#- Delta holds every micro-batch against them: they must be there before the first -#}
     {%- do floodmark._persist_constraints(this) -%}
@@ -78,6 +83,17 @@
         {%- do floodmark._drop_older_state(run) -%}
     {%- endif -%}
     {{ return(run) }}
+{% endmacro %}
+
+
+{# A query that remembers goes on in the output mode in which it filled its table; a table of before that was kept
+   says none. #}
+{% macro _check_output_mode(output_mode, filled_in) %}
+    {%- if filled_in and filled_in != output_mode -%}
+        {%- do floodmark._stop("output_mode is '" ~ output_mode ~ "', and " ~ this ~ " was filled with '" ~ filled_in
+            ~ "', to which the state in its checkpoint belongs: rows would come twice, or not at all. Set output_mode "
+            ~ "back to '" ~ filled_in ~ "', or run it once with --full-refresh to load everything again") -%}
+    {%- endif -%}
 {% endmacro %}
 
 
@@ -144,7 +160,7 @@
     {%- do floodmark._check_char_columns(run) -%}
     {%- do floodmark._give_up_open_batch(run) -%}
     {%- set generation = invocation_id ~ '-' ~ floodmark._now() -%}
-    {%- set properties = {'floodmark.stream': floodmark._to_property(floodmark._model_id() ~ '/' ~ generation)} -%}
+    {%- set properties = floodmark._own_properties(run, generation) -%}
     {%- if run.settings.strategy == 'cdc' -%}
         {%- set shape = 'select * from ' ~ streams.shape -%}
         {%- set given = floodmark._columns_of(query=shape) -%}
@@ -189,8 +205,7 @@
     {%- do floodmark._supersede(floodmark._quarantine_relation(this), 'true') -%}
     {#- of its own even where one invocation starts over twice -#}
     {%- set generation = invocation_id ~ '-' ~ floodmark._now() -%}
-    {%- set mark = floodmark._to_property(floodmark._model_id() ~ '/' ~ generation) -%}
-    {%- set columns = floodmark._make_stream_table(run, streams, {'floodmark.stream': mark}) -%}
+    {%- set columns = floodmark._make_stream_table(run, streams, floodmark._own_properties(run, generation)) -%}
     {%- if run.settings.strategy == 'append' and floodmark._conforms(run, columns) -%}
         {%- do run.request.update({'columns': floodmark._written_columns(columns)}) -%}
     {%- endif -%}
@@ -214,6 +229,13 @@
     {%- do floodmark._execute([floodmark._replace_table_sql(floodmark._conforming_sql(run, columns, select_sql),
         dict(feed, **dict(floodmark._untyped_property(run), **properties)))]) -%}
     {{ return(columns) }}
+{% endmacro %}
+
+
+{# What a table says of the stream that fills it: its checkpoint, and its output mode. #}
+{% macro _own_properties(run, generation) %}
+    {{ return({'floodmark.stream': floodmark._to_property(floodmark._model_id() ~ '/' ~ generation),
+        'floodmark.output_mode': run.settings.output_mode}) }}
 {% endmacro %}
 
 

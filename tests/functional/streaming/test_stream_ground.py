@@ -100,8 +100,20 @@ def project(make_project: Callable[..., Project]) -> Project:
 
 def test_a_folder_that_is_gone(project: Project) -> None:
     land(project.root / "landing", ["a", "b"])
+    land(project.root / "also", ["d"], 3)
     project.model("gone", files("landing"))
-    project.build("--select", "gone")
+    listed = "select id from {{ floodmark.new_files() }}"
+    both = f"select id from {READ.format('landing', '')} union all select id from {READ.format('also', '')}"
+    twice = f"{listed} where id < 1 union all {listed} where id >= 1"
+    project.model("pair", stream(f"with b as ({both}) select id from b"))
+    project.model("twice", stream(twice, files={"path": "landing", "schema": "id bigint"}))
+    project.build("--select", "gone", "pair", "twice")
+    first, second = both.split(" union all ")
+    project.model("pair", stream(f"{second} union all {first}"))
+    run = project.dbt("run", "--select", "pair", "twice")
+    assert "put the sources back in their order" in sentence(run.message["pair"])
+    assert run.status["twice"] == "success", run.message["twice"]
+    assert ids(project, "pair") == [0, 1, 3] and ids(project, "twice") == [0, 1]
     (project.root / "landing").rename(project.root / "arrivals")
     said = fails(project, "gone")
     assert (

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -103,8 +105,11 @@ def project(make_project: Callable[..., Project]) -> Iterator[Project]:
     yield made
 
 
-def _land(project: Project, name: str, number: int) -> None:
-    (project.root / "landing" / name).write_text(f'{{"id": {number}, "v": "x"}}\n')
+def _land(project: Project, name: str, number: int, days_old: int = 0) -> None:
+    file = project.root / "landing" / name
+    file.write_text(f'{{"id": {number}, "v": "x"}}\n')
+    at = time.time() - days_old * 86_400
+    os.utime(file, (at, at))
 
 
 def test_what_the_next_run_reads(project: Project) -> None:
@@ -122,6 +127,8 @@ def test_what_the_next_run_reads(project: Project) -> None:
         "lookback": None,
         "rows_null": None,
         "rows_future": None,
+        "new_columns": None,
+        "paths": None,
         "error": None,
     }
     assert (before["filed"]["kind"], before["filed"]["files"]) == ("first_load", 2)
@@ -138,7 +145,8 @@ def test_what_the_next_run_reads(project: Project) -> None:
     assert behind["filed"]["files"] == behind["both"]["files"] == 0
     for number in (3, 4):
         arrive(project, event(number, "c", number, 20))
-    _land(project, "e.json", 3)
+    # Spark itself passes over what is a week older than the newest file.
+    _land(project, "e.json", 3, days_old=8)
     after = plans(project)
     assert after.pop("daily")["kind"] == "nothing new"
     assert {one["kind"] for one in after.values()} == {"stream"}

@@ -155,19 +155,66 @@ def test_what_a_query_remembers_is_damaged():
 def test_a_folder_that_was_changed():
     folder = Checkpointed(WHOLE)
 
-    def moved(*paths):
-        sql = " union all ".join(f"select * from stream(json.`{path}`)" for path in paths)
-        position.refuse_moved(sql, "/project", folder)
+    for read in (["/in"], ["/in", "/other"], ["/i*"], ["file:/in/{a,b}"], ["/in", None]):
+        position.refuse_moved(read, folder)
+    for path in ("/inn", "/in/*.json"):
+        with pytest.raises(position.FloodmarkError) as refused:
+            position.refuse_moved([path], folder)
+        assert str(refused.value) == (
+            f"its checkpoint file:/ck has read files of another folder, such as file:/in/a, and none of {path}, so every file there "
+            "would be loaded as a new one: name the folder as it was before, or run the model once with --full-refresh to load "
+            "everything again"
+        )
 
-    moved("/in")
-    moved("/in", "/other")
-    moved("/i*")
-    with pytest.raises(position.FloodmarkError) as refused:
-        moved("/inn")
-    assert str(refused.value) == (
-        "its checkpoint file:/ck has read files of another folder, such as file:/in/a, and none of /inn, so every file there would "
-        "be loaded as a new one: name the folder as it was before, or run the model once with --full-refresh to load everything again"
+
+def test_sources_that_have_another_place():
+    """Spark knows a source by its number, whatever order a store lists the folders of a checkpoint in."""
+    files = {f"sources/{number}/0": log(f"file:/in/{number}/a") for number in range(11)}
+    folder = Checkpointed(files)
+    read = [f"/in/{number}" for number in range(11)]
+    position.refuse_moved(read, folder)
+    # One that has read nothing yet, and one folder within another.
+    position.refuse_moved([*read, "/in/12"], folder)
+    position.refuse_moved(["/in", *read[1:]], folder)
+    for swapped in ([read[1], read[0]], [None, read[0]]):
+        with pytest.raises(position.FloodmarkError, match="put the sources back in their order"):
+            position.refuse_moved(swapped, folder)
+
+
+def test_two_sources_of_one_folder():
+    offsets = '{"logOffset":0}\n{"logOffset":0}'
+    folder = Checkpointed(
+        {
+            "metadata": '{"id": "q"}',
+            "offsets/0": f"v1\n{{}}\n{offsets}",
+            "commits/0": "v1\n{}",
+            "sources/0/0": log("file:/in/a"),
+            "sources/1/0": log("file:/in/a", "file:/in/b"),
+        }
     )
+    found = position.Position.read(folder)
+    assert found.files_of("/in", folder, set(), 1) == {"file:/in/a", "file:/in/b"}
+    assert found.files_of("/in", folder, set(), 0) == {"file:/in/a"}
+    assert found.files_of("/in/b*", folder, set(), 0) is None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "file", "found"),
+    [
+        ("/in", "file:/in/a", True),
+        ("/in", "file:/other/in/a", False),
+        ("/in/", "s3a://bucket/in/a/b", True),
+        ("s3a://bucket/in", "s3a://bucket/in/a", True),
+        ("s3a://bucket/in", "s3a://other/in/a", False),
+        ("file:///in/*.json", "file:/in/a.json", True),
+        ("/in/*.json", "file:/in/a/b.json", False),
+        (r"/in \[x\]/[!a]?", "file:/in [x]/bc/d", True),
+        (r"/in \[x\]/[!a]?", "file:/in [x]/ac/d", False),
+        ("/{a,b}*/c", "file:/bb/c/d", True),
+    ],
+)  # fmt: skip
+def test_which_files_are_of_a_path(pattern, file, found):
+    assert position._below(pattern)(file) is found
 
 
 def test_a_colon_behind_a_pattern_is_named():

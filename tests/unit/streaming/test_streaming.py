@@ -7,6 +7,7 @@ import json
 import pytest
 
 from dbt_floodmark.errors import FloodmarkError
+from dbt_floodmark.refusal import RefusedError
 from dbt_floodmark.spark.messages import readable
 from dbt_floodmark.streaming import position, sources
 from dbt_floodmark.streaming import service as services
@@ -78,6 +79,54 @@ def test_what_macros_marked(monkeypatch):
     )
     assert sources.with_sources(None, sql, "/project") == "stream(v)  as k"
     assert views.made == [(sources.Source("v", "kafka", {"subscribe": "*/x"}, None), True)]
+
+
+class Reader:
+    """Spark's reader of streams: the options that it is given."""
+
+    def __init__(self):
+        self.options = {}
+
+    def __getattr__(self, name):
+        return lambda *given, **named: self
+
+    def option(self, key, value):
+        self.options[key.lower()] = value
+        return self
+
+
+class Session:
+    def __init__(self):
+        self.readStream = Reader()
+        self.conf = Reader()
+
+
+@pytest.mark.parametrize(
+    ("sql", "age"),
+    [
+        ("select * from stream(json.`in`)", "36500d"),
+        ("select * from stream(json.`in`) with (maxfileage = '1d')", "1d"),
+        (
+            'stream(v) /*floodmark:stream {"format": "text", "name": "v", "options": {}, "path": "/in"}*/',
+            "36500d",
+        ),
+    ],
+)
+def test_a_file_is_never_too_old(sql, age):
+    """Spark would pass over files that are a week older than the newest."""
+    spark = Session()
+    sources.with_sources(spark, sql, "/project")
+    assert spark.readStream.options["maxfileage"] == age
+
+
+def test_one_marked_source_twice(monkeypatch):
+    """Spark would keep one log for both, and two offsets."""
+    views = Views(monkeypatch)
+    marked = 'stream(v) /*floodmark:stream {"format": "json", "name": "v", "options": {}, "path": "/in"}*/'
+    assert sources.with_sources(None, f"{marked} union {marked}", "/project") == (
+        "stream(v)  union stream(v_2) "
+    )
+    assert [source.name for source, _ in views.made] == ["v", "v_2"]
 
 
 def test_comments_end_where_spark_ends_them(monkeypatch):
@@ -417,19 +466,55 @@ def test_no_advice():
     assert explain("[DIVIDE_BY_ZERO] Division by zero.") is None
 
 
+#: Behind the message of a query's error Spark prints its plan, and pyspark the whole again before Java's stack.
+QUERY = """
+=== Streaming Query ===
+Identifier: shop.m [id = 1, runId = 2]
+Current State: ACTIVE
+Thread State: RUNNABLE
+
+Logical Plan:
+Join LeftOuter, (id#1L = id#2L)
+:- StreamingExecutionRelation Delta, [id#1L]
++- Relation spark_catalog.shop.sorted[id#2L] parquet
+
+JVM stacktrace:
+org.apache.spark.sql.streaming.StreamingQueryException: {0}
+=== Streaming Query ===
+Logical Plan:
+Join LeftOuter, (id#1L = id#2L)
+\tat org.apache.spark.X.run(X.scala:1)
+Caused by: {0}
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "advice"),
+    [
+        ("[DIVIDE_BY_ZERO] Division by zero.", None),
+        ("[DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE] x", RefusedError),
+    ],
+)
+def test_what_a_query_reads_is_no_error(said, advice):
+    found = explain(said + QUERY.format(said))
+    assert (found and found.error) is advice
+    found = explain(f"[STREAM_FAILED] it ended{QUERY.format(said)}")
+    assert (found and found.error) is advice
+
+
 def test_kafka_without_its_connector():
     class Loader:
         def loadClass(self, name):
             raise RuntimeError("ClassNotFoundException")
 
-    class Session:
+    class WithoutKafka:
         class _jvm:
             class java:
                 class lang:
                     class Thread:
                         @staticmethod
                         def currentThread():
-                            return Session._jvm.java.lang.Thread
+                            return WithoutKafka._jvm.java.lang.Thread
 
                         @staticmethod
                         def getContextClassLoader():
@@ -437,7 +522,7 @@ def test_kafka_without_its_connector():
 
     sql = 'stream(v) /*floodmark:stream {"format": "kafka", "name": "v", "options": {}, "path": null}*/'
     with pytest.raises(FloodmarkError) as refused:
-        sources.with_sources(Session, sql, "/project")
+        sources.with_sources(WithoutKafka, sql, "/project")
     assert str(refused.value) == (
         "the Kafka connector is not installed: run `floodmark setup --with kafka` once, and run the model again"
     )
