@@ -210,7 +210,7 @@ def verify(folder: Folder) -> None:
         return
     if checkpoint.query_id is None:
         raise DamagedError(folder, "metadata", None)
-    for number in {number for number in (last, ended) if number is not None}:
+    for number in sorted({number for number in (last, ended) if number is not None}):
         offsets = read_offsets(folder, number)
     if ended is not None:
         lines = _lines(folder, f"commits/{ended}")

@@ -112,6 +112,10 @@ class Streams:
         with _named(location.rstrip("/").split("/")[-2]):
             return vars(Checkpoint.read(Folder(self._connection.spark, location)))
 
+    def has_folder(self, path: str) -> bool:
+        """Tell whether there is a folder with something in it."""
+        return bool(Folder(self._connection.spark, path).names())
+
     def pending(
         self, model: str, sql: str, project_dir: str, location: str | None
     ) -> dict[str, Any]:

@@ -110,9 +110,11 @@
     {%- if not execute -%}
         {{ return('select 1') }}
     {%- endif -%}
-    select path, size, cast(modified_at as string) as modified_at, cast(discovered_at as string) as discovered_at,
-        batch_id, state, rows, rows_rescued, rows_quarantined, reason, cast(archived_at as string) as archived_at,
-        archived_to
+    select path, size,
+        {{ floodmark._utc_text_sql('modified_at') }} as modified_at,
+        {{ floodmark._utc_text_sql('discovered_at') }} as discovered_at,
+        batch_id, state, rows, rows_rescued, rows_quarantined, reason,
+        {{ floodmark._utc_text_sql('archived_at') }} as archived_at, archived_to
     from {{ floodmark.ledger_schema() }}.files
     where model = {{ floodmark._string_literal(floodmark._node_id(floodmark._files_node(model))) }}
     order by batch_id desc, path limit {{ limit }}
@@ -124,7 +126,7 @@
     {%- if not execute -%}
         {{ return('select 1') }}
     {%- endif -%}
-    select version, min(batch_id) as batch_id, cast(min(decided_at) as string) as decided_at,
+    select version, min(batch_id) as batch_id, {{ floodmark._utc_text_sql('min(decided_at)') }} as decided_at,
         min_by(schema, decided_at) as schema, min_by(added, decided_at) as added, max(reason) as reason,
         max(recorded_by) as recorded_by
     from {{ floodmark.ledger_schema() }}.file_schemas

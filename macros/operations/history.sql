@@ -13,8 +13,9 @@
     {%- set id = floodmark._node_id(floodmark._managed_node(model)) -%}
     select batch_id, kind, state, low, high, rows_read, rows_inserted, rows_updated, rows_deleted, rows_null,
         rows_future, rows_late, rows_tied, rows_quarantined, rows_dropped,
-        cast(started_at as string) as started_at, cast(finished_at as string) as finished_at, target_version,
-            invocation_id, error, reason, recorded_by
+        {{ floodmark._utc_text_sql('started_at') }} as started_at,
+        {{ floodmark._utc_text_sql('finished_at') }} as finished_at,
+        target_version, invocation_id, error, reason, recorded_by
     from {{ floodmark.ledger_schema() }}.batches where model = {{ floodmark._string_literal(id) }}
         order by batch_id desc limit {{ limit }}
 {% endmacro %}

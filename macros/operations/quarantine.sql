@@ -161,7 +161,7 @@
             ~ " lateral view outer explode(_floodmark_rules) as rule where _floodmark_state = 'open'") -%}
     {%- endfor -%}
     {%- set none_yet = "select '' as model, '' as rule, '' as id, current_timestamp() as at where false" -%}
-    select model, rule, count(*) as rows, cast(min(at) as string) as oldest
+    select model, rule, count(*) as rows, {{ floodmark._utc_text_sql('min(at)') }} as oldest
     from ({{ parts | join('\nunion all ') or none_yet }})
     group by model, rule order by model, rule
 {% endmacro %}

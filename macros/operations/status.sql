@@ -58,7 +58,7 @@
         coalesce(rows_open, 0) as rows_open,
         b.batch_id, b.kind as batch_kind, b.state, b.rows_read, b.rows_inserted, b.rows_updated, b.rows_deleted,
             b.rows_future, b.rows_quarantined, b.rows_dropped,
-        cast(b.finished_at as string) as finished_at, b.error
+        {{ floodmark._utc_text_sql('b.finished_at') }} as finished_at, b.error
     from configured left join marks on marks.table_name = configured.model left join last_batches
         on last_batches.model = configured.model
         left join quarantined on quarantined.model = configured.model

@@ -1,4 +1,5 @@
-{# The folder of a model's checkpoints: below the given `checkpoint_location`, or beside the ledger. #}
+{# The folder of a model's checkpoints: below the given `checkpoint_location`, or beside the ledger, whose place Spark
+   prints with %20 for a space. Earlier versions took that as it was: what they left there stays in use. #}
 {% macro _checkpoint_base(given, id) %}
     {%- if given -%}
         {%- set base = floodmark._absolute_path(given) -%}
@@ -7,7 +8,12 @@
         {%- for row in run_query('describe schema ' ~ floodmark.ledger_schema()).rows -%}
             {%- do described.update({row[0]: row[1]}) -%}
         {%- endfor -%}
-        {%- set base = described['Location'] ~ '/_checkpoints' -%}
+        {%- set printed = described['Location'] ~ '/_checkpoints' -%}
+        {%- set base = floodmark._decoded_path(printed) -%}
+        {%- if base != printed and adapter.floodmark_streams().has_folder(printed ~ '/' ~ id)
+            and not adapter.floodmark_streams().has_folder(base ~ '/' ~ id) -%}
+            {%- set base = printed -%}
+        {%- endif -%}
     {%- endif -%}
     {{ return(base ~ '/' ~ id) }}
 {% endmacro %}

@@ -83,11 +83,11 @@
         {%- set commit = commits.get(number) -%}
         {%- set rows = commit.counts.get('numOutputRows', 0) if commit else 0 -%}
         {%- set seen = told.get(number) or {} -%}
-        {%- set ended_at = 'timestamp' ~ floodmark._string_literal(commit.at) if commit else 'current_timestamp()' -%}
+        {%- set ended_at = floodmark._utc_literal(commit.at) if commit else 'current_timestamp()' -%}
         {%- set counts = {'rows_read': rows, 'rows_kept': rows, 'rows_dropped': 0, 'rows_quarantined': 0,
             'rows_inserted': rows, 'rows_updated': 0, 'rows_deleted': 0, 'rows_late': seen.get('rows_late', 0)} -%}
         {%- do events.append(floodmark._event_columns('planned', batch,
-            {'at': 'timestamp' ~ floodmark._string_literal(seen.started_at) if seen else ended_at,
+            {'at': floodmark._utc_literal(seen.started_at) if seen else ended_at,
             'high': floodmark._string_literal(batch.high)})) -%}
         {%- do events.append(floodmark._event_columns('committed', batch,
             dict(counts, at=ended_at, high=floodmark._string_literal(batch.high),

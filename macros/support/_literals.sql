@@ -18,6 +18,18 @@
 {% endmacro %}
 
 
+{# SQL of a moment as text, in UTC whatever the session's zone is, as a cast prints it. #}
+{% macro _utc_text_sql(moment) %}
+    {{ return('cast(timestampadd(microsecond, unix_micros(' ~ moment ~ "), timestamp_ntz'1970-01-01') as string)") }}
+{% endmacro %}
+
+
+{# SQL of a moment that is text in UTC. #}
+{% macro _utc_literal(text) %}
+    {{ return('timestamp' ~ floodmark._string_literal(text ~ '+00:00')) }}
+{% endmacro %}
+
+
 {# A column name in backticks, safe for backticks inside. #}
 {% macro _quoted(name) %}
     {{ return('`' ~ (name | replace('`', '``')) ~ '`') }}

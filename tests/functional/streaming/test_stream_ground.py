@@ -84,6 +84,8 @@ def test_each_file_is_streamed_once_whatever_its_name(
         "named": [7, 8], "globbed": [7, 8], "gathered": every, "surface": flat, "parted": [0, 1, 2],
     }.items():  # fmt: skip
         assert name in left_out or ids(project, name) == expected, name
+    ledger = project.root / "warehouse" / f"{project.schema}_floodmark"
+    assert (ledger / "_checkpoints" / f"{project.schema}.deep").is_dir()
     assert project.sql(f"select distinct cast(day as string) from {project.schema}.parted") == [
         ("2024-05-01",)
     ]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from tests.support.commands import command
 from tests.support.harness import FULL, SPARK_PARAMETERS, Project, incremental, sentence, table
 
 pytestmark = pytest.mark.edge
@@ -117,6 +120,16 @@ def test_the_profiles_zone_is_kept_and_another_is_refused(project: Project) -> N
     run = project.dbt("run", "--select", "by_day")
     assert refusal(project, "by_day", "Asia/Tokyo", "UTC") in sentence(run.message["by_day"])
     assert (project.version("by_day"), project.rows("by_day", "id, part")) == (0, before)
+
+
+@ONE_TARGET
+def test_times_that_are_shown_are_of_utc(project: Project) -> None:
+    under(project, "Asia/Tokyo")
+    code, output = command(project, "history", "by_day", "--json")
+    assert code == 0, output
+    for batch in json.loads(output)["batches"]:
+        at = dt.datetime.fromisoformat(batch["finished_at"][:19]).replace(tzinfo=dt.timezone.utc)
+        assert abs(dt.datetime.now(dt.timezone.utc) - at) < dt.timedelta(hours=1)
 
 
 @ONE_TARGET

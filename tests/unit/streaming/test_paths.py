@@ -104,6 +104,16 @@ def test_a_checkpoint_that_is_whole():
     checkpoint.verify(Checkpointed(WHOLE | {"offsets/3": "v2\n..."}))
 
 
+def test_the_newest_offsets_count():
+    """Numbers of which a set gives the greatest first: the files of the batch that was begun are looked at, too."""
+    files = {"metadata": '{"id": "q"}', "commits/7": "v1\n{}"}
+    for number in (7, 8):
+        files[f"offsets/{number}"] = f'v1\n{{}}\n{{"logOffset":{number}}}'
+    files |= {f"sources/0/{number}": log(f"file:/in/{number}") for number in range(8)}
+    with pytest.raises(checkpoint.DamagedError, match="sources/0/8 is gone"):
+        checkpoint.verify(Checkpointed(files))
+
+
 @pytest.mark.parametrize(
     ("name", "text", "what"),
     [
