@@ -40,7 +40,7 @@ class SessionPythonJob(PythonJobHelper):  # type: ignore[misc]
             raise DbtRuntimeError(
                 f"floodmark, model '{self._model['alias']}': a Python model needs Spark inside the "
                 "dbt process, and this run is on the warm server. Stop that server with `floodmark "
-                "serve stop`, and run without --warm."
+                "serve stop`, and run with --no-warm, or with FLOODMARK_WARM=0 in the environment."
             )
         if self._method != SESSION:
             raise DbtRuntimeError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from dbt_floodmark.errors import UsageError
 from dbt_floodmark.project.ledger import said
 from dbt_floodmark.project.project import Project
 from dbt_floodmark.project.runner import EXIT_FAILED, EXIT_OK, select_option, target_options
+from dbt_floodmark.spark import warm
 from dbt_floodmark.streaming.service import Service, running
 
 
@@ -38,6 +40,8 @@ def stream(
         floodmark stream --select bronze_device_events gold_device_counts
         floodmark stream --select tag:live --project-dir shop
     """
+    # Streams run inside the dbt process: the warm server would start only to reject them.
+    os.environ[warm.VARIABLE] = "0"
     with console(stderr=True).status("Parsing the project"):
         project = Project(project_dir, profiles_dir, target)
         models = [model for model in project.select(select) if model.is_stream]

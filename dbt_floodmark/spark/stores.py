@@ -44,6 +44,11 @@ def of_store(text: str) -> str | None:
     return _of_s3(text, place.group(1)) if place else None
 
 
+def has_no_connector(text: str) -> bool:
+    """Tell whether Spark lacks what reaches a path, which no further try brings."""
+    return bool(_NO_CLASS.search(text) or _NO_SCHEME.search(text))
+
+
 def _no_connector(name: str) -> str:
     if name.startswith(_S3A):
         return (

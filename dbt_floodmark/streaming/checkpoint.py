@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import re
@@ -10,12 +11,17 @@ import socket
 import threading
 import time
 import uuid
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from dbt_floodmark.errors import FloodmarkError
-from dbt_floodmark.spark.messages import root_cause
+from dbt_floodmark.spark.messages import readable, root_cause
 from dbt_floodmark.spark.processes import command_of, is_alive
+from dbt_floodmark.spark.stores import has_no_connector
+
+_Given = ParamSpec("_Given")
+_Result = TypeVar("_Result")
 
 #: Seconds between two signs of life of a lease.
 RENEW_EVERY = 10.0
@@ -39,6 +45,37 @@ class UnwritableError(FloodmarkError):
     """The folder of a checkpoint cannot be written."""
 
 
+class UnreachableError(FloodmarkError):
+    """The file system of a checkpoint does not answer, or Spark has no connector for it.
+
+    `is_final` tells that somebody must do something first.
+    """
+
+    def __init__(self, path: str, text: str) -> None:
+        """Name the folder, by what Hadoop says."""
+        super().__init__(
+            f"the folder of its checkpoints, {path}, cannot be reached: {readable(text)}"
+        )
+        self.is_final = has_no_connector(text)
+
+
+def _reaching(method: Callable[_Given, _Result]) -> Callable[_Given, _Result]:
+    """Have a method of `Folder` say what Hadoop says as an `UnreachableError`."""
+
+    @functools.wraps(method)
+    def call(*args: _Given.args, **kwargs: _Given.kwargs) -> _Result:
+        from py4j.protocol import Py4JJavaError
+        from pyspark.errors import PySparkException
+
+        try:
+            return method(*args, **kwargs)
+        except (Py4JJavaError, PySparkException) as exc:
+            folder: Any = args[0]
+            raise UnreachableError(folder.path, str(exc)) from exc
+
+    return call
+
+
 class DamagedError(FloodmarkError):
     """A file of a checkpoint is not as Spark wrote it."""
 
@@ -60,6 +97,7 @@ class DamagedError(FloodmarkError):
 class Folder:
     """A folder on any file system that Spark reaches, through Hadoop's own client."""
 
+    @_reaching
     def __init__(self, spark: Any, path: str) -> None:
         """Name the folder; nothing is made yet."""
         self.path = path
@@ -68,6 +106,7 @@ class Folder:
         conf = spark._jsparkSession.sessionState().newHadoopConf()
         self._files = self._java.Path(path).getFileSystem(conf)
 
+    @_reaching
     def names(self, child: str = "") -> list[str]:
         """Return the names in a folder below this one; none where it does not exist."""
         place = self._at(child)
@@ -75,6 +114,7 @@ class Folder:
             return []
         return [str(status.getPath().getName()) for status in self._files.listStatus(place)]
 
+    @_reaching
     def read(self, child: str, most: int | None = None) -> str | None:
         """Return a small file's text, or None where it does not exist; at most so many bytes.
 
@@ -100,6 +140,7 @@ class Folder:
         finally:
             stream.close()
 
+    @_reaching
     def write(self, child: str, text: str, *, overwrite: bool) -> bool:
         """Write a small file; False where it exists and is not to be overwritten."""
         from py4j.protocol import Py4JJavaError
@@ -120,6 +161,7 @@ class Folder:
             stream.close()
         return True
 
+    @_reaching
     def delete(self, child: str) -> None:
         """Remove a file, if it is there."""
         self._files.delete(self._at(child), False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
@@ -20,6 +20,7 @@ from dbt_floodmark.streaming.checkpoint import (
     CheckpointInUseError,
     Folder,
     Lease,
+    UnreachableError,
     UnwritableError,
     damaged_state,
     verify,
@@ -114,7 +115,8 @@ class Streams:
 
     def has_folder(self, path: str) -> bool:
         """Tell whether there is a folder with something in it."""
-        return bool(Folder(self._connection.spark, path).names())
+        with _named(path.rstrip("/").split("/")[-1]):
+            return bool(Folder(self._connection.spark, path).names())
 
     def pending(
         self, model: str, sql: str, project_dir: str, location: str | None
@@ -189,7 +191,8 @@ class Streams:
         """
         request = Request(**given)
         service = services.current()
-        folder = Folder(self._connection.spark, request.location)
+        with _named(request.model):
+            folder = Folder(self._connection.spark, request.location)
 
         def write_down(batches: list[MicroBatch], last: int | None) -> list[Mapping[str, Any]]:
             told = {
@@ -248,6 +251,8 @@ class Streams:
                     return bool(once(*arguments))
             except (CheckpointInUseError, UnwritableError) as exc:
                 raise DbtRuntimeError(f"floodmark, model '{model}': {exc}") from None
+            except UnreachableError as exc:
+                raise _unreachable(model, exc) from None
 
         service = services.current()
         if service is None:
@@ -298,8 +303,9 @@ class Streams:
         said = readable(text)
         advice = explain(text)
         if request.location:
-            damage = damaged_state(Folder(self._connection.spark, request.location), text)
-            advice = Advice(f"{damage}.", RefusedError) if damage else advice
+            with suppress(UnreachableError):
+                damage = damaged_state(Folder(self._connection.spark, request.location), text)
+                advice = Advice(f"{damage}.", RefusedError) if damage else advice
         if advice is None:
             return DbtRuntimeError(said)
         return advice.error(f"floodmark, model '{request.model}': {advice.text} Spark says: {said}")
@@ -341,8 +347,16 @@ def _named(model: str) -> Iterator[None]:
     """Say what floodmark found wrong with a SELECT as dbt's error of the model."""
     try:
         yield
+    except UnreachableError as exc:
+        raise _unreachable(model, exc) from None
     except FloodmarkError as exc:
         raise RefusedError(f"floodmark, model '{model}': {exc}") from None
+
+
+def _unreachable(model: str, exc: UnreachableError) -> DbtRuntimeError:
+    """A file system that does not answer is tried again; one that Spark lacks is not."""
+    error = RefusedError if exc.is_final else DbtRuntimeError
+    return error(f"floodmark, model '{model}': {exc}")
 
 
 def _all_texts(exc: BaseException | None) -> str:

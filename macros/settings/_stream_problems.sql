@@ -46,7 +46,8 @@
     {%- elif adapter.floodmark_method() == 'warm' -%}
         {{ return([{'setting': 'materialized', 'got': 'streaming_table',
             'expected': 'Spark inside the dbt process, and this run is on the warm server',
-            'todo': 'Stop that server with `floodmark serve stop`, and run without --warm'}]) }}
+            'todo': 'Stop that server with `floodmark serve stop`, and run with --no-warm, or with FLOODMARK_WARM=0 in '
+            'the environment'}]) }}
     {%- elif adapter.floodmark_method() != 'session' -%}
         {{ return([{'setting': 'materialized', 'got': 'streaming_table',
             'expected': "a target with method: session, and '" ~ target.name ~ "' has method: "

@@ -98,11 +98,11 @@ def test_what_it_cannot_do_is_refused(shop: Path) -> None:
     said = " ".join(run.stdout.split())
     assert (
         'materialized: got "streaming_table"; expected Spark inside the dbt process, and this run is on the warm '
-        "server. Stop that server with `floodmark serve stop`, and run without --warm"
+        "server. Stop that server with `floodmark serve stop`, and run with --no-warm, or with FLOODMARK_WARM=0 in the environment"
     ) in said
     assert (
         "model 'plain': a Python model needs Spark inside the dbt process, and this run is on the warm server. Stop "
-        "that server with `floodmark serve stop`, and run without --warm."
+        "that server with `floodmark serve stop`, and run with --no-warm, or with FLOODMARK_WARM=0 in the environment."
     ) in said
 
 

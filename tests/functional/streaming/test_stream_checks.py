@@ -156,6 +156,12 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
             "an outer join of two streams needs an event-time watermark on both and a time range in its condition"
         ],
     ),
+    "unreachable": (
+        stream(f"select * from {SOURCE}", checkpoint_location="abc://store/checkpoints"),
+        [
+            "cannot be reached: Spark has no connector for paths that begin with abc://",
+        ],
+    ),
     "distinct_forever": (
         stream(f"select * from {SOURCE}", unique_key="id"),
         [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,13 @@ def test_any_text_goes_through_yaml_and_jinja(text: str) -> None:
     assert kept == [[text, 1]]
     if "\r" not in text:
         assert environment.from_string(jinja_text(text)).render() == text
+
+
+def test_streams_never_use_the_warm_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the profile or the environment says: it would start only to reject them."""
+    monkeypatch.setenv("FLOODMARK_WARM", "1")
+    CliRunner().invoke(main, ["stream", "--project-dir", str(tmp_path)], prog_name="floodmark")
+    assert os.environ["FLOODMARK_WARM"] == "0"
 
 
 def test_what_is_no_utf8_is_refused() -> None:
