@@ -1,11 +1,3 @@
-{# Whether a model's batches may leave its table empty, which is then not new: cdc remembers deletes, and all rows of
-   a snapshot may rightly be gone. #}
-{% macro _may_be_left_empty(strategy, landed) %}
-    {{ return(landed and (strategy == 'snapshot_diff'
-        or strategy == 'cdc' and (landed.rows_read or landed.kind == 'reset'))) }}
-{% endmacro %}
-
-
 {# Identity, place and size of a Delta table: {id, location, files, bytes, properties}. #}
 {% macro _detail(relation) %}
     {%- set row = run_query('describe detail ' ~ floodmark._delta_name(relation)).rows[0] -%}

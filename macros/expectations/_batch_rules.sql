@@ -51,8 +51,13 @@
 {% endmacro %}
 
 
-{# The greatest value of `column` against `fresh_within`. A batch without rows is not asked. #}
+{# The greatest value of `column` against `fresh_within`. A batch without rows is not asked, nor one that does not reach
+   the present, or reads all or a range again. Whether a batch of an earlier run does, nobody knows. #}
 {% macro _stale_found(batch, rule) %}
+    {%- if batch.kind != 'stream' and not (batch.kind == 'incremental'
+        and (batch.is_last or batch.get('is_taken_over'))) -%}
+        {{ return({'violations': 0, 'found': ''}) }}
+    {%- endif -%}
     {%- set column = 'cast(max(' ~ floodmark._quoted(rule.column) ~ ') as timestamp)' -%}
     {%- set found = floodmark._query_json("select to_json(named_struct('newest', cast(" ~ column
         ~ " as string), 'is_stale', coalesce(" ~ column ~ ' < timestampadd(microsecond, -'

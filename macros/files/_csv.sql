@@ -129,8 +129,8 @@
 {% endmacro %}
 
 
-{# The types that Spark infers of files with one header, by the place of the columns. Digits with a zero in front are
-   kept as the string that they are: a number has no such zero. A column of a known type that may grow is of the type
+{# The types that Spark infers of files with one header, by the place of the columns. A column with a text that is no
+   value of its type (_csv_odd_sql) is a string. A column of a known type that may grow is of the type
    that its numbers need. #}
 {% macro _csv_types(settings, files, names, known) %}
     {%- set options = {'multiLine': 'true'} if floodmark._csv_dialect(settings).is_whole else {} -%}
@@ -139,8 +139,8 @@
     {%- for column in columns -%}
         {%- set text, type = floodmark._quoted(column.name), known.get(names[loop.index0] or '') -%}
         {%- set is_number = floodmark._digits(column.type) or column.type == 'double' -%}
-        {%- do asked.append("'zero_" ~ loop.index0 ~ "', coalesce(max(" ~ text ~ ' rlike '
-            ~ floodmark._string_literal('^\\s*[+-]?0\\d') ~ '), false)') if is_number and not type -%}
+        {%- set odd = floodmark._csv_odd_sql(settings, text, column.type) if not type -%}
+        {%- do asked.append("'odd_" ~ loop.index0 ~ "', coalesce(max(" ~ odd ~ '), false)') if odd -%}
         {%- do asked.append("'digits_" ~ loop.index0 ~ "', " ~ floodmark._needed_digits_sql(text))
             if (is_number or column.type == 'string') and type and (floodmark._digits(type) or type == 'float') -%}
     {%- endfor -%}
@@ -149,11 +149,28 @@
     {%- set types = [] -%}
     {%- for column in columns -%}
         {%- set digits = found['digits_' ~ loop.index0] -%}
-        {%- do types.append('string' if found['zero_' ~ loop.index0]
+        {%- do types.append('string' if found['odd_' ~ loop.index0]
             else (floodmark._needed_type(digits, column.type,
             is_whole=not (known.get(names[loop.index0]) or '').startswith('decimal')) if digits else column.type)) -%}
     {%- endfor -%}
     {{ return(types) }}
+{% endmacro %}
+
+
+{# Whether a text of a column is no value of the type that Spark infers of it: digits with a zero in front, or what
+   Spark takes for something else. None where every text is one. #}
+{% macro _csv_odd_sql(settings, text, type) %}
+    {%- set terms = [] -%}
+    {%- if floodmark._digits(type) or type == 'double' -%}
+        {%- do terms.append(text ~ ' rlike ' ~ floodmark._string_literal('^\\s*[+-]?0\\d')) -%}
+    {%- endif -%}
+    {%- if type == 'double' and not floodmark._has_own(settings, floodmark._csv_float_options())
+        or type in ['timestamp', 'timestamp_ntz']
+        and not floodmark._has_own(settings, floodmark._moment_options()) -%}
+        {%- do terms.append('not ' ~ text ~ ' rlike ' ~ floodmark._string_literal('^\\s*'
+            ~ floodmark._text_pattern(type))) -%}
+    {%- endif -%}
+    {{ return('(' ~ terms | join(' or ') ~ ')' if terms else none) }}
 {% endmacro %}
 
 

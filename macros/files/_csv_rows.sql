@@ -14,7 +14,7 @@
         {%- if key not in groups -%}
             {%- set fields = [] -%}
             {%- for name in names -%}
-                {%- set type = floodmark._csv_type(known, name, settings.case_sensitive) -%}
+                {%- set type = floodmark._csv_type(settings, known, name, settings.case_sensitive) -%}
                 {%- do fields.append({'name': name, 'type': type or 'variant'}) -%}
             {%- endfor -%}
             {%- set header = floodmark._struct_of(fields) -%}
@@ -76,14 +76,27 @@
 {% endmacro %}
 
 
-{# The type in which a column is read from CSV: that of the known one, or string where Spark reads no such type; a
-   decimal, which Spark would round, is `text` (_rescued.sql). None where no column is known. #}
-{% macro _csv_type(known, name, is_sensitive) %}
+{# The type in which a column is read from CSV: that of the known one, or string where Spark reads no such type. What it
+   would round, or take something else for, is `text` (_rescued.sql), unless the user's options say how it is read.
+   None where no column is known. #}
+{% macro _csv_type(settings, known, name, is_sensitive) %}
     {%- for other, type in known.items() if other == name or not is_sensitive and other | lower == name | lower -%}
-        {{ return('text' if type.startswith('decimal') else ('string' if floodmark._nesting(type) or type == 'variant'
-            else type)) }}
+        {%- set options = ['locale'] if type.startswith('decimal') else ({'float': floodmark._csv_float_options(),
+            'double': floodmark._csv_float_options(), 'timestamp': floodmark._moment_options(),
+            'timestamp_ntz': floodmark._moment_options()}.get(type)) -%}
+        {%- if options -%}
+            {{ return(floodmark._exact_type(type, false, ['float', 'double', 'timestamp', 'timestamp_ntz'])
+                if floodmark._has_own(settings, options) else 'text') }}
+        {%- endif -%}
+        {{ return('string' if floodmark._nesting(type) or type == 'variant' else type) }}
     {%- endfor -%}
     {{ return(none) }}
+{% endmacro %}
+
+
+{# Options by which Spark reads floating-point numbers of CSV. #}
+{% macro _csv_float_options() %}
+    {{ return(['nanValue', 'positiveInf', 'negativeInf']) }}
 {% endmacro %}
 
 

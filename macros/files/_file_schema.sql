@@ -16,7 +16,8 @@
     {%- do floodmark._settle_format(run, known, files) -%}
     {%- set settings = run.settings.files -%}
     {%- set format = floodmark._file_format(settings) if settings.format else floodmark._file_format_defaults() -%}
-    {%- set record = format.columns or (floodmark._record_of(settings.schema) if settings.schema
+    {%- do floodmark._check_hints(settings.schema_hints) if run.first -%}
+    {%- set record = format.columns or (floodmark._told_record(settings.schema) if settings.schema
         else (known.record if known else none)) -%}
     {%- if not files and (record is none or not known and not settings.schema and not format.columns) -%}
         {{ return({'record': none}) }}
@@ -109,6 +110,45 @@
 {% macro _record_of(ddl) %}
     {{ return(floodmark._struct_of_columns(floodmark._columns_of(query="select r.* from (select from_json(cast(null as "
         "string), " ~ floodmark._string_literal(ddl) ~ ') as r)'))) }}
+{% endmacro %}
+
+
+{# The columns of the setting `schema` as one struct; refused where one of them is of no type of Spark's. #}
+{% macro _told_record(ddl) %}
+    {%- set read = floodmark._tried(floodmark._record_of, ddl) -%}
+    {%- if read.error is not none -%}
+        {%- do floodmark._refuse_types('files.schema', floodmark._type_parts(ddl), read.error) -%}
+    {%- endif -%}
+    {{ return(read.value) }}
+{% endmacro %}
+
+
+{# Refuse hints whose type Spark does not have. Most types are known here, and cost no statement. #}
+{% macro _check_hints(text) %}
+    {%- set plain = ['string', 'boolean', 'float', 'double', 'date', 'timestamp', 'timestamp_ntz', 'binary'] -%}
+    {%- set columns = [] -%}
+    {%- for hint in floodmark._hints(text) or [] -%}
+        {%- set digits = floodmark._digits(hint.type) -%}
+        {%- if hint.type not in plain and not (digits and digits[1] <= digits[0] <= 38) -%}
+            {%- do columns.append(floodmark._quoted(hint.path | join('.')) ~ ' ' ~ hint.type) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- set read = floodmark._tried(floodmark._record_of, columns | join(', ')) if columns else {'error': none} -%}
+    {%- if read.error is not none -%}
+        {%- do floodmark._refuse_types('files.schema_hints', columns, read.error) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Refuse those of some columns, each as DDL, that Spark does not take; `error` is what it says of all. #}
+{% macro _refuse_types(setting, columns, error) %}
+    {%- set problems = [] -%}
+    {%- for column in columns if floodmark._tried(floodmark._record_of, column).error is not none -%}
+        {%- do problems.append({'setting': setting, 'got': column | trim, 'expected': 'a column with a type of Spark',
+            'todo': 'Write one such as bigint or decimal(10, 2), and string in place of char and varchar'}) -%}
+    {%- endfor -%}
+    {%- do floodmark._refuse(problems or [{'setting': setting, 'got': columns | join(','),
+        'expected': 'columns with types of Spark', 'todo': floodmark._first_line(error)}]) -%}
 {% endmacro %}
 
 

@@ -72,6 +72,22 @@
 {% endmacro %}
 
 
+{# Whether the user gives one of these options of a reader: a locale of the US is Spark's own. #}
+{% macro _has_own(settings, names) %}
+    {%- for name in names if floodmark._reader_option(settings, name, none) is not none
+        and not (name == 'locale' and floodmark._reader_option(settings, name, '') in ['en-US', 'en_US']) -%}
+        {{ return(true) }}
+    {%- endfor -%}
+    {{ return(false) }}
+{% endmacro %}
+
+
+{# Options by which Spark reads moments. #}
+{% macro _moment_options() %}
+    {{ return(['timestampFormat', 'timestampNTZFormat', 'timeZone']) }}
+{% endmacro %}
+
+
 {# Options with those that stand before them: Spark takes a name in any case. #}
 {% macro _merged_options(options, given) %}
     {%- set names = (given or {}).keys() | map('lower') | list -%}

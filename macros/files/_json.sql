@@ -118,7 +118,7 @@
    several lines are made into lines. #}
 {% macro _json_groups(run, batch, look) %}
     {%- set settings = run.settings.files -%}
-    {%- set record = floodmark._wide_decimal(floodmark._read_record(batch.record,
+    {%- set record = floodmark._json_type(settings, floodmark._read_record(batch.record,
         floodmark._unmixed(settings, batch.files, batch.record, look.seen, of_maps=true), settings.case_sensitive,
         none, floodmark._parsed_types(settings))) -%}
     {%- set group = {'record': record, 'options': {}, 'lenient': floodmark._lenient_options_sql(settings)} -%}
@@ -186,7 +186,14 @@
 {# Texts, each an object, as a group: `texts` is a SELECT of value, _metadata. What is not known in one is found by its
    names. #}
 {% macro _json_texts_group(settings, record, texts) %}
-    {%- set read = floodmark._wide_decimal(record) -%}
+    {%- set fields = [] -%}
+    {%- for field in floodmark._struct_fields(record) -%}
+        {#- in a text a number beside other types is no string with all of its digits -#}
+        {%- set texts = floodmark._json_type(settings, field.type) -%}
+        {%- do fields.append(dict(field, type=texts if floodmark._holds_strings(texts)
+            else floodmark._json_type(settings, field.type, false))) -%}
+    {%- endfor -%}
+    {%- set read = floodmark._struct_of(fields) -%}
     {%- set group = {'record': read, 'lenient': floodmark._lenient_options_sql(settings),
         'finds': settings.rescued_data_column} -%}
     {%- set columns, strings = [], [] -%}
@@ -214,6 +221,14 @@
         ~ parsed | join(', ') ~ ' from (select *, ' ~ is_object
         ~ " as is_object from (select ltrim('\ufeff \\t\\r\\n', value) as value, * except (value) from ("
         ~ texts ~ ")) where trim(value) <> ''))")) }}
+{% endmacro %}
+
+
+{# The type in which values of another are read (_exact_type). Where the user's options say how decimals or moments are
+   written, Spark reads these. #}
+{% macro _json_type(settings, type, as_texts=true) %}
+    {{ return(floodmark._exact_type(type, as_texts and not floodmark._has_own(settings, ['locale']),
+        ['timestamp', 'timestamp_ntz'] if floodmark._has_own(settings, floodmark._moment_options()) else [])) }}
 {% endmacro %}
 
 

@@ -15,7 +15,7 @@
         {%- set element = '_floodmark_e' ~ depth -%}
         {{ return('transform(' ~ value ~ ', ' ~ element ~ ' -> '
             ~ floodmark._kept_sql_of(known[6:-1], read[6:-1], element, depth + 1, is_sensitive) ~ ')') }}
-    {%- elif floodmark._are_maps_of_nested(known, read) and read != floodmark._wide_decimal(known) -%}
+    {%- elif floodmark._are_maps_of_nested(known, read) -%}
         {{ return('transform_values(' ~ value ~ ', (k, _floodmark_v' ~ depth ~ ') -> '
             ~ floodmark._kept_sql_of(floodmark._map_value_type(known), floodmark._map_value_type(read),
             '_floodmark_v' ~ depth, depth + 1, is_sensitive) ~ ')') }}
@@ -89,7 +89,7 @@
         {{ return('cast' if mine[0] == other[0] and floodmark._conversion(mine[1], other[1]) == 'cast' else none) }}
     {%- elif floodmark._nesting(known) or floodmark._nesting(read) -%}
         {#- a map is cast as a whole, with what is nested in it -#}
-        {{ return('cast' if read in [known, floodmark._wide_decimal(known)] else none) }}
+        {{ return('cast' if read == known or floodmark._is_exact(known, read) else none) }}
     {%- elif read == 'text' -%}
         {{ return('cast') }}
     {%- endif -%}
@@ -113,14 +113,10 @@
         {{ return(value ~ ' is null') }}
     {%- elif known == 'string' and read == 'binary' -%}
         {{ return('(' ~ value ~ ' is null or is_valid_utf8(' ~ value ~ '))') }}
-    {%- elif read == 'text' or known.startswith('decimal') and read == 'string' -%}
+    {%- elif read == 'text' or read == 'string' and floodmark._is_read_as_text(known) -%}
         {{ return('(' ~ value ~ ' is null or ' ~ floodmark._exact_cast_sql(value, known) ~ ' is not null)') }}
-    {%- elif 'map<' in known and floodmark._has_long_decimal(known) -%}
-        {{ return(floodmark._all_fit_sql(known, read, value)) }}
     {%- elif 'map<' in known -%}
-        {#- maps cannot be compared, their texts can, in one type: 1.2 and 1.20 are one number -#}
-        {{ return('to_json(try_cast(try_cast(' ~ value ~ ' as ' ~ known ~ ') as ' ~ read ~ ')) <=> to_json(' ~ value
-            ~ ')') }}
+        {{ return(floodmark._all_fit_sql(known, read, value)) }}
     {%- endif -%}
     {{ return('try_cast(try_cast(' ~ value ~ ' as ' ~ known ~ ') as ' ~ read ~ ') <=> ' ~ value) }}
 {% endmacro %}
@@ -149,49 +145,81 @@
 {% endmacro %}
 
 
-{# A text in a type, NULL where the cast would lose digits or a time of day. #}
+{# A text in a type, NULL where the cast would lose digits, a time of day or a zone, or takes something else for a
+   value: `12D` for a number, a year or a time of day for a moment. #}
 {% macro _exact_cast_sql(text, type) %}
     {%- set cast = 'try_cast(' ~ text ~ ' as ' ~ type ~ ')' -%}
-    {%- if type in ['tinyint', 'smallint', 'int', 'bigint'] -%}
-        {{ return('if(' ~ text ~ " rlike '^\\\\s*[-+]?\\\\d+\\\\s*$', " ~ cast ~ ', null)') }}
-    {%- elif type == 'date' -%}
-        {{ return('if(' ~ text ~ " rlike '^\\\\s*\\\\d{4}-\\\\d{1,2}-\\\\d{1,2}\\\\s*$', " ~ cast ~ ', null)') }}
-    {%- elif type.startswith('decimal') -%}
+    {%- if type.startswith('decimal') -%}
         {{ return('if(' ~ (floodmark._text_holds_sql(text, cast, 'decimal') if floodmark._has_long_decimal(type)
             else cast ~ ' = try_cast(' ~ text ~ ' as ' ~ floodmark._wide_decimal(type) ~ ')') ~ ', ' ~ cast
             ~ ', null)') }}
     {%- endif -%}
-    {{ return(cast) }}
+    {%- set pattern = floodmark._text_pattern(type) -%}
+    {{ return('if(' ~ text ~ ' rlike ' ~ floodmark._string_literal('^\\s*' ~ pattern) ~ ', ' ~ cast ~ ', null)'
+        if pattern else cast) }}
 {% endmacro %}
 
 
-{# A type with the same digits before the point in its decimals, and as many behind as there can be: Spark's readers
-   round without a word. Where that leaves too few for the digits of a double, it is the text that stands there. #}
-{% macro _wide_decimal(type) %}
-    {%- set digits = modules.re.fullmatch('decimal\\((\\d+),(\\d+)\\)', type) -%}
-    {%- if digits and floodmark._has_long_decimal(type) -%}
-        {{ return('string') }}
-    {%- elif digits -%}
-        {{ return('decimal(38,' ~ (38 - (digits.group(1) | int) + (digits.group(2) | int)) ~ ')') }}
+{# A pattern of the texts that are values of a type; none where the cast alone tells. #}
+{% macro _text_pattern(type) %}
+    {%- set day = '\\d{4}-\\d{1,2}-\\d{1,2}' -%}
+    {%- if type in ['tinyint', 'smallint', 'int', 'bigint'] -%}
+        {{ return('[-+]?\\d+\\s*$') }}
+    {%- elif type in ['float', 'double'] -%}
+        {{ return('[-+]?((\\d+\\.?\\d*|\\.\\d+)([eE][-+]?\\d+)?|(?i:inf|infinity|nan))\\s*$') }}
+    {%- endif -%}
+    {{ return({'date': day ~ '\\s*$', 'timestamp': '[-+]?\\d*' ~ day ~ '(?!\\d)',
+        'timestamp_ntz': '[-+]?\\d*' ~ day ~ '([T ][\\d:.]*)?\\s*$'}.get(type)) }}
+{% endmacro %}
+
+
+{# A type in which Spark's reader of JSON keeps a value as it stands there. Into a decimal it takes a text without its
+   commas, and rounds; into a moment a number as seconds, and a time as one of today; into a tinyint 200 as -56. Without
+   `as_texts` decimals are numbers with as many digits behind the point as there can be; types in `kept` stay. #}
+{% macro _exact_type(type, as_texts=true, kept=[]) %}
+    {%- if type in kept -%}
+        {{ return(type) }}
+    {%- elif floodmark._is_read_as_text(type) -%}
+        {{ return('string' if as_texts or floodmark._has_long_decimal(type) or not floodmark._digits(type)
+            else floodmark._wide_decimal(type)) }}
     {%- elif type.startswith('array<') -%}
-        {{ return('array<' ~ floodmark._wide_decimal(type[6:-1]) ~ '>') }}
+        {{ return('array<' ~ floodmark._exact_type(type[6:-1], as_texts, kept) ~ '>') }}
     {%- elif type.startswith('map<') -%}
         {%- set key, value = floodmark._map_types(type) -%}
-        {{ return('map<' ~ key ~ ',' ~ floodmark._wide_decimal(value) ~ '>') }}
+        {{ return('map<' ~ key ~ ',' ~ floodmark._exact_type(value, as_texts, kept) ~ '>') }}
     {%- elif not type.startswith('struct<') -%}
-        {{ return(type) }}
+        {{ return('smallint' if type == 'tinyint' else type) }}
     {%- endif -%}
     {%- set fields = [] -%}
     {%- for field in floodmark._struct_fields(type) -%}
-        {%- do fields.append(dict(field, type=floodmark._wide_decimal(field.type))) -%}
+        {%- do fields.append(dict(field, type=floodmark._exact_type(field.type, as_texts, kept))) -%}
     {%- endfor -%}
     {{ return(floodmark._struct_of(fields)) }}
 {% endmacro %}
 
 
-{# Whether a type has a decimal of more than 20 digits, at any depth. #}
+{# Whether a type is one in which the reader keeps the values of a known one. #}
+{% macro _is_exact(known, read) %}
+    {{ return(read in [floodmark._exact_type(known), floodmark._exact_type(known, false)]) }}
+{% endmacro %}
+
+
+{# Whether values of a flat type may be read as texts. #}
+{% macro _is_read_as_text(type) %}
+    {{ return(type.startswith('decimal') or type in ['timestamp', 'timestamp_ntz']) }}
+{% endmacro %}
+
+
+{# A decimal with the same digits before the point, and as many behind it as there can be. #}
+{% macro _wide_decimal(type) %}
+    {%- set digits = floodmark._digits(type) -%}
+    {{ return('decimal(38,' ~ (38 - digits[0] + digits[1]) ~ ')') }}
+{% endmacro %}
+
+
+{# Whether a type is a decimal of more than 20 digits: a wide one has no room for the digits of a double then. #}
 {% macro _has_long_decimal(type) %}
-    {{ return(modules.re.search('\\bdecimal\\((2[1-9]|3\\d),', floodmark._without_names(type)) is not none) }}
+    {{ return((floodmark._digits(type) or [0])[0] > 20) }}
 {% endmacro %}
 
 
@@ -213,14 +241,15 @@
 
 
 {# A value that was read for a known type, as JSON without the zeros that a wide decimal adds. A text that stands for a
-   long decimal is printed as it is if it is JSON. #}
+   value of another type is printed as it is if it is JSON, but for the word null, which was a text. #}
 {% macro _printed_sql(known, read, value, depth=0) %}
     {%- set nesting, element = floodmark._nesting(known), '_floodmark_p' ~ depth -%}
-    {%- if not floodmark._has_long_decimal(known) -%}
+    {%- if modules.re.search('\\b(decimal\\(|timestamp)', floodmark._without_names(known)) is none
+        or nesting is none and read != 'string' -%}
         {{ return(floodmark._short_decimals_sql(value, read)) }}
     {%- elif nesting is none -%}
-        {{ return('if(try_parse_json(' ~ value ~ ') is null, ' ~ floodmark._json_text_sql(value, read) ~ ', ' ~ value
-            ~ ')') }}
+        {{ return('if(try_parse_json(' ~ value ~ ') is null or trim(' ~ value ~ ") = 'null', "
+            ~ floodmark._json_text_sql(value, read) ~ ', ' ~ value ~ ')') }}
     {%- elif nesting == 'array' -%}
         {{ return("'[' || array_join(transform(" ~ value ~ ', ' ~ element ~ ' -> ' ~ floodmark._printed_sql(known[6:-1],
             read[6:-1], element, depth + 1) ~ "), ',', 'null') || ']'") }}
@@ -264,7 +293,7 @@
         {{ return('case when ' ~ is_lost ~ ' then ' ~ whole ~ ' when exists(' ~ pairs ~ ', ' ~ element ~ ' -> '
             ~ misfit ~ ' is not null) then coalesce(' ~ whole ~ ', ' ~ floodmark._printed_sql(known, read, value)
             ~ ') end') }}
-    {%- elif known != read and read == floodmark._wide_decimal(known) -%}
+    {%- elif known != read and floodmark._is_exact(known, read) -%}
         {{ return('case when ' ~ is_lost ~ ' then ' ~ whole ~ ' when not ' ~ floodmark._fits_sql(known, read, value)
             ~ ' then coalesce(' ~ (whole if floodmark._nesting(known) else 'null') ~ ', '
             ~ floodmark._printed_sql(known, read, value) ~ ') end') }}

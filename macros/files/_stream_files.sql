@@ -9,7 +9,7 @@
     {%- set settings = dict(files, format=files.format or floodmark._stream_format(files), single_variant_column=none,
         on_corrupt='null' if files.rescued_data_column else 'fail') -%}
     {%- set format = floodmark._file_format(settings) -%}
-    {%- set record = format.columns or floodmark._record_of(settings.schema) -%}
+    {%- set record = format.columns or floodmark._told_record(settings.schema) -%}
     {%- set group = {'json': floodmark._json_stream, 'csv': floodmark._csv_stream,
         'xml': floodmark._xml_stream}.get(settings.format, floodmark._typed_stream)(settings, record) -%}
     {%- set batch = {'file_schema': {'record': record, 'partitions': []}} -%}
@@ -81,7 +81,8 @@
     {%- set fields, typed, texts, columns = [], [], [], [] -%}
     {%- set bad = {'name': '_floodmark_bad', 'type': 'string'} -%}
     {%- for field in floodmark._struct_fields(record) -%}
-        {%- do fields.append(dict(field, type=floodmark._csv_type({field.name: field.type}, field.name, true))) -%}
+        {%- do fields.append(dict(field, type=floodmark._csv_type(settings, {field.name: field.type},
+            field.name, true))) -%}
         {%- do typed.append(dict(field, type='string' if fields[-1].type == 'text' else fields[-1].type)) -%}
         {%- do texts.append(dict(field, type='string')) -%}
         {%- do columns.append(floodmark._quoted(field.name)) -%}

@@ -239,7 +239,8 @@
         or batch.kind == 'stream' and batch.low_position is none -%}
     {%- set replaced = floodmark._strategy(run.settings).replaced -%}
     {%- if is_anew -%}
-        {{ return('true') }}
+        {{ return(floodmark._but_of_gone_files_sql(run.settings.files) if batch.kind == 'first_load' and batch.files
+            else 'true') }}
     {%- elif batch.files and floodmark._goes_by_file(run, batch) -%}
         {{ return('_floodmark_file in (' ~ floodmark._path_literals(batch.files) ~ ')') }}
     {%- elif batch.kind == 'backfill' -%}
@@ -254,6 +255,19 @@
         {{ return(floodmark._corrupt_files_again_sql(batch.files)) }}
     {%- endif -%}
     {{ return(none) }}
+{% endmacro %}
+
+
+{# A condition on the quarantine of what comes again where the files of the folder are loaded anew: all but the rows of
+   files that are gone. #}
+{% macro _but_of_gone_files_sql(settings) %}
+    {%- set quarantine = floodmark._quarantine_relation(this) -%}
+    {%- set gone = floodmark._listed(settings, "select to_json(named_struct('path', _floodmark_file)) from "
+        ~ quarantine ~ " where _floodmark_state = 'open' and _floodmark_file is not null and _floodmark_file not in "
+        '(select path from (' ~ floodmark._folder_files_sql(settings) ~ ')) group by _floodmark_file')
+        if floodmark._has_quarantine(quarantine) else [] -%}
+    {{ return('(_floodmark_file is null or _floodmark_file not in (' ~ floodmark._path_literals(gone) ~ '))'
+        if gone else 'true') }}
 {% endmacro %}
 
 

@@ -11,22 +11,40 @@
             'is_known': relation is none and state and state.last_batch_id is none}) }}
     {%- endif -%}
     {%- set landed = state.landed if state else none -%}
-    {%- set remembers = floodmark._may_be_left_empty(config.get('incremental_strategy'), landed) -%}
     {%- set looked_at = floodmark._now() -%}
     {%- set newest = floodmark._history(this, 1)[0] if landed else none -%}
     {%- if newest and newest.version == landed.target_version and newest.tag == floodmark._batch_tag(landed) -%}
         {{ return({'exists': true, 'is_delta': true, 'newest': newest, 'looked_at': looked_at,
-            'is_empty': not remembers and landed.kind in ['first_load', 'full_refresh']
-            and newest.counts.get('numOutputRows') == 0, 'id': state.committed.target_id, 'relation': relation,
-            'disturbed': none, 'is_known': true}) }}
+            'is_empty': landed.kind in ['first_load', 'full_refresh'] and newest.counts.get('numOutputRows') == 0
+            and not floodmark._may_be_left_empty(config, landed), 'id': state.committed.target_id,
+            'relation': relation, 'disturbed': none, 'is_known': true}) }}
     {%- endif -%}
     {%- set detail = floodmark._detail(this) -%}
-    {%- set is_kept = remembers and detail.id == state.committed.target_id
+    {%- set is_empty = detail.files == 0 or not (state and state.committed) and floodmark._has_no_rows(this) -%}
+    {%- set is_kept = is_empty and landed and detail.id == state.committed.target_id
+        and floodmark._may_be_left_empty(config, landed)
         and floodmark._is_untouched_since(this, newest.version, landed.target_version) -%}
     {{ return({'exists': true, 'is_delta': true, 'id': detail.id, 'relation': relation, 'is_known': false,
         'newest': newest, 'looked_at': looked_at,
-        'is_empty': not is_kept and (detail.files == 0
-        or not (state and state.committed) and floodmark._has_no_rows(this)),
+        'is_empty': is_empty and not is_kept,
         'disturbed': floodmark._disturbed_since(this, newest.version, landed.target_version)
         if landed and detail.id == state.committed.target_id else none}) }}
+{% endmacro %}
+
+
+{# Whether a model's batches may leave its table empty, which is then not new: cdc remembers deletes, all rows of a
+   snapshot may rightly be gone, and files are read once, whatever becomes of their rows. #}
+{% macro _may_be_left_empty(settings, landed) %}
+    {%- set strategy = settings.get('incremental_strategy') -%}
+    {{ return(landed and (strategy == 'snapshot_diff'
+        or strategy == 'cdc' and (landed.rows_read or landed.kind == 'reset')
+        or floodmark._configured(settings, 'files') and landed.rows_read and floodmark._read_records(landed))) }}
+{% endmacro %}
+
+
+{# Whether a batch read records of its files. One of which all were corrupt has said nothing about the table yet. #}
+{% macro _read_records(batch) %}
+    {{ return(run_query('select 1 as one from ' ~ floodmark.ledger_schema() ~ '.batch_log where model = '
+        ~ floodmark._string_literal(batch.model) ~ ' and batch_id = ' ~ batch.batch_id
+        ~ " and event = 'committed' and exists(files, f -> f.rows > 0) limit 1").rows | length > 0) }}
 {% endmacro %}

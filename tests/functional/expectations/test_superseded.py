@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.commands import command
 from tests.support.faults import Faults, injected
+from tests.support.files import land, loader
 from tests.support.harness import Project, incremental, sentence, table, values
 
 pytestmark = [pytest.mark.edge, pytest.mark.long("session")]
@@ -106,6 +107,32 @@ def test_a_run_that_finishes_anothers_commit_tells_what_was_violated(project: Pr
     ) and "The batch is committed: severity error fails the node" in sentence(run.log)
     assert project.dbt("run", "--select", "told").success
     assert project.ledger("told", "state") == [("committed",)]
+
+
+def test_rows_of_files_that_are_gone_stay_open(project: Project) -> None:
+    files = {"format": "json", "schema": "id int, amount int"}
+    for name, line in {"held": '{"id":1,"amount":-1}', "corrupt": "no JSON"}.items():
+        project.model(
+            name, loader(name, "*", {"expectations": [RULE]}, **files, rescued_data_column=False)
+        )
+        land(project.root / name, {"a.json": line})
+    project.build("--select", "held", "corrupt")
+    for name in ("held", "corrupt"):
+        (project.root / name / "a.json").unlink()
+        land(project.root / name, {"b.json": '{"id":2,"amount":2}'})
+    project.build("--select", "held", "corrupt")
+    kinds = {"held": ["first_load", "incremental"], "corrupt": ["first_load", "first_load"]}
+    for name, row in {"held": (1, "open"), "corrupt": (None, "open")}.items():
+        assert states(project, name) == Counter({row: 1}), name
+        assert project.sql(f"select id from {project.schema}.{name}") == [(2,)]
+        assert [kind for (kind,) in project.ledger(name, "kind")] == kinds[name]
+    told = project.ledger("held", "path", "files")
+    assert sorted(path.rpartition("/")[2] for (path,) in told) == ["a.json", "b.json"]
+    # A table that somebody emptied is loaded again, of the files that are there.
+    project.sql(f"delete from {project.schema}.held")
+    project.build("--select", "held")
+    assert states(project, "held") == Counter({(1, "open"): 1})
+    assert project.sql(f"select id from {project.schema}.held") == [(2,)]
 
 
 def test_a_rule_does_not_look_into_the_row_where_the_relation_lacks_the_column(

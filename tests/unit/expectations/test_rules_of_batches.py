@@ -44,6 +44,28 @@ def test_the_median_is_that_of_batches_alike(kind: str, is_violated: bool) -> No
 
 
 @pytest.mark.parametrize(
+    ("batch", "is_violated"),
+    [
+        ({"kind": "incremental", "is_last": True}, True),
+        ({"kind": "incremental", "is_last": False}, False),
+        ({"kind": "incremental", "is_last": False, "is_taken_over": True}, True),
+        ({"kind": "stream", "is_last": False}, True),
+        ({"kind": "first_load", "is_last": True}, False),
+        ({"kind": "full_refresh", "is_last": True}, False),
+        ({"kind": "backfill", "is_last": True}, False),
+    ],
+)
+def test_only_a_batch_that_reaches_the_present_is_asked_how_old_it_is(
+    batch: dict[str, Any], is_violated: bool
+) -> None:
+    floodmark = load()
+    floodmark._query_json = lambda sql: [{"newest": "2024-05-01", "is_stale": True}]
+    floodmark._judged_relation = lambda batch: "judged"
+    rule = {"fresh_within": "1 day", "column": "at"}
+    assert floodmark._stale_found(batch, rule)["violations"] == int(is_violated)
+
+
+@pytest.mark.parametrize(
     ("its", "selected"),
     [
         ("id", "_floodmark_in.id"),

@@ -109,33 +109,69 @@ def test_endings_in_capitals_are_no_codecs():
 
 
 @pytest.mark.parametrize(
-    ("known", "wide"),
+    ("known", "as_texts", "wide"),
     [
-        ("map<string,decimal(4,1)>", "map<string,decimal(38,35)>"),
-        ("map<string,map<string,decimal(4,1)>>", "map<string,map<string,decimal(38,35)>>"),
-        ("map<string,array<decimal(4,1)>>", "map<string,array<decimal(38,35)>>"),
+        ("decimal(4,1)", "string", "decimal(38,35)"),
+        ("map<string,decimal(4,1)>", "map<string,string>", "map<string,decimal(38,35)>"),
+        ("map<string,array<decimal(4,1)>>", "map<string,array<string>>", None),
         (
-            "array<struct<m:map<string,decimal(38,2)>>>",
-            "array<struct<m:map<string,string>>>",
+            "array<struct<m:map<string,decimal(38,2)>,n:tinyint>>",
+            "array<struct<m:map<string,string>,n:smallint>>",
+            "array<struct<m:map<string,string>,n:smallint>>",
         ),
-        ("map<string,decimal(20,4)>", "map<string,decimal(38,22)>"),
-        ("map<string,decimal(21,4)>", "map<string,string>"),
-        ("map<decimal(4,1),int>", "map<decimal(4,1),int>"),
+        ("map<string,decimal(20,4)>", "map<string,string>", "map<string,decimal(38,22)>"),
+        ("map<string,timestamp>", "map<string,string>", "map<string,string>"),
+        ("array<timestamp_ntz>", "array<string>", "array<string>"),
+        ("map<decimal(4,1),int>", "map<decimal(4,1),int>", "map<decimal(4,1),int>"),
     ],
 )
-def test_decimals_are_read_wide_in_maps_too(known, wide):
-    assert floodmark._wide_decimal(known) == wide
+def test_types_in_which_json_keeps_its_values(known, as_texts, wide):
+    assert floodmark._exact_type(known) == as_texts
+    assert wide is None or floodmark._exact_type(known, False) == wide
+    assert floodmark._is_exact(known, as_texts)
     if known.startswith("map<"):
-        assert floodmark._conversion(known, wide) == "cast"
+        assert floodmark._conversion(known, as_texts) == "cast"
 
 
-def test_maps_are_compared_in_one_type():
-    known = "map<string,decimal(4,1)>"
-    sql = floodmark._fits_sql(known, floodmark._wide_decimal(known), "m")
-    assert (
-        sql
-        == f"to_json(try_cast(try_cast(m as {known}) as map<string,decimal(38,35)>)) <=> to_json(m)"
-    )
+@pytest.mark.parametrize(
+    ("options", "read"),
+    [
+        ({}, "struct<d:string,at:string>"),
+        ({"LOCALE": "de-DE"}, "struct<d:decimal(38,30),at:string>"),
+        ({"locale": "en-US"}, "struct<d:string,at:string>"),
+        ({"timestampFormat": "HH:mm"}, "struct<d:string,at:timestamp>"),
+    ],
+)
+def test_what_the_options_tell_of_decimals_and_moments(options, read):
+    settings = {"format": "json", "single_variant_column": None, "options": options}
+    assert floodmark._json_type(settings, "struct<d:decimal(10,2),at:timestamp>") == read
+    settings["format"] = "csv"
+    flat = {
+        "d": floodmark._csv_type(settings, {"d": "decimal(10,2)"}, "d", True),
+        "at": floodmark._csv_type(settings, {"at": "timestamp"}, "at", True),
+    }
+    assert "struct<d:{d},at:{at}>".format(**flat) == read.replace("string", "text")
+
+
+def test_each_value_of_a_map_is_compared():
+    sql = floodmark._fits_sql("map<string,int>", "map<string,bigint>", "m")
+    assert "exists(map_values(m), _floodmark_f0 -> not try_cast(try_cast(_floodmark_f0" in sql
+
+
+@pytest.mark.parametrize(
+    ("type", "values", "others"),
+    [
+        ("double", ["12", "-1.5", ".5", "5.", " 1e5 ", "NaN", "-Inf", "+infinity"],
+         ["12D", "3f", "1.5d", "0x1p3", "e5", ""]),
+        ("timestamp", ["2024-01-01", "2024-1-1 08:30", "2024-01-01T08:30:00Z", "+12024-01-01"],
+         ["2024", "2024-01", "08:30", "T08:30", "1704067200000", "2024-01-011"]),
+        ("timestamp_ntz", ["2024-01-01", "2024-01-01T08:30:00.123", "2024-01-01 08:30 "],
+         ["2024-01-01T08:30:00Z", "2024-01-01 08:30+02:00", "2024-01-01 08:30 UTC", "08:30"]),
+    ],
+)  # fmt: skip
+def test_texts_that_are_values_of_a_type(type, values, others):
+    pattern = re.compile(r"^\s*" + floodmark._text_pattern(type), re.ASCII)
+    assert [text for text in [*values, *others] if pattern.search(text)] == values
 
 
 @pytest.mark.parametrize(
