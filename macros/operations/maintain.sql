@@ -1,19 +1,29 @@
 {# OPTIMIZE tables of many small files and VACUUM those that have not been for a while: the models that floodmark
    loads, and the ledger. Loaded files that are due go where `on_loaded` says. `models` names some; `dry_run` only says
-   what would be done. #}
+   what would be done. A table that fails stops no other; those that failed are named at the end. #}
 {% macro maintain(models=none, dry_run=false, small_file_mb=16, min_small_files=8, vacuum_days=7) %}
     {%- do floodmark._check_arguments('maintain',
         {'models': [models, 'names'], 'dry_run': [dry_run, 'flag'], 'small_file_mb': [small_file_mb, 'size'],
         'min_small_files': [min_small_files, 'some'], 'vacuum_days': [vacuum_days, 'count']}) -%}
     {%- do floodmark._check_names(models) -%}
     {%- set ns = namespace(done=0, moved=0) -%}
+    {%- set failed = [] -%}
     {%- for id in floodmark._maintained(models) -%}
-        {%- set ns.done = ns.done + floodmark._maintain_table(id, dry_run, small_file_mb, min_small_files,
+        {%- set tried = floodmark._tried(floodmark._maintain_table, id, dry_run, small_file_mb, min_small_files,
             vacuum_days) -%}
+        {%- if tried.error -%}
+            {%- do failed.append(id) -%}
+            {%- do exceptions.warn('floodmark maintain: ' ~ id ~ ': ' ~ tried.error) -%}
+        {%- endif -%}
+        {%- set ns.done = ns.done + (tried.value or 0) -%}
     {%- endfor -%}
     {%- set ns.moved = floodmark._maintain_files(models, dry_run) -%}
     {%- do print(('Nothing to do.' if not ns.done + ns.moved
         else floodmark._counted(ns.done, 'statement') ~ (' would run.' if dry_run else ' ran.'))) -%}
+    {%- if failed -%}
+        {%- do floodmark._raise("floodmark, operation 'maintain': it failed for " ~ failed | join(', ')
+            ~ ', and the warnings above say why. All else is done. Correct the cause, and run it again') -%}
+    {%- endif -%}
 {% endmacro %}
 
 
@@ -35,8 +45,8 @@
 {% endmacro %}
 
 
-{# The Delta tables to look at: those of the models, what cdc remembers beside them, quarantines, and the ledger's log
-   where no models are named. #}
+{# The Delta tables to look at: the ledger's log first, where no models are named; those of the models, what cdc
+   remembers beside them, quarantines. #}
 {% macro _maintained(models) %}
     {%- set ids = [] -%}
     {%- for node in floodmark._managed_nodes(models).values() -%}
@@ -51,11 +61,8 @@
             {%- endfor -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- set ids = ids | sort -%}
-    {%- if models is none and floodmark._ledger_exists() -%}
-        {%- do ids.append(floodmark.ledger_schema() ~ '.batch_log') -%}
-    {%- endif -%}
-    {{ return(ids) }}
+    {%- set has_ledger = models is none and floodmark._ledger_exists() -%}
+    {{ return(([floodmark.ledger_schema() ~ '.batch_log'] if has_ledger else []) + ids | sort) }}
 {% endmacro %}
 
 
@@ -64,7 +71,8 @@
     {%- set detail = floodmark._detail(id) -%}
     {%- set statements = [] -%}
     {%- set mean_mb = detail.bytes / detail.files / 2 ** 20 if detail.files else 0 -%}
-    {%- if detail.files >= min_small_files and mean_mb < small_file_mb -%}
+    {%- if detail.files >= min_small_files and mean_mb < small_file_mb
+        and detail.files - floodmark._files_left(id) + 1 >= min_small_files -%}
         {%- do statements.append({'sql': 'optimize ' ~ id,
             'why': floodmark._counted(detail.files, 'file') ~ ' of ' ~ '{:,.1f}'.format(mean_mb)
             ~ ' MB on average'}) -%}
@@ -81,6 +89,18 @@
         {%- endif -%}
     {%- endfor -%}
     {{ return(statements | length) }}
+{% endmacro %}
+
+
+{# The least number of files that OPTIMIZE leaves: one a partition. #}
+{% macro _files_left(id) %}
+    {%- set names = floodmark._columns_of(relation=id) | selectattr('is_partition', 'defined')
+        | map(attribute='name') | list -%}
+    {%- if not names -%}
+        {{ return(1) }}
+    {%- endif -%}
+    {{ return(run_query('select count(*) as n from (select distinct ' ~ floodmark._quoted_csv(names) ~ ' from ' ~ id
+        ~ ')').rows[0][0] | int) }}
 {% endmacro %}
 
 
