@@ -9,19 +9,25 @@ import pytest
 
 from dbt_floodmark.spark.processes import command_of, is_alive
 
+CODE = "print(flush=True); input()"
+
 
 @pytest.fixture
 def child():
     process = subprocess.Popen(
-        [sys.executable, "-c", "input()", "two words", b"\xff", ""], stdin=subprocess.PIPE
+        [sys.executable, "-c", CODE, "two words", b"\xff", ""],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     )
+    # Popen returns when the program is about to be replaced, and its command line may be empty yet.
+    process.stdout.readline()
     yield process
     process.communicate()
 
 
 def test_a_process_that_runs(child):
     assert is_alive(child.pid)
-    assert command_of(child.pid) == f"{sys.executable} -c input() two words \ufffd"
+    assert command_of(child.pid) == f"{sys.executable} -c {CODE} two words \ufffd"
 
 
 def test_one_that_is_dead_and_not_yet_reaped(child):
