@@ -13,6 +13,7 @@ from urllib.parse import unquote
 from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.paths import glob_regex, is_local, path_pattern
 from dbt_floodmark.streaming.checkpoint import Checkpoint, Folder, read_log, read_offsets
+from dbt_floodmark.streaming.query_plan import plan_nodes
 from dbt_floodmark.streaming.sources import (
     LISTING,
     RECURSIVE,
@@ -228,19 +229,13 @@ def paths_read(frame: Any) -> list[str | None]:
     That is the pattern of its files' paths; None for what reads no files.
     """
     found: list[str | None] = []
-
-    def visit(plan: Any) -> None:
-        children = plan.children()
-        for index in range(children.size()):
-            visit(children.apply(index))
-        name = str(plan.nodeName())
-        if name == "StreamingRelation" and str(plan.dataSource().className()).lower() != "delta":
-            path = plan.dataSource().options().get("path")
+    for node in plan_nodes(frame):
+        name = str(node.nodeName())
+        if name == "StreamingRelation" and str(node.dataSource().className()).lower() != "delta":
+            path = node.dataSource().options().get("path")
             found.append(str(path.get()) if path.isDefined() else None)
         elif name.startswith("Streaming"):
             found.append(None)
-
-    visit(frame._jdf.queryExecution().analyzed())
     return found
 
 

@@ -27,6 +27,7 @@ from dbt_floodmark.streaming.checkpoint import (
 )
 from dbt_floodmark.streaming.progress import MicroBatch, utc
 from dbt_floodmark.streaming.query import MICRO_BATCH, Request, Run, rows_dropped
+from dbt_floodmark.streaming.query_plan import inputs_of, plan_nodes
 from dbt_floodmark.streaming.sources import with_sources
 
 logger = AdapterLogger("Floodmark")
@@ -317,19 +318,12 @@ _REMEMBERING = {"Aggregate", "Deduplicate", "DeduplicateWithinWatermark", "Disti
 
 def _operators(frame: Any) -> set[str]:
     """Return the names of a streaming DataFrame's operators; of joins only those of two streams."""
-    names: set[str] = set()
-
-    def visit(plan: Any) -> None:
-        children = plan.children()
-        inputs = [children.apply(index) for index in range(children.size())]
-        name = str(plan.nodeName())
-        if name != "Join" or all(one.isStreaming() for one in inputs):
-            names.add(name)
-        for one in inputs:
-            visit(one)
-
-    visit(frame._jdf.queryExecution().analyzed())
-    return names
+    return {
+        name
+        for node in plan_nodes(frame)
+        if (name := str(node.nodeName())) != "Join"
+        or all(one.isStreaming() for one in inputs_of(node))
+    }
 
 
 def _remembers(frame: Any) -> bool:
@@ -339,7 +333,8 @@ def _remembers(frame: Any) -> bool:
 
 def _forgets(frame: Any) -> bool:
     """Tell whether a streaming DataFrame drops rows that come behind a watermark."""
-    return "EventTimeWatermark" in _operators(frame) and _remembers(frame)
+    operators = _operators(frame)
+    return "EventTimeWatermark" in operators and not _REMEMBERING.isdisjoint(operators)
 
 
 @contextmanager

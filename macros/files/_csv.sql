@@ -164,9 +164,7 @@
     {%- if floodmark._digits(type) or type == 'double' -%}
         {%- do terms.append(text ~ ' rlike ' ~ floodmark._string_literal('^\\s*[+-]?0\\d')) -%}
     {%- endif -%}
-    {%- if type == 'double' and not floodmark._has_own(settings, floodmark._csv_float_options())
-        or type in ['timestamp', 'timestamp_ntz']
-        and not floodmark._has_own(settings, floodmark._moment_options()) -%}
+    {%- if type in ['double', 'timestamp', 'timestamp_ntz'] and not floodmark._says_how_to_read(settings, type) -%}
         {%- do terms.append('not ' ~ text ~ ' rlike ' ~ floodmark._string_literal('^\\s*'
             ~ floodmark._text_pattern(type))) -%}
     {%- endif -%}

@@ -81,22 +81,14 @@
    None where no column is known. #}
 {% macro _csv_type(settings, known, name, is_sensitive) %}
     {%- for other, type in known.items() if other == name or not is_sensitive and other | lower == name | lower -%}
-        {%- set options = ['locale'] if type.startswith('decimal') else ({'float': floodmark._csv_float_options(),
-            'double': floodmark._csv_float_options(), 'timestamp': floodmark._moment_options(),
-            'timestamp_ntz': floodmark._moment_options()}.get(type)) -%}
-        {%- if options -%}
-            {{ return(floodmark._exact_type(type, false, ['float', 'double', 'timestamp', 'timestamp_ntz'])
-                if floodmark._has_own(settings, options) else 'text') }}
+        {%- set inexact = ['float', 'double', 'timestamp', 'timestamp_ntz'] -%}
+        {%- if type.startswith('decimal') or type in inexact -%}
+            {{ return(floodmark._exact_type(type, false, inexact) if floodmark._says_how_to_read(settings, type)
+                else 'text') }}
         {%- endif -%}
         {{ return('string' if floodmark._nesting(type) or type == 'variant' else type) }}
     {%- endfor -%}
     {{ return(none) }}
-{% endmacro %}
-
-
-{# Options by which Spark reads floating-point numbers of CSV. #}
-{% macro _csv_float_options() %}
-    {{ return(['nanValue', 'positiveInf', 'negativeInf']) }}
 {% endmacro %}
 
 

@@ -72,19 +72,17 @@
 {% endmacro %}
 
 
-{# Whether the user gives one of these options of a reader: a locale of the US is Spark's own. #}
-{% macro _has_own(settings, names) %}
+{# Whether the user's options of a reader say how texts become values of a type. A locale of the US is Spark's own. #}
+{% macro _says_how_to_read(settings, type) %}
+    {%- set floats, moments = ['nanValue', 'positiveInf', 'negativeInf'],
+        ['timestampFormat', 'timestampNTZFormat', 'timeZone'] -%}
+    {%- set names = {'decimal': ['locale'], 'float': floats, 'double': floats, 'timestamp': moments,
+        'timestamp_ntz': moments}[type.split('(')[0]] -%}
     {%- for name in names if floodmark._reader_option(settings, name, none) is not none
         and not (name == 'locale' and floodmark._reader_option(settings, name, '') in ['en-US', 'en_US']) -%}
         {{ return(true) }}
     {%- endfor -%}
     {{ return(false) }}
-{% endmacro %}
-
-
-{# Options by which Spark reads moments. #}
-{% macro _moment_options() %}
-    {{ return(['timestampFormat', 'timestampNTZFormat', 'timeZone']) }}
 {% endmacro %}
 
 

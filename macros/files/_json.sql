@@ -227,8 +227,8 @@
 {# The type in which values of another are read (_exact_type). Where the user's options say how decimals or moments are
    written, Spark reads these. #}
 {% macro _json_type(settings, type, as_texts=true) %}
-    {{ return(floodmark._exact_type(type, as_texts and not floodmark._has_own(settings, ['locale']),
-        ['timestamp', 'timestamp_ntz'] if floodmark._has_own(settings, floodmark._moment_options()) else [])) }}
+    {{ return(floodmark._exact_type(type, as_texts and not floodmark._says_how_to_read(settings, 'decimal'),
+        ['timestamp', 'timestamp_ntz'] if floodmark._says_how_to_read(settings, 'timestamp') else [])) }}
 {% endmacro %}
 
 

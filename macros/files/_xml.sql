@@ -32,14 +32,17 @@
 {# Why a file is corrupt: it is not well formed, or a record has no end, which Spark passes over. #}
 {% macro _xml_reasons_sql(settings, files) %}
     {%- set tag = modules.re.escape(floodmark._reader_option(settings, 'rowTag', '')) -%}
-    {%- set ends = "regexp_count(text, '</" ~ tag ~ "\\\\s*>') + regexp_count(text, '<" ~ tag
-        ~ "(?:\\\\s[^>]*)?/>')" -%}
+    {%- set begin = floodmark._string_literal('<' ~ tag ~ '(?=[\\s/>])') -%}
+    {%- set end = floodmark._string_literal('</' ~ tag ~ '\\s*>') -%}
+    {#- A value of an attribute may contain `>`. -#}
+    {%- set closed = floodmark._string_literal('<' ~ tag ~ '(?:/|\\s(?:[^>"\']|"[^"]*"|\'[^\']*\')*+(?<=/))>') -%}
     select to_json(named_struct('path', file, 'reason', case
         when begun <> ended then 'it is cut off: ' || begun || ' records begin, ' || ended || ' end'
         when from_xml(value, '_floodmark_bad string', map('mode', 'PERMISSIVE', 'columnNameOfCorruptRecord',
             '_floodmark_bad'))._floodmark_bad is not null then 'not well-formed XML' end))
     from (
-        select file, value, regexp_count(text, '<{{ tag }}(?=[\\s/>])') as begun, {{ ends }} as ended
+        select file, value, regexp_count(text, {{ begin }}) as begun,
+            regexp_count(text, {{ end }}) + regexp_count(text, {{ closed }}) as ended
         from (
             select _metadata.file_path as file, ltrim('\ufeff', value) as value,
                 regexp_replace(value, '(?s)<!--.*?-->|<!\\[CDATA\\[.*?\\]\\]>', '') as text

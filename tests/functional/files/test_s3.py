@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from dbt_floodmark.spark.home import Workplace
 from tests.support.commands import command
 from tests.support.files import columns, lines, loader, quarantined, records
 from tests.support.harness import Project, Run, sentence
-from tests.support.s3_server import EVERYTHING, S3, Keys, configure, running_s3, settings
+from tests.support.s3_server import EVERYTHING, S3, Keys, configure, settings
 from tests.support.servers import free_ports
 from tests.support.spark_host import SparkHost
 
@@ -91,12 +91,6 @@ class Story:
 
     def ids(self, model: str) -> list[int]:
         return sorted(int(row["id"]) for row in records(self.project, model))
-
-
-@pytest.fixture(scope="module")
-def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
-    with running_s3(tmp_path_factory.mktemp("s3")) as server:
-        yield server
 
 
 GROWING = ("named", "parts", "replaced", "waiting")

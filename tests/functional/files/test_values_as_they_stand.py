@@ -67,6 +67,10 @@ XML = "<r>" + "".join(
     f"<row><id>{n}</id><v>{v}</v><n>2024-01-01T08:30:00{zone}</n></row>"
     for n, (v, zone) in enumerate([("1.25", ""), ("1.255", ""), (LONG, ""), ("x", "+02:00")], 1)
 )
+#: A value of an attribute may contain `>`, and `/>`.
+XML_MARKS = (
+    """<rows><row note="a>b"/><row note='"c"/>'/><row/><row\n note="d" ><id>1</id></row ></rows>"""
+)
 FOLDERS = {
     "my col=1/a.json": lines({"id": 1}),
     "report (rev=2)/day=3/b.json": lines({"id": 2}),
@@ -95,6 +99,7 @@ MODELS = {
         options={"sep": ";", "locale": "de-DE"},
         **RESCUE,
     ),
+    "xml_marks": loader("xml_marks", format="xml", options={"rowTag": "row"}),
     "nested": loader("nested", format="json", schema=NESTED, **RESCUE),
     "hinted": loader("hinted", **HINTED),
     "failing": loader("hinted", **HINTED | {"schema_evolution": "fail"}),
@@ -124,6 +129,7 @@ def told(make_project: Callable[..., Project]) -> tuple[Project, Run]:
         land(root / folder, files)
     land(root / "decimals", {"a.json": JSON_DECIMALS})
     land(root / "decimals_xml", {"a.xml": XML + "</r>"})
+    land(root / "xml_marks", {"a.xml": XML_MARKS, "cut.xml": "<rows><row note='a>b'>"})
     land(root / "odd", {"a.json": JSON_ODD})
     land(root / "nested", {"a.json": JSON_NESTED})
     land(root / "hinted", {"a.json": lines({"id": 1, "m": {"k": {"a": 1}}})})
@@ -262,6 +268,14 @@ def test_decimals_of_texts(told: tuple[Project, Run], model: str) -> None:
     left = {id: row["rest"] for id, row in rows(project, model).items() if row["rest"]}
     no_zone = "" if more else ',"n":"2024-01-01T08:30:00+02:00"'
     assert left == {"2": '{"v":"1.255"', "4": '{"v":"x"' + no_zone}
+
+
+def test_marks_of_xml_within_attributes(told: tuple[Project, Run]) -> None:
+    project, _ = told
+    found = [(row.get("_note"), row.get("id")) for row in records(project, "xml_marks")]
+    assert set(found) == {("a>b", None), ('"c"/>', None), (None, None), ("d", "1")}
+    assert len(found) == 4
+    assert [file for file, *_ in quarantined(project, "xml_marks")] == ["cut.xml"]
 
 
 def test_arrays_and_maps_are_rescued_as_they_stand(told: tuple[Project, Run]) -> None:
