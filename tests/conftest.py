@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
+from dbt_floodmark.spark.home import HOME_VARIABLE
+from dbt_floodmark.spark.warm import VARIABLE
 from tests.support.harness import FULL, Project, cache_parsed_templates, run_sql
 from tests.support.selection import left_out
 from tests.support.spark_host import SparkHost, attach, shared_host
@@ -97,6 +99,18 @@ def home(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[P
     os.environ["FLOODMARK_HOME"] = str(path)
     yield path
     os.environ.pop("FLOODMARK_HOME", None)
+
+
+@pytest.fixture(autouse=True)
+def same_environment() -> Iterator[None]:
+    """No test leaves variables that have the next one work on another Spark or another folder."""
+
+    def ours() -> dict[str, str]:
+        return {name: os.environ.get(name, "") for name in (HOME_VARIABLE, VARIABLE)}
+
+    before = ours()
+    yield
+    assert ours() == before
 
 
 @pytest.fixture(scope="session")

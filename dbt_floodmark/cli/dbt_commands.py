@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 
 import click
 
+from dbt_floodmark.cli.environment import set_for_command
 from dbt_floodmark.project.runner import (
     colour_options,
     default_profiles,
@@ -65,7 +65,7 @@ def without_warm(arguments: Sequence[str]) -> tuple[str, ...]:
     """Return the arguments that are dbt's, and do what --warm or --no-warm among them says."""
     for one in arguments:
         if one in _WARM:
-            os.environ[warm.VARIABLE] = _WARM[one]
+            set_for_command(warm.VARIABLE, _WARM[one])
     return tuple(one for one in arguments if one not in _WARM)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ import click
 from rich.rule import Rule
 
 from dbt_floodmark.cli.demo_findings import Oddity, Query, Refusal, odd_files, refused_rows
+from dbt_floodmark.cli.environment import set_for_command
 from dbt_floodmark.cli.output import console, table
 from dbt_floodmark.demo.chain import ODD_DAY
 from dbt_floodmark.demo.data import MINIMUM_INVOICES, land_day
@@ -75,7 +75,7 @@ def demo(project_dir: Path, invoices: int, land_only: int | None, resume: bool) 
         _land(landing, land_only, invoices)
         return
     home = project / FOLDER / "demo"
-    os.environ[HOME_VARIABLE] = str(home)
+    set_for_command(HOME_VARIABLE, str(home))
     if resume:
         builds = [_run(project, 1, "build")]
         _show(project, builds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,16 @@ def test_any_text_goes_through_yaml_and_jinja(text: str) -> None:
 def test_streams_never_use_the_warm_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the profile or the environment says: it would start only to reject them."""
     monkeypatch.setenv("FLOODMARK_WARM", "1")
+    seen: list[str] = []
+
+    def project(*_: object) -> None:
+        seen.append(os.environ["FLOODMARK_WARM"])
+        raise UsageError("far enough")
+
+    monkeypatch.setattr(sys.modules["dbt_floodmark.cli.stream"], "Project", project)
     CliRunner().invoke(main, ["stream", "--project-dir", str(tmp_path)], prog_name="floodmark")
-    assert os.environ["FLOODMARK_WARM"] == "0"
+    assert seen == ["0"]
+    assert os.environ["FLOODMARK_WARM"] == "1"
 
 
 def test_what_is_no_utf8_is_refused() -> None:

@@ -9,6 +9,7 @@ import socket
 import stat
 import sys
 
+import click
 import pytest
 
 from dbt_floodmark.cli.dbt_commands import without_warm
@@ -228,10 +229,15 @@ def test_who_has_the_metastore(tmp_path):
 
 
 def test_its_option_is_not_dbts(monkeypatch):
-    monkeypatch.setenv(warm.VARIABLE, "")
-    assert without_warm(["-s", "a", "--warm", "b"]) == ("-s", "a", "b")
-    assert os.environ[warm.VARIABLE] == "1"
-    assert without_warm(["--no-warm"]) == ()
-    assert os.environ[warm.VARIABLE] == "0"
-    assert without_warm(["-s", "a"]) == ("-s", "a")
-    assert os.environ[warm.VARIABLE] == "0"
+    """And it holds for its command alone."""
+    for before in (None, "1"):
+        if before:
+            monkeypatch.setenv(warm.VARIABLE, before)
+        with click.Context(click.Command("run")):
+            assert without_warm(["-s", "a", "--warm", "b"]) == ("-s", "a", "b")
+            assert os.environ[warm.VARIABLE] == "1"
+            assert without_warm(["--no-warm"]) == ()
+            assert os.environ[warm.VARIABLE] == "0"
+            assert without_warm(["-s", "a"]) == ("-s", "a")
+            assert os.environ[warm.VARIABLE] == "0"
+        assert os.environ.get(warm.VARIABLE) == before
