@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
+
+from dbt_floodmark.texts import yaml_text
 
 #: Commands that wait for the operation at hand to end: words, and variables.
 _waiting: list[tuple[list[str], dict[str, Any]]] = []
@@ -40,6 +41,6 @@ def _run(words: list[str], variables: dict[str, Any], flags: Any) -> None:
     for option, value in (("--profile", flags.PROFILE), ("--target", flags.TARGET)):
         if value:
             options += [option, str(value)]
-    given = json.dumps({**(flags.VARS or {}), **variables})
+    given = yaml_text({**(flags.VARS or {}), **variables})
     if not dbtRunner().invoke([*words, "--vars", given, *options]).success:
         raise DbtRuntimeError(f"dbt {' '.join(words)} failed, as it says above")

@@ -10,8 +10,9 @@ import click
 
 from dbt_floodmark.cli.output import console, table
 from dbt_floodmark.errors import UsageError
-from dbt_floodmark.project.project import Project, jinja_literal
+from dbt_floodmark.project.project import Project
 from dbt_floodmark.project.runner import exit_code, target_options
+from dbt_floodmark.texts import jinja_literal
 
 
 @click.command()

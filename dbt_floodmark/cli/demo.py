@@ -20,9 +20,9 @@ from dbt_floodmark.demo.data import MINIMUM_INVOICES, land_day
 from dbt_floodmark.errors import FloodmarkError, UsageError
 from dbt_floodmark.package import package_root
 from dbt_floodmark.project.ledger import Row, read_ledger
-from dbt_floodmark.project.project import yaml_text
 from dbt_floodmark.project.runner import dbt_arguments, exit_code, invoke, project_option
 from dbt_floodmark.spark.home import FOLDER, HOME_VARIABLE
+from dbt_floodmark.texts import yaml_text
 
 _BATCHES = (
     "select model, batch_id, kind, low, high, rows_read, rows_inserted, rows_updated, "

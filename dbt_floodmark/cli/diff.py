@@ -14,9 +14,10 @@ from rich.console import Console
 from dbt_floodmark.cli.output import console, print_json, table
 from dbt_floodmark.errors import FloodmarkError, UsageError
 from dbt_floodmark.project.ledger import said
-from dbt_floodmark.project.project import Project, jinja_literal
+from dbt_floodmark.project.project import Project
 from dbt_floodmark.project.runner import json_option, target_options
 from dbt_floodmark.secrets import PLACE, has_secret, masked
+from dbt_floodmark.texts import jinja_literal
 
 #: What the macro says of wrong input, without dbt's frame around it.
 _REFUSED = re.compile(r"floodmark diff: (.*?)(?: > in macro .*)?$")

@@ -9,8 +9,9 @@ import click
 from dbt_floodmark.cli.output import console, print_json, table
 from dbt_floodmark.errors import UsageError
 from dbt_floodmark.project.ledger import Row
-from dbt_floodmark.project.project import Project, jinja_literal
+from dbt_floodmark.project.project import Project
 from dbt_floodmark.project.runner import json_option, target_options
+from dbt_floodmark.texts import jinja_literal
 
 
 @click.command()

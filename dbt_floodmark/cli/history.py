@@ -9,8 +9,9 @@ import click
 
 from dbt_floodmark.cli.output import console, count_columns, held_counts, print_json, table
 from dbt_floodmark.project.ledger import NoLedgerError, Row
-from dbt_floodmark.project.project import Project, jinja_literal
+from dbt_floodmark.project.project import Project
 from dbt_floodmark.project.runner import json_option, target_options
+from dbt_floodmark.texts import jinja_literal
 
 
 @click.command()

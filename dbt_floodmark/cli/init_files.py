@@ -13,7 +13,8 @@ from typing import Any
 
 from dbt_floodmark.errors import FloodmarkError, UsageError
 from dbt_floodmark.project.ledger import failure
-from dbt_floodmark.project.project import Project, jinja_literal
+from dbt_floodmark.project.project import Project
+from dbt_floodmark.texts import jinja_literal
 
 #: Names that a Delta table has without column mapping, and that SQL takes without quotes.
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

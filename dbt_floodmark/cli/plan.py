@@ -15,8 +15,9 @@ from rich.text import Text
 from dbt_floodmark.cli.output import console, print_json, table
 from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.project.ledger import NoTableError, Row
-from dbt_floodmark.project.project import Model, Project, ask_apart, jinja_literal, named_text
+from dbt_floodmark.project.project import Model, Project, ask_apart
 from dbt_floodmark.project.runner import json_option, select_option, target_options
+from dbt_floodmark.texts import jinja_literal, named_text
 
 _PLAN = re.compile(r"/\*floodmark:plan (\{.*?\})\*/", re.DOTALL)
 #: How many files of a model are named.

@@ -9,8 +9,9 @@ import click
 
 from dbt_floodmark.cli.output import console, print_json, table
 from dbt_floodmark.errors import UsageError
-from dbt_floodmark.project.project import Project, jinja_literal
+from dbt_floodmark.project.project import Project
 from dbt_floodmark.project.runner import exit_code, json_option, target_options
+from dbt_floodmark.texts import jinja_literal
 
 rule_option = click.option("--rule", metavar="NAME", help="Only rows that break this rule.")
 where_option = click.option("--where", metavar="SQL", help="Only rows for which this is true.")
@@ -66,7 +67,7 @@ def show(
     """Show open rows of a model, oldest first, with the rules that they break."""
     project = Project(project_dir, profiles_dir, target)
     name = jinja_literal(project.one(model).unique_id)
-    arguments = f"{name}, {jinja_literal(rule) if rule else 'none'}, {limit}"
+    arguments = f"{name}, {'none' if rule is None else jinja_literal(rule)}, {limit}"
     rows = project.query("{{ floodmark._quarantine_show_sql(" + arguments + ") }}")
     if as_json:
         print_json({"rows": rows})

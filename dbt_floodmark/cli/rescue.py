@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from dbt_floodmark.cli.output import console, print_json, table
-from dbt_floodmark.project.project import Project, jinja_literal
+from dbt_floodmark.project.project import Project
 from dbt_floodmark.project.runner import json_option, target_options
+from dbt_floodmark.texts import jinja_literal
 
 
 @click.group()

@@ -20,8 +20,9 @@ from dbt_floodmark.cli.output import (
 )
 from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.project.ledger import NO_LEDGER, Row
-from dbt_floodmark.project.project import Model, Project, ask_apart, jinja_literal
+from dbt_floodmark.project.project import Model, Project, ask_apart
 from dbt_floodmark.project.runner import json_option, select_option, target_options
+from dbt_floodmark.texts import jinja_literal
 
 
 @click.command()

@@ -59,7 +59,8 @@ def stream(
     # Every stream has a thread of its own for as long as it runs.
     selectors = [model.selector for model in models]
     arguments = ["run", "--select", *selectors, "--threads", str(len(models))]
-    quiet = ["--quiet", "--log-level", "none", "--no-write-json"]
+    # One stream that ends with an error leaves the others running.
+    quiet = ["--quiet", "--log-level", "none", "--no-write-json", "--no-fail-fast"]
     with running(service), _stopped_by_signals(service), _side_by_side():
         result = project.invoke([*arguments, *quiet])
     if result.result is None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import atexit
+import os
+import shlex
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +24,11 @@ from dbt_floodmark.spark.messages import (
     is_derby_locked,
     root_cause,
 )
+from dbt_floodmark.spark.properties import properties_options
 from dbt_floodmark.spark.warm import end_orphan
+
+#: Where pyspark finds options for spark-submit.
+_SUBMIT_ARGS = "PYSPARK_SUBMIT_ARGS"
 
 _starting = threading.Lock()
 _locks: dict[Path, MetastoreLock] = {}
@@ -95,9 +102,14 @@ def launch_jvm(workplace: Workplace, conf: Mapping[str, str]) -> None:
         return
     settings = SparkConf(loadDefaults=False)
     # The session gets all of them; what is given here stands in the list of processes.
-    for key, value in without_secrets(conf)[0].items():
+    shown, secret = without_secrets(conf)
+    for key, value in shown.items():
         settings.set(key, value)
-    with open(workplace.log, "ab") as log:
+    with (
+        open(workplace.log, "ab") as log,
+        properties_options(workplace, secret) as options,
+        _submit_options(options),
+    ):
         try:
             gateway = launch_gateway(settings, popen_kwargs={"stdout": log, "stderr": log})
         except PySparkRuntimeError as exc:
@@ -107,6 +119,21 @@ def launch_jvm(workplace: Workplace, conf: Mapping[str, str]) -> None:
     SparkContext._ensure_initialized(gateway=gateway)
     # A JVM that is told to leave releases Derby at once; one that notices needs a second.
     atexit.register(_stop_jvm, gateway)
+
+
+@contextmanager
+def _submit_options(options: Sequence[str]) -> Iterator[None]:
+    """Have pyspark give these options to spark-submit, before those of the environment."""
+    before = os.environ.get(_SUBMIT_ARGS)
+    if options:
+        os.environ[_SUBMIT_ARGS] = f"{shlex.join(options)} {before or 'pyspark-shell'}"
+    try:
+        yield
+    finally:
+        if before is not None:
+            os.environ[_SUBMIT_ARGS] = before
+        elif options:
+            del os.environ[_SUBMIT_ARGS]
 
 
 def _stop_jvm(gateway: Any) -> None:

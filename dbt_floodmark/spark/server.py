@@ -10,7 +10,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from dbt_floodmark.spark.java import find_java
 from dbt_floodmark.spark.lock import locked_sentence
 from dbt_floodmark.spark.messages import NO_HIVE_TABLES, VERSION_NOT_FOUND, is_derby_locked
 from dbt_floodmark.spark.processes import command_of, is_alive
+from dbt_floodmark.spark.properties import properties_options
 
 HOST = "127.0.0.1"
 DEFAULT_PORT = 10000
@@ -86,37 +87,70 @@ def start_server(
         MetastoreLockedError: another process has the metastore open.
         ServerError: one runs already, the port is in use, or it did not come up.
     """
-    workplace = Workplace(home.resolve() / folder)
-    running = running_server(home, folder)
-    if running is not None:
-        raise ServerError(
-            f"A server already runs at {HOST}:{running.port} (process {running.pid}): use it, "
-            "or stop it with `floodmark serve stop`."
-        )
-    find_java()
-    jars = require_jars()
-    chosen = port or _free_port()
-    if not _is_free(chosen):
-        raise ServerError(
-            f"Port {chosen} is in use by another program: choose another with "
-            f"`floodmark serve start --port {chosen + 1}` and FLOODMARK_THRIFT_PORT={chosen + 1}, "
-            "or stop that program."
-        )
-    workplace.create()
-    began = workplace.log.stat().st_size if workplace.log.exists() else 0
-    process = _launch(workplace, jars, chosen, parameters or {})
-    server = ThriftServer(process.pid, chosen, home.resolve(), folder)
-    _write(workplace, server)
+    workplace = Workplace(home.resolve() / folder).create()
+    with _starting(workplace):
+        running = running_server(home, folder)
+        if running is not None:
+            raise ServerError(
+                f"A server already runs at {HOST}:{running.port} (process {running.pid}): use it, "
+                "or stop it with `floodmark serve stop`."
+            )
+        find_java()
+        jars = require_jars()
+        chosen = port or _free_port()
+        if not _is_free(chosen):
+            raise ServerError(_port_is_used(chosen))
+        return _start(workplace, folder, jars, chosen, parameters or {})
+
+
+@contextlib.contextmanager
+def _starting(workplace: Workplace) -> Iterator[None]:
+    """Let one process at a time start the server of a workplace."""
+    from filelock import FileLock, Timeout
+
+    seconds = START_TIMEOUT + STOP_TIMEOUT
+    lock = FileLock(workplace.root / "server.lock", thread_local=False)
     try:
-        _wait_until_it_answers(workplace, process, chosen, began)
-    except BaseException:
-        _end(process.pid)
-        _state_file(workplace).unlink(missing_ok=True)
-        raise
+        lock.acquire(timeout=seconds)
+    except Timeout:
+        raise ServerError(
+            f"Another process has been starting this server for {seconds:.0f} s: see "
+            "`floodmark serve status`."
+        ) from None
+    try:
+        yield
     finally:
-        # It was read by now.
-        _secrets_file(workplace).unlink(missing_ok=True)
+        lock.release()
+
+
+def _start(
+    workplace: Workplace,
+    folder: str,
+    jars: list[Path],
+    port: int,
+    parameters: Mapping[str, str],
+) -> ThriftServer:
+    began = workplace.log.stat().st_size if workplace.log.exists() else 0
+    conf = _server_conf(workplace, jars, port, parameters)
+    shown, secret = without_secrets(conf)
+    with properties_options(workplace, secret) as options:
+        process = _launch(workplace, shown, options)
+        server = ThriftServer(process.pid, port, workplace.root.parent, folder)
+        try:
+            _write(workplace, server)
+            _wait_until_it_answers(workplace, process, port, began)
+        except BaseException:
+            _end(process.pid)
+            _state_file(workplace).unlink(missing_ok=True)
+            raise
     return server
+
+
+def _port_is_used(port: int) -> str:
+    return (
+        f"Port {port} is in use by another program: choose another with `floodmark serve start "
+        f"--port {port + 1}` and FLOODMARK_THRIFT_PORT={port + 1}, or stop that program."
+    )
 
 
 def stop_server(server: ThriftServer) -> bool:
@@ -218,12 +252,9 @@ def is_open(host: str, port: int) -> bool:
         return False
 
 
-def _launch(
+def _server_conf(
     workplace: Workplace, jars: list[Path], port: int, parameters: Mapping[str, str]
-) -> subprocess.Popen[bytes]:
-    import pyspark
-
-    spark_home = Path(pyspark.__file__).parent
+) -> dict[str, str]:
     conf = spark_conf(
         workplace,
         jars,
@@ -237,13 +268,19 @@ def _launch(
         },
     )
     require_metastore_driver(conf)
-    shown, secret = without_secrets(fast_start(conf, stays=True))
+    return fast_start(conf, stays=True)
+
+
+def _launch(
+    workplace: Workplace, shown: Mapping[str, str], options: list[str]
+) -> subprocess.Popen[bytes]:
+    import pyspark
+
+    spark_home = Path(pyspark.__file__).parent
     command = [str(spark_home / "bin" / "spark-submit"), "--class", MAIN_CLASS]
     for key, value in shown.items():
         command += ["--conf", f"{key}={value}"]
-    if secret:
-        command += ["--properties-file", str(_properties_file(workplace, secret))]
-    command.append("spark-internal")
+    command += [*options, "spark-internal"]
     with open(workplace.log, "ab") as log:
         return subprocess.Popen(
             command,
@@ -263,29 +300,6 @@ def _environment(spark_home: Path) -> dict[str, str]:
     return {**kept, "SPARK_HOME": str(spark_home)}
 
 
-def _properties_file(workplace: Workplace, conf: Mapping[str, str]) -> Path:
-    """Write settings that no command line may show where their owner alone can read them."""
-    file = _secrets_file(workplace)
-    file.unlink(missing_ok=True)
-    # Java's format of properties, in which every character can be written by its number.
-    lines = [f"{key}={''.join(map(_escaped, value))}\n" for key, value in conf.items()]
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with open(descriptor, "w", encoding="ascii") as opened:
-        opened.writelines(lines)
-    return file
-
-
-def _escaped(character: str) -> str:
-    if character.isascii() and character.isalnum():
-        return character
-    units = character.encode("utf-16-be")
-    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
-
-
-def _secrets_file(workplace: Workplace) -> Path:
-    return workplace.root / "server.conf"
-
-
 def _wait_until_it_answers(
     workplace: Workplace, process: subprocess.Popen[bytes], port: int, began: int
 ) -> None:
@@ -303,11 +317,30 @@ def _wait_until_it_answers(
                 f"The server ended before it answered: see its output in {workplace.log}."
             )
         if answers(port):
+            if not _listens(process.pid, port):
+                # Another server came to the port while this one started.
+                raise ServerError(_port_is_used(port))
             return
         time.sleep(0.2)
     raise ServerError(
         f"The server did not answer within {START_TIMEOUT:.0f} s: "
         f"see its output in {workplace.log}."
+    )
+
+
+def _listens(pid: int, port: int) -> bool:
+    """Tell whether a process listens at a port; yes, where nobody may ask."""
+    import psutil
+
+    try:
+        links = psutil.Process(pid).net_connections("tcp")
+    except psutil.NoSuchProcess:
+        return False
+    except psutil.Error:
+        return True
+    return any(
+        link.laddr and link.laddr.port == port and link.status == psutil.CONN_LISTEN
+        for link in links
     )
 
 

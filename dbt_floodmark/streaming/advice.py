@@ -106,11 +106,17 @@ _ADVICE: Sequence[tuple[str, str] | tuple[str, str, type[DbtRuntimeError]]] = (
         "another process runs this stream on the same checkpoint: stop one of the two.",
     ),
     (
-        r"DELTA_FILE_NOT_FOUND|DELTA_MISSING_FILES|no longer exists|file .* does not exist|"
-        r"DELTA_VERSIONS_NOT_CONTIGUOUS|logs have been deleted|log files? .* deleted",
+        r"DELTA_FILE_NOT_FOUND|DELTA_MISSING_FILES|"
+        r"DELTA_VERSIONS_NOT_CONTIGUOUS|logs have been deleted|log files? [^\n]* deleted",
         "what the stream still has to read is gone from its source (VACUUM, or an expired log): "
         "run with --full-refresh to read what is there now.",
         RefusedError,
+    ),
+    (
+        r"FILE_NOT_EXIST|no longer exists|[Ff]ile [^\n]* does not exist",
+        "a file that the stream reads is gone, from its source or from a table that it joins. Run "
+        "again. If the message comes back, run with --full-refresh to read what is there now.",
+        TryAgainError,
     ),
 )
 

@@ -55,9 +55,10 @@
     {%- set unit = floodmark._position_unit(family) -%}
     {%- set reach = floodmark._reach({'start': range.from, 'step': range.step if range.step is defined else none},
         family) -%}
-    {%- set end = floodmark._reach({'start': range.to}, family).start - unit -%}
+    {#- between two dates lies none: the first one that is not below a bound stands for it -#}
+    {%- set end = (floodmark._reach({'start': range.to}, family).start + unit - 1) // unit * unit - unit -%}
     {%- set mark = floodmark._position_parse(run.state.committed.mark, family) -%}
-    {%- set low = reach.start - unit -%}
+    {%- set low = (reach.start + unit - 1) // unit * unit - unit -%}
     {%- if low >= end -%}
         {%- do floodmark._stop('the backfill from ' ~ range.from ~ ' to ' ~ range.to
             ~ ' is empty: `from` is inclusive, `to` is exclusive') -%}

@@ -113,14 +113,15 @@
 
 {# Whether a model's mark is at or above a row of a replay. #}
 {% macro _is_past(run, id, batch, column) %}
-    {%- set family = floodmark._position_family(column.type) -%}
-    {%- set marks = floodmark._query_json('select to_json(struct(watermark_value as mark)) from '
-        ~ floodmark.ledger_schema() ~ '.watermarks where table_name = ' ~ floodmark._string_literal(id)) -%}
-    {%- set mark = marks[0].get('mark') if marks and family else none -%}
-    {{ return(mark is not none and run_query('select 1 as one from (' ~ floodmark._replayed_select(run, batch)
-        ~ ') where ' ~ floodmark._quoted(column.name) ~ ' <= '
-        ~ floodmark._position_literal(floodmark._position_parse(mark, family), family) ~ ' limit 1').rows
-        | length > 0) }}
+    {%- set committed = floodmark._model_state(id).committed -%}
+    {%- set rows = floodmark._replayed_select(run, batch) -%}
+    {#- as they are replayed: the quarantine may have another type -#}
+    {%- set column = floodmark._find_column(floodmark._columns_of(query=rows), column.name) -%}
+    {{ return(committed and committed.mark is not none and column
+        and floodmark._position_family(column.type) == committed.family
+        and run_query('select 1 as one from (' ~ rows ~ ') where ' ~ floodmark._quoted(column.name) ~ ' <= '
+        ~ floodmark._position_literal(floodmark._position_parse(committed.mark, committed.family), committed.family)
+        ~ ' limit 1').rows | length > 0) }}
 {% endmacro %}
 
 
@@ -185,7 +186,7 @@
 
 {# A rule that is asked for is one of the model, or one that a row of the quarantine breaks. #}
 {% macro _check_replayed_rule(asked, quarantine, rules) %}
-    {%- if not asked.rule -%}
+    {%- if asked.rule is none -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set known = floodmark._row_rules(rules or []) | map(attribute='name') | list -%}

@@ -29,7 +29,8 @@
             ~ ".batches where state = 'committed' and kind in ('incremental', 'first_load', 'stream') and model = "
             ~ floodmark._string_literal(floodmark._model_id()) ~ ' and batch_id < ' ~ batch.batch_id
             ~ ' order by batch_id desc limit ' ~ asked.of_last ~ ')')[0] -%}
-        {%- if last.batches >= 3 and (rows - last.rows) | abs > asked.change_from_median * last.rows -%}
+        {%- if last.batches >= 3 and rows != last.rows
+            and (not last.rows or (rows - last.rows) | abs / last.rows > asked.change_from_median) -%}
             {%- do found.append('the last ' ~ last.batches ~ ' batches have ' ~ '{:,.0f}'.format(last.rows)
                 ~ ' in the median, and change_from_median allows ' ~ asked.change_from_median) -%}
         {%- endif -%}

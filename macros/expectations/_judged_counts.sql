@@ -101,7 +101,7 @@
         {{ return('') }}
     {%- elif most is not none and result.violations > most -%}
         {{ return(', more than max_violations (' ~ most ~ ')') }}
-    {%- elif fraction is not none and result.violations > fraction * result.rows_judged -%}
+    {%- elif fraction is not none and result.violations / result.rows_judged > fraction -%}
         {{ return(', more than max_violation_fraction (' ~ fraction ~ ')') }}
     {%- endif -%}
     {{ return(none) }}

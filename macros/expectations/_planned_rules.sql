@@ -72,16 +72,24 @@
 {% endmacro %}
 
 
-{# The node that a rule names: a ref, or a source and its table. #}
+{# The node that a rule names: a model, seed or snapshot by its name alone, as `ref` finds it, or a source and its
+   table. #}
 {% macro _rule_node(names, loaded) %}
+    {%- set found = [] -%}
     {%- for id in loaded.depends_on.nodes -%}
-        {%- set node = graph.sources.get(id) or graph.nodes.get(id) -%}
+        {%- set node = (graph.sources if names | length == 2 else graph.nodes).get(id) -%}
         {%- if node and (names | join('.') in floodmark._node_calls(node)) -%}
-            {{ return(node) }}
+            {%- do found.insert(0 if node.package_name == loaded.package_name else found | length, node) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- do floodmark._stop('a rule reads ' ~ names | join('.') ~ ', on which the model does not depend: use '
-        ~ 'floodmark.in_relation() in its condition') -%}
+    {%- if not found -%}
+        {%- do floodmark._stop('a rule reads ' ~ names | join('.') ~ ', on which the model does not depend: use '
+            ~ 'floodmark.in_relation() in its condition') -%}
+    {%- elif found[0].config.get('materialized') == 'ephemeral' -%}
+        {%- do floodmark._stop('a rule looks into ' ~ found[0].name ~ ', which is ephemeral: materialize it as a table '
+            ~ 'or a view') -%}
+    {%- endif -%}
+    {{ return(found[0]) }}
 {% endmacro %}
 
 

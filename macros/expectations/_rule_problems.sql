@@ -44,8 +44,10 @@
     {%- for clause in clauses -%}
         {%- do values.append(clause.sql ~ ' as c' ~ loop.index0) -%}
     {%- endfor -%}
-    {{ return(floodmark._columns_of(query='select ' ~ values | join(', ') ~ ' from (\n' ~ select_sql ~ '\n)')
-        | map(attribute='type') | list) }}
+    {#- beside a row's columns, as rules are asked: none of them may be an aggregate -#}
+    {%- set found = floodmark._columns_of(query='select *, ' ~ values | join(', ') ~ ' from (\n' ~ select_sql
+        ~ '\n)') -%}
+    {{ return((found | map(attribute='type') | list)[-(values | length):]) }}
 {% endmacro %}
 
 
@@ -55,7 +57,10 @@
     {%- if found.value == ['boolean'] -%}
         {{ return([]) }}
     {%- endif -%}
+    {%- set todo = "Write one, such as 'amount > 0'" if not found.error
+        else "It is asked of each row: judge the batch as a whole with 'rows' or 'unique', or the table with a dbt test"
+        if found.condition == 'MISSING_GROUP_BY' else (found.error | trim).split('\n')[0] -%}
     {{ return([{'setting': clause.setting, 'got': clause.sql[1:-1] ~ ('' if found.error else ' ' ~ found.value[0]),
         'expected': "a condition of the SELECT's columns (" ~ columns | map(attribute='name') | join(', ') ~ ')',
-        'todo': (found.error | trim).split('\n')[0] if found.error else "Write one, such as 'amount > 0'"}]) }}
+        'todo': todo}]) }}
 {% endmacro %}

@@ -141,6 +141,25 @@
 {% endmacro %}
 
 
+{# Which files have new columns, {column: path}, of those in groups of which each file was seen with the columns of all.
+   `shown` are the columns that are looked for. #}
+{% macro _files_with_columns(settings, record, shown, groups) %}
+    {%- set found = {} -%}
+    {%- for group in groups if group.files | length > 1 -%}
+        {%- for file in group.files if found | length < shown | length -%}
+            {%- set seen = floodmark._struct_of_columns(floodmark._columns_of_files(settings, [file])) -%}
+            {%- set added = [] -%}
+            {%- do floodmark._grown(record, floodmark._seen_columns(settings, seen) or 'struct<>', [], [], added, none,
+                true) -%}
+            {%- for column in added -%}
+                {%- do found.setdefault(column | join('.'), file.path) -%}
+            {%- endfor -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
 {# The columns that Spark finds in files: a list of {name, type}. `others` are options of the reader. #}
 {% macro _columns_of_files(settings, files, others={}) %}
     {{ return(floodmark._columns_of(query='select * from ' ~ floodmark._spark_files_sql(settings, files, others))) }}

@@ -7,7 +7,7 @@
     {%- set all = corrupt + batch.files | sum(attribute='rows') -%}
     {%- do batch.update({'rows_corrupt': corrupt}) -%}
     {%- set most = settings.max_corrupt_fraction -%}
-    {%- if corrupt and (settings.on_corrupt == 'fail' or most is not none and corrupt > most * all) -%}
+    {%- if corrupt and (settings.on_corrupt == 'fail' or most is not none and corrupt / all > most) -%}
         {%- set shown = [] -%}
         {%- for row in floodmark._query_json('select to_json(struct(_floodmark_metadata.file_path as path, '
             '_floodmark_reason as reason, left(_floodmark_raw, 200) as raw)) from ' ~ stage
@@ -47,12 +47,17 @@
 
 
 {# The lines of these files with their numbers: file, line, raw, and the how manieth of its text in its file a line is.
-   Bytes that are no UTF-8 survive as letters of Latin-1 while the text is split. #}
+   Bytes that are no UTF-8 survive as letters of Latin-1 while the text is split. The texts are as the staging table has
+   them: of JSON without blanks ahead. #}
 {% macro _numbered_lines_sql(settings, files) %}
+    {%- set blanks = '\ufeff \t' if settings.format == 'json' else '\ufeff' -%}
+    {%- set is_latin = settings.format == 'csv'
+        and floodmark._csv_dialect(settings).encoding | upper in ['ISO-8859-1', 'LATIN1', 'ISO8859_1'] -%}
     select file, line, raw, row_number() over (partition by file, raw order by line) as nth
     from (
         select file, pos + 1 as line,
-            ltrim('\ufeff', make_valid_utf8(cast(encode(col, 'ISO-8859-1') as string))) as raw
+            ltrim('{{ blanks }}', {{ 'col' if is_latin
+                else "make_valid_utf8(cast(encode(col, 'ISO-8859-1') as string))" }}) as raw
         from (
             select _metadata.file_path as file,
                 posexplode(split(decode(cast(value as binary), 'ISO-8859-1'), '\r\n|\r|\n'))

@@ -7,7 +7,8 @@
   record      the columns of a record, a struct as DDL text
   partitions  columns that the folders give: a list of {name, type}
   added       paths of what the batch has added, such as ['amount'] and ['address', 'zip']
-  former      the record that somebody left by a reset: what comes again of it has its types, as in the table
+  former      the record, with the columns of folders, that somebody left by a reset: what comes again of it has its
+              types, as in the table
 #}
 
 {# What the plan of a batch says of its files: {file_schema, record, look}; nothing for a batch without files. #}
@@ -38,7 +39,8 @@
         settings.schema_evolution in ['add_new_columns', 'widen'], exact, floodmark._told_columns(settings, known)) -%}
     {%- do floodmark._check_new_columns(run, evolved.record, look) -%}
     {%- do floodmark._warn_of_names(settings, look.seen, evolved.record) -%}
-    {%- set partitions = floodmark._partitions(settings, known.partitions if known else none, files, record) -%}
+    {%- set partitions = floodmark._partitions(settings, known.partitions if known else none, files,
+        record, known.get('former') if known else none) -%}
     {%- set schema = {'format': settings.format, 'partitions': partitions, 'added': evolved.added,
         'record': floodmark._without_fields(evolved.record or 'struct<>', partitions | map(attribute='name'))} -%}
     {%- do floodmark._begin_columns(run, begins, schema, look) -%}
@@ -257,6 +259,7 @@
             {%- do shown.update({column | join('.'): path}) -%}
         {%- endfor -%}
     {%- endfor -%}
+    {%- do shown.update(floodmark._files_with_columns(run.settings.files, record, shown, look.get('groups') or [])) -%}
     {%- if shown -%}
         {%- set named = [] -%}
         {%- for column, path in shown.items() -%}

@@ -1,9 +1,10 @@
 {# Partition columns: folders `name=value` below the path, as Hive writes them. #}
 
 {# The partition columns of a batch: a list of {name, type}. Those that are known stay; a new level is a new column
-   where columns may come, of the type that a known column of the record has by this name. One whose name Delta refuses
-   is left out, unless the settings name it. `known` is none before the first batch. #}
-{% macro _partitions(settings, known, files, record=none) %}
+   where columns may come, of the type that a known column of the record has by this name, or one that a reset has left
+   (`former`). One whose name Delta refuses is left out, unless the settings name it. `known` is none before the first
+   batch. #}
+{% macro _partitions(settings, known, files, record=none, former=none) %}
     {%- if settings.partition_columns is not none and not settings.partition_columns -%}
         {{ return([]) }}
     {%- endif -%}
@@ -26,7 +27,8 @@
             and not floodmark._is_nameable(name) -%}
             {%- do refused.append(name ~ '=') -%}
         {%- elif known is none or settings.schema_evolution in ['add_new_columns', 'widen'] -%}
-            {%- set inside = floodmark._find_column(floodmark._struct_fields(record or 'struct<>'), name) -%}
+            {%- set inside = floodmark._find_column(floodmark._struct_fields(record or 'struct<>')
+                + floodmark._struct_fields(former or 'struct<>'), name) -%}
             {%- do columns.append({'name': name,
                 'type': inside.type if inside and floodmark._nesting(inside.type) is none
                 else floodmark._partition_type(settings, name, seen.get(name))}) -%}

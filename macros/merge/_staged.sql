@@ -34,7 +34,10 @@
         ~ rows ~ ' where ' ~ partition ~ ' is not null').columns[0].values() -%}
         {%- do values.append(floodmark._string_literal(value)) -%}
     {%- endfor -%}
-    {{ return('cast(' ~ partition ~ ' as string) in (' ~ values | join(', ') ~ ')' if values else none) }}
+    {#- a column keeps the type in which it came first: what came in another stands in the text of its row -#}
+    {{ return('coalesce(cast(' ~ partition ~ ' as string), '
+        ~ floodmark._value_of_text_sql(run.settings.partition_by[0], 'string') ~ ') in (' ~ values | join(', ') ~ ')'
+        if values else none) }}
 {% endmacro %}
 
 

@@ -19,10 +19,11 @@
     {%- set family = state.committed.family -%}
     {%- set column = floodmark._find_column(floodmark._columns_of(query=due), upstream.column) -%}
     {%- set due = floodmark._due_under_rules(node, due) -%}
+    {%- set may_be = floodmark._replayed_rows_sql(node) -%}
     {%- set value = floodmark._quoted(column.name) if column and floodmark._position_family(column.type) == family
         else 'cast(null as ' ~ ('bigint' if family == 'sequence' else family) ~ ')' -%}
     {%- set found = floodmark._compare_keys(id, due, relation, keys, sample,
-        (node.config.get('incremental_strategy') or 'append') == 'merge', value, family) -%}
+        (node.config.get('incremental_strategy') or 'append') == 'merge', value, family, may_be) -%}
     {%- set mark = floodmark._position_parse(state.committed.mark, family) -%}
     {%- do found.update({'mark': state.committed.mark, 'from': none, 'to': none, 'lookback': none}) -%}
     {%- if found.least is not none -%}
@@ -43,7 +44,7 @@
 {% endmacro %}
 
 
-{# What `due` gives without the rows that the model's rules hold back, and with those that were replayed. #}
+{# What `due` gives without the rows that the model's rules hold back. #}
 {% macro _due_under_rules(node, due) %}
     {%- set broken = [] -%}
     {%- for rule in floodmark._row_rules_of(node) if rule.on_violation in ['drop', 'quarantine'] -%}
@@ -52,25 +53,25 @@
     {%- if not broken -%}
         {{ return(due) }}
     {%- endif -%}
-    {%- set kept = 'select * from (\n' ~ due ~ '\n) where not (' ~ broken | join(' or ') ~ ')' -%}
+    {{ return('select * except (_floodmark_broken) from (select *, ' ~ broken | join(' or ')
+        ~ ' as _floodmark_broken from (\n' ~ due ~ '\n)) where not _floodmark_broken') }}
+{% endmacro %}
+
+
+{# The rows of a model that were replayed; none where it has no quarantine. They may be in its table beside what the
+   SELECT gives, and need not: a full refresh or a backfill takes them out, and a replay may have changed their keys. #}
+{% macro _replayed_rows_sql(node) %}
     {%- set quarantine = floodmark._quarantine_of(node) -%}
-    {%- if not floodmark._has_quarantine(quarantine) -%}
-        {{ return(kept) }}
-    {%- endif -%}
-    {%- set known = floodmark._columns_of(relation=quarantine) -%}
-    {%- set names = [] -%}
-    {%- for column in floodmark._columns_of(query=due) if floodmark._find_column(known, column.name) -%}
-        {%- do names.append(column.name) -%}
-    {%- endfor -%}
-    {{ return('select ' ~ floodmark._quoted_csv(names) ~ ' from (\n' ~ kept ~ '\n) union all select '
-        ~ floodmark._quoted_csv(names) ~ ' from ' ~ quarantine ~ " where _floodmark_state = 'replayed'") }}
+    {{ return('select * from ' ~ quarantine ~ " where _floodmark_state = 'replayed'"
+        if floodmark._has_quarantine(quarantine) else none) }}
 {% endmacro %}
 
 
 {# What `due` gives and what the table holds, by key: {expected, missing, repeated, sample, least, greatest,
    least_missing}, the last three positions of `value`. With `once` a key belongs once, else as often as `due` gives
-   it. #}
-{% macro _compare_keys(id, due, relation, keys, sample, once, value='cast(null as bigint)', family='sequence') %}
+   it, and no more often than `due` and `may_be` give it together. #}
+{% macro _compare_keys(id, due, relation, keys, sample, once, value='cast(null as bigint)', family='sequence',
+    may_be=none) %}
     {%- set keys = floodmark._name_list(keys) -%}
     {%- set columns = floodmark._columns_of(query=due) -%}
     {%- set held_columns = floodmark._columns_of(relation=relation) -%}
@@ -79,31 +80,28 @@
             ~ ': name another key', id) -%}
     {%- endfor -%}
     {%- set key_struct = 'struct(' ~ floodmark._quoted_csv(keys) ~ ')' -%}
-    {#- as the table has them: a key has its type there, and Delta has no empty text in a partition's column -#}
-    {%- set cast_keys = [] -%}
-    {%- for key in keys -%}
-        {%- set held = floodmark._find_column(held_columns, key) -%}
-        {%- set is_cast = floodmark._find_column(columns, key).type != held.type -%}
-        {%- set value = 'try_cast(' ~ floodmark._quoted(key) ~ ' as ' ~ held.ddl ~ ')' if is_cast
-            else floodmark._quoted(key) -%}
-        {%- do cast_keys.append(('nullif(' ~ value ~ ", '')" if held.is_partition
-            and floodmark._plain_type(held.type) == 'string' else value)
-            ~ ' as ' ~ floodmark._quoted(key)) -%}
+    {%- set may_columns = floodmark._columns_of(query=may_be) if may_be and not once else [] -%}
+    {%- for key in keys if may_columns and not floodmark._find_column(may_columns, key) -%}
+        {%- do may_columns.clear() -%}
     {%- endfor -%}
-    {%- set due_struct = 'struct(' ~ cast_keys | join(', ') ~ ')' -%}
     {%- set query -%}
-        with due as (select {{ due_struct }} as k, {{'1' if once else 'count(*)' }} as n, min({{ value }})
-            as p, max({{ value }}) as q
+        with due as (select {{ floodmark._keys_as_held_sql(keys, columns, held_columns) }} as k,
+            {{ '1' if once else 'count(*)' }} as n, min({{ value }}) as p, max({{ value }}) as q
             from (
             {{ due }}
             ) group by 1),
         held as (select {{ key_struct }} as k, count(*) as n from {{ relation }}
             group by {{ floodmark._quoted_csv(keys) }}),
+        {%- if may_columns %}
+        more as (select {{ floodmark._keys_as_held_sql(keys, may_columns, held_columns) }} as k, count(*) as n
+            from ({{ may_be }}) group by 1),
+        {%- endif %}
         compared as (
             select k, due.n as expected, coalesce(held.n, 0) as held, p, q,
                 if(coalesce(held.n, 0) < due.n, 'missing', 'repeated') as problem
-            from due left join held using (k)
-                where coalesce(held.n, 0) {{'= 0 or held.n > 1' if once else '<> due.n' }}
+            from due left join held using (k) {{ 'left join more using (k)' if may_columns }}
+                where {{ 'coalesce(held.n, 0) = 0 or held.n > 1' if once else 'coalesce(held.n, 0) < due.n or held.n > '
+                    ~ ('due.n + coalesce(more.n, 0)' if may_columns else 'due.n') }}
         )
         select to_json(named_struct(
             'expected', (select coalesce(sum(n), 0) from due),
@@ -117,6 +115,22 @@
         ), map('ignoreNullFields', 'false')) from compared
     {%- endset -%}
     {{ return(floodmark._query_json(query)[0]) }}
+{% endmacro %}
+
+
+{# Keys as a struct, as the table holds them: each has its type there, and Delta has no empty text in the column of a
+   partition. #}
+{% macro _keys_as_held_sql(keys, columns, held_columns) %}
+    {%- set values = [] -%}
+    {%- for key in keys -%}
+        {%- set held = floodmark._find_column(held_columns, key) -%}
+        {%- set is_cast = floodmark._find_column(columns, key).type != held.type -%}
+        {%- set value = 'try_cast(' ~ floodmark._quoted(key) ~ ' as ' ~ held.ddl ~ ')' if is_cast
+            else floodmark._quoted(key) -%}
+        {%- do values.append(('nullif(' ~ value ~ ", '')" if held.is_partition
+            and floodmark._plain_type(held.type) == 'string' else value) ~ ' as ' ~ floodmark._quoted(key)) -%}
+    {%- endfor -%}
+    {{ return('struct(' ~ values | join(', ') ~ ')') }}
 {% endmacro %}
 
 
@@ -138,7 +152,8 @@
         output_mode) -%}
     {%- set found = floodmark._compare_keys(stream.id, floodmark._due_under_rules(floodmark._managed_node(name),
         passed.sql), stream.relation, keys, sample,
-        output_mode != 'complete' and stream.config.get('unique_key') is not none) -%}
+        output_mode != 'complete' and stream.config.get('unique_key') is not none,
+        may_be=floodmark._replayed_rows_sql(floodmark._managed_node(name))) -%}
     {%- for name in ['least', 'greatest', 'least_missing'] -%}
         {%- do found.pop(name) -%}
     {%- endfor -%}

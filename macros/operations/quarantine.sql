@@ -80,7 +80,7 @@
     {%- do floodmark._check_arguments(operation, {'model': [model, 'name'], 'rule': [asked.rule, 'text'],
         'where': [asked.where, 'text'], 'dry_run': [dry_run, 'flag'],
         'reason': [reason, 'name' if reason is not sameas '' else 'text']}) -%}
-    {%- set problems = floodmark._clause_problems('where', asked.where) if asked.where else [] -%}
+    {%- set problems = floodmark._clause_problems('where', asked.where) if asked.where is not none else [] -%}
     {%- if asked.set is defined and asked.set is not none and asked.set is not mapping -%}
         {%- do problems.append({'setting': 'set', 'got': asked.set, 'expected': 'a mapping of columns to expressions',
             'todo': "Write it as {column: 'expression'}"}) -%}
@@ -93,7 +93,10 @@
     {%- if not floodmark._quarantine_exists(quarantine) -%}
         {%- do floodmark._stop('it has no quarantine: no row of it was ever quarantined', floodmark._node_id(node)) -%}
     {%- endif -%}
-    {%- do floodmark._check_replayed_columns(asked, floodmark._columns_of(relation=quarantine),
+    {#- the run that follows knows which columns of the table are its own -#}
+    {%- set table = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
+    {%- do floodmark._check_replayed_columns(asked, floodmark._columns_of(relation=quarantine)
+        + (floodmark._without_own_names(floodmark._columns_of(relation=table)) if table else []),
         floodmark._node_setting(node, 'files')) -%}
     {%- do floodmark._check_replayed_rule(asked, quarantine,
         floodmark._expectations(floodmark._node_setting(node, 'expectations') or [])) -%}
@@ -156,9 +159,10 @@
     {%- do floodmark._check_names(models) -%}
     {%- set parts = [] -%}
     {%- for node in floodmark._nodes_with_quarantine(models) -%}
-        {%- do parts.append('select ' ~ floodmark._string_literal(floodmark._node_id(node)) ~ ' as model, rule, '
-            '_floodmark_id as id, _floodmark_quarantined_at as at from ' ~ floodmark._quarantine_of(node)
-            ~ " lateral view outer explode(_floodmark_rules) as rule where _floodmark_state = 'open'") -%}
+        {%- do parts.append('select ' ~ floodmark._string_literal(floodmark._node_id(node)) ~ ' as model, '
+            '_floodmark_rule as rule, _floodmark_id as id, _floodmark_quarantined_at as at from '
+            ~ floodmark._quarantine_of(node)
+            ~ " lateral view outer explode(_floodmark_rules) as _floodmark_rule where _floodmark_state = 'open'") -%}
     {%- endfor -%}
     {%- set none_yet = "select '' as model, '' as rule, '' as id, current_timestamp() as at where false" -%}
     select model, rule, count(*) as rows, {{ floodmark._utc_text_sql('min(at)') }} as oldest

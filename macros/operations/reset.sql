@@ -91,8 +91,8 @@
         {{ return(' Its quarantine does not tell which of its ' ~ floodmark._counted(open | int, 'open row')
             ~ (' lies' if open | int == 1 else ' lie') ~ ' above it: discard those that the next run reads again.') }}
     {%- endif -%}
-    {%- set quoted = floodmark._quoted(column.name) -%}
-    {%- do floodmark._supersede(quarantine, '_floodmark_batch_id < ' ~ batch.batch_id ~ ' and ' ~ quoted
+    {%- do floodmark._supersede(quarantine, '_floodmark_batch_id < ' ~ batch.batch_id ~ ' and '
+        ~ floodmark._held_position_sql(column, batch.family)
         ~ (' > ' ~ floodmark._position_literal(low, batch.family) if low is not none else ' is not null')) -%}
     {{ return(' Open rows of its quarantine above it are superseded: they come again.') }}
 {% endmacro %}

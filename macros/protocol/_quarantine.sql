@@ -299,13 +299,29 @@
    watermark's column. #}
 {% macro _range_again_sql(batch, columns) %}
     {%- set column = floodmark._find_column(columns, batch.watermark_column or '') -%}
+    {%- set value = floodmark._held_position_sql(column, batch.family) if column else none -%}
     {%- set terms = [] -%}
     {%- for position, sign in [(batch.low_position, '>'), (batch.high_position, '<=')]
         if column and batch.low_position is not none and position is not none -%}
-        {%- do terms.append(floodmark._quoted(column.name) ~ ' ' ~ sign ~ ' '
-            ~ floodmark._position_literal(position, batch.family)) -%}
+        {%- do terms.append(value ~ ' ' ~ sign ~ ' ' ~ floodmark._position_literal(position, batch.family)) -%}
     {%- endfor -%}
     {%- set reads_nulls = terms and batch.nulls == 'include' -%}
-    {{ return('(' ~ terms | join(' and ') ~ (' or ' ~ floodmark._quoted(column.name) ~ ' is null' if reads_nulls)
-        ~ ')' if terms else none) }}
+    {{ return('(' ~ terms | join(' and ') ~ (' or ' ~ value ~ ' is null' if reads_nulls) ~ ')' if terms
+        else none) }}
+{% endmacro %}
+
+
+{# Where a row of the quarantine stands along a watermark of a family, as SQL. A column of a quarantine keeps the type
+   in which it came first; what came in another stands in the text of its row. #}
+{% macro _held_position_sql(column, family) %}
+    {{ return(floodmark._quoted(column.name) if floodmark._position_family(column.type) == family
+        else floodmark._value_of_text_sql(column.name, {'sequence': 'decimal(38,0)'}.get(family, family))) }}
+{% endmacro %}
+
+
+{# The value of a column in the text of a row that broke a rule; NULL where the row has no text. #}
+{% macro _value_of_text_sql(name, type) %}
+    {{ return('from_json(if(_floodmark_rules is null, null, _floodmark_raw), '
+        ~ floodmark._string_literal('struct<' ~ floodmark._quoted_field(name) ~ ':' ~ type ~ '>') ~ ').'
+        ~ floodmark._quoted(name)) }}
 {% endmacro %}

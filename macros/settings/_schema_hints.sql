@@ -54,8 +54,16 @@
    seen yet comes last. A column that reads like a hinted one but for case goes. #}
 {% macro _hinted_record(record, hints) %}
     {%- set ns = namespace(record=record or 'struct<>') -%}
+    {#- a struct may have fields called key, value and element: another field tells -#}
+    {%- set structs = [] -%}
     {%- for hint in hints -%}
-        {%- set ns.record = floodmark._hinted(ns.record, hint.path, hint.type) -%}
+        {%- for step in hint.path -%}
+            {%- do structs.append(hint.path[:loop.index0] | map('lower') | list)
+                if step not in ['key', 'value', 'element'] -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- for hint in hints -%}
+        {%- set ns.record = floodmark._hinted(ns.record, hint.path, hint.type, structs) -%}
     {%- endfor -%}
     {{ return(ns.record if ns.record != 'struct<>' else none) }}
 {% endmacro %}
@@ -76,18 +84,21 @@
 {% endmacro %}
 
 
-{# A type in which what `path` leads to has this type. #}
-{% macro _hinted(type, path, wanted) %}
+{# A type in which what `path` leads to has this type; `at` is the path of the type itself, and `structs` are paths of
+   structs. #}
+{% macro _hinted(type, path, wanted, structs, at=[]) %}
+    {%- set is_struct = type is not none and type.startswith('struct<') or at | map('lower') | list in structs -%}
     {%- if not path -%}
         {{ return(wanted) }}
-    {%- elif path[0] == 'element' and (type is none or not type.startswith('struct<')) -%}
+    {%- elif path[0] == 'element' and not is_struct -%}
         {%- set element = type[6:-1] if type and type.startswith('array<') else none -%}
-        {{ return('array<' ~ floodmark._hinted(element, path[1:], wanted) ~ '>') }}
-    {%- elif path[0] in ['key', 'value'] and (type is none or not type.startswith('struct<')) or type
-        and type.startswith('map<') -%}
+        {{ return('array<' ~ floodmark._hinted(element, path[1:], wanted, structs, at + [path[0]]) ~ '>') }}
+    {%- elif path[0] in ['key', 'value'] and not is_struct or type and type.startswith('map<') -%}
         {%- set key, value = floodmark._map_types(type) if type and type.startswith('map<') else ['string', none] -%}
-        {%- set key = floodmark._hinted(key, path[1:], wanted) if path[0] == 'key' else key -%}
-        {%- set value = floodmark._hinted(value, path[1:], wanted) if path[0] == 'value' else value or 'string' -%}
+        {%- set key = floodmark._hinted(key, path[1:], wanted, structs, at + [path[0]]) if path[0] == 'key'
+            else key -%}
+        {%- set value = floodmark._hinted(value, path[1:], wanted, structs, at + [path[0]]) if path[0] == 'value'
+            else value or 'string' -%}
         {{ return('map<' ~ key ~ ',' ~ value ~ '>') }}
     {%- endif -%}
     {%- set ns = namespace(is_there=false) -%}
@@ -97,11 +108,13 @@
             {%- do fields.append(field) -%}
         {%- elif not ns.is_there -%}
             {%- set ns.is_there = true -%}
-            {%- do fields.append({'name': path[0], 'type': floodmark._hinted(field.type, path[1:], wanted)}) -%}
+            {%- do fields.append({'name': path[0],
+                'type': floodmark._hinted(field.type, path[1:], wanted, structs, at + [path[0]])}) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- if not ns.is_there -%}
-        {%- do fields.append({'name': path[0], 'type': floodmark._hinted(none, path[1:], wanted)}) -%}
+        {%- do fields.append({'name': path[0],
+            'type': floodmark._hinted(none, path[1:], wanted, structs, at + [path[0]])}) -%}
     {%- endif -%}
     {{ return(floodmark._struct_of(fields)) }}
 {% endmacro %}

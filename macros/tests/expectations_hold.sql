@@ -12,7 +12,8 @@
         {%- if floodmark._are_conditions([{'sql': rule.expect}] + ([{'sql': rule.where}] if rule.where else []),
             'select * from ' ~ model) -%}
             {%- do parts.append('select ' ~ floodmark._string_literal(rule.name) ~ ' as rule, count(*) as violations '
-                'from ' ~ model ~ ' where ' ~ floodmark._violated_sql(rule)) -%}
+                'from (select ' ~ floodmark._violated_sql(rule) ~ ' as is_violated from ' ~ model
+                ~ ') where is_violated') -%}
         {%- endif -%}
     {%- endfor %}
     select rule, violations from (

@@ -33,8 +33,8 @@
 {% endmacro %}
 
 
-{# The high mark that `watermark.sql` computes over the upstream: a position of the column's family. NULL lets nothing
-   pass. #}
+{# The high mark that `watermark.sql` computes over the upstream: a position of the column's family. NULL, or no row,
+   lets nothing pass. #}
 {% macro _high_by_sql(watermark, upstream) %}
     {%- set query = 'select (' ~ watermark.sql ~ ') as high from ' ~ upstream.relation -%}
     {%- set type = floodmark._columns_of(query=query)[0].type -%}
@@ -44,9 +44,15 @@
             ~ type, 'todo': 'Cast it, such as cast(' ~ watermark.sql ~ ' as '
             ~ ('bigint' if upstream.family == 'sequence' else upstream.family) ~ ')'}]) -%}
     {%- endif -%}
-    {%- set text = floodmark._query_json('select to_json(named_struct(\'high\', '
+    {%- set found = floodmark._query_json('select to_json(named_struct(\'high\', '
         ~ floodmark._position_text_sql('high', upstream.family) ~ "), map('ignoreNullFields', 'false')) from (" ~ query
-        ~ ')')[0].high -%}
+        ~ ') group by high limit 2') -%}
+    {%- if found | length > 1 -%}
+        {%- do floodmark._refuse([{'setting': 'watermark.sql', 'got': watermark.sql,
+            'expected': 'one value for the whole of ' ~ upstream.relation ~ ', and this gives one a row',
+            'todo': 'Write an aggregate, such as max(' ~ upstream.column ~ ')'}]) -%}
+    {%- endif -%}
+    {%- set text = found[0].get('high') if found else none -%}
     {{ return(floodmark._least_position() if text is none else floodmark._position_from_text(text, upstream.family)) }}
 {% endmacro %}
 

@@ -7,7 +7,7 @@
    expression like the column. #}
 {% macro _check_watermark_column(run, select_sql) %}
     {%- set name = run.settings.watermark.column -%}
-    {%- if floodmark._names_expression(run.sql, name) -%}
+    {%- if floodmark._names_expression(run.sql, name) or floodmark._takes_from_another(run.sql, name) -%}
         {%- set column = floodmark._quoted(name) -%}
         {%- set given = 'select distinct ' ~ column ~ ' as value from (\n' ~ select_sql ~ '\n) where ' ~ column
             ~ ' is not null' -%}
@@ -27,11 +27,7 @@
 {# Whether a SELECT may give this name to something else than the upstream's column: to an expression, with or without
    AS, or to the column of another relation of a join. #}
 {% macro _names_expression(sql, name) %}
-    {%- set words = [] -%}
-    {%- for part in floodmark._sql_parts(sql) if part.kind not in ['comment', 'open'] -%}
-        {%- do words.append(part.text | replace('`', '') if part.kind != 'string' or part.text[0] == '`' else "''") -%}
-    {%- endfor -%}
-    {%- set words = words | join | lower -%}
+    {%- set words = floodmark._words_of(sql) -%}
     {%- set column = modules.re.escape(name | lower) ~ '(?![\\w.(])' -%}
     {#- behind a word that is not of SQL's own, or the end of an expression, a name is an alias -#}
     {%- for before in modules.re.findall("([\\w)\\]']+)\\s+" ~ column, words)
@@ -45,6 +41,45 @@
         {{ return(true) }}
     {%- endfor -%}
     {{ return(false) }}
+{% endmacro %}
+
+
+{# The text of a SELECT in lower case, without comments, backticks and what stands in quotes. #}
+{% macro _words_of(sql) %}
+    {%- set words = [] -%}
+    {%- for part in floodmark._sql_parts(sql) if part.kind not in ['comment', 'open'] -%}
+        {%- do words.append(part.text | replace('`', '') if part.kind != 'string' or part.text[0] == '`' else "''") -%}
+    {%- endfor -%}
+    {{ return(words | join | lower) }}
+{% endmacro %}
+
+
+{# Whether a column of this name may come from elsewhere than the upstream though no alias tells so: from a list of
+   columns (`with x(id, ts) as (...)`), from a field of a struct, or from any relation of a join, where `x.*` gives it
+   or the filter has no alias because it stands in a CTE. #}
+{% macro _takes_from_another(sql, name) %}
+    {%- set words, alias = floodmark._words_of(sql), floodmark._bounded_alias(sql) -%}
+    {%- set column = modules.re.escape(name | lower) -%}
+    {%- set listed = '\\([^()]*(?<![\\w.])' ~ column ~ '\\b[^()]*\\)' -%}
+    {%- if modules.re.search('\\bas\\s+\\w+\\s*' ~ listed ~ '|\\w\\s*' ~ listed ~ '\\s*as\\s*\\(', words) -%}
+        {{ return(true) }}
+    {%- endif -%}
+    {%- set joins = modules.re.search('\\bjoin\\b', words) is not none -%}
+    {%- for other, what in modules.re.findall('(\\w+)\\.(' ~ column ~ '(?![\\w.(])|\\*)', words) | unique -%}
+        {%- set is_joined = joins and (alias is none or other != alias
+            and (floodmark._is_joined(words, other) or floodmark._is_joined(words, alias))) -%}
+        {%- if is_joined or what != '*' and not floodmark._is_relation(words, other) -%}
+            {{ return(true) }}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(joins and alias is none and modules.re.search('(?:\\bselect|,)\\s*\\*', words) is not none) }}
+{% endmacro %}
+
+
+{# Whether the words of a SELECT have a relation of this name, or under this alias. #}
+{% macro _is_relation(words, name) %}
+    {{ return(modules.re.search('(?:\\b(?:from|join|lateral)\\s+(?:[\\w.]+\\.)?|\\b(?:from|join)\\s+[\\w.]+\\s+|\\)\\s*'
+        ~ '|,\\s*[\\w.]+\\s+|\\bas\\s+)' ~ modules.re.escape(name) ~ '\\b(?!\\s*[.(])', words) is not none) }}
 {% endmacro %}
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.support.files import land, records, rescued
 from tests.support.harness import Project, Run
 
-pytestmark = pytest.mark.long("session")
+pytestmark = pytest.mark.parametrize("target", ["session"], scope="module")
 
 SCHEMA = "id int, m decimal(4, 1), s struct<b: string>"
 FLAT = "id int, m decimal(4, 1), d date"

@@ -15,8 +15,8 @@ from dbt.clients import yaml_helper
 
 from dbt_floodmark.cli import main
 from dbt_floodmark.errors import UsageError
-from dbt_floodmark.project.project import jinja_literal, jinja_text, yaml_text
 from dbt_floodmark.refusal import RefusedError
+from dbt_floodmark.texts import jinja_literal, jinja_text, yaml_text
 
 TEXTS = [
     "moved 😀",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from tests.support.macros import load
@@ -54,6 +56,21 @@ def test_a_hint_gives_type_and_spelling():
         hinted("struct<name:string,NAME:string,x:string>", "Name int")
         == "struct<Name:int,x:string>"
     )
+
+
+@pytest.mark.parametrize("seen", [None, "struct<price:string>", "struct<price:struct<value:int>>"])
+def test_a_struct_may_have_fields_called_value_key_and_element(seen):
+    """Another field of it tells that it is no map and no array, in either order."""
+    hints = ["price.value decimal(10,2)", "price.currency string", "price.Element int"]
+    found = {hinted(seen, ", ".join(order)) for order in itertools.permutations(hints)}
+    assert {one.count("map<") + one.count("array<") for one in found} == {0}
+    fields = {tuple(sorted(one[len("struct<price:struct<") : -2].split(","))) for one in found}
+    assert fields == {tuple(sorted(["value:decimal(10", "2)", "currency:string", "Element:int"]))}
+
+
+def test_a_map_and_an_array_are_told_by_their_steps_alone():
+    text = "m.key date, m.value int, a.element.x int, a.element.value string"
+    assert hinted(None, text) == ("struct<m:map<date,int>,a:array<struct<x:int,value:string>>>")
 
 
 def test_what_was_not_seen_yet_comes_last():

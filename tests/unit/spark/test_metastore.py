@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 
 from dbt_floodmark.cli.doctor import check_metastore
 from dbt_floodmark.errors import JarsError
-from dbt_floodmark.spark import server as serve
 from dbt_floodmark.spark.conf import (
     METASTORE_URIS,
     METASTORE_URL,
@@ -17,6 +19,7 @@ from dbt_floodmark.spark.conf import (
 from dbt_floodmark.spark.home import Workplace
 from dbt_floodmark.spark.jars import require_metastore_driver
 from dbt_floodmark.spark.messages import root_cause
+from dbt_floodmark.spark.properties import properties_options
 
 POSTGRESQL = {METASTORE_URL: "jdbc:postgresql://db/metastore?user=hive&password=hush"}
 
@@ -61,14 +64,21 @@ def test_secrets_do_not_go_on_a_command_line():
 
 def test_secrets_of_a_server_are_written_for_their_owner_alone(tmp_path):
     workplace = Workplace.thrift(tmp_path).create()
-    for _ in range(2):
-        file = serve._properties_file(workplace, {"a.password": " \\n#é=𝄞"})
-    assert file.stat().st_mode & 0o777 == 0o600
-    assert file.read_text() == (
-        "a.password=\\u0020\\u005cn\\u0023\\u00e9\\u003d\\ud834\\udd1e\n".replace(
-            "\\u005cn", "\\u005cn"
+    # A process that was killed left one, another starts beside us.
+    (workplace.root / f"secret-{2**22 + 1}").touch()
+    beside = workplace.root / f"secret-{os.getppid()}"
+    beside.touch()
+    with properties_options(workplace, {"a.password": " \\n#é=𝄞"}) as (option, name):
+        file = Path(name)
+        assert option == "--properties-file"
+        assert sorted(workplace.root.glob("secret-*")) == sorted([file, beside])
+        assert file.stat().st_mode & 0o777 == 0o600
+        assert file.read_text() == (
+            "a.password=\\u0020\\u005cn\\u0023\\u00e9\\u003d\\ud834\\udd1e\n"
         )
-    )
+    assert list(workplace.root.glob("secret-*")) == [beside]
+    with properties_options(workplace, {}) as options:
+        assert options == []
 
 
 @pytest.mark.parametrize(

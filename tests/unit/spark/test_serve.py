@@ -13,6 +13,10 @@ from dbt_floodmark.spark.home import Workplace
 from dbt_floodmark.spark.server import ThriftServer
 
 
+def launch(workplace: Workplace) -> None:
+    serve._launch(workplace, serve._server_conf(workplace, [], 10001, {}), [])
+
+
 def test_what_the_environment_tells_hives_server_is_not_for_ours(tmp_path, monkeypatch):
     started = {}
     monkeypatch.setattr(
@@ -21,7 +25,7 @@ def test_what_the_environment_tells_hives_server_is_not_for_ours(tmp_path, monke
     monkeypatch.setenv("HIVE_SERVER2_THRIFT_BIND_HOST", "0.0.0.0")
     monkeypatch.setenv("HIVE_SERVER2_THRIFT_PORT", "10000")
     monkeypatch.setenv("JAVA_OPTIONS_OF_MINE", "kept")
-    serve._launch(Workplace.thrift(tmp_path).create(), [], 10001, {})
+    launch(Workplace.thrift(tmp_path).create())
     assert not [name for name in started["env"] if name.startswith("HIVE_")]
     assert started["env"]["JAVA_OPTIONS_OF_MINE"] == "kept"
     assert "spark.hadoop.hive.server2.thrift.bind.host=127.0.0.1" in started["command"]
@@ -32,7 +36,7 @@ def test_only_a_process_with_our_log_is_our_server(tmp_path, monkeypatch, folder
     home, started, ended = tmp_path / folder, [], []
     workplace = Workplace.thrift(home).create()
     monkeypatch.setattr(subprocess, "Popen", lambda command, **given: started.extend(command))
-    serve._launch(workplace, [], 10001, {})
+    launch(workplace)
     server = ThriftServer(os.getpid(), 10001, home)
     serve._write(workplace, server)
     monkeypatch.setattr(serve, "_end", ended.append)

@@ -301,3 +301,32 @@ def test_a_column_of_another_relation_is_none_of_the_upstream(
     guarded = load(model=SimpleNamespace(raw_code="where {{ watermark_filter(alias='O') }}"))
     assert guarded._names_expression(sql, "ts") is named
     assert not floodmark._names_expression(sql, "ts")
+
+
+IN_A_CTE = "with o as (select {} from s.orders where {}), c as (select id, ts from s.customers)\n"
+
+
+@pytest.mark.parametrize(
+    ("select", "taken"),
+    [
+        (IN_A_CTE + "select o.id, c.ts from o join c using (id)", True),
+        (IN_A_CTE + "select o.id, o.ts from o join c using (id)", True),
+        (IN_A_CTE + "select o.id, c.* from o join c using (id)", True),
+        ("with o as (select * from s.orders where {}{}) select o.ts from o", False),
+        ("select id, ts from s.orders where {}{}", False),
+        ("select orders.id, orders.ts from s.orders where {}{}", False),
+        ("select id, `Payload`.TS from s.orders where {}{}", True),
+        ("select o.id, o.payload.ts from s.orders o where {}{}", True),
+        ("select id, 'payload.ts' as x -- payload.ts\nfrom s.orders where {}{}", False),
+        ("with x(id, ts) as (select id, a from s.orders where {}{}) select * from x", True),
+        ("select * from (select id, a from s.orders where {}{}) as x(id, `ts`)", True),
+        ("select id, max(ts) as last from s.orders where {}{} group by id", False),
+        ("select id, ts from s.orders where {}{} and ts in (select ts from s.days)", False),
+    ],
+)
+def test_a_column_may_come_from_elsewhere(
+    floodmark: SimpleNamespace, select: str, taken: bool
+) -> None:
+    """From a struct, a list of columns or a join whose filter stands in a CTE: the values are compared then."""
+    sql = select.format("" if "{}{}" in select else "*", BOUNDS)
+    assert floodmark._takes_from_another(sql, "ts") is taken
