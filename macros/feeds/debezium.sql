@@ -20,13 +20,25 @@
 
 
 {# The row of an envelope. Where `before` and `after` are structs of two types, as with PostgreSQL's default replica
-   identity, whose `before` holds the key alone, it is put together by name. #}
+   identity, whose `before` holds the key alone, it is put together by name. A side that is a text is JSON: where files
+   hold snapshots alone at first, all `before` are null, and a column of nulls is a string. #}
 {% macro _envelope_row_sql(relation) %}
     {%- set columns = floodmark._columns_if_known('select before, after from ' ~ relation) -%}
     {%- set types = [] -%}
     {%- for column in columns if column.type.startswith('struct<') -%}
         {%- do types.append(column.ddl) -%}
     {%- endfor -%}
+    {%- if columns and not types -%}
+        {%- do floodmark._stop('before and after of ' ~ relation ~ ' are no structs, which debezium() needs: parse '
+            ~ 'them with from_json(), or give them types in schema_hints') -%}
+    {%- elif columns and types | length == 1 -%}
+        {%- set sides = [] -%}
+        {%- for column in columns -%}
+            {%- do sides.append(column.name if column.ddl == types[0] else 'from_json(cast(' ~ column.name
+                ~ ' as string), ' ~ floodmark._string_literal(types[0]) ~ ')') -%}
+        {%- endfor -%}
+        {{ return("if(op = 'd', " ~ sides | join(', ') ~ ')') }}
+    {%- endif -%}
     {%- if types | unique(case_sensitive=true) | list | length < 2 -%}
         {{ return("if(op = 'd', before, after)") }}
     {%- endif -%}

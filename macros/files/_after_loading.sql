@@ -34,6 +34,7 @@
     {%- for file in due if file.path not in unread -%}
         {%- do (moved if versions[file.path] == [file.size, file.modified_at] else gone).append(file) -%}
     {%- endfor -%}
+    {%- set moved = floodmark._movable_files(id, moved) -%}
     {%- if not dry_run -%}
         {%- for files in floodmark._files_by_folder(gone) -%}
             {%- set found = floodmark._in_archive(settings, files) if settings.on_loaded == 'archive' else {} -%}
@@ -48,6 +49,23 @@
         {%- endfor -%}
     {%- endif -%}
     {{ return(moved | length) }}
+{% endmacro %}
+
+
+{# The files of a list that LOAD DATA can move. #}
+{% macro _movable_files(id, files) %}
+    {%- set found, others = [], [] -%}
+    {%- for file in files -%}
+        {%- do (others if ':' in modules.re.sub('^[\\w+.-]+:(//[^/]*)?', '', floodmark._decoded_path(file.path)) else
+            found).append(file) -%}
+    {%- endfor -%}
+    {%- if others -%}
+        {%- do exceptions.warn("floodmark, model '" ~ id ~ "': " ~ floodmark._counted(others | length, 'loaded file')
+            ~ (' has' if others | length == 1 else ' have') ~ ' a colon in the path, which Hadoop cannot move, and stay'
+            ~ ('s' if others | length == 1 else '') ~ ' where ' ~ ('it is' if others | length == 1 else 'they are')
+            ~ ', such as ' ~ others[0].path) -%}
+    {%- endif -%}
+    {{ return(found) }}
 {% endmacro %}
 
 
@@ -176,7 +194,9 @@
     {%- for place, group in places.items() -%}
         {%- do floodmark._execute(['drop table if exists ' ~ table,
             'create external table ' ~ table ~ ' (value string) stored as textfile location '
-            ~ floodmark._string_literal(place), floodmark._load_data_sql(group, table), 'drop table ' ~ table]) -%}
+            ~ floodmark._string_literal(place)]) -%}
+        {%- do floodmark._load_data(group, table) -%}
+        {%- do floodmark._execute(['drop table ' ~ table]) -%}
     {%- endfor -%}
 {% endmacro %}
 
@@ -189,9 +209,20 @@
         files[0].path)] | join('/') -%}
     {%- do floodmark._execute(['create database if not exists ' ~ name ~ ' location '
         ~ floodmark._string_literal(folder ~ '/_' ~ name),
-        'create table if not exists ' ~ name ~ '.files (value string) stored as textfile',
-        floodmark._load_data_sql(files, name ~ '.files'), 'drop table ' ~ name ~ '.files purge',
-        'drop database ' ~ name]) -%}
+        'create table if not exists ' ~ name ~ '.files (value string) stored as textfile']) -%}
+    {%- do floodmark._load_data(files, name ~ '.files') -%}
+    {%- do floodmark._execute(['drop table ' ~ name ~ '.files purge', 'drop database ' ~ name]) -%}
+{% endmacro %}
+
+
+{# Move files of one folder below that of a table. By a pattern Hadoop lists the folder, and cannot where a name in it
+   has a colon: then they go one by one. #}
+{% macro _load_data(files, table) %}
+    {%- set together = floodmark._tried(floodmark._execute, [floodmark._load_data_sql(files, table)])
+        if files | length > 1 else {'error': 'one'} -%}
+    {%- for file in files if together.error is not none -%}
+        {%- do floodmark._execute([floodmark._load_data_sql([file], table)]) -%}
+    {%- endfor -%}
 {% endmacro %}
 
 

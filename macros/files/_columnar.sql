@@ -168,13 +168,15 @@
 
 {# Files as Spark's own reader has them: a relation. #}
 {% macro _spark_files_sql(settings, files, others={}) %}
-    {%- set given = [] -%}
-    {%- for name, value in floodmark._merged_options(floodmark._window_options(settings), others).items()
-        if name not in ['pathGlobFilter', 'recursiveFileLookup', 'columnNameOfCorruptRecord'] -%}
+    {%- set given, place = [], floodmark._place_of_files(files) -%}
+    {%- set filter = {'pathGlobFilter': place.glob, 'recursiveFileLookup': 'true'} if place.glob else {} -%}
+    {%- for name, value in dict(floodmark._merged_options(floodmark._window_options(settings), others),
+        **filter).items() if name not in ['pathGlobFilter', 'recursiveFileLookup', 'columnNameOfCorruptRecord']
+        or name in filter -%}
         {%- do given.append(floodmark._quoted(name) ~ ' = ' ~ floodmark._string_literal(value)) -%}
     {%- endfor -%}
-    {{ return('`' ~ floodmark._file_format(settings).provider ~ '`.`'
-        ~ floodmark._pattern_of(files) | replace('`', '``') ~ '` with (' ~ given | join(', ') ~ ')') }}
+    {{ return('`' ~ floodmark._file_format(settings).provider ~ '`.`' ~ place.path | replace('`', '``') ~ '` with ('
+        ~ given | join(', ') ~ ')') }}
 {% endmacro %}
 
 

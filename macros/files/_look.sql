@@ -83,9 +83,10 @@
 {# Add the files that Spark cannot read to their end to `found`, {path: reason}. #}
 {% macro _find_unreadable(settings, files, found) %}
     {%- set format = floodmark._file_format(settings) -%}
+    {%- set place = floodmark._place_of_files(files) -%}
     {%- set sql = 'select count(*), sum(length(' ~ ('value' if format.is_text else 'to_json(struct(*))') ~ ')) from '
-        ~ ('text' if format.is_text else '`' ~ format.provider ~ '`') ~ '.`'
-        ~ floodmark._pattern_of(files) | replace('`', '``') ~ '` ' ~ floodmark._files_options(settings) -%}
+        ~ ('text' if format.is_text else '`' ~ format.provider ~ '`') ~ '.`' ~ place.path | replace('`', '``') ~ '` '
+        ~ floodmark._files_options(dict(settings, glob=place.glob or settings.glob)) -%}
     {%- set read = floodmark._tried(run_query, sql) -%}
     {%- if not (read.condition or '').startswith('FAILED_READ_FILE') -%}
         {{ return(none) }}

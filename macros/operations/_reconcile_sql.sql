@@ -1,7 +1,7 @@
 {# A SELECT of one JSON row that compares `due`, the model's SELECT up to the mark, with its table, by key: expected,
    missing and repeated counts, a sample, the range they lie in ([from, to), of the watermark column), and the
-   lookback that reaches the lowest missing row. With merge a key belongs once, else as often as the SELECT gives it.
-   #}
+   lookback that reaches the lowest missing row. Where the SELECT changes the column's values they say nothing of the
+   upstream's, and stay none. With merge a key belongs once, else as often as the SELECT gives it. #}
 {% macro _reconcile_sql(due, name, keys, sample) %}
     {%- if not execute -%}
         {{ return('select 1') }}
@@ -18,6 +18,7 @@
     {%- endif -%}
     {%- set family = state.committed.family -%}
     {%- set column = floodmark._find_column(floodmark._columns_of(query=due), upstream.column) -%}
+    {%- set selected = due -%}
     {%- set due = floodmark._due_under_rules(node, due) -%}
     {%- set may_be = floodmark._replayed_rows_sql(node) -%}
     {%- set value = floodmark._quoted(column.name) if column and floodmark._position_family(column.type) == family
@@ -26,6 +27,9 @@
         (node.config.get('incremental_strategy') or 'append') == 'merge', value, family, may_be) -%}
     {%- set mark = floodmark._position_parse(state.committed.mark, family) -%}
     {%- do found.update({'mark': state.committed.mark, 'from': none, 'to': none, 'lookback': none}) -%}
+    {%- if found.least is not none and floodmark._changes_column(selected, column.name, selected, upstream.relation) -%}
+        {%- do found.update({'least': none, 'least_missing': none}) -%}
+    {%- endif -%}
     {%- if found.least is not none -%}
         {%- do found.update({'from': floodmark._position_print(floodmark._position_from_text(found.least, family),
             family), 'to': floodmark._position_print(floodmark._position_from_text(found.greatest,

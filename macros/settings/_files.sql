@@ -227,10 +227,10 @@
         {%- do problems.append({'setting': 'files.archive_to', 'got': none,
             'expected': "a folder with on_loaded 'archive'", 'todo': 'Add it'}) -%}
     {%- elif files.get('archive_to') is string and files.get('path') is string -%}
-        {%- set source = floodmark._plain_path(floodmark._absolute_path(files.path)) -%}
-        {%- if (floodmark._plain_path(floodmark._absolute_path(files.archive_to)) ~ '/').startswith(source ~ '/') -%}
+        {%- set source = floodmark._absolute_path(files.path) -%}
+        {%- if floodmark._may_lie_below(floodmark._absolute_path(files.archive_to), source) -%}
             {%- do problems.append({'setting': 'files.archive_to', 'got': files.archive_to,
-                'expected': 'a folder that is not below ' ~ source ~ ', which the model reads',
+                'expected': 'a folder that is not below ' ~ floodmark._plain_path(source) ~ ', which the model reads',
                 'todo': 'Put the archive beside it'}) -%}
         {%- endif -%}
     {%- endif -%}

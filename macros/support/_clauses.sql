@@ -105,13 +105,19 @@
 {# Whether SQL expressions name a column: as a word of its own, no function, type, unit or text, no field of a struct or
    struct of a field. #}
 {% macro _is_named(name, expressions, fields=false) %}
+    {%- set behind = '(?!\\w|\\s*\\()' if fields else '(?![\\w.]|\\s*\\()' -%}
     {%- for expression in expressions -%}
-        {%- set words = modules.re.sub("'[^']*'", "''", expression) | lower | replace('`', '') -%}
+        {%- set words = modules.re.sub('\\s+', ' ', modules.re.sub("'[^']*'", "''", expression)) | lower -%}
+        {%- if name | lower in modules.re.findall('(?<!\\bas )(?<![\\w.`])`([^`]+)`' ~ behind, words) -%}
+            {{ return(true) }}
+        {%- endif -%}
         {#- what stands before a text is its type, or an operator: date'2024-01-01', interval '1' day -#}
         {%- set words = modules.re.sub("\\binterval\\s+[-+]?(?:[\\w.]+|'')\\s+\\w+|\\w+\\s*''", "''",
-            modules.re.sub('\\s+', ' ', words)) -%}
-        {%- if modules.re.search('(?<!\\bas )(?<![\\w.])' ~ modules.re.escape(name | lower | replace('`', ''))
-            ~ ('(?!\\w|\\s*\\()' if fields else '(?![\\w.]|\\s*\\()'), words) -%}
+            modules.re.sub('`[^`]+`', '@', words)) -%}
+        {#- so is what stands behind ::, and a unit within extract() -#}
+        {%- set words = modules.re.sub(':: ?\\w+|\\bextract ?\\( ?\\w+ from\\b', ' ', words) -%}
+        {%- if name | lower not in ['case', 'when', 'then', 'else', 'end'] and modules.re.search(
+            '(?<!\\bas )(?<![\\w.@])' ~ modules.re.escape(name | lower | replace('`', '')) ~ behind, words) -%}
             {{ return(true) }}
         {%- endif -%}
     {%- endfor -%}

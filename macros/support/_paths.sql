@@ -10,7 +10,27 @@
 {% endmacro %}
 
 
-{% macro _pattern_of_paths(paths) %}
+{# Where a reader finds files: {path, glob}. Hadoop cannot list a folder by a pattern where a name in it has a colon: of
+   such files the folder is read, and `glob` filters their names; else it is none. #}
+{% macro _place_of_files(files) %}
+    {%- set paths, names = [], [] -%}
+    {%- for file in files -%}
+        {%- do paths.append(floodmark._decoded_path(file.path)) -%}
+    {%- endfor -%}
+    {%- set folder = floodmark._shared_folder(paths) -%}
+    {%- for path in paths -%}
+        {%- do names.append(floodmark._without_pattern(path.rpartition('/')[2])) -%}
+    {%- endfor -%}
+    {%- if paths | length == 1 or ':' not in paths | map('replace', folder, '', 1) | join -%}
+        {{ return({'path': floodmark._pattern_of_paths(paths), 'glob': none}) }}
+    {%- endif -%}
+    {{ return({'path': floodmark._without_pattern(folder),
+        'glob': '{' ~ names | unique(case_sensitive=true) | join(',') ~ '}'}) }}
+{% endmacro %}
+
+
+{# The folder in which all of these paths lie, with a slash behind it. #}
+{% macro _shared_folder(paths) %}
     {%- set ns = namespace(prefix=paths[0].rpartition('/')[0] ~ '/', shared=true) -%}
     {%- for path in paths[1:] -%}
         {%- set parts = path.split('/') -%}
@@ -22,11 +42,16 @@
         {%- endfor -%}
         {%- set ns.prefix = kept | join('/') ~ '/' -%}
     {%- endfor -%}
-    {%- set rests = [] -%}
+    {{ return(ns.prefix) }}
+{% endmacro %}
+
+
+{% macro _pattern_of_paths(paths) %}
+    {%- set folder, rests = floodmark._shared_folder(paths), [] -%}
     {%- for path in paths -%}
-        {%- do rests.append(floodmark._without_pattern(path[ns.prefix | length:])) -%}
+        {%- do rests.append(floodmark._without_pattern(path[folder | length:])) -%}
     {%- endfor -%}
-    {{ return(floodmark._without_pattern(ns.prefix) ~ (rests[0] if rests | length == 1
+    {{ return(floodmark._without_pattern(folder) ~ (rests[0] if rests | length == 1
         else '{' ~ rests | join(',') ~ '}')) }}
 {% endmacro %}
 
@@ -103,9 +128,29 @@
 {% endmacro %}
 
 
-{# A path without a scheme of local files, `.`, `..` and what is a pattern in it, to compare it with another. #}
+{# A path without a scheme of local files, `.`, `..` and what is a pattern in it, to compare it with another. What
+   exists under that very name is no pattern. #}
 {% macro _plain_path(path) %}
-    {{ return(floodmark._normal_path(modules.re.sub('/[^/]*[*?\\[{].*$', '', path))) }}
+    {%- set plain = modules.re.sub('/(?:\\\\.|[^/\\\\*?\\[{])*[*?\\[{].*$', '', floodmark._path_pattern(path)) -%}
+    {{ return(floodmark._normal_path(modules.re.sub('\\\\(.)', '\\1', plain))) }}
+{% endmacro %}
+
+
+{# Whether what lies below a folder may be read by way of a path that may be a pattern: their names agree, or may. #}
+{% macro _may_lie_below(folder, path) %}
+    {%- set folder = floodmark._plain_path(folder) -%}
+    {%- set fixed = floodmark._plain_path(path) -%}
+    {%- set pattern = floodmark._normal_path(floodmark._path_pattern(path)) -%}
+    {%- set parts = pattern.split('/') -%}
+    {%- if '{' in pattern or not (folder ~ '/').startswith(fixed ~ '/') -%}
+        {{ return((folder ~ '/').startswith(fixed ~ '/')) }}
+    {%- endif -%}
+    {%- for name in folder.split('/')[:parts | length] -%}
+        {%- if not modules.re.fullmatch(floodmark._glob_regex(parts[loop.index0]), name) -%}
+            {{ return(false) }}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(true) }}
 {% endmacro %}
 
 

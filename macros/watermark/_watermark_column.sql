@@ -7,20 +7,25 @@
    expression like the column. #}
 {% macro _check_watermark_column(run, select_sql) %}
     {%- set name = run.settings.watermark.column -%}
-    {%- if floodmark._names_expression(run.sql, name) or floodmark._takes_from_another(run.sql, name) -%}
-        {%- set column = floodmark._quoted(name) -%}
-        {%- set given = 'select distinct ' ~ column ~ ' as value from (\n' ~ select_sql ~ '\n) where ' ~ column
-            ~ ' is not null' -%}
-        {%- set changed = run_query('select 1 as one from (' ~ given ~ ') as given left anti join (select ' ~ column
-            ~ ' as value from ' ~ run.upstream.relation ~ ') as had on given.value = had.value limit 1').rows
-            | length > 0 -%}
-        {%- if changed -%}
-            {%- do floodmark._refuse([{'setting': 'watermark.column', 'got': name ~ ', which the SELECT changes',
-                'expected': 'the values that ' ~ run.upstream.relation ~ ' has',
-                'todo': 'Give the changed column another name: by this one floodmark finds the mark, or the rows that '
-                'a batch replaces'}], rejects='the SELECT changes the watermark column') -%}
-        {%- endif -%}
+    {%- if floodmark._changes_column(run.sql, name, select_sql, run.upstream.relation) -%}
+        {%- do floodmark._refuse([{'setting': 'watermark.column', 'got': name ~ ', which the SELECT changes',
+            'expected': 'the values that ' ~ run.upstream.relation ~ ' has',
+            'todo': 'Give the changed column another name: by this one floodmark finds the mark, or the rows that '
+            'a batch replaces'}], rejects='the SELECT changes the watermark column') -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# Whether the rows of a SELECT, whose text is `sql`, have values in a column that its upstream does not have. #}
+{% macro _changes_column(sql, name, rows_sql, upstream) %}
+    {%- if not floodmark._names_expression(sql, name) and not floodmark._takes_from_another(sql, name) -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {%- set column = floodmark._quoted(name) -%}
+    {%- set given = 'select distinct ' ~ column ~ ' as value from (\n' ~ rows_sql ~ '\n) where ' ~ column
+        ~ ' is not null' -%}
+    {{ return(run_query('select 1 as one from (' ~ given ~ ') as given left anti join (select ' ~ column
+        ~ ' as value from ' ~ upstream ~ ') as had on given.value = had.value limit 1').rows | length > 0) }}
 {% endmacro %}
 
 
@@ -87,7 +92,8 @@
    of a first load. #}
 {% macro _bounded_alias(sql) %}
     {%- set found = modules.re.search('/\\*floodmark:bounds `?(\\w+)`?\\.', sql)
-        or modules.re.search('watermark_filter\\(\\s*(?:alias\\s*=\\s*)?["\'](\\w+)["\']', model.raw_code) -%}
+        or modules.re.search('watermark_filter\\(\\s*(?:alias\\s*=\\s*)?["\'](\\w+)["\']',
+            (model.raw_code if model is defined else none) or '') -%}
     {{ return(found.group(1) | lower if found else none) }}
 {% endmacro %}
 

@@ -72,7 +72,7 @@ SECTIONS: Sequence[tuple[str, Sequence[str]]] = (
         ),
     ),
     ("Merge and insert_overwrite", ("macros/merge/",)),
-    ("Change data capture", ("macros/cdc/", "macros/settings/_cdc.sql")),
+    ("Change data capture", ("macros/cdc/", "macros/feeds/", "macros/settings/_cdc.sql")),
     ("Snapshots", ("macros/snapshot_diff/", "macros/settings/_snapshot_diff.sql")),
     ("Files", ("macros/files/", "macros/settings/_files.sql")),
     ("Streams", ("macros/streaming/", "macros/settings/_stream", "dbt_floodmark/streaming/")),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.harness import FULL, Project, table
+from tests.support.harness import FULL, Project, sentence, table
 from tests.support.rows import held
 
 pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
@@ -72,10 +72,12 @@ def events(side: str) -> str:
 
 #: Sides with models of their own, one for each SCD; all are in `of_all`, whose SELECT names its columns.
 ALONE = tuple(SIDES) if FULL else ("odd_names",)
+#: Feeds with a side that is a text: the feed, and that side. A column of nulls in the first files is a string for ever.
+TEXTS = {"text_before": ("key_only", "before"), "text_after": ("same", "after")}
 SIDE_BY_SIDE = " union all ".join(
     f"select '{side}' as side, cast(id as bigint) as id, name, _operation, _sequence, _changed_at "
     f"from {events(side)}"
-    for side in SIDES
+    for side in (*SIDES, *TEXTS)
 )
 MODELS = {
     "of_all": f"{config(2, ['side', 'id'])}select * from ({SIDE_BY_SIDE})",
@@ -121,7 +123,12 @@ def project(make_project: Callable[..., Project]) -> Project:
         f"create table {project.schema}.with_changes using parquet as select * from values (null, 1L, 'a', null), "
         "('U', 1L, 'b', '0002'), ('I', 2L, 'c', '0003'), ('D', 2L, null, '0004') as t(op, id, name, at)"
     )
-    project.source(*(f"feed_{name}" for name in SIDES), "full_load", "with_changes")
+    for name, (feed, side) in TEXTS.items():
+        project.sql(
+            f"create table {project.schema}.feed_{name} using parquet as select * except ({side}), "
+            f"to_json({side}) as {side} from {project.schema}.feed_{feed}"
+        )
+    project.source(*(f"feed_{name}" for name in (*SIDES, *TEXTS)), "full_load", "with_changes")
     for name, sql in MODELS.items():
         project.model(name, sql)
     for name in ("full_load", "with_changes"):
@@ -134,7 +141,7 @@ def test_a_row_has_what_each_side_has_by_name(project: Project) -> None:
     columns = "concat(side, cast(id as string)) as id, name, __start_at, __end_at"
     expected = {"1": [("a", 10, 40)], "2": [("b", 20, 30), ("c", 30, None)]}
     assert held(project, "of_all", columns) == {
-        f"{side}{key}": rows for side in SIDES for key, rows in expected.items()
+        f"{side}{key}": rows for side in (*SIDES, *TEXTS) for key, rows in expected.items()
     }
     for name in [*(f"one_{side}" for side in ALONE), "nulls", "part", "of_cte"]:
         found = held(project, name, "cast(id as int) as id, name")
@@ -148,6 +155,18 @@ def test_a_row_has_what_each_side_has_by_name(project: Project) -> None:
 def test_a_full_load_without_an_operation(project: Project) -> None:
     assert held(project, "dms_full_load", "id, name") == {1: [("a",)]}
     assert held(project, "dms_with_changes", "id, name") == {1: [("b",)]}
+
+
+def test_an_envelope_of_texts_is_refused(project: Project) -> None:
+    feed = "(select op, to_json(before) as before, to_json(after) as after, ts_ms, source from {})"
+    feed = feed.format(f"{project.schema}.feed_same")
+    project.model("texts", f'{config(1)}select * from {{{{ floodmark.debezium("{feed}") }}}}')
+    run = project.dbt("run", "--select", "texts")
+    (project.root / "models" / "texts.sql").unlink()
+    assert run.status["texts"] == "error"
+    assert "are no structs, which debezium() needs: parse them with from_json()" in sentence(
+        run.message["texts"]
+    )
 
 
 def test_a_feed_that_is_not_there_yet_renders(project: Project) -> None:

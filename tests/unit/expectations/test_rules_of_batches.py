@@ -228,3 +228,26 @@ def test_a_misspelt_rule_of_a_batch_is_told_the_keys_of_both_kinds() -> None:
     assert "rows" in expected and "unique" in expected and "expect" in expected
     known = load()._row_rule_problems("expectations.a", {"name": "a", "expect": "x > 0", "row": 1})
     assert "rows" not in known[0]["expected"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "violations", "fraction", "is_rejected"),
+    [
+        (100, 29, 0.29, False),
+        (100, 57, 0.57, False),
+        (200, 116, 0.58, False),
+        (100, 58, 0.57, True),
+        (7, 2, 0.28, True),
+        (5, 0, 0, False),
+        (5, 1, 0, True),
+    ],
+)
+def test_a_fraction_that_is_reached_is_no_excess(
+    rows: int, violations: int, fraction: float, is_rejected: bool
+) -> None:
+    """0.29 * 100 is a little less than 29."""
+    rule = {"on_violation": "warn", "max_violation_fraction": fraction}
+    result = {"violations": violations, "rows_judged": rows}
+    # Asked of rules alone that are violated.
+    said = load()._rejects(rule, result) if violations else None
+    assert said == (f", more than max_violation_fraction ({fraction})" if is_rejected else None)

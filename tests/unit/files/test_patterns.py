@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 from urllib.parse import quote
 
 import pytest
 
+from dbt_floodmark.paths import path_pattern
 from tests.support.macros import load
 
 floodmark = load()
@@ -72,3 +74,43 @@ def test_every_reader_looks_below_by_itself():
     assert floodmark._window_options(settings)["recursiveFileLookup"] == "true"
     assert " rlike '^" in floodmark._folder_files_sql(settings)
     assert "rlike" not in floodmark._folder_files_sql(settings | {"recursive": True})
+
+
+@pytest.fixture
+def on_disk(tmp_path):
+    """The macros in a project's folder whose name looks like a pattern."""
+    project = tmp_path / "shop [old]"
+    (project / "data" / "in {1}").mkdir(parents=True)
+    plugin = SimpleNamespace(floodmark_path_pattern=path_pattern)
+    return load(adapter=plugin), str(project)
+
+
+def test_what_exists_under_its_name_is_no_pattern(on_disk):
+    macros, project = on_disk
+    assert macros._plain_path(f"{project}/data/in {{1}}") == f"{project}/data/in {{1}}"
+    assert macros._plain_path(f"file://{project}/data/in_*/x") == f"{project}/data"
+    assert macros._plain_path(f"{project}/nowhere [1]/x") == project
+    assert macros._plain_path("s3a://b/in/20[12]?/x") == "s3a://b/in"
+
+
+@pytest.mark.parametrize(
+    ("archive", "path", "may"),
+    [
+        ("data/archive", "data/in {1}", False),
+        ("data/in {1}", "data/in {1}", True),
+        ("data/in {1}/old", "data/in {1}", True),
+        ("data/in {1}/../old", "data/in {1}", False),
+        ("data/archive", "data/in_*", False),
+        ("data/in_old", "data/in_*", True),
+        ("data/in_1/old", "data/in_*", True),
+        ("data/in_1", "data/in_*/x", True),
+        ("data/in_1/y", "data/in_*/x", False),
+        ("data", "data/in_*", True),
+        (".", "data/in_*", False),
+        ("data/archive", "data/{in,archive/x}", True),
+        ("archive", "data/{in,out}", False),
+    ],
+)
+def test_an_archive_that_the_model_would_read(on_disk, archive, path, may):
+    macros, project = on_disk
+    assert macros._may_lie_below(f"{project}/{archive}", f"{project}/{path}") is may

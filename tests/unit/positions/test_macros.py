@@ -263,12 +263,22 @@ def test_the_upstream_of_changes(
         ("payload.seq", []),
         ("to_day + seq_nr", []),
         ("op = 'day'", ["op"]),
+        ("`event date`", []),
+        ("`Event`", ["event"]),
+        ("struct(`event date`, seq)", ["seq"]),
+        ("updated_at::date", ["updated_at"]),
+        ("updated_at :: DATE", ["updated_at"]),
+        ("extract(year from day)", ["day"]),
+        ("case when op = 'x' then seq else day end", ["op", "seq", "day"]),
+        ("`end`", ["end"]),
+        ("`payload`.seq + payload.`day`", []),
     ],
 )
 def test_the_columns_that_an_expression_names(
     floodmark: SimpleNamespace, expression: str, names: list[str]
 ) -> None:
     columns = ["seq", "My Column", "day", "updated_at", "payload", "op", "struct"]
+    columns += ["event", "date", "year", "end"]
     found = [name.lower() for name in columns if floodmark._is_named(name, [expression])]
     assert sorted(found) == sorted(names)
 

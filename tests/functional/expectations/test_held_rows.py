@@ -1,0 +1,265 @@
+"""Rows that are held back, and what is said of them: names that clash, conditions that look elsewhere, types that changed."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.support.commands import command
+from tests.support.harness import Project, incremental, sentence, table, values
+
+pytestmark = [pytest.mark.edge, pytest.mark.long("session")]
+
+RULE = {"name": "positive", "expect": "amount > 0", "on_violation": "quarantine"}
+MERGE = {"incremental_strategy": "merge", "unique_key": "id"}
+BY_N = {"watermark": {"column": "n"}}
+ROWS = [(1, 1, 1), (2, -2, 2), (3, 3, 3)]
+
+
+@pytest.fixture(scope="module")
+def project(make_project: Callable[..., Project]) -> Project:
+    project = make_project("held_rows")
+    project.source("raw", "stores", "changing")
+    for name in ("raw", "changing"):
+        project.sql(
+            f"create table {project.schema}.{name} (id int, amount int, n bigint) using delta"
+        )
+        project.sql(f"insert into {project.schema}.{name} values {values(ROWS)}")
+    project.sql(
+        f"create table {project.schema}.stores using delta as select explode(array(1, 2, 99)) as id"
+    )
+    return project
+
+
+def states(project: Project, model: str) -> Counter[tuple[int, str]]:
+    return Counter(
+        project.sql(f"select id, _floodmark_state from {project.schema}.{model}__quarantine")
+    )
+
+
+def ids(project: Project, model: str) -> list[int]:
+    return sorted(id for (id,) in project.sql(f"select id from {project.schema}.{model}"))
+
+
+def done(project: Project, *args: str) -> str:
+    code, output = command(project, *args)
+    assert code == 0, output
+    return output
+
+
+def refused(project: Project, *args: str) -> str:
+    code, output = command(project, *args)
+    assert code != 0, output
+    return sentence(output)
+
+
+def reconciled(project: Project, name: str) -> tuple[int, int, int]:
+    """What reconcile finds: the exit code, and keys missing and held too often."""
+    code, output = command(project, "reconcile", name, "--key", "id", "--json")
+    found = json.loads(output)
+    return code, found["missing"], found["repeated"]
+
+
+def test_a_name_alone_is_the_model_also_beside_a_source_of_that_name(project: Project) -> None:
+    """The source has a row that the model leaves out, and the model under test reads both."""
+    project.model(
+        "stores",
+        "{{ config(alias='known_stores') }} select * from {{ source('raw', 'stores') }} where id < 99",
+    )
+    known = "floodmark.in_relation('id', {})"
+    for name, where in [("of_model", "'stores'"), ("of_source", "['raw', 'stores']")]:
+        project.model(
+            name,
+            "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', "
+            "expectations=[{'name': 'known', 'expect': "
+            f"{known.format(where)}, 'on_violation': 'quarantine'}}]) }}}}\n"
+            f"select * from {table('stores')}",
+        )
+    project.build("--select", "stores", "of_model", "of_source")
+    assert ids(project, "of_model") == [1, 2]
+    assert ids(project, "of_source") == [1, 2, 99]
+
+
+def test_a_rule_on_an_ephemeral_model_is_refused(project: Project) -> None:
+    project.model("passing", "{{ config(materialized='ephemeral') }}\nselect 1 as id")
+    project.model(
+        "over_passing",
+        "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', "
+        "expectations=[{'name': 'known', 'expect': "
+        "floodmark.in_relation('id', 'passing')}]) }}\n" + f"select * from {table('stores')}",
+    )
+    run = project.dbt("run", "--select", "over_passing")
+    (project.root / "models/over_passing.sql").unlink()
+    assert (
+        "a rule looks into passing, which is ephemeral: materialize it as a table or a view"
+        in sentence(run.message["over_passing"])
+    )
+
+
+def test_a_column_called_rule_is_listed(project: Project) -> None:
+    select = "id, amount, n, 'x' as rule, id as file, 'y' as reason, 1 as at"
+    project.model("ruled", incremental(table("raw"), select, expectations=[RULE], **BY_N))
+    project.build("--select", "ruled")
+    listed = json.loads(done(project, "quarantine", "list", "--json"))["quarantine"]
+    assert [one["rule"] for one in listed if one["model"].endswith(".ruled")] == ["positive"]
+    (row,) = json.loads(done(project, "quarantine", "show", "ruled", "--json"))["rows"]
+    assert json.loads(row["row"])["rule"] == "x"
+
+
+@pytest.mark.parametrize("option", ["--where", "--rule"])
+def test_an_empty_condition_is_not_every_row(project: Project, option: str) -> None:
+    """As of a variable of the shell that is not set."""
+    project.model("empty", incremental(table("raw"), expectations=[RULE], **BY_N, **MERGE))
+    project.build("--select", "empty")
+    for words in (
+        ["discard", "empty", "--reason", "x"],
+        ["replay", "empty", "--set", "amount = 0"],
+    ):
+        said = refused(project, "quarantine", *words, option, "")
+        assert 'where: got ""' in said if option == "--where" else 'rule: got ""' in said
+    if option == "--rule":
+        assert 'rule: got ""' in refused(project, "quarantine", "show", "empty", "--rule", "")
+    assert states(project, "empty") == Counter({(2, "open"): 1})
+
+
+def test_set_gives_a_column_that_only_the_table_has(project: Project) -> None:
+    """The dry run and dbt's own operation take what the replay takes."""
+    project.model("grown", incremental(table("raw"), expectations=[RULE], **BY_N, **MERGE))
+    project.build("--select", "grown")
+    project.sql(f"alter table {project.schema}.grown add column currency string")
+    correction = ["--set", "amount = 2", "--set", "currency = 'USD'"]
+    said = done(project, "quarantine", "replay", "grown", *correction, "--dry-run")
+    assert "Would replay 1 row" in said
+    assert "expected a column of the quarantine" in refused(
+        project, "quarantine", "replay", "grown", "--set", "nowhere = 1", "--dry-run"
+    )
+    arguments = "{model: grown, set: {amount: '2', currency: \"'😀'\"}}"
+    run = project.dbt(
+        "run-operation",
+        "floodmark.quarantine_replay",
+        *("--args", arguments),
+        *("--vars", "{day: 2026-01-01}"),
+    )
+    assert run.success, run.log[-3000:]
+    assert project.sql(f"select amount, currency from {project.schema}.grown where id = 2") == [
+        (2, "😀")
+    ]
+
+
+def test_an_aggregate_is_no_rule_of_rows(project: Project) -> None:
+    rules = [RULE, {"name": "total", "expect": "sum(amount) > 0"}]
+    project.model("aggregated", incremental(table("raw"), expectations=rules, **BY_N))
+    run = project.dbt("run", "--select", "aggregated")
+    (project.root / "models/aggregated.sql").unlink()
+    said = sentence(run.message["aggregated"])
+    assert "expectations.total.expect: got" in said and "expectations.positive" not in said
+    assert (
+        "It is asked of each row: judge the batch as a whole with 'rows' or 'unique', or the table with a dbt test"
+    ) in said
+
+
+def test_a_window_function_is_judged_in_the_whole_table_too(project: Project) -> None:
+    rule = {
+        "name": "single",
+        "expect": "count(*) over (partition by id) = 1",
+        "on_violation": "quarantine",
+    }
+    project.model("windowed", incremental(table("raw"), expectations=[rule], **BY_N, **MERGE))
+    (project.root / "models/windowed.yml").write_text(
+        "models:\n  - name: windowed\n    data_tests: [floodmark.expectations_hold]\n"
+    )
+    run = project.dbt("build", "--select", "windowed")
+    assert "pass" in run.status.values() and run.success, run.log[-3000:]
+    assert reconciled(project, "windowed") == (0, 0, 0)
+
+
+CORRECTED: dict[str, dict[str, Any]] = {"merged": MERGE, "appended": {}}
+
+
+@pytest.mark.parametrize("name", CORRECTED)
+def test_reconcile_expects_no_replayed_row_that_a_later_load_took_out(
+    project: Project, name: str
+) -> None:
+    project.model(
+        name, incremental(table("changing"), expectations=[RULE], **BY_N, **CORRECTED[name])
+    )
+    project.build("--select", name)
+    done(project, "quarantine", "replay", name, "--set", "amount = abs(amount)")
+    assert ids(project, name) == [1, 2, 3]
+    assert reconciled(project, name) == (0, 0, 0)
+    done(project, "backfill", name, "--from", "2", "--to", "3")
+    done(project, "run", "--select", name, "--full-refresh")
+    assert ids(project, name) == [1, 3]
+    assert reconciled(project, name) == (0, 0, 0)
+    # A replay that gives a row another key.
+    done(project, "quarantine", "replay", name, "--set", "amount = 2", "--set", "id = 20")
+    assert ids(project, name) == [1, 3, 20]
+    assert reconciled(project, name) == (0, 0, 0)
+    # What is missing is still found, and what is there twice.
+    project.sql(f"delete from {project.schema}.{name} where id = 1")
+    project.sql(
+        f"insert into {project.schema}.{name} select * from {project.schema}.{name} where id = 3"
+    )
+    code, missing, repeated = reconciled(project, name)
+    assert (missing, repeated) == (1, 1) and code != 0
+
+
+def test_a_row_that_is_loaded_and_replayed_is_not_held_too_often(project: Project) -> None:
+    """Corrected upstream after its replay, with append: the table has both, as it was asked to."""
+    project.model("both", incremental(table("raw"), expectations=[RULE], **BY_N))
+    project.build("--select", "both")
+    done(project, "quarantine", "replay", "both", "--set", "amount = 2")
+    project.sql(f"insert into {project.schema}.raw values (2, 5, 4)")
+    project.build("--select", "both")
+    assert ids(project, "both") == [1, 2, 2, 3]
+    assert reconciled(project, "both") == (0, 0, 0)
+    project.sql(f"delete from {project.schema}.raw where n = 4")
+
+
+#: What a watermark was, and what it is: a type, and the three rows' values of it.
+TYPES = {
+    "sequence_to_timestamp": (
+        "n",
+        "timestamp_seconds(n * 3600)",
+        "1970-01-01 01:30",
+        "1970-01-01 02:30",
+    ),
+    "timestamp_to_sequence": ("timestamp_seconds(n * 3600)", "n", "2", "3"),
+    "date_to_timestamp": (
+        "date'2024-05-01'",
+        "timestampadd(hour, cast(n as int), timestamp'2024-05-01')",
+        "2024-05-01 01:30",
+        "2024-05-01 02:30",
+    ),
+}
+
+
+@pytest.mark.parametrize("change", TYPES)
+def test_a_watermark_of_another_type_than_before(project: Project, change: str) -> None:
+    """The quarantine keeps the first type. Ranges are of the second: they are superseded, replayed, and finished."""
+    before, after, low, high = TYPES[change]
+    name = change
+    source = f"{project.schema}.source_{change}"
+    select = "select id, amount, n, {} as m from " + f"{project.schema}.changing"
+    project.source("raw", "stores", "changing", *(f"source_{one}" for one in TYPES))
+    project.sql(f"create table {source} using delta as {select.format(before)}")
+    settings = {"watermark": {"column": "m"}, "expectations": [RULE], **MERGE}
+    project.model(name, incremental(table(f"source_{change}"), **settings))
+    project.model(
+        f"behind_{name}",
+        incremental(f"{{{{ ref('{name}') }}}}", watermark={"column": "m"}, **MERGE),
+    )
+    project.build("--select", f"{name}+")
+    project.sql(f"create or replace table {source} using delta as {select.format(after)}")
+    project.build("--select", f"{name}+", "--full-refresh")
+    assert states(project, name) == Counter({(2, "superseded"): 1, (2, "open"): 1})
+    done(project, "backfill", name, "--from", low, "--to", high)
+    assert states(project, name) == Counter({(2, "superseded"): 2, (2, "open"): 1})
+    said = done(project, "quarantine", "replay", name, "--set", "amount = 2")
+    assert f"are at or below the mark of {project.schema}.behind_{name} (m)" in sentence(said)
+    assert ids(project, name) == [1, 2, 3]
+    project.build("--select", f"{name}+")
