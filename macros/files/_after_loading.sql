@@ -56,8 +56,7 @@
 {% macro _movable_files(id, files) %}
     {%- set found, others = [], [] -%}
     {%- for file in files -%}
-        {%- do (others if ':' in modules.re.sub('^[\\w+.-]+:(//[^/]*)?', '', floodmark._decoded_path(file.path)) else
-            found).append(file) -%}
+        {%- do (others if floodmark._has_colon(file.path) else found).append(file) -%}
     {%- endfor -%}
     {%- if others -%}
         {%- do exceptions.warn("floodmark, model '" ~ id ~ "': " ~ floodmark._counted(others | length, 'loaded file')

@@ -160,15 +160,22 @@
 {% endmacro %}
 
 
-{# The columns that Spark finds in files: a list of {name, type}. `others` are options of the reader. #}
+{# The columns that Spark finds in files: a list of {name, type}. `others` are options of the reader. What lies beside
+   texts may have a colon in its name, and then no pattern finds them. #}
 {% macro _columns_of_files(settings, files, others={}) %}
-    {{ return(floodmark._columns_of(query='select * from ' ~ floodmark._spark_files_sql(settings, files, others))) }}
+    {%- set sql = 'select * from ' ~ floodmark._spark_files_sql(settings, files, others) -%}
+    {%- if files | length == 1 or not floodmark._file_format(settings).is_text -%}
+        {{ return(floodmark._columns_of(query=sql)) }}
+    {%- endif -%}
+    {%- set told = floodmark._tried(floodmark._columns_of, sql) -%}
+    {{ return(told.value if told.error is none else floodmark._columns_of(query='select * from '
+        ~ floodmark._spark_files_sql(settings, files, others, by_name=true))) }}
 {% endmacro %}
 
 
 {# Files as Spark's own reader has them: a relation. #}
-{% macro _spark_files_sql(settings, files, others={}) %}
-    {%- set given, place = [], floodmark._place_of_files(files) -%}
+{% macro _spark_files_sql(settings, files, others={}, by_name=false) %}
+    {%- set given, place = [], floodmark._place_of_files(files, by_name) -%}
     {%- set filter = {'pathGlobFilter': place.glob, 'recursiveFileLookup': 'true'} if place.glob else {} -%}
     {%- for name, value in dict(floodmark._merged_options(floodmark._window_options(settings), others),
         **filter).items() if name not in ['pathGlobFilter', 'recursiveFileLookup', 'columnNameOfCorruptRecord']

@@ -16,7 +16,8 @@
     {%- set settings = run.settings.files -%}
     {%- set found = {} -%}
     {%- for row in floodmark._query_json(floodmark._xml_reasons_sql(settings, files)) -%}
-        {%- do found.update({row.path: {'reason': row.reason}}) -%}
+        {%- do found.update({row.path: {'reason': row.reason or ('its path has a colon, by which Spark finds no XML: '
+            'rename it' if floodmark._has_colon(row.path) else none)}}) -%}
     {%- endfor -%}
     {%- set whole = floodmark._whole_files(files, found) -%}
     {%- set asks = settings.infers or settings.rescued_data_column -%}

@@ -11,8 +11,8 @@
 
 
 {# Where a reader finds files: {path, glob}. Hadoop cannot list a folder by a pattern where a name in it has a colon: of
-   such files the folder is read, and `glob` filters their names; else it is none. #}
-{% macro _place_of_files(files) %}
+   such files (or of all, `by_name`) the folder is read, and `glob` filters their names; else it is none. #}
+{% macro _place_of_files(files, by_name=false) %}
     {%- set paths, names = [], [] -%}
     {%- for file in files -%}
         {%- do paths.append(floodmark._decoded_path(file.path)) -%}
@@ -21,7 +21,7 @@
     {%- for path in paths -%}
         {%- do names.append(floodmark._without_pattern(path.rpartition('/')[2])) -%}
     {%- endfor -%}
-    {%- if paths | length == 1 or ':' not in paths | map('replace', folder, '', 1) | join -%}
+    {%- if paths | length == 1 or not by_name and ':' not in paths | map('replace', folder, '', 1) | join -%}
         {{ return({'path': floodmark._pattern_of_paths(paths), 'glob': none}) }}
     {%- endif -%}
     {{ return({'path': floodmark._without_pattern(folder),
@@ -96,6 +96,12 @@
             'replace')) -%}
     {%- endfor -%}
     {{ return(parts | join) }}
+{% endmacro %}
+
+
+{# Whether a file's path has a colon behind its scheme and authority. #}
+{% macro _has_colon(path) %}
+    {{ return(':' in modules.re.sub('^[\\w+.-]+:(//[^/]*)?', '', floodmark._decoded_path(path))) }}
 {% endmacro %}
 
 

@@ -81,10 +81,12 @@
 {% endmacro %}
 
 
-{# Whether the words of a SELECT have a relation of this name, or under this alias. #}
+{# Whether the words of a SELECT have a relation of this name, or under this alias. Before a comma or FROM an alias is
+   one of a column. #}
 {% macro _is_relation(words, name) %}
-    {{ return(modules.re.search('(?:\\b(?:from|join|lateral)\\s+(?:[\\w.]+\\.)?|\\b(?:from|join)\\s+[\\w.]+\\s+|\\)\\s*'
-        ~ '|,\\s*[\\w.]+\\s+|\\bas\\s+)' ~ modules.re.escape(name) ~ '\\b(?!\\s*[.(])', words) is not none) }}
+    {{ return(modules.re.search('(?:\\b(?:from|join)\\s+(?:[\\w.]+\\.)?'
+        ~ '|(?:\\b(?:from|join)\\s+[\\w.]+\\s|[)]|,\\s*[\\w.]+\\s)\\s*(?:as\\s+)?)' ~ modules.re.escape(name)
+        ~ '\\b(?!\\s*(?:[.(,]|from\\b))', words) is not none) }}
 {% endmacro %}
 
 

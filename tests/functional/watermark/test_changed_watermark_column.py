@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
 
+from tests.support.commands import command
 from tests.support.harness import Project, Run, incremental, sentence, table
 from tests.support.rows import AT, rows_of
 
@@ -19,6 +21,21 @@ OVERWRITE = {"incremental_strategy": "insert_overwrite", "partition_by": ["p"], 
 JOINED = f"{table('src')} as o join {table('more')} as c on c.id = o.id"
 OF_SRC = {"guard": True, "alias": "o", "watermark": TS | {"from": "raw.src"}}
 
+FILTER = "{% if is_incremental() %} where {{ floodmark.watermark_filter() }} {% endif %}"
+#: The filter within a CTE, where it needs no alias.
+IN_CTES = (
+    f"with o as (select * from {table('src')} {FILTER}), c as (select * from {table('more')})\n"
+)
+
+
+def written(sql: str, **more: object) -> str:
+    """A model of these words."""
+    settings = {"materialized": "incremental", "watermark": TS | {"from": "raw.src"}} | more
+    head = ", ".join(f"{key}={value!r}" for key, value in settings.items())
+    return f"{{{{ config({head}) }}}}\n{sql}"
+
+
+LATER = "(select id, ts, named_struct('ts', ts + interval 9 days) as payload from {})"
 #: Models whose first load is refused: its mark would be that of other values.
 REFUSED = {
     "later": incremental(table("src"), f"id, {TOKYO} as ts", guard=True, watermark=TS),
@@ -34,6 +51,12 @@ REFUSED = {
     "days": incremental(
         table("src"), f"id, {TOKYO} as ts, cast({TOKYO} as date) as p", **OVERWRITE
     ),
+    "in_cte": written(f"{IN_CTES}select o.id, c.ts from o join c on c.id = o.id"),
+    "of_star": written(f"{IN_CTES}select c.* from o join c on c.id = o.id"),
+    "in_struct": written(f"select id, payload.ts from {LATER.format(table('src'))} {FILTER}"),
+    "in_list": written(
+        f"with x(id, ts) as (select id, date_trunc('hour', ts) from {table('src')} {FILTER}) select * from x"
+    ),
 }
 #: Models that name an expression like the column, and lose nothing by it.
 TAKEN = {
@@ -46,6 +69,14 @@ TAKEN = {
         table("src"), f"id, {TOKYO} as ts", incremental_strategy="merge", unique_key="id", watermark=TS
     ),
     "hours": incremental(table("src"), "id, date_trunc('hour', ts) as ts", watermark=TS),
+    "own_in_cte": written(f"{IN_CTES}select o.id, o.ts from o join c on c.id = o.id"),
+    "by_clock": incremental(
+        table("src"), watermark=TS | {"sql": "current_timestamp() - interval 10 minutes"}
+    ),
+    "remembered": written(
+        f"{{# {FILTER} #}} select * from {table('src')} where {{{{ floodmark.watermark_filter() }}}}",
+        watermark=TS | {"step": "1 day"},
+    ),
 }  # fmt: skip
 #: The filter where it bounds nothing.
 COMMENTED = {
@@ -94,6 +125,9 @@ def story(make_project: Callable[..., Project]) -> Story:
     for name, sql in COMMENTED.items():
         project.model(name, _model(sql))
     project.model("both", _model(BOTH))
+    project.model(
+        "by_row", incremental(table("src"), watermark=TS | {"sql": "ts - interval 1 day"})
+    )
     learns = "id, {ts} as ts, cast({ts} as date) as p"
     project.model("learns", incremental(table("src"), learns.replace("{ts}", "ts"), **OVERWRITE))
     first = project.dbt("run")
@@ -153,3 +187,46 @@ def test_a_filter_in_a_comment_or_a_text_bounds_nothing(story: Story, name: str)
 def test_a_filter_beside_one_in_a_comment_bounds(story: Story) -> None:
     assert story.first.status["both"] == story.second.status["both"] == "success"
     assert story.project.ledger("both", "rows_read")[:2] == [(2,), (2,)]
+
+
+def test_a_mark_by_sql_is_one_value(story: Story) -> None:
+    said = sentence(story.first.message["by_row"])
+    assert (
+        f'watermark.sql: got "ts - interval 1 day"; expected one value for the whole of {story.project.schema}.src, and '
+        "this gives one a row. Write an aggregate, such as max(ts)"
+    ) in said
+
+
+def test_reconcile_names_no_range_of_values_that_the_select_made(story: Story) -> None:
+    project = story.project
+    project.sql(f"insert into {project.schema}.src values (5, {AT} - interval 1 hour)")
+    for name, repair in (
+        ("merged", "floodmark run --select merged --full-refresh"),
+        ("same", "backfill same --from"),
+    ):
+        keys = () if name == "merged" else ("--key", "id")
+        code, output = command(project, "reconcile", name, *keys, "--json")
+        found = json.loads(output)
+        assert (code != 0, found["missing"]) == (True, 1)
+        assert repair in found["backfill"]
+        assert (found["lookback"] is None) is (name == "merged")
+
+
+def test_a_backfill_of_dates_takes_the_dates_between_its_bounds(story: Story) -> None:
+    project = story.project
+    project.sql(
+        f"create table {project.schema}.dates using delta as select id, date_add(date'2024-05-01', cast(id as int)) as d from range(4)"
+    )
+    project.source("src", "more", "dates")
+    merge = {"incremental_strategy": "merge", "unique_key": "id"}
+    project.model("dated", incremental(table("dates"), watermark={"column": "d"}, **merge))
+    project.build("--select", "dated")
+    code, output = command(
+        project, "backfill", "dated", "--from", "2024-05-01 12:00", "--to", "2024-05-03 12:00"
+    )
+    assert code == 0, output
+    assert project.ledger("dated", "kind, rows_read")[-1] == ("backfill", 2)
+    code, output = command(
+        project, "backfill", "dated", "--from", "2024-05-02 06:00", "--to", "2024-05-02 18:00"
+    )
+    assert code != 0 and "is empty: `from` is inclusive, `to` is exclusive" in sentence(output)

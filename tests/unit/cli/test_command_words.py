@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import dbt.cli.main
 import jinja2
 import pytest
 import yaml
@@ -56,6 +58,28 @@ def test_streams_never_use_the_warm_server(tmp_path: Path, monkeypatch: pytest.M
     CliRunner().invoke(main, ["stream", "--project-dir", str(tmp_path)], prog_name="floodmark")
     assert seen == ["0"]
     assert os.environ["FLOODMARK_WARM"] == "1"
+
+
+def test_a_stream_that_fails_leaves_the_others_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the project says `fail_fast`: dbt would cancel them, and nobody starts them again."""
+    asked: list[list[str]] = []
+    model = SimpleNamespace(unique_id="model.shop.m", name="m", selector="m", is_stream=True)
+
+    def invoke(arguments: list[str]) -> SimpleNamespace:
+        asked.append(arguments)
+        return SimpleNamespace(result=SimpleNamespace(results=[]), success=True)
+
+    project = SimpleNamespace(select=lambda selection: [model], invoke=invoke)
+    monkeypatch.setattr(sys.modules["dbt_floodmark.cli.stream"], "Project", lambda *given: project)
+    result = CliRunner().invoke(
+        main, ["stream", "--project-dir", str(tmp_path)], prog_name="floodmark"
+    )
+    assert result.exit_code == 0, result.output
+    (arguments,) = asked
+    assert "--no-fail-fast" in arguments
+    dbt.cli.main.cli.make_context("dbt", [*arguments, "--project-dir", str(tmp_path)])
 
 
 def test_what_is_no_utf8_is_refused() -> None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
+from types import SimpleNamespace
 
 import pytest
 
+from dbt_floodmark.errors import ServerError
+from dbt_floodmark.spark import gateway
 from dbt_floodmark.spark import server as serve
 from dbt_floodmark.spark.conf import without_secrets
 from dbt_floodmark.spark.home import Workplace
@@ -52,6 +56,85 @@ def test_only_a_process_with_our_log_is_our_server(tmp_path, monkeypatch, folder
     assert serve.running_server(home) == server
     assert serve.stop_server(server)
     assert ended == [os.getpid()]
+
+
+@pytest.fixture
+def starting(tmp_path, monkeypatch):
+    """`start_server` in a home where a process of ours would be the server: what was ended."""
+    ended: list[int] = []
+    process = SimpleNamespace(pid=os.getpid(), poll=lambda: None)
+    monkeypatch.setattr(serve, "find_java", lambda: None)
+    monkeypatch.setattr(serve, "require_jars", lambda: [])
+    monkeypatch.setattr(serve, "_launch", lambda workplace, shown, options: process)
+    monkeypatch.setattr(serve, "answers", lambda port: True)
+    monkeypatch.setattr(serve, "_end", ended.append)
+    return SimpleNamespace(home=tmp_path, ended=ended)
+
+
+def test_the_answer_of_another_server_is_not_ours(starting):
+    """It came to the port while ours was starting."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(ServerError) as caught:
+        serve.start_server(starting.home, port)
+    assert str(caught.value).startswith(f"Port {port} is in use by another program: choose")
+    assert starting.ended == [os.getpid()]
+    assert serve.recorded_server(starting.home) is None
+
+
+def test_a_process_that_listens_is_the_server(starting, monkeypatch):
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        port = listening.getsockname()[1]
+        assert serve._listens(os.getpid(), port)
+        assert not serve._listens(os.getpid(), 1)
+        assert not serve._listens(2**22 + 1, port)
+        monkeypatch.setattr(serve, "_is_free", lambda port: True)
+        server = serve.start_server(starting.home, port)
+    assert server == serve.recorded_server(starting.home) and not starting.ended
+
+
+def test_a_server_that_cannot_be_recorded_is_ended(starting, monkeypatch):
+    def full(workplace, server):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(serve, "_write", full)
+    with pytest.raises(OSError, match="No space left"):
+        serve.start_server(
+            starting.home, parameters={"spark.hadoop.javax.jdo.option.ConnectionPassword": "hush"}
+        )
+    assert starting.ended == [os.getpid()]
+    assert not list((starting.home / "thrift").glob("secret-*"))
+
+
+def test_one_process_at_a_time_starts_a_server(starting, monkeypatch):
+    monkeypatch.setattr(serve, "START_TIMEOUT", 0.1)
+    monkeypatch.setattr(serve, "STOP_TIMEOUT", 0.9)
+    workplace = Workplace.thrift(starting.home).create()
+    with serve._starting(workplace), pytest.raises(ServerError) as caught:
+        serve.start_server(starting.home)
+    assert str(caught.value) == (
+        "Another process has been starting this server for 1 s: see `floodmark serve status`."
+    )
+    assert not starting.ended
+
+
+@pytest.mark.parametrize("before", [None, "--jars /a b.jar pyspark-shell"])
+def test_a_session_gets_what_no_command_line_may_show(monkeypatch, before):
+    """All options of the JVM, where one of them has a password in it."""
+    if before:
+        monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", before)
+    else:
+        monkeypatch.delenv("PYSPARK_SUBMIT_ARGS", raising=False)
+    with gateway._submit_options(["--properties-file", "/a home/secret-1"]):
+        assert os.environ["PYSPARK_SUBMIT_ARGS"] == (
+            f"--properties-file '/a home/secret-1' {before or 'pyspark-shell'}"
+        )
+    assert os.environ.get("PYSPARK_SUBMIT_ARGS") == before
+    with gateway._submit_options([]):
+        assert os.environ.get("PYSPARK_SUBMIT_ARGS") == before
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from dbt_floodmark.errors import FloodmarkError
-from dbt_floodmark.refusal import RefusedError
+from dbt_floodmark.refusal import RefusedError, TryAgainError
 from dbt_floodmark.spark.messages import readable
 from dbt_floodmark.streaming import position, sources
 from dbt_floodmark.streaming import service as services
@@ -453,6 +453,10 @@ def test_one_that_has_read_all_ends():
         ),
         ("[DELTA_FILE_NOT_FOUND_DETAILED] File part-1 not found", "is gone from its source"),
         (
+            "[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file /x/part-1. File does not exist",
+            "or from a table that it joins. Run again.",
+        ),
+        (
             "There are [1] sources in the checkpoint offsets and now there are [2]",
             "its checkpoint was made with",
         ),
@@ -460,6 +464,27 @@ def test_one_that_has_read_all_ends():
 )
 def test_advice(text, advice):
     assert advice in explain(text).text
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("[DELTA_FILE_NOT_FOUND_DETAILED] File part-1 not found", True),
+        (
+            "[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file /x/part-1.",
+            False,
+        ),
+        ("File file:/x/part-1 does not exist", False),
+    ],
+)
+def test_what_may_pass_ends_no_stream(text, ends):
+    """A table that a stream joins is overwritten now and then; its own source is not."""
+    assert issubclass(explain(text).error, TryAgainError) is not ends
+
+
+def test_words_of_two_lines_make_no_advice():
+    text = "cannot write file x: connection reset\nCaused by: relation TBLS does not exist"
+    assert explain(text) is None
 
 
 def test_no_advice():

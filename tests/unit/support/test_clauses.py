@@ -317,6 +317,12 @@ IN_A_CTE = "with o as (select {} from s.orders where {}), c as (select id, ts fr
         ("select orders.id, orders.ts from s.orders where {}{}", False),
         ("select id, `Payload`.TS from s.orders where {}{}", True),
         ("select o.id, o.payload.ts from s.orders o where {}{}", True),
+        (
+            "select id, p.ts from (select *, named_struct('ts', 1) as p from s.orders) where {}{}",
+            True,
+        ),
+        ("select r.ts from (select * from s.orders where {}{}) as r where true", False),
+        ("select r.ts from (select * from s.orders where {}{}) r", False),
         ("select id, 'payload.ts' as x -- payload.ts\nfrom s.orders where {}{}", False),
         ("with x(id, ts) as (select id, a from s.orders where {}{}) select * from x", True),
         ("select * from (select id, a from s.orders where {}{}) as x(id, `ts`)", True),

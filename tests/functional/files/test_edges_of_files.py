@@ -1,0 +1,101 @@
+"""Corners of files: numbers of lines that are indented, letters that are cut, which file has a new column, folders that come again."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import orc, parquet
+
+from tests.support.commands import command
+from tests.support.files import land, loader, records, rescued
+from tests.support.harness import Project, sentence
+
+pytestmark = [pytest.mark.edge, pytest.mark.long("session")]
+
+
+@pytest.fixture(scope="module")
+def project(make_project: Callable[..., Project]) -> Project:
+    return make_project("edges_of_files")
+
+
+def written(table: dict[str, list[Any]], writer: Any = parquet) -> bytes:
+    into = io.BytesIO()
+    writer.write_table(pa.table(table), into)
+    return into.getvalue()
+
+
+def load(project: Project, name: str, files: dict[str, bytes | str], **settings: Any) -> str:
+    """Land files in the folder of a model, and run it: what it says where it fails."""
+    land(project.root / name, files)
+    project.model(name, loader(name, **settings))
+    run = project.dbt("run", "--select", name)
+    return "" if run.status[name] == "success" else sentence(run.message[name])
+
+
+def held(project: Project, name: str) -> list[tuple[int, str]]:
+    return project.sql(
+        f"select _floodmark_line, _floodmark_raw from {project.schema}.{name}__quarantine order by 1"
+    )
+
+
+def test_a_line_that_is_indented_has_its_number(project: Project) -> None:
+    """A document in many lines that is read without multiLine."""
+    text = '{\n  "id": 1,\n  "id": 1,\n\t"a": "x"\n}\n{"id": 2}\n'
+    assert load(project, "indented", {"a.json": text}, format="json") == ""
+    found = held(project, "indented")
+    assert [line for line, _ in found] == [1, 2, 3, 4, 5]
+    assert [raw.strip() for _, raw in found] == [line.strip() for line in text.split("\n")[:5]]
+
+
+def test_a_line_of_latin_letters_has_its_number(project: Project) -> None:
+    text = "id,name\n1,a\n2,ö,ü\n3,é\n"
+    options = {"encoding": "ISO-8859-1"}
+    said = load(project, "latin", {"a.csv": text.encode("latin-1")}, format="csv", options=options)
+    assert said == ""
+    assert held(project, "latin") == [(3, "2,ö,ü")]
+    assert [row["name"] for row in records(project, "latin", "id")] == ["a", "é"]
+
+
+@pytest.mark.parametrize(("encoding", "cut"), [("UTF-16LE", 1), ("UTF-16BE", 1), ("UTF-32", 3)])
+def test_a_wide_letter_that_is_cut_off_stops_no_batch(
+    project: Project, encoding: str, cut: int
+) -> None:
+    name = f"cut_{encoding.lower().replace('-', '_')}"
+    text = "id,name\n1,a\n2,b\n".encode(encoding)
+    files = {"a.csv": text[:-cut], "b.csv": text}
+    assert load(project, name, files, format="csv", options={"encoding": encoding}) == ""
+    rows = project.sql(f"select id, name from {project.schema}.{name} order by all")
+    assert rows == [("1", "a")] * 2 + [("2", "b")] * 2
+
+
+@pytest.mark.parametrize(("format", "writer"), [("parquet", parquet), ("orc", orc)])
+def test_the_file_that_has_a_new_column_is_named(
+    project: Project, format: str, writer: Any
+) -> None:
+    """A look at many files sees the columns of all in each of them."""
+    name = f"new_{format}"
+    settings = {"format": format, "schema_evolution": "fail"}
+    assert load(project, name, {f"a.{format}": written({"id": [1]}, writer)}, **settings) == ""
+    files = {f"{letter}.{format}": written({"id": [2]}, writer) for letter in "bce"}
+    files[f"d.{format}"] = written({"id": [3], "x": [1], "y": ["z"]}, writer)
+    said = load(project, name, files, **settings)
+    place = f"file:{project.root}/{name}/d.{format}"
+    assert f"2 new columns: x in {place}, y in {place}." in said
+
+
+def test_a_folder_that_comes_again_has_its_type(project: Project) -> None:
+    name = "foldered"
+    assert load(project, name, {"a.parquet": written({"id": [1]})}, format="parquet") == ""
+    assert load(project, name, {"kind=1/b.parquet": written({"id": [2]})}, format="parquet") == ""
+    code, output = command(project, "files", name, "--reset-schema", "1")
+    assert code == 0, output
+    late = {"kind=late/c.parquet": written({"id": [3]}), "kind=2/d.parquet": written({"id": [4]})}
+    assert load(project, name, late, format="parquet") == ""
+    found = {row["id"]: row.get("kind") for row in records(project, name, "id")}
+    assert found == {1: None, 2: 1, 3: None, 4: 2}
+    (row,) = [row for row in records(project, name, "id") if row["id"] == 3]
+    assert (rescued(row) or {}).get("kind") == "late"
