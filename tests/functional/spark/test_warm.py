@@ -125,7 +125,18 @@ def test_it_ends_when_nobody_needs_it(shop: Path) -> None:
     if found:
         wait_until_gone(shop, found.pid)
     assert warm.running(shop / ".floodmark") is None
-    # Spark in the dbt process has the tables again.
-    alone = floodmark("run", "--no-warm", cwd=shop)
-    assert alone.returncode == 0, alone.stdout
+    # Spark in the dbt process has the tables again, and all options of its JVM, though one is a secret.
+    set_parameters(shop, spark_driver_extraJavaOptions="-Da.storePassword=hush -Dof.test=kept")
+    asked = (
+        "select count(*) as n, java_method('java.lang.System', 'getProperty', 'of.test') as said"
+    )
+    alone = floodmark(
+        "show",
+        "--no-warm",
+        "--inline",
+        asked + " from {{ ref('raw_events') }}",
+        cwd=shop,
+    )
+    assert alone.returncode == 0 and "kept" in alone.stdout, alone.stdout
+    assert not list((shop / ".floodmark" / "session").glob("secret-*"))
     assert warm.running(shop / ".floodmark") is None
