@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from dbt_floodmark.cli.environment import set_for_command
+from dbt_floodmark.environment import environment_variable
 from dbt_floodmark.project.runner import (
     colour_options,
     default_profiles,
@@ -65,7 +65,8 @@ def without_warm(arguments: Sequence[str]) -> tuple[str, ...]:
     """Return the arguments that are dbt's, and do what --warm or --no-warm among them says."""
     for one in arguments:
         if one in _WARM:
-            set_for_command(warm.VARIABLE, _WARM[one])
+            said = environment_variable(warm.VARIABLE, _WARM[one])
+            click.get_current_context().with_resource(said)
     return tuple(one for one in arguments if one not in _WARM)
 
 

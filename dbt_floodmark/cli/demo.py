@@ -13,10 +13,10 @@ import click
 from rich.rule import Rule
 
 from dbt_floodmark.cli.demo_findings import Oddity, Query, Refusal, odd_files, refused_rows
-from dbt_floodmark.cli.environment import set_for_command
 from dbt_floodmark.cli.output import console, table
 from dbt_floodmark.demo.chain import ODD_DAY
 from dbt_floodmark.demo.data import MINIMUM_INVOICES, land_day
+from dbt_floodmark.environment import environment_variable
 from dbt_floodmark.errors import FloodmarkError, UsageError
 from dbt_floodmark.package import package_root
 from dbt_floodmark.project.ledger import Row, read_ledger
@@ -75,7 +75,7 @@ def demo(project_dir: Path, invoices: int, land_only: int | None, resume: bool) 
         _land(landing, land_only, invoices)
         return
     home = project / FOLDER / "demo"
-    set_for_command(HOME_VARIABLE, str(home))
+    click.get_current_context().with_resource(environment_variable(HOME_VARIABLE, str(home)))
     if resume:
         builds = [_run(project, 1, "build")]
         _show(project, builds)

@@ -11,8 +11,8 @@ from types import FrameType
 
 import click
 
-from dbt_floodmark.cli.environment import set_for_command
 from dbt_floodmark.cli.output import console
+from dbt_floodmark.environment import environment_variable
 from dbt_floodmark.errors import UsageError
 from dbt_floodmark.project.ledger import said
 from dbt_floodmark.project.project import Project
@@ -41,7 +41,7 @@ def stream(
         floodmark stream --select tag:live --project-dir shop
     """
     # Streams run inside the dbt process: the warm server would start only to reject them.
-    set_for_command(warm.VARIABLE, "0")
+    click.get_current_context().with_resource(environment_variable(warm.VARIABLE, "0"))
     with console(stderr=True).status("Parsing the project"):
         project = Project(project_dir, profiles_dir, target)
         models = [model for model in project.select(select) if model.is_stream]

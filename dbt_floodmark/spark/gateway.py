@@ -6,11 +6,12 @@ import atexit
 import os
 import shlex
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from dbt_floodmark.environment import environment_variable
 from dbt_floodmark.errors import FloodmarkError, MetastoreLockedError
 from dbt_floodmark.spark.archive import fast_start, make_in_background
 from dbt_floodmark.spark.conf import is_shared_metastore, spark_conf, without_secrets
@@ -121,19 +122,12 @@ def launch_jvm(workplace: Workplace, conf: Mapping[str, str]) -> None:
     atexit.register(_stop_jvm, gateway)
 
 
-@contextmanager
-def _submit_options(options: Sequence[str]) -> Iterator[None]:
+def _submit_options(options: Sequence[str]) -> AbstractContextManager[None]:
     """Have pyspark give these options to spark-submit, before those of the environment."""
-    before = os.environ.get(_SUBMIT_ARGS)
-    if options:
-        os.environ[_SUBMIT_ARGS] = f"{shlex.join(options)} {before or 'pyspark-shell'}"
-    try:
-        yield
-    finally:
-        if before is not None:
-            os.environ[_SUBMIT_ARGS] = before
-        elif options:
-            del os.environ[_SUBMIT_ARGS]
+    if not options:
+        return nullcontext()
+    others = os.environ.get(_SUBMIT_ARGS) or "pyspark-shell"
+    return environment_variable(_SUBMIT_ARGS, f"{shlex.join(options)} {others}")
 
 
 def _stop_jvm(gateway: Any) -> None:

@@ -1,17 +1,19 @@
-"""One process at a time in an embedded metastore, said before Derby says it its own way."""
+"""One process at a time: in an embedded metastore, and at the start of a server."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dbt_floodmark.errors import MetastoreLockedError
+from dbt_floodmark.errors import MetastoreLockedError, ServerError
 from dbt_floodmark.spark.conf import log_option
 from dbt_floodmark.spark.home import Workplace
 from dbt_floodmark.spark.processes import command_of, is_alive
@@ -126,6 +128,29 @@ def _try_lock(path: Path) -> BaseFileLock | None:
     except Timeout:
         return None
     return lock
+
+
+@contextlib.contextmanager
+def one_process(path: Path, server: str, seconds: float) -> Iterator[None]:
+    """Let one process at a time start or end a server, with a lock at ``path``.
+
+    Raises:
+        ServerError: another process has had the lock for ``seconds``.
+    """
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(path, thread_local=False)
+    try:
+        lock.acquire(timeout=seconds)
+    except Timeout:
+        raise ServerError(
+            f"Another process has been starting {server} for {seconds:.0f} s: see "
+            "`floodmark serve status`."
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def locked_sentence(path: Path, jvm: bool = False) -> str:

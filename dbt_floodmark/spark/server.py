@@ -10,7 +10,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from dbt_floodmark.spark.conf import log_option, spark_conf, without_secrets
 from dbt_floodmark.spark.home import Workplace
 from dbt_floodmark.spark.jars import require_jars, require_metastore_driver
 from dbt_floodmark.spark.java import find_java
-from dbt_floodmark.spark.lock import locked_sentence
+from dbt_floodmark.spark.lock import locked_sentence, one_process
 from dbt_floodmark.spark.messages import NO_HIVE_TABLES, VERSION_NOT_FOUND, is_derby_locked
 from dbt_floodmark.spark.processes import command_of, is_alive
 from dbt_floodmark.spark.properties import properties_options
@@ -88,7 +88,8 @@ def start_server(
         ServerError: one runs already, the port is in use, or it did not come up.
     """
     workplace = Workplace(home.resolve() / folder).create()
-    with _starting(workplace):
+    seconds = START_TIMEOUT + STOP_TIMEOUT
+    with one_process(workplace.root / "server.lock", "this server", seconds):
         running = running_server(home, folder)
         if running is not None:
             raise ServerError(
@@ -101,26 +102,6 @@ def start_server(
         if not _is_free(chosen):
             raise ServerError(_port_is_used(chosen))
         return _start(workplace, folder, jars, chosen, parameters or {})
-
-
-@contextlib.contextmanager
-def _starting(workplace: Workplace) -> Iterator[None]:
-    """Let one process at a time start the server of a workplace."""
-    from filelock import FileLock, Timeout
-
-    seconds = START_TIMEOUT + STOP_TIMEOUT
-    lock = FileLock(workplace.root / "server.lock", thread_local=False)
-    try:
-        lock.acquire(timeout=seconds)
-    except Timeout:
-        raise ServerError(
-            f"Another process has been starting this server for {seconds:.0f} s: see "
-            "`floodmark serve status`."
-        ) from None
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def _start(

@@ -10,7 +10,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from dbt_floodmark.spark.archive import make_in_background
 from dbt_floodmark.spark.conf import is_shared_metastore, spark_conf
 from dbt_floodmark.spark.home import Workplace
 from dbt_floodmark.spark.jars import require_jars
-from dbt_floodmark.spark.lock import WARM_SERVER, MetastoreLock, is_locked
+from dbt_floodmark.spark.lock import WARM_SERVER, MetastoreLock, is_locked, one_process
 from dbt_floodmark.spark.processes import is_alive
 from dbt_floodmark.spark.server import (
     STOP_TIMEOUT,
@@ -235,23 +236,9 @@ def _start_keeper(
     return server
 
 
-@contextlib.contextmanager
-def _door(workplace: Workplace) -> Iterator[None]:
+def _door(workplace: Workplace) -> AbstractContextManager[None]:
     """Let one process at a time start, find or end the server."""
-    from filelock import FileLock, Timeout
-
-    door = FileLock(workplace.root / "warm.lock", thread_local=False)
-    try:
-        door.acquire(timeout=_DOOR_TIMEOUT)
-    except Timeout:
-        raise ServerError(
-            f"Another process has been starting the warm server for {_DOOR_TIMEOUT:.0f} s: "
-            "see `floodmark serve status`."
-        ) from None
-    try:
-        yield
-    finally:
-        door.release()
+    return one_process(workplace.root / "warm.lock", "the warm server", _DOOR_TIMEOUT)
 
 
 def _fingerprint(parameters: Mapping[str, str]) -> str:

@@ -148,12 +148,7 @@
     {%- for group in groups if group.files | length > 1 -%}
         {%- for file in group.files if found | length < shown | length -%}
             {%- set seen = floodmark._struct_of_columns(floodmark._columns_of_files(settings, [file])) -%}
-            {%- set added = [] -%}
-            {%- do floodmark._grown(record, floodmark._seen_columns(settings, seen) or 'struct<>', [], [], added, none,
-                true) -%}
-            {%- for column in added -%}
-                {%- do found.setdefault(column | join('.'), file.path) -%}
-            {%- endfor -%}
+            {%- do floodmark._note_new_columns(settings, record, seen, file.path, found) -%}
         {%- endfor -%}
     {%- endfor -%}
     {{ return(found) }}

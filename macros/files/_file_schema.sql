@@ -252,12 +252,7 @@
     {%- endif -%}
     {%- set shown = {} -%}
     {%- for path, file in look.files.items() if file.seen -%}
-        {%- set added = [] -%}
-        {%- do floodmark._grown(record, floodmark._seen_columns(run.settings.files, file.seen) or 'struct<>', [], [],
-            added, none, true) -%}
-        {%- for column in added if column | join('.') not in shown -%}
-            {%- do shown.update({column | join('.'): path}) -%}
-        {%- endfor -%}
+        {%- do floodmark._note_new_columns(run.settings.files, record, file.seen, path, shown) -%}
     {%- endfor -%}
     {%- do shown.update(floodmark._files_with_columns(run.settings.files, record, shown, look.get('groups') or [])) -%}
     {%- if shown -%}
@@ -270,6 +265,17 @@
             if run.settings.files.schema else "it by a run with schema_evolution 'add_new_columns'")
             ~ ', or correct the file') -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# Note in `found`, {column: path}, the columns that a file has and the record has not; `seen` is a struct of them. #}
+{% macro _note_new_columns(settings, record, seen, path, found) %}
+    {%- set added = [] -%}
+    {%- do floodmark._grown(record, floodmark._seen_columns(settings, seen) or 'struct<>', [], [], added, none, true)
+        -%}
+    {%- for column in added -%}
+        {%- do found.setdefault(column | join('.'), path) -%}
+    {%- endfor -%}
 {% endmacro %}
 
 

@@ -2,21 +2,24 @@
 
 {# One pattern of Hadoop's for the paths of files: `file:/in/{a.parquet,b/c.parquet}`. #}
 {% macro _pattern_of(files) %}
+    {{ return(floodmark._pattern_of_paths(floodmark._decoded_paths(files))) }}
+{% endmacro %}
+
+
+{# The paths of files, without their percent signs. #}
+{% macro _decoded_paths(files) %}
     {%- set paths = [] -%}
     {%- for file in files -%}
         {%- do paths.append(floodmark._decoded_path(file.path)) -%}
     {%- endfor -%}
-    {{ return(floodmark._pattern_of_paths(paths)) }}
+    {{ return(paths) }}
 {% endmacro %}
 
 
 {# Where a reader finds files: {path, glob}. Hadoop cannot list a folder by a pattern where a name in it has a colon: of
    such files (or of all, `by_name`) the folder is read, and `glob` filters their names; else it is none. #}
 {% macro _place_of_files(files, by_name=false) %}
-    {%- set paths, names = [], [] -%}
-    {%- for file in files -%}
-        {%- do paths.append(floodmark._decoded_path(file.path)) -%}
-    {%- endfor -%}
+    {%- set paths, names = floodmark._decoded_paths(files), [] -%}
     {%- set folder = floodmark._shared_folder(paths) -%}
     {%- for path in paths -%}
         {%- do names.append(floodmark._without_pattern(path.rpartition('/')[2])) -%}

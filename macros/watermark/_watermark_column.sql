@@ -41,8 +41,7 @@
     {%- endfor -%}
     {%- set alias = floodmark._bounded_alias(sql) -%}
     {%- for other in modules.re.findall('(\\w+)\\.' ~ column, words) | unique
-        if alias is not none and other != alias
-        and (floodmark._is_joined(words, other) or floodmark._is_joined(words, alias)) -%}
+        if alias is not none and floodmark._is_across_a_join(words, other, alias) -%}
         {{ return(true) }}
     {%- endfor -%}
     {{ return(false) }}
@@ -71,8 +70,7 @@
     {%- endif -%}
     {%- set joins = modules.re.search('\\bjoin\\b', words) is not none -%}
     {%- for other, what in modules.re.findall('(\\w+)\\.(' ~ column ~ '(?![\\w.(])|\\*)', words) | unique -%}
-        {%- set is_joined = joins and (alias is none or other != alias
-            and (floodmark._is_joined(words, other) or floodmark._is_joined(words, alias))) -%}
+        {%- set is_joined = joins and (alias is none or floodmark._is_across_a_join(words, other, alias)) -%}
         {%- if is_joined or what != '*' and not floodmark._is_relation(words, other) -%}
             {{ return(true) }}
         {%- endif -%}
@@ -97,6 +95,12 @@
         or modules.re.search('watermark_filter\\(\\s*(?:alias\\s*=\\s*)?["\'](\\w+)["\']',
             (model.raw_code if model is defined else none) or '') -%}
     {{ return(found.group(1) | lower if found else none) }}
+{% endmacro %}
+
+
+{# Whether the words of a SELECT join these two: one of them stands behind JOIN. #}
+{% macro _is_across_a_join(words, other, alias) %}
+    {{ return(other != alias and (floodmark._is_joined(words, other) or floodmark._is_joined(words, alias))) }}
 {% endmacro %}
 
 

@@ -14,6 +14,7 @@ from dbt_floodmark.spark import gateway
 from dbt_floodmark.spark import server as serve
 from dbt_floodmark.spark.conf import without_secrets
 from dbt_floodmark.spark.home import Workplace
+from dbt_floodmark.spark.lock import one_process
 from dbt_floodmark.spark.server import ThriftServer
 
 
@@ -113,7 +114,10 @@ def test_one_process_at_a_time_starts_a_server(starting, monkeypatch):
     monkeypatch.setattr(serve, "START_TIMEOUT", 0.1)
     monkeypatch.setattr(serve, "STOP_TIMEOUT", 0.9)
     workplace = Workplace.thrift(starting.home).create()
-    with serve._starting(workplace), pytest.raises(ServerError) as caught:
+    with (
+        one_process(workplace.root / "server.lock", "it", 1.0),
+        pytest.raises(ServerError) as caught,
+    ):
         serve.start_server(starting.home)
     assert str(caught.value) == (
         "Another process has been starting this server for 1 s: see `floodmark serve status`."
