@@ -21,6 +21,48 @@
 {% endmacro %}
 
 
+{# Whether the statement that loads a batch judges its rows, so that no staging table stands between: no row broke a
+   rule in the batch before it, and the statement's commit tells all that is counted. #}
+{% macro _may_judge_straight(run, batch) %}
+    {{ return(batch.kind == 'incremental' and batch.get('rules') and (run.state.committed or {}).get('held_rules')
+        and not batch.files and not batch.get('is_taken_over') and batch.family != 'version'
+        and not floodmark._needs_stage(run) and adapter.floodmark_plugin is defined
+        and batch.rules | rejectattr('kind', 'equalto', 'row') | list == []
+        and batch.rules | selectattr('where') | list == []) }}
+{% endmacro %}
+
+
+{# The rows of a batch as a SELECT that fails where one breaks a rule. The condition is kept apart, since Spark could
+   ask it of rows that the model's own conditions leave out. #}
+{% macro _judge_straight(run, batch, select_sql) %}
+    {%- set columns = floodmark._select_columns(run, select_sql) -%}
+    {%- do floodmark._reject_columns(floodmark._own_name_problems(columns)) -%}
+    {%- do floodmark._check_rules(run, batch, columns, select_sql) -%}
+    select {{ floodmark._quoted_csv(columns | map(attribute='name') | list) }}
+    from (
+        {{ floodmark._judged_sql(batch.rules, floodmark._asked(run, columns), select_sql) }}
+    )
+    where case
+        when not {{ floodmark._kept_apart_sql() }} then false
+        when {{ floodmark._broken_sql(batch.rules) }} then
+            raise_error({{ floodmark._string_literal(floodmark._broken_rules()) }})
+        else true
+    end
+{% endmacro %}
+
+
+{# What the statement says of a row that breaks a rule. #}
+{% macro _broken_rules() %}
+    {{ return('floodmark: a row of the batch breaks a rule') }}
+{% endmacro %}
+
+
+{# Whether a statement failed because of such a row. #}
+{% macro _is_of_broken_rules(told) %}
+    {{ return(told.condition == 'USER_RAISED_EXCEPTION' and floodmark._broken_rules() in told.error) }}
+{% endmacro %}
+
+
 {# What another run judged is taken over where it is whole and of the same columns. Rows of it that are in the
    quarantine must not be judged twice: then the batch fails, and its rows are read anew. #}
 {% macro _leave_unfit_judgement(run, batch, columns) %}

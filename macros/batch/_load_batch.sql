@@ -24,23 +24,27 @@
     {%- elif floodmark._replays_records(batch) -%}
         {%- do floodmark._read_again(run, batch, floodmark._texts_again_sql(batch)) -%}
     {%- endif -%}
-    {{ return(floodmark._load_straight(run, batch) if batch.get('windows') else floodmark._load_read(run, batch)) }}
+    {%- do batch.update({'judges_straight': floodmark._may_judge_straight(run, batch)}) -%}
+    {{ return(floodmark._load_straight(run, batch) if batch.get('windows') or batch.judges_straight
+        else floodmark._load_read(run, batch)) }}
 {% endmacro %}
 
 
-{# Load a batch that is read straight, or through a staging table where its files turn out not to be clean. #}
+{# Load a batch whose files are read, or whose rows are judged, by the statement that loads it; through a staging table
+   where they turn out not to be clean. #}
 {% macro _load_straight(run, batch) %}
     {%- set loaded = floodmark._tried(floodmark._load_read, run, batch) -%}
-    {%- do floodmark._end_straight(batch) -%}
+    {%- do floodmark._end_straight(batch) if batch.files -%}
     {%- if loaded.error is none -%}
         {{ return(loaded.value) }}
-    {%- elif not floodmark._is_of_unclean_files(loaded) -%}
+    {%- elif not floodmark._is_of_unclean_files(loaded) and not floodmark._is_of_broken_rules(loaded) -%}
         {%- do adapter.floodmark_raise(loaded.raised) -%}
     {%- endif -%}
     {%- do floodmark._reset_batch_conf(run, batch) -%}
     {#- a task of the statement that failed may still write into the folder of the staging table -#}
-    {%- do batch.update({'looks_clean': false, 'gives_rows': false, 'stages_as': invocation_id[-8:]}) -%}
-    {%- do floodmark._read_files(run, batch) -%}
+    {%- do batch.update({'judges_straight': false, 'looks_clean': false, 'gives_rows': false,
+        'stages_as': invocation_id[-8:]}) -%}
+    {%- do floodmark._read_files(run, batch) if batch.files -%}
     {{ return(floodmark._load_read(run, batch)) }}
 {% endmacro %}
 
@@ -54,7 +58,8 @@
         else floodmark._bounded_select(run, batch) -%}
     {%- do floodmark._check_doubled(floodmark._select_columns(run, select_sql) | map(attribute='name') | list) -%}
     {%- if floodmark._is_judged(batch) -%}
-        {%- set select_sql = floodmark._judge(run, batch, select_sql) -%}
+        {%- set select_sql = floodmark._judge_straight(run, batch, select_sql) if batch.get('judges_straight')
+            else floodmark._judge(run, batch, select_sql) -%}
     {%- endif -%}
     {%- if run.settings.files and run.settings.files.schema_evolution == 'widen' and not batch.replaces -%}
         {%- do floodmark._widen_table(run, floodmark._select_columns(run, select_sql)) -%}

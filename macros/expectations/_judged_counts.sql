@@ -34,6 +34,25 @@
 {% endmacro %}
 
 
+{# What became of the rules of a batch of which no row breaks one, in the form of _count_judged. #}
+{% macro _count_all_hold(batch, rows) %}
+    {%- set results = [] -%}
+    {%- for rule in batch.rules -%}
+        {%- do results.append({'name': rule.name, 'action': rule.on_violation, 'rows_judged': rows, 'violations': 0,
+            'sample': []}) -%}
+    {%- endfor -%}
+    {%- do batch.update({'judged': {'rows_read': rows, 'rows_kept': rows, 'rows_dropped': 0, 'rows_quarantined': 0,
+        'rows_warned': 0, 'results': results}}) -%}
+{% endmacro %}
+
+
+{# Whether a batch had rules, and no row broke one. #}
+{% macro _held_rules(batch) %}
+    {%- set results = batch.judged.get('results') if batch.get('judged') else none -%}
+    {{ return(results is not none and results | map(attribute='violations') | select | list == []) }}
+{% endmacro %}
+
+
 {# Put five rows beside each rule that is violated: their keys, what the rule names, and their file. #}
 {% macro _add_samples(batch, results, keys) %}
     {%- set parts, columns = [], batch.judged.columns -%}

@@ -67,8 +67,16 @@
         "select to_json(struct(model, batch_id, event, kind, generation, invocation_id, family, "
         "watermark_column, low, high, cap, mark, is_last, lookback, "
         ~ "upstream, upstream_version, upstream_at, upstream_id, target_id, target_version, "
-        "rows_read, reason, unix_micros(at) as at), map('ignoreNullFields', 'false')) as event from " ~ rows
+        "rows_read, reason, unix_micros(at) as at, "
+        ~ floodmark._held_rules_sql() ~ " as held_rules), map('ignoreNullFields', 'false')) as event from " ~ rows
         ~ ' order by batch_id desc' ~ (' limit ' ~ floodmark._newest_most() if names | length == 1 else '') )) }}
+{% endmacro %}
+
+
+{# Whether an event tells of rules that no row broke, by the text of its results (_results_literal). #}
+{% macro _held_rules_sql() %}
+    {{ return('event = \'committed\' and expectations is not null and not expectations rlike '
+        ~ floodmark._string_literal('"violations": [1-9]')) }}
 {% endmacro %}
 
 

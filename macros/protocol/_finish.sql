@@ -11,7 +11,7 @@
         if batch.staged_by and floodmark._is_stage_whole(stage) else {})) -%}
     {%- set rows_kept = staged.get('rows_read', floodmark._inserted(metrics)) -%}
     {%- if floodmark._is_judged(batch) and not batch.get('judged') -%}
-        {%- do floodmark._judge_again(run, batch, landed) -%}
+        {%- do floodmark._judge_again(run, batch, landed, rows_kept) -%}
     {%- endif -%}
     {%- set held = floodmark._held_counts(batch) -%}
     {%- if batch.files -%}
@@ -52,6 +52,7 @@
         'committed': {'batch_id': batch.batch_id, 'mark': mark, 'generation': batch.generation, 'family': batch.family,
         'target_id': target_id, 'watermark_column': batch.watermark_column, 'upstream': batch.upstream,
         'is_last': is_last, 'lookback': known.lookback or 0, 'rows_read': counts.rows_read,
+        'held_rules': floodmark._held_rules(batch),
         'upstream_version': known.upstream_version, 'upstream_at': known.upstream_at, 'upstream_id': known.upstream_id},
         }) -%}
     {%- do floodmark._raise_peak(run, batch, landed, rows_kept) -%}
@@ -69,7 +70,7 @@
     {%- if batch.records_by -%}
         {%- do tables.append(floodmark._records_stage(batch)) -%}
     {%- endif -%}
-    {%- if floodmark._is_judged(batch) -%}
+    {%- if floodmark._is_judged(batch) and not batch.get('judges_straight') -%}
         {%- do tables.append(floodmark._judged_relation(batch)) -%}
     {%- endif -%}
     {%- if source and source.get('resolved') -%}
@@ -85,9 +86,10 @@
 {% endmacro %}
 
 
-{# What became of the rules of a batch whose commit a dead run made: counted again where that run's table is whole, else
-   as the commit says. #}
-{% macro _judge_again(run, batch, landed) %}
+{# What became of the rules of a batch that was judged by the statement that loads it, or whose commit a dead run made:
+   counted again where that run's table is whole, else as the commit says. A commit without counts is of such a
+   statement. #}
+{% macro _judge_again(run, batch, landed, rows_kept) %}
     {%- set relation = floodmark._judged_relation(batch) -%}
     {%- set told_by = floodmark._records_stage(batch) if floodmark._replays_records(batch) else relation -%}
     {%- if batch.kind == 'replay' and not (batch.judged_by and floodmark._is_stage_whole(told_by)) -%}
@@ -100,6 +102,8 @@
             run.settings.unique_key) -%}
     {%- elif landed.counted -%}
         {%- do batch.update({'judged': dict(landed.counted, results=none)}) -%}
+    {%- elif not floodmark._needs_stage(run) and batch.kind == 'incremental' -%}
+        {%- do floodmark._count_all_hold(batch, rows_kept) -%}
     {%- endif -%}
 {% endmacro %}
 
