@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+#: The name of the dbt package, and of the project in a checkout.
+PACKAGE = "floodmark"
+
 PACKAGE_VARIABLE = "FLOODMARK_PACKAGE"
 
 

@@ -61,11 +61,14 @@ def _show(project: Project, model_id: str, wanted: dict[str, Any]) -> None:
     model = f"{{{{ floodmark._string_literal({jinja_literal(model_id)}) }}}}"
     is_asked = f"{{{{ floodmark._is_asked_sql({jinja_literal(wanted)}) }}}}"
     rows = project.query(
-        "select batch_id, low, high, rows_read, rows_inserted, rows_updated, rows_deleted "
+        "select batch_id, low, high, rows_read, rows_inserted, rows_updated, rows_deleted, "
+        "{{ floodmark._utc_text_sql('finished_at') }} as finished "
         f"from {{{{ floodmark.ledger_schema() }}}}.batches where model = {model} "
         f"and kind = 'backfill' and state = 'committed' and {is_asked} "
         "order by batch_id"
     )
     columns = [("batch", "right"), ("above", "left"), ("up to", "left"), ("read", "right")]
     columns += [(name, "right") for name in ("inserted", "updated", "deleted")]
+    # An equal backfill of an earlier day is listed, too: it may have been stopped.
+    columns += [("finished (UTC)", "left")]
     console().print(table("", columns, [list(row.values()) for row in rows]))

@@ -18,9 +18,15 @@ from dbt_floodmark.demo.chain import ODD_DAY
 from dbt_floodmark.demo.data import MINIMUM_INVOICES, land_day
 from dbt_floodmark.environment import environment_variable
 from dbt_floodmark.errors import FloodmarkError, UsageError
-from dbt_floodmark.package import package_root
+from dbt_floodmark.package import PACKAGE, package_root
 from dbt_floodmark.project.ledger import Row, read_ledger
-from dbt_floodmark.project.runner import dbt_arguments, exit_code, invoke, project_option
+from dbt_floodmark.project.runner import (
+    dbt_arguments,
+    exit_code,
+    invoke,
+    project_option,
+    project_settings,
+)
 from dbt_floodmark.spark.home import FOLDER, HOME_VARIABLE
 from dbt_floodmark.texts import yaml_text
 
@@ -97,10 +103,14 @@ def demo(project_dir: Path, invoices: int, land_only: int | None, resume: bool) 
 
 
 def example_project(project_dir: Path) -> Path:
-    """Return the project with the worked example: the one named, else floodmark's checkout."""
+    """Return the project with the worked example: the one named, else floodmark's checkout.
+
+    Raises:
+        UsageError: neither has it. A project of another name is the user's, whatever its models are called.
+    """
     for candidate in (project_dir, package_root()):
-        models = candidate / "models"
-        if (models / "bronze" / "bronze_invoices.sql").is_file():
+        example = candidate / "models" / "bronze" / "bronze_invoices.sql"
+        if example.is_file() and project_settings(candidate).get("name") == PACKAGE:
             return candidate.resolve()
     raise UsageError(
         "The worked example is not here: run `floodmark demo` in a checkout of floodmark, or name "

@@ -14,6 +14,7 @@ from typing import Any
 from dbt_floodmark.errors import FloodmarkError, UsageError
 from dbt_floodmark.project.ledger import failure
 from dbt_floodmark.project.project import Project
+from dbt_floodmark.project.runner import project_settings
 from dbt_floodmark.texts import jinja_literal
 
 #: Names that a Delta table has without column mapping, and that SQL takes without quotes.
@@ -143,7 +144,7 @@ def write_model(
     """Write the model of a folder, named from ``here``, into the project; its file, and the look.
 
     Raises:
-        UsageError: there is such a model already, or no name follows from the folder's.
+        UsageError: there is such a model or file already, or no name follows from the folder's.
         FloodmarkError: the folder cannot be looked at.
     """
     parts = [part for part in Path(path).parts if not _PATTERN.search(part)]
@@ -159,10 +160,13 @@ def write_model(
     ]
     if taken:
         raise UsageError(f"There is a {called} in {taken[0]}: name another model with --model.")
+    # dbt reads models from these folders alone; one that is disabled is not in the manifest.
+    models = project_settings(project.folder).get("model-paths") or ["models"]
+    file = project.folder / models[0] / "bronze" / f"{called}.sql"
+    if file.exists():
+        raise UsageError(f"There is a {file} already: name another model with --model.")
     look = look_at(project, path_in(project.folder, path, here), format)
-    folder = project.folder / "models" / "bronze"
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{called}.sql"
+    file.parent.mkdir(parents=True, exist_ok=True)
     try:
         file.write_text(model_text(look), "utf-8")
     except OSError as exc:

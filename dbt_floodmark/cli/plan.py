@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -14,7 +15,7 @@ from rich.text import Text
 
 from dbt_floodmark.cli.output import console, print_json, table
 from dbt_floodmark.errors import FloodmarkError
-from dbt_floodmark.project.ledger import NoTableError, Row
+from dbt_floodmark.project.ledger import NoLedgerError, NoTableError, Row
 from dbt_floodmark.project.project import Model, Project, ask_apart
 from dbt_floodmark.project.runner import json_option, select_option, target_options
 from dbt_floodmark.texts import jinja_literal, named_text
@@ -76,33 +77,43 @@ def _compiled(project: Project, models: list[Model]) -> dict[str, str | Floodmar
     """
     found = ask_apart(models, lambda some: project.compile(some, floodmark_plan=True))
     refused = [one for one in found.values() if isinstance(one, FloodmarkError)]
-    if refused and len(refused) == len(models) and len({str(one) for one in refused}) == 1:
+    is_alike = len(refused) == len(models) and len({str(one) for one in refused}) == 1
+    # What is said of one model may be its own fault: then it names the model.
+    if is_alike and (len(models) > 1 or models[0].name not in str(refused[0])):
         raise refused[0]
     return found
 
 
-def _kinds(project: Project, models: list[Model]) -> dict[str, str]:
+def _kinds(project: Project, models: list[Model]) -> dict[str, str | FloodmarkError]:
     """What the next run is of models that read all, which have no marker in their SQL, by id."""
-    ids = [
-        model.unique_id
+
+    def ask(some: Sequence[Model]) -> dict[str, str]:
+        ids = jinja_literal([model.unique_id for model in some])
+        rows = project.query("{{ floodmark._next_kinds_sql(" + ids + ") }}") if some else []
+        return {row["unique_id"]: row["kind"] for row in rows}
+
+    read_all = [
+        model
         for model in models
         if model.watermark is None and model.files is None and not model.is_stream
     ]
-    rows = (
-        project.query("{{ floodmark._next_kinds_sql(" + jinja_literal(ids) + ") }}") if ids else []
-    )
-    return {row["unique_id"]: row["kind"] for row in rows}
+    return ask_apart(read_all, ask)
 
 
 def _plan_of(
-    project: Project, model: Model, sql: str | FloodmarkError, kind: str, count: bool
+    project: Project,
+    model: Model,
+    sql: str | FloodmarkError,
+    kind: str | FloodmarkError,
+    count: bool,
 ) -> Row:
     shown: Row = {"name": model.name, "model": model.model_id, "kind": kind}
     shown |= dict.fromkeys(("low", "high", "lookback", "files", "bytes", "paths", "rows"))
     shown |= dict.fromkeys(("rows_null", "rows_future", "new_columns", "error"))
     try:
-        if isinstance(sql, FloodmarkError):
-            raise sql
+        for told in (sql, kind):
+            if isinstance(told, FloodmarkError):
+                raise told
         return shown | (
             _pending(project, model, sql) if model.is_stream else _due(project, sql, shown, count)
         )
@@ -123,7 +134,8 @@ def _due(project: Project, sql: str, shown: Row, count: bool) -> Row:
         try:
             counted = "select count(*) as n from (\n{{ floodmark._select_text(due) }}\n)"
             rows = project.query(named_text("due", sql) + counted)
-        except NoTableError:
+        except (NoTableError, NoLedgerError):
+            # A source may be called like a table of the ledger, which this query does not read.
             shown["kind"] = "upstream is missing"
             return shown
         shown["rows"] = rows[0]["n"]

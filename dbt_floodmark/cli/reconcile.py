@@ -91,10 +91,12 @@ def _compare(
     found = {"model": model.model_id, **project.ask(macro, model, sql, list(keys), sample)}
     found["backfill"] = None
     if found["missing"] or found["repeated"]:
-        # Of rows without the watermark column nothing tells in which range they lie.
+        # Of rows without the watermark column nothing tells in which range they lie. A MERGE
+        # updates all rows of a key, and leaves as many.
+        keeps_copies = found["repeated"] and model.strategy == "merge"
         found["backfill"] = (
             f"floodmark run --select {model.name} --full-refresh"
-            if model.is_stream or found["from"] is None
+            if model.is_stream or found["from"] is None or keeps_copies
             else f"floodmark backfill {model.name} --from '{found['from']}' --to '{found['to']}'"
         )
     return found

@@ -17,6 +17,7 @@ from dbt_floodmark.project.ledger import Row, failure, own_sentence, rows_of
 from dbt_floodmark.project.runner import (
     dbt_arguments,
     given_variables,
+    is_usage,
     require_project,
     uninterrupted,
 )
@@ -56,7 +57,7 @@ class Project:
         """Parse the project.
 
         Raises:
-            UsageError: there is no project in the folder.
+            UsageError: there is no project in the folder, or no such profile or target.
             FloodmarkError: dbt could not parse it.
         """
         self.folder = require_project(folder)
@@ -67,7 +68,8 @@ class Project:
         given = _vars_option(self.variables)
         parsed = uninterrupted(dbtRunner().invoke(["parse", *_QUIET[:3], *given, *self.options]))
         if not parsed.success:
-            raise failure(parsed, "dbt could not parse the project")
+            told = failure(parsed, "dbt could not parse the project")
+            raise UsageError(str(told)) if is_usage(parsed) else told
         self.manifest = parsed.result
         self.models = _managed_models(self.manifest)
 
@@ -259,3 +261,5 @@ def _vars_option(variables: Mapping[str, Any]) -> list[str]:
 def _show_printed(event: Any) -> None:
     if event.info.name == "PrintEvent":
         click.echo(event.data.msg)
+    elif event.info.name == "JinjaLogWarning":
+        click.echo(event.data.msg, err=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import yaml
 from dbt.cli.option_types import YAML
 from dbt.cli.options import MultiOption
 from dbt.cli.resolvers import default_profiles_dir, default_project_dir
@@ -99,6 +100,15 @@ def require_project(project_dir: Path) -> Path:
     return project_dir.resolve()
 
 
+def project_settings(project_dir: Path) -> dict[str, Any]:
+    """Return what the project's ``dbt_project.yml`` says; nothing where it cannot be read."""
+    try:
+        found = yaml.safe_load((project_dir / "dbt_project.yml").read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def default_profiles(arguments: Sequence[str]) -> list[str]:
     """Return ``--profiles-dir`` for a project that keeps its profiles in ``profiles/``.
 
@@ -152,6 +162,14 @@ def exit_code(result: Any) -> int:
     if result.success:
         return EXIT_OK
     return EXIT_USAGE if result.exception is not None else EXIT_FAILED
+
+
+def is_usage(result: Any) -> bool:
+    """Tell whether dbt could not use what it was given: an argument, the profile, the target."""
+    from dbt.cli.exceptions import DbtUsageException
+    from dbt.exceptions import DbtProfileError
+
+    return isinstance(result.exception, (DbtUsageException, DbtProfileError))
 
 
 def usage_sentence(result: Any) -> str | None:

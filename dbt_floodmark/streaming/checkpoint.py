@@ -418,8 +418,9 @@ class Lease:
         for _ in range(5):
             try:
                 return Holder(**json.loads(self._folder.read(_LEASE) or ""))
-            except (ValueError, TypeError):
+            except (ValueError, TypeError, DamagedError, UnreachableError):
                 time.sleep(_SETTLE)
+        # Nobody can read it: whoever wrote it died, or the disk was full.
         return None
 
     def _lives(self, holder: Holder) -> bool:

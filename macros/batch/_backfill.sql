@@ -22,6 +22,12 @@
     {%- endif -%}
     {%- set plan = floodmark._plan_watermark(run, range.low, range.high,
         {'start': none, 'step': range.step, 'lookback': 0}) -%}
+    {%- set rounds = floodmark._strategy(run.settings).rounds -%}
+    {%- if rounds and not plan.is_last -%}
+        {%- set high = [rounds(run, range.low, plan.high_position).high, range.high] | min -%}
+        {%- do plan.update({'high_position': high, 'high': floodmark._position_print(high, plan.family),
+            'is_last': high == range.high}) -%}
+    {%- endif -%}
     {#- the last batch reaches to the end of the range: rows that are gone upstream go from the table too -#}
     {%- if plan.is_last -%}
         {%- do plan.update({'high_position': range.high,
@@ -71,6 +77,9 @@
     {%- set asked = {'from': range.from | string, 'to': range.to | string,
         'step': range.step | string if reach.step is not none else none} -%}
     {%- set high = [end, mark] | min -%}
+    {%- set rounds = floodmark._strategy(run.settings).rounds -%}
+    {%- set whole = rounds(run, low, high) if rounds else {'low': low, 'high': high} -%}
+    {%- set low, high = whole.low, whole.high -%}
     {%- set reached = floodmark._position_parse(floodmark._backfill_reached(run, asked), family) -%}
     {%- do run.update({'backfill': {'high': high, 'step': reach.step, 'asked': {'backfill': asked}, 'reason': reason,
         'low': reached if reached is not none and low < reached < high else low}}) -%}

@@ -4,7 +4,7 @@
 {% macro _recover(run, planned) %}
     {%- set batch = floodmark._stored_batch(run, planned) -%}
     {%- do batch.update({'rules': floodmark._stored_rules(planned.batch_id)}) -%}
-    {%- if run.settings.files and planned.kind != 'replay' -%}
+    {%- if run.settings.files and planned.kind not in ['replay', 'stream'] -%}
         {%- do batch.update(floodmark._stored_files(run, planned.batch_id)) -%}
     {%- endif -%}
     {%- set landed = floodmark._landed(this, batch) if run.target.is_delta else none -%}

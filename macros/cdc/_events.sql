@@ -18,13 +18,11 @@
 
 
 {# Events of a change feed: a commit that takes a row of a key away and adds another (an overwritten range) replaces
-   it and ends nothing, though a delete beats an upsert of one sequence in SCD 2; and a stream reads what an update
-   found as well. A SELECT that does not keep the feed's columns shows it by the sequence alone. SCD 1 needs none of
-   it: there the upsert wins. #}
-{% macro _without_replaced_sql(run, batch, columns, select_sql) %}
-    {%- set is_settled = run.settings.cdc.scd_type == 1 and batch.kind != 'stream' -%}
-    {%- set commits = none if is_settled else floodmark._event_commits(run, columns, '_floodmark_sequence',
-        '_floodmark_delete', '_floodmark_truncate') -%}
+   it and ends nothing, though its delete may come behind its upsert in the sequence; and a stream reads what an update
+   found as well. A SELECT that does not keep the feed's columns shows it by the sequence alone. #}
+{% macro _without_replaced_sql(run, columns, select_sql) %}
+    {%- set commits = floodmark._event_commits(run, columns, '_floodmark_sequence', '_floodmark_delete',
+        '_floodmark_truncate') -%}
     {%- if commits is none -%}
         {{ return(select_sql) }}
     {%- endif -%}
@@ -271,8 +269,7 @@
         {%- do missing.append(column) -%}
     {%- endfor -%}
     {%- do floodmark._add_columns(this, {'new': missing, 'fields': []}) -%}
-    {%- do floodmark._execute(['drop table if exists ' ~ floodmark._state_relation(),
-        'alter table ' ~ this ~ " unset tblproperties if exists ('" ~ floodmark._state_mark() ~ "')"]) -%}
+    {%- do floodmark._forget_state() -%}
     {%- do floodmark._set_properties(properties) -%}
     {%- do run.update({'table_columns': none, 'is_state_marked': none}) -%}
 {% endmacro %}

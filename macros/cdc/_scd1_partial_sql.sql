@@ -15,17 +15,17 @@
     {%- set plain = parts.plain | map(attribute='name') | list -%}
     {%- set remembered = own + [{'name': '_floodmark_columns', 'type': floodmark._memory_type(type)}] -%}
     {%- set truncated = floodmark._truncated_sql(run, source, not is_first) -%}
-    {%- set alive = 'not _floodmark_delete and coalesce(_floodmark_at_# >= _floodmark_floor, true)' -%}
     {%- set values, ats, folded = {}, {}, [] -%}
     {%- for leaf in parts.leaves -%}
         {%- set i = loop.index0 | string -%}
-        {%- set hash = floodmark._leaf_hash_sql(leaf, '_floodmark_leaf_' ~ i) -%}
-        {%- set condition = ' filter (where _floodmark_leaf_# is not null and ' ~ alive ~ ') as ' -%}
-        {%- do folded.append(('max_by(_floodmark_leaf_#, struct(_floodmark_at_#, ' ~ hash ~ '))' ~ condition
-            ~ '_floodmark_leaf_#') | replace('#', i)) -%}
-        {%- do folded.append(('max(_floodmark_at_#)' ~ condition ~ '_floodmark_at_#') | replace('#', i)) -%}
-        {%- do values.update({leaf.path: '_floodmark_leaf_' ~ i}) -%}
-        {%- do ats.update({leaf.path: '_floodmark_at_' ~ i}) -%}
+        {%- set value, at = '_floodmark_leaf_' ~ i, '_floodmark_at_' ~ i -%}
+        {%- set counted = ' filter (where ' ~ value ~ ' is not null and not _floodmark_delete and coalesce(' ~ at
+            ~ ' >= _floodmark_floor, true)) as ' -%}
+        {%- do folded.append('max_by(' ~ value ~ ', struct(' ~ at ~ ', ' ~ floodmark._leaf_hash_sql(leaf, value)
+            ~ '))' ~ counted ~ value) -%}
+        {%- do folded.append('max(' ~ at ~ ')' ~ counted ~ at) -%}
+        {%- do values.update({leaf.path: value}) -%}
+        {%- do ats.update({leaf.path: at}) -%}
     {%- endfor -%}
     {%- if plain -%}
         {%- do folded.append('max_by(struct(' ~ floodmark._quoted_csv(plain) ~ '), struct(_floodmark_sequence, '

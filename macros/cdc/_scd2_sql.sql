@@ -262,18 +262,16 @@
     {%- set collapsed, filled, kept, values, ats = [], [], [], {}, {} -%}
     {%- for leaf in parts.leaves -%}
         {%- set i = loop.index0 | string -%}
-        {%- set order = 'if(_floodmark_leaf_# is null or _floodmark_delete or _floodmark_what in (\'start\', '
-            '\'gone\'), null, struct(_floodmark_at_#, @))' | replace('#', i)
-            | replace('@', floodmark._leaf_hash_sql(leaf, '_floodmark_leaf_' ~ i)) -%}
-        {%- do collapsed.append(('max_by(_floodmark_leaf_#, ' ~ order ~ ') ' ~ same ~ ' as _floodmark_value_#')
-            | replace('#', i)) -%}
-        {%- do collapsed.append(
-            ('max(if(_floodmark_leaf_# is null or _floodmark_delete or _floodmark_what in (\'start\', '
-            '\'gone\'), null, _floodmark_at_#)) ' ~ same ~ ' as _floodmark_set_#') | replace('#', i)) -%}
-        {%- do filled.append(('max_by(_floodmark_value_#, if(_floodmark_set_# is null, null, struct(_floodmark_set_#, '
-            '@))) ' ~ so_far ~ ' as _floodmark_filled_#') | replace('#', i)
-            | replace('@', floodmark._leaf_hash_sql(leaf, '_floodmark_value_' ~ i))) -%}
-        {%- do filled.append(('max(_floodmark_set_#) ' ~ so_far ~ ' as _floodmark_filled_at_#') | replace('#', i)) -%}
+        {%- set value, at, set_at = '_floodmark_leaf_' ~ i, '_floodmark_at_' ~ i, '_floodmark_set_' ~ i -%}
+        {%- set unset = 'if(' ~ value ~ " is null or _floodmark_delete or _floodmark_what in ('start', 'gone'), null, "
+            -%}
+        {%- do collapsed.append('max_by(' ~ value ~ ', ' ~ unset ~ 'struct(' ~ at ~ ', '
+            ~ floodmark._leaf_hash_sql(leaf, value) ~ '))) ' ~ same ~ ' as _floodmark_value_' ~ i) -%}
+        {%- do collapsed.append('max(' ~ unset ~ at ~ ')) ' ~ same ~ ' as ' ~ set_at) -%}
+        {%- do filled.append('max_by(_floodmark_value_' ~ i ~ ', if(' ~ set_at ~ ' is null, null, struct(' ~ set_at
+            ~ ', ' ~ floodmark._leaf_hash_sql(leaf, '_floodmark_value_' ~ i) ~ '))) ' ~ so_far
+            ~ ' as _floodmark_filled_' ~ i) -%}
+        {%- do filled.append('max(' ~ set_at ~ ') ' ~ so_far ~ ' as _floodmark_filled_at_' ~ i) -%}
         {%- set counts = 'not _floodmark_delete and coalesce(_floodmark_filled_at_' ~ i
             ~ ' > _floodmark_deleted, _floodmark_filled_at_' ~ i ~ ' is not null)' -%}
         {%- do kept.append('if(' ~ counts ~ ', _floodmark_filled_' ~ i ~ ', null) as _floodmark_new_' ~ i) -%}

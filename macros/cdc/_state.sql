@@ -28,6 +28,13 @@
 {% endmacro %}
 
 
+{# Drop what is remembered beside an empty table, of events that are gone. #}
+{% macro _forget_state() %}
+    {%- do floodmark._execute(['drop table if exists ' ~ floodmark._state_relation(),
+        'alter table ' ~ this ~ " unset tblproperties if exists ('" ~ floodmark._state_mark() ~ "')"]) -%}
+{% endmacro %}
+
+
 {# Without what it remembers a table cannot tell which late events count: the run stops where that is gone. #}
 {% macro _check_state(run, source) %}
     {%- if run.get('is_state_marked') is none -%}

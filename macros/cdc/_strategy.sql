@@ -58,7 +58,7 @@
 {# The events of a batch as they are staged. #}
 {% macro _staged_events_sql(run, batch, columns, select_sql) %}
     {%- set sql = floodmark._conforming_sql(run, columns, floodmark._events_sql(run.settings.cdc, select_sql)) -%}
-    {%- set sql = floodmark._without_replaced_sql(run, batch, columns,
+    {%- set sql = floodmark._without_replaced_sql(run, columns,
         floodmark._partition_values_sql(run, columns, sql)) -%}
     {%- if floodmark._restates_from(batch) is not none -%}
         {%- set sql = floodmark._restated_events_sql(run, batch, sql,

@@ -72,17 +72,23 @@
         names[1] ~ '.' ~ floodmark._quoted(after.name) if after else 'null',
     ] -%}
     {%- set are_two = before and after and before.type != after.type -%}
-    {%- if are_two and before.type.startswith('struct<') and after.type.startswith('struct<') -%}
+    {%- set nesting = floodmark._nesting(after.type) if are_two else none -%}
+    {%- if nesting == 'struct' and before.type.startswith('struct<') -%}
         {{ return(floodmark._struct_of_either_sql(values, [before.type, after.type])) }}
+    {%- elif nesting and nesting == floodmark._nesting(before.type) -%}
+        {%- set type = floodmark._conformed_type(before.type, after.type, true, casts=true) -%}
+        {%- set values = [floodmark._conformed_sql(values[0], before.type, type, before.name),
+            floodmark._conformed_sql(values[1], after.type, type, after.name)] -%}
     {%- endif -%}
     {{ return("if(op = 'd', " ~ values | join(', ') ~ ')') }}
 {% endmacro %}
 
 
 {# The columns of a query over a user's relation, as _columns_of gives them; none of them where Spark cannot tell yet:
-   before the first run of what it reads, of a CTE of the model, and without the plugin. #}
+   before the first run of what it reads, of a CTE of the model, of new_files(), whose columns come with each batch, and
+   without the plugin. #}
 {% macro _columns_if_known(query) %}
-    {%- set can_ask = execute and adapter.floodmark_described is defined -%}
+    {%- set can_ask = execute and adapter.floodmark_described is defined and '/*floodmark:files*/' not in query -%}
     {%- set known = adapter.floodmark_described(query) if can_ask else none -%}
     {{ return(floodmark._columns_of(query=known) if known else []) }}
 {% endmacro %}

@@ -45,11 +45,23 @@
 {% macro _unseen_files(run, begins) %}
     {%- set most = [20000, run.settings.files.max_files_per_batch] | max -%}
     {%- set listed = floodmark._listed(run.settings.files, 'select to_json(struct(*)) from ('
-        ~ floodmark._unseen_files_sql(run.settings.files, floodmark._model_id(),
-        none if begins or not run.state.committed else run.state.committed.generation)
-        ~ ' order by modified_at, path limit ' ~ most ~ ')') -%}
+        ~ floodmark._unseen_of_run_sql(run, begins) ~ ' order by modified_at, path limit ' ~ most ~ ')') -%}
     {%- do run.update({'unseen_is_cut': listed | length == most}) -%}
     {{ return(listed) }}
+{% endmacro %}
+
+
+{# How many files are new, and their bytes: {files, bytes}, for a list that was cut. #}
+{% macro _count_unseen_files(run, begins) %}
+    {{ return(floodmark._listed(run.settings.files, "select to_json(named_struct('files', count(*), 'bytes', "
+        'sum(size))) from (' ~ floodmark._unseen_of_run_sql(run, begins) ~ ')')[0]) }}
+{% endmacro %}
+
+
+{# The files that are new to the model of a run. #}
+{% macro _unseen_of_run_sql(run, begins) %}
+    {{ return(floodmark._unseen_files_sql(run.settings.files, floodmark._model_id(),
+        none if begins or not run.state.committed else run.state.committed.generation)) }}
 {% endmacro %}
 
 

@@ -38,11 +38,14 @@
             if schema else floodmark._with_told(known.record, floodmark._told_columns(run.settings.files, known),
             []))})) }}
     {%- endif -%}
-    {%- do run.settings.files.update({'max_files_per_batch': 20000, 'max_bytes_per_batch': none} if plans else {}) -%}
+    {%- do run.settings.files.update({'max_files_per_batch': [20000, run.settings.files.max_files_per_batch] | max,
+        'max_bytes_per_batch': none} if plans else {}) -%}
     {%- set plan = floodmark._plan_files(run, run.replaces) -%}
+    {%- set due = floodmark._count_unseen_files(run, run.replaces) if plans and run.unseen_is_cut
+        else {'files': plan.files | length, 'bytes': plan.files | sum(attribute='size')} -%}
     {%- set comment = floodmark._plan_comment({'kind': run.kind if plan.files or run.replaces and not run.target.exists
         and plan.record is not none else 'nothing new', 'low': none, 'high': none, 'lookback': 0, 'rows_null': 0,
-        'rows_future': 0, 'file_count': plan.files | length, 'file_bytes': plan.files | sum(attribute='size'),
+        'rows_future': 0, 'file_count': due.files, 'file_bytes': due.bytes,
         'file_paths': (plan.files | map(attribute='path') | list)[:100],
         'new_columns': plan.file_schema.added if plan.get('file_schema') else []}) if plans else '' -%}
     {%- if plan.record is none -%}

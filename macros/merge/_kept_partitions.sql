@@ -126,7 +126,7 @@
 {# The greatest partition that the table has, as a condition. #}
 {% macro _last_partition_predicate(partition) %}
     {%- set quoted = floodmark._quoted(partition.name) -%}
-    {%- set greatest = floodmark._range_text_sql(quoted, partition.type) | replace('@(', 'max(') -%}
+    {%- set greatest = floodmark._range_text_sql(quoted, partition.type) | replace('@(', 'max(', 1) -%}
     {%- set last = floodmark._query_json("select to_json(named_struct('last', " ~ greatest ~ ")) from "
         ~ this)[0].get('last') -%}
     {{ return(quoted ~ ' = ' ~ floodmark._range_literal(last, partition.type) if last is not none else '1 = 0') }}
@@ -148,12 +148,15 @@
 
 {# Delta takes a partition's value from the name of its folder, where a moment stands as the clock showed it: of an
    hour that comes twice it keeps the first. So what partitions by moments is written under UTC. Nothing in the
-   statement depends on the zone: its rows are staged. `batch.writes_utc` is the zone to go back to. #}
+   statement may depend on the zone: its rows are staged, and rows that were judged are not converted on the way.
+   `batch.writes_utc` is the zone to go back to. #}
 {% macro _write_moments_as_utc(run, batch, source) %}
     {%- set is_user_sql = run.settings.strategy == 'merge' and (config.get('incremental_predicates')
         or config.get('predicates')) -%}
     {%- do batch.update({'writes_utc': none}) -%}
-    {%- if run.settings.strategy in ['merge', 'insert_overwrite'] and source.stage and not is_user_sql -%}
+    {%- set is_converted = batch.get('judged') and floodmark._conforms(run, source.columns) -%}
+    {%- if run.settings.strategy in ['merge', 'insert_overwrite'] and source.stage and not is_user_sql
+        and not is_converted -%}
         {%- for name in floodmark._partition_names(run)
             if (floodmark._find_column(source.columns, name) or {}).get('type') == 'timestamp'
             and not batch.writes_utc -%}

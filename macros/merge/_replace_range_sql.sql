@@ -82,9 +82,9 @@
     {%- set watermark_text = floodmark._position_text_sql('@(' ~ value ~ ')', family) -%}
     {%- set partition_text = floodmark._range_text_sql(floodmark._quoted(partition.name), partition.type) -%}
     {%- set values = ["'rows', count(*)", "'zone', current_timezone()"] -%}
-    {%- for name, text in {'first': watermark_text | replace('@(', 'min('),
-        'last': watermark_text | replace('@(', 'max('), 'least': partition_text | replace('@(', 'min('),
-        'greatest': partition_text | replace('@(', 'max(')}.items() -%}
+    {%- for name, text in {'first': watermark_text | replace('@(', 'min(', 1),
+        'last': watermark_text | replace('@(', 'max(', 1), 'least': partition_text | replace('@(', 'min(', 1),
+        'greatest': partition_text | replace('@(', 'max(', 1)}.items() -%}
         {%- do values.append("'" ~ name ~ "', " ~ text) -%}
     {%- endfor -%}
     {%- for candidate in candidates -%}
@@ -145,28 +145,39 @@
     {%- endif -%}
     {%- set unit = found.units[0] -%}
     {%- set week = ' @ interval 1 week' if 'week' in found.units and unit != 'week' else '' -%}
-    {%- set starts = {} -%}
-    {%- for name, sign in {'first': '-', 'last': '+'}.items() -%}
-        {%- set moment = floodmark._position_literal(floodmark._position_from_text(found[name], family), family) -%}
-        {%- do starts.update({name: "date_trunc('" ~ unit ~ "', " ~ moment ~ ')' ~ week | replace('@', sign)}) -%}
-    {%- endfor -%}
     {%- set changes = "date_format(@ - interval 47 hours, 'xxxxx') <> date_format(@ + interval 47 hours, 'xxxxx')" -%}
     {%- set query -%}
         with edges as (
-            select {{ starts.first }} as low,
-                {{ starts.last }} + interval {{ {'quarter': '3 month'}.get(unit, '1 ' ~ unit) }} as high
-        ),
-        wide as (
-            select if({{ changes | replace('@', 'low') }}, low - interval 48 hours, low) as low,
-                if({{ changes | replace('@', 'high') }}, high + interval 48 hours, high) as high
-            from edges
+            select low{{ week | replace('@', '-') }} as low, high{{ week | replace('@', '+') }} as high from (
+                {{ floodmark._unit_edges_sql(unit, floodmark._position_from_text(found.first, family),
+                    floodmark._position_from_text(found.last, family), family) }}
+            )
         )
-        select to_json(named_struct(
-            'low', {{ floodmark._position_text_sql('cast(low as ' ~ family ~ ')', family) }},
-            'high', {{ floodmark._position_text_sql('cast(high as ' ~ family ~ ')', family) }}
-        )) from wide
+        select if({{ changes | replace('@', 'low') }}, low - interval 48 hours, low) as low,
+            if({{ changes | replace('@', 'high') }}, high + interval 48 hours, high) as high
+        from edges
     {%- endset -%}
-    {%- set edges = floodmark._query_json(query)[0] -%}
+    {{ return(floodmark._edge_positions(query, family)) }}
+{% endmacro %}
+
+
+{# A SELECT of the start of the unit in which one position lies, and the end of that of another: low, high. #}
+{% macro _unit_edges_sql(unit, first, last, family) %}
+    select date_trunc('{{ unit }}', {{ floodmark._position_literal(first, family) }}) as low,
+        date_trunc('{{ unit }}', {{ floodmark._position_literal(last, family) }})
+            + interval {{ {'quarter': '3 month'}.get(unit, '1 ' ~ unit) }} as high
+{% endmacro %}
+
+
+{# What such a SELECT gives, as positions {low, high}. #}
+{% macro _edge_positions(query, family) %}
+    {%- set texts = [] -%}
+    {%- for name in ['low', 'high'] -%}
+        {%- do texts.append("'" ~ name ~ "', " ~ floodmark._position_text_sql('cast(' ~ name ~ ' as ' ~ family ~ ')',
+            family)) -%}
+    {%- endfor -%}
+    {%- set edges = floodmark._query_json('select to_json(named_struct(' ~ texts | join(', ') ~ ')) from (' ~ query
+        ~ ')')[0] -%}
     {{ return({'low': floodmark._position_from_text(edges.low, family),
         'high': floodmark._position_from_text(edges.high, family)}) }}
 {% endmacro %}

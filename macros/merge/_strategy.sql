@@ -16,8 +16,8 @@
 
 {% macro _insert_overwrite_strategy() %}
     {{ return(dict(floodmark._strategy_defaults(), reads=floodmark._overwrite_reads,
-        replaced=floodmark._overwritten_rows_sql, staged=floodmark._overwrite_staged,
-        counts=floodmark._overwrite_counts, changes=floodmark._overwrite_changes,
+        replaced=floodmark._overwritten_rows_sql, rounds=floodmark._whole_partitions_range,
+        staged=floodmark._overwrite_staged, counts=floodmark._overwrite_counts, changes=floodmark._overwrite_changes,
         statement=floodmark._overwrite_statement)) }}
 {% endmacro %}
 

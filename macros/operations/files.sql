@@ -91,7 +91,8 @@
 {% endmacro %}
 
 
-{# Record such an event behind the last batch, which must have ended. #}
+{# Record such an event behind the last batch, which must have ended, and behind all that the ledger has of the model:
+   of two events of a file the later counts, also where a clock was set back. #}
 {% macro _record_files_event(node, event, values, reason) %}
     {%- set id = floodmark._node_id(node) -%}
     {%- set state = floodmark._model_state(id) -%}
@@ -100,9 +101,13 @@
             ~ ' is unfinished: run the model first, which finishes it',
             id) -%}
     {%- endif -%}
+    {%- set latest = floodmark._query_json('select unix_micros(max(at)) from ' ~ floodmark.ledger_schema()
+        ~ '.batch_log where model = ' ~ floodmark._string_literal(id))[0] -%}
+    {%- set at = 'greatest(current_timestamp(), timestamp_micros(' ~ latest + 1 ~ '))' if latest is not none
+        else 'current_timestamp()' -%}
     {%- do floodmark._record(event, {'model': id, 'batch_id': state.last_batch_id or 0, 'kind': 'files',
         'generation': state.committed.generation if state.committed else none, 'family': none, 'low': none,
-        'reason': reason}, dict(values, recorded_by='current_user()')) -%}
+        'reason': reason}, dict(values, at=at, recorded_by='current_user()')) -%}
 {% endmacro %}
 
 

@@ -48,6 +48,8 @@
   finds_by_key       whether it finds rows of the table by the key: its MERGE gets a filter of the batch's keys, and a
                      backfill merges, where others delete and insert the range
   backfills          whether a range can be read again
+  rounds             macro(run, low, high): the range of a backfill as the strategy can replace it, {low, high}; none
+                     where it can replace any
   orders_by_mark     whether the watermark column tells which row of a key is the later: a backfill warns where SELECT
                      or table lack it
   compares_all       whether it compares all that the SELECT gives with the table, where there is no mark: then it puts
@@ -71,7 +73,7 @@
         'mark': none, 'reads_mark_in_stage': false, 'app_suffix': '', 'writer': none,
         'reads_anew': false, 'adds_blindly': false, 'selected': floodmark._select_columns_of, 'take_over': none,
         'made': none, 'take_back': none, 'note_refused': none, 'give_up': none,
-        'finds_by_key': false, 'backfills': true, 'orders_by_mark': false, 'compares_all': false,
+        'finds_by_key': false, 'backfills': true, 'rounds': none, 'orders_by_mark': false, 'compares_all': false,
         'lost_mark_problem': none,
     }) }}
 {% endmacro %}

@@ -17,6 +17,11 @@
             {%- do found.append([constraint.name or 'check_' ~ local_md5(constraint.expression)[:12],
                 constraint.expression]) -%}
         {%- endfor -%}
+        {%- for constraint in model.constraints if constraint.type == 'not_null' -%}
+            {%- for name in constraint.columns or [] -%}
+                {%- do found.append([name ~ '_not_null', floodmark._quoted(name) ~ ' is not null']) -%}
+            {%- endfor -%}
+        {%- endfor -%}
         {%- for name, column in model.columns.items() -%}
             {%- for constraint in column.constraints or [] -%}
                 {%- if constraint.type == 'not_null' -%}

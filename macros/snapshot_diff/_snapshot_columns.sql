@@ -85,8 +85,9 @@
             {%- do problems.extend(floodmark._type_problems('unique_key', key,
                 floodmark._find_column(source.columns, key).type, floodmark._find_column(source.table, key))) -%}
         {%- endfor -%}
-        {%- for name in ['__start_at', '__missing_at', '_changed_at']
-            if floodmark._find_column(source.table, name) and not floodmark._find_column(source.columns, name) -%}
+        {%- for name in floodmark._snapshot_added(run, source.version_type) | map(attribute='name')
+            if name in ['__start_at', '__missing_at', '_changed_at'] and floodmark._find_column(source.table, name)
+            and not floodmark._find_column(source.columns, name) -%}
             {%- do problems.extend(floodmark._type_problems('snapshot_diff.version',
                 run.settings.snapshot.version or 'the time of the load', source.version_type,
                 floodmark._find_column(source.table, name))) -%}
@@ -114,6 +115,8 @@
     {%- set made_here = floodmark._find_column(source.table, '_floodmark_hash') is not none -%}
     {%- set properties = floodmark._snapshot_properties(run, dict(source, compared=[], beside=[], added=[])) -%}
     {%- set foreign = floodmark._foreign_property(floodmark._foreign_names(source.table, source.columns)) -%}
+    {#- a table that was emptied has no scope of any version -#}
+    {%- do floodmark._execute(['alter table ' ~ this ~ " unset tblproperties if exists ('floodmark.scopes')"]) -%}
     {%- do floodmark._set_properties(dict(properties, **({} if made_here else foreign))) -%}
     {%- do floodmark._add_columns(this, {'new': missing, 'fields': []}) -%}
     {%- do run.update({'table_columns': none}) -%}

@@ -52,7 +52,9 @@
         'distinct_by': settings.unique_key if settings.strategy == 'append' else []} -%}
     {%- do floodmark._check_stream_columns(request, streams.columns(request)) -%}
     {%- set described = streams.describe(request) -%}
-    {%- do settings.update({'event_time': described.event_time if settings.output_mode == 'append' else none}) -%}
+    {#- rows that an update changes come again, with the time of their group -#}
+    {%- set is_row_wise = settings.output_mode == 'append' or not described.remembers -%}
+    {%- do settings.update({'event_time': described.event_time if is_row_wise else none}) -%}
     {%- set run = {'settings': settings, 'sql': 'select * from ' ~ streams.micro_batch, 'request': request,
         'upstream': none, 'commits': none, 'state': state, 'target': target, 'is_stale': false,
         'full_refresh': should_full_refresh() and not streams.service(), 'generation': none, 'guarded': false,
@@ -66,7 +68,7 @@
     {%- endif -%}
     {%- if run.full_refresh or is_new -%}
         {%- do floodmark._start_over(run, streams) -%}
-    {%- elif target.is_delta and made_by is none and target.is_empty -%}
+    {%- elif target.is_delta and target.is_empty and (made_by is none or floodmark._was_emptied(state)) -%}
         {%- do floodmark._take_on(run, streams) -%}
         {%- do floodmark._align_stream(run, streams) -%}
     {%- else -%}
@@ -78,6 +80,7 @@
             if described.remembers and not filled_in -%}
     {%- endif -%}
     {#- Delta holds every micro-batch against them: they must be there before the first -#}
+    {%- do floodmark._drop_constraints(this, properties) if properties -%}
     {%- do floodmark._persist_constraints(this) -%}
     {%- if settings.strategy == 'cdc' -%}
         {%- do floodmark._drop_older_state(run) -%}
@@ -102,6 +105,11 @@
 {% macro _go_on(run, streams) %}
     {%- set request = run.request -%}
     {%- do request.update({'location': floodmark._own_checkpoint(run.generation)}) -%}
+    {%- if request.native and run.state.last_batch_id != run.state.finished_id and run.state.planned.kind == 'stream'
+        and floodmark._stored_rules(run.state.planned.batch_id) -%}
+        {#- its rules are gone, and it ends under them -#}
+        {%- do request.update({'native': false}) -%}
+    {%- endif -%}
     {%- set checkpoint = streams.checkpoint(request.location) -%}
     {%- do floodmark._check_stream(run, checkpoint) -%}
     {%- set mark = floodmark._stream_mark(run) -%}
@@ -154,11 +162,29 @@
 {% endmacro %}
 
 
-{# Take an empty table that somebody else made as it is: one commit has it name a checkpoint of its own, behind the
-   one that adds what cdc keeps in columns. A run that died between the two adds none again. #}
+{# Whether somebody has taken the rows of a table that the stream has filled: it is loaded from the start. A table that
+   its own batches leave empty goes on. #}
+{% macro _was_emptied(state) %}
+    {%- if not state.landed -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {%- set version = state.landed.target_version | int -%}
+    {%- set newest = floodmark._history(this, 1)[0].version -%}
+    {%- for commit in floodmark._history(this, newest - version + 1) if newest > version and commit.version > version
+        and commit.operation in ['DELETE', 'TRUNCATE'] and not commit.tag -%}
+        {{ return(true) }}
+    {%- endfor -%}
+    {{ return(false) }}
+{% endmacro %}
+
+
+{# Take an empty table that somebody else made, or that was emptied, as it is: one commit has it name a checkpoint of
+   its own, behind the one that adds what cdc keeps in columns. A run that died between the two adds none again. #}
 {% macro _take_on(run, streams) %}
     {%- do floodmark._check_char_columns(run) -%}
     {%- do floodmark._give_up_open_batch(run) -%}
+    {#- of one that was emptied all rows are judged again -#}
+    {%- do floodmark._supersede(floodmark._quarantine_relation(this), 'true') -%}
     {%- set generation = invocation_id ~ '-' ~ floodmark._now() -%}
     {%- set properties = floodmark._own_properties(run, generation) -%}
     {%- if run.settings.strategy == 'cdc' -%}
@@ -171,6 +197,7 @@
             {%- do added.append(column) -%}
         {%- endfor -%}
         {%- do floodmark._add_columns(this, {'new': added, 'fields': []}) -%}
+        {%- do floodmark._forget_state() -%}
         {%- do run.update({'table_columns': none}) -%}
     {%- endif -%}
     {%- do floodmark._set_properties(properties) -%}
@@ -271,6 +298,11 @@
     {%- elif run.target.disturbed -%}
         {%- do floodmark._stop(this ~ ' ' ~ run.target.disturbed ~ ' after batch ' ~ run.state.landed.batch_id
             ~ ', so rows that the checkpoint has passed are missing: ' ~ again) -%}
+    {%- elif not run.request.native and run.state.last_batch_id is none and checkpoint.last_commit is not none
+        and not floodmark._has_micro_batches(checkpoint) -%}
+        {%- do floodmark._stop(floodmark.ledger_schema() ~ '.batch_log has no batch of it, and its checkpoint has '
+            'passed micro-batch ' ~ checkpoint.last_commit ~ '. Somebody dropped that table, or deleted rows there, so '
+            'nobody can tell which rows are in ' ~ this ~ ': ' ~ again) -%}
     {%- elif run.request.native and run.state.last_batch_id != run.state.finished_id
         and not floodmark._left_replay(run.state) -%}
         {%- do floodmark._stop('batch ' ~ run.state.last_batch_id
@@ -282,6 +314,14 @@
             ~ ', so nobody can tell which rows of its sources are in ' ~ this ~ ': put the checkpoint back, or '
             ~ again) -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# Whether Delta's own sink has written micro-batches of a checkpoint into the table, which the ledger may not know yet.
+   #}
+{% macro _has_micro_batches(checkpoint) %}
+    {{ return(floodmark._history(this) | map(attribute='micro_batch') | select | map(attribute='query_id')
+        | select('equalto', checkpoint.query_id) | list != []) }}
 {% endmacro %}
 
 

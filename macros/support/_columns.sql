@@ -49,8 +49,11 @@
         {%- endif -%}
         {%- if ns.heading is none -%}
             {%- do columns.append({'name': row[0], 'type': row[1] | lower, 'ddl': row[1], 'comment': row[2]}) -%}
-        {%- elif ns.heading == '# Partition Information' and floodmark._find_column(columns, row[0]) -%}
-            {%- do floodmark._find_column(columns, row[0]).update({'is_partition': true}) -%}
+        {%- elif ns.heading == '# Partition Information' -%}
+            {#- here Spark quotes a name that is no plain one -#}
+            {%- set column = floodmark._find_column(columns, row[0])
+                or floodmark._find_column(columns, floodmark._unquoted(row[0])) -%}
+            {%- do column.update({'is_partition': true}) if column -%}
         {%- endif -%}
     {%- endfor -%}
     {{ return(columns) }}

@@ -6,6 +6,7 @@
     {%- set source_columns = floodmark._target_columns(run, source_columns) -%}
     {%- do floodmark._give_types(run, source_columns) -%}
     {%- do floodmark._add_awaited(run, source_columns) -%}
+    {%- do floodmark._remember_untyped(run) -%}
     {%- set target_columns = floodmark._table_columns(run) -%}
     {%- set mode = run.settings.on_schema_change -%}
     {%- set changes = floodmark._schema_changes(source_columns, target_columns) -%}
@@ -36,15 +37,17 @@
 
 {# Columns of the table that have no type get that of the SELECT, once it has one. #}
 {% macro _give_types(run, source_columns) %}
-    {%- set typed = [] -%}
+    {%- set typed, given = [], [] -%}
     {%- for column in floodmark._table_columns(run) if column.type == 'void' -%}
         {%- set own = floodmark._find_column(source_columns, column.name) -%}
         {%- if own and own.type != 'void' -%}
             {%- do typed.append('alter table ' ~ this ~ ' alter column ' ~ floodmark._quoted(column.name) ~ ' type '
                 ~ own.ddl) -%}
+            {%- do given.append(own) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- if typed -%}
+        {%- do floodmark._enable_types(this, given) -%}
         {%- do floodmark._execute(typed) -%}
         {%- do run.update({'table_columns': none}) -%}
     {%- endif -%}

@@ -14,8 +14,8 @@
 
 {# Entries of a named_struct, a list: the least of one SQL and the greatest of another, as text. #}
 {% macro _range_counts(low, high, type, least, greatest) %}
-    {{ return(["'" ~ low ~ "', " ~ floodmark._range_text_sql(least, type) | replace('@(', 'min('),
-        "'" ~ high ~ "', " ~ floodmark._range_text_sql(greatest, type) | replace('@(', 'max(')]) }}
+    {{ return(["'" ~ low ~ "', " ~ floodmark._range_text_sql(least, type) | replace('@(', 'min(', 1),
+        "'" ~ high ~ "', " ~ floodmark._range_text_sql(greatest, type) | replace('@(', 'max(', 1)]) }}
 {% endmacro %}
 
 

@@ -5,14 +5,20 @@
         {%- do added.append((column.path or floodmark._quoted(column.name)) ~ ' ' ~ (column.ddl or column.type)) -%}
     {%- endfor -%}
     {%- if added -%}
-        {%- do floodmark._enable_types(relation, added | join(',')) -%}
+        {%- do floodmark._enable_types(relation, changes.new + changes.fields) -%}
         {%- do floodmark._execute(['alter table ' ~ relation ~ ' add columns (' ~ added | join(', ') ~ ')']) -%}
     {%- endif -%}
 {% endmacro %}
 
 
-{# Let a table that is there have columns of these types: Delta enables some by itself where it makes a table alone. #}
-{% macro _enable_types(relation, types) %}
+{# Let a table that is there have columns of the types that these have: Delta enables some by itself where it makes a
+   table alone. #}
+{% macro _enable_types(relation, columns) %}
+    {%- set types = [] -%}
+    {%- for column in columns -%}
+        {%- do types.append(floodmark._without_names(column.ddl or column.type) | lower) -%}
+    {%- endfor -%}
+    {%- set types = types | join(', ') -%}
     {%- for type, feature in {'timestamp_ntz': 'timestampNtz', 'variant': 'variantType'}.items()
         if modules.re.search('\\b' ~ type ~ '\\b', types) -%}
         {%- do floodmark._execute(['alter table ' ~ relation ~ " set tblproperties ('delta.feature." ~ feature

@@ -1,7 +1,7 @@
 {#
   Columns and fields that have no type yet, as of `null as n` or `array()`: a table cannot hold them, so they are kept
-  out until the SELECT gives them one. The table that was made without them names them in its property
-  `floodmark.untyped`, so that they are added then, whatever on_schema_change says of columns that are new.
+  out until the SELECT gives them one. The table names what was kept out of it in its property `floodmark.untyped`, so
+  that they are added then, whatever on_schema_change says of columns that are new.
 #}
 
 {# The names of what is untyped in a column: itself, or fields of its structs, in lower case. #}
@@ -79,6 +79,19 @@
             floodmark._properties_of(this).get('floodmark.untyped')) or '[]')}) -%}
     {%- endif -%}
     {{ return(names | select('in', run.awaits) | list) }}
+{% endmacro %}
+
+
+{# Have a table that is there name what the SELECT gives without a type by now. #}
+{% macro _remember_untyped(run) %}
+    {%- if run.get('untyped') -%}
+        {%- set named = fromjson(floodmark._from_property(floodmark._properties_of(this).get('floodmark.untyped'))
+            or '[]') -%}
+        {%- set names = named + (run.untyped | reject('in', named) | list) -%}
+        {%- if names | length > named | length -%}
+            {%- do floodmark._set_properties({'floodmark.untyped': floodmark._to_property(tojson(names))}) -%}
+        {%- endif -%}
+    {%- endif -%}
 {% endmacro %}
 
 

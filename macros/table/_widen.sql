@@ -99,7 +99,7 @@
     {%- endfor -%}
     {%- if widened -%}
         {%- do floodmark._set_properties({'delta.enableTypeWidening': 'true'}, relation) -%}
-        {%- do floodmark._enable_types(relation, widened | map(attribute='type') | join(',')) -%}
+        {%- do floodmark._enable_types(relation, widened) -%}
         {%- for part in widened -%}
             {%- do floodmark._execute(['alter table ' ~ relation ~ ' alter column ' ~ part.path ~ ' type '
                 ~ part.type]) -%}
