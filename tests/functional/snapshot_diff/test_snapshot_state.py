@@ -431,3 +431,39 @@ def test_types_that_do_not_fit(make_project: Callable[..., Project]) -> None:
     # another zero is no change: one row came
     assert project.ledger("noted", "rows_inserted, rows_updated") == [(2, 0), (1, 0)]
     assert project.version("noted") == noted + 1
+
+
+def test_an_emptied_table_knows_no_scope(make_project: Callable[..., Project]) -> None:
+    """Both scopes of the version that was loaded are loaded again."""
+    project = make_project("emptied_scopes")
+    s = project.schema
+    project.sql(f"create table {s}.src (d int, k string, region string, a string) using delta")
+    project.sql(f"insert into {s}.src values (5, 'n', 'N', 'n1'), (5, 's', 'S', 's1')")
+    project.source("src")
+    project.model("latest", scoped())
+    scopes = [("--vars", f"{{scope: region = '{region}'}}") for region in "NS"]
+    for scope in scopes:
+        project.build(*scope)
+    project.sql(f"delete from {s}.latest")
+    for scope in scopes:
+        project.build(*scope)
+    assert held(project, "latest", "k, a") == {"n": [("n1",)], "s": [("s1",)]}
+
+
+def test_a_column_of_the_analyst_called_like_one_of_ours_may_leave(
+    make_project: Callable[..., Project],
+) -> None:
+    """Where the model does not add it, it is a column as any other."""
+    project = make_project("own_changed_at")
+    s = project.schema
+    project.sql(f"create table {s}.src (d int, k string, a string, _changed_at timestamp) using delta")
+    project.sql(f"insert into {s}.src values (1, 'k', 'a', timestamp'2024-01-01 00:00:00')")
+    project.source("src")
+    project.model("latest", whole("src", version="d"))
+    project.build()
+    project.model("latest", whole("src", version="d").replace("select *", "select d, k, a"))
+    project.sql(f"update {s}.src set d = 2, a = 'b'")
+    project.build()
+    assert project.rows("latest", "d, a, _changed_at is not null as kept") == {
+        ('{"d":2,"a":"b","kept":true}',): 1
+    }

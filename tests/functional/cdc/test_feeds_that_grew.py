@@ -1,0 +1,86 @@
+"""Feeds whose two sides nest otherwise, and feeds that are read from files as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.files import land, lines
+from tests.support.harness import Project
+
+pytestmark = [pytest.mark.edge, pytest.mark.long("session")]
+
+BEFORE = "struct<id: int, items: array<struct<b: int, a: int>>, marks: map<string, struct<x: int>>>"
+AFTER = "struct<id: int, items: array<struct<a: bigint, c: string>>, marks: map<string, struct<x: int, y: int>>>"
+
+
+def config(**more: object) -> str:
+    cdc = {
+        "sequence_by": "_sequence",
+        "apply_as_deletes": "_operation = 'delete'",
+        "except_column_list": ["_operation", "_sequence", *more.pop("without", [])],
+    }
+    settings = {"materialized": "incremental", "incremental_strategy": "cdc", "unique_key": "id"}
+    settings |= {"cdc": cdc} | more
+    return f"{{{{ config({', '.join(f'{key}={value!r}' for key, value in settings.items())}) }}}}\n"
+
+
+def test_sides_whose_arrays_and_maps_have_other_fields(make_project: Callable[..., Project]) -> None:
+    """Each field is taken by its name, of a delete from what was before."""
+    project = make_project("nested_sides")
+    s = project.schema
+    project.source("feed")
+    project.sql(
+        f"create table {s}.feed (op string, ts_ms bigint, lsn bigint, before {BEFORE}, after {AFTER}) using parquet"
+    )
+    project.sql(
+        f"insert into {s}.feed select 'c', 1, 1, null, named_struct('id', 1, 'items', "
+        "array(named_struct('a', 10L, 'c', 'z')), 'marks', map('m', named_struct('x', 1, 'y', 2)))"
+    )
+    project.sql(
+        f"insert into {s}.feed select 'd', 1, 2, named_struct('id', 2, 'items', "
+        "array(named_struct('b', 20, 'a', 30)), 'marks', map('m', named_struct('x', 3))), null"
+    )
+    feed = "floodmark.debezium(source('raw', 'feed'), sequence='lsn')"
+    project.model("shown", f"select * from {{{{ {feed} }}}}")
+    project.model("latest", f"{config(without=['_changed_at'])}select * from {{{{ {feed} }}}}")
+    project.build()
+    assert project.rows("shown", "id, _operation as op, items, marks") == {
+        ('{"id":1,"op":"insert","items":[{"a":10,"c":"z"}],"marks":{"m":{"x":1,"y":2}}}',): 1,
+        ('{"id":2,"op":"delete","items":[{"a":30,"b":20}],"marks":{"m":{"x":3}}}',): 1,
+    }
+    assert project.sql(f"select id from {s}.latest") == [(1,)]
+
+
+def test_rows_of_dms_in_the_files_of_a_batch(make_project: Callable[..., Project]) -> None:
+    """Nobody knows their columns before the batch is read: a delete is no insert of a full load."""
+    project = make_project("dms_files")
+    feed = "floodmark.dms(floodmark.new_files(), sequence='at', full_load_sequence=\"''\")"
+    files = {"path": "landing", "format": "json"}
+    project.model(
+        "latest",
+        f"{config(files=files, without=['at'])}select * except (_metadata) from {{{{ {feed} }}}}",
+    )
+    land(
+        project.root / "landing",
+        {
+            "1.json": lines(
+                {"Op": None, "id": 1, "name": "a", "at": None},
+                {"Op": "I", "id": 2, "name": "b", "at": "1"},
+            )
+        },
+    )
+    project.build()
+    land(
+        project.root / "landing",
+        {
+            "2.json": lines(
+                {"Op": "U", "id": 1, "name": "c", "at": "2"},
+                {"Op": "D", "id": 2, "name": None, "at": "3"},
+            )
+        },
+    )
+    project.build()
+    assert project.sql(f"select id, name from {project.schema}.latest") == [("1", "c")]
+    assert "Op" not in [row[0] for row in project.sql(f"describe {project.schema}.latest")]

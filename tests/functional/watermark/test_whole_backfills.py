@@ -1,0 +1,85 @@
+"""A backfill of insert_overwrite reads whole partitions, so that a SELECT may aggregate them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.commands import command
+from tests.support.harness import Project, incremental, table
+
+pytestmark = [pytest.mark.edge, pytest.mark.long("session")]
+
+#: Three days with four events each, the first of a day at 05:13.
+HOURS = (5, 9, 14, 23)
+BY = {"incremental_strategy": "insert_overwrite", "partition_by": "part", "watermark": {"column": "at"}}
+PARTS = {
+    "days": "cast(at as date)",
+    "months": "date_format(at, 'yyyy-MM')",
+    "hours": "date_trunc('hour', at)",
+}
+
+
+@pytest.fixture(scope="module")
+def project(make_project: Callable[..., Project]) -> Project:
+    project = make_project("whole_backfills")
+    project.source("events")
+    project.sql(f"create table {project.schema}.events (id int, at timestamp, amount int) using delta")
+    project.sql(
+        f"insert into {project.schema}.events select day * 10 + hour as id, "
+        "timestampadd(minute, 13, timestampadd(hour, hour, timestampadd(day, day, timestamp'2024-01-30'))), 1 "
+        "from (select explode(sequence(0, 2)) as day) cross join "
+        f"(select explode(array{HOURS}) as hour)"
+    )
+    for name, part in PARTS.items():
+        counted = f"{part} as part, count(*) as n, sum(amount) as amount, max(at) as at"
+        sql = incremental(table("events"), counted, **BY)
+        project.model(name, f"{sql} group by 1")
+    project.model("rows_of_days", incremental(table("events"), "id, amount, at, cast(at as date) as part", **BY))
+    project.build()
+    project.sql(f"update {project.schema}.events set amount = 2 where id % 10 = 4")
+    return project
+
+
+def totals(project: Project, model: str) -> list[tuple[str, int, int]]:
+    return sorted(
+        project.sql(f"select cast(part as string), n, amount from {project.schema}.{model}")
+    )
+
+
+def expected(project: Project, part: str) -> list[tuple[str, int, int]]:
+    return sorted(
+        project.sql(
+            f"select cast({part} as string), count(*), sum(amount) from {project.schema}.events group by 1"
+        )
+    )
+
+
+@pytest.mark.parametrize("step", [None, "1 day", "7 hours"])
+@pytest.mark.parametrize("model", PARTS)
+def test_each_partition_has_one_row_with_all_of_its_events(
+    project: Project, model: str, step: str | None
+) -> None:
+    """Neither the range nor its steps begin where a partition does."""
+    steps = ["--step", step] if step else []
+    code, output = command(
+        project, "backfill", model, "--from", "2024-01-30 09:30", "--to", "2024-02-01 14:05", *steps
+    )
+    assert code == 0, output
+    assert totals(project, model) == expected(project, PARTS[model])
+
+
+def test_rows_of_a_partition_that_is_gone_upstream_go(project: Project) -> None:
+    """The range itself is deleted, too, where the source has nothing any more."""
+    gone = f"{project.schema}.rows_of_days"
+    project.sql(f"delete from {project.schema}.events where at < '2024-01-31'")
+    code, output = command(
+        project, "backfill", "rows_of_days", "--from", "2024-01-30 06:00", "--to", "2024-01-31 10:00"
+    )
+    assert code == 0, output
+    [(low, high)] = project.ledger("rows_of_days", "low, high")[1:]
+    assert (low, high) == ("2024-01-29 23:59:59.999999", "2024-01-31 23:59:59.999999")
+    assert sorted(project.sql(f"select id from {gone}")) == sorted(
+        (day * 10 + hour,) for day in (1, 2) for hour in HOURS
+    )
