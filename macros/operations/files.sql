@@ -101,9 +101,9 @@
             ~ ' is unfinished: run the model first, which finishes it',
             id) -%}
     {%- endif -%}
-    {%- set latest = floodmark._query_json('select unix_micros(max(at)) from ' ~ floodmark.ledger_schema()
-        ~ '.batch_log where model = ' ~ floodmark._string_literal(id))[0] -%}
-    {%- set at = 'greatest(current_timestamp(), timestamp_micros(' ~ latest + 1 ~ '))' if latest is not none
+    {%- set latest = run_query('select unix_micros(max(at)) as latest from ' ~ floodmark.ledger_schema()
+        ~ '.batch_log where model = ' ~ floodmark._string_literal(id)).rows[0][0] -%}
+    {%- set at = 'greatest(current_timestamp(), timestamp_micros(' ~ (latest | int + 1) ~ '))' if latest is not none
         else 'current_timestamp()' -%}
     {%- do floodmark._record(event, {'model': id, 'batch_id': state.last_batch_id or 0, 'kind': 'files',
         'generation': state.committed.generation if state.committed else none, 'family': none, 'low': none,
