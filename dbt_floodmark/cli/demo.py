@@ -106,7 +106,8 @@ def example_project(project_dir: Path) -> Path:
     """Return the project with the worked example: the one named, else floodmark's checkout.
 
     Raises:
-        UsageError: neither has it. A project of another name is the user's, whatever its models are called.
+        UsageError: neither has it. A project of another name is the user's, whatever its models
+            are called.
     """
     for candidate in (project_dir, package_root()):
         example = candidate / "models" / "bronze" / "bronze_invoices.sql"

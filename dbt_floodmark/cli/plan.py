@@ -111,9 +111,10 @@ def _plan_of(
     shown |= dict.fromkeys(("low", "high", "lookback", "files", "bytes", "paths", "rows"))
     shown |= dict.fromkeys(("rows_null", "rows_future", "new_columns", "error"))
     try:
-        for told in (sql, kind):
-            if isinstance(told, FloodmarkError):
-                raise told
+        if isinstance(sql, FloodmarkError):
+            raise sql
+        if isinstance(kind, FloodmarkError):
+            raise kind
         return shown | (
             _pending(project, model, sql) if model.is_stream else _due(project, sql, shown, count)
         )

@@ -52,7 +52,7 @@ def status(
         print_json({"models": [_json_row(row) for row in rows]})
     elif not rows:
         console().print("No model of this project sets a watermark or files.")
-    elif not select and all(row["batch_id"] is None and row["source_error"] is None for row in rows):
+    elif not select and not any(row["batch_id"] or row["source_error"] for row in rows):
         console().print(NO_LEDGER)
     else:
         console().print(_table(rows))

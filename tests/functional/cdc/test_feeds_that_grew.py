@@ -26,7 +26,9 @@ def config(**more: object) -> str:
     return f"{{{{ config({', '.join(f'{key}={value!r}' for key, value in settings.items())}) }}}}\n"
 
 
-def test_sides_whose_arrays_and_maps_have_other_fields(make_project: Callable[..., Project]) -> None:
+def test_sides_whose_arrays_and_maps_have_other_fields(
+    make_project: Callable[..., Project],
+) -> None:
     """Each field is taken by its name, of a delete from what was before."""
     project = make_project("nested_sides")
     s = project.schema

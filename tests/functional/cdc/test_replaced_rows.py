@@ -60,18 +60,24 @@ def project(make_project: Callable[..., Project]) -> Project:
         f"create table {s}.source (k int, p int, q int, at int) using delta "
         "tblproperties ('delta.enableChangeDataFeed' = 'true')"
     )
-    project.sql(f"create table {s}.events (k int, p int, items array<struct<`a#b`: int>>, n bigint) using delta")
+    project.sql(
+        f"create table {s}.events (k int, p int, items array<struct<`a#b`: int>>, n bigint) using delta"
+    )
     for name, sql in (MODELS | ODD).items():
         project.model(name, sql)
-    project.sql(f"insert into {s}.source values {values([(1, 1, 2, 9), (2, 1, 2, 9), (3, 1, 2, 9)])}")
-    project.sql(f"insert into {s}.events values (1, 1, array(named_struct('a#b', 1)), 1), (2, 1, null, 1)")
+    project.sql(
+        f"insert into {s}.source values {values([(1, 1, 2, 9), (2, 1, 2, 9), (3, 1, 2, 9)])}"
+    )
+    project.sql(
+        f"insert into {s}.events values (1, 1, array(named_struct('a#b', 1)), 1), (2, 1, null, 1)"
+    )
     project.build()
     project.model("narrow", of_changes("* except (p)"))
     # One commit takes all rows of the keys away and adds others, one of them with an earlier time.
+    project.sql(f"insert overwrite {s}.source values {values([(1, None, 3, 5), (2, None, 3, 10)])}")
     project.sql(
-        f"insert overwrite {s}.source values {values([(1, None, 3, 5), (2, None, 3, 10)])}"
+        f"insert into {s}.events values (1, null, array(named_struct('a#b', 5)), 2), (2, 7, null, 2)"
     )
-    project.sql(f"insert into {s}.events values (1, null, array(named_struct('a#b', 5)), 2), (2, 7, null, 2)")
     project.build()
     return project
 

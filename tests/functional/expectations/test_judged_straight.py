@@ -26,7 +26,10 @@ MODELS = {
     ),
     # The rows that break a rule are those that the model itself leaves out.
     "left_out": incremental(
-        table("raw"), where=" and amount % 2 = 0 and amount between 1 and 99", expectations=RULES, **AT
+        table("raw"),
+        where=" and amount % 2 = 0 and amount between 1 and 99",
+        expectations=RULES,
+        **AT,
     ),
     "some": incremental(
         table("raw"), expectations=[RULES[0] | {"where": "id > 0"}, *RULES[1:]], **AT

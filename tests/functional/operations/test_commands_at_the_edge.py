@@ -23,7 +23,14 @@ SNAPSHOT = (
 MODELS = {
     "merged": incremental(table("events"), **BY_TS, **MERGE),
     "compared": SNAPSHOT,
-    "landed": loader("landing", format="json", schema="id int", on_loaded="archive", archive_to="archive", after="1 second"),
+    "landed": loader(
+        "landing",
+        format="json",
+        schema="id int",
+        on_loaded="archive",
+        archive_to="archive",
+        after="1 second",
+    ),
     "skipped": loader("skipping", format="json", schema="id int"),
 }
 
@@ -80,7 +87,9 @@ def test_a_table_whose_folder_is_gone_hides_no_other(story: Story) -> None:
     project.sql(f"drop table {project.schema}.compared")
 
 
-@pytest.mark.parametrize("command", [["status"], ["plan"], ["history", "merged"], ["reconcile", "merged"]])
+@pytest.mark.parametrize(
+    "command", [["status"], ["plan"], ["history", "merged"], ["reconcile", "merged"]]
+)
 def test_a_target_that_is_not_there_is_wrong_input(story: Story, command: list[str]) -> None:
     refused = story(*command, "-t", "nowhere")
     assert refused.exit_code == 2 and "nowhere" in refused.output, refused.output

@@ -456,7 +456,9 @@ def test_a_column_of_the_analyst_called_like_one_of_ours_may_leave(
     """Where the model does not add it, it is a column as any other."""
     project = make_project("own_changed_at")
     s = project.schema
-    project.sql(f"create table {s}.src (d int, k string, a string, _changed_at timestamp) using delta")
+    project.sql(
+        f"create table {s}.src (d int, k string, a string, _changed_at timestamp) using delta"
+    )
     project.sql(f"insert into {s}.src values (1, 'k', 'a', timestamp'2024-01-01 00:00:00')")
     project.source("src")
     project.model("latest", whole("src", version="d"))

@@ -54,7 +54,9 @@ def project(make_project: Callable[..., Project]) -> Project:
     land(project.root / "landing", {"a.json": lines({"id": 1, "amount": 1})})
     project.build()
     arrive(project, event(4, "b", 0, 20), event(5, "c", -5, 40))
-    land(project.root / "landing", {"b.json": lines({"id": 2, "amount": -2}, {"id": 3, "amount": 3})})
+    land(
+        project.root / "landing", {"b.json": lines({"id": 2, "amount": -2}, {"id": 3, "amount": 3})}
+    )
     with injected(Faults(cuts={"judged": CUT, "landed": CUT})):
         assert not project.dbt("run", "--select", "judged", "landed").success
     project.build("--select", "emptied", "emptied_cdc")

@@ -60,7 +60,9 @@ TYPED = {
 def runs(make_project: Callable[..., Project]) -> Runs:
     project = make_project("columns_that_change")
     project.source("raw")
-    project.sql(f"create table {project.schema}.raw (id int, label string, at timestamp) using delta")
+    project.sql(
+        f"create table {project.schema}.raw (id int, label string, at timestamp) using delta"
+    )
     project.sql(f"create table {project.schema}.void (id int, at timestamp, n void) using delta")
     for name, sql in MODELS.items():
         project.model(name, sql, NOT_NULL if name == "of_model" else None)
@@ -110,7 +112,9 @@ def test_a_column_called_like_a_type_needs_no_feature(runs: Runs) -> None:
     assert runs.runs["typed"].status["grown"] == "success"
     assert "variantType" not in features(runs.project, "grown")
     assert "timestampNtz" not in features(runs.project, "grown")
-    rows = runs.project.sql(f"select id, `variant`, s.timestamp_ntz from {runs.project.schema}.grown")
+    rows = runs.project.sql(
+        f"select id, `variant`, s.timestamp_ntz from {runs.project.schema}.grown"
+    )
     assert sorted(rows) == [(1, None, None), (2, None, None), (3, None, 1)]
 
 

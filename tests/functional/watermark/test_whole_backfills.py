@@ -13,7 +13,11 @@ pytestmark = [pytest.mark.edge, pytest.mark.long("session")]
 
 #: Three days with four events each, the first of a day at 05:13.
 HOURS = (5, 9, 14, 23)
-BY = {"incremental_strategy": "insert_overwrite", "partition_by": "part", "watermark": {"column": "at"}}
+BY = {
+    "incremental_strategy": "insert_overwrite",
+    "partition_by": "part",
+    "watermark": {"column": "at"},
+}
 PARTS = {
     "days": "cast(at as date)",
     "months": "date_format(at, 'yyyy-MM')",
@@ -25,7 +29,9 @@ PARTS = {
 def project(make_project: Callable[..., Project]) -> Project:
     project = make_project("whole_backfills")
     project.source("events")
-    project.sql(f"create table {project.schema}.events (id int, at timestamp, amount int) using delta")
+    project.sql(
+        f"create table {project.schema}.events (id int, at timestamp, amount int) using delta"
+    )
     project.sql(
         f"insert into {project.schema}.events select day * 10 + hour as id, "
         "timestampadd(minute, 13, timestampadd(hour, hour, timestampadd(day, day, timestamp'2024-01-30'))), 1 "
@@ -36,7 +42,10 @@ def project(make_project: Callable[..., Project]) -> Project:
         counted = f"{part} as part, count(*) as n, sum(amount) as amount, max(at) as at"
         sql = incremental(table("events"), counted, **BY)
         project.model(name, f"{sql} group by 1")
-    project.model("rows_of_days", incremental(table("events"), "id, amount, at, cast(at as date) as part", **BY))
+    project.model(
+        "rows_of_days",
+        incremental(table("events"), "id, amount, at, cast(at as date) as part", **BY),
+    )
     project.build()
     project.sql(f"update {project.schema}.events set amount = 2 where id % 10 = 4")
     return project
@@ -75,7 +84,13 @@ def test_rows_of_a_partition_that_is_gone_upstream_go(project: Project) -> None:
     gone = f"{project.schema}.rows_of_days"
     project.sql(f"delete from {project.schema}.events where at < '2024-01-31'")
     code, output = command(
-        project, "backfill", "rows_of_days", "--from", "2024-01-30 06:00", "--to", "2024-01-31 10:00"
+        project,
+        "backfill",
+        "rows_of_days",
+        "--from",
+        "2024-01-30 06:00",
+        "--to",
+        "2024-01-31 10:00",
     )
     assert code == 0, output
     [(low, high)] = project.ledger("rows_of_days", "low, high")[1:]

@@ -25,6 +25,7 @@ def backfill(
     floodmark._columns_of = lambda query=None, relation=None: named(*(select if query else table))
     floodmark._warn = said.append
     floodmark._backfill_reached = lambda run, asked: None
+    floodmark._partition_unit = lambda run: None
     run = {
         "settings": {"strategy": strategy, "watermark": {"column": "ts"}},
         "state": {"committed": {"mark": "2024-01-03 00:00:00"}},

@@ -44,7 +44,9 @@ def test_the_example_is_a_project_of_floodmarks_name(
 
 
 @pytest.mark.parametrize("text", [None, "[", "a list", "- a\n"])
-def test_settings_of_a_project_that_cannot_be_read_are_none(tmp_path: Path, text: str | None) -> None:
+def test_settings_of_a_project_that_cannot_be_read_are_none(
+    tmp_path: Path, text: str | None
+) -> None:
     if text is not None:
         (tmp_path / "dbt_project.yml").write_text(text)
     assert project_settings(tmp_path) == {}
@@ -57,7 +59,9 @@ def test_a_model_goes_where_dbt_looks_and_over_nothing(
     """A model that is disabled, or in a folder that dbt does not read, is not in the manifest."""
     settings = "name: shop\n" + (f"model-paths: [{folder}, other]\n" if folder else "")
     (tmp_path / "dbt_project.yml").write_text(settings)
-    monkeypatch.setattr(init_files, "look_at", lambda *_: Look("in", "json", 1, 10, [("id", "int")]))
+    monkeypatch.setattr(
+        init_files, "look_at", lambda *_: Look("in", "json", 1, 10, [("id", "int")])
+    )
     project = SimpleNamespace(folder=tmp_path, manifest=SimpleNamespace(nodes={}))
     file, _ = write_model(project, "in", None, None, tmp_path)
     assert file == tmp_path / (folder or "models") / "bronze" / "bronze_in.sql"
