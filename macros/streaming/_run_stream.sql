@@ -68,7 +68,7 @@
     {%- endif -%}
     {%- if run.full_refresh or is_new -%}
         {%- do floodmark._start_over(run, streams) -%}
-    {%- elif target.is_delta and target.is_empty and (made_by is none or floodmark._was_emptied(state)) -%}
+    {%- elif target.is_delta and target.is_empty and (made_by is none or floodmark._was_emptied(state, made_by)) -%}
         {%- do floodmark._take_on(run, streams) -%}
         {%- do floodmark._align_stream(run, streams) -%}
     {%- else -%}
@@ -162,16 +162,16 @@
 {% endmacro %}
 
 
-{# Whether somebody has taken the rows of a table that the stream has filled: it is loaded from the start. A table that
-   its own batches leave empty goes on. #}
-{% macro _was_emptied(state) %}
-    {%- if not state.landed -%}
+{# Whether somebody has taken the rows of a table that the stream of this generation has filled: it is loaded from the
+   start. A table that its own batches leave empty goes on. #}
+{% macro _was_emptied(state, generation) %}
+    {%- if not state.landed or state.landed.generation != generation -%}
         {{ return(false) }}
     {%- endif -%}
     {%- set version = state.landed.target_version | int -%}
     {%- set newest = floodmark._history(this, 1)[0].version -%}
-    {%- for commit in floodmark._history(this, newest - version + 1) if newest > version and commit.version > version
-        and commit.operation in ['DELETE', 'TRUNCATE'] and not commit.tag -%}
+    {%- for commit in (floodmark._history(this, newest - version) if newest > version else [])
+        if commit.operation in ['DELETE', 'TRUNCATE'] and not commit.tag -%}
         {{ return(true) }}
     {%- endfor -%}
     {{ return(false) }}

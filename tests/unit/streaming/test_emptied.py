@@ -1,0 +1,57 @@
+"""Whether a stream's table was emptied by somebody else; without Spark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.macros import load
+
+GENERATION = "a-1"
+
+
+def commit(version: int, operation: str, tag: str | None = None) -> dict[str, Any]:
+    return {"version": version, "operation": operation, "tag": tag}
+
+
+def was_emptied(landed: dict[str, Any] | None, *commits: dict[str, Any]) -> bool:
+    """Commits are those of the table, newest first."""
+    floodmark = load()
+    asked: list[int] = []
+
+    def history(relation: object, limit: int) -> list[dict[str, Any]]:
+        assert limit > 0
+        asked.append(limit)
+        return list(commits[:limit])
+
+    floodmark._history = history
+    return bool(floodmark._was_emptied({"landed": landed}, GENERATION))
+
+
+WRITE = commit(2, "STREAMING UPDATE")
+LANDED = {"target_version": 2, "generation": GENERATION}
+
+
+@pytest.mark.parametrize("operation", ["DELETE", "TRUNCATE"])
+def test_rows_that_somebody_took_behind_the_last_batch(operation: str) -> None:
+    assert was_emptied(LANDED, commit(4, "OPTIMIZE"), commit(3, operation), WRITE)
+
+
+@pytest.mark.parametrize(
+    ("landed", "commits"),
+    [
+        (None, [commit(1, "DELETE")]),
+        (LANDED, [WRITE]),
+        (LANDED, [commit(3, "DELETE", "floodmark/shop.t/a-1/4"), WRITE]),
+        (LANDED, [commit(3, "STREAMING UPDATE"), WRITE, commit(1, "DELETE")]),
+        # The table of another generation, whose versions are others: a refresh died before its first batch.
+        (LANDED | {"generation": "b-2", "target_version": 50}, [commit(0, "CREATE TABLE")]),
+        (LANDED | {"target_version": 50}, [commit(3, "DELETE")]),
+    ],
+    ids=["no batch", "as it was", "its own", "before", "other table", "younger"],
+)
+def test_a_table_that_its_own_batches_leave_empty_goes_on(
+    landed: dict[str, Any] | None, commits: list[dict[str, Any]]
+) -> None:
+    assert not was_emptied(landed, *commits)
