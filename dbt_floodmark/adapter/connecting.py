@@ -89,8 +89,9 @@ def _open_thrift(original: Callable[..., Any], cls: Any, connection: Any) -> Any
             find_server(credentials, project_home(credentials))
     server = f"{credentials.host}:{credentials.port}"
     # Spark's server takes a session's settings under Hive's prefix alone; dbt-spark leaves it out.
-    zone = credentials.server_side_parameters.get("spark.sql.session.timeZone", "UTC")
-    credentials.server_side_parameters["set:hiveconf:spark.sql.session.timeZone"] = zone
+    parameters = credentials.server_side_parameters
+    for name, default in (("spark.sql.session.timeZone", "UTC"), ("spark.sql.ansi.enabled", "false")):
+        parameters[f"set:hiveconf:{name}"] = parameters.get(name, default)
     _refuse_cancelled(connection)
     try:
         opened = original(cls, connection)

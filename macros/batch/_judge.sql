@@ -98,8 +98,9 @@
     {%- if parts -%}
         {%- set columns = batch.judged.columns if batch.get('judged')
             else floodmark._select_columns(run, select_sql) -%}
-        {%- do floodmark._quarantine(batch, columns, parts,
-            is_again=floodmark._leaves_open(run, batch, columns)) -%}
+        {%- set reading = floodmark._strategy(run.settings).whole -%}
+        {%- do floodmark._quarantine(batch, columns, parts, floodmark._leaves_open(run, batch, columns),
+            unlike=reading(run) if reading else []) -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -112,8 +113,9 @@
     {%- if is_range and not floodmark._find_column(columns, batch.watermark_column or '') -%}
         {{ return(true) }}
     {%- endif -%}
-    {%- set supersedes = batch.begins or batch.kind in ['full_refresh', 'backfill', 'replay']
-        or floodmark._strategy(run.settings).replaced -%}
-    {%- set reads_all = not run.settings.watermark and batch.files is none and batch.kind != 'stream' -%}
+    {%- set strategy = floodmark._strategy(run.settings) -%}
+    {%- set supersedes = batch.begins or batch.kind in ['full_refresh', 'backfill', 'replay'] or strategy.replaced -%}
+    {%- set reads_all = strategy.whole
+        or not run.settings.watermark and batch.files is none and batch.kind != 'stream' -%}
     {{ return(not supersedes and (batch.lookback or batch.nulls == 'include' or reads_all)) }}
 {% endmacro %}

@@ -37,7 +37,9 @@
     {%- do floodmark._end_straight(batch) if batch.files -%}
     {%- if loaded.error is none -%}
         {{ return(loaded.value) }}
-    {%- elif not floodmark._is_of_unclean_files(loaded) and not floodmark._is_of_broken_rules(loaded) -%}
+    {#- of a failed task a server elsewhere tells no more than this condition -#}
+    {%- elif loaded.condition != 'TASK_WRITE_FAILED' and not floodmark._is_of_unclean_files(loaded)
+        and not floodmark._is_of_broken_rules(loaded) -%}
         {%- do adapter.floodmark_raise(loaded.raised) -%}
     {%- endif -%}
     {%- do floodmark._reset_batch_conf(run, batch) -%}

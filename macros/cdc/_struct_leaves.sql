@@ -53,13 +53,6 @@
 {% endmacro %}
 
 
-{# A name as a part of a path: in backticks where it has a dot, so that a column `a.b` is not the field b of a column
-   a. #}
-{% macro _path_part(name) %}
-    {{ return(floodmark._quoted(name) if '.' in name or '`' in name else name) }}
-{% endmacro %}
-
-
 {# A column put together from its leaves; `values` maps a leaf's path to SQL. A struct none of whose leaves has a
    value is NULL. #}
 {% macro _from_leaves_sql(path, type, values) %}

@@ -13,7 +13,8 @@
     {%- set values = ["'rows_read', count(*)", "'rows_quarantined', count_if(" ~ held ~ ')', "'rows_gone', count_if("
         ~ gone ~ ')', "'rows_warned', count_if(" ~ floodmark._broken_sql(rules) ~ ' and not ' ~ gone ~ ')'] -%}
     {%- for rule in rules -%}
-        {%- set terms = floodmark._asked_terms(rule, asked) -%}
+        {%- set terms = [floodmark._asked_column(rules, rule)] if rule.where
+            else floodmark._asked_terms(rule, asked) -%}
         {%- do values.append("'broken_" ~ loop.index0 ~ "', count_if(" ~ floodmark._broken_sql(rules,
             names=[rule.name]) ~ ')') -%}
         {%- do values.append("'asked_" ~ loop.index0 ~ "', " ~ ('count_if(' ~ terms | join(' and ') ~ ')' if terms

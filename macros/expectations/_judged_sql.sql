@@ -22,16 +22,26 @@
 {% endmacro %}
 
 
-{# The rows of a SELECT, judged. `asked` is what the strategy says of whom rules are asked (_asked_terms). #}
+{# The rows of a SELECT, judged. `asked` is what the strategy says of whom rules are asked (_asked_terms). Where a rule
+   has a `where` of its own, `_floodmark_asked_<n>` tells whether it was asked. #}
 {% macro _judged_sql(rules, asked, select_sql) %}
-    {%- set masks = [] -%}
-    {%- for some in floodmark._row_rules(rules) | batch(floodmark._rules_a_mask()) -%}
+    {%- set masks, conditions, rules = [], [], floodmark._row_rules(rules) -%}
+    {%- for rule in rules if rule.where -%}
+        {%- do conditions.append(floodmark._asked_terms(rule, asked) | join(' and ') ~ ' as '
+            ~ floodmark._asked_column(rules, rule)) -%}
+    {%- endfor -%}
+    {%- for some in rules | batch(floodmark._rules_a_mask()) -%}
         {%- set bits = [] -%}
         {%- for rule in some -%}
-            {%- do bits.append('if(' ~ floodmark._violated_sql(rule, asked) ~ ', ' ~ 2 ** loop.index0 ~ 'L, 0L)') -%}
+            {%- set terms = [floodmark._asked_column(rules, rule)] if rule.where
+                else floodmark._asked_terms(rule, asked) -%}
+            {%- do bits.append('if(' ~ floodmark._violated_sql(rule, terms) ~ ', ' ~ 2 ** loop.index0 ~ 'L, 0L)') -%}
         {%- endfor -%}
         {%- do masks.append(bits | join('\n        + ') ~ ' as _floodmark_broken_' ~ loop.index0) -%}
-    {%- endfor %}
+    {%- endfor -%}
+    {%- if conditions -%}
+        {%- set select_sql = 'select *, ' ~ conditions | join(', ') ~ ' from (\n' ~ select_sql ~ '\n)' -%}
+    {%- endif %}
     select *{{ (',\n        ' ~ masks | join(',\n        ')) if masks }}
     from (
         {{ select_sql }}
@@ -39,10 +49,19 @@
 {% endmacro %}
 
 
-{# Whether a row violates a rule: never NULL. Without `asked` all rows are. #}
-{% macro _violated_sql(rule, asked={'exempt': none, 'unsent': [], 'columns': []}) %}
+{# The column that tells of which rows a rule with a `where` was asked. #}
+{% macro _asked_column(rules, rule) %}
+    {{ return('_floodmark_asked_' ~ rules.index(rule)) }}
+{% endmacro %}
+
+
+{# Whether a row violates a rule: never NULL. It is asked of rows for which all `terms` are true, without them of those
+   that its own `where` names. Spark may compute both sides of an AND, but not the branch that an IF does not take. #}
+{% macro _violated_sql(rule, terms=none) %}
+    {%- set terms = floodmark._asked_terms(rule, {'exempt': none, 'unsent': [], 'columns': []}) if terms is none
+        else terms -%}
     {%- set holds = 'coalesce(' ~ rule.expect ~ ', ' ~ ('true' if rule.nulls == 'pass' else 'false') ~ ')' -%}
-    {{ return((floodmark._asked_terms(rule, asked) + ['not ' ~ holds]) | join(' and ')) }}
+    {{ return('if(' ~ terms | join(' and ') ~ ', not ' ~ holds ~ ', false)' if terms else 'not ' ~ holds) }}
 {% endmacro %}
 
 

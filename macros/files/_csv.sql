@@ -100,7 +100,7 @@
         ~ skips ~ ' group by path') -%}
     {%- set found = {} -%}
     {%- for row in rows -%}
-        {%- set names = floodmark._csv_names(run, row.line, dialect) -%}
+        {%- set names = floodmark._csv_names(run, row, dialect) -%}
         {%- do found.update({row.path: {'header': names,
             'reason': floodmark._csv_header_reason(names) if dialect.has_header}}) -%}
     {%- endfor -%}
@@ -182,14 +182,16 @@
 {% endmacro %}
 
 
-{# Names of a file's columns: those of its header, else of the schema by their place, else `_c0` and so on. #}
-{% macro _csv_names(run, line, dialect) %}
-    {%- set fields = floodmark._csv_fields(line, dialect.sep, dialect.quote, dialect.escape) -%}
+{# Names of the columns of a file, {path, line}: those of its header, else of the schema by their place, but for those
+   that its folders give, else `_c0` and so on. #}
+{% macro _csv_names(run, file, dialect) %}
+    {%- set fields = floodmark._csv_fields(file.line, dialect.sep, dialect.quote, dialect.escape) -%}
     {%- if dialect.has_header -%}
         {{ return(fields) }}
     {%- endif -%}
-    {%- set known = floodmark._struct_fields(run.known_record) | map(attribute='name') | list if run.known_record
-        else [] -%}
+    {%- set known = floodmark._struct_fields(floodmark._without_fields(run.known_record,
+        floodmark._given_by_folders(run.settings.files, file.path))) | map(attribute='name') | list
+        if run.known_record else [] -%}
     {%- set names = [] -%}
     {%- for _ in fields -%}
         {%- do names.append(known[loop.index0] if loop.index0 < known | length else '_c' ~ loop.index0) -%}

@@ -69,6 +69,7 @@
             if hint.path[:path | length] == path and (hint.path[path | length] or '') | lower == field.name | lower -%}
             {%- do hinted.append({'path': hint.path[path | length:], 'type': hint.type}) -%}
         {%- endfor -%}
+        {%- set field = dict(field, type=floodmark._without_case_twins(field.type)) -%}
         {%- set new = floodmark._struct_fields(floodmark._hinted_record(floodmark._struct_of([field]), hinted))[0] -%}
         {%- do fields.append(new) -%}
         {%- do added.append(path + [new.name]) -%}

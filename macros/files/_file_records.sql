@@ -231,7 +231,7 @@
     {%- endfor -%}
     {%- set folders = floodmark._folder_columns(settings, batch.file_schema.partitions, group.files or []) -%}
     {%- for column in folders -%}
-        {%- do columns.append(floodmark._folder_value_sql(column, read, keeps) ~ ' as '
+        {%- do columns.append(floodmark._folder_value_sql(column, read, keeps, settings.case_sensitive) ~ ' as '
             ~ floodmark._quoted(column.name)) -%}
     {%- endfor -%}
     {%- set metadata = [] -%}
@@ -243,7 +243,8 @@
         {%- set path = "'\"_file_path\":' || to_json(cast(_metadata.file_path as variant))" -%}
         {%- set raw = '_floodmark_record' if format.raw_sql else none -%}
         {%- set rescued = floodmark._rescued_fields_sql(record, group.record, '', raw, 0, [path],
-            settings.case_sensitive, group.get('finds'), floodmark._folder_entries(folders, group.record, raw)) -%}
+            settings.case_sensitive, group.get('finds'), floodmark._folder_entries(folders, group.record, raw,
+            settings.case_sensitive)) -%}
         {%- set text = "'{\"_corrupt_record\":' || to_json(cast(coalesce(" ~ bad ~ ", _floodmark_why) as variant)) "
             "|| ',' || " ~ path ~ " || '}'" -%}
         {%- do columns.append(('if(_floodmark_why is not null, ' ~ text ~ ', ' ~ rescued ~ ')' if keeps else rescued)

@@ -37,12 +37,15 @@
     {%- set evolved = floodmark._evolved(record, floodmark._seen_columns(settings, look.kept or look.seen, record),
         former + (floodmark._hints(settings.schema_hints) or []),
         settings.schema_evolution in ['add_new_columns', 'widen'], exact, floodmark._told_columns(settings, known)) -%}
-    {%- do floodmark._check_new_columns(run, evolved.record, look) -%}
-    {%- do floodmark._warn_of_names(settings, look.seen, evolved.record) -%}
     {%- set partitions = floodmark._partitions(settings, known.partitions if known else none, files,
         record, known.get('former') if known else none) -%}
-    {%- set schema = {'format': settings.format, 'partitions': partitions, 'added': evolved.added,
-        'record': floodmark._without_fields(evolved.record or 'struct<>', partitions | map(attribute='name'))} -%}
+    {%- set folders = partitions | map(attribute='name') | map('lower') | list -%}
+    {%- do floodmark._check_new_columns(run, floodmark._struct_of(floodmark._struct_fields(evolved.record) + partitions)
+        if evolved.record else none, look) -%}
+    {%- do floodmark._warn_of_names(settings, look.seen, evolved.record) -%}
+    {%- set schema = {'format': settings.format, 'partitions': partitions,
+        'added': floodmark._not_of_folders(evolved.added, folders),
+        'record': floodmark._without_fields(evolved.record or 'struct<>', folders)} -%}
     {%- do floodmark._begin_columns(run, begins, schema, look) -%}
     {%- set is_same = known and known.record == schema.record and known.partitions == partitions -%}
     {%- do schema.update({'version': known.version + (0 if is_same else 1) if known else 1}) -%}
@@ -81,9 +84,18 @@
 {% endmacro %}
 
 
-{# A record without the fields of these names: what the path says counts. #}
+{# Paths of columns but those that the folders give; `folders` are names in lower case. #}
+{% macro _not_of_folders(paths, folders) %}
+    {%- set found = [] -%}
+    {%- for path in paths if path[0] | lower not in folders -%}
+        {%- do found.append(path) -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
+{# A record without the fields of these names in lower case: what the path says counts. #}
 {% macro _without_fields(record, names) %}
-    {%- set names = names | map('lower') | list -%}
     {%- set fields = [] -%}
     {%- for field in floodmark._struct_fields(record) if field.name | lower not in names -%}
         {%- do fields.append(field) -%}

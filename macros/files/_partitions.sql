@@ -26,7 +26,8 @@
         {%- if settings.partition_columns is none and name | lower not in named
             and not floodmark._is_nameable(name) -%}
             {%- do refused.append(name ~ '=') -%}
-        {%- elif known is none or settings.schema_evolution in ['add_new_columns', 'widen'] -%}
+        {%- elif known is none or settings.schema_evolution in ['add_new_columns', 'widen']
+            or floodmark._find_column(floodmark._struct_fields(record or 'struct<>'), name) -%}
             {%- set inside = floodmark._find_column(floodmark._struct_fields(record or 'struct<>')
                 + floodmark._struct_fields(former or 'struct<>'), name) -%}
             {%- do columns.append({'name': name,
@@ -68,6 +69,14 @@
 {% endmacro %}
 
 
+{# The names in lower case of the columns that the folders of a file's path give. #}
+{% macro _given_by_folders(settings, path) %}
+    {%- set names = floodmark._partition_values(settings, path).keys() | map('lower') | list -%}
+    {{ return(names if settings.partition_columns is none
+        else names | select('in', floodmark._name_list(settings.partition_columns) | map('lower') | list) | list) }}
+{% endmacro %}
+
+
 {# How many parts of a file's path lead to the folder of the settings. A pattern ends it: what it matches counts. Spark
    prints paths without `..`, `.` and doubled slashes. #}
 {% macro _fixed_depth(settings, path) %}
@@ -100,7 +109,7 @@
 
 
 {# The partition columns of a batch as SQL over its records, by the path of each record's file: a list of {name, type,
-   text, value}. `text` is empty where the path has no such level. #}
+   text, value, fits}. `text` is empty where the path has no such level; a value fits if the type keeps it. #}
 {% macro _folder_columns(settings, partitions, files) %}
     {%- set depth = floodmark._fixed_depth(settings, files[0].path if files else '') -%}
     {%- set printed, columns = {}, [] -%}
@@ -119,8 +128,11 @@
         {%- endif -%}
         {%- set folder = "url_decode(replace(" ~ text ~ ", '+', '%2B'))" -%}
         {%- set text = 'coalesce(try_url_decode(replace(' ~ folder ~ ", '+', '%2B')), " ~ folder ~ ')' -%}
-        {%- do columns.append(dict(column, text=text, value="try_cast(nullif(nullif(" ~ text
-            ~ ", ''), '__HIVE_DEFAULT_PARTITION__') as " ~ column.type ~ ')')) -%}
+        {%- set given = 'nullif(nullif(' ~ text ~ ", ''), '__HIVE_DEFAULT_PARTITION__')" -%}
+        {%- set value = 'try_cast(' ~ given ~ ' as string)' if column.type == 'string'
+            else floodmark._converted_sql(column.type, 'text', given) -%}
+        {%- do columns.append(dict(column, text=text, value=value,
+            fits=floodmark._fits_sql(column.type, 'text', given))) -%}
     {%- endfor -%}
     {{ return(columns) }}
 {% endmacro %}
@@ -149,11 +161,11 @@
 
 {# The value of such a column in a record: the path's, or where the path has no such level what the record has by this
    name. `read` are the types of the record's fields; with `on_corrupt: null` a corrupt record has none. #}
-{% macro _folder_value_sql(column, read, keeps) %}
+{% macro _folder_value_sql(column, read, keeps, is_sensitive) %}
     {%- if column.name | lower not in read.keys() | map('lower') | list -%}
         {{ return(column.value) }}
     {%- endif -%}
-    {%- set inside = floodmark._kept_field_sql(column, read, '', is_sensitive=false) -%}
+    {%- set inside = floodmark._kept_field_sql(column, read, '', is_sensitive) -%}
     {{ return('if(' ~ column.text ~ " = '', " ~ ('if(_floodmark_why is null, ' ~ inside ~ ', null)' if keeps
         else inside) ~ ', ' ~ column.value ~ ')') }}
 {% endmacro %}
@@ -161,17 +173,19 @@
 
 {# What is rescued of such columns, {name: JSON}: a folder's value that does not fit, and where the path has no such
    level, what did not fit in the record. #}
-{% macro _folder_entries(columns, record, raw) %}
+{% macro _folder_entries(columns, record, raw, is_sensitive) %}
     {%- set entries = {} -%}
     {%- for column in columns -%}
-        {%- set cases = [] -%}
-        {%- for field in floodmark._struct_fields(record) if field.name | lower == column.name | lower -%}
-            {%- do cases.append('when ' ~ column.text ~ " = '' then " ~ floodmark._rescued_sql(column.type, field.type,
-                floodmark._quoted(field.name), floodmark._raw_field_sql(raw, field.name), 0, false, field.name)) -%}
+        {%- set inside = [] -%}
+        {%- for field in floodmark._struct_fields(record)
+            if field.name == column.name or not is_sensitive and field.name | lower == column.name | lower -%}
+            {%- do inside.append(floodmark._rescued_sql(column.type, field.type, floodmark._quoted(field.name),
+                floodmark._raw_field_sql(raw, field.name), 0, is_sensitive, field.name)) -%}
         {%- endfor -%}
+        {%- set cases = ['when ' ~ column.text ~ " = '' then coalesce(" ~ inside | join(', ') ~ ')'] if inside
+            else [] -%}
         {%- if column.type != 'string' -%}
-            {%- do cases.append('when ' ~ column.value ~ ' is null and ' ~ column.text
-                ~ " not in ('', '__HIVE_DEFAULT_PARTITION__') then to_json(cast(" ~ column.text ~ ' as variant))') -%}
+            {%- do cases.append('when not ' ~ column.fits ~ " then to_json(cast(" ~ column.text ~ ' as variant))') -%}
         {%- endif -%}
         {%- do entries.update({column.name: 'case ' ~ cases | join(' ') ~ ' end' if cases else none}) -%}
     {%- endfor -%}

@@ -160,19 +160,6 @@
 {% endmacro %}
 
 
-{# A pattern of the texts that are values of a type; none where the cast alone tells. #}
-{% macro _text_pattern(type) %}
-    {%- set day = '\\d{4}-\\d{1,2}-\\d{1,2}' -%}
-    {%- if type in ['tinyint', 'smallint', 'int', 'bigint'] -%}
-        {{ return('[-+]?\\d+\\s*$') }}
-    {%- elif type in ['float', 'double'] -%}
-        {{ return('[-+]?((\\d+\\.?\\d*|\\.\\d+)([eE][-+]?\\d+)?|(?i:inf|infinity|nan))\\s*$') }}
-    {%- endif -%}
-    {{ return({'date': day ~ '\\s*$', 'timestamp': '[-+]?\\d*' ~ day ~ '(?!\\d)',
-        'timestamp_ntz': '[-+]?\\d*' ~ day ~ '([T ][\\d:.]*)?\\s*$'}.get(type)) }}
-{% endmacro %}
-
-
 {# A type in which Spark's reader of JSON keeps a value as it stands there. Into a decimal it takes a text without its
    commas, and rounds; into a moment a number as seconds, and a time as one of today; into a tinyint 200 as -56. Without
    `as_texts` decimals are numbers with as many digits behind the point as there can be; types in `kept` stay. #}
@@ -339,11 +326,13 @@
    used instead of the fields of these names. Without a `value` the fields are columns. #}
 {% macro _rescued_fields_sql(known, read, value, raw, depth=0, ends=[], is_sensitive=true, finds=false, others={}) %}
     {%- set types = floodmark._types_of(known) -%}
-    {%- set entries, apart = [], others.keys() | map('lower') | list -%}
+    {%- set entries, apart = [], others.keys() | list -%}
+    {%- set apart = apart if is_sensitive else apart | map('lower') | list -%}
     {%- for name, json in others.items() if json is not none -%}
         {%- do entries.append(floodmark._string_literal(floodmark._json_name(name) ~ ':') ~ ' || ' ~ json) -%}
     {%- endfor -%}
-    {%- for field in floodmark._struct_fields(read) if field.name | lower not in apart -%}
+    {%- for field in floodmark._struct_fields(read)
+        if (field.name if is_sensitive else field.name | lower) not in apart -%}
         {%- set own = (value ~ '.' if value else '') ~ floodmark._quoted(field.name) -%}
         {%- set alike = types.get(field.name) or (none if is_sensitive
             else (floodmark._find_column(floodmark._struct_fields(known), field.name) or {}).type) -%}

@@ -20,8 +20,9 @@
 
 {# Write rows of a batch into the model's quarantine. `columns` are the model's; each of `parts` is a SELECT of some of
    them and of the quarantine's own, {sql, names}. Where a batch reads rows again (`is_again`), those that are open
-   already stay out; of a backfill only those that it does not supersede. #}
-{% macro _quarantine(batch, columns, parts, is_again=false) %}
+   already stay out, also where they differ in columns of `unlike`; of a backfill only those that it does not supersede.
+   #}
+{% macro _quarantine(batch, columns, parts, is_again=false, unlike=[]) %}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
     {%- set columns = floodmark._storable(columns) -%}
     {%- set known = floodmark._make_quarantine(quarantine, columns) -%}
@@ -32,7 +33,7 @@
     {%- set rows = selects | join('\nunion all\n') -%}
     {%- if is_again -%}
         {%- set kept = [] -%}
-        {%- for column in columns -%}
+        {%- for column in floodmark._without_columns(columns, unlike) -%}
             {%- do kept.append(floodmark._find_column(known, column.name) or column) -%}
         {%- endfor -%}
         {%- set hash = floodmark._row_hash_sql(kept) -%}

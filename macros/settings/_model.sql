@@ -22,8 +22,7 @@
             'expected': 'a column or a list of columns',
             'meaning': 'the columns of the partitions; `insert_overwrite` takes one, which follows from the watermark'},
         'on_schema_change': {'type': 'choice', 'is_dbts': true,
-            'without': '`ignore`; `append_new_columns` with `files` whose `schema_evolution` is `add_new_columns` '
-            'or `widen`',
+            'without': '`ignore`; `append_new_columns` with `files`',
             'choices': ['ignore', 'fail', 'append_new_columns', 'sync_all_columns'],
             'expected': "'ignore', 'fail', 'append_new_columns' or 'sync_all_columns'",
             'meaning': '`ignore`, `append_new_columns`, `sync_all_columns` (adds; refuses to drop or retype), `fail`'},

@@ -87,7 +87,32 @@
         {%- do problems.append({'setting': 'file_format', 'got': config.get('file_format'), 'expected': "'delta'",
             'todo': 'Remove the setting: floodmark\'s models are Delta tables'}) -%}
     {%- endif -%}
-    {{ return(problems + floodmark._choice_problems('on_schema_change')) }}
+    {{ return(problems + floodmark._choice_problems('on_schema_change') + floodmark._taken_name_problems()) }}
+{% endmacro %}
+
+
+{# What floodmark keeps beside a table has a name that no other node may have: dbt would replace it, and with it the
+   rows that were refused, or the events that cdc remembers. #}
+{% macro _taken_name_problems() %}
+    {%- set suffixes, problems = [], [] -%}
+    {%- if floodmark._setting('expectations') or floodmark._setting('files') -%}
+        {%- do suffixes.append('__quarantine') -%}
+    {%- endif -%}
+    {%- if config.get('incremental_strategy') == 'cdc' -%}
+        {%- do suffixes.append('__cdc_state') -%}
+    {%- endif -%}
+    {%- set names = [] -%}
+    {%- for suffix in suffixes -%}
+        {%- do names.append((floodmark._model_id() ~ suffix) | lower) -%}
+    {%- endfor -%}
+    {%- for id, node in graph.nodes.items() if names and node.resource_type in ['model', 'seed', 'snapshot']
+        and node.config.materialized != 'ephemeral'
+        and (node.schema ~ '.' ~ (node.alias or node.name)) | lower in names -%}
+        {%- do problems.append({'setting': 'alias', 'got': this.identifier,
+            'expected': 'no other node with the name ' ~ node.schema ~ '.' ~ (node.alias or node.name) ~ ', and ' ~ id
+            ~ ' has it', 'todo': 'floodmark keeps a table of that name beside this one: give the other an alias'}) -%}
+    {%- endfor -%}
+    {{ return(problems) }}
 {% endmacro %}
 
 

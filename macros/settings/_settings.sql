@@ -89,11 +89,9 @@
 {% endmacro %}
 
 
-{# What becomes of new columns. Where the schema of files grows the table does, too: dbt does not tell its default,
-   'ignore', from one that somebody wrote. #}
+{# What becomes of new columns. The table of files has all columns that the files' schema has, since those are not
+   rescued: dbt does not tell its default, 'ignore', from one that somebody wrote. #}
 {% macro _on_schema_change() %}
     {%- set mode = config.get('on_schema_change') or 'ignore' -%}
-    {%- set files = floodmark._files_settings() -%}
-    {{ return('append_new_columns' if mode == 'ignore' and files is mapping
-        and files.schema_evolution in ['add_new_columns', 'widen'] else mode) }}
+    {{ return('append_new_columns' if mode == 'ignore' and floodmark._setting('files') is mapping else mode) }}
 {% endmacro %}

@@ -12,7 +12,7 @@
         'seconds': floodmark._parse_duration(trigger.processing_time) / floodmark._micros_in().second
             if trigger is mapping else none,
         'unique_key': floodmark._name_list(config.get('unique_key')),
-        'on_schema_change': config.get('on_schema_change') or 'ignore',
+        'on_schema_change': floodmark._on_schema_change(),
         'files': floodmark._files_settings(),
         'expectations': floodmark._expectations(),
         'cdc': floodmark._cdc_settings(),

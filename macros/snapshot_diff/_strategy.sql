@@ -2,7 +2,13 @@
 {% macro _snapshot_diff_strategy() %}
     {{ return(dict(floodmark._strategy_defaults(), load=floodmark._load_snapshot, counts=floodmark._difference_counts,
         mark=floodmark._version_after, reads_anew=true, replays=false, backfills=false,
-        compares_all=true, lost_mark_problem=floodmark._snapshot_lost_mark)) }}
+        whole=floodmark._snapshot_reading, compares_all=true, lost_mark_problem=floodmark._snapshot_lost_mark)) }}
+{% endmacro %}
+
+
+{# A row of the next snapshot is the same row where only its version differs. #}
+{% macro _snapshot_reading(run) %}
+    {{ return([run.settings.snapshot.version] if run.settings.snapshot.version is not none else []) }}
 {% endmacro %}
 
 

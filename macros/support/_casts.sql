@@ -42,8 +42,9 @@
 {% endmacro %}
 
 
-{# Whether Spark has a cast from one type to another that can succeed (its ANSI rules, which try_cast follows); types
-   that are not named here are left to it. A nested value meets its own kind, and comes from a variant. #}
+{# Whether Spark has a cast from one type to another that can succeed (its ANSI rules, which try_cast follows) and keeps
+   what is meant: a number is no moment, since nobody tells its unit. Types that are not named here are left to it. A
+   nested value meets its own kind, and comes from a variant. #}
 {% macro _is_castable(given, wanted) %}
     {%- set families = {'integer': 'number', 'decimal': 'number', 'float': 'number', 'double': 'number'} -%}
     {%- set known = ['number', 'boolean', 'date', 'timestamp', 'timestamp_ntz', 'binary'] -%}
@@ -57,8 +58,8 @@
         {{ return(kinds[0] == kinds[1] or kinds[0] == 'variant') }}
     {%- endif -%}
     {{ return(kinds | reject('in', known) | list != [] or kinds[0] == kinds[1]
-        or kinds | sort in [['boolean', 'number'], ['number', 'timestamp'], ['date', 'timestamp'],
-        ['date', 'timestamp_ntz'], ['timestamp', 'timestamp_ntz']]) }}
+        or kinds | sort in [['boolean', 'number'], ['date', 'timestamp'], ['date', 'timestamp_ntz'],
+        ['timestamp', 'timestamp_ntz']]) }}
 {% endmacro %}
 
 
@@ -100,9 +101,11 @@
 
 
 {# Whether a text says the same in another type. A number does if it keeps its digits. A text does not if Spark cuts
-   something off: what is beyond microseconds, the time for a date, the zone for a type without one. #}
+   something off: what is beyond microseconds, the time for a date, the zone for a type without one. Nor does it where
+   Spark adds something: the day that `08:15` has not, the month of `2024`. #}
 {% macro _text_holds_sql(value, cast, family) %}
-    {%- set cut = ' and not ' ~ value ~ " rlike ':[0-9]+[.][0-9]{6}[0-9]*[1-9]'" -%}
+    {%- set cut = ' and not ' ~ value ~ " rlike ':[0-9]+[.][0-9]{6}[0-9]*[1-9]' and " ~ value ~ ' rlike '
+        ~ floodmark._string_literal('^\\s*' ~ floodmark._text_pattern('timestamp')) -%}
     {%- if family == 'decimal' -%}
         {{ return(floodmark._digits_sql(value) ~ ' = ' ~ floodmark._digits_sql('cast(' ~ cast ~ ' as string)')) }}
     {%- elif family in ['float', 'double'] -%}
@@ -116,6 +119,19 @@
         {{ return('try_cast(' ~ cast ~ ' as timestamp) = try_cast(' ~ value ~ ' as timestamp)' ~ cut) }}
     {%- endif -%}
     {{ return(cast ~ ' is not null' ~ (cut if family == 'timestamp' else '')) }}
+{% endmacro %}
+
+
+{# A pattern of the texts that are values of a type; none where the cast alone tells. #}
+{% macro _text_pattern(type) %}
+    {%- set day = '\\d{4}-\\d{1,2}-\\d{1,2}' -%}
+    {%- if type in ['tinyint', 'smallint', 'int', 'bigint'] -%}
+        {{ return('[-+]?\\d+\\s*$') }}
+    {%- elif type in ['float', 'double'] -%}
+        {{ return('[-+]?((\\d+\\.?\\d*|\\.\\d+)([eE][-+]?\\d+)?|(?i:inf|infinity|nan))\\s*$') }}
+    {%- endif -%}
+    {{ return({'date': day ~ '\\s*$', 'timestamp': '[-+]?\\d*' ~ day ~ '(?!\\d)',
+        'timestamp_ntz': '[-+]?\\d*' ~ day ~ '([T ][\\d:.]*)?\\s*$'}.get(type)) }}
 {% endmacro %}
 
 

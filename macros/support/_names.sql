@@ -52,3 +52,10 @@
     {%- set is_list = value is iterable and value is not string and value is not mapping -%}
     {{ return([] if value is none or value is undefined else (value | list if is_list else [value])) }}
 {% endmacro %}
+
+
+{# A name as a part of a path: in backticks where it has a dot, so that a column `a.b` is not the field b of a column
+   a. #}
+{% macro _path_part(name) %}
+    {{ return(floodmark._quoted(name) if '.' in name or '`' in name else name) }}
+{% endmacro %}

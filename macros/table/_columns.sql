@@ -54,15 +54,18 @@
 {% endmacro %}
 
 
-{# Add what the table was made without, since it had no type then (_untyped_columns.sql). #}
+{# Add what the table was made without, since it had no type then (_untyped_columns.sql). A struct grows as a whole
+   where on_schema_change leaves new columns out: only those with such a field have any here. #}
 {% macro _add_awaited(run, source_columns) %}
     {%- if run.get('awaited') -%}
         {%- set changes = floodmark._schema_changes(source_columns, floodmark._table_columns(run)) -%}
         {%- set awaited = {'new': [], 'fields': []} -%}
-        {%- for kind in awaited -%}
-            {%- for column in changes[kind] if column.name | lower in run.awaited -%}
-                {%- do awaited[kind].append(column) -%}
-            {%- endfor -%}
+        {%- for column in changes.new + changes.fields -%}
+            {%- set is_field = column.within is defined -%}
+            {%- if (column.within or floodmark._path_part(column.name)) | lower in run.awaited
+                or is_field and run.settings.on_schema_change == 'ignore' -%}
+                {%- do awaited['fields' if is_field else 'new'].append(column) -%}
+            {%- endif -%}
         {%- endfor -%}
         {%- do floodmark._add_columns(this, awaited) -%}
         {%- do run.update({'table_columns': none}) -%}

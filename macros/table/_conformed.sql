@@ -37,7 +37,7 @@
     {%- do run.update({'awaited': floodmark._awaited_names(run, batch, columns, known)}) -%}
     {%- for column in columns -%}
         {%- set type = floodmark._wanted_type(run, column, floodmark._find_column(known, column.name)) -%}
-        {%- do untyped.extend(floodmark._untyped_names(column.name, column.ddl)
+        {%- do untyped.extend(floodmark._untyped_names(floodmark._path_part(column.name), column.ddl)
             if not floodmark._find_column(known, column.name) else []) -%}
         {%- if type is none -%}
             {%- continue -%}
@@ -100,7 +100,8 @@
     {%- endif -%}
     {%- set mode = run.settings.on_schema_change -%}
     {%- set casts = mode in ['ignore', 'append_new_columns'] and floodmark._is_cast(run, known.name) -%}
-    {%- set is_awaited = run.awaited | select('in', floodmark._field_names(column.name, column.ddl)) | list != [] -%}
+    {%- set is_awaited = run.awaited | select('in', floodmark._field_names(floodmark._path_part(column.name),
+        column.ddl)) | list != [] -%}
     {%- set type = floodmark._conformed_type(column.ddl, known.ddl, mode != 'ignore' or is_awaited, casts) -%}
     {#- a key with more or fewer fields is another key, and refused as such -#}
     {%- set is_key = known.name | lower in run.settings.unique_key | map('lower') | list -%}
@@ -216,18 +217,21 @@
 {% endmacro %}
 
 
-{# The fields that `given` has and `known` lacks, as paths for ALTER TABLE: a list of {name, path, ddl}. #}
-{% macro _new_fields(name, path, given, known) %}
+{# The fields that `given` has and `known` lacks, as paths for ALTER TABLE: a list of {name, path, ddl, within};
+   `within` is their name as in _field_names. #}
+{% macro _new_fields(name, path, given, known, within=none) %}
+    {%- set within = within or floodmark._path_part(name) -%}
     {%- set nesting = floodmark._nesting(known) -%}
     {%- set found = [] -%}
     {%- if nesting is none or floodmark._nesting(given) != nesting -%}
         {{ return([]) }}
     {%- elif nesting == 'array' -%}
-        {{ return(floodmark._new_fields(name, path ~ '.element', given[6:-1], known[6:-1])) }}
+        {{ return(floodmark._new_fields(name, path ~ '.element', given[6:-1], known[6:-1],
+            within ~ '.element')) }}
     {%- elif nesting == 'map' -%}
         {%- for part in ['key', 'value'] -%}
             {%- do found.extend(floodmark._new_fields(name, path ~ '.' ~ part, floodmark._map_types(given)[loop.index0],
-                floodmark._map_types(known)[loop.index0])) -%}
+                floodmark._map_types(known)[loop.index0], within ~ '.' ~ part)) -%}
         {%- endfor -%}
         {{ return(found) }}
     {%- endif -%}
@@ -235,10 +239,12 @@
     {%- for field in floodmark._struct_fields(given) -%}
         {%- set own = floodmark._find_column(before, field.name) -%}
         {%- set inner = path ~ '.' ~ floodmark._quoted(field.name) -%}
+        {%- set part = within ~ '.' ~ floodmark._path_part(field.name) -%}
         {%- if own -%}
-            {%- do found.extend(floodmark._new_fields(name ~ '.' ~ field.name, inner, field.type, own.type)) -%}
+            {%- do found.extend(floodmark._new_fields(name ~ '.' ~ field.name, inner, field.type, own.type, part)) -%}
         {%- else -%}
-            {%- do found.append({'name': name ~ '.' ~ field.name, 'path': inner, 'ddl': field.type}) -%}
+            {%- do found.append({'name': name ~ '.' ~ field.name, 'path': inner, 'ddl': field.type,
+                'within': part}) -%}
         {%- endif -%}
     {%- endfor -%}
     {{ return(found) }}

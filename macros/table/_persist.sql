@@ -141,7 +141,7 @@
    where there are none. #}
 {% macro _obsolete_constraints(error) %}
     {%- set dropped = floodmark._drop_constraints(this, floodmark._properties_of(this))
-        if 'DELTA_VIOLATE_CONSTRAINT' in error else [] -%}
+        if 'DELTA_VIOLATE_CONSTRAINT' in error or 'TASK_WRITE_FAILED' in error else [] -%}
     {{ return('The contract no longer has ' ~ dropped | join(', ') ~ ', which ' ~ this ~ ' had from it. '
         ~ ('It is' if dropped | length == 1 else 'They are') ~ ' dropped now: run again' if dropped else none) }}
 {% endmacro %}

@@ -30,7 +30,7 @@
         {%- do fields.append({'name': name ~ '.value', 'type': floodmark._map_value_type(type)}) -%}
     {%- elif nesting == 'struct' -%}
         {%- for field in floodmark._struct_fields(type) -%}
-            {%- do fields.append({'name': name ~ '.' ~ field.name, 'type': field.type}) -%}
+            {%- do fields.append({'name': name ~ '.' ~ floodmark._path_part(field.name), 'type': field.type}) -%}
         {%- endfor -%}
     {%- endif -%}
     {{ return(fields) }}
@@ -66,27 +66,32 @@
     {%- endif -%}
     {%- set names, there = [], [] -%}
     {%- for column in known -%}
-        {%- do there.extend(floodmark._field_names(column.name, column.ddl)) -%}
+        {%- do there.extend(floodmark._field_names(floodmark._path_part(column.name), column.ddl)) -%}
     {%- endfor -%}
     {%- for column in columns if not column.name.startswith('_floodmark_') -%}
-        {%- do names.extend(floodmark._field_names(column.name, column.ddl)
-            | reject('in', there + floodmark._untyped_names(column.name, column.ddl)) | list) -%}
+        {%- set name = floodmark._path_part(column.name) -%}
+        {%- do names.extend(floodmark._field_names(name, column.ddl)
+            | reject('in', there + floodmark._untyped_names(name, column.ddl)) | list) -%}
     {%- endfor -%}
     {%- if not names -%}
         {{ return([]) }}
     {%- elif run.get('awaits') is none -%}
-        {%- do run.update({'awaits': fromjson(floodmark._from_property(
-            floodmark._properties_of(this).get('floodmark.untyped')) or '[]')}) -%}
+        {%- do run.update({'awaits': floodmark._kept_untyped()}) -%}
     {%- endif -%}
     {{ return(names | select('in', run.awaits) | list) }}
+{% endmacro %}
+
+
+{# The names that the table says were kept out of it. #}
+{% macro _kept_untyped() %}
+    {{ return(fromjson(floodmark._from_property(floodmark._properties_of(this).get('floodmark.untyped')) or '[]')) }}
 {% endmacro %}
 
 
 {# Have a table that is there name what the SELECT gives without a type by now. #}
 {% macro _remember_untyped(run) %}
     {%- if run.get('untyped') -%}
-        {%- set named = fromjson(floodmark._from_property(floodmark._properties_of(this).get('floodmark.untyped'))
-            or '[]') -%}
+        {%- set named = floodmark._kept_untyped() -%}
         {%- set names = named + (run.untyped | reject('in', named) | list) -%}
         {%- if names | length > named | length -%}
             {%- do floodmark._set_properties({'floodmark.untyped': floodmark._to_property(tojson(names))}) -%}

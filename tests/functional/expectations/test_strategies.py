@@ -14,7 +14,7 @@ from tests.support.harness import Project, incremental, table, values
 pytestmark = pytest.mark.long("thrift")
 
 POSITIVE = {"name": "positive", "expect": "amount > 0", "on_violation": "quarantine"}
-SOURCES = ("deletes", "partial", "extract", "orders", "feed", "plain", "typed")
+SOURCES = ("deletes", "partial", "extract", "taken", "orders", "feed", "plain", "typed")
 CDC = {"incremental_strategy": "cdc", "unique_key": "id"}
 
 
@@ -132,6 +132,44 @@ def test_a_row_of_a_snapshot_that_is_held_back_is_not_missing(project: Project) 
     project.sql(f"update {project.schema}.raw_extract set amount = id * 10")
     project.build("--select", "extract")
     assert rows(project, "extract") == [(1, 10), (2, 20), (3, 30)]
+
+
+@pytest.mark.edge
+def test_a_bad_row_of_each_snapshot_is_held_once(project: Project) -> None:
+    taken = source(
+        project,
+        "raw_taken",
+        "id int, amount int, taken date",
+        (1, 1, "2024-05-01"),
+        (2, -2, "2024-05-01"),
+    )
+    settings = {
+        "incremental_strategy": "snapshot_diff",
+        "unique_key": "id",
+        "snapshot_diff": {"version": "TAKEN"},
+        "expectations": [POSITIVE],
+    }
+    project.model(
+        "by_mark", incremental(taken, **settings, watermark={"column": "taken", "step": "1 day"})
+    )
+    config = ", ".join(f"{key}={value!r}" for key, value in settings.items())
+    project.model(
+        "whole",
+        f"{{{{ config(materialized='incremental', {config}) }}}} "
+        f"select * from {taken} where taken = (select max(taken) from {taken})",
+    )
+    for rows_of_day in (
+        [(1, 1, "2024-05-02"), (2, -2, "2024-05-02")],
+        [(1, 1, "2024-05-03"), (2, -3, "2024-05-03")],
+        [],
+    ):
+        project.build("--select", "by_mark", "whole")
+        if rows_of_day:
+            add(project, "raw_taken", *rows_of_day)
+    for model in ("by_mark", "whole"):
+        # Its version alone makes no other row of it; another amount does.
+        assert quarantined(project, model) == {(2, -2, "open"): 1, (2, -3, "open"): 1}, model
+        assert counts(project, model) == (2, 1, 0, 1)
 
 
 @pytest.mark.edge

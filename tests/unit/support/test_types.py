@@ -105,6 +105,8 @@ def test_what_has_no_type_yet(floodmark: SimpleNamespace, type: str, typed: str 
         ("void", "date", "keeps"),
         ("date", "boolean", "impossible"),
         ("date", "int", "impossible"),
+        ("bigint", "timestamp", "impossible"),
+        ("timestamp", "double", "impossible"),
         ("boolean", "int", "checks"),
         ("string", "double", "checks"),
         ("variant", "int", "checks"),
@@ -149,7 +151,10 @@ def digits(text: str) -> str:
     return f"trim(both '0' from regexp_replace(lower({text}), 'e.*|[^0-9]', ''))"
 
 
-CUT = "not v rlike ':[0-9]+[.][0-9]{6}[0-9]*[1-9]'"
+CUT = (
+    "not v rlike ':[0-9]+[.][0-9]{6}[0-9]*[1-9]' and "
+    r"v rlike '^\\s*[-+]?\\d*\\d{4}-\\d{1,2}-\\d{1,2}(?!\\d)'"
+)
 TEXT = "try_cast(v as string)"
 
 

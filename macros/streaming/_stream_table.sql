@@ -1,0 +1,108 @@
+{#
+  The table of a stream that starts: made empty, or taken on as somebody left it. The commit that names its checkpoint
+  is the one that starts it.
+#}
+
+{# Take an empty table that somebody else made, or that was emptied, as it is: one commit has it name a checkpoint of
+   its own, behind the one that adds what cdc keeps in columns. A run that died between the two adds none again. #}
+{% macro _take_on(run, streams) %}
+    {%- do floodmark._check_char_columns(run) -%}
+    {%- do floodmark._give_up_open_batch(run) -%}
+    {#- of one that was emptied all rows are judged again -#}
+    {%- do floodmark._supersede(floodmark._quarantine_relation(this), 'true') -%}
+    {%- set generation = invocation_id ~ '-' ~ floodmark._now() -%}
+    {%- set properties = floodmark._own_properties(run, generation) -%}
+    {%- if run.settings.strategy == 'cdc' -%}
+        {%- set shape = 'select * from ' ~ streams.shape -%}
+        {%- set given = floodmark._columns_of(query=shape) -%}
+        {%- set written = floodmark._columns_of(query=floodmark._cdc_shape_sql(run.settings.cdc, shape)) -%}
+        {%- do properties.update(floodmark._cdc_properties(run, given + written)) -%}
+        {%- set added = [] -%}
+        {%- for column in written if not floodmark._find_column(given + floodmark._table_columns(run), column.name) -%}
+            {%- do added.append(column) -%}
+        {%- endfor -%}
+        {%- do floodmark._add_columns(this, {'new': added, 'fields': []}) -%}
+        {%- do floodmark._forget_state() -%}
+        {%- do run.update({'table_columns': none}) -%}
+    {%- endif -%}
+    {%- do floodmark._set_properties(properties) -%}
+    {%- do run.update({'generation': generation}) -%}
+    {%- do run.request.update({'location': floodmark._own_checkpoint(generation)}) -%}
+    {%- do run.target.update({'newest': none, 'disturbed': none}) -%}
+{% endmacro %}
+
+
+{# Make the table, empty, in one commit that also turns to a checkpoint of its own: at first, and with --full-refresh.
+   #}
+{% macro _start_over(run, streams) %}
+    {%- do floodmark._give_up_open_batch(run) -%}
+    {%- do floodmark._drop_what_is_not_delta(run) -%}
+    {#- also where there are no rules any more, which would do it with the first micro-batch -#}
+    {%- do floodmark._supersede(floodmark._quarantine_relation(this), 'true') -%}
+    {#- of its own even where one invocation starts over twice -#}
+    {%- set generation = invocation_id ~ '-' ~ floodmark._now() -%}
+    {%- set columns = floodmark._make_stream_table(run, streams, floodmark._own_properties(run, generation)) -%}
+    {%- if run.settings.strategy == 'append' and floodmark._conforms(run, columns) -%}
+        {%- do run.request.update({'columns': floodmark._written_columns(columns)}) -%}
+    {%- endif -%}
+    {#- dbt hears of a table when its node has ended, and a stream may start again before -#}
+    {%- do adapter.cache_added(this.incorporate(type='table', is_delta=true)) -%}
+    {%- do run.update({'generation': generation}) -%}
+    {%- do run.request.update({'location': floodmark._own_checkpoint(generation)}) -%}
+    {%- do run.target.update({'exists': true, 'is_delta': true, 'is_empty': true, 'id': none,
+        'relation': load_relation(this) or this, 'newest': none, 'disturbed': none}) -%}
+{% endmacro %}
+
+
+{# The table, empty, without columns that have no type yet (_untyped_columns.sql). One with columns of the change feed
+   can have no feed of its own. Returns its columns, as _conformed_columns gives them. #}
+{% macro _make_stream_table(run, streams, properties={}) %}
+    {%- set shape = 'select * from ' ~ streams.shape -%}
+    {%- set is_cdc = run.settings.strategy == 'cdc' -%}
+    {%- set select_sql = floodmark._cdc_shape_sql(run.settings.cdc, shape) if is_cdc else shape -%}
+    {%- set columns = floodmark._conformed_columns(run, {'replaces': true}, floodmark._columns_of(query=select_sql)) -%}
+    {%- set feed = {'delta.enableChangeDataFeed': 'false'} if floodmark._feed_names(columns) else {} -%}
+    {%- do floodmark._execute([floodmark._replace_table_sql(floodmark._conforming_sql(run, columns, select_sql),
+        dict(feed, **dict(floodmark._untyped_property(run), **properties)))]) -%}
+    {{ return(columns) }}
+{% endmacro %}
+
+
+{# What a table says of the stream that fills it: its checkpoint, and its output mode. #}
+{% macro _own_properties(run, generation) %}
+    {{ return({'floodmark.stream': floodmark._to_property(floodmark._model_id() ~ '/' ~ generation),
+        'floodmark.output_mode': run.settings.output_mode}) }}
+{% endmacro %}
+
+
+{# A batch that an earlier run left open goes with the table, or the checkpoint, that it was of. #}
+{% macro _give_up_open_batch(run) %}
+    {%- set state = run.state -%}
+    {%- if state.last_batch_id is not none and state.last_batch_id != state.finished_id -%}
+        {%- set open = dict(state.planned, settings=run.settings) -%}
+        {%- if run.target.exists -%}
+            {%- do floodmark._give_up(floodmark._model_id(), run.target.relation, open) -%}
+        {%- else -%}
+            {%- do floodmark._record('failed', open,
+                {'error': "'the table was dropped before the batch was applied'"}) -%}
+        {%- endif -%}
+        {%- do state.update({'finished_id': state.last_batch_id}) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# What cdc remembers beside a table goes with the table: that of one before a full refresh, to which this table does
+   not point yet, is dropped, but where a run of this generation died between its two statements. #}
+{% macro _drop_older_state(run) %}
+    {%- if floodmark._has_state() and floodmark._properties_of(this).get(floodmark._state_mark()) is none -%}
+        {%- set state = floodmark._state_relation() -%}
+        {%- set own = [] -%}
+        {%- for tag in floodmark._recent_tags(state)
+            if tag and tag.startswith('floodmark/' ~ floodmark._model_id() ~ '/' ~ run.generation ~ '/') -%}
+            {%- do own.append(tag) -%}
+        {%- endfor -%}
+        {%- if not own -%}
+            {%- do floodmark._execute(['drop table if exists ' ~ state]) -%}
+        {%- endif -%}
+    {%- endif -%}
+{% endmacro %}
