@@ -32,6 +32,14 @@
 {% endmacro %}
 
 
+{# Whether a SELECT has columns or fields that the table lacks. #}
+{% macro _adds_columns(run, select_sql) %}
+    {%- set changes = floodmark._schema_changes(floodmark._select_columns(run, select_sql),
+        floodmark._table_columns(run)) -%}
+    {{ return(changes.new + changes.fields != []) }}
+{% endmacro %}
+
+
 {# The rows of a batch as a SELECT that fails where one breaks a rule. The condition is kept apart, since Spark could
    ask it of rows that the model's own conditions leave out. #}
 {% macro _judge_straight(run, batch, select_sql) %}
@@ -109,8 +117,10 @@
    that loads all anew, or a range, supersedes them instead; but a range is not known of rows without the watermark's
    column. #}
 {% macro _leaves_open(run, batch, columns) %}
-    {%- set is_range = batch.kind == 'backfill' and not (batch.get('asked') or {}).get('restate') -%}
-    {%- if is_range and not floodmark._find_column(columns, batch.watermark_column or '') -%}
+    {%- if (batch.get('asked') or {}).get('restate') -%}
+        {#- it judges the whole feed, and loads some of its keys -#}
+        {{ return(true) }}
+    {%- elif batch.kind == 'backfill' and not floodmark._find_column(columns, batch.watermark_column or '') -%}
         {{ return(true) }}
     {%- endif -%}
     {%- set strategy = floodmark._strategy(run.settings) -%}

@@ -15,7 +15,10 @@
 {# Read a planned batch, check it, apply it and commit it. Returns its counts. #}
 {% macro _load_planned(run, batch) %}
     {%- if batch.files is not none -%}
-        {%- if batch.get('is_taken_over') and not floodmark._has_records(batch) and floodmark._is_quarantined(batch) -%}
+        {#- files that were read straight have no such table, and what was judged of them tells as much -#}
+        {%- if batch.get('is_taken_over') and not floodmark._has_records(batch)
+            and not (batch.judged_by and floodmark._is_stage_whole(floodmark._judged_relation(batch)))
+            and floodmark._is_quarantined(batch) -%}
             {%- do floodmark._stop('the staging table of batch ' ~ batch.batch_id ~ ', with the records that an '
                 'earlier run has read, is gone: run again, and the files are read again', is_passing=true,
                 rejects='the records that were read are gone') -%}
@@ -60,6 +63,10 @@
         else floodmark._bounded_select(run, batch) -%}
     {%- do floodmark._check_doubled(floodmark._select_columns(run, select_sql) | map(attribute='name') | list) -%}
     {%- if floodmark._is_judged(batch) -%}
+        {%- if batch.get('judges_straight') and floodmark._adds_columns(run, select_sql) -%}
+            {#- a batch that its rules reject leaves the table as it is -#}
+            {%- do batch.update({'judges_straight': false}) -%}
+        {%- endif -%}
         {%- set select_sql = floodmark._judge_straight(run, batch, select_sql) if batch.get('judges_straight')
             else floodmark._judge(run, batch, select_sql) -%}
     {%- endif -%}
@@ -116,8 +123,8 @@
    counts. #}
 {% macro _apply(run, batch, source) %}
     {%- set strategy = floodmark._strategy(run.settings) -%}
-    {%- set held = {'rows_dropped': batch.judged.rows_dropped, 'rows_quarantined': batch.judged.rows_quarantined}
-        if batch.get('judged') else {} -%}
+    {%- set held = {'rows_read': batch.judged.rows_kept, 'rows_dropped': batch.judged.rows_dropped,
+        'rows_quarantined': batch.judged.rows_quarantined} if batch.get('judged') else {} -%}
     {%- do batch.update({'counted': dict(source.counts, **held) if source.stage else none}) -%}
     {%- if batch.replaces -%}
         {%- if strategy.before_replace -%}

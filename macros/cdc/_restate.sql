@@ -138,6 +138,26 @@
 {% endmacro %}
 
 
+{# A condition on open rows of the quarantine whose events are among those that a restatement has loaded; none where
+   there are none. A quarantine that lacks columns of the sequence tells of none. #}
+{% macro _restated_open_sql(run, batch) %}
+    {%- set quarantine, stage = floodmark._quarantine_relation(this), floodmark._stage_relation(batch) -%}
+    {%- if not floodmark._has_quarantine(quarantine) or not floodmark._is_stage_whole(stage) -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set open = 'select *, (' ~ run.settings.cdc.sequence ~ ') as _floodmark_at from ' ~ quarantine
+        ~ " where _floodmark_state = 'open'" -%}
+    {%- set found = floodmark._tried(floodmark._query_json, "select to_json(named_struct('id', q._floodmark_id)) from ("
+        ~ open ~ ') as q left semi join ' ~ stage ~ ' as e on ' ~ floodmark._same_key(run, 'q', 'e')
+        ~ ' and not e._floodmark_truncate and q._floodmark_at <=> e._floodmark_sequence') -%}
+    {%- set ids = [] -%}
+    {%- for row in found.value or [] -%}
+        {%- do ids.append(floodmark._string_literal(row.id)) -%}
+    {%- endfor -%}
+    {{ return('_floodmark_id in (' ~ ids | join(', ') ~ ')' if ids else none) }}
+{% endmacro %}
+
+
 {# SCD 1: the rows of the keys as the feed has them, and what is remembered of them, with the flags of _scd2_sql. #}
 {% macro _scd1_restated_sql(run, batch, source) %}
     {%- set cdc = run.settings.cdc -%}

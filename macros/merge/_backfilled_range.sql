@@ -12,11 +12,27 @@
         {{ return({'low': low, 'high': high}) }}
     {%- endif -%}
     {%- set smallest = floodmark._position_unit(family) -%}
+    {#- of an hour that comes twice one partition may hold both -#}
+    {%- if unit == 'hour' and floodmark._changes_clock([low + smallest, high], family) -%}
+        {%- set unit = 'day' -%}
+    {%- endif -%}
     {%- set edges = floodmark._edge_positions(floodmark._unit_edges_sql(unit, low + smallest, high, family), family) -%}
     {%- set start = floodmark._reach(watermark, family).start -%}
     {%- set least = start - smallest if start is not none and start <= low + smallest else edges.low - smallest -%}
     {%- set most = high if watermark.sql is not none else [floodmark._future_cap(watermark), high] | max -%}
     {{ return({'low': [edges.low - smallest, least] | max, 'high': [edges.high - smallest, most] | min}) }}
+{% endmacro %}
+
+
+{# Whether the clock changes within hours of one of these positions. #}
+{% macro _changes_clock(positions, family) %}
+    {%- set terms = [] -%}
+    {%- for position in positions -%}
+        {%- set moment = floodmark._position_literal(position, family) -%}
+        {%- do terms.append('date_format(' ~ moment ~ " - interval 3 hours, 'XXX') <> date_format(" ~ moment
+            ~ " + interval 3 hours, 'XXX')") -%}
+    {%- endfor -%}
+    {{ return(run_query('select 1 as one where ' ~ terms | join(' or ')).rows | length > 0) }}
 {% endmacro %}
 
 

@@ -148,20 +148,32 @@
 
 {# Delta takes a partition's value from the name of its folder, where a moment stands as the clock showed it: of an
    hour that comes twice it keeps the first. So what partitions by moments is written under UTC. Nothing in the
-   statement may depend on the zone: its rows are staged, and rows that were judged are not converted on the way.
-   `batch.writes_utc` is the zone to go back to. #}
+   statement may depend on the zone: its rows are staged, moments that were judged are not converted on the way, and
+   the table has no conditions. `batch.writes_utc` is the zone to go back to. #}
 {% macro _write_moments_as_utc(run, batch, source) %}
     {%- set is_user_sql = run.settings.strategy == 'merge' and (config.get('incremental_predicates')
         or config.get('predicates')) -%}
     {%- do batch.update({'writes_utc': none}) -%}
-    {%- set is_converted = batch.get('judged') and floodmark._conforms(run, source.columns) -%}
+    {%- set converted = [] -%}
+    {%- for column in source.columns if batch.get('judged') and column.given is defined
+        and 'timestamp' in floodmark._without_names(column.given ~ ' ' ~ column.ddl) | lower -%}
+        {%- do converted.append(column.name) -%}
+    {%- endfor -%}
     {%- if run.settings.strategy in ['merge', 'insert_overwrite'] and source.stage and not is_user_sql
-        and not is_converted -%}
+        and not converted -%}
         {%- for name in floodmark._partition_names(run)
             if (floodmark._find_column(source.columns, name) or {}).get('type') == 'timestamp'
             and not batch.writes_utc -%}
             {%- set zone = source.counts.get('zone') or floodmark._session_zone() -%}
-            {%- do batch.update({'writes_utc': zone if floodmark._zone_name(zone) != 'UTC' else none}) -%}
+            {%- do batch.update({'writes_utc': zone if floodmark._zone_name(zone) != 'UTC'
+                and not floodmark._has_conditions(batch) else none}) -%}
         {%- endfor -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# Whether the table of a batch has, or will have, CHECK constraints: Delta asks them in the session's zone. #}
+{% macro _has_conditions(batch) %}
+    {%- set names = [] if batch.replaces else floodmark._properties_of(this) | map('lower') | list -%}
+    {{ return(floodmark._has_constraints() or 'delta.constraints.' in names | join(' ')) }}
 {% endmacro %}

@@ -161,11 +161,17 @@
 {% endmacro %}
 
 
-{# A SELECT of the start of the unit in which one position lies, and the end of that of another: low, high. #}
+{# A SELECT of the start of the unit in which one position lies, and the end of that of another: low, high. A day starts
+   with its first moment, also where the clock shows midnight twice, or never. #}
 {% macro _unit_edges_sql(unit, first, last, family) %}
-    select date_trunc('{{ unit }}', {{ floodmark._position_literal(first, family) }}) as low,
-        date_trunc('{{ unit }}', {{ floodmark._position_literal(last, family) }})
-            + interval {{ {'quarter': '3 month'}.get(unit, '1 ' ~ unit) }} as high
+    {%- set starts = [] -%}
+    {%- for position in [first, last] -%}
+        {%- set start = "date_trunc('" ~ unit ~ "', " ~ floodmark._position_literal(position, family) ~ ')' -%}
+        {%- do starts.append(start if unit == 'hour' else 'cast(' ~ start ~ ' as date)') -%}
+    {%- endfor -%}
+    {%- set type = 'timestamp_ntz' if family == 'timestamp_ntz' else 'timestamp' %}
+    select cast({{ starts[0] }} as {{ type }}) as low,
+        cast({{ starts[1] }} + interval {{ {'quarter': '3 month'}.get(unit, '1 ' ~ unit) }} as {{ type }}) as high
 {% endmacro %}
 
 

@@ -19,7 +19,8 @@
     {%- do batch.update({'is_failed': true}) -%}
     {%- set tables = [floodmark._stage_relation(batch)] -%}
     {%- for stage in (floodmark._stages(this) if batch.files or floodmark._is_judged(batch) else [])
-        if stage.batch_id == batch.batch_id and stage.part is not none and stage.staged_by == invocation_id[:8] -%}
+        if stage.batch_id == batch.batch_id and stage.part is not none
+        and stage.staged_by in [invocation_id[:8], batch.stages_as] -%}
         {%- do tables.append(stage.relation) -%}
     {%- endfor -%}
     {%- do floodmark._drop_staging_tables(tables) -%}

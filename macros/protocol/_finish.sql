@@ -93,6 +93,9 @@
     {%- set relation = floodmark._judged_relation(batch) -%}
     {%- set told_by = floodmark._records_stage(batch) if floodmark._replays_records(batch) else relation -%}
     {%- if batch.kind == 'replay' and not (batch.judged_by and floodmark._is_stage_whole(told_by)) -%}
+        {%- if (floodmark._model_state().finished_id or 0) >= batch.batch_id -%}
+            {%- do floodmark._stop_for_now('another run has finished batch ' ~ batch.batch_id ~ ' meanwhile') -%}
+        {%- endif -%}
         {%- do floodmark._stop('batch ' ~ batch.batch_id ~ ' has replayed rows, and its staging table ' ~ told_by
             ~ ' is gone, so nobody can tell which: discard the open rows of the quarantine that ' ~ this
             ~ ' has, then reset the model to its mark') -%}
@@ -133,6 +136,8 @@
 {% macro _batch_counts(batch, metrics, rows_kept, rows_tied) %}
     {%- set held = floodmark._held_counts(batch) -%}
     {%- set rows_quarantined = held.rows_quarantined + (batch.get('rows_corrupt') or 0) -%}
+    {#- of what was judged a strategy may leave out rows, such as deletes that a newer row of their commit replaces -#}
+    {%- set rows_kept = held.get('rows_kept', rows_kept) -%}
     {{ return({'rows_read': rows_kept + held.rows_dropped + rows_quarantined, 'rows_kept': rows_kept,
         'rows_dropped': held.rows_dropped, 'rows_quarantined': rows_quarantined,
         'rows_inserted': floodmark._inserted(metrics),

@@ -36,8 +36,11 @@
         {%- for column in floodmark._without_columns(columns, unlike) -%}
             {%- do kept.append(floodmark._find_column(known, column.name) or column) -%}
         {%- endfor -%}
-        {%- set hash = floodmark._row_hash_sql(kept) -%}
-        {%- set superseded = floodmark._range_again_sql(batch, known) if batch.kind == 'backfill' else none -%}
+        {#- where a value does not fit its column, the row as it came tells it from another -#}
+        {%- set hash = floodmark._row_hash_sql(kept + [{'name': '_floodmark_raw', 'type': 'string', 'ddl': 'string'}])
+            -%}
+        {%- set superseded = floodmark._range_again_sql(batch, known)
+            if batch.kind == 'backfill' and not (batch.get('asked') or {}).get('restate') else none -%}
         {%- set rows = 'select * except (_floodmark_hash) from (select *, ' ~ hash ~ ' as _floodmark_hash from (\n'
             ~ rows ~ '\n)) left anti join (select ' ~ hash ~ ' as _floodmark_open from ' ~ quarantine
             ~ " where _floodmark_state = 'open'" ~ (' and not coalesce(' ~ superseded ~ ', false)' if superseded)
@@ -113,6 +116,10 @@
     {%- set known = floodmark._columns_of(relation=quarantine) -%}
     {%- set changes = floodmark._schema_changes(columns, known) -%}
     {%- if changes.new or changes.fields -%}
+        {#- a name that needs column mapping may come later -#}
+        {%- if mapping and floodmark._properties_of(quarantine).get('delta.columnMapping.mode', 'none') == 'none' -%}
+            {%- do floodmark._set_properties({'delta.columnMapping.mode': mapping}, quarantine) -%}
+        {%- endif -%}
         {%- do floodmark._add_columns(quarantine, changes) -%}
         {%- set known = floodmark._columns_of(relation=quarantine) -%}
     {%- endif -%}
@@ -223,10 +230,32 @@
     {%- if batch.batch_id | int == 1 -%}
         {{ return(none) }}
     {%- endif -%}
+    {%- do floodmark._supersede_changed(run, batch) -%}
     {%- set rows = floodmark._came_again_sql(run, batch) -%}
     {%- if rows is not none -%}
         {%- do floodmark._supersede(floodmark._quarantine_relation(this),
             '_floodmark_batch_id < ' ~ batch.batch_id ~ ' and ' ~ rows) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# A change feed tells each change once, and the table does not say which version a row is of. So an open row whose key
+   was changed again is superseded here: what is still open is the newest of its key, and a replay may load it. #}
+{% macro _supersede_changed(run, batch) %}
+    {%- set quarantine = floodmark._quarantine_relation(this) -%}
+    {%- if batch.family != 'version' or not floodmark._strategy(run.settings).orders_by_mark
+        or not (batch.get('judged') and batch.judged.get('columns')) or not floodmark._has_quarantine(quarantine) -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set held = floodmark._columns_of(relation=quarantine) | map(attribute='name') | map('lower') | list -%}
+    {%- set needed = run.settings.unique_key | map('lower') | list + ['_commit_version'] -%}
+    {%- if needed | reject('in', held) | list == [] -%}
+        {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
+        {%- do floodmark._execute(['merge into ' ~ quarantine ~ ' as q using (select ' ~ keys
+            ~ ', max(_commit_version) as _floodmark_newest from ' ~ floodmark._judged_relation(batch) ~ ' group by '
+            ~ keys ~ ') as j on ' ~ floodmark._same_key(run, 'q', 'j')
+            ~ " and q._commit_version < j._floodmark_newest and q._floodmark_state = 'open' "
+            "when matched then update set _floodmark_state = 'superseded'"]) -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -236,14 +265,15 @@
 {% macro _came_again_sql(run, batch) %}
     {#- a stream begins anew with its checkpoint's first micro-batch -#}
     {%- set is_anew = batch.kind in ['first_load', 'full_refresh'] or batch.begins
-        or floodmark._gives_whole_table(run, batch) or (batch.get('asked') or {}).get('restate')
-        or batch.kind == 'stream' and batch.low_position is none -%}
+        or floodmark._gives_whole_table(run, batch) or batch.kind == 'stream' and batch.low_position is none -%}
     {%- set replaced = floodmark._strategy(run.settings).replaced -%}
     {%- if is_anew -%}
         {{ return(floodmark._but_of_gone_files_sql(run.settings.files) if batch.kind == 'first_load' and batch.files
             else 'true') }}
     {%- elif batch.files and floodmark._goes_by_file(run, batch) -%}
         {{ return('_floodmark_file in (' ~ floodmark._path_literals(batch.files) ~ ')') }}
+    {%- elif (batch.get('asked') or {}).get('restate') -%}
+        {{ return(floodmark._strategy(run.settings).restated(run, batch)) }}
     {%- elif batch.kind == 'backfill' -%}
         {#- it reads and replaces its bounds alone, whatever the strategy replaces else -#}
         {%- set quarantine = floodmark._quarantine_relation(this) -%}

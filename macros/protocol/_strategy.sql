@@ -14,6 +14,8 @@
                   none where the strategy reads no row twice
   whole           macro(run): each batch reads the whole source: the column that says which reading a row is of, in a
                   list, empty where there is none; none where batches read parts of it
+  restated        macro(run, batch): a condition on open rows of the quarantine whose events a restatement has
+                  loaded, or none; none where the strategy restates nothing
   asked           macro(run, columns): which rows rules are asked of, {exempt, unsent, columns} (_asked_terms), and
                   how its feed replaces rows, {commits} (_kept_rows_sql)
   needs_stage     whether it is staged, or read in the one statement that applies it
@@ -67,7 +69,7 @@
 {% macro _strategy_defaults() %}
     {{ return({
         'load': none, 'conforms': true, 'reads': none, 'replays': true, 'replaced': none,
-        'whole': none, 'own_columns': floodmark._target_columns, 'asked': floodmark._asked_of_all,
+        'whole': none, 'restated': none, 'own_columns': floodmark._target_columns, 'asked': floodmark._asked_of_all,
         'needs_stage': true, 'staged': floodmark._staged_select,
         'check_columns': floodmark._check_own_names, 'counts': floodmark._row_counts, 'check_staged': none,
         'apply': none, 'changes': floodmark._has_changes, 'before_replace': none,

@@ -21,7 +21,7 @@
                 '--full-refresh to load everything again') -%}
         {%- endif -%}
         {%- set batch = floodmark._stored_batch(run, planned) -%}
-        {%- if batch.staged_by or floodmark._landed(this, batch) is not none -%}
+        {%- if batch.staged_by or batch.judged_by or floodmark._landed(this, batch) is not none -%}
             {%- do adapter.floodmark_streams().drain() -%}
         {%- endif -%}
         {{ return(floodmark._recover(run, planned)) }}

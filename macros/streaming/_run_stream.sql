@@ -27,8 +27,7 @@
     {%- set state = run.state -%}
     {%- if state.last_batch_id != state.finished_id
         or state.committed and state.committed.generation != run.generation -%}
-        {%- do floodmark._stop('its last micro-batch is unfinished, or it was started over and has none yet: run the '
-            'model first, then replay') -%}
+        {%- do floodmark._run_first() -%}
     {%- endif -%}
     {%- set loaded = [] -%}
     {%- for _ in range(2) -%}
@@ -37,6 +36,13 @@
     {%- endfor -%}
     {%- do total.update({'still_open': floodmark._still_open(run)}) -%}
     {{ return(loaded) }}
+{% endmacro %}
+
+
+{# Refuse a replay of a stream that has to run before. #}
+{% macro _run_first() %}
+    {%- do floodmark._stop('its last micro-batch is unfinished, or it was started over and has none yet: run the '
+        'model first, then replay') -%}
 {% endmacro %}
 
 
@@ -62,13 +68,16 @@
     {%- set properties = floodmark._properties_of(this) if target.is_delta else {} -%}
     {%- set made_by = floodmark._generation_in(properties, floodmark._model_id()) -%}
     {%- set is_new = not target.exists or target.relation.is_view -%}
-    {%- if run.replay and (run.full_refresh or is_new) -%}
+    {%- set is_bare = not is_new and target.is_delta and target.is_empty
+        and (made_by is none or floodmark._was_emptied(state, made_by)) -%}
+    {%- if run.replay -%}
         {#- before the table is made anew -#}
-        {%- do floodmark._check_replay(run) -%}
+        {%- do floodmark._check_replay(run) if run.full_refresh or is_new -%}
+        {%- do floodmark._run_first() if is_bare -%}
     {%- endif -%}
     {%- if run.full_refresh or is_new -%}
         {%- do floodmark._start_over(run, streams) -%}
-    {%- elif target.is_delta and target.is_empty and (made_by is none or floodmark._was_emptied(state, made_by)) -%}
+    {%- elif is_bare -%}
         {%- do floodmark._take_on(run, streams) -%}
         {%- do floodmark._align_stream(run, streams) -%}
     {%- else -%}
@@ -126,7 +135,9 @@
         {%- set shape = 'select * from ' ~ streams.shape -%}
         {%- set columns = floodmark._conformed_columns(run, none, floodmark._columns_of(query=shape)) -%}
         {%- set names = floodmark._align_columns(run, {'sql': shape, 'columns': columns}) -%}
-        {%- do run.request.update({'columns': floodmark._written_columns(floodmark._columns_named(columns, names))}) -%}
+        {#- what rules judge, and what the macros write, comes as the SELECT gives it -#}
+        {%- do run.request.update({'columns': floodmark._written_columns(floodmark._columns_named(columns, names))})
+            if run.request.native -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -105,7 +105,7 @@
     {%- set version = state.landed.target_version | int -%}
     {%- set newest = floodmark._history(this, 1)[0].version -%}
     {%- for commit in (floodmark._history(this, newest - version) if newest > version else [])
-        if commit.operation in ['DELETE', 'TRUNCATE'] and not commit.tag -%}
+        if commit.operation in ['DELETE', 'TRUNCATE', 'WRITE', 'MERGE'] and not commit.tag -%}
         {{ return(true) }}
     {%- endfor -%}
     {{ return(false) }}

@@ -42,7 +42,7 @@
     {#- of its own even where one invocation starts over twice -#}
     {%- set generation = invocation_id ~ '-' ~ floodmark._now() -%}
     {%- set columns = floodmark._make_stream_table(run, streams, floodmark._own_properties(run, generation)) -%}
-    {%- if run.settings.strategy == 'append' and floodmark._conforms(run, columns) -%}
+    {%- if run.request.native and floodmark._conforms(run, columns) -%}
         {%- do run.request.update({'columns': floodmark._written_columns(columns)}) -%}
     {%- endif -%}
     {#- dbt hears of a table when its node has ended, and a stream may start again before -#}

@@ -45,7 +45,7 @@ FOLLOWERS = {
 @pytest.fixture(scope="module")
 def project(make_project: Callable[..., Project]) -> Project:
     project = make_project("held_changes")
-    project.source("orders", "extract", "versioned")
+    project.source("orders", "extract", "versioned", "again")
     return project
 
 
@@ -95,6 +95,48 @@ def test_a_commit_whose_new_row_is_held_back_takes_no_older_row_away(project: Pr
     for name in FOLLOWERS:
         where = "__end_at is null" if name == "history" else "true"
         assert rows(project, name, where) == [(1, 10), (2, 2), (3, 30), (4, 40)], name
+
+
+def test_an_open_row_of_a_feed_is_the_newest_change_of_its_key(project: Project) -> None:
+    """What was changed again upstream is superseded; a replay applies the rest, also over an older row."""
+    orders = f"{project.schema}.again"
+    project.sql(f"create table {orders} (id int, amount int) using delta {FEED}")
+    project.sql(f"insert into {orders} values (2, 2), (3, 3), (4, 4)")
+    rule = RULES[0] | {
+        "deletes": True,
+        "expect": "amount > 0 and (_change_type <> 'delete' or id <> 4)",
+    }
+    config = {"watermark": {"kind": "version"}, "expectations": [rule]} | MERGE
+    text = ", ".join(f"{key}={value!r}" for key, value in config.items())
+    project.model(
+        "newest",
+        f"{{{{ config(materialized='incremental', {text}) }}}}\n"
+        "select * from {{ floodmark.changes(source('raw', 'again')) }}\n",
+    )
+    project.build("--select", "newest")
+    project.sql(f"insert into {orders} values (1, -1), (5, -5)")
+    project.sql(f"update {orders} set amount = -2 where id = 2")
+    project.sql(f"update {orders} set amount = -30 where id = 3")
+    project.sql(f"update {orders} set amount = 31 where id = 3")
+    project.sql(f"delete from {orders} where id = 4")
+    project.build("--select", "newest")
+    assert open_rows(project, "newest") == [(1, -1), (2, -2), (4, 4), (5, -5)]
+    project.sql(f"delete from {orders} where id = 1")
+    project.sql(f"insert into {orders} values (4, 40)")
+    project.build("--select", "newest")
+    assert rows(project, "newest") == [(2, 2), (3, 31), (4, 40)]
+    assert open_rows(project, "newest") == [(2, -2), (5, -5)]
+    run = project.build(
+        "--select", "newest", "--vars", "{floodmark_replay: {set: {amount: abs(amount)}}}"
+    )
+    assert rows(project, "newest") == [(2, 2), (3, 31), (4, 40), (5, 5)], run.message
+    assert open_rows(project, "newest") == []
+    project.sql(f"update {orders} set amount = -20 where id = 2")
+    project.build("--select", "newest")
+    project.build(
+        "--select", "newest", "--vars", "{floodmark_replay: {set: {amount: abs(amount)}}}"
+    )
+    assert rows(project, "newest") == [(2, 20), (3, 31), (4, 40), (5, 5)]
 
 
 def test_a_key_that_leaves_a_snapshot_is_missing_though_all_other_rows_are_held(

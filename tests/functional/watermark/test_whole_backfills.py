@@ -98,3 +98,46 @@ def test_rows_of_a_partition_that_is_gone_upstream_go(project: Project) -> None:
     assert sorted(project.sql(f"select id from {gone}")) == sorted(
         (day * 10 + hour,) for day in (1, 2) for hour in HOURS
     )
+
+
+#: A partition whose two events lie on both sides of a change of clocks: zone, events in UTC, partition, range in UTC.
+CLOCKS = {
+    "midnight_twice": (
+        "America/Havana",
+        ("2024-11-03 04:30:00", "2024-11-03 17:00:00"),
+        "cast(at as date)",
+        ("2024-11-03 12:00", "2024-11-04 00:00"),
+    ),
+    "no_midnight": (
+        "America/Havana",
+        ("2024-03-10 05:10:00", "2024-03-11 03:50:00"),
+        "cast(at as date)",
+        ("2024-03-10 05:00", "2024-03-10 23:00"),
+    ),
+    "hour_twice": (
+        "America/New_York",
+        ("2024-11-03 05:30:00", "2024-11-03 06:30:00"),
+        "date_format(at, 'yyyy-MM-dd HH')",
+        ("2024-11-03 06:10", "2024-11-03 06:40"),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CLOCKS)
+def test_partitions_are_whole_where_clocks_change(project: Project, case: str) -> None:
+    zone, events, part, (low, high) = CLOCKS[case]
+    s = project.schema
+    stamps = ", ".join(
+        f"(timestamp'{at}Z' + interval {more} days)" for at in events for more in (-2, 0, 2)
+    )
+    project.source("events", *CLOCKS)
+    project.sql(f"create table {s}.{case} using delta as select at from values {stamps} as t(at)")
+    config = BY | {"pre_hook": f"set time zone '{zone}'", "post_hook": "set time zone 'UTC'"}
+    sql = incremental(table(case), f"{part} as part, count(*) as n, max(at) as at", **config)
+    project.model(f"by_{case}", f"{sql} group by 1")
+    project.build("--select", f"by_{case}")
+    before = sorted(project.sql(f"select cast(part as string), n from {s}.by_{case}"))
+    code, output = command(project, "backfill", f"by_{case}", "--from", low, "--to", high)
+    assert code == 0, output
+    assert sorted(project.sql(f"select cast(part as string), n from {s}.by_{case}")) == before
+    assert (len(project.ledger(f"by_{case}", "batch_id"))) == 2

@@ -33,7 +33,7 @@ WRITE = commit(2, "STREAMING UPDATE")
 LANDED = {"target_version": 2, "generation": GENERATION}
 
 
-@pytest.mark.parametrize("operation", ["DELETE", "TRUNCATE"])
+@pytest.mark.parametrize("operation", ["DELETE", "TRUNCATE", "WRITE", "MERGE"])
 def test_rows_that_somebody_took_behind_the_last_batch(operation: str) -> None:
     assert was_emptied(LANDED, commit(4, "OPTIMIZE"), commit(3, operation), WRITE)
 
@@ -44,12 +44,13 @@ def test_rows_that_somebody_took_behind_the_last_batch(operation: str) -> None:
         (None, [commit(1, "DELETE")]),
         (LANDED, [WRITE]),
         (LANDED, [commit(3, "DELETE", "floodmark/shop.t/a-1/4"), WRITE]),
+        (LANDED, [commit(3, "MERGE", "floodmark/shop.t/a-1/4"), WRITE]),
         (LANDED, [commit(3, "STREAMING UPDATE"), WRITE, commit(1, "DELETE")]),
         # The table of another generation, whose versions are others: a refresh died before its first batch.
         (LANDED | {"generation": "b-2", "target_version": 50}, [commit(0, "CREATE TABLE")]),
         (LANDED | {"target_version": 50}, [commit(3, "DELETE")]),
     ],
-    ids=["no batch", "as it was", "its own", "before", "other table", "younger"],
+    ids=["no batch", "as it was", "its own", "its merge", "before", "other table", "younger"],
 )
 def test_a_table_that_its_own_batches_leave_empty_goes_on(
     landed: dict[str, Any] | None, commits: list[dict[str, Any]]
