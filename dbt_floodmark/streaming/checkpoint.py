@@ -415,11 +415,18 @@ class Lease:
 
     def _holder(self) -> Holder | None:
         # One that is just being written is empty for a moment.
+        denied: UnreachableError | None = None
         for _ in range(5):
             try:
                 return Holder(**json.loads(self._folder.read(_LEASE) or ""))
-            except (ValueError, TypeError, DamagedError, UnreachableError):
-                time.sleep(_SETTLE)
+            except UnreachableError as exc:
+                # What is cut short, Hadoop cannot read either.
+                denied = None if re.search("EOF|checksum", str(exc.__cause__), re.I) else exc
+            except (ValueError, TypeError, DamagedError):
+                denied = None
+            time.sleep(_SETTLE)
+        if denied is not None:
+            raise denied
         # Nobody can read it: whoever wrote it died, or the disk was full.
         return None
 

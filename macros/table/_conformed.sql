@@ -36,9 +36,10 @@
     {%- set conformed, problems, untyped = [], [], [] -%}
     {%- do run.update({'awaited': floodmark._awaited_names(run, batch, columns, known)}) -%}
     {%- for column in columns -%}
-        {%- set type = floodmark._wanted_type(run, column, floodmark._find_column(known, column.name)) -%}
-        {%- do untyped.extend(floodmark._untyped_names(floodmark._path_part(column.name), column.ddl)
-            if not floodmark._find_column(known, column.name) else []) -%}
+        {%- set own, name = floodmark._find_column(known, column.name), floodmark._path_part(column.name) -%}
+        {%- set type = floodmark._wanted_type(run, column, own) -%}
+        {%- do untyped.extend(floodmark._untyped_names(name, column.ddl)
+            | reject('in', floodmark._field_names(name, own.ddl) if own else []) | list) -%}
         {%- if type is none -%}
             {%- continue -%}
         {%- elif type == column.ddl -%}

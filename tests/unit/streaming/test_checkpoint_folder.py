@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 from py4j.protocol import Py4JJavaError
 
 from dbt_floodmark.refusal import RefusedError
+from dbt_floodmark.streaming import checkpoint
 from dbt_floodmark.streaming.streams import Streams
 from tests.support.macros import load
 
@@ -97,3 +99,34 @@ def test_a_folder_that_spark_cannot_reach(text, said, is_final):
         )
         assert said in message and "org.X.y" not in message
         assert isinstance(failed.value, RefusedError) is is_final
+
+
+@pytest.mark.parametrize(
+    ("said", "holds"),
+    [("org.apache.hadoop.security.AccessControlException: Permission denied", True),
+     ("java.io.EOFException: Cannot seek after EOF", False),
+     ("org.apache.hadoop.fs.ChecksumException: Checksum error: a/_floodmark_lease", False)],
+)  # fmt: skip
+def test_a_lease_that_cannot_be_reached_is_somebodys(
+    said: str, holds: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody else's file may be replaced by who may not read it; one that was cut short is nobody's."""
+    monkeypatch.setattr(checkpoint, "_SETTLE", 0)
+
+    def read(name: str) -> str:
+        raise checkpoint.UnreachableError("a", said) from ValueError(said)
+
+    written: list[bool] = []
+
+    def write(name: str, text: str, *, overwrite: bool) -> bool:
+        written.append(overwrite)
+        return overwrite
+
+    folder: Any = SimpleNamespace(path="a", read=read, write=write, delete=lambda name: None)
+    if holds:
+        with pytest.raises(checkpoint.UnreachableError, match="cannot be reached: "):
+            checkpoint.Lease(folder, "shop.events").__enter__()
+    else:
+        with checkpoint.Lease(folder, "shop.events"):
+            pass
+    assert written == ([False] if holds else [False, True])

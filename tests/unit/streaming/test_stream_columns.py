@@ -127,6 +127,16 @@ def test_what_has_no_type_yet_is_kept_out_of_a_stream() -> None:
     assert added.endswith(" add columns (`n` date, `l` array<int>, `s`.`b` int)"), added
 
 
+def test_a_field_without_a_type_that_joins_a_struct_is_waited_for() -> None:
+    table = {"id": "int", "s": "struct<a:int>", "l": "array<struct<a:int>>", "t": "array<int>"}
+    selected = {"s": "struct<a:int,b:void>", "l": "array<struct<a:int,b:void>>", "t": "array<void>"}
+    floodmark, run = stream_of({"id": "int", **selected}, table)
+    floodmark._align_stream(run, STREAMS)
+    assert run["untyped"] == ["s.b", "l.element.b"]
+    [(sql)] = floodmark.sent
+    assert "floodmark.untyped" in sql
+
+
 def test_a_stream_whose_columns_all_have_types_is_made_as_it_is() -> None:
     floodmark, run = stream_of({"id": "int", "_change_type": "string"}, {})
     select, properties = made(floodmark, run)
