@@ -66,7 +66,7 @@ class Project:
 
         self.variables = given_variables()
         given = _vars_option(self.variables)
-        parsed = uninterrupted(dbtRunner().invoke(["parse", *_QUIET[:3], *given, *self.options]))
+        parsed = uninterrupted(dbtRunner().invoke(["parse", *_QUIET, *given, *self.options]))
         if not parsed.success:
             told = failure(parsed, "dbt could not parse the project")
             raise UsageError(str(told)) if is_usage(parsed) else told
