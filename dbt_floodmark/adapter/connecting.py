@@ -11,7 +11,7 @@ from typing import Any
 from dbt.adapters.contracts.connection import AdapterResponse, ConnectionState, LazyHandle
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.connections import SparkConnectionMethod
-from dbt_common.exceptions import DbtRuntimeError
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt_floodmark.adapter.catching import SparkRefused
 from dbt_floodmark.adapter.warm import find_server, is_warm
@@ -148,7 +148,7 @@ def readable_errors(original: Callable[..., Any]) -> Callable[..., Any]:
             if is_derby_locked(text):
                 lock = Workplace.session(project_home(self.profile.credentials)).lock
                 raise DbtRuntimeError(locked_sentence(lock)) from None
-            if isinstance(exc, DbtRuntimeError) and not _is_database(exc):
+            if isinstance(exc, DbtRuntimeError) and not isinstance(exc, DbtDatabaseError):
                 raise
             error = SparkRefused if _is_refusal(exc, text) else DbtRuntimeError
             raise error(readable(text, sql)) from None
@@ -160,13 +160,7 @@ def _is_refusal(exc: Exception, text: str) -> bool:
     """Tell whether Spark answered a statement with this error, and nothing is in doubt."""
     speaks = type(exc).__module__.partition(".")[0] in ("pyspark", "py4j", "pyhive")
     is_lost = type(exc).__name__ == "Py4JNetworkError"
-    return (speaks or _is_database(exc)) and not is_lost and not is_unsettled(text)
-
-
-def _is_database(exc: Exception) -> bool:
-    from dbt_common.exceptions import DbtDatabaseError
-
-    return isinstance(exc, DbtDatabaseError)
+    return (speaks or isinstance(exc, DbtDatabaseError)) and not is_lost and not is_unsettled(text)
 
 
 def _text(exc: Exception) -> str:

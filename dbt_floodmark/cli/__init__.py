@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Mapping
 
@@ -81,6 +82,9 @@ def main() -> None:
         floodmark build --project-dir shop
         floodmark status --project-dir shop
     """
+    # What the terminal's encoding lacks, such as the dash of an empty cell, is shown as `?`.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
 
 
 #: The commands in the order in which a person meets them, under the headings of `floodmark --help`.

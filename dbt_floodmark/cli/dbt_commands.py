@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
 from dbt_floodmark.environment import environment_variable
+from dbt_floodmark.errors import UsageError
+from dbt_floodmark.package import (
+    COPY,
+    PACKAGE,
+    PACKAGE_VARIABLE,
+    is_announced,
+    names_copy,
+    renew_copy,
+)
 from dbt_floodmark.project.runner import (
     colour_options,
     default_profiles,
     exit_code,
     invoke,
+    project_folder,
     usage_sentence,
 )
 from dbt_floodmark.spark import warm
+from dbt_floodmark.spark.home import HOME_VARIABLE, resolve_home
 
 #: dbt's commands, in the order in which `floodmark --help` lists them, and what each does.
 _SHORT = {
@@ -31,7 +43,7 @@ _SHORT = {
     "ls": "The same as list.",
     "parse": "Read the project and report errors.",
     "debug": "Test the connection of the profile.",
-    "deps": "Install the packages of packages.yml.",
+    "deps": f"Install the packages of packages.yml, floodmark's from a new copy in {COPY}.",
     "clean": "Remove target/ and installed packages.",
     "clone": "Clone models into another schema.",
     "retry": "Run again what failed in the last invocation.",
@@ -65,8 +77,7 @@ def without_warm(arguments: Sequence[str]) -> tuple[str, ...]:
     """Return the arguments that are dbt's, and do what --warm or --no-warm among them says."""
     for one in arguments:
         if one in _WARM:
-            said = environment_variable(warm.VARIABLE, _WARM[one])
-            click.get_current_context().with_resource(said)
+            _set(warm.VARIABLE, _WARM[one])
     return tuple(one for one in arguments if one not in _WARM)
 
 
@@ -88,6 +99,45 @@ def behind_command(arguments: Sequence[str]) -> list[str]:
     return [*arguments[given : given + 1], *arguments[:given], *arguments[given + 1 :]]
 
 
+def _require_word(name: str, arguments: Sequence[str]) -> None:
+    """Refuse a group of dbt's commands without one of them.
+
+    dbt would refuse the options that we add, which only its commands take.
+    """
+    from dbt.cli.main import cli
+
+    group = cli.commands[name]
+    if isinstance(group, click.Group) and all(one.startswith("-") for one in arguments):
+        words = dict.fromkeys(str(one.name) for one in group.commands.values())
+        raise UsageError(f"`floodmark {name}` needs a command behind it: {' or '.join(words)}.")
+
+
+def _ready_package(project: Path) -> None:
+    """Renew the project's copy of the dbt package, and have `dbt deps` install that one."""
+    if names_copy(project) and is_announced() and renew_copy(project):
+        # Else dbt's lock file would hold the path of this installation.
+        _set(PACKAGE_VARIABLE, COPY)
+
+
+def _ready_debug(project: Path) -> None:
+    """Do what `dbt debug` leaves out: plugins are set up with the project, and it sets up none."""
+    import dbt.adapters.spark  # noqa: F401
+
+    from dbt_floodmark.adapter.plugin import FloodmarkPlugin
+
+    FloodmarkPlugin(PACKAGE)
+    # Its connection does not know the project's folder.
+    _set(HOME_VARIABLE, str(resolve_home(project)))
+
+
+_READY = {"deps": _ready_package, "debug": _ready_debug}
+
+
+def _set(variable: str, value: str) -> None:
+    """Set a variable of the environment until the command ends."""
+    click.get_current_context().with_resource(environment_variable(variable, value))
+
+
 def dbt_command(name: str) -> click.Command:
     """Return a command that hands everything to ``dbt <name>``."""
     example = _EXAMPLES.get(name, f"floodmark {name} --project-dir shop")
@@ -104,6 +154,9 @@ def dbt_command(name: str) -> click.Command:
     def command(arguments: tuple[str, ...]) -> None:
         if name not in _WITHOUT_SPARK:
             arguments = without_warm(arguments)
+        _require_word(name, arguments)
+        if name in _READY:
+            _READY[name](project_folder(arguments))
         added = [*default_profiles(arguments), *colour_options(arguments)]
         result = invoke([name, *arguments, *added])
         sentence = usage_sentence(result)

@@ -19,7 +19,8 @@ from dbt_floodmark.demo.data import MINIMUM_INVOICES, land_day
 from dbt_floodmark.environment import environment_variable
 from dbt_floodmark.errors import FloodmarkError, UsageError
 from dbt_floodmark.package import PACKAGE, package_root
-from dbt_floodmark.project.ledger import Row, read_ledger
+from dbt_floodmark.project.ledger import Row
+from dbt_floodmark.project.project import Project
 from dbt_floodmark.project.runner import (
     dbt_arguments,
     exit_code,
@@ -27,6 +28,7 @@ from dbt_floodmark.project.runner import (
     project_option,
     project_settings,
 )
+from dbt_floodmark.spark import warm
 from dbt_floodmark.spark.home import FOLDER, HOME_VARIABLE
 from dbt_floodmark.texts import yaml_text
 
@@ -81,7 +83,8 @@ def demo(project_dir: Path, invoices: int, land_only: int | None, resume: bool) 
         _land(landing, land_only, invoices)
         return
     home = project / FOLDER / "demo"
-    click.get_current_context().with_resource(environment_variable(HOME_VARIABLE, str(home)))
+    for name, value in _environment(project, home).items():
+        click.get_current_context().with_resource(environment_variable(name, value))
     if resume:
         builds = [_run(project, 1, "build")]
         _show(project, builds)
@@ -119,6 +122,17 @@ def example_project(project_dir: Path) -> Path:
     )
 
 
+def _environment(project: Path, home: Path) -> dict[str, str]:
+    """Return what stands in the environment meanwhile: what the user has there is not for us."""
+    return {
+        HOME_VARIABLE: str(home),
+        # The example has streams, which run inside the dbt process.
+        warm.VARIABLE: "0",
+        "DBT_ENGINE_PROFILES_DIR": str(project / "profiles"),
+        "DBT_ENGINE_PROFILE": PACKAGE,
+    }
+
+
 def _land(landing: Path, day: int, invoices: int) -> None:
     counts = land_day(landing, day, invoices=invoices)
     what = ", ".join(f"{count:,} {name}" for name, count in counts.items())
@@ -146,7 +160,7 @@ def _run(project: Path, number: int, *words: str) -> Build:
 
 
 def _rows(project: Path) -> list[Row]:
-    return read_ledger(_BATCHES, project, None, "session")
+    return Project(project, None, "session").query(_BATCHES)
 
 
 def _versions(project: Path) -> dict[str, int]:

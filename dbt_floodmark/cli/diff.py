@@ -82,7 +82,7 @@ def diff(
     here = Path.cwd()
     with console(stderr=True).status("Comparing A with B"):
         project = Project(project_dir, profiles_dir, target)
-        arguments = [a, b, list(key), _names(columns), _names(except_columns), limit, str(here)]
+        arguments = [a, b, list(key), columns or [], except_columns or [], limit, str(here)]
         given = ", ".join(jinja_literal(value) for value in arguments)
         rows = project.query("{{ floodmark._diff_sql(" + given + ") }}", _failure)
     found = json.loads(rows[0]["found"])
@@ -92,10 +92,6 @@ def diff(
     else:
         _print(found, notes)
     sys.exit(0 if found["equal"] else 1)
-
-
-def _names(text: str | None) -> list[str]:
-    return [name.strip() for name in (text or "").split(",") if name.strip()]
 
 
 def _failure(result: Any, _: str) -> FloodmarkError:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 from importlib import resources
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import click
 from dbt_floodmark.cli.init_files import Look, write_model
 from dbt_floodmark.cli.output import console
 from dbt_floodmark.errors import UsageError
-from dbt_floodmark.package import package_root
+from dbt_floodmark.package import COPY, PACKAGE, install_package
 from dbt_floodmark.project.project import Project
 from dbt_floodmark.project.runner import target_options
 from dbt_floodmark.secrets import PLACE, has_secret, masked
@@ -76,10 +75,11 @@ def init(
 
 
 def _show_project(directory: Path, name: str) -> None:
+    where = shlex.quote(str(directory))
     console().print(
         f"The project {name} is in {directory}. Build it, add rows to seeds/raw_events.csv, build "
-        f"again:\n\n    floodmark build --project-dir {directory}\n"
-        f"    floodmark status --project-dir {directory}\n\n"
+        f"again:\n\n    floodmark build --project-dir {where}\n"
+        f"    floodmark status --project-dir {where}\n\n"
         "How a model declares its load (models/events.sql):\n\n"
         f"{(directory / 'models' / 'events.sql').read_text('utf-8')}",
         soft_wrap=True,
@@ -116,7 +116,9 @@ def create_project(directory: Path) -> str:
                 target = directory / file.relative_to(source).with_suffix("")
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_text(file.read_text("utf-8").replace("__name__", name), "utf-8")
-    install_package(directory / "dbt_packages" / "floodmark")
+    # dbt reads the second; `dbt deps` makes it anew from the first.
+    for place in (COPY, f"dbt_packages/{PACKAGE}"):
+        install_package(directory / place)
     return name
 
 
@@ -130,11 +132,3 @@ def project_name(directory: Path) -> str:
             "underscores that starts with a letter and is not floodmark or dbt."
         )
     return name
-
-
-def install_package(target: Path) -> None:
-    """Copy floodmark's dbt package, without the worked example."""
-    root = package_root()
-    target.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(root / "dbt_project.yml", target / "dbt_project.yml")
-    shutil.copytree(root / "macros", target / "macros", dirs_exist_ok=True)

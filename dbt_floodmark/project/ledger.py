@@ -5,11 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import re
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 from dbt_floodmark.errors import FloodmarkError
-from dbt_floodmark.project.runner import dbt_arguments, invoke, uninterrupted
 
 NO_LEDGER = "There is no ledger yet: it appears with the first `floodmark build`."
 
@@ -36,23 +34,6 @@ class NoLedgerError(FloodmarkError):
 
 class NoTableError(FloodmarkError):
     """A table that a query reads is not there."""
-
-
-def read_ledger(
-    sql: str, project_dir: Path, profiles_dir: str | None = None, target: str | None = None
-) -> list[Row]:
-    """Return the rows of a query; ``{{ floodmark.ledger_schema() }}`` names the schema.
-
-    Raises:
-        NoLedgerError: the views are not there.
-        FloodmarkError: dbt could not run the query.
-    """
-    options = dbt_arguments(project_dir, profiles_dir, target)
-    quiet = ["--quiet", "--log-level", "none", "--no-write-json"]
-    result = uninterrupted(invoke(["show", "--inline", sql, "--limit", "-1", *quiet, *options]))
-    if not result.success:
-        raise failure(result, "dbt could not read the ledger")
-    return rows_of(result)
 
 
 def rows_of(result: Any) -> list[Row]:

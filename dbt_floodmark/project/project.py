@@ -66,7 +66,7 @@ class Project:
 
         self.variables = given_variables()
         given = _vars_option(self.variables)
-        parsed = uninterrupted(dbtRunner().invoke(["parse", *_QUIET[:3], *given, *self.options]))
+        parsed = uninterrupted(dbtRunner().invoke(["parse", *_QUIET, *given, *self.options]))
         if not parsed.success:
             told = failure(parsed, "dbt could not parse the project")
             raise UsageError(str(told)) if is_usage(parsed) else told
@@ -126,8 +126,8 @@ class Project:
             raise UsageError(f"--select {' '.join(selection)} has no model that floodmark loads.")
         return sorted(found, key=lambda model: model.name)
 
-    def query(self, sql: str, explain: Callable[[Any, str], FloodmarkError] = failure) -> list[Row]:
-        """Return the rows of a query, which may hold Jinja; ``explain`` says why it failed.
+    def query(self, sql: str, why: Callable[[Any, str], FloodmarkError] = failure) -> list[Row]:
+        """Return the rows of a query, which may hold Jinja; ``why`` says why it failed.
 
         Raises:
             NoLedgerError: the ledger's views are not there.
@@ -138,7 +138,7 @@ class Project:
             # dbt leaves a query that failed in the manifest, and takes no second one beside it.
             for name in [one for one in self.manifest.nodes if one.startswith("sql_operation.")]:
                 del self.manifest.nodes[name]
-            raise explain(result, "dbt could not read the ledger")
+            raise why(result, "dbt could not read the ledger")
         return rows_of(result)
 
     def ask(self, macro: str, model: Model, sql: str, *arguments: Any) -> dict[str, Any]:

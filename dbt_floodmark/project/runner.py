@@ -109,6 +109,12 @@ def project_settings(project_dir: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def project_folder(arguments: Sequence[str]) -> Path:
+    """Return the folder of the project that dbt works on with these arguments."""
+    named = _value(arguments, "--project-dir") or _in_environment("PROJECT_DIR")
+    return Path(named) if named else Path(default_project_dir())
+
+
 def default_profiles(arguments: Sequence[str]) -> list[str]:
     """Return ``--profiles-dir`` for a project that keeps its profiles in ``profiles/``.
 
@@ -116,8 +122,7 @@ def default_profiles(arguments: Sequence[str]) -> list[str]:
     """
     if _value(arguments, "--profiles-dir") or _in_environment("PROFILES_DIR"):
         return []
-    named = _value(arguments, "--project-dir") or _in_environment("PROJECT_DIR")
-    folder = (Path(named) if named else default_project_dir()) / "profiles"
+    folder = project_folder(arguments) / "profiles"
     return ["--profiles-dir", str(folder)] if (folder / "profiles.yml").is_file() else []
 
 
@@ -165,11 +170,15 @@ def exit_code(result: Any) -> int:
 
 
 def is_usage(result: Any) -> bool:
-    """Tell whether dbt could not use what it was given: an argument, the profile, the target."""
-    from dbt.cli.exceptions import DbtUsageException
-    from dbt.exceptions import DbtProfileError
+    """Tell whether dbt could not use what it was given.
 
-    return isinstance(result.exception, (DbtUsageException, DbtProfileError))
+    That is an argument, the profile, the target, or the project's settings.
+    """
+    from dbt.cli.exceptions import DbtUsageException
+    from dbt.exceptions import DbtProfileError, DbtProjectError
+
+    # A profile that profiles.yml does not have is an error of the project to dbt.
+    return isinstance(result.exception, (DbtUsageException, DbtProfileError, DbtProjectError))
 
 
 def usage_sentence(result: Any) -> str | None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from dbt_floodmark.secrets import has_secret, masked
 from dbt_floodmark.spark.home import Workplace
 
 _RESOURCES = Path(__file__).resolve().parents[1] / "resources"
@@ -126,8 +127,10 @@ def spark_conf(
 
 
 def quoted(option: str) -> str:
-    """Return an option of the JVM as Spark takes it among others."""
-    return f'"{option}"' if " " in option else option
+    """Return an option of the JVM as Spark takes it among others (parseOptionString)."""
+    if not re.search(r"[\s'\"\\]", option):
+        return option
+    return '"' + re.sub(r'(["\\])', r"\\\1", option) + '"'
 
 
 def log_option(workplace: Workplace) -> str:
@@ -142,8 +145,8 @@ def is_shared_metastore(conf: Mapping[str, str]) -> bool:
 
 
 def metastore_name(conf: Mapping[str, str]) -> str:
-    """Return where a shared metastore is, without the options of its URL: one may be a password."""
-    return conf.get(METASTORE_URIS) or conf[METASTORE_URL].partition("?")[0]
+    """Return where a shared metastore is, without passwords and the options of its URL."""
+    return masked(conf.get(METASTORE_URIS) or conf[METASTORE_URL].partition("?")[0])
 
 
 def without_secrets(conf: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
@@ -151,7 +154,7 @@ def without_secrets(conf: Mapping[str, str]) -> tuple[dict[str, str], dict[str, 
     shown = {
         key: value
         for key, value in conf.items()
-        if not _SECRET.search(key) and not _PASSWORD.search(value)
+        if not (_SECRET.search(key) or _PASSWORD.search(value) or has_secret(value))
     }
     return shown, {key: value for key, value in conf.items() if key not in shown}
 

@@ -16,7 +16,7 @@ from dbt_floodmark.errors import FloodmarkError, MetastoreLockedError
 from dbt_floodmark.spark.archive import fast_start, make_in_background
 from dbt_floodmark.spark.conf import is_shared_metastore, spark_conf, without_secrets
 from dbt_floodmark.spark.home import Workplace
-from dbt_floodmark.spark.jars import require_jars, require_metastore_driver
+from dbt_floodmark.spark.jars import pyspark_home, require_jars, require_metastore_driver
 from dbt_floodmark.spark.java import find_java
 from dbt_floodmark.spark.lock import MetastoreLock, locked_sentence
 from dbt_floodmark.spark.messages import (
@@ -110,6 +110,7 @@ def launch_jvm(workplace: Workplace, conf: Mapping[str, str]) -> None:
         open(workplace.log, "ab") as log,
         properties_options(workplace, secret) as options,
         _submit_options(options),
+        environment_variable("SPARK_HOME", str(pyspark_home())),
     ):
         try:
             gateway = launch_gateway(settings, popen_kwargs={"stdout": log, "stderr": log})

@@ -135,11 +135,16 @@ def fetch_extra(name: str) -> Path:
     return folder
 
 
-def pyspark_jars() -> Path:
-    """Return the folder of the jars that pyspark brings."""
+def pyspark_home() -> Path:
+    """Return the folder of the Spark that pyspark brings: another may not fit floodmark's jars."""
     import pyspark
 
-    return Path(pyspark.__file__).parent / "jars"
+    return Path(pyspark.__file__).parent
+
+
+def pyspark_jars() -> Path:
+    """Return the folder of the jars that pyspark brings."""
+    return pyspark_home() / "jars"
 
 
 def _unversioned(jar: str) -> str:
@@ -172,9 +177,7 @@ def fetch_jars() -> Path:
 def _resolve(
     coordinate: str, excluded: tuple[str, ...], ivy: Path, scratch: Path, log: Path
 ) -> None:
-    import pyspark
-
-    spark_home = Path(pyspark.__file__).parent
+    spark_home = pyspark_home()
     script = scratch / "nothing.py"
     script.write_text("", "utf-8")
     command = [

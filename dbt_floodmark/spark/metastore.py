@@ -16,7 +16,7 @@ from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.spark.conf import METASTORE_URIS, METASTORE_URL, metastore_name, spark_conf
 from dbt_floodmark.spark.gateway import launch_jvm
 from dbt_floodmark.spark.home import Workplace
-from dbt_floodmark.spark.jars import require_jars, require_metastore_driver
+from dbt_floodmark.spark.jars import pyspark_jars, require_jars, require_metastore_driver
 from dbt_floodmark.spark.java import find_java
 from dbt_floodmark.spark.messages import root_cause
 from dbt_floodmark.versions import HIVE_SCHEMA
@@ -112,9 +112,7 @@ def _version(jvm: Any, conf: Mapping[str, str]) -> str | None:
 
 def _classes() -> list[str]:
     """Return the classes that Hive's jar says it keeps in the database."""
-    import pyspark
-
-    (jar,) = (Path(pyspark.__file__).parent / "jars").glob("hive-metastore-*.jar")
+    (jar,) = pyspark_jars().glob("hive-metastore-*.jar")
     with zipfile.ZipFile(jar) as opened:
         described = opened.read("package.jdo").decode()
     return [_MODEL + name for name in re.findall(r'<class name="(\w+)"', described)]

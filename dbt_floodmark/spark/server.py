@@ -19,7 +19,7 @@ from dbt_floodmark.errors import MetastoreLockedError, ServerError
 from dbt_floodmark.spark.archive import fast_start
 from dbt_floodmark.spark.conf import log_option, spark_conf, without_secrets
 from dbt_floodmark.spark.home import Workplace
-from dbt_floodmark.spark.jars import require_jars, require_metastore_driver
+from dbt_floodmark.spark.jars import pyspark_home, require_jars, require_metastore_driver
 from dbt_floodmark.spark.java import find_java
 from dbt_floodmark.spark.lock import locked_sentence, one_process
 from dbt_floodmark.spark.messages import NO_HIVE_TABLES, VERSION_NOT_FOUND, is_derby_locked
@@ -255,9 +255,7 @@ def _server_conf(
 def _launch(
     workplace: Workplace, shown: Mapping[str, str], options: list[str]
 ) -> subprocess.Popen[bytes]:
-    import pyspark
-
-    spark_home = Path(pyspark.__file__).parent
+    spark_home = pyspark_home()
     command = [str(spark_home / "bin" / "spark-submit"), "--class", MAIN_CLASS]
     for key, value in shown.items():
         command += ["--conf", f"{key}={value}"]

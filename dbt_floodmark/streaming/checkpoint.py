@@ -34,7 +34,7 @@ _SETTLE = 0.2
 _LEASE = "_floodmark_lease"
 
 #: Bytes of a file in which its first lines stand.
-_HEAD = 65_536
+HEAD = 65_536
 
 
 class CheckpointInUseError(FloodmarkError):
@@ -267,12 +267,10 @@ def verify(folder: Folder) -> None:
 def _verify_log(folder: Folder, place: str, last: int) -> None:
     """See that Spark can tell which files a source has read: up to the number `last`."""
     names = folder.names(place)
-    compacted = _greatest(
-        [name.removesuffix(".compact") for name in names if name.endswith(".compact")]
-    )
+    compacted = last_compacted(names)
     if compacted is not None:
         # It may hold millions of files.
-        text = folder.read(f"{place}/{compacted}.compact", most=_HEAD) or ""
+        text = folder.read(f"{place}/{compacted}.compact", most=HEAD) or ""
         if not text.startswith("v1\n{"):
             raise DamagedError(folder, f"{place}/{compacted}.compact", text)
     for number in range(0 if compacted is None else compacted + 1, last + 1):
@@ -298,7 +296,7 @@ def damaged_state(folder: Folder, text: str) -> str | None:
     try:
         suspect = [name for name in named if folder.read(name, most=1) is None]
         suspect = suspect or _without_head(folder) or named
-        content = folder.read(suspect[0], most=_HEAD) if suspect else "?"
+        content = folder.read(suspect[0], most=HEAD) if suspect else "?"
     except DamagedError as exc:
         return str(exc)
     return str(DamagedError(folder, suspect[0] if suspect else "state", content))
@@ -331,6 +329,11 @@ def _is_json(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def last_compacted(names: list[str]) -> int | None:
+    """Return the number of the last log among these that holds all before it, too, or None."""
+    return _greatest([name.removesuffix(".compact") for name in names if name.endswith(".compact")])
 
 
 def _greatest(names: list[str]) -> int | None:

@@ -12,7 +12,14 @@ from urllib.parse import unquote
 
 from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.paths import glob_regex, is_local, path_pattern
-from dbt_floodmark.streaming.checkpoint import Checkpoint, Folder, read_log, read_offsets
+from dbt_floodmark.streaming.checkpoint import (
+    HEAD,
+    Checkpoint,
+    Folder,
+    last_compacted,
+    read_log,
+    read_offsets,
+)
 from dbt_floodmark.streaming.query_plan import plan_nodes
 from dbt_floodmark.streaming.sources import (
     LISTING,
@@ -29,8 +36,6 @@ from dbt_floodmark.streaming.sources import (
 _STORE = re.compile(r"[a-zA-Z][\w+.-]*://[^/]+/")
 _ROOT = re.compile(r"^[a-zA-Z][\w+.-]*:(?://[^/]*)?(?=/)")
 _VIEW = "_floodmark_passed_{}"
-#: Bytes of a file in which its first lines stand.
-_HEAD = 65_536
 #: Options by which a Delta stream reads something else than the table's rows.
 _OTHER_ROWS = (
     "startingversion",
@@ -280,7 +285,7 @@ def _first_file(folder: Folder, source: str) -> str | None:
         name for name in folder.names(f"sources/{source}") if re.match(r"\d+(\.compact)?$", name)
     ]
     for log in sorted(logs, key=lambda name: int(name.partition(".")[0])):
-        for line in (folder.read(f"sources/{source}/{log}", most=_HEAD) or "").splitlines()[1:2]:
+        for line in (folder.read(f"sources/{source}/{log}", most=HEAD) or "").splitlines()[1:2]:
             with contextlib.suppress(ValueError, KeyError, TypeError):
                 return plain(json.loads(line)["path"])
     return None
@@ -407,11 +412,10 @@ def _files_as_read(spark: Any, stream: Stream, path: str, read: set[str] | None)
 def _files_read(folder: Folder, index: int, last: int) -> set[str]:
     """Return the files in the log of a checkpoint's source, up to its batch `last`."""
     names = folder.names(f"sources/{index}")
-    compacted = max(
-        (int(name[: -len(".compact")]) for name in names if name.endswith(".compact")), default=-1
-    )
-    logs = [f"{compacted}.compact"] if compacted >= 0 else []
-    logs += [name for name in names if name.isdigit() and compacted < int(name)]
+    compacted = last_compacted(names)
+    logs = [] if compacted is None else [f"{compacted}.compact"]
+    after = -1 if compacted is None else compacted
+    logs += [name for name in names if name.isdigit() and after < int(name)]
     read = set()
     for log in logs:
         for entry in read_log(folder, f"sources/{index}/{log}"):

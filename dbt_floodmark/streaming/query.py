@@ -15,6 +15,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt_floodmark.spark.messages import CANCELLED
 from dbt_floodmark.streaming.position import count_behind
 from dbt_floodmark.streaming.progress import MicroBatch, is_batch, lag_text, parse
+from dbt_floodmark.streaming.query_plan import inputs_of
 
 #: The temporary view that stands for the rows of a micro-batch.
 MICRO_BATCH = "_floodmark_micro_batch"
@@ -111,8 +112,7 @@ def rows_dropped(query: Any) -> int:
     def of(plan: Any) -> int:
         found = plan.metrics().get("numRowsDroppedByWatermark")
         own = int(found.get().value()) if found.isDefined() else 0
-        children = plan.children()
-        return own + sum(of(children.apply(index)) for index in range(children.size()))
+        return own + sum(map(of, inputs_of(plan)))
 
     return of(query._jsq.streamingQuery().lastExecution().executedPlan())
 
@@ -138,8 +138,8 @@ class Run:
         connection: Any,
         frame: Any,
         request: Request,
-        apply: Callable[[int], Mapping[str, Any] | None],
-        record: Callable[[list[MicroBatch], int | None], list[Mapping[str, Any]]],
+        apply: Callable[[int], None],
+        record: Callable[[list[MicroBatch], int | None], None],
         tell: Callable[[MicroBatch], None] | None,
     ) -> None:
         """Prepare a run.
@@ -148,9 +148,9 @@ class Run:
             connection: dbt's connection (FloodmarkSession), whose session the query starts from.
             frame: the streaming DataFrame.
             request: what the node asks for.
-            apply: writes micro-batch n from the view `MICRO_BATCH`, and returns its counts.
+            apply: writes micro-batch n from the view `MICRO_BATCH`.
             record: puts batches that Delta's sink wrote into the ledger, up to a number or all that
-                the checkpoint has, and returns their counts.
+                the checkpoint has.
             tell: told of each micro-batch.
         """
         self._connection = connection
@@ -160,15 +160,15 @@ class Run:
         self._record = record
         self._tell = tell
         self._exchange = Exchange()
-        self._counts: list[Mapping[str, Any]] = []
+        # What the query told of batches that Delta's sink wrote, and the ledger does not have yet.
         self._told: list[MicroBatch] = []
         self._last_heard: tuple[Any, ...] = ()
         self._last_told = -1
         self._behind: int | None = None
         self._stopped = False
 
-    def to_the_end(self, stopping: threading.Event | None) -> list[Mapping[str, Any]]:
-        """Run until nothing is left to read, or until `stopping`; return each batch's counts.
+    def to_the_end(self, stopping: threading.Event | None) -> None:
+        """Run until nothing is left to read, or until `stopping`.
 
         Raises:
             Exception: what the node's macros raised, or Spark's query.
@@ -186,10 +186,9 @@ class Run:
             raise self._exchange.error
         failure = _failure(query)
         if self._request.native:
-            self._counts += self._record(self._told, None)
+            self._record(self._told, None)
         if failure is not None and not self._stopped:
             raise failure
-        return self._counts
 
     def _start(self) -> Any:
         request = self._request
@@ -226,9 +225,9 @@ class Run:
             if now - heard > _LISTEN:
                 heard = now
                 self._listen(query)
-            if self._request.native and self._told and now - recorded > _RECORD:
+            if self._told and now - recorded > _RECORD:
                 recorded = now
-                self._counts += self._record(self._told, self._told[-1].number)
+                self._record(self._told, self._told[-1].number)
                 self._told = []
 
     def _is_behind(self, query: Any) -> bool:
@@ -242,9 +241,7 @@ class Run:
     def _write(self, frame: Any, number: int) -> None:
         frame.createOrReplaceTempView(MICRO_BATCH)
         with self._on(frame.sparkSession):
-            counts = self._apply(number)
-        if counts:
-            self._counts.append(counts)
+            self._apply(number)
 
     @contextmanager
     def _on(self, session: Any) -> Iterator[None]:
@@ -270,7 +267,8 @@ class Run:
                 batch = MicroBatch.of(
                     progress, lag_text(progress["sources"], self._count_behind(progress))
                 )
-                self._told.append(batch)
+                if self._request.native:
+                    self._told.append(batch)
                 self._last_told = batch.number
                 if self._tell is not None:
                     self._tell(batch)

@@ -176,8 +176,8 @@ class Streams:
         apply: Callable[[Any, int], Any],
         record: Callable[[Any, Mapping[int, Any], int | None], Any],
         run: Any,
-    ) -> list[Mapping[str, Any]]:
-        """Run the query, to its end or while `floodmark stream` runs; return its batches' counts.
+    ) -> None:
+        """Run the query, to its end or while `floodmark stream` runs.
 
         Args:
             given: the fields of a `Request`.
@@ -195,12 +195,12 @@ class Streams:
         with _named(request.model):
             folder = Folder(self._connection.spark, request.location)
 
-        def write_down(batches: list[MicroBatch], last: int | None) -> list[Mapping[str, Any]]:
+        def write_down(batches: list[MicroBatch], last: int | None) -> None:
             told = {
                 batch.number: {"started_at": utc(batch.started_at), "rows_late": batch.rows_late}
                 for batch in batches
             }
-            return list(record(run, told, last))
+            record(run, told, last)
 
         def tell(batch: MicroBatch) -> None:
             if service is not None:
@@ -220,7 +220,7 @@ class Streams:
                 write_down,
                 tell,
             )
-            return query.to_the_end(service.stopping if service else None)
+            query.to_the_end(service.stopping if service else None)
         except CompilationError:
             raise
         except DbtRuntimeError as exc:

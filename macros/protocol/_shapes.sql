@@ -36,7 +36,7 @@
         'is_stale': 'whether what the invocation remembered of the model is no longer so: the run begins again',
         'is_untouched': 'whether neither upstream nor table changed since the last batch: nothing is to do',
         'recovered': 'counts of the unfinished batch that the run finished; none where there was none',
-        'recovered_batches': 'of a stream: counts of micro-batches that an earlier run wrote and did not record',
+        'total': 'of a stream: the number of batches that the run loaded, or recorded, and the sums of their counts',
         'request': 'of a stream: what its query is started with (streaming/query.py, Request)',
         'zone': 'of insert_overwrite: the time zones of session and table, and how partitions follow from the '
             'watermark: {session, kept, partitions}',

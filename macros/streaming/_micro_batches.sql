@@ -4,14 +4,13 @@
 #}
 
 {# Write micro-batch `number`, whose rows are in the view of micro-batches, under the batch protocol. Spark sends a
-   micro-batch again, with the same rows, until its checkpoint has it. Returns the counts; none where the batch is in
-   the table already. #}
+   micro-batch again, with the same rows, until its checkpoint has it. Its counts are added to those of the run, unless
+   the batch is in the table already. #}
 {% macro _apply_micro_batch(run, number) %}
     {%- set state = run.state -%}
     {%- set mark = floodmark._stream_mark(run) -%}
     {%- if mark is not none and number <= mark -%}
         {%- do adapter.floodmark_streams().drain() -%}
-        {{ return(none) }}
     {%- elif state.last_batch_id is not none and state.last_batch_id != state.finished_id -%}
         {%- set planned = state.planned -%}
         {%- if planned.generation != run.generation or planned.high | int != number -%}
@@ -24,11 +23,12 @@
         {%- if batch.staged_by or batch.judged_by or floodmark._landed(this, batch) is not none -%}
             {%- do adapter.floodmark_streams().drain() -%}
         {%- endif -%}
-        {{ return(floodmark._recover(run, planned)) }}
+        {%- do floodmark._add_counts(run.total, floodmark._recover(run, planned)) -%}
+    {%- else -%}
+        {%- set batch = floodmark._micro_batch(run, number, mark) -%}
+        {%- do floodmark._record_plan(run, batch) -%}
+        {%- do floodmark._add_counts(run.total, floodmark._load_batch(run, batch)) -%}
     {%- endif -%}
-    {%- set batch = floodmark._micro_batch(run, number, mark) -%}
-    {%- do floodmark._record_plan(run, batch) -%}
-    {{ return(floodmark._load_batch(run, batch)) }}
 {% endmacro %}
 
 
@@ -60,7 +60,8 @@
 
 {# Put the micro-batches into the ledger that Delta's own sink wrote and the ledger does not know, also those of a run
    that died: up to the last that is written (_last_written). `told` is what the query told of them, {number:
-   {started_at, rows_late}}; while it runs, `last` is the last that it told of. Returns their counts. #}
+   {started_at, rows_late}}; while it runs, `last` is the last that it told of. Their counts are added to those of the
+   run. #}
 {% macro _record_micro_batches(run, told, last=none) %}
     {%- set checkpoint = adapter.floodmark_streams().checkpoint(run.request.location) -%}
     {%- set mark = floodmark._stream_mark(run) -%}
@@ -68,14 +69,13 @@
     {%- set ended = floodmark._last_written(run, checkpoint) -%}
     {%- set last = ended if last is none or ended is none else [ended, last] | min -%}
     {%- if last is none or last < first -%}
-        {{ return([]) }}
+        {{ return(none) }}
     {%- endif -%}
     {%- set commits = {} -%}
     {%- for commit in floodmark._history(this, last - first + 20)
         if commit.micro_batch and commit.micro_batch.query_id == checkpoint.query_id -%}
         {%- do commits.update({commit.micro_batch.number: commit}) -%}
     {%- endfor -%}
-    {%- set found = [] -%}
     {%- set events = [] -%}
     {%- for number in range(first, last + 1) -%}
         {%- set batch = floodmark._micro_batch(run, number, number - 1 if number else none) -%}
@@ -94,7 +94,7 @@
             mark=floodmark._string_literal(batch.high),
             target_id=floodmark._string_literal(run.target.id or floodmark._detail(this).id),
             target_version=commit.version if commit else 'null'))) -%}
-        {%- do found.append(counts) -%}
+        {%- do floodmark._add_counts(run.total, counts) -%}
     {%- endfor -%}
     {%- do floodmark._insert_events(events, "userMetadata = "
         ~ floodmark._string_literal('floodmark/' ~ floodmark._model_id() ~ '/' ~ run.generation ~ '/' ~ first ~ '-'
@@ -104,5 +104,4 @@
         'committed': {'batch_id': newest, 'mark': last | string, 'generation': run.generation, 'family': 'sequence',
         'target_id': run.target.id, 'is_last': false, 'lookback': 0, 'watermark_column': none, 'upstream': none,
         'upstream_version': none, 'upstream_at': none, 'upstream_id': none}}) -%}
-    {{ return(found) }}
 {% endmacro %}

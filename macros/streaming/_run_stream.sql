@@ -8,34 +8,30 @@
 {% macro _run_stream(settings, sql) %}
     {%- set streams = adapter.floodmark_streams() -%}
     {%- set run = floodmark._begin_stream(settings, sql, streams) -%}
-    {%- set total = {'batches': 0, 'rows_read': 0, 'rows_inserted': 0, 'rows_updated': 0, 'rows_deleted': 0,
-        'still_open': 0} -%}
-    {%- set loaded = floodmark._replay_stream(run, total) if run.replay else streams.run(run.request,
-        floodmark._apply_micro_batch, floodmark._record_micro_batches, run) -%}
-    {%- for counts in run.recovered_batches + loaded -%}
-        {%- do floodmark._add_counts(total, counts) -%}
-    {%- endfor -%}
+    {%- if run.replay -%}
+        {%- do floodmark._replay_stream(run) -%}
+    {%- else -%}
+        {%- do streams.run(run.request, floodmark._apply_micro_batch, floodmark._record_micro_batches, run) -%}
+    {%- endif -%}
     {%- do floodmark._report('STREAM ' ~ (settings.output_mode if settings.output_mode == 'complete'
-        else settings.strategy) | upper, total) -%}
+        else settings.strategy) | upper, run.total) -%}
     {{ return(true) }}
 {% endmacro %}
 
 
-{# Load open rows of the quarantine between two micro-batches, without the query: the counts of each batch. A
-   micro-batch that a run left open is finished by the query alone. #}
-{% macro _replay_stream(run, total) %}
+{# Load open rows of the quarantine between two micro-batches, without the query. A micro-batch that a run left open is
+   finished by the query alone. #}
+{% macro _replay_stream(run) %}
     {%- set state = run.state -%}
     {%- if state.last_batch_id != state.finished_id
         or state.committed and state.committed.generation != run.generation -%}
         {%- do floodmark._run_first() -%}
     {%- endif -%}
-    {%- set loaded = [] -%}
     {%- for _ in range(2) -%}
         {%- set batch = floodmark._next_replay_batch(run) -%}
-        {%- do loaded.append(floodmark._load_batch(run, batch)) if batch -%}
+        {%- do floodmark._add_counts(run.total, floodmark._load_batch(run, batch)) if batch -%}
     {%- endfor -%}
-    {%- do total.update({'still_open': floodmark._still_open(run)}) -%}
-    {{ return(loaded) }}
+    {%- do run.total.update({'still_open': floodmark._still_open(run)}) -%}
 {% endmacro %}
 
 
@@ -64,7 +60,8 @@
     {%- set run = {'settings': settings, 'sql': 'select * from ' ~ streams.micro_batch, 'request': request,
         'upstream': none, 'commits': none, 'state': state, 'target': target, 'is_stale': false,
         'full_refresh': should_full_refresh() and not streams.service(), 'generation': none, 'guarded': false,
-        'replay': floodmark._replay_asked(), 'first': true, 'recovered_batches': [], 'stages': []} -%}
+        'replay': floodmark._replay_asked(), 'first': true, 'stages': [], 'total': {'batches': 0, 'rows_read': 0,
+        'rows_inserted': 0, 'rows_updated': 0, 'rows_deleted': 0, 'still_open': 0}} -%}
     {%- set properties = floodmark._properties_of(this) if target.is_delta else {} -%}
     {%- set made_by = floodmark._generation_in(properties, floodmark._model_id()) -%}
     {%- set is_new = not target.exists or target.relation.is_view -%}
@@ -121,9 +118,9 @@
     {%- do run.update({'stages': floodmark._stages(this)}) -%}
     {%- do floodmark._drop_left_stages(run.stages, run.state.finished_id) -%}
     {%- if floodmark._left_replay(run.state) -%}
-        {%- do run.update({'recovered_batches': [floodmark._recover(run, run.state.planned)]}) -%}
+        {%- do floodmark._add_counts(run.total, floodmark._recover(run, run.state.planned)) -%}
     {%- elif run.state.last_batch_id == run.state.finished_id -%}
-        {%- do run.update({'recovered_batches': floodmark._record_micro_batches(run, {})}) -%}
+        {%- do floodmark._record_micro_batches(run, {}) -%}
     {%- endif -%}
 {% endmacro %}
 

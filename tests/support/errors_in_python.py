@@ -36,8 +36,8 @@ _SENTENCES = {
 }
 _CONSTANTS = {"CANCELLED", "NO_HIVE_TABLES", "_IN_THE_LOG", "_STORE_IN_THE_LOG"}
 _ADVICE = "_ADVICE"
-#: Functions that give an error of dbt's, behind what could not be done.
-_WRAPPERS = {"failure", "own_sentence"}
+#: Functions that give an error of dbt's, behind what could not be done; `Project.query` is given one as `why`.
+_WRAPPERS = {"failure", "own_sentence", "why"}
 
 #: What Python's matches of patterns find.
 _MATCHES = {"gone": "<file>", "colon": "<file>", "stage": "<staging table>"}

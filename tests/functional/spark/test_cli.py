@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -71,6 +73,34 @@ def test_doctor(shop: Path, console: Console) -> None:
     assert answer.returncode == 1
     assert "none answers at 127.0.0.1:1" in answer.stdout
     assert "run `floodmark serve start`" in answer.stdout
+
+
+def test_debug_connects_to_floodmarks_own_spark(shop: Path, tmp_path: Path) -> None:
+    """dbt sets up no plugins for it: without them it is a plain Spark, in the folder where one stands."""
+    answer = floodmark("debug", cwd=shop, FLOODMARK_HOME=str(tmp_path), SPARK_HOME=str(tmp_path))
+    assert answer.returncode == 0, answer.stdout
+    assert "All checks passed!" in answer.stdout
+    assert (tmp_path / "session" / "metastore_db").is_dir()
+    assert not (shop / "metastore_db").exists() and not (shop / "spark-warehouse").exists()
+
+
+def test_plain_dbt_works_on_a_new_project_behind_its_deps(shop: Path) -> None:
+    """dbt deletes dbt_packages first, and reads packages.yml before it sets up floodmark's plugin."""
+    environment = {key: value for key, value in os.environ.items() if key != "FLOODMARK_PACKAGE"}
+    for words in (["deps"], ["deps"], ["ls", "--profiles-dir", "profiles", "--output", "name"]):
+        answer = subprocess.run(
+            [sys.executable, "-m", "dbt.cli.main", *words],
+            cwd=shop,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert answer.returncode == 0, answer.stdout
+    assert "events" in answer.stdout
+    answer = floodmark("deps", cwd=shop)
+    assert answer.returncode == 0, answer.stdout
+    assert os.path.samefile(shop / "dbt_packages" / "floodmark", shop / "packages" / "floodmark")
 
 
 def test_no_server_answers(shop: Path) -> None:

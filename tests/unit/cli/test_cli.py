@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 from pathlib import Path
 from types import SimpleNamespace
 
 import click
 import pytest
 from click.testing import CliRunner
+from dbt.adapters.spark.connections import SparkConnectionManager
 
+from dbt_floodmark.adapter import patches
 from dbt_floodmark.cli import GROUPS, dbt_commands, main
+from dbt_floodmark.cli.output import console, table
 from dbt_floodmark.project.ledger import NoLedgerError, NoTableError, failure
 from dbt_floodmark.project.project import Project
 from dbt_floodmark.project.runner import (
@@ -181,3 +185,78 @@ def test_a_run_has_the_commands_variables_and_its_own(monkeypatch: pytest.Monkey
     project.invoke(["run"])
     given = '{"a": "2026-01-31", "floodmark_restate": {"from": "x"}}'
     assert invoked == [["run", "--vars", given, "--target", "t"], ["run", "--target", "t"]]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["docs"], "generate or serve"),
+        (["docs", "--no-partial-parse"], "generate or serve"),
+        (["source"], "freshness"),
+    ],
+)
+def test_a_group_of_dbts_commands_names_them(given: list[str], words: str) -> None:
+    answer = CliRunner().invoke(main, given)
+    assert answer.exit_code == 2
+    assert (
+        answer.output == f"floodmark: `floodmark {given[0]}` needs a command behind it: {words}.\n"
+    )
+
+
+def test_a_terminal_of_another_encoding_shows_what_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    def shown() -> None:
+        console().print(table("", [("a", "left"), ("b", "left")], [[None, "é"]]))
+
+    monkeypatch.setitem(main.commands, "shown", click.Command("shown", callback=shown))
+    answer = CliRunner(charset="latin-1").invoke(main, ["shown"], catch_exceptions=False)
+    assert answer.output.splitlines()[-1] == "?  é"
+
+
+@pytest.mark.parametrize("arguments", [["--warm"], ["--connection"]])
+def test_debug_asks_floodmarks_spark_in_the_projects_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    """dbt debug sets up no plugins, and its connection does not know the project."""
+    (tmp_path / "dbt_project.yml").write_text("name: shop")
+    monkeypatch.delenv("FLOODMARK_HOME", raising=False)
+    monkeypatch.delenv("FLOODMARK_WARM", raising=False)
+    monkeypatch.setenv("DBT_PROJECT_DIR", str(tmp_path))
+    seen: list[tuple[str | None, str | None, bool]] = []
+
+    def invoke(_: list[str]) -> SimpleNamespace:
+        said = (os.environ.get("FLOODMARK_HOME"), os.environ.get("FLOODMARK_WARM"))
+        seen.append((*said, hasattr(SparkConnectionManager.open, "_floodmark_original")))
+        return SimpleNamespace(success=True, exception=None)
+
+    monkeypatch.setattr(dbt_commands, "invoke", invoke)
+    were_on = hasattr(SparkConnectionManager.open, "_floodmark_original")
+    try:
+        patches.remove()
+        answer = CliRunner().invoke(main, ["debug", *arguments])
+    finally:
+        patches.remove()
+        if were_on:
+            patches.apply()
+    assert answer.exit_code == 0, answer.output
+    warm = "1" if arguments == ["--warm"] else None
+    assert seen == [(str(tmp_path / ".floodmark"), warm, True)]
+    assert "FLOODMARK_HOME" not in os.environ
+
+
+def test_a_look_leaves_dbts_manifest_file_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """dbt's own state comparison reads it: it is of the last build."""
+    (tmp_path / "dbt_project.yml").write_text("name: shop")
+    invoked: list[list[str]] = []
+
+    class Runner:
+        def invoke(self, arguments: list[str]) -> object:
+            invoked.append(arguments)
+            manifest = SimpleNamespace(nodes={})
+            return SimpleNamespace(success=True, exception=None, result=manifest)
+
+    monkeypatch.setattr("dbt.cli.main.dbtRunner", Runner)
+    Project(tmp_path, None, None)
+    ((word, *options),) = invoked
+    assert word == "parse" and "--no-write-json" in options

@@ -20,7 +20,7 @@ def test_files(tmp_path):
     written = {
         str(path.relative_to(shop))
         for path in shop.rglob("*")
-        if path.is_file() and "dbt_packages" not in path.parts
+        if path.is_file() and not {"dbt_packages", "packages"} & set(path.parts)
     }
     assert written == {
         ".gitignore",
@@ -40,9 +40,18 @@ def test_files(tmp_path):
     ]
     profiles = yaml.safe_load((shop / "profiles" / "profiles.yml").read_text())
     assert set(profiles["my_shop"]["outputs"]) == {"session", "thrift"}
-    package = shop / "dbt_packages" / "floodmark"
-    assert {path.name for path in package.iterdir()} == {"dbt_project.yml", "macros"}
+    for place in ("dbt_packages", "packages"):
+        package = shop / place / "floodmark"
+        assert {path.name for path in package.iterdir()} == {"dbt_project.yml", "macros"}
     assert "{{ floodmark.watermark_filter() }}" in answer.output
+
+
+def test_the_next_steps_can_be_pasted(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    answer = _floodmark("init", "my dir/shop")
+    assert answer.exit_code == 0, answer.output
+    for word in ("build", "status"):
+        assert f"\n    floodmark {word} --project-dir 'my dir/shop'\n" in answer.output
 
 
 def test_the_rule_that_is_commented_out_is_one(tmp_path):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import os
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from click.testing import CliRunner
 
-from dbt_floodmark.cli import init_files
+from dbt_floodmark.cli import init_files, main
 from dbt_floodmark.cli.init_files import Look, write_model
 from dbt_floodmark.errors import UsageError
 from dbt_floodmark.project.runner import project_settings
@@ -70,3 +72,26 @@ def test_a_model_goes_where_dbt_looks_and_over_nothing(
         write_model(project, "in", None, None, tmp_path)
     assert str(caught.value) == f"There is a {file} already: name another model with --model."
     assert "mine" in file.read_text()
+
+
+def test_the_demo_is_the_same_in_every_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The user's profile has no target of its kind, and the warm server rejects streams."""
+    example = made(tmp_path, "name: floodmark\n")
+    others = {"FLOODMARK_WARM": "1", "DBT_PROFILE": "shop", "DBT_PROFILES_DIR": "/elsewhere"}
+    others |= {"DBT_ENGINE_PROFILE": "shop", "DBT_ENGINE_PROFILES_DIR": "/elsewhere"}
+    for name, value in others.items():
+        monkeypatch.setenv(name, value)
+    seen: dict[str, str] = {}
+    monkeypatch.setattr(demo, "_run", lambda *_: seen.update(os.environ))
+    monkeypatch.setattr(demo, "_show", lambda *_: None)
+    arguments = ["demo", "--resume", "--project-dir", str(example)]
+    answer = CliRunner().invoke(main, arguments)
+    assert answer.exit_code == 0, answer.output
+    assert seen["FLOODMARK_HOME"] == str(example / ".floodmark" / "demo")
+    assert seen["FLOODMARK_WARM"] == "0"
+    # dbt takes these before DBT_PROFILE and DBT_PROFILES_DIR.
+    assert seen["DBT_ENGINE_PROFILE"] == "floodmark"
+    assert seen["DBT_ENGINE_PROFILES_DIR"] == str(example / "profiles")
+    assert {name: os.environ[name] for name in others} == others

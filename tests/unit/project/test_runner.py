@@ -87,6 +87,14 @@ def test_dbts_newer_variables_go_first(shop):
     assert _told(DBT_TARGET="nope", DBT_ENGINE_TARGET="there")[1] == "there"
 
 
+def test_a_profile_that_is_not_there_is_wrong_input(shop, monkeypatch):
+    """As a target that is not there: dbt calls the first an error of the project."""
+    monkeypatch.setenv("FLOODMARK_PLUGIN", "0")
+    for told in ({"DBT_PROFILE": "nope"}, {"DBT_TARGET": "nope"}):
+        answer = CliRunner().invoke(main, ["status"], env=told)
+        assert answer.exit_code == 2 and "nope" in answer.output, answer.output
+
+
 def test_doctor_takes_dbts_target(shop, monkeypatch):
     monkeypatch.setenv("FLOODMARK_JARS", str(shop / "no [/jars]"))
     answer = CliRunner().invoke(main, ["doctor"], env={"DBT_TARGET": "there"})

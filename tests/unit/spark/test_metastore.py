@@ -13,6 +13,7 @@ from dbt_floodmark.spark.conf import (
     METASTORE_URIS,
     METASTORE_URL,
     is_shared_metastore,
+    metastore_name,
     spark_conf,
     without_secrets,
 )
@@ -133,3 +134,21 @@ def test_the_last_cause_tells():
         "Caused by: org.postgresql.util.PSQLException: Connection to 127.0.0.1:5 refused.\n\tat e.F.g(H.java:3)"
     )
     assert root_cause(text) == "Connection to 127.0.0.1:5 refused"
+
+
+WITH_PASSWORD = {
+    METASTORE_URL: "jdbc:mysql://hive:s3cret@db:3306/hive",
+    METASTORE_URIS: "thrift://hive:9083,thrift://other:9083",
+    "spark.jars.repositories": "https://ci:tok3n@nexus/maven",
+}
+
+
+def test_the_user_part_of_an_address_is_on_no_command_line():
+    shown, secret = without_secrets(WITH_PASSWORD)
+    assert list(shown) == [METASTORE_URIS] and shown | secret == WITH_PASSWORD
+
+
+def test_the_name_of_a_metastore_has_no_password():
+    assert metastore_name(WITH_PASSWORD) == WITH_PASSWORD[METASTORE_URIS]
+    only = {METASTORE_URL: WITH_PASSWORD[METASTORE_URL]}
+    assert metastore_name(only) == "jdbc:mysql://hive:***@db:3306/hive"

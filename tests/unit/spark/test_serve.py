@@ -7,9 +7,11 @@ import socket
 import subprocess
 from types import SimpleNamespace
 
+import pyspark
 import pytest
+from pyspark.errors import PySparkRuntimeError
 
-from dbt_floodmark.errors import ServerError
+from dbt_floodmark.errors import FloodmarkError, ServerError
 from dbt_floodmark.spark import gateway
 from dbt_floodmark.spark import server as serve
 from dbt_floodmark.spark.conf import without_secrets
@@ -123,6 +125,26 @@ def test_one_process_at_a_time_starts_a_server(starting, monkeypatch):
         "Another process has been starting this server for 1 s: see `floodmark serve status`."
     )
     assert not starting.ended
+
+
+@pytest.mark.parametrize("before", [None, "/opt/another-spark"])
+def test_a_session_is_pysparks_own_spark(tmp_path, monkeypatch, before):
+    """Whatever SPARK_HOME says: another Spark does not fit the jars of Delta."""
+    if before:
+        monkeypatch.setenv("SPARK_HOME", before)
+    else:
+        monkeypatch.delenv("SPARK_HOME", raising=False)
+    seen = []
+
+    def launch_gateway(*given, **named):
+        seen.append(os.environ["SPARK_HOME"])
+        raise PySparkRuntimeError("far enough")
+
+    monkeypatch.setattr("pyspark.java_gateway.launch_gateway", launch_gateway)
+    with pytest.raises(FloodmarkError, match=r"Spark's JVM ended before it was ready"):
+        gateway.launch_jvm(Workplace.session(tmp_path).create(), {})
+    assert seen == [os.path.dirname(pyspark.__file__)]
+    assert os.environ.get("SPARK_HOME") == before
 
 
 @pytest.mark.parametrize("before", [None, "--jars /a b.jar pyspark-shell"])

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
 
-from dbt_floodmark.spark.conf import CLASS_PATH, LOCAL_JAR, S3_CONF, spark_conf, without_secrets
+from dbt_floodmark.spark.conf import (
+    CLASS_PATH,
+    JAVA_OPTIONS,
+    LOCAL_JAR,
+    S3_CONF,
+    log_option,
+    spark_conf,
+    without_secrets,
+)
 from dbt_floodmark.spark.home import Workplace
 
 
@@ -72,3 +81,15 @@ def test_keys_of_s3_are_on_no_command_line():
     shown, secret = without_secrets(keys | {"spark.hadoop.fs.s3a.endpoint": "https://host"})
     assert shown == {"spark.hadoop.fs.s3a.endpoint": "https://host"}
     assert secret == keys
+
+
+@pytest.mark.parametrize(
+    "name", ["plain", "a b", "o'brien", 'say "hi"', "back\\slash", "tab\there", "all ' \" \\ of"]
+)
+def test_any_path_stays_one_option_of_the_jvm(tmp_path, name):
+    """Spark's launcher takes them apart by the rules of a shell."""
+    workplace = Workplace.session(tmp_path / name)
+    options = shlex.split(spark_conf(workplace, [])[JAVA_OPTIONS])
+    assert log_option(workplace) in options
+    assert f"-Dderby.stream.error.file={workplace.root / 'derby.log'}" in options
+    assert len(options) == 3

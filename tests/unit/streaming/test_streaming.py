@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -297,6 +298,26 @@ def test_triggers_that_spark_takes(seconds, trigger):
     frame = Frame()
     Run(None, frame, request, None, None, None)._start()
     assert frame.triggered == trigger
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_what_is_told_of_batches_is_kept_for_the_ledger_alone(native):
+    """The macros put a micro-batch that they write into the ledger at once, for as long as it runs."""
+    heard = []
+    run = Run(
+        None, None, Request("m", "", "t", "append", native, "/c", "/p"), None, None, heard.append
+    )
+    for number in range(3):
+        told = {
+            "runId": "r",
+            "batchId": number,
+            "timestamp": f"2026-01-0{number + 1}T00:00:00.000Z",
+        }
+        said = json.dumps({**told, "durationMs": {"addBatch": 1}, "sources": []})
+        last = SimpleNamespace(**told, json=said)
+        run._listen(SimpleNamespace(lastProgress=last, recentProgress=[last]))
+    assert [one.number for one in heard] == [0, 1, 2]
+    assert [one.number for one in run._told] == ([0, 1, 2] if native else [])
 
 
 class Thrown(Exception):
