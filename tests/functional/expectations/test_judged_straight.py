@@ -18,6 +18,7 @@ RULES: list[dict[str, Any]] = [
     {"name": "small", "expect": "amount < 100", "on_violation": "drop"},
     {"name": "even", "expect": "amount % 2 = 0"},
 ]
+FAILS = RULES[0] | {"on_violation": "fail"}
 AT = {"watermark": {"column": "n"}}
 MODELS = {
     "appended": incremental(table("raw"), expectations=RULES, **AT),
@@ -166,3 +167,52 @@ def test_a_run_that_dies_beside_the_statement_is_counted_once(
 
 def ids(project: Project, model: str) -> list[int]:
     return [id for (id,) in project.sql(f"select id from {project.schema}.{model}")]
+
+
+def test_a_server_elsewhere_names_no_cause(
+    make_project: Callable[..., Project], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a task that failed, Thrift tells the outermost failure; the rest stands in the log of a server of ours."""
+    monkeypatch.setattr("dbt_floodmark.adapter.connecting._log_of_own", lambda credentials: None)
+    project = make_project("judged_elsewhere")
+    project.source("raw")
+    project.sql(f"create table {project.schema}.raw (id int, amount int, n bigint) using delta")
+    project.model("behind", MODELS["appended"])
+    project.model("rejected", incremental(table("raw"), expectations=[FAILS], **AT))
+    for rows in ([(1, 2, 1)], [(2, 4, 2)], [(3, 6, 3), (4, -2, 4)]):
+        project.sql(
+            f"insert into {project.schema}.raw select /*+ coalesce(1) */ * from values {values(rows)}"
+        )
+        run = project.dbt("run")
+    assert run.status == {"behind": "success", "rejected": "error"}, run.message
+    assert "positive (fail): 1 of 2 rows violates amount > 0" in run.message["rejected"]
+    assert sorted(project.sql(f"select id from {project.schema}.behind")) == [(1,), (2,), (3,)]
+    held = f"{project.schema}.behind__quarantine"
+    assert project.sql(f"select id, _floodmark_state from {held}") == [(4, "open")]
+    assert project.ledger("rejected", "state")[-1] == ("failed",)
+
+
+def test_a_batch_that_is_rejected_adds_no_column(make_project: Callable[..., Project]) -> None:
+    project = make_project("judged_columns")
+    project.source("raw")
+    project.sql(f"create table {project.schema}.raw (id int, amount int, n bigint) using delta")
+    for more, rows in (
+        ("", [(1, 2, 1)]),
+        ("", [(2, 4, 2)]),
+        (", 1 as more", [(3, 6, 3), (4, -2, 4)]),
+    ):
+        project.model(
+            "grown",
+            incremental(
+                table("raw"),
+                f"*{more}",
+                expectations=[FAILS],
+                on_schema_change="append_new_columns",
+                **AT,
+            ),
+        )
+        project.sql(f"insert into {project.schema}.raw values {values(rows)}")
+        run = project.dbt("run")
+    assert run.status == {"grown": "error"}
+    assert "more" not in [row[0] for row in project.sql(f"describe {project.schema}.grown")]
+    assert project.sql(f"show tables in {project.schema}_floodmark like 'stage__*'") == []
