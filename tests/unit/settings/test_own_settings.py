@@ -98,3 +98,39 @@ def test_a_value_that_json_does_not_know_is_printed() -> None:
         'x: got {"from": "2024-01-01", "to": ["2024-02-01 06:00:00", null, 7, true, 0.5]}; '
         "expected y. Do it" in str(refused.value)
     )
+
+
+@pytest.mark.parametrize(
+    ("config", "beside", "taken"),
+    [
+        ({"expectations": [{}]}, {"name": "orders__quarantine"}, True),
+        ({"files": {"path": "in"}}, {"name": "bad", "alias": "Orders__Quarantine"}, True),
+        ({"incremental_strategy": "cdc"}, {"name": "orders__cdc_state"}, True),
+        ({"expectations": [{}]}, {"name": "orders__cdc_state"}, False),
+        ({"watermark": {"column": "at"}}, {"name": "orders__quarantine"}, False),
+        ({"expectations": [{}]}, {"name": "orders__quarantine", "schema": "other"}, False),
+        ({"expectations": [{}]}, {"name": "orders__quarantine", "type": "test"}, False),
+        ({"expectations": [{}]}, {"name": "orders__quarantine", "how": "ephemeral"}, False),
+    ],
+)
+def test_no_node_has_the_name_of_a_table_that_is_kept_beside(
+    config: dict[str, Any], beside: dict[str, str], taken: bool
+) -> None:
+    node = SimpleNamespace(
+        resource_type=beside.get("type", "model"),
+        schema=beside.get("schema", "shop"),
+        name=beside["name"],
+        alias=beside.get("alias"),
+        config=SimpleNamespace(materialized=beside.get("how", "table")),
+    )
+    floodmark = load(
+        config=SimpleNamespace(get=lambda name, default=None: config.get(name, default)),
+        graph=SimpleNamespace(nodes={"model.shop.beside": node}),
+        this=SimpleNamespace(schema="shop", identifier="orders"),
+    )
+    problems = floodmark._taken_name_problems()
+    assert len(problems) == taken
+    if taken:
+        assert problems[0]["expected"] == (
+            f"no other node with the name shop.{node.alias or node.name}, and model.shop.beside has it"
+        )
