@@ -90,7 +90,10 @@ def _open_thrift(original: Callable[..., Any], cls: Any, connection: Any) -> Any
     server = f"{credentials.host}:{credentials.port}"
     # Spark's server takes a session's settings under Hive's prefix alone; dbt-spark leaves it out.
     parameters = credentials.server_side_parameters
-    for name, default in (("spark.sql.session.timeZone", "UTC"), ("spark.sql.ansi.enabled", "false")):
+    for name, default in (
+        ("spark.sql.session.timeZone", "UTC"),
+        ("spark.sql.ansi.enabled", "false"),
+    ):
         parameters[f"set:hiveconf:{name}"] = parameters.get(name, default)
     _refuse_cancelled(connection)
     try:

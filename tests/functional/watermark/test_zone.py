@@ -227,7 +227,10 @@ def test_it_goes_on_where_spark_formats_times_as_java_7_did(
     project.sql(f"create table {project.schema}.events ({columns}) using delta")
     project.source("events")
     project.model("by_day", MODELS["by_day"])
-    given = SPARK_PARAMETERS | {ZONE: "Europe/Berlin", "spark.sql.legacy.timeParserPolicy": "LEGACY"}
+    given = SPARK_PARAMETERS | {
+        ZONE: "Europe/Berlin",
+        "spark.sql.legacy.timeParserPolicy": "LEGACY",
+    }
     project.write_profile(server_side_parameters=given)
     # The clocks are set forward on the 31st.
     for number, day in enumerate((30, 31, 31), start=1):

@@ -135,7 +135,7 @@ def test_what_a_cast_does_to_values(
         ("string", "varchar(3)", "case when v is null or char_length(rtrim(v)) <= 3 then v else "),
         (
             "int",
-            "CHAR(12)",
+            "char(12)",
             "case when v is null or char_length(rtrim(try_cast(v as string))) <= 12 then try_cast(v as string) else ",
         ),
     ],
