@@ -175,7 +175,7 @@ def write_model(
 
 
 def _other_names(names: list[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Names that no column has: of what the model adds, and in place of those that Delta refuses."""
+    """Names that no column has, for what the model adds and for columns that Delta refuses."""
     taken = {name.lower() for name in names}
     own = {name: _free_name(name, taken) for name in ("source_file", "loaded_at")}
     refused = filter(_ODD.search, names)
