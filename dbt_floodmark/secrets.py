@@ -9,7 +9,7 @@ import re
 
 _NAMES = (
     r"token|sig|signature|password|passwd|pwd|secret"
-    r"|(?:secret|access|account|api|private)[_-]?key(?:[_-]?id)?|credentials?|sas"
+    r"|(?:secret|access|account|api|private)[._-]?key(?:[._-]?id)?|credentials?|sas"
 )
 #: User and password of an address, and what a name of a secret is set to: what stays, the secret.
 _PATTERNS = (

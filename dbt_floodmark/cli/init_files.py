@@ -111,7 +111,7 @@ def model_text(look: Look) -> str:
         for name, type in look.columns + ([] if is_typed else look.partitions)
         if _ODD.search(name) or (not is_typed and type != "string")
     ]
-    others = _other_names([name for name, _ in look.columns])
+    own, others = _other_names([name for name, _ in look.columns + look.partitions])
     settings = [f"'path': {look.path!r}", f"'format': {look.format!r}"]
     if hints:
         lines = ",".join(f"\n            {hint}" for hint in hints) + "\n        "
@@ -123,8 +123,8 @@ def model_text(look: Look) -> str:
     selected = [
         f"* except ({left_out})",
         *(f"{_quoted(name)} as {_quoted(other)}" for name, other in others.items()),
-        "_metadata.file_path as source_file",
-        "current_timestamp() as loaded_at",
+        f"_metadata.file_path as {own['source_file']}",
+        f"current_timestamp() as {own['loaded_at']}",
     ]
     inner = ",\n        ".join(settings)
     selected_text = ",\n    ".join(selected)
@@ -174,16 +174,20 @@ def write_model(
     return file, look
 
 
-def _other_names(names: list[str]) -> dict[str, str]:
-    """Names that Delta refuses, and others for them, which no column has."""
+def _other_names(names: list[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Names that no column has, for what the model adds and for columns that Delta refuses."""
     taken = {name.lower() for name in names}
-    found: dict[str, str] = {}
-    for name in filter(_ODD.search, names):
-        wanted = _snake(name) or "column"
-        free = (wanted, *(f"{wanted}_{number}" for number in range(2, len(names) + 2)))
-        found[name] = next(other for other in free if other not in taken)
-        taken.add(found[name])
-    return found
+    own = {name: _free_name(name, taken) for name in ("source_file", "loaded_at")}
+    refused = filter(_ODD.search, names)
+    return own, {name: _free_name(_snake(name) or "column", taken) for name in refused}
+
+
+def _free_name(wanted: str, taken: set[str]) -> str:
+    """A name that is not taken, and is then."""
+    numbered = (f"{wanted}_{number}" for number in itertools.count(2))
+    free = next(name for name in itertools.chain([wanted], numbered) if name not in taken)
+    taken.add(free)
+    return free
 
 
 def _quoted(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -129,10 +130,11 @@ def replay(
 
 
 def _assignment(text: str) -> tuple[str, str]:
-    column, sign, expression = text.partition("=")
-    if not sign or not column.strip() or not expression.strip():
+    # A name in quotes may hold the sign; the macros take them off.
+    found = re.fullmatch(r"\s*(`(?:[^`]|``)+`|[^=]*[^=\s])\s*=\s*(.*\S)\s*", text, re.DOTALL)
+    if found is None:
         raise UsageError(f"--set takes 'column = expression', and got {text!r}.")
-    return column.strip().strip("`"), expression.strip()
+    return found[1], found[2]
 
 
 @quarantine.command()

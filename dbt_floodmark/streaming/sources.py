@@ -12,6 +12,7 @@ from typing import Any
 
 from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.paths import LOCAL_FILES, is_glob, is_local, is_pattern, path_pattern
+from dbt_floodmark.secrets import PLACE, has_secret, masked
 
 #: What `with (...)` may hold behind a stream.
 _WITH = r"""(?:\s*\bwith\s*\((?P<{name}>(?:[^()'"]|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")*)\))?"""
@@ -88,7 +89,7 @@ def replace_streams(sql: str, project_dir: str, put: Callable[[Stream], str]) ->
         put: the text for a stream.
 
     Raises:
-        FloodmarkError: options that cannot be read.
+        FloodmarkError: options that cannot be read, or a path with credentials.
     """
     has_metadata = re.search(r"\b_metadata\b", sql) is not None
     marked = [
@@ -120,6 +121,11 @@ def replace_streams(sql: str, project_dir: str, put: Callable[[Stream], str]) ->
         count += 1
         options = parse_options(token["options"] or "")
         path = absolute(token["path"].replace("``", "`"), project_dir)
+        if has_secret(path):
+            raise FloodmarkError(
+                f"got '{masked(path)}' in stream(): expected a path without credentials, which "
+                f"would appear in logs and in target/. {PLACE}"
+            )
         source = Source(f"_floodmark_source_{count}", token["format"].lower(), options, path)
         return put(Stream(token[0], source=source, has_metadata=has_metadata))
 

@@ -61,7 +61,7 @@
         'partitions': floodmark._planned_partitions() if batch.replaces else none}) -%}
     {%- set select_sql = floodmark._replayed_select(run, batch) if floodmark._replays_rows(batch)
         else floodmark._bounded_select(run, batch) -%}
-    {%- do floodmark._check_doubled(floodmark._select_columns(run, select_sql) | map(attribute='name') | list) -%}
+    {%- do floodmark._check_doubled(floodmark._select_columns(run, select_sql)) -%}
     {%- if floodmark._is_judged(batch) -%}
         {%- if batch.get('judges_straight') and floodmark._adds_columns(run, select_sql) -%}
             {#- a batch that its rules reject leaves the table as it is -#}
@@ -160,7 +160,7 @@
     {%- endif -%}
     {%- set watermark = run.settings.watermark -%}
     {%- set columns = floodmark._select_columns(run, select_sql) -%}
-    {%- do floodmark._check_doubled(columns | map(attribute='name') | list) -%}
+    {%- do floodmark._check_doubled(columns) -%}
     {%- set column = floodmark._find_column(columns, watermark.column) -%}
     {%- if column is none -%}
         {%- do floodmark._refuse([{'setting': 'watermark.column', 'got': watermark.column,

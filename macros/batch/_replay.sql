@@ -16,7 +16,7 @@
         {'rule': {}, 'where': {}, 'set': {}}) -%}
     {%- set given = {} -%}
     {%- for name, expression in (asked.set or {}).items() -%}
-        {%- do given.update({name: 'null' if expression is none else expression}) -%}
+        {%- do given.update({floodmark._bare_name(name): 'null' if expression is none else expression}) -%}
     {%- endfor -%}
     {{ return(dict(asked, set=given or none)) }}
 {% endmacro %}

@@ -186,7 +186,7 @@
         {%- do problems.append({'setting': 'cdc', 'got': 'a column ' ~ column.name ~ ' in the SELECT',
             'expected': 'no column that floodmark writes itself', 'todo': 'Leave it out or give it another name'}) -%}
     {%- endfor -%}
-    {%- do problems.extend(floodmark._doubled_problems(given | map(attribute='name') | list, 'cdc')
+    {%- do problems.extend(floodmark._doubled_problems(given, 'cdc')
         + floodmark._feed_sequence_problems(run, given)) -%}
     {%- if not problems and not batch.replaces and run.target.exists -%}
         {%- if batch.begins -%}

@@ -32,23 +32,58 @@
     {%- endfor -%}
     {%- set moved, gone = [], [] -%}
     {%- for file in due if file.path not in unread -%}
-        {%- do (moved if versions[file.path] == [file.size, file.modified_at] else gone).append(file) -%}
+        {%- if versions[file.path] == [file.size, file.modified_at] -%}
+            {%- do moved.append(file) -%}
+        {%- elif file.path in versions or floodmark._takes_file(settings, file) -%}
+            {%- do gone.append(file) -%}
+        {%- endif -%}
     {%- endfor -%}
     {%- set moved = floodmark._movable_files(id, moved) -%}
     {%- if not dry_run -%}
-        {%- for files in floodmark._files_by_folder(gone) -%}
-            {%- set found = floodmark._in_archive(settings, files) if settings.on_loaded == 'archive' else {} -%}
-            {%- for file in files if file.path in found and found[file.path].size == file.size -%}
-                {%- do file.update({'reason': floodmark._archived_path(settings, file)}) -%}
-            {%- endfor -%}
-            {%- do floodmark._record_archived(id, files, 'it was not in the folder any more') -%}
-        {%- endfor -%}
+        {%- do floodmark._record_gone(id, settings, gone, there != []) -%}
         {%- for files in floodmark._files_by_folder(moved) -%}
             {%- do floodmark._move_files(id, settings, files) -%}
             {%- do floodmark._record_archived(id, files, none) -%}
         {%- endfor -%}
     {%- endif -%}
     {{ return(moved | length) }}
+{% endmacro %}
+
+
+{# Record files that are not in the folder any more, those that lie in the archive with their place there. A folder
+   without any file may be away for a while: then nothing is recorded of files that are not in the archive either.
+   `has_files` says that the folder is known to have some. #}
+{% macro _record_gone(id, settings, gone, has_files) %}
+    {%- set is_there = not gone or has_files or floodmark._has_files(settings) -%}
+    {%- set left = [] -%}
+    {%- for files in floodmark._files_by_folder(gone) -%}
+        {%- set found = floodmark._in_archive(settings, files) if settings.on_loaded == 'archive' else {} -%}
+        {%- set told = [] -%}
+        {%- for file in files -%}
+            {%- set is_archived = file.path in found and found[file.path].size == file.size -%}
+            {%- do file.update({'reason': floodmark._archived_path(settings, file)}) if is_archived -%}
+            {%- do (told if is_archived or is_there else left).append(file) -%}
+        {%- endfor -%}
+        {%- do floodmark._record_archived(id, told, 'it was not in the folder any more') if told -%}
+    {%- endfor -%}
+    {%- if left -%}
+        {%- do exceptions.warn("floodmark, model '" ~ id ~ "': the folder " ~ settings.path ~ ' has no file now, so '
+            ~ floodmark._counted(left | length, 'loaded file') ~ ' that should be in it '
+            ~ ('is' if left | length == 1 else 'are') ~ ' not recorded as gone') -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Whether the settings, as they are now, take a file of this path and time. One that they leave out may lie where it
+   was, though the folder does not list it. #}
+{% macro _takes_file(settings, file) %}
+    {%- set path = floodmark._decoded_path(file.path) -%}
+    {{ return(modules.re.search(floodmark._folder_regex(settings), path) is not none
+        and modules.re.fullmatch(floodmark._glob_regex(settings.glob), path.rpartition('/')[2]) is not none
+        and (not settings.modified_after
+            or file.modified_at > floodmark._position_parse(settings.modified_after, 'timestamp'))
+        and (not settings.modified_before
+            or file.modified_at < floodmark._position_parse(settings.modified_before, 'timestamp'))) }}
 {% endmacro %}
 
 
@@ -273,11 +308,26 @@
 {% endmacro %}
 
 
-{# Stop before a table is loaded anew from a folder that no longer has all that it was loaded from. #}
+{# Stop before a table is loaded anew from a folder that no longer has all that it was loaded from. Another model that
+   reads the folder may have archived a file. #}
 {% macro _check_archived() %}
-    {%- set id = floodmark._model_id() -%}
-    {%- set count = run_query('select count(*) as files from ' ~ floodmark.ledger_schema() ~ '.files where model = '
-        ~ floodmark._string_literal(id) ~ ' and archived_at is not null').rows[0][0] -%}
+    {%- set model = floodmark._string_literal(floodmark._model_id()) -%}
+    {%- set schema = floodmark.ledger_schema() -%}
+    {%- set query -%}
+        select count(*) as files
+        from {{ schema }}.files as own
+        left join (
+            select distinct file.path, file.size
+            from (
+                select explode(files) as file from {{ schema }}.batch_log
+                where event = 'archived' and model <> {{ model }}
+            )
+        ) as others
+            on others.path = own.path and others.size = own.size
+        where own.model = {{ model }}
+            and (own.archived_at is not null or own.state = 'committed' and others.path is not null)
+    {%- endset -%}
+    {%- set count = run_query(query).rows[0][0] -%}
     {%- if count -%}
         {%- do floodmark._stop(floodmark._counted(count, 'file') ~ ' that it was loaded from '
             ~ ('is' if count == 1 else 'are') ~ ' archived or deleted, so --full-refresh would lose their rows. '

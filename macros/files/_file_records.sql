@@ -272,9 +272,11 @@
 
 
 {# The planned files with what each gave: rows, rows_rescued, rows_quarantined, reason. One that vanished since the plan
-   is left out: should it come back, it is new. One that is not as it was planned stops the batch. #}
+   is left out: should it come back, it is new. One of another size than planned stops the batch; where files are read
+   by what a look found in them, such as headers, one of another time does, too. #}
 {% macro _counted_files(run, batch, stage) %}
     {%- set rescued = run.settings.files.rescued_data_column -%}
+    {%- set format = floodmark._file_format(run.settings.files) -%}
     {%- set path = '_floodmark_metadata.file_path' -%}
     {%- set rows = floodmark._query_json("select to_json(named_struct('path', " ~ path ~ ", 'rows', "
         "count_if(_floodmark_reason is null), 'rows_rescued', " ~ ('count_if(' ~ floodmark._quoted(rescued)
@@ -295,9 +297,11 @@
     {%- set counted = [] -%}
     {%- for file in batch.files if file.path in found -%}
         {%- set now = found[file.path] -%}
-        {%- if now.size != file.size -%}
+        {%- set is_read = now.rows + now.rows_quarantined > 0 -%}
+        {%- if now.size != file.size or format.needs_look and is_read and now.modified_at != file.modified_at -%}
             {%- do floodmark._stop('the file ' ~ file.path ~ ' has changed since the batch was planned ('
-                ~ '{:,} bytes then, {:,} now'.format(file.size, now.size) ~ '), so nothing of it was '
+                ~ ('{:,} bytes then, {:,} now'.format(file.size, now.size) if now.size != file.size
+                else 'its time is another') ~ '), so nothing of it was '
                 'loaded: run again', is_passing=true, rejects='the file ' ~ file.path ~ ' has changed') -%}
         {%- endif -%}
         {#- its time is that of the reading: by a later one it would be loaded once more as overwritten -#}

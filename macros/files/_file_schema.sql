@@ -120,6 +120,21 @@
 {% endmacro %}
 
 
+{# A SELECT of what the log has of schemas that count: of committed batches of the table that a model has now, and those
+   to which somebody returned. The versions of failed batches, and of tables before, are given anew. #}
+{% macro _counted_schemas_sql(id) %}
+    {%- set log, model = floodmark.ledger_schema() ~ '.batch_log', floodmark._string_literal(id) -%}
+    with committed as (
+        select batch_id, generation, max_by(generation, batch_id) over () as newest from {{ log }}
+        where model = {{ model }} and event = 'committed'
+    )
+    select batch_id, at, file_schema, reason, recorded_by from {{ log }}
+    where model = {{ model }} and file_schema is not null
+        and (batch_id in (select batch_id from committed where generation = newest)
+            or event = 'schema' and generation in (select newest from committed))
+{% endmacro %}
+
+
 {# Columns as people write them, as one struct in floodmark's own spelling: Spark reads them. #}
 {% macro _record_of(ddl) %}
     {{ return(floodmark._struct_of_columns(floodmark._columns_of(query="select r.* from (select from_json(cast(null as "

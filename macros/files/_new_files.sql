@@ -132,10 +132,24 @@
 {# Whether a file lies in the folder itself, or in one that the pattern matches. Spark's own listing without folders
    below would list those of names `k=v` all the same, and nothing beside them. #}
 {% macro _directly_in_sql(settings) %}
+    {{ return("coalesce(try_url_decode(replace(_metadata.file_path, '+', '%2B')), _metadata.file_path) rlike "
+        ~ floodmark._string_literal(floodmark._folder_regex(settings))) }}
+{% endmacro %}
+
+
+{# A regular expression of the decoded paths of files that lie in the folder, or in one that the pattern matches. #}
+{% macro _folder_regex(settings) %}
     {%- set path = floodmark._normal_path(floodmark._path_pattern(floodmark._absolute_path(settings.path | string))) -%}
     {%- set scheme = '(?:[\\w+.-]+:(?://[^/]*)?)?' if path.startswith('/') else '' -%}
-    {{ return("coalesce(try_url_decode(replace(_metadata.file_path, '+', '%2B')), _metadata.file_path) rlike "
-        ~ floodmark._string_literal('^' ~ scheme ~ floodmark._glob_regex(path) ~ '(?:/[^/]+)?$')) }}
+    {{ return('^' ~ scheme ~ floodmark._glob_regex(path)
+        ~ ('(?:/[\\s\\S]+)?$' if settings.recursive else '(?:/[^/]+)?$')) }}
+{% endmacro %}
+
+
+{# Whether the folder has a file. #}
+{% macro _has_files(settings) %}
+    {{ return(floodmark._listed(settings, 'select to_json(struct(1)) from (' ~ floodmark._folder_files_sql(settings)
+        ~ ') limit 1') != []) }}
 {% endmacro %}
 
 
@@ -155,8 +169,7 @@
     {%- set model = floodmark._string_literal(floodmark._model_id()) -%}
     {%- set file = "named_struct('path', path, 'size', size, 'modified_at', modified_at, 'rows', bigint(null), "
         "'rows_rescued', bigint(null), 'rows_quarantined', bigint(null), 'reason', string(null))" -%}
-    {%- set is_empty = not floodmark._listed(settings, 'select to_json(struct(1)) from ('
-        ~ floodmark._folder_files_sql(settings) ~ ') limit 1') -%}
+    {%- set is_empty = not floodmark._has_files(settings) -%}
     {%- set found = '(select 1)' if is_empty else '(' ~ floodmark._folder_files_sql(settings)
         ~ ') group by pmod(hash(path), 1 + (select count(*) div 1000 from ('
         ~ floodmark._folder_files_sql(settings) ~ ')))' -%}

@@ -25,12 +25,8 @@
     {%- set sql = floodmark._diff_path_sql(path, folder) if path
         else floodmark._quoted(relation.schema) ~ '.' ~ floodmark._quoted(relation.identifier) -%}
     {%- set sql = sql ~ (' version as of ' ~ versioned.group(2) if versioned else '') -%}
-    {%- set columns = [] -%}
-    {#- every row is a column: a file's header may begin with the # that ends the columns of a table's DESCRIBE -#}
-    {%- for row in run_query('describe query select * from ' ~ sql).rows -%}
-        {%- do columns.append({'name': row[0], 'type': row[1] | lower, 'ddl': row[1]}) -%}
-    {%- endfor -%}
-    {{ return({'given': given | trim, 'label': label, 'sql': sql, 'columns': columns}) }}
+    {{ return({'given': given | trim, 'label': label, 'sql': sql,
+        'columns': floodmark._columns_of(query='select * from ' ~ sql)}) }}
 {% endmacro %}
 
 

@@ -38,9 +38,8 @@
     {%- do floodmark._check_arguments('reset_file_schema',
         {'model': [model, 'name'], 'version': [version, 'some'], 'reason': [reason, 'text']}) -%}
     {%- set node = floodmark._files_node(model) -%}
-    {%- set schemas = floodmark._query_json('select file_schema from ' ~ floodmark.ledger_schema()
-        ~ '.batch_log where file_schema is not null and model = '
-        ~ floodmark._string_literal(floodmark._node_id(node)) ~ ' order by batch_id, at') -%}
+    {%- set schemas = floodmark._query_json('select file_schema from ('
+        ~ floodmark._counted_schemas_sql(floodmark._node_id(node)) ~ ') order by batch_id, at') -%}
     {%- set found = schemas | selectattr('version', 'equalto', version | int) | list -%}
     {%- if not found -%}
         {%- do floodmark._stop('its files have no schema of version ' ~ version ~ ': they have '
@@ -132,11 +131,14 @@
     {%- if not execute -%}
         {{ return('select 1') }}
     {%- endif -%}
-    select version, min(batch_id) as batch_id, {{ floodmark._utc_text_sql('min(decided_at)') }} as decided_at,
-        min_by(schema, decided_at) as schema, min_by(added, decided_at) as added, max(reason) as reason,
+    select version, min(batch_id) as batch_id, {{ floodmark._utc_text_sql('min(at)') }} as decided_at,
+        get_json_object(min_by(file_schema, at), '$.record') as schema,
+        get_json_object(min_by(file_schema, at), '$.added') as added, max(reason) as reason,
         max(recorded_by) as recorded_by
-    from {{ floodmark.ledger_schema() }}.file_schemas
-    where model = {{ floodmark._string_literal(floodmark._node_id(floodmark._files_node(model))) }}
+    from (
+        select *, cast(get_json_object(file_schema, '$.version') as bigint) as version
+        from ({{ floodmark._counted_schemas_sql(floodmark._node_id(floodmark._files_node(model))) }})
+    )
     group by version order by version desc
 {% endmacro %}
 

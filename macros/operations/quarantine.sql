@@ -88,6 +88,11 @@
     {%- if problems -%}
         {%- do floodmark._refuse(problems, "operation '" ~ operation ~ "'") -%}
     {%- endif -%}
+    {%- set named = {} -%}
+    {%- for name, expression in (asked.get('set') or {}).items() -%}
+        {%- do named.update({floodmark._bare_name(name): expression}) -%}
+    {%- endfor -%}
+    {%- do asked.update({'set': named}) if named -%}
     {%- set node = floodmark._managed_node(model) -%}
     {%- set quarantine = floodmark._quarantine_of(node) -%}
     {%- if not floodmark._quarantine_exists(quarantine) -%}

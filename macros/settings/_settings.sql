@@ -35,7 +35,7 @@
     {%- set lists = ['column_list', 'except_column_list', 'track_history_column_list',
         'track_history_except_column_list', 'compare_columns', 'except_columns', 'ignore_null_updates'] -%}
     {%- for key, value in given.items() -%}
-        {%- if key in ['column', 'start_at', 'end_at', 'version'] -%}
+        {%- if key in ['column', 'start_at', 'end_at', 'version', 'rescued_data_column', 'single_variant_column'] -%}
             {%- do given.update({key: floodmark._bare_name(value)}) -%}
         {%- elif key in lists and value is not boolean and value is not mapping and value is sequence -%}
             {%- do given.update({key: floodmark._name_list(value)}) -%}

@@ -73,16 +73,18 @@
 {% endmacro %}
 
 
-{# The SELECT of a model without the semicolons behind it: it stands within our statements. #}
+{# The SELECT of a model without the semicolons behind it, and without a comment at its end whose backslash would have
+   it go on in the next line: it stands within our statements. #}
 {% macro _select_text(sql) %}
-    {%- if ';' not in sql -%}
+    {%- if ';' not in sql and not sql.rstrip().endswith('\\') -%}
         {{ return(sql) }}
     {%- endif -%}
     {%- set parts = floodmark._sql_parts(sql) -%}
     {%- set kept = [] -%}
     {%- set ns = namespace(is_end=true) -%}
     {%- for part in parts | reverse -%}
-        {%- if not (ns.is_end and part.kind == ';') -%}
+        {%- set goes_on = part.text.startswith('--') and part.text.rstrip().endswith('\\') -%}
+        {%- if not (ns.is_end and (part.kind == ';' or goes_on)) -%}
             {%- do kept.append(part.text) -%}
         {%- endif -%}
         {%- set ns.is_end = ns.is_end and (part.kind in [';', 'comment'] or not part.text | trim) -%}

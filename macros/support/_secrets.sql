@@ -7,7 +7,7 @@
 {# What is secret in a text, as (what stays)(secret): an address's password, and what a name of a secret is set to. #}
 {% macro _secret_patterns() %}
     {%- set names = 'token|sig|signature|password|passwd|pwd|secret'
-        ~ '|(?:secret|access|account|api|private)[_-]?key(?:[_-]?id)?|credentials?|sas' -%}
+        ~ '|(?:secret|access|account|api|private)[._-]?key(?:[._-]?id)?|credentials?|sas' -%}
     {{ return([
         '(://[^\\s/@:\'"]*(?::|%3[aA]))(?!\\d{1,5}(?:[/\\s]|$))([^\\s@\'"]+)(?=@)',
         '(?i)((?:^|[?&;,\\s\'"])[\\w.%-]*(?:' ~ names ~ ')\\s*=\\s*[\'"\\\\]*)([^\\s&;,\'"\\\\]+)',

@@ -2,7 +2,7 @@
    value on update and is NULL on insert. #}
 {% macro _align_columns(run, source) %}
     {%- set source_columns = source.columns or floodmark._columns_of(query=source.sql) -%}
-    {%- do floodmark._check_doubled(source_columns | map(attribute='name') | list) -%}
+    {%- do floodmark._check_doubled(source_columns) -%}
     {%- set source_columns = floodmark._target_columns(run, source_columns) -%}
     {%- do floodmark._give_types(run, source_columns) -%}
     {%- do floodmark._add_awaited(run, source_columns) -%}

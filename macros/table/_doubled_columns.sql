@@ -1,10 +1,47 @@
 {#
-  A SELECT has each column once: Delta tells no two apart that differ in case alone. One check for every strategy
-  and for streams.
+  A SELECT has each column once, and a struct each field: Delta tells no two apart that differ in case alone. One check
+  for every strategy and for streams.
 #}
 
-{# Problems of names that come more than once: a list for _refuse. #}
-{% macro _doubled_problems(names, setting='SELECT') %}
+{# Problems of columns, and of fields within them, that come more than once: a list for _refuse. Where columns do, the
+   exact types of none are known. #}
+{% macro _doubled_problems(columns, setting='SELECT') %}
+    {%- set problems = floodmark._doubled_names(columns | map(attribute='name') | list, setting) -%}
+    {%- if problems -%}
+        {{ return(problems) }}
+    {%- endif -%}
+    {%- for column in columns if 'struct<' in column.type -%}
+        {%- do problems.extend(floodmark._doubled_fields(column.name, column.ddl, setting)) -%}
+    {%- endfor -%}
+    {{ return(problems) }}
+{% endmacro %}
+
+
+{# Problems of fields within a type; `name` is that of what has the type. #}
+{% macro _doubled_fields(name, type, setting) %}
+    {%- set nesting, inner = floodmark._nesting(type), [] -%}
+    {%- if nesting is none -%}
+        {{ return([]) }}
+    {%- elif nesting == 'array' -%}
+        {%- do inner.append({'name': name ~ '.element', 'type': type[6:-1]}) -%}
+    {%- elif nesting == 'map' -%}
+        {%- for part in floodmark._map_types(type) -%}
+            {%- do inner.append({'name': name ~ '.' ~ ['key', 'value'][loop.index0], 'type': part}) -%}
+        {%- endfor -%}
+    {%- else -%}
+        {%- for field in floodmark._struct_fields(type) -%}
+            {%- do inner.append(dict(field, name=name ~ '.' ~ field.name)) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {%- set problems = floodmark._doubled_names(inner | map(attribute='name') | list, setting) -%}
+    {%- for field in inner -%}
+        {%- do problems.extend(floodmark._doubled_fields(field.name, field.type, setting)) -%}
+    {%- endfor -%}
+    {{ return(problems) }}
+{% endmacro %}
+
+
+{% macro _doubled_names(names, setting) %}
     {%- set spellings = {} -%}
     {%- for name in names -%}
         {%- do spellings.setdefault(name | lower, []).append(name) -%}
@@ -21,10 +58,10 @@
 {% endmacro %}
 
 
-{% macro _check_doubled(names) %}
+{% macro _check_doubled(columns) %}
     {%- set strategy = config.get('incremental_strategy') -%}
     {%- set setting = strategy if strategy in ['cdc', 'snapshot_diff'] else 'SELECT' -%}
-    {%- set problems = floodmark._doubled_problems(names, setting) -%}
+    {%- set problems = floodmark._doubled_problems(columns, setting) -%}
     {%- if problems -%}
         {%- do floodmark._refuse(problems, rejects=problems[0].got) -%}
     {%- endif -%}

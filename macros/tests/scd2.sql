@@ -31,7 +31,6 @@
 {# A row ends where the next one starts, unless a delete ended it. `deletes` is a SELECT of the deletes: the key, then
    the sequence. #}
 {% test scd2_no_gap(model, unique_key, deletes=none, start_at='__start_at', end_at='__end_at') %}
-    {%- set keys = [unique_key] if unique_key is string else unique_key -%}
     with lined as (
         select *, lead({{ start_at }}) over (partition by {{ floodmark._key_csv(unique_key) }} order by {{ start_at }})
             as _next_start
@@ -40,13 +39,13 @@
     select lined.* from lined
     {%- if deletes %}
     left anti join ({{ deletes }}) as deletes ({{ floodmark._key_csv(unique_key) }}, _deleted_at) on
-        {%- for key in keys %} lined.{{ key }} <=> deletes.{{ key }}
-            and {%- endfor %} lined.{{ end_at }} = deletes._deleted_at
+        {%- for key in floodmark._name_list(unique_key) %} lined.{{ floodmark._quoted(key) }}
+            <=> deletes.{{ floodmark._quoted(key) }} and {%- endfor %} lined.{{ end_at }} = deletes._deleted_at
     {%- endif %}
     where lined.{{ end_at }} is not null and not lined.{{ end_at }} <=> lined._next_start
 {% endtest %}
 
 
 {% macro _key_csv(unique_key) %}
-    {{ return(unique_key if unique_key is string else unique_key | join(', ')) }}
+    {{ return(floodmark._quoted_csv(floodmark._name_list(unique_key))) }}
 {% endmacro %}

@@ -53,7 +53,7 @@
     {%- set select_sql = floodmark._select_of({'family': 'timestamp', 'unbounded': true, 'low_position': none,
         'start_position': none, 'high_position': none, 'nulls': none}, sql) -%}
     {%- set columns = floodmark._columns_of(query=select_sql) -%}
-    {%- do floodmark._check_doubled(columns | map(attribute='name') | list) -%}
+    {%- do floodmark._check_doubled(columns) -%}
     {%- if settings.strategy == 'cdc' -%}
         {%- set select_sql = floodmark._cdc_shape_sql(settings.cdc, select_sql) -%}
     {%- elif settings.strategy == 'snapshot_diff' -%}

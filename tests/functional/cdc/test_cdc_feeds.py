@@ -162,7 +162,7 @@ def write_tests(project: Project) -> None:
     arguments = "{arguments: {unique_key: id}}"
     tests = {name: f"      - floodmark.{name}: {arguments}" for name in GENERIC}
     tests["scd2_no_gap"] = (
-        f"      - floodmark.scd2_no_gap: {{arguments: {{unique_key: [id], deletes: '{deletes}'}}}}"
+        f"      - floodmark.scd2_no_gap: {{arguments: {{unique_key: ['`id`'], deletes: '{deletes}'}}}}"
     )
     body = "\n".join(
         f"  - name: {name}\n    data_tests:\n" + "\n".join(tests.values()) for name in RANGES

@@ -129,6 +129,48 @@ def test_a_full_refresh_would_lose_what_is_archived(story: Story, still_archives
     assert len(records(story.project, "moved")) == 8
 
 
+def test_a_full_refresh_would_lose_what_another_model_archived(story: Story) -> None:
+    project = story.project
+    land(project.root / "both", {f"{n}.json": lines({"id": n}) for n in (1, 2)})
+    project.model("beside", loader("both", SELECT))
+    project.build("--select", "beside")
+    project.model("archiver", archives("both", "both"))
+    project.build("--select", "archiver")
+    assert present(project.root / "both") == set()
+    land(project.root / "both", {"3.json": lines({"id": 3})})
+    run = project.dbt("run", "--select", "beside", "--full-refresh")
+    assert run.status["beside"] == "error"
+    assert "2 files that it was loaded from are archived or deleted" in run.message["beside"]
+    assert len(records(project, "beside")) == 2
+    # Nothing that the other model has loaded is lost to it.
+    project.build("--select", "beside")
+    assert sorted(int(row["id"]) for row in records(project, "beside")) == [1, 2, 3]
+
+
+@pytest.mark.edge
+def test_files_of_a_folder_that_is_away_are_archived_when_it_is_back(story: Story) -> None:
+    project, folder = story.project, story.project.root / "away"
+    land(folder, {f"{n}.json": lines({"id": n}) for n in (1, 2)})
+    project.model("away", loader("away", SELECT))
+    project.build("--select", "away")
+    folder.rename(project.root / "elsewhere")
+    project.model("away", archives("away", "away"))
+    run = project.build("--select", "away")
+    assert (
+        "the folder away has no file now, so 2 loaded files that should be in it are not recorded as gone"
+    ) in run.log
+    assert story.archived("away") == {}
+    (project.root / "elsewhere").rename(folder)
+    # Of a file that another pattern leaves out nothing is recorded either.
+    project.model("away", archives("away", "away", glob="1*"))
+    project.build("--select", "away")
+    assert [*story.archived("away")] == ["1.json"]
+    project.model("away", archives("away", "away"))
+    project.build("--select", "away")
+    assert sorted(story.archived("away")) == ["1.json", "2.json"]
+    assert present(project.root / "archive/away") == {"1.json", "2.json"}
+
+
 @pytest.mark.edge
 def test_later_runs(story: Story) -> None:
     project, root = story.project, story.project.root

@@ -87,6 +87,36 @@ def test_the_story(project: Project) -> None:
     assert sum(one["path"].endswith("/1.json") for one in listed) == 1
 
 
+def test_schemas_of_failed_batches_and_of_tables_before_are_none_of_its_own(
+    project: Project,
+) -> None:
+    folder = project.root / "judged"
+    rule = {"name": "good", "expect": "id < 100", "on_violation": "fail"}
+    project.model(
+        "judged", loader("judged", config={"expectations": [rule]}, infer_column_types=True)
+    )
+
+    def schemas() -> list[tuple[int, str]]:
+        found = json.loads(run(project, "files", "judged", "--schema", "--json"))["schemas"]
+        return [(one["version"], one["schema"]) for one in found]
+
+    land(folder, {"1.json": lines({"id": 1})})
+    project.build("--select", "judged")
+    land(folder, {"2.json": lines({"id": 200, "bad": 1})})
+    assert not project.dbt("run", "--select", "judged").success
+    assert schemas() == [(1, "struct<id:bigint>")]
+    code, output = command(project, "files", "judged", "--reset-schema", "2")
+    assert code != 0
+    assert "its files have no schema of version 2: they have 1" in " ".join(output.split())
+    land(folder, {"2.json": lines({"id": 2, "good": "x"})})
+    project.build("--select", "judged")
+    assert schemas() == [(2, "struct<id:bigint,good:string>"), (1, "struct<id:bigint>")]
+    (folder / "1.json").unlink()
+    project.build("--select", "judged", "--full-refresh")
+    assert [version for version, _ in schemas()] == [1]
+    assert "good:string" in schemas()[0][1]
+
+
 @pytest.mark.parametrize(
     ("args", "sentence"),
     [

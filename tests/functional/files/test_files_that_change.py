@@ -36,12 +36,17 @@ def test_a_file_that_changes_is_loaded_as_a_whole_or_not(
         land(folder, {"a.json": lines({"id": 1}), "b.json": lines({"id": 2})})
         given = {"allow_overwrites": "append"} if name == "rewritten" else {}
         project.model(name, loader(name, format="json", schema="id bigint", **given))
+    # A file of CSV is read by the header that the look found.
+    swapped = project.root / "swapped"
+    land(swapped, {"a.csv": "id,v\n1,2\n"})
+    project.model("swapped", loader("swapped", format="csv", infer_column_types=True))
     changes: dict[str, Callable[[], object]] = {
         "grown": lambda: land(folders["grown"], {"b.json": lines({"id": 2}, {"id": 3})}),
         "rewritten": lambda: land(folders["rewritten"], {"b.json": lines({"id": 9})}),
         "vanished": lambda: (folders["vanished"] / "b.json").unlink(),
         "appeared": lambda: land(folders["appeared"], {"c.json": lines({"id": 3})}),
         "emptied": lambda: land(folders["emptied"], {"b.json": ""}),
+        "swapped": lambda: land(swapped, {"a.csv": "v,id\n1,2\n"}),
     }
     for name, change in changes.items():
         with injected(Faults(cuts={name: PLANNED}, act=once(change))):
@@ -51,6 +56,12 @@ def test_a_file_that_changes_is_loaded_as_a_whole_or_not(
             assert (
                 "/grown/b.json has changed since the batch was planned (10 bytes then, 20 now)"
                 in (run.message[name])
+            )
+        elif name == "swapped":
+            assert not run.success
+            assert (
+                "/swapped/a.csv has changed since the batch was planned (its time is another)"
+                in run.message[name]
             )
         else:
             assert run.success, run.log[-3000:]
@@ -63,6 +74,7 @@ def test_a_file_that_changes_is_loaded_as_a_whole_or_not(
         assert [path.rpartition("/")[2] for path, _ in files] == ["a.json"], name
         land(folders[name], {"b.json": lines({"id": 2})})
     project.build()
+    assert records(project, "swapped") == [{"v": 1, "id": 2}]
     assert ids(project, "grown") == [1, 2, 3]
     # What was read is known by its own time, and not loaded again as overwritten.
     assert ids(project, "rewritten") == [1, 9]

@@ -75,7 +75,7 @@ MODELS = {
         case_sensitive=False,
         schema_evolution="rescue",
     ),
-    "named": loader("in", infer_column_types=True, rescued_data_column="rest"),
+    "named": loader("in", infer_column_types=True, rescued_data_column="`rest`"),
     "silent": loader("in", rescued_data_column=False),
     "tabled": loader("table", format="json", schema=GIVEN, rescued_data_column="_rescued_data"),
     "merged": loader(

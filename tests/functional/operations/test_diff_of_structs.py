@@ -17,14 +17,14 @@ pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 A = """
     select id, named_struct('x', id, 'Y', 'y' || id) as s, array(named_struct('p', id, 'q', named_struct('c', 1, 'd', id))) as l,
         map('k', named_struct('m', map('n', id), 'o', id)) as m, map(named_struct('e', id, 'f', 1), 'v') as mk,
-        named_struct('first-name', id, 'w', 1) as odd
+        named_struct('first-name', id, 'w', 1) as odd, named_struct('a,b', id, 'c:d', 1, 'e`f', 'x') as marks
     from range(3)
 """
 #: The same rows, each struct's fields in another order and case.
 B = """
     select id, named_struct('y', 'y' || id, 'x', id) as s, array(named_struct('q', named_struct('d', id, 'c', 1), 'p', id)) as l,
         map('k', named_struct('o', id, 'm', map('n', id))) as m, map(named_struct('f', 1, 'e', id), 'v') as mk,
-        named_struct('w', 1, 'first-name', id) as odd
+        named_struct('w', 1, 'first-name', id) as odd, named_struct('c:d', 1, 'e`f', 'x', 'a,b', id) as marks
     from range(3)
 """
 SAME = ["s", "l", "m", "mk", "odd"]

@@ -251,3 +251,10 @@ def test_dry_runs_say_it_too(project: Project) -> None:
     project.model("dry", merge("id, t, v, v as V"))
     run = project.dbt("run", "--select", "dry", "--empty")
     assert 'SELECT: got "a column v twice in the SELECT, as v and V"' in sentence(run.log)
+
+
+def test_a_field_that_comes_twice(project: Project) -> None:
+    project.model("fields", merge("id, t, named_struct('v', v, 'V', v) as s"))
+    said = 'SELECT: got "a column s.v twice in the SELECT, as s.v and s.V"'
+    assert said in sentence(project.dbt("run", "--select", "fields").message["fields"])
+    assert said in sentence(project.dbt("run", "--select", "fields", "--empty").log)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -241,6 +242,49 @@ def test_char_columns_are_refused_where_delta_cannot_merge_them(story: Story) ->
         ]
         assert sorted(found) == [(1, "ab", "xy"), (2, "ab", "xy")], name
     assert sorted(row["name"] for row in rows_of(story.project, "keyed")) == ["1", "2"]
+
+
+def test_chars_within_columns_become_strings_by_the_alters_that_are_told(
+    make_project: Callable[..., Project],
+) -> None:
+    project = make_project("nested_chars")
+    s = project.schema
+    nested = "named_struct('a', 'x', 'b', array('y')) as s, map('k', 'z') as m"
+    project.sql(f"create table {s}.src using delta as select 1 as id, {AT} as ts, {nested}")
+    types = "s struct<a: char(1), b: array<char(2)>>, m map<string, char(3)>"
+    project.sql(f"create table {s}.loaded (id int, ts timestamp, {types}) using delta")
+    project.source("src")
+    given = {"incremental_strategy": "merge", "unique_key": "id", "watermark": {"column": "ts"}}
+    project.model("loaded", incremental(table("src"), **given))
+    said = sentence(project.dbt("run").message["loaded"])
+    alters = re.findall(r"alter table \S+ alter column \S+ type string", said)
+    assert [alter.split()[5] for alter in alters] == ["`s`.`a`", "`s`.`b`.element", "`m`.value"]
+    for alter in alters:
+        project.sql(alter)
+    project.build()
+    assert [row["id"] for row in rows_of(project, "loaded", "id")] == [1]
+
+
+@pytest.mark.parametrize("type", ["varchar(3)", "char(3)", "array<varchar(3)>"])
+def test_a_text_that_is_too_long_is_named_with_its_column(
+    make_project: Callable[..., Project], type: str
+) -> None:
+    """Spark's own message has no column. It cuts blanks at the end."""
+    project = make_project("lengths")
+    s = project.schema
+    project.sql(f"create table {s}.src using delta as select 1 as id, {AT} as ts, 'ab    ' as code")
+    project.sql(f"create table {s}.loaded (id int, ts timestamp, code {type}) using delta")
+    project.source("src")
+    value = "array(code)" if type.startswith("array") else "code"
+    select = f"id, ts, {value} as code"
+    project.model("loaded", incremental(table("src"), select, watermark={"column": "ts"}))
+    project.build()
+    project.sql(f"insert into {s}.src values (2, {AT} + interval 1 day, 'abcd')")
+    run = project.dbt("run")
+    label = "code.element" if type.startswith("array") else "code"
+    said = sentence(run.message["loaded"])
+    inner = type.removeprefix("array<").removesuffix(">")
+    assert f"`{label}` is {inner} in the table and cannot hold: abcd. It is string in" in said, said
 
 
 def test_everything_else_succeeded(story: Story) -> None:

@@ -216,3 +216,25 @@ def test_a_full_refresh_takes_the_new_zone_and_names_of_utc_are_one(more: Projec
     under(more, "Asia/Tokyo")
     run = more.dbt("run", "--select", "by_day")
     assert refusal(more, "by_day", "Etc/UTC", "Asia/Tokyo") in sentence(run.message["by_day"])
+
+
+@ONE_TARGET
+def test_it_goes_on_where_spark_formats_times_as_java_7_did(
+    make_project: Callable[..., Project],
+) -> None:
+    project = make_project("legacy_times")
+    columns = "id bigint, v string, ts timestamp, tn timestamp_ntz, d date"
+    project.sql(f"create table {project.schema}.events ({columns}) using delta")
+    project.source("events")
+    project.model("by_day", MODELS["by_day"])
+    given = SPARK_PARAMETERS | {
+        ZONE: "Europe/Berlin",
+        "spark.sql.legacy.timeParserPolicy": "LEGACY",
+    }
+    project.write_profile(server_side_parameters=given)
+    # The clocks are set forward on the 31st.
+    for number, day in enumerate((30, 31, 31), start=1):
+        add(project, (number, f"2024-03-{day} 0{number}:30:00"))
+        project.build()
+    parts = project.sql(f"select id, cast(part as string) from {project.schema}.by_day order by id")
+    assert parts == [(1, "2024-03-30"), (2, "2024-03-31"), (3, "2024-03-31")]

@@ -79,6 +79,18 @@ def test_a_name_that_delta_refuses_has_a_hint_in_every_format() -> None:
     assert "* except (`order id`, _metadata),\n    `order id` as order_id," in text
 
 
+def test_columns_that_have_the_names_of_what_the_model_adds() -> None:
+    columns = [("Loaded_At", "string"), ("source file", "string"), ("loaded_at_2", "string")]
+    text = model_text(Look("in", "json", 1, 2_000, columns, [("source_file", "int")]))
+    assert (
+        "select\n"
+        "    * except (`source file`, _metadata),\n"
+        "    `source file` as source_file_3,\n"
+        "    _metadata.file_path as source_file_2,\n"
+        "    current_timestamp() as loaded_at_3\n"
+    ) in text
+
+
 @pytest.mark.parametrize(
     ("folder", "name"),
     [

@@ -192,6 +192,16 @@ def test_streams_of_a_select(sql, found):
     assert left.count("X") == len(found) and "with (" not in left.replace("-- from", "")
 
 
+def test_a_path_with_credentials():
+    sql = "select * from stream(json.`s3a://u:PW@bucket/in`)"
+    with pytest.raises(FloodmarkError) as caught:
+        sources.replace_streams(sql, "/", lambda stream: "")
+    said = (
+        "got 's3a://u:***@bucket/in' in stream(): expected a path without credentials, which would"
+    )
+    assert str(caught.value).startswith(said)
+
+
 def test_options_of_a_stream_in_lower_case():
     (stream,) = position._streams(
         "select * from stream(t) with (maxFilesPerTrigger = 1, a 'B')", "/"

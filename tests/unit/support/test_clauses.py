@@ -73,6 +73,10 @@ def test_what_would_leave_its_parentheses_is_a_problem(
         ("select 1; select 2", "select 1; select 2"),
         ("select 1 --a;\\\n;\n;", "select 1 --a;\\\n;\n"),
         ("select 1 --a\r;", "select 1 --a\r"),
+        ("select 1 -- a\\", "select 1 "),
+        ("select 1 /* b */ ; -- a\\\n", "select 1 /* b */  "),
+        ("select '-- a\\\\'", "select '-- a\\\\'"),
+        ("select 1 -- a\\\n, 2\n-- b", "select 1 -- a\\\n, 2\n-- b"),
     ],
 )
 def test_a_select_loses_the_semicolons_behind_it(
@@ -105,12 +109,19 @@ def test_settings_name_columns_in_quotes(floodmark: SimpleNamespace) -> None:
         "column_list": ["`a`", "b"],
         "ignore_null_updates": True,
         "sequence_by": ['"at"', "a + 1"],
+        "rescued_data_column": "`_r`",
+        "single_variant_column": '"v"',
     }
     assert floodmark._with_bare_names(given) == {
         "column": "ts",
         "column_list": ["a", "b"],
         "ignore_null_updates": True,
         "sequence_by": ["`at`", "a + 1"],
+        "rescued_data_column": "_r",
+        "single_variant_column": "v",
+    }
+    assert floodmark._with_bare_names({"rescued_data_column": False}) == {
+        "rescued_data_column": False
     }
 
 

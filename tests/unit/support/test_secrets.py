@@ -18,6 +18,7 @@ WITH_SECRETS = {
     "wasbs://c@a.blob.core.windows.net/in?sv=1&sig=PW%3D": "wasbs://c@a.blob.core.windows.net/in?sv=1&sig=***",
     "s3://b/x?X-Amz-Signature=PW&X-Amz-Credential=PW": "s3://b/x?X-Amz-Signature=***&X-Amz-Credential=***",
     "s3://b/x?AWSAccessKeyId=PW": "s3://b/x?AWSAccessKeyId=***",
+    "s3a://b/in?access.key=PW&fs.s3a.secret.key=PW": "s3a://b/in?access.key=***&fs.s3a.secret.key=***",
     "jdbc:postgresql://h/db;password=PW": "jdbc:postgresql://h/db;password=***",
     "password = PW": "password = ***",
     "LoginModule required username='u' password='PW';": "LoginModule required username='u' password='***';",

@@ -1,0 +1,84 @@
+"""Which loaded files count as gone from their folder. Without Spark."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.macros import load
+
+SETTINGS = {
+    "path": "/in",
+    "glob": "*",
+    "recursive": True,
+    "modified_after": None,
+    "modified_before": None,
+    "on_loaded": "archive",
+    "archive_to": "/old",
+}
+FIVE = "1970-01-01 00:00:05"
+
+
+@pytest.mark.parametrize(
+    ("given", "taken", "left_out"),
+    [
+        ({}, ["file:/in/a", "file:///in/k=v/a%20b", "file:/in/a\nb"], ["file:/in2/a", "file:/a"]),
+        ({"path": "file:///in/*"}, ["file:/in/a/b"], ["file:/on/a/b"]),
+        ({"path": "s3a://b/in"}, ["s3a://b/in/a"], ["s3a://c/in/a"]),
+        ({"recursive": False}, ["file:/in/a"], ["file:/in/b/a"]),
+        ({"glob": "*.{csv,txt}"}, ["file:/in/b/a.csv"], ["file:/in/a.json", "file:/in/a.csv/b"]),
+        ({"modified_after": FIVE}, [], ["file:/in/a"]),
+        ({"modified_before": FIVE}, [], ["file:/in/a"]),
+    ],
+)
+def test_what_the_settings_of_today_take(
+    given: dict[str, Any], taken: list[str], left_out: list[str]
+) -> None:
+    floodmark = load()
+    for path in taken + left_out:
+        file = {"path": path, "modified_at": 5_000_000}
+        assert floodmark._takes_file(SETTINGS | given, file) == (path in taken), path
+
+
+def tidied(
+    listed: list[str], archived: tuple[str, ...] = (), others: int = 0, **given: Any
+) -> tuple[list[str], list[str]]:
+    """What is recorded of the files 1, 2 and 3, and the warnings, where the folder lists some of them."""
+    warned: list[str] = []
+    recorded: list[str] = []
+    floodmark = load(exceptions=SimpleNamespace(warn=warned.append))
+    due = [{"path": f"file:/in/{number}", "size": 1, "modified_at": 1} for number in (1, 2, 3)]
+    floodmark._due_files = lambda *_: due
+    floodmark._unread_elsewhere = lambda *_: {}
+    floodmark._present_files = lambda *_: [file for file in due if file["path"][-1] in listed]
+    floodmark._has_files = lambda _: bool(others)
+    floodmark._in_archive = lambda _, files: {
+        file["path"]: file for file in files if file["path"][-1] in archived
+    }
+    floodmark._move_files = lambda *_: None
+    floodmark._record_archived = lambda _, files, reason: recorded.extend(
+        f"{file['path'][-1]} {file.get('reason', 'gone') if reason else 'moved'}" for file in files
+    )
+    floodmark._tidy_due_files("shop.bronze", SETTINGS | given, False)
+    return recorded, warned
+
+
+def test_files_of_a_folder_that_has_others_are_gone() -> None:
+    assert tidied(["1"]) == (["2 gone", "3 gone", "1 moved"], [])
+    assert tidied([], others=1) == (["1 gone", "2 gone", "3 gone"], [])
+
+
+def test_files_of_a_folder_that_has_none_are_not() -> None:
+    recorded, [warning] = tidied([], archived=("2",))
+    assert recorded == ["2 /old/2"]
+    assert warning == (
+        "floodmark, model 'shop.bronze': the folder /in has no file now, so 2 loaded files that should be in it "
+        "are not recorded as gone"
+    )
+
+
+def test_files_that_the_settings_leave_out_are_not() -> None:
+    assert tidied(["1"], glob="[12]") == (["2 gone", "1 moved"], [])
+    assert tidied([], others=1, path="/elsewhere") == ([], [])
