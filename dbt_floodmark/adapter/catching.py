@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
+from dbt.exceptions import ContractError
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_floodmark.refusal import RejectedError
@@ -31,8 +32,8 @@ def attempt(
     """Return what ``macro(*arguments)`` returns; another macro hears first of its failure.
 
     Where Spark refused a statement that is ``on_refused(sentence, *arguments)``, which may return a
-    sentence on what to do, with which the error then ends. Where floodmark rejected the batch it is
-    ``on_rejected(reason, *arguments)``.
+    sentence on what to do, with which the error then ends. Where floodmark rejected the batch, or
+    its SELECT breaks the contract, it is ``on_rejected(reason, *arguments)``.
 
     Raises:
         Exception: what the macro raised, also where ``on_refused`` fails; or what ``on_rejected``
@@ -42,6 +43,9 @@ def attempt(
         return macro(*arguments)
     except RejectedError as exc:
         on_rejected(exc.reason, *arguments)
+        raise
+    except ContractError:
+        on_rejected("the SELECT breaks the contract", *arguments)
         raise
     except SparkRefused as exc:
         sentence = str(exc.msg)

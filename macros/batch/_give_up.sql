@@ -1,6 +1,6 @@
 {# End a batch that an earlier run left open, without loading it: its transaction id is used up on the table where it
-   has not landed, so that a run which still lives cannot apply it later. #}
-{% macro _give_up(id, relation, planned) %}
+   has not landed, so that a run which still lives cannot apply it later. `committed` is the last committed batch. #}
+{% macro _give_up(id, relation, planned, committed) %}
     {%- set batch = dict(planned, model=id) -%}
     {%- set strategy = floodmark._strategy(batch.settings) -%}
     {%- if strategy.app_suffix -%}
@@ -20,8 +20,21 @@
     {%- if strategy.give_up -%}
         {%- do strategy.give_up(id, relation, batch, landed) -%}
     {%- endif -%}
-    {%- do floodmark._record('failed' if landed is none else 'committed', batch,
-        {'error': "'given up by a reset'" if landed is none else 'null',
-        'mark': floodmark._string_literal(planned.high), 'target_version': landed.version if landed else 'null'}) -%}
+    {%- if landed is none -%}
+        {%- do floodmark._record('failed', batch, {'error': "'given up by a reset'"}) -%}
+    {%- else -%}
+        {%- do floodmark._record_landed(batch, landed, committed) -%}
+    {%- endif -%}
     {%- do floodmark._drop_left_stages(floodmark._stages(relation), planned.batch_id) -%}
+{% endmacro %}
+
+
+{# Record a batch that is in the table as committed, without its counts. One that read below the mark leaves the mark of
+   the last `committed` one. #}
+{% macro _record_landed(batch, landed, committed, target_id=none) %}
+    {%- set leaves_mark = batch.kind in ['backfill', 'replay'] and committed -%}
+    {%- do floodmark._record('committed', batch, {
+        'mark': floodmark._string_literal(committed.mark if leaves_mark else batch.high),
+        'target_id': floodmark._string_literal(target_id), 'target_version': landed.version,
+        'files': floodmark._files_literal(batch.files) if batch.get('files') else 'null'}) -%}
 {% endmacro %}

@@ -24,21 +24,15 @@
     {%- if landed is none and strategy.take_over and run.target.is_delta and not unmade -%}
         {%- set landed = strategy.take_over(run, batch, abandons) -%}
         {%- set abandons = abandons and landed is none -%}
-    {%- elif abandons and run.target.is_delta and not batch.replaces -%}
+    {%- elif abandons and run.target.is_delta -%}
         {%- do floodmark._fence(batch) -%}
         {%- set landed = floodmark._landed(this, batch) -%}
     {%- endif -%}
     {%- set counts = none -%}
-    {%- if landed is not none -%}
-        {%- set newest = floodmark._history(this, 1)[0].version -%}
-        {%- do floodmark._check_undone(run, batch, landed, newest) -%}
-        {%- set source = strategy.made(run, batch, landed)
-            if strategy.made and 'AS SELECT' in landed.operation else none -%}
-        {%- set counts = floodmark._finish(run, batch, landed, source) -%}
-        {%- do floodmark._tell_violations(batch) -%}
-        {%- if lost and not floodmark._is_untouched_since(this, newest, landed.version) -%}
-            {%- do run.target.update({'is_empty': true}) -%}
-        {%- endif -%}
+    {%- if landed is not none and run.full_refresh and batch.kind not in ['replay', 'stream'] -%}
+        {%- do floodmark._leave_landed(run, batch, landed) -%}
+    {%- elif landed is not none -%}
+        {%- set counts = floodmark._finish_landed(run, batch, landed) -%}
     {%- elif abandons or batch.kind == 'full_refresh' -%}
         {%- set error = 'the table was dropped or emptied before the batch was applied' if lost
             else 'the run died before the snapshot was applied: it is read again' if stale
@@ -62,10 +56,52 @@
 {% endmacro %}
 
 
-{# A batch that is in the table's history, and was taken back by a RESTORE since, is neither loaded nor can it be
-   again under its transaction id. Where there is no mark, the next batch loads its rows. #}
+{# Finish a batch that is in the table's history. If the table was emptied since, a first load follows. Returns its
+   counts. #}
+{% macro _finish_landed(run, batch, landed) %}
+    {%- set strategy = floodmark._strategy(run.settings) -%}
+    {%- set was_empty = run.target.is_empty and batch.kind != 'stream' -%}
+    {%- set newest = floodmark._history(this, 1)[0].version -%}
+    {%- do floodmark._check_undone(run, batch, landed, newest) -%}
+    {%- set source = strategy.made(run, batch, landed)
+        if strategy.made and 'AS SELECT' in landed.operation else none -%}
+    {%- set counts = floodmark._finish(run, batch, landed, source) -%}
+    {%- do floodmark._tell_violations(batch) -%}
+    {%- if was_empty and not floodmark._is_untouched_since(this, newest, landed.version) -%}
+        {%- do run.target.update({'is_empty': true}) -%}
+    {%- endif -%}
+    {{ return(counts) }}
+{% endmacro %}
+
+
+{# Record a batch that is in the table's history, and whose table this run is about to replace: what its strategy would
+   add is not needed, and may be impossible by now. Should this run fail, the next one finds the batch committed. Not
+   for replays, whose rows would stay open in the quarantine, and streams, which begin anew by themselves. #}
+{% macro _leave_landed(run, batch, landed) %}
+    {%- set strategy = floodmark._strategy(run.settings) -%}
+    {%- if strategy.leave -%}
+        {%- do strategy.leave(batch, landed) -%}
+    {%- endif -%}
+    {%- if floodmark._is_replaced_since(this, floodmark._history(this, 1)[0].version, landed.version) -%}
+        {%- do floodmark._record('failed', batch, {'error': "'the table was replaced after the batch'"}) -%}
+    {%- else -%}
+        {%- do floodmark._record_landed(batch, landed, run.state.committed, run.target.id) -%}
+    {%- endif -%}
+    {%- do run.state.update({'finished_id': batch.batch_id}) -%}
+{% endmacro %}
+
+
+{# A batch that is in the table's history, and was taken back by a RESTORE since or went with a table that somebody
+   replaced, is neither loaded nor can it be again under its transaction id. Behind a RESTORE, where there is no mark,
+   the next batch loads its rows; into an empty table a first load does. #}
 {% macro _check_undone(run, batch, landed, newest) %}
-    {%- set undone = floodmark._disturbed_since(this, newest, landed.version) if not run.full_refresh else none -%}
+    {%- if run.full_refresh or run.target.is_empty -%}
+        {{ return(none) }}
+    {%- elif floodmark._is_replaced_since(this, newest, landed.version) -%}
+        {%- do floodmark._stop(this ~ ' is not the table that batch ' ~ batch.batch_id
+            ~ ' left (it was dropped, recreated or replaced by something else): ' ~ floodmark._ways_out()) -%}
+    {%- endif -%}
+    {%- set undone = floodmark._disturbed_since(this, newest, landed.version) -%}
     {%- if undone and not (run.state.committed and floodmark._mends_table(run.settings, run.state.committed)) -%}
         {%- do floodmark._stop(this ~ ' ' ~ undone ~ ' after batch ' ~ batch.batch_id
             ~ ', so rows below the mark are missing: ' ~ floodmark._ways_out(is_restored=true)) -%}

@@ -339,10 +339,10 @@
 
 {# A first load or full refresh whose table is there: finish what is remembered, from the same stage. #}
 {% macro _recover_state(run, batch, landed) %}
-    {%- if ('-' in landed.writer) != (run.settings.cdc.scd_type == 2) -%}
-        {%- if run.full_refresh -%}
-            {{ return(none) }}
-        {%- endif -%}
+    {%- if landed.writer is none -%}
+        {%- do floodmark._stop('incremental_strategy was changed while batch ' ~ batch.batch_id
+            ~ ' was unfinished: run it once with --full-refresh') -%}
+    {%- elif ('-' in landed.writer) != (run.settings.cdc.scd_type == 2) -%}
         {%- do floodmark._stop('stored_as_scd_type was changed while batch ' ~ batch.batch_id
             ~ ' was unfinished: run it once with --full-refresh') -%}
     {%- endif -%}

@@ -8,7 +8,7 @@
         reads_mark_in_stage=true, app_suffix='/cdc', writer=floodmark._writer,
         selected=floodmark._conformed_event_columns, take_over=floodmark._take_over_half,
         made=floodmark._recover_state, take_back=floodmark._take_back_half, note_refused=floodmark._take_back_refused,
-        give_up=floodmark._give_up_half)) }}
+        give_up=floodmark._give_up_half, leave=floodmark._leave_half)) }}
 {% endmacro %}
 
 
@@ -127,5 +127,17 @@
         {%- if written is not none and not floodmark._is_undone(beside, written) -%}
             {%- do floodmark._undo_state(beside, written) -%}
         {%- endif -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# A full refresh is about to replace a table whose batch died before it wrote what is remembered beside it. What an
+   older table left there must not decide about late events, should the refresh fail: without it the table says that it
+   is gone (_check_state). #}
+{% macro _leave_half(batch, landed) %}
+    {%- set state = floodmark._state_relation() -%}
+    {%- if 'AS SELECT' in landed.operation and floodmark._has_state()
+        and floodmark._landed(state, batch) is none -%}
+        {%- do floodmark._execute(['drop table if exists ' ~ state]) -%}
     {%- endif -%}
 {% endmacro %}

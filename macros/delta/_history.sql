@@ -15,6 +15,21 @@
 {% endmacro %}
 
 
+{# Whether somebody has made a table anew since its version `known`. A batch of ours that did is in the ledger. #}
+{% macro _is_replaced_since(relation, newest, known) %}
+    {%- for commit in floodmark._history(relation, newest - known + 1) if commit.version > known
+        and floodmark._makes_anew(commit) and not (commit.tag or '').startswith('floodmark/') -%}
+        {{ return(true) }}
+    {%- endfor -%}
+    {{ return(false) }}
+{% endmacro %}
+
+
+{% macro _makes_anew(commit) %}
+    {{ return('REPLACE TABLE' in commit.operation or commit.operation == 'CLONE') }}
+{% endmacro %}
+
+
 {# 'was restored to ...' where one of these commits put the table back behind version `known`; none where not. #}
 {% macro _restored_below(commits, known) %}
     {%- set ns = namespace(at=none) -%}

@@ -45,11 +45,12 @@
 {% endmacro %}
 
 
-{# Why append cannot go on: without a mark, or behind a reset of a model that has one, every row would come again. #}
+{# Why append cannot go on: without a mark every row would come again. Where the last batch read rows though nothing was
+   due, as a count(*) does, nothing of the upstream is loaded yet. #}
 {% macro _append_lost_mark(run) %}
     {%- set committed = run.state.committed -%}
     {%- set is_lost = committed is none or run.settings.watermark and committed.mark is none
-        and (committed.family is none or committed.kind == 'reset') -%}
+        and (committed.family is none or not committed.rows_read) -%}
     {{ return('append cannot tell which rows are new: ' if is_lost else none) }}
 {% endmacro %}
 

@@ -6,6 +6,7 @@
     {%- set can_reset = floodmark._setting('watermark') is mapping and strategy != 'snapshot_diff'
         and not (is_restored and strategy == 'cdc') -%}
     {{ return('run it once with --full-refresh to load everything again'
+        ~ (' (take full_refresh=false out for that run)' if config.get('full_refresh') is sameas false else '')
         ~ (', or set the mark with `floodmark reset ' ~ floodmark._node_name(model) ~ ' --to <value>`' if can_reset
         else '')) }}
 {% endmacro %}

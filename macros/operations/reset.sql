@@ -1,5 +1,6 @@
 {# Move a model's mark on purpose: the next run loads what lies above `to`. The ledger keeps who did it and why.
-   Without `to` the mark is forgotten, and merge loads from `start`. #}
+   Without `to` the mark is forgotten, and merge loads from `start`; not of kind `version`, where a table without a mark
+   is given no deletes. #}
 {% macro reset(model, to=none, reason=none) %}
     {%- do floodmark._check_arguments('reset',
         {'model': [model, 'name'], 'to': [to, 'value'], 'reason': [reason, 'text']}) -%}
@@ -18,6 +19,10 @@
     {%- if to is none and strategy == 'append' -%}
         {%- do floodmark._stop('append without a mark would load every row again: name a value with `to`, or use '
             '--full-refresh', id) -%}
+    {%- endif -%}
+    {%- if to is none and watermark.get('kind') == 'version' and watermark.get('start') is none -%}
+        {%- do floodmark._stop('without a mark it would load the rows of its upstream as they are now, and keep those '
+            'that were deleted there: name a version with `to`, or use --full-refresh', id) -%}
     {%- endif -%}
     {%- if strategy == 'snapshot_diff' -%}
         {%- do floodmark._stop('its snapshots are loaded in ascending order, so the mark stays: use --full-refresh '
@@ -43,7 +48,8 @@
             else "a UTC time such as '2026-01-31' or '2026-01-31 06:00:00'"), id) -%}
     {%- endif -%}
     {%- if state.last_batch_id != state.finished_id -%}
-        {%- do floodmark._give_up(id, relation, dict(state.planned, settings={'strategy': strategy})) -%}
+        {%- do floodmark._give_up(id, relation, dict(state.planned, settings={'strategy': strategy}),
+            state.committed) -%}
     {%- endif -%}
     {%- set before = state.committed.mark if state.committed else none -%}
     {%- set mark = floodmark._position_print(position, upstream.family) -%}
@@ -59,7 +65,7 @@
     {%- set now = none if floodmark._is_recorded('committed', batch) else floodmark._model_state(id) -%}
     {%- if now and floodmark._has_lost_events(now, batch) -%}
         {%- do floodmark._record_under_free_number('committed', batch, values) -%}
-    {%- elif now and now.committed.invocation_id != invocation_id -%}
+    {%- elif now and (now.committed.batch_id | int, now.committed.invocation_id) != (batch.batch_id, invocation_id) -%}
         {%- do floodmark._stop('another run is loading it now: let that run end, then reset again', id) -%}
     {%- endif -%}
     {%- set start = watermark.get('start') -%}

@@ -1,15 +1,12 @@
 {# Record a batch as failed before the node stops; its stage goes, so that the next run plans and reads anew. The run
-   that planned a batch taken over may still live: it must not apply it behind this (cdc has seen to that, _take_over;
-   what it wrote beside the table goes). #}
+   that planned a batch taken over may still live, and so may one that has taken it over: none must apply it behind this
+   (cdc has seen to that, _take_over; what it wrote beside the table goes). #}
 {% macro _fail(batch, error) %}
     {%- set take_back = floodmark._strategy(batch.settings).take_back -%}
     {%- if take_back -%}
         {%- do take_back(batch) -%}
-    {%- elif batch.get('is_taken_over') -%}
-        {%- do floodmark._fence(batch) -%}
-        {%- if floodmark._landed(this, batch) is not none -%}
-            {%- do floodmark._stop_for_now('another run has finished batch ' ~ batch.batch_id ~ ' meanwhile') -%}
-        {%- endif -%}
+    {%- elif floodmark._others_may_load(batch) and floodmark._is_delta_there() -%}
+        {%- do floodmark._fence_failed(batch) -%}
     {%- endif -%}
     {%- if batch.files or batch.get('rules') -%}
         {%- do floodmark._take_back_quarantined(batch) -%}
@@ -24,4 +21,26 @@
         {%- do tables.append(stage.relation) -%}
     {%- endfor -%}
     {%- do floodmark._drop_staging_tables(tables) -%}
+{% endmacro %}
+
+
+{# Whether another run that finds this batch open would load it, rather than give it up (_recover). #}
+{% macro _others_may_load(batch) %}
+    {{ return(not floodmark._strategy(batch.settings).reads_anew
+        and batch.kind not in ['full_refresh', 'backfill', 'replay']) }}
+{% endmacro %}
+
+
+{# Fence a batch that fails. Delta may refuse the fence as it refuses any MERGE into the table (CHAR columns): the error
+   at hand says more, and a batch of this run's own is failed without. #}
+{% macro _fence_failed(batch) %}
+    {%- set fenced = floodmark._tried(floodmark._fence, batch) -%}
+    {%- if fenced.error is not none -%}
+        {%- do floodmark._reset_conf(floodmark._batch_conf()) -%}
+        {%- if batch.get('is_taken_over') -%}
+            {%- do adapter.floodmark_raise(fenced.raised) -%}
+        {%- endif -%}
+    {%- elif floodmark._landed(this, batch) is not none -%}
+        {%- do floodmark._stop_for_now('another run has finished batch ' ~ batch.batch_id ~ ' meanwhile') -%}
+    {%- endif -%}
 {% endmacro %}

@@ -38,9 +38,16 @@
 
 {# Whether the batch is, or may be, in the model's table, which may not be there. #}
 {% macro _has_landed(batch) %}
-    {%- if not run_query("show tables in " ~ this.schema ~ " like '" ~ this.identifier | lower ~ "'").rows | length -%}
+    {%- if not floodmark._is_delta_there() -%}
         {{ return(false) }}
     {%- endif -%}
     {%- set landed = floodmark._tried(floodmark._landed, this, batch) -%}
     {{ return(landed.error is not none or landed.value is not none) }}
+{% endmacro %}
+
+
+{# Whether the model's table is there, and is Delta's: a view, or a table of another format, has no commits. #}
+{% macro _is_delta_there() %}
+    {{ return(run_query("show tables in " ~ this.schema ~ " like '" ~ this.identifier | lower ~ "'").rows | length > 0
+        and floodmark._describe(this).provider == 'delta') }}
 {% endmacro %}

@@ -47,6 +47,8 @@
                 statement is all of it
   note_refused  macro(run, batch): the same for a batch whose statement was refused; or none
   give_up       macro(id, relation, batch, landed): the same for a batch that a reset gives up; or none
+  leave         macro(batch, landed): what it takes back of a batch that made the table, where a full refresh replaces
+                the table instead of finishing the batch; or none
 
   And of the model:
   finds_by_key       whether it finds rows of the table by the key: its MERGE gets a filter of the batch's keys, and a
@@ -76,7 +78,7 @@
         'statement': none,
         'mark': none, 'reads_mark_in_stage': false, 'app_suffix': '', 'writer': none,
         'reads_anew': false, 'adds_blindly': false, 'selected': floodmark._select_columns_of, 'take_over': none,
-        'made': none, 'take_back': none, 'note_refused': none, 'give_up': none,
+        'made': none, 'take_back': none, 'note_refused': none, 'give_up': none, 'leave': none,
         'finds_by_key': false, 'backfills': true, 'rounds': none, 'orders_by_mark': false, 'compares_all': false,
         'lost_mark_problem': none,
     }) }}

@@ -27,11 +27,24 @@
 {% endmacro %}
 
 
-{# The gap that this model waited for last, {low, high, at}; none where it never did. #}
-{% macro _last_wait() %}
-    {%- set waits = floodmark._query_json("select to_json(struct(low, high, unix_micros(at) as at)) as wait from "
-        ~ floodmark.ledger_schema() ~ ".batch_log where model = " ~ floodmark._string_literal(floodmark._model_id())
-        ~ " and event = 'waiting' order by batch_log.at desc limit 1") -%}
+{# The gap that this model waited for last, {low, high, at}; none where it never did. A full refresh waits anew, since
+   the numbers upstream may be others: what was waited for before it, in another invocation, is over. #}
+{% macro _last_wait(run) %}
+    {%- if run.full_refresh and run.first -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set sql -%}
+        with events as (
+            select * from {{ floodmark.ledger_schema() }}.batch_log
+            where model = {{ floodmark._string_literal(floodmark._model_id()) }}
+        )
+        select to_json(struct(low, high, unix_micros(at) as at)) as wait
+        from (select * from events where event = 'waiting') as waiting
+        left anti join (select * from events where event = 'planned' and kind = 'full_refresh') as begun
+            on begun.batch_id > waiting.batch_id and begun.invocation_id <> waiting.invocation_id
+        order by waiting.at desc limit 1
+    {%- endset -%}
+    {%- set waits = floodmark._query_json(sql) -%}
     {{ return(waits[0] if waits else none) }}
 {% endmacro %}
 
@@ -40,7 +53,7 @@
    ledger has that moment, with all numbers that were there: every gap among them is as old. What is older than the
    timeout loads, gap or not. #}
 {% macro _wait_for_gap(run, plan, missing, high, sentence) %}
-    {%- set seen = floodmark._last_wait() -%}
+    {%- set seen = floodmark._last_wait(run) -%}
     {%- if not seen or missing < seen.low | int or missing > seen.high | int -%}
         {%- set now = floodmark._now() -%}
         {%- set seen = {'low': missing | string, 'high': high | string, 'at': now} -%}

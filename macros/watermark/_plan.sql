@@ -55,7 +55,8 @@
     {%- endif -%}
     {%- set read = run.state.committed.upstream_version -%}
     {{ return(plan.upstream_version is not none and read is not none
-        and (run.state.committed.lookback or 0) | int == plan.lookback and plan.upstream_version | int == read | int) }}
+        and (run.state.committed.lookback or 0) | int == plan.lookback and plan.upstream_version | int == read | int
+        and plan.upstream_at == run.state.committed.upstream_at) }}
 {% endmacro %}
 
 

@@ -79,7 +79,7 @@
     {%- endif -%}
     {%- set ns = namespace(same=false) -%}
     {%- for commit in commits -%}
-        {%- if commit.version > known and ('REPLACE TABLE' in commit.operation or commit.operation == 'CLONE') -%}
+        {%- if commit.version > known and floodmark._makes_anew(commit) -%}
             {{ return('was replaced in its version ' ~ commit.version) }}
         {%- elif commit.version == known and commit.at == committed.upstream_at -%}
             {%- set ns.same = true -%}

@@ -117,7 +117,7 @@
     {%- set ceiling = run.ceiling if run.ceiling is not none else newest -%}
     {%- set before = mark if mark is not none else (reach.start - 1 if reach.start is not none else none) -%}
     {%- if before is not none and ceiling > before and not floodmark._only_looks() -%}
-        {%- do floodmark._require_versions(run.upstream.relation, before + 1, ceiling) -%}
+        {%- do floodmark._require_versions(run.upstream.relation, before + 1, ceiling, from_start=mark is none) -%}
     {%- endif -%}
     {%- set high = ceiling if before is none or reach.step is none else [before + reach.step, ceiling] | min -%}
     {#- nothing below the mark, or below `start`, is read again where the upstream has not come so far -#}
@@ -133,8 +133,8 @@
 
 
 {# A batch reads what the upstream recorded: from `first` on every version must be in its log, and the change feed on.
-   #}
-{% macro _require_versions(relation, first, last) %}
+   Where it reads `from_start`, nothing that is loaded anew helps. #}
+{% macro _require_versions(relation, first, last, from_start=false) %}
     {%- set limit = last - first + 2 -%}
     {%- set commits = floodmark._history(relation, limit) -%}
     {%- if commits | length == limit and (commits | last).version > first -%}
@@ -144,8 +144,9 @@
     {%- set oldest = (commits | last).version -%}
     {%- if oldest > first -%}
         {%- do floodmark._stop('versions ' ~ first ~ ' to ' ~ (oldest - 1) ~ ' of ' ~ relation
-            ~ ' have expired (delta.logRetentionDuration): ' ~ floodmark._ways_out()
-            ~ '. Run more often, before the log expires') -%}
+            ~ ' have expired (delta.logRetentionDuration): '
+            ~ ('set watermark.start to ' ~ oldest ~ ' or higher, or remove it' if from_start
+            else floodmark._ways_out() ~ '. Run more often, before the log expires')) -%}
     {%- endif -%}
 {% endmacro %}
 

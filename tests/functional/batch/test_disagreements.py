@@ -20,6 +20,14 @@ UNMARKED = (
     "cdc={'sequence_by': 'seq'}) }}\n" + f"select * from {table('up_unmarked')}"
 )
 
+TURNED = incremental(
+    table("up_turned"),
+    incremental_strategy="cdc",
+    unique_key="id",
+    cdc={"sequence_by": "seq"},
+    watermark=BY_TS,
+)
+
 #: A merge that is floodmark's by its rules alone.
 MANAGED = (
     "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', "
@@ -51,6 +59,9 @@ MODELS: tuple[str, ...] = (
     "undone",
     "emptied_late",
     "unmarked",
+    "first_emptied",
+    "first_replaced",
+    "turned",
     *WHOLE,
 )
 #: The mark that a model is set to, and who has a full refresh: one of each way out, or with FLOODMARK_LAB=full every model that
@@ -60,9 +71,10 @@ MARKS = {
     "remade": "2024-01-01",
     "feeds_replaced": "2024-01-01",
     "found_append": "2024-01-02",
+    "first_replaced": "2024-01-01",
     "versions_recreated": "0",
 }
-REFRESHED: tuple[str, ...] = ("feeds_recreated", "undone")
+REFRESHED: tuple[str, ...] = ("feeds_recreated", "undone", "turned")
 #: What runs once more at the end.
 LAST: tuple[str, ...] = (
     "restored",
@@ -176,6 +188,18 @@ def story(make_project: Callable[..., Project]) -> Story:
         )
         if name not in WHOLE:
             land(project, name, 4)
+    #: the run died behind its first load, and then the table was emptied, replaced, or the strategy changed
+    for name in ("first_emptied", "first_replaced", "turned"):
+        project.sql(
+            f"delete from {s}_floodmark.batch_log where model = '{s}.{name}' and event = 'committed'"
+        )
+    project.sql(f"delete from {s}.first_emptied")
+    land(project, "first_emptied", 3)
+    project.sql(
+        f"create or replace table {s}.first_replaced using delta as "
+        f"select * from {s}.up_first_replaced where id = 1"
+    )
+    project.model("turned", TURNED)
     project.sql(f"restore table {s}.undone to version as of 0")
     project.sql(f"delete from {s}.emptied_late")
     project.model("unmarked", incremental(table("up_unmarked"), watermark=BY_TS))
@@ -269,6 +293,29 @@ def test_a_batch_that_was_taken_back_before_the_ledger_heard_of_it(story: Story)
 
 def test_a_target_that_was_emptied_before_the_ledger_heard_of_its_batch(story: Story) -> None:
     assert story.ids["second"]["emptied_late"] == [1, 2, 3, 4]
+
+
+def test_a_first_load_whose_table_changed_before_the_ledger_heard_of_it(story: Story) -> None:
+    """An emptied table is loaded anew; one that is another table stops the run, and a mark can be set."""
+    assert story.ids["second"]["first_emptied"] == [1, 2, 3]
+    s = story.project.schema
+    assert (
+        f"{s}.first_replaced is not the table that batch 1 left (it was dropped, recreated or replaced by "
+        f"something else): {ways_out('first_replaced')}"
+    ) in story.said("second", "first_replaced")
+    assert story.ids["second"]["first_replaced"] == [1]
+    assert story.ids["third"]["first_replaced"] == [1, 2]
+
+
+def test_a_full_refresh_passes_over_a_batch_that_cannot_be_finished(story: Story) -> None:
+    assert (
+        "incremental_strategy was changed while batch 1 was unfinished: run it once with --full-refresh"
+    ) in story.said("second", "turned")
+    assert story.ids["third"]["turned"] == [1, 2]
+    assert story.project.ledger("turned", "kind, state") == [
+        ("first_load", "committed"),
+        ("full_refresh", "committed"),
+    ]
 
 
 def test_append_behind_batches_that_had_no_mark(story: Story) -> None:
@@ -393,6 +440,7 @@ def test_refused_resets(story: Story) -> None:
         f"floodmark, model '{s}.restored': append without a mark would load every row again: name "
         "a value with `to`, or use --full-refresh"
     ) in said(model="restored")
+    assert "name a version with `to`, or use --full-refresh" in said(model="versions_recreated")
     assert (
         f"floodmark, model '{s}.other_kind': got 'x' as a mark: expected a whole number"
     ) in said(model="other_kind", to="x")

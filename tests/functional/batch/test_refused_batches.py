@@ -14,7 +14,7 @@ import pytest
 from tests.support.faults import Faults, injected
 from tests.support.harness import FULL, Project, Run, incremental, sentence, table
 from tests.support.rows import AT, rows_of
-from tests.support.ways import SNAPSHOTS, WAYS, make_source, way_model
+from tests.support.ways import SNAPSHOTS, WAYS, make_source, merged, way_model
 
 pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 
@@ -126,6 +126,12 @@ def story(make_project: Callable[..., Project]) -> Story:
                 watermark={"column": "ts"},
             ),
         )
+    project.model(
+        "uncontracted",
+        merged("clean", on_schema_change="append_new_columns"),
+        "config: {contract: {enforced: true}}\ncolumns: [{name: id, data_type: int}]",
+    )
+    project.sql(f"create view {s}.first_latest as select 1 as id")
     story = Story(project)
     story.runs.append(project.dbt("run"))
 
@@ -195,13 +201,21 @@ def test_a_select_that_fails_leaves_its_error(story: Story) -> None:
 
 
 def test_a_first_load_that_fails_leaves_its_error(story: Story) -> None:
-    """Where there is no table yet, too."""
+    """Where there is no table yet, or a view, too."""
     for way in FIRSTS:
         name = f"first_{way}"
         assert story.runs[0].status[name] == "error", name
         assert story.project.ledger(name, "state")[0] == ("failed",), name
         assert story.runs[1].status[name] == "success", story.runs[1].message[name]
         assert ids(story, name) == {1, 2}, name
+
+
+def test_a_select_that_breaks_the_contract_leaves_its_error(story: Story) -> None:
+    assert "This model has an enforced contract that failed" in sentence(
+        story.runs[0].message["uncontracted"]
+    )
+    batches = story.project.ledger("uncontracted", "state, error")
+    assert batches == [("failed", "the SELECT breaks the contract")]
 
 
 def test_keys_that_cannot_be_one_are_refused_before_anything_is_written(story: Story) -> None:
@@ -249,7 +263,7 @@ def test_everything_else_succeeded(story: Story) -> None:
         }.items()
     }
     assert failed == [
-        names["key"] | names["first"],
+        names["key"] | names["first"] | {"uncontracted"},
         names["checked"] | names["bomb"] | names["stage"] | names["half"],
         names["half"],
         set(),

@@ -80,7 +80,7 @@ class Story:
         self.runs[name] = run = self.project.dbt(*args)
         assert run.status, run.log[-6000:]
         schema = self.project.schema
-        self.versions[name] = {m: self.project.version(m) for m in ("documented", "contracted")}
+        self.versions[name] = {m: self.project.commits(m) for m in ("documented", "contracted")}
         models = ("hooked", "broken_hook", "contracted", "plain", "shaped", "dry")
         self.ids[name] = {model: [] for model in models}
         for model, row_id in sorted(

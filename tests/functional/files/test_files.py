@@ -84,7 +84,7 @@ class Story:
         ):
             rows[name][tuple(row)] += 1
         self.rows.append(rows)
-        self.versions.append({name: self.project.version(name) for name in MODELS})
+        self.versions.append({name: self.project.commits(name) for name in MODELS})
         self.states.append(self.project.ledger("strict", "batch_id, state"))
 
     def ids(self, model: str, run: int) -> list[int]:

@@ -389,7 +389,7 @@ class Story:
         select = ("--select", *names) if names else ()
         self.runs.append(self.project.dbt("run", *select, "--vars", f"{{later: {later}}}"))
         watched = [f"typed_{way}" for way in TYPED] + [f"grown_{way}" for way in GROWN]
-        self.versions.append({name: self.project.version(name) for name in watched})
+        self.versions.append({name: self.project.commits(name) for name in watched})
 
 
 @pytest.fixture(scope="module")

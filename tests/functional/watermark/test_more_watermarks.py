@@ -237,6 +237,31 @@ def test_a_gap_older_than_gap_timeout_is_passed_with_a_warning(story: Story) -> 
     assert story.ids["fourth"]["waited"] == [1, 2, 3, 6, 7, 9, 11]
 
 
+def test_a_full_refresh_waits_anew(make_project: Callable[..., Project]) -> None:
+    """What was waited for before it is over; its own wait goes on in later runs."""
+    project = make_project("waits")
+    s = project.schema
+    project.sql(f"create table {s}.numbers using delta as select n from values (1), (2), (4) t(n)")
+    project.source("numbers")
+    project.model("waits", incremental(table("numbers"), watermark={"column": "n", "gaps": "wait"}))
+
+    def loaded(*args: str) -> list[int]:
+        project.build(*args)
+        return sorted(n for (n,) in project.sql(f"select n from {s}.waits"))
+
+    def hours_pass() -> None:
+        project.sql(
+            f"update {s}_floodmark.batch_log set at = at - interval 2 hours where event = 'waiting'"
+        )
+
+    assert loaded() == [1, 2]
+    hours_pass()
+    assert loaded("--full-refresh") == [1, 2]
+    assert loaded() == [1, 2]
+    hours_pass()
+    assert loaded() == [1, 2, 4]
+
+
 def test_gaps_under_a_step_are_named_whole(story: Story) -> None:
     """A step's bound need not be a number that is there; a gap that was waited for is not waited for again."""
     s = story.project.schema

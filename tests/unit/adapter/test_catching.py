@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from dbt.exceptions import ContractError
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from dbt_floodmark.adapter.catching import SparkRefused, attempt, try_macro
@@ -84,6 +85,14 @@ def test_a_rejected_batch_is_told_with_its_reason_and_the_node_shows_the_message
     with pytest.raises(RejectedError, match="1 problem"):
         attempt(failing(rejected), untold, lambda *given: told.extend(given), 1, 2)
     assert told == ["columns differ", 1, 2]
+
+
+def test_a_broken_contract_rejects_the_batch_and_dbts_table_is_shown() -> None:
+    told: list[Any] = []
+    columns = [{"name": "id", "data_type": "INT"}], [{"name": "id", "data_type": "STRING"}]
+    with pytest.raises(ContractError, match="data type mismatch"):
+        attempt(failing(ContractError(*columns)), untold, lambda *given: told.extend(given), 1)
+    assert told == ["the SELECT breaks the contract", 1]
 
 
 def test_what_is_found_while_a_batch_is_rejected_is_shown_instead() -> None:

@@ -70,7 +70,8 @@ def test_sentences_of_macros(body: str, said: list[str] | None) -> None:
     found = [one.text for one in of_body(body)]
     if said is None:
         assert found[0].startswith(
-            "do: run it once with --full-refresh to load everything again[, or set the mark"
+            "do: run it once with --full-refresh to load everything again [(take full_refresh=false out for that run)]"
+            "[, or set the mark"
         )
     else:
         assert found == said

@@ -1,0 +1,169 @@
+"""What a run makes of a batch that an earlier one left open; without Spark."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.macros import Refused, load
+
+OURS = "floodmark/shop.orders/g/"
+
+
+def commit(version: int, operation: str, tag: str | None = None) -> dict[str, Any]:
+    return {"version": version, "operation": operation, "tag": tag, "restored": None}
+
+
+@pytest.fixture
+def floodmark() -> SimpleNamespace:
+    """The macros, over a table with the commits `history`; `recorded` has the events, `done` what else was called."""
+    loaded = load()
+    loaded.history, loaded.recorded, loaded.done = [], [], []
+    loaded._history = lambda relation, limit=None: loaded.history[:limit]
+    loaded._record = lambda event, batch, values: loaded.recorded.append((event, values))
+    loaded._ways_out = lambda is_restored=False: "the ways out"
+    loaded._finish = lambda run, batch, landed, source: run["target"].update({"is_empty": False})
+    loaded._tell_violations = lambda batch: None
+    return loaded
+
+
+def run_of(strategy: str = "append", **more: Any) -> dict[str, Any]:
+    run = {"settings": {"strategy": strategy, "watermark": {"column": "n"}, "files": None}}
+    target = {"is_empty": True, "is_delta": True, "exists": True, "id": "t"}
+    return run | {"target": target, "full_refresh": False, "state": {"committed": None}} | more
+
+
+def batch_of(kind: str = "first_load", **more: Any) -> dict[str, Any]:
+    return {"batch_id": 1, "kind": kind, "high": "9", "settings": {"strategy": "append"}} | more
+
+
+LANDED = {"version": 1, "operation": "CREATE TABLE AS SELECT", "writer": None}
+CREATED = commit(1, "CREATE TABLE AS SELECT", OURS + "1")
+
+
+@pytest.mark.parametrize("kind", ["first_load", "full_refresh", "incremental"])
+@pytest.mark.parametrize(
+    ("behind", "begins"),
+    [([], False), ([commit(2, "DELETE")], True), ([commit(2, "OPTIMIZE")], False)],
+)
+def test_a_table_that_was_emptied_behind_its_batch_is_loaded_anew(
+    floodmark: SimpleNamespace, kind: str, behind: list, begins: bool
+) -> None:
+    """One that the batch itself left empty is not."""
+    floodmark.history = [*behind, CREATED]
+    run = run_of()
+    floodmark._finish_landed(run, batch_of(kind), LANDED)
+    assert run["target"]["is_empty"] is begins
+
+
+@pytest.mark.parametrize(
+    ("last", "stops"),
+    [
+        (commit(2, "CREATE OR REPLACE TABLE AS SELECT"), True),
+        (commit(2, "CLONE"), True),
+        (commit(2, "CREATE OR REPLACE TABLE AS SELECT", OURS + "2"), False),
+        (commit(2, "MERGE"), False),
+    ],
+)
+def test_a_table_that_somebody_replaced_behind_its_batch_stops_the_run(
+    floodmark: SimpleNamespace, last: dict[str, Any], stops: bool
+) -> None:
+    floodmark.history = [last, CREATED]
+    run = run_of()
+    run["target"]["is_empty"] = False
+    if stops:
+        with pytest.raises(Refused, match=r"is not the table that batch 1 left .*: the ways out"):
+            floodmark._finish_landed(run, batch_of(), LANDED)
+    else:
+        floodmark._finish_landed(run, batch_of(), LANDED)
+
+
+def recovered(floodmark: SimpleNamespace, strategy: str, batch: dict[str, Any]) -> None:
+    """Recover a batch that has landed in a run with --full-refresh."""
+    floodmark._stored_batch = lambda run, planned: batch
+    floodmark._stored_rules = lambda batch_id: []
+    floodmark._landed = lambda table, batch: LANDED
+    floodmark._finish_landed = lambda run, batch, landed: floodmark.done.append("finished")
+    floodmark._has_state = lambda: False
+    floodmark._state_relation = lambda: "state"
+    run = run_of(strategy, full_refresh=True)
+    run["state"]["committed"] = {"mark": "20"}
+    floodmark._recover(run, batch)
+    if not floodmark.done:
+        assert run["state"]["finished_id"] == 1
+
+
+@pytest.mark.parametrize("strategy", ["append", "cdc", "snapshot_diff"])
+def test_a_full_refresh_leaves_a_batch_that_landed_as_it_is(
+    floodmark: SimpleNamespace, strategy: str
+) -> None:
+    """Today's strategy may be another than the batch's, or have lost what it would need."""
+    floodmark.history = [CREATED]
+    recovered(floodmark, strategy, batch_of())
+    ((event, values),) = floodmark.recorded
+    assert (event, values["mark"], values["target_version"]) == ("committed", "'9'", 1)
+    assert values["target_id"] == "'t'"
+    assert not floodmark.done
+
+
+def test_files_of_such_a_batch_are_loaded_and_a_backfill_leaves_the_mark(
+    floodmark: SimpleNamespace,
+) -> None:
+    """The next run goes on from there, should the full refresh fail."""
+    floodmark.history = [CREATED]
+    recovered(floodmark, "append", batch_of(files=[{"path": "a.csv"}]))
+    assert "a.csv" in floodmark.recorded[0][1]["files"]
+    recovered(floodmark, "append", batch_of("backfill"))
+    assert floodmark.recorded[1][1]["mark"] == "'20'"
+
+
+def test_a_batch_whose_table_is_another_is_failed(floodmark: SimpleNamespace) -> None:
+    """The ledger must not take the new table for the one that the batch left."""
+    floodmark.history = [commit(2, "CREATE OR REPLACE TABLE"), CREATED]
+    recovered(floodmark, "append", batch_of())
+    ((event, _),) = floodmark.recorded
+    assert event == "failed"
+
+
+@pytest.mark.parametrize("kind", ["replay", "stream"])
+def test_replays_and_streams_are_finished(floodmark: SimpleNamespace, kind: str) -> None:
+    floodmark.history = [CREATED]
+    recovered(floodmark, "append", batch_of(kind))
+    assert (floodmark.done, floodmark.recorded) == (["finished"], [])
+
+
+@pytest.mark.parametrize(
+    ("operation", "has_state", "written", "drops"),
+    [
+        ("CREATE TABLE AS SELECT", True, None, True),
+        ("CREATE TABLE AS SELECT", True, LANDED, False),
+        ("CREATE TABLE AS SELECT", False, None, False),
+        ("MERGE", True, None, False),
+    ],
+)
+def test_what_an_older_table_left_beside_one_of_cdc_goes(
+    floodmark: SimpleNamespace, operation: str, has_state: bool, written: Any, drops: bool
+) -> None:
+    floodmark._has_state = lambda: has_state
+    floodmark._state_relation = lambda: "state"
+    floodmark._landed = lambda table, batch: written
+    floodmark._execute = floodmark.done.extend
+    floodmark._leave_half(batch_of(), LANDED | {"operation": operation})
+    assert floodmark.done == (["drop table if exists state"] if drops else [])
+
+
+@pytest.mark.parametrize(("kind", "mark"), [("incremental", "'9'"), ("backfill", "'20'")])
+def test_a_reset_that_gives_up_a_batch_in_the_table(
+    floodmark: SimpleNamespace, kind: str, mark: str
+) -> None:
+    """A backfill lies below the mark, which stays."""
+    floodmark._landed = lambda table, batch: LANDED
+    floodmark._stages = lambda relation: []
+    floodmark._drop_left_stages = lambda stages, batch_id: None
+    floodmark._give_up(
+        "shop.orders", SimpleNamespace(is_delta=True), batch_of(kind), {"mark": "20"}
+    )
+    ((event, values),) = floodmark.recorded
+    assert (event, values["mark"]) == ("committed", mark)

@@ -1,0 +1,156 @@
+"""Marks that say nothing of the table or its upstream any more, and what then helps; without Spark."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.macros import Refused, load
+
+MARK = {"column": "n"}
+
+
+@pytest.mark.parametrize(
+    ("committed", "watermark", "is_lost"),
+    [
+        (None, MARK, True),
+        ({"mark": "9", "family": "sequence", "rows_read": 3}, MARK, False),
+        # An empty upstream at first: the rows that stand there now are somebody's.
+        ({"mark": None, "family": "sequence", "rows_read": 0, "kind": "first_load"}, MARK, True),
+        # The one row of a count(*) over nothing.
+        ({"mark": None, "family": "sequence", "rows_read": 1, "kind": "first_load"}, MARK, False),
+        ({"mark": None, "family": "sequence", "rows_read": None, "kind": "reset"}, MARK, True),
+        # A batch of before, when the model had no watermark.
+        ({"mark": None, "family": None, "rows_read": 3, "kind": "incremental"}, MARK, True),
+        ({"mark": None, "family": None, "rows_read": 3, "kind": "incremental"}, None, False),
+    ],
+)
+def test_append_goes_on_only_where_it_knows_what_is_loaded(
+    committed: Any, watermark: Any, is_lost: bool
+) -> None:
+    run = {"settings": {"watermark": watermark}, "state": {"committed": committed}}
+    assert bool(load()._append_lost_mark(run)) is is_lost
+
+
+@pytest.mark.parametrize(
+    ("version", "at", "is_nothing_new"),
+    [(4, "08:00", True), (5, "08:00", False), (4, "09:00", False)],
+)
+def test_a_lookback_reads_an_upstream_that_was_made_anew(
+    version: int, at: str, is_nothing_new: bool
+) -> None:
+    """Its version may be the one that the last batch read."""
+    committed = {"upstream_version": 4, "upstream_at": "08:00", "lookback": 5}
+    run = {
+        "settings": {"watermark": MARK, "files": None}, "target": {"exists": True}, "full_refresh": False,
+        "first": True, "state": {"committed": committed},
+    }  # fmt: skip
+    plan = {
+        "is_waiting": False, "family": "sequence", "nulls": "error", "lookback": 5, "low_position": 9,
+        "upstream_version": version, "upstream_at": at,
+    }  # fmt: skip
+    assert bool(load()._is_nothing_new(run, plan, False)) is is_nothing_new
+
+
+@pytest.mark.parametrize(
+    ("mark", "said"),
+    [
+        (None, r"expired \S+ set watermark.start to 7 or higher, or remove it"),
+        (3, r"expired \S+ the ways out. Run more often, before the log expires"),
+    ],
+)
+def test_versions_that_have_expired(mark: int | None, said: str) -> None:
+    """A full refresh would begin at `start` again."""
+    floodmark = load()
+    floodmark._history = lambda *_: [{"version": 9}, {"version": 7}]
+    floodmark._ways_out = lambda: "the ways out"
+    floodmark._only_looks = lambda: False
+    upstream = {"relation": "shop.orders", "commit": {"version": 9}}
+    run = {
+        "settings": {"watermark": {"start": 2, "step": None, "lookback": None, "kind": "version"}},
+        "upstream": upstream, "ceiling": None,
+    }  # fmt: skip
+    with pytest.raises(Refused, match=said):
+        floodmark._plan_version(run, mark)
+
+
+@pytest.mark.parametrize(
+    ("config", "said"), [({}, ""), ({"full_refresh": False}, " (take full_refresh=false out for that run)")]
+)  # fmt: skip
+def test_a_full_refresh_that_the_model_forbids(config: dict[str, Any], said: str) -> None:
+    floodmark = load(config=config)
+    floodmark._setting = lambda name: None
+    assert (
+        floodmark._ways_out() == f"run it once with --full-refresh to load everything again{said}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("full_refresh", "first", "asks"),
+    [(True, True, False), (True, False, True), (False, True, True)],
+)
+def test_a_full_refresh_waits_for_a_gap_anew(full_refresh: bool, first: bool, asks: bool) -> None:
+    floodmark = load()
+    waited = {"low": "3", "high": "9", "at": 0}
+    floodmark.ledger_schema = lambda: "ledger"
+    floodmark._query_json = lambda sql: [waited]
+    run = {"full_refresh": full_refresh, "first": first}
+    assert floodmark._last_wait(run) == (waited if asks else None)
+
+
+def reset(
+    state: dict[str, Any], to: str | None = None, start: str | None = None, kind: str | None = None
+) -> str:
+    """Reset a model of this ledger, whose event another run's plan has taken the number of; what is printed."""
+    printed: list[str] = []
+    floodmark = load(
+        invocation_id="mine",
+        print=printed.append,
+        adapter=SimpleNamespace(
+            get_relation=lambda *_: SimpleNamespace(
+                is_delta=True, schema="shop", identifier="orders"
+            )
+        ),
+    )
+    node = SimpleNamespace(
+        schema="shop", alias="orders", name="orders", config={"incremental_strategy": "merge"}
+    )
+    floodmark._check_arguments = lambda *_: None
+    floodmark._managed_node = lambda model: node
+    floodmark._node_setting = lambda node, name: {"column": "n", "start": start, "kind": kind}
+    before = {"last_batch_id": 4, "finished_id": 4, "landed": None, "committed": {"batch_id": 4}}
+    states = [before | {"committed": {"batch_id": 4, "mark": "9", "generation": "g"}}, state]
+    floodmark._model_state = lambda id: states.pop(0)
+    floodmark._node_upstream = lambda node: {
+        "relation": SimpleNamespace(schema="shop", identifier="raw"),
+        "family": kind or "sequence",
+        "column": "n",
+    }
+    floodmark._history = lambda *_: [{"version": 4}]
+    floodmark._detail = lambda relation: {"id": "t"}
+    floodmark._forget_commit = lambda: None
+    floodmark._record = lambda *_: None
+    floodmark._is_recorded = lambda *_: False
+    floodmark._supersede_above = lambda *_: ""
+    floodmark.reset("orders", to=to)
+    return printed[0]
+
+
+OWN = {"last_batch_id": 5, "finished_id": 5, "committed": {"batch_id": 5, "invocation_id": "mine"}}
+
+
+def test_a_reset_that_lost_its_number_says_so() -> None:
+    """The last committed batch may be of this invocation all the same: the one that it gave up."""
+    assert "is now 7" in reset(OWN, to="7")
+    lost = {"last_batch_id": 5, "finished_id": 4, "committed": {"batch_id": 4, "invocation_id": "mine"}}  # fmt: skip
+    with pytest.raises(Refused, match="another run is loading it now"):
+        reset(lost, to="7")
+
+
+def test_versions_have_no_reset_without_a_mark() -> None:
+    with pytest.raises(Refused, match="name a version with `to`, or use --full-refresh"):
+        reset(OWN, kind="version")
+    assert "is now none" in reset(OWN, kind="version", start="3")
+    assert "is now 3" in reset(OWN, kind="version", to="3")
