@@ -11,9 +11,18 @@
     {%- if note_refused -%}
         {%- do note_refused(run, batch) -%}
     {%- endif -%}
-    {%- do floodmark._fail(batch, error) -%}
+    {%- do floodmark._fail(batch, error, floodmark._may_pass(error)) -%}
     {%- do run.state.update({'last_batch_id': batch.batch_id, 'finished_id': batch.batch_id}) -%}
     {{ return(floodmark._unreadable_changes(batch, error) or floodmark._obsolete_constraints(error)) }}
+{% endmacro %}
+
+
+{# Whether what refused a statement may be over when another run sends it: a lost task or file, a full disk. Of rows and
+   statements that are wrong Spark names the condition. #}
+{% macro _may_pass(error) %}
+    {%- set condition = modules.re.search('\\[([A-Z][A-Z0-9_]*)[.\\]]', error) -%}
+    {{ return(condition is none or condition.group(1) in ['TASK_WRITE_FAILED', 'FAILED_READ_FILE', 'PATH_NOT_FOUND',
+        'FILE_NOT_EXIST', 'INTERNAL_ERROR']) }}
 {% endmacro %}
 
 

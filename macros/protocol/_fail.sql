@@ -1,11 +1,13 @@
 {# Record a batch as failed before the node stops; its stage goes, so that the next run plans and reads anew. The run
    that planned a batch taken over may still live, and so may one that has taken it over: none must apply it behind this
-   (cdc has seen to that, _take_over; what it wrote beside the table goes). #}
-{% macro _fail(batch, error) %}
+   (cdc has seen to that, _take_over; what it wrote beside the table goes). Where rows or rules are the cause no other
+   run can; `may_pass` says that another could. #}
+{% macro _fail(batch, error, may_pass=false) %}
     {%- set take_back = floodmark._strategy(batch.settings).take_back -%}
     {%- if take_back -%}
         {%- do take_back(batch) -%}
-    {%- elif floodmark._others_may_load(batch) and floodmark._is_delta_there() -%}
+    {%- elif (batch.get('is_taken_over') or may_pass and floodmark._others_may_load(batch))
+        and floodmark._is_delta_there() -%}
         {%- do floodmark._fence_failed(batch) -%}
     {%- endif -%}
     {%- if batch.files or batch.get('rules') -%}

@@ -88,7 +88,7 @@ def refused(floodmark: SimpleNamespace, batch: dict[str, Any]) -> list[str]:
     """The errors that a batch is failed with, once a statement behind it was refused."""
     failed: list[str] = []
     floodmark._has_landed = lambda batch: False
-    floodmark._fail = lambda batch, error: failed.append(error)
+    floodmark._fail = lambda batch, error, may_pass: failed.append(error)
     run = {"settings": batch["settings"], "state": {}}
     floodmark._note_refused("no", run, batch)
     return failed

@@ -37,8 +37,31 @@ def batch_of(strategy: str = "append", **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("more", [{}, {"is_taken_over": True}, {"kind": "first_load"}])
 def test_the_fence_comes_first(floodmark: SimpleNamespace, more: dict[str, Any]) -> None:
     """A run that has taken the batch over may still live, also where this run planned it."""
-    floodmark._fail(batch_of(rules=["r"], **more), "no")
+    floodmark._fail(batch_of(rules=["r"], **more), "no", True)
     assert floodmark.done == ["fence", "take back", "failed"]
+
+
+def test_no_fence_where_rows_or_rules_are_the_cause(floodmark: SimpleNamespace) -> None:
+    floodmark._fail(batch_of(rules=["r"]), "no")
+    assert floodmark.done == ["take back", "failed"]
+
+
+@pytest.mark.parametrize(
+    ("error", "may_pass"),
+    [
+        ("[USER_RAISED_EXCEPTION] `c` is int in the table and cannot hold: x", False),
+        ("[DELTA_VIOLATE_CONSTRAINT_WITH_VALUES] CHECK constraint positive (n > 0)", False),
+        ("[CAST_INVALID_INPUT] 'x'", False),
+        ("[TASK_WRITE_FAILED] Task failed while writing rows to file:/a", True),
+        ("[FAILED_READ_FILE.NO_HINT] file:/a", True),
+        ("The disk is full: [Errno 28]", True),
+        ("Job aborted: executor 3 lost", True),
+    ],
+)
+def test_what_another_run_may_get_through(
+    floodmark: SimpleNamespace, error: str, may_pass: bool
+) -> None:
+    assert bool(floodmark._may_pass(error)) is may_pass
 
 
 @pytest.mark.parametrize(
@@ -56,20 +79,20 @@ def test_the_fence_comes_first(floodmark: SimpleNamespace, more: dict[str, Any])
 def test_no_fence_where_nobody_else_loads_it(
     floodmark: SimpleNamespace, batch: dict[str, Any]
 ) -> None:
-    floodmark._fail(batch, "no")
+    floodmark._fail(batch, "no", True)
     assert "fence" not in floodmark.done and "failed" in floodmark.done
 
 
 def test_no_fence_where_there_is_no_table(floodmark: SimpleNamespace) -> None:
     floodmark._is_delta_there = lambda: False
-    floodmark._fail(batch_of(), "no")
+    floodmark._fail(batch_of(), "no", True)
     assert floodmark.done == ["failed"]
 
 
 def test_a_batch_that_another_run_has_finished_is_not_failed(floodmark: SimpleNamespace) -> None:
     floodmark._landed = lambda table, batch: LANDED
     with pytest.raises(Refused, match="another run has finished batch 3 meanwhile: run again"):
-        floodmark._fail(batch_of(rules=["r"]), "no")
+        floodmark._fail(batch_of(rules=["r"]), "no", True)
     assert floodmark.done == ["fence"]
 
 
@@ -78,7 +101,7 @@ def test_a_table_that_takes_no_fence(floodmark: SimpleNamespace) -> None:
     refused = {"error": "CHAR", "raised": ValueError("CHAR")}
     floodmark._tried = lambda macro, batch: SimpleNamespace(**refused)
     floodmark._reset_conf = lambda keys: floodmark.done.append("reset")
-    floodmark._fail(batch_of(), "no")
+    floodmark._fail(batch_of(), "no", True)
     assert floodmark.done == ["reset", "failed"]
 
     def fail(raised: Exception) -> None:
