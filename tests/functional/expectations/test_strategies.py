@@ -156,7 +156,7 @@ def test_a_bad_row_of_each_snapshot_is_held_once(project: Project) -> None:
     project.model(
         "whole",
         f"{{{{ config(materialized='incremental', {config}) }}}} "
-        f"select * from {taken} where taken = (select max(taken) from {taken})",
+        f"select * from {taken} where taken = (select max(cast(taken as string)) from {taken})",
     )
     for rows_of_day in (
         [(1, 1, "2024-05-02"), (2, -2, "2024-05-02")],
