@@ -4,13 +4,13 @@
 #}
 
 {# Problems of columns, and of fields within them, that come more than once: a list for _refuse. Where columns do, the
-   exact types of none are known. #}
+   exact types of none are known; of columns of our own, and before a stream begins, they are not either. #}
 {% macro _doubled_problems(columns, setting='SELECT') %}
     {%- set problems = floodmark._doubled_names(columns | map(attribute='name') | list, setting) -%}
     {%- if problems -%}
         {{ return(problems) }}
     {%- endif -%}
-    {%- for column in columns if 'struct<' in column.type -%}
+    {%- for column in columns if column.ddl is defined and 'struct<' in column.ddl -%}
         {%- do problems.extend(floodmark._doubled_fields(column.name, column.ddl, setting)) -%}
     {%- endfor -%}
     {{ return(problems) }}
