@@ -76,7 +76,7 @@
         {%- do conditions.append(floodmark._cast_holds_sql(value, cast, given, type)) -%}
     {%- endif -%}
     {%- if length -%}
-        {%- do conditions.append('char_length(rtrim(' ~ cast ~ ')) <= ' ~ length.group(1)) -%}
+        {%- do conditions.append('char_length(' ~ cast ~ ') <= ' ~ length.group(1)) -%}
     {%- endif -%}
     {%- if not conditions -%}
         {{ return(cast) }}

@@ -132,11 +132,11 @@ def test_what_a_cast_does_to_values(
     [
         ("string", "string", "v"),
         ("int", "bigint", "try_cast(v as bigint)"),
-        ("string", "varchar(3)", "case when v is null or char_length(rtrim(v)) <= 3 then v else "),
+        ("string", "varchar(3)", "case when v is null or char_length(v) <= 3 then v else "),
         (
             "int",
             "char(12)",
-            "case when v is null or char_length(rtrim(try_cast(v as string))) <= 12 then try_cast(v as string) else ",
+            "case when v is null or char_length(try_cast(v as string)) <= 12 then try_cast(v as string) else ",
         ),
     ],
 )
