@@ -187,25 +187,3 @@ def test_char_columns_are_refused_before_a_stream_takes_a_table(strategy: str) -
         assert f"{strategy} into column code char(5) of " in str(refused.value)
         assert "alter column `code` type string" in str(refused.value)
         assert given_up == []
-
-
-def test_each_char_within_a_column_has_an_alter_of_its_own() -> None:
-    """Delta changes the type of a leaf alone."""
-    floodmark = load(run_query=lambda sql: SimpleNamespace(rows=rows))
-    type = "struct<a b:char(3),l:array<map<char(2),varchar(4)>>,m:map<int,char(1)>,t:char(7)>"
-    rows = [("id", "int", None), ("s", type, None)]
-    exact = type.replace("a b", "`a b`")
-
-    def with_exact_types(columns: list[dict[str, Any]], table: Any) -> None:
-        columns[1].update({"ddl": exact})
-
-    floodmark._with_exact_types = with_exact_types
-    floodmark._execute = lambda statements: None
-    with pytest.raises(Refused) as refused:
-        floodmark._check_char_columns({"settings": {"strategy": "merge"}})
-    said = str(refused.value)
-    assert "merge into column s struct<a b:char(3)," in said
-    paths = ["`s`.`a b`", "`s`.`l`.element.key", "`s`.`m`.value", "`s`.`t`"]
-    for path in paths:
-        assert f"alter column {path} type string" in said, said
-    assert said.count("alter column") == len(paths)
