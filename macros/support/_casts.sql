@@ -64,25 +64,17 @@
 
 
 {# A flat value as SQL of another type. One that would not come back as it was stops the batch: without ANSI mode, as
-   dbt-spark has it, a cast that fails is a NULL. Of a text that is too long for VARCHAR or CHAR Spark itself would not
-   tell the column; it cuts blanks at the end. `label` is what the message calls the value. #}
+   dbt-spark has it, a cast that fails is a NULL. `label` is what the message calls it. #}
 {% macro _cast_sql(value, given, wanted, label) %}
-    {%- set type = floodmark._plain_type(wanted) -%}
-    {%- set is_same = floodmark._plain_type(given | lower) == type | lower -%}
-    {%- set cast = value if is_same else 'try_cast(' ~ value ~ ' as ' ~ type ~ ')' -%}
-    {%- set length = modules.re.fullmatch('(?:var)?char\\((\\d+)\\)', wanted | lower) -%}
-    {%- set conditions = [] -%}
-    {%- if not is_same and floodmark._cast_effect(given, wanted) != 'keeps' -%}
-        {%- do conditions.append(floodmark._cast_holds_sql(value, cast, given, type)) -%}
-    {%- endif -%}
-    {%- if length -%}
-        {%- do conditions.append('char_length(' ~ cast ~ ') <= ' ~ length.group(1)) -%}
-    {%- endif -%}
-    {%- if not conditions -%}
+    {%- set wanted = floodmark._plain_type(wanted) -%}
+    {%- set cast = 'try_cast(' ~ value ~ ' as ' ~ wanted ~ ')' -%}
+    {%- if floodmark._plain_type(given | lower) == wanted | lower -%}
+        {{ return(value) }}
+    {%- elif floodmark._cast_effect(given, wanted) == 'keeps' -%}
         {{ return(cast) }}
     {%- endif -%}
-    {{ return('case when ' ~ value ~ ' is null or ' ~ conditions | join(' and ') ~ ' then ' ~ cast
-        ~ ' else raise_error(concat('
+    {%- set holds = floodmark._cast_holds_sql(value, cast, given, wanted) -%}
+    {{ return('case when ' ~ value ~ ' is null or ' ~ holds ~ ' then ' ~ cast ~ ' else raise_error(concat('
         ~ floodmark._string_literal('`' ~ label ~ '` is ' ~ wanted ~ ' in the table and cannot hold: ') ~ ', cast('
         ~ value ~ " as string), " ~ floodmark._string_literal('. It is ' ~ given | lower ~ ' in the SELECT of ' ~ this
         ~ ', and the value would change: cast it there, or run once with --full-refresh') ~ ')) end') }}

@@ -263,28 +263,6 @@ def test_chars_within_columns_are_refused_with_what_helps(
     assert [row["id"] for row in rows_of(project, "loaded", "id")] == [1]
 
 
-@pytest.mark.parametrize("type", ["varchar(3)", "char(3)", "array<varchar(3)>"])
-def test_a_text_that_is_too_long_is_named_with_its_column(
-    make_project: Callable[..., Project], type: str
-) -> None:
-    """Delta's own message has the check and no way out."""
-    project = make_project("lengths")
-    s = project.schema
-    project.sql(f"create table {s}.src using delta as select 1 as id, {AT} as ts, 'ab ' as code")
-    project.sql(f"create table {s}.loaded (id int, ts timestamp, code {type}) using delta")
-    project.source("src")
-    value = "array(code)" if type.startswith("array") else "code"
-    select = f"id, ts, {value} as code"
-    project.model("loaded", incremental(table("src"), select, watermark={"column": "ts"}))
-    project.build()
-    project.sql(f"insert into {s}.src values (2, {AT} + interval 1 day, 'abcd')")
-    run = project.dbt("run")
-    label = "code.element" if type.startswith("array") else "code"
-    said = sentence(run.message["loaded"])
-    inner = type.removeprefix("array<").removesuffix(">")
-    assert f"`{label}` is {inner} in the table and cannot hold: abcd. It is string in" in said, said
-
-
 def test_everything_else_succeeded(story: Story) -> None:
     failed = [
         {n for n, status in run.status.items() if status != "success"} - set(story.cuts)

@@ -128,27 +128,6 @@ def test_what_a_cast_does_to_values(
 
 
 @pytest.mark.parametrize(
-    ("given", "wanted", "expected"),
-    [
-        ("string", "string", "v"),
-        ("int", "bigint", "try_cast(v as bigint)"),
-        ("string", "varchar(3)", "case when v is null or char_length(v) <= 3 then v else "),
-        (
-            "int",
-            "char(12)",
-            "case when v is null or char_length(try_cast(v as string)) <= 12 then try_cast(v as string) else ",
-        ),
-    ],
-)
-def test_a_text_with_a_length_is_measured(
-    floodmark: SimpleNamespace, given: str, wanted: str, expected: str
-) -> None:
-    sql, _, raised = floodmark._cast_sql("v", given, wanted, "code").partition("raise_error(")
-    assert sql == expected
-    assert f"`code` is {wanted} in the table and cannot hold: " in raised or not raised
-
-
-@pytest.mark.parametrize(
     ("given", "known", "grows", "casts", "conformed"),
     [
         ("struct<b:int,a:int>", "struct<A:bigint,b:int>", False, True, "struct<A:bigint,b:int>"),
