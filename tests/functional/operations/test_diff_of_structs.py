@@ -62,7 +62,8 @@ def test_a_struct_as_key(project: Project) -> None:
 
 def test_what_differs_still_does(project: Project) -> None:
     s = project.schema
-    project.sql(f"create or replace table {s}.c using delta as select * from {s}.b")
+    mapped = "tblproperties ('delta.columnMapping.mode' = 'name')"
+    project.sql(f"create or replace table {s}.c using delta {mapped} as select * from {s}.b")
     project.sql(
         f"update {s}.c set l = array(named_struct('q', named_struct('d', 9L, 'c', 1), 'p', 1L)) where id = 1"
     )
