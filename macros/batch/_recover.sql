@@ -25,7 +25,12 @@
         {%- set landed = strategy.take_over(run, batch, abandons) -%}
         {%- set abandons = abandons and landed is none -%}
     {%- elif abandons and run.target.is_delta -%}
-        {%- do floodmark._fence(batch) -%}
+        {%- set fenced = floodmark._tried(floodmark._fence, batch) -%}
+        {%- if fenced.error is not none -%}
+            {%- do floodmark._reset_conf(floodmark._batch_conf()) -%}
+            {#- one that replaces an empty table may find CHAR columns there, which no MERGE takes -#}
+            {%- do adapter.floodmark_raise(fenced.raised) if not batch.replaces -%}
+        {%- endif -%}
         {%- set landed = floodmark._landed(this, batch) -%}
     {%- endif -%}
     {%- set counts = none -%}

@@ -12,9 +12,11 @@
     {%- set gone = floodmark._broken_sql(rules, ['drop', 'quarantine', 'fail']) -%}
     {%- set values = ["'rows_read', count(*)", "'rows_quarantined', count_if(" ~ held ~ ')', "'rows_gone', count_if("
         ~ gone ~ ')', "'rows_warned', count_if(" ~ floodmark._broken_sql(rules) ~ ' and not ' ~ gone ~ ')'] -%}
+    {#- an earlier version of floodmark wrote no column of whom a rule was asked -#}
+    {%- set written = floodmark._columns_of(relation=judged) if rules | selectattr('where') | list else [] -%}
     {%- for rule in rules -%}
-        {%- set terms = [floodmark._asked_column(rules, rule)] if rule.where
-            else floodmark._asked_terms(rule, asked) -%}
+        {%- set column = floodmark._asked_column(rules, rule) -%}
+        {%- set terms = [column] if floodmark._find_column(written, column) else floodmark._asked_terms(rule, asked) -%}
         {%- do values.append("'broken_" ~ loop.index0 ~ "', count_if(" ~ floodmark._broken_sql(rules,
             names=[rule.name]) ~ ')') -%}
         {%- do values.append("'asked_" ~ loop.index0 ~ "', " ~ ('count_if(' ~ terms | join(' and ') ~ ')' if terms

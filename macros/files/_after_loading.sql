@@ -317,13 +317,13 @@
         select count(*) as files
         from {{ schema }}.files as own
         left join (
-            select distinct file.path, file.size
+            select distinct file.path, file.size, timestamp_micros(file.modified_at) as modified_at
             from (
                 select explode(files) as file from {{ schema }}.batch_log
                 where event = 'archived' and model <> {{ model }}
             )
         ) as others
-            on others.path = own.path and others.size = own.size
+            on others.path = own.path and others.size = own.size and others.modified_at = own.modified_at
         where own.model = {{ model }}
             and (own.archived_at is not null or own.state = 'committed' and others.path is not null)
     {%- endset -%}

@@ -65,14 +65,11 @@
 {% endmacro %}
 
 
-{# Before a table's first batch: an empty table that is there may have been made of files that gave no columns, and
-   gets them now. Files that give none cannot make a table that has no other column. #}
+{# Before a table's first batch: files that give no column cannot make a table that has no other. #}
 {% macro _begin_columns(run, begins, schema, look) %}
     {%- set settings = run.settings.files -%}
     {%- if not begins or not settings.infers -%}
         {{ return(none) }}
-    {%- elif run.target.exists and run.settings.on_schema_change == 'ignore' -%}
-        {%- do run.settings.update({'on_schema_change': 'append_new_columns'}) -%}
     {%- endif -%}
     {%- set reasons = look.files.values() | map(attribute='reason') | select | list -%}
     {%- if schema.record == 'struct<>' and not schema.partitions and not settings.rescued_data_column

@@ -65,7 +65,8 @@
     {%- set now = none if floodmark._is_recorded('committed', batch) else floodmark._model_state(id) -%}
     {%- if now and floodmark._has_lost_events(now, batch) -%}
         {%- do floodmark._record_under_free_number('committed', batch, values) -%}
-    {%- elif now and (now.committed.batch_id | int, now.committed.invocation_id) != (batch.batch_id, invocation_id) -%}
+    {%- elif now and not (now.committed and now.committed.batch_id | int == batch.batch_id
+        and now.committed.invocation_id == invocation_id) -%}
         {%- do floodmark._stop('another run is loading it now: let that run end, then reset again', id) -%}
     {%- endif -%}
     {%- set start = watermark.get('start') -%}

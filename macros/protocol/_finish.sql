@@ -36,9 +36,7 @@
     {%- do values.update(counts) -%}
     {%- if batch.kind == 'replay' -%}
         {%- do floodmark._settle_replayed(batch) -%}
-    {%- elif run.settings.files or batch.get('rules') or batch.kind in ['first_load', 'full_refresh', 'backfill']
-        or strategy.replaced and load_cached_relation(floodmark._quarantine_relation(this)) -%}
-        {#- where rules are gone, dbt's cache tells whether there is a quarantine -#}
+    {%- elif floodmark._may_supersede(run, batch) -%}
         {%- do floodmark._supersede_quarantined(run, batch) -%}
     {%- endif -%}
     {%- if floodmark._may_wait(run, batch, landed) -%}

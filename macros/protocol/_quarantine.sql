@@ -37,8 +37,8 @@
             {%- do kept.append(floodmark._find_column(known, column.name) or column) -%}
         {%- endfor -%}
         {#- where a value does not fit its column, the row as it came tells it from another -#}
-        {%- set hash = floodmark._row_hash_sql(kept + [{'name': '_floodmark_raw', 'type': 'string', 'ddl': 'string'}])
-            -%}
+        {%- set hash = floodmark._row_hash_sql(kept if unlike
+            else kept + [{'name': '_floodmark_raw', 'type': 'string', 'ddl': 'string'}]) -%}
         {%- set superseded = floodmark._range_again_sql(batch, known)
             if batch.kind == 'backfill' and not (batch.get('asked') or {}).get('restate') else none -%}
         {%- set rows = 'select * except (_floodmark_hash) from (select *, ' ~ hash ~ ' as _floodmark_hash from (\n'
@@ -224,6 +224,14 @@
 {% endmacro %}
 
 
+{# Whether a batch may supersede open rows. Where rules are gone, dbt's cache tells whether there is a quarantine. #}
+{% macro _may_supersede(run, batch) %}
+    {{ return(run.settings.files or batch.get('rules') or batch.kind in ['first_load', 'full_refresh', 'backfill']
+        or (floodmark._strategy(run.settings).replaced or floodmark._tells_changes(run, batch))
+        and load_cached_relation(floodmark._quarantine_relation(this))) }}
+{% endmacro %}
+
+
 {# What was open before a batch that loads everything anew, or files, partitions or a range anew, is so no more: it came
    again with the batch. An empty table is loaded anew, too. #}
 {% macro _supersede_quarantined(run, batch) %}
@@ -240,23 +248,37 @@
 
 
 {# A change feed tells each change once, and the table does not say which version a row is of. So an open row whose key
-   was changed again is superseded here: what is still open is the newest of its key, and a replay may load it. #}
+   was changed again is superseded here: what is still open is the newest of its key, and a replay may load it. Where
+   the SELECT leaves the version out, a later batch has the later change. #}
 {% macro _supersede_changed(run, batch) %}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
-    {%- if batch.family != 'version' or not floodmark._strategy(run.settings).orders_by_mark
-        or not (batch.get('judged') and batch.judged.get('columns')) or not floodmark._has_quarantine(quarantine) -%}
+    {%- set is_judged = batch.get('judged') and batch.judged.get('columns') -%}
+    {%- set changes = floodmark._judged_relation(batch) if is_judged else floodmark._stage_relation(batch) -%}
+    {%- if not floodmark._tells_changes(run, batch) or not floodmark._has_quarantine(quarantine)
+        or not run_query('select 1 as one from ' ~ quarantine ~ " where _floodmark_state = 'open' limit 1").rows
+        or not floodmark._is_stage_whole(changes) -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- set held = floodmark._columns_of(relation=quarantine) | map(attribute='name') | map('lower') | list -%}
-    {%- set needed = run.settings.unique_key | map('lower') | list + ['_commit_version'] -%}
-    {%- if needed | reject('in', held) | list == [] -%}
-        {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
-        {%- do floodmark._execute(['merge into ' ~ quarantine ~ ' as q using (select ' ~ keys
-            ~ ', max(_commit_version) as _floodmark_newest from ' ~ floodmark._judged_relation(batch) ~ ' group by '
-            ~ keys ~ ') as j on ' ~ floodmark._same_key(run, 'q', 'j')
-            ~ " and q._commit_version < j._floodmark_newest and q._floodmark_state = 'open' "
-            "when matched then update set _floodmark_state = 'superseded'"]) -%}
+    {%- set named = [] -%}
+    {%- for relation in [quarantine, changes] -%}
+        {%- do named.append(floodmark._columns_of(relation=relation) | map(attribute='name') | map('lower') | list) -%}
+    {%- endfor -%}
+    {%- set keys = run.settings.unique_key | map('lower') | list -%}
+    {%- set is_told = '_commit_version' in named[0] and '_commit_version' in named[1] -%}
+    {%- set newest = 'max(_commit_version)' if is_told else batch.batch_id -%}
+    {%- if keys | reject('in', named[0]) | list == [] -%}
+        {%- do floodmark._execute(['merge into ' ~ quarantine ~ ' as q using (select '
+            ~ floodmark._quoted_csv(keys) ~ ', ' ~ newest ~ ' as _floodmark_newest from ' ~ changes ~ ' group by '
+            ~ floodmark._quoted_csv(keys) ~ ') as j on ' ~ floodmark._same_key(run, 'q', 'j') ~ ' and q.'
+            ~ ('_commit_version' if is_told else '_floodmark_batch_id') ~ " < j._floodmark_newest and "
+            "q._floodmark_state = 'open' when matched then update set _floodmark_state = 'superseded'"]) -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# Whether a batch has the changes of a feed, of which the latest of a key counts. #}
+{% macro _tells_changes(run, batch) %}
+    {{ return(batch.family == 'version' and floodmark._strategy(run.settings).orders_by_mark) }}
 {% endmacro %}
 
 

@@ -105,12 +105,17 @@
     {%- for suffix in suffixes -%}
         {%- do names.append((floodmark._model_id() ~ suffix) | lower) -%}
     {%- endfor -%}
-    {%- for id, node in graph.nodes.items() if names and node.resource_type in ['model', 'seed', 'snapshot']
-        and node.config.materialized != 'ephemeral'
-        and (node.schema ~ '.' ~ (node.alias or node.name)) | lower in names -%}
-        {%- do problems.append({'setting': 'alias', 'got': this.identifier,
-            'expected': 'no other node with the name ' ~ node.schema ~ '.' ~ (node.alias or node.name) ~ ', and ' ~ id
-            ~ ' has it', 'todo': 'floodmark keeps a table of that name beside this one: give the other an alias'}) -%}
+    {%- if not names -%}
+        {{ return([]) }}
+    {%- endif -%}
+    {%- for id, node in graph.nodes.items() if node.resource_type in ['model', 'seed', 'snapshot']
+        and node.config.materialized != 'ephemeral' -%}
+        {%- set table = node.schema ~ '.' ~ (node.alias or node.name) -%}
+        {%- if table | lower in names -%}
+            {%- do problems.append({'setting': 'alias', 'got': this.identifier,
+                'expected': 'no other node with the name ' ~ table ~ ', and ' ~ id ~ ' has it',
+                'todo': 'floodmark keeps a table of that name beside this one: give the other an alias'}) -%}
+        {%- endif -%}
     {%- endfor -%}
     {{ return(problems) }}
 {% endmacro %}

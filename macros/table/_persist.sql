@@ -140,7 +140,8 @@
 {# Where a constraint refused a batch: take those off that the contract no longer has. What to do, in a sentence; none
    where there are none. #}
 {% macro _obsolete_constraints(error) %}
-    {%- set dropped = floodmark._drop_constraints(this, floodmark._properties_of(this))
+    {#- a first load has no table yet -#}
+    {%- set dropped = floodmark._drop_constraints(this, floodmark._tried(floodmark._properties_of, this).value or {})
         if 'DELTA_VIOLATE_CONSTRAINT' in error or 'TASK_WRITE_FAILED' in error else [] -%}
     {{ return('The contract no longer has ' ~ dropped | join(', ') ~ ', which ' ~ this ~ ' had from it. '
         ~ ('It is' if dropped | length == 1 else 'They are') ~ ' dropped now: run again' if dropped else none) }}
