@@ -140,6 +140,8 @@ def test_a_session_is_pysparks_own_spark(tmp_path, monkeypatch, before):
         seen.append(os.environ["SPARK_HOME"])
         raise PySparkRuntimeError("far enough")
 
+    # Tests before may have started one.
+    monkeypatch.setattr("pyspark.SparkContext._gateway", None)
     monkeypatch.setattr("pyspark.java_gateway.launch_gateway", launch_gateway)
     with pytest.raises(FloodmarkError, match=r"Spark's JVM ended before it was ready"):
         gateway.launch_jvm(Workplace.session(tmp_path).create(), {})
