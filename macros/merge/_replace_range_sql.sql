@@ -145,8 +145,8 @@
     {%- endif -%}
     {%- set unit = found.units[0] -%}
     {%- set week = ' @ interval 1 week' if 'week' in found.units and unit != 'week' else '' -%}
-    {%- set changes = 'cast(@ + interval 47 hours as timestamp_ntz) <> cast(@ - interval 47 hours as timestamp_ntz)'
-        ' + interval 94 hours' -%}
+    {#- a pattern that Java 7's formatter knows, too (spark.sql.legacy.timeParserPolicy) -#}
+    {%- set changes = "date_format(@ - interval 47 hours, 'XXX') <> date_format(@ + interval 47 hours, 'XXX')" -%}
     {%- set query -%}
         with edges as (
             select low{{ week | replace('@', '-') }} as low, high{{ week | replace('@', '+') }} as high from (
