@@ -1,8 +1,9 @@
-"""Columns that folders give: values that do not fit, and files that have such a column inside."""
+"""Columns that folders, a setting or another case give: values that do not fit, and files that have them inside."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -108,3 +109,102 @@ def test_columnar_files_have_the_column_inside(project: Project) -> None:
     found = {row["id"]: (row.get("store"), rescued(row)) for row in records(project, "columnar")}
     assert found[1] == (1, None) and found[2] == (2, None)
     assert found[3][0] is None and found[3][1]["store"] == "x"
+
+
+#: A model each: its `files`, what lands before its two runs, and what changes in its settings between them.
+Given = tuple[dict[str, Any], dict[str, str], dict[str, str], dict[str, Any]]
+CASES: dict[str, Given] = {
+    "hinted": (
+        {"format": "json", "schema_evolution": "rescue"},
+        {"a.json": lines({"id": 1})},
+        {"b.json": lines({"id": 2, "x": 7})},
+        {"schema_hints": "x int"},
+    ),
+    "twins": (
+        {"format": "json"},
+        {"a.json": lines({"id": 1})},
+        {"b.json": lines({"id": 2, "to": {"Zip": "1"}}, {"id": 3, "to": {"zip": "2"}})},
+        {},
+    ),
+    "failing": (
+        {"format": "json", "schema_evolution": "fail"},
+        {"store=1/a.json": lines({"id": 1, "store": "x"})},
+        {"store=2/b.json": lines({"id": 2, "store": "x"})},
+        {},
+    ),
+    "cased": (
+        {"format": "csv"},
+        {"region=EU/a.csv": "id\n1\n"},
+        {"b.csv": "id,Region\n2,US\n"},
+        {},
+    ),
+    "headless": (
+        {"format": "csv", "schema": "day date, id int, amount int", "options": {"header": False}},
+        {"day=2024-05-01/a.csv": "1,5\n"},
+        {"day=2024-05-02/b.csv": "2,6\n"},
+        {},
+    ),
+    "later": (
+        {"format": "json", "schema": "id int, region string"},
+        {"a.json": lines({"id": 1, "region": "US"})},
+        {"region=EU/b.json": lines({"id": 2})},
+        {},
+    ),
+    "checked": (
+        {"format": "json", "schema_hints": "price decimal(4,1), at timestamp"},
+        {"price=1.5/at=2024-05-01 08%3A00/a.json": lines({"id": 1})},
+        {"price=1.25/at=08%3A30/b.json": lines({"id": 2})},
+        {},
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def story(make_project: Callable[..., Project]) -> Project:
+    project = make_project("columns_of_folders")
+    for name, (files, first, _, _) in CASES.items():
+        land(project.root / name, first)
+        project.model(name, loader(name, **files))
+    project.build()
+    for name, (files, _, later, more) in CASES.items():
+        land(project.root / name, later)
+        project.model(name, loader(name, **files | more))
+    project.build()
+    return project
+
+
+def found(project: Project, model: str) -> dict[int, dict[str, Any]]:
+    rows = {}
+    for row in records(project, model):
+        kept = rescued(row)
+        rows[int(row["id"])] = {key: row[key] for key in row if key not in ("id", "_rescued_data")}
+        if kept:
+            rows[int(row["id"])]["rescued"] = {k: v for k, v in kept.items() if k != "_file_path"}
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("model", "rows"),
+    [
+        ("hinted", {1: {}, 2: {"x": 7}}),
+        ("twins", {1: {}, 2: {"to": {"Zip": "1"}}, 3: {"to": {}, "rescued": {"to": {"zip": "2"}}}}),
+        ("failing", {1: {"store": "1"}, 2: {"store": "2"}}),
+        ("cased", {1: {"region": "EU"}, 2: {"rescued": {"Region": "US"}}}),
+        (
+            "headless",
+            {1: {"day": "2024-05-01", "amount": 5}, 2: {"day": "2024-05-02", "amount": 6}},
+        ),
+        ("later", {1: {"region": "US"}, 2: {"region": "EU"}}),
+        (
+            "checked",
+            {
+                1: {"price": 1.5, "at": "2024-05-01T08:00:00.000Z"},
+                2: {"rescued": {"price": "1.25", "at": "08:30"}},
+            },
+        ),
+    ],
+)
+def test_nothing_of_a_record_is_lost(
+    story: Project, model: str, rows: dict[int, dict[str, Any]]
+) -> None:
+    assert found(story, model) == rows
