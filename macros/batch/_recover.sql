@@ -25,12 +25,8 @@
         {%- set landed = strategy.take_over(run, batch, abandons) -%}
         {%- set abandons = abandons and landed is none -%}
     {%- elif abandons and run.target.is_delta -%}
-        {%- set fenced = floodmark._tried(floodmark._fence, batch) -%}
-        {%- if fenced.error is not none -%}
-            {%- do floodmark._reset_conf(floodmark._batch_conf()) -%}
-            {#- one that replaces an empty table may find CHAR columns there, which no MERGE takes -#}
-            {%- do adapter.floodmark_raise(fenced.raised) if not batch.replaces -%}
-        {%- endif -%}
+        {#- one that replaces an empty table may find CHAR columns there, which no MERGE takes -#}
+        {%- do floodmark._try_fence(batch, is_needed=not batch.replaces) -%}
         {%- set landed = floodmark._landed(this, batch) -%}
     {%- endif -%}
     {%- set counts = none -%}

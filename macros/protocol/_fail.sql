@@ -33,16 +33,23 @@
 {% endmacro %}
 
 
-{# Fence a batch that fails. Delta may refuse the fence as it refuses any MERGE into the table (CHAR columns): the error
-   at hand says more, and a batch of this run's own is failed without. #}
-{% macro _fence_failed(batch) %}
+{# Fence a batch, and tell whether that went. Delta may refuse the fence as it refuses any MERGE into the table (CHAR
+   columns): where it is needed, its error is raised. #}
+{% macro _try_fence(batch, is_needed) %}
     {%- set fenced = floodmark._tried(floodmark._fence, batch) -%}
     {%- if fenced.error is not none -%}
         {%- do floodmark._reset_conf(floodmark._batch_conf()) -%}
-        {%- if batch.get('is_taken_over') -%}
-            {%- do adapter.floodmark_raise(fenced.raised) -%}
-        {%- endif -%}
-    {%- elif floodmark._landed(this, batch) is not none -%}
+        {%- do adapter.floodmark_raise(fenced.raised) if is_needed -%}
+    {%- endif -%}
+    {{ return(fenced.error is none) }}
+{% endmacro %}
+
+
+{# Fence a batch that fails. Where Delta refuses the fence, the error at hand says more, and a batch of this run's own
+   is failed without. #}
+{% macro _fence_failed(batch) %}
+    {%- if floodmark._try_fence(batch, is_needed=batch.get('is_taken_over'))
+        and floodmark._landed(this, batch) is not none -%}
         {%- do floodmark._stop_for_now('another run has finished batch ' ~ batch.batch_id ~ ' meanwhile') -%}
     {%- endif -%}
 {% endmacro %}
