@@ -34,8 +34,9 @@
 
 {# Take the settings of a statement that failed off the session. #}
 {% macro _reset_batch_conf(run, batch) %}
-    {%- do floodmark._reset_conf(floodmark._batch_conf() + (floodmark._files_conf().keys() | list
-        if run.settings.files else []) + ['spark.sql.constraintPropagation.enabled']) -%}
+    {%- set of_files = floodmark._files_conf(run.settings.files, false) if run.settings.files else {} -%}
+    {%- do floodmark._reset_conf(floodmark._batch_conf() + of_files.keys() | list
+        + ['spark.sql.constraintPropagation.enabled']) -%}
     {%- if batch.get('writes_utc') -%}
         {%- do floodmark._set_conf({'spark.sql.session.timeZone': batch.writes_utc}) -%}
     {%- endif -%}

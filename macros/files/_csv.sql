@@ -42,12 +42,10 @@
    them would be taken for a line end. #}
 {% macro _csv_dialect(settings) %}
     {%- set quote = floodmark._reader_option(settings, 'quote', '"') -%}
-    {%- set encoding = floodmark._reader_option(settings, 'encoding',
-        floodmark._reader_option(settings, 'charset', 'UTF-8')) -%}
+    {%- set encoding = floodmark._encoding(settings) -%}
     {%- set hides = floodmark._reader_option(settings, 'multiLine', 'false') | lower == 'true' and quote != '' -%}
     {{ return({
-        'text': 'value' if encoding | upper == 'UTF-8' else 'decode(' ~ floodmark._whole_letters_sql('value', encoding)
-            ~ ', ' ~ floodmark._string_literal(encoding) ~ ')',
+        'text': floodmark._decoded_sql('value', encoding),
         'sep': floodmark._csv_separator(floodmark._reader_option(settings, 'sep',
             floodmark._reader_option(settings, 'delimiter', ','))),
         'quote': quote,
@@ -58,16 +56,6 @@
         'hides': hides,
         'is_whole': hides or modules.re.match('(?i)UTF[-_]?(16|32)', encoding) is not none,
     }) }}
-{% endmacro %}
-
-
-{# The bytes of a text without those of a letter that is cut off at its end: Spark's decode() refuses them. #}
-{% macro _whole_letters_sql(text, encoding) %}
-    {%- set bytes = 'cast(' ~ text ~ ' as binary)' -%}
-    {%- set wide = modules.re.match('(?i)UTF[-_]?(16|32)', encoding) -%}
-    {%- set size = wide.group(1) | int // 8 if wide else 1 -%}
-    {{ return('substring(' ~ bytes ~ ', 1, octet_length(' ~ bytes ~ ') div ' ~ size ~ ' * ' ~ size ~ ')' if wide
-        else bytes) }}
 {% endmacro %}
 
 

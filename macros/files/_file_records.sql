@@ -117,13 +117,25 @@
 {% endmacro %}
 
 
+{# The setting of Spark by which a task reads many small files. #}
+{% macro _small_files_conf() %}
+    {{ return({'spark.sql.files.openCostInBytes': '65536'}) }}
+{% endmacro %}
+
+
 {# The settings of Spark with which files are read: small ones many a task, and duplicate keys as they come. Columns
    whose names differ in case alone are columns of their own. Spark's quick reader of Parquet knows fewer encodings than
-   the other one. #}
-{% macro _files_conf(is_quick=true) %}
-    {{ return(dict({'spark.sql.files.openCostInBytes': '65536', 'spark.sql.variant.allowDuplicateKeys': 'true',
-        'spark.sql.caseSensitive': 'true'},
-        **({} if is_quick else {'spark.sql.parquet.enableVectorizedReader': 'false'}))) }}
+   the other one. A text may have any encoding that Java knows, and a byte that is none of its letters stops nothing. #}
+{% macro _files_conf(settings, is_quick=true) %}
+    {%- set conf = dict(floodmark._small_files_conf(), **{'spark.sql.variant.allowDuplicateKeys': 'true',
+        'spark.sql.caseSensitive': 'true'}) -%}
+    {%- if not is_quick -%}
+        {%- do conf.update({'spark.sql.parquet.enableVectorizedReader': 'false'}) -%}
+    {%- endif -%}
+    {%- if settings.format == 'xml' or not floodmark._is_utf8(floodmark._encoding(settings)) -%}
+        {%- do conf.update({'spark.sql.legacy.javaCharsets': 'true', 'spark.sql.legacy.codingErrorAction': 'true'}) -%}
+    {%- endif -%}
+    {{ return(conf) }}
 {% endmacro %}
 
 
@@ -132,7 +144,7 @@
 {% macro _stage_records(run, batch, stage, retries=true) %}
     {%- set settings = run.settings.files -%}
     {%- set format = floodmark._file_format(settings) -%}
-    {%- set conf = floodmark._files_conf(retries) -%}
+    {%- set conf = floodmark._files_conf(settings, retries) -%}
     {%- set selects, windows = [], [] -%}
     {%- if batch.look is none -%}
         {%- do batch.update({'look': floodmark._look_at_files(run, batch.files)}) -%}
@@ -178,7 +190,7 @@
    as a whole. The staging table gets another name, since a task of the first attempt may still write into the folder of
    the first table. #}
 {% macro _stage_readable(run, batch) %}
-    {%- set conf = floodmark._files_conf(false) -%}
+    {%- set conf = floodmark._files_conf(run.settings.files, false) -%}
     {%- do floodmark._set_conf(conf) -%}
     {%- set unreadable = floodmark._unreadable_files(run.settings.files,
         floodmark._files_to_read(batch.files, batch.look)) -%}

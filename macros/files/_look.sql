@@ -12,7 +12,7 @@
     {%- if not format.look or not files -%}
         {{ return(floodmark._look_without({'files': {}, 'seen': none}, packed)) }}
     {%- endif -%}
-    {%- set conf = floodmark._files_conf() -%}
+    {%- set conf = floodmark._files_conf(settings) -%}
     {%- do floodmark._set_conf(conf) -%}
     {%- set told = floodmark._tried(format.look, run, files) -%}
     {%- set unreadable = floodmark._unreadable_files(settings, files)

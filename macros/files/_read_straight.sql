@@ -71,9 +71,8 @@
 
 {# Settings of Spark for a statement that reads files straight: where they are small, many a task. #}
 {% macro _straight_conf(files) %}
-    {%- set name = 'spark.sql.files.openCostInBytes' -%}
-    {{ return({name: floodmark._files_conf()[name]}
-        if files | sum(attribute='size') < files | length * 1024 * 1024 else {}) }}
+    {{ return(floodmark._small_files_conf() if files | sum(attribute='size') < files | length * 1024 * 1024
+        else {}) }}
 {% endmacro %}
 
 

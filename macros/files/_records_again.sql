@@ -26,7 +26,7 @@
    records into its staging table, of which its SELECT reads those that are not corrupt. #}
 {% macro _read_again(run, batch, texts) %}
     {%- set stage = floodmark._records_stage(dict(batch, records_by=invocation_id[:8])) -%}
-    {%- set table, conf = floodmark._texts_relation(batch), floodmark._files_conf() -%}
+    {%- set table, conf = floodmark._texts_relation(batch), floodmark._files_conf(run.settings.files) -%}
     {%- do floodmark._execute([floodmark._create_stage_sql(table) ~ '\n' ~ texts]) -%}
     {%- do floodmark._set_conf(conf) -%}
     {%- do floodmark._execute([floodmark._create_stage_sql(stage) ~ '\n' ~ batch.again_sql]) -%}

@@ -30,7 +30,8 @@
 {% endmacro %}
 
 
-{# Why a file is corrupt: it is not well formed, or a record has no end, which Spark passes over. #}
+{# Why a file is corrupt: nobody knows its encoding, it has bytes that are no letters of it, it is not well formed, or a
+   record has no end, which Spark passes over. #}
 {% macro _xml_reasons_sql(settings, files) %}
     {%- set tag = modules.re.escape(floodmark._reader_option(settings, 'rowTag', '')) -%}
     {%- set begin = floodmark._string_literal('<' ~ tag ~ '(?=[\\s/>])') -%}
@@ -38,21 +39,54 @@
     {#- A value of an attribute may contain `>`. -#}
     {%- set closed = floodmark._string_literal('<' ~ tag ~ '(?:/|\\s(?:[^>"\']|"[^"]*"|\'[^\']*\')*+(?<=/))>') -%}
     select to_json(named_struct('path', file, 'reason', case
+        when not is_known then 'its encoding ' || encoding || ' is not known'
+        when not is_whole then 'it has bytes that are no letters of ' || encoding
+            || if(encoding = 'utf-8' and declared = '', ', and it declares no other encoding', '')
         when begun <> ended then 'it is cut off: ' || begun || ' records begin, ' || ended || ' end'
-        when from_xml(value, '_floodmark_bad string', map('mode', 'PERMISSIVE', 'columnNameOfCorruptRecord',
+        when from_xml(text, '_floodmark_bad string', map('mode', 'PERMISSIVE', 'columnNameOfCorruptRecord',
             '_floodmark_bad'))._floodmark_bad is not null then 'not well-formed XML' end))
     from (
-        select file, value, regexp_count(text, {{ begin }}) as begun,
-            regexp_count(text, {{ end }}) + regexp_count(text, {{ closed }}) as ended
+        select *, regexp_count(markup, {{ begin }}) as begun,
+            regexp_count(markup, {{ end }}) + regexp_count(markup, {{ closed }}) as ended
         from (
-            select _metadata.file_path as file, ltrim('\ufeff', value) as value,
-                regexp_replace(value, '(?s)<!--.*?-->|<!\\[CDATA\\[.*?\\]\\]>', '') as text
-            from text.`{{ floodmark._files_path(settings) }}`
-                {{ floodmark._files_options(settings, {'wholetext': 'true'}) }}
-            where {{ floodmark._files_predicate(files) }}
+            select *, regexp_replace(text, '(?s)<!--.*?-->|<!\\[CDATA\\[.*?\\]\\]>', '') as markup
+            from ({{ floodmark._xml_texts_sql(settings, files) }})
         )
     )
-    where trim(value) <> ''
+    where trim(text) <> ''
+{% endmacro %}
+
+
+{# The texts of files in the encoding that their first bytes or their declaration tell (XML 1.0, appendix F), as Spark
+   reads them: file, declared, encoding, is_known, text, is_whole. #}
+{% macro _xml_texts_sql(settings, files) %}
+    {%- set declaration = floodmark._string_literal('^\ufeff?<\\?xml\\s[^>]*?encoding\\s*=\\s*["\']([^"\']+)')
+        -%}
+    {%- set known = floodmark._string_literal('^(utf-8|utf-16(le|be)?|(us-)?ascii|iso-8859-[0-9]+|latin1|'
+        'windows-125[0-8]|koi8-[ru]|gbk|gb2312|gb18030|big5|shift_jis|euc-(jp|kr))$') -%}
+    select *, if(encoding = 'utf-8', is_valid_utf8(value), locate('\ufffd', text) = 0) as is_whole
+    from (
+        select *, if(encoding = 'utf-8' or not is_known, ltrim('\ufeff', value),
+            ltrim('\ufeff', decode(cast(value as binary), if(is_known, encoding, 'utf-8')))) as text
+        from (
+            select *, encoding rlike {{ known }} as is_known
+            from (
+                select *, case
+                    when startswith(cast(value as binary), X'FEFF') or startswith(cast(value as binary), X'003C')
+                        then 'utf-16be'
+                    when startswith(cast(value as binary), X'FFFE') or startswith(cast(value as binary), X'3C00')
+                        then 'utf-16le'
+                    when declared in ('', 'utf8') then 'utf-8' else declared end as encoding
+                from (
+                    select _metadata.file_path as file, value,
+                        lower(regexp_extract(value, {{ declaration }})) as declared
+                    from text.`{{ floodmark._files_path(settings) }}`
+                        {{ floodmark._files_options(settings, {'wholetext': 'true'}) }}
+                    where {{ floodmark._files_predicate(files) }}
+                )
+            )
+        )
+    )
 {% endmacro %}
 
 

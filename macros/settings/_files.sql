@@ -286,9 +286,13 @@
                 'expected': "a record a line with format '" ~ format ~ "'",
                 'todo': 'Remove it, and end each record with a line feed where the files are written'}) -%}
         {%- elif format == 'json' and name | lower in ['encoding', 'charset']
-            and value | upper not in ['UTF-8', 'UTF8'] -%}
+            and not floodmark._is_utf8(value) -%}
             {%- do problems.append({'setting': 'files.options.' ~ name, 'got': value,
                 'expected': "UTF-8, as JSON is (RFC 8259)", 'todo': 'Remove it, and write the files as UTF-8'}) -%}
+        {%- elif format == 'text' and name | lower in ['encoding', 'charset'] and not floodmark._is_utf8(value) -%}
+            {%- do problems.append({'setting': 'files.options.' ~ name, 'got': value,
+                'expected': "the bytes of each line as they stand, with format 'text'",
+                'todo': "Remove it, and write decode(cast(value as binary), '" ~ value ~ "') in the SELECT"}) -%}
         {%- endif -%}
     {%- endfor -%}
     {{ return(problems) }}

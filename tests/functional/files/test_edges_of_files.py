@@ -60,6 +60,15 @@ def test_a_line_of_latin_letters_has_its_number(project: Project) -> None:
     assert [row["name"] for row in records(project, "latin", "id")] == ["a", "é"]
 
 
+def test_bytes_that_are_no_letters_stop_no_batch(project: Project) -> None:
+    """Windows' own letters, of which 0x81 is none."""
+    text = "id,name\n1,€\n2,a".encode("windows-1252") + b"\x81\n3,\x81,x\n"
+    options = {"encoding": "windows-1252"}
+    assert load(project, "windows", {"a.csv": text}, format="csv", options=options) == ""
+    assert [row["name"] for row in records(project, "windows", "id")] == ["€", "a\ufffd"]
+    assert [raw for _, raw in held(project, "windows")] == ["3,\ufffd,x"]
+
+
 @pytest.mark.parametrize(("encoding", "cut"), [("UTF-16LE", 1), ("UTF-16BE", 1), ("UTF-32", 3)])
 def test_a_wide_letter_that_is_cut_off_stops_no_batch(
     project: Project, encoding: str, cut: int

@@ -83,6 +83,25 @@ def element(name: str, value: Any) -> str:
     return f"<{name}>{text}</{name}>"
 
 
+def named(encoding: str, declares: bool = True, of: str = "é") -> bytes:
+    declaration = f'<?xml version="1.0" encoding="{encoding}"?>' if declares else ""
+    return f"{declaration}<rows><row><of>{of}</of></row></rows>".encode(encoding)
+
+
+LETTERS = {
+    "utf16.xml": named("UTF-16"),
+    "utf16_mark.xml": named("UTF-16", declares=False),
+    "utf16le.xml": named("UTF-16LE"),
+    "latin.xml": named("ISO-8859-1"),
+    "windows.xml": named("windows-1252", of="€"),
+    "signed.xml": named("UTF-8-SIG", declares=False),
+    "undeclared.xml": named("ISO-8859-1", declares=False),
+    "unknown.xml": named("UTF-8").replace(b"UTF-8", b"x-own"),
+    "lies.xml": named("ISO-8859-1").replace(b"ISO-8859-1", b"UTF-8"),
+    "cut.xml": named("UTF-16")[:-20],
+}
+
+
 def xml(rows: Iterable[Mapping[str, Any]]) -> str:
     return element("rows", {"row": list(rows)})
 
@@ -109,6 +128,8 @@ def project(make_project: Callable[..., Project]) -> Project:
     land(project.root / "checked", CHECKED)
     options = {"rowTag": "row", "rowValidationXSDPath": str(project.root / "row.xsd")}
     project.model("checked", loader("checked", format="xml", schema="id int", options=options))
+    land(project.root / "letters", LETTERS)
+    project.model("letters", loader("letters", format="xml", options={"rowTag": "row"}))
     for name, rows in {"1": FIRST, "2": SECOND}.items():
         objects = [json.dumps(row, separators=(",", ":")) for row in rows]
         land(project.root, {f"json/{name}.json": lines(*objects), f"xml/{name}.xml": xml(rows)})
@@ -199,3 +220,14 @@ def test_a_file_that_breaks_its_xsd_is_corrupt(project: Project) -> None:
     assert quarantined(project, "checked") == [
         ("bad.xml", None, "<row><id>q</id></row>", "not valid against the XSD")
     ]
+
+
+def test_a_file_has_the_encoding_that_it_declares(project: Project) -> None:
+    """By its first bytes, or its declaration; one that has none is UTF-8."""
+    assert sorted(row["of"] for row in records(project, "letters")) == ["é"] * 5 + ["€"]
+    assert {file: reason for file, _, _, reason in quarantined(project, "letters")} == {
+        "undeclared.xml": "it has bytes that are no letters of utf-8, and it declares no other encoding",
+        "unknown.xml": "its encoding x-own is not known",
+        "lies.xml": "it has bytes that are no letters of utf-8",
+        "cut.xml": "it is cut off: 1 records begin, 0 end",
+    }

@@ -17,6 +17,8 @@ from tests.support.macros import load
         ("json", {"encoding": "utf-8", "lineSep": "\r\n"}, None),
         ("csv", {"encoding": "ISO-8859-1", "lineSep": "\n"}, None),
         ("text", {"lineSep": "|"}, None),
+        ("text", {"encoding": "latin1"}, "the bytes of each line as they stand, with format 'text'"),
+        ("text", {"charset": "UTF8"}, None),
     ],
 )
 def test_what_a_look_could_not_read_is_refused(format, options, said):
