@@ -17,7 +17,11 @@ from tests.support.macros import load
         ("json", {"encoding": "utf-8", "lineSep": "\r\n"}, None),
         ("csv", {"encoding": "ISO-8859-1", "lineSep": "\n"}, None),
         ("text", {"lineSep": "|"}, None),
-        ("text", {"encoding": "latin1"}, "the bytes of each line as they stand, with format 'text'"),
+        (
+            "text",
+            {"encoding": "latin1"},
+            "the bytes of each line as they stand, with format 'text'",
+        ),
         ("text", {"charset": "UTF8"}, None),
     ],
 )
