@@ -20,15 +20,7 @@
     {%- if reads_stage -%}
         {%- do conf.update({materialize: 'none'}) -%}
     {%- endif -%}
-    {#- an INSERT takes them itself -#}
-    {%- set insert = 'insert into ' ~ table ~ ' ' -%}
-    {%- set is_insert = (sql | trim).startswith(insert) -%}
-    {%- if is_insert -%}
-        {%- set options = "with (txnAppId = " ~ floodmark._string_literal(conf[app_id]) ~ ", txnVersion = '"
-            ~ conf[version] ~ "', userMetadata = " ~ floodmark._string_literal(conf[metadata]) ~ ') ' -%}
-        {%- set sql = insert ~ options ~ (sql | trim)[insert | length:] -%}
-    {%- endif -%}
-    {%- do floodmark._set_conf({} if is_insert else conf) -%}
+    {%- do floodmark._set_conf(conf) -%}
     {%- if batch.get('writes_utc') -%}
         {%- do floodmark._set_conf({'spark.sql.session.timeZone': 'UTC'}) -%}
     {%- endif -%}
@@ -56,7 +48,7 @@
                 'writer': writer, 'metrics': {}}}) -%}
         {%- endif -%}
     {%- endif -%}
-    {%- do floodmark._reset_conf([] if is_insert else conf) -%}
+    {%- do floodmark._reset_conf(conf) -%}
     {%- if batch.get('writes_utc') -%}
         {%- do floodmark._set_conf({'spark.sql.session.timeZone': batch.writes_utc}) -%}
     {%- endif -%}

@@ -47,31 +47,16 @@ def test_a_fence_names_no_column(floodmark: SimpleNamespace, more: dict[str, Any
 
 
 @pytest.mark.parametrize(
-    ("insert", "rest"),
+    "statement",
     [
-        (
-            "  insert into shop.orders (`id`)\n  select `id` from (s)",
-            "(`id`)\n  select `id` from (s)",
-        ),
-        (
-            "insert into shop.orders by name replace where true select 1 as id",
-            "by name replace where true select 1 as id",
-        ),
+        "create or replace table shop.orders as s",
+        "insert into shop.orders (`id`)\nselect `id` from (s)",
+        "insert into shop.orders by name replace where true select 1 as id",
     ],
 )
-def test_an_insert_carries_its_transaction_itself(
-    floodmark: SimpleNamespace, insert: str, rest: str
-) -> None:
-    batch = batch_of(generation="it's")
-    floodmark._apply_once("shop.orders", batch, insert)
-    assert floodmark.sent == [
-        "insert into shop.orders with (txnAppId = 'floodmark/shop.orders/it\\'s', txnVersion = '3', "
-        f"userMetadata = 'floodmark/shop.orders/it\\'s/3') {rest}"
-    ]
-
-
-def test_any_other_statement_runs_with_it(floodmark: SimpleNamespace) -> None:
-    floodmark._apply_once("shop.orders", batch_of(), "create or replace table shop.orders as s")
+def test_a_statement_runs_under_its_transaction(floodmark: SimpleNamespace, statement: str) -> None:
+    """Not within an INSERT: one that reads its own table would lose it (decision 4)."""
+    floodmark._apply_once("shop.orders", batch_of(), statement)
     conf = {
         "spark.databricks.delta.write.txnAppId": "floodmark/shop.orders/g",
         "spark.databricks.delta.write.txnVersion": "3",
@@ -79,7 +64,7 @@ def test_any_other_statement_runs_with_it(floodmark: SimpleNamespace) -> None:
     }
     assert floodmark.sent == [
         *(f"set {key} = {value}" for key, value in conf.items()),
-        "create or replace table shop.orders as s",
+        statement,
         *(f"reset {key}" for key in conf),
     ]
 
