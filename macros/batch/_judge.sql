@@ -1,5 +1,5 @@
-{# Judge a batch by its rules: write down what its SELECT gives with the rules that each row breaks, and reject the
-   batch where they say so. Returns the SELECT of the rows that are kept, and has batch.judged. #}
+{# Evaluate the rules of a batch: write its rows to a staging table, each with the rules that it breaks, and reject the
+   batch if a rule requires it. Returns a SELECT of the rows that are kept, and sets batch.judged. #}
 {% macro _judge(run, batch, select_sql) %}
     {%- set strategy = floodmark._strategy(run.settings) -%}
     {%- if strategy.reads and batch.kind != 'replay' -%}
@@ -71,8 +71,8 @@
 {% endmacro %}
 
 
-{# What another run judged is taken over where it is whole and of the same columns. Rows of it that are in the
-   quarantine must not be judged twice: then the batch fails, and its rows are read anew. #}
+{# Use the rows that another run judged, if that table is complete and has the same columns. If it does not fit and rows
+   of the batch are in the quarantine already, the batch fails, because they must not be judged twice. #}
 {% macro _leave_unfit_judgement(run, batch, columns) %}
     {%- if not batch.get('is_taken_over') -%}
         {{ return(none) }}
@@ -113,9 +113,9 @@
 {% endmacro %}
 
 
-{# Whether a batch may read rows that an earlier one has quarantined, and leaves those open that are so already. One
-   that loads all anew, or a range, supersedes them instead; but a range is not known of rows without the watermark's
-   column. #}
+{# Whether a batch may read rows again that an earlier batch has quarantined, and leaves them open. A batch that loads
+   everything or a range again marks them as superseded instead. Without the watermark column, floodmark cannot tell
+   which rows lie in the range, so they stay open. #}
 {% macro _leaves_open(run, batch, columns) %}
     {%- if (batch.get('asked') or {}).get('restate') -%}
         {#- it judges the whole feed, and loads some of its keys -#}

@@ -1,5 +1,5 @@
-{# Load one planned batch. Returns its counts. One that a check rejects is failed with the check's words (`rejects` in
-   _refuse and _stop); one whose statement Spark refuses with its error, where nothing of it is committed. #}
+{# Load one planned batch and return its counts. If a check rejects it, it fails with the text that the check passes as
+   `rejects` (_refuse, _stop). If Spark rejects its statement and nothing was committed, it fails with Spark's error. #}
 {% macro _load_batch(run, batch) %}
     {%- if adapter.floodmark_plugin is not defined -%}
         {%- set counts = floodmark._load_planned(run, batch) -%}

@@ -1,6 +1,6 @@
-{# Note the error of a statement of ours that was refused, in a batch of which nothing is committed: the next run
-   plans anew. What the strategy wrote of it already is taken back. Returns what to do where the next run would fail on
-   the same, else none. #}
+{# Record a batch as failed after Spark rejected its statement and nothing was committed. The next run plans a new
+   batch. What the strategy has written already is undone. If the next run would fail in the same way, returns what to
+   do; otherwise none. #}
 {% macro _note_refused(error, run, batch) %}
     {%- do floodmark._reset_batch_conf(run, batch) -%}
     {#- one that changes nothing in the target leaves no commit there: the ledger has it all the same -#}

@@ -92,9 +92,9 @@
 {% endmacro %}
 
 
-{# A batch that is in the table's history, and was taken back by a RESTORE since or went with a table that somebody
-   replaced, is neither loaded nor can it be again under its transaction id. Behind a RESTORE, where there is no mark,
-   the next batch loads its rows; into an empty table a first load does. #}
+{# Stop if the history shows a batch whose rows are gone, because of a RESTORE or because somebody replaced the table:
+   Delta would skip the batch if it were sent again. The run goes on in two cases: without a mark the next batch
+   compares all rows, and into an empty table a first load follows. #}
 {% macro _check_undone(run, batch, landed, newest) %}
     {%- if run.full_refresh or run.target.is_empty -%}
         {{ return(none) }}

@@ -1,8 +1,8 @@
 {#
-  A batch of events takes two statements: one on what is remembered beside the table, one on the table. Both read one
-  stage, so both must read the stage of one run; the commit that comes first says whose (`/by/<run>` in its user
-  metadata). A batch adds to what is remembered first; a first load or a full refresh replaces the table first, so that
-  one which dies leaves the old pair as it was.
+  A batch of events takes two statements, one on the state table and one on the table. Both must read the staging table
+  of the same run; the first commit names that run (`/by/<run>` in its user metadata). A batch writes the state table
+  first. A first load or full refresh replaces the table first, so if it dies before that, both old tables are
+  unchanged.
 #}
 
 {# Apply a staged batch, and record it as committed. Returns its counts. With ignore_null_updates a row is made of

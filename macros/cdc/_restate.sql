@@ -79,8 +79,9 @@
 {% endmacro %}
 
 
-{# What would be lost is refused: columns of an SCD 2 table that the feed does not give (in SCD 1 a row keeps them),
-   and a truncate at or after `from`, in the feed or remembered, which reaches keys that have no events after it. #}
+{# Reject a restatement that would lose data: if the SELECT lacks columns of an SCD 2 table (in SCD 1, rows keep their
+   values), or if there is a truncate at or after `from`, in the feed or the state table. A truncate also affects keys
+   that have no event after it. #}
 {% macro _check_restated(run, batch, source) %}
     {%- set lacking = [] -%}
     {%- for column in floodmark._table_own_columns(run)

@@ -4,8 +4,8 @@
   an older upsert which comes later changes nothing; a truncate at T takes every row and event below T away.
 #}
 
-{# The event that decides, one a key; events below a truncate are none. With `remembers` what is remembered counts
-   too: truncates, and deletes (tombstones), below which an upsert decides nothing. #}
+{# The event that decides, one for each key. Events below a truncate do not count. With `remembers`, the deletes and
+   truncates in the state table count too: an upsert below them decides nothing. #}
 {% macro _winners_sql(run, source, remembers=true) %}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
     {%- set own = floodmark._own_columns(run.settings.cdc, source.columns) -%}

@@ -11,9 +11,10 @@
   changes, and a row goes on from the start that it has.
 #}
 
-{# What becomes of every event of the batch's keys: the table's columns as the row has them that it is the last event
-   of, _floodmark_sequence, _floodmark_delete, and four flags: table_write and table_remove (a row that starts here),
-   state_write and state_remove. #}
+{# A SELECT with one row for each event of the batch's keys that changes the table or the state table: the table's
+   columns as of this event, _floodmark_sequence, _floodmark_delete, and four flags. table_write: write the row whose
+   last event this is. table_remove: no row starts here any more. state_write and state_remove: put the event into the
+   state table, or take it out. #}
 {% macro _scd2_sql(run, batch, source) %}
     {%- set cdc = run.settings.cdc -%}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}

@@ -187,9 +187,9 @@
 {% endmacro %}
 
 
-{# Now and then: keep the greatest truncate, and of each key its greatest tombstone and those below that live longer,
-   none where the table's row is not older or its time is over. One commit that changes nothing in what the tombstones
-   say, so it stands outside of the batch. #}
+{# Every 16th batch, compact the state table of SCD 1. Keep the greatest truncate and, for each key, the greatest delete
+   and the smaller ones that live longer. Drop deletes that have expired, and those of keys whose row in the table is
+   not older. The deletes mean the same afterwards, so this commit is not part of the batch. #}
 {% macro _compact_state(run, batch, source) %}
     {%- if run.settings.cdc.scd_type == 1 and source.has_state
         and batch.batch_id % floodmark._batches_a_compaction() == 0 -%}

@@ -131,9 +131,9 @@
 {% endmacro %}
 
 
-{# A full refresh is about to replace a table whose batch died before it wrote what is remembered beside it. What an
-   older table left there must not decide about late events, should the refresh fail: without it the table says that it
-   is gone (_check_state). #}
+{# Before a full refresh: if the last batch created the table but died before it wrote the state table, drop the state
+   table that is left of an older table. Otherwise it would decide about late events if this refresh fails. Without it,
+   the run stops (_check_state). #}
 {% macro _leave_half(batch, landed) %}
     {%- set state = floodmark._state_relation() -%}
     {%- if 'AS SELECT' in landed.operation and floodmark._has_state()

@@ -1,10 +1,10 @@
 {#
-  What becomes of files that are loaded (`on_loaded`). They are moved by Spark's LOAD DATA, into a table of Hive's over
-  the folder of the archive, or into one that is dropped with all that it holds: so no program has to run beside Spark,
-  and the files are of any file system that Spark reads.
+  What becomes of files that are loaded (`on_loaded`). Spark's LOAD DATA moves them, into a Hive table over the folder
+  of the archive, or into one that is dropped with all that it holds. So no program has to run beside Spark, and the
+  files may lie on any file system that Spark reads.
 
-  A file is moved first and recorded then. What is gone without a record was moved by a run that died, or by somebody
-  else: it is looked for in the archive, and recorded as what is found.
+  A file is moved first and recorded then. A file that is missing without a record was moved by a dead run or by
+  somebody else. If it is in the archive, it is recorded as archived; otherwise as gone.
 #}
 
 {# Archive or delete the files of a model that are due: how many. What goes wrong is a warning, since the model is

@@ -103,8 +103,8 @@
 
 
 {# Stop where the bytes of a file cannot be read: then the file is not corrupt, but its store failed or denies access.
-   Who asks reads the file once more, since the store may have failed for a moment. A file that is gone is no concern
-   of this. One that is packed is read as it lies there. #}
+   This reads the file once more, because the store may have failed only for a moment. A missing file is not checked
+   here. A compressed file is read without decompressing it. #}
 {% macro _check_bytes(settings, file) %}
     {%- set is_packed = modules.re.search('\\.(gz|bz2|zst|lz4|snappy|deflate)$', file.path) is not none -%}
     {%- set read = floodmark._tried(run_query, 'select max(hash(' ~ ('content' if is_packed else 'value') ~ ')) from '

@@ -153,8 +153,8 @@
 {% endmacro %}
 
 
-{# Whether the files that were there before the first load were skipped: that is done once, whatever comes of the load
-   and whoever loads anew. #}
+{# Whether the files that were there before the first load were skipped. It is done once, even if that load fails or the
+   table is loaded again. #}
 {% macro _has_skipped() %}
     {{ return(run_query('select 1 as one from ' ~ floodmark.ledger_schema() ~ '.batch_log where model = '
         ~ floodmark._string_literal(floodmark._model_id())

@@ -111,9 +111,9 @@
 {% endmacro %}
 
 
-{# Append an event of a batch. A plan goes under a transaction id of its own, and so does a reset, which takes a
-   number too: of two that take one number Delta takes one, and skips the other. The id makes Delta read the log's
-   whole state, so what may stand there twice goes without. `others` are events that go with it. #}
+{# Append an event of a batch. Plans, waits, failures and resets are inserted under a transaction id: if two runs use
+   one number, Delta commits one insert and skips the other. The id makes Delta read the log's whole state, so events
+   that may be recorded twice have none. `others` are events for the same commit. #}
 {% macro _record(event, batch, values, others=[]) %}
     {%- set step = {'planned': 'plan', 'waiting': 'wait', 'failed': 'finish'}.get(event,
         'plan' if batch.kind == 'reset' else none) -%}

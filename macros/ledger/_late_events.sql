@@ -25,10 +25,10 @@
 {% endmacro %}
 
 
-{# The events that wait, {key: columns}, with the time at which each batch was committed by Spark's clock. A node that
-   takes some leaves them there until they are written, and the other nodes pass them by, but for those of their own
-   `model`: no plan may be in the ledger without the commits before it, since the other node's insert may be lost. At
-   the end of the run `all` are taken. #}
+{# The events that the ledger does not have yet, {key: columns}, each with the time of its commit by Spark's clock. The
+   node that writes them marks them as taken; they stay in memory until they are written. Other nodes skip taken events,
+   except those of their own `model`: a plan must not be in the ledger without the commits before it, and the other
+   node's insert may be lost. `all` takes every event, at the end of the run. #}
 {% macro _waiting_events(model=none, all=false) %}
     {%- set waiting = {} -%}
     {%- for key in floodmark._memory().events.keys() | list -%}

@@ -1,8 +1,8 @@
 {#
-  How the partitions of an insert_overwrite table follow from the watermark, and under which time zone. Under another
-  zone, or by month instead of by day, a row that is read again lies elsewhere: it would be there twice, and rows of the
-  partitions that are replaced would go. So the table keeps both, in the properties `floodmark.zone` and
-  `floodmark.partitions`. They are written by the first load; a table without them takes what its rows prove to follow.
+  How the partition column of an insert_overwrite table is derived from the watermark, and under which time zone. If
+  either changes, a row that is read again belongs to another partition: the table would have it twice, and other rows
+  of the replaced partitions would be lost. So the first load stores both in the properties `floodmark.zone` and
+  `floodmark.partitions`. If a table lacks them, floodmark works them out from its rows.
 #}
 
 {# Whether partitions of a type depend on the session's zone, given what they follow from: times without a zone and

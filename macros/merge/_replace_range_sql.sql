@@ -200,8 +200,8 @@
 
 
 {# The bounds of whole partitions, {low_position, high_position}, from `edges`, their first position and the first
-   behind them. What must wait does so in a partition too. Rows below `start` stay out of the partition that it lies
-   in, unless they are there: a backfill brought them, or `start` was another. #}
+   behind them. Rows that are not due stay out, even if their partition is replaced. Rows below `start` stay out too,
+   unless the table has them already: a backfill loaded them, or `start` had another value. #}
 {% macro _rounded_bounds(run, batch, columns, found, edges) %}
     {%- set watermark = run.settings.watermark -%}
     {%- set smallest = floodmark._position_unit(batch.family) -%}

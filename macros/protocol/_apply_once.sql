@@ -1,8 +1,8 @@
-{# Run a statement under the transaction id of a batch: Delta takes it once on each table, whoever sends it, and
-   however often. The commit's user metadata names the batch, so that it can be found again. The id leaves the session
-   with the statement. A strategy whose batches take several statements numbers its attempts too: one that takes over
-   leaves none of those before it able to write. Delta writes down the source of a MERGE, which it reads twice; the
-   source of one that `reads_stage` has been written already. #}
+{# Run a statement under the transaction id of a batch: Delta commits it once on each table, no matter who sends it or
+   how often. The commit's user metadata names the batch, so that it can be found again. The settings leave the session
+   with the statement. A strategy with several statements also numbers its attempts: once a run takes a batch over,
+   earlier attempts can no longer write. Delta copies the source of a MERGE, because it reads it twice. With
+   `reads_stage` this copy is switched off, because a staging table does not change. #}
 {% macro _apply_once(table, batch, sql, fence=false, reads_stage=false) %}
     {%- set strategy = floodmark._strategy_of(batch) -%}
     {%- set writer = strategy.writer(batch) if strategy.writer and not fence else none -%}

@@ -1,7 +1,7 @@
-{# Record a batch as failed before the node stops; its stage goes, so that the next run plans and reads anew. The run
-   that planned a batch taken over may still live, and so may one that has taken it over: none must apply it behind this
-   (cdc has seen to that, _take_over; what it wrote beside the table goes). Where rows or rules are the cause no other
-   run can; `may_pass` says that another could. #}
+{# Record a batch as failed and drop its staging tables, so that the next run plans a new batch. If another run may
+   still apply this batch, fence it first. A strategy with `take_back` (cdc) has fenced its tables already, and undoes
+   what it wrote to the state table. `may_pass`: another run could apply the batch, because its cause may pass; if rows
+   or rules are the cause, no other run can. #}
 {% macro _fail(batch, error, may_pass=false) %}
     {%- set take_back = floodmark._strategy(batch.settings).take_back -%}
     {%- if take_back -%}

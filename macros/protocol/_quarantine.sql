@@ -247,9 +247,9 @@
 {% endmacro %}
 
 
-{# A change feed tells each change once, and the table does not say which version a row is of. So an open row whose key
-   was changed again is superseded here: what is still open is the newest of its key, and a replay may load it. Where
-   the SELECT leaves the version out, a later batch has the later change. #}
+{# A change feed delivers each change once, and the table does not record the version of a row. So if a key changes
+   again, its open rows become superseded. A row that is still open is the newest change of its key, and a replay may
+   load it. If the SELECT omits the version, the later batch counts as the later change. #}
 {% macro _supersede_changed(run, batch) %}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
     {%- set is_judged = batch.get('judged') and batch.judged.get('columns') -%}

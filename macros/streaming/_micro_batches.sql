@@ -58,10 +58,9 @@
 {% endmacro %}
 
 
-{# Put the micro-batches into the ledger that Delta's own sink wrote and the ledger does not know, also those of a run
-   that died: up to the last that is written (_last_written). `told` is what the query told of them, {number:
-   {started_at, rows_late}}; while it runs, `last` is the last that it told of. Their counts are added to those of the
-   run. #}
+{# Record in the ledger the micro-batches that Delta's own sink wrote, including those of a run that died, up to the
+   last that is written (_last_written). `told` is the query's progress, {number: {started_at, rows_late}}. While the
+   query runs, `last` is the last micro-batch that it has reported. Their counts are added to those of the run. #}
 {% macro _record_micro_batches(run, told, last=none) %}
     {%- set checkpoint = adapter.floodmark_streams().checkpoint(run.request.location) -%}
     {%- set mark = floodmark._stream_mark(run) -%}

@@ -1,8 +1,8 @@
 {#
-  A table's peak: the greatest value that the column which says which row is the latest has had in it. A batch that lies
-  above wins every match, so its MERGE compares no rows: it reads keys instead of all columns, and cdc leaves its
-  tombstones unread. The peak stands in the user metadata of the commit that it is true of, with the version below:
-  `/peak/<column>/<version>/<position>`. It counts while nothing else was written since
+  The peak of a table is the greatest value that its order column (the column that says which row is the latest) has
+  ever had. If all rows of a batch are above it, every match wins: the MERGE compares no rows and reads keys instead of
+  all columns, and cdc reads no deletes. The peak is in the user metadata of the commit that it is true of, with the
+  version below: `/peak/<column>/<version>/<position>`. It counts while nothing else was written since
   (docs/decisions/0013-the-peak-of-a-table.md).
 #}
 

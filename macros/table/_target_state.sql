@@ -1,8 +1,8 @@
-{# What stands where the model loads: {exists, is_empty, is_delta, id, relation, newest, looked_at, disturbed,
-   is_known}. Where the table's newest commit is the one that the ledger knows (is_known), nobody has touched it
-   since; a table that is not there and of which the ledger knows nothing is known too. Else it is looked at: a table
-   without files is empty, one with files may be too, which is looked up only where no mark tells. A table that its own
-   batches left empty is not new (_may_be_left_empty). `disturbed` says what was done to it, or is none. #}
+{# The state of the model's table: {exists, is_empty, is_delta, id, relation, newest, looked_at, disturbed, is_known}.
+   If its newest commit is the one that the ledger knows (is_known), nobody has changed it since; a table that neither
+   exists nor is in the ledger is known too. Otherwise it is inspected: without files it is empty. If it has files but
+   the ledger has no mark, its rows are looked up. A table that its own batches left empty is not new
+   (_may_be_left_empty). `disturbed` says what was done to it, or is none. #}
 {% macro _target_state(state) %}
     {%- set relation = load_relation(this) -%}
     {%- if relation is none or relation.is_view or not relation.is_delta -%}

@@ -49,9 +49,9 @@
 {% endmacro %}
 
 
-{# Hold the batch below the first missing number until `gap_timeout` has passed since the gap was first seen. The
-   ledger has that moment, with all numbers that were there: every gap among them is as old. What is older than the
-   timeout loads, gap or not. #}
+{# Hold the batch below the first missing number until `gap_timeout` has passed since the gap was first seen. The ledger
+   records that moment and the highest number at the time. All gaps up to that number count as equally old: after the
+   timeout, the batch loads up to it, in spite of its gaps. #}
 {% macro _wait_for_gap(run, plan, missing, high, sentence) %}
     {%- set seen = floodmark._last_wait(run) -%}
     {%- if not seen or missing < seen.low | int or missing > seen.high | int -%}

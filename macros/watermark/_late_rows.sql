@@ -56,8 +56,8 @@
 {% endmacro %}
 
 
-{# Whether the files of a version are still there, as far as the log tells: it reaches back to it, nothing was
-   vacuumed since, and what VACUUM keeps by default, a week, is not over since the version that followed. #}
+{# Whether the files of a version can still be read, as far as the log tells: the log reaches back to it, no VACUUM has
+   run since, and the next version is less than a week old, which is what VACUUM keeps by default. #}
 {% macro _is_readable(relation, version, newest) %}
     {%- set commits = floodmark._history(relation, newest - version + 1) -%}
     {%- set week_ago = floodmark._now() - floodmark._parse_duration('1 week') -%}
