@@ -1,7 +1,7 @@
 {# `watermark={...}`: docs/guides/watermarks.md. #}
 {% macro _watermark_schema() %}
     {{ return({
-        'column': {'type': 'column', 'required': true, 'without': 'required, but with kind `version`',
+        'column': {'type': 'column', 'required': true, 'without': 'required, except with kind `version`',
             'expected': 'the name of the column that grows', 'todo': 'Name a column of the upstream relation',
             'meaning': 'the column that grows, in the upstream relation: timestamp, date or whole number'},
         'kind': {'type': 'choice', 'choices': ['timestamp', 'sequence', 'version'],
