@@ -4,8 +4,49 @@
    earlier attempts can no longer write. Delta copies the source of a MERGE, because it reads it twice. With
    `reads_stage` this copy is switched off, because a staging table does not change. #}
 {% macro _apply_once(table, batch, sql, fence=false, reads_stage=false) %}
+    {%- set conf = floodmark._transaction_conf(table, batch, fence, reads_stage) -%}
+    {%- set writer = floodmark._stage_writer(batch, fence) -%}
+    {%- set is_merge = modules.re.match('\\s*merge into', sql) and not fence -%}
+    {%- set is_beside = writer and table != this -%}
+    {%- do floodmark._set_conf(conf) -%}
+    {%- if batch.get('writes_utc') -%}
+        {%- do floodmark._set_conf({'spark.sql.session.timeZone': 'UTC'}) -%}
+    {%- endif -%}
+    {%- do batch.update({'applied': none}) -%}
+    {%- if is_merge or is_beside -%}
+        {%- do floodmark._forget_commit() -%}
+    {%- endif -%}
+    {%- set result = run_query(sql) if is_merge else floodmark._execute([sql]) -%}
+    {%- set version = floodmark._committed_version() if is_merge or is_beside else none -%}
+    {%- if is_merge and version is not none and result.rows -%}
+        {%- do batch.update({'applied': {'table': table | string, 'version': version, 'operation': 'MERGE',
+            'writer': writer, 'peak': batch.get('peak'),
+            'metrics': {'numTargetRowsInserted': result.rows[0]['num_inserted_rows'] | int,
+            'numTargetRowsUpdated': result.rows[0]['num_updated_rows'] | int,
+            'numTargetRowsDeleted': result.rows[0]['num_deleted_rows'] | int}}}) -%}
+    {%- elif is_beside and not is_merge and version is not none -%}
+        {%- do batch.update({'applied': {'table': table | string, 'version': version, 'operation': 'WRITE',
+            'writer': writer, 'metrics': {}}}) -%}
+    {%- endif -%}
+    {%- do floodmark._reset_conf(conf) -%}
+    {%- if batch.get('writes_utc') -%}
+        {%- do floodmark._set_conf({'spark.sql.session.timeZone': batch.writes_utc}) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The run whose staging table a statement of several reads, as its commit names it; none elsewhere. #}
+{% macro _stage_writer(batch, fence) %}
     {%- set strategy = floodmark._strategy_of(batch) -%}
-    {%- set writer = strategy.writer(batch) if strategy.writer and not fence else none -%}
+    {{ return(strategy.writer(batch) if strategy.writer and not fence else none) }}
+{% endmacro %}
+
+
+{# The settings that a statement of a batch runs with: its transaction, what its commit says, and whether Delta
+   copies the source of a MERGE. #}
+{% macro _transaction_conf(table, batch, fence, reads_stage) %}
+    {%- set strategy = floodmark._strategy_of(batch) -%}
+    {%- set writer = floodmark._stage_writer(batch, fence) -%}
     {%- set attempt = batch.batch_id * floodmark._attempts_a_batch() + batch.get('attempt', 0) * 2
         + (0 if fence else 1) -%}
     {%- set app_id, version, metadata, materialize = floodmark._batch_conf() -%}
@@ -20,38 +61,7 @@
     {%- if reads_stage -%}
         {%- do conf.update({materialize: 'none'}) -%}
     {%- endif -%}
-    {%- do floodmark._set_conf(conf) -%}
-    {%- if batch.get('writes_utc') -%}
-        {%- do floodmark._set_conf({'spark.sql.session.timeZone': 'UTC'}) -%}
-    {%- endif -%}
-    {%- do batch.update({'applied': none}) -%}
-    {%- set is_merge = modules.re.match('\\s*merge into', sql) and not fence -%}
-    {%- set is_beside = writer and table != this and not fence -%}
-    {%- if is_merge or is_beside -%}
-        {%- do floodmark._forget_commit() -%}
-    {%- endif -%}
-    {%- if is_merge -%}
-        {%- set result = run_query(sql) -%}
-        {%- set version = floodmark._committed_version() -%}
-        {%- if version is not none and result.rows -%}
-            {%- do batch.update({'applied': {'table': table | string, 'version': version, 'operation': 'MERGE',
-                'writer': writer, 'peak': batch.get('peak'),
-                'metrics': {'numTargetRowsInserted': result.rows[0]['num_inserted_rows'] | int,
-                'numTargetRowsUpdated': result.rows[0]['num_updated_rows'] | int,
-                'numTargetRowsDeleted': result.rows[0]['num_deleted_rows'] | int}}}) -%}
-        {%- endif -%}
-    {%- else -%}
-        {%- do floodmark._execute([sql]) -%}
-        {%- set version = floodmark._committed_version() if is_beside else none -%}
-        {%- if version is not none -%}
-            {%- do batch.update({'applied': {'table': table | string, 'version': version, 'operation': 'WRITE',
-                'writer': writer, 'metrics': {}}}) -%}
-        {%- endif -%}
-    {%- endif -%}
-    {%- do floodmark._reset_conf(conf) -%}
-    {%- if batch.get('writes_utc') -%}
-        {%- do floodmark._set_conf({'spark.sql.session.timeZone': batch.writes_utc}) -%}
-    {%- endif -%}
+    {{ return(conf) }}
 {% endmacro %}
 
 

@@ -220,7 +220,7 @@
         ~ '\n)']) -%}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
     {%- set counts = floodmark._query_json(
-        "select to_json(named_struct('repeated', count_if(_floodmark_rows > 1), 'keyless', " "coalesce(sum(if("
+        "select to_json(named_struct('repeated', count_if(_floodmark_rows > 1), 'keyless', coalesce(sum(if("
         ~ floodmark._null_key_sql(run) ~ ", _floodmark_rows, 0)), 0))) from (select " ~ keys
         ~ ', count(*) as _floodmark_rows from ' ~ source.stage ~ ' group by ' ~ keys ~ ')')[0] -%}
     {%- do floodmark._check_snapshot_keys(run, batch, counts,
