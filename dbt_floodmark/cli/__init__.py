@@ -17,6 +17,7 @@ from dbt_floodmark.cli.files import files
 from dbt_floodmark.cli.history import history
 from dbt_floodmark.cli.init import init
 from dbt_floodmark.cli.maintain import maintain
+from dbt_floodmark.cli.output import list_commands
 from dbt_floodmark.cli.plan import plan
 from dbt_floodmark.cli.quarantine import quarantine
 from dbt_floodmark.cli.reconcile import reconcile
@@ -40,13 +41,7 @@ class Floodmark(click.Group):
         """Write the commands in groups, each with the first sentence of its help."""
         width = max(map(len, self.commands))
         for heading, commands in GROUPS.items():
-            with formatter.section(heading):
-                formatter.write_dl(
-                    [
-                        (str(one.name).ljust(width), one.get_short_help_str(limit=1000))
-                        for one in commands
-                    ]
-                )
+            list_commands(formatter, heading, commands, width)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments; dbt's global options may stand before its commands, as with dbt."""

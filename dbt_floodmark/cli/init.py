@@ -42,7 +42,8 @@ def init(
 ) -> None:
     """Write a new project into DIR, or a model for a folder of files.
 
-    DIR must be new or empty. With --files the model goes into DIR, or else into the project here.
+    DIR must be new or empty. With --files it may also be a project. The model goes into DIR,
+    or else into the project here.
 
     \b
     Example:

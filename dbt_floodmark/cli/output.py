@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -16,6 +16,24 @@ from rich.text import Text
 _ENDLESS = 1_000_000
 #: What rules and formats held back: columns of a table that has any.
 HELD = ("rows_quarantined", "rows_dropped")
+
+
+def list_commands(
+    formatter: click.HelpFormatter, heading: str, commands: Iterable[click.Command], width: int = 0
+) -> None:
+    """Write commands under a heading, each with the whole first sentence of its help."""
+    with formatter.section(heading):
+        formatter.write_dl(
+            [(str(one.name).ljust(width), one.get_short_help_str(limit=1000)) for one in commands]
+        )
+
+
+class Words(click.Group):
+    """A command of several words, such as `quarantine list`: its help shows whole sentences."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the words."""
+        list_commands(formatter, "Commands", self.commands.values())
 
 
 def console(stderr: bool = False) -> Console:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from dbt_floodmark.cli.output import console, print_json, table
+from dbt_floodmark.cli.output import Words, console, print_json, table
 from dbt_floodmark.errors import UsageError
 from dbt_floodmark.project.project import Project
 from dbt_floodmark.project.runner import exit_code, json_option, target_options
@@ -19,7 +19,7 @@ where_option = click.option("--where", metavar="SQL", help="Only rows for which 
 dry_run_option = click.option("--dry-run", is_flag=True, help="Only say how many rows.")
 
 
-@click.group()
+@click.group(cls=Words)
 def quarantine() -> None:
     """Look at rows that rules or formats refused; load them again, or give them up.
 

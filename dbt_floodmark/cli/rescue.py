@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from dbt_floodmark.cli.output import console, print_json, table
+from dbt_floodmark.cli.output import Words, console, print_json, table
 from dbt_floodmark.project.project import Project
 from dbt_floodmark.project.runner import json_option, target_options
 from dbt_floodmark.texts import jinja_literal
 
 
-@click.group()
+@click.group(cls=Words)
 def rescue() -> None:
     """Look into rescued data, and move a key of it into a column.
 

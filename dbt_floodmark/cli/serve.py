@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from dbt_floodmark.cli.output import console
+from dbt_floodmark.cli.output import Words, console
 from dbt_floodmark.project.runner import (
     load_parameters,
     profiles_option,
@@ -20,7 +20,7 @@ from dbt_floodmark.spark import server, warm
 from dbt_floodmark.spark.home import HOME_VARIABLE, resolve_home
 
 
-@click.group()
+@click.group(cls=Words)
 def serve() -> None:
     """Start, stop or look at a local Spark Thrift server (target thrift).
 

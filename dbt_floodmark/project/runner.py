@@ -79,6 +79,7 @@ def select_option(command: Any) -> Any:
         cls=MultiOption,
         type=tuple,
         multiple=True,
+        metavar="SELECTOR",
         help="Models, as in dbt's --select: one or several.",
     )(command)
 

@@ -1,6 +1,6 @@
-"""What is made from the code: the tables of docs/reference/settings.md, a JSON schema of them for editors, errors.md.
+"""What is made from the code: the tables of docs/reference/settings.md, a JSON schema of them for editors, errors.md, command.md.
 
-`python -m tests.support.reference` writes all three. The messages of errors.md come from error_page.py.
+`python -m tests.support.reference` writes all of them. The last two come from error_page.py and command_page.py.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tests.support import error_page
+from tests.support import command_page, error_page
 from tests.support.macros import load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -152,3 +152,4 @@ if __name__ == "__main__":
     PAGE.write_text(page(PAGE.read_text("utf-8")), "utf-8")
     EDITORS.write_text(editors_schema(), "utf-8")
     error_page.PAGE.write_text(error_page.page(), "utf-8")
+    command_page.PAGE.write_text(command_page.page(), "utf-8")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import command_page
 from tests.support.harness import REPOSITORY
 
 PAGES = sorted([*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").rglob("*.md")])
@@ -55,3 +56,15 @@ def test_the_readme_is_short() -> None:
     assert len(lines) <= 200
     start = lines.index("## Quick start")
     assert start < 40 and "floodmark build" in "\n".join(lines[start:40])
+
+
+def test_the_page_of_commands_is_what_help_says() -> None:
+    """Where this fails: `python -m tests.support.reference` writes the page."""
+    assert command_page.PAGE.read_text("utf-8") == command_page.page()
+
+
+def test_the_page_has_every_word_of_every_command() -> None:
+    page = command_page.PAGE.read_text("utf-8")
+    for text in ("### floodmark quarantine replay\n", "`--set ", "### floodmark serve start\n"):
+        assert text in page
+    assert "\b" not in page and "…" not in page
