@@ -42,7 +42,8 @@ def init(
 ) -> None:
     """Write a new project into DIR, or a model for a folder of files.
 
-    DIR must be new or empty. With --files the model goes into DIR, or else into the project here.
+    DIR must be new or empty; with --files it may be a project, which then gets the model. With
+    --files and without DIR, the model goes into the project here.
 
     \b
     Example:
