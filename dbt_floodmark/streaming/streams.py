@@ -317,12 +317,15 @@ _REMEMBERING = {"Aggregate", "Deduplicate", "DeduplicateWithinWatermark", "Disti
 
 
 def _operators(frame: Any) -> set[str]:
-    """Return the names of a streaming DataFrame's operators; of joins only those of two streams."""
+    """Return the names of a frame's operators on streams; of joins only those of two streams."""
     return {
         name
         for node in plan_nodes(frame)
-        if (name := str(node.nodeName())) != "Join"
-        or all(one.isStreaming() for one in inputs_of(node))
+        if node.isStreaming()
+        and (
+            (name := str(node.nodeName())) != "Join"
+            or all(one.isStreaming() for one in inputs_of(node))
+        )
     }
 
 

@@ -88,7 +88,8 @@
     {%- for column in floodmark._table_own_columns(run) if column.name not in source.written -%}
         {%- do source.lacking.append(column.name) -%}
     {%- endfor -%}
-    {%- for name in run.settings.cdc.tracked if not floodmark._find_column(floodmark._table_own_columns(run), name) -%}
+    {%- for name in run.settings.cdc.tracked if not floodmark._find_column(floodmark._table_own_columns(run), name)
+        and not floodmark._is_untyped_column(run, name) -%}
         {%- do floodmark._refuse([{'setting': 'cdc.track_history_column_list', 'got': name,
             'expected': 'columns of ' ~ this,
             'todo': "It is new: set on_schema_change to 'append_new_columns', or run once with --full-refresh"}],

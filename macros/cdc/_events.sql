@@ -39,11 +39,22 @@
     {%- if floodmark._find_column(columns, '_change_type') and floodmark._find_column(columns, '_commit_version') -%}
         {{ return({'takes': "coalesce(_change_type in ('delete', 'update_preimage'), false)",
             'adds': "_change_type in ('insert', 'update_postimage')", 'commit': '_commit_version', 'key': keys}) }}
-    {%- elif floodmark._reads_changes(run) and floodmark._reads_state(run.sql) -%}
+    {%- elif floodmark._are_of_a_state(run, columns) -%}
         {{ return({'takes': deletes, 'adds': 'not ' ~ deletes ~ ' and not ' ~ truncates, 'commit': sequence,
             'key': keys}) }}
     {%- endif -%}
     {{ return(none) }}
+{% endmacro %}
+
+
+{# Whether the events are the changes of a state, where a row that is deleted is a delete. Of a stream its text tells:
+   there the feed says what a delete is, and no column of the upstream. #}
+{% macro _are_of_a_state(run, columns) %}
+    {%- if floodmark._reads_changes(run) -%}
+        {{ return(floodmark._reads_state(run.sql)) }}
+    {%- endif -%}
+    {%- set cdc = run.settings.cdc -%}
+    {{ return(cdc.reads_feed and cdc.deletes is not none and floodmark._names_beyond(run, columns, [cdc.deletes])) }}
 {% endmacro %}
 
 
@@ -174,7 +185,7 @@
         {%- for name in ([] if listed is boolean else listed)
             if not floodmark._find_column(given if setting in ['column_list', 'except_column_list']
             else own + ([] if batch.replaces or not run.target.is_delta else floodmark._table_own_columns(run)),
-            name) -%}
+            name) and not floodmark._is_untyped_column(run, name) -%}
             {%- do problems.append({'setting': 'cdc.' ~ setting, 'got': name,
                 'expected': 'columns of the ' ~ ('SELECT' if setting in ['column_list', 'except_column_list']
                 else 'table'), 'todo': 'Correct the name or remove it'}) -%}

@@ -36,7 +36,7 @@
     {%- set known = run.upstream.columns if run.upstream else none -%}
     {%- for column in columns if floodmark._is_named(column.name, expressions) -%}
         {%- if column.name | lower in floodmark._change_columns() + ['_commit_timestamp']
-            or (floodmark._names_expression(model.raw_code, column.name) if known is none
+            or (floodmark._names_expression(floodmark._model_text(), column.name) if known is none
             else not floodmark._find_column(known, column.name)) -%}
             {{ return(true) }}
         {%- endif -%}

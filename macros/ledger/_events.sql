@@ -73,10 +73,10 @@
 {% endmacro %}
 
 
-{# Whether an event tells of rules that no row broke, by the text of its results (_results_literal). #}
+{# Whether an event tells of rules that no row broke (_results_literal). #}
 {% macro _held_rules_sql() %}
-    {{ return('event = \'committed\' and expectations is not null and not expectations rlike '
-        ~ floodmark._string_literal('"violations": [1-9]')) }}
+    {{ return("event = 'committed' and expectations is not null and not exists(from_json(expectations, "
+        "'array<struct<violations: bigint>>'), result -> coalesce(result.violations, 0) > 0)") }}
 {% endmacro %}
 
 

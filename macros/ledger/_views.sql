@@ -1,49 +1,93 @@
-{# What people query: name and SELECT of each view. Two runs may finish one batch, and both say so: results are those of
-   the last. #}
+{# What people query: name and SELECT of each view. A view is made anew where its property names an older format
+   (_ledger_format), and not where only its text differs. #}
 {% macro _ledger_views(schema) %}
-    {%- set terminal = "event in ('committed', 'failed')" -%}
-    {%- set counts = [] -%}
-    {%- for name in ['rows_read', 'rows_inserted', 'rows_updated', 'rows_deleted', 'rows_kept', 'rows_dropped',
-        'rows_quarantined'] -%}
-        {%- do counts.append('max(' ~ name ~ ') as ' ~ name) -%}
-    {%- endfor -%}
-    {%- set state = "case when count(target_version) > 0 then 'committed' when count_if(event = 'failed') > "
-        "0 then 'failed' when count_if(event = 'committed') > 0 then 'committed' else 'planned' end" -%}
-    {{ return({'batches': "select model, batch_id, max(kind) as kind, max(low) as low, "
-        ~ "coalesce(max(high) filter (where event = 'committed'), max(high)) as high, " ~ state ~ " as state, "
-        ~ counts | join(', ') ~ ", min(at) filter (where event = 'planned') as started_at, " ~ "max(at) filter (where "
-        ~ terminal ~ ") as finished_at, max(target_version) as target_version, "
-        ~ "coalesce(max(invocation_id) filter (where " ~ terminal
-        ~ "), max(invocation_id)) as invocation_id, max(error) as error, "
-        ~ "max(rows_null) as rows_null, max(rows_future) as rows_future, max(rows_late) as "
-        "rows_late, max(rows_tied) as rows_tied, "
-        ~ "max(reason) as reason, max(recorded_by) as recorded_by, max(asked) as asked " ~ "from " ~ schema
-        ~ ".batch_log where event in ('planned', 'committed', 'failed') group by model, batch_id",
-        'watermarks': "select model as table_name, last.mark as watermark_value, last.at as last_updated, "
-        ~ "if(last.family in ('sequence', 'version'), last.family, 'timestamp') as kind, last.batch_id "
-        ~ "from (select model, max_by(struct(mark, at, family, batch_id), batch_id) as last from " ~ schema
-        ~ ".batch_log " ~ "where event = 'committed' group by model) where last.mark is not null",
-        'files': floodmark._files_view_sql(schema ~ '.batch_log', state),
-        'file_schemas': "select model, cast(get_json_object(file_schema, '$.version') as bigint) as version, batch_id, "
-        "at as decided_at, get_json_object(file_schema, '$.format') as format, "
-        "get_json_object(file_schema, '$.record') as schema, get_json_object(file_schema, '$.added') as added, "
-        "reason, recorded_by from " ~ schema ~ ".batch_log where file_schema is not null",
-        'expectation_results': "select model, batch_id, result.name, result.action, result.rows_judged, "
-        "result.violations, result.sample, at as judged_at, event as state from (select model, batch_id, event, at, "
-        "explode(from_json(expectations, 'array<struct<name: string, action: string, rows_judged: bigint, violations: "
-        "bigint, sample: string>>')) as result from (select model, batch_id, event, max(at) as at, "
-        ~ "max_by(expectations, at) as expectations from " ~ schema ~ ".batch_log "
-        ~ "where event in ('committed', 'failed') and expectations is not null group by model, batch_id, event))"}) }}
+    {%- set log = schema ~ '.batch_log' -%}
+    {{ return({
+        'batches': floodmark._batches_view_sql(log),
+        'watermarks': floodmark._watermarks_view_sql(log),
+        'files': floodmark._files_view_sql(log),
+        'file_schemas': floodmark._file_schemas_view_sql(log),
+        'expectation_results': floodmark._expectation_results_view_sql(log),
+    }) }}
+{% endmacro %}
+
+
+{# The state of a batch, over its events. #}
+{% macro _batch_state_sql() -%}
+    case when count(target_version) > 0 then 'committed' when count_if(event = 'failed') > 0 then 'failed'
+        when count_if(event = 'committed') > 0 then 'committed' else 'planned' end
+{%- endmacro %}
+
+
+{# The view `batches`: one row per batch. Two runs may finish one batch, and both say so. #}
+{% macro _batches_view_sql(log) %}
+    select model, batch_id, max(kind) as kind, max(low) as low,
+        coalesce(max(high) filter (where event = 'committed'), max(high)) as high,
+        {{ floodmark._batch_state_sql() }} as state,
+        max(rows_read) as rows_read, max(rows_inserted) as rows_inserted, max(rows_updated) as rows_updated,
+        max(rows_deleted) as rows_deleted, max(rows_kept) as rows_kept, max(rows_dropped) as rows_dropped,
+        max(rows_quarantined) as rows_quarantined,
+        min(at) filter (where event = 'planned') as started_at,
+        max(at) filter (where event in ('committed', 'failed')) as finished_at,
+        max(target_version) as target_version,
+        coalesce(max(invocation_id) filter (where event in ('committed', 'failed')), max(invocation_id))
+            as invocation_id,
+        max(error) as error, max(rows_null) as rows_null, max(rows_future) as rows_future, max(rows_late) as rows_late,
+        max(rows_tied) as rows_tied, max(reason) as reason, max(recorded_by) as recorded_by, max(asked) as asked
+    from {{ log }}
+    where event in ('planned', 'committed', 'failed')
+    group by model, batch_id
+{% endmacro %}
+
+
+{# The view `watermarks`: the mark of each model, as its last committed batch left it. #}
+{% macro _watermarks_view_sql(log) %}
+    select model as table_name, last.mark as watermark_value, last.at as last_updated,
+        if(last.family in ('sequence', 'version'), last.family, 'timestamp') as kind, last.batch_id
+    from (
+        select model, max_by(struct(mark, at, family, batch_id), batch_id) as last
+        from {{ log }} where event = 'committed' group by model
+    )
+    where last.mark is not null
+{% endmacro %}
+
+
+{# The view `file_schemas`: the schema in which each batch read its files. #}
+{% macro _file_schemas_view_sql(log) %}
+    select model, cast(get_json_object(file_schema, '$.version') as bigint) as version, batch_id, at as decided_at,
+        get_json_object(file_schema, '$.format') as format, get_json_object(file_schema, '$.record') as schema,
+        get_json_object(file_schema, '$.added') as added, reason, recorded_by
+    from {{ log }}
+    where file_schema is not null
+{% endmacro %}
+
+
+{# The view `expectation_results`: what became of each rule in each batch. Where two runs finished one batch, the
+   results are those of the last. #}
+{% macro _expectation_results_view_sql(log) %}
+    select model, batch_id, result.name, result.action, result.rows_judged, result.violations, result.sample,
+        at as judged_at, event as state
+    from (
+        select model, batch_id, event, at, explode(from_json(expectations,
+            'array<struct<name:string,action:string,rows_judged:bigint,violations:bigint,sample:string>>')) as result
+        from (
+            select model, batch_id, event, max(at) as at, max_by(expectations, at) as expectations
+            from {{ log }}
+            where event in ('committed', 'failed') and expectations is not null
+            group by model, batch_id, event
+        )
+    )
 {% endmacro %}
 
 
 {# The view `files`: what became of each file, the newest load of each table. What was forgotten since its load is not
    there. #}
-{% macro _files_view_sql(log, state) %}
+{% macro _files_view_sql(log) %}
     with batches as (
         select *, max_by(generation, if(state = 'committed', batch_id, null)) over (partition by model) as newest
         from (
-            select model, batch_id, max(generation) as generation, {{ state }} as state,
+            select model, batch_id, max(generation) as generation,
+                {{ floodmark._batch_state_sql() }} as state,
                 max_by(files, if(event = 'planned', 0, 1)) filter (where files is not null) as files,
                 min(at) as discovered_at, max(at) as at
             from {{ log }} where event in ('planned', 'committed', 'failed') group by model, batch_id

@@ -27,8 +27,8 @@
 {% endmacro %}
 
 
-{# One row an event: a batch is planned, then committed or failed. Nothing is ever updated, so threads never conflict.
-   #}
+{# One row an event (_event_comment): a batch is planned, then committed or failed. Nothing is ever updated, so threads
+   never conflict. #}
 {% macro _batch_log_sql(schema) %}
     create table if not exists {{ schema }}.batch_log (
         model string comment 'schema.alias of the model',

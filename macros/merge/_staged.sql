@@ -57,7 +57,8 @@
     {%- set problems = floodmark._key_problems(run.settings.unique_key, columns) -%}
     {%- for setting in ['merge_update_columns', 'merge_exclude_columns'] -%}
         {%- for name in floodmark._name_list(config.get(setting))
-            if not floodmark._find_column(columns + ([] if batch.replaces else floodmark._table_columns(run)), name) -%}
+            if not floodmark._find_column(columns + ([] if batch.replaces else floodmark._table_columns(run)), name)
+            and not floodmark._is_untyped_column(run, name) -%}
             {%- do problems.append({'setting': setting, 'got': name, 'expected': 'columns of the SELECT',
                 'todo': 'Correct the name or remove it'}) -%}
         {%- endfor -%}

@@ -124,7 +124,8 @@
    or several. #}
 {% macro _changes_name(code) %}
     {%- set names = [] -%}
-    {%- for kind, arguments in modules.re.findall('floodmark\\.changes\\(\\s*(ref|source)\\(([^)]*)\\)', code) -%}
+    {%- for kind, arguments in modules.re.findall('floodmark\\.changes\\(\\s*(ref|source)\\(([^)]*)\\)',
+        floodmark._without_jinja_comments(code)) -%}
         {%- set parts = modules.re.findall('(?:^|,)\\s*["\']([^"\']+)["\']', arguments) -%}
         {%- set version = modules.re.search('\\b(?:v|version)\\s*=\\s*["\']?([\\w.]+)["\']?\\s*(?:,|$)', arguments) -%}
         {%- do names.append(parts | join('.') if kind == 'source'

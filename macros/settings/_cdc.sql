@@ -55,7 +55,8 @@
         'sequence_by': sequence,
         'deletes': floodmark._clause(cdc.apply_as_deletes)[1:-1] if cdc.apply_as_deletes else none,
         'truncates': floodmark._clause(cdc.apply_as_truncates)[1:-1] if cdc.apply_as_truncates else none,
-        'reads_feed': kind == 'version' or floodmark._is_stream() and 'readchangefeed' in model.raw_code | lower,
+        'reads_feed': kind == 'version'
+            or floodmark._is_stream() and 'readchangefeed' in floodmark._model_text() | lower,
         'ignore_null_updates': ignored if ignored is boolean else floodmark._as_list(ignored),
         'column_list': floodmark._as_list(cdc.column_list),
         'except_column_list': floodmark._as_list(cdc.except_column_list),

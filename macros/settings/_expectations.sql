@@ -24,7 +24,8 @@
             'meaning': '`error` fails the node after its data is committed'},
         'message': {'type': 'text', 'without': 'the condition', 'meaning': 'a text that is shown instead of it'},
         'tags': {'type': 'names', 'without': 'none', 'expected': 'a text or a list', 'todo': 'Write them in quotes',
-            'meaning': 'words by which reports group rules'},
+            'meaning': 'words of your own: the ledger keeps them with the rules of each plan '
+            '(`batch_log.expectations`), and floodmark does not use them'},
         'deletes': {'type': 'flag', 'default': false,
             'meaning': 'whether the rule is evaluated for deletes and truncates among change events, too'},
     }) }}
@@ -48,7 +49,8 @@
             'meaning': '`error` fails the node after its data is committed'},
         'message': {'type': 'text', 'without': 'what was found', 'meaning': 'a text that is shown instead of it'},
         'tags': {'type': 'names', 'without': 'none', 'expected': 'a text or a list', 'todo': 'Write them in quotes',
-            'meaning': 'words by which reports group rules'},
+            'meaning': 'words of your own: the ledger keeps them with the rules of each plan '
+            '(`batch_log.expectations`), and floodmark does not use them'},
     }) }}
 {% endmacro %}
 

@@ -201,7 +201,7 @@
         {{ return([{'setting': 'files.allow_overwrites', 'got': mode,
             'expected': "incremental_strategy 'append' with it",
             'todo': "Use 'append': merge replaces rows by their key"}]) }}
-    {%- elif floodmark._path_column(model.get('compiled_code') or model.raw_code) is none -%}
+    {%- elif floodmark._path_column(floodmark._model_text()) is none -%}
         {{ return([{'setting': 'files.allow_overwrites', 'got': mode,
             'expected': "the path of each row's file in the table",
             'todo': 'Add "_metadata.file_path as source_file" to the SELECT'}]) }}

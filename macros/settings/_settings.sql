@@ -51,6 +51,26 @@
 {% endmacro %}
 
 
+{# The text of this model's SELECT: once it is compiled also what ephemeral models, macros and variables give it. #}
+{% macro _model_text() %}
+    {{ return(model.get('compiled_code') or model.raw_code) }}
+{% endmacro %}
+
+
+{# The code of a model without the comments of Jinja. #}
+{% macro _without_jinja_comments(code) %}
+    {{ return(modules.re.sub('(?s)\\{#.*?#\\}', '', code)) }}
+{% endmacro %}
+
+
+{# Whether this model calls is_incremental(): in its Jinja, and not in a comment. #}
+{% macro _is_guarded() %}
+    {{ return(modules.re.search('(?s)\\{%(?:(?!%\\}).)*?is_incremental\\s*\\('
+        ~ '|\\{\\{(?:(?!\\}\\}).)*?is_incremental\\s*\\(',
+        floodmark._without_jinja_comments(model.raw_code)) is not none) }}
+{% endmacro %}
+
+
 {# The settings that make a model floodmark's. #}
 {% macro _managing_settings() %}
     {{ return(['watermark', 'files', 'expectations', 'cdc', 'snapshot_diff']) }}

@@ -20,7 +20,7 @@
             'todo': 'Write it after the stream: from stream(...) watermark ts delay of interval 1 hour'
             if name == 'watermark' else 'Leave it out'}) -%}
     {%- endfor -%}
-    {%- if modules.re.search('is_incremental\\s*\\(', model.raw_code) -%}
+    {%- if floodmark._is_guarded() -%}
         {%- do problems.append({'setting': 'is_incremental()', 'expected': 'a SELECT without it on a streaming_table',
             'todo': 'Remove it: a stream reads each row once'}) -%}
     {%- endif -%}

@@ -102,8 +102,7 @@
 {# The filter must be in the SELECT, and without a guard where it bounds the first load too. #}
 {% macro _filter_problems(watermark) %}
     {%- set problems = [] -%}
-    {%- set is_guarded = modules.re.search('is_incremental\\s*\\(',
-        modules.re.sub('(?s)\\{#.*?#\\}', '', model.raw_code)) is not none -%}
+    {%- set is_guarded = floodmark._is_guarded() -%}
     {%- set bounded = [] -%}
     {%- for key in ['start', 'step', 'sql'] if watermark.get(key) is not none -%}
         {%- do bounded.append(key) -%}

@@ -41,7 +41,8 @@
     {%- set snapshot = run.settings.snapshot -%}
     {%- set problems = floodmark._key_problems(run.settings.unique_key, columns) -%}
     {%- for setting, names in {'compare_columns': snapshot.compared, 'except_columns': snapshot.excepted}.items() -%}
-        {%- for name in names if not floodmark._find_column(columns, name)
+        {%- for name in names
+            if not floodmark._find_column(columns, name) and not floodmark._is_untyped_column(run, name)
             or name | lower in run.settings.unique_key | map('lower') | list -%}
             {%- do problems.append({'setting': 'snapshot_diff.' ~ setting, 'got': name,
                 'expected': 'columns of the SELECT other than the key', 'todo': 'Correct the name or remove it'}) -%}

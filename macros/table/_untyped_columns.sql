@@ -58,6 +58,17 @@
 {% endmacro %}
 
 
+{# Whether a setting that names this column names one that is kept out. Where a batch goes on from the staging table of
+   an earlier run, the table tells. #}
+{% macro _is_untyped_column(run, name) %}
+    {%- set untyped = run.get('untyped') -%}
+    {%- if untyped is none and run.target.is_delta -%}
+        {%- set untyped = floodmark._kept_untyped() -%}
+    {%- endif -%}
+    {{ return(floodmark._path_part(name) | lower in (untyped or [])) }}
+{% endmacro %}
+
+
 {# The names that the table was made without and that the SELECT types now, whatever on_schema_change says: they are not
    new, so snapshot_diff compares them. #}
 {% macro _awaited_names(run, batch, columns, known) %}

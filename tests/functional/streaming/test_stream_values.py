@@ -24,12 +24,40 @@ HISTORY = {
 }
 MERGED = {"incremental_strategy": "merge", "unique_key": "id"}
 
+#: What changes in `fed`: under the names of the feed, and `seq` for its versions.
+FEED = (
+    "select id, v, _change_type, _commit_version as seq from stream({{ source('raw', 'fed') }}) "
+    "with (readChangeFeed = true) where _change_type <> 'update_preimage'"
+)
+REPLACED = {
+    "incremental_strategy": "cdc",
+    "unique_key": "id",
+    "cdc": {
+        "sequence_by": "seq",
+        "apply_as_deletes": "_change_type = 'delete'",
+        "stored_as_scd_type": 2,
+    },
+}
+
 MODELS = {
+    "replaced": stream(FEED, **REPLACED),
+    "fed_changes": "{{ config(materialized='ephemeral') }}\n" + FEED,
+    # The apostrophe opens no text.
+    "replaced_beyond": stream(
+        "{# the feed's #} select * from {{ ref('fed_changes') }}", **REPLACED
+    ),
     "narrow": stream(NARROW),
     "bare": stream(UNTYPED),
     "merged": stream(UNTYPED, **MERGED),
-    "ticked": stream(f"select id as `ti``ck` from {SOURCE}"),
+    "ticked": stream(f"select id as `ti``ck` from {SOURCE} {{# not is_incremental() #}}"),
     "history": stream(f"select id, seq from {SOURCE}", **HISTORY),
+    "told": stream(
+        f"select id, seq, note, null as n from {SOURCE}",
+        incremental_strategy="cdc",
+        unique_key="id",
+        cdc=HISTORY["cdc"]
+        | {"track_history_column_list": ["note", "n"], "ignore_null_updates": ["n"]},
+    ),
     "keyed_nope": stream(f"select * from {SOURCE}", unique_key="nope"),
     "keyed_map": stream(f"select * from {SOURCE}", unique_key="m"),
     "char_merge": stream(f"select id, note from {SOURCE}", **MERGED),
@@ -60,7 +88,12 @@ def story(make_project: Callable[..., Project]) -> Story:
     s = project.schema
     columns = "id int, seq int, amount decimal(17,2), at timestamp, x double, m map<string,int>, note string"
     project.sql(f"create table {s}.src ({columns}) using delta")
-    project.source("src")
+    project.sql(
+        f"create table {s}.fed (id int, v string) using delta "
+        "tblproperties ('delta.enableChangeDataFeed' = 'true')"
+    )
+    project.sql(f"insert into {s}.fed values (1, 'a')")
+    project.source("src", "fed")
     arrive(project, 1, "12.00")
     for name, by_hand in {
         "narrow": "id bigint, amount decimal(17,0), d date, f float",
@@ -76,6 +109,7 @@ def story(make_project: Callable[..., Project]) -> Story:
     story.runs.append(project.dbt("run"))
 
     arrive(project, 2, "12.34")
+    project.sql(f"insert overwrite {s}.fed values (1, 'b')")
     project.model("bare", stream(TYPED))
     project.model("merged", stream(TYPED, **MERGED))
     project.model("history", stream(f"select id, seq, note from {SOURCE}", **HISTORY))
@@ -120,6 +154,20 @@ def test_columns_without_a_type_wait_for_one(story: Story) -> None:
         assert [run.status[name] for run in story.runs[:2]] == ["success", "success"], name
         assert "the SELECT gives n, l without a type" in sentence(story.runs[0].log)
         assert rows(story, name, "id, n, cast(l as string)") == [(1, None, None), (2, "2", "[2]")]
+
+
+def test_a_list_may_name_a_column_without_a_type(story: Story) -> None:
+    assert [run.status["told"] for run in story.runs[:2]] == ["success", "success"]
+    assert rows(story, "told", "id, note, __end_at") == [(1, "n1", None), (2, "n2", None)]
+
+
+@pytest.mark.parametrize("name", ["replaced", "replaced_beyond"])
+def test_a_row_that_is_overwritten_is_not_deleted(story: Story, name: str) -> None:
+    """One commit takes it away and brings another; wherever the feed's option stands."""
+    assert [run.status[name] for run in story.runs[:2]] == ["success", "success"]
+    assert rows(story, name, "id, v, __end_at is null") == [(1, "a", False), (1, "b", True)]
+    columns = story.project.sql(f"select * from {story.project.schema}.{name}")[0]
+    assert not {"insert", "update_postimage"} & set(columns)
 
 
 def test_a_backtick_in_a_name(story: Story) -> None:

@@ -40,6 +40,14 @@ MODELS = {
         incremental_strategy="merge",
         unique_key="key",
     ),
+    # What is made of a table that it joins is no state of the stream: the latest event of a key wins.
+    "latest_named": stream(
+        "select e.*, n.name from stream({{ source('raw', 'events') }}) watermark at delay of interval 1 hour as e "
+        "left join (select key, max(name) as name from {{ source('raw', 'names') }} group by key) as n "
+        "on n.key = e.key",
+        output_mode="update",
+        unique_key="key",
+    ),
     "scd1": stream(
         "select * from stream({{ source('raw', 'events') }})",
         incremental_strategy="cdc",
@@ -86,6 +94,11 @@ TABLES: dict[str, tuple[str, list[str], list[str]]] = {
     "updated": ("key, events, amount", ["a 3 7", "b 1 2"], ["a 3 7", "b 2 2", "c 1 5"]),
     "updated_hourly": ("hour(hour), key, amount", ["6 a 7", "6 b 2"], ["6 a 7", "6 b 2", "9 c 5"]),
     "latest": ("event_id, key", ["2 b", "3 a"], ["3 a", "4 b", "5 c"]),
+    "latest_named": (
+        "event_id, key, coalesce(name, '-')",
+        ["2 b -", "3 a Ann"],
+        ["3 a Ann", "4 b -", "5 c -"],
+    ),
     "scd1": ("event_id, key", ["2 b", "3 a"], ["3 a", "5 c"]),
     "scd2": (
         "key, amount, __start_at, coalesce(__end_at, 0)",
@@ -127,6 +140,7 @@ DEFAULT_MODES = (
     "counted",
     "updated_hourly",
     "latest",
+    "latest_named",
     "scd2",
     "hourly",
     "distinct_events",
@@ -297,7 +311,9 @@ def test_each_row_once_in_every_mode(story: Story) -> None:
     assert {name: project.version(name) for name in MODES} == versions
     # What comes behind the watermark is dropped, counted, and shown.
     arrive(project, event(6, "a", 100, 1))
-    project.build("--select", "hourly", "updated_hourly")
+    project.build("--select", "hourly", "updated_hourly", "latest_named")
+    columns, _, expected = TABLES["latest_named"]
+    assert rows(project, "latest_named", columns) == expected
     for name in ("hourly", "updated_hourly"):
         columns, _, expected = TABLES[name]
         assert rows(project, name, columns) == expected

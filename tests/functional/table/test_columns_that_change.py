@@ -40,7 +40,7 @@ MODELS = {
     "late": named("id, at", **MERGE),
     "strict": named("id, at", on_schema_change="fail", **MERGE),
     "grown": named("id, at", on_schema_change="append_new_columns", **MERGE),
-    "void": named("id, at, null as n", **MERGE),
+    "void": named("id, at, null as n", merge_update_columns=["at", "n"], **MERGE),
     "of_model": named("id, label, at", on_schema_change="append_new_columns"),
     "aggregate": named(
         "id as `rate@(eur)`, at", incremental_strategy="merge", unique_key="rate@(eur)", **MAPPED

@@ -94,11 +94,11 @@ LACKING = {
         "day",
     ),
 }
-#: Snapshots in which nothing but `null as n` changes: on_schema_change and SCD type.
-WAITING = {
-    "ignored_1": ("ignore", 1),
-    "ignored_2": ("ignore", 2),
-    "appended": ("append_new_columns", 1),
+#: Snapshots in which nothing but `null as n` changes: on_schema_change, SCD type and what is compared.
+WAITING: dict[str, tuple[str, int, dict[str, list[str]]]] = {
+    "ignored_1": ("ignore", 1, {}),
+    "ignored_2": ("ignore", 2, {"compare_columns": ["day", "n"]}),
+    "appended": ("append_new_columns", 1, {}),
 }
 
 
@@ -133,11 +133,12 @@ def project(make_project: Callable[..., Project]) -> Project:
         )
         project.sql(f"create table {s}.{name} (v int, ts timestamp) using delta")
     later = "{% if var('later', false) %}cast(id * 10 as bigint){% else %}null{% endif %}"
-    for name, (mode, scd_type) in WAITING.items():
+    for name, (mode, scd_type, compared) in WAITING.items():
+        snapshot = {"stored_as_scd_type": scd_type} | compared
         project.model(
             name,
             "{{ config(materialized='incremental', incremental_strategy='snapshot_diff', unique_key='id', "
-            f"on_schema_change='{mode}', snapshot_diff={{'stored_as_scd_type': {scd_type}}}) }}}} "
+            f"on_schema_change='{mode}', snapshot_diff={snapshot!r}) }}}} "
             f"select id, day, {later} as n from {table('src')}",
         )
     return project
@@ -164,7 +165,7 @@ def test_tables_that_lack_a_column_and_columns_that_wait_for_a_type(project: Pro
         ]
     for name in LACKING:
         assert sorted(row["id"] for row in rows_of(project, name)) == [1, 2]
-    for name, (_, scd_type) in WAITING.items():
+    for name, (_, scd_type, _) in WAITING.items():
         current = "where __end_at is null" if scd_type == 2 else ""
         rows = project.sql(f"select id, n from {s}.{name} {current} order by id")
         assert rows == [(1, 10), (2, 20)], name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,7 +27,8 @@ def feed_problems(
     code: str = "",
     reads_feed: bool = True,
 ) -> list[dict[str, Any]]:
-    floodmark = load(model=SimpleNamespace(raw_code=code))
+    # An apostrophe in a comment of Jinja opens no text.
+    floodmark = load(model={"raw_code": "{# it's #} {{ ref('x') }}", "compiled_code": code})
     cdc = {"deletes": deletes, "reads_feed": reads_feed, "sequence_by": sequence_by}
     known = {"columns": named(*upstream)} if upstream is not None else None
     run = {"settings": {"cdc": cdc}, "upstream": known}
@@ -76,6 +76,68 @@ def test_a_delete_of_a_state_needs_an_order_of_its_own(case: dict[str, Any]) -> 
 )  # fmt: skip
 def test_a_sequence_that_tells_a_delete_from_its_row(case: dict[str, Any]) -> None:
     assert feed_problems(**case) == []
+
+
+@pytest.mark.parametrize(
+    ("selected", "deletes", "reads_feed", "upstream", "sql", "commit"),
+    [
+        # A stream of changes: by the feed's columns, or by its sequence.
+        (FEED, "_change_type = 'delete'", True, None, "", "_commit_version"),
+        (["id", "_change_type", "seq"], "_change_type = 'delete'", True, None, "", "seq"),
+        (["id", "gone", "seq"], "gone", True, None, "", "seq"),
+        # A stream of events, and one of rows.
+        (["id", "op", "seq"], "op = 'D'", True, None, "", None),
+        (["id", "_change_type", "seq"], None, True, None, "", None),
+        (["id", "op", "seq"], "op = 'D'", False, None, "", None),
+        # changes() of a state, and of events.
+        (["id", "_change_type", "seq"], "_change_type = 'delete'", True, ["id"], "/*floodmark:changes s.t*/", "seq"),
+        (["id", "op", "seq"], "op = 'D'", True, ["id", "op"], "/*floodmark:changes s.t events*/", None),
+    ],
+)  # fmt: skip
+def test_events_that_tell_what_one_commit_replaced(
+    selected: list[str],
+    deletes: str | None,
+    reads_feed: bool,
+    upstream: list[str] | None,
+    sql: str,
+    commit: str | None,
+) -> None:
+    """A row that an overwrite takes away and brings again with another value is no delete."""
+    code = "select id, _change_type = 'delete' as gone, _commit_version as seq, op from x"
+    floodmark = load(model={"raw_code": code})
+    cdc = {"deletes": deletes, "reads_feed": reads_feed, "sequence_by": ["seq"]}
+    watermark = {"kind": "version"} if upstream else None
+    run = {
+        "settings": {"cdc": cdc, "unique_key": ["id"], "watermark": watermark},
+        "upstream": {"columns": named(*upstream)} if upstream else None,
+        "sql": sql,
+    }
+    found = floodmark._event_commits(run, named(*selected), "seq", "deleted", "false")
+    assert (found and found["commit"]) == commit
+    if commit == "seq":
+        assert (found["takes"], found["adds"]) == ("deleted", "not deleted and not false")
+
+
+@pytest.mark.parametrize(
+    ("raw", "compiled", "reads_feed"),
+    [
+        ("from stream(t) with (readChangeFeed = true)", None, True),
+        ("from {{ ref('fed') }}", "with fed as (from stream(t) with (readchangefeed = true))", True),
+        ("from {{ ref('fed') }} {# no readChangeFeed #}", "from stream(t)", False),
+    ],
+)  # fmt: skip
+def test_a_feed_is_known_wherever_its_option_stands(
+    raw: str, compiled: str | None, reads_feed: bool
+) -> None:
+    """In the model, or in an ephemeral model, a macro or a variable."""
+    model = {
+        "raw_code": raw,
+        "compiled_code": compiled,
+        "config": {"materialized": "streaming_table"},
+    }
+    floodmark = load(config={"cdc": {"sequence_by": "seq"}}, model=model)
+    floodmark._is_stream = lambda: True
+    assert floodmark._cdc_settings()["reads_feed"] is reads_feed
 
 
 @pytest.mark.parametrize(

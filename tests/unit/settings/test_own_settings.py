@@ -134,3 +134,20 @@ def test_no_node_has_the_name_of_a_table_that_is_kept_beside(
         assert problems[0]["expected"] == (
             f"no other node with the name shop.{node.alias or node.name}, and model.shop.beside has it"
         )
+
+
+@pytest.mark.parametrize(
+    ("code", "is_guarded"),
+    [
+        ("{% if is_incremental() %} where x {% endif %}", True),
+        ("{%- if var('a') and\n is_incremental () -%}", True),
+        ("{% set x = {'a': {}} if is_incremental() else {} %}", True),
+        ("where {{ 'x' if is_incremental() else 'y' }}", True),
+        ("{# is_incremental() #} select 1", False),
+        ("{#- {% if is_incremental() %}\n{% endif %} -#} {{ x }}", False),
+        ("-- is_incremental() of {{ ref('a') }} is not needed: is_incremental()", False),
+        ("{% set x = 1 %} is_incremental() {{ ref('a') }}", False),
+    ],
+)
+def test_is_incremental_counts_where_jinja_calls_it(code: str, is_guarded: bool) -> None:
+    assert load(model={"raw_code": code})._is_guarded() is is_guarded

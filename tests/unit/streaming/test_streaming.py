@@ -10,7 +10,7 @@ import pytest
 from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.refusal import RefusedError, TryAgainError
 from dbt_floodmark.spark.messages import readable
-from dbt_floodmark.streaming import position, sources
+from dbt_floodmark.streaming import position, sources, streams
 from dbt_floodmark.streaming import service as services
 from dbt_floodmark.streaming.advice import explain
 from dbt_floodmark.streaming.progress import MicroBatch, is_batch, lag_text, utc
@@ -582,3 +582,38 @@ def test_kafka_without_its_connector():
     assert str(refused.value) == (
         "the Kafka connector is not installed: run `floodmark setup --with kafka` once, and run the model again"
     )
+
+
+def plan(name, *inputs, streams=None):
+    """A node of an analysed plan, as py4j shows it: it streams where an input does."""
+    streams = any(one.isStreaming() for one in inputs) if streams is None else streams
+    children = SimpleNamespace(size=lambda: len(inputs), apply=lambda index: inputs[index])
+    return SimpleNamespace(
+        children=lambda: children, nodeName=lambda: name, isStreaming=lambda: streams
+    )
+
+
+STREAM, TABLE = plan("StreamingRelation", streams=True), plan("Relation", streams=False)
+MARKED = plan("EventTimeWatermark", STREAM)
+
+
+@pytest.mark.parametrize(
+    ("analysed", "remembers", "forgets"),
+    [
+        (plan("Project", STREAM), False, False),
+        (MARKED, False, False),
+        (plan("Aggregate", STREAM), True, False),
+        (plan("Aggregate", MARKED), True, True),
+        (plan("Join", MARKED, STREAM), True, True),
+        (plan("Join", MARKED, TABLE), False, False),
+        # What is made of a table is no state of the stream.
+        (plan("Join", MARKED, plan("Aggregate", TABLE)), False, False),
+        (plan("Join", MARKED, plan("Distinct", plan("Join", TABLE, TABLE))), False, False),
+        (plan("Deduplicate", plan("Join", MARKED, plan("Distinct", TABLE))), True, True),
+    ],
+)
+def test_what_a_stream_remembers(analysed, remembers, forgets):
+    execution = SimpleNamespace(analyzed=lambda: analysed)
+    frame = SimpleNamespace(_jdf=SimpleNamespace(queryExecution=lambda: execution))
+    assert streams._remembers(frame) is remembers
+    assert streams._forgets(frame) is forgets
