@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,10 +114,13 @@ def story(make_project: Callable[..., Project], attached: None) -> Story:
     project = make_project("inference")
     rng = random.Random(SEED)
     folders: dict[str, dict[str, str]] = {name: {} for name in ("json", "csv", "split", "joined")}
+    emptied = set()
     for case in range(CASES):
         make = maker(rng)
         made = [{f"c{case}": make(), "id": case * RECORDS + number} for number in range(RECORDS)]
         folders["json"][f"{case}.json"] = lines(*made)
+        if any(row[f"c{case}"] == "" for row in made):
+            emptied.add(f"c{case}")
     makers = {f"c{case}": cells(rng) for case in range(CASES)}
     rows = [[str(row), *(make() for make in makers.values())] for row in range(8)]
     header = ["id", *makers]
@@ -140,6 +143,15 @@ def story(make_project: Callable[..., Project], attached: None) -> Story:
             frame.coalesce(1).write.parquet(str(project.root / "parquet"))
     types["parquet"], read["parquet"] = types["json_typed"], read["json_typed"]
     inferred = {name: dict(found) for name, found in types.items()}
+    # RULE: an empty text beside numbers makes them texts; Spark takes it for NULL, and loses it.
+    types["json_typed"] = types["json_typed"] | dict.fromkeys(emptied, "string")
+    # RULE: a bigint under one header and more digits under another are 20 digits; in one file Spark has those that it
+    # sees first.
+    for place, name in enumerate(header):
+        if types["csv_split"][name] == "decimal(19,0)" and any(
+            kind_of(row[place] for row in half) == "bigint" for half in (rows[:4], rows[4:])
+        ):
+            types["csv_split"][name] = "decimal(20,0)"
     # RULE: a column that is empty in all files of one header is a string.
     for place, name in enumerate(header):
         if any(all(row[place] == "" for row in half) for half in (rows[:4], rows[4:])):
@@ -150,6 +162,12 @@ def story(make_project: Callable[..., Project], attached: None) -> Story:
             types["csv_typed"][name] = types["csv_split"][name] = "string"
     project.build()
     return Story(project, inferred, types, read)
+
+
+def kind_of(numbers: Iterable[str]) -> str:
+    """The type of whole numbers: int, bigint, or decimal where one of them is beyond."""
+    greatest = max((abs(int(number)) for number in numbers if number), default=0)
+    return "int" if greatest < 2**31 else "bigint" if greatest < 2**63 else "decimal"
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:
