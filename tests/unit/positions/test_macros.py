@@ -648,3 +648,15 @@ def test_every_problem_of_cdc_is_named_at_once() -> None:
         "cdc.start_at",
         "cdc.tombstone_ttl",
     ]
+
+
+def test_texts_that_are_not_utf8_are_no_range(floodmark: SimpleNamespace) -> None:
+    """Delta keeps other texts as the least and the greatest of their file."""
+    least, greatest = floodmark._range_counts("min_0", "max_0", "varchar(9)", "`k`", "`k`")
+    guard = "if(count_if(not is_valid_utf8(`k`)) > 0, null, hex(cast("
+    assert least == f"'min_0', {guard}min(`k`) as binary)))"
+    assert greatest == f"'max_0', {guard}max(`k`) as binary)))"
+    assert floodmark._range_counts("a", "b", "int", "l", "g")[0] == "'a', cast(min(l) as string)"
+    run = SimpleNamespace(settings=SimpleNamespace(unique_key=["k"]))
+    source = SimpleNamespace(columns=[{"name": "k", "type": "string"}], counts={"null_0": 0})
+    assert floodmark._range_predicates(run, source) == []
