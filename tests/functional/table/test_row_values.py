@@ -136,6 +136,14 @@ NESTED = {
     "bounds": ("array(array(1, 2), array(3))", "array(array(1), array(2, 3))"),
     "nulls": ("array(1, null)", "array(1)"),
     "null_field": ("struct(1 as a, cast(null as int) as b)", "struct(cast(null as int) as a, 1 as b)"),
+    "struct_in_struct": (
+        "struct(struct('1' as phone) as home, cast(null as string) as phone)",
+        "struct(struct(cast(null as string) as phone) as home, '1' as phone)",
+    ),
+    "structs_in_array": (
+        "struct(array(struct(1 as q)) as a, cast(null as int) as q)",
+        "struct(array(struct(cast(null as int) as q)) as a, 1 as q)",
+    ),
     "null_struct": ("cast(null as struct<a: int>)", "named_struct('a', cast(null as int))"),
     "micros": ("array(timestamp'2024-01-01 00:00:00.000001Z')", "array(timestamp'2024-01-01 00:00:00.000002Z')"),
     "doubles": ("array(cast('NaN' as double))", "array(1.0D)"),
