@@ -331,4 +331,6 @@ def test_names_in_quotes_and_semicolons_as_dbt_spark_users_write_them(story: Sto
 def test_everything_else_succeeded(story: Story) -> None:
     refused = {f"clause_{name}" for name, (_, setting, _) in BROKEN.items() if setting}
     failed = [{n for n, status in run.status.items() if status != "success"} for run in story.runs]
-    assert failed == [refused | {"fed", *WORDED}, {"fed", "cut"}, set(), set()], story.runs[0].log[-3000:]
+    assert failed == [refused | {"fed", *WORDED}, {"fed", "cut"}, set(), set()], story.runs[0].log[
+        -3000:
+    ]

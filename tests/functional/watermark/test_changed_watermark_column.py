@@ -48,6 +48,10 @@ REFUSED = {
         table("src"), "id, date_trunc('hour', ts)::timestamp ts", guard=True, watermark=TS
     ),
     "joined": incremental(JOINED, "o.id, c.ts", **OF_SRC),
+    "by_comma": incremental(f"{table('src')} as o, {table('more')} as c", "o.id, c.ts", **OF_SRC),
+    "united": written(
+        f"select id, ts from {table('src')} {FILTER} union all select id, ts from {table('more')} {FILTER}"
+    ),
     "days": incremental(
         table("src"), f"id, {TOKYO} as ts, cast({TOKYO} as date) as p", **OVERWRITE
     ),
