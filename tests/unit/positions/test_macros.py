@@ -660,3 +660,10 @@ def test_texts_that_are_not_utf8_are_no_range(floodmark: SimpleNamespace) -> Non
     run = SimpleNamespace(settings=SimpleNamespace(unique_key=["k"]))
     source = SimpleNamespace(columns=[{"name": "k", "type": "string"}], counts={"null_0": 0})
     assert floodmark._range_predicates(run, source) == []
+
+
+def test_the_hour_of_a_date_ends_with_its_day(floodmark: SimpleNamespace) -> None:
+    of_day = floodmark._unit_edges_sql("day", 0, DAY, "date")
+    assert floodmark._unit_edges_sql("hour", 0, DAY, "date") == of_day
+    assert "cast(date_trunc('day', date'1970-01-02') as date) + interval 1 day" in of_day
+    assert "interval 1 hour" in floodmark._unit_edges_sql("hour", 0, DAY, "timestamp_ntz")
