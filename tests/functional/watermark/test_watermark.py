@@ -138,6 +138,7 @@ MODELS = {
     "gaps_ignore": appended(upstream="numbers", column="id", gaps="ignore"),
     "gaps_fail": appended(upstream="numbers", column="id", gaps="fail"),
     "restarted": appended("id", upstream="counter", column="id"),
+    "at_limits": merged(upstream="limits", column="n", lookback=5),
 }
 QUIET = ["plain", "lookback", "guarded", "by_seq", "nulls_include", "yields_none"]
 #: What shows all that it is for in its first run.
@@ -170,11 +171,12 @@ def story(make_project: Callable[..., Project]) -> Story:
         "future": "id, case id when 1 then current_timestamp() when 2 then current_timestamp() + interval 2 days end "
         "as ts from range(1, 4)",
         "numbers": "id from values (1), (2), (3), (6), (7) as t(id)",
+        "limits": "id, cast(concat('-', repeat('9', 37), n) as decimal(38,0)) as n from values (1, 9), (2, 8) as t(id, n)",
         # A column of this name hides Spark's own.
         "counter": "id, '{}' as _metadata from range(100, 102)",
     }.items():
         project.sql(f"create table {s}.{name} using delta as select {select}")
-    project.source("events", "empty", "labels", "holes", "future", "numbers", "counter")
+    project.source("events", "empty", "labels", "holes", "future", "numbers", "counter", "limits")
     project.model(
         "events_view", "{{ config(materialized='view') }} select * from " + table("events")
     )
@@ -188,6 +190,7 @@ def story(make_project: Callable[..., Project]) -> Story:
     #: a row that was deleted hides none that came late
     project.sql(f"delete from {s}.numbers where id = 1")
     project.sql(f"insert into {s}.numbers values (4), (10)")
+    project.sql(f"insert into {s}.limits values (3, {'9' * 38})")
     project.sql(f"insert into {s}.counter values (1, '{{}}'), (2, '{{}}')")
     story.run(SECOND, "--exclude", *ONCE)
     project.sql(f"update {s}.numbers set id = id where id = 6")
@@ -427,6 +430,15 @@ def test_a_restarted_sequence_is_named(story: Story) -> None:
     ) in sentence(story.runs[SECOND].log)
     assert story.ids[SECOND]["restarted"] == [100, 101]
     assert story.marks[SECOND]["restarted"] == "101"
+
+
+def test_the_longest_numbers_are_loaded_up_to_their_limits(story: Story) -> None:
+    """A lookback leads below the least, and behind the greatest there is no next number."""
+    assert story.ids[FIRST]["at_limits"] == [1, 2]
+    assert story.ids[SECOND]["at_limits"] == [1, 2, 3]
+    assert story.marks[SECOND]["at_limits"] == "9" * 38
+    gap = f"missing: -{'9' * 37}7-{'9' * 37}8"
+    assert gap in sentence(story.runs[SECOND].log)
 
 
 def test_a_run_with_nothing_new_makes_no_commit(story: Story) -> None:

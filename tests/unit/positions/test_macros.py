@@ -667,3 +667,23 @@ def test_the_hour_of_a_date_ends_with_its_day(floodmark: SimpleNamespace) -> Non
     assert floodmark._unit_edges_sql("hour", 0, DAY, "date") == of_day
     assert "cast(date_trunc('day', date'1970-01-02') as date) + interval 1 day" in of_day
     assert "interval 1 hour" in floodmark._unit_edges_sql("hour", 0, DAY, "timestamp_ntz")
+
+
+def test_no_number_has_more_digits_than_sparks_longest_type(floodmark: SimpleNamespace) -> None:
+    nines = "9" * 38
+    assert floodmark._position_literal(10**38, "sequence") == nines
+    assert floodmark._position_literal(5 - 10**38, "sequence") == "-" + nines[:-1] + "5"
+    assert floodmark._position_literal(floodmark._least_position(), "sequence") == "-" + nines
+
+
+@pytest.mark.parametrize("high", [10**38 - 1, 10**38 - 2])
+def test_gaps_at_the_greatest_number(high: int) -> None:
+    """It has no next number that could be missing."""
+    floodmark, sent = load(), []
+    answers = [{"n": 2, "least": "1"}, {"count": 0, "from": [], "to": []}]
+    floodmark._query_json = lambda sql: sent.append(sql) or [answers[len(sent) - 1]]
+    floodmark._missing_ranges({"column": "n", "relation": "s.t"}, -(10**38), high)
+    bounds, edges = sent
+    assert f"`n` > -{'9' * 38}" in bounds
+    assert max(len(digits) for digits in re.findall(r"\d+", edges)) == 38
+    assert f"where n {'<' if high == 10**38 - 1 else '<='} {high}" in edges
