@@ -187,6 +187,23 @@
     {%- if not terms -%}
         {{ return(select_sql) }}
     {%- endif -%}
+    {%- do floodmark._check_held_back(run, batch) -%}
     {%- set keeps_nulls = ' or ' ~ name ~ ' is null' if watermark.nulls != 'exclude' else '' -%}
     {{ return('select * from (\n' ~ select_sql ~ '\n) where ' ~ terms | join(' and ') ~ keeps_nulls) }}
+{% endmacro %}
+
+
+{# Rows are held back from what such a SELECT gives: where it puts rows together or chooses between them, one that must
+   wait, or be left out, would take others with it. #}
+{% macro _check_held_back(run, batch) %}
+    {%- set is_held = batch.rows_future or batch.rows_null and run.settings.watermark.nulls == 'exclude' -%}
+    {%- set aggregates = 'max|min|max_by|min_by|count|sum|avg|first|last|any_value|collect_list|collect_set' -%}
+    {%- set depends = '\\b(?:group\\s+by|having|qualify|limit\\s+\\d|over\\s+\\w|(?:over|exists|' ~ aggregates
+        ~ ')\\s*\\()' -%}
+    {%- if is_held and modules.re.search(depends, floodmark._words_of(run.sql)) -%}
+        {%- do floodmark._stop('rows of ' ~ batch.upstream ~ ' must wait (max_future) or be left out (nulls), and the '
+            'SELECT groups, ranks or compares rows: behind an is_incremental() guard a first load cannot hold them '
+            'back before that. Remove the guard',
+            rejects='rows that must wait cannot be held back behind the guard') -%}
+    {%- endif -%}
 {% endmacro %}

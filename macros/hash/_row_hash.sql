@@ -8,7 +8,7 @@
 
 {# The version of the hash of nested values: tables that keep hashes say by it of which they are (snapshot_diff). #}
 {% macro _nested_hash_version() %}
-    {{ return(2) }}
+    {{ return(3) }}
 {% endmacro %}
 
 
@@ -82,8 +82,8 @@
 {# A value in a form that xxhash64 takes and that differs where the value does. xxhash64 passes over NULLs, does not
    see the bounds of arrays and structs, and refuses maps and variants, and a collation hides upper case. So an array
    comes with its size and says of each element whether it is NULL; a struct names each field that is not NULL, so
-   that one which it grows changes nothing while it is empty; a map is its entries, hashed and put in order; a variant
-   is its JSON, behind its types. #}
+   that one which it grows changes nothing while it is empty, and says where it ends; a map is its entries, hashed and
+   put in order; a variant is its JSON, behind its types. #}
 {% macro _hashed_value_sql(value, type, depth=0) %}
     {%- set e = 'h' ~ depth -%}
     {%- set nesting = floodmark._nesting(type) -%}
@@ -106,7 +106,7 @@
             {%- do parts.append('if(' ~ held ~ ' is null, null, ' ~ floodmark._string_literal(field.name | lower)
                 ~ '), ' ~ floodmark._hashed_value_sql(held, field.type, depth)) -%}
         {%- endfor -%}
-        {{ return('if(' ~ value ~ ' is null, null, struct(' ~ parts | join(', ') ~ '))') }}
+        {{ return('if(' ~ value ~ ' is null, null, struct(' ~ (parts + ['1']) | join(', ') ~ '))') }}
     {%- elif type | lower == 'variant' -%}
         {{ return('concat(schema_of_variant(' ~ value ~ "), ' ', to_json(" ~ value ~ ", map('timeZone', 'UTC')))") }}
     {%- elif (type | lower).startswith('string ') -%}

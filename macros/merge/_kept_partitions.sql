@@ -77,8 +77,11 @@
             ~ floodmark._zone_ways_out('the zone in which the table was loaded'),
             rejects='the partitions of the table do not follow from the time zone of the session') -%}
     {%- endif -%}
-    {%- set shared = ways | select('in', kept.ways) | list if kept and kept.column == partition.name | lower
-        else ([] if kept else ways) -%}
+    {%- set is_kept = kept and kept.column == partition.name | lower -%}
+    {%- set shared = ways | select('in', kept.ways) | list if is_kept else ([] if kept else ways) -%}
+    {#- a batch that came to nothing may have left the property narrower than the rows are -#}
+    {%- set shared = shared or (floodmark._ways_with_held_rows(run, batch, source, partition, of_all=true) if is_kept
+        else []) -%}
     {%- if not shared -%}
         {%- do floodmark._refuse([{'setting': 'partition_by',
             'got': partition.name ~ (' by ' ~ staged | last if staged else ''),
@@ -98,20 +101,20 @@
 
 
 {# How the partitions of a batch's rows follow from the watermark together with rows of the table: those that the batch
-   replaces, those of the last partition, and those in none. #}
-{% macro _ways_with_held_rows(run, batch, source, partition) %}
+   replaces, those of the last partition, and those in none; or, with `of_all`, all of them. #}
+{% macro _ways_with_held_rows(run, batch, source, partition, of_all=false) %}
     {%- set known = floodmark._table_columns(run) -%}
     {%- if not floodmark._find_column(known, partition.name) -%}
         {{ return(source.counts.get('ways', []) if run.target.is_empty else []) }}
     {%- elif not floodmark._find_column(known, run.settings.watermark.column) -%}
-        {{ return(source.counts.get('ways', [])) }}
+        {{ return([] if of_all else source.counts.get('ways', [])) }}
     {%- endif -%}
     {%- set replaced = floodmark._partitions_predicate(run, source.columns, source.counts)
         if floodmark._replaces_partitions(run, batch)
         else floodmark._bounds_predicate(floodmark._quoted(run.settings.watermark.column), batch) -%}
     {%- set pair = 'select ' ~ floodmark._quoted_csv([run.settings.watermark.column, partition.name]) ~ ' from ' -%}
-    {%- set held = pair ~ this ~ ' where ' ~ replaced ~ ' or ' ~ floodmark._last_partition_predicate(partition)
-        ~ ' or ' ~ floodmark._quoted(partition.name) ~ ' is null' -%}
+    {%- set held = pair ~ this ~ ('' if of_all else ' where ' ~ replaced ~ ' or '
+        ~ floodmark._last_partition_predicate(partition) ~ ' or ' ~ floodmark._quoted(partition.name) ~ ' is null') -%}
     {{ return(floodmark._derivation(run, source.columns, batch.family,
         '(' ~ pair ~ source.stage ~ ' union all ' ~ held ~ ')').ways) }}
 {% endmacro %}

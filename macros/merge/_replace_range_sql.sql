@@ -163,8 +163,10 @@
 
 
 {# A SELECT of the start of the unit in which one position lies, and the end of that of another: low, high. A day starts
-   with its first moment, also where the clock shows midnight twice, or never. #}
+   with its first moment, also where the clock shows midnight twice, or never. Of a date the hour is the day's first,
+   and it ends with the day. #}
 {% macro _unit_edges_sql(unit, first, last, family) %}
+    {%- set unit = 'day' if family == 'date' and unit == 'hour' else unit -%}
     {%- set starts = [] -%}
     {%- for position in [first, last] -%}
         {%- set start = "date_trunc('" ~ unit ~ "', " ~ floodmark._position_literal(position, family) ~ ')' -%}

@@ -96,10 +96,11 @@
 {% endmacro %}
 
 
-{# A SQL literal of the column's own type, so that Delta can skip files; timestamps carry their zone. #}
+{# A SQL literal of the column's own type, so that Delta can skip files; timestamps carry their zone. A number, which a
+   lookback may lead further, has at most the 38 digits of Spark's longest type. #}
 {% macro _position_literal(position, family) %}
     {%- if floodmark._is_counted(family) -%}
-        {{ return(position | string) }}
+        {{ return([[position, -floodmark._greatest_number()] | max, floodmark._greatest_number()] | min | string) }}
     {%- endif -%}
     {%- set text = floodmark._position_print(floodmark._nearest_position(position, family), family) -%}
     {%- if family == 'date' -%}
@@ -142,7 +143,13 @@
 
 {# A position below every other. #}
 {% macro _least_position() %}
-    {{ return(-(10 ** 37)) }}
+    {{ return(-floodmark._greatest_number() - 1) }}
+{% endmacro %}
+
+
+{# The greatest whole number that Spark has, of decimal(38,0). #}
+{% macro _greatest_number() %}
+    {{ return(10 ** 38 - 1) }}
 {% endmacro %}
 
 

@@ -252,8 +252,9 @@
 {% endmacro %}
 
 
-{# A SELECT with NULL for '' in the columns that partition the table, as Delta keeps it: what is compared with the
-   table must be what the table will hold, or a row that is read again is another one. #}
+{# A SELECT with NULL for '' in the columns that partition the table, and U+FFFD for bytes that are not UTF-8, as Delta
+   keeps them: what is compared with the table must be what the table will hold, or a row that is read again is another
+   one. #}
 {% macro _partition_values_sql(run, columns, select_sql) %}
     {%- set partitions = floodmark._partition_names(run) -%}
     {%- set values, texts = [], [] -%}
@@ -261,7 +262,7 @@
         {%- set quoted = floodmark._quoted(column.name) -%}
         {%- if column.name | lower in partitions and floodmark._plain_type(column.type) == 'string' -%}
             {%- do texts.append(column.name) -%}
-            {%- set quoted = 'nullif(' ~ quoted ~ ", '') as " ~ quoted -%}
+            {%- set quoted = 'nullif(make_valid_utf8(' ~ quoted ~ "), '') as " ~ quoted -%}
         {%- endif -%}
         {%- do values.append(quoted) -%}
     {%- endfor -%}

@@ -12,10 +12,16 @@
 {% endmacro %}
 
 
-{# Entries of a named_struct, a list: the least of one SQL and the greatest of another, as text. #}
+{# Entries of a named_struct, a list: the least of one SQL and the greatest of another, as text. NULL where a text is
+   not UTF-8: Delta keeps another text of it as the least and the greatest of its file, which no literal meets. #}
 {% macro _range_counts(low, high, type, least, greatest) %}
-    {{ return(["'" ~ low ~ "', " ~ floodmark._range_text_sql(least, type) | replace('@(', 'min(', 1),
-        "'" ~ high ~ "', " ~ floodmark._range_text_sql(greatest, type) | replace('@(', 'max(', 1)]) }}
+    {%- set entries = [] -%}
+    {%- for name, value, aggregate in [(low, least, 'min('), (high, greatest, 'max(')] -%}
+        {%- set text = floodmark._range_text_sql(value, type) | replace('@(', aggregate, 1) -%}
+        {%- do entries.append("'" ~ name ~ "', " ~ ('if(count_if(not is_valid_utf8(' ~ value ~ ')) > 0, null, ' ~ text
+            ~ ')' if floodmark._plain_type(type) == 'string' else text)) -%}
+    {%- endfor -%}
+    {{ return(entries) }}
 {% endmacro %}
 
 

@@ -84,7 +84,10 @@
    need not be there. #}
 {% macro _missing_ranges(upstream, low, high) %}
     {%- set column = floodmark._quoted(upstream.column) -%}
-    {%- set bounds = column ~ ' <= ' ~ high ~ (' and ' ~ column ~ ' > ' ~ low if low is not none else '') -%}
+    {%- set least = floodmark._position_literal(low, 'sequence') if low is not none else none -%}
+    {%- set bounds = column ~ ' <= ' ~ high ~ (' and ' ~ column ~ ' > ' ~ least if least is not none else '') -%}
+    {#- behind the greatest number there is none, and it is there itself -#}
+    {%- set has_next = high < floodmark._greatest_number() -%}
     {%- set counted = floodmark._query_json("select to_json(named_struct('n', count(distinct " ~ column
         ~ "), 'least', cast(min(" ~ column ~ ") as string))) from " ~ upstream.relation ~ ' where ' ~ bounds)[0] -%}
     {%- if counted.n == high - (low if low is not none else counted.least | int - 1) -%}
@@ -93,12 +96,12 @@
     {%- set sql -%}
         with present as (
             select distinct cast({{ column }} as decimal(38, 0)) as n from {{ upstream.relation }} where {{ bounds }}
-            {%- if low is not none %} union select cast({{ low }} as decimal(38, 0)){% endif %}
-            union select cast({{ high + 1 }} as decimal(38, 0))
+            {%- if least is not none %} union select cast({{ least }} as decimal(38, 0)){% endif %}
+            {%- if has_next %} union select cast({{ high + 1 }} as decimal(38, 0)){% endif %}
         ),
         edges as (
             select n + 1 as at, 'from' as edge from present left anti join (select n - 1 as before from present)
-                on n = before where n <= {{ high }}
+                on n = before where n {{ '<=' if has_next else '<' }} {{ high }}
             union all
             select n - 1 as at, 'to' as edge from present left anti join (select n + 1 as after from present)
                 on n = after where n > (select min(n) from present)

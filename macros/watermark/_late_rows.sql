@@ -14,8 +14,9 @@
         {{ return(0) }}
     {%- endif -%}
     {%- set column = floodmark._quoted(run.upstream.column) -%}
-    {%- set below = column ~ ' <= ' ~ floodmark._low_read(plan)
-        ~ (' and ' ~ column ~ ' >= ' ~ plan.start_position if plan.start_position is not none else '') -%}
+    {%- set below = column ~ ' <= ' ~ floodmark._position_literal(floodmark._low_read(plan), plan.family)
+        ~ (' and ' ~ column ~ ' >= ' ~ floodmark._position_literal(plan.start_position, plan.family)
+        if plan.start_position is not none else '') -%}
     {#- a commit's files are older than the commit: a day is far more than it takes to write them -#}
     {%- set since = floodmark._position_literal(floodmark._parse_timestamp(committed.upstream_at[:19])
         - floodmark._micros_in().day, 'timestamp') -%}

@@ -7,7 +7,7 @@
    expression like the column. #}
 {% macro _check_watermark_column(run, select_sql) %}
     {%- set name = run.settings.watermark.column -%}
-    {%- if floodmark._changes_column(run.sql, name, select_sql, run.upstream.relation) -%}
+    {%- if floodmark._changes_column(run.sql, name, select_sql, run.upstream.relation, reads_mark=run.guarded) -%}
         {%- do floodmark._refuse([{'setting': 'watermark.column', 'got': name ~ ', which the SELECT changes',
             'expected': 'the values that ' ~ run.upstream.relation ~ ' has',
             'todo': 'Give the changed column another name: by this one floodmark finds the mark, or the rows that '
@@ -16,9 +16,12 @@
 {% endmacro %}
 
 
-{# Whether the rows of a SELECT, whose text is `sql`, have values in a column that its upstream does not have. #}
-{% macro _changes_column(sql, name, rows_sql, upstream) %}
-    {%- if not floodmark._names_expression(sql, name) and not floodmark._takes_from_another(sql, name) -%}
+{# Whether the rows of a SELECT, whose text is `sql`, have values in a column that its upstream does not have. Of a
+   UNION each part has a filter of its own, but a mark that is read from the rows (`reads_mark`) may be of any part. #}
+{% macro _changes_column(sql, name, rows_sql, upstream, reads_mark=false) %}
+    {%- set unites = reads_mark and modules.re.search('\\bunion\\b', floodmark._words_of(sql)) is not none -%}
+    {%- if not unites and not floodmark._names_expression(sql, name)
+        and not floodmark._takes_from_another(sql, name) -%}
         {{ return(false) }}
     {%- endif -%}
     {%- set column = floodmark._quoted(name) -%}
@@ -68,7 +71,8 @@
     {%- if modules.re.search('\\bas\\s+\\w+\\s*' ~ listed ~ '|\\w\\s*' ~ listed ~ '\\s*as\\s*\\(', words) -%}
         {{ return(true) }}
     {%- endif -%}
-    {%- set joins = modules.re.search('\\bjoin\\b', words) is not none -%}
+    {%- set joins = modules.re.search('\\bjoin\\b|\\bfrom\\s+(?:[\\w.]+|\\(.*\\))(?:\\s+(?:as\\s+)?\\w+)?\\s*,', words,
+        flags=modules.re.S) is not none -%}
     {%- for other, what in modules.re.findall('(\\w+)\\.(' ~ column ~ '(?![\\w.(])|\\*)', words) | unique -%}
         {%- set is_joined = joins and (alias is none or floodmark._is_across_a_join(words, other, alias)) -%}
         {%- if is_joined or what != '*' and not floodmark._is_relation(words, other) -%}
@@ -98,16 +102,16 @@
 {% endmacro %}
 
 
-{# Whether the words of a SELECT join these two: one of them stands behind JOIN. #}
+{# Whether the words of a SELECT join these two: one of them stands behind JOIN, or a comma. #}
 {% macro _is_across_a_join(words, other, alias) %}
     {{ return(other != alias and (floodmark._is_joined(words, other) or floodmark._is_joined(words, alias))) }}
 {% endmacro %}
 
 
-{# Whether the words of a SELECT join a relation under this alias. #}
+{# Whether the words of a SELECT join a relation under this alias, or of this name. #}
 {% macro _is_joined(words, alias) %}
-    {%- set joined = '\\bjoin\\s+(?:lateral\\s+)?(?:[\\w.]+|\\(.*\\))\\s+(?:as\\s+)?' -%}
-    {{ return(modules.re.search(joined ~ alias ~ '\\b', words, flags=modules.re.S) is not none) }}
+    {%- set joined = '(?:\\bjoin\\s+|,\\s*)(?:lateral\\s+)?(?:(?:[\\w.]+|\\(.*\\))\\s+(?:as\\s+)?|(?:\\w+\\.)*)' -%}
+    {{ return(modules.re.search(joined ~ alias ~ '\\b(?!\\s*[.(])', words, flags=modules.re.S) is not none) }}
 {% endmacro %}
 
 

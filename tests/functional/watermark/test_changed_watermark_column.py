@@ -48,6 +48,10 @@ REFUSED = {
         table("src"), "id, date_trunc('hour', ts)::timestamp ts", guard=True, watermark=TS
     ),
     "joined": incremental(JOINED, "o.id, c.ts", **OF_SRC),
+    "by_comma": incremental(f"{table('src')} as o, {table('more')} as c", "o.id, c.ts", **OF_SRC),
+    "united": written(
+        f"select id, ts from {table('src')} {FILTER} union all select id, ts from {table('more')} {FILTER}"
+    ),
     "days": incremental(
         table("src"), f"id, {TOKYO} as ts, cast({TOKYO} as date) as p", **OVERWRITE
     ),
@@ -220,7 +224,13 @@ def test_a_backfill_of_dates_takes_the_dates_between_its_bounds(story: Story) ->
     project.source("src", "more", "dates")
     merge = {"incremental_strategy": "merge", "unique_key": "id"}
     project.model("dated", incremental(table("dates"), watermark={"column": "d"}, **merge))
-    project.build("--select", "dated")
+    # Of a date the hour of a partition is always the first of the day.
+    by_hour = "id, d, date_format(d, 'yyyy-MM-dd HH') as p"
+    project.model(
+        "by_hour",
+        incremental(table("dates"), by_hour, **OVERWRITE | {"watermark": {"column": "d"}}),
+    )
+    project.build("--select", "dated", "by_hour")
     code, output = command(
         project, "backfill", "dated", "--from", "2024-05-01 12:00", "--to", "2024-05-03 12:00"
     )
@@ -230,3 +240,15 @@ def test_a_backfill_of_dates_takes_the_dates_between_its_bounds(story: Story) ->
         project, "backfill", "dated", "--from", "2024-05-02 06:00", "--to", "2024-05-02 18:00"
     )
     assert code != 0 and "is empty: `from` is inclusive, `to` is exclusive" in sentence(output)
+
+    project.sql(
+        f"insert into {project.schema}.dates values (4, date'2024-05-05'), (5, date'2024-05-06')"
+    )
+    project.build("--select", "by_hour")
+    assert [row["id"] for row in rows_of(project, "by_hour", "id")] == [0, 1, 2, 3, 4, 5]
+    project.sql(f"delete from {project.schema}.by_hour where id = 2")
+    code, output = command(
+        project, "backfill", "by_hour", "--from", "2024-05-03", "--to", "2024-05-04"
+    )
+    assert code == 0, output
+    assert [row["id"] for row in rows_of(project, "by_hour", "id")] == [0, 1, 2, 3, 4, 5]

@@ -63,10 +63,13 @@ def story(make_project: Callable[..., Project]) -> Runs:
         project.model(name, first)
     for name in ("added", "adopted"):
         project.model(name, overwriting(DAY))
+    project.model("narrowed", overwriting(MONTH))
     story = Runs(project)
     story.run("first")
     for name in ("unsaid", "adopted"):
         project.sql(f"alter table {s}.{name} unset tblproperties ('floodmark.partitions')")
+    left = json.dumps({"column": "part", "ways": ["day"]}).encode().hex()
+    project.sql(f"alter table {s}.narrowed set tblproperties ('floodmark.partitions' = '{left}')")
     for name, (_, later, _, _) in CHANGED.items():
         project.model(name, later)
     project.model("added", ADDED)
@@ -114,6 +117,13 @@ def test_a_table_that_says_nothing_takes_what_its_rows_follow(story: Runs) -> No
     assert story.runs["changed"].status["adopted"] == "success", story.said("changed", "adopted")
     assert known(story.project, "adopted") == {"column": "part", "ways": ["day"]}
     assert ids(story, "adopted") == [1, 2, 3]
+
+
+def test_a_property_that_a_failed_batch_left_narrower_gives_way_to_the_rows(story: Runs) -> None:
+    assert story.runs["changed"].status["narrowed"] == "success", story.said("changed", "narrowed")
+    found = known(story.project, "narrowed")
+    assert found and "month" in found["ways"] and "day" not in found["ways"]
+    assert ids(story, "narrowed") == [1, 2, 3]
 
 
 def test_a_full_refresh_begins_anew(story: Runs) -> None:

@@ -649,3 +649,42 @@ def test_every_problem_of_cdc_is_named_at_once() -> None:
         "cdc.start_at",
         "cdc.tombstone_ttl",
     ]
+
+
+def test_texts_that_are_not_utf8_are_no_range(floodmark: SimpleNamespace) -> None:
+    """Delta keeps other texts as the least and the greatest of their file."""
+    least, greatest = floodmark._range_counts("min_0", "max_0", "varchar(9)", "`k`", "`k`")
+    guard = "if(count_if(not is_valid_utf8(`k`)) > 0, null, hex(cast("
+    assert least == f"'min_0', {guard}min(`k`) as binary)))"
+    assert greatest == f"'max_0', {guard}max(`k`) as binary)))"
+    assert floodmark._range_counts("a", "b", "int", "l", "g")[0] == "'a', cast(min(l) as string)"
+    run = SimpleNamespace(settings=SimpleNamespace(unique_key=["k"]))
+    source = SimpleNamespace(columns=[{"name": "k", "type": "string"}], counts={"null_0": 0})
+    assert floodmark._range_predicates(run, source) == []
+
+
+def test_the_hour_of_a_date_ends_with_its_day(floodmark: SimpleNamespace) -> None:
+    of_day = floodmark._unit_edges_sql("day", 0, DAY, "date")
+    assert floodmark._unit_edges_sql("hour", 0, DAY, "date") == of_day
+    assert "cast(date_trunc('day', date'1970-01-02') as date) + interval 1 day" in of_day
+    assert "interval 1 hour" in floodmark._unit_edges_sql("hour", 0, DAY, "timestamp_ntz")
+
+
+def test_no_number_has_more_digits_than_sparks_longest_type(floodmark: SimpleNamespace) -> None:
+    nines = "9" * 38
+    assert floodmark._position_literal(10**38, "sequence") == nines
+    assert floodmark._position_literal(5 - 10**38, "sequence") == "-" + nines[:-1] + "5"
+    assert floodmark._position_literal(floodmark._least_position(), "sequence") == "-" + nines
+
+
+@pytest.mark.parametrize("high", [10**38 - 1, 10**38 - 2])
+def test_gaps_at_the_greatest_number(high: int) -> None:
+    """It has no next number that could be missing."""
+    floodmark, sent = load(), []
+    answers = [{"n": 2, "least": "1"}, {"count": 0, "from": [], "to": []}]
+    floodmark._query_json = lambda sql: sent.append(sql) or [answers[len(sent) - 1]]
+    floodmark._missing_ranges({"column": "n", "relation": "s.t"}, -(10**38), high)
+    bounds, edges = sent
+    assert f"`n` > -{'9' * 38}" in bounds
+    assert max(len(digits) for digits in re.findall(r"\d+", edges)) == 38
+    assert f"where n {'<' if high == 10**38 - 1 else '<='} {high}" in edges

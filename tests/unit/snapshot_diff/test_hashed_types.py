@@ -69,3 +69,17 @@ def test_the_table_says_what_its_hashes_are_of(floodmark: SimpleNamespace) -> No
     source = source_of({"A": "int", "p": "struct<X:int>"}, {}) | {"added": ["n"]}
     kept = floodmark._snapshot_properties(run, source)["floodmark.compared"]
     assert '"types": {"a": "int", "p": "struct<X:int>"}' in floodmark._from_property(kept)
+
+
+def test_a_field_stands_in_the_struct_that_has_it(floodmark: SimpleNamespace) -> None:
+    """xxhash64 passes over NULLs and takes the fields of a struct one after another: its end tells whose a field is."""
+    ddl = "struct<home:struct<phone:int>,phone:int>"
+    sql = floodmark._hashed_value_sql("v", ddl)
+    home, phone = (
+        "if(v.`home` is null, null, ",
+        "if(v.`home`.`phone` is null, null, 'phone'), v.`home`.`phone`",
+    )
+    assert sql == (
+        f"if(v is null, null, struct(0, {home}'home'), {home}struct(0, {phone}, 1)), "
+        "if(v.`phone` is null, null, 'phone'), v.`phone`, 1))"
+    )

@@ -294,7 +294,9 @@ def test_meta_that_is_no_mapping_is_refused() -> None:
         ("o.id, c.ts", "s.orders as o join s.customers as c on c.id = o.id", True),
         ("o.id, C.`ts`", "s.customers c join s.orders o using (id)", True),
         ("o.id, c.ts", "s.orders o left join (select id, ts from (x)) c on true", True),
-        ("o.id, c.ts", "s.orders o, s.customers c join s.d as d using (id)", False),
+        ("o.id, c.ts", "s.orders o, s.customers c join s.d as d using (id)", True),
+        ("o.id, customers.ts", "s.orders o join s.customers using (id)", True),
+        ("o.id, o.ts, c.name", "s.orders o, s.customers c", False),
         ("o.id, o.ts, c.name", "s.orders as o join s.customers as c on c.id = o.id", False),
         ("o.id, c.tsx, c.ts_2", "s.orders as o join s.customers as c using (id)", False),
         ("r.ts, d.name", "(select * from s.orders o) as r", False),
@@ -323,7 +325,11 @@ IN_A_CTE = "with o as (select {} from s.orders where {}), c as (select id, ts fr
         (IN_A_CTE + "select o.id, c.ts from o join c using (id)", True),
         (IN_A_CTE + "select o.id, o.ts from o join c using (id)", True),
         (IN_A_CTE + "select o.id, c.* from o join c using (id)", True),
+        (IN_A_CTE + "select c.* from o, c where o.id = c.id", True),
+        (IN_A_CTE + "select * from o as o, c", True),
+        (IN_A_CTE + "select * from (select o.* from o) as r, c", True),
         ("with o as (select * from s.orders where {}{}) select o.ts from o", False),
+        ("select o.*, upper(v) as v, 1 as n from s.orders as o where {}{}", False),
         ("select id, ts from s.orders where {}{}", False),
         ("select orders.id, orders.ts from s.orders where {}{}", False),
         ("select id, `Payload`.TS from s.orders where {}{}", True),
@@ -347,3 +353,16 @@ def test_a_column_may_come_from_elsewhere(
     """From a struct, a list of columns or a join whose filter stands in a CTE: the values are compared then."""
     sql = select.format("" if "{}{}" in select else "*", BOUNDS)
     assert floodmark._takes_from_another(sql, "ts") is taken
+
+
+@pytest.mark.parametrize("reads_mark", [True, False])
+def test_a_union_is_asked_where_its_rows_tell_the_mark(
+    floodmark: SimpleNamespace, reads_mark: bool
+) -> None:
+    """Each part has its own filter, so that a batch with bounds reads what they say."""
+    asked = load(run_query=lambda sql: SimpleNamespace(rows=[sql]))
+    sql = "select id, ts from s.orders where {b}\nUNION all select id, ts from s.returns where {b}"
+    sql = sql.replace("{b}", BOUNDS)
+    assert asked._changes_column(sql, "ts", sql, "s.orders", reads_mark=reads_mark) is reads_mark
+    plain = "select * except (v), 'union' as u from s.orders -- union"
+    assert not asked._changes_column(plain, "ts", plain, "s.orders", reads_mark=reads_mark)

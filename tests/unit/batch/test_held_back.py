@@ -1,0 +1,48 @@
+"""A guarded first load whose rows must wait, over a SELECT that puts rows together; without Spark."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from tests.support.macros import Refused, load
+
+
+@pytest.fixture(scope="module")
+def floodmark() -> SimpleNamespace:
+    return load()
+
+
+@pytest.mark.parametrize(
+    ("sql", "depends"),
+    [
+        ("select id, ts from t", False),
+        ("select distinct id, ts, 'group by' as said from t -- over (", False),
+        ("select id, over, limits, maximum(v), ts from t order by ts", False),
+        ("select id, max(ts) as ts from t group by id", True),
+        ("select MAX (ts) as ts, count(*) as n from t", True),
+        ("select id, ts, row_number() over(partition by id order by ts) as n from t", True),
+        ("select id, ts, rank() over w as n from t window w as (partition by id)", True),
+        ("select * from t as a where not exists (select 1 from t as b where b.ts > a.ts)", True),
+        ("select * from t where ts = (select max(ts) from t)", True),
+        ("select * from t order by ts desc limit 10", True),
+    ],
+)
+def test_what_holds_a_row_back_may_take_no_others_with_it(
+    floodmark: SimpleNamespace, sql: str, depends: bool
+) -> None:
+    run = {"settings": {"watermark": {"nulls": "exclude"}}, "sql": sql}
+    nothing = {"rows_future": 0, "rows_null": 0, "upstream": "s.t"}
+    floodmark._check_held_back(run, nothing)
+    floodmark._check_held_back(
+        {**run, "settings": {"watermark": {"nulls": "include"}}}, nothing | {"rows_null": 1}
+    )
+    for held in ({"rows_future": 1}, {"rows_null": 1}):
+        if not depends:
+            floodmark._check_held_back(run, nothing | held)
+            continue
+        with pytest.raises(
+            Refused, match=r"^floodmark, .*rows of s\.t must wait .* Remove the guard$"
+        ):
+            floodmark._check_held_back(run, nothing | held)
