@@ -80,14 +80,13 @@
 {% endmacro %}
 
 
-{# Problems of a text that would say which row is the latest, a list for _refuse: numbers, times of a session and what a
-   SELECT formats do not sort as texts do. Days and times without a zone do, where the table has them as texts. What
-   another run staged, it has checked. #}
+{# Problems of a number that comes as a text, though it says which row is the latest: a list for _refuse. What another
+   run staged, it has checked. #}
 {% macro _order_problems(run, batch, columns) %}
     {%- set name = floodmark._order_column(run, columns) -%}
     {%- set column = floodmark._find_column(columns, name) if name is not none else none -%}
-    {%- if batch.get('staged_by') or column is none or not floodmark._plain_type(column.type).startswith('string')
-        or (column.get('given') or '') | lower in ['date', 'timestamp_ntz'] -%}
+    {%- if batch.family != 'sequence' or batch.get('staged_by') or column is none
+        or not floodmark._plain_type(column.type).startswith('string') -%}
         {{ return([]) }}
     {%- endif -%}
     {{ return([{'setting': 'watermark.column', 'got': column.name ~ ' ' ~ column.type,
