@@ -20,7 +20,7 @@
             'rename it' if floodmark._has_colon(row.path) else none)}}) -%}
     {%- endfor -%}
     {%- set whole = floodmark._whole_files(files, found) -%}
-    {%- set asks = settings.infers or settings.rescued_data_column -%}
+    {%- set asks = settings.infers or settings.rescued_data_column or not settings.case_sensitive -%}
     {%- if settings.schema_evolution == 'fail' -%}
         {%- for file in whole -%}
             {%- do found[file.path].update({'seen': floodmark._xml_seen(settings, [file])}) -%}
