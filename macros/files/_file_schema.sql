@@ -35,7 +35,7 @@
     {%- endif -%}
     {%- set former = floodmark._former_hints(record, known.former) if known and known.get('former') else [] -%}
     {%- set evolved = floodmark._evolved(record, floodmark._seen_columns(settings, look.kept or look.seen, record),
-        former + (floodmark._hints(settings.schema_hints) or []),
+        former + (floodmark._hints(settings.schema_hints, settings.format != 'json') or []),
         settings.schema_evolution in ['add_new_columns', 'widen'], exact, floodmark._told_columns(settings, known)) -%}
     {%- set partitions = floodmark._partitions(settings, known.partitions if known else none, files,
         record, known.get('former') if known else none) -%}
@@ -179,13 +179,14 @@
 
 
 {# What was seen as columns of a table: without names that are floodmark's own or that Delta does not take, in the types
-   in which they are kept; `is_exact`, with the digits that numbers have. Where case does not matter they are spelt as
-   in the known record. #}
+   in which they are kept; `is_exact`, with the digits that numbers have. Where case does not matter names that differ
+   in it alone are one, spelt as in the known record. #}
 {% macro _seen_columns(settings, seen, known=none, is_exact=false) %}
     {%- if seen is none -%}
         {{ return(none) }}
-    {%- elif known and not settings.case_sensitive -%}
-        {%- set seen = floodmark._spelt_as(known, seen) -%}
+    {%- elif not settings.case_sensitive -%}
+        {%- set seen = floodmark._spelt_as(known or 'struct<>', seen,
+            'string' if floodmark._file_format(settings).has_types else 'variant') -%}
     {%- endif -%}
     {%- set own = [(settings.rescued_data_column or '') | lower, '_metadata'] -%}
     {%- set fields = [] -%}
@@ -295,8 +296,8 @@
 {# Note in `found`, {column: path}, the columns that a file has and the record has not; `seen` is a struct of them. #}
 {% macro _note_new_columns(settings, record, seen, path, found) %}
     {%- set added = [] -%}
-    {%- do floodmark._grown(record, floodmark._seen_columns(settings, seen) or 'struct<>', [], [], added, none, true)
-        -%}
+    {%- do floodmark._grown(record, floodmark._seen_columns(settings, seen, record) or 'struct<>', [], [], added,
+        none, true) -%}
     {%- for column in added -%}
         {%- do found.setdefault(column | join('.'), path) -%}
     {%- endfor -%}

@@ -73,6 +73,26 @@ def test_a_map_and_an_array_are_told_by_their_steps_alone():
     assert hinted(None, text) == ("struct<m:map<date,int>,a:array<struct<x:int,value:string>>>")
 
 
+@pytest.mark.parametrize(
+    ("seen", "text", "expected"),
+    [
+        ("struct<a:bigint,b:double>", "t.value int", "map<string,int>"),
+        ("struct<a:bigint,b:double>", "t.key date", "map<date,double>"),
+        ("struct<a:struct<x:int,y:int>>", "t.value.x date", "map<string,struct<x:date,y:int>>"),
+        ("struct<x:int>", "t.element.y date", "array<struct<x:int,y:date>>"),
+        ("struct<value:int>", "t.value date", "struct<value:date>"),
+    ],
+)
+def test_an_object_that_was_seen_may_be_a_map(seen, text, expected):
+    assert hinted(f"struct<t:{seen}>", text) == f"struct<t:{expected}>"
+    structs = floodmark._hints("t.value date", True)
+    assert floodmark._hinted_record(f"struct<t:{seen}>", structs).startswith("struct<t:struct<")
+
+
+def test_a_record_is_no_map():
+    assert hinted("struct<a:int>", "key int, value date") == "struct<a:int,key:int,value:date>"
+
+
 def test_what_was_not_seen_yet_comes_last():
     assert (
         hinted("struct<a:string>", "z int, s.b date") == "struct<a:string,z:int,s:struct<b:date>>"
@@ -149,6 +169,16 @@ def test_a_hint_that_comes_later_is_known_from_then_on(adds):
     assert found["added"] == [["order id"], ["s"], ["m"], ["l"]]
     again = floodmark._evolved(found["record"], None, told, adds, None, told)
     assert (again["record"], again["added"]) == (found["record"], [])
+
+
+def test_a_hint_that_comes_later_reaches_into_known_structs():
+    told = floodmark._hints("s.b date, l.element.y int, t.value int, S.a int")
+    known = "struct<s:struct<a:string>,l:array<struct<x:int>>,t:struct<u:int>>"
+    found = floodmark._evolved(known, None, told, False, None, told)
+    assert found["record"] == (
+        "struct<s:struct<a:string,b:date>,l:array<struct<x:int,y:int>>,t:struct<u:int,value:int>>"
+    )
+    assert found["added"] == [["s", "b"], ["l", "element", "y"], ["t", "value"]]
 
 
 def test_what_a_reset_left_behind_comes_again_only_with_files():
