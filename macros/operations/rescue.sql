@@ -143,6 +143,9 @@
         {#- as it stands there: Spark would read a number as a double first -#}
         {{ return("if(startswith(" ~ json ~ ", '\"'), from_json('{\"v\":' || " ~ json
             ~ " || '}', 'v string').v, nullif(" ~ json ~ ", 'null'))") }}
+    {%- elif floodmark._has_other_keys(type) -%}
+        {#- names in JSON are strings -#}
+        {{ return('cast(null as ' ~ type ~ ')') }}
     {%- endif -%}
     {%- for text in [json, "trim('\"' from " ~ json ~ ')'] -%}
         {%- set read = "from_json('{\"v\":' || " ~ text ~ " || '}', " ~ floodmark._string_literal('v ' ~ type

@@ -99,13 +99,16 @@ def test_a_column_of_records_keeps_its_type_where_folders_give_it_later(project:
 def test_columnar_files_have_the_column_inside(project: Project) -> None:
     folder = project.root / "columnar"
     for path, row in (
-        ("store=1", "1 as id"),
+        ("store=1", "1 as id, map(7, 'a') as m"),
         ("more", "2 as id, 2L as store"),
         ("odd", "3 as id, 'x' as store"),
     ):
         project.sql(f"insert overwrite directory '{folder}/{path}' using parquet select {row}")
     project.model("columnar", loader("columnar", format="parquet", glob="*.parquet"))
-    project.build("--select", "columnar")
+    schema = "id int, m map<int,string>"
+    project.model("keyed", loader("columnar", format="parquet", glob="*.parquet", schema=schema))
+    project.build("--select", "columnar", "keyed")
+    assert [row["m"] for row in records(project, "keyed") if "m" in row] == [{"7": "a"}]
     found = {row["id"]: (row.get("store"), rescued(row)) for row in records(project, "columnar")}
     assert found[1] == (1, None) and found[2] == (2, None)
     assert found[3][0] is None and found[3][1]["store"] == "x"

@@ -106,6 +106,7 @@ MODELS = {
     "mistyped": loader(
         "hinted", format="json", schema_hints="a numba, `b c`.d varchar(3), id int, e decimal(3, 5)"
     ),
+    "keyed": loader("hinted", format="json", schema_hints="m.key int"),
     "miswritten": loader("hinted", format="json", schema="id int, a struct<b: char(2)>"),
     "tabs": loader("tabs", format="csv", options={"sep": "\t"}),
     "spaces": loader("spaces", format="csv", options={"sep": " "}),
@@ -164,8 +165,12 @@ def rows(project: Project, model: str) -> dict[Any, dict[str, Any]]:
 def test_every_model_but_the_one_that_must_stop_is_loaded(told: tuple[Project, Run]) -> None:
     _, run = told
     failed = {name: run.message[name] for name, status in run.status.items() if status == "error"}
-    assert failed.keys() == {"failing", "mistyped", "miswritten"}, failed
+    assert failed.keys() == {"failing", "mistyped", "miswritten", "keyed"}, failed
     assert "1 new column: m.value.b in " in failed["failing"]
+    assert (
+        "files.schema_hints: got \"m.key int\"; expected string keys with format 'json'. Write string "
+        "for the keys of the map, and cast them in the SELECT with transform_keys"
+    ) in sentence(failed["keyed"])
 
 
 def test_types_that_spark_does_not_have(told: tuple[Project, Run]) -> None:

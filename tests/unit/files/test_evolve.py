@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from tests.support.macros import load
+from tests.support.macros import Refused, load
 
 floodmark = load()
 
@@ -259,3 +259,27 @@ def test_what_arrays_and_maps_hold_besides_is_read_too(known, seen, read, added)
         unnamed = []
         floodmark._grown(*of, unnamed)
         assert unnamed == []
+
+
+@pytest.mark.parametrize(
+    ("record", "is_other"),
+    [
+        ("struct<m:map<string,int>,n:map<string,array<map<string,int>>>>", False),
+        ("struct<m:map<string,map<int,string>>>", True),
+        ("struct<l:array<map<date,string>>>", True),
+        ("struct<`map<int,x`:int>", False),
+    ],
+)
+def test_keys_of_maps_in_json_are_strings(record, is_other):
+    settings = {"schema": None, "schema_hints": "m.key int"}
+    for format in ("json", "parquet"):
+        settings["format"] = format
+        try:
+            floodmark._check_json_keys(settings, record)
+            assert not (is_other and format == "json")
+        except Refused as refused:
+            assert is_other and format == "json"
+            assert (
+                "files.schema_hints: got \"m.key int\"; expected string keys with format 'json'."
+                in str(refused)
+            )
