@@ -53,7 +53,7 @@ JSON_ODD = lines(
 )
 CSV_ODD = (
     "id,x,f,at,n\n1,1.5,NaN,2024-01-01T08:30:00Z,2024-01-01 08:30:00\n2,12D,3f,08:30,2024-01-01T08:30:00Z\n"
-    "3,1e2,-Inf,2024,2024-01-01\n"
+    "3,1e2,-Inf,2024,2024-01-01\n4,-1e400,1e39,,\n"
 )
 CSV: dict[str, dict[str, bytes | str]] = {
     "tabs": {"a.csv": '"id"\t"name"\t"x"\n"1"\t"b\tc"\t2\n3\t""\t\n'},
@@ -246,11 +246,13 @@ def test_texts_of_csv_that_are_no_values_of_their_columns(told: tuple[Project, R
         (1, 1.5, "NaN", moment, moment),
         (2, None, None, None, None),
         (3, 100.0, "-Infinity", None, "2024-01-01 00:00:00"),
+        (4, None, None, None, None),
     ]
     assert {id: row["rest"] for id, row in rows(project, "odd_csv").items()} == {
         "1": "",
         "2": '{"x":"12D","f":"3f","at":"08:30","n":"2024-01-01T08:30:00Z"',
         "3": '{"at":"2024"',
+        "4": '{"x":"-1e400","f":"1e39"',
     }
     types = columns(project, "odd_inferred")
     assert (types["x"], types["f"], types["at"]) == ("string", "string", "string"), types
