@@ -14,8 +14,10 @@
 {# What the plan of a batch says of its files: {file_schema, record, look}; nothing for a batch without files. #}
 {% macro _plan_schema(run, begins, files) %}
     {%- set known = none if begins else floodmark._known_schema(run) -%}
+    {%- set is_told = run.settings.files.format is not none -%}
     {%- do floodmark._settle_format(run, known, files) -%}
     {%- set settings = run.settings.files -%}
+    {%- do floodmark._check_format(settings) if settings.format and not is_told -%}
     {%- set format = floodmark._file_format(settings) if settings.format else floodmark._file_format_defaults() -%}
     {%- do floodmark._check_hints(settings.schema_hints) if run.first -%}
     {%- set record = format.columns or (floodmark._told_record(settings.schema) if settings.schema
@@ -353,6 +355,14 @@
         {%- do run.settings.update({'files': floodmark._completed_files(dict(settings,
             format=known or by_ending | first | default(none)))}) -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# Refuse settings that a format does not have, where the names of the files have told it. #}
+{% macro _check_format(settings) %}
+    {%- set files = dict(floodmark._setting('files'), format=settings.format) -%}
+    {%- set problems = floodmark._format_problems(files) + floodmark._reader_option_problems(files) -%}
+    {%- do floodmark._refuse(problems) if problems -%}
 {% endmacro %}
 
 

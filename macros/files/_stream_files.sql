@@ -37,6 +37,7 @@
             'expected': 'one of ' ~ floodmark._files_schema().format.choices | join(', ')
             ~ ', because the folder has no file yet whose name tells it', 'todo': 'Add it'}]) -%}
     {%- endif -%}
+    {%- do floodmark._check_format(run.settings.files) -%}
     {{ return(run.settings.files.format) }}
 {% endmacro %}
 

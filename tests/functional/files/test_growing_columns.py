@@ -134,9 +134,10 @@ def test_a_name_that_several_files_have_is_not_guessed(project: Project) -> None
 
 def test_a_schema_alone_makes_the_table(project: Project) -> None:
     (project.root / "none").mkdir()
-    project.model("none", loader("none", schema="id int, name string"))
+    given = {"schema": "id int, name string", "partition_columns": ["day"]}
+    project.model("none", loader("none", **given))
     project.build("--select", "none")
-    assert columns(project, "none") == {"id": "int", "name": "string"}
+    assert columns(project, "none") == {"id": "int", "name": "string", "day": "string"}
     land(project.root / "none", {"a.csv": "id,name\n1,x\n"})
     project.build("--select", "none")
     assert records(project, "none") == [{"id": 1, "name": "x"}]

@@ -107,6 +107,9 @@ MODELS = {
         "hinted", format="json", schema_hints="a numba, `b c`.d varchar(3), id int, e decimal(3, 5)"
     ),
     "keyed": loader("hinted", format="json", schema_hints="m.key int"),
+    # Their formats are told by the names of the files.
+    "told_text": loader("texts", schema="id int"),
+    "told_avro": loader("avros", single_variant_column="v"),
     "miswritten": loader("hinted", format="json", schema="id int, a struct<b: char(2)>"),
     "tabs": loader("tabs", format="csv", options={"sep": "\t"}),
     "spaces": loader("spaces", format="csv", options={"sep": " "}),
@@ -135,6 +138,7 @@ def told(make_project: Callable[..., Project]) -> tuple[Project, Run]:
     land(root / "nested", {"a.json": JSON_NESTED})
     land(root / "hinted", {"a.json": lines({"id": 1, "m": {"k": {"a": 1}}})})
     land(root / "folders", FOLDERS)
+    land(root / "texts", {"a.txt": "a\n"})
     project.sql(
         f"insert overwrite directory '{root}/written' using `{AVRO}` "
         "select /*+ repartition(3) */ id from range(9)"
@@ -165,7 +169,15 @@ def rows(project: Project, model: str) -> dict[Any, dict[str, Any]]:
 def test_every_model_but_the_one_that_must_stop_is_loaded(told: tuple[Project, Run]) -> None:
     _, run = told
     failed = {name: run.message[name] for name, status in run.status.items() if status == "error"}
-    assert failed.keys() == {"failing", "mistyped", "miswritten", "keyed"}, failed
+    told_by_names = {"told_text", "told_avro"}
+    assert failed.keys() == {"failing", "mistyped", "miswritten", "keyed"} | told_by_names, failed
+    assert (
+        "files.schema: got \"id int\"; expected nothing with format 'text'" in failed["told_text"]
+    )
+    assert (
+        "files.single_variant_column: got \"v\"; expected format 'json', 'csv' or 'xml'"
+        in sentence(failed["told_avro"])
+    )
     assert "1 new column: m.value.b in " in failed["failing"]
     assert (
         "files.schema_hints: got \"m.key int\"; expected string keys with format 'json'. Write string "
