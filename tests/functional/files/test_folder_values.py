@@ -99,8 +99,8 @@ def test_a_column_of_records_keeps_its_type_where_folders_give_it_later(project:
 def test_columnar_files_have_the_column_inside(project: Project) -> None:
     folder = project.root / "columnar"
     for path, row in (
-        ("store=1", "1 as id, map(7, 'a') as m"),
-        ("more", "2 as id, 2L as store"),
+        ("store=1", "1 as id, map(7, 'a') as m, date'2024-05-01' as at"),
+        ("more", "2 as id, 2L as store, timestamp'2024-05-01 08:00:00' as at"),
         ("odd", "3 as id, 'x' as store"),
     ):
         project.sql(f"insert overwrite directory '{folder}/{path}' using parquet select {row}")
@@ -111,6 +111,9 @@ def test_columnar_files_have_the_column_inside(project: Project) -> None:
     assert [row["m"] for row in records(project, "keyed") if "m" in row] == [{"7": "a"}]
     found = {row["id"]: (row.get("store"), rescued(row)) for row in records(project, "columnar")}
     assert found[1] == (1, None) and found[2] == (2, None)
+    # No type is both a date and a timestamp with a zone.
+    texts = {row["id"]: row.get("at") for row in records(project, "columnar")}
+    assert texts == {1: "2024-05-01", 2: "2024-05-01 08:00:00", 3: None}
     assert found[3][0] is None and found[3][1]["store"] == "x"
 
 

@@ -47,8 +47,9 @@ HINTS = ", ".join(f"{name} {type}" for name, (type, *_) in GROWN.items())
 def project(make_project: Callable[..., Project]) -> Project:
     project = make_project("growing")
     given = {"schema_evolution": "widen", "schema_hints": HINTS}
-    for format in ("json", "csv"):
-        project.model(format, loader(format, format=format, **given))
+    for format in ("json", "csv", "xml"):
+        options = {"options": {"rowTag": "row"}} if format == "xml" else {}
+        project.model(format, loader(format, format=format, **given, **options))
     cases = {"schema_evolution": "widen", "case_sensitive": False, "infer_column_types": True}
     for format in ("json", "csv"):
         project.model(f"cases_{format}", loader(f"cases_{format}", format=format, **cases))
@@ -56,6 +57,7 @@ def project(make_project: Callable[..., Project]) -> Project:
         record = {name: spec[1 + n] for name, spec in GROWN.items()}
         land(project.root / "json", {f"{n}.json": lines(record | {"nested": {"n": 1}})})
         land(project.root / "csv", {f"{n}.csv": csv(record)})
+        land(project.root / "xml", {f"{n}.xml": xml(record)})
         for format in ("json", "csv"):
             land(project.root / f"cases_{format}", SPELLINGS[format][n])
         project.build()
@@ -66,7 +68,12 @@ def csv(record: dict[str, Any]) -> str:
     return ",".join(record) + "\n" + ",".join(map(str, record.values())) + "\n"
 
 
-@pytest.mark.parametrize("format", ["json", "csv"])
+def xml(record: dict[str, Any]) -> str:
+    fields = "".join(f"<{name}>{value}</{name}>" for name, value in record.items())
+    return f"<rows><row>{fields}</row></rows>"
+
+
+@pytest.mark.parametrize("format", ["json", "csv", "xml"])
 def test_a_column_becomes_as_large_as_its_values(project: Project, format: str) -> None:
     types = columns(project, format)
     assert {name: types[name] for name in GROWN} == {name: s[3] for name, s in GROWN.items()}
