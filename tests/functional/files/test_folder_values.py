@@ -126,6 +126,18 @@ CASES: dict[str, Given] = {
         {"b.json": lines({"id": 2, "x": 7})},
         {"schema_hints": "x int"},
     ),
+    "hinted_within": (
+        {"format": "json", "schema_evolution": "rescue"},
+        {"a.json": lines({"id": 1, "s": {"a": 1}})},
+        {"b.json": lines({"id": 2, "s": {"a": 1, "b": 7}})},
+        {"schema_hints": "s.b int"},
+    ),
+    "mapped": (
+        {"format": "json", "schema_hints": "tags.value int"},
+        {"a.json": lines({"id": 1, "tags": {"x": 1, "y": 2}})},
+        {"b.json": lines({"id": 2, "tags": {"z": 3}})},
+        {},
+    ),
     "twins": (
         {"format": "json"},
         {"a.json": lines({"id": 1})},
@@ -193,6 +205,8 @@ def found(project: Project, model: str) -> dict[int, dict[str, Any]]:
     ("model", "rows"),
     [
         ("hinted", {1: {}, 2: {"x": 7}}),
+        ("hinted_within", {1: {"s": {"a": "1"}}, 2: {"s": {"a": "1", "b": 7}}}),
+        ("mapped", {1: {"tags": {"x": 1, "y": 2}}, 2: {"tags": {"z": 3}}}),
         ("twins", {1: {}, 2: {"to": {"Zip": "1"}}, 3: {"to": {}, "rescued": {"to": {"zip": "2"}}}}),
         ("failing", {1: {"store": "1"}, 2: {"store": "2"}}),
         ("cased", {1: {"region": "EU"}, 2: {"rescued": {"Region": "US"}}}),
