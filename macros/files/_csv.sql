@@ -101,7 +101,6 @@
    #}
 {% macro _csv_seen(run, files, found) %}
     {%- set settings = run.settings.files -%}
-    {%- set known = floodmark._types_of(run.known_record) if run.known_record else {} -%}
     {%- set groups = {} -%}
     {%- for file in floodmark._whole_files(files, found) -%}
         {%- do groups.setdefault(tojson(found[file.path].header), []).append(file) -%}
@@ -109,7 +108,7 @@
     {%- set ns = namespace(seen=none) -%}
     {%- for those in groups.values() -%}
         {%- set names = found[those[0].path].header -%}
-        {%- set fields = [] -%}
+        {%- set known, fields = floodmark._known_types(settings, run.known_record, names), [] -%}
         {%- set grows = settings.schema_evolution == 'widen' and known.values() | reject('equalto', 'string') | list -%}
         {%- set types = floodmark._csv_types(settings, those, names, known if grows else {})
             if grows or settings.infer_column_types and names | reject('in', known) | list else [] -%}
@@ -124,6 +123,17 @@
         {%- set ns.seen = floodmark._joined_records(ns.seen, record) -%}
     {%- endfor -%}
     {{ return(ns.seen) }}
+{% endmacro %}
+
+
+{# The types that a known record has for names, in any case where case does not matter: {name: type}. #}
+{% macro _known_types(settings, record, names) %}
+    {%- set types = {} -%}
+    {%- for name in names if record -%}
+        {%- set own = floodmark._find_column(floodmark._struct_fields(record), name) -%}
+        {%- do types.update({name: own.type}) if own and (own.name == name or not settings.case_sensitive) -%}
+    {%- endfor -%}
+    {{ return(types) }}
 {% endmacro %}
 
 

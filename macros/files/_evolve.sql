@@ -21,21 +21,11 @@
 {% endmacro %}
 
 
-{# A known record with the columns of hints that it lacks behind its own; the paths of these go into `added`. #}
+{# A known record with the columns of hints that it lacks behind its own, at every depth; the paths of these go into
+   `added`. #}
 {% macro _with_told(known, told, added) %}
-    {%- set fields = floodmark._struct_fields(known) -%}
-    {%- set new = [] -%}
-    {%- for hint in told if floodmark._find_column(fields, hint.path[0]) is none -%}
-        {%- do new.append(hint) -%}
-    {%- endfor -%}
-    {%- if not new -%}
-        {{ return(known) }}
-    {%- endif -%}
-    {%- for field in floodmark._struct_fields(floodmark._hinted_record(none, new)) -%}
-        {%- do fields.append(field) -%}
-        {%- do added.append([field.name]) -%}
-    {%- endfor -%}
-    {{ return(floodmark._struct_of(fields)) }}
+    {{ return(floodmark._grown(known, floodmark._spelt_as(known, floodmark._hinted_record(known, told, true)
+        or 'struct<>'), [], [], added) if told else known) }}
 {% endmacro %}
 
 
@@ -67,7 +57,7 @@
         {%- set hinted = [] -%}
         {%- for hint in hints
             if hint.path[:path | length] == path and (hint.path[path | length] or '') | lower == field.name | lower -%}
-            {%- do hinted.append({'path': hint.path[path | length:], 'type': hint.type}) -%}
+            {%- do hinted.append(dict(hint, path=hint.path[path | length:])) -%}
         {%- endfor -%}
         {%- set field = dict(field, type=floodmark._without_case_twins(field.type)) -%}
         {%- set new = floodmark._struct_fields(floodmark._hinted_record(floodmark._struct_of([field]), hinted))[0] -%}
@@ -78,19 +68,26 @@
 {% endmacro %}
 
 
-{# What was seen, with its fields spelt as known ones whose names differ in case alone. #}
-{% macro _spelt_as(known, seen) %}
-    {%- if known.startswith('array<') and seen.startswith('array<') -%}
-        {{ return('array<' ~ floodmark._spelt_as(known[6:-1], seen[6:-1]) ~ '>') }}
-    {%- elif not (known.startswith('struct<') and seen.startswith('struct<')) -%}
+{# What was seen, with its fields spelt as known ones whose names differ in case alone, and each such name once: as the
+   first of those that nobody knows. `conflict` is of what has no common type. #}
+{% macro _spelt_as(known, seen, conflict='variant') %}
+    {%- if seen.startswith('array<') -%}
+        {{ return('array<' ~ floodmark._spelt_as(known[6:-1] if known.startswith('array<') else 'struct<>', seen[6:-1],
+            conflict) ~ '>') }}
+    {%- elif not seen.startswith('struct<') -%}
         {{ return(seen) }}
     {%- endif -%}
-    {%- set types = {} -%}
+    {%- set own_types, types, names = floodmark._types_of(known if known.startswith('struct<') else 'struct<>'), {},
+        {} -%}
+    {%- for name in own_types -%}
+        {%- do names.update({name | lower: name}) -%}
+    {%- endfor -%}
     {%- for field in floodmark._struct_fields(seen) -%}
-        {%- set own = floodmark._find_column(floodmark._struct_fields(known), field.name) -%}
-        {%- set name = own.name if own else field.name -%}
-        {%- set type = floodmark._spelt_as(own.type, field.type) if own else field.type -%}
-        {%- do types.update({name: floodmark._merged_types(types[name], type) if name in types else type}) -%}
+        {%- set name = names.setdefault(field.name | lower, field.name) -%}
+        {%- set own = own_types.get(name, 'struct<>') -%}
+        {%- set type = floodmark._spelt_as(own, field.type, conflict) -%}
+        {%- do types.update({name: floodmark._spelt_as(own, floodmark._merged_types(types[name], type, conflict),
+            conflict) if name in types else type}) -%}
     {%- endfor -%}
     {%- set fields = [] -%}
     {%- for name, type in types.items() -%}

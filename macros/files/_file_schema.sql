@@ -14,8 +14,10 @@
 {# What the plan of a batch says of its files: {file_schema, record, look}; nothing for a batch without files. #}
 {% macro _plan_schema(run, begins, files) %}
     {%- set known = none if begins else floodmark._known_schema(run) -%}
+    {%- set is_told = run.settings.files.format is not none -%}
     {%- do floodmark._settle_format(run, known, files) -%}
     {%- set settings = run.settings.files -%}
+    {%- do floodmark._check_format(settings) if settings.format and not is_told -%}
     {%- set format = floodmark._file_format(settings) if settings.format else floodmark._file_format_defaults() -%}
     {%- do floodmark._check_hints(settings.schema_hints) if run.first -%}
     {%- set record = format.columns or (floodmark._told_record(settings.schema) if settings.schema
@@ -35,8 +37,9 @@
     {%- endif -%}
     {%- set former = floodmark._former_hints(record, known.former) if known and known.get('former') else [] -%}
     {%- set evolved = floodmark._evolved(record, floodmark._seen_columns(settings, look.kept or look.seen, record),
-        former + (floodmark._hints(settings.schema_hints) or []),
+        former + (floodmark._hints(settings.schema_hints, settings.format != 'json') or []),
         settings.schema_evolution in ['add_new_columns', 'widen'], exact, floodmark._told_columns(settings, known)) -%}
+    {%- do floodmark._check_json_keys(settings, evolved.record) -%}
     {%- set partitions = floodmark._partitions(settings, known.partitions if known else none, files,
         record, known.get('former') if known else none) -%}
     {%- set folders = partitions | map(attribute='name') | map('lower') | list -%}
@@ -132,10 +135,35 @@
 {% endmacro %}
 
 
-{# Columns as people write them, as one struct in floodmark's own spelling: Spark reads them. #}
+{# Columns as people write them, as one struct in floodmark's own spelling: Spark reads them. from_json knows no map
+   whose keys are no strings. #}
 {% macro _record_of(ddl) %}
-    {{ return(floodmark._struct_of_columns(floodmark._columns_of(query="select r.* from (select from_json(cast(null as "
-        "string), " ~ floodmark._string_literal(ddl) ~ ') as r)'))) }}
+    {%- set read = floodmark._tried(floodmark._columns_of, "select r.* from (select from_json(cast(null as string), "
+        ~ floodmark._string_literal(ddl) ~ ') as r)') -%}
+    {%- if 'INVALID_JSON_MAP_KEY_TYPE' in (read.condition or '') -%}
+        {{ return(floodmark._struct_of_columns(floodmark._columns_of(query='select r.* from (select cast(null as '
+            'struct<' ~ ddl ~ '>) as r)'))) }}
+    {%- elif read.error is not none -%}
+        {%- do adapter.floodmark_raise(read.raised) -%}
+    {%- endif -%}
+    {{ return(floodmark._struct_of_columns(read.value)) }}
+{% endmacro %}
+
+
+{# Refuse maps whose keys are no strings where the files are JSON: Spark's reader leaves texts in them. #}
+{% macro _check_json_keys(settings, record) %}
+    {%- if settings.format == 'json' and record and floodmark._has_other_keys(record) -%}
+        {%- set name = 'schema' if settings.schema else 'schema_hints' -%}
+        {%- do floodmark._refuse([{'setting': 'files.' ~ name, 'got': settings[name],
+            'expected': "string keys with format 'json'",
+            'todo': 'Write string for the keys of the map, and cast them in the SELECT with transform_keys'}]) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Whether a type has a map whose keys are no strings. #}
+{% macro _has_other_keys(type) %}
+    {{ return(modules.re.search('\\bmap<(?!string\\b)', floodmark._without_names(type)) is not none) }}
 {% endmacro %}
 
 
@@ -179,13 +207,14 @@
 
 
 {# What was seen as columns of a table: without names that are floodmark's own or that Delta does not take, in the types
-   in which they are kept; `is_exact`, with the digits that numbers have. Where case does not matter they are spelt as
-   in the known record. #}
+   in which they are kept; `is_exact`, with the digits that numbers have. Where case does not matter names that differ
+   in it alone are one, spelt as in the known record. #}
 {% macro _seen_columns(settings, seen, known=none, is_exact=false) %}
     {%- if seen is none -%}
         {{ return(none) }}
-    {%- elif known and not settings.case_sensitive -%}
-        {%- set seen = floodmark._spelt_as(known, seen) -%}
+    {%- elif not settings.case_sensitive -%}
+        {%- set seen = floodmark._spelt_as(known or 'struct<>', seen,
+            'string' if floodmark._file_format(settings).has_types else 'variant') -%}
     {%- endif -%}
     {%- set own = [(settings.rescued_data_column or '') | lower, '_metadata'] -%}
     {%- set fields = [] -%}
@@ -295,8 +324,8 @@
 {# Note in `found`, {column: path}, the columns that a file has and the record has not; `seen` is a struct of them. #}
 {% macro _note_new_columns(settings, record, seen, path, found) %}
     {%- set added = [] -%}
-    {%- do floodmark._grown(record, floodmark._seen_columns(settings, seen) or 'struct<>', [], [], added, none, true)
-        -%}
+    {%- do floodmark._grown(record, floodmark._seen_columns(settings, seen, record) or 'struct<>', [], [], added,
+        none, true) -%}
     {%- for column in added -%}
         {%- do found.setdefault(column | join('.'), path) -%}
     {%- endfor -%}
@@ -326,6 +355,14 @@
         {%- do run.settings.update({'files': floodmark._completed_files(dict(settings,
             format=known or by_ending | first | default(none)))}) -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# Refuse settings that a format does not have, where the names of the files have told it. #}
+{% macro _check_format(settings) %}
+    {%- set files = dict(floodmark._setting('files'), format=settings.format) -%}
+    {%- set problems = floodmark._format_problems(files) + floodmark._reader_option_problems(files) -%}
+    {%- do floodmark._refuse(problems) if problems -%}
 {% endmacro %}
 
 

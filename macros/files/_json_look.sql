@@ -5,7 +5,9 @@
 {% macro _look_at_json(run, files) %}
     {%- set settings = run.settings.files -%}
     {%- set is_whole = floodmark._is_whole_json(settings) -%}
-    {%- set asks = settings.infers or settings.rescued_data_column or settings.schema_evolution == 'fail' -%}
+    {#- Spark's reader finds a field by its very name: those in another case have to be seen -#}
+    {%- set asks = settings.infers or settings.rescued_data_column or settings.schema_evolution == 'fail'
+        or not settings.case_sensitive -%}
     {%- if is_whole and not asks -%}
         {{ return({'files': {}, 'seen': none}) }}
     {%- endif -%}

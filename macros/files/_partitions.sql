@@ -91,7 +91,8 @@
         if hint.path | length == 1 and hint.path[0] | lower == name | lower -%}
         {{ return(hint.type) }}
     {%- endfor -%}
-    {%- set is_typed = settings.infer_column_types or floodmark._file_format(settings).has_types -%}
+    {%- set is_typed = settings.infer_column_types or settings.format and floodmark._file_format(settings).has_types
+        -%}
     {%- set values = values | reject('none') | list if values else [] -%}
     {%- for type, pattern in {'int': '[-+]?\\d{1,9}', 'bigint': '[-+]?\\d{1,18}',
         'date': '\\d{4}-\\d{2}-\\d{2}'}.items()

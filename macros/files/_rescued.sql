@@ -146,13 +146,17 @@
 
 
 {# A text in a type, NULL where the cast would lose digits, a time of day or a zone, or takes something else for a
-   value: `12D` for a number, a year or a time of day for a moment. #}
+   value: `12D` for a number, a year or a time of day for a moment, infinity for a number beyond the type's range. #}
 {% macro _exact_cast_sql(text, type) %}
     {%- set cast = 'try_cast(' ~ text ~ ' as ' ~ type ~ ')' -%}
     {%- if type.startswith('decimal') -%}
         {{ return('if(' ~ (floodmark._text_holds_sql(text, cast, 'decimal') if floodmark._has_long_decimal(type)
             else cast ~ ' = try_cast(' ~ text ~ ' as ' ~ floodmark._wide_decimal(type) ~ ')') ~ ', ' ~ cast
             ~ ', null)') }}
+    {%- endif -%}
+    {%- if type in ['float', 'double'] -%}
+        {%- set cast = 'if(' ~ text ~ " rlike '\\\\d' and abs(" ~ cast ~ ") = double('Infinity'), null, " ~ cast
+            ~ ')' -%}
     {%- endif -%}
     {%- set pattern = floodmark._text_pattern(type) -%}
     {{ return('if(' ~ text ~ ' rlike ' ~ floodmark._string_literal('^\\s*' ~ pattern) ~ ', ' ~ cast ~ ', null)'

@@ -31,7 +31,8 @@
 {% endmacro %}
 
 
-{# One type for values of two; `conflict` where there is none. #}
+{# One type for values of two; `conflict` where there is none. It is a string where files have types of their own: among
+   these a date is no timestamp with a zone. #}
 {% macro _merged_types(one, other, conflict='variant') %}
     {%- if one == other or other == 'void' -%}
         {{ return(one) }}
@@ -47,7 +48,7 @@
             if mine[0] == its[0] else conflict) }}
     {%- endif -%}
     {%- for types in [['tinyint', 'smallint', 'int', 'bigint'], ['date', 'timestamp'], ['date', 'timestamp_ntz']]
-        if one in types and other in types -%}
+        if one in types and other in types and not (types == ['date', 'timestamp'] and conflict == 'string') -%}
         {{ return(types[[types.index(one), types.index(other)] | max]) }}
     {%- endfor -%}
     {%- set digits = [floodmark._digits(one), floodmark._digits(other)] -%}

@@ -10,6 +10,7 @@
         on_corrupt='null' if files.rescued_data_column else 'fail') -%}
     {%- set format = floodmark._file_format(settings) -%}
     {%- set record = format.columns or floodmark._told_record(settings.schema) -%}
+    {%- do floodmark._check_json_keys(settings, record) -%}
     {%- set group = {'json': floodmark._json_stream, 'csv': floodmark._csv_stream,
         'xml': floodmark._xml_stream}.get(settings.format, floodmark._typed_stream)(settings, record) -%}
     {%- set batch = {'file_schema': {'record': record, 'partitions': []}} -%}
@@ -36,6 +37,7 @@
             'expected': 'one of ' ~ floodmark._files_schema().format.choices | join(', ')
             ~ ', because the folder has no file yet whose name tells it', 'todo': 'Add it'}]) -%}
     {%- endif -%}
+    {%- do floodmark._check_format(run.settings.files) -%}
     {{ return(run.settings.files.format) }}
 {% endmacro %}
 

@@ -20,13 +20,35 @@
             'rename it' if floodmark._has_colon(row.path) else none)}}) -%}
     {%- endfor -%}
     {%- set whole = floodmark._whole_files(files, found) -%}
-    {%- set asks = settings.infers or settings.rescued_data_column -%}
+    {%- set asks = settings.infers or settings.rescued_data_column or not settings.case_sensitive -%}
     {%- if settings.schema_evolution == 'fail' -%}
         {%- for file in whole -%}
             {%- do found[file.path].update({'seen': floodmark._xml_seen(settings, [file])}) -%}
         {%- endfor -%}
     {%- endif -%}
-    {{ return({'files': found, 'seen': floodmark._xml_seen(settings, whole) if whole and asks else none}) }}
+    {%- set seen = floodmark._xml_seen(settings, whole) if whole and asks else none -%}
+    {{ return({'files': found, 'seen': floodmark._xml_needed(settings, whole, run.known_record, seen)
+        if seen and settings.schema_evolution == 'widen' else seen}) }}
+{% endmacro %}
+
+
+{# What was seen, in which known numbers that may grow have the types that their texts need. #}
+{% macro _xml_needed(settings, files, record, seen) %}
+    {%- set types = floodmark._types_of(seen) -%}
+    {%- set known, asked = floodmark._known_types(settings, record, types), [] -%}
+    {%- for name, type in known.items()
+        if (floodmark._digits(type) or type == 'float') and floodmark._nesting(types[name]) is none -%}
+        {%- do asked.append(floodmark._string_literal(name) ~ ', '
+            ~ floodmark._needed_digits_sql(floodmark._quoted(name))) -%}
+    {%- endfor -%}
+    {%- set found = floodmark._query_json('select to_json(named_struct(' ~ asked | join(', ') ~ ')) from '
+        ~ floodmark._spark_files_sql(settings, files, {'inferSchema': 'false'}))[0] if asked else {} -%}
+    {%- set fields = [] -%}
+    {%- for name, type in types.items() -%}
+        {%- do fields.append({'name': name, 'type': floodmark._needed_type(found[name], type,
+            is_whole=not known[name].startswith('decimal')) if name in found else type}) -%}
+    {%- endfor -%}
+    {{ return(floodmark._struct_of(fields)) }}
 {% endmacro %}
 
 

@@ -141,16 +141,20 @@
     {%- set candidates = [] -%}
     {%- if type == 'string' -%}
         {#- as it stands there: Spark would read a number as a double first -#}
-        {{ return("if(startswith(" ~ json ~ ", '\"'), from_json('{\"v\":' || " ~ json
-            ~ " || '}', 'v string').v, nullif(" ~ json ~ ", 'null'))") }}
+        {{ return(floodmark._unquoted_sql(json, 'nullif(' ~ json ~ ", 'null')")) }}
+    {%- elif type.startswith('decimal') or type in ['tinyint', 'float', 'double', 'timestamp', 'timestamp_ntz'] -%}
+        {#- of these Spark's reader makes other values: a moment of a number, -56 of 200, 15 of "1,5" -#}
+        {{ return(floodmark._exact_cast_sql(floodmark._unquoted_sql(json, 'null' if type.startswith('timestamp')
+            else json), type)) }}
+    {%- elif floodmark._has_other_keys(type) -%}
+        {#- names in JSON are strings -#}
+        {{ return('cast(null as ' ~ type ~ ')') }}
     {%- endif -%}
     {%- for text in [json, "trim('\"' from " ~ json ~ ')'] -%}
         {%- set read = "from_json('{\"v\":' || " ~ text ~ " || '}', " ~ floodmark._string_literal('v ' ~ type
             ~ ', _floodmark_bad string') ~ ", map('columnNameOfCorruptRecord', '_floodmark_bad'))" -%}
         {%- set keeps = 'true' -%}
-        {%- if type.startswith('decimal') -%}
-            {%- set keeps = floodmark._text_holds_sql(text, read ~ '.v', 'decimal') -%}
-        {%- elif type == 'date' -%}
+        {%- if type == 'date' -%}
             {%- set keeps = text ~ " rlike '^\"?\\\\d{4}-\\\\d{1,2}-\\\\d{1,2}\"?$'" -%}
         {%- elif floodmark._nesting(type) -%}
             {%- set keeps = 'to_json(try_parse_json(to_json(' ~ read ~ '.v))) = to_json(try_parse_json(' ~ text
@@ -159,6 +163,13 @@
         {%- do candidates.append('if(' ~ read ~ '._floodmark_bad is null and ' ~ keeps ~ ', ' ~ read ~ '.v, null)') -%}
     {%- endfor -%}
     {{ return('coalesce(' ~ candidates | join(', ') ~ ')') }}
+{% endmacro %}
+
+
+{# The text of a JSON string; of what is none `other`. #}
+{% macro _unquoted_sql(json, other) %}
+    {{ return("if(startswith(" ~ json ~ ", '\"'), from_json('{\"v\":' || " ~ json ~ " || '}', 'v string').v, " ~ other
+        ~ ')') }}
 {% endmacro %}
 
 

@@ -115,18 +115,7 @@
     {%- if floodmark._is_stream() -%}
         {%- do problems.extend(floodmark._stream_files_problems(files)) -%}
     {%- endif -%}
-    {%- set is_fixed = files.get('format') in ['text', 'binary'] -%}
-    {%- for name in ['schema', 'schema_hints', 'rescued_data_column', 'single_variant_column']
-        if is_fixed and files.get(name) -%}
-        {%- do problems.append({'setting': 'files.' ~ name, 'got': files[name],
-            'expected': "nothing with format '" ~ files.format ~ "', whose records have columns of their own",
-            'todo': 'Remove it'}) -%}
-    {%- endfor -%}
-    {%- if files.get('single_variant_column') and files.get('format') in ['parquet', 'orc', 'avro'] -%}
-        {%- do problems.append({'setting': 'files.single_variant_column', 'got': files.single_variant_column,
-            'expected': "format 'json', 'csv' or 'xml'", 'todo': 'Remove it, and make a VARIANT in the SELECT, such as '
-            'to_variant_object(struct(*))'}) -%}
-    {%- endif -%}
+    {%- do problems.extend(floodmark._format_problems(files)) -%}
     {%- do problems.extend(floodmark._corrupt_problems(files)) -%}
     {%- if files.get('schema') and files.get('schema_evolution') in ['add_new_columns', 'widen'] -%}
         {%- do problems.append({'setting': 'files.schema', 'got': files.schema,
@@ -159,6 +148,32 @@
 {% endmacro %}
 
 
+{# Problems of settings that a format does not have: a list for _refuse. Where the names of the files tell the format,
+   `files` has it once it is known. #}
+{% macro _format_problems(files) %}
+    {%- set problems = [] -%}
+    {%- set is_fixed = files.get('format') in ['text', 'binary'] -%}
+    {%- for name in ['schema', 'schema_hints', 'rescued_data_column', 'single_variant_column']
+        if is_fixed and files.get(name) -%}
+        {%- do problems.append({'setting': 'files.' ~ name, 'got': files[name],
+            'expected': "nothing with format '" ~ files.format ~ "', whose records have columns of their own",
+            'todo': 'Remove it'}) -%}
+    {%- endfor -%}
+    {%- if files.get('single_variant_column') and files.get('format') in ['parquet', 'orc', 'avro'] -%}
+        {%- do problems.append({'setting': 'files.single_variant_column', 'got': files.single_variant_column,
+            'expected': "format 'json', 'csv' or 'xml'", 'todo': 'Remove it, and make a VARIANT in the SELECT, such as '
+            'to_variant_object(struct(*))'}) -%}
+    {%- endif -%}
+    {%- if floodmark._is_stream() and files.get('rescued_data_column')
+        and files.get('format') in ['parquet', 'orc', 'avro'] -%}
+        {%- do problems.append({'setting': 'files.rescued_data_column', 'got': files.rescued_data_column,
+            'expected': "format 'json', 'csv' or 'xml' with it on a streaming_table",
+            'todo': 'Leave it out, or load the files with an incremental model'}) -%}
+    {%- endif -%}
+    {{ return(problems) }}
+{% endmacro %}
+
+
 {# A stream looks into no file before it reads it, so it is told the columns. #}
 {% macro _stream_files_problems(files) %}
     {%- set problems = [] -%}
@@ -174,11 +189,6 @@
         {%- do problems.append({'setting': 'files.schema', 'got': none,
             'expected': "the columns as DDL, such as 'id bigint, name string', on a streaming_table",
             'todo': 'Add it: a stream infers no schema'}) -%}
-    {%- endif -%}
-    {%- if files.get('rescued_data_column') and format in ['parquet', 'orc', 'avro'] -%}
-        {%- do problems.append({'setting': 'files.rescued_data_column', 'got': files.rescued_data_column,
-            'expected': "format 'json', 'csv' or 'xml' with it on a streaming_table",
-            'todo': 'Leave it out, or load the files with an incremental model'}) -%}
     {%- endif -%}
     {%- if files.get('max_bytes_per_batch') and files.get('max_files_per_batch') -%}
         {%- do problems.append({'setting': 'files.max_bytes_per_batch', 'got': files.max_bytes_per_batch,

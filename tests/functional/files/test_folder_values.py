@@ -99,15 +99,21 @@ def test_a_column_of_records_keeps_its_type_where_folders_give_it_later(project:
 def test_columnar_files_have_the_column_inside(project: Project) -> None:
     folder = project.root / "columnar"
     for path, row in (
-        ("store=1", "1 as id"),
-        ("more", "2 as id, 2L as store"),
+        ("store=1", "1 as id, map(7, 'a') as m, date'2024-05-01' as at"),
+        ("more", "2 as id, 2L as store, timestamp'2024-05-01 08:00:00' as at"),
         ("odd", "3 as id, 'x' as store"),
     ):
         project.sql(f"insert overwrite directory '{folder}/{path}' using parquet select {row}")
     project.model("columnar", loader("columnar", format="parquet", glob="*.parquet"))
-    project.build("--select", "columnar")
+    schema = "id int, m map<int,string>"
+    project.model("keyed", loader("columnar", format="parquet", glob="*.parquet", schema=schema))
+    project.build("--select", "columnar", "keyed")
+    assert [row["m"] for row in records(project, "keyed") if "m" in row] == [{"7": "a"}]
     found = {row["id"]: (row.get("store"), rescued(row)) for row in records(project, "columnar")}
     assert found[1] == (1, None) and found[2] == (2, None)
+    # No type is both a date and a timestamp with a zone.
+    texts = {row["id"]: row.get("at") for row in records(project, "columnar")}
+    assert texts == {1: "2024-05-01", 2: "2024-05-01 08:00:00", 3: None}
     assert found[3][0] is None and found[3][1]["store"] == "x"
 
 
@@ -119,6 +125,18 @@ CASES: dict[str, Given] = {
         {"a.json": lines({"id": 1})},
         {"b.json": lines({"id": 2, "x": 7})},
         {"schema_hints": "x int"},
+    ),
+    "hinted_within": (
+        {"format": "json", "schema_evolution": "rescue"},
+        {"a.json": lines({"id": 1, "s": {"a": 1}})},
+        {"b.json": lines({"id": 2, "s": {"a": 1, "b": 7}})},
+        {"schema_hints": "s.b int"},
+    ),
+    "mapped": (
+        {"format": "json", "schema_hints": "tags.value int"},
+        {"a.json": lines({"id": 1, "tags": {"x": 1, "y": 2}})},
+        {"b.json": lines({"id": 2, "tags": {"z": 3}})},
+        {},
     ),
     "twins": (
         {"format": "json"},
@@ -187,6 +205,8 @@ def found(project: Project, model: str) -> dict[int, dict[str, Any]]:
     ("model", "rows"),
     [
         ("hinted", {1: {}, 2: {"x": 7}}),
+        ("hinted_within", {1: {"s": {"a": "1"}}, 2: {"s": {"a": "1", "b": 7}}}),
+        ("mapped", {1: {"tags": {"x": 1, "y": 2}}, 2: {"tags": {"z": 3}}}),
         ("twins", {1: {}, 2: {"to": {"Zip": "1"}}, 3: {"to": {}, "rescued": {"to": {"zip": "2"}}}}),
         ("failing", {1: {"store": "1"}, 2: {"store": "2"}}),
         ("cased", {1: {"region": "EU"}, 2: {"rescued": {"Region": "US"}}}),

@@ -26,6 +26,20 @@ GROWN: dict[str, tuple[str, Any, Any, str]] = {
     "text": ("string", "a", "b", "string"),
     "ratio": ("float", 1.5, 2.25, "float"),
 }
+#: Files of two batches in which names differ in case alone, also those of new columns.
+SPELLINGS = {
+    "json": (
+        {"0.json": lines({"Amount": 1})},
+        {
+            "1.json": lines({"AMOUNT": 1.5, "New": 1, "S": {"a": 1}}),
+            "2.json": lines({"amount": 2, "new": 2.5, "s": {"b": 2}}),
+        },
+    ),
+    "csv": (
+        {"0.csv": "Amount\n1\n"},
+        {"1.csv": "AMOUNT,New\n1.5,1\n", "2.csv": "amount,new\n2,2.5\n"},
+    ),
+}
 HINTS = ", ".join(f"{name} {type}" for name, (type, *_) in GROWN.items())
 
 
@@ -33,18 +47,19 @@ HINTS = ", ".join(f"{name} {type}" for name, (type, *_) in GROWN.items())
 def project(make_project: Callable[..., Project]) -> Project:
     project = make_project("growing")
     given = {"schema_evolution": "widen", "schema_hints": HINTS}
-    for format in ("json", "csv"):
-        project.model(format, loader(format, format=format, **given))
+    for format in ("json", "csv", "xml"):
+        options = {"options": {"rowTag": "row"}} if format == "xml" else {}
+        project.model(format, loader(format, format=format, **given, **options))
     cases = {"schema_evolution": "widen", "case_sensitive": False, "infer_column_types": True}
-    project.model("cases", loader("cases", format="json", **cases))
+    for format in ("json", "csv"):
+        project.model(f"cases_{format}", loader(f"cases_{format}", format=format, **cases))
     for n in (0, 1):
         record = {name: spec[1 + n] for name, spec in GROWN.items()}
         land(project.root / "json", {f"{n}.json": lines(record | {"nested": {"n": 1}})})
         land(project.root / "csv", {f"{n}.csv": csv(record)})
-        land(
-            project.root / "cases",
-            {f"{n}.json": lines({"Amount": 1} if not n else {"AMOUNT": 1.5})},
-        )
+        land(project.root / "xml", {f"{n}.xml": xml(record)})
+        for format in ("json", "csv"):
+            land(project.root / f"cases_{format}", SPELLINGS[format][n])
         project.build()
     return project
 
@@ -53,7 +68,12 @@ def csv(record: dict[str, Any]) -> str:
     return ",".join(record) + "\n" + ",".join(map(str, record.values())) + "\n"
 
 
-@pytest.mark.parametrize("format", ["json", "csv"])
+def xml(record: dict[str, Any]) -> str:
+    fields = "".join(f"<{name}>{value}</{name}>" for name, value in record.items())
+    return f"<rows><row>{fields}</row></rows>"
+
+
+@pytest.mark.parametrize("format", ["json", "csv", "xml"])
 def test_a_column_becomes_as_large_as_its_values(project: Project, format: str) -> None:
     types = columns(project, format)
     assert {name: types[name] for name in GROWN} == {name: s[3] for name, s in GROWN.items()}
@@ -64,10 +84,20 @@ def test_a_column_becomes_as_large_as_its_values(project: Project, format: str) 
     }
 
 
-def test_a_column_of_another_spelling_grows_as_well(project: Project) -> None:
-    assert columns(project, "cases")["Amount"] == "decimal(21,1)"
-    assert [float(row["Amount"]) for row in records(project, "cases")] == [1.0, 1.5]
-    assert all(rescued(row) is None for row in records(project, "cases"))
+@pytest.mark.parametrize(("format", "grown"), [("json", "decimal(21,1)"), ("csv", "decimal(11,1)")])
+def test_names_that_differ_in_case_alone_grow_as_one(
+    project: Project, format: str, grown: str
+) -> None:
+    types, found = columns(project, f"cases_{format}"), records(project, f"cases_{format}")
+    assert (types["Amount"], types["New"]) == (grown, "double")
+    assert types.get("S") == ("struct<a:bigint,b:bigint>" if format == "json" else None)
+    assert len(types) == (4 if format == "json" else 3)
+    assert [(float(row["Amount"]), row.get("New")) for row in found] == [
+        (1, None),
+        (1.5, 1),
+        (2, 2.5),
+    ]
+    assert all(rescued(row) is None for row in found)
 
 
 def test_a_column_that_was_taken_back_comes_again_in_the_type_that_the_table_has(
@@ -111,9 +141,10 @@ def test_a_name_that_several_files_have_is_not_guessed(project: Project) -> None
 
 def test_a_schema_alone_makes_the_table(project: Project) -> None:
     (project.root / "none").mkdir()
-    project.model("none", loader("none", schema="id int, name string"))
+    given = {"schema": "id int, name string", "partition_columns": ["day"]}
+    project.model("none", loader("none", **given))
     project.build("--select", "none")
-    assert columns(project, "none") == {"id": "int", "name": "string"}
+    assert columns(project, "none") == {"id": "int", "name": "string", "day": "string"}
     land(project.root / "none", {"a.csv": "id,name\n1,x\n"})
     project.build("--select", "none")
     assert records(project, "none") == [{"id": 1, "name": "x"}]

@@ -32,6 +32,14 @@ RECORDS = [
     '{"id":12,"huge":12345678901234567890123456789012345.75}',
 ]
 
+#: Of these Spark's reader would make other values.
+ODD = [
+    '{"id":1,"at":1704067200000,"b":200,"d":"1,5","f":1e39}',
+    '{"id":2,"at":"08:30"}',
+    '{"id":3,"at":"2024"}',
+    '{"id":4,"at":"2024-05-01 08:00:00","b":"7","d":"1.5","f":2.5}',
+]
+
 
 @pytest.fixture(scope="module")
 def project(make_project: Callable[..., Project]) -> Project:
@@ -50,6 +58,8 @@ def project(make_project: Callable[..., Project]) -> Project:
     one = {"max_files_per_batch": 1, "infer_column_types": True, "schema_evolution": "rescue"}
     project.model("typed", loader("late", **one))
     project.model("bare", loader("in", "id", format="json", **given))
+    land(project.root / "odd", {"a.json": "".join(line + "\n" for line in ODD)})
+    project.model("odd", loader("odd", format="json", **given))
     project.model("plain", loader("in", format="json", schema="id int"))
     project.build()
     return project
@@ -134,6 +144,17 @@ def test_texts_are_what_stands_in_the_file(project: Project) -> None:
     assert left[9] is None and left[12] is None
     assert left[10].startswith('{"huge":123456789012345678901.255,"_file_path":')
     assert left[11].startswith('{"huge":"1234567890123456789012345678901234567.5","_file_path":')
+
+
+def test_what_would_become_another_value_stays_rescued(project: Project) -> None:
+    types = {"at": "timestamp", "b": "tinyint", "d": "decimal(10, 2)", "f": "float"}
+    for key, type in types.items():
+        assert "in 1 row (" in promote(project, "odd", key, "--type", type)
+    found = {row["id"]: row for row in records(project, "odd")}
+    assert found[4] == {"id": 4, "at": "2024-05-01T08:00:00.000Z", "b": 7, "d": 1.5, "f": 2.5}
+    kept = {"at": 1704067200000, "b": 200, "d": "1,5", "f": 1e39, "_file_path": "a.json"}
+    assert rescued(found.pop(1)) == kept
+    assert not any("at" in row for id, row in found.items() if id != 4)
 
 
 def test_texts_of_csv_become_numbers_and_days(project: Project) -> None:

@@ -53,7 +53,7 @@ JSON_ODD = lines(
 )
 CSV_ODD = (
     "id,x,f,at,n\n1,1.5,NaN,2024-01-01T08:30:00Z,2024-01-01 08:30:00\n2,12D,3f,08:30,2024-01-01T08:30:00Z\n"
-    "3,1e2,-Inf,2024,2024-01-01\n"
+    "3,1e2,-Inf,2024,2024-01-01\n4,-1e400,1e39,,\n"
 )
 CSV: dict[str, dict[str, bytes | str]] = {
     "tabs": {"a.csv": '"id"\t"name"\t"x"\n"1"\t"b\tc"\t2\n3\t""\t\n'},
@@ -106,6 +106,10 @@ MODELS = {
     "mistyped": loader(
         "hinted", format="json", schema_hints="a numba, `b c`.d varchar(3), id int, e decimal(3, 5)"
     ),
+    "keyed": loader("hinted", format="json", schema_hints="m.key int"),
+    # Their formats are told by the names of the files.
+    "told_text": loader("texts", schema="id int"),
+    "told_avro": loader("avros", single_variant_column="v"),
     "miswritten": loader("hinted", format="json", schema="id int, a struct<b: char(2)>"),
     "tabs": loader("tabs", format="csv", options={"sep": "\t"}),
     "spaces": loader("spaces", format="csv", options={"sep": " "}),
@@ -134,6 +138,7 @@ def told(make_project: Callable[..., Project]) -> tuple[Project, Run]:
     land(root / "nested", {"a.json": JSON_NESTED})
     land(root / "hinted", {"a.json": lines({"id": 1, "m": {"k": {"a": 1}}})})
     land(root / "folders", FOLDERS)
+    land(root / "texts", {"a.txt": "a\n"})
     project.sql(
         f"insert overwrite directory '{root}/written' using `{AVRO}` "
         "select /*+ repartition(3) */ id from range(9)"
@@ -164,8 +169,20 @@ def rows(project: Project, model: str) -> dict[Any, dict[str, Any]]:
 def test_every_model_but_the_one_that_must_stop_is_loaded(told: tuple[Project, Run]) -> None:
     _, run = told
     failed = {name: run.message[name] for name, status in run.status.items() if status == "error"}
-    assert failed.keys() == {"failing", "mistyped", "miswritten"}, failed
+    told_by_names = {"told_text", "told_avro"}
+    assert failed.keys() == {"failing", "mistyped", "miswritten", "keyed"} | told_by_names, failed
+    assert (
+        "files.schema: got \"id int\"; expected nothing with format 'text'" in failed["told_text"]
+    )
+    assert (
+        "files.single_variant_column: got \"v\"; expected format 'json', 'csv' or 'xml'"
+        in sentence(failed["told_avro"])
+    )
     assert "1 new column: m.value.b in " in failed["failing"]
+    assert (
+        "files.schema_hints: got \"m.key int\"; expected string keys with format 'json'. Write string "
+        "for the keys of the map, and cast them in the SELECT with transform_keys"
+    ) in sentence(failed["keyed"])
 
 
 def test_types_that_spark_does_not_have(told: tuple[Project, Run]) -> None:
@@ -241,11 +258,13 @@ def test_texts_of_csv_that_are_no_values_of_their_columns(told: tuple[Project, R
         (1, 1.5, "NaN", moment, moment),
         (2, None, None, None, None),
         (3, 100.0, "-Infinity", None, "2024-01-01 00:00:00"),
+        (4, None, None, None, None),
     ]
     assert {id: row["rest"] for id, row in rows(project, "odd_csv").items()} == {
         "1": "",
         "2": '{"x":"12D","f":"3f","at":"08:30","n":"2024-01-01T08:30:00Z"',
         "3": '{"at":"2024"',
+        "4": '{"x":"-1e400","f":"1e39"',
     }
     types = columns(project, "odd_inferred")
     assert (types["x"], types["f"], types["at"]) == ("string", "string", "string"), types

@@ -38,6 +38,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "case_sensitive": False,
         "schema_evolution": "rescue",
     },
+    "quiet": {"schema": "Id int, WHO struct<AGE: int>", "case_sensitive": False},
 }
 #: In XML alone: an element that holds a text in one record and elements in another, is empty, has attributes, or
 #: stands in a record many times.
@@ -188,6 +189,9 @@ def test_names_that_differ_in_case_alone_are_one_column(project: Project) -> Non
     row = by_id(project, "alike_xml")[60]
     assert (row["WHO"], row["NEW"]) == ({"AGE": 8}, {"B": "c"})
     assert rescued_of(project, "alike_xml")[60] == {"new": {"d": ["e", "f"]}}
+    # Also where nothing is rescued.
+    for model in ("quiet_json", "quiet_xml"):
+        assert by_id(project, model)[2] == {"Id": 2, "WHO": {"AGE": 30}}
 
 
 def test_what_json_does_not_have(project: Project) -> None:

@@ -174,6 +174,12 @@ def test_texts_that_are_values_of_a_type(type, values, others):
     assert [text for text in [*values, *others] if pattern.search(text)] == values
 
 
+@pytest.mark.parametrize("type", ["float", "double"])
+def test_a_number_beyond_its_range_is_no_infinity(type):
+    sql = floodmark._exact_cast_sql("t", type)
+    assert rf"if(t rlike '\\d' and abs(try_cast(t as {type})) = double('Infinity'), null, " in sql
+
+
 @pytest.mark.parametrize(
     ("type", "expected"),
     [

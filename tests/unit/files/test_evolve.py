@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from tests.support.macros import load
+from tests.support.macros import Refused, load
 
 floodmark = load()
 
@@ -71,6 +71,26 @@ def test_a_struct_may_have_fields_called_value_key_and_element(seen):
 def test_a_map_and_an_array_are_told_by_their_steps_alone():
     text = "m.key date, m.value int, a.element.x int, a.element.value string"
     assert hinted(None, text) == ("struct<m:map<date,int>,a:array<struct<x:int,value:string>>>")
+
+
+@pytest.mark.parametrize(
+    ("seen", "text", "expected"),
+    [
+        ("struct<a:bigint,b:double>", "t.value int", "map<string,int>"),
+        ("struct<a:bigint,b:double>", "t.key date", "map<date,double>"),
+        ("struct<a:struct<x:int,y:int>>", "t.value.x date", "map<string,struct<x:date,y:int>>"),
+        ("struct<x:int>", "t.element.y date", "array<struct<x:int,y:date>>"),
+        ("struct<value:int>", "t.value date", "struct<value:date>"),
+    ],
+)
+def test_an_object_that_was_seen_may_be_a_map(seen, text, expected):
+    assert hinted(f"struct<t:{seen}>", text) == f"struct<t:{expected}>"
+    structs = floodmark._hints("t.value date", True)
+    assert floodmark._hinted_record(f"struct<t:{seen}>", structs).startswith("struct<t:struct<")
+
+
+def test_a_record_is_no_map():
+    assert hinted("struct<a:int>", "key int, value date") == "struct<a:int,key:int,value:date>"
 
 
 def test_what_was_not_seen_yet_comes_last():
@@ -151,6 +171,16 @@ def test_a_hint_that_comes_later_is_known_from_then_on(adds):
     assert (again["record"], again["added"]) == (found["record"], [])
 
 
+def test_a_hint_that_comes_later_reaches_into_known_structs():
+    told = floodmark._hints("s.b date, l.element.y int, t.value int, S.a int")
+    known = "struct<s:struct<a:string>,l:array<struct<x:int>>,t:struct<u:int>>"
+    found = floodmark._evolved(known, None, told, False, None, told)
+    assert found["record"] == (
+        "struct<s:struct<a:string,b:date>,l:array<struct<x:int,y:int>>,t:struct<u:int,value:int>>"
+    )
+    assert found["added"] == [["s", "b"], ["l", "element", "y"], ["t", "value"]]
+
+
 def test_what_a_reset_left_behind_comes_again_only_with_files():
     former = [{"path": ["old"], "type": "int"}]
     found = floodmark._evolved("struct<id:int>", None, former, True, None, [])
@@ -229,3 +259,27 @@ def test_what_arrays_and_maps_hold_besides_is_read_too(known, seen, read, added)
         unnamed = []
         floodmark._grown(*of, unnamed)
         assert unnamed == []
+
+
+@pytest.mark.parametrize(
+    ("record", "is_other"),
+    [
+        ("struct<m:map<string,int>,n:map<string,array<map<string,int>>>>", False),
+        ("struct<m:map<string,map<int,string>>>", True),
+        ("struct<l:array<map<date,string>>>", True),
+        ("struct<`map<int,x`:int>", False),
+    ],
+)
+def test_keys_of_maps_in_json_are_strings(record, is_other):
+    settings = {"schema": None, "schema_hints": "m.key int"}
+    for format in ("json", "parquet"):
+        settings["format"] = format
+        try:
+            floodmark._check_json_keys(settings, record)
+            assert not (is_other and format == "json")
+        except Refused as refused:
+            assert is_other and format == "json"
+            assert (
+                "files.schema_hints: got \"m.key int\"; expected string keys with format 'json'."
+                in str(refused)
+            )

@@ -96,3 +96,8 @@ def test_with_column_mapping_delta_takes_nearly_every_name():
     files = [{"path": f"file:/in/{one}/a.csv"} for one in REFUSED]
     found = [one["name"] for one in mapped._partitions(settings(), None, files)]
     assert found == ["my col", "report (rev", "a,b", "a;b"]
+
+
+def test_without_files_nobody_knows_the_format():
+    given = settings(schema_hints=None, infer_column_types=False, format=None)
+    assert load()._partition_type(given, "day", None) == "string"

@@ -64,6 +64,21 @@ def test_two_types(one, other, merged):
 
 
 @pytest.mark.parametrize(
+    ("one", "other", "of_texts", "of_types"),
+    [
+        ("date", "timestamp", "timestamp", "string"),
+        ("date", "timestamp_ntz", "timestamp_ntz", "timestamp_ntz"),
+        ("timestamp", "timestamp_ntz", "variant", "string"),
+    ],
+)
+def test_days_and_moments(one, other, of_texts, of_types):
+    assert floodmark._merged_types(one, other) == of_texts
+    assert floodmark._joined_records(f"struct<d:{other}>", f"struct<d:{one}>", "string") == (
+        f"struct<d:{of_types}>"
+    )
+
+
+@pytest.mark.parametrize(
     ("seen", "typed", "texts"),
     [
         ("struct<a:bigint,b:void>", "struct<a:bigint,b:string>", "struct<a:string,b:string>"),
@@ -83,3 +98,35 @@ def test_two_types(one, other, merged):
 def test_what_is_kept(seen, typed, texts):
     assert floodmark._kept_type(seen, True) == typed
     assert floodmark._kept_type(seen, False) == texts
+
+
+def test_numbers_of_xml_need_a_type_each():
+    own = load(invocation_args_dict={"project_dir": "/p"})
+    asked = []
+    own._query_json = lambda sql: [
+        asked.append(sql)
+        or {
+            "n": {
+                "n": 1,
+                "others": 0,
+                "whole": 10,
+                "scale": 0,
+                "least": "1",
+                "greatest": "3000000000",
+            }
+        }
+    ]
+    settings = {
+        "format": "xml",
+        "single_variant_column": None,
+        "case_sensitive": True,
+        "path": "file:/in",
+        "glob": "*",
+    }
+    known = "struct<n:int,s:struct<n:int>,t:string>"
+    seen = "struct<n:string,s:struct<n:string>,t:string,x:string>"
+    files = [{"path": "file:/in/a.xml"}]
+    needed = own._xml_needed(settings, files, known, seen)
+    assert needed == "struct<n:bigint,s:struct<n:string>,t:string,x:string>"
+    assert len(asked) == 1 and "`s`" not in asked[0] and "`t`" not in asked[0]
+    assert own._xml_needed(settings, files, None, seen) == seen

@@ -151,3 +151,26 @@ def test_no_node_has_the_name_of_a_table_that_is_kept_beside(
 )
 def test_is_incremental_counts_where_jinja_calls_it(code: str, is_guarded: bool) -> None:
     assert load(model={"raw_code": code})._is_guarded() is is_guarded
+
+
+@pytest.mark.parametrize(
+    ("format", "files", "said"),
+    [
+        ("text", {"schema": "id int"}, "files.schema: got"),
+        ("parquet", {"single_variant_column": "v"}, "files.single_variant_column: got"),
+        ("xml", {"schema": "id int"}, "files.options.rowTag: got"),
+        ("text", {}, None),
+        ("json", {"schema": "id int", "rescued_data_column": "r"}, None),
+    ],
+)
+def test_what_a_format_lacks_that_the_names_of_files_tell(
+    format: str, files: dict[str, Any], said: str | None
+) -> None:
+    floodmark = macros(files={"path": "in"} | files)
+    floodmark._is_stream = lambda: False
+    settings = floodmark._files_settings() | {"format": format}
+    if said is None:
+        floodmark._check_format(settings)
+        return
+    with pytest.raises(Refused, match=said):
+        floodmark._check_format(settings)

@@ -1,0 +1,80 @@
+"""`case_sensitive: false`: columns whose names differ in case alone are one. Without Spark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.macros import load
+
+SETTINGS: dict[str, Any] = {
+    "format": "json",
+    "schema": "id int",
+    "infers": False,
+    "infer_column_types": True,
+    "schema_evolution": "none",
+    "rescued_data_column": False,
+    "single_variant_column": None,
+    "options": {},
+    "path": "file:/in",
+    "glob": "*",
+    "recursive": True,
+}
+#: What is seen, the known record, and the columns that these are.
+COLUMNS = [
+    (
+        "struct<Amount:bigint,S:struct<a:bigint>,amount:decimal(2,1),s:struct<b:bigint>>",
+        None,
+        "struct<Amount:double,S:struct<a:bigint,b:bigint>>",
+    ),
+    (
+        "struct<L:array<struct<X:bigint>>,l:array<struct<x:double,y:bigint>>>",
+        "struct<l:array<struct<x:int>>>",
+        "struct<l:array<struct<x:double,y:bigint>>>",
+    ),
+    ("struct<S:struct<A:bigint,a:bigint>,s:bigint>", "struct<s:int>", "struct<s:string>"),
+]
+FILES = [{"path": "file:/in/a.json"}]
+
+
+@pytest.mark.parametrize(("is_sensitive", "seen"), [(True, None), (False, "struct<ID:bigint>")])
+@pytest.mark.parametrize("format", ["json", "xml"])
+def test_a_given_schema_has_its_names_looked_for(
+    format: str, is_sensitive: bool, seen: str | None
+) -> None:
+    floodmark = load(invocation_args_dict={"project_dir": "/p"})
+    row = {"path": FILES[0]["path"], "rows": 1, "odd": 0}
+    found = "OBJECT<ID: BIGINT>"
+    floodmark._query_json = lambda sql: [row | {"seen": ("schema_of" in sql and found) or None}]
+    floodmark._columns_of_files = lambda *_: [{"name": "ID", "ddl": "bigint"}]
+    settings = SETTINGS | {"format": format, "case_sensitive": is_sensitive}
+    look = getattr(floodmark, f"_look_at_{format}")({"settings": {"files": settings}}, FILES)
+    assert look["seen"] == seen
+
+
+@pytest.mark.parametrize(("seen", "known", "expected"), COLUMNS)
+def test_two_spellings_are_one_column(seen: str, known: str | None, expected: str) -> None:
+    found = load()._seen_columns(SETTINGS | {"case_sensitive": False}, seen, known)
+    assert found == expected
+    assert load()._seen_columns(SETTINGS | {"case_sensitive": True}, seen, known) != expected
+
+
+def test_a_new_column_in_another_spelling_is_noted_within_known_ones() -> None:
+    found: dict[str, str] = {}
+    load()._note_new_columns(
+        SETTINGS | {"case_sensitive": False},
+        "struct<s:struct<A:int>>",
+        "struct<S:struct<a:bigint,b:bigint>>",
+        "a.json",
+        found,
+    )
+    assert found == {"s.b": "a.json"}
+
+
+@pytest.mark.parametrize(("is_sensitive", "found"), [(True, {}), (False, {"AMOUNT": "bigint"})])
+def test_a_header_in_another_spelling_is_of_a_known_column(
+    is_sensitive: bool, found: dict[str, str]
+) -> None:
+    settings = {"case_sensitive": is_sensitive}
+    assert load()._known_types(settings, "struct<Amount:bigint>", ["AMOUNT", "x", ""]) == found
