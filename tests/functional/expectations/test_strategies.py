@@ -203,9 +203,13 @@ def test_an_update_that_is_held_back_leaves_the_older_row(project: Project) -> N
     assert quarantined(project, "orders") == held
     assert counts(project, "orders")[3] == 3
     # Another content is another row.
-    add(project, "raw_orders", (1, -10, "2024-05-01 05:00:00"))
+    add(project, "raw_orders", (1, -10, "2024-05-01 05:00:00"), (5, 7, None), (5, -5, None))
     project.build("--select", "orders")
-    assert quarantined(project, "orders") == held | {(1, -10, "open"): 1}
+    assert quarantined(project, "orders") == held | {(1, -10, "open"): 1, (5, -5, "open"): 1}
+    # Of two rows without a time neither is the later one: a replay leaves the table's.
+    replay = "{floodmark_replay: {set: {amount: abs(amount)}}}"
+    project.build("--select", "orders", "--vars", replay)
+    assert rows(project, "orders") == [(1, 10), (2, 2), (3, 3), (4, 4), (5, 7)]
 
 
 @pytest.mark.edge

@@ -251,3 +251,64 @@ def test_a_fraction_that_is_reached_is_no_excess(
     # Asked of rules alone that are violated.
     said = load()._rejects(rule, result) if violations else None
     assert said == (f", more than max_violation_fraction ({fraction})" if is_rejected else None)
+
+
+def node(name: str, **keys: Any) -> dict[str, Any]:
+    kind = "source" if "source_name" in keys else "model"
+    given = {"name": name, "package_name": "shop", "resource_type": kind, "config": {}} | keys
+    return given | {"unique_id": f"{kind}.{name}.{keys.get('version')}"}
+
+
+BRONZE = node("bronze")
+STORES = node("stores", version=2)
+OLDER = node("stores", version=1)
+KINDS = node("kinds", source_name="raw")
+
+
+@pytest.mark.parametrize(
+    ("refs", "sources", "found"),
+    [
+        ([{"name": "bronze"}, {"name": "stores"}], [], BRONZE),
+        ([{"name": "bronze", "package": "shop"}, {"name": "stores"}], [["raw", "kinds"]], BRONZE),
+        # The SELECT reads what a rule looks into, too: nobody can tell which one holds the column.
+        ([{"name": "bronze"}, {"name": "stores"}, {"name": "stores", "version": 2}], [], None),
+        ([{"name": "stores"}, {"name": "stores", "version": 1}], [], OLDER),
+        ([{"name": "bronze"}, {"name": "stores"}], [["raw", "kinds"]] * 2, None),
+    ],
+)
+def test_what_only_rules_look_into_holds_no_watermark(
+    refs: list[dict[str, Any]], sources: list[list[str]], found: dict[str, Any] | None
+) -> None:
+    names = {ref["name"] for ref in refs}
+    read = [one for one in (BRONZE, STORES) if one["name"] in names]
+    read += [OLDER] if {"name": "stores", "version": 1} in refs else []
+    read += [KINDS] if sources else []
+    ids = {one["unique_id"]: one for one in read}
+    graph = SimpleNamespace(sources={}, nodes=ids)
+    floodmark = load(graph=graph, source=lambda *_: None, ref=lambda *_: None)
+    rules = [
+        {"name": "a", "expect": floodmark.in_relation("store_id", "stores") + " or name = 'x'"},
+        {
+            "name": "b",
+            "expect": 'x > "y"',
+            "where": floodmark.in_relation("kind", ["raw", "kinds"]),
+        },
+    ]
+    loaded = {
+        "raw_code": "select 1",
+        "depends_on": {"nodes": list(ids)},
+        "refs": refs,
+        "sources": sources,
+    }
+    for config in ({"expectations": rules}, {"meta": {"floodmark": {"expectations": rules}}}):
+        assert floodmark._upstream_node(None, loaded | {"config": config}, False) == found
+
+
+def test_a_row_without_a_watermark_value_replaces_none_in_a_replay() -> None:
+    columns = [{"name": "id", "type": "int"}, {"name": "at", "type": "timestamp"}]
+    run = {"settings": {"watermark": {"column": "at", "kind": None}}}
+    floodmark = load(config=SimpleNamespace(get=lambda name, default=None: default))
+    source = {"columns": columns, "only_later": True}
+    s, t = "DBT_INTERNAL_SOURCE.`at`", "DBT_INTERNAL_DEST.`at`"
+    found = floodmark._wins_predicate(run, source, ["id", "at"])
+    assert found == f"({s} > {t} or {t} is null and {s} is not null)"
