@@ -44,6 +44,60 @@ def test_the_median_is_that_of_batches_alike(kind: str, is_violated: bool) -> No
 
 
 @pytest.mark.parametrize(
+    ("of_last", "batches", "is_violated"),
+    [(10, 2, False), (10, 3, True), (2, 1, False), (2, 2, True), (1, 1, True), (1, 0, False)],
+)
+def test_the_median_is_asked_of_few_batches_where_it_is_of_few(
+    of_last: int, batches: int, is_violated: bool
+) -> None:
+    floodmark = load()
+    rows = 100 if batches else None
+    floodmark._query_json = lambda sql: [{"batches": batches, "rows": rows}]
+    floodmark._model_id = lambda: "shop.orders"
+    floodmark.ledger_schema = lambda: "shop_floodmark"
+    rule = {"rows": {"min": None, "max": None, "change_from_median": 0.5, "of_last": of_last}}
+    found = floodmark._rows_found({"kind": "incremental", "batch_id": 11}, rule, 5000)
+    assert found["violations"] == int(is_violated)
+
+
+@pytest.mark.parametrize(
+    ("type", "moment"),
+    [
+        ("timestamp", "cast(max(`at`) as timestamp)"),
+        ("date", "cast(max(`at`) as timestamp)"),
+        ("timestamp_ntz", "cast(concat(cast(max(`at`) as string), '+00:00') as timestamp)"),
+    ],
+)
+def test_a_time_without_a_zone_is_one_of_utc(type: str, moment: str) -> None:
+    asked: list[str] = []
+    floodmark = load()
+    floodmark._query_json = lambda sql: asked.append(sql) or [{"newest": None, "is_stale": False}]
+    floodmark._judged_relation = lambda batch: "judged"
+    batch = {"kind": "stream", "judged": {"columns": [{"name": "At", "type": type}]}}
+    floodmark._stale_found(batch, {"fresh_within": "1 day", "column": "at"})
+    assert f"coalesce({moment} < timestampadd(" in asked[0]
+
+
+@pytest.mark.parametrize(
+    ("condition", "has_one"),
+    [
+        ("a in (select b from t)", True),
+        ("exists( -- all\n  WITH t as (values (1)) select 1)", True),
+        ("a = '(select' and `(select` > 0", False),
+        ("(selected > 0) and (within > 0)", False),
+        ("in_relation", False),
+    ],
+)
+def test_a_subquery_is_refused(condition: str, has_one: bool) -> None:
+    floodmark = load(ref=lambda *_: None)
+    if condition == "in_relation":
+        condition = floodmark.in_relation("c", "stores", "(select 1)")
+    rule = {"name": "a", "expect": "x > 0", "where": condition}
+    told = floodmark._row_rule_problems("expectations.a", rule)
+    assert [one["setting"] for one in told] == ["expectations.a.where"] * has_one
+
+
+@pytest.mark.parametrize(
     ("batch", "is_violated"),
     [
         ({"kind": "incremental", "is_last": True}, True),
