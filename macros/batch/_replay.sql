@@ -60,7 +60,8 @@
     {%- endif -%}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
     {%- do floodmark._check_replayed_columns(run.replay, floodmark._columns_of(relation=quarantine)
-        + floodmark._table_own(run), floodmark._replayed_files(run)) -%}
+        + floodmark._table_own(run) + (floodmark._selected_now(run) if run.replay.set else []),
+        floodmark._replayed_files(run)) -%}
     {%- do floodmark._check_replayed_rule(run.replay, quarantine, run.settings.expectations) -%}
 {% endmacro %}
 

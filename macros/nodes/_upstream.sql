@@ -37,8 +37,8 @@
 {% endmacro %}
 
 
-{# The node that `name` (watermark.from) means, or the only upstream of `loaded`, a model's node, but for those that only
-   its rules look into. Where that is no table, view or source, or not one alone, the model is refused, or with
+{# The node that `name` (watermark.from) means, or the only upstream of `loaded`, a model's node; what only its rules
+   look into does not count. Where that is no table, view or source, or not one alone, the model is refused, or with
    `required` false none is returned. #}
 {% macro _upstream_node(name, loaded, required=true) %}
     {%- set name = name if name is not none else floodmark._changes_name(loaded.raw_code) -%}

@@ -101,11 +101,29 @@
     {#- the run that follows knows which columns of the table are its own -#}
     {%- set table = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
     {%- do floodmark._check_replayed_columns(asked, floodmark._columns_of(relation=quarantine)
-        + (floodmark._without_own_names(floodmark._columns_of(relation=table)) if table else []),
-        floodmark._node_setting(node, 'files')) -%}
+        + (floodmark._without_own_names(floodmark._columns_of(relation=table)) if table else [])
+        + floodmark._perhaps_selected(node, asked.get('set') or {}), floodmark._node_setting(node, 'files')) -%}
     {%- do floodmark._check_replayed_rule(asked, quarantine,
         floodmark._expectations(floodmark._node_setting(node, 'expectations') or [])) -%}
     {{ return(node) }}
+{% endmacro %}
+
+
+{# Those of some names that the model's SELECT may give as columns, a list of {name}: its code has the word, or what it
+   reads has the column. The run that follows knows. #}
+{% macro _perhaps_selected(node, names) %}
+    {%- set found, read = [], [] -%}
+    {%- for id in node.depends_on.nodes if names -%}
+        {%- set upstream = graph.sources.get(id) or graph.nodes.get(id) -%}
+        {%- set relation = adapter.get_relation(none, upstream.schema, upstream.identifier or upstream.alias)
+            if upstream else none -%}
+        {%- do read.extend(floodmark._columns_of(relation=relation) if relation else []) -%}
+    {%- endfor -%}
+    {%- for name in names if floodmark._find_column(read, name)
+        or modules.re.search('(?i)(?<!\\w)' ~ modules.re.escape(name) ~ '(?!\\w)', node.raw_code) -%}
+        {%- do found.append({'name': name}) -%}
+    {%- endfor -%}
+    {{ return(found) }}
 {% endmacro %}
 
 

@@ -150,6 +150,23 @@ def test_set_gives_a_column_that_only_the_table_has(project: Project) -> None:
     ]
 
 
+def test_set_gives_a_column_that_only_the_select_has(project: Project) -> None:
+    """Nothing was loaded since the model got it."""
+    project.model("wider", incremental(table("raw"), expectations=[RULE], **BY_N, **MERGE))
+    project.build("--select", "wider")
+    priced = {"name": "priced", "expect": "currency is not null", "on_violation": "quarantine"}
+    settings = {"expectations": [RULE, priced], "on_schema_change": "append_new_columns"}
+    select = "id, amount, n, cast('EUR' as string) as currency"
+    project.model("wider", incremental(table("raw"), select, **settings, **BY_N, **MERGE))
+    words = ["quarantine", "replay", "wider", "--set", "amount = 2"]
+    assert "1 stays open" in done(project, *words)
+    correction = [*words, "--set", "currency = 'USD'"]
+    assert "Would replay 1 row" in done(project, *correction, "--dry-run")
+    assert "1 inserted" in done(project, *correction)
+    found = project.sql(f"select amount, currency from {project.schema}.wider where id = 2")
+    assert found == [(2, "USD")]
+
+
 def test_an_aggregate_is_no_rule_of_rows(project: Project) -> None:
     rules = [RULE, {"name": "total", "expect": "sum(amount) > 0"}]
     project.model("aggregated", incremental(table("raw"), expectations=rules, **BY_N))

@@ -366,3 +366,51 @@ def test_a_row_without_a_watermark_value_replaces_none_in_a_replay() -> None:
     s, t = "DBT_INTERNAL_SOURCE.`at`", "DBT_INTERNAL_DEST.`at`"
     found = floodmark._wins_predicate(run, source, ["id", "at"])
     assert found == f"({s} > {t} or {t} is null and {s} is not null)"
+
+
+def test_a_replay_has_the_columns_that_its_rules_and_set_name() -> None:
+    def typed(*names: str) -> list[dict[str, str]]:
+        return [{"name": name, "type": "string", "ddl": "STRING"} for name in names]
+
+    floodmark = load(
+        config=SimpleNamespace(get=lambda name: SimpleNamespace(enforced=False)),
+        model=SimpleNamespace(columns={}),
+    )
+    floodmark._strategy = lambda settings: SimpleNamespace(own_columns=lambda run, columns: columns)
+    floodmark._table_columns = lambda run: typed("id")
+    floodmark._selected_now = lambda run: typed("id", "currency", "region", "note", "late")
+    rules = [{"expect": "(currency is not null)", "where": "(late > 0)"}]
+    run = {"settings": {"expectations": rules, "on_schema_change": "fail"}}
+    given = [{"name": "region", "expression": "'x'", "as": "a", "type": "string"}]
+    found = floodmark._replayed_columns(run, given, typed("id", "left", "late"))
+    assert {one["name"]: one["kept"] for one in found} == {
+        "id": "STRING",
+        "currency": None,
+        "region": None,
+        # A row was held back with it, and none was loaded.
+        "late": "STRING",
+    }
+    run["settings"]["expectations"] = []
+    found = floodmark._replayed_columns(run, [], typed("id"))
+    assert [one["name"] for one in found] == ["id"]
+
+
+@pytest.mark.parametrize(
+    ("code", "names", "found"),
+    [
+        ("select id, 'EUR' as Currency from t", ["currency", "nobody"], ["currency"]),
+        ("select * from t", ["region", "nobody"], ["region"]),
+        ("select currency_code from t", ["currency"], []),
+    ],
+)
+def test_what_a_dry_run_takes_for_a_column_of_the_select(
+    code: str, names: list[str], found: list[str]
+) -> None:
+    source = {"schema": "shop", "identifier": "t"}
+    floodmark = load(
+        graph=SimpleNamespace(sources={"source.t": source}, nodes={}),
+        adapter=SimpleNamespace(get_relation=lambda *names: "shop.t"),
+    )
+    floodmark._columns_of = lambda relation: [{"name": "Region"}]
+    node = {"raw_code": code, "depends_on": {"nodes": ["source.t"]}}
+    assert [one["name"] for one in floodmark._perhaps_selected(node, names)] == found
