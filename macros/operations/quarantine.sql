@@ -81,18 +81,17 @@
         'where': [asked.where, 'text'], 'dry_run': [dry_run, 'flag'],
         'reason': [reason, 'name' if reason is not sameas '' else 'text']}) -%}
     {%- set problems = floodmark._clause_problems('where', asked.where) if asked.where is not none else [] -%}
-    {%- if asked.set is defined and asked.set is not none and asked.set is not mapping -%}
+    {%- if asked.set is mapping -%}
+        {%- do problems.extend(floodmark._set_problems('set', asked.set)
+            or floodmark._expression_problems('set', floodmark._set_expressions(asked.set))) -%}
+    {%- elif asked.set is defined and asked.set is not none -%}
         {%- do problems.append({'setting': 'set', 'got': asked.set, 'expected': 'a mapping of columns to expressions',
             'todo': "Write it as {column: 'expression'}"}) -%}
     {%- endif -%}
     {%- if problems -%}
         {%- do floodmark._refuse(problems, "operation '" ~ operation ~ "'") -%}
     {%- endif -%}
-    {%- set named = {} -%}
-    {%- for name, expression in (asked.get('set') or {}).items() -%}
-        {%- do named.update({floodmark._bare_name(name): expression}) -%}
-    {%- endfor -%}
-    {%- do asked.update({'set': named}) if named -%}
+    {%- do asked.update({'set': floodmark._set_expressions(asked.set)}) if asked.get('set') -%}
     {%- set node = floodmark._managed_node(model) -%}
     {%- set quarantine = floodmark._quarantine_of(node) -%}
     {%- if not floodmark._quarantine_exists(quarantine) -%}
