@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tests.support.macros import load
+from tests.support.macros import Refused, load
 
 ROW = {"name": "positive", "kind": "row", "max_violations": 1, "max_violation_fraction": 0.1}
 BATCH = {"name": "enough", "kind": "batch", "rows": {"min": 1000}}
@@ -134,12 +135,36 @@ def test_a_name_that_a_rule_looks_up_is_the_relations(its: str, selected: str) -
     floodmark._rule_node = lambda names, loaded: node
     floodmark._node_relation = lambda node: "shop.stores"
     floodmark._pinned = lambda relation: f"{relation} version as of 3"
+    floodmark._columns_of = lambda query: []
     rule = floodmark.in_relation("store_id", "stores", its=its)
     sql = floodmark._with_relations(rule, None, True, False)
     assert sql == (
         f"if((store_id) is null, null, (store_id) in (select {selected} from shop.stores version as of 3 "
         f"as _floodmark_in where {selected} is not null))"
     )
+
+
+@pytest.mark.parametrize(
+    ("its", "is_tried"), [("id", False), ("`id`", False), ("s.id", True), ("lower(id)", True)]
+)
+def test_what_is_no_name_alone_must_be_of_the_relation(its: str, is_tried: bool) -> None:
+    """Spark would take `s` from the row."""
+    adapter = SimpleNamespace(
+        floodmark_plugin=True,
+        floodmark_try=lambda macro, query: SimpleNamespace(error=f"no such\n{query}"),
+    )
+    node = SimpleNamespace(schema="shop", identifier="stores", alias="stores")
+    floodmark = load(adapter=adapter, ref=lambda *_: None)
+    floodmark._rule_node = lambda names, loaded: node
+    floodmark._node_relation = lambda node: "shop.stores"
+    floodmark._pinned = lambda relation: f"{relation} version as of 3"
+    floodmark._model_id = lambda: "shop.orders"
+    rule = floodmark.in_relation("store_id", "stores", its=its)
+    if not is_tried:
+        floodmark._with_relations(rule, None, True, False)
+        return
+    with pytest.raises(Refused, match=re.escape(f"looks for {its} in shop.stores: no such")):
+        floodmark._with_relations(rule, None, True, False)
 
 
 @pytest.mark.parametrize(
@@ -232,6 +257,7 @@ def test_a_relation_that_a_rule_looks_into_names_no_column() -> None:
     floodmark._rule_node = lambda names, loaded: node
     floodmark._node_relation = lambda node: "shop.stores"
     floodmark._pinned = lambda relation: f"{relation} version as of 3"
+    floodmark._columns_of = lambda query: []
     given = {
         "name": "known",
         "expect": floodmark.in_relation("store_id", "stores", its="lower(code)"),
