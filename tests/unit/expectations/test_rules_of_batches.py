@@ -440,3 +440,74 @@ def test_what_a_dry_run_takes_for_a_column_of_the_select(
     floodmark._columns_of = lambda relation: [{"name": "Region"}]
     node = {"raw_code": code, "depends_on": {"nodes": ["source.t"]}}
     assert [one["name"] for one in floodmark._perhaps_selected(node, names)] == found
+
+
+def partitioned() -> tuple[SimpleNamespace, dict[str, Any], list[dict[str, str]]]:
+    run = {"settings": {"watermark": {"column": "at"}, "partition_by": ["day"]}}
+    columns = [{"name": "at", "type": "timestamp"}, {"name": "day", "type": "date"}]
+    return load(), run, columns
+
+
+def test_whether_a_partition_follows() -> None:
+    floodmark, run, columns = partitioned()
+    day = "`day` <=> cast(date_trunc('day', `at`) as date)"
+    assert floodmark._follows_sql(run, columns, ["day"]) == f"(false or {day})"
+    assert floodmark._follows_sql(run, columns, []) == "(false)"
+    assert floodmark._follows_sql(run, columns, None).count(" <=> ") == 5
+
+
+@pytest.mark.parametrize(
+    ("kept", "all", "ways"),
+    [
+        ({"rows": 2, "units": ["day"], "ways": ["day"]}, None, ["day"]),
+        ({"rows": 2, "units": [], "ways": []}, None, []),
+        # All are held back: they prove what they can, and where they prove nothing all ways are as good.
+        ({"rows": 0, "units": ["year", "day"], "ways": ["year", "day"]}, ["day"], ["day"]),
+        ({"rows": 0, "units": ["year", "day"], "ways": ["year", "day"]}, [], ["year", "day"]),
+    ],
+)
+def test_what_rules_hold_back_proves_no_partition(
+    kept: dict[str, Any], all: list[str] | None, ways: list[str]
+) -> None:
+    floodmark, run, columns = partitioned()
+
+    def derivation(run: Any, columns: Any, family: str, from_sql: str) -> dict[str, Any]:
+        if from_sql == "rows":
+            assert all is not None
+            return {"rows": 3, "units": all, "ways": all}
+        if from_sql.endswith("where not _floodmark_held)"):
+            return kept
+        follows = floodmark._follows_sql(run, columns, ways)
+        assert from_sql.endswith(f"where not _floodmark_held or {follows})")
+        return {"rows": 1, "least": "a", "units": [], "ways": []}
+
+    floodmark._derivation = derivation
+    found = floodmark._kept_derivation(run, columns, "timestamp", "rows")
+    assert found == {"rows": 1, "least": "a", "units": ways, "ways": ways}
+
+
+def test_a_batch_reads_the_rows_that_lie_in_no_partition() -> None:
+    floodmark, run, columns = partitioned()
+    floodmark._select_columns = lambda run, sql: columns
+    floodmark._check_watermark_column = lambda run, sql: None
+    floodmark._derivation = lambda *_: {"rows": 2, "units": [], "ways": [], "first": 1, "last": 9}
+    near = {"rows": 1, "units": ["day"], "ways": ["day"], "first": 1, "last": 2}
+    near |= {"least": "2024-05-01", "greatest": "2024-05-01"}
+    floodmark._judged_derivation = lambda *_: near
+    edges: list[Any] = []
+    floodmark._partition_edges = lambda found, *_: edges.append((found["first"], found["last"]))
+    floodmark._rounded_bounds = lambda *_: {}
+    floodmark._select_of = lambda batch, sql: "rounded"
+    floodmark._bounds_predicate = lambda column, batch: f"({column} > 0)"
+    batch = {"family": "timestamp", "rules": [ROW]}
+    run["sql"] = ""
+    sql = floodmark._whole_partitions_select(run, batch, "conformed", "given")
+    follows = floodmark._follows_sql(run, columns, ["day"], derived=True)
+    assert edges == [(1, 9)]
+    assert sql.startswith("select * from (\nrounded\n) where named_struct('p', `day`) between ")
+    assert sql.endswith(f" or not {follows} and (`at` > 0)")
+    near["rows"] = 0
+    sql = floodmark._whole_partitions_select(run, batch, "conformed", "given")
+    assert sql == f"select * from (\ngiven\n) where not {follows}"
+    with pytest.raises(Refused, match="a year, quarter, month, week, day or hour of at"):
+        floodmark._whole_partitions_select(run, batch, "conformed")
