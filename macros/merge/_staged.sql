@@ -32,8 +32,9 @@
     {%- endif -%}
     {%- set partition = floodmark._quoted(run.settings.partition_by[0]) -%}
     {%- set values = [] -%}
-    {%- set follows = 'not ' ~ floodmark._broken_sql(batch.rules, ['drop', 'quarantine']) ~ ' or '
-        ~ floodmark._follows_sql(run, batch.judged.columns, none) if is_judged else 'true' -%}
+    {%- set is_held = floodmark._broken_sql(batch.rules, ['drop', 'quarantine']) if is_judged else 'false' -%}
+    {%- set follows = 'true' if is_held == 'false'
+        else 'not ' ~ is_held ~ ' or ' ~ floodmark._follows_sql(run, batch.judged.columns, none) -%}
     {%- for value in run_query('select distinct cast(' ~ partition ~ ' as string) as value from '
         ~ rows ~ ' where ' ~ partition ~ ' is not null and (' ~ follows ~ ')').columns[0].values() -%}
         {%- do values.append(floodmark._string_literal(value)) -%}
