@@ -5,8 +5,7 @@
   rule stay open. Corrupt records of files are a batch of their own (_replay_records.sql).
 #}
 
-{# What this run was asked to replay, {rule, where, set}, where `true` is everything; none where it was not. A null in
-   `set` is NULL. #}
+{# What this run was asked to replay, {rule, where, set}, where `true` is everything; none where it was not. #}
 {% macro _replay_asked() %}
     {%- set asked = var('floodmark_replay', none) -%}
     {%- if asked is none -%}
@@ -14,11 +13,18 @@
     {%- endif -%}
     {%- set asked = floodmark._with_defaults(asked if asked is mapping else {},
         {'rule': {}, 'where': {}, 'set': {}}) -%}
+    {{ return(dict(asked, set=floodmark._set_expressions(asked.set or {}) or none)) }}
+{% endmacro %}
+
+
+{# What `set` gives to columns, by their bare names: a null is NULL, and a flag its word. #}
+{% macro _set_expressions(set) %}
     {%- set given = {} -%}
-    {%- for name, expression in (asked.set or {}).items() -%}
-        {%- do given.update({floodmark._bare_name(name): 'null' if expression is none else expression}) -%}
+    {%- for name, value in set.items() -%}
+        {%- do given.update({floodmark._bare_name(name): tojson(value) if value is none or value is boolean
+            else value}) -%}
     {%- endfor -%}
-    {{ return(dict(asked, set=given or none)) }}
+    {{ return(given) }}
 {% endmacro %}
 
 
@@ -60,7 +66,8 @@
     {%- endif -%}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
     {%- do floodmark._check_replayed_columns(run.replay, floodmark._columns_of(relation=quarantine)
-        + floodmark._table_own(run), floodmark._replayed_files(run)) -%}
+        + floodmark._table_own(run) + (floodmark._selected_now(run) if run.replay.set else []),
+        floodmark._replayed_files(run)) -%}
     {%- do floodmark._check_replayed_rule(run.replay, quarantine, run.settings.expectations) -%}
 {% endmacro %}
 
@@ -152,8 +159,15 @@
     {%- endif -%}
     {%- set where = run.replay.where -%}
     {%- do problems.extend(floodmark._clause_problems('floodmark_replay.where', where) if where is string else []) -%}
-    {%- for name, expression in (run.replay.set or {}).items() -%}
-        {%- do problems.extend(floodmark._clause_problems('floodmark_replay.set.' ~ name, expression)) -%}
+    {{ return(problems + floodmark._expression_problems('floodmark_replay.set', run.replay.set or {})) }}
+{% endmacro %}
+
+
+{# What forbids to put the expressions of `set` into a statement. #}
+{% macro _expression_problems(name, set) %}
+    {%- set problems = [] -%}
+    {%- for column, expression in set.items() -%}
+        {%- do problems.extend(floodmark._clause_problems(name ~ '.' ~ column, expression)) -%}
     {%- endfor -%}
     {{ return(problems) }}
 {% endmacro %}

@@ -76,6 +76,13 @@
         or floodmark._find_column(given, column.name) or floodmark._is_named(column.name, texts)) -%}
         {%- do found.append({'name': column.name, 'kept': none, 'ddl': column.ddl}) -%}
     {%- endfor -%}
+    {#- what the SELECT has got since, and nothing was loaded with it -#}
+    {%- for column in (floodmark._selected_now(run) if contract is none and (given or texts) else [])
+        if not floodmark._find_column(found, column.name)
+        and (floodmark._find_column(given, column.name) or floodmark._is_named(column.name, texts)) -%}
+        {%- set kept = floodmark._find_column(held, column.name) -%}
+        {%- do found.append({'name': column.name, 'kept': kept.ddl if kept else none, 'ddl': column.ddl}) -%}
+    {%- endfor -%}
     {#- what the contract has got since the table was written last -#}
     {%- for column in contract or []
         if not floodmark._find_column(held + floodmark._table_columns(run), column.name) -%}
@@ -86,6 +93,23 @@
             'given': floodmark._find_column(given, column.name)}) -%}
     {%- endfor -%}
     {{ return(found) }}
+{% endmacro %}
+
+
+{# The columns that the SELECT gives today; none where nobody knows its files. #}
+{% macro _selected_now(run) %}
+    {%- if run.request is defined -%}
+        {{ return(floodmark._columns_of(query='select * from ' ~ adapter.floodmark_streams().shape)) }}
+    {%- endif -%}
+    {%- set is_version = run.settings.watermark and run.settings.watermark.kind == 'version' -%}
+    {%- set edge = 0 if is_version else none -%}
+    {%- set known = floodmark._known_schema(run) if run.settings.files else none -%}
+    {%- if run.settings.files and not known -%}
+        {{ return([]) }}
+    {%- endif -%}
+    {{ return(floodmark._columns_of(query=floodmark._select_of({'family': 'version' if is_version else 'timestamp',
+        'unbounded': true, 'low_position': edge, 'high_position': edge, 'start_position': none, 'nulls': none,
+        'lookback': 0, 'reader': floodmark._known_records_sql(run, known) if known else none}, run.sql))) }}
 {% endmacro %}
 
 

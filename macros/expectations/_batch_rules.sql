@@ -29,7 +29,7 @@
             ~ ".batches where state = 'committed' and kind in ('incremental', 'first_load', 'stream') and model = "
             ~ floodmark._string_literal(floodmark._model_id()) ~ ' and batch_id < ' ~ batch.batch_id
             ~ ' order by batch_id desc limit ' ~ asked.of_last ~ ')')[0] -%}
-        {%- if last.batches >= 3 and rows != last.rows
+        {%- if last.batches >= [3, asked.of_last] | min and rows != last.rows
             and (not last.rows or (rows - last.rows) | abs / last.rows > asked.change_from_median) -%}
             {%- do found.append('the last ' ~ last.batches ~ ' batches have ' ~ '{:,.0f}'.format(last.rows)
                 ~ ' in the median, and change_from_median allows ' ~ asked.change_from_median) -%}
@@ -59,9 +59,13 @@
         and (batch.is_last or batch.get('is_taken_over'))) -%}
         {{ return({'violations': 0, 'found': ''}) }}
     {%- endif -%}
-    {%- set column = 'cast(max(' ~ floodmark._quoted(rule.column) ~ ') as timestamp)' -%}
-    {%- set found = floodmark._query_json("select to_json(named_struct('newest', cast(" ~ column
-        ~ " as string), 'is_stale', coalesce(" ~ column ~ ' < timestampadd(microsecond, -'
+    {%- set newest = 'max(' ~ floodmark._quoted(rule.column) ~ ')' -%}
+    {%- set column = floodmark._find_column((batch.get('judged') or {}).get('columns') or [], rule.column) -%}
+    {#- a time without a zone is one of UTC, whatever the session's zone -#}
+    {%- set moment = 'cast(' ~ ('concat(cast(' ~ newest ~ " as string), '+00:00')"
+        if column and column.type == 'timestamp_ntz' else newest) ~ ' as timestamp)' -%}
+    {%- set found = floodmark._query_json("select to_json(named_struct('newest', cast(" ~ newest
+        ~ " as string), 'is_stale', coalesce(" ~ moment ~ ' < timestampadd(microsecond, -'
         ~ floodmark._parse_duration(rule.fresh_within) ~ ", current_timestamp()), count(*) > 0)), "
         "map('ignoreNullFields', 'false')) from " ~ floodmark._judged_relation(batch))[0] -%}
     {{ return({'violations': 1 if found.is_stale else 0, 'found': 'the greatest ' ~ rule.column ~ ' is '

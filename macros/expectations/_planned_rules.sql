@@ -61,14 +61,27 @@
             {#- a bare name that the relation lacks would be the row's own column, and the rule always true -#}
             {%- set its = '_floodmark_in.' ~ asked.its if modules.re.fullmatch('\\w+|`([^`]|``)+`', asked.its)
                 else asked.its -%}
+            {%- set pinned = floodmark._pinned(relation) -%}
+            {%- do floodmark._check_looked_for(its, relation, pinned) if its == asked.its -%}
             {%- set sql = 'if((' ~ asked.column ~ ') is null, null, (' ~ asked.column ~ ') in (select ' ~ its
-                ~ ' from ' ~ floodmark._pinned(relation) ~ ' as _floodmark_in where ' ~ its ~ ' is not null))' -%}
+                ~ ' from ' ~ pinned ~ ' as _floodmark_in where ' ~ its ~ ' is not null))' -%}
         {%- else -%}
             {%- set sql = asked.column ~ ' in ' ~ relation.identifier ~ '.' ~ asked.its -%}
         {%- endif -%}
         {%- set ns.sql = ns.sql | replace("floodmark_in_relation('" ~ digits ~ "')", sql) -%}
     {%- endfor -%}
     {{ return(ns.sql) }}
+{% endmacro %}
+
+
+{# What a rule looks for, where it is no name alone, must be of the relation: Spark would take what that lacks from the
+   row. #}
+{% macro _check_looked_for(its, relation, pinned) %}
+    {%- set looked = floodmark._tried(floodmark._columns_of, 'select ' ~ its ~ ' as its from ' ~ pinned) -%}
+    {%- if looked.error is not none -%}
+        {%- do floodmark._stop('a rule looks for ' ~ its ~ ' in ' ~ relation ~ ': '
+            ~ (looked.error | trim).split('\n')[0]) -%}
+    {%- endif -%}
 {% endmacro %}
 
 

@@ -33,10 +33,7 @@
     {%- set plans = var('floodmark_plan', false) -%}
     {%- set known = none if plans else floodmark._known_schema(run) -%}
     {%- if known is not none -%}
-        {%- set schema = run.settings.files.schema -%}
-        {{ return(floodmark._no_records_sql(run, {'file_schema': dict(known, record=floodmark._record_of(schema)
-            if schema else floodmark._with_told(known.record, floodmark._told_columns(run.settings.files, known),
-            []))})) }}
+        {{ return(floodmark._known_records_sql(run, known)) }}
     {%- endif -%}
     {%- do run.settings.files.update({'max_files_per_batch': [20000, run.settings.files.max_files_per_batch] | max,
         'max_bytes_per_batch': none} if plans else {}) -%}
@@ -53,6 +50,16 @@
             or {'record': 'struct<>', 'partitions': []}}) -%}
     {%- endif -%}
     {{ return(comment ~ floodmark._no_records_sql(run, plan)) }}
+{% endmacro %}
+
+
+{# What stands for the files in a SELECT that reads none of them, by the schema of the last batch and the settings of
+   today. #}
+{% macro _known_records_sql(run, known) %}
+    {%- set schema = run.settings.files.schema -%}
+    {%- set record = floodmark._record_of(schema) if schema
+        else floodmark._with_told(known.record, floodmark._told_columns(run.settings.files, known), []) -%}
+    {{ return(floodmark._no_records_sql(run, {'file_schema': dict(known, record=record)})) }}
 {% endmacro %}
 
 

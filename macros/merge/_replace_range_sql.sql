@@ -113,16 +113,63 @@
 {% endmacro %}
 
 
+{# A _derivation of rows of which rules hold some back (`_floodmark_held`): partitions follow as the others prove, and a
+   row that is held back and does not follow counts for nothing. #}
+{% macro _kept_derivation(run, columns, family, from_sql) %}
+    {%- set kept = floodmark._derivation(run, columns, family,
+        '(select * from ' ~ from_sql ~ ' where not _floodmark_held)') -%}
+    {%- set all = kept if kept.rows else floodmark._derivation(run, columns, family, from_sql) -%}
+    {#- rows that are all held back may prove nothing -#}
+    {%- set proof = all if all.units else kept -%}
+    {%- set near = floodmark._derivation(run, columns, family, '(select * from ' ~ from_sql
+        ~ ' where not _floodmark_held or ' ~ floodmark._follows_sql(run, columns, proof.ways) ~ ')') -%}
+    {{ return(dict(near, units=proof.units, ways=proof.ways)) }}
+{% endmacro %}
+
+
+{# Whether the partition of a row follows from its watermark in one of these ways, any where `ways` is none: never
+   NULL. With `derived` of the SELECT's rows, as in _partitions_predicate. #}
+{% macro _follows_sql(run, columns, ways, derived=false) %}
+    {%- set sql, terms = [], ['false'] -%}
+    {%- for name in [run.settings.watermark.column, run.settings.partition_by[0]] -%}
+        {%- set column = floodmark._find_column(columns, name) -%}
+        {%- do sql.append(floodmark._conformed_value_sql(column) if derived else floodmark._quoted(name)) -%}
+    {%- endfor -%}
+    {%- for candidate in floodmark._partition_expressions(sql[0],
+        floodmark._find_column(columns, run.settings.partition_by[0]).type) if ways is none or candidate.way in ways -%}
+        {%- do terms.append(sql[1] ~ ' <=> ' ~ candidate.expression) -%}
+    {%- endfor -%}
+    {{ return('(' ~ terms | join(' or ') ~ ')') }}
+{% endmacro %}
+
+
+{# Judged rows of a relation as the table will have them, with `_floodmark_held`, whether a rule holds a row back: for a
+   FROM. #}
+{% macro _held_rows_sql(run, batch, columns, judged) %}
+    {{ return('(' ~ floodmark._conforming_sql(run, columns + [{'name': '_floodmark_held'}], 'select *, '
+        ~ floodmark._broken_sql(batch.rules, ['drop', 'quarantine', 'fail']) ~ ' as _floodmark_held from ' ~ judged)
+        ~ ')') }}
+{% endmacro %}
+
+
 {# The SELECT of the whole partitions that the batch's rows lie in. It reads what _partition_edges gives, and keeps
-   these partitions alone: a range that is too wide does no harm. #}
-{% macro _whole_partitions_select(run, batch, select_sql) %}
+   these partitions alone: a range that is too wide does no harm. `given_sql` is the same before it was conformed, where
+   rules judge it: rows that they hold back may lie in no partition, and come with those of the batch's bounds. #}
+{% macro _whole_partitions_select(run, batch, select_sql, given_sql=none) %}
     {%- set columns = floodmark._select_columns(run, select_sql) -%}
     {%- do floodmark._check_partition_columns(run, columns) -%}
     {%- do floodmark._check_watermark_column(run, select_sql) -%}
     {%- set family = batch.family -%}
     {%- set found = floodmark._derivation(run, columns, family, '(\n' ~ select_sql ~ '\n)') -%}
+    {%- set follows = none -%}
+    {%- if found.rows and not found.units and given_sql is not none and floodmark._row_rules(batch.rules) -%}
+        {%- set kept = floodmark._judged_derivation(run, batch, columns, given_sql) -%}
+        {#- the bounds are those of all rows -#}
+        {%- set found = dict(kept, first=found.first, last=found.last) -%}
+        {%- set follows = floodmark._follows_sql(run, columns, found.ways, derived=true) -%}
+    {%- endif -%}
     {%- if not found.rows -%}
-        {{ return(select_sql) }}
+        {{ return('select * from (\n' ~ given_sql ~ '\n) where not ' ~ follows if follows else select_sql) }}
     {%- elif not found.units -%}
         {%- do floodmark._refuse_partition(run, columns) -%}
     {%- endif -%}
@@ -130,8 +177,19 @@
         family) -%}
     {%- set rounded = floodmark._select_of(dict(batch, lookback=0, start_position=none,
         **floodmark._rounded_bounds(run, batch, columns, found, edges)), run.sql) -%}
+    {%- set odd = ' or not ' ~ follows ~ ' and '
+        ~ floodmark._bounds_predicate(floodmark._quoted(run.settings.watermark.column), batch) if follows else '' -%}
     {{ return('select * from (\n' ~ rounded ~ '\n) where '
-        ~ floodmark._partitions_predicate(run, columns, found, derived=true)) }}
+        ~ floodmark._partitions_predicate(run, columns, found, derived=true) ~ odd) }}
+{% endmacro %}
+
+
+{# The _kept_derivation of a SELECT that is not judged yet. #}
+{% macro _judged_derivation(run, batch, columns, given_sql) %}
+    {%- set given = floodmark._columns_of(query=given_sql) -%}
+    {%- do floodmark._check_rules(run, batch, given, given_sql) -%}
+    {{ return(floodmark._kept_derivation(run, columns, batch.family, floodmark._held_rows_sql(run, batch, columns,
+        '(' ~ floodmark._judged_sql(batch.rules, floodmark._asked(run, given), given_sql) ~ ')'))) }}
 {% endmacro %}
 
 
@@ -239,16 +297,19 @@
 
 {# Counts of a stage of whole partitions: {rows_read, zone, least, greatest, ways}: the range of partitions that it
    replaces, and how they follow from the watermark. A first load is checked too: what does not follow from the
-   watermark would be lost when its partition is replaced. Of a judged batch the range is that of all rows: a partition
-   whose rows are all held back is read anew, too. #}
+   watermark would be lost when its partition is replaced. Of a judged batch the range is that of all rows that
+   follow: a partition whose rows are all held back is read anew, too. #}
 {% macro _partition_counts(run, batch, source) %}
     {%- do floodmark._check_partition_columns(run, source.columns) -%}
     {%- if batch.replaces -%}
         {%- do floodmark._check_watermark_column(run, source.stage) -%}
     {%- endif -%}
-    {%- set rows = '(' ~ floodmark._conforming_sql(run, source.columns, floodmark._judged_rows_sql(batch)) ~ ')'
-        if batch.get('judged') else source.stage -%}
-    {%- set found = floodmark._derivation(run, source.columns, batch.family, rows) -%}
+    {%- if batch.get('judged') and batch.judged.rows_kept < batch.judged.rows_read -%}
+        {%- set found = floodmark._kept_derivation(run, source.columns, batch.family,
+            floodmark._held_rows_sql(run, batch, source.columns, floodmark._judged_relation(batch))) -%}
+    {%- else -%}
+        {%- set found = floodmark._derivation(run, source.columns, batch.family, source.stage) -%}
+    {%- endif -%}
     {%- if found.rows and not found.units -%}
         {%- do floodmark._refuse_partition(run, source.columns) -%}
     {%- endif -%}

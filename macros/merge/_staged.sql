@@ -10,16 +10,18 @@
     {%- if not floodmark._replaces_partitions(run, batch) -%}
         {{ return(select_sql) }}
     {%- endif -%}
-    {{ return(floodmark._whole_partitions_select(run, batch, floodmark._conformed_select(run, batch, select_sql))) }}
+    {{ return(floodmark._whole_partitions_select(run, batch, floodmark._conformed_select(run, batch, select_sql),
+        select_sql)) }}
 {% endmacro %}
 
 
-{# A condition on the quarantine of rows of the partitions that a batch has read; none where the quarantine has no such
-   column: its rows are of a time when the table was not partitioned by it. #}
+{# A condition on the quarantine of rows that a batch has read again: those of its partitions, and those within its
+   bounds, which may lie in none; none where the quarantine has no partition column: its rows are of a time when the
+   table was not partitioned by it. #}
 {% macro _overwritten_rows_sql(run, batch) %}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
-    {%- if not floodmark._has_quarantine(quarantine)
-        or not floodmark._find_column(floodmark._columns_of(relation=quarantine), run.settings.partition_by[0]) -%}
+    {%- set held = floodmark._columns_of(relation=quarantine) if floodmark._has_quarantine(quarantine) else [] -%}
+    {%- if not floodmark._find_column(held, run.settings.partition_by[0]) -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set is_judged = batch.get('judged') and batch.judged.get('columns') -%}
@@ -30,14 +32,21 @@
     {%- endif -%}
     {%- set partition = floodmark._quoted(run.settings.partition_by[0]) -%}
     {%- set values = [] -%}
+    {%- set is_held = floodmark._broken_sql(batch.rules, ['drop', 'quarantine']) if is_judged else 'false' -%}
+    {%- set follows = 'true' if is_held == 'false'
+        else 'not ' ~ is_held ~ ' or ' ~ floodmark._follows_sql(run, batch.judged.columns, none) -%}
     {%- for value in run_query('select distinct cast(' ~ partition ~ ' as string) as value from '
-        ~ rows ~ ' where ' ~ partition ~ ' is not null').columns[0].values() -%}
+        ~ rows ~ ' where ' ~ partition ~ ' is not null and (' ~ follows ~ ')').columns[0].values() -%}
         {%- do values.append(floodmark._string_literal(value)) -%}
     {%- endfor -%}
     {#- a column keeps the type in which it came first: what came in another stands in the text of its row -#}
-    {{ return('coalesce(cast(' ~ partition ~ ' as string), '
+    {%- set in_partitions = 'coalesce(cast(' ~ partition ~ ' as string), '
         ~ floodmark._value_of_text_sql(run.settings.partition_by[0], 'string') ~ ') in (' ~ values | join(', ') ~ ')'
-        if values else none) }}
+        if values else none -%}
+    {%- set in_bounds = floodmark._range_again_sql(dict(batch, low_position=floodmark._low_read(batch)), held)
+        if is_judged and batch.low_position is not none else none -%}
+    {%- set terms = [in_partitions, in_bounds] | reject('none') | list -%}
+    {{ return('(' ~ terms | join(' or ') ~ ')' if terms else none) }}
 {% endmacro %}
 
 

@@ -89,7 +89,9 @@
     {%- if batch.kind == 'backfill' -%}
         {{ return(true) }}
     {%- elif not floodmark._has_rows(run, batch, source) -%}
-        {{ return(floodmark._replaces_partitions(run, batch) and floodmark._has_judged_rows(batch)) }}
+        {#- of rows that lie in no partition there is none to replace -#}
+        {{ return(floodmark._replaces_partitions(run, batch) and floodmark._has_judged_rows(batch)
+            and source.counts.get('least') is not none) }}
     {%- elif floodmark._replaces_partitions(run, batch) and batch.lookback and batch.low_position is not none
         and batch.high_position == batch.low_position -%}
         {{ return(floodmark._changes_partitions(run, source)) }}

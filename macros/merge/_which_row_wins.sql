@@ -75,7 +75,7 @@
     {%- set s = 'DBT_INTERNAL_SOURCE.' ~ floodmark._quoted(order) -%}
     {%- set t = 'DBT_INTERNAL_DEST.' ~ floodmark._quoted(order) -%}
     {%- if source.get('only_later') -%}
-        {{ return('(' ~ s ~ ' > ' ~ t ~ ' or ' ~ t ~ ' is null)') }}
+        {{ return('(' ~ s ~ ' > ' ~ t ~ ' or ' ~ t ~ ' is null and ' ~ s ~ ' is not null)') }}
     {%- endif -%}
     {%- set is_as_late = '(' ~ t ~ ' is null or ' ~ s ~ ' = ' ~ t ~ ')' -%}
     {#- a time that is not updated stays what it was: a row that comes again must differ to win again -#}

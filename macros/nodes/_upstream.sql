@@ -37,8 +37,9 @@
 {% endmacro %}
 
 
-{# The node that `name` (watermark.from) means, or the only upstream of `loaded`, a model's node. Where that is no
-   table, view or source, or not one alone, the model is refused, or with `required` false none is returned. #}
+{# The node that `name` (watermark.from) means, or the only upstream of `loaded`, a model's node; what only its rules
+   look into does not count. Where that is no table, view or source, or not one alone, the model is refused, or with
+   `required` false none is returned. #}
 {% macro _upstream_node(name, loaded, required=true) %}
     {%- set name = name if name is not none else floodmark._changes_name(loaded.raw_code) -%}
     {%- set candidates = [] -%}
@@ -48,6 +49,9 @@
         {%- do names.append(floodmark._versioned_name(node) if node else id.split('.')[-1]) -%}
         {%- do candidates.extend([node] if node and (name is none or name in floodmark._node_calls(node)) else []) -%}
     {%- endfor -%}
+    {%- if name is none and candidates | length > 1 -%}
+        {%- set candidates = floodmark._read_nodes(candidates, loaded) -%}
+    {%- endif -%}
     {%- if not required and (candidates | length != 1 or candidates[0].config.materialized == 'ephemeral') -%}
         {{ return(none) }}
     {%- elif candidates | length != 1 -%}
@@ -63,6 +67,32 @@
             'or a view'}]) -%}
     {%- endif -%}
     {{ return(node) }}
+{% endmacro %}
+
+
+{# The nodes among a model's upstreams that its SELECT reads: dbt notes each ref() and source() of a model, and some are
+   those of in_relation() in its rules. #}
+{% macro _read_nodes(nodes, loaded) %}
+    {%- set looked = [] -%}
+    {%- for digits in modules.re.findall("floodmark_in_relation\\(\\\\*'([0-9a-f]+)",
+        floodmark._node_setting(loaded, 'expectations') | string) -%}
+        {%- do looked.append(fromjson(''.encode('utf-8').fromhex(digits).decode('utf-8')).relation) -%}
+    {%- endfor -%}
+    {%- set found = [] -%}
+    {%- for node in nodes -%}
+        {%- set names = [node.source_name, node.name] if node.resource_type == 'source' else [node.name] -%}
+        {%- set calls = [] -%}
+        {%- for call in loaded.get('sources') or [] if node.resource_type == 'source' and call | list == names -%}
+            {%- do calls.append(call) -%}
+        {%- endfor -%}
+        {%- for call in loaded.get('refs') or [] if node.resource_type != 'source' and call.name == node.name
+            and call.get('package') in [none, node.package_name]
+            and (call.get('version') is none or call.version | string == node.get('version') | string) -%}
+            {%- do calls.append(call) -%}
+        {%- endfor -%}
+        {%- do found.append(node) if not calls or calls | length > looked.count(names) -%}
+    {%- endfor -%}
+    {{ return(found or nodes) }}
 {% endmacro %}
 
 

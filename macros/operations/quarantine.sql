@@ -81,18 +81,17 @@
         'where': [asked.where, 'text'], 'dry_run': [dry_run, 'flag'],
         'reason': [reason, 'name' if reason is not sameas '' else 'text']}) -%}
     {%- set problems = floodmark._clause_problems('where', asked.where) if asked.where is not none else [] -%}
-    {%- if asked.set is defined and asked.set is not none and asked.set is not mapping -%}
+    {%- if asked.set is mapping -%}
+        {%- do problems.extend(floodmark._set_problems('set', asked.set)
+            or floodmark._expression_problems('set', floodmark._set_expressions(asked.set))) -%}
+    {%- elif asked.set is defined and asked.set is not none -%}
         {%- do problems.append({'setting': 'set', 'got': asked.set, 'expected': 'a mapping of columns to expressions',
             'todo': "Write it as {column: 'expression'}"}) -%}
     {%- endif -%}
     {%- if problems -%}
         {%- do floodmark._refuse(problems, "operation '" ~ operation ~ "'") -%}
     {%- endif -%}
-    {%- set named = {} -%}
-    {%- for name, expression in (asked.get('set') or {}).items() -%}
-        {%- do named.update({floodmark._bare_name(name): expression}) -%}
-    {%- endfor -%}
-    {%- do asked.update({'set': named}) if named -%}
+    {%- do asked.update({'set': floodmark._set_expressions(asked.set)}) if asked.get('set') -%}
     {%- set node = floodmark._managed_node(model) -%}
     {%- set quarantine = floodmark._quarantine_of(node) -%}
     {%- if not floodmark._quarantine_exists(quarantine) -%}
@@ -101,11 +100,29 @@
     {#- the run that follows knows which columns of the table are its own -#}
     {%- set table = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
     {%- do floodmark._check_replayed_columns(asked, floodmark._columns_of(relation=quarantine)
-        + (floodmark._without_own_names(floodmark._columns_of(relation=table)) if table else []),
-        floodmark._node_setting(node, 'files')) -%}
+        + (floodmark._without_own_names(floodmark._columns_of(relation=table)) if table else [])
+        + floodmark._perhaps_selected(node, asked.get('set') or {}), floodmark._node_setting(node, 'files')) -%}
     {%- do floodmark._check_replayed_rule(asked, quarantine,
         floodmark._expectations(floodmark._node_setting(node, 'expectations') or [])) -%}
     {{ return(node) }}
+{% endmacro %}
+
+
+{# Those of some names that the model's SELECT may give as columns, a list of {name}: its code has the word, or what it
+   reads has the column. The run that follows knows. #}
+{% macro _perhaps_selected(node, names) %}
+    {%- set found, read = [], [] -%}
+    {%- for id in node.depends_on.nodes if names -%}
+        {%- set upstream = graph.sources.get(id) or graph.nodes.get(id) -%}
+        {%- set relation = adapter.get_relation(none, upstream.schema, upstream.identifier or upstream.alias)
+            if upstream else none -%}
+        {%- do read.extend(floodmark._columns_of(relation=relation) if relation else []) -%}
+    {%- endfor -%}
+    {%- for name in names if floodmark._find_column(read, name)
+        or modules.re.search('(?i)(?<!\\w)' ~ modules.re.escape(name) ~ '(?!\\w)', node.raw_code) -%}
+        {%- do found.append({'name': name}) -%}
+    {%- endfor -%}
+    {{ return(found) }}
 {% endmacro %}
 
 

@@ -61,7 +61,7 @@
         'max': {'type': 'whole', 'without': '–', 'meaning': 'at most this many'},
         'change_from_median': {'type': 'fraction', 'without': '–',
             'meaning': "the fraction by which the number may differ from the median of the model's last batches; "
-            'asked once there are three'},
+            'asked once there are three, or `of_last`, where that is fewer'},
         'of_last': {'type': 'count', 'default': 10, 'meaning': 'how many batches the median is of'},
     }) }}
 {% endmacro %}
@@ -132,8 +132,20 @@
         else dict(floodmark._batch_rule_schema(), **schema)) -%}
     {%- for key in ['expect', 'where'] if rule.get(key) is string and rule[key] | trim -%}
         {%- do problems.extend(floodmark._clause_problems(label ~ '.' ~ key, rule[key])) -%}
+        {%- do problems.append({'setting': label ~ '.' ~ key, 'got': rule[key], 'expected': 'no subquery',
+            'todo': 'Look into another table with floodmark.in_relation()'}) if floodmark._has_subquery(rule[key]) -%}
     {%- endfor -%}
     {{ return(problems) }}
+{% endmacro %}
+
+
+{# Whether a condition has a SELECT in its code: in a text or a comment it is none. #}
+{% macro _has_subquery(text) %}
+    {%- set code = [] -%}
+    {%- for part in floodmark._sql_parts(text) -%}
+        {%- do code.append(part.text if part.kind in ['code', '(', ')'] else ' ') -%}
+    {%- endfor -%}
+    {{ return(modules.re.search('(?i)\\(\\s*(?:select|with)\\b', code | join) is not none) }}
 {% endmacro %}
 
 

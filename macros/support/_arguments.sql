@@ -74,10 +74,8 @@
     {%- endfor -%}
     {%- set replay = var('floodmark_replay', none) -%}
     {%- if replay is mapping and replay.get('set') is mapping -%}
-        {%- set columns = replay.set -%}
+        {%- do problems.extend(floodmark._set_problems('floodmark_replay.set', replay.set)) -%}
         {%- set replay = dict(replay, set=none) -%}
-        {%- do problems.extend(floodmark._range_problems('floodmark_replay.set', columns, columns | list)
-            if columns else []) -%}
     {%- endif -%}
     {%- do problems.extend(floodmark._range_problems('floodmark_replay', replay, ['rule', 'where', 'set'])
         if replay is not sameas true else []) -%}
@@ -97,6 +95,17 @@
             'expected': 'true or false',
             'todo': 'Leave it out: floodmark plan sets it'}) -%}
     {%- endif -%}
+    {{ return(problems) }}
+{% endmacro %}
+
+
+{# Problems of what a replay is to give to columns, {column: SQL expression}: a list for _refuse. YAML reads `true` as a
+   flag, and `null` as none: they are the SQL that they look like. #}
+{% macro _set_problems(name, set) %}
+    {%- set problems = [] -%}
+    {%- for column, value in set.items() if value is not boolean -%}
+        {%- do problems.extend(floodmark._argument_problems(name ~ '.' ~ column, value, 'value')) -%}
+    {%- endfor -%}
     {{ return(problems) }}
 {% endmacro %}
 

@@ -130,14 +130,15 @@ def test_set_gives_a_column_that_only_the_table_has(project: Project) -> None:
     """The dry run and dbt's own operation take what the replay takes."""
     project.model("grown", incremental(table("raw"), expectations=[RULE], **BY_N, **MERGE))
     project.build("--select", "grown")
-    project.sql(f"alter table {project.schema}.grown add column currency string")
+    added = "currency string, known boolean"
+    project.sql(f"alter table {project.schema}.grown add columns ({added})")
     correction = ["--set", "amount = 2", "--set", "currency = 'USD'"]
     said = done(project, "quarantine", "replay", "grown", *correction, "--dry-run")
     assert "Would replay 1 row" in said
     assert "expected a column of the quarantine" in refused(
         project, "quarantine", "replay", "grown", "--set", "nowhere = 1", "--dry-run"
     )
-    arguments = "{model: grown, set: {amount: '2', currency: \"'😀'\"}}"
+    arguments = "{model: grown, set: {amount: '2', currency: \"'😀'\", known: true}}"
     run = project.dbt(
         "run-operation",
         "floodmark.quarantine_replay",
@@ -145,9 +146,25 @@ def test_set_gives_a_column_that_only_the_table_has(project: Project) -> None:
         *("--vars", "{day: 2026-01-01}"),
     )
     assert run.success, run.log[-3000:]
-    assert project.sql(f"select amount, currency from {project.schema}.grown where id = 2") == [
-        (2, "😀")
-    ]
+    found = project.sql(f"select amount, currency, known from {project.schema}.grown where id = 2")
+    assert found == [(2, "😀", True)]
+
+
+def test_set_gives_a_column_that_only_the_select_has(project: Project) -> None:
+    """Nothing was loaded since the model got it."""
+    project.model("wider", incremental(table("raw"), expectations=[RULE], **BY_N, **MERGE))
+    project.build("--select", "wider")
+    priced = {"name": "priced", "expect": "currency is not null", "on_violation": "quarantine"}
+    settings = {"expectations": [RULE, priced], "on_schema_change": "append_new_columns"}
+    select = "id, amount, n, cast('EUR' as string) as currency"
+    project.model("wider", incremental(table("raw"), select, **settings, **BY_N, **MERGE))
+    words = ["quarantine", "replay", "wider", "--set", "amount = 2"]
+    assert "1 stays open" in done(project, *words)
+    correction = [*words, "--set", "currency = 'USD'"]
+    assert "Would replay 1 row" in done(project, *correction, "--dry-run")
+    assert "1 inserted" in done(project, *correction)
+    found = project.sql(f"select amount, currency from {project.schema}.wider where id = 2")
+    assert found == [(2, "USD")]
 
 
 def test_an_aggregate_is_no_rule_of_rows(project: Project) -> None:

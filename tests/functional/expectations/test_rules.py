@@ -46,7 +46,7 @@ MODELS = {
     "warned": [KNOWN],
 }
 CONDITIONS = """\
-{{ config(materialized='incremental', watermark={'column': 'at', 'from': 't'}, expectations=[
+{{ config(materialized='incremental', watermark={'column': 'at'}, expectations=[
     {'name': 'there', 'expect': floodmark.not_null('kind')},
     {'name': 'listed', 'expect': floodmark.in_set('kind', ['a', "b'c"])},
     {'name': 'numbered', 'expect': floodmark.in_set('id', [1, 2, 3])},

@@ -14,7 +14,7 @@ from tests.support.harness import Project, incremental, table, values
 pytestmark = pytest.mark.long("thrift")
 
 POSITIVE = {"name": "positive", "expect": "amount > 0", "on_violation": "quarantine"}
-SOURCES = ("deletes", "partial", "extract", "taken", "orders", "feed", "plain", "typed")
+SOURCES = ("deletes", "partial", "extract", "taken", "orders", "feed", "plain", "typed", "odd")
 CDC = {"incremental_strategy": "cdc", "unique_key": "id"}
 
 
@@ -203,9 +203,13 @@ def test_an_update_that_is_held_back_leaves_the_older_row(project: Project) -> N
     assert quarantined(project, "orders") == held
     assert counts(project, "orders")[3] == 3
     # Another content is another row.
-    add(project, "raw_orders", (1, -10, "2024-05-01 05:00:00"))
+    add(project, "raw_orders", (1, -10, "2024-05-01 05:00:00"), (5, 7, None), (5, -5, None))
     project.build("--select", "orders")
-    assert quarantined(project, "orders") == held | {(1, -10, "open"): 1}
+    assert quarantined(project, "orders") == held | {(1, -10, "open"): 1, (5, -5, "open"): 1}
+    # Of two rows without a time neither is the later one: a replay leaves the table's.
+    replay = "{floodmark_replay: {set: {amount: abs(amount)}}}"
+    project.build("--select", "orders", "--vars", replay)
+    assert rows(project, "orders") == [(1, 10), (2, 2), (3, 3), (4, 4), (5, 7)]
 
 
 @pytest.mark.edge
@@ -255,6 +259,36 @@ def test_a_range_that_is_read_again_supersedes_its_open_rows(project: Project) -
         assert rows(project, name) == [(2, 2)], name
         opened = {row for row in quarantined(project, name) if row[2] == "open"}
         assert opened == {(n, -n, "open") for n in (1, 3, 4, 5)}, name
+
+
+def test_a_row_that_lies_in_no_partition_is_held_back(project: Project) -> None:
+    odd = source(
+        project,
+        "raw_odd",
+        "id int, amount int, at timestamp, day date",
+        (1, 1, "2024-05-01 01:00:00", "2024-05-01"),
+        (2, 2, "2024-05-01 02:00:00", None),
+    )
+    fits = {"name": "fits", "expect": "day = cast(at as date)", "on_violation": "quarantine"}
+    settings = {"incremental_strategy": "insert_overwrite", "partition_by": "day"}
+    watermark = {"column": "at"}
+    project.model("odd", incremental(odd, expectations=[fits], watermark=watermark, **settings))
+    project.build("--select", "odd")
+    assert rows(project, "odd") == [(1, 1)]
+    # The last two lie above all rows that follow, one of them in a partition of long ago.
+    add(project, "raw_odd", (3, 3, "2024-05-01 03:00:00", "2024-05-01"))
+    add(project, "raw_odd", (4, 4, "2024-05-02 01:00:00", None))
+    add(project, "raw_odd", (5, 5, "2024-05-02 02:00:00", "2024-04-30"))
+    project.build("--select", "odd")
+    assert rows(project, "odd") == [(1, 1), (3, 3)]
+    assert quarantined(project, "odd") == {(id, id, "open"): 1 for id in (2, 4, 5)}
+    assert counts(project, "odd") == (4, 2, 0, 2)
+    # No other row came.
+    add(project, "raw_odd", (6, 6, "2024-05-02 03:00:00", None))
+    project.build("--select", "odd")
+    assert rows(project, "odd") == [(1, 1), (3, 3)]
+    assert quarantined(project, "odd") == {(id, id, "open"): 1 for id in (2, 4, 5, 6)}
+    assert counts(project, "odd") == (1, 0, 0, 1)
 
 
 @pytest.mark.edge

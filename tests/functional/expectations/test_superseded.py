@@ -138,17 +138,22 @@ def test_rows_of_files_that_are_gone_stay_open(project: Project) -> None:
 def test_a_rule_does_not_look_into_the_row_where_the_relation_lacks_the_column(
     project: Project,
 ) -> None:
-    rules = "[{'name': 'there', 'expect': floodmark.in_relation('id', ['raw', 'stores'])}]"
-    project.model(
-        "looked_up",
-        "{{ config(materialized='incremental', watermark={'column': 'n', 'from': 'raw.raw', "
-        "'nulls': 'exclude'}, expectations="
-        f"{rules}) }}}} select * from {table('raw')} where {{{{ floodmark.watermark_filter() }}}}",
-    )
-    run = project.dbt("run", "--select", "looked_up")
-    assert run.status["looked_up"] == "error"
+    for name, its in (("looked_up", "id"), ("looked_in", "abs(id)")):
+        rules = (
+            f"[{{'name': 'there', 'expect': floodmark.in_relation('{its}', ['raw', 'stores'])}}]"
+        )
+        project.model(
+            name,
+            "{{ config(materialized='incremental', watermark={'column': 'n', 'from': 'raw.raw', "
+            "'nulls': 'exclude'}, expectations="
+            f"{rules}) }}}} select * from {table('raw')} where {{{{ floodmark.watermark_filter() }}}}",
+        )
+    run = project.dbt("run", "--select", "looked_up", "looked_in")
+    assert run.status["looked_up"] == run.status["looked_in"] == "error"
     assert "expectations.there.expect" in sentence(run.message["looked_up"])
     assert "`_floodmark_in`.`id`" in sentence(run.message["looked_up"])
+    said = f"a rule looks for abs(id) in {project.schema}.stores: "
+    assert said in sentence(run.message["looked_in"])
 
 
 def test_a_replay_is_not_asked_of_its_size(project: Project) -> None:

@@ -75,6 +75,7 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
                 {"name": "N", "expect": "a > 0", "on_violation": "stop", "limit": 1},
                 {"name": "open", "expect": "(a > 0", "nulls": "maybe"},
                 {"expect": "a > 0", "max_violations": -1},
+                {"name": "deep", "expect": "a in ( /* x */ SELECT 1)", "where": "b <> '(select'"},
                 {"name": "few", "rows": {"least": 1}, "unique": "a"},
                 {"name": "new", "fresh_within": "soon", "on_violation": "drop"},
                 "a > 0",
@@ -92,6 +93,8 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
             "its other half. Correct it",
             "expectations[3].name: got null; expected a name of its own. Give the rule a name",
             "expectations[3].max_violations: got -1; expected a whole number of at least 0. Correct the number",
+            'expectations.deep.expect: got "a in ( /* x */ SELECT 1)"; expected no subquery. '
+            "Look into another table with floodmark.in_relation()",
             'expectations.few: got ["rows", "unique"]; expected one of rows, unique and fresh_within. '
             "Write a rule for each",
             "expectations.few.rows.least: got 1; expected one of min, max, change_from_median, of_last. "
@@ -102,7 +105,7 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
             "expectations.new.fresh_within: got \"soon\"; expected a duration such as '2 hours'. Units are "
             "microseconds, milliseconds, seconds, minutes, hours, days and weeks",
             "expectations.new.column: got null; expected a column. Name the timestamp or date that is to be fresh",
-            "expectations[6]: got \"a > 0\"; expected a mapping such as {'name': 'amount_positive', "
+            "expectations[7]: got \"a > 0\"; expected a mapping such as {'name': 'amount_positive', "
             "'expect': 'amount > 0'}. Write it as a mapping",
         ],
     ),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tests.support.macros import load
+from tests.support.macros import Refused, load
 
 ROW = {"name": "positive", "kind": "row", "max_violations": 1, "max_violation_fraction": 0.1}
 BATCH = {"name": "enough", "kind": "batch", "rows": {"min": 1000}}
@@ -41,6 +42,60 @@ def test_the_median_is_that_of_batches_alike(kind: str, is_violated: bool) -> No
     rule = {"rows": {"min": None, "max": None, "change_from_median": 0.5, "of_last": 10}}
     found = floodmark._rows_found({"kind": kind, "batch_id": 11}, rule, 5000)
     assert found["violations"] == int(is_violated)
+
+
+@pytest.mark.parametrize(
+    ("of_last", "batches", "is_violated"),
+    [(10, 2, False), (10, 3, True), (2, 1, False), (2, 2, True), (1, 1, True), (1, 0, False)],
+)
+def test_the_median_is_asked_of_few_batches_where_it_is_of_few(
+    of_last: int, batches: int, is_violated: bool
+) -> None:
+    floodmark = load()
+    rows = 100 if batches else None
+    floodmark._query_json = lambda sql: [{"batches": batches, "rows": rows}]
+    floodmark._model_id = lambda: "shop.orders"
+    floodmark.ledger_schema = lambda: "shop_floodmark"
+    rule = {"rows": {"min": None, "max": None, "change_from_median": 0.5, "of_last": of_last}}
+    found = floodmark._rows_found({"kind": "incremental", "batch_id": 11}, rule, 5000)
+    assert found["violations"] == int(is_violated)
+
+
+@pytest.mark.parametrize(
+    ("type", "moment"),
+    [
+        ("timestamp", "cast(max(`at`) as timestamp)"),
+        ("date", "cast(max(`at`) as timestamp)"),
+        ("timestamp_ntz", "cast(concat(cast(max(`at`) as string), '+00:00') as timestamp)"),
+    ],
+)
+def test_a_time_without_a_zone_is_one_of_utc(type: str, moment: str) -> None:
+    asked: list[str] = []
+    floodmark = load()
+    floodmark._query_json = lambda sql: asked.append(sql) or [{"newest": None, "is_stale": False}]
+    floodmark._judged_relation = lambda batch: "judged"
+    batch = {"kind": "stream", "judged": {"columns": [{"name": "At", "type": type}]}}
+    floodmark._stale_found(batch, {"fresh_within": "1 day", "column": "at"})
+    assert f"coalesce({moment} < timestampadd(" in asked[0]
+
+
+@pytest.mark.parametrize(
+    ("condition", "has_one"),
+    [
+        ("a in (select b from t)", True),
+        ("exists( -- all\n  WITH t as (values (1)) select 1)", True),
+        ("a = '(select' and `(select` > 0", False),
+        ("(selected > 0) and (within > 0)", False),
+        ("in_relation", False),
+    ],
+)
+def test_a_subquery_is_refused(condition: str, has_one: bool) -> None:
+    floodmark = load(ref=lambda *_: None)
+    if condition == "in_relation":
+        condition = floodmark.in_relation("c", "stores", "(select 1)")
+    rule = {"name": "a", "expect": "x > 0", "where": condition}
+    told = floodmark._row_rule_problems("expectations.a", rule)
+    assert [one["setting"] for one in told] == ["expectations.a.where"] * has_one
 
 
 @pytest.mark.parametrize(
@@ -80,12 +135,36 @@ def test_a_name_that_a_rule_looks_up_is_the_relations(its: str, selected: str) -
     floodmark._rule_node = lambda names, loaded: node
     floodmark._node_relation = lambda node: "shop.stores"
     floodmark._pinned = lambda relation: f"{relation} version as of 3"
+    floodmark._columns_of = lambda query: []
     rule = floodmark.in_relation("store_id", "stores", its=its)
     sql = floodmark._with_relations(rule, None, True, False)
     assert sql == (
         f"if((store_id) is null, null, (store_id) in (select {selected} from shop.stores version as of 3 "
         f"as _floodmark_in where {selected} is not null))"
     )
+
+
+@pytest.mark.parametrize(
+    ("its", "is_tried"), [("id", False), ("`id`", False), ("s.id", True), ("lower(id)", True)]
+)
+def test_what_is_no_name_alone_must_be_of_the_relation(its: str, is_tried: bool) -> None:
+    """Spark would take `s` from the row."""
+    adapter = SimpleNamespace(
+        floodmark_plugin=True,
+        floodmark_try=lambda macro, query: SimpleNamespace(error=f"no such\n{query}"),
+    )
+    node = SimpleNamespace(schema="shop", identifier="stores", alias="stores")
+    floodmark = load(adapter=adapter, ref=lambda *_: None)
+    floodmark._rule_node = lambda names, loaded: node
+    floodmark._node_relation = lambda node: "shop.stores"
+    floodmark._pinned = lambda relation: f"{relation} version as of 3"
+    floodmark._model_id = lambda: "shop.orders"
+    rule = floodmark.in_relation("store_id", "stores", its=its)
+    if not is_tried:
+        floodmark._with_relations(rule, None, True, False)
+        return
+    with pytest.raises(Refused, match=re.escape(f"looks for {its} in shop.stores: no such")):
+        floodmark._with_relations(rule, None, True, False)
 
 
 @pytest.mark.parametrize(
@@ -178,6 +257,7 @@ def test_a_relation_that_a_rule_looks_into_names_no_column() -> None:
     floodmark._rule_node = lambda names, loaded: node
     floodmark._node_relation = lambda node: "shop.stores"
     floodmark._pinned = lambda relation: f"{relation} version as of 3"
+    floodmark._columns_of = lambda query: []
     given = {
         "name": "known",
         "expect": floodmark.in_relation("store_id", "stores", its="lower(code)"),
@@ -251,3 +331,183 @@ def test_a_fraction_that_is_reached_is_no_excess(
     # Asked of rules alone that are violated.
     said = load()._rejects(rule, result) if violations else None
     assert said == (f", more than max_violation_fraction ({fraction})" if is_rejected else None)
+
+
+def node(name: str, **keys: Any) -> dict[str, Any]:
+    kind = "source" if "source_name" in keys else "model"
+    given = {"name": name, "package_name": "shop", "resource_type": kind, "config": {}} | keys
+    return given | {"unique_id": f"{kind}.{name}.{keys.get('version')}"}
+
+
+BRONZE = node("bronze")
+STORES = node("stores", version=2)
+OLDER = node("stores", version=1)
+KINDS = node("kinds", source_name="raw")
+
+
+@pytest.mark.parametrize(
+    ("refs", "sources", "found"),
+    [
+        ([{"name": "bronze"}, {"name": "stores"}], [], BRONZE),
+        ([{"name": "bronze", "package": "shop"}, {"name": "stores"}], [["raw", "kinds"]], BRONZE),
+        # The SELECT reads what a rule looks into, too: nobody can tell which one holds the column.
+        ([{"name": "bronze"}, {"name": "stores"}, {"name": "stores", "version": 2}], [], None),
+        ([{"name": "stores"}, {"name": "stores", "version": 1}], [], OLDER),
+        ([{"name": "bronze"}, {"name": "stores"}], [["raw", "kinds"]] * 2, None),
+    ],
+)
+def test_what_only_rules_look_into_holds_no_watermark(
+    refs: list[dict[str, Any]], sources: list[list[str]], found: dict[str, Any] | None
+) -> None:
+    names = {ref["name"] for ref in refs}
+    read = [one for one in (BRONZE, STORES) if one["name"] in names]
+    read += [OLDER] if {"name": "stores", "version": 1} in refs else []
+    read += [KINDS] if sources else []
+    ids = {one["unique_id"]: one for one in read}
+    graph = SimpleNamespace(sources={}, nodes=ids)
+    floodmark = load(graph=graph, source=lambda *_: None, ref=lambda *_: None)
+    rules = [
+        {"name": "a", "expect": floodmark.in_relation("store_id", "stores") + " or name = 'x'"},
+        {
+            "name": "b",
+            "expect": 'x > "y"',
+            "where": floodmark.in_relation("kind", ["raw", "kinds"]),
+        },
+    ]
+    loaded = {
+        "raw_code": "select 1",
+        "depends_on": {"nodes": list(ids)},
+        "refs": refs,
+        "sources": sources,
+    }
+    for config in ({"expectations": rules}, {"meta": {"floodmark": {"expectations": rules}}}):
+        assert floodmark._upstream_node(None, loaded | {"config": config}, False) == found
+
+
+def test_a_row_without_a_watermark_value_replaces_none_in_a_replay() -> None:
+    columns = [{"name": "id", "type": "int"}, {"name": "at", "type": "timestamp"}]
+    run = {"settings": {"watermark": {"column": "at", "kind": None}}}
+    floodmark = load(config=SimpleNamespace(get=lambda name, default=None: default))
+    source = {"columns": columns, "only_later": True}
+    s, t = "DBT_INTERNAL_SOURCE.`at`", "DBT_INTERNAL_DEST.`at`"
+    found = floodmark._wins_predicate(run, source, ["id", "at"])
+    assert found == f"({s} > {t} or {t} is null and {s} is not null)"
+
+
+def test_a_replay_has_the_columns_that_its_rules_and_set_name() -> None:
+    def typed(*names: str) -> list[dict[str, str]]:
+        return [{"name": name, "type": "string", "ddl": "STRING"} for name in names]
+
+    floodmark = load(
+        config=SimpleNamespace(get=lambda name: SimpleNamespace(enforced=False)),
+        model=SimpleNamespace(columns={}),
+    )
+    floodmark._strategy = lambda settings: SimpleNamespace(own_columns=lambda run, columns: columns)
+    floodmark._table_columns = lambda run: typed("id")
+    floodmark._selected_now = lambda run: typed("id", "currency", "region", "note", "late")
+    rules = [{"expect": "(currency is not null)", "where": "(late > 0)"}]
+    run = {"settings": {"expectations": rules, "on_schema_change": "fail"}}
+    given = [{"name": "region", "expression": "'x'", "as": "a", "type": "string"}]
+    found = floodmark._replayed_columns(run, given, typed("id", "left", "late"))
+    assert {one["name"]: one["kept"] for one in found} == {
+        "id": "STRING",
+        "currency": None,
+        "region": None,
+        # A row was held back with it, and none was loaded.
+        "late": "STRING",
+    }
+    run["settings"]["expectations"] = []
+    found = floodmark._replayed_columns(run, [], typed("id"))
+    assert [one["name"] for one in found] == ["id"]
+
+
+@pytest.mark.parametrize(
+    ("code", "names", "found"),
+    [
+        ("select id, 'EUR' as Currency from t", ["currency", "nobody"], ["currency"]),
+        ("select * from t", ["region", "nobody"], ["region"]),
+        ("select currency_code from t", ["currency"], []),
+    ],
+)
+def test_what_a_dry_run_takes_for_a_column_of_the_select(
+    code: str, names: list[str], found: list[str]
+) -> None:
+    source = {"schema": "shop", "identifier": "t"}
+    floodmark = load(
+        graph=SimpleNamespace(sources={"source.t": source}, nodes={}),
+        adapter=SimpleNamespace(get_relation=lambda *names: "shop.t"),
+    )
+    floodmark._columns_of = lambda relation: [{"name": "Region"}]
+    node = {"raw_code": code, "depends_on": {"nodes": ["source.t"]}}
+    assert [one["name"] for one in floodmark._perhaps_selected(node, names)] == found
+
+
+def partitioned() -> tuple[SimpleNamespace, dict[str, Any], list[dict[str, str]]]:
+    run = {"settings": {"watermark": {"column": "at"}, "partition_by": ["day"]}}
+    columns = [{"name": "at", "type": "timestamp"}, {"name": "day", "type": "date"}]
+    return load(), run, columns
+
+
+def test_whether_a_partition_follows() -> None:
+    floodmark, run, columns = partitioned()
+    day = "`day` <=> cast(date_trunc('day', `at`) as date)"
+    assert floodmark._follows_sql(run, columns, ["day"]) == f"(false or {day})"
+    assert floodmark._follows_sql(run, columns, []) == "(false)"
+    assert floodmark._follows_sql(run, columns, None).count(" <=> ") == 5
+
+
+@pytest.mark.parametrize(
+    ("kept", "all", "ways"),
+    [
+        ({"rows": 2, "units": ["day"], "ways": ["day"]}, None, ["day"]),
+        ({"rows": 2, "units": [], "ways": []}, None, []),
+        # All are held back: they prove what they can, and where they prove nothing all ways are as good.
+        ({"rows": 0, "units": ["year", "day"], "ways": ["year", "day"]}, ["day"], ["day"]),
+        ({"rows": 0, "units": ["year", "day"], "ways": ["year", "day"]}, [], ["year", "day"]),
+    ],
+)
+def test_what_rules_hold_back_proves_no_partition(
+    kept: dict[str, Any], all: list[str] | None, ways: list[str]
+) -> None:
+    floodmark, run, columns = partitioned()
+
+    def derivation(run: Any, columns: Any, family: str, from_sql: str) -> dict[str, Any]:
+        if from_sql == "rows":
+            assert all is not None
+            return {"rows": 3, "units": all, "ways": all}
+        if from_sql.endswith("where not _floodmark_held)"):
+            return kept
+        follows = floodmark._follows_sql(run, columns, ways)
+        assert from_sql.endswith(f"where not _floodmark_held or {follows})")
+        return {"rows": 1, "least": "a", "units": [], "ways": []}
+
+    floodmark._derivation = derivation
+    found = floodmark._kept_derivation(run, columns, "timestamp", "rows")
+    assert found == {"rows": 1, "least": "a", "units": ways, "ways": ways}
+
+
+def test_a_batch_reads_the_rows_that_lie_in_no_partition() -> None:
+    floodmark, run, columns = partitioned()
+    floodmark._select_columns = lambda run, sql: columns
+    floodmark._check_watermark_column = lambda run, sql: None
+    floodmark._derivation = lambda *_: {"rows": 2, "units": [], "ways": [], "first": 1, "last": 9}
+    near = {"rows": 1, "units": ["day"], "ways": ["day"], "first": 1, "last": 2}
+    near |= {"least": "2024-05-01", "greatest": "2024-05-01"}
+    floodmark._judged_derivation = lambda *_: near
+    edges: list[Any] = []
+    floodmark._partition_edges = lambda found, *_: edges.append((found["first"], found["last"]))
+    floodmark._rounded_bounds = lambda *_: {}
+    floodmark._select_of = lambda batch, sql: "rounded"
+    floodmark._bounds_predicate = lambda column, batch: f"({column} > 0)"
+    batch = {"family": "timestamp", "rules": [ROW]}
+    run["sql"] = ""
+    sql = floodmark._whole_partitions_select(run, batch, "conformed", "given")
+    follows = floodmark._follows_sql(run, columns, ["day"], derived=True)
+    assert edges == [(1, 9)]
+    assert sql.startswith("select * from (\nrounded\n) where named_struct('p', `day`) between ")
+    assert sql.endswith(f" or not {follows} and (`at` > 0)")
+    near["rows"] = 0
+    sql = floodmark._whole_partitions_select(run, batch, "conformed", "given")
+    assert sql == f"select * from (\ngiven\n) where not {follows}"
+    with pytest.raises(Refused, match="a year, quarter, month, week, day or hour of at"):
+        floodmark._whole_partitions_select(run, batch, "conformed")

@@ -45,6 +45,16 @@ def operations() -> SimpleNamespace:
             "operation 'history': 1 problem - limit: got \"1; drop\"; expected a whole number of at least 1",
         ),
         (
+            "quarantine_replay",
+            {"model": "good", "set": {"a": True, "b": [1], "c": None}, "dry_run": True},
+            "operation 'quarantine_replay': 1 problem - set.b: got [1]; expected a time, a number or text",
+        ),
+        (
+            "quarantine_replay",
+            {"model": "good", "set": {"a": "(1"}},
+            "operation 'quarantine_replay': 1 problem - set.a: got \"(1\"; expected a SQL expression",
+        ),
+        (
             "diff",
             {"a": "good", "b": 7, "key": {"id": 1}, "limit": "ten"},
             "operation 'diff': 3 problems - b: got 7; expected text. Correct it - key: got",
@@ -86,6 +96,11 @@ def test_an_operation_says_what_is_wrong(
             "floodmark_restate: got 7; expected a mapping such as {from: ...}",
         ),
         ("floodmark_bounds", "all", "floodmark_bounds: got \"all\"; expected 'passed'"),
+        (
+            "floodmark_replay",
+            {"set": {"a": True, "b": [1], "c": None}},
+            "1 problem - floodmark_replay.set.b: got [1]; expected a time, a number or text",
+        ),
         ("floodmark_plan", "maybe", 'floodmark_plan: got "maybe"; expected true or false'),
     ],
 )
@@ -103,3 +118,10 @@ def test_the_ledgers_schema_is_a_name(given: Any) -> None:
         floodmark.ledger_schema()
     assert "floodmark refuses variables: 1 problem - floodmark_schema: got" in spoken(refused)
     assert "expected the name of a schema" in spoken(refused)
+
+
+def test_flags_and_nulls_that_a_replay_gives_are_sql() -> None:
+    given = {"`a b`": True, "b": False, "c": None, "d": "x + 1", "e": 7}
+    wanted = {"a b": "true", "b": "false", "c": "null", "d": "x + 1", "e": 7}
+    floodmark = load(var=lambda asked, default=None: {"set": given})
+    assert floodmark._replay_asked() == {"rule": None, "where": None, "set": wanted}
