@@ -172,7 +172,7 @@
 {% endmacro %}
 
 
-{# Add to what is remembered what the batch's events ask for. #}
+{# Write into the state table what the batch's events ask for. #}
 {% macro _write_state(run, batch, source) %}
     {%- set way = floodmark._batch_way(run, source) -%}
     {%- set statement = {'scd2': floodmark._scd2_state_sql, 'restated': floodmark._scd1_restated_state_sql}.get(way,
@@ -338,7 +338,7 @@
 {% endmacro %}
 
 
-{# A first load or full refresh whose table is there: finish what is remembered, from the same stage. #}
+{# A first load or full refresh whose table is there: write the state table, from the same staging table. #}
 {% macro _recover_state(run, batch, landed) %}
     {%- if landed.writer is none -%}
         {%- do floodmark._stop('incremental_strategy was changed while batch ' ~ batch.batch_id

@@ -159,7 +159,7 @@
 {% endmacro %}
 
 
-{# SCD 1: the rows of the keys as the feed has them, and what is remembered of them, with the flags of _scd2_sql. #}
+{# SCD 1: the rows of the keys as the feed has them, and their rows of the state table, with the flags of _scd2_sql. #}
 {% macro _scd1_restated_sql(run, batch, source) %}
     {%- set cdc = run.settings.cdc -%}
     {%- set type = floodmark._find_column(source.columns, '_floodmark_sequence').type -%}
@@ -237,8 +237,8 @@
 {% endmacro %}
 
 
-{# SCD 2: what is known of the keys, as marks of what goes: where a row starts ('start'), and what is remembered
-   ('gone'). #}
+{# SCD 2: what is known of the keys, as marks of what goes: where a row starts ('start'), and the events of the
+   state table ('gone'). #}
 {% macro _scd2_marked_sql(run, batch, source, own, parts, type) %}
     {%- set cdc = run.settings.cdc -%}
     {%- set restated = '(' ~ floodmark._restated_keys_sql(run, batch, source.stage, type, source.has_state) ~ ')' -%}

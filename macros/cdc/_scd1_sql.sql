@@ -137,7 +137,7 @@
 {% endmacro %}
 
 
-{# What is remembered of a batch: the greatest delete of each key that no upsert of the batch lifts, and its truncate.
+{# The rows of a batch for the state table: the greatest delete of each key that no upsert of the batch lifts, and its truncate.
    It reads the stage alone; what earlier batches make needless goes when the table is cleared. With
    ignore_null_updates a delete below an upsert counts too: it takes away what was set before it. #}
 {% macro _scd1_state_rows_sql(run, source) %}

@@ -7,8 +7,8 @@
   The table shows of each run its last event, the sequence of its first and where it ends; the events between, and
   deletes that end no row, are remembered beside it. So every event of a key can be told from the two, and a batch lines
   up again what it may change: of each of its keys the rows that end at or after the batch's first event. Where all its
-  events are later than all that is known (the table's peak), those are the open rows, nothing that is remembered
-  changes, and a row goes on from the start that it has.
+  events are later than all that is known (the table's peak), those are the open rows, the state table stays as
+  it is, and a row goes on from the start that it has.
 #}
 
 {# A SELECT with one row for each event of the batch's keys that changes the table or the state table: the table's
@@ -213,7 +213,7 @@
 
 
 {# What is known of the batch's keys, as events: of each row that may change its last event ('row'), its start where
-   that is another event, and the delete that ended it ('end'); and what is remembered beside the table ('hidden'). #}
+   that is another event, and the delete that ended it ('end'); and the events of the state table ('hidden'). #}
 {% macro _scd2_known_sql(run, source, own, parts, type) %}
     {%- set cdc = run.settings.cdc -%}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}

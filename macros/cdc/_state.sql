@@ -28,7 +28,7 @@
 {% endmacro %}
 
 
-{# Drop what is remembered beside an empty table, of events that are gone. #}
+{# Drop the state table of an empty table: its events are gone. #}
 {% macro _forget_state() %}
     {%- do floodmark._execute(['drop table if exists ' ~ floodmark._state_relation(),
         'alter table ' ~ this ~ " unset tblproperties if exists ('" ~ floodmark._state_mark() ~ "')"]) -%}
@@ -132,8 +132,8 @@
 {% endmacro %}
 
 
-{# What is remembered beside the table, for columns of the table: {columns, from}, those of them that it has, and what
-   stands in a FROM and gives them in the table's types. #}
+{# The state table, for columns of the table: {columns, from}, the columns that it has, and what stands in a FROM and
+   gives them in the table's types. #}
 {% macro _remembered(own) %}
     {%- set state = floodmark._state_relation() -%}
     {%- set known = floodmark._columns_of(relation=state) -%}

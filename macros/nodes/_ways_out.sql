@@ -1,6 +1,5 @@
 {# How to go on where mark and table disagree: never guessed, always one of these two; the second where there is a
-   mark that can be set. A table of cdc that was restored does not fit what is remembered beside it, so no mark helps.
-   #}
+   mark that can be set. A restored cdc table does not fit its state table, so no mark helps. #}
 {% macro _ways_out(is_restored=false) %}
     {%- set strategy = config.get('incremental_strategy') -%}
     {%- set can_reset = floodmark._setting('watermark') is mapping and strategy != 'snapshot_diff'

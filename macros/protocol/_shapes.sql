@@ -50,10 +50,10 @@
         'leaves_out': 'whether the conformed SELECT has fewer columns than the given one',
         'untyped': 'columns of the SELECT that have no type yet, in the form of _untyped_names',
         'awaits': "columns without a type that the table's property remembers",
-        'awaited': 'those of them that the SELECT gives a type now',
+        'awaited': 'the ones to which the SELECT gives a type now',
         'known_peak': "the table's peak: {peak, tag, at}; none before it was looked for",
         'state_fits': "of cdc: whether the state table has the types of the table; none where nobody has asked",
-        'is_state_marked': "of cdc: whether the table's properties say that something is remembered beside it",
+        'is_state_marked': "of cdc: whether the table's properties say that it has a state table",
     }) }}
 {% endmacro %}
 
@@ -129,7 +129,7 @@
         'table': "the table's columns", 'written': 'names of the columns that are written',
         'lacking': "of cdc: columns of the table that the SELECT lacks",
         'foreign': 'of snapshots: columns of the table that somebody else made',
-        'has_state': 'of cdc: whether something is remembered beside the table',
+        'has_state': 'of cdc: whether the state table has rows',
         'restates': 'of cdc: whether the batch restates keys',
         'resolved': 'of cdc: the table of resolved events; none where they are resolved within each statement',
         'resolved_columns': 'of cdc: its columns',
