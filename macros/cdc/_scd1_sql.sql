@@ -137,8 +137,8 @@
 {% endmacro %}
 
 
-{# The rows of a batch for the state table: the greatest delete of each key that no upsert of the batch lifts, and its truncate.
-   It reads the stage alone; what earlier batches make needless goes when the table is cleared. With
+{# The rows of a batch for the state table: the greatest delete of each key that no upsert of the batch lifts, and its
+   truncate. It reads the stage alone; what earlier batches make needless goes when the table is cleared. With
    ignore_null_updates a delete below an upsert counts too: it takes away what was set before it. #}
 {% macro _scd1_state_rows_sql(run, source) %}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
