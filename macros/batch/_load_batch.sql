@@ -175,7 +175,6 @@
             'give the changed column another name, or remove the guard'}],
             rejects='the watermark column has another type in the SELECT') -%}
     {%- endif -%}
-    {%- do floodmark._check_watermark_column(run, select_sql) -%}
     {%- set name = floodmark._quoted(column.name) -%}
     {%- set terms = [] -%}
     {%- if batch.cap_position is not none -%}
@@ -184,12 +183,12 @@
     {%- if watermark.nulls == 'exclude' -%}
         {%- do terms.append(name ~ ' is not null') -%}
     {%- endif -%}
-    {%- if not terms -%}
-        {{ return(select_sql) }}
-    {%- endif -%}
-    {%- do floodmark._check_held_back(run, batch) -%}
     {%- set keeps_nulls = ' or ' ~ name ~ ' is null' if watermark.nulls != 'exclude' else '' -%}
-    {{ return('select * from (\n' ~ select_sql ~ '\n) where ' ~ terms | join(' and ') ~ keeps_nulls) }}
+    {%- set due_sql = 'select * from (\n' ~ select_sql ~ '\n) where ' ~ terms | join(' and ') ~ keeps_nulls if terms
+        else select_sql -%}
+    {%- do floodmark._check_watermark_column(run, select_sql, due_sql) -%}
+    {%- do floodmark._check_held_back(run, batch) if terms -%}
+    {{ return(due_sql) }}
 {% endmacro %}
 
 
@@ -198,12 +197,29 @@
 {% macro _check_held_back(run, batch) %}
     {%- set is_held = batch.rows_future or batch.rows_null and run.settings.watermark.nulls == 'exclude' -%}
     {%- set aggregates = 'max|min|max_by|min_by|count|sum|avg|first|last|any_value|collect_list|collect_set' -%}
-    {%- set depends = '\\b(?:group\\s+by|having|qualify|limit\\s+\\d|over\\s+\\w|(?:over|exists|' ~ aggregates
-        ~ ')\\s*\\()' -%}
-    {%- if is_held and modules.re.search(depends, floodmark._words_of(run.sql)) -%}
+    {%- set depends = '\\b(?:group\\s+by|having|qualify|limit\\s+\\d|over\\s+\\w|'
+        'exists\\s*\\[\\s*(?:select|with)\\b|(?:over|' ~ aggregates ~ ')\\s*\\[)' -%}
+    {%- if is_held and modules.re.search(depends, floodmark._words_on_upstream(run.sql, batch.upstream)) -%}
         {%- do floodmark._stop('rows of ' ~ batch.upstream ~ ' must wait (max_future) or be left out (nulls), and the '
             'SELECT groups, ranks or compares rows: behind an is_incremental() guard a first load cannot hold them '
             'back before that. Remove the guard',
             rejects='rows that must wait cannot be held back behind the guard') -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# The words of a SELECT without the subqueries that read other relations alone; brackets stand for parentheses. A name
+   without a schema is one of a CTE. #}
+{% macro _words_on_upstream(sql, upstream) %}
+    {%- set ns = namespace(words=floodmark._words_of(sql)) -%}
+    {%- for _ in range(ns.words.count('(')) -%}
+        {%- for group in modules.re.findall('\\(([^()]*)\\)', ns.words) | unique -%}
+            {%- set others = modules.re.findall('\\b(?:from|join)\\s+(\\w+\\.[\\w.]+)', group)
+                | reject('equalto', upstream | lower) | list -%}
+            {%- set reads_others = others | length > 0
+                and others | length == modules.re.findall('\\b(?:from|join)\\s', group) | length -%}
+            {%- set ns.words = ns.words | replace('(' ~ group ~ ')', '[' ~ ('' if reads_others else group) ~ ']') -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(ns.words) }}
 {% endmacro %}

@@ -54,7 +54,8 @@
         {{ return(floodmark._reads_state(run.sql)) }}
     {%- endif -%}
     {%- set cdc = run.settings.cdc -%}
-    {{ return(cdc.reads_feed and cdc.deletes is not none and floodmark._names_beyond(run, columns, [cdc.deletes])) }}
+    {{ return(cdc.reads_feed and cdc.deletes is not none and floodmark._tells_change(cdc)
+        and floodmark._names_beyond(run, columns, [cdc.deletes])) }}
 {% endmacro %}
 
 

@@ -18,6 +18,7 @@
 {% macro _feed_sequence_problems(run, columns) %}
     {%- set cdc = run.settings.cdc -%}
     {%- if not cdc.deletes or not cdc.reads_feed or not floodmark._names_beyond(run, columns, [cdc.deletes])
+        or not run.upstream and not floodmark._tells_change(cdc)
         or floodmark._names_beyond(run, columns, cdc.sequence_by) -%}
         {{ return([]) }}
     {%- endif -%}
@@ -27,6 +28,12 @@
         'that it had, so its delete would be no later than the row',
         'todo': 'Write sequence_by: ' ~ both ~ ', keep _commit_version in the SELECT, and run a model that is loaded '
         'once with --full-refresh'}]) }}
+{% endmacro %}
+
+
+{# Whether a stream's text, or its settings, name the feed's column that tells what a change is. #}
+{% macro _tells_change(cdc) %}
+    {{ return(floodmark._kind_of_changes('events', floodmark._model_text() ~ ' ' ~ (cdc.deletes or '')) == '') }}
 {% endmacro %}
 
 

@@ -128,10 +128,12 @@
 
 {# The types that a known record has for names, in any case where case does not matter: {name: type}. #}
 {% macro _known_types(settings, record, names) %}
-    {%- set types = {} -%}
-    {%- for name in names if record -%}
-        {%- set own = floodmark._find_column(floodmark._struct_fields(record), name) -%}
-        {%- do types.update({name: own.type}) if own and (own.name == name or not settings.case_sensitive) -%}
+    {%- set own, types = {}, {} -%}
+    {%- for field in (floodmark._struct_fields(record) if record else []) -%}
+        {%- do own.update({field.name if settings.case_sensitive else field.name | lower: field.type}) -%}
+    {%- endfor -%}
+    {%- for name in names if (name if settings.case_sensitive else name | lower) in own -%}
+        {%- do types.update({name: own[name if settings.case_sensitive else name | lower]}) -%}
     {%- endfor -%}
     {{ return(types) }}
 {% endmacro %}

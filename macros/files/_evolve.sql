@@ -44,13 +44,12 @@
         {{ return(floodmark._widened(known, exact) if exact else known) }}
     {%- endif -%}
     {%- set names, fields = [], [] -%}
-    {%- set exact_types = floodmark._types_of(exact) if exact else {} -%}
+    {%- set others, exact_types = floodmark._types_of(seen), floodmark._types_of(exact) if exact else {} -%}
     {%- for field in floodmark._struct_fields(known) -%}
-        {%- set other = floodmark._struct_fields(seen) | selectattr('name', 'equalto', field.name) | list -%}
         {%- do names.append(field.name | lower) -%}
-        {%- do fields.append({'name': field.name, 'type': floodmark._grown(field.type, other[0].type, hints,
-            path + [field.name], added, exact_types[field.name] if exact else none, names_all) if other
-            else field.type}) -%}
+        {%- do fields.append({'name': field.name, 'type': floodmark._grown(field.type, others[field.name], hints,
+            path + [field.name], added, exact_types[field.name] if exact else none, names_all)
+            if field.name in others else field.type}) -%}
     {%- endfor -%}
     {%- for field in floodmark._struct_fields(seen) if field.name | lower not in names -%}
         {%- do names.append(field.name | lower) -%}

@@ -132,7 +132,7 @@
     {%- if not is_quick -%}
         {%- do conf.update({'spark.sql.parquet.enableVectorizedReader': 'false'}) -%}
     {%- endif -%}
-    {%- if settings.format == 'xml' or not floodmark._is_utf8(floodmark._encoding(settings)) -%}
+    {%- if settings.format == 'xml' or settings.format and not floodmark._is_utf8(floodmark._encoding(settings)) -%}
         {%- do conf.update({'spark.sql.legacy.javaCharsets': 'true', 'spark.sql.legacy.codingErrorAction': 'true'}) -%}
     {%- endif -%}
     {{ return(conf) }}

@@ -84,8 +84,9 @@
 {% macro _xml_texts_sql(settings, files) %}
     {%- set declaration = floodmark._string_literal('^\ufeff?<\\?xml\\s[^>]*?encoding\\s*=\\s*["\']([^"\']+)')
         -%}
-    {%- set known = floodmark._string_literal('^(utf-8|utf-16(le|be)?|(us-)?ascii|iso-8859-[0-9]+|latin1|'
-        'windows-125[0-8]|koi8-[ru]|gbk|gb2312|gb18030|big5|shift_jis|euc-(jp|kr))$') -%}
+    {%- set known = floodmark._string_literal('^(utf-8|utf-16(le|be)?|utf-32|(us-)?ascii|'
+        'iso[-_]?8859-([1-9]|11|13|15|16)|latin[12]|l1|(windows-|cp)125[0-8]|windows-(31j|874)|(cp|ibm)850|koi8-[ru]|'
+        'tis-620|gbk|gb2312|gb18030|big5|shift_jis|iso-2022-jp|euc-(jp|kr))$') -%}
     select *, if(encoding = 'utf-8', is_valid_utf8(value), locate('\ufffd', text) = 0) as is_whole
     from (
         select *, if(encoding = 'utf-8' or not is_known, ltrim('\ufeff', value),

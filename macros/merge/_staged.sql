@@ -94,7 +94,7 @@
 {% macro _order_problems(run, batch, columns) %}
     {%- set name = floodmark._order_column(run, columns) -%}
     {%- set column = floodmark._find_column(columns, name) if name is not none else none -%}
-    {%- if batch.family != 'sequence' or batch.get('staged_by') or column is none
+    {%- if batch.family != 'sequence' or batch.kind == 'stream' or batch.get('staged_by') or column is none
         or not floodmark._plain_type(column.type).startswith('string') -%}
         {{ return([]) }}
     {%- endif -%}

@@ -4,10 +4,11 @@
 #}
 
 {# Refuse a SELECT whose watermark column has values that its upstream does not have. Asked only if the text names an
-   expression like the column. #}
-{% macro _check_watermark_column(run, select_sql) %}
+   expression like the column. `marks_sql`: of a first load whose mark is read from its rows, a SELECT of the rows that
+   do not wait. #}
+{% macro _check_watermark_column(run, select_sql, marks_sql=none) %}
     {%- set name = run.settings.watermark.column -%}
-    {%- if floodmark._changes_column(run.sql, name, select_sql, run.upstream.relation, reads_mark=run.guarded) -%}
+    {%- if floodmark._changes_column(run.sql, name, select_sql, run.upstream.relation, marks_sql) -%}
         {%- do floodmark._refuse([{'setting': 'watermark.column', 'got': name ~ ', which the SELECT changes',
             'expected': 'the values that ' ~ run.upstream.relation ~ ' has',
             'todo': 'Give the changed column another name: by this one floodmark finds the mark, or the rows that '
@@ -16,17 +17,20 @@
 {% endmacro %}
 
 
-{# Whether the rows of a SELECT, whose text is `sql`, have values in a column that its upstream does not have. Of a
-   UNION each part has a filter of its own, but a mark that is read from the rows (`reads_mark`) may be of any part. #}
-{% macro _changes_column(sql, name, rows_sql, upstream, reads_mark=false) %}
-    {%- set unites = reads_mark and modules.re.search('\\bunion\\b', floodmark._words_of(sql)) is not none -%}
-    {%- if not unites and not floodmark._names_expression(sql, name)
-        and not floodmark._takes_from_another(sql, name) -%}
+{# Whether the rows of a SELECT, whose text is `sql`, have values in a column that its upstream does not have. Each part
+   of a UNION has a filter of its own, so there only the mark matters, the greatest value of `marks_sql`: it may be of
+   any part. #}
+{% macro _changes_column(sql, name, rows_sql, upstream, marks_sql=none) %}
+    {%- set column = floodmark._quoted(name) -%}
+    {%- if floodmark._names_expression(sql, name) or floodmark._takes_from_another(sql, name) -%}
+        {%- set given = 'select distinct ' ~ column ~ ' as value from (\n' ~ rows_sql ~ '\n) where ' ~ column
+            ~ ' is not null' -%}
+    {%- elif marks_sql is not none and modules.re.search('\\bunion\\b', floodmark._words_of(sql)) -%}
+        {%- set given = 'select max(' ~ column ~ ') as value from (\n' ~ marks_sql ~ '\n) having max(' ~ column
+            ~ ') is not null' -%}
+    {%- else -%}
         {{ return(false) }}
     {%- endif -%}
-    {%- set column = floodmark._quoted(name) -%}
-    {%- set given = 'select distinct ' ~ column ~ ' as value from (\n' ~ rows_sql ~ '\n) where ' ~ column
-        ~ ' is not null' -%}
     {{ return(run_query('select 1 as one from (' ~ given ~ ') as given left anti join (select ' ~ column
         ~ ' as value from ' ~ upstream ~ ') as had on given.value = had.value limit 1').rows | length > 0) }}
 {% endmacro %}
@@ -71,8 +75,7 @@
     {%- if modules.re.search('\\bas\\s+\\w+\\s*' ~ listed ~ '|\\w\\s*' ~ listed ~ '\\s*as\\s*\\(', words) -%}
         {{ return(true) }}
     {%- endif -%}
-    {%- set joins = modules.re.search('\\bjoin\\b|\\bfrom\\s+(?:[\\w.]+|\\(.*\\))(?:\\s+(?:as\\s+)?\\w+)?\\s*,', words,
-        flags=modules.re.S) is not none -%}
+    {%- set joins = modules.re.search('\\bjoin\\b', words) is not none or floodmark._joins_by_comma(words) -%}
     {%- for other, what in modules.re.findall('(\\w+)\\.(' ~ column ~ '(?![\\w.(])|\\*)', words) | unique -%}
         {%- set is_joined = joins and (alias is none or floodmark._is_across_a_join(words, other, alias)) -%}
         {%- if is_joined or what != '*' and not floodmark._is_relation(words, other) -%}
@@ -110,8 +113,17 @@
 
 {# Whether the words of a SELECT join a relation under this alias, or of this name. #}
 {% macro _is_joined(words, alias) %}
-    {%- set joined = '(?:\\bjoin\\s+|,\\s*)(?:lateral\\s+)?(?:(?:[\\w.]+|\\(.*\\))\\s+(?:as\\s+)?|(?:\\w+\\.)*)' -%}
-    {{ return(modules.re.search(joined ~ alias ~ '\\b(?!\\s*[.(])', words, flags=modules.re.S) is not none) }}
+    {%- set joined = '\\bjoin\\s+(?:lateral\\s+)?(?:(?:[\\w.]+|\\(.*\\))\\s+(?:as\\s+)?|(?:\\w+\\.)*)'
+        ~ ('|,\\s*(?:[\\w.]+\\s+(?:as\\s+)?|(?:\\w+\\.)*)' if floodmark._joins_by_comma(words) else '') -%}
+    {{ return(modules.re.search('(?:' ~ joined ~ ')' ~ alias ~ '\\b(?!\\s*[.(])', words, flags=modules.re.S)
+        is not none) }}
+{% endmacro %}
+
+
+{# Whether the words of a SELECT join relations by a comma. #}
+{% macro _joins_by_comma(words) %}
+    {%- set first = '(?<!distinct )\\bfrom\\s+[\\w.]+(?:\\s+(?:as\\s+)?\\w+)?' -%}
+    {{ return(modules.re.search(first ~ '\\s*,\\s*(?:lateral\\s+)?[\\w.(]', words) is not none) }}
 {% endmacro %}
 
 

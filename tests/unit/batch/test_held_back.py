@@ -18,6 +18,13 @@ def floodmark() -> SimpleNamespace:
     ("sql", "depends"),
     [
         ("select id, ts from t", False),
+        ("select id, exists(tags, t -> t = 'x') as e, ts from s.t", False),
+        ("select * from s.t where region in (select max(r) from s.regions)", False),
+        (
+            "with d as (select k, count(*) as n from s.dim group by k) select * from s.t join d",
+            False,
+        ),
+        ("with x as (select * from s.t) select * from x where ts = (select max(ts) from x)", True),
         ("select distinct id, ts, 'group by' as said from t -- over (", False),
         ("select id, over, limits, maximum(v), ts from t order by ts", False),
         ("select id, max(ts) as ts from t group by id", True),

@@ -327,7 +327,10 @@ IN_A_CTE = "with o as (select {} from s.orders where {}), c as (select id, ts fr
         (IN_A_CTE + "select o.id, c.* from o join c using (id)", True),
         (IN_A_CTE + "select c.* from o, c where o.id = c.id", True),
         (IN_A_CTE + "select * from o as o, c", True),
-        (IN_A_CTE + "select * from (select o.* from o) as r, c", True),
+        (
+            IN_A_CTE + "select o.id, coalesce(o.a, 0) as a, o.ts from (select o.* from o) as o",
+            False,
+        ),
         ("with o as (select * from s.orders where {}{}) select o.ts from o", False),
         ("select o.*, upper(v) as v, 1 as n from s.orders as o where {}{}", False),
         ("select id, ts from s.orders where {}{}", False),
@@ -359,10 +362,13 @@ def test_a_column_may_come_from_elsewhere(
 def test_a_union_is_asked_where_its_rows_tell_the_mark(
     floodmark: SimpleNamespace, reads_mark: bool
 ) -> None:
-    """Each part has its own filter, so that a batch with bounds reads what they say."""
-    asked = load(run_query=lambda sql: SimpleNamespace(rows=[sql]))
+    """Each part has its own filter, so that a batch with bounds reads what they say; else its greatest value counts."""
+    sent: list[str] = []
+    asked = load(run_query=lambda sql: sent.append(sql) or SimpleNamespace(rows=[sql]))
+    marks = "select * from due" if reads_mark else None
     sql = "select id, ts from s.orders where {b}\nUNION all select id, ts from s.returns where {b}"
     sql = sql.replace("{b}", BOUNDS)
-    assert asked._changes_column(sql, "ts", sql, "s.orders", reads_mark=reads_mark) is reads_mark
+    assert asked._changes_column(sql, "ts", sql, "s.orders", marks) is reads_mark
+    assert all("max(`ts`) as value from (\nselect * from due" in one for one in sent)
     plain = "select * except (v), 'union' as u from s.orders -- union"
-    assert not asked._changes_column(plain, "ts", plain, "s.orders", reads_mark=reads_mark)
+    assert not asked._changes_column(plain, "ts", plain, "s.orders", marks)
