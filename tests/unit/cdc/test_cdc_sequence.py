@@ -118,6 +118,21 @@ def test_events_that_tell_what_one_commit_replaced(
         assert (found["takes"], found["adds"]) == ("deleted", "not deleted and not false")
 
 
+def test_a_log_of_events_that_is_read_as_a_feed_is_no_state() -> None:
+    """Its deletes are events, whatever the SELECT calls their column: one beside an upsert stays."""
+    code = "select payload.op as op, payload.seq as seq, payload.id as id from stream(log) with (readChangeFeed = true)"
+    floodmark = load(model={"raw_code": code})
+    cdc = {"deletes": "op = 'D'", "reads_feed": True, "sequence_by": ["seq"]}
+    run = {
+        "settings": {"cdc": cdc, "unique_key": ["id"], "watermark": None},
+        "upstream": None,
+        "sql": "",
+    }
+    columns = named("id", "op", "seq")
+    assert floodmark._event_commits(run, columns, "seq", "deleted", "false") is None
+    assert floodmark._feed_sequence_problems(run, columns) == []
+
+
 @pytest.mark.parametrize(
     ("raw", "compiled", "reads_feed"),
     [

@@ -30,6 +30,22 @@ def test_what_a_look_could_not_read_is_refused(format, options, said):
     assert [one["expected"] for one in problems] == ([said] if said else [])
 
 
+@pytest.mark.parametrize(
+    ("settings", "is_any"),
+    [
+        # A batch may fail before the names of its files have told the format.
+        ({"format": None}, False),
+        ({"format": "csv"}, False),
+        ({"format": "csv", "options": {"encoding": "windows-1252"}}, True),
+        ({"format": "xml"}, True),
+    ],
+)
+def test_texts_may_have_any_encoding(settings, is_any):
+    settings = {"options": {}, "single_variant_column": None} | settings
+    conf = load()._files_conf(settings)
+    assert ("spark.sql.legacy.javaCharsets" in conf) is is_any
+
+
 def test_corrupt_records_have_a_place():
     floodmark = load()
     given = {"path": "in", "schema": "id int", "on_corrupt": "null"}

@@ -10,6 +10,8 @@ from tests.support.macros import load
 @pytest.mark.parametrize(
     ("family", "type", "staged_by", "refused"),
     [
+        # The family of a micro-batch is of its number, and its order is the event time.
+        ("stream", "string", None, False),
         ("sequence", "bigint", None, False),
         ("timestamp", "timestamp", None, False),
         ("sequence", "string", None, True),
@@ -24,7 +26,9 @@ def test_texts_have_another_order_than_numbers(
     family: str, type: str, staged_by: str | None, refused: bool
 ) -> None:
     floodmark = load()
+    is_stream = family == "stream"
     run = {"settings": {"watermark": {"column": "N", "kind": family}}}
-    batch = {"staged_by": staged_by, "family": family}
+    batch = {"staged_by": staged_by, "family": "sequence" if is_stream else family}
+    batch["kind"] = "stream" if is_stream else "incremental"
     problems = floodmark._order_problems(run, batch, [{"name": "n", "type": type}])
     assert [one["setting"] for one in problems] == ["watermark.column"] * refused
