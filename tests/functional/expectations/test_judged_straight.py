@@ -72,7 +72,7 @@ class Story:
 
 
 def written(model: str, sent: list[str]) -> list[str]:
-    kinds = {"__judged using": "judged", f".{model} with": "table", f".{model} as": "table"}
+    kinds = {"__judged using": "judged", f".{model} (": "table", f".{model} as": "table"}
     kinds[f".{model}\n"] = "table"
     heads = [sql[:200] for sql in sent if sql.startswith(("create", "insert into", "merge into"))]
     return [kind for head in heads for mark, kind in kinds.items() if mark in head]

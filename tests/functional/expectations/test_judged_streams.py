@@ -105,7 +105,7 @@ def test_a_replay_stands_between_two_micro_batches(project: Project) -> None:
     names = ["copied", "latest", "history"]
     some = replay(where="key = 'b'", set={"amount": "abs(amount)"})
     cuts = {
-        "copied": "before: insert into .*copied with",
+        "copied": r"before: insert into \S+copied`? \(",
         "latest": "after: merge into",
         "history": "before: merge into .*quarantine",
     }
@@ -138,7 +138,7 @@ def test_a_replay_waits_for_the_micro_batch_that_is_open(project: Project) -> No
     project.model("open", MODELS["copied"])
     project.build("--select", "open")
     arrive(project, event(20, "x", 20, 20), event(21, "y", -21, 21))
-    with injected(Faults(cuts={"open": "after: insert into .*\\.`?open`? with"})):
+    with injected(Faults(cuts={"open": r"after: insert into \S+\.`?open`? \("})):
         assert not project.dbt("run", "--select", "open").success
     some = replay(where="key = 'b'", set={"amount": "2"})
     run = project.dbt("run", "--select", "open", *some)
