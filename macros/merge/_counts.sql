@@ -28,13 +28,6 @@
 {% endmacro %}
 
 
-{# Counts of a staging table of insert_overwrite: of its partitions, but for a backfill, which replaces a range. #}
-{% macro _overwrite_counts(run, stage, batch, source=none) %}
-    {{ return(floodmark._partition_counts(run, batch, source) if source and batch.kind not in ['backfill', 'replay']
-        else floodmark._row_counts(run, stage, batch)) }}
-{% endmacro %}
-
-
 {# Rows of a batch that differ from another row of their key and of its greatest watermark value. #}
 {% macro _count_ties(run, stage, columns) %}
     {%- set order = floodmark._order_column(run, columns) -%}

@@ -1,0 +1,41 @@
+{# append, as the protocol sees it (macros/protocol/_strategy.sql), and its statement. #}
+
+{% macro _append_strategy() %}
+    {{ return(dict(floodmark._strategy_defaults(), needs_stage=false, changes=floodmark._append_changes,
+        statement=floodmark._append_statement, adds_blindly=true, lost_mark_problem=floodmark._append_lost_mark)) }}
+{% endmacro %}
+
+
+{# A micro-batch that gives the whole table also writes where nothing is left of it. #}
+{% macro _append_changes(run, batch, source) %}
+    {{ return(floodmark._gives_whole_table(run, batch) or floodmark._has_changes(run, batch, source)) }}
+{% endmacro %}
+
+
+{% macro _append_statement(run, batch, source, columns) %}
+    {%- if floodmark._gives_whole_table(run, batch) -%}
+        {{ return(floodmark._replace_where_sql('true', source, columns)) }}
+    {%- endif -%}
+    {{ return(floodmark._replace_range_sql(run, batch, source, columns) if batch.kind == 'backfill'
+        else (floodmark._replace_files_sql(run, batch, source, columns) if batch.get('replaces_files')
+        else floodmark._append_sql(source, columns))) }}
+{% endmacro %}
+
+
+{# Insert the batch's rows, columns by name. #}
+{% macro _append_sql(source, columns) %}
+    insert into {{ this }} ({{ floodmark._quoted_csv(columns) }})
+    select {{ floodmark._quoted_csv(columns) }} from (
+    {{ source.sql }}
+    )
+{% endmacro %}
+
+
+{# Why append cannot go on: without a mark every row would come again. Where the last batch read rows though nothing was
+   due, as a count(*) does, nothing of the upstream is loaded yet. #}
+{% macro _append_lost_mark(run) %}
+    {%- set committed = run.state.committed -%}
+    {%- set is_lost = committed is none or run.settings.watermark and committed.mark is none
+        and (committed.family is none or not committed.rows_read) -%}
+    {{ return('append cannot tell which rows are new: ' if is_lost else none) }}
+{% endmacro %}

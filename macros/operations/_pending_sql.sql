@@ -1,0 +1,63 @@
+{# What `floodmark plan` asks: how many rows wait, and what kind of batch the next run is. #}
+
+{# A SELECT of one JSON row: what the next run of a stream would read, {kind, low, high, files, bytes}; `due` is its
+   compiled SELECT. #}
+{% macro _pending_sql(due, name) %}
+    {%- if not execute -%}
+        {{ return('select 1') }}
+    {%- endif -%}
+    {%- set stream = floodmark._stream_node(name) -%}
+    {%- if stream.is_readable -%}
+        {%- set found = adapter.floodmark_streams().pending(stream.id, due, floodmark._absolute_path(''),
+            stream.location) -%}
+    {%- else -%}
+        {%- set found = {'kind': 'needs method: session', 'low': none, 'high': none, 'files': none, 'bytes': none} -%}
+    {%- endif -%}
+    {{ return(floodmark._values_sql({'found': 'string'}, [[tojson(found)]])) }}
+{% endmacro %}
+
+
+{# A SELECT of {unique_id, kind}: what the next run is of models that read all that their SELECT gives, of which
+   nothing in their SQL tells. #}
+{% macro _next_kinds_sql(names) %}
+    {%- if not execute -%}
+        {{ return('select 1') }}
+    {%- endif -%}
+    {%- set has_ledger = floodmark._ledger_exists() -%}
+    {%- set rows = [] -%}
+    {%- for id, node in floodmark._managed_nodes(names).items() -%}
+        {%- do rows.append([id, floodmark._next_kind(node, has_ledger)]) -%}
+    {%- endfor -%}
+    {{ return(floodmark._values_sql({'unique_id': 'string', 'kind': 'string'}, rows)) }}
+{% endmacro %}
+
+
+{# The kind of a model's next batch, as _next_batch plans it. #}
+{% macro _next_kind(node, has_ledger) %}
+    {%- set relation = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
+    {%- set state = floodmark._model_state(floodmark._node_id(node)) if has_ledger
+        else {'committed': none, 'landed': none} -%}
+    {%- set committed = state.committed -%}
+    {%- if relation is not none and node.config.get('full_refresh') -%}
+        {{ return('full_refresh') }}
+    {%- elif not committed or relation is none or not relation.is_delta -%}
+        {{ return('first_load') }}
+    {%- endif -%}
+    {%- set detail = floodmark._detail(relation) -%}
+    {%- set is_kept = not detail.files and committed.target_id == detail.id
+        and floodmark._may_be_left_empty(node.config, state.landed)
+        and floodmark._is_untouched_since(relation, floodmark._history(relation, 1)[0].version,
+        state.landed.target_version) -%}
+    {{ return('incremental' if detail.files or is_kept else 'first_load') }}
+{% endmacro %}
+
+
+{# A stream by its model's name: {id, config, relation, location of its checkpoint or none, is_readable: whether this
+   target runs streams}. #}
+{% macro _stream_node(name) %}
+    {%- set node = floodmark._managed_node(name) -%}
+    {%- set relation = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
+    {%- set is_readable = adapter.floodmark_method() == 'session' -%}
+    {{ return({'id': floodmark._node_id(node), 'config': node.config, 'relation': relation, 'is_readable': is_readable,
+        'location': floodmark._checkpoint_of(node, relation) if is_readable else none}) }}
+{% endmacro %}

@@ -1,0 +1,112 @@
+{# The constraints of an enforced contract, as the table has them. #}
+
+{# Constraints of an enforced contract as {name: expression}, the expression ready to stand within a statement. #}
+{% macro _constraints() %}
+    {%- set found = {} -%}
+    {%- for name, expression in floodmark._contract_constraints().items() -%}
+        {%- do found.update({name: ("_change_type = 'delete' or " if floodmark._lists_changes() else '')
+            ~ floodmark._clause(expression)}) -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
+{% macro _has_constraints() %}
+    {{ return(floodmark._constraints() | length > 0) }}
+{% endmacro %}
+
+
+{# The constraints as a table is given them: {name in lower case: condition}. Delta keeps the text: in one pair of
+   parentheses it is as it was written. #}
+{% macro _constraint_texts() %}
+    {%- set texts = {} -%}
+    {%- for name, expression in floodmark._constraints().items() -%}
+        {%- do texts.update({name | lower: '(' ~ expression ~ ')' if floodmark._lists_changes() else expression}) -%}
+    {%- endfor -%}
+    {{ return(texts) }}
+{% endmacro %}
+
+
+{# Put the contract's constraints on the table where they are missing, and take those off that were put there and are
+   no longer in the contract. `properties` are the table's, where they are known. The table says which are ours before
+   it has them, so that a run which dies leaves none that nobody takes off. #}
+{% macro _persist_constraints(relation, properties=none) %}
+    {%- set wanted = floodmark._constraint_texts() -%}
+    {%- if wanted -%}
+        {%- set properties = properties or floodmark._properties_of(relation) -%}
+        {%- if floodmark._drop_constraints(relation, properties) -%}
+            {%- set properties = floodmark._properties_of(relation) -%}
+        {%- endif -%}
+        {%- set present = properties | map('lower') | list -%}
+        {%- set missing = {} -%}
+        {%- for name, text in wanted.items() if 'delta.constraints.' ~ name not in present -%}
+            {%- do missing.update({name: text}) -%}
+        {%- endfor -%}
+        {%- if missing -%}
+            {%- do floodmark._set_properties(floodmark._constraints_property(
+                dict(floodmark._own_constraints(properties), **missing))) -%}
+        {%- endif -%}
+        {%- for name, text in missing.items() -%}
+            {%- do floodmark._execute(['alter table ' ~ floodmark._delta_name(relation) ~ ' add constraint '
+                ~ floodmark._quoted(name) ~ ' check ' ~ text]) -%}
+        {%- endfor -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The constraints that floodmark has put on a table, {name: condition}; of a table of earlier code none. #}
+{% macro _own_constraints(properties) %}
+    {{ return(fromjson(floodmark._from_property(properties.get('floodmark.constraints')) or '{}')) }}
+{% endmacro %}
+
+
+{% macro _constraints_property(own) %}
+    {{ return({'floodmark.constraints': floodmark._to_property(tojson(own))}) }}
+{% endmacro %}
+
+
+{# Take constraints of ours off a table that the contract no longer has, or has otherwise: their names. What somebody
+   else put there stays. `properties` are the table's. #}
+{% macro _drop_constraints(relation, properties) %}
+    {%- set wanted = floodmark._constraint_texts() -%}
+    {%- set own = floodmark._own_constraints(properties) -%}
+    {%- set dropped, kept = [], {} -%}
+    {%- for name, text in own.items() -%}
+        {%- if wanted.get(name) == text -%}
+            {%- do kept.update({name: text}) -%}
+        {%- else -%}
+            {%- do dropped.append(name) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- for name in dropped -%}
+        {%- do floodmark._execute(['alter table ' ~ floodmark._delta_name(relation)
+            ~ ' drop constraint if exists ' ~ floodmark._quoted(name)]) -%}
+    {%- endfor -%}
+    {%- if dropped -%}
+        {%- do floodmark._set_properties(floodmark._constraints_property(kept)) -%}
+    {%- endif -%}
+    {{ return(dropped) }}
+{% endmacro %}
+
+
+{# Before the first batch of a run: take constraints off that its rows may break. Where there are none any more, the
+   table is asked once Delta has refused a batch (_obsolete_constraints). #}
+{% macro _relax_constraints(run) %}
+    {%- if floodmark._has_constraints() and run.target.is_delta and not run.target.is_empty and not run.full_refresh
+        and not run.is_untouched -%}
+        {%- set properties = floodmark._properties_of(this) -%}
+        {%- do run.update({'properties': floodmark._properties_of(this)
+            if floodmark._drop_constraints(this, properties) else properties}) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Where a constraint refused a batch: take those off that the contract no longer has. What to do, in a sentence; none
+   where there are none. #}
+{% macro _obsolete_constraints(error) %}
+    {#- a first load has no table yet -#}
+    {%- set dropped = floodmark._drop_constraints(this, floodmark._tried(floodmark._properties_of, this).value or {})
+        if 'DELTA_VIOLATE_CONSTRAINT' in error or 'TASK_WRITE_FAILED' in error else [] -%}
+    {{ return('The contract no longer has ' ~ dropped | join(', ') ~ ', which ' ~ this ~ ' had from it. '
+        ~ ('It is' if dropped | length == 1 else 'They are') ~ ' dropped now: run again' if dropped else none) }}
+{% endmacro %}
