@@ -1,9 +1,11 @@
 {#
   CSV. Spark takes a file's columns by their place, whatever its header says; here they are matched by name, file by
-  file. So Spark reads each file as lines without its first one (a window with one column), and `from_csv` takes a line
-  apart, in groups of files with one header. RFC 4180 has a quote within quotes doubled: `escape` is `"` here, and `\`
-  in Spark. With `multiLine` a file is one text, and what stands between quotes hides its line ends while it is split.
+  file (_csv_header.sql). So Spark reads each file as lines without its first one (a window with one column), and
+  `from_csv` takes a line apart, in groups of files with one header. RFC 4180 has a quote within quotes doubled:
+  `escape` is `"` here, and `\` in Spark. With `multiLine` a file is one text, and what stands between quotes hides its
+  line ends while it is split.
 #}
+
 {% macro _csv_files() %}
     {{ return(dict(floodmark._file_format_defaults(), provider='csv', bad_column='_floodmark_bad', has_lines=true,
         is_text=true, options={'header': 'true', 'escape': '"'},
@@ -70,75 +72,6 @@
 {% endmacro %}
 
 
-{# The headers of the files: {files: {path: {header, reason}}, seen}. A file without any line has none, and nothing to
-   load; `reason` says why one cannot be loaded. #}
-{% macro _look_at_csv(run, files) %}
-    {%- set settings = run.settings.files -%}
-    {%- set dialect = floodmark._csv_dialect(settings) -%}
-    {%- set skips = " and not startswith(value, " ~ floodmark._string_literal(dialect.comment) ~ ')'
-        if dialect.comment and not dialect.is_whole else '' -%}
-    {%- set value = floodmark._csv_first_sql(dialect) if dialect.is_whole
-        else "ltrim('\ufeff', " ~ dialect.text ~ ')' -%}
-    {%- set rows = floodmark._query_json(
-        "select to_json(named_struct('path', path, 'line', min_by(value, place))) from (select path, "
-        "struct(start, n) as place, " ~ value ~ " as value from (select _metadata.file_path as path, "
-        "_metadata.file_block_start as start, monotonically_increasing_id() as n, value from text.`"
-        ~ floodmark._files_path(settings) ~ '` ' ~ floodmark._files_options(settings, {'wholetext': 'true'}
-        if dialect.is_whole else {}) ~ ' where ' ~ floodmark._files_predicate(files) ~ ")) where trim(value) <> ''"
-        ~ skips ~ ' group by path') -%}
-    {%- set found = {} -%}
-    {%- for row in rows -%}
-        {%- set names = floodmark._csv_names(run, row, dialect) -%}
-        {%- do found.update({row.path: {'header': names,
-            'reason': floodmark._csv_header_reason(names) if dialect.has_header}}) -%}
-    {%- endfor -%}
-    {{ return({'files': found, 'seen': floodmark._csv_seen(run, files, found)}) }}
-{% endmacro %}
-
-
-{# The columns in the headers of files, in the order in which they were seen; each file's own goes into `found`. Where
-   types are asked for, and a header has a column that is not known, Spark infers those of all files with that header.
-   #}
-{% macro _csv_seen(run, files, found) %}
-    {%- set settings = run.settings.files -%}
-    {%- set groups = {} -%}
-    {%- for file in floodmark._whole_files(files, found) -%}
-        {%- do groups.setdefault(tojson(found[file.path].header), []).append(file) -%}
-    {%- endfor -%}
-    {%- set ns = namespace(seen=none) -%}
-    {%- for those in groups.values() -%}
-        {%- set names = found[those[0].path].header -%}
-        {%- set known, fields = floodmark._known_types(settings, run.known_record, names), [] -%}
-        {%- set grows = settings.schema_evolution == 'widen' and known.values() | reject('equalto', 'string') | list -%}
-        {%- set types = floodmark._csv_types(settings, those, names, known if grows else {})
-            if grows or settings.infer_column_types and names | reject('in', known) | list else [] -%}
-        {%- for name in names -%}
-            {%- do fields.append({'name': name, 'type': types[loop.index0] if loop.index0 < types | length
-                else 'string'}) -%}
-        {%- endfor -%}
-        {%- set record = floodmark._struct_of(fields) -%}
-        {%- for file in those -%}
-            {%- do found[file.path].update({'seen': record}) -%}
-        {%- endfor -%}
-        {%- set ns.seen = floodmark._joined_records(ns.seen, record) -%}
-    {%- endfor -%}
-    {{ return(ns.seen) }}
-{% endmacro %}
-
-
-{# The types that a known record has for names, in any case where case does not matter: {name: type}. #}
-{% macro _known_types(settings, record, names) %}
-    {%- set own, types = {}, {} -%}
-    {%- for field in (floodmark._struct_fields(record) if record else []) -%}
-        {%- do own.update({field.name if settings.case_sensitive else field.name | lower: field.type}) -%}
-    {%- endfor -%}
-    {%- for name in names if (name if settings.case_sensitive else name | lower) in own -%}
-        {%- do types.update({name: own[name if settings.case_sensitive else name | lower]}) -%}
-    {%- endfor -%}
-    {{ return(types) }}
-{% endmacro %}
-
-
 {# The types that Spark infers of files with one header, by the place of the columns. A column with a text that is no
    value of its type (_csv_odd_sql) is a string. A column of a known type that may grow is of the type
    that its numbers need. #}
@@ -179,56 +112,6 @@
             ~ floodmark._text_pattern(type))) -%}
     {%- endif -%}
     {{ return('(' ~ terms | join(' or ') ~ ')' if terms else none) }}
-{% endmacro %}
-
-
-{# Names of the columns of a file, {path, line}: those of its header, else of the schema by their place, but for those
-   that its folders give, else `_c0` and so on. #}
-{% macro _csv_names(run, file, dialect) %}
-    {%- set fields = floodmark._csv_fields(file.line, dialect.sep, dialect.quote, dialect.escape) -%}
-    {%- if dialect.has_header -%}
-        {{ return(fields) }}
-    {%- endif -%}
-    {%- set known = floodmark._struct_fields(floodmark._without_fields(run.known_record,
-        floodmark._given_by_folders(run.settings.files, file.path))) | map(attribute='name') | list
-        if run.known_record else [] -%}
-    {%- set names = [] -%}
-    {%- for _ in fields -%}
-        {%- do names.append(known[loop.index0] if loop.index0 < known | length else '_c' ~ loop.index0) -%}
-    {%- endfor -%}
-    {{ return(names) }}
-{% endmacro %}
-
-
-{# The character that probably separates the fields of CSV files whose headers are one column each; none where they are
-   not. #}
-{% macro _missed_separator(settings, seen) %}
-    {%- if settings.format == 'csv' and seen and floodmark._csv_dialect(settings).has_header -%}
-        {%- set names = floodmark._struct_fields(seen) | map(attribute='name') | list -%}
-        {%- for separator in [';', '\t', '|'] -%}
-            {%- set ns = namespace(in_all=names != []) -%}
-            {%- for name in names if separator not in name -%}
-                {%- set ns.in_all = false -%}
-            {%- endfor -%}
-            {%- if ns.in_all -%}
-                {{ return(separator) }}
-            {%- endif -%}
-        {%- endfor -%}
-    {%- endif -%}
-    {{ return(none) }}
-{% endmacro %}
-
-
-{# Why a file with this header cannot be loaded; none where it can. #}
-{% macro _csv_header_reason(names) %}
-    {%- for name in names -%}
-        {%- if not name -%}
-            {{ return('its header has a column without a name') }}
-        {%- elif names.count(name) > 1 -%}
-            {{ return("its header has the column '" ~ name ~ "' more than once") }}
-        {%- endif -%}
-    {%- endfor -%}
-    {{ return(none) }}
 {% endmacro %}
 
 

@@ -1,35 +1,5 @@
 {# CSV: the lines of files with one header as rows. #}
 
-{# Files with one header are a group. Its columns have the types of those that are known, where Spark reads such from
-   CSV; a column that is not known is read as VARIANT, so that it prints as the text that it is. `header` has the fields
-   of a line, by their places; one that has the name of Spark's own column is in no record. #}
-{% macro _csv_groups(run, batch, look) %}
-    {%- set settings = run.settings.files -%}
-    {%- set known = floodmark._types_of(batch.file_schema.record) -%}
-    {%- set dialect = floodmark._csv_dialect(settings) -%}
-    {%- set groups = {} -%}
-    {%- for file in floodmark._whole_files(batch.files, look.files) -%}
-        {%- set names = look.files[file.path].header -%}
-        {%- set key = tojson(names) -%}
-        {%- if key not in groups -%}
-            {%- set fields = [] -%}
-            {%- for name in names -%}
-                {%- set type = floodmark._csv_type(settings, known, name, settings.case_sensitive) -%}
-                {%- do fields.append({'name': name, 'type': type or 'variant'}) -%}
-            {%- endfor -%}
-            {%- set header = floodmark._struct_of(fields) -%}
-            {%- do groups.update({key: {'record': floodmark._readable_record(header), 'header': header, 'files': [],
-                'dialect': dialect, 'lies_as': 'struct<value:string>', 'is_plain': true,
-                'provider': 'text' if dialect.is_whole else 'csv',
-                'options': floodmark._csv_window_options(settings, dialect), 'rows_sql': floodmark._csv_rows_sql,
-                'reason_sql': '_floodmark_reason'}}) -%}
-        {%- endif -%}
-        {%- do groups[key].files.append(file) -%}
-    {%- endfor -%}
-    {{ return(groups.values() | list) }}
-{% endmacro %}
-
-
 {# The options of a window that gives lines, or whole texts. What would part, quote or empty a line is what no text
    has. #}
 {% macro _csv_window_options(settings, dialect) %}
@@ -73,22 +43,6 @@
             ~ floodmark._quoted(field.name)) -%}
     {%- endfor -%}
     {{ return(columns) }}
-{% endmacro %}
-
-
-{# The type in which a column is read from CSV: that of the known one, or string where Spark reads no such type. What it
-   would round, or take something else for, is `text` (_rescued.sql), unless the user's options say how it is read.
-   None where no column is known. #}
-{% macro _csv_type(settings, known, name, is_sensitive) %}
-    {%- for other, type in known.items() if other == name or not is_sensitive and other | lower == name | lower -%}
-        {%- set inexact = ['float', 'double', 'timestamp', 'timestamp_ntz'] -%}
-        {%- if type.startswith('decimal') or type in inexact -%}
-            {{ return(floodmark._exact_type(type, false, inexact) if floodmark._says_how_to_read(settings, type)
-                else 'text') }}
-        {%- endif -%}
-        {{ return('string' if floodmark._nesting(type) or type == 'variant' else type) }}
-    {%- endfor -%}
-    {{ return(none) }}
 {% endmacro %}
 
 

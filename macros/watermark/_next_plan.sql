@@ -1,4 +1,7 @@
-{# What the next run would load: for dbt compile and docs, and `floodmark plan`. #}
+{#
+  What the next run would load under a watermark: for dbt compile and docs, and `floodmark plan`. Of files it is in
+  files/_next_files.sql, of streams and of models that read all in operations/_next_loads.sql.
+#}
 
 {# The predicate that the next run would use; a placeholder where the upstream does not exist yet. Reads, writes
    nothing. #}

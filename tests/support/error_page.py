@@ -39,7 +39,7 @@ SECTIONS: Sequence[tuple[str, Sequence[str]]] = (
         (
             "macros/settings/_contract.sql",
             "macros/settings/_model.sql",
-            "macros/settings/_schema_problems.sql",
+            "macros/settings/_setting_types.sql",
             "macros/settings/_problems.sql",
             "macros/support/_arguments.sql",
             "macros/support/_clauses.sql",

@@ -69,7 +69,7 @@ def page(text: str) -> str:
 #: A value that Jinja will give may be of any type.
 _JINJA = {"type": "string", "pattern": r"\{\{"}
 _NAMES = [{"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string"}}]
-#: Type of a setting (macros/settings/_schema_problems.sql) -> what a value may be, as JSON schemas.
+#: Type of a setting (macros/settings/_setting_types.sql) -> what a value may be, as JSON schemas.
 _VALUES: dict[str, list[dict[str, Any]]] = {
     "any": [{}],
     "column": [{"type": "string", "minLength": 1}],

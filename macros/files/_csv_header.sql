@@ -1,0 +1,165 @@
+{# The headers of CSV files, and the columns that their fields go into. #}
+
+{# The headers of the files: {files: {path: {header, reason}}, seen}. A file without any line has none, and nothing to
+   load; `reason` says why one cannot be loaded. #}
+{% macro _look_at_csv(run, files) %}
+    {%- set settings = run.settings.files -%}
+    {%- set dialect = floodmark._csv_dialect(settings) -%}
+    {%- set skips = " and not startswith(value, " ~ floodmark._string_literal(dialect.comment) ~ ')'
+        if dialect.comment and not dialect.is_whole else '' -%}
+    {%- set value = floodmark._csv_first_sql(dialect) if dialect.is_whole
+        else "ltrim('\ufeff', " ~ dialect.text ~ ')' -%}
+    {%- set rows = floodmark._query_json(
+        "select to_json(named_struct('path', path, 'line', min_by(value, place))) from (select path, "
+        "struct(start, n) as place, " ~ value ~ " as value from (select _metadata.file_path as path, "
+        "_metadata.file_block_start as start, monotonically_increasing_id() as n, value from text.`"
+        ~ floodmark._files_path(settings) ~ '` ' ~ floodmark._files_options(settings, {'wholetext': 'true'}
+        if dialect.is_whole else {}) ~ ' where ' ~ floodmark._files_predicate(files) ~ ")) where trim(value) <> ''"
+        ~ skips ~ ' group by path') -%}
+    {%- set found = {} -%}
+    {%- for row in rows -%}
+        {%- set names = floodmark._csv_names(run, row, dialect) -%}
+        {%- do found.update({row.path: {'header': names,
+            'reason': floodmark._csv_header_reason(names) if dialect.has_header}}) -%}
+    {%- endfor -%}
+    {{ return({'files': found, 'seen': floodmark._csv_seen(run, files, found)}) }}
+{% endmacro %}
+
+
+{# The columns in the headers of files, in the order in which they were seen; each file's own goes into `found`. Where
+   types are asked for, and a header has a column that is not known, Spark infers those of all files with that header.
+   #}
+{% macro _csv_seen(run, files, found) %}
+    {%- set settings = run.settings.files -%}
+    {%- set groups = {} -%}
+    {%- for file in floodmark._whole_files(files, found) -%}
+        {%- do groups.setdefault(tojson(found[file.path].header), []).append(file) -%}
+    {%- endfor -%}
+    {%- set ns = namespace(seen=none) -%}
+    {%- for those in groups.values() -%}
+        {%- set names = found[those[0].path].header -%}
+        {%- set known, fields = floodmark._known_types(settings, run.known_record, names), [] -%}
+        {%- set grows = settings.schema_evolution == 'widen' and known.values() | reject('equalto', 'string') | list -%}
+        {%- set types = floodmark._csv_types(settings, those, names, known if grows else {})
+            if grows or settings.infer_column_types and names | reject('in', known) | list else [] -%}
+        {%- for name in names -%}
+            {%- do fields.append({'name': name, 'type': types[loop.index0] if loop.index0 < types | length
+                else 'string'}) -%}
+        {%- endfor -%}
+        {%- set record = floodmark._struct_of(fields) -%}
+        {%- for file in those -%}
+            {%- do found[file.path].update({'seen': record}) -%}
+        {%- endfor -%}
+        {%- set ns.seen = floodmark._joined_records(ns.seen, record) -%}
+    {%- endfor -%}
+    {{ return(ns.seen) }}
+{% endmacro %}
+
+
+{# Names of the columns of a file, {path, line}: those of its header, else of the schema by their place, but for those
+   that its folders give, else `_c0` and so on. #}
+{% macro _csv_names(run, file, dialect) %}
+    {%- set fields = floodmark._csv_fields(file.line, dialect.sep, dialect.quote, dialect.escape) -%}
+    {%- if dialect.has_header -%}
+        {{ return(fields) }}
+    {%- endif -%}
+    {%- set known = floodmark._struct_fields(floodmark._without_fields(run.known_record,
+        floodmark._given_by_folders(run.settings.files, file.path))) | map(attribute='name') | list
+        if run.known_record else [] -%}
+    {%- set names = [] -%}
+    {%- for _ in fields -%}
+        {%- do names.append(known[loop.index0] if loop.index0 < known | length else '_c' ~ loop.index0) -%}
+    {%- endfor -%}
+    {{ return(names) }}
+{% endmacro %}
+
+
+{# Why a file with this header cannot be loaded; none where it can. #}
+{% macro _csv_header_reason(names) %}
+    {%- for name in names -%}
+        {%- if not name -%}
+            {{ return('its header has a column without a name') }}
+        {%- elif names.count(name) > 1 -%}
+            {{ return("its header has the column '" ~ name ~ "' more than once") }}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(none) }}
+{% endmacro %}
+
+
+{# The character that probably separates the fields of CSV files whose headers are one column each; none where they are
+   not. #}
+{% macro _missed_separator(settings, seen) %}
+    {%- if settings.format == 'csv' and seen and floodmark._csv_dialect(settings).has_header -%}
+        {%- set names = floodmark._struct_fields(seen) | map(attribute='name') | list -%}
+        {%- for separator in [';', '\t', '|'] -%}
+            {%- set ns = namespace(in_all=names != []) -%}
+            {%- for name in names if separator not in name -%}
+                {%- set ns.in_all = false -%}
+            {%- endfor -%}
+            {%- if ns.in_all -%}
+                {{ return(separator) }}
+            {%- endif -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {{ return(none) }}
+{% endmacro %}
+
+
+{# Files with one header are a group. Its columns have the types of those that are known, where Spark reads such from
+   CSV; a column that is not known is read as VARIANT, so that it prints as the text that it is. `header` has the fields
+   of a line, by their places; one that has the name of Spark's own column is in no record. #}
+{% macro _csv_groups(run, batch, look) %}
+    {%- set settings = run.settings.files -%}
+    {%- set known = floodmark._types_of(batch.file_schema.record) -%}
+    {%- set dialect = floodmark._csv_dialect(settings) -%}
+    {%- set groups = {} -%}
+    {%- for file in floodmark._whole_files(batch.files, look.files) -%}
+        {%- set names = look.files[file.path].header -%}
+        {%- set key = tojson(names) -%}
+        {%- if key not in groups -%}
+            {%- set fields = [] -%}
+            {%- for name in names -%}
+                {%- set type = floodmark._csv_type(settings, known, name, settings.case_sensitive) -%}
+                {%- do fields.append({'name': name, 'type': type or 'variant'}) -%}
+            {%- endfor -%}
+            {%- set header = floodmark._struct_of(fields) -%}
+            {%- do groups.update({key: {'record': floodmark._readable_record(header), 'header': header, 'files': [],
+                'dialect': dialect, 'lies_as': 'struct<value:string>', 'is_plain': true,
+                'provider': 'text' if dialect.is_whole else 'csv',
+                'options': floodmark._csv_window_options(settings, dialect), 'rows_sql': floodmark._csv_rows_sql,
+                'reason_sql': '_floodmark_reason'}}) -%}
+        {%- endif -%}
+        {%- do groups[key].files.append(file) -%}
+    {%- endfor -%}
+    {{ return(groups.values() | list) }}
+{% endmacro %}
+
+
+{# The types that a known record has for names, in any case where case does not matter: {name: type}. #}
+{% macro _known_types(settings, record, names) %}
+    {%- set own, types = {}, {} -%}
+    {%- for field in (floodmark._struct_fields(record) if record else []) -%}
+        {%- do own.update({field.name if settings.case_sensitive else field.name | lower: field.type}) -%}
+    {%- endfor -%}
+    {%- for name in names if (name if settings.case_sensitive else name | lower) in own -%}
+        {%- do types.update({name: own[name if settings.case_sensitive else name | lower]}) -%}
+    {%- endfor -%}
+    {{ return(types) }}
+{% endmacro %}
+
+
+{# The type in which a column is read from CSV: that of the known one, or string where Spark reads no such type. What it
+   would round, or take something else for, is `text` (_rescued.sql), unless the user's options say how it is read.
+   None where no column is known. #}
+{% macro _csv_type(settings, known, name, is_sensitive) %}
+    {%- for other, type in known.items() if other == name or not is_sensitive and other | lower == name | lower -%}
+        {%- set inexact = ['float', 'double', 'timestamp', 'timestamp_ntz'] -%}
+        {%- if type.startswith('decimal') or type in inexact -%}
+            {{ return(floodmark._exact_type(type, false, inexact) if floodmark._says_how_to_read(settings, type)
+                else 'text') }}
+        {%- endif -%}
+        {{ return('string' if floodmark._nesting(type) or type == 'variant' else type) }}
+    {%- endfor -%}
+    {{ return(none) }}
+{% endmacro %}
