@@ -33,10 +33,12 @@
 
 
 {# How events of a change feed tell that one commit takes a row of a key away and adds another, {takes, adds, commit,
-   key} as SQL: by the feed's columns, or by the sequence and the conditions that are given; none where they do not. #}
+   key} as SQL: by the feed's columns, or by the sequence and the conditions that are given; none where they do not.
+   Of what is no feed, columns with those names are the analyst's. #}
 {% macro _event_commits(run, columns, sequence, deletes, truncates) %}
     {%- set keys = run.settings.unique_key -%}
-    {%- if floodmark._find_column(columns, '_change_type') and floodmark._find_column(columns, '_commit_version') -%}
+    {%- if run.settings.cdc.reads_feed and floodmark._find_column(columns, '_change_type')
+        and floodmark._find_column(columns, '_commit_version') -%}
         {{ return({'takes': "coalesce(_change_type in ('delete', 'update_preimage'), false)",
             'adds': "_change_type in ('insert', 'update_postimage')", 'commit': '_commit_version', 'key': keys}) }}
     {%- elif floodmark._are_of_a_state(run, columns) -%}

@@ -43,6 +43,17 @@ MODELS = {
     "history": of_changes("*", ignore_null_updates=True, stored_as_scd_type=2),
     "narrow": of_changes("*"),
 }
+#: Over events of no feed, with columns that are called like those of a feed.
+NAMED = {
+    name: incremental(
+        table("named"),
+        incremental_strategy="cdc",
+        unique_key="k",
+        watermark={"column": "n"},
+        cdc={"sequence_by": "n", "apply_as_deletes": "_change_type = 'delete'"} | cdc,
+    )
+    for name, cdc in {"own_names": {}, "own_names_history": {"stored_as_scd_type": 2}}.items()
+}
 ODD = {
     "hashed": of_events("order#", "a#b"),
     "hashed_history": of_events("order#", "a#b", stored_as_scd_type=2),
@@ -54,7 +65,7 @@ ODD = {
 @pytest.fixture(scope="module")
 def project(make_project: Callable[..., Project]) -> Project:
     project = make_project("replaced_rows")
-    project.source("source", "events")
+    project.source("source", "events", "named")
     s = project.schema
     project.sql(
         f"create table {s}.source (k int, p int, q int, at int) using delta "
@@ -63,7 +74,10 @@ def project(make_project: Callable[..., Project]) -> Project:
     project.sql(
         f"create table {s}.events (k int, p int, items array<struct<`a#b`: int>>, n bigint) using delta"
     )
-    for name, sql in (MODELS | ODD).items():
+    project.sql(
+        f"create table {s}.named (k int, _change_type string, _commit_version bigint, n bigint) using delta"
+    )
+    for name, sql in (MODELS | ODD | NAMED).items():
         project.model(name, sql)
     project.sql(
         f"insert into {s}.source values {values([(1, 1, 2, 9), (2, 1, 2, 9), (3, 1, 2, 9)])}"
@@ -71,6 +85,9 @@ def project(make_project: Callable[..., Project]) -> Project:
     project.sql(
         f"insert into {s}.events values (1, 1, array(named_struct('a#b', 1)), 1), (2, 1, null, 1)"
     )
+    events = [(1, "insert", 1, 1), (1, "delete", 1, 2), (2, "insert", 1, 1)]
+    events.append((2, "update_preimage", 1, 2))
+    project.sql(f"insert into {s}.named values {values(events)}")
     project.build()
     project.model("narrow", of_changes("* except (p)"))
     # One commit takes all rows of the keys away and adds others, one of them with an earlier time.
@@ -99,6 +116,13 @@ def test_a_row_that_is_replaced_keeps_what_was_not_sent(project: Project) -> Non
 
 def test_a_row_that_is_replaced_keeps_columns_that_have_left_the_select(project: Project) -> None:
     assert rows(project, "narrow", "k, p, q") == [(1, 1, 3), (2, 1, 3)]
+
+
+def test_columns_called_like_those_of_a_feed_are_values(project: Project) -> None:
+    """Of events in a table of the analyst's own, a delete that shares a number with an insert is one all the same."""
+    kept = (2, "update_preimage")
+    assert rows(project, "own_names", "k, _change_type") == [kept]
+    assert rows(project, "own_names_history", "k, _change_type", "__end_at is null") == [kept]
 
 
 @pytest.mark.parametrize(

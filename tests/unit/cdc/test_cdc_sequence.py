@@ -89,6 +89,8 @@ def test_a_sequence_that_tells_a_delete_from_its_row(case: dict[str, Any]) -> No
         (["id", "op", "seq"], "op = 'D'", True, None, "", None),
         (["id", "_change_type", "seq"], None, True, None, "", None),
         (["id", "op", "seq"], "op = 'D'", False, None, "", None),
+        # Columns of the feed's names in what is no feed are the analyst's.
+        (FEED, "_change_type = 'delete'", False, None, "", None),
         # changes() of a state, and of events.
         (["id", "_change_type", "seq"], "_change_type = 'delete'", True, ["id"], "/*floodmark:changes s.t*/", "seq"),
         (["id", "op", "seq"], "op = 'D'", True, ["id", "op"], "/*floodmark:changes s.t events*/", None),
