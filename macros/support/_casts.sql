@@ -26,7 +26,9 @@
     {%- set from, to = floodmark._type_kind(given), floodmark._type_kind(wanted) -%}
     {%- set pair = from.family ~ ' ' ~ to.family -%}
     {%- if from.whole is not none and to.whole is not none -%}
-        {%- set fits = to.scale >= from.scale and to.whole >= from.whole -%}
+        {#- an integer type holds some of the numbers with its digits, and all with fewer -#}
+        {%- set holds = to.whole - (1 if from.family == 'decimal' and to.family == 'integer' else 0) -%}
+        {%- set fits = to.scale >= from.scale and holds >= from.whole -%}
         {{ return('keeps' if fits else 'checks') }}
     {%- elif from.whole is not none and to.family in ['float', 'double'] -%}
         {{ return('keeps' if from.whole + from.scale <= (6 if to.family == 'float' else 15) else 'checks') }}

@@ -259,6 +259,7 @@ CHECKED = {
     "zeros": ("decimal(9,0)", "decimal(9,2)", "7.00", "7.50"),
     "midnight": ("date", "timestamp", "timestamp'2024-05-01 00:00:00Z'", "timestamp'2024-05-01 08:00:00Z'"),
     "small": ("int", "bigint", "7", "3000000000"),
+    "small_decimal": ("int", "decimal(10,0)", "7", "3000000000"),
     "exact": ("decimal(9,1)", "double", "0.5", "0.25"),
     "whole_double": ("bigint", "double", "2.0", "2.5"),
     "beyond": ("double", "bigint", "7", "9007199254740993"),
