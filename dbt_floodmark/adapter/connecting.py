@@ -18,7 +18,13 @@ from dbt_floodmark.adapter.warm import find_server, is_warm
 from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.spark.home import Workplace, resolve_home
 from dbt_floodmark.spark.lock import locked_sentence
-from dbt_floodmark.spark.messages import CANCELLED, is_derby_locked, is_unsettled, readable
+from dbt_floodmark.spark.messages import (
+    CANCELLED,
+    heads,
+    is_derby_locked,
+    is_unsettled,
+    readable,
+)
 
 logger = AdapterLogger("Floodmark")
 
@@ -145,7 +151,7 @@ def readable_errors(original: Callable[..., Any]) -> Callable[..., Any]:
             text = _text(exc)
             logger.debug(f"Error while running:\n{sql}")
             logger.debug("".join(traceback.format_exception(exc)) + text)
-            if is_derby_locked(text):
+            if is_derby_locked(heads(text)):
                 lock = Workplace.session(project_home(self.profile.credentials)).lock
                 raise DbtRuntimeError(locked_sentence(lock)) from None
             if isinstance(exc, DbtRuntimeError) and not isinstance(exc, DbtDatabaseError):

@@ -98,7 +98,21 @@ def is_derby_locked(text: str) -> bool:
 
 def is_unsettled(text: str) -> bool:
     """Tell whether a statement was cancelled or met another writer: its batch is not refused."""
-    return bool(_CONFLICT.search(text) or _CANCELLED.search(text) or _STAGE_GONE.search(text))
+    said = heads(text)
+    return bool(_CONFLICT.search(said) or _CANCELLED.search(said) or _STAGE_GONE.search(text))
+
+
+def heads(text: str) -> str:
+    """Return what opens each cause in an error's text, up to its condition: class and condition.
+
+    What follows may hold anything: values of rows, what a SELECT raises, a plan with its texts.
+    """
+    found = []
+    for cause in _CAUSED_BY.split(text):
+        line = _PY4J.sub("", _own_text(cause).strip()).partition("\n")[0]
+        condition = _CONDITION.search(line)
+        found.append(line[: condition.end()] if condition else line)
+    return "\n".join(found)
 
 
 def target_table(sql: str) -> str:
@@ -113,14 +127,15 @@ def readable(text: str, sql: str = "") -> str:
     ``sql`` is the statement that failed; it names the table in a commit conflict.
     """
     text = "\n".join(map(_shortened, text.split("\n")))
-    if LEDGER_MARK in sql and (_CONFLICT.search(text) or _ALREADY_THERE.search(text)):
+    said = heads(text)
+    if LEDGER_MARK in sql and (_CONFLICT.search(said) or _ALREADY_THERE.search(text)):
         return "another run is creating the ledger at the same time: nothing was loaded; run again"
-    if _CONFLICT.search(text):
+    if _CONFLICT.search(said):
         return (
             f"another run wrote {target_table(sql)} at the same time: "
             "nothing of this batch was applied; run again"
         )
-    if _CANCELLED.search(text):
+    if _CANCELLED.search(said):
         return CANCELLED
     # A list of tables reads each, and names those that are dropped meanwhile: it is made again.
     taken = _STAGE_GONE.search(text) if not _LISTS.match(_COMMENTS.sub(" ", sql)) else None

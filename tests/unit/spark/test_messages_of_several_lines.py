@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt_floodmark.spark.messages import readable
+from dbt_floodmark.spark.messages import CANCELLED, heads, is_derby_locked, is_unsettled, readable
 
 DELTA = "org.apache.spark.sql.delta.schema.DeltaInvariantViolationException"
 STACK = (
@@ -205,6 +205,72 @@ def test_a_folder_that_is_closed_to_spark_is_called_that(text, what):
 def test_a_value_that_speaks_of_a_closed_folder_is_none(form, said):
     text = f"[USER_RAISED_EXCEPTION] java.io.IOException: {said} SQLSTATE: P0001"
     assert "nothing was written" not in readable(form(DELTA, text))
+
+
+@FORMS
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[DELTA_VIOLATE_CONSTRAINT_WITH_VALUES] CHECK constraint short (length(message) < 9) violated by row "
+        "with values:\n - message : @",
+        "[DELTA_VIOLATE_CONSTRAINT_WITH_VALUES] violated by row with values:\n - a : x\n - b : [NO_CONDITION] @",
+        "[USER_RAISED_EXCEPTION] `n` is int in the table and cannot hold: @ SQLSTATE: P0001",
+        "[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column `nope` cannot be resolved. SQLSTATE: 42703; line 1 pos 7;\n"
+        "'Project ['nope]\n+- Filter message#1 LIKE %@%",
+    ],
+)
+@pytest.mark.parametrize(
+    "said",
+    [
+        "java.lang.InterruptedException: sleep",
+        "java.util.ConcurrentModificationException",
+        "[DELTA_CONCURRENT_APPEND] y",
+        "ERROR XSDB6: Another instance of Derby may have already booted the database",
+    ],
+)
+def test_a_value_that_speaks_of_another_writer_is_none(form, text, said):
+    whole = form("org.apache.spark.SparkException", text.replace("@", said))
+    assert not is_unsettled(whole)
+    assert readable(whole).startswith(text.partition(" ")[0])
+    assert not is_derby_locked(heads(whole))
+
+
+WRITER = "io.delta.exceptions.ConcurrentAppendException"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_cancelled"),
+    [
+        (session("java.lang.InterruptedException", ""), True),
+        (session("org.apache.spark.SparkException", "Job 3 cancelled part of cancelled job group a"), True),
+        (thrift("org.apache.spark.SparkException", "[SPARK_JOB_CANCELLED] Job 3 cancelled"), True),
+        ("Query failed with status: CANCELED_STATE", True),
+        (
+            session("org.apache.spark.SparkException", "[TASK_WRITE_FAILED] x", "Caused by: java.lang.InterruptedException"),
+            True,
+        ),
+        (session(WRITER, "This error occurs when two run at once"), False),
+        (thrift(WRITER, "[DELTA_CONCURRENT_APPEND.WITHOUT_HINT] Files were added"), False),
+        (
+            captured(
+                "org.apache.spark.sql.streaming.StreamingQueryException",
+                "[STREAM_FAILED] Query [id = 1] terminated with exception: x\n=== Streaming Query ===",
+            )
+            + f"Caused by: {WRITER}: [DELTA_CONCURRENT_APPEND] Files were added",
+            False,
+        ),
+    ],
+)  # fmt: skip
+def test_another_writer_and_an_end_are_known_by_what_opens_a_cause(text, is_cancelled):
+    assert is_unsettled(text)
+    assert (readable(text) == CANCELLED) is is_cancelled
+    assert ("another run wrote" in readable(text)) is not is_cancelled
+
+
+def test_a_metastore_that_another_process_holds():
+    below = f"Caused by: ERROR XSDB6: Another instance of Derby may have already booted{STACK}"
+    text = session("java.lang.RuntimeException", "Unable to instantiate the client", below)
+    assert is_derby_locked(heads(text))
 
 
 def test_thrift_keeps_the_cause_of_a_failed_write_to_itself():
