@@ -5,10 +5,13 @@
   `floodmark.partitions`. If a table lacks them, floodmark works them out from its rows.
 #}
 
-{# Whether partitions of a type depend on the session's zone, given what they follow from: times without a zone and
-   days stand for themselves, until they become a moment. #}
-{% macro _depends_on_zone(family, type) %}
-    {{ return(family == 'timestamp' or type == 'timestamp') }}
+{# Whether partitions of a type depend on the session's zone, given what they follow from, and in which ways: times
+   without a zone and days stand for themselves, until they become a moment. By hours they do: `date_format` and
+   `date_trunc` take a time for a moment of the session, and show one that its clock leaves out an hour later. #}
+{% macro _depends_on_zone(family, type, ways) %}
+    {%- set by_hour = floodmark._partition_expressions('null', type) | selectattr('unit', 'equalto', 'hour')
+        | selectattr('way', 'in', ways) | list -%}
+    {{ return(family == 'timestamp' or type == 'timestamp' or family == 'timestamp_ntz' and by_hour != []) }}
 {% endmacro %}
 
 
@@ -63,10 +66,11 @@
     {%- if not partition or not run.get('zone') or not source.counts.rows_read -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- set takes_zone = not run.zone.kept and floodmark._depends_on_zone(batch.family, partition.type) -%}
     {%- set kept = run.zone.partitions -%}
     {#- a backfill does not look how they follow -#}
     {%- set staged = source.counts.get('ways') -%}
+    {%- set takes_zone = not run.zone.kept and floodmark._depends_on_zone(batch.family, partition.type,
+        kept.ways if kept else staged or []) -%}
     {%- set ways = staged if staged and kept and not takes_zone
         else floodmark._ways_with_held_rows(run, batch, source, partition) -%}
     {%- if takes_zone and not ways -%}
@@ -143,7 +147,7 @@
     {%- endif -%}
     {%- set partition = floodmark._find_column(source.columns, run.settings.partition_by[0]) -%}
     {{ return(dict({'floodmark.zone': source.counts.get('zone') or floodmark._session_zone()}
-        if floodmark._depends_on_zone(batch.family, partition.type) else {},
+        if floodmark._depends_on_zone(batch.family, partition.type, source.counts.get('ways', [])) else {},
         **(floodmark._partitions_property({'column': partition.name | lower, 'ways': source.counts.ways})
         if source.counts.get('ways') else {}))) }}
 {% endmacro %}

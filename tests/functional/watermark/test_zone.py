@@ -38,14 +38,15 @@ MODELS = {
     "of_ntz": overwriting("cast(tn as date)", "tn"),
     "of_day": overwriting("date_format(d, 'yyyy-MM')", "d"),
     "of_ntz_by_moment": overwriting("date_trunc('day', tn)", "tn"),
+    "of_ntz_by_hour": overwriting("date_format(tn, 'yyyy-MM-dd HH')", "tn"),
 }
-#: Types alone tell what depends on the zone (tests/unit/merge/test_zone.py): a run takes one of each answer.
+#: Types and hours alone tell what depends on the zone (tests/unit/merge/test_zone.py): a run takes one of each answer.
 ALIKE = ("by_moment", "by_month", "of_day")
 if not FULL:
     MODELS = {name: sql for name, sql in MODELS.items() if name not in ALIKE}
 DEPENDENT = [
     name
-    for name in ("by_day", "by_moment", "by_month", "older", "of_ntz_by_moment")
+    for name in ("by_day", "by_moment", "by_month", "older", "of_ntz_by_moment", "of_ntz_by_hour")
     if name in MODELS
 ]
 INDEPENDENT = [name for name in ("of_ntz", "of_day") if name in MODELS]
@@ -216,6 +217,40 @@ def test_a_full_refresh_takes_the_new_zone_and_names_of_utc_are_one(more: Projec
     under(more, "Asia/Tokyo")
     run = more.dbt("run", "--select", "by_day")
     assert refusal(more, "by_day", "Etc/UTC", "Asia/Tokyo") in sentence(run.message["by_day"])
+
+
+@ONE_TARGET
+def test_an_hour_that_the_clock_leaves_out_stays_with_its_zone(
+    make_project: Callable[..., Project],
+) -> None:
+    """In New York 02:30 is shown as 03:30 on that day; under UTC a batch of hour 03 would replace it."""
+    project = make_project("left_out")
+    columns = "id bigint, v string, ts timestamp, tn timestamp_ntz, d date"
+    project.sql(f"create table {project.schema}.events ({columns}) using delta")
+    project.source("events")
+    project.model("by_hour", MODELS["of_ntz_by_hour"])
+    under(project, "America/New_York")
+    add(project, (1, "2024-03-10 02:30:00"))
+    project.build()
+    assert zone_of(project, "by_hour") == "America/New_York"
+    held = project.rows("by_hour", "id, part")
+    assert list(held) == [('{"id":1,"part":"2024-03-10 03"}',)]
+    add(project, (2, "2024-03-10 03:10:00"))
+    under(project, None)
+    run = project.dbt("run")
+    said = refusal(project, "by_hour", "America/New_York", "UTC")
+    assert said in sentence(run.message["by_hour"])
+    # A table of earlier code has not noted its zone.
+    project.sql(f"alter table {project.schema}.by_hour unset tblproperties ('floodmark.zone')")
+    run = project.dbt("run")
+    assert "by_hour does not say in which time zone it was loaded" in sentence(
+        run.message["by_hour"]
+    )
+    assert project.rows("by_hour", "id, part") == held
+    under(project, "America/New_York")
+    project.build()
+    assert zone_of(project, "by_hour") == "America/New_York"
+    assert sum(project.rows("by_hour").values()) == 2
 
 
 @ONE_TARGET

@@ -33,17 +33,26 @@ def test_other_zones_keep_their_names(floodmark: SimpleNamespace, zone: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("family", "kind", "depends"),
+    ("family", "kind", "ways", "depends"),
     [
-        ("timestamp", "date", True),
-        ("timestamp", "string", True),
-        ("timestamp", "timestamp", True),
-        ("timestamp_ntz", "date", False),
-        ("timestamp_ntz", "timestamp", True),
-        ("date", "int", False),
+        ("timestamp", "date", ["day"], True),
+        ("timestamp", "string", ["yyyy-MM"], True),
+        ("timestamp", "timestamp", ["day"], True),
+        ("timestamp", "date", [], True),
+        ("timestamp_ntz", "date", ["day"], False),
+        ("timestamp_ntz", "timestamp", ["day"], True),
+        ("timestamp_ntz", "timestamp_ntz", ["day"], False),
+        ("timestamp_ntz", "string", ["yyyy-MM-dd"], False),
+        ("timestamp_ntz", "int", ["yyyy"], False),
+        # An hour that the clock leaves out is another one.
+        ("timestamp_ntz", "string", ["yyyy-MM-dd HH"], True),
+        ("timestamp_ntz", "int", ["yyyyMMddHH"], True),
+        ("timestamp_ntz", "timestamp_ntz", ["hour"], True),
+        ("date", "int", ["yyyyMMdd"], False),
+        ("date", "string", ["yyyyMMddHH"], False),
     ],
 )
 def test_what_depends_on_the_zone(
-    floodmark: SimpleNamespace, family: str, kind: str, depends: bool
+    floodmark: SimpleNamespace, family: str, kind: str, ways: list[str], depends: bool
 ) -> None:
-    assert floodmark._depends_on_zone(family, kind) is depends
+    assert floodmark._depends_on_zone(family, kind, ways) is depends
