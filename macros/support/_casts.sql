@@ -104,7 +104,8 @@
 
 {# Whether a text says the same in another type. A number does if it keeps its digits. A text does not if Spark cuts
    something off: what is beyond microseconds, the time for a date, the zone for a type without one. Nor does it where
-   Spark adds something: the day that `08:15` has not, the month of `2024`. #}
+   Spark adds something: the day that `08:15` has not, the month of `2024`, an hour to a time that the clock leaves
+   out. #}
 {% macro _text_holds_sql(value, cast, family) %}
     {%- set cut = ' and not ' ~ value ~ " rlike ':[0-9]+[.][0-9]{6}[0-9]*[1-9]' and " ~ value ~ ' rlike '
         ~ floodmark._string_literal('^\\s*' ~ floodmark._text_pattern('timestamp')) -%}
@@ -119,8 +120,14 @@
         {{ return(cast ~ ' = try_cast(' ~ value ~ ' as timestamp_ntz)' ~ cut) }}
     {%- elif family == 'timestamp_ntz' -%}
         {{ return('try_cast(' ~ cast ~ ' as timestamp) = try_cast(' ~ value ~ ' as timestamp)' ~ cut) }}
+    {%- elif family == 'timestamp' -%}
+        {#- without an offset it is a time of the session's clock, which leaves some out -#}
+        {%- set local = floodmark._string_literal('^\\s*' ~ floodmark._text_pattern('timestamp')
+            ~ '[T ][\\d:.]+\\s*$') -%}
+        {{ return(cast ~ ' is not null' ~ cut ~ ' and (not ' ~ value ~ ' rlike ' ~ local ~ ' or try_cast(' ~ cast
+            ~ ' as timestamp_ntz) = try_cast(' ~ value ~ ' as timestamp_ntz))') }}
     {%- endif -%}
-    {{ return(cast ~ ' is not null' ~ (cut if family == 'timestamp' else '')) }}
+    {{ return(cast ~ ' is not null') }}
 {% endmacro %}
 
 

@@ -8,7 +8,15 @@ from typing import Any
 
 import pytest
 
-from tests.support.harness import FULL, Project, Run, incremental, sentence, table
+from tests.support.harness import (
+    FULL,
+    SPARK_PARAMETERS,
+    Project,
+    Run,
+    incremental,
+    sentence,
+    table,
+)
 from tests.support.rows import AT, rows_of
 
 pytestmark = pytest.mark.edge
@@ -539,3 +547,37 @@ def test_a_struct_that_grows_and_changes_a_type_at_once(story: Story) -> None:
         assert row["t"] == {"a": 2, "b": "new"}, name
         described = dict(row[:2] for row in project.sql(f"describe {project.schema}.{name}"))
         assert described["t"] == "struct<a:bigint,b:string>", name
+
+
+@pytest.mark.long("session")
+def test_a_text_whose_time_the_clock_leaves_out_is_refused(
+    make_project: Callable[..., Project],
+) -> None:
+    """Spark stores an hour later. The first moment of a day is what a date becomes, too."""
+    project = make_project("left_out")
+    zone = {"spark.sql.session.timeZone": "America/New_York"}
+    given = SPARK_PARAMETERS if project.target == "session" else {}
+    project.write_profile(server_side_parameters=given | zone)
+    s = project.schema
+    project.sql(f"create table {s}.src (id int, ts timestamp, at string) using delta")
+    project.source("src")
+    # A table of somebody's, so that its column has a type of its own.
+    project.sql(
+        f"create table {s}.texts using delta as select 0 as id, timestamp'2024-05-01 00:00:00Z' as ts, "
+        "cast(null as timestamp) as at"
+    )
+    project.model("texts", incremental(table("src"), "id, ts, at", **STRATEGIES["merge"]))
+
+    def add(id: int, at: str) -> None:
+        project.sql(f"insert into {s}.src values ({id}, {AT} + interval {id} days, '{at}')")
+
+    add(1, "2024-03-10 03:30:00")
+    add(2, "2024-03-10 02:30:00-05:00")
+    add(3, "2024-03-10")
+    project.build()
+    assert sorted(row["id"] for row in rows_of(project, "texts")) == [0, 1, 2, 3]
+    add(4, "2024-03-10 02:30:00")
+    run = project.dbt("run")
+    said = sentence(run.message["texts"])
+    assert "`at` is timestamp in the table and cannot hold: 2024-03-10 02:30:00. It is" in said
+    assert sorted(row["id"] for row in rows_of(project, "texts")) == [0, 1, 2, 3]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -162,6 +163,10 @@ CUT = (
     "not v rlike ':[0-9]+[.][0-9]{6}[0-9]*[1-9]' and "
     r"v rlike '^\\s*[-+]?\\d*\\d{4}-\\d{1,2}-\\d{1,2}(?!\\d)'"
 )
+SHOWN = (
+    r"(not v rlike '^\\s*[-+]?\\d*\\d{4}-\\d{1,2}-\\d{1,2}(?!\\d)[T ][\\d:.]+\\s*$' "
+    "or try_cast(c as timestamp_ntz) = try_cast(v as timestamp_ntz))"
+)
 TEXT = "try_cast(v as string)"
 
 
@@ -180,7 +185,7 @@ TEXT = "try_cast(v as string)"
             "float",
             f"c is not null and {digits('v')} in ({digits('cast(c as string)')}, " + digits("printf('%.5e', c)") + ")",
         ),
-        ("string", "timestamp", f"c is not null and {CUT}"),
+        ("string", "timestamp", f"c is not null and {CUT} and {SHOWN}"),
         ("string", "timestamp_ntz", f"try_cast(c as timestamp) = try_cast(v as timestamp) and {CUT}"),
         ("string", "date", f"c = try_cast(v as timestamp_ntz) and {CUT}"),
         ("variant", "int", f"(c = try_cast({TEXT} as int) and try_cast({TEXT} as int) is not null)"),
@@ -195,6 +200,27 @@ def test_when_a_value_stays_what_it_is(
     floodmark: SimpleNamespace, given: str, wanted: str, holds: str
 ) -> None:
     assert floodmark._cast_holds_sql("v", "c", given, wanted) == holds
+
+
+@pytest.mark.parametrize(
+    ("text", "is_local"),
+    [
+        ("2024-03-10 02:30:00", True),
+        (" 2024-3-9T2:30:00.123456 ", True),
+        ("+12024-03-10 02:30", True),
+        # A day's first moment is what a date becomes, too.
+        ("2024-03-10", False),
+        ("2024-03-10 ", False),
+        ("2024-03-10 02:30:00Z", False),
+        ("2024-03-10 02:30:00-05:00", False),
+        ("2024-03-10 02:30:00 America/New_York", False),
+    ],
+)
+def test_times_of_the_sessions_clock(floodmark: SimpleNamespace, text: str, is_local: bool) -> None:
+    """Only they can be left out by it."""
+    sql = floodmark._cast_holds_sql("v", "c", "string", "timestamp")
+    pattern = sql.partition("(not v rlike '")[2].partition("' or ")[0].replace("\\\\", "\\")
+    assert (re.search(pattern, text) is not None) is is_local
 
 
 def test_types_without_a_cast_are_named_at_their_place(floodmark: SimpleNamespace) -> None:
