@@ -161,7 +161,8 @@
         {%- set shown = [] -%}
         {%- for row in result.sample -%}
             {#- one that is cut is no JSON any more -#}
-            {%- do shown.append(row if row.endswith('}') and row | length < 500 else tojson(row)) -%}
+            {%- do shown.append(row if row.endswith('}') and row | length < 500
+                else floodmark._shown_json(tojson(row))) -%}
         {%- endfor -%}
         {%- do rows.append(dict(result, sample='[' ~ shown | join(', ') ~ ']' if shown else none)) -%}
     {%- endfor -%}

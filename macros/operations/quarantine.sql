@@ -34,7 +34,8 @@
             if dry_run else 'No open row of ' ~ floodmark._node_id(node) ~ ' matches: nothing is replayed.') -%}
     {%- elif adapter.floodmark_follow is not defined -%}
         {%- do print('To replay ' ~ floodmark._counted(open, 'row') ~ ', run: dbt run --select '
-            ~ floodmark._selector_of(node) ~ " --vars '" ~ tojson({'floodmark_replay': asked}) ~ "'") -%}
+            ~ floodmark._selector_of(node) ~ " --vars '"
+            ~ floodmark._shown_json(tojson({'floodmark_replay': asked})) ~ "'") -%}
     {%- else -%}
         {%- do adapter.floodmark_follow(['run', '--select', floodmark._selector_of(node)],
             {'floodmark_replay': asked}) -%}

@@ -4,8 +4,8 @@
 {% macro _refuse(problems, what=none, rejects=none) %}
     {%- set lines = [] -%}
     {%- for problem in problems -%}
-        {%- set got = ' got ' ~ tojson(floodmark._printable(problem.got), sort_keys=true) ~ ';' if 'got' in problem
-            else '' -%}
+        {%- set got = ' got ' ~ floodmark._shown_json(tojson(floodmark._printable(problem.got), sort_keys=true))
+            ~ ';' if 'got' in problem else '' -%}
         {%- do lines.append('  - ' ~ problem.setting ~ ':' ~ got ~ ' expected ' ~ problem.expected ~ '. '
             ~ problem.todo) -%}
     {%- endfor -%}
@@ -32,6 +32,19 @@
     {%- endif -%}
     {{ return(value if value is none or value is string or value is integer
         or value is float or value is boolean else value | string) }}
+{% endmacro %}
+
+
+{# JSON as people read it: dbt escapes all that is not ASCII, and here what cannot be seen alone stays escaped. #}
+{% macro _shown_json(json) %}
+    {%- set seen = '\\\\u(?!00[0189]|00a[0d]|20[06]|202[89a-f]|205f|3000|feff|d[89a-f])[0-9a-f]{4}' -%}
+    {%- set pair = '\\\\ud[89ab][0-9a-f]{2}\\\\ud[c-f][0-9a-f]{2}' -%}
+    {%- set parts = [] -%}
+    {%- for part in modules.re.split('(\\\\\\\\|(?:' ~ seen ~ '|' ~ pair ~ ')+)', json) -%}
+        {%- set is_escaped = loop.index0 is odd and part.startswith('\\u') -%}
+        {%- do parts.append(fromjson('"' ~ part ~ '"') if is_escaped else part) -%}
+    {%- endfor -%}
+    {{ return(parts | join) }}
 {% endmacro %}
 
 

@@ -174,3 +174,21 @@ def test_what_a_format_lacks_that_the_names_of_files_tell(
         return
     with pytest.raises(Refused, match=said):
         floodmark._check_format(settings)
+
+
+@pytest.mark.parametrize(
+    ("got", "shown"),
+    [
+        ("größe", '"größe"'),
+        ({"ключ": ["日本", "😀é"]}, '{"ключ": ["日本", "😀é"]}'),
+        ('a "b" \\u00e9 \\', r'"a \"b\" \\u00e9 \\"'),
+        # What cannot be seen, and half of a letter.
+        ("a\xa0b\u200bc\n\x85\ufeff", r'"a\u00a0b\u200bc\n\u0085\ufeff"'),
+        ("\ud83d \ud83d\ude00\ude00", r'"\ud83d 😀\ude00"'),
+    ],
+)
+def test_letters_of_every_alphabet_are_printed_as_they_are(got: object, shown: str) -> None:
+    floodmark = load()
+    with pytest.raises(Refused) as refused:
+        floodmark._refuse([{"setting": "x", "got": got, "expected": "y", "todo": "Do it"}], "z")
+    assert f"x: got {shown}; expected y. Do it" in str(refused.value)
