@@ -59,11 +59,13 @@
 
 
 {# What the names of a model's stages begin with. Six hex digits tell names apart that read the same: `a__b`.`c` and
-   `a`.`b__c`. #}
+   `a`.`b__c`, and those that are cut. A folder has the name of its table, of at most 255 bytes with what follows here,
+   and Spark takes ASCII alone. #}
 {% macro _stage_prefix(relation) %}
     {%- set name = (relation.schema ~ '__' ~ relation.identifier) | lower -%}
-    {%- set is_clear = modules.re.fullmatch('_?(?:[^_]+_)*[^_]+__(?:[^_]+_)*[^_]+', name) -%}
-    {{ return('stage__' ~ name ~ '__' ~ ('' if is_clear
+    {%- set is_clear = name | length <= 200
+        and modules.re.fullmatch('_?(?:[^_]+_)*[^_]+__(?:[^_]+_)*[^_]+', name) -%}
+    {{ return('stage__' ~ name[:200] ~ '__' ~ ('' if is_clear
         else local_md5((relation.schema ~ '.' ~ relation.identifier) | lower)[:6] ~ '__')) }}
 {% endmacro %}
 

@@ -17,8 +17,8 @@ LOG = (
     "{{ floodmark.ledger_schema() }}.batch_log where model = '{{ this }}'"
 )
 TS = {"column": "ts"}
-#: Model -> schema and alias: two that read the same with their schema before them, and two of one alias.
-ALIKE = {"one": ("x", "b__c"), "two": ("x__b", "c"), "three": ("x", "c")}
+#: Model -> schema and alias: two that read the same with their schema before them, two of one alias, and a long one.
+ALIKE = {"one": ("x", "b__c"), "two": ("x__b", "c"), "three": ("x", "c"), "long": ("x", "d" * 230)}
 DESCRIPTION = 'Orders: it\'s 100 % "quoted"\nand goes on'
 CONTRACT = """\
 config: {contract: {enforced: true}}
@@ -288,6 +288,15 @@ def test_one_alias_in_two_schemas(story: Story) -> None:
         relation = f"{story.project.schema}_{schema}.{alias}"
         rows = story.project.sql(f"select id, place from {relation} order by id")
         assert rows == [(1, name), (2, name)]
+
+
+def test_an_alias_may_be_as_long_as_a_folders_name(story: Story) -> None:
+    """Its staging tables have more in theirs."""
+    schema, alias = ALIKE["long"]
+    rows = story.project.sql(
+        f"select id, place from {story.project.schema}_{schema}.{alias} order by id"
+    )
+    assert rows == [(1, "long"), (2, "long")]
 
 
 def test_names_that_read_the_same_share_no_stage(story: Story) -> None:

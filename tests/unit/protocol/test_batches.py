@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from types import SimpleNamespace
 from typing import Any
 
@@ -169,6 +170,26 @@ def test_one_list_of_stages_serves_the_models_that_have_none_open() -> None:
         assert [stage["batch_id"] for stage in floodmark._stages(this, True)] == [3]
     assert [stage["batch_id"] for stage in floodmark._stages(this)] == [4]
     assert floodmark.asked == ["stage__", "stage__shop__orders__"]
+
+
+def stage_prefix(schema: str, alias: str) -> str:
+    floodmark = load(local_md5=lambda text: hashlib.md5(text.encode()).hexdigest())
+    return floodmark._stage_prefix(SimpleNamespace(schema=schema, identifier=alias))
+
+
+def test_stages_of_a_long_name_fit_into_a_folders_name() -> None:
+    """Those of shorter names are called as they were."""
+    assert stage_prefix("Shop", "Orders") == "stage__shop__orders__"
+    assert stage_prefix("shop", "a" * 194) == f"stage__shop__{'a' * 194}__"
+    ends = ["1234567890__0123abcd", "1234567890__0123abcd__4567cdef", "9__0123abcd__window123"]
+    long = [stage_prefix("shop", "a" * 230 + end) for end in ("b", "c")]
+    assert all(len(prefix + end) <= 255 for prefix in long for end in ends)
+    assert long[0] != long[1]
+
+
+def test_names_that_read_the_same_have_stages_of_their_own() -> None:
+    first, second = stage_prefix("x", "b__c"), stage_prefix("x__b", "c")
+    assert first[:-8] == second[:-8] == "stage__x__b__c__" and first != second
 
 
 @pytest.mark.parametrize(
