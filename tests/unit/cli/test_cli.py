@@ -183,7 +183,7 @@ def test_a_run_has_the_commands_variables_and_its_own(monkeypatch: pytest.Monkey
     project.invoke(["run"], floodmark_restate={"from": "x"})
     project.variables = {}
     project.invoke(["run"])
-    given = '{"a": "2026-01-31", "floodmark_restate": {"from": "x"}}'
+    given = "{a: 2026-01-31, floodmark_restate: {from: x}}"
     assert invoked == [["run", "--vars", given, "--target", "t"], ["run", "--target", "t"]]
 
 
