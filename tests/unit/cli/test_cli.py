@@ -178,7 +178,7 @@ def test_a_run_has_the_commands_variables_and_its_own(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr("dbt.cli.main.dbtRunner", Runner)
     project = Project.__new__(Project)
-    project.manifest, project.options = None, ["--target", "t"]
+    project.manifest, project.options = SimpleNamespace(nodes={}), ["--target", "t"]
     project.variables = {"a": dt.date(2026, 1, 31)}
     project.invoke(["run"], floodmark_restate={"from": "x"})
     project.variables = {}
