@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+
+import yaml
 
 from dbt_floodmark.errors import UsageError
 
 
-def yaml_text(values: Mapping[str, Any]) -> str:
+def yaml_text(values: Mapping[Any, Any]) -> str:
     """Return a mapping as text for dbt's ``--args`` and ``--vars``, which are YAML.
 
-    That is JSON whose characters beyond ASCII are written as YAML has them, one escape each:
-    JSON's pairs for those beyond the first 65,536 are two characters to YAML.
+    Values and keys keep their types when dbt reads them: numbers as keys, dates, infinity. The text
+    is of ASCII, and each character beyond is one escape.
 
     Raises:
         UsageError: a text is not UTF-8.
     """
-    # YAML on the command line has dates, too.
-    text = json.dumps(values, ensure_ascii=False, default=str)
-    _require_utf8(text)
-    return re.sub(r"[^\x20-\x7e]", lambda found: f"\\U{ord(found.group()):08x}", text)
+    _require_utf8("".join(_texts(values)))
+    return yaml.safe_dump(
+        dict(values), default_flow_style=True, width=float("inf"), sort_keys=False
+    ).rstrip("\n")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text within a value of YAML's, keys too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, one in value.items():
+            yield from (*_texts(key), *_texts(one))
+    elif isinstance(value, Iterable):
+        for one in value:
+            yield from _texts(one)
 
 
 def jinja_literal(value: Any) -> str:

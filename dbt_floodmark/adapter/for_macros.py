@@ -6,7 +6,7 @@ Macros test for them with `adapter.floodmark_plugin is defined`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NoReturn
 
@@ -17,6 +17,7 @@ from dbt_floodmark.adapter.catching import attempt, try_macro
 from dbt_floodmark.adapter.following import follow
 from dbt_floodmark.adapter.warm import is_warm
 from dbt_floodmark.errors import FloodmarkError
+from dbt_floodmark.package import PACKAGE
 from dbt_floodmark.paths import LOCAL_FILES, is_local, path_pattern
 from dbt_floodmark.refusal import RefusedError, RejectedError, TryAgainError
 from dbt_floodmark.versions import __version__
@@ -91,6 +92,25 @@ def _ends_runs(adapter: Any) -> bool:
     return True
 
 
+def _variable(adapter: Any, name: str) -> Any:
+    """Return a variable of dbt's as the project sets it; None where it does not.
+
+    dbt's own `var` gives a variable within a package's scope to the nodes of that package alone: a
+    hook of floodmark's and the project's models would not agree.
+    """
+    config = adapter.config
+    variables = config.vars.to_dict()
+    for scope in (
+        config.cli_vars,
+        variables.get(config.project_name),
+        variables.get(PACKAGE),
+        variables,
+    ):
+        if isinstance(scope, Mapping) and name in scope:
+            return scope[name]
+    return None
+
+
 def _on_top(adapter: Any, macro: Any) -> Any:
     """Run a materialization as if no macro had called it."""
     from dbt_floodmark.adapter.python_models import on_top
@@ -134,6 +154,7 @@ FOR_MACROS: dict[str, Callable[..., Any]] = {
     "floodmark_local_files": _local_files,
     "floodmark_described": _described,
     "floodmark_conf": _conf,
+    "floodmark_variable": _variable,
     "floodmark_on_top": _on_top,
     "floodmark_ends_runs": _ends_runs,
     "floodmark_follow": follow,

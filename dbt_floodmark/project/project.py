@@ -88,6 +88,7 @@ class Project:
         """
         from dbt.cli.main import dbtRunner
 
+        _forget_compiled(self.manifest)
         runner = dbtRunner(manifest=self.manifest, callbacks=list(listeners))
         given = _vars_option({**self.variables, **variables})
         return uninterrupted(runner.invoke([*arguments, *given, *self.options]))
@@ -205,6 +206,18 @@ def ask_apart(
         except FloodmarkError as exc:
             found[model.unique_id] = exc
     return found
+
+
+def _forget_compiled(manifest: Any) -> None:
+    """Have dbt compile every node anew.
+
+    Where it has put the SQL of ephemeral models in front of a node, it renders the node again and
+    does not put them there a second time.
+    """
+    for node in manifest.nodes.values():
+        if node.extra_ctes_injected:
+            node.compiled, node.extra_ctes, node.extra_ctes_injected = False, [], False
+            node._pre_injected_sql = None
 
 
 def _managed_models(manifest: Any) -> dict[str, Model]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from dbt_floodmark.errors import JarsError
 from dbt_floodmark.spark.conf import METASTORE_URL
-from dbt_floodmark.spark.java import find_java
+from dbt_floodmark.spark.java import environment_elsewhere, find_java
 from dbt_floodmark.versions import EXTRAS, EXTRAS_WITHOUT, JAR_COORDINATE, JARS
 
 JARS_VARIABLE = "FLOODMARK_JARS"
@@ -191,7 +191,7 @@ def _resolve(
         f"spark.jars.ivy={ivy}",
         str(script),
     ]
-    environment = {**os.environ, "SPARK_HOME": str(spark_home)}
+    environment = {**environment_elsewhere(), "SPARK_HOME": str(spark_home)}
     with open(log, "w", encoding="utf-8") as output:
         answer = subprocess.run(
             command,

@@ -39,6 +39,12 @@ def find_java() -> Java:
     return Java(executable, major)
 
 
+def environment_elsewhere() -> dict[str, str]:
+    """Return the environment for a process in another folder, where JAVA_HOME is the same one."""
+    home = os.environ.get("JAVA_HOME")
+    return {**os.environ, "JAVA_HOME": os.path.abspath(home)} if home else dict(os.environ)
+
+
 def _executable() -> Path:
     home = os.environ.get("JAVA_HOME")
     if home:

@@ -20,7 +20,7 @@ from dbt_floodmark.spark.archive import fast_start
 from dbt_floodmark.spark.conf import log_option, spark_conf, without_secrets
 from dbt_floodmark.spark.home import Workplace
 from dbt_floodmark.spark.jars import pyspark_home, require_jars, require_metastore_driver
-from dbt_floodmark.spark.java import find_java
+from dbt_floodmark.spark.java import environment_elsewhere, find_java
 from dbt_floodmark.spark.lock import locked_sentence, one_process
 from dbt_floodmark.spark.messages import NO_HIVE_TABLES, VERSION_NOT_FOUND, is_derby_locked
 from dbt_floodmark.spark.processes import command_of, is_alive
@@ -275,7 +275,8 @@ def _launch(
 
 def _environment(spark_home: Path) -> dict[str, str]:
     # What Hive's own server is told in the environment (host, port) goes before our settings.
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("HIVE_SERVER2_")}
+    given = environment_elsewhere()
+    kept = {key: value for key, value in given.items() if not key.startswith("HIVE_SERVER2_")}
     return {**kept, "SPARK_HOME": str(spark_home)}
 
 

@@ -20,7 +20,8 @@ from dbt_floodmark.errors import FloodmarkError, ServerError, UsageError
 from dbt_floodmark.spark.archive import make_in_background
 from dbt_floodmark.spark.conf import is_shared_metastore, spark_conf
 from dbt_floodmark.spark.home import Workplace
-from dbt_floodmark.spark.jars import require_jars
+from dbt_floodmark.spark.jars import JARS_VARIABLE, jar_folder, require_jars
+from dbt_floodmark.spark.java import environment_elsewhere
 from dbt_floodmark.spark.lock import WARM_SERVER, MetastoreLock, is_locked, one_process
 from dbt_floodmark.spark.processes import is_alive
 from dbt_floodmark.spark.server import (
@@ -218,6 +219,7 @@ def _start_keeper(
             stderr=log,
             text=True,
             cwd=workplace.root,
+            env=_keeper_environment(),
             start_new_session=True,
         )
     assert keeper.stdin is not None
@@ -234,6 +236,12 @@ def _start_keeper(
     if "pid" not in answer or server is None:
         raise ServerError(f"The warm server did not start: see its output in {workplace.log}.")
     return server
+
+
+def _keeper_environment() -> dict[str, str]:
+    # A path in it may be relative to the folder here, and the keeper is in another one.
+    jars = {JARS_VARIABLE: str(jar_folder())} if os.environ.get(JARS_VARIABLE) else {}
+    return {**environment_elsewhere(), **jars}
 
 
 def _door(workplace: Workplace) -> AbstractContextManager[None]:

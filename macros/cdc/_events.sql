@@ -349,7 +349,8 @@
 {% endmacro %}
 
 
-{# Events without a key or a sequence: the batch is rejected as a whole, the rows named. Ties are named in a warning. #}
+{# Events without a key or a sequence: the batch is rejected as a whole, the rows named. Ties are named in a warning
+   once the batch is committed. #}
 {% macro _check_events(run, source) %}
     {%- set counts = source.counts -%}
     {%- set cdc = run.settings.cdc -%}
@@ -373,7 +374,7 @@
             rejects=found | join(' and ')) -%}
     {%- endif -%}
     {%- if counts.rows_tied -%}
-        {%- do floodmark._warn(floodmark._counted(counts.rows_tied, 'event')
+        {%- do floodmark._warn_later(run, floodmark._counted(counts.rows_tied, 'event')
             ~ (' has' if counts.rows_tied == 1 else ' have')
             ~ ' the key and the sequence of another event but other values: ' ~ counts.tied_keys | join(', ') ~ '. '
             ~ ('A delete' if cdc.scd_type == 2 else 'An upsert') ~ ' beats '

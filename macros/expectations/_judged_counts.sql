@@ -170,26 +170,20 @@
 {% endmacro %}
 
 
-{# Once a batch is committed: a warning for each rule that is violated, and an error of the node for those whose
-   severity says so. #}
-{% macro _tell_violations(batch) %}
-    {%- set errors, warnings = [], [] -%}
+{# Once a batch is committed: the warnings that waited for it, one for each rule that is violated, and an error of the
+   node for those whose severity says so. #}
+{% macro _tell_violations(run, batch) %}
+    {%- set errors = [] -%}
     {%- for rule, result in (floodmark._violated_rules(batch) if batch.get('judged') and batch.judged.get('results')
         else []) -%}
         {%- set sentence = 'expectation ' ~ floodmark._result_sentence(rule, result) -%}
         {%- if rule.severity == 'error' -%}
             {%- do errors.append(sentence) -%}
         {%- else -%}
-            {%- do warnings.append(sentence) -%}
+            {%- do floodmark._warn_later(run, sentence) -%}
         {%- endif -%}
     {%- endfor -%}
-    {#- the first warning ends the node there: it names them all -#}
-    {%- if warnings and flags.WARN_ERROR -%}
-        {%- set warnings = [warnings | join('; ') ~ '. The batch is committed: --warn-error fails the node'] -%}
-    {%- endif -%}
-    {%- for sentence in warnings -%}
-        {%- do floodmark._warn(sentence) -%}
-    {%- endfor -%}
+    {%- do floodmark._tell_warnings(run, '. The batch is committed: --warn-error fails the node') -%}
     {%- if errors -%}
         {%- do floodmark._stop(errors | join('; ') ~ '. The batch is committed: severity error fails the node') -%}
     {%- endif -%}

@@ -13,3 +13,32 @@
 {% macro _event_tag(event, batch) %}
     {{ return(floodmark._batch_tag(batch) ~ '/' ~ event ~ '/' ~ invocation_id) }}
 {% endmacro %}
+
+
+{# The commit of a batch in a table: {version, metrics, writer, operation, peak, counted}; none where the table does
+   not have it. Where this run's own statement has just made it, Delta said so; else the table's history tells. #}
+{% macro _landed(table, batch) %}
+    {%- if batch.get('applied') and batch.applied.table == table | string -%}
+        {{ return(batch.applied) }}
+    {%- endif -%}
+    {%- set tag = floodmark._batch_tag(batch) -%}
+    {%- for limit in [3, 20, none] -%}
+        {%- set commits = floodmark._history(table, limit) -%}
+        {%- for commit in commits if commit.tag == tag and not floodmark._leaves_rows(commit) -%}
+            {{ return({'version': commit.version, 'metrics': commit.counts, 'writer': commit.writer,
+                'operation': commit.operation, 'peak': commit.peak, 'counted': commit.counted}) }}
+        {%- endfor -%}
+        {%- if limit is not none and commits | length < limit -%}
+            {{ return(none) }}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(none) }}
+{% endmacro %}
+
+
+{# The batch that a run left open and whose rows are in the table; none where there is none. The next run only records
+   it. `state` as in _model_state. #}
+{% macro _landed_and_open(table, state) %}
+    {%- set is_open = state.get('last_batch_id') is not none and state.last_batch_id != state.finished_id -%}
+    {{ return(state.planned if is_open and floodmark._landed(table, state.planned) is not none else none) }}
+{% endmacro %}

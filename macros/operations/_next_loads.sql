@@ -32,7 +32,8 @@
 {% endmacro %}
 
 
-{# The kind of a model's next batch, as _next_batch plans it. #}
+{# The kind of a model's next batch, as _next_batch plans it once the run has recorded what a dead one left in the
+   table. #}
 {% macro _next_kind(node, has_ledger) %}
     {%- set relation = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
     {%- set state = floodmark._model_state(floodmark._node_id(node)) if has_ledger
@@ -40,11 +41,12 @@
     {%- set committed = state.committed -%}
     {%- if relation is not none and node.config.get('full_refresh') -%}
         {{ return('full_refresh') }}
-    {%- elif not committed or relation is none or not relation.is_delta -%}
+    {%- elif relation is none or not relation.is_delta
+        or not committed and not floodmark._landed_and_open(relation, state) -%}
         {{ return('first_load') }}
     {%- endif -%}
     {%- set detail = floodmark._detail(relation) -%}
-    {%- set is_kept = not detail.files and committed.target_id == detail.id
+    {%- set is_kept = committed and not detail.files and committed.target_id == detail.id
         and floodmark._may_be_left_empty(node.config, state.landed)
         and floodmark._is_untouched_since(relation, floodmark._history(relation, 1)[0].version,
         state.landed.target_version) -%}

@@ -179,14 +179,6 @@
     {%- set loaded = floodmark._judged_relation(batch) if has_judged
         else (floodmark._stage_relation(batch) if reads_stage else this) -%}
     {#- the setting may have changed since the batch was planned -#}
-    {%- set name = batch.watermark_column or run.settings.watermark.column -%}
-    {%- if not floodmark._find_column(floodmark._columns_of(relation=loaded), name) -%}
-        {{ return(batch.high) }}
-    {%- endif -%}
-    {%- set column = 'max(' ~ floodmark._quoted(name) ~ ')' -%}
-    {%- set cap = ' where ' ~ floodmark._quoted(name) ~ ' <= '
-        ~ floodmark._position_literal(batch.cap_position, batch.family) if batch.cap_position is not none else '' -%}
-    {%- set greatest = run_query('select ' ~ floodmark._position_text_sql(column, batch.family) ~ ' as greatest from '
-        ~ loaded ~ cap).rows[0][0] -%}
-    {{ return(floodmark._position_print(floodmark._position_from_text(greatest, batch.family), batch.family)) }}
+    {{ return(floodmark._greatest_mark(loaded, batch.watermark_column or run.settings.watermark.column, batch.family,
+        batch.cap_position)) }}
 {% endmacro %}

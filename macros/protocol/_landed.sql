@@ -15,27 +15,6 @@
 {% endmacro %}
 
 
-{# The commit of a batch in a table: {version, metrics, writer, operation, peak, counted}; none where the table does
-   not have it. Where this run's own statement has just made it, Delta said so; else the table's history tells. #}
-{% macro _landed(table, batch) %}
-    {%- if batch.get('applied') and batch.applied.table == table | string -%}
-        {{ return(batch.applied) }}
-    {%- endif -%}
-    {%- set tag = floodmark._batch_tag(batch) -%}
-    {%- for limit in [3, 20, none] -%}
-        {%- set commits = floodmark._history(table, limit) -%}
-        {%- for commit in commits if commit.tag == tag and not floodmark._leaves_rows(commit) -%}
-            {{ return({'version': commit.version, 'metrics': commit.counts, 'writer': commit.writer,
-                'operation': commit.operation, 'peak': commit.peak, 'counted': commit.counted}) }}
-        {%- endfor -%}
-        {%- if limit is not none and commits | length < limit -%}
-            {{ return(none) }}
-        {%- endif -%}
-    {%- endfor -%}
-    {{ return(none) }}
-{% endmacro %}
-
-
 {# Whether the batch is, or may be, in the model's table, which may not be there. #}
 {% macro _has_landed(batch) %}
     {%- if not floodmark._is_delta_there() -%}

@@ -12,6 +12,7 @@
         {%- do floodmark._replay_stream(run) -%}
     {%- else -%}
         {%- do streams.run(run.request, floodmark._apply_micro_batch, floodmark._record_micro_batches, run) -%}
+        {%- do floodmark._tell_warnings(run) -%}
     {%- endif -%}
     {%- do floodmark._report('STREAM ' ~ (settings.output_mode if settings.output_mode == 'complete'
         else settings.strategy) | upper, run.total) -%}
@@ -162,7 +163,9 @@
     {%- do floodmark._check_stream_columns(request, streams.columns(request)) -%}
     {%- do streams.describe(request) -%}
     {%- if load_relation(this) is none -%}
-        {%- do floodmark._make_stream_table({'settings': settings, 'target': {'is_delta': false}}, streams) -%}
+        {%- set run = {'settings': settings, 'target': {'is_delta': false}} -%}
+        {%- do floodmark._make_stream_table(run, streams) -%}
+        {%- do floodmark._tell_warnings(run) -%}
     {%- endif -%}
     {%- do store_raw_result(name='main', message='OK (ledger untouched)', code='OK', rows_affected='-1') -%}
 {% endmacro %}

@@ -78,6 +78,28 @@
 {% endmacro %}
 
 
+{# Warn once the batch at hand is committed (_tell_warnings): with --warn-error a warning ends the node, which would
+   leave the batch open, and the next run would warn and end at the same place. #}
+{% macro _warn_later(run, sentence) %}
+    {%- set warnings = run.get('warnings') or [] -%}
+    {%- do run.update({'warnings': warnings + ([sentence] if sentence not in warnings else [])}) -%}
+{% endmacro %}
+
+
+{# Give the warnings that waited for the commit. With --warn-error they are one, which has this ending: the first ends
+   the node. #}
+{% macro _tell_warnings(run, ending='') %}
+    {%- set warnings = run.get('warnings') or [] -%}
+    {%- do run.update({'warnings': []}) -%}
+    {%- if warnings and flags.WARN_ERROR -%}
+        {%- set warnings = [warnings | join('; ') ~ ending] -%}
+    {%- endif -%}
+    {%- for sentence in warnings -%}
+        {%- do floodmark._warn(sentence) -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
 {# The name of this model in the ledger: schema.alias. #}
 {% macro _model_id() %}
     {{ return(this.schema ~ '.' ~ this.identifier if this is defined and this is not none else 'operation') }}

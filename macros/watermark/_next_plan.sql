@@ -55,13 +55,46 @@
 {% endmacro %}
 
 
-{# What `dbt compile` knows of a model's next run; nothing is written. #}
+{# What `dbt compile` knows of a model's next run; nothing is written. Under a watermark, a batch that the next run only
+   records, since a dead run has it in the table already, counts as committed. #}
 {% macro _look(settings, upstream=none) %}
     {%- set state = floodmark._model_state() if floodmark._ledger_exists() else {'committed': none, 'landed': none} -%}
     {%- set target_state = floodmark._target_state(state) -%}
     {%- set replaces = should_full_refresh() or target_state.is_empty -%}
+    {%- if upstream and not replaces -%}
+        {%- do state.update({'committed': floodmark._committed_by_then(settings, state)}) -%}
+    {%- endif -%}
     {{ return({'settings': settings, 'upstream': upstream, 'state': state, 'target': target_state, 'guarded': false,
         'ceiling': none, 'first': true, 'full_refresh': should_full_refresh(), 'replaces': replaces,
         'kind': ('full_refresh' if should_full_refresh() and target_state.exists else 'first_load') if replaces
         else 'incremental'}) }}
+{% endmacro %}
+
+
+{# The last batch that is committed once the next run has recorded what is in the table. A backfill and a replay leave
+   the mark as it is. #}
+{% macro _committed_by_then(settings, state) %}
+    {%- set open = floodmark._landed_and_open(this, state) -%}
+    {%- if not open or open.kind in ['backfill', 'replay'] -%}
+        {{ return(state.committed) }}
+    {%- endif -%}
+    {%- set mark = open.high if open.high is not none else floodmark._greatest_mark(this,
+        open.watermark_column or settings.watermark.column, open.family,
+        floodmark._position_parse(open.cap, open.family)) -%}
+    {{ return(dict(open, mark=mark, lookback=floodmark._reach(settings.watermark, open.family).lookback)) }}
+{% endmacro %}
+
+
+{# The greatest value of a watermark column in a table, as a mark; none where it has no such column. Values above `cap`
+   do not count. #}
+{% macro _greatest_mark(relation, name, family, cap) %}
+    {%- if not floodmark._find_column(floodmark._columns_of(relation=relation), name) -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set column = floodmark._quoted(name) -%}
+    {%- set counted = ' where ' ~ column ~ ' <= ' ~ floodmark._position_literal(cap, family) if cap is not none
+        else '' -%}
+    {%- set greatest = run_query('select ' ~ floodmark._position_text_sql('max(' ~ column ~ ')', family)
+        ~ ' as greatest from ' ~ relation ~ counted).rows[0][0] -%}
+    {{ return(floodmark._position_print(floodmark._position_from_text(greatest, family), family)) }}
 {% endmacro %}

@@ -31,11 +31,14 @@ STOPS: Mapping[str, tuple[int, ...]] = {
     "_diff_stop": (0,),
     "_raise": (0,),
     "_warn": (0,),
+    "_warn_later": (1,),
 }
 #: Macros that record why a batch is rejected -> the argument that says so.
 _REASONS: Mapping[str, int] = {"_reject_columns": 1, "_fail": 1}
 #: The macros that pass on what another one says.
-_FRAMES = {"_refuse", "_stop", "_stop_for_now", "_refuse_snapshot", "_diff_stop", "_raise", "_warn"}
+_FRAMES = {
+    "_refuse", "_stop", "_stop_for_now", "_refuse_snapshot", "_diff_stop", "_raise", "_warn", "_tell_warnings"
+}  # fmt: skip
 #: Schemas whose settings are a model's own.
 _UNPREFIXED = {"_model_schema", "_merge_schema", "_stream_schema"}
 #: The schemas of what stands within another setting, by the name that their macro gives them.
@@ -378,7 +381,9 @@ def of_macro(macro: Macro) -> Iterator[Message]:
             text = ". ".join(scope.words(call.args[place]) for place in STOPS[name])
             text += ": run again" if name == "_stop_for_now" else ""
             for one in texts(text):
-                yield Message(file, call.lineno, one, "warning" if name == "_warn" else "error")
+                yield Message(
+                    file, call.lineno, one, "warning" if name.startswith("_warn") else "error"
+                )
         reasons = (
             [one.value for one in call.kwargs if one.key == "rejects"] if name in _FRAMES else []
         )

@@ -71,6 +71,7 @@
         {%- set own = floodmark._own_columns(settings.cdc, columns) if settings.strategy == 'cdc' else columns -%}
         {%- do floodmark._execute([floodmark._replace_table_sql(floodmark._conforming_sql(run, conformed, select_sql),
             floodmark._made_properties(run, own))]) -%}
+        {%- do floodmark._tell_warnings(run) -%}
     {%- endif -%}
     {%- do store_raw_result(name='main', message='OK (ledger untouched)', code='OK', rows_affected='-1') -%}
 {% endmacro %}

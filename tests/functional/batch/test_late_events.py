@@ -142,6 +142,11 @@ def test_a_process_that_dies_before_loses_none(story: Story) -> None:
     open_ = {name for name in names if before[name][-1][1] == "planned"}
     assert open_ >= {"third"}, before
     assert not project.sql(f"show tables in {project.schema}_floodmark like 'stage__*'")
+    # The next run of `third` records what its table has, and so loads nothing until more comes.
+    planned = project.dbt("compile", "--select", "third", "--vars", "{floodmark_plan: true}")
+    assert planned.success, planned.log[-3000:]
+    compiled = (project.root / "target/compiled/shop/models/third.sql").read_text()
+    assert '"kind": "nothing new"' in compiled, compiled
     land(project, 14, 14)
     project.build()
     after = told(project)

@@ -14,6 +14,7 @@ import pytest
 from tests.support.faults import Faults, injected
 from tests.support.harness import FULL, Project, Run, incremental, sentence, table
 from tests.support.rows import AT, rows_of
+from tests.support.snapshots import whole
 from tests.support.ways import SNAPSHOTS, WAYS, make_source, merged, way_model
 
 pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
@@ -268,3 +269,46 @@ def test_everything_else_succeeded(story: Story) -> None:
         names["half"],
         set(),
     ], story.runs[0].log[-3000:]
+
+
+def test_a_warning_that_ends_the_node_leaves_no_batch_open(
+    make_project: Callable[..., Project],
+) -> None:
+    """Tied events, a column without a type, one that a snapshot no longer has: said once the batch is committed."""
+    project = make_project("warnings")
+    s = project.schema
+    project.sql(f"create table {s}.events (k int, seq bigint, v string) using delta")
+    project.sql(f"insert into {s}.events values (1, 10, 'a'), (1, 10, 'b'), (2, 11, 'c')")
+    project.sql(f"create table {s}.snaps using delta as select 1 as k, 'a' as a, 'b' as b")
+    project.source("events", "snaps")
+    watermark = {"column": "seq", "gaps": "ignore"}
+    project.model(
+        "tied",
+        incremental(
+            table("events"),
+            incremental_strategy="cdc",
+            unique_key="k",
+            watermark=watermark,
+            cdc={"sequence_by": "seq"},
+        ),
+    )
+    project.model("untyped", incremental(table("events"), "k, seq, null as n", watermark=watermark))
+    project.model("gone", whole("snaps"))
+    project.build("--select", "gone")
+    project.model("gone", whole("snaps", "k, a"))
+    said = {
+        "tied": "1 event has the key and the sequence of another event but other values",
+        "untyped": "the SELECT gives n without a type",
+        "gone": "the SELECT no longer has b: rows keep the value they have",
+    }
+    run = project.dbt("--warn-error", "run")
+    for name, warning in said.items():
+        assert run.status[name] == "error", name
+        told = sentence(run.message[name])
+        assert warning in told, told
+        assert "The batch is committed: --warn-error fails the node" in told, told
+        assert {state for (state,) in project.ledger(name, "state")} == {"committed"}, name
+    assert project.ledger("tied", "rows_read, rows_tied") == [(3, 1)]
+    assert not project.sql(f"show tables in {s}_floodmark like 'stage__*'")
+    run = project.dbt("--warn-error", "run")
+    assert run.success, run.log[-3000:]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import pytest
+import yaml
 
 from tests.support.faults import Faults, injected
 from tests.support.harness import Project, Run, incremental, sentence, table
@@ -322,3 +323,24 @@ def test_everything_else_succeeded(story: Story) -> None:
         "third": set(),
         "fourth": set(),
     }
+
+
+@pytest.mark.parametrize("scope", ["shop", "floodmark"])
+def test_the_ledgers_schema_may_be_set_within_a_scope(
+    make_project: Callable[..., Project], scope: str
+) -> None:
+    """The hook that makes the ledger is of the package floodmark, the model of the project: they find the same one."""
+    project = make_project(f"scoped_{scope}")
+    audit = f"{project.schema}_audit"
+    project.sql(f"drop schema if exists {audit} cascade")
+    settings = project.root / "dbt_project.yml"
+    found = yaml.safe_load(settings.read_text())
+    settings.write_text(yaml.safe_dump(found | {"vars": {scope: {"floodmark_schema": audit}}}))
+    project.sql(f"create table {project.schema}.orders using delta as select 1 as id, now() as ts")
+    project.source("orders")
+    project.model("loaded", incremental(table("orders"), watermark=TS))
+    project.build()
+    batches = project.sql(f"select model, state from {audit}.batches")
+    assert batches == [(f"{project.schema}.loaded", "committed")]
+    assert not project.sql(f"show schemas like '{project.schema}_floodmark'")
+    project.sql(f"drop schema {audit} cascade")

@@ -138,6 +138,13 @@ def test_set_gives_a_column_that_only_the_table_has(project: Project) -> None:
     assert "expected a column of the quarantine" in refused(
         project, "quarantine", "replay", "grown", "--set", "nowhere = 1", "--dry-run"
     )
+    # The operation fails as the run that follows it: with 1, since dbt has run it.
+    arguments = """{model: grown, set: {amount: "'many'"}}"""
+    code, output = command(
+        project, "run-operation", "floodmark.quarantine_replay", "--args", arguments
+    )
+    assert code == 1, output
+    assert states(project, "grown") == Counter({(2, "open"): 1})
     arguments = "{model: grown, set: {amount: '2', currency: \"'😀'\", known: true}}"
     run = project.dbt(
         "run-operation",

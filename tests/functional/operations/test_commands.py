@@ -546,15 +546,24 @@ def test_one_bad_model_hides_no_other(named: Story) -> None:
     assert kinds == {"two_upstreams": None, "over_ephemeral": None, "version_of_a_view": "version"}
     assert {told[name]["source_value"] for name in bad} == {None}
     assert told["pinned"]["mark"] == "2024-01-01 00:00:00.000000"
-    result = named("plan", "--select", "pinned", *bad, "--json")
+    project.model(
+        "read_below",
+        "{{ config(materialized='incremental', incremental_strategy='snapshot_diff', unique_key='id', "
+        "snapshot_diff={}) }} select * from {{ ref('below') }}",
+    )
+    result = named("plan", "--select", "pinned", "read_below", *bad, "--json")
     plans = by_name(result)
     assert result.exit_code == 1
     assert {name: one["kind"] for name, one in plans.items() if one["error"] is None} == {
-        "pinned": "nothing new"
+        "pinned": "nothing new",
+        "read_below": "first_load",
     }
+    [(waiting,)] = project.sql(f"select count(*) from {project.schema}.events")
+    assert plans["read_below"]["rows"] == waiting
     assert {plans[name]["kind"] for name in bad} == {"error"}
     assert "of: pinned, orders.v2. Name it" in plans["two_upstreams"]["error"]
     assert "An ephemeral model has no relation" in plans["over_ephemeral"]["error"]
+    (project.root / "models" / "read_below.sql").unlink()
     shown = named("plan", "--select", "pinned", "two_upstreams", "--no-count")
     assert shown.exit_code == 1
     assert "of: pinned, orders.v2. Name it" in " ".join(shown.stdout.replace("│", " ").split())

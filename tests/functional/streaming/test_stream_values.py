@@ -199,3 +199,26 @@ def test_a_batch_is_given_up_whatever_columns_its_table_has(story: Story) -> Non
         ("incremental", "failed"),
         ("full_refresh", "committed"),
     ]
+
+
+def test_a_warning_that_ends_the_node_leaves_no_micro_batch_open(
+    make_project: Callable[..., Project],
+) -> None:
+    """A column without a type and tied events, with --warn-error: the rows are loaded, and the next run goes on."""
+    project = make_project("warnings")
+    s = project.schema
+    project.sql(f"create table {s}.src (id int, seq int, v string) using delta")
+    project.sql(f"insert into {s}.src values (1, 1, 'a'), (1, 1, 'b'), (2, 2, 'c')")
+    project.source("src")
+    project.model("untyped", stream(f"select id, null as n from {SOURCE}"))
+    project.model("tied", stream(f"select * from {SOURCE}", **HISTORY))
+    said = {"untyped": "the SELECT gives n without a type", "tied": "1 event has the key and"}
+    run = project.dbt("--warn-error", "run")
+    for name, warning in said.items():
+        assert run.status[name] == "error", name
+        assert warning in sentence(run.message[name]), run.message[name]
+        assert {state for (state,) in project.ledger(name, "state")} == {"committed"}, name
+    assert len(project.sql(f"select id from {s}.untyped")) == 3
+    run = project.dbt("--warn-error", "run", "--select", "tied")
+    assert run.success, run.log[-3000:]
+    assert len(project.sql(f"select id from {s}.tied")) == 2

@@ -178,12 +178,12 @@ def test_a_run_has_the_commands_variables_and_its_own(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr("dbt.cli.main.dbtRunner", Runner)
     project = Project.__new__(Project)
-    project.manifest, project.options = None, ["--target", "t"]
+    project.manifest, project.options = SimpleNamespace(nodes={}), ["--target", "t"]
     project.variables = {"a": dt.date(2026, 1, 31)}
     project.invoke(["run"], floodmark_restate={"from": "x"})
     project.variables = {}
     project.invoke(["run"])
-    given = '{"a": "2026-01-31", "floodmark_restate": {"from": "x"}}'
+    given = "{a: 2026-01-31, floodmark_restate: {from: x}}"
     assert invoked == [["run", "--vars", given, "--target", "t"], ["run", "--target", "t"]]
 
 

@@ -45,6 +45,25 @@ def test_any_text_goes_through_yaml_and_jinja(text: str) -> None:
         assert environment.from_string(jinja_text(text)).render() == text
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        "{rates: {2024: 1.2}}",
+        "{flags: {on: off, null: 1}}",
+        "{most: .inf, least: -.inf, large: 1e3, larger: 1.0e+300, text: '1e3'}",
+        "{from: 2024-01-01, at: 2024-01-01 10:00:00.5, in_oslo: 2024-01-01T10:00:00+01:00}",
+        "{days: {2024-01-01: first}, date: '2024-01-01'}",
+        "{a: &id [1, {b: 'yes'}], c: *id, none: null, empty: {}, octal: '010'}",
+    ],
+)
+def test_variables_keep_their_types(given: str) -> None:
+    """As dbt's own `--vars` gives them: a key that became a text is not found, without an error."""
+    wanted = yaml_helper.load_yaml_text(given)
+    found = yaml_helper.load_yaml_text(yaml_text(wanted))
+    assert repr(found) == repr(wanted)
+    assert yaml_text(wanted).isascii()
+
+
 def test_streams_never_use_the_warm_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the profile or the environment says: it would start only to reject them."""
     monkeypatch.setenv("FLOODMARK_WARM", "1")
@@ -86,6 +105,9 @@ def test_what_is_no_utf8_is_refused() -> None:
     for write in (jinja_literal, lambda text: yaml_text({"reason": text})):
         with pytest.raises(UsageError, match="An argument is not UTF-8: write it in UTF-8"):
             write("\udcff")
+    for values in ({"\udcff": 1}, {"a": [{"b": "\udcff"}]}):
+        with pytest.raises(UsageError, match="An argument is not UTF-8"):
+            yaml_text(values)
 
 
 @pytest.mark.parametrize("word", ["stop", "status"])

@@ -72,13 +72,28 @@ def test_not_empty(tmp_path):
     )
 
 
-@pytest.mark.parametrize("name", ["1shop", "floodmark", "a b"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "1shop",
+        "floodmark",
+        "dbt",
+        "a b",
+        "target",
+        "Source",
+        "ref",
+        "schema",
+        "run-query",
+        "context",
+    ],
+)
 def test_no_name(tmp_path, name):
     answer = _floodmark("init", str(tmp_path / name))
     assert answer.exit_code == 2
     assert answer.output.strip() == (
         f"floodmark: No project can be called '{name}': choose a folder name of letters, digits "
-        "and underscores that starts with a letter and is not floodmark or dbt."
+        "and underscores that starts with a letter and is not floodmark or dbt, nor a word of "
+        "dbt's Jinja, such as target or source."
     )
     assert not (tmp_path / name).exists()
 

@@ -8,6 +8,7 @@ import os
 import socket
 import stat
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -17,7 +18,7 @@ from dbt_floodmark.errors import JarsError, MetastoreLockedError, ServerError, U
 from dbt_floodmark.spark import warm
 from dbt_floodmark.spark.home import Workplace
 from dbt_floodmark.spark.lock import WARM_SERVER, MetastoreLock, locked_sentence
-from dbt_floodmark.spark.server import ThriftServer
+from dbt_floodmark.spark.server import ThriftServer, _environment
 
 
 @pytest.fixture(autouse=True)
@@ -167,6 +168,25 @@ def test_a_keeper_that_dies(tmp_path, monkeypatch, said):
     assert str(caught.value) == (
         f"The warm server did not start: see its output in {tmp_path / 'session' / 'spark.log'}."
     )
+
+
+def test_relative_paths_of_the_environment_are_those_of_the_command(tmp_path, monkeypatch):
+    """The keeper is in the folder of the tables, and so is the server that it starts."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FLOODMARK_JARS", "lib/jars")
+    monkeypatch.setenv("JAVA_HOME", "lib/java")
+    told = "os.environ['FLOODMARK_JARS'] + ' ' + os.environ['JAVA_HOME'] + ' ' + os.getcwd()"
+    code = f"import json, os; print(json.dumps({{'error': 'JarsError', 'message': {told}}}))"
+    keeper_says(tmp_path, monkeypatch, code)
+    with pytest.raises(JarsError) as caught:
+        warm.warm_server(tmp_path / "home", {})
+    lib = tmp_path / "lib"
+    assert str(caught.value) == f"{lib / 'jars'} {lib / 'java'} {tmp_path / 'home' / 'session'}"
+    assert _environment(Path("/spark"))["JAVA_HOME"] == str(lib / "java")
+    # Those that are not there stay so.
+    monkeypatch.delenv("FLOODMARK_JARS")
+    monkeypatch.delenv("JAVA_HOME")
+    assert not {"FLOODMARK_JARS", "JAVA_HOME"} & set(warm._keeper_environment())
 
 
 def test_a_server_whose_command_died_ends_when_it_is_idle(tmp_path, monkeypatch):

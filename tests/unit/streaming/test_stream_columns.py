@@ -111,7 +111,7 @@ def test_what_has_no_type_yet_is_kept_out_of_a_stream() -> None:
     assert run["request"]["columns"] == columns
     assert floodmark._from_property(properties.pop("floodmark.untyped")) == '["n", "l", "s.b"]'
     assert properties == {"floodmark.stream": "m"}
-    (warning,) = floodmark.warned
+    (warning,) = run["warnings"]
     assert "the SELECT gives n, l, s.b without a type" in warning
 
     # The next run finds the table without them, and a third gives them types.

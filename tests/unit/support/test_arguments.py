@@ -120,6 +120,13 @@ def test_the_ledgers_schema_is_a_name(given: Any) -> None:
     assert "expected the name of a schema" in spoken(refused)
 
 
+def test_the_plugin_says_the_ledgers_schema() -> None:
+    """dbt's `var` asks the package that the node at hand is of, which is floodmark for the hook."""
+    adapter = SimpleNamespace(floodmark_variable={"floodmark_schema": "audit"}.get)
+    floodmark = load(adapter=adapter, var=lambda asked, default=None: default)
+    assert floodmark.ledger_schema() == "audit"
+
+
 def test_flags_and_nulls_that_a_replay_gives_are_sql() -> None:
     given = {"`a b`": True, "b": False, "c": None, "d": "x + 1", "e": 7}
     wanted = {"a b": "true", "b": "false", "c": "null", "d": "x + 1", "e": 7}

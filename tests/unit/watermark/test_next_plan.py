@@ -1,0 +1,92 @@
+"""What the next run would load behind a run that died with rows in the table and no event of it; without Spark."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.macros import load
+
+SETTINGS = {"watermark": {"column": "n", "lookback": 3}}
+#: The last batch of the ledger: planned, and not committed.
+OPEN = {
+    "model": "shop.orders",
+    "batch_id": 2,
+    "kind": "incremental",
+    "generation": "g",
+    "family": "sequence",
+}
+OPEN |= {"high": "20", "cap": None, "watermark_column": "n", "upstream_version": 7}  # fmt: skip
+COMMITTED = {"batch_id": 1, "mark": "10"}
+
+
+def looked(
+    history: list[str], planned: dict[str, Any], committed: Any = COMMITTED, **more: Any
+) -> dict[str, Any]:
+    """What is known of the next run of a table whose commits have these tags."""
+    asked: list[str] = []
+
+    def run_query(sql: str) -> SimpleNamespace:
+        asked.append(sql)
+        return SimpleNamespace(rows=[("15",)])
+
+    floodmark = load(
+        should_full_refresh=lambda: more.get("full_refresh", False), run_query=run_query
+    )
+    floodmark._ledger_exists = lambda: True
+    floodmark._model_state = lambda: {
+        "last_batch_id": planned["batch_id"],
+        "finished_id": more.get("finished_id", 1),
+        "planned": planned,
+        "committed": committed,
+        "landed": committed,
+    }
+    floodmark._target_state = lambda state: {
+        "is_empty": more.get("is_empty", False),
+        "is_delta": True,
+        "exists": True,
+    }
+    floodmark._history = lambda table, limit: [
+        {"tag": f"floodmark/shop.orders/{tag}", "operation": "MERGE", "version": 3}
+        | {"counts": {}, "writer": None, "peak": None, "counted": None, "restored": None}
+        for tag in history
+    ]
+    floodmark._columns_of = lambda relation: [{"name": "N"}]
+    run = floodmark._look(SETTINGS, {"relation": "raw.events"})
+    return run | {"asked": asked}
+
+
+def test_what_is_in_the_table_is_not_offered_again() -> None:
+    run = looked(["g/2", "g/1"], OPEN)
+    found = run["state"]["committed"]
+    assert (found["mark"], found["lookback"], found["upstream_version"]) == ("20", 3, 7)
+    assert run["kind"] == "incremental" and not run["asked"]
+
+
+def test_a_first_load_without_an_event() -> None:
+    """Behind an is_incremental() guard its plan has no high bound: the table's rows tell the mark."""
+    first = OPEN | {"batch_id": 1, "kind": "first_load"}
+    run = looked(["g/1"], first, None, finished_id=None)
+    assert run["state"]["committed"]["mark"] == "20"
+    run = looked(["g/1"], first | {"high": None, "cap": "18"}, None, finished_id=None)
+    assert run["state"]["committed"]["mark"] == "15"
+    assert run["asked"][0].endswith(" where `n` <= 18")
+
+
+@pytest.mark.parametrize(
+    ("history", "planned", "more"),
+    [
+        (["g/1"], OPEN, {}),
+        (["g/2", "g/1"], OPEN, {"finished_id": 2}),
+        (["g/2", "g/1"], OPEN | {"kind": "backfill"}, {}),
+        (["g/2", "g/1"], OPEN | {"kind": "replay"}, {}),
+        (["g/2", "g/1"], OPEN, {"full_refresh": True}),
+        (["g/2", "g/1"], OPEN, {"is_empty": True}),
+    ],
+)
+def test_else_the_last_committed_batch_has_the_mark(
+    history: list[str], planned: dict[str, Any], more: dict[str, Any]
+) -> None:
+    assert looked(history, planned, **more)["state"]["committed"] == COMMITTED
