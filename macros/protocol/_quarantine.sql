@@ -254,7 +254,8 @@
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
     {%- set is_judged = batch.get('judged') and batch.judged.get('columns') -%}
     {%- set changes = floodmark._judged_relation(batch) if is_judged else floodmark._stage_relation(batch) -%}
-    {%- if not floodmark._tells_changes(run, batch) or not floodmark._has_quarantine(quarantine)
+    {%- if not floodmark._tells_changes(run, batch) or not is_judged and not floodmark._has_stage(batch)
+        or not floodmark._has_quarantine(quarantine)
         or not run_query('select 1 as one from ' ~ quarantine ~ " where _floodmark_state = 'open' limit 1").rows
         or not floodmark._is_stage_whole(changes) -%}
         {{ return(none) }}
@@ -273,6 +274,13 @@
             ~ ('_commit_version' if is_told else '_floodmark_batch_id') ~ " < j._floodmark_newest and "
             "q._floodmark_state = 'open' when matched then update set _floodmark_state = 'superseded'"]) -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# Whether the staging table of a batch is there: this run has read it, or found it. The run that left the event of a
+   committed batch for later has dropped it. #}
+{% macro _has_stage(batch) %}
+    {{ return(not batch.get('is_taken_over') or batch.staged_by or batch.get('counted')) }}
 {% endmacro %}
 
 
