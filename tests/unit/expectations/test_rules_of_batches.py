@@ -298,6 +298,33 @@ def test_values_of_another_type_stop_no_quarantine(given: str, wanted: str, sql:
     assert load()._tried_sql("c", given, wanted) == sql
 
 
+RAW = "to_json(struct(`c`), map('timestampFormat'"
+
+
+@pytest.mark.parametrize(
+    ("kept", "given", "raw"),
+    [
+        ("int", "int", "cast(null as string) as _floodmark_raw"),
+        # Wider: the row as it came tells only what its column cannot.
+        ("int", "bigint", f"if(not (cast(try_cast(`c` as int) as bigint) <=> `c`), {RAW}"),
+        ("float", "double", f"if(not (cast(try_cast(`c` as float) as double) <=> `c`), {RAW}"),
+        ("int", "string", f"if(not (cast(try_cast(`c` as int) as string) <=> `c`), {RAW}"),
+        # Narrower, another, or a time, whose text is asked where it lies along a watermark.
+        ("bigint", "int", RAW),
+        ("string", "date", RAW),
+        ("date", "timestamp", RAW),
+        ("struct<a:int>", "struct<a:bigint>", RAW),
+    ],
+)
+def test_a_row_whose_type_got_wider_is_told_by_its_columns(kept: str, given: str, raw: str) -> None:
+    """Else it would differ from itself, as it came before, and be open twice where it is read again."""
+    column = {"name": "c", "type": given, "ddl": given, "given": given}
+    known = [{"name": "c", "type": kept, "ddl": kept}]
+    sql = load()._quarantined_sql({"sql": "rows", "names": ["c"]}, [column], known)
+    assert sql.count(" as _floodmark_raw") == 1
+    assert f", {raw}" in sql, sql
+
+
 def test_a_misspelt_rule_of_a_batch_is_told_the_keys_of_both_kinds() -> None:
     problems = load()._row_rule_problems("expectations.few", {"name": "few", "row": {"min": 1}})
     assert [one["setting"] for one in problems] == [
