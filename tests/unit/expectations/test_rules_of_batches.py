@@ -234,6 +234,15 @@ def test_a_range_that_is_read_again(nulls: str, rows: str) -> None:
         ("amount > 0 and rate like 'x'", ["not (`amount` is null and `rate` is null)"]),
         ("amount > 0 and 'x' like rate", ["not (`amount` is null and `rate` is null)"]),
         ("cast(amount as  rate) > 0", ["not (`amount` is null)"]),
+        # Texts as Spark has them: with escaped quotes, in double quotes, raw, and beside names in backticks.
+        (
+            "rate not like '%\\'%' and amount like '%@%'",
+            ["not (`amount` is null and `rate` is null)"],
+        ),
+        ('amount in ("new", "rate", "it\'s")', ["not (`amount` is null)"]),
+        ("amount rlike r'\\' and rate = ''", ["not (`amount` is null and `rate` is null)"]),
+        ("`it's` = 'x' and amount = ' rate '", ["not (`amount` is null)"]),
+        ("amount > 0 -- or 'rate\n", ["not (`amount` is null)"]),
         ("rate > 0", []),
         ("id > 0", []),
     ],
