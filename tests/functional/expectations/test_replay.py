@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.commands import command
+from tests.support.faults import Faults, injected
 from tests.support.harness import Project, incremental, sentence, table, values
 
 pytestmark = pytest.mark.long("thrift")
@@ -248,6 +249,29 @@ def test_rows_are_given_up(project: Project) -> None:
     )
     assert state == "discarded"
     assert reason.startswith("small: amount < 100; discarded by ") and reason.endswith(": a test")
+
+
+@pytest.mark.edge
+def test_no_row_is_given_up_that_an_unfinished_replay_has_loaded(project: Project) -> None:
+    """The run dies behind the commit of the table, so the row is in the table and still open."""
+    name = "settling"
+    project.model(name, model_text({}, RULES[:1]))
+    project.build("--select", name)
+    asked = ("--vars", json.dumps({"floodmark_replay": {"set": {"amount": "abs(amount)"}}}))
+    with injected(Faults(cuts={name: "before: merge into .*__quarantine"})):
+        assert not project.dbt("run", "--select", name, *asked).success
+    words = ("quarantine", "discard", name, "--reason", "a test")
+    code, output = command(project, *words)
+    assert code == 1, output
+    assert "replays rows and is unfinished: run the model first, which finishes the batch" in (
+        sentence(output)
+    )
+    assert {state for *_, state in states(project, name)} == {"open"}
+    project.build("--select", name)
+    assert {state for *_, state in states(project, name)} == {"replayed"}
+    code, output = command(project, *words)
+    assert code == 0 and "Discarded 0 rows" in output, output
+    (project.root / f"models/{name}.sql").unlink()
 
 
 REFUSED = {
