@@ -274,6 +274,38 @@ def test_no_row_is_given_up_that_an_unfinished_replay_has_loaded(project: Projec
     (project.root / f"models/{name}.sql").unlink()
 
 
+@pytest.mark.edge
+def test_a_table_that_was_emptied_is_loaded_anew_before_a_replay(project: Project) -> None:
+    """Behind a replay it would have rows, and the next run would go on above the mark."""
+    settings = {"appended": {}, "merged": MODELS["merged"]}
+    models = {f"emptied_{name}": model_text(config, RULES[:1]) for name, config in settings.items()}
+    # All rows are held back: the table has none, and nobody has emptied it.
+    none = [{"name": "none", "expect": "amount > 1000", "on_violation": "quarantine"}]
+    models["held_back"] = model_text({}, none)
+    for name, text in models.items():
+        project.model(name, text)
+    project.build("--select", *models)
+    for name in ("emptied_appended", "emptied_merged"):
+        project.sql(f"delete from {project.schema}.{name}")
+    asked = ("--vars", json.dumps({"floodmark_replay": {"set": {"amount": "2000"}}}))
+    run = project.dbt("run", "--select", *models, *asked)
+    for name in ("emptied_appended", "emptied_merged"):
+        said = sentence(run.message[name])
+        assert f"and somebody emptied {project.schema}.{name}. Run the model first" in said, said
+    assert run.status["held_back"] == "success", run.message["held_back"]
+    assert len(list(rows(project, "held_back").elements())) == 7
+    project.build("--select", *models)
+    project.build("--select", *models, *asked)
+    project.build("--select", *models)
+    for name in models:
+        assert {state for *_, state in states(project, name)} <= {"replayed", "superseded"}
+    found = {id for id, _ in rows(project, "emptied_merged")}
+    assert found == {id for id, _ in rows(project, "emptied_appended")} == {1, 2, 3, 4, 5}
+    assert len(list(rows(project, "emptied_appended").elements())) == 7
+    for name in models:
+        (project.root / f"models/{name}.sql").unlink()
+
+
 REFUSED = {
     "{rule: x, when: now}": "floodmark_replay.when: expected one of rule, where, set",
     "{set: {nobody: '1'}}": 'floodmark_replay.set: got "nobody"; expected a column of the quarantine '
