@@ -19,7 +19,9 @@
     {%- set blind = batch.kind == 'first_load' and strategy.adds_blindly -%}
     {#- its source is there to be read again, as it is now -#}
     {%- set stale = strategy.reads_anew -%}
-    {%- set abandons = landed is none and (lost or unmade or blind or stale or batch.kind in ['backfill', 'replay']
+    {%- set given_up = landed is none and floodmark._was_given_up(run, batch) -%}
+    {%- set abandons = landed is none and (lost or given_up or unmade or blind or stale
+        or batch.kind in ['backfill', 'replay']
         or run.target.exists and (run.full_refresh or batch.kind == 'full_refresh')) -%}
     {%- if landed is none and strategy.take_over and run.target.is_delta and not unmade -%}
         {%- set landed = strategy.take_over(run, batch, abandons) -%}
@@ -36,6 +38,7 @@
         {%- set counts = floodmark._finish_landed(run, batch, landed) -%}
     {%- elif abandons or batch.kind == 'full_refresh' -%}
         {%- set error = 'the table was dropped or emptied before the batch was applied' if lost
+            else 'an earlier run gave the batch up, and died before it recorded that' if given_up
             else 'the run died before the snapshot was applied: it is read again' if stale
             else ('the ' ~ batch.kind ~ ' died before the batch was applied' if batch.kind in ['backfill', 'replay']
             else 'the run died before the table was replaced') -%}
@@ -54,6 +57,22 @@
         {%- set counts = floodmark._load_batch(run, batch) -%}
     {%- endif -%}
     {{ return(counts) }}
+{% endmacro %}
+
+
+{# Whether an earlier run gave a batch up, and died before it recorded that: nothing can be sent any more under the
+   transaction id that its fence used up on the table or on the quarantine. The fence of an attempt of cdc has a number,
+   and leaves the batch an id. #}
+{% macro _was_given_up(run, batch) %}
+    {%- set quarantine = floodmark._quarantine_relation(this) -%}
+    {%- set fence = '^' ~ modules.re.escape(floodmark._batch_tag(batch)) ~ '/fence/[^/]+$' -%}
+    {%- for table in ([this] if run.target.is_delta else [])
+        + ([quarantine] if floodmark._has_quarantine(quarantine) else []) -%}
+        {%- for commit in floodmark._history(table) if modules.re.search(fence, commit.tag or '') -%}
+            {{ return(true) }}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(false) }}
 {% endmacro %}
 
 

@@ -151,15 +151,29 @@
     {%- set problems = floodmark._never_replayed_problems(run.settings.strategy, run.settings.get('output_mode'),
         run.replay) -%}
     {%- if problems -%}
-    {%- elif not run.state.committed or run.target.is_empty and not run.target.exists or run.full_refresh
+    {%- elif not run.state.committed or run.target.is_empty and not run.target.is_delta or run.full_refresh
         or not floodmark._has_quarantine(floodmark._quarantine_relation(this)) -%}
         {%- do problems.append({'setting': 'floodmark_replay', 'got': run.replay,
             'expected': 'a model that was loaded before, with a quarantine',
             'todo': 'Run the model first; a full refresh reads all rows again'}) -%}
+    {%- elif floodmark._has_lost_rows(run) -%}
+        {%- do problems.append({'setting': 'floodmark_replay', 'got': run.replay,
+            'expected': 'a table with the rows that the model has loaded, and somebody emptied ' ~ this,
+            'todo': 'Run the model first, which loads all of them again; then replay'}) -%}
     {%- endif -%}
     {%- set where = run.replay.where -%}
     {%- do problems.extend(floodmark._clause_problems('floodmark_replay.where', where) if where is string else []) -%}
     {{ return(problems + floodmark._expression_problems('floodmark_replay.set', run.replay.set or {})) }}
+{% endmacro %}
+
+
+{# Whether somebody has emptied or replaced the table. The next run begins it anew, but not where a replay has put rows
+   into it. A table that got no row because all were held back is not emptied. #}
+{% macro _has_lost_rows(run) %}
+    {%- set committed, landed = run.state.committed, run.state.landed -%}
+    {%- set is_restored = run.target.disturbed and landed and landed.generation == committed.generation -%}
+    {{ return(run.target.is_empty and (is_restored or committed.target_id not in [none, run.target.id]
+        or floodmark._was_emptied(run.state, committed.generation))) }}
 {% endmacro %}
 
 

@@ -101,7 +101,7 @@
 
 {# What a text names of a column, as SQL: the column, or the fields of a struct. #}
 {% macro _named_paths(name, text) %}
-    {%- set words = modules.re.sub("'[^']*'", "''", text) -%}
+    {%- set words = floodmark._without_strings(text) -%}
     {%- set paths = [] -%}
     {%- for fields in modules.re.findall('(?i)(?<![\\w.`])`?' ~ modules.re.escape(name)
         ~ '`?((?:\\.(?:\\w+|`[^`]+`))*)(?![\\w`]|\\s*\\()', words) | unique -%}

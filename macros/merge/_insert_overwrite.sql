@@ -78,8 +78,7 @@
     {%- endif -%}
     {%- set is_judged = batch.get('judged') and batch.judged.get('columns') -%}
     {%- set rows = floodmark._judged_relation(batch) if is_judged else floodmark._stage_relation(batch) -%}
-    {%- set is_lost = batch.get('is_taken_over') and not batch.staged_by -%}
-    {%- if not is_judged and (is_lost or not floodmark._is_stage_whole(rows)) -%}
+    {%- if not is_judged and not (floodmark._has_stage(batch) and floodmark._is_stage_whole(rows)) -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set partition = floodmark._quoted(run.settings.partition_by[0]) -%}

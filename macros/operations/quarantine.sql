@@ -55,6 +55,7 @@
     {%- set node = floodmark._asked_quarantine('quarantine_discard', model, asked, dry_run, reason) -%}
     {%- set open = floodmark._count_open(floodmark._quarantine_of(node), asked, ['all']) -%}
     {%- if not dry_run and open -%}
+        {%- do floodmark._check_replay_ended(node) -%}
         {%- set quarantine = floodmark._quarantine_of(node) -%}
         {%- do floodmark._execute(['update ' ~ quarantine ~ " set _floodmark_state = 'discarded', "
             "_floodmark_reason = concat(_floodmark_reason, '; discarded by ', current_user(), ': ', "
@@ -63,6 +64,20 @@
     {%- endif -%}
     {%- do print(('Would discard ' if dry_run else 'Discarded ') ~ floodmark._counted(open, 'row') ~ ' of '
         ~ floodmark._node_id(node) ~ '.') -%}
+{% endmacro %}
+
+
+{# Refuse to give rows up that an unfinished replay may have loaded: the run that finishes it looks for open rows alone.
+   One without a staging table has loaded none, or nobody can finish it any more. #}
+{% macro _check_replay_ended(node) %}
+    {%- set state = floodmark._model_state(floodmark._node_id(node)) -%}
+    {%- set is_unfinished = state.last_batch_id != state.finished_id and state.planned.kind == 'replay' -%}
+    {%- if is_unfinished and floodmark._stages(api.Relation.create(schema=node.schema,
+        identifier=node.alias or node.name)) | selectattr('batch_id', 'equalto', state.planned.batch_id | int)
+        | list -%}
+        {%- do floodmark._stop('batch ' ~ state.planned.batch_id ~ ' replays rows and is unfinished: run the model '
+            'first, which finishes the batch', floodmark._node_id(node)) -%}
+    {%- endif -%}
 {% endmacro %}
 
 

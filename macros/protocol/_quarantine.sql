@@ -53,7 +53,8 @@
 
 
 {# Rows for the quarantine with all of its columns but those that each insert gives. A value of another type than the
-   quarantine has is cast where it can be; the row as it came stands in `_floodmark_raw` then. #}
+   quarantine has is cast where it can be; the row as it came stands in `_floodmark_raw` then, unless its type is wider
+   and each value fits all the same. #}
 {% macro _quarantined_sql(part, columns, known) %}
     {%- set values, changed = [], [] -%}
     {%- for column in columns -%}
@@ -64,15 +65,22 @@
         {%- elif kept.type == column.given -%}
             {%- do values.append(quoted) -%}
         {%- else -%}
-            {%- do values.append(floodmark._tried_sql(quoted, column.given, kept.ddl) ~ ' as ' ~ quoted) -%}
-            {%- do changed.append(quoted) if kept.type != column.type -%}
+            {%- set tried = floodmark._tried_sql(quoted, column.given, kept.ddl) -%}
+            {%- do values.append(tried ~ ' as ' ~ quoted) -%}
+            {#- of a time the text tells the position, too (_held_position_sql) -#}
+            {%- set is_wider = floodmark._cast_effect(kept.type, column.type) == 'keeps'
+                and 'timestamp' not in column.type -%}
+            {%- do changed.append('not (cast(' ~ tried ~ ' as ' ~ column.type ~ ') <=> ' ~ quoted ~ ')' if is_wider
+                else 'true') if kept.type != column.type -%}
         {%- endif -%}
     {%- endfor -%}
     {%- for name, type in floodmark._quarantine_columns().items() if name in ['_floodmark_rules', '_floodmark_reason',
         '_floodmark_raw', '_floodmark_file', '_floodmark_line'] -%}
         {%- if name == '_floodmark_raw' and changed -%}
-            {%- do values.append(floodmark._to_json_sql('struct(' ~ floodmark._quoted_csv(part.names | reject('in',
-                floodmark._quarantine_columns()) | list) ~ ')') ~ ' as _floodmark_raw') -%}
+            {%- set row = floodmark._to_json_sql('struct(' ~ floodmark._quoted_csv(part.names | reject('in',
+                floodmark._quarantine_columns()) | list) ~ ')') -%}
+            {%- do values.append((row if 'true' in changed else 'if(' ~ changed | join(' or ') ~ ', ' ~ row ~ ', null)')
+                ~ ' as _floodmark_raw') -%}
         {%- else -%}
             {%- do values.append(name if name in part.names else 'cast(null as ' ~ type ~ ') as ' ~ name) -%}
         {%- endif -%}
@@ -254,7 +262,8 @@
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
     {%- set is_judged = batch.get('judged') and batch.judged.get('columns') -%}
     {%- set changes = floodmark._judged_relation(batch) if is_judged else floodmark._stage_relation(batch) -%}
-    {%- if not floodmark._tells_changes(run, batch) or not floodmark._has_quarantine(quarantine)
+    {%- if not floodmark._tells_changes(run, batch) or not is_judged and not floodmark._has_stage(batch)
+        or not floodmark._has_quarantine(quarantine)
         or not run_query('select 1 as one from ' ~ quarantine ~ " where _floodmark_state = 'open' limit 1").rows
         or not floodmark._is_stage_whole(changes) -%}
         {{ return(none) }}
@@ -273,6 +282,13 @@
             ~ ('_commit_version' if is_told else '_floodmark_batch_id') ~ " < j._floodmark_newest and "
             "q._floodmark_state = 'open' when matched then update set _floodmark_state = 'superseded'"]) -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# Whether the staging table of a batch is there: this run has read it, or found it. The run that left the event of a
+   committed batch for later has dropped it. #}
+{% macro _has_stage(batch) %}
+    {{ return(not batch.get('is_taken_over') or batch.staged_by or batch.get('counted')) }}
 {% endmacro %}
 
 

@@ -8,8 +8,7 @@
    the batch is in the table already. #}
 {% macro _apply_micro_batch(run, number) %}
     {%- set state = run.state -%}
-    {%- set mark = floodmark._stream_mark(run) -%}
-    {%- if mark is not none and number <= mark -%}
+    {%- if floodmark._is_written(run, number) -%}
         {%- do adapter.floodmark_streams().drain() -%}
     {%- elif state.last_batch_id is not none and state.last_batch_id != state.finished_id -%}
         {%- set planned = state.planned -%}
@@ -24,11 +23,20 @@
             {%- do adapter.floodmark_streams().drain() -%}
         {%- endif -%}
         {%- do floodmark._add_counts(run.total, floodmark._recover(run, planned)) -%}
-    {%- else -%}
-        {%- set batch = floodmark._micro_batch(run, number, mark) -%}
+    {%- endif -%}
+    {#- also what was just given up: Spark takes the micro-batch for written behind this macro -#}
+    {%- if not floodmark._is_written(run, number) -%}
+        {%- set batch = floodmark._micro_batch(run, number, floodmark._stream_mark(run)) -%}
         {%- do floodmark._record_plan(run, batch) -%}
         {%- do floodmark._add_counts(run.total, floodmark._load_batch(run, batch)) -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# Whether the ledger has a micro-batch as committed. #}
+{% macro _is_written(run, number) %}
+    {%- set mark = floodmark._stream_mark(run) -%}
+    {{ return(mark is not none and number <= mark) }}
 {% endmacro %}
 
 

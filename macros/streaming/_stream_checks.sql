@@ -94,19 +94,3 @@
 {% macro _left_replay(state) %}
     {{ return(state.last_batch_id != state.finished_id and state.planned.kind == 'replay') }}
 {% endmacro %}
-
-
-{# Whether somebody has taken the rows of a table that the stream of this generation has filled: it is loaded from the
-   start. A table that its own batches leave empty goes on. #}
-{% macro _was_emptied(state, generation) %}
-    {%- if not state.landed or state.landed.generation != generation -%}
-        {{ return(false) }}
-    {%- endif -%}
-    {%- set version = state.landed.target_version | int -%}
-    {%- set newest = floodmark._history(this, 1)[0].version -%}
-    {%- for commit in (floodmark._history(this, newest - version) if newest > version else [])
-        if commit.operation in ['DELETE', 'TRUNCATE', 'WRITE', 'MERGE'] and not commit.tag -%}
-        {{ return(true) }}
-    {%- endfor -%}
-    {{ return(false) }}
-{% endmacro %}

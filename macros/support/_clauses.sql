@@ -104,12 +104,26 @@
 {% endmacro %}
 
 
+{# A text of SQL whose strings are empty, without comments: what is left are its words, and names in backticks. #}
+{% macro _without_strings(text) %}
+    {%- if modules.re.search('["`\\\\]|--|/\\*', text) is none -%}
+        {{ return(modules.re.sub("'[^']*'", "''", text)) }}
+    {%- endif -%}
+    {%- set kept = [] -%}
+    {%- for part in floodmark._sql_parts(text) -%}
+        {%- set is_string = part.kind == 'string' and part.text[0] != '`' -%}
+        {%- do kept.append("''" if is_string else (' ' if part.kind == 'comment' else part.text)) -%}
+    {%- endfor -%}
+    {{ return(kept | join) }}
+{% endmacro %}
+
+
 {# Whether SQL expressions name a column: as a word of its own, no function, type, unit or text, no field of a struct or
    struct of a field. #}
 {% macro _is_named(name, expressions, fields=false) %}
     {%- set behind = '(?!\\w|\\s*\\()' if fields else '(?![\\w.]|\\s*\\()' -%}
     {%- for expression in expressions -%}
-        {%- set words = modules.re.sub('\\s+', ' ', modules.re.sub("'[^']*'", "''", expression)) | lower -%}
+        {%- set words = modules.re.sub('\\s+', ' ', floodmark._without_strings(expression)) | lower -%}
         {%- if name | lower in modules.re.findall('(?<!\\bas )(?<![\\w.`])`([^`]+)`' ~ behind, words) -%}
             {{ return(true) }}
         {%- endif -%}

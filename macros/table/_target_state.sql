@@ -32,6 +32,23 @@
 {% endmacro %}
 
 
+{# Whether somebody has taken the rows of a table that batches of this generation have filled: it is loaded from the
+   start. A table that its own batches leave empty goes on. #}
+{% macro _was_emptied(state, generation) %}
+    {%- if not state.landed or state.landed.generation != generation -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {%- set version = state.landed.target_version | int -%}
+    {%- set newest = floodmark._history(this, 1)[0].version -%}
+    {%- for commit in (floodmark._history(this, newest - version) if newest > version else [])
+        if not commit.tag and (commit.operation in ['DELETE', 'TRUNCATE', 'WRITE', 'MERGE']
+        or floodmark._makes_anew(commit)) -%}
+        {{ return(true) }}
+    {%- endfor -%}
+    {{ return(false) }}
+{% endmacro %}
+
+
 {# Whether a model's batches may leave its table empty, which is then not new: cdc remembers deletes, all rows of a
    snapshot may rightly be gone, and files are read once, whatever becomes of their rows. #}
 {% macro _may_be_left_empty(settings, landed) %}

@@ -1,4 +1,5 @@
-{# A generic test: the rules of a model against its whole table. A row for each rule that is violated. #}
+{# A generic test: the rules of a model against its whole table. A row for each rule that is violated. A list of changes
+   has NULL beside the key of what was deleted, and no rule is asked of that. #}
 {% test expectations_hold(model) %}
     {%- if not execute -%}
         {{ return('select 1') }}
@@ -7,13 +8,15 @@
     {%- if node is none -%}
         {%- do floodmark._raise('floodmark.expectations_hold: ' ~ model ~ ' is not a model that floodmark loads') -%}
     {%- endif -%}
+    {%- set lists_changes = (floodmark._node_setting(node, 'snapshot_diff') or {}).get('output') == 'changes' -%}
+    {%- set rows = 'select * from ' ~ model ~ (" where _change_type <> 'delete'" if lists_changes else '') -%}
     {%- set parts = [] -%}
     {%- for rule in floodmark._row_rules_of(node) -%}
         {%- if floodmark._are_conditions([{'sql': rule.expect}] + ([{'sql': rule.where}] if rule.where else []),
-            'select * from ' ~ model) -%}
+            rows) -%}
             {%- do parts.append('select ' ~ floodmark._string_literal(rule.name) ~ ' as rule, count(*) as violations '
-                'from (select ' ~ floodmark._violated_sql(rule) ~ ' as is_violated from ' ~ model
-                ~ ') where is_violated') -%}
+                'from (select ' ~ floodmark._violated_sql(rule) ~ ' as is_violated from (' ~ rows
+                ~ ')) where is_violated') -%}
         {%- endif -%}
     {%- endfor %}
     select rule, violations from (

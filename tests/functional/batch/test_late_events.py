@@ -160,3 +160,45 @@ def test_a_process_that_dies_before_loses_none(story: Story) -> None:
     for name in ("appended", "second", "third"):
         rows = project.sql(f"select n from {project.schema}.{name}")
         assert sorted(rows) == [(n,) for n in range(1, 15)]
+
+
+@pytest.mark.edge
+def test_open_rows_of_a_feed_are_not_looked_for_in_a_staging_table_that_is_gone(
+    make_project: Callable[..., Project],
+) -> None:
+    """The rule of the row is gone, so the event of the batch waits, and its staging table does not."""
+    project = make_project("late_events_of_feeds")
+    project.source("orders")
+    orders = f"{project.schema}.orders"
+    project.sql(
+        f"create table {orders} (id int, amount int) using delta "
+        "tblproperties ('delta.enableChangeDataFeed' = 'true')"
+    )
+    project.sql(f"insert into {orders} values (1, 1), (2, -2)")
+    rule = {"name": "positive", "expect": "amount > 0", "on_violation": "quarantine"}
+
+    def model(rules: list) -> str:
+        config = f"watermark={{'kind': 'version'}}, unique_key='id', expectations={rules}"
+        return (
+            "{{ config(materialized='incremental', incremental_strategy='merge', "
+            f"{config}) }}}}\nselect * from {{{{ floodmark.changes(source('raw', 'orders')) }}}}\n"
+        )
+
+    for name in ("mirror", "beside"):
+        project.model(name, model([rule]))
+    project.build()
+    for name in ("mirror", "beside"):
+        project.model(name, model([]))
+    project.sql(f"insert into {orders} values (3, 3)")
+    with injected(Faults(cuts={AT_END: 1})):
+        project.build()
+    names = ("mirror", "beside")
+    assert "planned" in [project.ledger(name, "state")[-1][0] for name in names]
+    project.sql(f"update {orders} set amount = 20 where id = 2")
+    project.build()
+    for name in names:
+        found = project.sql(f"select id, amount from {project.schema}.{name}")
+        assert sorted(found) == [(1, 1), (2, 20), (3, 3)], name
+        assert {state for (state,) in project.ledger(name, "state")} == {"committed"}, name
+        held = project.sql(f"select id, _floodmark_state from {project.schema}.{name}__quarantine")
+        assert held == [(2, "superseded")], name

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import unquote, urlparse
 
 import pytest
+from dbt_common.exceptions import DbtDatabaseError
 
 from tests.support.faults import Faults, injected
 from tests.support.harness import FULL, Project, Run, incremental, sentence, table
@@ -248,6 +249,50 @@ def test_half_a_batch_whose_stage_is_not_whole_names_the_way_out(story: Story) -
         assert "half of batch 2 is written, and its staging table" in said, (name, said)
         assert "so the other half cannot be written: run the model once with --full-refresh" in said
         assert ids(story, name) == {1, 2, *range(10, 22)}, name
+
+
+def losing_a_task(name: str, point: str) -> Faults:
+    """Spark loses a task of a statement, and the run dies before it records the batch as failed."""
+    faults = Faults(cuts={name: point})
+    lost: list[str] = []
+
+    def lose() -> None:
+        if not lost:
+            lost.append(name)
+            raise DbtDatabaseError("Job aborted: executor 3 is gone")
+        sent = faults.sent[name][-1]
+        if sent.startswith("insert") and "'failed'" in sent:
+            raise RuntimeError("cut")
+
+    faults.act = lose
+    return faults
+
+
+def test_a_batch_that_was_fenced_and_not_failed_is_planned_anew(
+    make_project: Callable[..., Project],
+) -> None:
+    """Its transaction id is used up: sent again under it, its statement would be skipped by every run."""
+    project = make_project("fenced")
+    make_source(project)
+    names = ("append", "merge", "overwrite")
+    for name in names:
+        project.model(name, way_model(name))
+    project.build()
+    late = f"date'2024-05-02', {AT} + interval 1 day"
+    project.sql(f"insert into {project.schema}.src values (3, 3, {late})")
+    for name in names:
+        point = f"before: (merge|insert) into {project.schema}\\.{name}\\b(?!__)"
+        with injected(losing_a_task(name, point)) as faults:
+            run = project.dbt("run", "--select", name)
+        assert "executor 3 is gone" in run.message[name], run.log[-3000:]
+        assert "'failed'" in faults.sent[name][-1], name
+        assert project.ledger(name, "state")[-1] == ("planned",), name
+    project.build()
+    for name in names:
+        assert {row["id"] for row in rows_of(project, name)} == {1, 2, 3}, name
+        batches = project.ledger(name, "state, error")
+        assert [state for state, _ in batches] == ["committed", "failed", "committed"], name
+        assert batches[1][1].startswith("an earlier run gave the batch up"), name
 
 
 def test_everything_else_succeeded(story: Story) -> None:

@@ -237,3 +237,33 @@ def test_a_reset_takes_back_what_the_open_batch_had_quarantined(
         f"select count(*), count(distinct id) from {project.schema}.append_control__quarantine where _floodmark_state = 'open'"
     )
     assert kept == (4, 4)
+
+
+def test_a_batch_that_was_given_up_and_not_failed_keeps_its_rows(
+    make_project: Callable[..., Project],
+) -> None:
+    """The run takes its rows out of the quarantine, and dies before the ledger has the batch as failed."""
+    project = make_project("given_up")
+    names = ("append", "merge_once", "cdc")
+    lay_out(project, names)
+    arrive(project, 0)
+    project.build()
+    copies = [f"{name}_0" for name in names]
+    for copy in copies:
+        table_name = f"{project.schema}.{copy}"
+        project.sql(f"alter table {table_name} add constraint low check (amount < 3)")
+    arrive(project, 1)
+    cuts = dict.fromkeys(copies, "before: insert into .*batch_log.*'failed'")
+    with injected(Faults(cuts=cuts)):
+        run = project.dbt("run", "--select", *copies)
+    assert {run.status[copy] for copy in copies} == {"error"}, run.status
+    for copy in copies:
+        assert project.ledger(copy, "state")[-1] == ("planned",), copy
+        project.sql(f"alter table {project.schema}.{copy} drop constraint low")
+    project.build()
+    for name in names:
+        assert held(project, f"{name}_0") == held(project, f"{name}_control"), name
+        batches = project.ledger(f"{name}_0", "state, error")
+        assert [state for state, _ in batches] == ["committed", "failed", "committed"], name
+        assert batches[1][1].startswith("an earlier run gave the batch up"), name
+    assert project.sql(f"show tables in {project.schema}_floodmark like 'stage__*'") == []

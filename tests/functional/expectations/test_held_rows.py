@@ -201,6 +201,34 @@ def test_a_window_function_is_judged_in_the_whole_table_too(project: Project) ->
     assert reconciled(project, "windowed") == (0, 0, 0)
 
 
+def test_the_deletes_of_a_list_of_changes_violate_no_rule(project: Project) -> None:
+    """They have NULL beside their key; a row that is there, and violates a rule, is found."""
+    extract = f"{project.schema}.extract_of_changes"
+    project.sql(f"create table {extract} using delta as select id, id as amount from range(1, 4)")
+    known = "{{ config(materialized='incremental', incremental_strategy='snapshot_diff', unique_key='id', "
+    select = (
+        f"snapshot_diff={{'output': 'changes'}}, expectations=%r) }}}}\nselect * from {extract}"
+    )
+    warns = {"name": "positive", "expect": "amount > 0"}
+    project.model("listed", known + select % [warns])
+    (project.root / "models/listed.yml").write_text(
+        "models:\n  - name: listed\n    data_tests:\n"
+        "      - floodmark.expectations_hold\n"
+        "      - floodmark.expectations_hold: {name: of_some, config: {where: 'id > 1'}}\n"
+    )
+    project.build("--select", "listed")
+    project.sql(f"delete from {extract} where id = 2")
+    run = project.dbt("build", "--select", "listed")
+    assert run.success, run.log[-3000:]
+    kinds = project.sql(f"select _change_type from {project.schema}.listed where amount is null")
+    assert kinds == [("delete",)]
+    project.sql(f"update {extract} set amount = -3 where id = 3")
+    run = project.dbt("build", "--select", "listed")
+    told = {name: run.message[name] for name in run.status if name != "listed"}
+    assert len(told) == 2, told
+    assert all(message.startswith("Got 1 result") for message in told.values()), told
+
+
 CORRECTED: dict[str, dict[str, Any]] = {"merged": MERGE, "appended": {}}
 
 

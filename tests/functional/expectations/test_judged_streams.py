@@ -94,6 +94,32 @@ def test_a_micro_batch_that_died_is_judged_once(project: Project) -> None:
     assert project.sql(f"show tables in {project.schema}_floodmark like 'stage__*'") == []
 
 
+@pytest.mark.edge
+def test_a_micro_batch_that_was_given_up_is_planned_anew(project: Project) -> None:
+    """Spark sends it once more, and takes it for written then: it must be, though its batch was given up."""
+    names = {"copied": "given_up", "history": "given_up_history"}
+    for name, copy in names.items():
+        project.model(copy, MODELS[name])
+    project.build("--select", *names.values())
+    for copy in names.values():
+        project.sql(f"alter table {project.schema}.{copy} add constraint low check (amount < 50)")
+    arrive(project, event(22, "t", 60, 22), event(23, "u", -23, 23))
+    cuts = dict.fromkeys(names.values(), "before: insert into .*batch_log.*'failed'")
+    with injected(Faults(cuts=cuts)):
+        run = project.dbt("run", "--select", *names.values())
+    assert {run.status[copy] for copy in cuts} == {"error"}, run.status
+    for copy in cuts:
+        project.sql(f"alter table {project.schema}.{copy} drop constraint low")
+    project.build("--select", *cuts)
+    for copy in cuts:
+        assert rows(project, copy, "key, amount").count(("t", 60)) == 1, copy
+        held = rows(project, f"{copy}__quarantine", "key, amount, _floodmark_state")
+        assert held.count(("u", -23, "open")) == 1, copy
+        states = [state for (state,) in project.ledger(copy, "state")]
+        assert states[-2:] == ["failed", "committed"], copy
+    assert project.sql(f"show tables in {project.schema}_floodmark like 'stage__*'") == []
+
+
 def replay(**asked: object) -> tuple[str, str]:
     """Words that have a run of dbt replay what it is asked for."""
     return "--vars", json.dumps({"floodmark_replay": asked})

@@ -30,6 +30,7 @@ TABLES = (
     "held_delete",
     "bare",
     "reset",
+    "widened",
 )
 COMMITTED = "before: insert into .*batch_log.*'committed'"
 PLANNED = "before: insert into .*batch_log.*'planned'"
@@ -283,3 +284,31 @@ def test_a_mark_that_goes_back_reads_open_rows_again(project: Project) -> None:
     done(project, "quarantine", "replay", "appended", "--set", "amount = abs(amount)")
     rows = sorted(project.sql(f"select id, amount from {project.schema}.appended"))
     assert rows == [(1, 1), (2, 2), (3, 3)]
+
+
+def test_a_column_whose_type_gets_wider_leaves_each_row_open_once(project: Project) -> None:
+    """What the quarantine's own type cannot keep is another row."""
+    arrive(project, "widened", (1, 1, "01 01:00"), (2, -2, "01 02:00"))
+    wider = ("bigint", "double", "string")
+    settings = MERGE | {"watermark": {"column": "at", "lookback": "2 days"}}
+    rules = {"expectations": [RULE | {"expect": "cast(amount as double) > 0"}]}
+    for name in wider:
+        narrow = incremental(table("widened"), "id, amount, at", **rules, **settings)
+        project.model(f"wider_{name}", narrow)
+    models = [f"wider_{name}" for name in wider]
+    project.build("--select", *models)
+    for name in wider:
+        select = f"id, cast(amount as {name}) as amount, at"
+        project.model(f"wider_{name}", incremental(table("widened"), select, **rules, **settings))
+    arrive(project, "widened", (3, 3, "02 01:00"))
+    project.build("--select", *models)
+    for name in models:
+        assert is_open(project, name) == [(2, -2)], name
+    select = "id, if(id = 2, -3000000000L, amount) as amount, at"
+    project.model("wider_bigint", incremental(table("widened"), select, **rules, **settings))
+    arrive(project, "widened", (4, 4, "02 02:00"))
+    project.build("--select", "wider_bigint")
+    held = project.sql(
+        f"select amount, _floodmark_raw like '%-3000000000%' from {project.schema}.wider_bigint__quarantine"
+    )
+    assert Counter(held) == Counter({(-2, None): 1, (None, True): 1})

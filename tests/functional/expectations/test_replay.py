@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.commands import command
+from tests.support.faults import Faults, injected
 from tests.support.harness import Project, incremental, sentence, table, values
 
 pytestmark = pytest.mark.long("thrift")
@@ -248,6 +249,61 @@ def test_rows_are_given_up(project: Project) -> None:
     )
     assert state == "discarded"
     assert reason.startswith("small: amount < 100; discarded by ") and reason.endswith(": a test")
+
+
+@pytest.mark.edge
+def test_no_row_is_given_up_that_an_unfinished_replay_has_loaded(project: Project) -> None:
+    """The run dies behind the commit of the table, so the row is in the table and still open."""
+    name = "settling"
+    project.model(name, model_text({}, RULES[:1]))
+    project.build("--select", name)
+    asked = ("--vars", json.dumps({"floodmark_replay": {"set": {"amount": "abs(amount)"}}}))
+    with injected(Faults(cuts={name: "before: merge into .*__quarantine"})):
+        assert not project.dbt("run", "--select", name, *asked).success
+    words = ("quarantine", "discard", name, "--reason", "a test")
+    code, output = command(project, *words)
+    assert code == 1, output
+    assert "replays rows and is unfinished: run the model first, which finishes the batch" in (
+        sentence(output)
+    )
+    assert {state for *_, state in states(project, name)} == {"open"}
+    project.build("--select", name)
+    assert {state for *_, state in states(project, name)} == {"replayed"}
+    code, output = command(project, *words)
+    assert code == 0 and "Discarded 0 rows" in output, output
+    (project.root / f"models/{name}.sql").unlink()
+
+
+@pytest.mark.edge
+def test_a_table_that_was_emptied_is_loaded_anew_before_a_replay(project: Project) -> None:
+    """Behind a replay it would have rows, and the next run would go on above the mark."""
+    settings = {"appended": {}, "merged": MODELS["merged"]}
+    models = {f"emptied_{name}": model_text(config, RULES[:1]) for name, config in settings.items()}
+    # All rows are held back: the table has none, and nobody has emptied it.
+    none = [{"name": "none", "expect": "amount > 1000", "on_violation": "quarantine"}]
+    models["held_back"] = model_text({}, none)
+    for name, text in models.items():
+        project.model(name, text)
+    project.build("--select", *models)
+    for name in ("emptied_appended", "emptied_merged"):
+        project.sql(f"delete from {project.schema}.{name}")
+    asked = ("--vars", json.dumps({"floodmark_replay": {"set": {"amount": "2000"}}}))
+    run = project.dbt("run", "--select", *models, *asked)
+    for name in ("emptied_appended", "emptied_merged"):
+        said = sentence(run.message[name])
+        assert f"and somebody emptied {project.schema}.{name}. Run the model first" in said, said
+    assert run.status["held_back"] == "success", run.message["held_back"]
+    assert len(list(rows(project, "held_back").elements())) == 7
+    project.build("--select", *models)
+    project.build("--select", *models, *asked)
+    project.build("--select", *models)
+    for name in models:
+        assert {state for *_, state in states(project, name)} <= {"replayed", "superseded"}
+    found = {id for id, _ in rows(project, "emptied_merged")}
+    assert found == {id for id, _ in rows(project, "emptied_appended")} == {1, 2, 3, 4, 5}
+    assert len(list(rows(project, "emptied_appended").elements())) == 7
+    for name in models:
+        (project.root / f"models/{name}.sql").unlink()
 
 
 REFUSED = {

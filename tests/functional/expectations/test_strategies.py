@@ -14,7 +14,18 @@ from tests.support.harness import Project, incremental, table, values
 pytestmark = pytest.mark.long("thrift")
 
 POSITIVE = {"name": "positive", "expect": "amount > 0", "on_violation": "quarantine"}
-SOURCES = ("deletes", "partial", "extract", "taken", "orders", "feed", "plain", "typed", "odd")
+SOURCES = (
+    "deletes",
+    "partial",
+    "sent",
+    "extract",
+    "taken",
+    "orders",
+    "feed",
+    "plain",
+    "typed",
+    "odd",
+)
 CDC = {"incremental_strategy": "cdc", "unique_key": "id"}
 
 
@@ -103,6 +114,28 @@ def test_a_value_that_was_not_sent_breaks_no_rule(project: Project) -> None:
     assert rows(project, "partial", "id, amount, tax") == [(1, 5, 1)]
     found = project.ledger("partial", "name, violations", "expectation_results")
     assert dict(found) == {"positive": 1, "taxed": 3}
+
+
+def test_what_was_sent_is_told_with_strings_as_spark_has_them(project: Project) -> None:
+    """Of what a rule names: a string with an escaped quote hides no column, and one in double quotes is none."""
+    events = source(
+        project,
+        "raw_sent",
+        "id int, note string, email string, status string, active string, at timestamp",
+        (1, "a", "a@b", "new", "y", "2024-05-01 01:00:00"),
+        (1, None, "x", None, None, "2024-05-01 02:00:00"),
+        (1, None, None, None, "n", "2024-05-01 03:00:00"),
+    )
+    mailed = "coalesce(note, '') not like '%\\'%' and email like '%@%'"
+    expects = {"mailed": mailed, "known": 'status in ("new", "active")'}
+    rules = [POSITIVE | {"name": name, "expect": expect} for name, expect in expects.items()]
+    cdc = {"sequence_by": "at", "ignore_null_updates": True}
+    at = {"column": "at"}
+    project.model("sent", incremental(events, expectations=rules, watermark=at, **CDC, cdc=cdc))
+    project.build("--select", "sent")
+    columns = "note, email, status, active"
+    assert rows(project, "sent", columns) == [("a", "a@b", "new", "n")]
+    assert rows(project, "sent__quarantine", columns) == [(None, "x", None, None)]
 
 
 def test_a_row_of_a_snapshot_that_is_held_back_is_not_missing(project: Project) -> None:

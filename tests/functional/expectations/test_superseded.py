@@ -217,6 +217,30 @@ def test_partitions_that_are_read_again_supersede_without_rules(project: Project
     assert states(project, "parted") == Counter({(2, "open"): 1, (3, "superseded"): 1})
 
 
+def test_a_batch_that_another_run_planned_supersedes_without_rules(project: Project) -> None:
+    """That run died before it staged the batch; the one that takes it over does."""
+    settings = {
+        "incremental_strategy": "insert_overwrite",
+        "partition_by": "day",
+        "watermark": {"column": "at"},
+    }
+    project.source("raw", "feed", "stores", "days", "weeks")
+    weeks = f"{project.schema}.weeks"
+    project.sql(f"create table {weeks} (id int, amount int, at timestamp, day date) using delta")
+    rows = [(1, -1, "2024-05-02 01:00:00", "2024-05-02")]
+    project.sql(f"insert into {weeks} values {values(rows)}")
+    project.model("planned", incremental(table("weeks"), expectations=[RULE], **settings))
+    project.build("--select", "planned")
+    project.model("planned", incremental(table("weeks"), **settings))
+    rows = [(2, 2, "2024-05-02 02:00:00", "2024-05-02")]
+    project.sql(f"insert into {weeks} values {values(rows)}")
+    with injected(Faults(cuts={"planned": "after: batch_log with .*planned"})):
+        assert not project.dbt("run", "--select", "planned").success
+    project.build("--select", "planned")
+    assert sorted(project.sql(f"select id from {project.schema}.planned")) == [(1,), (2,)]
+    assert states(project, "planned") == Counter({(1, "superseded"): 1})
+
+
 def test_a_struct_keeps_the_fields_that_have_a_type(project: Project) -> None:
     settings = {"watermark": {"column": "n", "nulls": "exclude"}, "expectations": [RULE]}
     who = "named_struct('first', 'a', 'last', null) as who, array() as nothing"

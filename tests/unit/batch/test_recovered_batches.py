@@ -154,6 +154,79 @@ def test_what_an_older_table_left_beside_one_of_cdc_goes(
     assert floodmark.done == (["drop table if exists state"] if drops else [])
 
 
+FENCE = OURS + "2/fence/1111-2222"
+
+
+@pytest.mark.parametrize(
+    ("of_table", "of_quarantine", "is_given_up"),
+    [
+        (None, None, False),
+        (FENCE, None, True),
+        (OURS + "2", FENCE, True),
+        # Of another batch; and cdc's, whose next attempt has a number of its own.
+        (OURS + "1/fence/1111-2222", OURS + "12/fence/1111-2222", False),
+        (FENCE + "/1700000000", OURS + "2", False),
+    ],
+)
+@pytest.mark.parametrize("kind", ["incremental", "stream"])
+def test_a_batch_whose_id_is_used_up_is_planned_anew(
+    floodmark: SimpleNamespace, kind: str, of_table: Any, of_quarantine: Any, is_given_up: bool
+) -> None:
+    """The run that gave it up died before it said so, and Delta would skip what is sent again."""
+    floodmark._history = lambda relation, limit=None: [
+        commit(5, "MERGE", of_quarantine if relation == "quarantine" else of_table)
+    ]
+    floodmark._quarantine_relation = lambda relation: "quarantine"
+    floodmark._has_quarantine = lambda quarantine: True
+    floodmark._model_id = lambda: "shop.orders"
+    floodmark._stored_batch = lambda run, planned: planned
+    floodmark._stored_rules = lambda batch_id: ["a rule"]
+    floodmark._landed = lambda table, batch: None
+    for name in ("_try_fence", "_take_back_quarantined", "_load_batch"):
+        setattr(floodmark, name, lambda *_, _name=name, **__: floodmark.done.append(_name))
+    batch = batch_of(kind, batch_id=2, generation="g", files=None, family="sequence")
+    run = run_of(upstream=None)
+    run["target"]["is_empty"] = False
+    floodmark._recover(run, batch)
+    if is_given_up:
+        assert floodmark.done == ["_try_fence", "_take_back_quarantined"]
+        ((event, values),) = floodmark.recorded
+        assert (event, "an earlier run gave the batch up" in values["error"]) == ("failed", True)
+        assert run["state"]["finished_id"] == 2
+    else:
+        assert (floodmark.done, floodmark.recorded) == (["_load_batch"], [])
+
+
+@pytest.mark.parametrize("is_given_up", [True, False])
+def test_a_micro_batch_that_was_given_up_is_planned_anew_at_once(
+    floodmark: SimpleNamespace, is_given_up: bool
+) -> None:
+    """Spark takes it for written when the macro has ended, and would not send it again."""
+    committed = {"generation": "g", "mark": "7"}
+    planned = {"batch_id": 3, "generation": "g", "high": "8"}
+    state = {"last_batch_id": 3, "finished_id": 2, "planned": planned, "committed": committed}
+
+    def recover(run: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any] | None:
+        run["state"]["finished_id"] = 3
+        if is_given_up:
+            return None
+        run["state"]["committed"] = committed | {"mark": "8"}
+        return {"rows_read": 1}
+
+    floodmark._stored_batch = lambda run, planned: {"staged_by": None, "judged_by": None}
+    floodmark._landed = lambda table, batch: None
+    floodmark._recover = recover
+    floodmark._plan_whole = dict
+    floodmark._record_plan = lambda run, batch: floodmark.recorded.append(
+        (batch["batch_id"], batch["low"], batch["high"])
+    )
+    floodmark._load_batch = lambda run, batch: {"rows_read": 1}
+    run = run_of(state=state, generation="g", total={"batches": 0})
+    floodmark._apply_micro_batch(run, 8)
+    assert floodmark.recorded == ([(4, "7", "8")] if is_given_up else [])
+    assert run["total"]["batches"] == 1
+
+
 @pytest.mark.parametrize(("kind", "mark"), [("incremental", "'9'"), ("backfill", "'20'")])
 def test_a_reset_that_gives_up_a_batch_in_the_table(
     floodmark: SimpleNamespace, kind: str, mark: str

@@ -234,6 +234,15 @@ def test_a_range_that_is_read_again(nulls: str, rows: str) -> None:
         ("amount > 0 and rate like 'x'", ["not (`amount` is null and `rate` is null)"]),
         ("amount > 0 and 'x' like rate", ["not (`amount` is null and `rate` is null)"]),
         ("cast(amount as  rate) > 0", ["not (`amount` is null)"]),
+        # Texts as Spark has them: with escaped quotes, in double quotes, raw, and beside names in backticks.
+        (
+            "rate not like '%\\'%' and amount like '%@%'",
+            ["not (`amount` is null and `rate` is null)"],
+        ),
+        ('amount in ("new", "rate", "it\'s")', ["not (`amount` is null)"]),
+        ("amount rlike r'\\' and rate = ''", ["not (`amount` is null and `rate` is null)"]),
+        ("`it's` = 'x' and amount = ' rate '", ["not (`amount` is null)"]),
+        ("amount > 0 -- or 'rate\n", ["not (`amount` is null)"]),
         ("rate > 0", []),
         ("id > 0", []),
     ],
@@ -296,6 +305,33 @@ def test_a_relation_that_a_rule_looks_into_names_no_column() -> None:
 )
 def test_values_of_another_type_stop_no_quarantine(given: str, wanted: str, sql: str) -> None:
     assert load()._tried_sql("c", given, wanted) == sql
+
+
+RAW = "to_json(struct(`c`), map('timestampFormat'"
+
+
+@pytest.mark.parametrize(
+    ("kept", "given", "raw"),
+    [
+        ("int", "int", "cast(null as string) as _floodmark_raw"),
+        # Wider: the row as it came tells only what its column cannot.
+        ("int", "bigint", f"if(not (cast(try_cast(`c` as int) as bigint) <=> `c`), {RAW}"),
+        ("float", "double", f"if(not (cast(try_cast(`c` as float) as double) <=> `c`), {RAW}"),
+        ("int", "string", f"if(not (cast(try_cast(`c` as int) as string) <=> `c`), {RAW}"),
+        # Narrower, another, or a time, whose text is asked where it lies along a watermark.
+        ("bigint", "int", RAW),
+        ("string", "date", RAW),
+        ("date", "timestamp", RAW),
+        ("struct<a:int>", "struct<a:bigint>", RAW),
+    ],
+)
+def test_a_row_whose_type_got_wider_is_told_by_its_columns(kept: str, given: str, raw: str) -> None:
+    """Else it would differ from itself, as it came before, and be open twice where it is read again."""
+    column = {"name": "c", "type": given, "ddl": given, "given": given}
+    known = [{"name": "c", "type": kept, "ddl": kept}]
+    sql = load()._quarantined_sql({"sql": "rows", "names": ["c"]}, [column], known)
+    assert sql.count(" as _floodmark_raw") == 1
+    assert f", {raw}" in sql, sql
 
 
 def test_a_misspelt_rule_of_a_batch_is_told_the_keys_of_both_kinds() -> None:

@@ -89,6 +89,32 @@ def test_partitions_are_not_looked_for_where_the_quarantine_has_none() -> None:
         assert floodmark._came_again_sql(run_of("insert_overwrite"), batch) == wanted
 
 
+@pytest.mark.parametrize(
+    ("more", "has_stage"),
+    [
+        ({}, True),
+        ({"is_taken_over": True, "staged_by": "dead"}, True),
+        # Another run planned it, and this one has staged it.
+        ({"is_taken_over": True, "counted": {"rows_read": 1}}, True),
+        # Another run committed it, and left its event for later.
+        ({"is_taken_over": True}, False),
+    ],
+)
+def test_a_staging_table_that_is_gone_is_not_asked(more: dict[str, Any], has_stage: bool) -> None:
+    """What the batch supersedes was superseded before its event waited."""
+    sent: list[str] = []
+    one = SimpleNamespace(rows=[(1,)], columns=[SimpleNamespace(values=lambda: ["2024-05-01"])])
+    floodmark = macros(COLUMNS, run_query=lambda sql: one, invocation_id="11111111-2222")
+    floodmark._execute = sent.extend
+    floodmark._stage_relation = lambda batch: "stage"
+    floodmark._is_stage_whole = lambda stage: has_stage or pytest.fail("it is not there")
+    batch = batch_of("incremental", family="version", rules=[]) | {"staged_by": None} | more
+    floodmark._supersede_changed(run_of("merge"), batch)
+    assert len(sent) == has_stage
+    found = floodmark._came_again_sql(run_of("insert_overwrite"), batch)
+    assert (found is not None) == has_stage
+
+
 @pytest.mark.parametrize("kind", ["backfill", "replay", "incremental"])
 @pytest.mark.parametrize("rules", [[], [{"kind": "row"}]])
 def test_what_recovery_gives_up_leaves_a_commit_before_it_settles(kind: str, rules: list) -> None:

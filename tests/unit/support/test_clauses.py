@@ -63,6 +63,22 @@ def test_what_would_leave_its_parentheses_is_a_problem(
 
 
 @pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a = 'b'", "a = ''"),
+        ("a = 'it''s'", "a = ''''"),
+        ("a = 'it\\'s' and b = 'c'", "a = '' and b = ''"),
+        ('a in ("b", "c\\"d")', "a in ('', '')"),
+        ("a = r'\\' or b = ''", "a = '' or b = ''"),
+        ("`it's` = date'2024-01-01'", "`it's` = date''"),
+        ("a /* 'b */ = 'c' -- 'd", "a   = ''  "),
+    ],
+)
+def test_strings_are_empty(floodmark: SimpleNamespace, text: str, words: str) -> None:
+    assert floodmark._without_strings(text) == words
+
+
+@pytest.mark.parametrize(
     ("sql", "text"),
     [
         ("select 1", "select 1"),

@@ -1,4 +1,4 @@
-"""Whether a stream's table was emptied by somebody else; without Spark."""
+"""Whether a table was emptied by somebody else; without Spark."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ WRITE = commit(2, "STREAMING UPDATE")
 LANDED = {"target_version": 2, "generation": GENERATION}
 
 
-@pytest.mark.parametrize("operation", ["DELETE", "TRUNCATE", "WRITE", "MERGE"])
+@pytest.mark.parametrize(
+    "operation", ["DELETE", "TRUNCATE", "WRITE", "MERGE", "CREATE OR REPLACE TABLE", "CLONE"]
+)
 def test_rows_that_somebody_took_behind_the_last_batch(operation: str) -> None:
     assert was_emptied(LANDED, commit(4, "OPTIMIZE"), commit(3, operation), WRITE)
 
