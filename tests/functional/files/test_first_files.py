@@ -60,6 +60,26 @@ def test_csv_without_a_header_has_its_names_after_a_crash(project: Project) -> N
     assert records(project, "bare", "id") == [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]
 
 
+def test_hints_for_later_columns_take_no_place_of_csv_without_a_header(project: Project) -> None:
+    land(project.root / "places", {"1.csv": "1,a,b\n"})
+    hints = "_c0 int, _c5 date"
+    project.model(
+        "places",
+        loader("places", format="csv", options={"header": False}, schema_hints=hints),
+    )
+    project.build("--select", "places")
+    land(project.root / "places", {"2.csv": "2,a,b,X,Y\n"})
+    project.build("--select", "places")
+    land(project.root / "places", {"3.csv": "3,a,b,X,Y,2024-05-01\n"})
+    project.build("--select", "places")
+    first = {"_c1": "a", "_c2": "b"}
+    assert records(project, "places", "_c0") == [
+        {"_c0": 1, **first},
+        {"_c0": 2, **first, "_c3": "X", "_c4": "Y"},
+        {"_c0": 3, **first, "_c3": "X", "_c4": "Y", "_c5": "2024-05-01"},
+    ]
+
+
 def test_new_columns_fail_a_batch_of_json_that_rescues_nothing(project: Project) -> None:
     land(project.root / "strict", {"1.json": lines({"id": 1, "x": 2})})
     project.model(
