@@ -96,6 +96,33 @@ def test_the_file_that_has_a_new_column_is_named(
     assert f"2 new columns: x in {place}, y in {place}." in said
 
 
+def test_fields_of_objects_beside_texts_are_rescued_by_a_lenient_reader(project: Project) -> None:
+    """Spark's own inference, which sees for it, calls what is an object and a text a string."""
+    name = "lenient"
+    settings = {"format": "json", "options": {"allowSingleQuotes": True}}
+    first = "{'id':1,'s':{'b':'x'},'l':[{'b':'x'}]}\n"
+    assert load(project, name, {"a.json": first}, **settings) == ""
+    second = "{'id':2,'s':{'b':'y','c':5},'l':[{'b':'y','c':5}]}\n{'id':3,'s':'text','l':'text'}\n"
+    assert load(project, name, {"b.json": second}, **settings) == ""
+    found = {row["id"]: row for row in records(project, name)}
+    assert found["2"]["s"] == {"b": "y"}
+    rest = {id: rescued(row) or {} for id, row in found.items()}
+    assert rest["1"] == {}
+    # Of an array the whole is rescued.
+    assert (rest["2"]["s"], rest["2"]["l"]) == ({"c": 5}, [{"b": "y", "c": 5}])
+    assert (rest["3"]["s"], rest["3"]["l"]) == ("text", "text")
+
+
+def test_a_new_column_fails_a_batch_of_a_lenient_reader(project: Project) -> None:
+    name = "lenient_fail"
+    settings = {"format": "json", "options": {"allowSingleQuotes": True}}
+    settings |= {"schema_evolution": "fail"}
+    assert load(project, name, {"a.json": "{'id':1}\n"}, **settings) == ""
+    files = {"b.json": "{'id':2}\n", "c.json": "{'id':3,'x':4}\n{'id'\n"}
+    said = load(project, name, files, **settings)
+    assert f"1 new column: x in file:{project.root}/{name}/c.json." in said
+
+
 def test_a_folder_that_comes_again_has_its_type(project: Project) -> None:
     name = "foldered"
     assert load(project, name, {"a.parquet": written({"id": [1]})}, format="parquet") == ""
