@@ -135,3 +135,20 @@ def test_a_folder_that_comes_again_has_its_type(project: Project) -> None:
     assert found == {1: None, 2: 1, 3: None, 4: 2}
     (row,) = [row for row in records(project, name, "id") if row["id"] == 3]
     assert (rescued(row) or {}).get("kind") == "late"
+
+
+def test_a_path_that_the_select_renames_is_refused_before_the_first_load(project: Project) -> None:
+    land(project.root / "renamed", {"a.json": '{"id": 1}\n'})
+    given = {"path": "renamed", "format": "json", "schema": "id int", "allow_overwrites": "replace"}
+    project.model(
+        "renamed",
+        f"{{{{ config(materialized='incremental', incremental_strategy='append', files={given!r}) }}}}\n"
+        "with found as (select id, _metadata.file_path as path from {{ floodmark.new_files() }})\n"
+        "select id, path as source_file from found\n",
+    )
+    run = project.dbt("run", "--select", "renamed")
+    assert run.status["renamed"] == "error"
+    assert (
+        'files.allow_overwrites: got "replace"; expected the path of each row\'s file in the table. The SELECT calls it '
+        "path, but has no column of this name. Give it one name throughout"
+    ) in sentence(run.message["renamed"])
