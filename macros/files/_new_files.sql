@@ -2,16 +2,15 @@
 
 {# The plan of the next batch: its files, oldest first, and the schema in which they are read. #}
 {% macro _plan_files(run, begins) %}
+    {%- set shows = floodmark._only_looks() or floodmark._is_dry() -%}
     {%- if run.get('unseen') is none -%}
-        {%- do floodmark._check_archived() if begins and run.full_refresh and run.target.exists
-            and not floodmark._only_looks() -%}
+        {%- do floodmark._check_archived() if begins and run.full_refresh and run.target.exists and not shows -%}
         {%- set skips = begins and not run.settings.files.include_existing
             and not (floodmark._ledger_has('files') and floodmark._has_skipped()) -%}
-        {%- if skips and not floodmark._only_looks() -%}
+        {%- if skips and not shows -%}
             {%- do floodmark._skip_existing(run.settings.files) -%}
         {%- endif -%}
-        {%- do run.update({'unseen': [] if skips and floodmark._only_looks()
-            else floodmark._unseen_files(run, begins)}) -%}
+        {%- do run.update({'unseen': [] if skips and shows else floodmark._unseen_files(run, begins)}) -%}
     {%- endif -%}
     {%- set files = floodmark._taken_files(run.settings.files, run.unseen) -%}
     {%- set left = run.unseen[files | length:] -%}
@@ -20,7 +19,7 @@
     {%- do run.update({'unseen': none if is_cut else left}) -%}
     {%- set plan = floodmark._plan_whole(files, not left and not is_cut) -%}
     {%- do plan.update(floodmark._plan_schema(run, begins, files)) -%}
-    {%- if plan.record is not none and not floodmark._only_looks() -%}
+    {%- if plan.record is not none and not shows -%}
         {%- do floodmark._judge_files(run, plan) -%}
     {%- endif -%}
     {{ return(plan) }}

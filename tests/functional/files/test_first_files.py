@@ -36,6 +36,22 @@ def test_a_folder_that_is_missing_has_nothing_to_skip(project: Project) -> None:
     assert run.status["missing"] == "success"
 
 
+@pytest.mark.parametrize("dry", [("--empty",), ("--sample", "1 day")])
+def test_a_dry_run_records_no_files_as_skipped(project: Project, dry: tuple[str, ...]) -> None:
+    """These are skipped by the first load, with what came until then."""
+    name = "dry_" + dry[0].strip("-")
+    land(project.root / name, {"1.json": lines({"id": 1})})
+    project.model(name, loader(name, include_existing=False, **JSON))
+    run = project.dbt("run", "--select", name, *dry)
+    assert run.status[name] == "success", run.log
+    assert project.ledger(name, "path", "files") == []
+    land(project.root / name, {"2.json": lines({"id": 2})})
+    project.build("--select", name)
+    land(project.root / name, {"3.json": lines({"id": 3})})
+    project.build("--select", name)
+    assert ids(project, name) == [3]
+
+
 def test_what_was_skipped_by_hand_leaves_the_first_load_as_it_is(project: Project) -> None:
     """Beside `include_existing: false`: what was there before stays out all the same."""
     land(project.root / "by_hand", {f"{n}.json": lines({"id": n}) for n in (1, 2)})
