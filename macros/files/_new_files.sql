@@ -4,6 +4,7 @@
 {% macro _plan_files(run, begins) %}
     {%- set shows = floodmark._only_looks() or floodmark._is_dry() -%}
     {%- if run.get('unseen') is none -%}
+        {%- do floodmark._keep_generation(run) if begins and run.state.committed -%}
         {%- do floodmark._check_archived() if begins and run.full_refresh and run.target.exists and not shows -%}
         {%- set skips = begins and not run.settings.files.include_existing
             and not (floodmark._ledger_has('files') and floodmark._has_skipped()) -%}
@@ -23,6 +24,26 @@
         {%- do floodmark._judge_files(run, plan) -%}
     {%- endif -%}
     {{ return(plan) }}
+{% endmacro %}
+
+
+{# A first load goes on with the generation of a table that its own batches left empty: none of their files had a
+   record, and these files are not new. Otherwise it begins one, in which all files are. #}
+{% macro _keep_generation(run) %}
+    {%- set committed, landed = run.state.committed, run.state.landed -%}
+    {%- set is_own = not run.full_refresh and run.target.is_delta and run.target.newest and landed
+        and run.target.id == committed.target_id and committed.generation == landed.generation
+        and floodmark._is_untouched_since(this, run.target.newest.version, landed.target_version) -%}
+    {%- if is_own or floodmark._keeps_generation(run) -%}
+        {%- do run.update({'generation': committed.generation if is_own else none}) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Whether the next first load goes on with the generation of the table. #}
+{% macro _keeps_generation(run) %}
+    {{ return(run.get('generation') is not none and run.state.committed is not none
+        and run.generation == run.state.committed.generation) }}
 {% endmacro %}
 
 
@@ -60,7 +81,8 @@
 {# The files that are new to the model of a run. #}
 {% macro _unseen_of_run_sql(run, begins) %}
     {{ return(floodmark._unseen_files_sql(run.settings.files, floodmark._model_id(),
-        none if begins or not run.state.committed else run.state.committed.generation)) }}
+        none if not run.state.committed or begins and not floodmark._keeps_generation(run)
+        else run.state.committed.generation)) }}
 {% endmacro %}
 
 

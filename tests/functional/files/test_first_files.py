@@ -76,6 +76,52 @@ def test_csv_without_a_header_has_its_names_after_a_crash(project: Project) -> N
     assert records(project, "bare", "id") == [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]
 
 
+NO_RECORDS: dict[str, tuple[dict[str, str], dict[str, object]]] = {
+    "corrupt": ({"bad.json": "not JSON\nnor this\n"}, {"format": "json"}),
+    "corrupt_given": ({"bad.json": "not JSON\nnor this\n"}, JSON),
+    "blank": ({"bad.csv": "id\n", "bad2.csv": "\n"}, {"format": "csv"}),
+}
+
+
+@pytest.mark.parametrize("name", NO_RECORDS)
+def test_files_without_a_good_record_are_loaded_once(project: Project, name: str) -> None:
+    """The first good file decides the columns, and what was judged and discarded stays so."""
+    files, settings = NO_RECORDS[name]
+    land(project.root / name, files)
+    project.model(name, loader(name, **settings))
+    project.build("--select", name)
+    held = [] if name == "blank" else ["discarded"] * 2
+    if held:
+        discard = ("quarantine", "discard", name, "--where", "true", "--reason", "known")
+        code, output = command(project, *discard)
+        assert code == 0, output
+    before = project.ledger(name, "batch_id, state, finished_at")
+    assert len(before) == 1
+    project.build("--select", name)
+    assert project.ledger(name, "batch_id, state, finished_at") == before
+    good = "id\n1\n" if settings["format"] == "csv" else lines({"id": 1})
+    land(project.root / name, {f"good.{settings['format']}": good})
+    for _ in range(2):
+        project.build("--select", name)
+        assert ids(project, name) == [1]
+        assert len(project.ledger(name, "batch_id")) == 2
+    # A file of which nothing could be read is `quarantined`.
+    state = "quarantined" if held else "committed"
+    assert sorted(
+        (path.rpartition("/")[2], state)
+        for path, state in project.ledger(name, "path, state", "files")
+    ) == [*((file, state) for file in sorted(files)), (f"good.{settings['format']}", "committed")]
+    if held:
+        states = project.sql(f"select _floodmark_state from {project.schema}.{name}__quarantine")
+        assert [state for (state,) in states] == held
+    # A table that somebody dropped is loaded of all files that are there.
+    project.sql(f"drop table {project.schema}.{name}")
+    project.build("--select", name)
+    assert ids(project, name) == [1]
+    if held:
+        assert len(project.sql(f"select 1 from {project.schema}.{name}__quarantine")) == 4
+
+
 def test_hints_for_later_columns_take_no_place_of_csv_without_a_header(project: Project) -> None:
     land(project.root / "places", {"1.csv": "1,a,b\n"})
     hints = "_c0 int, _c5 date"
