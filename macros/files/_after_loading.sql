@@ -266,10 +266,12 @@
 {% endmacro %}
 
 
-{# Where a file is archived: below `archive_to` as it was below the source; `parts` are folders between. #}
+{# Where a file is archived: below `archive_to` as it was below the source; `parts` are folders between. Spark lists it
+   without `.`, `..` and doubled slashes in its path. #}
 {% macro _archived_path(settings, file, parts=[]) %}
     {%- set below = floodmark._decoded_path(file.path).split('/')[floodmark._fixed_depth(settings, file.path):] -%}
-    {{ return(([floodmark._absolute_path(settings.archive_to).rstrip('/')] + parts + below) | join('/')) }}
+    {%- set path = ([floodmark._absolute_path(settings.archive_to).rstrip('/')] + parts + below) | join('/') -%}
+    {{ return(('file:' if path.startswith('file:') else '') ~ floodmark._normal_path(path)) }}
 {% endmacro %}
 
 
@@ -278,7 +280,7 @@
 {% macro _in_archive(settings, files) %}
     {%- set places, found = {}, {} -%}
     {%- for file in files -%}
-        {%- do places.update({floodmark._without_file_scheme(file.get('archived_to')
+        {%- do places.update({floodmark._normal_path(file.get('archived_to')
             or floodmark._archived_path(settings, file)): file}) -%}
     {%- endfor -%}
     {%- set pattern = floodmark._pattern_of_paths(places.keys() | list) -%}
