@@ -78,7 +78,9 @@
    was, though the folder does not list it. #}
 {% macro _takes_file(settings, file) %}
     {%- set path = floodmark._decoded_path(file.path) -%}
+    {%- set hidden = floodmark._hidden_regex(settings) -%}
     {{ return(modules.re.search(floodmark._folder_regex(settings), path) is not none
+        and not (hidden and modules.re.search(hidden, path))
         and modules.re.fullmatch(floodmark._glob_regex(settings.glob), path.rpartition('/')[2]) is not none
         and (not settings.modified_after
             or file.modified_at > floodmark._position_parse(settings.modified_after, 'timestamp'))

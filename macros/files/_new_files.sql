@@ -143,27 +143,51 @@
         {%- do terms.append('unix_micros(' ~ time ~ ')' ~ comparison
             ~ floodmark._position_parse(settings[key], 'timestamp')) -%}
     {%- endfor -%}
-    {%- do terms.append(floodmark._directly_in_sql(settings)) if not settings.recursive -%}
+    {%- do terms.extend(floodmark._place_terms(settings)) -%}
     select _metadata.file_path as path, _metadata.file_size as size, unix_micros({{ time }}) as modified_at
     from image.`{{ floodmark._files_path(settings) }}` {{ floodmark._files_options(settings) }}
     {{ 'where ' ~ terms | join(' and ') if terms }}
 {% endmacro %}
 
 
-{# Whether a file lies in the folder itself, or in one that the pattern matches. Spark's own listing without folders
-   below would list those of names `k=v` all the same, and nothing beside them. #}
-{% macro _directly_in_sql(settings) %}
-    {{ return("coalesce(try_url_decode(replace(_metadata.file_path, '+', '%2B')), _metadata.file_path) rlike "
-        ~ floodmark._string_literal(floodmark._folder_regex(settings))) }}
+{# Conditions on the places of files, where Spark's own listing gives more. Without folders below, the file lies in the
+   folder itself, or in one that the pattern matches: Spark would list folders of names `k=v` all the same, and nothing
+   beside them. No pattern matches a hidden name (_hidden_regex). #}
+{% macro _place_terms(settings) %}
+    {%- set path = "coalesce(try_url_decode(replace(_metadata.file_path, '+', '%2B')), _metadata.file_path)" -%}
+    {%- set terms, hidden = [], floodmark._hidden_regex(settings) -%}
+    {%- do terms.append(path ~ ' rlike ' ~ floodmark._string_literal(floodmark._folder_regex(settings)))
+        if not settings.recursive -%}
+    {%- do terms.append('not ' ~ path ~ ' rlike ' ~ floodmark._string_literal(hidden)) if hidden -%}
+    {{ return(terms) }}
+{% endmacro %}
+
+
+{# A regular expression of the decoded paths of files that have a hidden name where the pattern stands; none where the
+   path is no pattern, or names a hidden folder itself. What a pattern matches Spark takes for a path that somebody has
+   named, and reads whatever its name. #}
+{% macro _hidden_regex(settings) %}
+    {%- set path = floodmark._normal_path(floodmark._path_pattern(floodmark._absolute_path(settings.path | string))) -%}
+    {%- set pattern = modules.re.search('/(?:\\\\.|[^/\\\\*?\\[{])*[*?\\[{]', path) -%}
+    {%- if not pattern or modules.re.search('[/{,\\[][_.]', path[pattern.start():]) -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {{ return('^' ~ floodmark._scheme_regex(path) ~ floodmark._glob_regex(path[:pattern.start()])
+        ~ '/(?:[\\s\\S]*/)?(?:\\.|_(?![^/]*=))[^/]*(?:/|$)') }}
 {% endmacro %}
 
 
 {# A regular expression of the decoded paths of files that lie in the folder, or in one that the pattern matches. #}
 {% macro _folder_regex(settings) %}
     {%- set path = floodmark._normal_path(floodmark._path_pattern(floodmark._absolute_path(settings.path | string))) -%}
-    {%- set scheme = '(?:[\\w+.-]+:(?://[^/]*)?)?' if path.startswith('/') else '' -%}
-    {{ return('^' ~ scheme ~ floodmark._glob_regex(path)
+    {{ return('^' ~ floodmark._scheme_regex(path) ~ floodmark._glob_regex(path)
         ~ ('(?:/[\\s\\S]+)?$' if settings.recursive else '(?:/[^/]+)?$')) }}
+{% endmacro %}
+
+
+{# What may stand before a path that is given without a scheme, as a regular expression. #}
+{% macro _scheme_regex(path) %}
+    {{ return('(?:[\\w+.-]+:(?://[^/]*)?)?' if path[:1] in ['/', ''] else '') }}
 {% endmacro %}
 
 

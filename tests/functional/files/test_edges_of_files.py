@@ -152,3 +152,21 @@ def test_a_path_that_the_select_renames_is_refused_before_the_first_load(project
         'files.allow_overwrites: got "replace"; expected the path of each row\'s file in the table. The SELECT calls it '
         "path, but has no column of this name. Give it one name throughout"
     ) in sentence(run.message["renamed"])
+
+
+def test_a_pattern_matches_no_hidden_folder(project: Project) -> None:
+    """A file that is still being written there is loaded once, from where it is moved to."""
+    root = project.root / "arriving"
+    names = ("shop/1.json", "_tmp/2.json", ".tmp/3.json", "shop/_4.json", "_raw/5.json", "_6.json")
+    land(
+        root, {name: f'{{"id": {name.strip("abcdefghijklmnopqrstuvwxyz/_.")}}}\n' for name in names}
+    )
+    given = {"format": "json", "schema": "id int"}
+    project.model("arriving", loader("arriving/*", **given))
+    project.model("arriving_raw", loader("arriving/_r*", **given))
+    project.build("--select", "arriving", "arriving_raw")
+    assert records(project, "arriving") == [{"id": 1}]
+    assert records(project, "arriving_raw") == [{"id": 5}]
+    (root / "_tmp/2.json").rename(root / "shop/2.json")
+    project.build("--select", "arriving")
+    assert records(project, "arriving") == [{"id": 1}, {"id": 2}]
