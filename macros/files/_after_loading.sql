@@ -78,7 +78,9 @@
    was, though the folder does not list it. #}
 {% macro _takes_file(settings, file) %}
     {%- set path = floodmark._decoded_path(file.path) -%}
+    {%- set hidden = floodmark._hidden_regex(settings) -%}
     {{ return(modules.re.search(floodmark._folder_regex(settings), path) is not none
+        and not (hidden and modules.re.search(hidden, path))
         and modules.re.fullmatch(floodmark._glob_regex(settings.glob), path.rpartition('/')[2]) is not none
         and (not settings.modified_after
             or file.modified_at > floodmark._position_parse(settings.modified_after, 'timestamp'))
@@ -266,10 +268,12 @@
 {% endmacro %}
 
 
-{# Where a file is archived: below `archive_to` as it was below the source; `parts` are folders between. #}
+{# Where a file is archived: below `archive_to` as it was below the source; `parts` are folders between. Spark lists it
+   without `.`, `..` and doubled slashes in its path. #}
 {% macro _archived_path(settings, file, parts=[]) %}
     {%- set below = floodmark._decoded_path(file.path).split('/')[floodmark._fixed_depth(settings, file.path):] -%}
-    {{ return(([floodmark._absolute_path(settings.archive_to).rstrip('/')] + parts + below) | join('/')) }}
+    {%- set path = ([floodmark._absolute_path(settings.archive_to).rstrip('/')] + parts + below) | join('/') -%}
+    {{ return(('file:' if path.startswith('file:') else '') ~ floodmark._normal_path(path)) }}
 {% endmacro %}
 
 
@@ -278,7 +282,7 @@
 {% macro _in_archive(settings, files) %}
     {%- set places, found = {}, {} -%}
     {%- for file in files -%}
-        {%- do places.update({floodmark._without_file_scheme(file.get('archived_to')
+        {%- do places.update({floodmark._normal_path(file.get('archived_to')
             or floodmark._archived_path(settings, file)): file}) -%}
     {%- endfor -%}
     {%- set pattern = floodmark._pattern_of_paths(places.keys() | list) -%}

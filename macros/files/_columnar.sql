@@ -147,7 +147,8 @@
     {%- set found = {} -%}
     {%- for group in groups if group.files | length > 1 -%}
         {%- for file in group.files if found | length < shown | length -%}
-            {%- set seen = floodmark._struct_of_columns(floodmark._columns_of_files(settings, [file])) -%}
+            {%- set seen = floodmark._json_inferred(settings, [file]) if settings.format == 'json'
+                else floodmark._struct_of_columns(floodmark._columns_of_files(settings, [file])) -%}
             {%- do floodmark._note_new_columns(settings, record, seen, file.path, found) -%}
         {%- endfor -%}
     {%- endfor -%}

@@ -56,19 +56,29 @@
 {% endmacro %}
 
 
-{# Names of the columns of a file, {path, line}: those of its header, else of the schema by their place, but for those
-   that its folders give, else `_c0` and so on. #}
+{# Names of the columns of a file, {path, line}: those of its header, else by their place. #}
 {% macro _csv_names(run, file, dialect) %}
     {%- set fields = floodmark._csv_fields(file.line, dialect.sep, dialect.quote, dialect.escape) -%}
-    {%- if dialect.has_header -%}
-        {{ return(fields) }}
-    {%- endif -%}
-    {%- set known = floodmark._struct_fields(floodmark._without_fields(run.known_record,
-        floodmark._given_by_folders(run.settings.files, file.path))) | map(attribute='name') | list
-        if run.known_record else [] -%}
-    {%- set names = [] -%}
-    {%- for _ in fields -%}
-        {%- do names.append(known[loop.index0] if loop.index0 < known | length else '_c' ~ loop.index0) -%}
+    {{ return(fields if dialect.has_header else floodmark._csv_placed(run, file.path, fields | length)) }}
+{% endmacro %}
+
+
+{# Names of the first `count` columns of a file without a header, or of those that are known: the columns of `schema` by
+   their place, but for those that its folders give, else `_c0` and so on, as they are spelt where they are known. A
+   record that was inferred has the columns of hints in places that are not theirs. #}
+{% macro _csv_placed(run, path, count=none) %}
+    {%- set settings, names = run.settings.files, [] -%}
+    {%- set fields = floodmark._struct_fields(floodmark._without_fields(run.known_record,
+        floodmark._given_by_folders(settings, path))) if run.known_record else [] -%}
+    {%- set places = fields | length if count is none else count -%}
+    {%- for place in range(places) -%}
+        {%- set known = (fields[place] if place < fields | length else none) if settings.schema
+            else floodmark._find_column(fields, '_c' ~ place) -%}
+        {%- if known or count is not none -%}
+            {%- do names.append(known.name if known else '_c' ~ place) -%}
+        {%- else -%}
+            {{ return(names) }}
+        {%- endif -%}
     {%- endfor -%}
     {{ return(names) }}
 {% endmacro %}

@@ -220,10 +220,9 @@
 {% macro _csv_headers_again(run, files) %}
     {%- set settings = run.settings.files -%}
     {%- if not floodmark._csv_dialect(settings).has_header -%}
-        {%- set known = floodmark._struct_fields(run.known_record) | map(attribute='name') | list -%}
         {%- set found = {} -%}
         {%- for file in files -%}
-            {%- do found.update({file.path: {'header': known}}) -%}
+            {%- do found.update({file.path: {'header': floodmark._csv_placed(run, file.path)}}) -%}
         {%- endfor -%}
         {{ return({'files': found, 'versions': files}) }}
     {%- endif -%}

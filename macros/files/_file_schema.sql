@@ -50,8 +50,10 @@
         'added': floodmark._not_of_folders(evolved.added, folders),
         'record': floodmark._without_fields(evolved.record or 'struct<>', folders)} -%}
     {%- do floodmark._begin_columns(run, begins, schema, look) -%}
-    {%- set is_same = known and known.record == schema.record and known.partitions == partitions -%}
-    {%- do schema.update({'version': known.version + (0 if is_same else 1) if known else 1}) -%}
+    {%- set before = known or (floodmark._known_schema(run) if begins and floodmark._keeps_generation(run)
+        else none) -%}
+    {%- set is_same = before and before.record == schema.record and before.partitions == partitions -%}
+    {%- do schema.update({'version': before.version + (0 if is_same else 1) if before else 1}) -%}
     {%- do schema.update({'former': known.former}) if known and known.get('former') -%}
     {{ return({'file_schema': schema, 'record': schema.record, 'look': look}) }}
 {% endmacro %}

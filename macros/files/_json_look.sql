@@ -1,7 +1,8 @@
 {# The look at JSON: what is counted and seen in its lines before they are read. #}
 
 {# What the files hold: {files: {path: {rows, seen, odd}}, seen}; `seen` is a struct of all fields, none where there was
-   no record, or where nobody asks for them; `odd` says how many lines Spark takes for records that are none. #}
+   no record, or where nobody asks for them; `odd` says how many lines Spark takes for records that are none. A lenient
+   reader sees the fields of all files in each, which are a group then. #}
 {% macro _look_at_json(run, files) %}
     {%- set settings = run.settings.files -%}
     {%- set is_whole = floodmark._is_whole_json(settings) -%}
@@ -30,7 +31,11 @@
         {%- set ns.seen = floodmark._merged_types(ns.seen, record) if ns.seen else record -%}
     {%- endfor -%}
     {%- if asks and is_lenient -%}
-        {{ return({'files': found, 'seen': floodmark._json_inferred(settings, files)}) }}
+        {%- set inferred = floodmark._json_inferred(settings, files) -%}
+        {%- for file in found.values() -%}
+            {%- do file.update({'seen': inferred}) -%}
+        {%- endfor -%}
+        {{ return({'files': found, 'seen': inferred, 'groups': [{'files': files}]}) }}
     {%- endif -%}
     {%- set is_vague = ns.seen and settings.infer_column_types
         and modules.re.search('decimal\\((19|[23]\\d),0\\)', ns.seen) -%}
@@ -127,11 +132,14 @@
 
 {# What was seen, for reading it into a known type: where a value is an object in one record and none in another its
    type says nothing of the fields, so these are looked for. `steps` lead there, names, and none into an array or a map.
-   What was seen for a map is a map then; without `of_maps` nobody asks for it. #}
+   What was seen for a map is a map then; without `of_maps` nobody asks for it. Spark's own inference, by which a
+   lenient reader sees, calls such a value a string. #}
 {% macro _unmixed(settings, files, known, seen, steps=[], of_maps=false) %}
     {%- set nesting = floodmark._nesting(known) -%}
     {%- set is_map = of_maps and nesting == 'map' and floodmark._nesting(floodmark._map_value_type(known)) -%}
-    {%- if seen == 'variant' and (nesting in ['struct', 'array'] or is_map or floodmark._digits(known)) -%}
+    {%- if (seen == 'variant' or seen == 'string' and floodmark._is_lenient(settings))
+            and (nesting in ['struct', 'array'] or is_map
+            or settings.schema_evolution == 'widen' and floodmark._digits(known)) -%}
         {%- set seen = floodmark._seen_at(settings, files, steps, {'struct': 'OBJECT', 'map': 'OBJECT',
             'array': 'ARRAY'}.get(nesting, '(BIGINT|DECIMAL|DOUBLE)')) or seen -%}
     {%- endif -%}
@@ -150,9 +158,9 @@
     {%- elif nesting != 'struct' -%}
         {{ return(seen) }}
     {%- endif -%}
-    {%- set types = floodmark._types_of(known) -%}
-    {%- set fields = [] -%}
-    {%- for field in floodmark._struct_fields(seen) -%}
+    {%- set fields, found = [], floodmark._struct_fields(seen) -%}
+    {%- set types = floodmark._known_types(settings, known, found | map(attribute='name') | list) -%}
+    {%- for field in found -%}
         {%- do fields.append(dict(field, type=floodmark._unmixed(settings, files, types[field.name], field.type,
             steps + [field.name], of_maps)) if field.name in types else field) -%}
     {%- endfor -%}

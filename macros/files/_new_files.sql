@@ -2,16 +2,16 @@
 
 {# The plan of the next batch: its files, oldest first, and the schema in which they are read. #}
 {% macro _plan_files(run, begins) %}
+    {%- set shows = floodmark._only_looks() or floodmark._is_dry() -%}
     {%- if run.get('unseen') is none -%}
-        {%- do floodmark._check_archived() if begins and run.full_refresh and run.target.exists
-            and not floodmark._only_looks() -%}
+        {%- do floodmark._keep_generation(run) if begins and run.state.committed -%}
+        {%- do floodmark._check_archived() if begins and run.full_refresh and run.target.exists and not shows -%}
         {%- set skips = begins and not run.settings.files.include_existing
             and not (floodmark._ledger_has('files') and floodmark._has_skipped()) -%}
-        {%- if skips and not floodmark._only_looks() -%}
+        {%- if skips and not shows -%}
             {%- do floodmark._skip_existing(run.settings.files) -%}
         {%- endif -%}
-        {%- do run.update({'unseen': [] if skips and floodmark._only_looks()
-            else floodmark._unseen_files(run, begins)}) -%}
+        {%- do run.update({'unseen': [] if skips and shows else floodmark._unseen_files(run, begins)}) -%}
     {%- endif -%}
     {%- set files = floodmark._taken_files(run.settings.files, run.unseen) -%}
     {%- set left = run.unseen[files | length:] -%}
@@ -20,10 +20,30 @@
     {%- do run.update({'unseen': none if is_cut else left}) -%}
     {%- set plan = floodmark._plan_whole(files, not left and not is_cut) -%}
     {%- do plan.update(floodmark._plan_schema(run, begins, files)) -%}
-    {%- if plan.record is not none and not floodmark._only_looks() -%}
+    {%- if plan.record is not none and not shows -%}
         {%- do floodmark._judge_files(run, plan) -%}
     {%- endif -%}
     {{ return(plan) }}
+{% endmacro %}
+
+
+{# A first load goes on with the generation of a table that its own batches left empty: none of their files had a
+   record, and these files are not new. Otherwise it begins one, in which all files are. #}
+{% macro _keep_generation(run) %}
+    {%- set committed, landed = run.state.committed, run.state.landed -%}
+    {%- set is_own = not run.full_refresh and run.target.is_delta and run.target.newest and landed
+        and run.target.id == committed.target_id and committed.generation == landed.generation
+        and floodmark._is_untouched_since(this, run.target.newest.version, landed.target_version) -%}
+    {%- if is_own or floodmark._keeps_generation(run) -%}
+        {%- do run.update({'generation': committed.generation if is_own else none}) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Whether the next first load goes on with the generation of the table. #}
+{% macro _keeps_generation(run) %}
+    {{ return(run.get('generation') is not none and run.state.committed is not none
+        and run.generation == run.state.committed.generation) }}
 {% endmacro %}
 
 
@@ -61,7 +81,8 @@
 {# The files that are new to the model of a run. #}
 {% macro _unseen_of_run_sql(run, begins) %}
     {{ return(floodmark._unseen_files_sql(run.settings.files, floodmark._model_id(),
-        none if begins or not run.state.committed else run.state.committed.generation)) }}
+        none if not run.state.committed or begins and not floodmark._keeps_generation(run)
+        else run.state.committed.generation)) }}
 {% endmacro %}
 
 
@@ -122,27 +143,51 @@
         {%- do terms.append('unix_micros(' ~ time ~ ')' ~ comparison
             ~ floodmark._position_parse(settings[key], 'timestamp')) -%}
     {%- endfor -%}
-    {%- do terms.append(floodmark._directly_in_sql(settings)) if not settings.recursive -%}
+    {%- do terms.extend(floodmark._place_terms(settings)) -%}
     select _metadata.file_path as path, _metadata.file_size as size, unix_micros({{ time }}) as modified_at
     from image.`{{ floodmark._files_path(settings) }}` {{ floodmark._files_options(settings) }}
     {{ 'where ' ~ terms | join(' and ') if terms }}
 {% endmacro %}
 
 
-{# Whether a file lies in the folder itself, or in one that the pattern matches. Spark's own listing without folders
-   below would list those of names `k=v` all the same, and nothing beside them. #}
-{% macro _directly_in_sql(settings) %}
-    {{ return("coalesce(try_url_decode(replace(_metadata.file_path, '+', '%2B')), _metadata.file_path) rlike "
-        ~ floodmark._string_literal(floodmark._folder_regex(settings))) }}
+{# Conditions on the places of files, where Spark's own listing gives more. Without folders below, the file lies in the
+   folder itself, or in one that the pattern matches: Spark would list folders of names `k=v` all the same, and nothing
+   beside them. No pattern matches a hidden name (_hidden_regex). #}
+{% macro _place_terms(settings) %}
+    {%- set path = "coalesce(try_url_decode(replace(_metadata.file_path, '+', '%2B')), _metadata.file_path)" -%}
+    {%- set terms, hidden = [], floodmark._hidden_regex(settings) -%}
+    {%- do terms.append(path ~ ' rlike ' ~ floodmark._string_literal(floodmark._folder_regex(settings)))
+        if not settings.recursive -%}
+    {%- do terms.append('not ' ~ path ~ ' rlike ' ~ floodmark._string_literal(hidden)) if hidden -%}
+    {{ return(terms) }}
+{% endmacro %}
+
+
+{# A regular expression of the decoded paths of files that have a hidden name where the pattern stands; none where the
+   path is no pattern, or names a hidden folder itself. What a pattern matches Spark takes for a path that somebody has
+   named, and reads whatever its name. #}
+{% macro _hidden_regex(settings) %}
+    {%- set path = floodmark._normal_path(floodmark._path_pattern(floodmark._absolute_path(settings.path | string))) -%}
+    {%- set pattern = modules.re.search('/(?:\\\\.|[^/\\\\*?\\[{])*[*?\\[{]', path) -%}
+    {%- if not pattern or modules.re.search('[/{,\\[][_.]', path[pattern.start():]) -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {{ return('^' ~ floodmark._scheme_regex(path) ~ floodmark._glob_regex(path[:pattern.start()])
+        ~ '/(?:[\\s\\S]*/)?(?:\\.|_(?![^/]*=))[^/]*(?:/|$)') }}
 {% endmacro %}
 
 
 {# A regular expression of the decoded paths of files that lie in the folder, or in one that the pattern matches. #}
 {% macro _folder_regex(settings) %}
     {%- set path = floodmark._normal_path(floodmark._path_pattern(floodmark._absolute_path(settings.path | string))) -%}
-    {%- set scheme = '(?:[\\w+.-]+:(?://[^/]*)?)?' if path.startswith('/') else '' -%}
-    {{ return('^' ~ scheme ~ floodmark._glob_regex(path)
+    {{ return('^' ~ floodmark._scheme_regex(path) ~ floodmark._glob_regex(path)
         ~ ('(?:/[\\s\\S]+)?$' if settings.recursive else '(?:/[^/]+)?$')) }}
+{% endmacro %}
+
+
+{# What may stand before a path that is given without a scheme, as a regular expression. #}
+{% macro _scheme_regex(path) %}
+    {{ return('(?:[\\w+.-]+:(?://[^/]*)?)?' if path[:1] in ['/', ''] else '') }}
 {% endmacro %}
 
 

@@ -55,8 +55,8 @@
     {%- endif -%}
     {%- set stream = floodmark._stream_source(provider, dict(options, **given), floodmark._absolute_path(settings.path
         | string)) -%}
-    {{ return(stream if settings.recursive else '(select *, _metadata from ' ~ stream ~ ' where '
-        ~ floodmark._directly_in_sql(settings) ~ ')') }}
+    {%- set terms = floodmark._place_terms(settings) -%}
+    {{ return('(select *, _metadata from ' ~ stream ~ ' where ' ~ terms | join(' and ') ~ ')' if terms else stream) }}
 {% endmacro %}
 
 

@@ -2,7 +2,22 @@
 
 {% macro _append_strategy() %}
     {{ return(dict(floodmark._strategy_defaults(), needs_stage=false, changes=floodmark._append_changes,
-        statement=floodmark._append_statement, adds_blindly=true, lost_mark_problem=floodmark._append_lost_mark)) }}
+        check_columns=floodmark._check_append_columns, statement=floodmark._append_statement, adds_blindly=true,
+        lost_mark_problem=floodmark._append_lost_mark)) }}
+{% endmacro %}
+
+
+{# append needs the column by which it finds the rows of files that are overwritten. #}
+{% macro _check_append_columns(run, batch, columns) %}
+    {%- set problems = [] -%}
+    {%- set name = floodmark._path_column(run.sql) if run.settings.files and batch.kind != 'replay'
+        and run.settings.files.allow_overwrites == 'replace' -%}
+    {%- if name and not floodmark._find_column(columns, name) -%}
+        {%- do problems.append({'setting': 'files.allow_overwrites', 'got': 'replace',
+            'expected': "the path of each row's file in the table", 'todo': 'The SELECT calls it ' ~ name
+            ~ ', but has no column of this name. Give it one name throughout'}) -%}
+    {%- endif -%}
+    {%- do floodmark._reject_columns(problems + floodmark._own_name_problems(columns)) -%}
 {% endmacro %}
 
 

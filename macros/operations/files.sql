@@ -164,8 +164,8 @@
         {%- set record = floodmark._without_case_twins(floodmark._kept_type(look.seen, true)
             if look.seen and not format.has_types else look.seen) if look.seen else format.columns -%}
         {%- set columns = floodmark._loadable_columns(record or 'struct<>') -%}
-        {%- do found.update({'columns': floodmark._with_moments(settings, listed, columns)
-            if settings.format == 'json' else columns,
+        {%- do found.update({'columns': floodmark._with_moments(settings, floodmark._files_to_read(listed, look),
+            columns) if settings.format == 'json' else columns,
             'partitions': floodmark._partitions(settings, none, listed)}) -%}
     {%- endif -%}
     {{ return('select ' ~ floodmark._string_literal(tojson(found)) ~ ' as look') }}
@@ -210,16 +210,22 @@
 {% endmacro %}
 
 
-{# A look at files of which nothing is known. An option that they need goes into the settings. #}
+{# A look at files of which nothing is known. An option that they need goes into the settings. Files that cannot be
+   unpacked tell nothing. #}
 {% macro _first_look(run, files) %}
     {%- set settings = run.settings.files -%}
     {%- if settings.format in ['csv', 'json'] -%}
-        {%- set lines = floodmark._first_lines(settings, files[:100]) -%}
+        {%- set first = floodmark._files_without(files, floodmark._packed_files(files))[:100] -%}
+        {%- set told = floodmark._tried(floodmark._first_lines, settings, first) if first
+            else {'error': none, 'value': []} -%}
+        {%- set readable = first if told.error is none
+            else floodmark._files_without(first, floodmark._unreadable_files(settings, first)) -%}
+        {%- set lines = told.value if told.error is none
+            else (floodmark._first_lines(settings, readable) if readable else []) -%}
         {%- do settings.update({'options': floodmark._csv_options_of(lines) if settings.format == 'csv'
             else floodmark._json_options_of(lines)}) -%}
     {%- endif -%}
-    {%- set format = floodmark._file_format(settings) -%}
-    {{ return(format.look(run, files) if format.look else {'seen': none}) }}
+    {{ return(floodmark._look_at_files(run, files)) }}
 {% endmacro %}
 
 

@@ -306,7 +306,7 @@
         or floodmark._gives_whole_table(run, batch) or batch.kind == 'stream' and batch.low_position is none -%}
     {%- set replaced = floodmark._strategy(run.settings).replaced -%}
     {%- if is_anew -%}
-        {{ return(floodmark._but_of_gone_files_sql(run.settings.files) if batch.kind == 'first_load' and batch.files
+        {{ return(floodmark._files_again_sql(run.settings.files, batch) if batch.kind == 'first_load' and batch.files
             else 'true') }}
     {%- elif batch.files and floodmark._goes_by_file(run, batch) -%}
         {{ return('_floodmark_file in (' ~ floodmark._path_literals(batch.files) ~ ')') }}
@@ -328,15 +328,22 @@
 
 
 {# A condition on the quarantine of what comes again where the files of the folder are loaded anew: all but the rows of
-   files that are gone. #}
-{% macro _but_of_gone_files_sql(settings) %}
+   files that are gone, and of files that an earlier batch of the generation has read: of those only what this one
+   reads. #}
+{% macro _files_again_sql(settings, batch) %}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
     {%- set gone = floodmark._listed(settings, "select to_json(named_struct('path', _floodmark_file)) from "
         ~ quarantine ~ " where _floodmark_state = 'open' and _floodmark_file is not null and _floodmark_file not in "
         '(select path from (' ~ floodmark._folder_files_sql(settings) ~ ')) group by _floodmark_file')
         if floodmark._has_quarantine(quarantine) else [] -%}
-    {{ return('(_floodmark_file is null or _floodmark_file not in (' ~ floodmark._path_literals(gone) ~ '))'
-        if gone else 'true') }}
+    {%- set first = run_query('select min(batch_id) from ' ~ floodmark.ledger_schema() ~ '.batch_log where model = '
+        ~ floodmark._string_literal(floodmark._batch_model(batch)) ~ " and event = 'committed' and generation = "
+        ~ floodmark._string_literal(batch.generation) ~ ' and batch_id < ' ~ batch.batch_id).rows[0][0] -%}
+    {%- set terms = ['(_floodmark_file is null or _floodmark_file not in (' ~ floodmark._path_literals(gone) ~ '))'
+        if gone else 'true'] -%}
+    {%- do terms.append('(_floodmark_batch_id < ' ~ first ~ ' or _floodmark_file in ('
+        ~ floodmark._path_literals(batch.files) ~ '))') if first is not none -%}
+    {{ return(terms | join(' and ')) }}
 {% endmacro %}
 
 

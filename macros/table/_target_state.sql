@@ -55,13 +55,14 @@
     {%- set strategy = settings.get('incremental_strategy') -%}
     {{ return(landed and (strategy == 'snapshot_diff'
         or strategy == 'cdc' and (landed.rows_read or landed.kind == 'reset')
-        or floodmark._configured(settings, 'files') and landed.rows_read and floodmark._read_records(landed))) }}
+        or floodmark._configured(settings, 'files') and floodmark._has_read_records(landed))) }}
 {% endmacro %}
 
 
-{# Whether a batch read records of its files. One of which all were corrupt has said nothing about the table yet. #}
-{% macro _read_records(batch) %}
+{# Whether a batch, or another of its generation, read records of its files. Where all were corrupt nothing has said
+   anything about the table yet. #}
+{% macro _has_read_records(batch) %}
     {{ return(run_query('select 1 as one from ' ~ floodmark.ledger_schema() ~ '.batch_log where model = '
-        ~ floodmark._string_literal(batch.model) ~ ' and batch_id = ' ~ batch.batch_id
+        ~ floodmark._string_literal(batch.model) ~ ' and generation = ' ~ floodmark._string_literal(batch.generation)
         ~ " and event = 'committed' and exists(files, f -> f.rows > 0) limit 1").rows | length > 0) }}
 {% endmacro %}

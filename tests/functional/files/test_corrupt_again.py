@@ -63,7 +63,9 @@ MODELS = {
     "csv_variants": loader("csv", single_variant_column="v"),
     "again": loader("again", schema="id int, name string"),
     "changed": loader("changed", schema="id int, name string"),
-    "taken": loader("taken", schema="id int, name string", **AT_ONCE | {"archive_to": "archive2"}),
+    "taken": loader(
+        "taken", schema="id int, name string", **AT_ONCE | {"archive_to": "./archive//../archive2"}
+    ),
     "open": loader("open", schema="id int, name string"),
     "exact": loader("exact", "* except (_metadata)"),
     "whole": loader("whole", schema="id int"),

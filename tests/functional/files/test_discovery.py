@@ -33,7 +33,10 @@ MODELS = {
     "unborn": loader("in", format="json", include_existing=False),
     "again": loader("over", "id, _metadata.file_path as path", **JSON, allow_overwrites="append"),
     "replaced": loader(
-        "over", "id, _metadata.file_path as path", **JSON, allow_overwrites="replace"
+        "over",
+        "id, _metadata.file_path like '%.csv' as is_csv, _metadata.file_path as path",
+        **JSON,
+        allow_overwrites="replace",
     ),
     "once": loader("over", **JSON),
     "parts": loader("parts", infer_column_types=True),

@@ -96,6 +96,33 @@ def test_the_file_that_has_a_new_column_is_named(
     assert f"2 new columns: x in {place}, y in {place}." in said
 
 
+def test_fields_of_objects_beside_texts_are_rescued_by_a_lenient_reader(project: Project) -> None:
+    """Spark's own inference, which sees for it, calls what is an object and a text a string."""
+    name = "lenient"
+    settings = {"format": "json", "options": {"allowSingleQuotes": True}}
+    first = "{'id':1,'s':{'b':'x'},'l':[{'b':'x'}]}\n"
+    assert load(project, name, {"a.json": first}, **settings) == ""
+    second = "{'id':2,'s':{'b':'y','c':5},'l':[{'b':'y','c':5}]}\n{'id':3,'s':'text','l':'text'}\n"
+    assert load(project, name, {"b.json": second}, **settings) == ""
+    found = {row["id"]: row for row in records(project, name)}
+    assert found["2"]["s"] == {"b": "y"}
+    rest = {id: rescued(row) or {} for id, row in found.items()}
+    assert rest["1"] == {}
+    # Of an array the whole is rescued.
+    assert (rest["2"]["s"], rest["2"]["l"]) == ({"c": 5}, [{"b": "y", "c": 5}])
+    assert (rest["3"]["s"], rest["3"]["l"]) == ("text", "text")
+
+
+def test_a_new_column_fails_a_batch_of_a_lenient_reader(project: Project) -> None:
+    name = "lenient_fail"
+    settings = {"format": "json", "options": {"allowSingleQuotes": True}}
+    settings |= {"schema_evolution": "fail"}
+    assert load(project, name, {"a.json": "{'id':1}\n"}, **settings) == ""
+    files = {"b.json": "{'id':2}\n", "c.json": "{'id':3,'x':4}\n{'id'\n"}
+    said = load(project, name, files, **settings)
+    assert f"1 new column: x in file:{project.root}/{name}/c.json." in said
+
+
 def test_a_folder_that_comes_again_has_its_type(project: Project) -> None:
     name = "foldered"
     assert load(project, name, {"a.parquet": written({"id": [1]})}, format="parquet") == ""
@@ -108,3 +135,38 @@ def test_a_folder_that_comes_again_has_its_type(project: Project) -> None:
     assert found == {1: None, 2: 1, 3: None, 4: 2}
     (row,) = [row for row in records(project, name, "id") if row["id"] == 3]
     assert (rescued(row) or {}).get("kind") == "late"
+
+
+def test_a_path_that_the_select_renames_is_refused_before_the_first_load(project: Project) -> None:
+    land(project.root / "renamed", {"a.json": '{"id": 1}\n'})
+    given = {"path": "renamed", "format": "json", "schema": "id int", "allow_overwrites": "replace"}
+    project.model(
+        "renamed",
+        f"{{{{ config(materialized='incremental', incremental_strategy='append', files={given!r}) }}}}\n"
+        "with found as (select id, _metadata.file_path as path from {{ floodmark.new_files() }})\n"
+        "select id, path as source_file from found\n",
+    )
+    run = project.dbt("run", "--select", "renamed")
+    assert run.status["renamed"] == "error"
+    assert (
+        'files.allow_overwrites: got "replace"; expected the path of each row\'s file in the table. The SELECT calls it '
+        "path, but has no column of this name. Give it one name throughout"
+    ) in sentence(run.message["renamed"])
+
+
+def test_a_pattern_matches_no_hidden_folder(project: Project) -> None:
+    """A file that is still being written there is loaded once, from where it is moved to."""
+    root = project.root / "arriving"
+    names = ("shop/1.json", "_tmp/2.json", ".tmp/3.json", "shop/_4.json", "_raw/5.json", "_6.json")
+    land(
+        root, {name: f'{{"id": {name.strip("abcdefghijklmnopqrstuvwxyz/_.")}}}\n' for name in names}
+    )
+    given = {"format": "json", "schema": "id int"}
+    project.model("arriving", loader("arriving/*", **given))
+    project.model("arriving_raw", loader("arriving/_r*", **given))
+    project.build("--select", "arriving", "arriving_raw")
+    assert records(project, "arriving") == [{"id": 1}]
+    assert records(project, "arriving_raw") == [{"id": 5}]
+    (root / "_tmp/2.json").rename(root / "shop/2.json")
+    project.build("--select", "arriving")
+    assert records(project, "arriving") == [{"id": 1}, {"id": 2}]

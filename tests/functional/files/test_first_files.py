@@ -36,6 +36,22 @@ def test_a_folder_that_is_missing_has_nothing_to_skip(project: Project) -> None:
     assert run.status["missing"] == "success"
 
 
+@pytest.mark.parametrize("dry", [("--empty",), ("--sample", "1 day")])
+def test_a_dry_run_records_no_files_as_skipped(project: Project, dry: tuple[str, ...]) -> None:
+    """These are skipped by the first load, with what came until then."""
+    name = "dry_" + dry[0].strip("-")
+    land(project.root / name, {"1.json": lines({"id": 1})})
+    project.model(name, loader(name, include_existing=False, **JSON))
+    run = project.dbt("run", "--select", name, *dry)
+    assert run.status[name] == "success", run.log
+    assert project.ledger(name, "path", "files") == []
+    land(project.root / name, {"2.json": lines({"id": 2})})
+    project.build("--select", name)
+    land(project.root / name, {"3.json": lines({"id": 3})})
+    project.build("--select", name)
+    assert ids(project, name) == [3]
+
+
 def test_what_was_skipped_by_hand_leaves_the_first_load_as_it_is(project: Project) -> None:
     """Beside `include_existing: false`: what was there before stays out all the same."""
     land(project.root / "by_hand", {f"{n}.json": lines({"id": n}) for n in (1, 2)})
@@ -58,6 +74,72 @@ def test_csv_without_a_header_has_its_names_after_a_crash(project: Project) -> N
         assert not project.dbt("run", "--select", "bare").success
     project.build("--select", "bare")
     assert records(project, "bare", "id") == [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]
+
+
+NO_RECORDS: dict[str, tuple[dict[str, str], dict[str, object]]] = {
+    "corrupt": ({"bad.json": "not JSON\nnor this\n"}, {"format": "json"}),
+    "corrupt_given": ({"bad.json": "not JSON\nnor this\n"}, JSON),
+    "blank": ({"bad.csv": "id\n", "bad2.csv": "\n"}, {"format": "csv"}),
+}
+
+
+@pytest.mark.parametrize("name", NO_RECORDS)
+def test_files_without_a_good_record_are_loaded_once(project: Project, name: str) -> None:
+    """The first good file decides the columns, and what was judged and discarded stays so."""
+    files, settings = NO_RECORDS[name]
+    land(project.root / name, files)
+    project.model(name, loader(name, **settings))
+    project.build("--select", name)
+    held = [] if name == "blank" else ["discarded"] * 2
+    if held:
+        discard = ("quarantine", "discard", name, "--where", "true", "--reason", "known")
+        code, output = command(project, *discard)
+        assert code == 0, output
+    before = project.ledger(name, "batch_id, state, finished_at")
+    assert len(before) == 1
+    project.build("--select", name)
+    assert project.ledger(name, "batch_id, state, finished_at") == before
+    good = "id\n1\n" if settings["format"] == "csv" else lines({"id": 1})
+    land(project.root / name, {f"good.{settings['format']}": good})
+    for _ in range(2):
+        project.build("--select", name)
+        assert ids(project, name) == [1]
+        assert len(project.ledger(name, "batch_id")) == 2
+    # A file of which nothing could be read is `quarantined`.
+    state = "quarantined" if held else "committed"
+    assert sorted(
+        (path.rpartition("/")[2], state)
+        for path, state in project.ledger(name, "path, state", "files")
+    ) == [*((file, state) for file in sorted(files)), (f"good.{settings['format']}", "committed")]
+    if held:
+        states = project.sql(f"select _floodmark_state from {project.schema}.{name}__quarantine")
+        assert [state for (state,) in states] == held
+    # A table that somebody dropped is loaded of all files that are there.
+    project.sql(f"drop table {project.schema}.{name}")
+    project.build("--select", name)
+    assert ids(project, name) == [1]
+    if held:
+        assert len(project.sql(f"select 1 from {project.schema}.{name}__quarantine")) == 4
+
+
+def test_hints_for_later_columns_take_no_place_of_csv_without_a_header(project: Project) -> None:
+    land(project.root / "places", {"1.csv": "1,a,b\n"})
+    hints = "_c0 int, _c5 date"
+    project.model(
+        "places",
+        loader("places", format="csv", options={"header": False}, schema_hints=hints),
+    )
+    project.build("--select", "places")
+    land(project.root / "places", {"2.csv": "2,a,b,X,Y\n"})
+    project.build("--select", "places")
+    land(project.root / "places", {"3.csv": "3,a,b,X,Y,2024-05-01\n"})
+    project.build("--select", "places")
+    first = {"_c1": "a", "_c2": "b"}
+    assert records(project, "places", "_c0") == [
+        {"_c0": 1, **first},
+        {"_c0": 2, **first, "_c3": "X", "_c4": "Y"},
+        {"_c0": 3, **first, "_c3": "X", "_c4": "Y", "_c5": "2024-05-01"},
+    ]
 
 
 def test_new_columns_fail_a_batch_of_json_that_rescues_nothing(project: Project) -> None:

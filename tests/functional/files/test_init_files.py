@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import lzma
 from collections.abc import Callable
 
 import pytest
 from click.testing import CliRunner
 
 from dbt_floodmark.cli import main
-from tests.support.files import columns, land, lines, records, rescued
+from tests.support.files import columns, land, lines, quarantined, records, rescued
 from tests.support.harness import Project, working_directory
 
 pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
@@ -56,6 +58,16 @@ FOLDERS = {
     # Latin-1, in the header too; folders that are columns.
     "latin": {"day=2024-05-01/l.csv": "Straße;Ort\nHauptstr. 1;Köln\n".encode("latin-1")},
     "tabs": {"t.tsv": "a\tb\n1\tx, y\n"},
+    # Beside a file that is cut off, and one that Spark does not unpack.
+    "sent": {
+        "a.csv": "id,name\n1,Zoé\n",
+        "b.csv.xz": lzma.compress("id,name\n2,é\n".encode()),
+        "c.csv.gz": gzip.compress(b"id,name\n" + bytes(range(256)) * 99)[:-40],
+    },
+    "sent_json": {
+        "a.json": lines({"id": 1, "day": "2024-05-01"}),
+        "b.json.gz": gzip.compress(bytes(range(256)) * 99)[:-40],
+    },
     # Names within a column that Delta refuses.
     "users": {"u.jsonl": lines({"id": 1, "user": {"first name": "a", "age": 2}, "m": {"x y": 1}})},
     # The same of a format that has types.
@@ -150,6 +162,8 @@ def test_every_value_is_there(said: tuple[Project, dict[str, str]]) -> None:
             ("export", "k"),
             ("latin", "Ort"),
             ("tabs", "a"),
+            ("sent", "id"),
+            ("sent_json", "id"),
         )
     }
     assert found == {
@@ -192,7 +206,11 @@ def test_every_value_is_there(said: tuple[Project, dict[str, str]]) -> None:
         "export": [{"k": 1, "v": "a"}, {"k": 2, "v": "b"}],
         "latin": [{"Straße": "Hauptstr. 1", "Ort": "Köln", "day": "2024-05-01"}],
         "tabs": [{"a": 1, "b": "x, y"}],
+        "sent": [{"id": 1, "name": "Zoé"}],
+        "sent_json": [{"id": 1, "day": "2024-05-01"}],
     }
+    files = [file for file, *_ in quarantined(project, "bronze_sent")]
+    assert files == ["b.csv.xz", "c.csv.gz"]
     assert [rescued(row) for row in records(project, "bronze_orders", "order_id")] == [None] * 3
     [user] = records(project, "bronze_users")
     assert rescued(user) == {
@@ -213,6 +231,7 @@ def test_it_says_what_it_found(said: tuple[Project, dict[str, str]]) -> None:
         in (answers["latin"])
     )
     assert "of json, multiLine True: 2 columns." in answers["export"]
+    assert "of csv: 2 columns." in answers["sent"]
     assert (
         f"floodmark build --select bronze_orders --project-dir ../{project.root.name}"
         in answers["orders"]

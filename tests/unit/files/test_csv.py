@@ -192,3 +192,41 @@ def is_open(line, sep=",", quote='"', escape='"'):
 )
 def test_a_quote_is_closed_whatever_blanks_stand_behind_it(line, options, expected):
     assert is_open(line, **options) is expected
+
+
+def placed(record, line=None, path="/in/a.csv", **files):
+    """The columns of a file without a header; without a line, those that are known."""
+    settings = {"path": "/in", "schema": None, "partition_columns": None} | files
+    run = {"settings": {"files": settings}, "known_record": record}
+    if line is None:
+        return floodmark._csv_placed(run, path)
+    dialect = {"sep": ",", "quote": '"', "escape": '"', "has_header": False}
+    return floodmark._csv_names(run, {"path": path, "line": line}, dialect)
+
+
+@pytest.mark.parametrize(
+    ("record", "names"),
+    [
+        (None, ["_c0", "_c1", "_c2", "_c3"]),
+        # A hint for a column not seen yet stands last, and so does one for a folder that comes later.
+        ("struct<_c0:int,_c1:string,_c2:string,_c5:date>", ["_c0", "_c1", "_c2", "_c3"]),
+        ("struct<_c0:int,day:date>", ["_c0", "_c1", "_c2", "_c3"]),
+        ("struct<_c0:int,_c2:string,_C1:string>", ["_c0", "_C1", "_c2", "_c3"]),
+    ],
+)
+def test_columns_that_were_inferred_have_the_names_of_their_places(record, names):
+    assert placed(record, "2,a,b,X") == names
+
+
+def test_columns_of_a_schema_are_named_by_their_places():
+    schema = "day date, id int, name string"
+    record = "struct<day:date,id:int,name:string>"
+    assert placed(record, "2,a,b,X", schema=schema) == ["day", "id", "name", "_c3"]
+    assert placed(record, "2", path="/in/day=1/a.csv", schema=schema) == ["id"]
+
+
+def test_lines_that_are_read_again_have_the_columns_that_are_known():
+    assert placed("struct<_c0:int,_c1:string,_c5:date>") == ["_c0", "_c1"]
+    assert placed("struct<day:date,id:int>", path="/in/day=1/a.csv", schema="day date, id int") == [
+        "id"
+    ]

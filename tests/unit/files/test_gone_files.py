@@ -82,3 +82,35 @@ def test_files_of_a_folder_that_has_none_are_not() -> None:
 def test_files_that_the_settings_leave_out_are_not() -> None:
     assert tidied(["1"], glob="[12]") == (["2 gone", "1 moved"], [])
     assert tidied([], others=1, path="/elsewhere") == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("archive_to", "place"),
+    [
+        ("./old", "/shop/old"),
+        ("../old/", "/old"),
+        ("/old//of/../by", "/old/by"),
+        ("file:///old/./by", "file:/old/by"),
+        ("s3a://b/in/../old//x", "s3a://b/old/x"),
+        ("old", "/shop/old"),
+    ],
+)
+def test_the_archive_is_where_spark_lists_it(archive_to: str, place: str) -> None:
+    floodmark = load(invocation_args_dict=SimpleNamespace(project_dir="/shop"))
+    settings = SETTINGS | {"archive_to": archive_to}
+    file = {"path": "file:///in/k=v/a%20b.json"}
+    assert floodmark._archived_path(settings, file) == f"{place}/k=v/a b.json"
+    assert floodmark._archived_path(settings, file, ["m_1"]) == f"{place}/m_1/k=v/a b.json"
+
+
+@pytest.mark.parametrize("archived_to", [None, "/shop/../old/a.json"])
+def test_a_file_is_found_in_the_archive(archived_to: str | None) -> None:
+    """Also one that was recorded with a path that Spark does not print."""
+    floodmark = load(invocation_args_dict=SimpleNamespace(project_dir="/shop"))
+    asked: list[str] = []
+    there = {"path": "file:///old/a.json", "size": 1}
+    floodmark._listed = lambda _, sql: asked.append(sql) or [there]
+    file = {"path": "file:/in/a.json"} | ({"archived_to": archived_to} if archived_to else {})
+    settings = SETTINGS | {"archive_to": "../old"}
+    assert floodmark._in_archive(settings, [file]) == {"file:/in/a.json": there}
+    assert "binaryFile.`/old/a.json`" in asked[0]

@@ -59,11 +59,50 @@ def test_patterns():
     ],
 )
 def test_files_that_lie_in_the_folder_itself(path, inside, outside):
-    sql = floodmark._directly_in_sql({"path": path})
+    sql = floodmark._place_terms({"path": path, "recursive": False})[0]
     [text] = re.findall(r"rlike '(.*)'$", sql)
     regex = re.compile(text.replace("\\\\", "\\"))
     assert [one for one in inside if not regex.search(one)] == []
     assert [one for one in outside if regex.search(one)] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "shown", "hidden"),
+    [
+        (
+            "/landing/*",
+            ["file:/landing/shop/a.json", "file:///landing/k_1/a", "hdfs://n:1/landing/_k=v/a"],
+            ["file:///landing/_tmp/a.json", "file:/landing/x/.b/a", "hdfs://n:1/landing/_a.json"],
+        ),
+        ("/_in/.x/*", ["file:/_in/.x/a", "file:///_in/.x/b/a"], ["file:///_in/.x/_a"]),
+        ("file:///in/2024-*/x", ["file:/in/2024-05/x/a"], ["file:/in/2024-05/x/.a"]),
+        ("s3a://_b/in/{x,y}", ["s3a://_b/in/x/a"], ["s3a://_b/in/x/_a"]),
+        ("/*", ["file:/a/b"], ["file:/_a/b", "file:///_a/b"]),
+    ],
+)
+def test_what_a_pattern_does_not_match(path, shown, hidden):
+    [sql] = floodmark._place_terms({"path": path, "recursive": True})
+    [text] = re.findall(r"^not .* rlike '(.*)'$", sql)
+    regex = re.compile(text.replace("\\\\", "\\"))
+    assert [one for one in shown if regex.search(one)] == []
+    assert [one for one in hidden if not regex.search(one)] == []
+
+
+@pytest.mark.parametrize(
+    "path", ["/in", "/_in/_x", "/in/_raw*", "/in/*/_raw", "/in/{a,_b}", r"/in/\[a\]", "s3a://b/in"]
+)
+def test_a_path_that_hides_nothing(path):
+    assert floodmark._place_terms({"path": path, "recursive": True}) == []
+
+
+def test_a_stream_leaves_out_what_a_pattern_does_not_match():
+    macros = load()
+    macros._stream_source = lambda *_: "the_stream"
+    settings = {"glob": "*", "recursive": True, "max_bytes_per_batch": None}
+    settings |= {"max_files_per_batch": 10}
+    assert macros._files_stream(settings | {"path": "/in"}, "text") == "the_stream"
+    filtered = macros._files_stream(settings | {"path": "/in/*"}, "text")
+    assert filtered.startswith("(select *, _metadata from the_stream where not coalesce(")
 
 
 def test_every_reader_looks_below_by_itself():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from tests.support.macros import load
@@ -50,3 +52,43 @@ def test_what_is_not_utf8_is_read_as_latin1():
 )
 def test_json_that_is_no_lines(lines, options):
     assert floodmark._json_options_of(seen(lines)) == options
+
+
+@pytest.mark.parametrize(
+    ("names", "first"),
+    [
+        (["a.csv", "b.csv"], ["a.csv", "b.csv"]),
+        # Bytes that Spark does not unpack are no text in Latin-1.
+        (["a.csv", "b.csv.xz", "B.CSV.GZ"], ["a.csv"]),
+        (["a.csv", "z.csv.gz"], ["a.csv"]),
+        (["z.csv.gz"], []),
+        (["b.csv.xz"], []),
+    ],
+)
+def test_files_that_cannot_be_unpacked_tell_nothing(names, first):
+    def attempt(macro, *args):
+        try:
+            return {"value": macro(*args), "error": None}
+        except OSError as error:
+            return {"value": None, "error": str(error)}
+
+    plugin = SimpleNamespace(floodmark_plugin=True, floodmark_try=attempt)
+    macros = load(adapter=plugin)
+    asked = []
+
+    def lines(_, files):
+        asked.append([file["path"] for file in files])
+        if "z.csv.gz" in asked[-1]:
+            raise OSError("FAILED_READ_FILE")
+        return seen(["a;b"] * len(files))
+
+    macros._first_lines = lines
+    macros._unreadable_files = lambda _, files: {
+        file["path"]: "cut off" for file in files if file["path"] == "z.csv.gz"
+    }
+    macros._look_at_files = lambda run, files: [file["path"] for file in files]
+    files = {"format": "csv", "options": {}}
+    run = {"settings": {"files": files}}
+    assert macros._first_look(run, [{"path": name} for name in names]) == names
+    assert files["options"] == ({"sep": ";"} if first else {})
+    assert not first or asked[-1] == first

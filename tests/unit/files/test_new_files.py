@@ -1,0 +1,96 @@
+"""Which files of a folder are new: what is asked, and what is recorded. Without Spark."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.macros import load
+
+A, B = ({"path": f"file:/in/{name}.json", "size": 1, "modified_at": 1} for name in "ab")
+
+
+@pytest.mark.parametrize(
+    ("which", "is_empty", "sample", "recorded"),
+    [
+        ("run", False, None, 1),
+        ("run", True, None, 0),
+        ("run", False, "1 day", 0),
+        ("compile", False, None, 0),
+    ],
+)
+def test_only_a_run_records_what_it_skips(
+    which: str, is_empty: bool, sample: str | None, recorded: int
+) -> None:
+    floodmark = load(
+        flags=SimpleNamespace(WHICH=which, EMPTY=is_empty), invocation_args_dict={"sample": sample}
+    )
+    skipped: list[Any] = []
+    floodmark._skip_existing = skipped.append
+    floodmark._ledger_has = lambda _: False
+    floodmark._unseen_files = lambda *_: []
+    floodmark._plan_whole = lambda files, is_last: {"files": files}
+    floodmark._plan_schema = lambda *_: {"record": None}
+    files = {"include_existing": False, "max_files_per_batch": 10, "max_bytes_per_batch": None}
+    run = {"settings": {"files": files}, "full_refresh": False, "state": {"committed": None}}
+    assert floodmark._plan_files(run, True) == {"files": [], "record": None}
+    assert len(skipped) == recorded
+
+
+def run_of(**target: Any) -> dict[str, Any]:
+    """A run of a model whose table is empty."""
+    committed = {"generation": "g1", "target_id": "t", "batch_id": 1}
+    return {
+        "settings": {"files": {}},
+        "full_refresh": False,
+        "state": {"committed": committed, "landed": {"generation": "g1", "target_version": 3}},
+        "target": {"is_delta": True, "id": "t", "newest": {"version": 3}} | target,
+        "generation": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "target", "untouched", "generation"),
+    [
+        ({}, {}, True, "g1"),
+        # Somebody emptied it, or made it anew; it is to be loaded anew.
+        ({}, {}, False, None),
+        ({}, {"id": "another"}, True, None),
+        ({}, {"is_delta": False, "newest": None}, True, None),
+        ({"full_refresh": True}, {}, True, None),
+        # A first load that failed.
+        ({"generation": "g1"}, {}, True, "g1"),
+        ({"generation": "g1"}, {}, False, None),
+        ({"generation": "g2"}, {}, False, "g2"),
+    ],
+)
+def test_a_table_that_its_own_batches_left_empty_keeps_its_generation(
+    changes: dict[str, Any], target: dict[str, Any], untouched: bool, generation: str | None
+) -> None:
+    floodmark = load()
+    floodmark._is_untouched_since = lambda *_: untouched
+    floodmark._model_id = lambda: "shop.orders"
+    floodmark._unseen_files_sql = lambda settings, id, known: f"since {known}"
+    run = run_of(**target) | changes
+    floodmark._keep_generation(run)
+    assert run["generation"] == generation
+    asked = "g1" if generation == "g1" else None
+    assert floodmark._unseen_of_run_sql(run, True) == f"since {asked}"
+    assert floodmark._unseen_of_run_sql(run, False) == "since g1"
+
+
+def test_a_first_load_that_goes_on_supersedes_what_it_reads_and_what_was_before() -> None:
+    found: list[Any] = [[3]]
+    asked: list[str] = []
+    given = load(run_query=lambda sql: asked.append(sql) or SimpleNamespace(rows=found))
+    given.ledger_schema = lambda: "ledger"
+    given._has_quarantine, given._quarantine_relation = lambda _: False, lambda _: "q"
+    given._batch_model = lambda _: "shop.orders"
+    batch = {"batch_id": 5, "generation": "g1", "files": [A, B]}
+    again = "(_floodmark_batch_id < 3 or _floodmark_file in ('file:/in/a.json', 'file:/in/b.json'))"
+    assert given._files_again_sql({}, batch) == f"true and {again}"
+    assert "generation = 'g1' and batch_id < 5" in asked[0]
+    found[0] = [None]
+    assert given._files_again_sql({}, batch) == "true"

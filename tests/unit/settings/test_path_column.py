@@ -1,0 +1,60 @@
+"""The column of a SELECT by which `allow_overwrites: replace` finds earlier rows of a file. Without Spark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.macros import Refused, load
+
+floodmark = load()
+
+
+@pytest.mark.parametrize(
+    ("items", "name"),
+    [
+        ("*, _metadata.file_path as source_file", "source_file"),
+        ("_metadata.file_path source_file, id", "source_file"),
+        ("_metadata.file_path AS `source file` -- where it came from\n", "source file"),
+        ("_METADATA.file_path /* the path */ as path, id", "path"),
+        ("_metadata.file_path", None),
+        ("cast(_metadata.file_path as string) as source_file", None),
+        (
+            "case when _metadata.file_path like '%/eu/%' then 'EU' end as region, _metadata.file_path as source_file",
+            "source_file",
+        ),
+        ("_metadata.file_path is null as is_lost", None),
+        ("case when id = 1 then 'a' else _metadata.file_path end as path", None),
+        (
+            "row_number() over (order by _metadata.file_path desc, id) as n, _metadata.file_path as path",
+            "path",
+        ),
+        ("/* _metadata.file_path as old, */ _metadata.file_path as source_file", "source_file"),
+        ("-- was _metadata.file_path as old,\n id", None),
+        ("'it''s' as a, _metadata.file_path as source_file", "source_file"),
+    ],
+)
+def test_the_column_of_the_path(items: str, name: str | None) -> None:
+    assert floodmark._path_column(f"select {items} from (select 1)") == name
+
+
+def check(mode: str | bool, kind: str, *columns: str) -> None:
+    """Check the columns that a SELECT gives that calls the path `path`."""
+    run: dict[str, Any] = {
+        "settings": {"files": {"allow_overwrites": mode}},
+        "sql": "select id, _metadata.file_path as path from x",
+    }
+    load(model={"name": "m"})._check_append_columns(
+        run, {"kind": kind}, [{"name": name, "type": "string"} for name in columns]
+    )
+
+
+def test_a_path_that_the_select_gives_another_name_is_refused() -> None:
+    with pytest.raises(
+        Refused, match=r"calls it path, but has no column of this name\. Give it one name"
+    ):
+        check("replace", "incremental", "id", "source_file")
+    check("replace", "incremental", "id", "PATH")
+    check("append", "incremental", "id", "source_file")
+    check("replace", "replay", "id")
