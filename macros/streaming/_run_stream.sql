@@ -51,7 +51,8 @@
         'output_mode': settings.output_mode, 'location': '',
         'native': settings.strategy == 'append' and not settings.expectations,
         'project_dir': floodmark._absolute_path(''), 'seconds': settings.seconds if streams.service() else none,
-        'distinct_by': settings.unique_key if settings.strategy == 'append' else []} -%}
+        'distinct_by': settings.unique_key if settings.strategy == 'append' else [],
+        'whole_commits': settings.strategy == 'cdc'} -%}
     {%- do floodmark._check_stream_columns(request, streams.columns(request)) -%}
     {%- set described = streams.describe(request) -%}
     {#- rows that an update changes come again, with the time of their group -#}
