@@ -158,12 +158,15 @@
     {%- set sql = modules.re.sub('\\bstream\\s*\\(\\s*\\(\\s*select \\* from (\\S+)[^()]*\\)[^()]*\\)', 'stream(\\1)',
         sql) -%}
     {%- set request = {'model': floodmark._model_id(), 'sql': sql, 'table': this | string,
-        'output_mode': settings.output_mode, 'native': true, 'location': '',
+        'output_mode': settings.output_mode, 'location': '',
+        'native': settings.strategy == 'append' and not settings.expectations,
         'project_dir': floodmark._absolute_path('')} -%}
     {%- do floodmark._check_stream_columns(request, streams.columns(request)) -%}
     {%- do streams.describe(request) -%}
     {%- if load_relation(this) is none -%}
-        {%- do floodmark._make_stream_table({'settings': settings, 'target': {'is_delta': false}}, streams) -%}
+        {%- set run = {'settings': settings, 'request': request, 'target': {'is_delta': false}} -%}
+        {%- do floodmark._check_written_columns(run, streams, {'replaces': true, 'kind': 'stream'}) -%}
+        {%- do floodmark._make_stream_table(run, streams) -%}
     {%- endif -%}
     {%- do store_raw_result(name='main', message='OK (ledger untouched)', code='OK', rows_affected='-1') -%}
 {% endmacro %}
