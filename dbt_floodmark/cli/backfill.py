@@ -42,6 +42,11 @@ def backfill(
     """
     project = Project(project_dir, profiles_dir, target)
     chosen = project.one(model)
+    if chosen.strategy == "snapshot_diff":
+        raise UsageError(
+            f"{model} takes whole snapshots, in their order, and a part of one cannot be loaded "
+            "alone: load them again with --full-refresh."
+        )
     kind = (chosen.watermark or {}).get("kind")
     if chosen.watermark is None or kind == "version":
         raise UsageError(

@@ -36,7 +36,8 @@ class Request:
     `columns` are the columns to write, as SQL over the SELECT's; `seconds` the time between two
     triggers, or None to run to the end of what is there; `native` whether Delta's own sink writes
     the table, which else the node does, micro-batch by micro-batch; `distinct_by` the keys that
-    come once within the event-time watermark.
+    come once within the event-time watermark; `whole_commits` whether no commit of a change feed
+    may be cut by the end of a micro-batch.
     """
 
     model: str
@@ -49,6 +50,7 @@ class Request:
     seconds: float | None = None
     columns: list[str] | None = None
     distinct_by: list[str] = field(default_factory=list)
+    whole_commits: bool = False
 
 
 @dataclass

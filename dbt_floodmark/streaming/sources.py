@@ -40,8 +40,12 @@ _TOKEN = re.compile(
     re.IGNORECASE | re.DOTALL | re.VERBOSE,
 )
 _OPTION = re.compile(
-    r"""\s*(?P<key>[\w.]+|'[^']*'|"[^"]*")(?:\s*=\s*|\s+)(?P<value>'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[^,\s]+)\s*(?:,|$)"""
+    rf"""{_GAP}(?P<key>[\w.]+|'[^']*'|"[^"]*")(?:\s*=\s*|\s+)(?P<value>'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[^,\s]+){_GAP}(?:,|$)""",
+    re.DOTALL,
 )
+#: Options by which Delta ends a micro-batch, and the number of files that it takes for no limit.
+_LIMITS = ("maxfilespertrigger", "maxbytespertrigger")
+_ALL_FILES = 2**31 - 9
 #: What a letter behind a backslash stands for in Spark's literals.
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a"}
 #: An age that no file reaches, as Spark writes durations.
@@ -132,7 +136,9 @@ def replace_streams(sql: str, project_dir: str, put: Callable[[Stream], str]) ->
     return _TOKEN.sub(replace, sql)
 
 
-def with_sources(spark: Any, sql: str, project_dir: str, *, runs: bool = False) -> str:
+def with_sources(
+    spark: Any, sql: str, project_dir: str, *, runs: bool = False, whole_commits: bool = False
+) -> str:
     """Return the SELECT over temporary views of `spark` in place of folders and what macros marked.
 
     Args:
@@ -140,6 +146,7 @@ def with_sources(spark: Any, sql: str, project_dir: str, *, runs: bool = False) 
         sql: compiled SQL of the model.
         project_dir: what relative paths are relative to.
         runs: whether the SELECT is to run as a stream, or is only looked at.
+        whole_commits: whether no commit of a change feed may be cut by the end of a micro-batch.
 
     Raises:
         FloodmarkError: options that cannot be read, or no Kafka connector.
@@ -147,12 +154,28 @@ def with_sources(spark: Any, sql: str, project_dir: str, *, runs: bool = False) 
 
     def put(stream: Stream) -> str:
         if stream.source is None:
-            return stream.text
+            return _of_whole_commits(stream) if whole_commits else stream.text
         register = _register_running if runs else _register
         register(spark, stream.source, with_metadata=stream.has_metadata)
         return f"stream({stream.source.name})"
 
     return replace_streams(sql, project_dir, put)
+
+
+def _of_whole_commits(stream: Stream) -> str:
+    """Return the text of a stream of a table; a change feed is read without limits.
+
+    Delta 4.4 ends a micro-batch within a commit that has no change files and no deletion vectors,
+    such as an INSERT OVERWRITE: what it adds comes first, and what it takes away in the next one.
+    """
+    if not {"readchangefeed", "readchangedata"} & stream.options.keys():
+        return stream.text
+    options = [
+        f"{one['key']} = {one['value']}"
+        for one in _OPTION.finditer(stream.options_text)
+        if _literal(one["key"]).lower() not in _LIMITS
+    ]
+    return f"stream({stream.table}) with ({', '.join(options)}, maxFilesPerTrigger = {_ALL_FILES})"
 
 
 def parse_options(text: str) -> dict[str, str]:

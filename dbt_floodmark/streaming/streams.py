@@ -265,7 +265,14 @@ class Streams:
         try:
             with _named(request.model):
                 runs = bool(request.table and request.location)
-                frame = spark.sql(with_sources(spark, request.sql, request.project_dir, runs=runs))
+                sql = with_sources(
+                    spark,
+                    request.sql,
+                    request.project_dir,
+                    runs=runs,
+                    whole_commits=request.whole_commits,
+                )
+                frame = spark.sql(sql)
             if request.distinct_by:
                 frame = frame.dropDuplicatesWithinWatermark(request.distinct_by)
             return frame.selectExpr(*request.columns) if request.columns else frame

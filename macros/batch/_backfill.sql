@@ -110,8 +110,13 @@
 {# What makes a backfill impossible: a list for _refuse. #}
 {% macro _backfill_problems(run, range, family) %}
     {%- set problems = [] -%}
+    {%- if not floodmark._strategy(run.settings).backfills -%}
+        {{ return([{'setting': 'floodmark_backfill', 'got': range, 'expected': 'an incremental_strategy that can '
+            'load a part of its source, and ' ~ run.settings.strategy ~ ' takes whole snapshots, in their order',
+            'todo': 'Use --full-refresh to load them again'}]) }}
+    {%- endif -%}
     {%- set expected = 'a model with a timestamp or sequence watermark, loaded before' -%}
-    {%- if not floodmark._strategy(run.settings).backfills or family is none or family == 'version'
+    {%- if family is none or family == 'version'
         or not run.state.committed or run.state.committed.mark is none or run.target.is_empty or run.full_refresh -%}
         {{ return([{'setting': 'floodmark_backfill', 'got': range, 'expected': expected,
             'todo': 'Run the model first; files and versions are loaded again by --full-refresh'}]) }}

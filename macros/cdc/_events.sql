@@ -134,10 +134,47 @@
 {% endmacro %}
 
 
-{# The columns of the events as they will be in the table. #}
+{# The columns of the events as they will be in the table. Where Spark cannot analyse the events, each setting that is
+   wrong is refused. #}
 {% macro _conformed_event_columns(run, batch, select_sql) %}
-    {{ return(floodmark._conformed_columns(run, batch,
-        floodmark._select_columns(run, floodmark._events_sql(run.settings.cdc, select_sql, raw=true)))) }}
+    {%- set tried = floodmark._tried(floodmark._select_columns, run,
+        floodmark._events_sql(run.settings.cdc, select_sql, raw=true)) -%}
+    {%- if tried.error is not none -%}
+        {%- set given = floodmark._select_columns(run, select_sql) -%}
+        {%- set problems = floodmark._event_clause_problems(run.settings.cdc, given, select_sql) -%}
+        {%- do floodmark._check_event_columns(run, batch, given + floodmark._any_event_columns(), problems)
+            if problems -%}
+        {%- do adapter.floodmark_raise(tried.raised) -%}
+    {%- endif -%}
+    {{ return(floodmark._conformed_columns(run, batch, tried.value)) }}
+{% endmacro %}
+
+
+{# What Spark cannot analyse of what makes rows events, one by one: a list of problems. #}
+{% macro _event_clause_problems(cdc, columns, select_sql) %}
+    {%- set problems = [] -%}
+    {%- for part in cdc.sequence_by -%}
+        {%- set found = floodmark._tried(floodmark._condition_types, [{'sql': '(' ~ part ~ ')'}], select_sql) -%}
+        {%- if found.error is not none -%}
+            {%- do problems.append({'setting': 'cdc.sequence_by', 'got': part,
+                'expected': "an expression of the SELECT's columns (" ~ columns | map(attribute='name') | join(', ')
+                ~ ')', 'todo': (found.error | trim).split('\n')[0]}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- for setting, condition in {'apply_as_deletes': cdc.deletes, 'apply_as_truncates': cdc.truncates}.items()
+        if condition -%}
+        {%- do problems.extend(floodmark._condition_problems(
+            {'setting': 'cdc.' ~ setting, 'sql': '(' ~ condition ~ ')'}, columns, select_sql)) -%}
+    {%- endfor -%}
+    {{ return(problems) }}
+{% endmacro %}
+
+
+{# The columns of _events_sql with types that nothing forbids, in place of those that Spark cannot tell. #}
+{% macro _any_event_columns() %}
+    {{ return([{'name': '_floodmark_sequence', 'type': 'bigint', 'ddl': 'bigint'},
+        {'name': '_floodmark_delete', 'type': 'boolean', 'ddl': 'boolean'},
+        {'name': '_floodmark_truncate', 'type': 'boolean', 'ddl': 'boolean'}]) }}
 {% endmacro %}
 
 
@@ -152,12 +189,13 @@
 {% endmacro %}
 
 
-{# What the types of the events forbid, refused with all problems at once, before anything is written. #}
-{% macro _check_event_columns(run, batch, columns) %}
+{# What the types of the events forbid, refused with all problems at once, also with those that are `known` already,
+   before anything is written. #}
+{% macro _check_event_columns(run, batch, columns, known=[]) %}
     {%- set cdc = run.settings.cdc -%}
     {%- set own = floodmark._own_columns(cdc, columns) -%}
     {%- set given = columns[:-3] -%}
-    {%- set problems = [] -%}
+    {%- set problems = known | list -%}
     {%- set type = floodmark._find_column(columns, '_floodmark_sequence').type -%}
     {%- if floodmark._has_no_order(type) -%}
         {%- do problems.append({'setting': 'cdc.sequence_by', 'got': cdc.sequence ~ ' ' ~ type,

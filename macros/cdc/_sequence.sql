@@ -17,8 +17,8 @@
    ties with its own row, and would change nothing. #}
 {% macro _feed_sequence_problems(run, columns) %}
     {%- set cdc = run.settings.cdc -%}
-    {%- if not cdc.deletes or not cdc.reads_feed or not floodmark._names_beyond(run, columns, [cdc.deletes])
-        or not run.upstream and not floodmark._tells_change(cdc)
+    {%- if not cdc.deletes or not cdc.reads_feed or not floodmark._are_of_a_state(run, columns)
+        or not floodmark._names_beyond(run, columns, [cdc.deletes])
         or floodmark._names_beyond(run, columns, cdc.sequence_by) -%}
         {{ return([]) }}
     {%- endif -%}

@@ -376,15 +376,20 @@
 {% endmacro %}
 
 
-{# Keys that come twice, or are NULL: refused, keys named. `counted` is a query of the keys and _floodmark_copies;
-   `counts.repeated` is 0 where no key comes twice. #}
+{# Keys that come twice, or are NULL: refused, keys named; one of several columns also where one of them is NULL.
+   `counted` is a query of the keys and _floodmark_copies, which a key that is missing does not have; `counts.repeated`
+   is 0 where no key comes twice. #}
 {% macro _check_snapshot_keys(run, batch, counts, counted) %}
     {%- set named = 'to_json(struct(' ~ floodmark._quoted_csv(run.settings.unique_key)
         ~ "), map('ignoreNullFields', 'false'))" -%}
     {%- set problems = [] -%}
     {%- if counts.keyless -%}
+        {%- set shown = run_query('select distinct ' ~ named ~ ' as named from (' ~ counted ~ ') where '
+            '_floodmark_copies is not null and ' ~ floodmark._null_key_sql(run) ~ ' order by 1 limit 5')
+            if run.settings.unique_key | length > 1 else none -%}
         {%- do problems.append(floodmark._counted(counts.keyless, 'row') ~ (' has' if counts.keyless == 1 else ' have')
-            ~ ' no ' ~ run.settings.unique_key | join(' or ')) -%}
+            ~ ' no ' ~ run.settings.unique_key | join(' or ')
+            ~ (': ' ~ shown.columns['named'].values() | join(', ') if shown is not none else '')) -%}
     {%- endif -%}
     {%- if counts.repeated -%}
         {%- set shown = run_query('select named, count(*) over () as n from (select distinct ' ~ named

@@ -10,7 +10,7 @@
     {%- set stage = floodmark._stage_relation(batch) -%}
     {%- set snapshot = run.settings.snapshot -%}
     {%- set columns = floodmark._select_columns(run, select_sql) -%}
-    {%- do floodmark._check_snapshot_columns(run, columns) -%}
+    {%- do floodmark._check_snapshot_columns(run, columns, select_sql) -%}
     {%- set version = floodmark._find_column(columns, snapshot.version) if snapshot.version is not none -%}
     {%- set source = {'sql': 'select * from ' ~ stage, 'stage': stage, 'columns': columns, 'table': [],
         'scd_type': run.settings.snapshot.scd_type, 'version_type': version.type if version else 'timestamp',
@@ -37,7 +37,7 @@
 
 
 {# What the columns forbid, refused with all problems at once. #}
-{% macro _check_snapshot_columns(run, columns) %}
+{% macro _check_snapshot_columns(run, columns, select_sql) %}
     {%- set snapshot = run.settings.snapshot -%}
     {%- set problems = floodmark._key_problems(run.settings.unique_key, columns) -%}
     {%- for setting, names in {'compare_columns': snapshot.compared, 'except_columns': snapshot.excepted}.items() -%}
@@ -57,6 +57,10 @@
             {%- do problems.append({'setting': 'snapshot_diff.version', 'got': version.name ~ ' ' ~ version.type,
                 'expected': 'a timestamp, a date or a whole number', 'todo': 'Cast it in the SELECT'}) -%}
         {%- endif -%}
+    {%- endif -%}
+    {%- if snapshot.scope is not none -%}
+        {%- do problems.extend(floodmark._condition_problems({'setting': 'snapshot_diff.scope',
+            'sql': '(' ~ snapshot.scope ~ ')'}, columns, select_sql)) -%}
     {%- endif -%}
     {%- set kept = floodmark._snapshot_added(run, 'timestamp') | map(attribute='name') | list -%}
     {%- for column in columns if column.name | lower in kept or (column.name | lower).startswith('_floodmark_') -%}

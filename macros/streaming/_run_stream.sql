@@ -52,7 +52,8 @@
         'output_mode': settings.output_mode, 'location': '',
         'native': settings.strategy == 'append' and not settings.expectations,
         'project_dir': floodmark._absolute_path(''), 'seconds': settings.seconds if streams.service() else none,
-        'distinct_by': settings.unique_key if settings.strategy == 'append' else []} -%}
+        'distinct_by': settings.unique_key if settings.strategy == 'append' else [],
+        'whole_commits': settings.strategy == 'cdc'} -%}
     {%- do floodmark._check_stream_columns(request, streams.columns(request)) -%}
     {%- set described = streams.describe(request) -%}
     {#- rows that an update changes come again, with the time of their group -#}
@@ -158,12 +159,14 @@
     {%- set sql = modules.re.sub('\\bstream\\s*\\(\\s*\\(\\s*select \\* from (\\S+)[^()]*\\)[^()]*\\)', 'stream(\\1)',
         sql) -%}
     {%- set request = {'model': floodmark._model_id(), 'sql': sql, 'table': this | string,
-        'output_mode': settings.output_mode, 'native': true, 'location': '',
+        'output_mode': settings.output_mode, 'location': '',
+        'native': settings.strategy == 'append' and not settings.expectations,
         'project_dir': floodmark._absolute_path('')} -%}
     {%- do floodmark._check_stream_columns(request, streams.columns(request)) -%}
     {%- do streams.describe(request) -%}
     {%- if load_relation(this) is none -%}
-        {%- set run = {'settings': settings, 'target': {'is_delta': false}} -%}
+        {%- set run = {'settings': settings, 'request': request, 'target': {'is_delta': false}} -%}
+        {%- do floodmark._check_written_columns(run, streams, {'replaces': true, 'kind': 'stream'}) -%}
         {%- do floodmark._make_stream_table(run, streams) -%}
         {%- do floodmark._tell_warnings(run) -%}
     {%- endif -%}

@@ -11,30 +11,31 @@
     {#- of one that was emptied all rows are judged again -#}
     {%- do floodmark._supersede(floodmark._quarantine_relation(this), 'true') -%}
     {%- set generation = invocation_id ~ '-' ~ floodmark._now() -%}
-    {%- set properties = floodmark._own_properties(run, generation) -%}
-    {%- if run.settings.strategy == 'cdc' -%}
-        {%- set shape = 'select * from ' ~ streams.shape -%}
-        {%- set given = floodmark._columns_of(query=shape) -%}
-        {%- set written = floodmark._columns_of(query=floodmark._cdc_shape_sql(run.settings.cdc, shape)) -%}
-        {%- do properties.update(floodmark._cdc_properties(run, given + written)) -%}
-        {%- set added = [] -%}
-        {%- for column in written if not floodmark._find_column(given + floodmark._table_columns(run), column.name) -%}
-            {%- do added.append(column) -%}
-        {%- endfor -%}
-        {%- do floodmark._add_columns(this, {'new': added, 'fields': []}) -%}
-        {%- do floodmark._forget_state() -%}
-        {%- do run.update({'table_columns': none}) -%}
-    {%- endif -%}
-    {%- do floodmark._set_properties(properties) -%}
+    {%- do floodmark._check_written_columns(run, streams, {'replaces': false, 'begins': true, 'kind': 'stream'}) -%}
+    {%- do floodmark._set_properties(floodmark._own_properties(run, generation)) -%}
     {%- do run.update({'generation': generation}) -%}
     {%- do run.request.update({'location': floodmark._own_checkpoint(generation)}) -%}
     {%- do run.target.update({'newest': none, 'disturbed': none}) -%}
 {% endmacro %}
 
 
+{# What the columns forbid the strategy that is to write them, refused before the table is made or names a checkpoint:
+   the first micro-batch would find it too late, in a table whose properties name these settings. cdc also makes a table
+   that is taken on one of its own. Delta's own sink has no strategy. #}
+{% macro _check_written_columns(run, streams, batch) %}
+    {%- if not run.request.native -%}
+        {%- set strategy = floodmark._strategy(run.settings) -%}
+        {%- set columns = strategy.selected(run, batch, 'select * from ' ~ streams.shape) -%}
+        {%- do strategy.check_columns(run, batch, floodmark._conformed_columns(run, batch, columns)
+            if strategy.conforms else columns) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
 {# Make the table, empty, in one commit that also turns to a checkpoint of its own: at first, and with --full-refresh.
    #}
 {% macro _start_over(run, streams) %}
+    {%- do floodmark._check_written_columns(run, streams, {'replaces': true, 'kind': 'stream'}) -%}
     {%- do floodmark._give_up_open_batch(run) -%}
     {%- do floodmark._drop_what_is_not_delta(run) -%}
     {#- also where there are no rules any more, which would do it with the first micro-batch -#}

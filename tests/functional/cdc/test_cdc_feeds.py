@@ -60,11 +60,11 @@ FEEDS = {
 TYPES = (1, 2) if FULL else (2,)
 
 
-def by_version(key: str, feed: str, **cdc: object) -> str:
+def by_version(key: str, feed: str, columns: str = "*", **cdc: object) -> str:
     return (
         f"{{{{ config(materialized='incremental', incremental_strategy='cdc', unique_key='{key}', "
         f"watermark={{'kind': 'version'}}, cdc={cdc!r}) }}}} "
-        f"select * from {{{{ floodmark.changes(source('raw', '{feed}')) }}}}"
+        f"select {columns} from {{{{ floodmark.changes(source('raw', '{feed}')) }}}}"
     )
 
 
@@ -75,6 +75,15 @@ BY_VERSION = {
         sequence_by="seq",
         apply_as_deletes="op = 'd'",
         except_column_list=["op", "seq"],
+    ),
+    # The SELECT makes the flag; the feed is one of events all the same.
+    "from_flagged_feed": by_version(
+        "k",
+        "feed",
+        "k, v, seq, op = 'd' as is_deleted",
+        sequence_by="seq",
+        apply_as_deletes="is_deleted",
+        except_column_list=["is_deleted", "seq"],
     ),
     "history": by_version(
         "id",
@@ -104,7 +113,11 @@ class Story:
     held: dict[str, list[dict]] = field(default_factory=dict)
 
     def look(self) -> None:
-        columns = {"from_feed": "k, v", "history": "id, name, __start_at, __end_at"}
+        columns = {
+            "from_feed": "k, v",
+            "from_flagged_feed": "k, v",
+            "history": "id, name, __start_at, __end_at",
+        }
         for name, read in columns.items():
             self.held.setdefault(name, []).append(held(self.project, name, read))
 
@@ -188,6 +201,7 @@ def test_debezium_and_dms_become_events(story: Story) -> None:
 
 def test_a_feed_read_by_version(story: Story) -> None:
     assert story.held["from_feed"] == [{"a": [("x",)]}, {"a": [("x",)], "c": [("z",)]}]
+    assert story.held["from_flagged_feed"] == story.held["from_feed"]
     assert story.held["history"] == [
         {1: [("a", 1, None)], 2: [("b", 1, None)]},
         {1: [("a", 1, 2), ("c", 2, None)], 2: [("b", 1, 3)]},

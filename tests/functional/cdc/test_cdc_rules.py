@@ -61,6 +61,17 @@ REFUSED = {
         {"apply_as_deletes": "op"},
         'cdc.apply_as_deletes: got "op string"; expected a condition',
     ),
+    # With all that is wrong, and Spark's own words on it.
+    "unknown_sequence": (
+        "select 'a' as k, 1L as seq, 'x' as v",
+        {"sequence_by": ["sq"], "except_column_list": ["op", "sequence"]},
+        'cdc.sequence_by: got "sq"; expected an expression of the SELECT\'s columns (k, seq, v, op, arrived). ',
+    ),
+    "unknown_flag": (
+        "select 'a' as k, 1L as seq, 'x' as v",
+        {"apply_as_deletes": "opp = 'd'", "except_column_list": ["op", "sequence"]},
+        "cdc.apply_as_deletes: got \"opp = 'd'\"; expected a condition of the SELECT's columns (k, seq, v, op, arrived). ",
+    ),
     "map_key": (
         "select map('a', 1) as k, 1L as seq, 'x' as v",
         {},
@@ -346,6 +357,8 @@ def test_what_is_refused_names_setting_and_rows(story: Story) -> None:
     project, run = story.project, story.runs[0]
     for name, found in {**REFUSED, **STATIC}.items():
         assert found[2] in sentence(run.message[name]), (name, run.message[name])
+    for name in ("unknown_sequence", "unknown_flag"):
+        assert 'cdc.except_column_list: got "sequence"' in sentence(run.message[name]), name
     tables = {row[1] for row in project.sql(f"show tables in {project.schema}")}
     assert not tables & {*REFUSED, *STATIC}
     assert story.stages == []

@@ -446,6 +446,8 @@ def test_commands_take_the_name_that_says_which(named: Story) -> None:
             "floodmark: floodmark loads several models 'orders': name one of orders.v1, orders.v2.\n"
         ) in result.output
     assert "name one of branch.applied, shop.applied." in named("history", "applied").output
+    result = named("backfill", "copied", "--from", "2024-01-01", "--to", "2024-01-02")
+    assert result.exit_code == 2 and "copied takes whole snapshots" in result.output
     branch = named.json("history", "branch.applied")
     assert branch["model"] == "branch.applied"
     assert branch["batches"][0]["high"].startswith("2024-01-01")

@@ -260,7 +260,15 @@ def test_what_is_refused_leaves_the_table(make_project: Callable[..., Project]) 
         project.sql(f"delete from {project.schema}.src_{name}")
         if rows:
             project.sql(f"insert into {project.schema}.src_{name} values {values(rows)}")
+    misnamed = whole("src_outside", scope="region = 'N'", compare_columns=["b"])
+    project.model("misnamed", misnamed)
     run = project.dbt("run")
+    for told in (
+        "2 problems",
+        "snapshot_diff.scope: got \"region = 'N'\"; expected a condition of the SELECT's columns (v, k, a). ",
+        'snapshot_diff.compare_columns: got "b"; expected columns of the SELECT other than the key',
+    ):
+        assert told in sentence(run.message["misnamed"]), run.message["misnamed"]
     for name, (_, told) in bad.items():
         for scd in types[name]:
             assert run.status[f"{name}_{scd}"] == "error"

@@ -168,6 +168,23 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
             "unique_key on an append stream drops what comes again within the event-time watermark: put a watermark on the stream"
         ],
     ),
+    # What the first micro-batch would find in a table that is there by then.
+    "mistyped_cdc": (
+        stream(
+            f"select * from {SOURCE}",
+            incremental_strategy="cdc",
+            unique_key="idd",
+            cdc={"sequence_by": "at", "except_column_list": ["note"]},
+        ),
+        [
+            'unique_key: got "idd"; expected a column of the SELECT that the table keeps.',
+            'cdc.except_column_list: got "note"; expected columns of the SELECT. Correct the name',
+        ],
+    ),
+    "mistyped_merge": (
+        stream(f"select * from {SOURCE}", incremental_strategy="merge", unique_key="iddd"),
+        ['unique_key: got "iddd"; expected a column of the SELECT. Add it to the SELECT'],
+    ),
 }
 
 
@@ -282,7 +299,12 @@ def story(make_project: Callable[..., Project]) -> Story:
     for name in REFUSED:
         (project.root / "models" / f"{name}.sql").unlink()
     project.model("dry", stream(f"select * from {SOURCE}"))
-    project.build("--select", "dry", "--empty")
+    project.model("dry_mistyped", REFUSED["mistyped_cdc"][0])
+    assert project.dbt("run", "--select", "dry", "dry_mistyped", "--empty").status == {
+        "dry": "success",
+        "dry_mistyped": "error",
+    }
+    (project.root / "models" / "dry_mistyped.sql").unlink()
     dry = (project.sql(f"select count(*) from {s}.dry"), project.ledger("dry", "batch_id"))
     arrive(project, 2)
     project.build("--select", "dry", *(set(PARTED) - {"dropped", "lost"}))

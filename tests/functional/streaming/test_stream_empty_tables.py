@@ -78,11 +78,15 @@ def story(make_project: Callable[..., Project]) -> Story:
     project.model("half", stream(f"select at, v, id, seq from {RAW}", **MODELS["spans"]))
     make(project, "half")
     project.sql(f"alter table {s}.half add columns (__start_at int, __end_at int)")
+    mistaken = MODELS["spans"] | {"unique_key": "idd"}
+    project.model("mistaken", stream(f"select at, v, id, seq from {RAW}", **mistaken))
+    make(project, "mistaken")
     first = project.dbt("run")
     failed = {name for name, status in first.status.items() if status != "success"}
-    assert failed == {*REFUSED, "fail_a"}, first.log[-6000:]
+    assert failed == {*REFUSED, "fail_a", "mistaken"}, first.log[-6000:]
+    project.model("mistaken", stream(f"select at, v, id, seq from {RAW}", **MODELS["spans"]))
     project.sql(f"insert into {s}.events values (3, 1, 'c', timestamp'2024-05-03 08:00:00')")
-    project.build("--select", *MODELS, "half")
+    project.build("--select", *MODELS, "half", "mistaken")
     return Story(project, ids, first)
 
 
@@ -138,6 +142,13 @@ def test_a_table_made_by_hand_is_loaded_into_as_it_is(story: Story) -> None:
 def rows(project: Project, name: str, *more: str) -> list[tuple[object, ...]]:
     columns = ", ".join(("cast(id as int) as id", "v", *more))
     return project.sql(f"select {columns} from {project.schema}.{name} order by id, v")
+
+
+def test_a_key_that_was_corrected(story: Story) -> None:
+    """The table did not become one of the key that no column has."""
+    assert 'unique_key: got "idd"' in sentence(story.first.message["mistaken"])
+    expected = [(1, "a", 3), (1, "c", None), (2, "b", None)]
+    assert rows(story.project, "mistaken", "__end_at") == expected
 
 
 def test_a_constraint_of_the_table_holds(story: Story) -> None:

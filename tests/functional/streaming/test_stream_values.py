@@ -41,6 +41,7 @@ REPLACED = {
 
 MODELS = {
     "replaced": stream(FEED, **REPLACED),
+    "replaced_in_parts": stream(FEED.replace("true)", "true, maxFilesPerTrigger = 1)"), **REPLACED),
     "fed_changes": "{{ config(materialized='ephemeral') }}\n" + FEED,
     # The apostrophe opens no text.
     "replaced_beyond": stream(
@@ -161,9 +162,9 @@ def test_a_list_may_name_a_column_without_a_type(story: Story) -> None:
     assert rows(story, "told", "id, note, __end_at") == [(1, "n1", None), (2, "n2", None)]
 
 
-@pytest.mark.parametrize("name", ["replaced", "replaced_beyond"])
+@pytest.mark.parametrize("name", ["replaced", "replaced_in_parts", "replaced_beyond"])
 def test_a_row_that_is_overwritten_is_not_deleted(story: Story, name: str) -> None:
-    """One commit takes it away and brings another; wherever the feed's option stands."""
+    """One commit takes it away and brings another; wherever the feed's option stands, and whatever its limits."""
     assert [run.status[name] for run in story.runs[:2]] == ["success", "success"]
     assert rows(story, name, "id, v, __end_at is null") == [(1, "a", False), (1, "b", True)]
     columns = story.project.sql(f"select * from {story.project.schema}.{name}")[0]

@@ -26,12 +26,15 @@ def feed_problems(
     upstream: list[str] | None = FEED[:2],
     code: str = "",
     reads_feed: bool = True,
+    kind: str = "",
 ) -> list[dict[str, Any]]:
     # An apostrophe in a comment of Jinja opens no text.
     floodmark = load(model={"raw_code": "{# it's #} {{ ref('x') }}", "compiled_code": code})
     cdc = {"deletes": deletes, "reads_feed": reads_feed, "sequence_by": sequence_by}
     known = {"columns": named(*upstream)} if upstream is not None else None
-    run = {"settings": {"cdc": cdc}, "upstream": known}
+    watermark = {"kind": "version"} if known and reads_feed else None
+    settings = {"cdc": cdc, "watermark": watermark}
+    run = {"settings": settings, "upstream": known, "sql": f"/*floodmark:changes s.t{kind}*/"}
     return floodmark._feed_sequence_problems(run, named(*selected))
 
 
@@ -68,6 +71,9 @@ def test_a_delete_of_a_state_needs_an_order_of_its_own(case: dict[str, Any]) -> 
         {"sequence_by": ["version"], "selected": ["id", "_change_type", "version"]},
         # Deletes that the rows themselves tell are events, or a flag.
         {"sequence_by": ["updated_at"], "deletes": "op = 'd'", "selected": [*FEED, "op"], "upstream": [*FEED[:2], "op"]},
+        # Of a feed of events only added rows are read, whatever the SELECT makes of them.
+        {"sequence_by": ["seq"], "deletes": "is_deleted", "selected": ["id", "seq", "is_deleted"],
+         "upstream": ["id", "seq", "op"], "kind": " events"},
         {"sequence_by": ["updated_at"], "deletes": None},
         {"sequence_by": ["updated_at"], "reads_feed": False},
         {"sequence_by": ["at"], "upstream": None, "selected": [*FEED, "at"],

@@ -187,3 +187,57 @@ def test_char_columns_are_refused_before_a_stream_takes_a_table(strategy: str) -
         assert f"{strategy} into column code char(5) of " in str(refused.value)
         assert "alter column `code` type string" in str(refused.value)
         assert given_up == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "problems"),
+    [
+        ({"strategy": "merge", "unique_key": ["nope"]}, ['unique_key: got "nope"']),
+        (
+            {"strategy": "cdc", "unique_key": ["nope"]},
+            ['unique_key: got "nope"', 'cdc.except_column_list: got "none"'],
+        ),
+        # Rules are asked by the macros, too, which write the rows.
+        ({"strategy": "append"}, ["a column _floodmark_x in the SELECT"]),
+    ],
+)
+@pytest.mark.parametrize("begins", ["_start_over", "_take_on"])
+def test_what_a_strategy_cannot_write_is_refused_before_its_table_is_made(
+    settings: dict[str, Any], problems: list[str], begins: str
+) -> None:
+    """The table would name the settings, and refuse them once they are corrected."""
+    own = {} if settings["strategy"] == "cdc" else {"_floodmark_x": "int"}
+    events = {"_floodmark_sequence": "int", "_floodmark_delete": "boolean"}
+    selected = {"id": "int", "seq": "int"} | own
+    floodmark, run = stream_of(selected, {"id": "int", "_floodmark_sequence": "int"})
+    columns_of = floodmark._columns_of
+
+    def with_events(query: str | None = None, relation: Any = None) -> list[dict[str, str]]:
+        added = events | {"_floodmark_truncate": "boolean"}
+        is_events = query is not None and " as _floodmark_sequence" in query
+        return columns_of(query, relation) + (described(**added) if is_events else [])
+
+    floodmark._columns_of = with_events
+    cdc = {
+        "sequence": "seq",
+        "sequence_by": ["seq"],
+        "scd_type": 1,
+        "column_list": [],
+        "except_column_list": ["none"],
+        "start_at": "s",
+        "end_at": "e",
+        "tracked": [],
+        "untracked": [],
+        "ignore_null_updates": False,
+    }
+    run["settings"] |= {"cdc": cdc} | settings
+    run["request"]["native"] = False
+    run["target"] |= {"exists": True}
+    beside = ["_check_char_columns", "_give_up_open_batch", "_supersede", "_quarantine_relation"]
+    for name in [*beside, "_now"]:
+        setattr(floodmark, name, lambda *given: "")
+    with pytest.raises(Refused) as refused:
+        getattr(floodmark, begins)(run, STREAMS)
+    for problem in problems:
+        assert problem in str(refused.value)
+    assert floodmark.sent == []

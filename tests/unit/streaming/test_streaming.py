@@ -120,6 +120,27 @@ def test_a_file_is_never_too_old(sql, age):
     assert spark.readStream.options["maxfileage"] == age
 
 
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("stream(s.t) with (readChangeFeed = true)", "stream(s.t) with (readChangeFeed = true, {all})"),
+        ("stream s.t with (maxFilesPerTrigger = 1, ReadChangeFeed true, 'MAXBYTESPERTRIGGER' = '1k')",
+         "stream(s.t) with (ReadChangeFeed = true, {all})"),
+        ("stream(`t`) with (readChangeData = 'true' -- all\n, excludeRegex = '\\\\.x' /* odd */)",
+         "stream(`t`) with (readChangeData = 'true', excludeRegex = '\\\\.x', {all})"),
+        ("stream(s.t) with (maxFilesPerTrigger = 1)", "stream(s.t) with (maxFilesPerTrigger = 1)"),
+        ("stream(s.t)", "stream(s.t)"),
+    ],
+)  # fmt: skip
+def test_no_commit_of_a_change_feed_is_cut(text, read):
+    """The rows that it takes away would come behind those that it brings in their place."""
+    sql = f"select * from {text} where id > 0"
+    assert sources.with_sources(None, sql, "/project") == sql
+    read = read.replace("{all}", "maxFilesPerTrigger = 2147483639")
+    whole = sources.with_sources(None, sql, "/project", whole_commits=True)
+    assert whole == f"select * from {read} where id > 0"
+
+
 def test_one_marked_source_twice(monkeypatch):
     """Spark would keep one log for both, and two offsets."""
     views = Views(monkeypatch)

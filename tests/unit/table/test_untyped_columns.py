@@ -14,6 +14,7 @@ CDC = {
     "ignore_null_updates": False, "deletes": None, "truncates": None,
 }  # fmt: skip
 SNAPSHOT = {
+    "scope": None,
     "compared": [],
     "excepted": [],
     "version": None,
@@ -62,7 +63,7 @@ def refused(setting: str, untyped: list[str] | None, **more: Any) -> list[tuple[
         floodmark._table_own_columns = lambda run: []
         floodmark._check_event_columns(run, BATCH, columns)
     elif kind == "snapshot":
-        floodmark._check_snapshot_columns(run, columns)
+        floodmark._check_snapshot_columns(run, columns, "select 1")
     else:
         floodmark._check_merge_columns(run, BATCH, columns)
     return [(problem["setting"], problem["got"]) for problem in found]
