@@ -28,7 +28,7 @@
         {%- set abandons = abandons and landed is none -%}
     {%- elif abandons and run.target.is_delta -%}
         {#- one that replaces an empty table may find CHAR columns there, which no MERGE takes -#}
-        {%- do floodmark._try_fence(batch, is_needed=not batch.replaces) -%}
+        {%- do floodmark._try_fence(batch, is_needed=not (batch.replaces or given_up)) -%}
         {%- set landed = floodmark._landed(this, batch) -%}
     {%- endif -%}
     {%- set counts = none -%}

@@ -65,17 +65,21 @@
 
 {# Names of the first `count` columns of a file without a header, or of those that are known: the columns of `schema` by
    their place, but for those that its folders give, else `_c0` and so on, as they are spelt where they are known. A
-   record that was inferred has the columns of hints in places that are not theirs. #}
+   record that was inferred has the columns of hints in places that are not theirs; one without `_c0` had a schema, and
+   its columns keep their places. #}
 {% macro _csv_placed(run, path, count=none) %}
     {%- set settings, names = run.settings.files, [] -%}
     {%- set fields = floodmark._struct_fields(floodmark._without_fields(run.known_record,
         floodmark._given_by_folders(settings, path))) if run.known_record else [] -%}
     {%- set places = fields | length if count is none else count -%}
+    {%- set is_named = settings.schema or not floodmark._find_column(fields, '_c0') -%}
     {%- for place in range(places) -%}
-        {%- set known = (fields[place] if place < fields | length else none) if settings.schema
-            else floodmark._find_column(fields, '_c' ~ place) -%}
+        {%- set own = '_c' ~ place -%}
+        {%- set named = fields[place].name if is_named and place < fields | length else '' -%}
+        {%- set is_placed = named and (settings.schema or modules.re.fullmatch('(?i)_c\\d+', named) is none) -%}
+        {%- set known = named if is_placed else (floodmark._find_column(fields, own) or {}).get('name') -%}
         {%- if known or count is not none -%}
-            {%- do names.append(known.name if known else '_c' ~ place) -%}
+            {%- do names.append(known or own) -%}
         {%- else -%}
             {{ return(names) }}
         {%- endif -%}

@@ -32,7 +32,8 @@
     {%- set look = floodmark._look_at_files(run, files) if needs_look else {'files': {}, 'seen': none} -%}
     {%- set exact = none -%}
     {%- if settings.schema_evolution == 'widen' -%}
-        {%- set exact = floodmark._seen_columns(settings, format.unmixed(settings, files, record, look.seen)
+        {%- set exact = floodmark._seen_columns(settings, format.unmixed(settings,
+            floodmark._files_to_read(files, look), record, look.seen)
             if format.unmixed and record else look.seen, record, is_exact=true) -%}
     {%- endif -%}
     {%- set former = floodmark._former_hints(record, known.former) if known and known.get('former') else [] -%}

@@ -7,11 +7,12 @@
 
 {# Whether partitions of a type depend on the session's zone, given what they follow from, and in which ways: times
    without a zone and days stand for themselves, until they become a moment. By hours they do: `date_format` and
-   `date_trunc` take a time for a moment of the session, and show one that its clock leaves out an hour later. #}
+   `date_trunc` take a time for a moment of the session, and show one that its clock leaves out an hour later. Where
+   all rows are of midnight they lie in the same partitions by hours and by days, and days are meant. #}
 {% macro _depends_on_zone(family, type, ways) %}
-    {%- set by_hour = floodmark._partition_expressions('null', type) | selectattr('unit', 'equalto', 'hour')
-        | selectattr('way', 'in', ways) | list -%}
-    {{ return(family == 'timestamp' or type == 'timestamp' or family == 'timestamp_ntz' and by_hour != []) }}
+    {%- set units = floodmark._partition_expressions('null', type) | selectattr('way', 'in', ways)
+        | map(attribute='unit') | unique | list -%}
+    {{ return(family == 'timestamp' or type == 'timestamp' or family == 'timestamp_ntz' and units == ['hour']) }}
 {% endmacro %}
 
 
@@ -70,7 +71,7 @@
     {#- a backfill does not look how they follow -#}
     {%- set staged = source.counts.get('ways') -%}
     {%- set takes_zone = not run.zone.kept and floodmark._depends_on_zone(batch.family, partition.type,
-        kept.ways if kept else staged or []) -%}
+        kept.ways | select('in', staged) | list if kept and staged else (kept.ways if kept else staged or [])) -%}
     {%- set ways = staged if staged and kept and not takes_zone
         else floodmark._ways_with_held_rows(run, batch, source, partition) -%}
     {%- if takes_zone and not ways -%}

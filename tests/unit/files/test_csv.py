@@ -212,6 +212,9 @@ def placed(record, line=None, path="/in/a.csv", **files):
         ("struct<_c0:int,_c1:string,_c2:string,_c5:date>", ["_c0", "_c1", "_c2", "_c3"]),
         ("struct<_c0:int,day:date>", ["_c0", "_c1", "_c2", "_c3"]),
         ("struct<_c0:int,_c2:string,_C1:string>", ["_c0", "_C1", "_c2", "_c3"]),
+        # There was a schema, which became hints.
+        ("struct<id:int,name:string>", ["id", "name", "_c2", "_c3"]),
+        ("struct<id:int,name:string,_c2:string>", ["id", "name", "_c2", "_c3"]),
     ],
 )
 def test_columns_that_were_inferred_have_the_names_of_their_places(record, names):

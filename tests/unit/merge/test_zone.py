@@ -48,6 +48,8 @@ def test_other_zones_keep_their_names(floodmark: SimpleNamespace, zone: str) -> 
         ("timestamp_ntz", "string", ["yyyy-MM-dd HH"], True),
         ("timestamp_ntz", "int", ["yyyyMMddHH"], True),
         ("timestamp_ntz", "timestamp_ntz", ["hour"], True),
+        # All rows are of midnight.
+        ("timestamp_ntz", "timestamp_ntz", ["day", "hour"], False),
         ("date", "int", ["yyyyMMdd"], False),
         ("date", "string", ["yyyyMMddHH"], False),
     ],
