@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 from collections.abc import Callable
 from typing import Any
@@ -121,6 +122,18 @@ def test_a_new_column_fails_a_batch_of_a_lenient_reader(project: Project) -> Non
     files = {"b.json": "{'id':2}\n", "c.json": "{'id':3,'x':4}\n{'id'\n"}
     said = load(project, name, files, **settings)
     assert f"1 new column: x in file:{project.root}/{name}/c.json." in said
+
+
+def test_a_lenient_reader_widens_without_a_file_that_cannot_be_read(project: Project) -> None:
+    name = "lenient_cut"
+    settings = {"format": "json", "options": {"allowSingleQuotes": True}}
+    settings |= {"schema_evolution": "widen"}
+    assert load(project, name, {"a.json": "{'id':1,'n':1}\n"}, **settings) == ""
+    cut = gzip.compress(b"{'id':3,'n':3}\n" * 1000)[:-20]
+    assert (
+        load(project, name, {"b.json": "{'id':2,'n':null}\n", "c.json.gz": cut}, **settings) == ""
+    )
+    assert [row["id"] for row in records(project, name, "id")] == [1, 2]
 
 
 def test_a_folder_that_comes_again_has_its_type(project: Project) -> None:

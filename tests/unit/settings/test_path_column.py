@@ -39,6 +39,20 @@ def test_the_column_of_the_path(items: str, name: str | None) -> None:
     assert floodmark._path_column(f"select {items} from (select 1)") == name
 
 
+@pytest.mark.parametrize(
+    "behind",
+    [
+        " {# where it came from #} from {{ floodmark.new_files() }}",
+        "\n{% for c in extra %}, {{ c }}{% endfor %} from {{ floodmark.new_files() }}",
+        "{{ more }} from {{ floodmark.new_files() }}",
+        " |> where id > 1",
+        "",
+    ],
+)
+def test_what_follows_it_may_not_be_rendered_yet(behind: str) -> None:
+    assert floodmark._path_column(f"select *, _metadata.file_path as path{behind}") == "path"
+
+
 def check(mode: str | bool, kind: str, *columns: str) -> None:
     """Check the columns that a SELECT gives that calls the path `path`."""
     run: dict[str, Any] = {
