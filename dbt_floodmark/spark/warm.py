@@ -174,13 +174,13 @@ def keep(home: Path) -> None:
         lock.record_jvm(server.pid)
         _detach()
         make_in_background(spark_conf(workplace, require_jars(), order["parameters"]))
-        _watch(server, order["idle"] * 60)
+        _stop_when_idle(server, order["idle"] * 60)
     finally:
         stop_server(server)
         lock.release()
 
 
-def _watch(server: ThriftServer, idle: float) -> None:
+def _stop_when_idle(server: ThriftServer, idle: float) -> None:
     """Return when the server has ended, or had nobody for ``idle`` seconds."""
     used, noted = time.monotonic(), _last_noted(server.workplace)
     while is_alive(server.pid):

@@ -246,7 +246,7 @@
         ~ (values + floodmark._key_ranges(run.settings.unique_key, source.columns)) | join(', ') ~ ')) from '
         ~ difference)[0] -%}
     {%- do floodmark._check_snapshot_keys(run, batch, found, 'select * from ' ~ difference) -%}
-    {%- do floodmark._check_missing(run, batch, source, found, difference) -%}
+    {%- do floodmark._check_missing_share(run, batch, source, found, difference) -%}
     {%- if found.again -%}
         {%- do floodmark._refuse_snapshot(batch,
             floodmark._counted(found.again, 'key') ~ (' has' if found.again == 1 else ' have')
@@ -413,7 +413,7 @@
 
 
 {# More keys missing than max_delete_fraction allows: refused, with the number and a sample. #}
-{% macro _check_missing(run, batch, source, counts, difference) %}
+{% macro _check_missing_share(run, batch, source, counts, difference) %}
     {%- set snapshot = run.settings.snapshot -%}
     {%- if snapshot.max_delete_fraction is none or snapshot.on_missing == 'ignore' or not counts.missing -%}
         {{ return(none) }}

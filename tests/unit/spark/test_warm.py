@@ -203,7 +203,7 @@ def test_a_server_whose_command_died_ends_when_it_is_idle(tmp_path, monkeypatch)
     monkeypatch.setattr(warm, "start_server", lambda *given, **more: server)
     monkeypatch.setattr(warm, "_detach", lambda: None)
     monkeypatch.setattr(warm, "make_in_background", lambda conf: None)
-    monkeypatch.setattr(warm, "_watch", lambda found, idle: happened.append((found, idle)))
+    monkeypatch.setattr(warm, "_stop_when_idle", lambda found, idle: happened.append((found, idle)))
     monkeypatch.setattr(warm, "stop_server", lambda found: happened.append("stopped"))
     warm.keep(tmp_path)
     assert happened == [(server, 120), "stopped"]
