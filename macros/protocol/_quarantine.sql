@@ -208,12 +208,17 @@
 {% endmacro %}
 
 
-{# Take back what a batch that fails has in the quarantine; a run that still lives writes no more there. #}
+{# Take back what a batch that fails has in the quarantine; a run that still lives writes no more there. One commit of
+   both is a fence, which tells a later run what was done: where the rows are there, Delta skips the first. #}
 {% macro _take_back_quarantined(batch, relation=none) %}
     {%- set quarantine = floodmark._quarantine_relation(relation or this) -%}
     {%- if floodmark._has_quarantine(quarantine) -%}
-        {%- do floodmark._fence(floodmark._once(batch), quarantine) -%}
+        {%- set once = floodmark._once(batch) -%}
+        {%- set conf = {floodmark._batch_conf()[2]: floodmark._fence_tag(once)} -%}
+        {%- do floodmark._fence(once, quarantine) -%}
+        {%- do floodmark._set_conf(conf) -%}
         {%- do floodmark._execute(['delete from ' ~ quarantine ~ ' where _floodmark_batch_id = ' ~ batch.batch_id]) -%}
+        {%- do floodmark._reset_conf(conf) -%}
     {%- endif -%}
 {% endmacro %}
 
