@@ -23,6 +23,8 @@
             {%- do adapter.floodmark_streams().drain() -%}
         {%- endif -%}
         {%- do floodmark._add_counts(run.total, floodmark._recover(run, planned)) -%}
+        {%- do floodmark._drop_left_stages(floodmark._stages(this), state.finished_id)
+            if not floodmark._is_written(run, number) -%}
     {%- endif -%}
     {#- also what was just given up: Spark takes the micro-batch for written behind this macro -#}
     {%- if not floodmark._is_written(run, number) -%}
