@@ -127,13 +127,13 @@ def test_a_new_column_fails_a_batch_of_a_lenient_reader(project: Project) -> Non
 def test_a_lenient_reader_widens_without_a_file_that_cannot_be_read(project: Project) -> None:
     name = "lenient_cut"
     settings = {"format": "json", "options": {"allowSingleQuotes": True}}
-    settings |= {"schema_evolution": "widen"}
+    settings |= {"schema_evolution": "widen", "infer_column_types": True}
     assert load(project, name, {"a.json": "{'id':1,'n':1}\n"}, **settings) == ""
     cut = gzip.compress(b"{'id':3,'n':3}\n" * 1000)[:-20]
     assert (
         load(project, name, {"b.json": "{'id':2,'n':null}\n", "c.json.gz": cut}, **settings) == ""
     )
-    assert [int(row["id"]) for row in records(project, name, "id")] == [1, 2]
+    assert [row["id"] for row in records(project, name, "id")] == [1, 2]
 
 
 def test_a_folder_that_comes_again_has_its_type(project: Project) -> None:
