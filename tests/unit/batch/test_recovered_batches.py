@@ -221,8 +221,12 @@ def test_a_micro_batch_that_was_given_up_is_planned_anew_at_once(
         (batch["batch_id"], batch["low"], batch["high"])
     )
     floodmark._load_batch = lambda run, batch: {"rows_read": 1}
+    dropped: list[Any] = []
+    floodmark._stages = lambda relation: ["left"]
+    floodmark._drop_left_stages = lambda stages, batch_id: dropped.append((stages, batch_id))
     run = run_of(state=state, generation="g", total={"batches": 0})
     floodmark._apply_micro_batch(run, 8)
+    assert dropped == ([(["left"], 3)] if is_given_up else [])
     assert floodmark.recorded == ([(4, "7", "8")] if is_given_up else [])
     assert run["total"]["batches"] == 1
 
