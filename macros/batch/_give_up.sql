@@ -11,11 +11,10 @@
         {%- do floodmark._fence(batch, relation) -%}
         {%- set landed = floodmark._landed(relation, batch) -%}
     {%- endif -%}
-    {%- if landed is not none and planned.kind == 'replay' -%}
-        {%- do floodmark._stop('batch ' ~ planned.batch_id ~ ' has replayed rows and is unfinished: run the model '
-            'first, which finishes the batch', id) -%}
-    {%- elif landed is none -%}
+    {%- if landed is none -%}
         {%- do floodmark._take_back_quarantined(batch, relation) -%}
+    {%- else -%}
+        {%- do floodmark._require_replay_ended(id, relation, planned) -%}
     {%- endif -%}
     {%- if strategy.give_up -%}
         {%- do strategy.give_up(id, relation, batch, landed) -%}
@@ -26,6 +25,26 @@
         {%- do floodmark._record_landed(batch, landed, committed) -%}
     {%- endif -%}
     {%- do floodmark._drop_left_stages(floodmark._stages(relation), planned.batch_id) -%}
+{% endmacro %}
+
+
+{# Stop where an open batch is a replay that a run can finish: what it has loaded is still open in the quarantine. #}
+{% macro _require_replay_ended(id, relation, planned) %}
+    {%- if planned.kind == 'replay' and floodmark._knows_replayed(relation, planned.batch_id) -%}
+        {%- do floodmark._stop('batch ' ~ planned.batch_id ~ ' replays rows and is unfinished: run the model first, '
+            'which finishes the batch', id) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Whether a staging table of a replay is there, and whole: without one, nobody can tell what it has loaded from what
+   else is open. #}
+{% macro _knows_replayed(relation, batch_id) %}
+    {%- for stage in floodmark._stages(relation)
+        if stage.batch_id == batch_id | int and floodmark._is_stage_whole(stage.relation) -%}
+        {{ return(true) }}
+    {%- endfor -%}
+    {{ return(false) }}
 {% endmacro %}
 
 

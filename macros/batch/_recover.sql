@@ -32,7 +32,8 @@
         {%- set landed = floodmark._landed(this, batch) -%}
     {%- endif -%}
     {%- set counts = none -%}
-    {%- if landed is not none and run.full_refresh and batch.kind not in ['replay', 'stream'] -%}
+    {%- if landed is not none and run.full_refresh and batch.kind != 'stream'
+        and not (batch.kind == 'replay' and floodmark._knows_replayed(this, batch.batch_id)) -%}
         {%- do floodmark._leave_landed(run, batch, landed) -%}
     {%- elif landed is not none -%}
         {%- set counts = floodmark._finish_landed(run, batch, landed) -%}
@@ -96,7 +97,8 @@
 
 {# Record a batch that is in the table's history, and whose table this run is about to replace: what its strategy would
    add is not needed, and may be impossible by now. Should this run fail, the next one finds the batch committed. Not
-   for replays, whose rows would stay open in the quarantine, and streams, which begin anew by themselves. #}
+   for replays that can be finished, whose rows would stay open in the quarantine, and streams, which begin anew by
+   themselves. #}
 {% macro _leave_landed(run, batch, landed) %}
     {%- set strategy = floodmark._strategy(run.settings) -%}
     {%- if strategy.leave -%}

@@ -162,7 +162,7 @@
         {%- for row in result.sample -%}
             {#- one that is cut is no JSON any more -#}
             {%- do shown.append(row if row.endswith('}') and row | length < 500
-                else floodmark._shown_json(tojson(row))) -%}
+                else floodmark._shown_json(row)) -%}
         {%- endfor -%}
         {%- do rows.append(dict(result, sample='[' ~ shown | join(', ') ~ ']' if shown else none)) -%}
     {%- endfor -%}

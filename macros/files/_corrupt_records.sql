@@ -12,7 +12,7 @@
         {%- for row in floodmark._query_json('select to_json(struct(_floodmark_metadata.file_path as path, '
             '_floodmark_reason as reason, left(_floodmark_raw, 200) as raw)) from ' ~ stage
             ~ ' where _floodmark_reason is not null order by 1 limit 5') -%}
-            {%- do shown.append(row.path ~ ': ' ~ row.reason ~ (': ' ~ floodmark._shown_json(tojson(row.raw))
+            {%- do shown.append(row.path ~ ': ' ~ row.reason ~ (': ' ~ floodmark._shown_json(row.raw)
                 if row.raw else '')) -%}
         {%- endfor -%}
         {%- set counted = '{:,} of {:,} records '.format(corrupt, all) ~ ('is' if corrupt == 1 else 'are')

@@ -8,7 +8,7 @@
             ~ ' having count(*) > 1 order by 1 limit 5') -%}
         {%- set shown = [] -%}
         {%- for key in named -%}
-            {%- do shown.append(floodmark._shown_json(tojson(key))) -%}
+            {%- do shown.append(floodmark._shown_json(key)) -%}
         {%- endfor -%}
         {%- set repeated = floodmark._counted(source.counts.repeated, 'key')
             ~ (' comes' if source.counts.repeated == 1 else ' come') ~ ' more than once' -%}

@@ -35,7 +35,7 @@
     {%- elif adapter.floodmark_follow is not defined -%}
         {%- do print('To replay ' ~ floodmark._counted(open, 'row') ~ ', run: dbt run --select '
             ~ floodmark._selector_of(node) ~ " --vars '"
-            ~ floodmark._shown_json(tojson({'floodmark_replay': asked})) ~ "'") -%}
+            ~ floodmark._shown_json({'floodmark_replay': asked}) ~ "'") -%}
     {%- else -%}
         {%- do adapter.floodmark_follow(['run', '--select', floodmark._selector_of(node)],
             {'floodmark_replay': asked}) -%}
@@ -55,7 +55,11 @@
     {%- set node = floodmark._asked_quarantine('quarantine_discard', model, asked, dry_run, reason) -%}
     {%- set open = floodmark._count_open(floodmark._quarantine_of(node), asked, ['all']) -%}
     {%- if not dry_run and open -%}
-        {%- do floodmark._check_replay_ended(node) -%}
+        {%- set state = floodmark._model_state(floodmark._node_id(node)) -%}
+        {%- if state.last_batch_id != state.finished_id -%}
+            {%- do floodmark._require_replay_ended(floodmark._node_id(node), api.Relation.create(schema=node.schema,
+                identifier=node.alias or node.name), state.planned) -%}
+        {%- endif -%}
         {%- set quarantine = floodmark._quarantine_of(node) -%}
         {%- do floodmark._execute(['update ' ~ quarantine ~ " set _floodmark_state = 'discarded', "
             "_floodmark_reason = concat(_floodmark_reason, '; discarded by ', current_user(), ': ', "
@@ -64,20 +68,6 @@
     {%- endif -%}
     {%- do print(('Would discard ' if dry_run else 'Discarded ') ~ floodmark._counted(open, 'row') ~ ' of '
         ~ floodmark._node_id(node) ~ '.') -%}
-{% endmacro %}
-
-
-{# Refuse to give rows up that an unfinished replay may have loaded: the run that finishes it looks for open rows alone.
-   One without a staging table has loaded none, or nobody can finish it any more. #}
-{% macro _check_replay_ended(node) %}
-    {%- set state = floodmark._model_state(floodmark._node_id(node)) -%}
-    {%- set is_unfinished = state.last_batch_id != state.finished_id and state.planned.kind == 'replay' -%}
-    {%- if is_unfinished and floodmark._stages(api.Relation.create(schema=node.schema,
-        identifier=node.alias or node.name)) | selectattr('batch_id', 'equalto', state.planned.batch_id | int)
-        | list -%}
-        {%- do floodmark._stop('batch ' ~ state.planned.batch_id ~ ' replays rows and is unfinished: run the model '
-            'first, which finishes the batch', floodmark._node_id(node)) -%}
-    {%- endif -%}
 {% endmacro %}
 
 

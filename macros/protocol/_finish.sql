@@ -95,8 +95,8 @@
             {%- do floodmark._stop_for_now('another run has finished batch ' ~ batch.batch_id ~ ' meanwhile') -%}
         {%- endif -%}
         {%- do floodmark._stop('batch ' ~ batch.batch_id ~ ' has replayed rows, and its staging table ' ~ told_by
-            ~ ' is gone, so nobody can tell which: discard the open rows of the quarantine that ' ~ this
-            ~ ' has, then reset the model to its mark') -%}
+            ~ ' is gone, so nobody can tell which: run it once with --full-refresh, or discard the open rows of the '
+            'quarantine that ' ~ this ~ ' has and reset the model to its mark') -%}
     {%- elif batch.judged_by and floodmark._is_stage_whole(relation) -%}
         {%- set columns = floodmark._judged_columns(relation) -%}
         {%- do floodmark._count_judged(batch, columns, floodmark._path_column(run.sql), floodmark._asked(run, columns),

@@ -251,13 +251,9 @@
 {# The column of a SELECT that is the path of a row's file: `_metadata.file_path` with a name alone behind it, outside
    of comments; none where it has none. The text may have Jinja in it, where the model is still being rendered. #}
 {% macro _path_column(sql) %}
-    {%- set code = [] -%}
-    {%- for part in floodmark._sql_parts(sql) -%}
-        {%- do code.append(' ' if part.kind == 'comment' else part.text) -%}
-    {%- endfor -%}
     {%- set found = modules.re.search('_metadata\\.file_path\\s+(?:as\\s+)?(`(?:[^`]|``)+`'
-        '|(?!(?:from|asc|desc|end)\\b)[A-Za-z_]\\w*)(?=\\s*(?:,|;|\\|>|from\\b|\\{[{%#]|$))', code | join,
-        flags=modules.re.I) -%}
+        '|(?!(?:from|asc|desc|end)\\b)[A-Za-z_]\\w*)(?=\\s*(?:,|;|\\|>|from\\b|\\{[{%#]|$))',
+        floodmark._without_comments(sql), flags=modules.re.I) -%}
     {{ return(floodmark._unquoted(found.group(1)) if found else none) }}
 {% endmacro %}
 

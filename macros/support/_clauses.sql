@@ -42,11 +42,7 @@
 
 {# A clause of the user's within ours: in parentheses, without comments and without the semicolon behind it. #}
 {% macro _clause(text) %}
-    {%- set kept = [] -%}
-    {%- for part in floodmark._sql_parts(text | string | trim) -%}
-        {%- do kept.append(' ' if part.kind == 'comment' else part.text) -%}
-    {%- endfor -%}
-    {{ return('(' ~ modules.re.sub('[;\\s]+$', '', kept | join | trim) ~ ')') }}
+    {{ return('(' ~ modules.re.sub('[;\\s]+$', '', floodmark._without_comments(text | string | trim) | trim) ~ ')') }}
 {% endmacro %}
 
 
@@ -101,6 +97,16 @@
         {%- set ns.found = true -%}
     {%- endfor -%}
     {{ return(ns.found) }}
+{% endmacro %}
+
+
+{# A text of SQL without comments. #}
+{% macro _without_comments(text) %}
+    {%- set kept = [] -%}
+    {%- for part in floodmark._sql_parts(text) -%}
+        {%- do kept.append(' ' if part.kind == 'comment' else part.text) -%}
+    {%- endfor -%}
+    {{ return(kept | join) }}
 {% endmacro %}
 
 

@@ -4,7 +4,7 @@
 {% macro _refuse(problems, what=none, rejects=none) %}
     {%- set lines = [] -%}
     {%- for problem in problems -%}
-        {%- set got = ' got ' ~ floodmark._shown_json(tojson(floodmark._printable(problem.got), sort_keys=true))
+        {%- set got = ' got ' ~ floodmark._shown_json(floodmark._printable(problem.got), sort_keys=true)
             ~ ';' if 'got' in problem else '' -%}
         {%- do lines.append('  - ' ~ problem.setting ~ ':' ~ got ~ ' expected ' ~ problem.expected ~ '. '
             ~ problem.todo) -%}
@@ -35,10 +35,11 @@
 {% endmacro %}
 
 
-{# JSON as people read it: dbt escapes all that is not ASCII, and here what cannot be seen alone stays escaped. #}
-{% macro _shown_json(json) %}
+{# A value as JSON for people: dbt escapes all that is not ASCII, and here what cannot be seen alone stays escaped. #}
+{% macro _shown_json(value, sort_keys=false) %}
     {%- set seen = '\\\\u(?!00[0189]|00a[0d]|20[06]|202[89a-f]|205f|3000|feff|d[89a-f])[0-9a-f]{4}' -%}
     {%- set pair = '\\\\ud[89ab][0-9a-f]{2}\\\\ud[c-f][0-9a-f]{2}' -%}
+    {%- set json = tojson(value, sort_keys=sort_keys) -%}
     {%- set parts = [] -%}
     {%- for part in modules.re.split('(\\\\\\\\|(?:' ~ seen ~ '|' ~ pair ~ ')+)', json) -%}
         {%- set is_escaped = loop.index0 is odd and part.startswith('\\u') -%}

@@ -275,6 +275,41 @@ def test_no_row_is_given_up_that_an_unfinished_replay_has_loaded(project: Projec
 
 
 @pytest.mark.edge
+def test_a_replay_whose_staging_table_is_gone_has_two_ways_out(project: Project) -> None:
+    """The run dies behind the commit of the table, and somebody drops what it has loaded from."""
+    names = ("told", "refreshed")
+    for name in names:
+        project.model(name, model_text({}, RULES[:1]))
+    project.build("--select", *names)
+    asked = ("--vars", json.dumps({"floodmark_replay": {"set": {"amount": "abs(amount)"}}}))
+    with injected(Faults(cuts=dict.fromkeys(names, "before: merge into .*__quarantine"))):
+        assert not project.dbt("run", "--select", *names, *asked).success
+    loaded = {name: rows(project, name) for name in names}
+    for _, stage, _ in project.sql(f"show tables in {project.schema}_floodmark like 'stage__*'"):
+        project.sql(f"drop table {project.schema}_floodmark.{stage}")
+    run = project.dbt("run", "--select", *names)
+    for name in names:
+        assert (
+            "is gone, so nobody can tell which: run it once with --full-refresh, or discard the "
+            f"open rows of the quarantine that {project.schema}.{name} has and reset the model to "
+            "its mark" in sentence(run.message[name])
+        )
+
+    project.build("--select", "refreshed", "--full-refresh")
+    assert {state for *_, state in states(project, "refreshed")} == {"open", "superseded"}
+
+    mark = "2024-05-01 06:00:00"
+    for words in (("quarantine", "discard", "told"), ("reset", "told", "--to", mark)):
+        code, output = command(project, *words, "--reason", "a test")
+        assert code == 0, output
+    project.build("--select", "told")
+    assert rows(project, "told") == loaded["told"]
+    assert {state for *_, state in states(project, "told")} == {"discarded"}
+    for name in names:
+        (project.root / f"models/{name}.sql").unlink()
+
+
+@pytest.mark.edge
 def test_a_table_that_was_emptied_is_loaded_anew_before_a_replay(project: Project) -> None:
     """Behind a replay it would have rows, and the next run would go on above the mark."""
     settings = {"appended": {}, "merged": MODELS["merged"]}

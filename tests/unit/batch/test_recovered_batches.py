@@ -127,11 +127,19 @@ def test_a_batch_whose_table_is_another_is_failed(floodmark: SimpleNamespace) ->
     assert event == "failed"
 
 
-@pytest.mark.parametrize("kind", ["replay", "stream"])
-def test_replays_and_streams_are_finished(floodmark: SimpleNamespace, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "is_known", "is_finished"),
+    [("replay", True, True), ("replay", False, False), ("stream", False, True)],
+)
+def test_replays_and_streams_are_finished(
+    floodmark: SimpleNamespace, kind: str, is_known: bool, is_finished: bool
+) -> None:
+    """Not a replay whose staging table is gone: no run can."""
     floodmark.history = [CREATED]
+    floodmark._knows_replayed = lambda relation, batch_id: is_known
     recovered(floodmark, "append", batch_of(kind))
-    assert (floodmark.done, floodmark.recorded) == (["finished"], [])
+    assert floodmark.done == (["finished"] if is_finished else [])
+    assert [event for event, _ in floodmark.recorded] == ([] if is_finished else ["committed"])
 
 
 @pytest.mark.parametrize(

@@ -1,38 +1,33 @@
-"""When rows of a quarantine may be given up; without Spark."""
+"""When a batch that may have replayed rows may be given up; without Spark."""
 
 from __future__ import annotations
-
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from tests.support.macros import Refused, load
 
-UNFINISHED = {"last_batch_id": 3, "finished_id": 2}
-
 
 @pytest.mark.parametrize(
-    ("state", "kind", "staged", "stops"),
+    ("kind", "staged", "is_whole", "stops"),
     [
-        (UNFINISHED, "replay", [3], True),
-        # Not begun; or begun, and its staging table is gone, so that only a discard goes on.
-        (UNFINISHED, "replay", [2], False),
-        (UNFINISHED, "incremental", [3], False),
-        ({"last_batch_id": 3, "finished_id": 3}, "replay", [3], False),
+        ("replay", [3], True, True),
+        # Its staging table is gone, or has lost files: no run can finish it.
+        ("replay", [2], True, False),
+        ("replay", [3], False, False),
+        ("incremental", [3], True, False),
     ],
 )
-def test_no_row_is_given_up_that_an_unfinished_replay_may_have_loaded(
-    state: dict[str, Any], kind: str, staged: list[int], stops: bool
+def test_a_replay_that_a_run_can_finish_is_not_given_up(
+    kind: str, staged: list[int], is_whole: bool, stops: bool
 ) -> None:
-    relation = SimpleNamespace(Relation=SimpleNamespace(create=lambda **names: names))
-    floodmark = load(api=relation)
-    floodmark._node_id = lambda node: "shop.orders"
-    floodmark._model_state = lambda id: state | {"planned": {"batch_id": 3, "kind": kind}}
-    floodmark._stages = lambda relation: [{"batch_id": number} for number in staged]
-    node = SimpleNamespace(schema="shop", alias="orders", name="orders")
+    floodmark = load()
+    floodmark._stages = lambda relation: [
+        {"batch_id": number, "relation": "stage"} for number in staged
+    ]
+    floodmark._is_stage_whole = lambda stage: is_whole
+    planned = {"batch_id": 3, "kind": kind}
     if stops:
         with pytest.raises(Refused, match="batch 3 replays rows and is unfinished: run the model"):
-            floodmark._check_replay_ended(node)
+            floodmark._require_replay_ended("shop.orders", "shop.orders", planned)
     else:
-        floodmark._check_replay_ended(node)
+        floodmark._require_replay_ended("shop.orders", "shop.orders", planned)
