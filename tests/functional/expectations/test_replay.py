@@ -298,7 +298,10 @@ def test_a_replay_whose_staging_table_is_gone_has_two_ways_out(project: Project)
     project.build("--select", "refreshed", "--full-refresh")
     assert {state for *_, state in states(project, "refreshed")} == {"open", "superseded"}
 
-    mark = "2024-05-01 06:00:00"
+    [(mark,)] = project.sql(
+        f"select watermark_value from {project.schema}_floodmark.watermarks "
+        f"where table_name = '{project.schema}.told'"
+    )
     for words in (("quarantine", "discard", "told"), ("reset", "told", "--to", mark)):
         code, output = command(project, *words, "--reason", "a test")
         assert code == 0, output
