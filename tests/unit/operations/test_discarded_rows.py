@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from tests.support.macros import Refused, load
@@ -31,3 +33,40 @@ def test_a_replay_that_a_run_can_finish_is_not_given_up(
             floodmark._require_replay_ended("shop.orders", "shop.orders", planned)
     else:
         floodmark._require_replay_ended("shop.orders", "shop.orders", planned)
+
+
+@pytest.mark.parametrize(
+    ("finished_id", "kind", "stops"),
+    [
+        (2, "replay", True),
+        (2, "incremental", False),
+        (3, "replay", False),
+    ],
+)
+def test_rows_are_discarded_once_no_replay_is_open(
+    finished_id: int, kind: str, stops: bool
+) -> None:
+    """The staging table alone says nothing: a run may have ended before it dropped it."""
+    relation = SimpleNamespace(Relation=SimpleNamespace(create=lambda **names: names))
+    floodmark, sent = load(api=relation, print=lambda text: ""), []
+    node = SimpleNamespace(schema="shop", alias="orders", name="orders")
+    floodmark._asked_quarantine = lambda *asked: node
+    floodmark._quarantine_of = lambda node: "shop.orders__quarantine"
+    floodmark._count_open = lambda *asked: 1
+    floodmark._open_predicate = lambda *asked: "true"
+    floodmark._node_id = lambda node: "shop.orders"
+    floodmark._model_state = lambda id: {
+        "last_batch_id": 3,
+        "finished_id": finished_id,
+        "planned": {"batch_id": 3, "kind": kind},
+    }
+    floodmark._stages = lambda relation: [{"batch_id": 3, "relation": "stage"}]
+    floodmark._is_stage_whole = lambda stage: True
+    floodmark._execute = sent.extend
+    if stops:
+        with pytest.raises(Refused, match="batch 3 replays rows and is unfinished: run the model"):
+            floodmark.quarantine_discard("orders", "a test")
+        assert not sent
+    else:
+        floodmark.quarantine_discard("orders", "a test")
+        assert [text.split(" set ")[0] for text in sent] == ["update shop.orders__quarantine"]
