@@ -26,8 +26,8 @@ from dbt_floodmark.spark.home import Workplace
 from dbt_floodmark.spark.jars import jar_folder, pyspark_jars, require_jars
 from dbt_floodmark.spark.java import find_java
 
-#: The optimizing compiler waits until code has run ten times as often as by default: a run of
-#: small models is over before what it does pays, and a long load gets there in seconds.
+#: The optimizing compiler waits until code has run ten times as often as by default. On one core
+#: a run of small models waits for it, and is over before what it does pays.
 LATE_COMPILER = (
     "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 "
     "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
@@ -63,7 +63,7 @@ _WARM_UP = (
 def fast_start(conf: Mapping[str, str], stays: bool = False) -> dict[str, str]:
     """Return the settings with options of a JVM that starts fast, where Spark runs on this machine.
 
-    One that ``stays`` for many runs earns back what the optimizing compiler costs.
+    One that ``stays`` for many runs earns back what the optimizing compiler costs on one core.
 
     What the user gives comes behind them and wins. An archive that does not fit is not read: the
     JVM compares it with its own version and the jars.
@@ -73,13 +73,21 @@ def fast_start(conf: Mapping[str, str], stays: bool = False) -> dict[str, str]:
     given = " ".join(
         [conf[JAVA_OPTIONS], *(os.environ.get(name, "") for name in _OPTION_VARIABLES)]
     )
-    options = [] if stays else [LATE_COMPILER]
-    if (os.cpu_count() or 1) <= FEW_CORES and not _COLLECTOR.search(given):
+    cores = _cores()
+    options = [LATE_COMPILER] if cores == 1 and not stays else []
+    if cores <= FEW_CORES and not _COLLECTOR.search(given):
         options.append("-XX:+UseSerialGC")
     archive = archive_path(conf)
     if archive.is_file() and not _ARCHIVE.search(given):
         options += [quoted(f"-XX:SharedArchiveFile={archive}"), "-Xlog:cds=off"]
     return {**conf, JAVA_OPTIONS: " ".join([*options, conf[JAVA_OPTIONS]])}
+
+
+def _cores() -> int:
+    """Return how many cores this process, and a JVM that it starts, may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def archive_path(conf: Mapping[str, str]) -> Path:

@@ -20,6 +20,7 @@ from dbt_floodmark.spark.java import find_java
 from dbt_floodmark.versions import JARS
 
 SERIAL = "-XX:+UseSerialGC"
+CORES = archive._cores
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +31,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in JARS:
         (jars / name).write_bytes(b"")
     monkeypatch.setenv("FLOODMARK_JARS", str(jars))
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(archive, "_cores", lambda: 2)
     for name in archive._OPTION_VARIABLES:
         monkeypatch.delenv(name, raising=False)
     return jars
@@ -55,14 +56,30 @@ def put(folder: Path) -> Path:
 def test_ours_come_first_and_what_the_user_gives_wins(folder: Path) -> None:
     path = put(folder)
     given = fast_start(settings(folder))
-    assert given[JAVA_OPTIONS] == (
-        f"{LATE_COMPILER} {SERIAL} -XX:SharedArchiveFile={path} -Xlog:cds=off -Da=b"
-    )
+    assert given[JAVA_OPTIONS] == f"{SERIAL} -XX:SharedArchiveFile={path} -Xlog:cds=off -Da=b"
     assert given[CLASS_PATH] == settings(folder)[CLASS_PATH]
-    # A server has time for the optimizing compiler.
-    assert fast_start(settings(folder), stays=True)[JAVA_OPTIONS] == (
-        f"{SERIAL} -XX:SharedArchiveFile={path} -Xlog:cds=off -Da=b"
-    )
+
+
+@pytest.mark.parametrize(
+    ("cores", "stays", "is_late"),
+    [(1, False, True), (1, True, False), (2, False, False), (2, True, False)],
+)
+def test_the_optimizing_compiler_waits_where_a_run_has_one_core(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, cores: int, stays: bool, is_late: bool
+) -> None:
+    """A server has time for it, and a second core runs it beside Spark."""
+    monkeypatch.setattr(archive, "_cores", lambda: cores)
+    given = fast_start(settings(folder), stays=stays)[JAVA_OPTIONS]
+    assert (LATE_COMPILER in given) == is_late
+
+
+def test_the_cores_of_a_process_are_those_it_is_bound_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {3}, raising=False)
+    assert CORES() == 1
+    # Only Linux binds processes to cores.
+    monkeypatch.delattr(os, "sched_getaffinity")
+    assert CORES() == 8
 
 
 def test_a_cluster_is_left_alone(folder: Path) -> None:
@@ -84,7 +101,7 @@ def test_a_collector_that_the_user_chose_stays_alone(
 
 
 def test_more_cores_keep_javas_own_collector(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    monkeypatch.setattr(archive, "_cores", lambda: 8)
     assert SERIAL not in fast_start(settings(folder))[JAVA_OPTIONS]
 
 
