@@ -13,8 +13,9 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.connections import SparkConnectionMethod
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
+from dbt_floodmark.adapter.ahead import start_ahead
 from dbt_floodmark.adapter.catching import SparkRefused
-from dbt_floodmark.adapter.warm import find_server, is_warm
+from dbt_floodmark.adapter.warm import choose, find_server, is_warm
 from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.spark.home import Workplace, resolve_home
 from dbt_floodmark.spark.lock import locked_sentence
@@ -30,16 +31,16 @@ logger = AdapterLogger("Floodmark")
 
 
 def remember_project(original: Callable[..., None]) -> Callable[..., None]:
-    """Have credentials know their project, and a session choose its Spark."""
+    """Have credentials know their project, and a session choose and start its Spark."""
 
     def init(self: Any, profile: Any, mp_context: Any) -> None:
         original(self, profile, mp_context)
         # Credentials travel to every connection, the project's folder does not.
         profile.credentials._floodmark_root = getattr(profile, "project_root", None)
         if profile.credentials.method == SparkConnectionMethod.SESSION:
-            from dbt_floodmark.adapter.warm import choose
-
-            choose(profile.credentials, project_home(profile.credentials))
+            home = project_home(profile.credentials)
+            choose(profile.credentials, home)
+            start_ahead(profile.credentials, home)
 
     return init
 

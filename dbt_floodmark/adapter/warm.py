@@ -21,9 +21,7 @@ def choose(credentials: Any, home: Path) -> None:
     Raises:
         DbtRuntimeError: what the user said of it is neither yes nor no.
     """
-    # Spark lives in this process already: somebody else's session, or that of a command before.
-    context = getattr(sys.modules.get("pyspark"), "SparkContext", None)
-    if getattr(context, "_active_spark_context", None) is not None:
+    if is_spark_here():
         return
     from dbt_floodmark.spark.warm import is_wanted
 
@@ -37,6 +35,12 @@ def choose(credentials: Any, home: Path) -> None:
         credentials.poll_interval = 1
         credentials.query_retries = 0
         credentials._floodmark_warm = True
+
+
+def is_spark_here() -> bool:
+    """Tell whether Spark runs in this process: somebody else's, or that of a command before."""
+    context = getattr(sys.modules.get("pyspark"), "SparkContext", None)
+    return getattr(context, "_active_spark_context", None) is not None
 
 
 def is_warm(credentials: Any) -> bool:
