@@ -149,6 +149,8 @@ def test_cancel_stops_the_statement_and_lets_nothing_follow(connect):
 
 # From here on: dbt in processes of its own.
 
+NOISE = ("\tat ", " WARN ", "Traceback", "incubator", "ivy", "SQLQueryContextLogger")
+
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -229,8 +231,21 @@ def test_ctrl_c_lock_and_what_spark_says(project):
     assert "PASS=1" in said and "ERROR=1" in said, said
     assert "[TABLE_OR_VIEW_NOT_FOUND] The table or view `not_there` cannot be found." in said
     assert "SQLSTATE: 42P01 (line " in said
-    for noise in ("\tat ", " WARN ", "Traceback", "incubator", "ivy", "SQLQueryContextLogger"):
+    for noise in NOISE:
         assert noise not in said, said
+
+
+def test_a_project_that_cannot_be_parsed_leaves_no_spark(project):
+    """Spark starts while dbt parses: the end of dbt is also that of the JVM, and the next run has the metastore."""
+    lost = project / "models" / "lost.sql"
+    lost.write_text("select * from {{ ref('not_a_model') }}")
+    said, _ = _start(project, "quick").communicate(timeout=60)
+    lost.unlink()
+    assert "depends on a node named 'not_a_model' which was not found" in said, said
+    for noise in NOISE:
+        assert noise not in said, said
+    said, _ = _start(project, "quick").communicate(timeout=180)
+    assert "PASS=1" in said, said
 
 
 def test_ctrl_c_on_thrift(project, thrift_port):
