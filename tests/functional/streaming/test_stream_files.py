@@ -291,6 +291,10 @@ def test_formats_with_types_text_and_binary(project: Project, run: Run) -> None:
             "expected no such setting on a streaming_table",
         ),
         (
+            {"schema": "id int", "format": "csv", "options": {"multiLine": True}},
+            "expected a record a line with format 'csv' on a streaming_table",
+        ),
+        (
             {"schema": "id int", "format": "json", "options": {"multiline": 1, "sep": ","}},
             "files.options.sep",
         ),

@@ -37,3 +37,20 @@ def test_a_stream_of_xml_keeps_the_text_that_spark_cannot_read(options: dict[str
     assert ("not valid against the XSD" in sql) is bool(options)
     # A stream takes no window functions.
     assert " over " not in sql and "qualify" not in sql
+
+
+@pytest.mark.parametrize(
+    ("format", "options", "refused"),
+    [
+        ("csv", {"MultiLine": True}, ["files.options.MultiLine"]),
+        ("csv", {"multiLine": "true"}, ["files.options.multiLine"]),
+        ("csv", {"multiLine": False}, []),
+        ("csv", {"sep": ";"}, []),
+        ("json", {"multiLine": True}, []),
+        ("csv", "multiLine", []),
+    ],
+)
+def test_csv_over_several_lines_is_no_stream(format: str, options: Any, refused: list[str]) -> None:
+    files = {"path": "in", "schema": "id int", "format": format, "options": options}
+    found = load()._stream_files_problems(files)
+    assert [problem["setting"] for problem in found] == refused
