@@ -174,13 +174,16 @@ def test_a_file_that_changes_before_it_is_read_is_not_loaded_as_it_was(story: St
     """Its size is as it was, and its time is not: the statement notices it, and what is there now is loaded."""
     project = story.project
     folder = project.root / "inferred"
-    land(folder, {"d.json": lines({"id": 6})})
-    change = partial(land, folder, {"d.json": lines({"id": 7})})
+    land(folder, {"d.json": lines({"id": 6, "a": 1})})
+    change = partial(land, folder, {"d.json": lines({"id": 7, "b": 2})})
     faults = Faults(cuts={"inferred": "before: insert into [^(]*inferred"}, act=change)
     with injected(faults):
         assert project.dbt("run", "--select", "inferred").success
     assert Story(project, story.run, faults.sent).reads("inferred") == ["table", "records", "table"]
-    assert sorted(row["id"] for row in records(project, "inferred")) == [1, 2, 3, 7]
+    rows = {row["id"]: row for row in records(project, "inferred")}
+    assert sorted(rows) == [1, 2, 3, 7]
+    # The plan has no column for what nobody had seen then.
+    assert rescued(rows[7]) == {"b": 2, "_file_path": "d.json"}
 
 
 @pytest.mark.edge
