@@ -104,8 +104,9 @@ def test_files_that_were_overwritten_since_are_looked_at_again(
     looked: list[list[str]] = []
     floodmark._present_files = lambda *_: files
     floodmark._look_at_files = lambda _, those: (
-        looked.append([file["path"] for file in those]) or "a new look"
-    )
+        looked.append([file["path"] for file in those]),
+        "a new look",
+    )[1]
     unclean = {"error": floodmark._unclean_files(), "condition": "USER_RAISED_EXCEPTION"}
     floodmark._tried = lambda *_: unclean
     for name in ("_end_straight", "_reset_batch_conf", "_load_read"):

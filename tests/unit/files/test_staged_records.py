@@ -14,7 +14,7 @@ def staged(condition: str | None) -> list[str]:
     floodmark = load()
     done: list[str] = []
     told = {"error": condition and f"[{condition}]", "condition": condition}
-    floodmark._tried = lambda *_: done.append("tried") or told
+    floodmark._tried = lambda *_: (done.append("tried"), told)[1]
     floodmark._execute = lambda _: done.append("sent again")
     floodmark._stage_readable = lambda *_: done.append("read without files that cannot be read")
     floodmark._file_format = lambda _: {"groups": lambda *_: [{"sql": "select 1"}]}
