@@ -49,7 +49,10 @@
     {#- a task of the statement that failed may still write into the folder of the staging table -#}
     {%- do batch.update({'judges_straight': false, 'looks_clean': false, 'gives_rows': false,
         'stages_as': invocation_id[-8:]}) -%}
-    {%- do floodmark._read_files(run, batch) if batch.files -%}
+    {%- if batch.files -%}
+        {%- do floodmark._look_at_changed(run, batch) -%}
+        {%- do floodmark._read_files(run, batch) -%}
+    {%- endif -%}
     {{ return(floodmark._load_read(run, batch)) }}
 {% endmacro %}
 

@@ -174,7 +174,9 @@
     {%- endif -%}
     {%- set sql = floodmark._create_stage_sql(stage) ~ '\n' ~ selects | join('\nunion all\n') -%}
     {%- set made = floodmark._tried(floodmark._execute, [sql]) if retries else {'error': none} -%}
-    {%- set is_unread = (made.condition or '').startswith('FAILED_READ_FILE') -%}
+    {#- of a failed task a server elsewhere tells no more than that it failed -#}
+    {%- set is_unread = (made.condition or '').startswith('FAILED_READ_FILE')
+        or made.condition == 'TASK_WRITE_FAILED' -%}
     {%- if made.error is not none and not is_unread or not retries -%}
         {%- do floodmark._execute([sql]) -%}
     {%- endif -%}
@@ -187,8 +189,8 @@
 
 
 {# Stage the records of a batch again, after Spark could not read a file: the files that it cannot read are then corrupt
-   as a whole. The staging table gets another name, since a task of the first attempt may still write into the folder of
-   the first table. #}
+   as a whole. Where it can read all of them, another cause may be at fault, and stops the batch now. The staging table
+   gets another name, since a task of the first attempt may still write into the folder of the first table. #}
 {% macro _stage_readable(run, batch) %}
     {%- set conf = floodmark._files_conf(run.settings.files, false) -%}
     {%- do floodmark._set_conf(conf) -%}

@@ -128,6 +128,21 @@
 {% endmacro %}
 
 
+{# Look again at the files of a batch that are still there, where one is not as it was when they were looked at: a field
+   that nobody has seen in it would be lost. #}
+{% macro _look_at_changed(run, batch) %}
+    {%- set seen, changed = {}, [] -%}
+    {%- for file in batch.files -%}
+        {%- do seen.update({file.path: [file.size, file.modified_at]}) -%}
+    {%- endfor -%}
+    {%- set present = floodmark._present_files(run.settings.files, batch.files) -%}
+    {%- for file in present if [file.size, file.modified_at] != seen[file.path] -%}
+        {%- do changed.append(file) -%}
+    {%- endfor -%}
+    {%- do batch.update({'look': floodmark._look_at_files(run, present)}) if changed -%}
+{% endmacro %}
+
+
 {# Take back what was made for reading a batch straight. #}
 {% macro _end_straight(batch) %}
     {%- do floodmark._reset_conf(floodmark._straight_conf(batch.files)) -%}

@@ -108,10 +108,28 @@
 {% endmacro %}
 
 
-{# Texts, which come into the columns' types then, as in batches. #}
+{# Texts, which come into the columns' types then, as in batches. Where a file is not well formed, the records before
+   that place are read, and the file's whole text is the corrupt record. Of one that its XSD does not let pass Spark
+   writes the text anew, without attributes of its element. #}
 {% macro _xml_stream(settings, record) %}
-    {%- set group = dict(floodmark._xml_group(settings, record, none), files=none) -%}
-    {%- set source = floodmark._files_stream(settings, 'xml', group.lies_as,
-        floodmark._text_options(settings)) -%}
-    {{ return(dict(group, sql=floodmark._xml_rows_sql(settings, source, group))) }}
+    {%- set group = floodmark._xml_group(settings, record, none) -%}
+    {%- set tag = '<' ~ floodmark._reader_option(settings, 'rowTag', '') ~ '>' -%}
+    {%- set columns = [] -%}
+    {%- for field in floodmark._struct_fields(group.lies_as) -%}
+        {%- do columns.append(floodmark._quoted(field.name)) -%}
+    {%- endfor -%}
+    {#- Spark reads the text of corrupt records with another column alone -#}
+    {%- set sql -%}
+        select {{ columns | join(', ') }}, _metadata, case
+            when _floodmark_bad is null then null
+            {%- if floodmark._reader_option(settings, 'rowValidationXSDPath', none) %}
+            when startswith(_floodmark_bad, {{ floodmark._string_literal(tag) }}) then 'not valid against the XSD'
+            {%- endif %}
+            when not is_valid_utf8(_floodmark_bad)
+                or {{ floodmark._is_broken_xml_sql("ltrim('\ufeff', _floodmark_bad)") }}
+                then 'not well-formed XML'
+            end || left(to_json(struct({{ columns[0] }})), 0) as _floodmark_reason
+        from {{ floodmark._files_stream(settings, 'xml', group.lies_as, floodmark._text_options(settings)) }}
+    {%- endset -%}
+    {{ return(dict(group, sql=sql)) }}
 {% endmacro %}

@@ -65,8 +65,7 @@
         when not is_whole then 'it has bytes that are no letters of ' || encoding
             || if(encoding = 'utf-8' and declared = '', ', and it declares no other encoding', '')
         when begun <> ended then 'it is cut off: ' || begun || ' records begin, ' || ended || ' end'
-        when from_xml(text, '_floodmark_bad string', map('mode', 'PERMISSIVE', 'columnNameOfCorruptRecord',
-            '_floodmark_bad'))._floodmark_bad is not null then 'not well-formed XML' end))
+        when {{ floodmark._is_broken_xml_sql('text') }} then 'not well-formed XML' end))
     from (
         select *, regexp_count(markup, {{ begin }}) as begun,
             regexp_count(markup, {{ end }}) + regexp_count(markup, {{ closed }}) as ended
@@ -76,6 +75,13 @@
         )
     )
     where trim(text) <> ''
+{% endmacro %}
+
+
+{# Whether a text is not well-formed XML. #}
+{% macro _is_broken_xml_sql(text) %}
+    {{ return('from_xml(' ~ text ~ ", '_floodmark_bad string', map('mode', 'PERMISSIVE', 'columnNameOfCorruptRecord', "
+        "'_floodmark_bad'))._floodmark_bad is not null") }}
 {% endmacro %}
 
 

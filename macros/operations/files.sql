@@ -214,18 +214,19 @@
    unpacked tell nothing. #}
 {% macro _first_look(run, files) %}
     {%- set settings = run.settings.files -%}
-    {%- if settings.format in ['csv', 'json'] -%}
+    {%- if settings.format in ['csv', 'json', 'xml'] -%}
+        {%- set texts_of = floodmark._first_texts if settings.format == 'xml' else floodmark._first_lines -%}
         {%- set first = floodmark._files_without(files, floodmark._packed_files(files))[:100] -%}
-        {%- set told = floodmark._tried(floodmark._first_lines, settings, first) if first
-            else {'error': none, 'value': []} -%}
+        {%- set told = floodmark._tried(texts_of, settings, first) if first else {'error': none, 'value': []} -%}
         {%- set readable = first if told.error is none
             else floodmark._files_without(first, floodmark._unreadable_files(settings, first)) -%}
-        {%- set lines = told.value if told.error is none
-            else (floodmark._first_lines(settings, readable) if readable else []) -%}
-        {%- do settings.update({'options': floodmark._csv_options_of(lines) if settings.format == 'csv'
-            else floodmark._json_options_of(lines)}) -%}
+        {%- set texts = told.value if told.error is none else (texts_of(settings, readable) if readable else []) -%}
+        {%- do settings.update({'options': {'csv': floodmark._csv_options_of, 'json': floodmark._json_options_of,
+            'xml': floodmark._xml_options_of}[settings.format](texts)}) -%}
     {%- endif -%}
-    {{ return(floodmark._look_at_files(run, files)) }}
+    {#- what is a record of XML nobody can say where no file has an element -#}
+    {{ return(floodmark._look_at_files(run, files) if settings.format != 'xml' or settings.options
+        else {'files': {}, 'seen': none}) }}
 {% endmacro %}
 
 
@@ -237,6 +238,20 @@
         "struct(_metadata.file_block_start, monotonically_increasing_id()) as place, _metadata.file_path as path from "
         "text.`" ~ floodmark._files_path(settings) ~ '` ' ~ floodmark._files_options(settings) ~ ' where '
         ~ floodmark._files_predicate(files) ~ ") where trim(value) <> '' group by path")) }}
+{% endmacro %}
+
+
+{# The texts of the first ten of these XML files, long ones cut. #}
+{% macro _first_texts(settings, files) %}
+    {%- set conf = floodmark._files_conf(settings) -%}
+    {%- do floodmark._set_conf(conf) -%}
+    {%- set read = floodmark._tried(floodmark._query_json, "select to_json(named_struct('text', left(text, "
+        ~ floodmark._first_line_length() ~ '))) from (' ~ floodmark._xml_texts_sql(settings, files[:10]) ~ ')') -%}
+    {%- do floodmark._reset_conf(conf) -%}
+    {%- if read.error is not none -%}
+        {%- do adapter.floodmark_raise(read.raised) -%}
+    {%- endif -%}
+    {{ return(read.value | map(attribute='text', default='') | list) }}
 {% endmacro %}
 
 
@@ -271,4 +286,31 @@
         {%- endif -%}
     {%- endfor -%}
     {{ return({'multiLine': true} if lines else {}) }}
+{% endmacro %}
+
+
+{# Which element is a record: of those within the root that hold elements, or have attributes, the one that is there
+   most often; else the root. #}
+{% macro _xml_options_of(texts) %}
+    {%- set found, best = {}, namespace(root=none, tag=none, counts=[0, 0]) -%}
+    {%- for text in texts -%}
+        {%- set ns = namespace(depth=0, child=none) -%}
+        {%- set markup = modules.re.sub('(?s)<!--.*?-->|<!\\[CDATA\\[.*?\\]\\]>|<[?!][^>]*>', '', text) -%}
+        {%- for end, name, attributes, is_empty in modules.re.findall(
+            '<(/?)([^\\s/<>"\']+)(?=[\\s/>])((?:[^<>"\'/]|/(?!>)|"[^"]*"|\'[^\']*\')*)(/?)>', markup) -%}
+            {%- set best.root = best.root or name -%}
+            {%- set ns.child = name if ns.depth == 1 and not end else ns.child -%}
+            {%- if ns.depth > 0 and not end -%}
+                {%- set seen = found.get(ns.child, [0, 0]) -%}
+                {%- do found.update({ns.child: [seen[0] + (ns.depth == 1) | int,
+                    seen[1] + (ns.depth > 1 or attributes.strip() != '') | int]}) -%}
+            {%- endif -%}
+            {%- set ns.depth = ns.depth + (-1 if end else (0 if is_empty else 1)) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- for tag, counts in found.items() if counts[1] and counts > best.counts -%}
+        {%- set best.tag, best.counts = tag, counts -%}
+    {%- endfor -%}
+    {%- set tag = best.tag or best.root -%}
+    {{ return({'rowTag': tag} if tag else {}) }}
 {% endmacro %}

@@ -25,9 +25,11 @@
 {% endmacro %}
 
 
-{# A type as people write it, as floodmark writes types: no spaces but within names, `struct<a: int>` with colons. #}
+{# A type as people write it, as floodmark writes types: no spaces but within names, `struct<a: int>` with colons.
+   `NOT NULL` and a comment behind it say nothing of its values' type, and go, as Spark leaves them out of `schema`. #}
 {% macro _spelt_type(text) %}
-    {%- set text = text | trim -%}
+    {%- set comment = '\\bcomment(?:\\s*\'(?:[^\'\\\\]|\\\\.)*\'|\\s*"(?:[^"\\\\]|\\\\.)*")+' -%}
+    {%- set text = modules.re.sub('(?is)(?:\\s*(?:\\bnot\\s+null\\b|' ~ comment ~ '))+\\s*$', '', text) | trim -%}
     {%- set nested = modules.re.fullmatch('(?i)(struct|array|map)\\s*<(.*)>', text, flags=modules.re.S) -%}
     {%- if not nested -%}
         {%- set plain = modules.re.sub('\\s*([(),])\\s*', '\\1', modules.re.sub('\\s+', ' ', text)) | lower -%}

@@ -29,11 +29,13 @@
 {% endmacro %}
 
 
-{# What stands between the commas of a type's brackets: a list of texts. #}
+{# What stands between the commas of a type's brackets: a list of texts. A comma in the text of a comment parts
+   nothing. #}
 {% macro _type_parts(text) %}
     {%- set parts = [] -%}
     {%- set ns = namespace(depth=0, part='') -%}
-    {%- for token in modules.re.findall('`(?:[^`]|``)*`|[<>(),]|[^`<>(),]+', text) -%}
+    {%- for token in modules.re.findall('`(?:[^`]|``)*`|\'(?:[^\'\\\\]|\\\\.)*\''
+        '|"(?:[^"\\\\]|\\\\.)*"|[<>(),]|[^`\'"<>(),]+|[\'"]', text) -%}
         {%- set ns.depth = ns.depth + {'<': 1, '(': 1, '>': -1, ')': -1}.get(token, 0) -%}
         {%- if token == ',' and ns.depth == 0 -%}
             {%- do parts.append(ns.part) -%}

@@ -173,7 +173,8 @@ def test_a_hint_of_another_spelling_is_a_type_of_parquet(project: Project) -> No
     project.sql(
         f"insert overwrite directory '{project.root}/prices' using parquet select cast(1.25 as decimal(10,2)) as price"
     )
-    project.model("prices", loader("prices", format="parquet", schema_hints="price numeric(10, 2)"))
+    hint = "price numeric(10, 2) not null comment 'net, in EUR'"
+    project.model("prices", loader("prices", format="parquet", schema_hints=hint))
     project.build("--select", "prices")
     assert records(project, "prices") == [{"price": 1.25}]
 

@@ -70,7 +70,14 @@ FOLDERS = {
     },
     # Names within a column that Delta refuses.
     "users": {"u.jsonl": lines({"id": 1, "user": {"first name": "a", "age": 2}, "m": {"x y": 1}})},
-    # The same of a format that has types.
+    # Beside an element that is no record, in the encoding that the file declares.
+    "feed": {
+        "a.xml": (
+            '<?xml version="1.0" encoding="ISO-8859-1"?><feed><head><by>x</by></head>'
+            "<row no='1'><name>é</name></row><row no='2'><name>b</name></row></feed>"
+        ).encode("latin-1"),
+    },
+    # Names within a column that Delta refuses, of a format that has types.
     "parquet": {},
 }
 
@@ -140,6 +147,7 @@ def test_types_are_those_of_the_values(said: tuple[Project, dict[str, str]]) -> 
     }
     assert columns(project, "bronze_tabs") == own | {"a": "int", "b": "string"}
     assert columns(project, "bronze_users") == own | {"id": "bigint", "user": "struct<age:bigint>"}
+    assert columns(project, "bronze_feed") == own | {"_no": "bigint", "name": "string"}
     assert columns(project, "bronze_parquet") == own | {
         "id": "int",
         "order_id": "decimal(3,2)",
@@ -164,6 +172,7 @@ def test_every_value_is_there(said: tuple[Project, dict[str, str]]) -> None:
             ("tabs", "a"),
             ("sent", "id"),
             ("sent_json", "id"),
+            ("feed", "_no"),
         )
     }
     assert found == {
@@ -208,6 +217,7 @@ def test_every_value_is_there(said: tuple[Project, dict[str, str]]) -> None:
         "tabs": [{"a": 1, "b": "x, y"}],
         "sent": [{"id": 1, "name": "Zoé"}],
         "sent_json": [{"id": 1, "day": "2024-05-01"}],
+        "feed": [{"_no": 1, "name": "é"}, {"_no": 2, "name": "b"}],
     }
     files = [file for file, *_ in quarantined(project, "bronze_sent")]
     assert files == ["b.csv.xz", "c.csv.gz"]
@@ -232,6 +242,7 @@ def test_it_says_what_it_found(said: tuple[Project, dict[str, str]]) -> None:
     )
     assert "of json, multiLine True: 2 columns." in answers["export"]
     assert "of csv: 2 columns." in answers["sent"]
+    assert "of xml, rowTag 'row': 2 columns." in answers["feed"]
     assert (
         f"floodmark build --select bronze_orders --project-dir ../{project.root.name}"
         in answers["orders"]

@@ -174,10 +174,30 @@ def test_a_file_that_changes_before_it_is_read_is_not_loaded_as_it_was(story: St
     """Its size is as it was, and its time is not: the statement notices it, and what is there now is loaded."""
     project = story.project
     folder = project.root / "inferred"
-    land(folder, {"d.json": lines({"id": 6})})
-    change = partial(land, folder, {"d.json": lines({"id": 7})})
+    land(folder, {"d.json": lines({"id": 6, "a": 1})})
+    change = partial(land, folder, {"d.json": lines({"id": 7, "b": 2})})
     faults = Faults(cuts={"inferred": "before: insert into [^(]*inferred"}, act=change)
     with injected(faults):
         assert project.dbt("run", "--select", "inferred").success
     assert Story(project, story.run, faults.sent).reads("inferred") == ["table", "records", "table"]
-    assert sorted(row["id"] for row in records(project, "inferred")) == [1, 2, 3, 7]
+    rows = {row["id"]: row for row in records(project, "inferred")}
+    assert sorted(rows) == [1, 2, 3, 7]
+    # The plan has no column for what nobody had seen then.
+    assert rescued(rows[7]) == {"b": 2, "_file_path": "d.json"}
+
+
+@pytest.mark.edge
+def test_a_file_that_breaks_while_a_server_elsewhere_reads_it_is_corrupt(
+    make_project: Callable[..., Project], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a task that failed, such a server tells only that it did; its footer tells nothing of broken pages."""
+    monkeypatch.setattr("dbt_floodmark.adapter.connecting._log_of_own", lambda credentials: None)
+    project = make_project("straight_elsewhere")
+    whole = parquet()
+    broken = whole[:4] + b"\xff" * 40 + whole[44:]
+    land(project.root / "in", {"a.parquet": whole, "b.parquet": broken})
+    project.model("loaded", loader("in", format="parquet"))
+    run = project.dbt("run")
+    assert run.status["loaded"] == "success", run.message["loaded"]
+    assert [row["id"] for row in records(project, "loaded")] == [1, 2, 3]
+    assert [file for file, *_ in quarantined(project, "loaded")] == ["b.parquet"]

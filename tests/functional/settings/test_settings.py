@@ -386,10 +386,12 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
         ],
     ),
     "files_xml": (
-        over_files(files={"path": "in", "format": "xml"}),
+        over_files(files={"path": "in", "format": "xml", "options": {"encoding": "latin1"}}),
         [
+            'files.options.encoding: got "latin1"; expected the encoding that each file declares, with format '
+            "'xml'. Remove it. A file that declares none is UTF-8: have its first line name its encoding",
             "files.options.rowTag: got null; expected the element that is a record, with format 'xml'. "
-            "Add it: options={'rowTag': 'row'}"
+            "Add it: options={'rowTag': 'row'}",
         ],
     ),
     "files_text_schema": (

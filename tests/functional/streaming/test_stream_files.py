@@ -28,6 +28,13 @@ NESTED_XML = (
     "<rows><row><id>1</id><who><age>old</age></who><kids><age>6</age></kids><kids><age>x</age></kids>"
     "</row><row><id>2</id><id>3</id><who><age>4</age></who><kids><age>5</age></kids></row></rows>"
 )
+#: Its second record is not closed.
+BROKEN_XML = "<rows><row><id>1</id></row><row><id>2</id></rows>"
+#: What lets no text pass as an id.
+XSD = (
+    '<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="row"><xs:complexType><xs:sequence>'
+    '<xs:element name="id" type="xs:int"/></xs:sequence></xs:complexType></xs:element></xs:schema>'
+)
 AVRO = "org.apache.spark.sql.avro.AvroFileFormat"
 
 
@@ -76,6 +83,10 @@ MODELS = {
         options={"rowTag": "row"},
         **RESCUES,
     ),
+    "broken_xmls": stream(
+        path="broken", format="xml", schema=FLAT, options={"rowTag": "row"}, **RESCUES
+    ),
+    "strict_xmls": stream(path="broken", format="xml", schema="id int", options={"rowTag": "row"}),
     "parquets": stream(path="parquet", format="parquet", schema="id int, extra string"),
     "orcs": stream(path="orc", format="orc", schema="id int"),
     "avros": stream(path="avro", format="avro", schema="id int"),
@@ -92,6 +103,7 @@ MODELS = {
 #: What stops, and the words for it.
 STOPS = {
     "stops": "a record is corrupt (not a JSON object) in file:",
+    "strict_xmls": "a record is corrupt (not well-formed XML) in file:",
     "other_header": "CSV header",
     "nameless": "because the folder has no file yet whose name tells it. Add it",
 }
@@ -122,6 +134,8 @@ def project(make_project: Callable[..., Project]) -> Project:
         "header": {"a.csv": "id,d,m\n1,2024-05-01,1.2\n"},
         "xml": {"a.xml": XML},
         "nested": {"a.xml": NESTED_XML},
+        "broken": {"a.xml": BROKEN_XML},
+        "checked": {"a.xml": "<rows><row><id>1</id></row><row><id>q</id></row></rows>"},
     }.items():
         land(root / folder, files)
     for format, provider in {"parquet": "parquet", "orc": "orc", "avro": AVRO}.items():
@@ -130,6 +144,12 @@ def project(make_project: Callable[..., Project]) -> Project:
         )
     for name, sql in MODELS.items():
         project.model(name, sql)
+    land(root, {"row.xsd": XSD})
+    options = {"rowTag": "row", "rowValidationXSDPath": str(root / "row.xsd")}
+    project.model(
+        "checked",
+        stream(path="checked", format="xml", schema="id int", options=options, **RESCUES),
+    )
     return project
 
 
@@ -208,6 +228,20 @@ def test_a_corrupt_record_is_a_row_with_its_text(project: Project, run: Run) -> 
     assert not project.sql(f"select * from {project.schema}.stops")
 
 
+@pytest.mark.parametrize(
+    ("model", "text"), [("broken_xmls", BROKEN_XML), ("checked", "<row><id>q</id></row>")]
+)
+def test_corrupt_xml_is_a_row_with_its_text(
+    project: Project, run: Run, model: str, text: str
+) -> None:
+    """Of a file that is not well formed the text is the whole file's, behind the records that were read."""
+    found = records(project, model)
+    assert [row["id"] for row in found if "id" in row] == [1]
+    [corrupt] = [rescued(row) for row in found if "id" not in row]
+    assert corrupt == {"_corrupt_record": text, "_file_path": "a.xml"}
+    assert not project.sql(f"select * from {project.schema}.strict_xmls")
+
+
 def test_csv_and_xml(project: Project, run: Run) -> None:
     for model in ("csvs", "xmls"):
         assert rows(project, model, "id", "m", "d") == [(1, 1.2, "2024-05-01"), (None, None, None)]
@@ -255,6 +289,10 @@ def test_formats_with_types_text_and_binary(project: Project, run: Run) -> None:
         (
             {"schema": "id int", "on_corrupt": "fail"},
             "expected no such setting on a streaming_table",
+        ),
+        (
+            {"schema": "id int", "format": "csv", "options": {"multiLine": True}},
+            "expected a record a line with format 'csv' on a streaming_table",
         ),
         (
             {"schema": "id int", "format": "json", "options": {"multiline": 1, "sep": ","}},

@@ -89,6 +89,15 @@ def test_names_of_files_that_spark_does_not_unpack():
         ("varchar(10)", "varchar(10)"),
         ("array<numeric(5)>", "array<decimal(5,0)>"),
         ("struct<a: dec(4,1), b integer>", "struct<a:decimal(4,1),b:int>"),
+        ("int NOT NULL", "int"),
+        ("decimal(10,2)comment 'net'", "decimal(10,2)"),
+        ('bigint not null comment "it\'s, <net>"', "bigint"),
+        ("string comment 'a''b' not  null ", "string"),
+        (
+            "struct<a: int not null comment 'a, b', `not null`: date> NOT NULL",
+            "struct<a:int,`not null`:date>",
+        ),
+        ("array<struct<a int comment 'x'>> comment 'y'", "array<struct<a:int>>"),
     ],
 )
 def test_types_of_hints_are_spelt_as_spark_prints_them(written: str, spelt: str) -> None:

@@ -34,6 +34,10 @@ floodmark = load()
             "t timestamp_ntz , u decimal( 5 , 2 )",
             [(["t"], "timestamp_ntz"), (["u"], "decimal(5,2)")],
         ),
+        (
+            "a int not null, b.c decimal(10,2) comment 'net, in EUR', d date comment \"(\"",
+            [(["a"], "int"), (["b", "c"], "decimal(10,2)"), (["d"], "date")],
+        ),
         ("a", None),
         ("a int,, b int", None),
         ("a..b int", None),

@@ -18,6 +18,26 @@ from tests.support.macros import load
         ("csv", {"encoding": "ISO-8859-1", "lineSep": "\n"}, None),
         ("text", {"lineSep": "|"}, None),
         (
+            "xml",
+            {"rowTag": "row", "Charset": "latin1"},
+            "the encoding that each file declares, with format 'xml'",
+        ),
+        ("xml", {"rowTag": "row", "encoding": "utf-8"}, None),
+        # Spark validates by it, whatever a file declares.
+        (
+            "xml",
+            {"rowTag": "row", "encoding": "ISO-8859-1", "rowValidationXSDPath": "/a.xsd"},
+            None,
+        ),
+        # Of a part of the records Spark infers a part of the columns.
+        (
+            "xml",
+            {"rowTag": "row", "samplingRatio": 0.1},
+            "one of encoding, charset, lineSep, compression, rowTag, excludeAttribute, attributePrefix, valueTag, "
+            "nullValue, ignoreSurroundingSpaces, rowValidationXSDPath, ignoreNamespace, wildcardColName with format "
+            "'xml'",
+        ),
+        (
             "text",
             {"encoding": "latin1"},
             "the bytes of each line as they stand, with format 'text'",

@@ -84,3 +84,39 @@ FILES = "/*floodmark:files*/ (select 1) /*floodmark:end*/"
 )
 def test_selects_that_give_a_row_for_each_record(sql: str, takes: bool) -> None:
     assert floodmark._takes_each_row(sql) is takes
+
+
+@pytest.mark.parametrize(
+    ("now", "looks"),
+    [
+        ([("a", 10, 1), ("b", 20, 2)], []),
+        # Overwritten with the same size; one that is gone is not looked at.
+        ([("a", 10, 9), ("b", 20, 2)], [["a", "b"]]),
+        ([("a", 10, 9)], [["a"]]),
+        ([("a", 10, 1)], []),
+    ],
+)
+def test_files_that_were_overwritten_since_are_looked_at_again(
+    now: list[tuple[str, int, int]], looks: list[list[str]]
+) -> None:
+    floodmark = load(invocation_id="0123456789abcdef")
+    files = [dict(zip(("path", "size", "modified_at"), file, strict=True)) for file in now]
+    looked: list[list[str]] = []
+    floodmark._present_files = lambda *_: files
+    floodmark._look_at_files = lambda _, those: (
+        looked.append([file["path"] for file in those]),
+        "a new look",
+    )[1]
+    unclean = {"error": floodmark._unclean_files(), "condition": "USER_RAISED_EXCEPTION"}
+    floodmark._tried = lambda *_: unclean
+    for name in ("_end_straight", "_reset_batch_conf", "_load_read"):
+        setattr(floodmark, name, lambda *_: None)
+    read_by: list[str] = []
+    floodmark._read_files = lambda _, batch: read_by.append(batch["look"])
+    planned = [
+        {"path": "a", "size": 10, "modified_at": 1},
+        {"path": "b", "size": 20, "modified_at": 2},
+    ]
+    floodmark._load_straight({"settings": {"files": {}}}, {"files": planned, "look": "the look"})
+    assert looked == looks
+    assert read_by == ["a new look" if looks else "the look"]

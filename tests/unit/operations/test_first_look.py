@@ -55,6 +55,43 @@ def test_json_that_is_no_lines(lines, options):
 
 
 @pytest.mark.parametrize(
+    ("texts", "tag"),
+    [
+        (["<rows><row><id>1</id></row><row><id>2</id></row></rows>"], "row"),
+        (["<rows><meta><a>1</a><b>2</b></meta><row id='1'/><row id='2'/></rows>"], "row"),
+        # As often as another one: the one that holds more.
+        (["<x><head at='now'/><order><id>1</id><no>2</no></order></x>"], "order"),
+        (
+            [
+                "<?xml version='1.0'?><!-- <a><b/></a> --><!DOCTYPE x>\n<r:all a='>'><r:one><b/></r:one></r:all>"
+            ],
+            "r:one",
+        ),
+        # A record a file.
+        (["<order no='1'><id>1</id><name><![CDATA[<a><b/></a>]]></name></order>"] * 2, "order"),
+        # One that is cut.
+        (["<rows><row><id>1</id></row><row><i"], "row"),
+        (["", "no XML", "<" * 100_000, "<" + "a" * 100_000], None),
+        ([], None),
+    ],
+)
+def test_the_record_of_xml_is_the_element_that_is_there_most_often(texts, tag):
+    assert floodmark._xml_options_of(texts) == ({"rowTag": tag} if tag else {})
+
+
+@pytest.mark.parametrize(("texts", "looks"), [(["<a><b c='1'/></a>"], True), (["no XML"], False)])
+def test_xml_is_looked_at_by_the_element_that_was_found(texts, looks):
+    macros = load()
+    macros._packed_files = lambda _: {}
+    macros._first_texts = lambda *_: texts
+    looked = []
+    macros._look_at_files = lambda run, _: looked.append(run["settings"]["files"]["options"]) or {}
+    run = {"settings": {"files": {"format": "xml", "options": {}}}}
+    macros._first_look(run, [{"path": "a.xml"}])
+    assert looked == ([{"rowTag": "b"}] if looks else [])
+
+
+@pytest.mark.parametrize(
     ("names", "first"),
     [
         (["a.csv", "b.csv"], ["a.csv", "b.csv"]),
