@@ -93,7 +93,7 @@ MODELS = {
 STOPS = {
     "stops": "a record is corrupt (not a JSON object) in file:",
     "other_header": "CSV header",
-    "nameless": "because the folder has no file yet whose name tells it. Add it",
+    "nameless": "because the folder nothing is not there, or has no file whose name tells it. Put the folder back if it was moved",
 }
 
 

@@ -134,11 +134,18 @@ def test_a_folder_that_is_gone(project: Project) -> None:
     )
     assert ids(project, "gone") == [0, 1]
     (project.root / "arrivals").rename(project.root / "landing")
-    # Put back, it goes on, and so does a wider pattern over the same files.
+    # Put back, it goes on, and so does a wider pattern over the same files, also where it matches nothing for a while.
     project.model("gone", files("land*"))
+    (project.root / "landing").rename(project.root / "arrivals")
+    project.build("--select", "gone")
+    (project.root / "arrivals").rename(project.root / "landing")
     land(project.root / "landing", ["c"], 2)
     project.build("--select", "gone")
     assert ids(project, "gone") == [0, 1, 2]
+    project.model("gone", files("nowhere/*"))
+    assert f"the folder {project.root}/nowhere, which it reads, is not there" in fails(
+        project, "gone"
+    )
     (project.root / "landing").rename(project.root / "arrivals")
     project.model("gone", files("arrivals"))
     project.build("--select", "gone", "--full-refresh")
