@@ -157,13 +157,14 @@ EMPTY, CUT, GONE = "is empty", "is cut short, or holds something else", "is gone
 #: first is written again, of the second the table knows.
 DAMAGES: list[tuple[str, str, bytes | None]] = [
     (child, what, holds)
-    for child in ("metadata", "offsets/1", "commits/1", "sources/0/1", "sources/0/0")
+    for child in ("metadata", "offsets/0", "offsets/1", "commits/1", "sources/0/1", "sources/0/0")
     for what, holds in ((EMPTY, b""), (CUT, b'{"id'), (GONE, None), (CUT, b"\xff\xfe\x00garbage\n"))
     if what != GONE or child not in ("commits/1", "offsets/1")
 ]
 if not FULL:  # each file once, each damage once
     DAMAGES = [
         ("metadata", EMPTY, b""),
+        ("offsets/0", GONE, None),
         ("offsets/1", CUT, b'{"id'),
         ("commits/1", CUT, b"\xff\xfe\x00garbage\n"),
         ("sources/0/1", GONE, None),

@@ -172,6 +172,19 @@ def test_the_newest_offsets_count():
         checkpoint.verify(Checkpointed(files))
 
 
+@pytest.mark.parametrize("text", [None, "", "v1\n{"])
+def test_the_offsets_before_the_last_count(text):
+    """Spark reads them, also where the last micro-batch has ended, and would say that they may be deleted."""
+    files = {"metadata": '{"id": "q"}', "commits/7": "v1\n{}"}
+    for number in (6, 7):
+        files[f"offsets/{number}"] = f'v1\n{{}}\n{{"logOffset":{number}}}'
+    files |= {f"sources/0/{number}": log(f"file:/in/{number}") for number in range(8)}
+    checkpoint.verify(Checkpointed(files))
+    del files["offsets/6"]
+    with pytest.raises(checkpoint.DamagedError, match="the file file:/ck/offsets/6 is "):
+        checkpoint.verify(Checkpointed(files | ({} if text is None else {"offsets/6": text})))
+
+
 @pytest.mark.parametrize(
     ("name", "text", "what"),
     [
