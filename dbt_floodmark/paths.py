@@ -34,6 +34,13 @@ def is_glob(pattern: str) -> bool:
     return is_pattern(re.sub(r"\\.", "", pattern))
 
 
+def glob_folder(pattern: str) -> str:
+    """Return the folder, as a plain path, in which a pattern begins to name more than one."""
+    plain = re.match(r"(?:\\.|[^\\*?\[\]{}])*", pattern, re.DOTALL)
+    folder = (plain[0] if plain else "").rpartition("/")[0]
+    return re.sub(r"\\(.)", r"\1", folder, flags=re.DOTALL) or "/"
+
+
 def glob_regex(pattern: str) -> str:
     """Return a pattern of Hadoop's for paths as a regular expression."""
     parts: list[str] = []

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import click
 
@@ -61,17 +62,41 @@ def stream(
     arguments = ["run", "--select", *selectors, "--threads", str(len(models))]
     # One stream that ends with an error leaves the others running.
     quiet = ["--quiet", "--log-level", "none", "--no-write-json", "--no-fail-fast"]
+    endings = _Endings(service, names)
     with running(service), _stopped_by_signals(service), _side_by_side():
-        result = project.invoke([*arguments, *quiet])
+        result = project.invoke([*arguments, *quiet], [endings.listen])
     if result.result is None:
         service.say(said(result))
         sys.exit(EXIT_FAILED)
     for one in result.result.results:
-        if str(one.status) not in ("success", "pass"):
-            name = names.get(one.node.unique_id, one.node.name)
-            service.tell(name, " ".join(str(one.message).split()))
+        endings.tell(one.node.unique_id, str(one.status), str(one.message))
     service.say("All streams have ended.")
     sys.exit(EXIT_OK if result.success else EXIT_FAILED)
+
+
+class _Endings:
+    """Tells of each stream that ends with an error, once and at once: others may run for days."""
+
+    def __init__(self, service: Service, names: Mapping[str, str]) -> None:
+        """Take who is told, and the names of the models by unique id."""
+        self._service = service
+        self._names = names
+        self._told: set[str] = set()
+
+    def listen(self, event: Any) -> None:
+        """Tell what an event of dbt's says: the end of a node, or a warning."""
+        if event.info.name == "NodeFinished":
+            found = event.data.run_result
+            self.tell(event.data.node_info.unique_id, found.status, found.message)
+        elif event.info.name == "JinjaLogWarning":
+            self._service.tell("warning", " ".join(event.data.msg.split()))
+
+    def tell(self, unique_id: str, status: str, message: str) -> None:
+        """Tell how a node ended, unless it ended well or that is told already."""
+        if status not in ("success", "pass") and unique_id not in self._told:
+            self._told.add(unique_id)
+            name = self._names.get(unique_id, unique_id)
+            self._service.tell(name, " ".join(message.split()))
 
 
 @contextmanager

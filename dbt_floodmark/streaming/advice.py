@@ -84,6 +84,14 @@ _ADVICE: Sequence[tuple[str, str] | tuple[str, str, type[DbtRuntimeError]]] = (
         RefusedError,
     ),
     (
+        r"STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY",
+        "the SELECT keeps state (groups, a join of streams, or rows that come once by unique_key), "
+        "and its checkpoint has none. If the SELECT did not keep state before, undo the change. If "
+        "the folder `state` of the checkpoint is gone, put it back. Or run with --full-refresh to "
+        "start over.",
+        RefusedError,
+    ),
+    (
         r"DELTA_SCHEMA_CHANGED|DELTA_STREAMING_(?:INCOMPATIBLE_SCHEMA|SCHEMA_MISMATCH|CANNOT_CONTINUE)",
         "columns of the source table were renamed, dropped or given another type. Run again. If "
         "the message comes back, run with --full-refresh to read what is there now.",

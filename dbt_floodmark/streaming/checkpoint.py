@@ -252,7 +252,9 @@ def verify(folder: Folder) -> None:
         return
     if checkpoint.query_id is None:
         raise DamagedError(folder, "metadata", None)
-    for number in sorted({number for number in (last, ended) if number is not None}):
+    # Spark also reads the offsets before the last; those of the last come last here.
+    numbers = {last - 1 if last else None, last, ended}
+    for number in sorted(one for one in numbers if one is not None):
         offsets = read_offsets(folder, number)
     if ended is not None:
         lines = _lines(folder, f"commits/{ended}")

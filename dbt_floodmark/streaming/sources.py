@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from dbt_floodmark.errors import FloodmarkError
-from dbt_floodmark.paths import LOCAL_FILES, is_glob, is_local, is_pattern, path_pattern
+from dbt_floodmark.paths import (
+    LOCAL_FILES,
+    glob_folder,
+    is_glob,
+    is_local,
+    is_pattern,
+    path_pattern,
+)
 from dbt_floodmark.secrets import PLACE, has_secret, masked
 
 #: What `with (...)` may hold behind a stream.
@@ -55,6 +62,14 @@ _KAFKA = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 
 class SourceGoneError(FloodmarkError):
     """The folder that a stream reads is not there."""
+
+    def __init__(self, path: str) -> None:
+        """Name the folder."""
+        super().__init__(
+            f"the folder {path}, which it reads, is not there: create it, or put it "
+            "back if it was renamed or moved. To read another folder, change the path and "
+            "run the model once with --full-refresh: every file there counts as new"
+        )
 
 
 @dataclass(frozen=True)
@@ -274,11 +289,7 @@ def load(reader: Any, source: Source) -> Any:
         return reader.load(pattern)
     except AnalysisException as exc:
         if "PATH_NOT_FOUND" in str(exc) and not is_glob(pattern):
-            raise SourceGoneError(
-                f"the folder {source.path}, which it reads, is not there: create it, or put it "
-                "back if it was renamed or moved. To read another folder, change the path and "
-                "run the model once with --full-refresh: every file there counts as new"
-            ) from exc
+            raise SourceGoneError(source.path) from exc
         raise
 
 
@@ -300,16 +311,7 @@ def _read_once(spark: Any, source: Source) -> Source | None:
     options = {key: value for key, value in source.options.items() if key.lower() in LISTING}
     options = {key: value for key, value in options.items() if key.lower() != "basepath"}
     below = Source(source.name, "binaryFile", {**options, RECURSIVE: "true"}, source.path)
-    found = load(spark.read, below).selectExpr(
-        f"not {_is_direct(source.path)} as is_below",
-        f"{_part(_depth(source.path) + 2)} like '%=%' as is_partition",
-        r"_metadata.file_path rlike '%(5B|5C|5D|7B|7D|3F)|[*]' as is_odd",
-    )
-    counts = found.selectExpr(
-        "coalesce(bool_or(is_below), false) as has_folders",
-        "coalesce(bool_or(is_below and is_partition), false) as has_partitions",
-        "coalesce(bool_or(is_odd), false) as has_odd",
-    ).first()
+    counts = _look_below(spark, below, source.path)
     if counts["has_partitions"] or (counts["has_folders"] and not counts["has_odd"]):
         return None
     pattern = path_pattern(source.path)
@@ -324,6 +326,43 @@ def _read_once(spark: Any, source: Source) -> Source | None:
         )
     kept = {key: value for key, value in source.options.items() if key.lower() != RECURSIVE.lower()}
     return Source(source.name, source.format, {**kept, RECURSIVE: "true"}, source.path)
+
+
+def _look_below(spark: Any, below: Source, path: str) -> Mapping[str, bool]:
+    """Tell what lies below: folders, folders k=v, names that Spark takes for patterns.
+
+    Raises:
+        SourceGoneError: the folder is not there, or that in which a pattern begins.
+    """
+    from pyspark.errors import AnalysisException
+
+    try:
+        found = load(spark.read, below)
+    except AnalysisException as exc:
+        if "PATH_NOT_FOUND" not in str(exc):
+            raise
+        # A pattern that matches nothing, yet or any more, is as a folder without files.
+        folder = glob_folder(path_pattern(path))
+        if not _exists(spark, folder):
+            raise SourceGoneError(folder) from exc
+        return dict.fromkeys(("has_folders", "has_partitions", "has_odd"), False)
+    looked = found.selectExpr(
+        f"not {_is_direct(path)} as is_below",
+        f"{_part(_depth(path) + 2)} like '%=%' as is_partition",
+        r"_metadata.file_path rlike '%(5B|5C|5D|7B|7D|3F)|[*]' as is_odd",
+    )
+    counts = looked.selectExpr(
+        "coalesce(bool_or(is_below), false) as has_folders",
+        "coalesce(bool_or(is_below and is_partition), false) as has_partitions",
+        "coalesce(bool_or(is_odd), false) as has_odd",
+    ).first()
+    return dict(counts.asDict())
+
+
+def _exists(spark: Any, path: str) -> bool:
+    place = spark._jvm.org.apache.hadoop.fs.Path(f"{path.rstrip('/')}/")
+    conf = spark._jsparkSession.sessionState().newHadoopConf()
+    return bool(place.getFileSystem(conf).exists(place))
 
 
 #: Spark's option by which folders below a folder count.

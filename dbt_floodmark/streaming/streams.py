@@ -228,7 +228,7 @@ class Streams:
             damage = damaged_state(folder, _all_texts(exc))
             if damage is None:
                 raise
-            raise CompilationError(f"floodmark, model '{request.model}': {damage}") from exc
+            raise RefusedError(f"floodmark, model '{request.model}': {damage}") from exc
         except Exception as exc:
             raise self._error(request, exc) from exc
 

@@ -35,7 +35,8 @@
     {%- if not run.settings.files.format -%}
         {%- do floodmark._refuse([{'setting': 'files.format', 'got': none,
             'expected': 'one of ' ~ floodmark._files_schema().format.choices | join(', ')
-            ~ ', because the folder has no file yet whose name tells it', 'todo': 'Add it'}]) -%}
+            ~ ', because the folder ' ~ files.path ~ ' is not there, or has no file whose name tells it',
+            'todo': 'Put the folder back if it was moved or emptied, or add the format'}]) -%}
     {%- endif -%}
     {%- do floodmark._check_format(run.settings.files) -%}
     {{ return(run.settings.files.format) }}

@@ -2,8 +2,9 @@
   What A and B of a diff may be, in the order in which it is tried:
   - ``format.`/path` `` or format:path, of delta, parquet, csv, json;
   - a path, which has a / in it: told by its ending, else a Delta folder;
-  - a model, seed or snapshot by its name, a source as source_name.table;
-  - schema.table, or a table of the target's schema.
+  - a model (also with its version, orders.v1), seed or snapshot by its name, a source as source_name.table;
+  - schema.table, or a table of the target's schema;
+  - package.model, or the unique id of a node.
   @v12 after a Delta table is its version 12.
 #}
 
@@ -60,20 +61,24 @@
 {% endmacro %}
 
 
-{# The relation of a node or of a name; one that is not there stops. #}
+{# The relation of a node or of a name; one that is not there stops. What a table is called goes before what a model
+   is called behind its package: both are a word, a dot and a word. #}
 {% macro _diff_relation(name, label) %}
-    {%- set node = floodmark._diff_node(name) -%}
     {%- set plain = name.replace('`', '') -%}
-    {%- if not node and not modules.re.fullmatch('\\w+(\\.\\w+)?', plain) -%}
+    {%- set is_table = modules.re.fullmatch('\\w+(\\.\\w+)?', plain) -%}
+    {%- set parts = ([] if '.' in plain else [target.schema]) + plain.split('.') -%}
+    {%- set node = floodmark._diff_node(name, label) -%}
+    {%- set relation = adapter.get_relation(none, parts[0], parts[1]) if is_table and not node else none -%}
+    {%- set node = node or (none if relation else floodmark._diff_node(name, label, by_package=true)) -%}
+    {%- if node -%}
+        {%- set parts = [node.schema, node.identifier or node.alias] -%}
+        {%- set relation = adapter.get_relation(none, parts[0], parts[1]) -%}
+        {%- do floodmark._diff_stop(label ~ ', the ' ~ node.resource_type ~ ' ' ~ name ~ ', has no table '
+            ~ parts | join('.') ~ ': build it first') if relation is none -%}
+        {{ return(relation) }}
+    {%- elif not is_table -%}
         {%- do floodmark._diff_stop(label ~ " got '" ~ name
             ~ "': expected a dbt node, schema.table, or a path, which has a / in it") -%}
-    {%- endif -%}
-    {%- set parts = [node.schema, node.identifier or node.alias] if node else plain.split('.') -%}
-    {%- set parts = [target.schema] + parts if parts | length == 1 else parts -%}
-    {%- set relation = adapter.get_relation(none, parts[0], parts[1]) -%}
-    {%- if relation is none and node -%}
-        {%- do floodmark._diff_stop(label ~ ', the ' ~ node.resource_type ~ ' ' ~ name ~ ', has no table '
-            ~ parts | join('.') ~ ': build it first') -%}
     {%- elif relation is none -%}
         {%- do floodmark._diff_stop(label ~ ': there is no table ' ~ parts | join('.') ~ ', and no dbt node ' ~ name
             ~ '; a path has a / in it') -%}
@@ -83,17 +88,26 @@
 
 
 {# The node of a name: a model (its latest version, or the one that is named), seed or snapshot, or source_name.table;
-   none where there is none. #}
-{% macro _diff_node(name) %}
-    {%- for node in graph.nodes.values() if node.resource_type in ['model', 'seed', 'snapshot']
-        and name == (node.name if node.get('version') == node.get('latest_version')
-        else floodmark._versioned_name(node)) -%}
-        {{ return(node) }}
+   with `by_package` by its name behind its package, or its unique id. None where there is none; several stop. #}
+{% macro _diff_node(name, label, by_package=false) %}
+    {%- set nodes, sources = [], [] -%}
+    {%- for node in graph.nodes.values() if node.resource_type in ['model', 'seed', 'snapshot'] -%}
+        {%- set versioned = floodmark._versioned_name(node) -%}
+        {%- if name in (floodmark._node_calls(node) if by_package else [node.name, versioned])
+            and (node.get('version') == node.get('latest_version') or name.endswith(versioned)) -%}
+            {%- do nodes.append(node) -%}
+        {%- endif -%}
     {%- endfor -%}
-    {%- for node in graph.sources.values() if node.source_name ~ '.' ~ node.name == name -%}
-        {{ return(node) }}
+    {%- for node in graph.sources.values()
+        if name == (node.unique_id if by_package else node.source_name ~ '.' ~ node.name) -%}
+        {%- do sources.append(node) -%}
     {%- endfor -%}
-    {{ return(none) }}
+    {%- set found = nodes or sources -%}
+    {%- if found | length > 1 -%}
+        {%- do floodmark._diff_stop(label ~ ": several dbt nodes are called '" ~ name ~ "': name one of "
+            ~ found | map(attribute='unique_id') | sort | join(', ')) -%}
+    {%- endif -%}
+    {{ return(found[0] if found else none) }}
 {% endmacro %}
 
 

@@ -1,6 +1,7 @@
 {#
   Seeds in one atomic write, on session and Thrift alike: the rows travel as one JSON literal of strings, and Spark
   casts them, so that quotes, NULL, whole numbers beyond 2^53 and microseconds come through as they stand in the file.
+  A text that its column's type cannot hold stops the seed.
   dbt-spark inserts bound parameters, which lose all four.
 #}
 {% macro spark__load_csv_rows(model, agate_table) %}
@@ -9,9 +10,10 @@
     {%- set fields = [] -%}
     {%- set casts = [] -%}
     {%- for name in agate_table.column_names -%}
-        {%- set type = overrides.get(name, adapter.convert_type(agate_table, loop.index0)) -%}
+        {%- set type = overrides.get(name) or floodmark._seed_type(agate_table, loop.index0) -%}
         {%- do fields.append('c' ~ loop.index0 ~ ': string') -%}
-        {%- do casts.append('cast(c' ~ loop.index0 ~ ' as ' ~ type ~ ') as ' ~ floodmark._quoted(name | string)) -%}
+        {%- do casts.append(floodmark._seed_value_sql('c' ~ loop.index0, type, name | string) ~ ' as '
+            ~ floodmark._quoted(name | string)) -%}
     {%- endfor -%}
     {%- set rows = [] -%}
     {%- for row in agate_table.rows -%}
@@ -38,6 +40,31 @@
     {%- endset -%}
     {%- do adapter.add_query(sql, abridge_sql_log=true) -%}
     {{ return(sql) }}
+{% endmacro %}
+
+
+{# The type of a column that is given none: dbt's, or a decimal where a whole number is beyond a bigint. #}
+{% macro _seed_type(agate_table, index) %}
+    {%- set type = adapter.convert_type(agate_table, index) -%}
+    {%- for row in agate_table.rows if type == 'bigint' and row[index] is not none
+        and not -9223372036854775808 <= row[index] <= 9223372036854775807 -%}
+        {{ return('decimal(38, 0)') }}
+    {%- endfor -%}
+    {{ return(type) }}
+{% endmacro %}
+
+
+{# A text of a seed in its column's type. One that has no value there stops the seed: without ANSI mode, as dbt-spark
+   has it, the cast would be a NULL. #}
+{% macro _seed_value_sql(text, type, column) %}
+    {%- set cast = 'cast(' ~ text ~ ' as ' ~ type ~ ')' -%}
+    {%- if floodmark._cast_effect('string', type) != 'checks' -%}
+        {{ return(cast) }}
+    {%- endif -%}
+    {{ return('case when ' ~ text ~ ' is null or ' ~ cast ~ ' is not null then ' ~ cast ~ ' else raise_error(concat('
+        ~ floodmark._string_literal('the column `' ~ column ~ '` of the seed ' ~ this ~ ' is ' ~ type
+        ~ ' and cannot hold: ') ~ ', ' ~ text ~ ', ' ~ floodmark._string_literal(
+        '. Correct the value, or name another type in column_types') ~ ')) end') }}
 {% endmacro %}
 
 

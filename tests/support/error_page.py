@@ -58,6 +58,7 @@ SECTIONS: Sequence[tuple[str, Sequence[str]]] = (
             "macros/table/",
             "macros/support/_types.sql",
             "macros/support/_casts.sql",
+            "macros/seeds/",
             "macros/batch/_stage.sql",
             "macros/protocol/_strategy.sql",
         ),

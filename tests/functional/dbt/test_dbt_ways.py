@@ -49,9 +49,9 @@ unit_tests:
     expect: {rows: [{id: 1, doubled: 20}, {id: 2, doubled: 40}]}
 """
 SEED = """\
-id,name,big,at,flag
-1,O'Brien,9007199254740993,2024-01-01 00:00:00.123456,true
-2,,1,2024-10-27 00:30:00.000001,false
+id,name,big,at,flag,vast
+1,O'Brien,9007199254740993,2024-01-01 00:00:00.123456,true,9223372036854775808
+2,,1,2024-10-27 00:30:00.000001,false,1
 """
 SHAPE = (
     "{{ config(materialized=var('shape', 'view'), watermark={'column': 'ts'}) }}\n"
@@ -274,13 +274,25 @@ def test_a_view_becomes_an_incremental_table(story: Story) -> None:
 
 def test_seeds_are_exact(story: Story) -> None:
     rows = story.project.sql(
-        "select id, name, cast(big as string), cast(unix_micros(at) as string), flag "
+        "select id, name, cast(big as string), cast(unix_micros(at) as string), flag, cast(vast as string) "
         f"from {story.project.schema}.people order by id"
     )
     assert rows == [
-        (1, "O'Brien", "9007199254740993", "1704067200123456", True),
-        (2, None, "1", "1729989000000001", False),
+        (1, "O'Brien", "9007199254740993", "1704067200123456", True, "9223372036854775808"),
+        (2, None, "1", "1729989000000001", False, "1"),
     ]
+    # A value that its type cannot hold is no NULL.
+    seed = story.project.root / "seeds" / "people.csv"
+    seed.write_text(SEED.replace("27 00:30", "27 25:30"))
+    try:
+        run = story.project.dbt("seed", "--select", "people")
+    finally:
+        seed.write_text(SEED)
+    assert run.status["people"] == "error"
+    assert (
+        "is timestamp and cannot hold: 2024-10-27 25:30:00.000001. Correct the value"
+        in sentence(run.message["people"])
+    )
 
 
 def test_one_alias_in_two_schemas(story: Story) -> None:

@@ -283,7 +283,7 @@ def test_versions_of_a_delta_table(story: Story) -> None:
 
 
 def test_dbt_nodes_by_their_names(story: Story) -> None:
-    assert story("diff", "raw.a", "copy@v0", "--key", "id").exit_code == 0
+    assert story("diff", "raw.a", "shop.copy@v0", "--key", "id").exit_code == 0
 
 
 def test_the_macro_prints_a_table(story: Story) -> None:

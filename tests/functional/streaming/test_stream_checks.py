@@ -216,6 +216,12 @@ CHANGED: dict[str, tuple[str, str]] = {
             output_mode="complete",
         ),
     ),
+    "distinct_since": (
+        stream(f"select id, at from {SOURCE} watermark at delay of interval 1 hour"),
+        stream(
+            f"select id, at from {SOURCE} watermark at delay of interval 1 hour", unique_key="id"
+        ),
+    ),
     "updated": (
         stream(f"select k, count(*) as n from {SOURCE} group by k", output_mode="complete"),
         stream(
@@ -392,6 +398,7 @@ def test_a_changed_query_and_a_recreated_source(story: Story) -> None:
     ]
     for one in (
         "the SELECT groups, joins or reads differently from the one that its checkpoint was made with",
+        "and its checkpoint has none. If the SELECT did not keep state before, undo the change",
         f"the SELECT and {schema}.strict differ (new: at): on_schema_change is 'fail'",
         "the source table was dropped and recreated, so the checkpoint, which counts its versions, does not fit it",
         f"output_mode is 'update', and {schema}.updated was filled with 'complete', to which the state in its checkpoint belongs: "

@@ -105,7 +105,7 @@ STOPS = {
     "stops": "a record is corrupt (not a JSON object) in file:",
     "strict_xmls": "a record is corrupt (not well-formed XML) in file:",
     "other_header": "CSV header",
-    "nameless": "because the folder has no file yet whose name tells it. Add it",
+    "nameless": "because the folder nothing is not there, or has no file whose name tells it. Put the folder back if it was moved",
 }
 
 

@@ -134,11 +134,18 @@ def test_a_folder_that_is_gone(project: Project) -> None:
     )
     assert ids(project, "gone") == [0, 1]
     (project.root / "arrivals").rename(project.root / "landing")
-    # Put back, it goes on, and so does a wider pattern over the same files.
+    # Put back, it goes on, and so does a wider pattern over the same files, also where it matches nothing for a while.
     project.model("gone", files("land*"))
+    (project.root / "landing").rename(project.root / "arrivals")
+    project.build("--select", "gone")
+    (project.root / "arrivals").rename(project.root / "landing")
     land(project.root / "landing", ["c"], 2)
     project.build("--select", "gone")
     assert ids(project, "gone") == [0, 1, 2]
+    project.model("gone", files("nowhere/*"))
+    assert f"the folder {project.root}/nowhere, which it reads, is not there" in fails(
+        project, "gone"
+    )
     (project.root / "landing").rename(project.root / "arrivals")
     project.model("gone", files("arrivals"))
     project.build("--select", "gone", "--full-refresh")
@@ -150,13 +157,14 @@ EMPTY, CUT, GONE = "is empty", "is cut short, or holds something else", "is gone
 #: first is written again, of the second the table knows.
 DAMAGES: list[tuple[str, str, bytes | None]] = [
     (child, what, holds)
-    for child in ("metadata", "offsets/1", "commits/1", "sources/0/1", "sources/0/0")
+    for child in ("metadata", "offsets/0", "offsets/1", "commits/1", "sources/0/1", "sources/0/0")
     for what, holds in ((EMPTY, b""), (CUT, b'{"id'), (GONE, None), (CUT, b"\xff\xfe\x00garbage\n"))
     if what != GONE or child not in ("commits/1", "offsets/1")
 ]
 if not FULL:  # each file once, each damage once
     DAMAGES = [
         ("metadata", EMPTY, b""),
+        ("offsets/0", GONE, None),
         ("offsets/1", CUT, b'{"id'),
         ("commits/1", CUT, b"\xff\xfe\x00garbage\n"),
         ("sources/0/1", GONE, None),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,10 +15,13 @@ import pytest
 import yaml
 from click.testing import CliRunner
 from dbt.clients import yaml_helper
+from dbt.events.types import JinjaLogWarning, NodeFinished
+from dbt_common.events.base_types import BaseEvent, msg_from_base_event
 
 from dbt_floodmark.cli import main
 from dbt_floodmark.errors import UsageError
 from dbt_floodmark.refusal import RefusedError
+from dbt_floodmark.streaming.service import Service
 from dbt_floodmark.texts import jinja_literal, jinja_text, yaml_text
 
 TEXTS = [
@@ -86,7 +90,7 @@ def test_a_stream_that_fails_leaves_the_others_running(
     asked: list[list[str]] = []
     model = SimpleNamespace(unique_id="model.shop.m", name="m", selector="m", is_stream=True)
 
-    def invoke(arguments: list[str]) -> SimpleNamespace:
+    def invoke(arguments: list[str], listeners: list[Callable[..., None]]) -> SimpleNamespace:
         asked.append(arguments)
         return SimpleNamespace(result=SimpleNamespace(results=[]), success=True)
 
@@ -99,6 +103,46 @@ def test_a_stream_that_fails_leaves_the_others_running(
     (arguments,) = asked
     assert "--no-fail-fast" in arguments
     dbt.cli.main.cli.make_context("dbt", [*arguments, "--project-dir", str(tmp_path)])
+
+
+def test_what_becomes_of_a_stream_is_told_while_others_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At once, by dbt's own events, and not again at the end; what dbt made no event of comes at the end."""
+    model = SimpleNamespace(unique_id="model.shop.m", name="m", selector="m", is_stream=True)
+    told: list[str] = []
+    monkeypatch.setattr(Service, "tell", lambda self, *what: told.append("  ".join(what)))
+
+    def finished(number: str, status: str, message: str) -> SimpleNamespace:
+        node = SimpleNamespace(unique_id=f"model.shop.{number}")
+        return SimpleNamespace(node=node, status=status, message=message)
+
+    ends = [finished("m", "error", "floodmark: gone\n  for good"), finished("n", "success", "OK")]
+
+    def invoke(arguments: list[str], listeners: list[Callable[..., None]]) -> SimpleNamespace:
+        events: list[BaseEvent] = [JinjaLogWarning(msg="floodmark, model 's.m':\n once")]
+        events += [
+            NodeFinished(
+                node_info={"unique_id": one.node.unique_id},
+                run_result={"status": one.status, "message": one.message},
+            )
+            for one in ends
+        ]
+        for event in events:
+            for listen in listeners:
+                listen(msg_from_base_event(event))
+        assert told == ["warning  floodmark, model 's.m': once", "m  floodmark: gone for good"]
+        results = [*ends, finished("x", "error", "unheard")]
+        return SimpleNamespace(result=SimpleNamespace(results=results), success=False)
+
+    project = SimpleNamespace(select=lambda selection: [model], invoke=invoke)
+    monkeypatch.setattr(sys.modules["dbt_floodmark.cli.stream"], "Project", lambda *given: project)
+    result = CliRunner().invoke(
+        main, ["stream", "--project-dir", str(tmp_path)], prog_name="floodmark"
+    )
+    assert result.exit_code == 1, result.output
+    assert told[2:] == ["model.shop.x  unheard"]
+    assert result.output.endswith("All streams have ended.\n")
 
 
 def test_what_is_no_utf8_is_refused() -> None:

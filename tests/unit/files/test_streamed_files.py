@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.macros import load
+from tests.support.macros import Refused, load
 
 
 def streamed(*models: tuple[str, str], reads: dict[str, list[str]] | None = None) -> list[str]:
@@ -72,6 +72,18 @@ ALL = ["landing/a%20b.json", "landing/day=1/c.json", "landing2/d.json", "other/l
 )
 def test_what_a_stream_may_read_stays(sql: str, expected: list[str]) -> None:
     assert streamed(("streaming_table", sql)) == expected
+
+
+def test_a_folder_without_files_tells_no_format() -> None:
+    """It may have been moved: a stream that ran before is told so, with its folder."""
+    floodmark = load(this=SimpleNamespace(schema="shop", identifier="m"))
+    floodmark._listed = lambda settings, sql: []
+    floodmark._folder_files_sql = lambda settings: ""
+    with pytest.raises(Refused) as refused:
+        floodmark._stream_format({"path": "landing", "schema": "id int", "format": None})
+    assert "because the folder landing is not there, or has no file whose name tells it" in str(
+        refused.value
+    )
 
 
 def test_an_ephemeral_model_is_read_where_it_is_part_of_a_stream() -> None:

@@ -13,16 +13,33 @@ from dbt_floodmark.cli import main
 from dbt_floodmark.cli.diff import _NOT_THERE, _REFUSED
 from tests.support import macros
 
+
+def node(
+    package: str, kind: str, name: str, schema: str, alias: str, **more: Any
+) -> dict[str, Any]:
+    version = f".v{more['version']}" if more else ""
+    named = {
+        "unique_id": f"{kind}.{package}.{name}{version}",
+        "package_name": package,
+        "name": name,
+    }
+    return named | {"resource_type": kind, "schema": schema, "alias": alias} | more
+
+
 NODES = [
-    {"resource_type": "model", "name": "orders", "schema": "gold", "alias": "orders_v2"}
-    | {"version": 2, "latest_version": 2},
-    {"resource_type": "model", "name": "orders", "schema": "gold", "alias": "orders_v1"}
-    | {"version": 1, "latest_version": 2},
-    {"resource_type": "test", "name": "days", "schema": "tests", "alias": "days"},
-    {"resource_type": "seed", "name": "days", "schema": "seeds", "alias": "days"},
+    node("app", "model", "orders", "gold", "orders_v2", version=2, latest_version=2),
+    node("app", "model", "orders", "gold", "orders_v1", version=1, latest_version=2),
+    node("app", "test", "days", "tests", "days"),
+    node("app", "seed", "days", "seeds", "days"),
+    node("app", "model", "applied", "gold", "orders_v2"),
+    node("branch", "model", "applied", "gold", "orders_v1"),
+    # Behind its package it is called as a table that is there.
+    node("shop", "model", "whole", "gold", "orders_v1"),
 ]
 SOURCE = {"source_name": "raw", "name": "orders", "schema": "landing", "identifier": "ORDERS"}
-TABLES = {("gold", "orders_v2"), ("landing", "ORDERS"), ("shop", "orders"), ("shop", "plain")}
+SOURCE |= {"unique_id": "source.app.raw.orders"}
+TABLES = {("gold", "orders_v2"), ("gold", "orders_v1"), ("landing", "ORDERS")}
+TABLES |= {("shop", "orders"), ("shop", "plain"), ("shop", "whole")}
 
 
 def relation(_: Any, schema: str, identifier: str) -> Any:
@@ -50,7 +67,16 @@ def floodmark() -> SimpleNamespace:
     ("given", "sql"),
     [
         ("orders", "`gold`.`orders_v2`"),
+        ("orders.v1", "`gold`.`orders_v1`"),
+        ("orders.v2@v3", "`gold`.`orders_v2` version as of 3"),
+        ("app.orders", "`gold`.`orders_v2`"),
+        ("app.orders.v1", "`gold`.`orders_v1`"),
+        ("branch.applied", "`gold`.`orders_v1`"),
+        ("model.app.applied", "`gold`.`orders_v2`"),
+        ("whole", "`gold`.`orders_v1`"),
+        ("shop.whole", "`shop`.`whole`"),
         ("raw.orders", "`landing`.`ORDERS`"),
+        ("source.app.raw.orders", "`landing`.`ORDERS`"),
         ("shop.orders", "`shop`.`orders`"),
         ("`shop`.`orders`", "`shop`.`orders`"),
         ("plain", "`shop`.`plain`"),
@@ -81,6 +107,14 @@ def test_without_a_folder_a_relative_path_lies_in_the_project(floodmark: SimpleN
     ("given", "said"),
     [
         ("nope", "A: there is no table shop.nope, and no dbt node nope; a path has a / in it"),
+        (
+            "applied",
+            "A: several dbt nodes are called 'applied': name one of model.app.applied, model.branch.applied",
+        ),
+        (
+            "orders.v3",
+            "A: there is no table orders.v3, and no dbt node orders.v3; a path has a / in it",
+        ),
         ("days", "A, the seed days, has no table seeds.days: build it first"),
         (
             "a.b.c",

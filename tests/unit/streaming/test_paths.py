@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
+from pyspark.errors import AnalysisException
 
 from dbt_floodmark import paths
 from dbt_floodmark.spark.messages import readable
@@ -33,6 +35,62 @@ def test_what_exists_under_its_very_name_means_itself(tmp_path):
         assert paths.path_pattern(given) == expected
     assert not paths.is_glob(escaped) and paths.is_glob(f"{escaped}/*") and paths.is_glob("/a[")
     assert paths.is_pattern("a\\b") and not paths.is_pattern("a b,c#%")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "folder"),
+    [
+        ("/in/*.json", "/in"),
+        ("/in/a?/b", "/in"),
+        (r"/shop \[old\]/in/{a,b}/c", "/shop [old]/in"),
+        ("s3a://bucket/[ab]*", "s3a://bucket"),
+        ("/*", "/"),
+    ],
+)
+def test_the_folder_in_which_a_pattern_begins(pattern, folder):
+    assert paths.glob_folder(pattern) == folder
+
+
+class Lists:
+    """A Spark that finds nothing by any path, and of whose folders one exists."""
+
+    def __init__(self, folder):
+        self.read = self
+        self._jsparkSession = SimpleNamespace(
+            sessionState=lambda: SimpleNamespace(newHadoopConf=lambda: None)
+        )
+
+        def place(path):
+            exists = SimpleNamespace(exists=lambda place: path == f"{folder}/")
+            return SimpleNamespace(getFileSystem=lambda conf: exists)
+
+        self._jvm = SimpleNamespace(
+            org=SimpleNamespace(
+                apache=SimpleNamespace(hadoop=SimpleNamespace(fs=SimpleNamespace(Path=place)))
+            )
+        )
+
+    def format(self, *given):
+        return self
+
+    option = format
+
+    def load(self, path):
+        raise AnalysisException(f"[PATH_NOT_FOUND] Path does not exist: {path}.")
+
+
+def test_a_pattern_that_matches_nothing_is_as_an_empty_folder():
+    """Each file that comes is read once, whatever its name. Where the folder before the pattern is gone, it is named."""
+    source = sources.Source("v", "json", {"schema": "id int"}, "/nowhere/in/*.json")
+    once = sources._read_once(Lists("/nowhere/in"), source)
+    assert once.path == source.path
+    assert once.options == {"schema": "id int", "recursiveFileLookup": "true"}
+    with pytest.raises(sources.SourceGoneError, match="the folder /nowhere/in, which it reads, is"):
+        sources._read_once(Lists("/elsewhere"), source)
+    for path in ("/nowhere/in", "/nowhere"):
+        plain = sources.Source("v", "json", {}, path)
+        with pytest.raises(sources.SourceGoneError, match=f"the folder {path}, which it reads"):
+            sources._read_once(Lists("/nowhere"), plain)
 
 
 @pytest.mark.parametrize(
@@ -112,6 +170,19 @@ def test_the_newest_offsets_count():
     files |= {f"sources/0/{number}": log(f"file:/in/{number}") for number in range(8)}
     with pytest.raises(checkpoint.DamagedError, match="sources/0/8 is gone"):
         checkpoint.verify(Checkpointed(files))
+
+
+@pytest.mark.parametrize("text", [None, "", "v1\n{"])
+def test_the_offsets_before_the_last_count(text):
+    """Spark reads them, also where the last micro-batch has ended, and would say that they may be deleted."""
+    files = {"metadata": '{"id": "q"}', "commits/7": "v1\n{}"}
+    for number in (6, 7):
+        files[f"offsets/{number}"] = f'v1\n{{}}\n{{"logOffset":{number}}}'
+    files |= {f"sources/0/{number}": log(f"file:/in/{number}") for number in range(8)}
+    checkpoint.verify(Checkpointed(files))
+    del files["offsets/6"]
+    with pytest.raises(checkpoint.DamagedError, match="the file file:/ck/offsets/6 is "):
+        checkpoint.verify(Checkpointed(files | ({} if text is None else {"offsets/6": text})))
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import json
 from types import SimpleNamespace
 
 import pytest
+from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.refusal import RefusedError, TryAgainError
@@ -512,6 +513,10 @@ def test_one_that_has_read_all_ends():
             "There are [1] sources in the checkpoint offsets and now there are [2]",
             "its checkpoint was made with",
         ),
+        (
+            "[STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY] Cannot restart streaming query with stateful operators",
+            "and its checkpoint has none.",
+        ),
     ],
 )
 def test_advice(text, advice):
@@ -527,11 +532,30 @@ def test_advice(text, advice):
             False,
         ),
         ("File file:/x/part-1 does not exist", False),
+        ("[STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY] Cannot restart", True),
     ],
 )
 def test_what_may_pass_ends_no_stream(text, ends):
     """A table that a stream joins is overwritten now and then; its own source is not."""
     assert issubclass(explain(text).error, TryAgainError) is not ends
+
+
+def test_damaged_state_under_a_statement_of_the_node(monkeypatch):
+    """A micro-batch is computed within the node's own statement: dbt prints none of its macros below the sentence."""
+    monkeypatch.setattr(streams, "Folder", lambda spark, location: Checkpointed({}))
+    monkeypatch.setattr(streams, "verify", lambda folder: None)
+    monkeypatch.setattr(streams.Streams, "_frame", lambda self, request: None)
+    monkeypatch.setattr(streams.position, "paths_read", lambda frame: [])
+    monkeypatch.setattr(streams, "damaged_state", lambda folder, text: "its checkpoint is damaged")
+
+    def fail(*given):
+        raise DbtRuntimeError("[CANNOT_LOAD_STATE_STORE.X] An error")
+
+    monkeypatch.setattr(streams, "Run", fail)
+    given = {"model": "m", "sql": "", "table": "s.m", "output_mode": "append", "native": False}
+    given |= {"location": "/ck", "project_dir": "/"}
+    with pytest.raises(RefusedError, match="floodmark, model 'm': its checkpoint is damaged"):
+        streams.Streams(SimpleNamespace(spark=None)).run(given, fail, fail, None)
 
 
 def test_words_of_two_lines_make_no_advice():

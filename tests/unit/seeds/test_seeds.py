@@ -1,0 +1,64 @@
+"""What becomes of a seed's values. Without Spark."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from types import SimpleNamespace
+from typing import Any
+
+import agate
+import pytest
+from dbt.adapters.spark.impl import SparkAdapter
+
+from tests.support.macros import load
+
+
+def statement(columns: dict[str, list[Any]], **types: str) -> str:
+    """The statement that writes a seed of these columns, some of them with types that are given."""
+    sent: list[str] = []
+    table = agate.Table(list(zip(*columns.values(), strict=True)), list(columns))
+    floodmark = load(
+        this="shop.days",
+        config={},
+        adapter=SimpleNamespace(
+            convert_type=lambda table, index: SparkAdapter.convert_agate_type(table, index),
+            add_query=lambda sql, abridge_sql_log: sent.append(sql),
+        ),
+        **{
+            name: lambda **given: ""
+            for name in (
+                *("file_format_clause", "tblproperties_clause", "partition_cols"),
+                *("clustered_cols", "location_clause", "comment_clause"),
+            )
+        },
+    )
+    floodmark.spark__load_csv_rows({"config": {"column_types": types}}, table)
+    return sent[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "type"),
+    [
+        (2**63 - 1, "bigint"),
+        (-(2**63), "bigint"),
+        (2**63, "decimal(38, 0)"),
+        (-(2**63) - 1, "decimal(38, 0)"),
+    ],
+)
+def test_a_whole_number_has_a_type_that_holds_it(value: int, type: str) -> None:
+    sql = statement({"n": [Decimal(1), None, Decimal(value)]})
+    assert f"then cast(c0 as {type}) else" in sql
+    assert str(value) in sql
+
+
+def test_a_value_that_its_type_cannot_hold_stops_the_seed() -> None:
+    """Without ANSI mode the cast would be a NULL. A text goes as it is."""
+    sql = statement(
+        {"id": ["3000000000"], "name": ["x"], "code": ["y"]}, id="int", code="varchar(9)"
+    )
+    assert (
+        "select case when c0 is null or cast(c0 as int) is not null then cast(c0 as int) else raise_error(concat("
+        "'the column `id` of the seed shop.days is int and cannot hold: ', c0, "
+        "'. Correct the value, or name another type in column_types')) end as `id`, "
+        "cast(c1 as string) as `name`, cast(c2 as varchar(9)) as `code`\n"
+    ) in sql
