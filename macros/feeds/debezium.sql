@@ -75,7 +75,11 @@
         {{ return("if(op = 'd', " ~ sides | join(', ') ~ ')') }}
     {%- endif -%}
     {%- if types | unique(case_sensitive=true) | list | length < 2 -%}
-        {{ return("if(op = 'd', before, after)") }}
+        {#- of files a batch checks it, which knows their columns (_check_sides) -#}
+        {%- set text = relation | string | trim -%}
+        {%- set marker = '/*floodmark:sides*/ ' if text.startswith('/*floodmark:files*/')
+            and text.endswith('/*floodmark:end*/') else '' -%}
+        {{ return(marker ~ "if(op = 'd', before, after)") }}
     {%- endif -%}
     {{ return(floodmark._struct_of_either_sql(['before', 'after'], types)) }}
 {% endmacro %}
