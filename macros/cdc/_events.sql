@@ -242,9 +242,10 @@
         + floodmark._feed_sequence_problems(run, given)) -%}
     {%- if not problems and not batch.replaces and run.target.exists -%}
         {%- if batch.begins -%}
-            {%- do floodmark._adopt_cdc_table(run, columns) -%}
+            {%- do problems.extend(floodmark._compared_type_problems(run, columns)) -%}
+            {%- do floodmark._adopt_cdc_table(run, columns) if not problems -%}
         {%- endif -%}
-        {%- do problems.extend(floodmark._key_type_problems(run, columns)) -%}
+        {%- do problems.extend(floodmark._key_type_problems(run, columns)) if not problems -%}
     {%- endif -%}
     {%- if problems -%}
         {%- do floodmark._refuse(problems, rejects='the columns of the events do not fit') -%}
@@ -252,7 +253,30 @@
 {% endmacro %}
 
 
-{# Keys and the sequence must be of the table's own types: what they compare with does not change under them. #}
+{# Keys and the sequence must be of the table's own types: what they compare with does not change under them. So must
+   start and end, into which a MERGE would cast the sequence without a word. What cdc has yet to add to a table that
+   somebody made has no other type. #}
+{% macro _compared_type_problems(run, columns) %}
+    {%- set cdc, table = run.settings.cdc, floodmark._table_columns(run) -%}
+    {%- set problems = [] -%}
+    {%- for key in run.settings.unique_key -%}
+        {%- do problems.extend(floodmark._type_problems('unique_key', key,
+            floodmark._find_column(columns, key).type, floodmark._find_column(table, key))) -%}
+    {%- endfor -%}
+    {%- set type = floodmark._find_column(columns, '_floodmark_sequence').type -%}
+    {%- set memory = floodmark._find_column(table, floodmark._memory_column(cdc)) -%}
+    {%- set known = type if memory is none else (memory.type if memory.name == '_floodmark_sequence'
+        else floodmark._struct_fields(memory.type)[0].type) -%}
+    {%- set of_sequence = floodmark._type_problems('cdc.sequence_by', cdc.sequence, type, {'type': known}) -%}
+    {%- for setting in ['start_at', 'end_at'] if cdc.scd_type == 2 and not of_sequence -%}
+        {%- set column = floodmark._find_column(table, cdc[setting]) -%}
+        {%- do problems.extend(floodmark._type_problems('cdc.' ~ setting, cdc.sequence, type, column)) if column -%}
+    {%- endfor -%}
+    {{ return(problems + of_sequence) }}
+{% endmacro %}
+
+
+{# What the table and the settings differ in: a list of problems. #}
 {% macro _key_type_problems(run, columns) %}
     {%- set problems = [] -%}
     {%- set described = run_query('describe table extended ' ~ this).rows -%}
@@ -279,16 +303,10 @@
             'todo': 'Run it once with --full-refresh to change the key or the SCD type'}) -%}
     {%- endif -%}
     {%- if not problems -%}
-        {%- for key in run.settings.unique_key -%}
-            {%- do problems.extend(floodmark._type_problems('unique_key', key,
-                floodmark._find_column(columns, key).type, floodmark._find_column(table, key))) -%}
-        {%- endfor -%}
-        {%- set memory = floodmark._find_column(table, floodmark._memory_column(cdc)) -%}
-        {%- set known = memory.type if memory.name == '_floodmark_sequence'
-            else floodmark._struct_fields(memory.type)[0].type -%}
-        {%- do problems.extend(floodmark._type_problems('cdc.sequence_by', cdc.sequence,
-            floodmark._find_column(columns, '_floodmark_sequence').type, {'type': known})
-            or floodmark._changed_sequence_problems(cdc, made.get('sequence'))) -%}
+        {%- do problems.extend(floodmark._compared_type_problems(run, columns)) -%}
+        {%- if 'cdc.sequence_by' not in problems | map(attribute='setting') | list -%}
+            {%- do problems.extend(floodmark._changed_sequence_problems(cdc, made.get('sequence'))) -%}
+        {%- endif -%}
     {%- endif -%}
     {%- if not problems -%}
         {%- do floodmark._keep_foreign_columns(run, fromjson(made.get('foreign') or '[]'), columns) -%}

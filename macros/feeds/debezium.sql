@@ -4,14 +4,16 @@
    the events shall have too, such as a watermark's. Stands in a FROM. #}
 {% macro debezium(relation, sequence='source.lsn', keep=[]) %}
 (
+    {%- set columns = floodmark._columns_if_known('select * from ' ~ relation) %}
     select _row.*, _operation, _sequence,
         _changed_at{{', ' ~ floodmark._quoted_csv(floodmark._name_list(keep)) if keep }} from (
         select
-            {{ floodmark._envelope_row_sql(relation) }} as _row,
+            {{ floodmark._envelope_row_sql(relation, columns) }} as _row,
             case op when 'd' then 'delete' when 't' then 'truncate' when 'u' then 'update'
                 else 'insert' end as _operation,
-            {{ sequence }} as _sequence,
-            timestamp_millis(ts_ms) as _changed_at{{', ' ~ floodmark._quoted_csv(floodmark._name_list(keep)) if keep }}
+            {{ floodmark._with_numbers_sql(sequence, sequence, columns) }} as _sequence,
+            timestamp_millis({{ floodmark._with_numbers_sql('ts_ms', sequence, columns) }}) as _changed_at
+                {{- ', ' ~ floodmark._quoted_csv(floodmark._name_list(keep)) if keep }}
         from {{ relation }}
         where op in ('c', 'r', 'u', 'd', 't')
     )
@@ -19,11 +21,44 @@
 {% endmacro %}
 
 
+{# An expression over an envelope, in which a number that is a text in these columns is a number: files without
+   schema_hints have texts alone, and of texts 9 is above 10. Where nobody knows the columns yet, it is taken for one if
+   the sequence is no more than such a number: a part of an expression may have any type. #}
+{% macro _with_numbers_sql(expression, sequence, columns) %}
+    {%- set patterns = {} -%}
+    {%- for name in ['ts_ms', 'ts_us', 'ts_ns', 'lsn', 'pos', 'row'] -%}
+        {%- for path in [['source', name]] + ([[name]] if name.startswith('ts_') else []) -%}
+            {%- do patterns.update({'(?i)(?<![\\w.`])`?' ~ path | join('`?\\.`?') ~ '`?(?![\\w`]|\\s*[.(])': path}) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- set ns = namespace(sql=expression, is_alone=false) -%}
+    {%- for pattern in patterns -%}
+        {%- set ns.is_alone = ns.is_alone or modules.re.fullmatch(pattern, sequence | trim) is not none -%}
+    {%- endfor -%}
+    {%- for pattern, path in patterns.items()
+        if (floodmark._type_of_path(columns, path).startswith('string') if columns else ns.is_alone) -%}
+        {%- set ns.sql = modules.re.sub(pattern, 'cast(\\g<0> as bigint)', ns.sql) -%}
+    {%- endfor -%}
+    {{ return(ns.sql) }}
+{% endmacro %}
+
+
+{# The type of a column or of a field of it; '' where there is none. #}
+{% macro _type_of_path(columns, path) %}
+    {%- set column = floodmark._find_column(columns, path[0]) -%}
+    {%- if column is none or path | length == 1 -%}
+        {{ return(column.type if column else '') }}
+    {%- endif -%}
+    {{ return(floodmark._type_of_path(floodmark._struct_fields(column.type), path[1:])
+        if column.type.startswith('struct<') else '') }}
+{% endmacro %}
+
+
 {# The row of an envelope. Where `before` and `after` are structs of two types, as with PostgreSQL's default replica
    identity, whose `before` holds the key alone, it is put together by name. A side that is a text is JSON: where files
    hold snapshots alone at first, all `before` are null, and a column of nulls is a string. #}
-{% macro _envelope_row_sql(relation) %}
-    {%- set columns = floodmark._columns_if_known('select before, after from ' ~ relation) -%}
+{% macro _envelope_row_sql(relation, columns) %}
+    {%- set columns = floodmark._columns_named(columns, ['before', 'after']) -%}
     {%- set types = [] -%}
     {%- for column in columns if column.type.startswith('struct<') -%}
         {%- do types.append(column.ddl) -%}
@@ -40,7 +75,11 @@
         {{ return("if(op = 'd', " ~ sides | join(', ') ~ ')') }}
     {%- endif -%}
     {%- if types | unique(case_sensitive=true) | list | length < 2 -%}
-        {{ return("if(op = 'd', before, after)") }}
+        {#- of files a batch checks it, which knows their columns (_check_sides) -#}
+        {%- set text = relation | string | trim -%}
+        {%- set marker = '/*floodmark:sides*/ ' if text.startswith('/*floodmark:files*/')
+            and text.endswith('/*floodmark:end*/') else '' -%}
+        {{ return(marker ~ "if(op = 'd', before, after)") }}
     {%- endif -%}
     {{ return(floodmark._struct_of_either_sql(['before', 'after'], types)) }}
 {% endmacro %}

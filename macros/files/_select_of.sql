@@ -13,8 +13,28 @@
         {%- set ns.sql = modules.re.sub(found, rows, ns.sql, flags=modules.re.S) -%}
     {%- endfor -%}
     {%- if batch.get('reader') -%}
+        {%- do floodmark._check_sides(batch) if '/*floodmark:sides*/' in sql -%}
         {%- set ns.sql = modules.re.sub('/\\*floodmark:files\\*/.*?/\\*floodmark:end\\*/',
             batch.reader | replace('\\', '\\\\'), ns.sql, flags=modules.re.S) -%}
     {%- endif -%}
     {{ return(ns.sql) }}
+{% endmacro %}
+
+
+{# Stop where debezium() reads the files of a batch, and one IF cannot give `before` and `after`: it was written before
+   anybody knew their types. Spark brings structs together whose fields have the same names in the same order. #}
+{% macro _check_sides(batch) %}
+    {%- set types, fields = [], [] -%}
+    {%- set columns = floodmark._struct_fields(batch.file_schema.record) -%}
+    {%- for side in floodmark._columns_named(columns, ['before', 'after']) -%}
+        {%- do types.append(side.type) -%}
+        {%- do fields.append(floodmark._struct_fields(side.type) | map(attribute='name') | map('lower') | list
+            if side.type.startswith('struct<') else none) -%}
+    {%- endfor -%}
+    {%- if types | length == 2 and (none in fields or fields[0] != fields[1]) -%}
+        {%- do floodmark._stop('in these files before is ' ~ types[0] ~ ' and after is ' ~ types[1]
+            ~ '. debezium() over new_files() needs structs with the same fields: give before and after one type in '
+            'files.schema_hints, or load the files into a bronze model and read that',
+            rejects='before and after have two types') -%}
+    {%- endif -%}
 {% endmacro %}

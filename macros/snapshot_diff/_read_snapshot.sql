@@ -17,6 +17,7 @@
     {%- if batch.replaces -%}
         {%- do floodmark._stage_first_snapshot(run, batch, source, select_sql, version) -%}
     {%- else -%}
+        {%- do floodmark._warn_of_unknown_keys(run, batch) -%}
         {%- do floodmark._stage_difference(run, batch, source, select_sql, version) -%}
     {%- endif -%}
     {%- if source.changes -%}
@@ -56,14 +57,15 @@
 {% endmacro %}
 
 
-{# The counts of _read_counts for the rows that a batch keeps, and `is_held`: whether its rules hold back every row. If
-   they do, the snapshot does not count as empty, and its version is read from the rows as they came. #}
+{# The counts of _read_counts for the rows that a batch keeps, and `is_held`: whether rows came and all of them are
+   corrupt, or held back by its rules. If so, the snapshot does not count as empty, and its version is read from the
+   rows as they came; corrupt records give none. #}
 {% macro _kept_counts(run, batch, source, select_sql) %}
     {%- set counts = floodmark._read_counts(run, source, select_sql) -%}
-    {%- set held = floodmark._held_counts(batch) -%}
-    {%- do counts.update({'is_held': not counts.rows_read and held.rows_dropped + held.rows_quarantined > 0,
+    {%- set has_judged = floodmark._has_judged_rows(batch) -%}
+    {%- do counts.update({'is_held': not counts.rows_read and (has_judged or (batch.get('rows_corrupt') or 0) > 0),
         'is_known': false, 'rows_tied': 0}) -%}
-    {%- if counts.is_held -%}
+    {%- if counts.is_held and has_judged -%}
         {%- set came = floodmark._read_counts(run, source, floodmark._conforming_sql(run, source.columns,
             floodmark._judged_rows_sql(batch))) -%}
         {%- do counts.update(dict(came, rows_read=0, unversioned=0, outside=0)) -%}
@@ -86,7 +88,7 @@
         {%- do floodmark._refuse_snapshot(batch, 'the snapshot is empty',
             'Nothing was written: if all rows are really gone, set snapshot_diff.allow_empty') -%}
     {%- elif snapshot.version is none or not counts.rows_read and counts.greatest is none -%}
-        {%- if snapshot.version is not none and not run.settings.watermark
+        {%- if snapshot.version is not none and not run.settings.watermark and not batch.get('rows_corrupt')
             and (snapshot.scd_type == 2 or snapshot.on_missing == 'mark' or snapshot.output == 'changes')
             and not batch.begins -%}
             {%- do floodmark._refuse_snapshot(batch, 'the snapshot is empty and so has no ' ~ snapshot.version,
@@ -107,7 +109,8 @@
             'the SELECT gives more than one ' ~ snapshot.version ~ ', from '
             ~ floodmark._version_print(least, source.family) ~ ' to ' ~ shown,
             'Nothing was written: a snapshot has one. '
-            ~ ('Set watermark.step so that each batch is one snapshot' if run.settings.watermark else 'Select one')) -%}
+            ~ ('Set watermark.step so that each batch is one snapshot' if run.settings.watermark
+            else (floodmark._one_file_each() if run.settings.files else 'Select one'))) -%}
     {%- endif -%}
     {%- do counts.update({'version': greatest}) -%}
     {%- set committed = run.state.committed -%}
@@ -175,6 +178,12 @@
 {% endmacro %}
 
 
+{# What helps where several extracts wait as files: they would be one snapshot. #}
+{% macro _one_file_each() %}
+    {{ return('If each file is one, set files.max_files_per_batch to 1') }}
+{% endmacro %}
+
+
 {# A version as a person writes it. #}
 {% macro _version_print(position, family) %}
     {{ return(floodmark._position_print(position, family).split(' ')[0] if family == 'date'
@@ -237,7 +246,8 @@
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
     {%- set difference = floodmark._difference_relation(batch) -%}
     {%- do floodmark._execute([floodmark._create_stage_sql(difference) ~ '\n'
-        ~ floodmark._without_held_sql(run, batch, floodmark._difference_sql(run, source, select_sql, version))]) -%}
+        ~ floodmark._without_held_sql(run, batch, floodmark._difference_sql(run, batch, source, select_sql,
+        version))]) -%}
     {%- set values = ["'repeated', count_if(_floodmark_copies > 1)", "'key_hash', bit_xor(xxhash64(" ~ keys ~ '))',
         "'keyless', count_if(" ~ floodmark._null_key_sql(run)
         ~ " and _floodmark_change <> 'missing')", "'missing', count_if(_floodmark_change = 'missing')",
@@ -290,7 +300,7 @@
 {# Keys with what became of them: insert, update, touch (a column beside the compared ones, a row that is back, or one
    that began in this very version, by another scope), missing, same where a key comes twice, or again where the list
    of changes has a change of this version already. #}
-{% macro _difference_sql(run, source, select_sql, version) %}
+{% macro _difference_sql(run, batch, source, select_sql, version) %}
     {%- set snapshot = run.settings.snapshot -%}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
     {%- set merged = [] -%}
@@ -329,10 +339,27 @@
                 from (
                 {{ select_sql }}
             ))
-        ) as n {{'left' if snapshot.on_missing == 'ignore' else 'full' }} outer join (
+        ) as n {{'full' if floodmark._has_missing(run, batch) else 'left' }} outer join (
             {{ floodmark._known_hashes_sql(run, source) }}
         ) as o on {{ floodmark._equal_keys(run, 'n', 'o') }}
     ) where _floodmark_change not in ('none', 'same') or _floodmark_copies > 1
+{% endmacro %}
+
+
+{# Whether a key that did not come counts as missing. Not where records are corrupt: nobody can tell their keys. #}
+{% macro _has_missing(run, batch) %}
+    {{ return(run.settings.snapshot.on_missing != 'ignore' and not batch.get('rows_corrupt')) }}
+{% endmacro %}
+
+
+{# Say so, once the batch is committed. #}
+{% macro _warn_of_unknown_keys(run, batch) %}
+    {%- if batch.get('rows_corrupt') and run.settings.snapshot.on_missing != 'ignore' -%}
+        {%- do floodmark._warn_later(run, floodmark._counted(batch.rows_corrupt, 'record')
+            ~ (' is' if batch.rows_corrupt == 1 else ' are') ~ ' corrupt, and nobody can tell which key '
+            ~ ('it has' if batch.rows_corrupt == 1 else 'they have')
+            ~ ', so no key of this snapshot counts as missing: the rows of keys that did not come stay as they are') -%}
+    {%- endif -%}
 {% endmacro %}
 
 
@@ -400,7 +427,8 @@
     {%- endif -%}
     {%- if problems -%}
         {%- do floodmark._refuse_snapshot(batch, problems | join('; '),
-            'Nothing was written: correct the SELECT, so that it gives each key once') -%}
+            'Nothing was written: correct the SELECT, so that it gives each key once'
+            ~ ('. ' ~ floodmark._one_file_each() if counts.repeated and (batch.get('files') or []) | length > 1)) -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.files import land, lines
-from tests.support.harness import Project
+from tests.support.files import land, lines, loader
+from tests.support.harness import Project, sentence
 
 pytestmark = [pytest.mark.edge, pytest.mark.long("session")]
 
@@ -86,3 +86,40 @@ def test_rows_of_dms_in_the_files_of_a_batch(make_project: Callable[..., Project
     project.build()
     assert project.sql(f"select id, name from {project.schema}.latest") == [("1", "c")]
     assert "Op" not in [row[0] for row in project.sql(f"describe {project.schema}.latest")]
+
+
+def test_envelopes_in_files_without_types(make_project: Callable[..., Project]) -> None:
+    """Every leaf is a string: the sequence is a number all the same, over a bronze model and over the files.
+
+    Over the files nobody knows their columns, so two sides of other fields are told of what helps.
+    """
+    project = make_project("text_envelopes")
+
+    def envelope(op: str, lsn: int, before: object, after: object) -> dict[str, object]:
+        return {"op": op, "ts_ms": 1_000 * lsn, "source": {"lsn": lsn}, "before": before, "after": after}  # fmt: skip
+
+    first, last = {"id": 1, "name": "a"}, {"id": 1, "name": "b"}
+    for folder, key in {"whole": first, "keys": {"id": 1}}.items():
+        feed = [envelope("u", 9, key, first), envelope("u", 10, key, last)]
+        land(project.root, {f"{folder}/1.json": lines(*feed)})
+    project.model("bronze", loader("keys"))
+    without = ["_changed_at"]
+    project.model("silver", f"{config()}select * from {{{{ floodmark.debezium(ref('bronze')) }}}}")
+    over_files = "select * from {{ floodmark.debezium(floodmark.new_files()) }}"
+    project.model("straight", config(files={"path": "whole"}, without=without) + over_files)
+    project.model("sided", config(files={"path": "keys"}, without=without) + over_files)
+    run = project.dbt("run")
+    assert {name for name, status in run.status.items() if status != "success"} == {"sided"}
+    said = sentence(run.message["sided"])
+    assert (
+        "before is struct<id:string> and after is struct<id:string,name:string>. debezium()" in said
+    )
+    assert "give before and after one type in files.schema_hints" in said
+    hints = "before struct<id: string, name: string>, after struct<id: string, name: string>"
+    files = {"path": "keys", "schema_hints": hints}
+    project.model("sided", config(files=files, without=without) + over_files)
+    project.build("--select", "sided")
+    for name in ("silver", "straight", "sided"):
+        assert project.sql(f"select id, name from {project.schema}.{name}") == [("1", "b")], name
+    (at,) = project.sql(f"select unix_seconds(_changed_at) from {project.schema}.silver")
+    assert at == (10,)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.faults import Faults, injected, once
+from tests.support.files import land, lines, loader
 from tests.support.harness import FULL, Project, incremental, sentence, table
 from tests.support.rows import held
 from tests.support.snapshots import diff, whole
@@ -138,6 +139,36 @@ def test_a_version_is_read_again_behind_an_empty_snapshot(
     assert "1 row has no v. Nothing was written: give each row the version of its snapshot" in (
         sentence(run.message["latest"])
     )
+
+
+def test_no_key_is_missing_beside_a_corrupt_record(make_project: Callable[..., Project]) -> None:
+    """Nobody knows whose record it was; the next extract tells who is gone. Two extracts at once are told apart by a setting."""
+    project = make_project("corrupt")
+    for name, settings in {"ended": {"stored_as_scd_type": 2}, "marked": {"on_missing": "mark"}}.items():  # fmt: skip
+        config = {"incremental_strategy": "snapshot_diff", "unique_key": "k", "snapshot_diff": settings}  # fmt: skip
+        project.model(name, loader("extracts", "k, a", config=config, schema="k string, a string"))
+    rows = {key: {"k": key, "a": "a"} for key in "klm"}
+    warned = "corrupt, and nobody can tell which key it has, so no key of this snapshot counts as missing"
+    land(project.root, {"extracts/1.json": lines(*rows.values())})
+    project.build()
+    land(project.root, {"extracts/2.json": lines({"k": "k", "a": "b"}, '{"k": "l", "a": "a')})
+    assert warned in sentence(project.build().log)
+    # A file that nobody can read is no empty extract.
+    land(project.root, {"extracts/3.json": "nothing\n"})
+    assert warned in sentence(project.build().log)
+    there = {"k": [("b", False)], "l": [("a", False)], "m": [("a", False)]}
+    assert held(project, "marked", "k, a, __is_missing") == there
+    ended = "k, a, __end_at is not null"
+    assert held(project, "ended", ended) == there | {"k": [("a", True), ("b", False)]}
+    rows["k"]["a"] = "b"
+    land(project.root, {"extracts/4.json": lines(rows["k"]), "extracts/5.json": lines(rows["k"])})
+    said = sentence(project.dbt("run").message["ended"])
+    assert "each key once. If each file is one, set files.max_files_per_batch to 1" in said, said
+    (project.root / "extracts" / "5.json").unlink()
+    project.build()
+    gone = there | {"l": [("a", True)], "m": [("a", True)]}
+    assert held(project, "marked", "k, a, __is_missing") == gone
+    assert held(project, "ended", ended) == gone | {"k": [("a", True), ("b", False)]}
 
 
 def test_values_that_the_table_holds_otherwise(make_project: Callable[..., Project]) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.harness import Project, incremental, table
+from tests.support.files import columns as columns_of
+from tests.support.harness import Project, incremental, sentence, table
 from tests.support.macros import load
 from tests.support.rows import AT, rows_of
 
@@ -170,6 +171,43 @@ def test_tables_that_lack_a_column_and_columns_that_wait_for_a_type(project: Pro
         rows = project.sql(f"select id, n from {s}.{name} {current} order by id")
         assert rows == [(1, 10), (2, 20)], name
         assert len(project.sql(f"select id from {s}.{name}")) == 2 * scd_type, name
+
+
+def test_start_and_end_have_the_type_of_what_they_hold(project: Project) -> None:
+    """A MERGE would cast a timestamp to a date without a word. What is refused is left as it was, so a cast helps."""
+    s = project.schema
+    history = {"sequence_by": "at", "stored_as_scd_type": 2, "start_at": "valid_from", "end_at": "valid_to"}  # fmt: skip
+    at = "{% if var('later', false) %}date{% else %}timestamp{% endif %}'2024-05-03' as at"
+    configs = {
+        "spans": {"incremental_strategy": "cdc", "cdc": history},
+        "extracts": {
+            "incremental_strategy": "snapshot_diff",
+            "snapshot_diff": {"version": "at", "stored_as_scd_type": 2},
+        },
+    }
+    for name, config in configs.items():
+        text = ", ".join(f"{key}={value!r}" for key, value in config.items())
+        project.model(
+            name,
+            f"{{{{ config(materialized='incremental', unique_key='id', on_schema_change='append_new_columns', {text}) }}}}\n"
+            f"select id, v, {at} from {table('src')}",
+        )
+    tables = {"spans": "id int, v int, valid_from date, valid_to date", "extracts": "id int, v int, __end_at date"}  # fmt: skip
+    for name, columns in tables.items():
+        project.sql(f"create table {s}.{name} ({columns}) using delta")
+    said = project.dbt("run", "--select", *tables).message
+    for setting in ("start_at", "end_at"):
+        expected = f'cdc.{setting}: got "at timestamp"; expected date, as in {s}.spans'
+        assert expected in sentence(said["spans"]), said
+    expected = f'snapshot_diff.version: got "at as __end_at timestamp"; expected date, as in {s}.extracts'  # fmt: skip
+    assert expected in sentence(said["extracts"]), said
+    for name, columns in tables.items():
+        found = [f"{column} {type}" for column, type in columns_of(project, name).items()]
+        assert found == columns.split(", "), name
+    project.build("--select", *tables, "--vars", "{later: true}")
+    for name, start in {"spans": "valid_from", "extracts": "__start_at"}.items():
+        found = project.sql(f"select id, cast({start} as string) from {s}.{name} order by id")
+        assert found == [(1, "2024-05-03"), (2, "2024-05-03")], name
 
 
 def test_what_spark_says_of_each_cast(project: Project) -> None:

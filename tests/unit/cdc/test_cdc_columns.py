@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.macros import load
+from tests.support.macros import Refused, load
 
 CDC = {
     "scd_type": 2, "start_at": "__start_at", "end_at": "__end_at", "sequence": "seq", "sequence_by": ["seq"],
@@ -59,3 +59,49 @@ def test_a_column_that_the_select_gains_is_written() -> None:
 )
 def test_a_column_that_the_settings_leave_out_stays_foreign(left_out: dict[str, Any]) -> None:
     assert checked(["id", "a", "note"], ["note", "twice"], **left_out) == (["id", "a"], [])
+
+
+@pytest.mark.parametrize(
+    ("table", "refused"),
+    [
+        ({"id": "int", "a": "int"}, []),
+        ({"id": "int", "__start_at": "timestamp", "__end_at": "timestamp"}, []),
+        ({"id": "int", "__start_at": "date", "__END_at": "date"}, ["start_at", "end_at"]),
+        ({"id": "int", "__start_at": "timestamp", "__end_at": "string"}, ["end_at"]),
+        ({"id": "int", "__start_at": "timestamp_ntz"}, ["start_at"]),
+        # A table of cdc whose sequence is another now: its start and end tell no more.
+        ({"id": "int", "__start_at": "int", "_floodmark_sequence": "int"}, ["sequence_by"]),
+    ],
+)
+def test_start_and_end_have_the_type_of_the_sequence(
+    table: dict[str, str], refused: list[str]
+) -> None:
+    """A MERGE casts a timestamp to a date without a word. Nothing is added to a table that is refused."""
+    floodmark = load(run_query=lambda sql: SimpleNamespace(rows=[]))
+    adopted: list[Any] = []
+    floodmark._adopt_cdc_table = lambda run, columns: adopted.append(columns)
+    floodmark._key_type_problems = lambda run, columns: []
+    floodmark._feed_sequence_problems = lambda run, columns: []
+    given = {"id": "int", "seq": "timestamp", "_floodmark_sequence": "timestamp",
+             "_floodmark_delete": "boolean", "_floodmark_truncate": "boolean"}  # fmt: skip
+    columns, known = (
+        [{"name": name, "type": ddl, "ddl": ddl} for name, ddl in types.items()]
+        for types in (given, table)
+    )
+    lists = {"column_list": [], "tracked": [], "untracked": [], "deletes": None, "truncates": None}
+    run = {
+        "settings": {"cdc": CDC | lists, "unique_key": ["id"]},
+        "target": {"exists": True, "is_delta": True},
+        "table_columns": known,
+    }
+    batch = {"begins": True, "replaces": False}
+    if not refused:
+        floodmark._check_event_columns(run, batch, columns)
+        assert adopted == [columns]
+        return
+    with pytest.raises(Refused) as found:
+        floodmark._check_event_columns(run, batch, columns)
+    assert adopted == []
+    for setting in ("start_at", "end_at", "sequence_by"):
+        told = f'cdc.{setting}: got "seq timestamp"; expected ' in str(found.value)
+        assert told == (setting in refused), str(found.value)

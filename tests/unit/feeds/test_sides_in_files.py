@@ -1,0 +1,52 @@
+"""An envelope in files whose `before` and `after` no IF can give: a batch says so, which knows them; without Spark."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.macros import Refused, load
+
+FILES = "/*floodmark:files*/ (select 1) /*floodmark:end*/"
+ROW, KEY = "struct<id:string,name:string>", "struct<id:string>"
+TOLD = (
+    "in these files before is {} and after is {}. debezium() over new_files() needs structs with the same fields: "
+    "give before and after one type in files.schema_hints, or load the files into a bronze model and read that"
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_refused"),
+    [
+        (ROW, ROW, False),
+        # Spark widens a field.
+        (KEY, "struct<ID:bigint>", False),
+        (KEY, ROW, True),
+        ("struct<name:string,id:string>", ROW, True),
+        # All that came so far are snapshots: a column of nulls is a string.
+        ("string", ROW, True),
+        ("string", "string", True),
+    ],
+)
+def test_sides_that_differ_are_told(before: str, after: str, is_refused: bool) -> None:
+    floodmark = load(execute=True)
+    sql = f"select * from {floodmark.debezium(FILES)}"
+    record = f"struct<op:string,before:{before},after:{after},ts_ms:string>"
+    batch = {"reader": "stage", "file_schema": {"record": record}}
+    if is_refused:
+        with pytest.raises(Refused) as refused:
+            floodmark._select_of(batch, sql)
+        assert TOLD.format(before, after) in str(refused.value)
+    else:
+        assert "from stage\n" in floodmark._select_of(batch, sql)
+
+
+@pytest.mark.parametrize(
+    "relation", ["raw.feed", f"(select *, from_json(before, 'id int') as before from {FILES})"]
+)
+def test_what_the_files_do_not_give_alone_is_not_judged(relation: str) -> None:
+    """Here the SELECT makes a side."""
+    floodmark = load(execute=True)
+    sql = f"select * from {floodmark.debezium(relation)}"
+    record = f"struct<before:string,after:{ROW}>"
+    found = floodmark._select_of({"reader": "stage", "file_schema": {"record": record}}, sql)
+    assert "if(op = 'd', before, after) as _row" in found

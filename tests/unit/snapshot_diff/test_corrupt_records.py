@@ -1,0 +1,102 @@
+"""Snapshots with corrupt records, whose keys nobody knows, and extracts that wait together; without Spark."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.macros import Refused, load
+
+ONE_EACH = "If each file is one, set files.max_files_per_batch to 1"
+
+
+def run_of(on_missing: str, **more: Any) -> dict[str, Any]:
+    snapshot = {
+        "on_missing": on_missing,
+        "output": "table",
+        "scd_type": 1,
+        "version": None,
+        "scope": None,
+        "allow_empty": False,
+    } | more
+    files = {"path": "landing"}
+    return {"settings": {"snapshot": snapshot, "unique_key": ["id"], "files": files, "watermark": None},
+            "state": {"committed": None}, "partitions": []}  # fmt: skip
+
+
+def source() -> dict[str, Any]:
+    columns = [{"name": name, "type": "int", "ddl": "int"} for name in ("id", "v")]
+    return {"columns": columns, "compared": ["v"], "beside": [], "scd_type": 1, "rehash": False, "family": "date"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("on_missing", "corrupt", "is_missing"),
+    [
+        ("delete", None, True),
+        ("delete", 0, True),
+        ("delete", 1, False),
+        ("mark", 0, True),
+        ("mark", 2, False),
+        ("ignore", 2, False),
+    ],
+)
+def test_no_key_is_missing_beside_a_corrupt_record(
+    on_missing: str, corrupt: int | None, is_missing: bool
+) -> None:
+    """It may be that key's, and its row would be deleted."""
+    floodmark, run = load(this="t"), run_of(on_missing)
+    batch = {"rows_corrupt": corrupt} if corrupt is not None else {}
+    sql = floodmark._difference_sql(run, batch, source(), "select 1", "v1")
+    assert ("as n full outer join" in sql, "as n left outer join" in sql) == (
+        is_missing,
+        not is_missing,
+    )
+    floodmark._warn_of_unknown_keys(run, batch)
+    warned = run.get("warnings", [])
+    assert len(warned) == (1 if corrupt and on_missing != "ignore" else 0)
+    if warned:
+        said = {
+            1: "1 record is corrupt, and nobody can tell which key it has, ",
+            2: "2 records are corrupt, and nobody can tell which key they have, ",
+        }
+        assert warned[0] == said[corrupt or 0] + (
+            "so no key of this snapshot counts as missing: the rows of keys that did not come stay as they are"
+        )
+
+
+@pytest.mark.parametrize("version", [None, "day"])
+def test_a_snapshot_whose_records_are_all_corrupt_is_not_empty(version: str | None) -> None:
+    floodmark = load()
+    counts = {"rows_read": 0, "least": None, "greatest": None, "unversioned": 0}
+    floodmark._read_counts = lambda run, source, sql: dict(counts)
+    run = run_of("delete", version=version, scd_type=2)
+    found = floodmark._snapshot_counts(run, {"begins": False, "rows_corrupt": 3}, source(), "s")
+    assert found["is_held"] and "version" not in found
+    floodmark._refuse_snapshot = lambda batch, what, todo: floodmark._stop(what + ". " + todo)
+    with pytest.raises(Refused, match="the snapshot is empty"):
+        floodmark._snapshot_counts(run, {"begins": False, "rows_corrupt": 0}, source(), "s")
+
+
+def test_files_that_wait_together_are_told_how_to_come_apart() -> None:
+    """Each file is an extract of a day, and a batch takes them all."""
+    shown = SimpleNamespace(
+        rows=[{"n": 1}], columns={"named": SimpleNamespace(values=lambda: ["k"])}
+    )
+    floodmark = load(run_query=lambda sql: shown)
+    floodmark._refuse_snapshot = lambda batch, what, todo: floodmark._stop(what + ". " + todo)
+    for files, is_told in (([], False), (["a"], False), (["a", "b"], True)):
+        with pytest.raises(Refused) as refused:
+            floodmark._check_snapshot_keys(
+                run_of("delete"), {"files": files}, {"repeated": 1}, "select 1"
+            )
+        assert ("gives each key once" in str(refused.value), ONE_EACH in str(refused.value)) == (
+            True,
+            is_told,
+        )
+    counts = {"rows_read": 2, "least": "2024-05-01", "greatest": "2024-05-02", "unversioned": 0}
+    floodmark._read_counts = lambda run, source, sql: dict(counts)
+    with pytest.raises(Refused) as refused:
+        floodmark._snapshot_counts(run_of("delete", version="day"), {"begins": False}, source(), "")
+    assert f"a snapshot has one. {ONE_EACH}" in str(refused.value)
