@@ -32,6 +32,8 @@
     {%- endif -%}
     {%- do floodmark._report(settings.strategy | upper, dict(ns.total, waits_for=ns.run.waits_for,
         still_open=floodmark._still_open(ns.run) if ns.run.replay else 0)) -%}
+    {#- what was found where no batch was due -#}
+    {%- do floodmark._tell_warnings(ns.run) -%}
     {{ return(ns.run) }}
 {% endmacro %}
 
