@@ -39,6 +39,13 @@ CAST = {
     "day": ("date", "date_format(ts, 'yyyy-MM-dd')"),
     "name": ("string", "cast(ts as date)"),
 }
+#: What a SELECT gives first, and once a column is gone from it.
+NARROWED = [
+    incremental(
+        table("src"), select, incremental_strategy="merge", unique_key="id", watermark=LOOKBACK, on_schema_change="fail"
+    )
+    for select in ("*", "id, v, ts")
+]  # fmt: skip
 CONTRACT = """
 config: {contract: {enforced: true}}
 columns:
@@ -73,6 +80,7 @@ def story(make_project: Callable[..., Project]) -> Story:
         project.model(name, sql)
     project.sql(f"create table {s}.flat ({COLUMNS}) using delta cluster by (v)")
     project.model("flat", UNPARTITIONED)
+    project.model("narrowed", NARROWED[0])
     strict = incremental(
         table("src"), "id, v, ts", watermark={"column": "ts"}, on_schema_change="append_new_columns"
     )
@@ -110,6 +118,7 @@ def story(make_project: Callable[..., Project]) -> Story:
     versions = [project.version(name) for name in (*WAYS, "flat")]
     project.sql(f"insert into {s}.src select * from {s}.src where false")
     project.sql(f"alter table {s}.src set tblproperties ('x' = 'y')")
+    project.model("narrowed", NARROWED[1])
     runs.append(project.dbt("run"))
     return Story(project, runs, versions)
 
@@ -131,6 +140,12 @@ def test_an_empty_text_stays_where_only_the_config_has_partitions(story: Story) 
     assert sorted(found) == [(1, ""), (2, "EU"), (3, ""), (4, "M\ufffd")]
     region = f"select hex(cast(region as binary)) from {story.project.schema}.flat where id = 4"
     assert story.project.sql(region) == [("4DFC",)]
+
+
+def test_a_column_that_is_gone_is_refused_though_all_rows_are_as_they_were(story: Story) -> None:
+    assert [run.status["narrowed"] for run in story.runs] == ["success", "success", "error"]
+    said = sentence(story.runs[2].message["narrowed"])
+    assert f"the SELECT and {story.project.schema}.narrowed differ (gone: region)" in said
 
 
 @pytest.mark.parametrize("name", KEYLESS)

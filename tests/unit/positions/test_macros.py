@@ -443,6 +443,37 @@ def test_partitions_read_again_are_compared_in_the_columns_that_both_have(
         assert "`v`" in sql and "`new`" not in sql and "`twice`" not in sql
 
 
+@pytest.mark.parametrize(
+    ("mode", "select", "at_once"),
+    [
+        ("ignore", {"new": "int"}, False),
+        ("append_new_columns", {"new": "int"}, True),
+        ("append_new_columns", {}, False),
+        ("fail", {}, True),
+        ("sync_all_columns", {}, True),
+        ("fail", {"twice": "bigint"}, True),
+        ("sync_all_columns", {"twice": "int"}, False),
+    ],
+)
+def test_a_merge_refuses_a_column_that_is_gone_though_no_row_changes(
+    mode: str, select: dict[str, str], at_once: bool
+) -> None:
+    """on_schema_change is asked of a batch that reads rows again and finds all of them as they were."""
+    asked: list[str] = []
+    floodmark = load(
+        run_query=lambda sql: asked.append(sql) or SimpleNamespace(rows=[[0]]), this="shop.orders"
+    )
+    floodmark._wins_predicate = floodmark._latest_sql = lambda *_: "true"
+    floodmark._key_predicates = lambda *_: ["true"]
+    run = {
+        "settings": SimpleNamespace(on_schema_change=mode),
+        "table_columns": columns_of(id="int", v="int", twice="int"),
+    }
+    source = {"columns": columns_of(**{"id": "int", "v": "int"} | select)}
+    assert floodmark._count_changes(run, source) == (1 if at_once else 0)
+    assert len(asked) == (0 if at_once else 1)
+
+
 def made_by_hand(strategy: str, mode: str = "ignore", **more: Any) -> dict[str, Any]:
     watermark = SimpleNamespace(column="ts", start=more.pop("start", None))
     settings = SimpleNamespace(
