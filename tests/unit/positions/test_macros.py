@@ -229,6 +229,8 @@ def test_every_marker_of_a_select_gets_the_bounds(floodmark: SimpleNamespace) ->
     assert floodmark._select_of(batch, sql) == (
         "select 1 where (`n` > 1 and `n` <= 2)\nunion all select 2 where (o.`n` > 1 and o.`n` <= 2)"
     )
+    in_capitals = sql + sql.replace("o.", "O.")
+    assert floodmark._select_of(batch, in_capitals).count("/*floodmark") == 0
 
 
 @pytest.mark.parametrize(
@@ -241,6 +243,7 @@ def test_every_marker_of_a_select_gets_the_bounds(floodmark: SimpleNamespace) ->
         ("ref('orders', v=var('which'))", "orders"),
         ("source('raw', 'orders'), preimages=true", "raw.orders"),
         ("ref('orders')) }} join {{ floodmark.changes(ref('orders', v=1)", None),
+        ("ref('orders')) }} join {{ floodmark.changes(ref('Orders')", None),
     ],
 )
 def test_the_upstream_of_changes(

@@ -111,7 +111,10 @@ def test_gaps_are_warned_of_later(gaps: str, timeout: str, waiting: bool, said: 
 
 @pytest.mark.parametrize(
     ("column", "said"),
-    [("my col", "1 column has a name that Delta takes"), ("_metadata", "a column named '_metadata'")],
+    [
+        ("my col", "1 column has a name that Delta takes"),
+        ("_metadata", "a column named '_metadata'"),
+    ],
 )
 def test_columns_of_files_are_warned_of_later(column: str, said: str) -> None:
     floodmark = loaded(warn_error=True)
