@@ -46,6 +46,15 @@ NARROWED = [
     )
     for select in ("*", "id, v, ts")
 ]  # fmt: skip
+#: `start` lies within the first partition, whose column the empty table gets from the first batch.
+ADDING = incremental(
+    table("src"),
+    "id, ts, cast(ts as date) as day",
+    incremental_strategy="insert_overwrite",
+    partition_by=["day"],
+    on_schema_change="append_new_columns",
+    watermark={"column": "ts", "start": "2024-05-01 01:00:00"},
+)
 CONTRACT = """
 config: {contract: {enforced: true}}
 columns:
@@ -81,6 +90,8 @@ def story(make_project: Callable[..., Project]) -> Story:
     project.sql(f"create table {s}.flat ({COLUMNS}) using delta cluster by (v)")
     project.model("flat", UNPARTITIONED)
     project.model("narrowed", NARROWED[0])
+    project.sql(f"create table {s}.adding (id int, ts timestamp) using delta")
+    project.model("adding", ADDING)
     strict = incremental(
         table("src"), "id, v, ts", watermark={"column": "ts"}, on_schema_change="append_new_columns"
     )
@@ -168,6 +179,15 @@ def test_a_partition_takes_the_type_of_the_table(story: Story, name: str) -> Non
     model = f"by_{name}"
     assert all(run.status[model] == "success" for run in story.runs), story.runs[-1].message[model]
     assert [row["id"] for row in rows_of(story.project, model, "id")] == [1, 2, 3, 4]
+
+
+def test_a_partition_may_come_with_the_first_batch(story: Story) -> None:
+    said = [run.message["adding"] for run in story.runs]
+    assert all(run.status["adding"] == "success" for run in story.runs), said
+    found = story.project.sql(
+        f"select id, cast(day as string) from {story.project.schema}.adding order by id"
+    )
+    assert found == [(id, "2024-05-01") for id in (1, 2, 3, 4)]
 
 
 def test_a_char_column_that_came_later_is_refused_with_the_way_out(story: Story) -> None:
