@@ -722,3 +722,16 @@ def test_gaps_at_the_greatest_number(high: int) -> None:
     assert f"`n` > -{'9' * 38}" in bounds
     assert max(len(digits) for digits in re.findall(r"\d+", edges)) == 38
     assert f"where n {'<' if high == 10**38 - 1 else '<='} {high}" in edges
+
+
+def test_no_task_holds_all_gaps() -> None:
+    """A sparse sequence has as many gaps as rows: what is collected has ten."""
+    floodmark, sent = load(), []
+    answers = [{"n": 2, "least": "1"}, {"count": 12, "from": [2, 5], "to": [3, 5]}]
+    floodmark._query_json = lambda sql: sent.append(sql) or [answers[len(sent) - 1]]
+    found = floodmark._missing_ranges({"column": "n", "relation": "s.t"}, 0, 99)
+    assert found == {"count": 12, "shown": ["2-3", "5"], "first": 2}
+    collected = re.findall(r"collect_list\((.*?)\)\) from (.*?)\)", sent[1])
+    assert collected == [
+        ("at", f"(select at from {edges} order by at limit 10") for edges in ("starts", "ends")
+    ]
