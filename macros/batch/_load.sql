@@ -119,6 +119,10 @@
     {%- endif -%}
     {%- do floodmark._drop_left_stages(stages, run.state.finished_id) -%}
     {%- do floodmark._check_target(run) -%}
+    {%- if run.guarded and not (run.full_refresh or run.target.is_empty) -%}
+        {%- do floodmark._stop(this ~ ' got its rows, from a hook or another run, after dbt had compiled the SELECT '
+            'without what stands behind is_incremental(). Nothing was loaded: run again') -%}
+    {%- endif -%}
     {%- if run.upstream and run.upstream.family == 'version' -%}
         {%- do floodmark._check_changes(run) -%}
     {%- endif -%}
