@@ -32,6 +32,8 @@
     {%- endif -%}
     {%- do floodmark._report(settings.strategy | upper, dict(ns.total, waits_for=ns.run.waits_for,
         still_open=floodmark._still_open(ns.run) if ns.run.replay else 0)) -%}
+    {#- what was found where no batch was due -#}
+    {%- do floodmark._tell_warnings(ns.run) -%}
     {{ return(ns.run) }}
 {% endmacro %}
 
@@ -117,6 +119,10 @@
     {%- endif -%}
     {%- do floodmark._drop_left_stages(stages, run.state.finished_id) -%}
     {%- do floodmark._check_target(run) -%}
+    {%- if run.guarded and not (run.full_refresh or run.target.is_empty) -%}
+        {%- do floodmark._stop(this ~ ' got its rows, from a hook or another run, after dbt had compiled the SELECT '
+            'without what stands behind is_incremental(). Nothing was loaded: run again') -%}
+    {%- endif -%}
     {%- if run.upstream and run.upstream.family == 'version' -%}
         {%- do floodmark._check_changes(run) -%}
     {%- endif -%}

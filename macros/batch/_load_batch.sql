@@ -164,21 +164,7 @@
     {%- set watermark = run.settings.watermark -%}
     {%- set columns = floodmark._select_columns(run, select_sql) -%}
     {%- do floodmark._check_doubled(columns) -%}
-    {%- set column = floodmark._find_column(columns, watermark.column) -%}
-    {%- if column is none -%}
-        {%- do floodmark._refuse([{'setting': 'watermark.column', 'got': watermark.column,
-            'expected': 'a column of the SELECT',
-            'todo': 'With the is_incremental() guard, the mark of a first load is read from the rows it loaded: '
-            'add the column, or remove the guard'}], rejects='the watermark column is not in the SELECT') -%}
-    {%- elif floodmark._position_family(column.type) != batch.family -%}
-        {%- do floodmark._refuse([{'setting': 'watermark.column',
-            'got': column.name ~ ' ' ~ column.type ~ ' in the SELECT',
-            'expected': 'a ' ~ batch.family ~ ', as in ' ~ batch.upstream,
-            'todo': 'With the is_incremental() guard, the mark of a first load is read from the rows it loaded: '
-            'give the changed column another name, or remove the guard'}],
-            rejects='the watermark column has another type in the SELECT') -%}
-    {%- endif -%}
-    {%- set name = floodmark._quoted(column.name) -%}
+    {%- set name = floodmark._quoted(floodmark._marking_column(run, batch, columns).name) -%}
     {%- set terms = [] -%}
     {%- if batch.cap_position is not none -%}
         {%- do terms.append(name ~ ' <= ' ~ floodmark._position_literal(batch.cap_position, batch.family)) -%}
@@ -192,6 +178,34 @@
     {%- do floodmark._check_watermark_column(run, select_sql, due_sql) -%}
     {%- do floodmark._check_held_back(run, batch) if terms -%}
     {{ return(due_sql) }}
+{% endmacro %}
+
+
+{# The column of such a SELECT from which the mark is read: of the type that it has upstream, also in a table that is
+   there. #}
+{% macro _marking_column(run, batch, columns) %}
+    {%- set name = run.settings.watermark.column -%}
+    {%- set reads_table = not batch.replaces and not floodmark._strategy(run.settings).reads_mark_in_stage -%}
+    {%- set column = floodmark._find_column(columns, name) -%}
+    {%- set held = floodmark._find_column(floodmark._table_columns(run), name) if reads_table else none -%}
+    {%- set why = 'With the is_incremental() guard, the mark of a first load is read from the rows it loaded: ' -%}
+    {%- if column is none -%}
+        {%- do floodmark._refuse([{'setting': 'watermark.column', 'got': name, 'expected': 'a column of the SELECT',
+            'todo': why ~ 'add the column, or remove the guard'}],
+            rejects='the watermark column is not in the SELECT') -%}
+    {%- elif floodmark._position_family(column.type) != batch.family -%}
+        {%- do floodmark._refuse([{'setting': 'watermark.column',
+            'got': column.name ~ ' ' ~ column.type ~ ' in the SELECT',
+            'expected': 'a ' ~ batch.family ~ ', as in ' ~ batch.upstream,
+            'todo': why ~ 'give the changed column another name, or remove the guard'}],
+            rejects='the watermark column has another type in the SELECT') -%}
+    {%- elif held and floodmark._position_family(held.type) != batch.family -%}
+        {%- do floodmark._refuse([{'setting': 'watermark.column', 'got': held.name ~ ' ' ~ held.type ~ ' in ' ~ this,
+            'expected': 'a ' ~ batch.family ~ ', as in ' ~ batch.upstream,
+            'todo': why ~ 'make the table with this type, or remove the guard'}],
+            rejects='the watermark column has another type in the table') -%}
+    {%- endif -%}
+    {{ return(column) }}
 {% endmacro %}
 
 

@@ -41,12 +41,12 @@
         former + (floodmark._hints(settings.schema_hints, settings.format != 'json') or []),
         settings.schema_evolution in ['add_new_columns', 'widen'], exact, floodmark._told_columns(settings, known)) -%}
     {%- do floodmark._check_json_keys(settings, evolved.record) -%}
-    {%- set partitions = floodmark._partitions(settings, known.partitions if known else none, files,
+    {%- set partitions = floodmark._partitions(run, known.partitions if known else none, files,
         record, known.get('former') if known else none) -%}
     {%- set folders = partitions | map(attribute='name') | map('lower') | list -%}
     {%- do floodmark._check_new_columns(run, floodmark._struct_of(floodmark._struct_fields(evolved.record) + partitions)
         if evolved.record else none, look) -%}
-    {%- do floodmark._warn_of_names(settings, look.seen, evolved.record) -%}
+    {%- do floodmark._warn_of_names(run, look.seen, evolved.record) -%}
     {%- set schema = {'format': settings.format, 'partitions': partitions,
         'added': floodmark._not_of_folders(evolved.added, folders),
         'record': floodmark._without_fields(evolved.record or 'struct<>', folders)} -%}
@@ -264,11 +264,12 @@
 
 
 {# Warn of columns that a table without column mapping cannot have. #}
-{% macro _warn_of_names(settings, seen, record) %}
+{% macro _warn_of_names(run, seen, record) %}
+    {%- set settings = run.settings.files -%}
     {%- set names, hidden, kept = [], [], floodmark._types_of(record or 'struct<>') -%}
     {%- set separator = floodmark._missed_separator(settings, seen) -%}
     {%- if separator -%}
-        {%- do floodmark._warn('each header of the CSV files is one column, such as '
+        {%- do floodmark._warn_later(run, 'each header of the CSV files is one column, such as '
             ~ floodmark._struct_fields(seen)[0].name ~ ". If its fields are separated by " ~ tojson(separator)
             ~ ", set files.options={'sep': " ~ tojson(separator) ~ '} and run once with --full-refresh') -%}
         {{ return(none) }}
@@ -281,12 +282,13 @@
         {%- endif -%}
     {%- endfor -%}
     {%- if hidden -%}
-        {%- do floodmark._warn('files have a column named ' ~ hidden | join(' and one named ') ~ ', which Spark cannot '
-            'read: its values are not loaded, nor rescued. Give it another name where the files are written') -%}
+        {%- do floodmark._warn_later(run, 'files have a column named ' ~ hidden | join(' and one named ')
+            ~ ', which Spark cannot read: its values are not loaded, nor rescued. Give it another name where the '
+            'files are written') -%}
     {%- endif -%}
     {%- if names -%}
-        {%- do floodmark._warn(floodmark._names_sentence('column', names, 'in ' ~ settings.rescued_data_column
-            if settings.rescued_data_column else 'left out')) -%}
+        {%- do floodmark._warn_later(run, floodmark._names_sentence('column', names,
+            'in ' ~ settings.rescued_data_column if settings.rescued_data_column else 'left out')) -%}
     {%- endif -%}
 {% endmacro %}
 

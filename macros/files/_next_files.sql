@@ -15,6 +15,7 @@
     {%- do run.settings.files.update({'max_files_per_batch': [20000, run.settings.files.max_files_per_batch] | max,
         'max_bytes_per_batch': none} if plans else {}) -%}
     {%- set plan = floodmark._plan_files(run, run.replaces) -%}
+    {%- do floodmark._tell_warnings(run) -%}
     {%- set due = floodmark._count_unseen_files(run, run.replaces) if plans and run.unseen_is_cut
         else {'files': plan.files | length, 'bytes': plan.files | sum(attribute='size')} -%}
     {%- set comment = floodmark._plan_comment({'kind': run.kind if plan.files or run.replaces and not run.target.exists

@@ -4,7 +4,8 @@
    where columns may come, of the type that a known column of the record has by this name, or one that a reset has left
    (`former`). One whose name Delta refuses is left out, unless the settings name it. `known` is none before the first
    batch. #}
-{% macro _partitions(settings, known, files, record=none, former=none) %}
+{% macro _partitions(run, known, files, record=none, former=none) %}
+    {%- set settings = run.settings.files -%}
     {%- if settings.partition_columns is not none and not settings.partition_columns -%}
         {{ return([]) }}
     {%- endif -%}
@@ -34,12 +35,12 @@
                 'type': inside.type if inside and floodmark._nesting(inside.type) is none
                 else floodmark._partition_type(settings, name, seen.get(name))}) -%}
         {%- else -%}
-            {%- do floodmark._warn("the folders have a level '" ~ name ~ "=', and the table has no such column: with "
-                "files.schema_evolution '" ~ settings.schema_evolution ~ "' it is left out") -%}
+            {%- do floodmark._warn_later(run, "the folders have a level '" ~ name ~ "=', and the table has no such "
+                "column: with files.schema_evolution '" ~ settings.schema_evolution ~ "' it is left out") -%}
         {%- endif -%}
     {%- endfor -%}
     {%- if refused -%}
-        {%- do floodmark._warn(floodmark._names_sentence('folder level', refused, 'left out')) -%}
+        {%- do floodmark._warn_later(run, floodmark._names_sentence('folder level', refused, 'left out')) -%}
     {%- endif -%}
     {{ return(columns) }}
 {% endmacro %}

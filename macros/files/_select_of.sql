@@ -1,7 +1,7 @@
 {# The compiled SELECT with this batch's bounds, versions and files between its markers. #}
 {% macro _select_of(batch, sql) %}
     {%- set ns = namespace(sql=sql) -%}
-    {%- for marker in modules.re.findall('/\\*floodmark:bounds (.*?)\\*/', sql) | unique -%}
+    {%- for marker in modules.re.findall('/\\*floodmark:bounds (.*?)\\*/', sql) | unique(case_sensitive=true) -%}
         {%- set found = '/\\*floodmark:bounds ' ~ modules.re.escape(marker) ~ '\\*/.*?/\\*floodmark:end\\*/' -%}
         {%- set predicate = floodmark._bounds_predicate(marker, batch) | replace('\\', '\\\\') -%}
         {%- set ns.sql = modules.re.sub(found, predicate, ns.sql, flags=modules.re.S) -%}

@@ -52,8 +52,7 @@
         {%- do columns.append(column.name) -%}
     {%- endfor -%}
     {%- do source.update({'written': columns}) -%}
-    {%- set changes = floodmark._schema_changes(source.columns, floodmark._table_columns(run)) -%}
-    {%- if run.get('awaited') or (changes.new or changes.fields) and run.settings.on_schema_change != 'ignore' -%}
+    {%- if floodmark._columns_count(run, floodmark._schema_changes(source.columns, floodmark._table_columns(run))) -%}
         {{ return(1) }}
     {%- endif -%}
     {%- set wins = floodmark._wins_predicate(run, source, columns) if floodmark._updated_columns(columns)

@@ -7,7 +7,8 @@
     {%- set value = floodmark._quoted(run.settings.watermark.column) -%}
     {%- set partition = floodmark._find_column(columns, run.settings.partition_by[0]) -%}
     {%- set candidates = floodmark._partition_expressions(value, partition.type) -%}
-    {%- set watermark_text = floodmark._position_text_sql('@(' ~ value ~ ')', family) -%}
+    {#- in the SELECT or the table it may be of another type than upstream -#}
+    {%- set watermark_text = floodmark._position_text_sql('@(cast(' ~ value ~ ' as ' ~ family ~ '))', family) -%}
     {%- set partition_text = floodmark._range_text_sql(floodmark._quoted(partition.name), partition.type) -%}
     {%- set values = ["'rows', count(*)", "'zone', current_timezone()"] -%}
     {%- for name, text in {'first': watermark_text | replace('@(', 'min(', 1),

@@ -46,7 +46,8 @@
         and (batch.low_position is none or batch.start_position <= batch.low_position) -%}
         {%- set below = floodmark._quoted(watermark.column) ~ ' < '
             ~ floodmark._position_literal(batch.start_position, batch.family) -%}
-        {%- set is_there = run_query('select 1 as one from ' ~ this ~ ' where '
+        {#- an empty table may lack these columns until the batch adds them -#}
+        {%- set is_there = not run.target.is_empty and run_query('select 1 as one from ' ~ this ~ ' where '
             ~ floodmark._partitions_predicate(run, columns, found) ~ ' and ' ~ below ~ ' limit 1').rows | length > 0 -%}
         {%- set lowest = lowest if is_there else batch.start_position -%}
     {%- endif -%}

@@ -161,5 +161,5 @@
         {%- do names.append(parts | join('.') if kind == 'source'
             else parts | last ~ ('.v' ~ version.group(1) if version else '')) -%}
     {%- endfor -%}
-    {{ return(names[0] if names | unique | list | length == 1 else none) }}
+    {{ return(names[0] if names | unique(case_sensitive=true) | list | length == 1 else none) }}
 {% endmacro %}

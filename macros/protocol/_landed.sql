@@ -27,6 +27,6 @@
 
 {# Whether the model's table is there, and is Delta's: a view, or a table of another format, has no commits. #}
 {% macro _is_delta_there() %}
-    {{ return(run_query("show tables in " ~ this.schema ~ " like '" ~ this.identifier | lower ~ "'").rows | length > 0
-        and floodmark._describe(this).provider == 'delta') }}
+    {%- set relation = floodmark._relation_in_spark() -%}
+    {{ return(relation is not none and relation.is_delta) }}
 {% endmacro %}

@@ -164,7 +164,7 @@
         'project_dir': floodmark._absolute_path('')} -%}
     {%- do floodmark._check_stream_columns(request, streams.columns(request)) -%}
     {%- do streams.describe(request) -%}
-    {%- if load_relation(this) is none -%}
+    {%- if floodmark._present_relation() is none -%}
         {%- set run = {'settings': settings, 'request': request, 'target': {'is_delta': false}} -%}
         {%- do floodmark._check_written_columns(run, streams, {'replaces': true, 'kind': 'stream'}) -%}
         {%- do floodmark._make_stream_table(run, streams) -%}

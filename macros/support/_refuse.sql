@@ -79,8 +79,8 @@
 {% endmacro %}
 
 
-{# Warn once the batch at hand is committed (_tell_warnings): with --warn-error a warning ends the node, which would
-   leave the batch open, and the next run would warn and end at the same place. #}
+{# Warn once the batch at hand is committed, or the run ends without one (_tell_warnings): with --warn-error a warning
+   ends the node. Before the plan, or with a batch open, each run would warn and end at the same place. #}
 {% macro _warn_later(run, sentence) %}
     {%- set warnings = run.get('warnings') or [] -%}
     {%- do run.update({'warnings': warnings + ([sentence] if sentence not in warnings else [])}) -%}

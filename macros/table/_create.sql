@@ -31,8 +31,8 @@
     {%- set mode = (config.get('tblproperties') or {}).get('delta.columnMapping.mode') -%}
     {%- for column in columns if not mode and (modules.re.search('[ ,;{}()\n\t=]', column.name)
         or '`' in (column.ddl or column.type)) -%}
-        {{ return(floodmark._properties_of(this).get('delta.columnMapping.mode') if load_relation(this) is not none
-            else none) }}
+        {{ return(floodmark._properties_of(this).get('delta.columnMapping.mode')
+            if floodmark._present_relation() is not none else none) }}
     {%- endfor -%}
     {{ return(mode) }}
 {% endmacro %}

@@ -37,6 +37,15 @@
 {% endmacro %}
 
 
+{# Whether such changes count where no row of the batch does: columns come, some that had no type among them, or
+   on_schema_change refuses. What 'ignore' leaves out is in no row of the table. #}
+{% macro _columns_count(run, changes) %}
+    {%- set mode = run.settings.on_schema_change -%}
+    {{ return(true if run.get('awaited') or mode != 'ignore' and (changes.new or changes.fields)
+        or mode in ['fail', 'sync_all_columns'] and (changes.gone or changes.retyped) else false) }}
+{% endmacro %}
+
+
 {# Columns of the table that have no type get that of the SELECT, once it has one. #}
 {% macro _give_types(run, source_columns) %}
     {%- set typed, given = [], [] -%}

@@ -4,7 +4,7 @@
    the ledger has no mark, its rows are looked up. A table that its own batches left empty is not new
    (_may_be_left_empty). `disturbed` says what was done to it, or is none. #}
 {% macro _target_state(state) %}
-    {%- set relation = load_relation(this) -%}
+    {%- set relation = floodmark._present_relation() -%}
     {%- if relation is none or relation.is_view or not relation.is_delta -%}
         {{ return({'exists': relation is not none, 'is_delta': false, 'is_empty': true, 'id': none,
             'relation': relation, 'disturbed': none,
@@ -29,6 +29,35 @@
         'is_empty': is_empty and not is_kept,
         'disturbed': floodmark._disturbed_since(this, newest.version, landed.target_version)
         if landed and detail.id == state.committed.target_id else none}) }}
+{% endmacro %}
+
+
+{# The model's relation, none where there is none: as dbt's cache has it, or as a hook has made it since the cache was
+   filled. Spark is asked only where there are such hooks. #}
+{% macro _present_relation() %}
+    {%- set cached = load_relation(this) -%}
+    {{ return(floodmark._relation_in_spark() if cached is none and not floodmark._only_looks()
+        and floodmark._has_hooks_before() else cached) }}
+{% endmacro %}
+
+
+{# The model's relation as Spark has it now; none where there is none. A view has no provider. #}
+{% macro _relation_in_spark() %}
+    {%- if not run_query("show tables in " ~ this.schema ~ " like '" ~ this.identifier | lower ~ "'").rows -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set provider = floodmark._describe(this).provider -%}
+    {{ return(this.incorporate(type='view' if provider is none else 'table', is_delta=provider == 'delta')) }}
+{% endmacro %}
+
+
+{# Whether hooks that are not floodmark's own run before the model: its pre-hooks, and on-run-start. #}
+{% macro _has_hooks_before() %}
+    {%- for id in graph.nodes if '-on-run-start-' in id and id.startswith('operation.')
+        and not id.startswith('operation.floodmark.') -%}
+        {{ return(true) }}
+    {%- endfor -%}
+    {{ return(pre_hooks is defined and pre_hooks | length > 0) }}
 {% endmacro %}
 
 

@@ -21,7 +21,7 @@
         {%- if watermark.gaps == 'wait' -%}
             {%- do floodmark._wait_for_gap(run, plan, ranges.first, [high, plan.ceiling] | max, sentence) -%}
         {%- else -%}
-            {%- do floodmark._warn(sentence) -%}
+            {%- do floodmark._warn_later(run, sentence) -%}
         {%- endif -%}
     {%- endif -%}
 {% endmacro %}
@@ -63,12 +63,12 @@
     {%- endif -%}
     {%- set until = seen.at + floodmark._parse_duration(run.settings.watermark.gap_timeout) -%}
     {%- if floodmark._now() >= until -%}
-        {%- do floodmark._warn(sentence ~ '. They did not arrive within gap_timeout ('
+        {%- do floodmark._warn_later(run, sentence ~ '. They did not arrive within gap_timeout ('
             ~ run.settings.watermark.gap_timeout ~ '), so this run skips the gap') -%}
         {%- set limit = seen.high | int -%}
         {%- do plan.update({'is_last': limit >= plan.high_position and plan.is_last}) -%}
     {%- else -%}
-        {%- do floodmark._warn(sentence ~ '. Rows from ' ~ missing ~ ' on wait, until '
+        {%- do floodmark._warn_later(run, sentence ~ '. Rows from ' ~ missing ~ ' on wait, until '
             ~ floodmark._position_print(until, 'timestamp')[:19] ~ ' UTC') -%}
         {%- set limit = missing - 1 -%}
         {%- do plan.update({'is_last': true, 'is_held': true, 'is_waiting': plan.first_position <= limit}) -%}
@@ -80,8 +80,8 @@
 
 
 {# Missing ranges of a sequence in (low, high]: {count, shown, first}. Where the numbers are as many as they should be
-   there is none; else two anti joins, so that no single task sorts the batch. `high` may be a step's bound, which
-   need not be there. #}
+   there is none; else anti joins, of which ten edges are collected: no single task sorts the batch, or holds all gaps
+   of a sparse sequence. `high` may be a step's bound, which need not be there. #}
 {% macro _missing_ranges(upstream, low, high) %}
     {%- set column = floodmark._quoted(upstream.column) -%}
     {%- set least = floodmark._position_literal(low, 'sequence') if low is not none else none -%}
@@ -99,18 +99,21 @@
             {%- if least is not none %} union select cast({{ least }} as decimal(38, 0)){% endif %}
             {%- if has_next %} union select cast({{ high + 1 }} as decimal(38, 0)){% endif %}
         ),
-        edges as (
-            select n + 1 as at, 'from' as edge from present left anti join (select n - 1 as before from present)
-                on n = before where n {{ '<=' if has_next else '<' }} {{ high }}
-            union all
-            select n - 1 as at, 'to' as edge from present left anti join (select n + 1 as after from present)
-                on n = after where n > (select min(n) from present)
+        starts as (
+            select cast(n + 1 as decimal(38, 0)) as at from present
+            left anti join (select n - 1 as before from present) on n = before
+            where n {{ '<=' if has_next else '<' }} {{ high }}
+        ),
+        ends as (
+            select cast(n - 1 as decimal(38, 0)) as at from present
+            left anti join (select n + 1 as after from present) on n = after
+            where n > (select min(n) from present)
         )
         select to_json(named_struct(
-            'count', count_if(edge = 'from'),
-            'from', slice(array_sort(collect_list(cast(at as decimal(38, 0))) filter (where edge = 'from')), 1, 10),
-            'to', slice(array_sort(collect_list(cast(at as decimal(38, 0))) filter (where edge = 'to')), 1, 10)
-        )) from edges
+            'count', (select count(*) from starts),
+            'from', (select array_sort(collect_list(at)) from (select at from starts order by at limit 10)),
+            'to', (select array_sort(collect_list(at)) from (select at from ends order by at limit 10))
+        ))
     {%- endset -%}
     {%- set found = floodmark._query_json(sql)[0] -%}
     {%- set shown = [] -%}

@@ -64,7 +64,7 @@
         {%- set select_sql = floodmark._without_change_columns({'settings': settings}, select_sql) -%}
     {%- endif -%}
     {%- set shape = floodmark._columns_of(query=select_sql) -%}
-    {%- if load_relation(this) is none -%}
+    {%- if floodmark._present_relation() is none -%}
         {#- made as a first load makes it -#}
         {%- set run = {'settings': settings, 'sql': sql, 'target': {'is_delta': false}} -%}
         {%- set conformed = floodmark._conformed_columns(run, {'replaces': true}, shape) -%}

@@ -319,11 +319,11 @@ def test_everything_else_succeeded(story: Story) -> None:
 def test_a_warning_that_ends_the_node_leaves_no_batch_open(
     make_project: Callable[..., Project],
 ) -> None:
-    """Tied events, a column without a type, one that a snapshot no longer has: said once the batch is committed."""
+    """Tied events, a column without a type, one that a snapshot no longer has, a gap: said behind the commit."""
     project = make_project("warnings")
     s = project.schema
     project.sql(f"create table {s}.events (k int, seq bigint, v string) using delta")
-    project.sql(f"insert into {s}.events values (1, 10, 'a'), (1, 10, 'b'), (2, 11, 'c')")
+    project.sql(f"insert into {s}.events values (1, 10, 'a'), (1, 10, 'b'), (2, 13, 'c')")
     project.sql(f"create table {s}.snaps using delta as select 1 as k, 'a' as a, 'b' as b")
     project.source("events", "snaps")
     watermark = {"column": "seq", "gaps": "ignore"}
@@ -338,6 +338,10 @@ def test_a_warning_that_ends_the_node_leaves_no_batch_open(
         ),
     )
     project.model("untyped", incremental(table("events"), "k, seq, null as n", watermark=watermark))
+    project.model(
+        "gappy",
+        incremental(table("events"), incremental_strategy="append", watermark={"column": "seq"}),
+    )
     project.model("gone", whole("snaps"))
     project.build("--select", "gone")
     project.model("gone", whole("snaps", "k, a"))
@@ -345,6 +349,7 @@ def test_a_warning_that_ends_the_node_leaves_no_batch_open(
         "tied": "1 event has the key and the sequence of another event but other values",
         "untyped": "the SELECT gives n without a type",
         "gone": "the SELECT no longer has b: rows keep the value they have",
+        "gappy": f"1 gap in {s}.events.seq, missing: 11-12",
     }
     run = project.dbt("--warn-error", "run")
     for name, warning in said.items():
@@ -354,6 +359,7 @@ def test_a_warning_that_ends_the_node_leaves_no_batch_open(
         assert "The batch is committed: --warn-error fails the node" in told, told
         assert {state for (state,) in project.ledger(name, "state")} == {"committed"}, name
     assert project.ledger("tied", "rows_read, rows_tied") == [(3, 1)]
+    assert project.ledger("gappy", "rows_read") == [(3,)]
     assert not project.sql(f"show tables in {s}_floodmark like 'stage__*'")
     run = project.dbt("--warn-error", "run")
     assert run.success, run.log[-3000:]

@@ -17,6 +17,11 @@ LOG = (
     "insert into {{ target.schema }}.hook_log select '%s', count(*) from "
     "{{ floodmark.ledger_schema() }}.batch_log where model = '{{ this }}'"
 )
+#: A pre-hook that makes the table, with a row, after dbt has looked for it.
+MAKES = (
+    "create table if not exists {{ this }} using delta as "
+    "select 99L as id, 5 as amount, timestamp'2023-01-01 00:00:00Z' as ts"
+)
 TS = {"column": "ts"}
 #: Model -> schema and alias: two that read the same with their schema before them, two of one alias, and a long one.
 ALIKE = {"one": ("x", "b__c"), "two": ("x__b", "c"), "three": ("x", "c"), "long": ("x", "d" * 230)}
@@ -66,6 +71,10 @@ PLAIN = (
 )
 
 
+#: Whether the filter of such a model stands behind is_incremental().
+MADE = {"made": False, "made_guarded": True}
+
+
 @dataclass
 class Story:
     project: Project
@@ -82,7 +91,7 @@ class Story:
         assert run.status, run.log[-6000:]
         schema = self.project.schema
         self.versions[name] = {m: self.project.commits(m) for m in ("documented", "contracted")}
-        models = ("hooked", "broken_hook", "contracted", "plain", "shaped", "dry")
+        models = ("hooked", "broken_hook", "contracted", "plain", "shaped", "dry", *MADE)
         self.ids[name] = {model: [] for model in models}
         for model, row_id in sorted(
             self.project.sql(
@@ -119,6 +128,8 @@ def story(make_project: Callable[..., Project]) -> Iterator[Story]:
     project.model(
         "hooked", incremental(orders, pre_hook=LOG % "pre", post_hook=LOG % "post", watermark=TS)
     )
+    for name, guard in MADE.items():
+        project.model(name, incremental(orders, guard=guard, pre_hook=MAKES, watermark=TS, **merge))
     project.model(
         "broken_hook",
         incremental(orders, post_hook="select raise_error('post-hook broke')", watermark=TS),
@@ -183,6 +194,18 @@ def test_hooks_run_once_a_node_before_the_plan_and_after_the_commit(story: Story
     assert sorted(story.hooks) == sorted(
         [("pre", 0), ("post", 2), ("pre", 2), ("post", 4), ("pre", 4), ("post", 4)]
     )
+
+
+def test_a_table_that_a_pre_hook_made_keeps_its_rows(story: Story) -> None:
+    """dbt compiled what stands behind the guard as for a first load: only the next run can load into it."""
+    assert story.ids["first"]["made"] == [1, 99]
+    assert story.ids["second"]["made"] == [1, 2, 3, 99]
+    assert story.ids["first"]["made_guarded"] == [99]
+    assert (
+        f"{story.project.schema}.made_guarded got its rows, from a hook or another run, after dbt had compiled "
+        "the SELECT without what stands behind is_incremental(). Nothing was loaded: run again"
+    ) in sentence(story.runs["first"].message["made_guarded"])
+    assert story.ids["second"]["made_guarded"] == [1, 2, 3, 99]
 
 
 def test_a_failing_post_hook_fails_the_node_not_the_batch(story: Story) -> None:
@@ -329,7 +352,7 @@ def test_everything_else_succeeded(story: Story) -> None:
     assert failed == {
         "dry": set(),
         "sample": set(),
-        "first": broken,
+        "first": broken | {"made_guarded"},
         "compile": set(),
         "second": broken | {"contracted", "one"},
         "third": set(),

@@ -39,6 +39,22 @@ CAST = {
     "day": ("date", "date_format(ts, 'yyyy-MM-dd')"),
     "name": ("string", "cast(ts as date)"),
 }
+#: What a SELECT gives first, and once a column is gone from it.
+NARROWED = [
+    incremental(
+        table("src"), select, incremental_strategy="merge", unique_key="id", watermark=LOOKBACK, on_schema_change="fail"
+    )
+    for select in ("*", "id, v, ts")
+]  # fmt: skip
+#: `start` lies within the first partition, whose column the empty table gets from the first batch.
+ADDING = incremental(
+    table("src"),
+    "id, ts, cast(ts as date) as day",
+    incremental_strategy="insert_overwrite",
+    partition_by=["day"],
+    on_schema_change="append_new_columns",
+    watermark={"column": "ts", "start": "2024-05-01 01:00:00"},
+)
 CONTRACT = """
 config: {contract: {enforced: true}}
 columns:
@@ -73,6 +89,9 @@ def story(make_project: Callable[..., Project]) -> Story:
         project.model(name, sql)
     project.sql(f"create table {s}.flat ({COLUMNS}) using delta cluster by (v)")
     project.model("flat", UNPARTITIONED)
+    project.model("narrowed", NARROWED[0])
+    project.sql(f"create table {s}.adding (id int, ts timestamp) using delta")
+    project.model("adding", ADDING)
     strict = incremental(
         table("src"), "id, v, ts", watermark={"column": "ts"}, on_schema_change="append_new_columns"
     )
@@ -84,8 +103,9 @@ def story(make_project: Callable[..., Project]) -> Story:
         ),
     )
     for name, (kind, value) in CAST.items():
+        moment = "timestamp_ntz" if name == "day" else "timestamp"
         project.sql(
-            f"create table {s}.by_{name} (id int, ts timestamp, {name} {kind}) using delta partitioned by ({name})"
+            f"create table {s}.by_{name} (id int, ts {moment}, {name} {kind}) using delta partitioned by ({name})"
         )
         project.model(
             f"by_{name}",
@@ -109,6 +129,7 @@ def story(make_project: Callable[..., Project]) -> Story:
     versions = [project.version(name) for name in (*WAYS, "flat")]
     project.sql(f"insert into {s}.src select * from {s}.src where false")
     project.sql(f"alter table {s}.src set tblproperties ('x' = 'y')")
+    project.model("narrowed", NARROWED[1])
     runs.append(project.dbt("run"))
     return Story(project, runs, versions)
 
@@ -132,6 +153,12 @@ def test_an_empty_text_stays_where_only_the_config_has_partitions(story: Story) 
     assert story.project.sql(region) == [("4DFC",)]
 
 
+def test_a_column_that_is_gone_is_refused_though_all_rows_are_as_they_were(story: Story) -> None:
+    assert [run.status["narrowed"] for run in story.runs] == ["success", "success", "error"]
+    said = sentence(story.runs[2].message["narrowed"])
+    assert f"the SELECT and {story.project.schema}.narrowed differ (gone: region)" in said
+
+
 @pytest.mark.parametrize("name", KEYLESS)
 def test_a_key_that_the_table_keeps_as_null_is_refused(story: Story, name: str) -> None:
     assert story.runs[0].status[name] == "error"
@@ -148,9 +175,19 @@ def test_a_constraint_whose_name_begins_anothers_is_put_on_the_table(story: Stor
 
 @pytest.mark.parametrize("name", CAST)
 def test_a_partition_takes_the_type_of_the_table(story: Story, name: str) -> None:
+    """So does the watermark column, a time without a zone where the partition is a day."""
     model = f"by_{name}"
     assert all(run.status[model] == "success" for run in story.runs), story.runs[-1].message[model]
     assert [row["id"] for row in rows_of(story.project, model, "id")] == [1, 2, 3, 4]
+
+
+def test_a_partition_may_come_with_the_first_batch(story: Story) -> None:
+    said = [run.message["adding"] for run in story.runs]
+    assert all(run.status["adding"] == "success" for run in story.runs), said
+    found = story.project.sql(
+        f"select id, cast(day as string) from {story.project.schema}.adding order by id"
+    )
+    assert found == [(id, "2024-05-01") for id in (1, 2, 3, 4)]
 
 
 def test_a_char_column_that_came_later_is_refused_with_the_way_out(story: Story) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -53,3 +54,34 @@ def test_what_holds_a_row_back_may_take_no_others_with_it(
             Refused, match=r"^floodmark, .*rows of s\.t must wait .* Remove the guard$"
         ):
             floodmark._check_held_back(run, nothing | held)
+
+
+@pytest.mark.parametrize(
+    ("given", "held", "batch", "got"),
+    [
+        ("timestamp", "timestamp", {}, None),
+        ("timestamp", None, {}, None),
+        ("timestamp", "timestamp_ntz", {"replaces": True}, None),
+        ("timestamp", "timestamp_ntz", {}, "ts timestamp_ntz in shop.orders"),
+        ("timestamp", "string", {}, "ts string in shop.orders"),
+        ("date", "timestamp", {}, "ts date in the SELECT"),
+        (None, "timestamp", {}, "ts"),
+    ],
+)
+def test_a_mark_is_read_from_a_column_of_the_upstreams_type(
+    given: str | None, held: str | None, batch: dict[str, Any], got: str | None
+) -> None:
+    """From the rows that were loaded: in the SELECT, and in a table that somebody else made."""
+    macros = load(this="shop.orders")
+
+    def typed(kind: str | None) -> list[dict[str, str]]:
+        return [{"name": "ts", "type": kind}] if kind else []
+
+    macros._table_columns = lambda run: typed(held)
+    problems: list[Any] = []
+    macros._refuse = lambda found, rejects: problems.extend(found)
+    run = {"settings": SimpleNamespace(strategy="append", watermark=SimpleNamespace(column="ts"))}
+    batch = {"replaces": False, "family": "timestamp", "upstream": "s.src"} | batch
+    macros._marking_column(run, batch, typed(given))
+    assert [problem["got"] for problem in problems] == ([got] if got else [])
+    assert all("is_incremental() guard" in problem["todo"] for problem in problems)

@@ -19,14 +19,12 @@ def named(*names: str) -> list[dict[str, str]]:
 def backfill(
     strategy: str, select: list[str], table: list[str]
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """What is refused, and what is warned of, of a backfill."""
+    """What is refused, and what a backfill warns of once a batch is committed."""
     floodmark = load()
-    said: list[str] = []
     floodmark._columns_of = lambda query=None, relation=None: named(*(select if query else table))
-    floodmark._warn = said.append
     floodmark._backfill_reached = lambda run, asked: None
     floodmark._partition_unit = lambda run: None
-    run = {
+    run: dict[str, Any] = {
         "settings": {"strategy": strategy, "watermark": {"column": "ts"}},
         "state": {"committed": {"mark": "2024-01-03 00:00:00"}},
         "upstream": {"family": "timestamp", "relation": "shop.events"},
@@ -36,7 +34,7 @@ def backfill(
     problems = floodmark._backfill_problems(run, RANGE, "timestamp")
     if not problems:
         floodmark._begin_backfill(run)
-    return problems, said
+    return problems, run.get("warnings", [])
 
 
 LACKING = [(["id"], ["id", "ts"]), (["id", "TS"], ["id"]), (["id"], ["id"])]

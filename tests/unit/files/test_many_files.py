@@ -43,7 +43,9 @@ def test_folders_are_looked_at_once() -> None:
     files = [
         {"path": f"file:/work/in/day={day}/{n}.json"} for n in range(50) for day in ("1", "2%25")
     ]
-    columns = floodmark._partitions(settings, None, [*files, {"path": "file:/work/in/z=3.json"}])
+    columns = floodmark._partitions(
+        {"settings": {"files": settings}}, None, [*files, {"path": "file:/work/in/z=3.json"}]
+    )
     assert columns == [{"name": "day", "type": "type of ['1', '2%']"}]
     assert asked == ["file:/work/in/day=1/", "file:/work/in/day=2%25/", "file:/work/in/"]
     [column] = floodmark._folder_columns(settings, columns, files)

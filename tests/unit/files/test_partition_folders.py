@@ -34,13 +34,17 @@ def settings(**given):
     return {"path": "/in", "partition_columns": None, "schema_evolution": "add_new_columns"} | given
 
 
+def a_run(**given):
+    return {"settings": {"files": settings(**given)}}
+
+
 def test_folders_that_differ_in_case_are_one_column():
     floodmark._partition_type = lambda settings, name, values: "int"
     files = [{"path": f"file:/in/{folder}/a.csv"} for folder in ("day=1", "Day=2", "DAY=3")]
-    columns = floodmark._partitions(settings(), None, files)
+    columns = floodmark._partitions(a_run(), None, files)
     assert columns == [{"name": "day", "type": "int"}]
     known = [{"name": "Day", "type": "int"}]
-    assert floodmark._partitions(settings(), known, files) == known
+    assert floodmark._partitions(a_run(), known, files) == known
     [column] = floodmark._folder_columns(settings(), columns, files)
     assert "(?:day|Day|DAY)=([^/]*)/" in column["text"] and column["text"] in column["value"]
 
@@ -49,7 +53,7 @@ def test_folders_that_differ_in_case_are_one_column():
 def test_one_folder_is_named_with_and_without_a_list(names):
     floodmark._partition_type = lambda settings, name, values: "int"
     files = [{"path": "file:/in/day=1/store=2/a.csv"}]
-    found = floodmark._partitions(settings(partition_columns=names), None, files)
+    found = floodmark._partitions(a_run(partition_columns=names), None, files)
     assert found == [{"name": "store", "type": "int"}]
 
 
@@ -67,15 +71,12 @@ REFUSED = ("my col=1", "report (rev=2)", "a,b=1", " =1", "=1", "a;b=1")
     ],
 )
 def test_a_level_whose_name_delta_refuses_is_left_out(given, record, kept):
-    warned = []
-    own = load(
-        invocation_args_dict=SimpleNamespace(project_dir="/work"),
-        config={},
-        exceptions=SimpleNamespace(warn=warned.append),
-    )
+    own = load(invocation_args_dict=SimpleNamespace(project_dir="/work"))
+    run = a_run(**given)
     own._partition_type = lambda settings, name, values: "string"
     files = [{"path": f"file:/in/{one}/a.csv"} for one in (*REFUSED[:2], "day=1", *REFUSED[2:])]
-    found = own._partitions(settings(**given), None, files, record)
+    found = own._partitions(run, None, files, record)
+    warned = run.get("warnings", [])
     assert sorted(one["name"] for one in found) == sorted(kept)
     asked = "partition_columns" in given
     assert len(warned) == (0 if asked else 1)
@@ -90,11 +91,10 @@ def test_with_column_mapping_delta_takes_nearly_every_name():
     mapped = load(
         invocation_args_dict=SimpleNamespace(project_dir="/work"),
         config={"tblproperties": {"delta.columnMapping.mode": "name"}},
-        exceptions=SimpleNamespace(warn=lambda _: None),
     )
     mapped._partition_type = lambda settings, name, values: "string"
     files = [{"path": f"file:/in/{one}/a.csv"} for one in REFUSED]
-    found = [one["name"] for one in mapped._partitions(settings(), None, files)]
+    found = [one["name"] for one in mapped._partitions(a_run(), None, files)]
     assert found == ["my col", "report (rev", "a,b", "a;b"]
 
 

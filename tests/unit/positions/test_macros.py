@@ -229,6 +229,8 @@ def test_every_marker_of_a_select_gets_the_bounds(floodmark: SimpleNamespace) ->
     assert floodmark._select_of(batch, sql) == (
         "select 1 where (`n` > 1 and `n` <= 2)\nunion all select 2 where (o.`n` > 1 and o.`n` <= 2)"
     )
+    in_capitals = sql + sql.replace("o.", "O.")
+    assert floodmark._select_of(batch, in_capitals).count("/*floodmark") == 0
 
 
 @pytest.mark.parametrize(
@@ -241,6 +243,7 @@ def test_every_marker_of_a_select_gets_the_bounds(floodmark: SimpleNamespace) ->
         ("ref('orders', v=var('which'))", "orders"),
         ("source('raw', 'orders'), preimages=true", "raw.orders"),
         ("ref('orders')) }} join {{ floodmark.changes(ref('orders', v=1)", None),
+        ("ref('orders')) }} join {{ floodmark.changes(ref('Orders')", None),
     ],
 )
 def test_the_upstream_of_changes(
@@ -441,6 +444,37 @@ def test_partitions_read_again_are_compared_in_the_columns_that_both_have(
     if not at_once:
         (sql,) = asked
         assert "`v`" in sql and "`new`" not in sql and "`twice`" not in sql
+
+
+@pytest.mark.parametrize(
+    ("mode", "select", "at_once"),
+    [
+        ("ignore", {"new": "int"}, False),
+        ("append_new_columns", {"new": "int"}, True),
+        ("append_new_columns", {}, False),
+        ("fail", {}, True),
+        ("sync_all_columns", {}, True),
+        ("fail", {"twice": "bigint"}, True),
+        ("sync_all_columns", {"twice": "int"}, False),
+    ],
+)
+def test_a_merge_refuses_a_column_that_is_gone_though_no_row_changes(
+    mode: str, select: dict[str, str], at_once: bool
+) -> None:
+    """on_schema_change is asked of a batch that reads rows again and finds all of them as they were."""
+    asked: list[str] = []
+    floodmark = load(
+        run_query=lambda sql: asked.append(sql) or SimpleNamespace(rows=[[0]]), this="shop.orders"
+    )
+    floodmark._wins_predicate = floodmark._latest_sql = lambda *_: "true"
+    floodmark._key_predicates = lambda *_: ["true"]
+    run = {
+        "settings": SimpleNamespace(on_schema_change=mode),
+        "table_columns": columns_of(id="int", v="int", twice="int"),
+    }
+    source = {"columns": columns_of(**{"id": "int", "v": "int"} | select)}
+    assert floodmark._count_changes(run, source) == (1 if at_once else 0)
+    assert len(asked) == (0 if at_once else 1)
 
 
 def made_by_hand(strategy: str, mode: str = "ignore", **more: Any) -> dict[str, Any]:
@@ -688,3 +722,16 @@ def test_gaps_at_the_greatest_number(high: int) -> None:
     assert f"`n` > -{'9' * 38}" in bounds
     assert max(len(digits) for digits in re.findall(r"\d+", edges)) == 38
     assert f"where n {'<' if high == 10**38 - 1 else '<='} {high}" in edges
+
+
+def test_no_task_holds_all_gaps() -> None:
+    """A sparse sequence has as many gaps as rows: what is collected has ten."""
+    floodmark, sent = load(), []
+    answers = [{"n": 2, "least": "1"}, {"count": 12, "from": [2, 5], "to": [3, 5]}]
+    floodmark._query_json = lambda sql: sent.append(sql) or [answers[len(sent) - 1]]
+    found = floodmark._missing_ranges({"column": "n", "relation": "s.t"}, 0, 99)
+    assert found == {"count": 12, "shown": ["2-3", "5"], "first": 2}
+    collected = re.findall(r"collect_list\((.*?)\)\) from (.*?)\)", sent[1])
+    assert collected == [
+        ("at", f"(select at from {edges} order by at limit 10") for edges in ("starts", "ends")
+    ]

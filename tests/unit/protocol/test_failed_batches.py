@@ -117,7 +117,12 @@ def test_a_table_that_takes_no_fence(floodmark: SimpleNamespace) -> None:
     ("provider", "may_be_there"), [("delta", True), ("parquet", False), (None, False)]
 )
 def test_what_is_no_delta_table_has_no_batch(provider: str | None, may_be_there: bool) -> None:
-    floodmark = load(run_query=lambda sql: SimpleNamespace(rows=[("shop", "orders", False)]))
+    this = SimpleNamespace(
+        schema="shop", identifier="orders", incorporate=lambda **kinds: SimpleNamespace(**kinds)
+    )
+    floodmark = load(
+        this=this, run_query=lambda sql: SimpleNamespace(rows=[("shop", "orders", False)])
+    )
     floodmark._describe = lambda relation: {"provider": provider, "columns": []}
     floodmark._tried = lambda macro, *_: SimpleNamespace(error="not a Delta table", value=None)
     assert floodmark._has_landed(batch_of()) is may_be_there

@@ -6,8 +6,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from jinja2 import nodes
 
-from tests.support.macros import Refused, load
+from tests.support.macros import Refused, load, parsed_macros
 
 COMMITTED = "The batch is committed: --warn-error fails the node"
 
@@ -76,3 +77,84 @@ def test_columns_without_a_type_are_warned_of_later_and_once_a_run() -> None:
     floodmark._note_untyped(run, ["n"])
     [sentence] = run["warnings"]
     assert sentence.startswith("the SELECT gives n without a type")
+
+
+@pytest.mark.parametrize(
+    ("gaps", "timeout", "waiting", "said"),
+    [
+        ("warn", "1 hour", True, "1 gap in shop.events.seq, missing: 4"),
+        ("wait", "1 hour", False, "1 gap in shop.events.seq, missing: 4. Rows from 4 on wait"),
+        ("wait", "0 seconds", True, "missing: 4. They did not arrive within gap_timeout"),
+    ],
+)
+def test_gaps_are_warned_of_later(gaps: str, timeout: str, waiting: bool, said: str) -> None:
+    """They are found before the plan: the rows would never be loaded."""
+    floodmark = loaded(warn_error=True)
+    floodmark._missing_ranges = lambda *_: {"count": 1, "shown": ["4"], "first": 4}
+    floodmark._last_wait = lambda run: None
+    floodmark._now = lambda: 0
+    floodmark._record = lambda *_: None
+    run: dict[str, Any] = {
+        "settings": {"watermark": SimpleNamespace(gaps=gaps, gap_timeout=timeout)},
+        "state": {"last_batch_id": 1},
+        "upstream": {"relation": "shop.events", "column": "seq"},
+    }
+    plan = {
+        "family": "sequence", "is_waiting": True, "is_last": True, "ceiling": 5, "start_position": None,
+        "first_position": 5, "low_position": 3, "high_position": 5, "high": "5",
+    }  # fmt: skip
+    floodmark._check_gaps(run, plan)
+    assert plan["is_waiting"] is waiting
+    [sentence] = run["warnings"]
+    assert said in sentence
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        ("my col", "1 column has a name that Delta takes"),
+        ("_metadata", "a column named '_metadata'"),
+    ],
+)
+def test_columns_of_files_are_warned_of_later(column: str, said: str) -> None:
+    floodmark = loaded(warn_error=True)
+    floodmark._missed_separator = lambda *_: None
+    run: dict[str, Any] = {"settings": {"files": {"rescued_data_column": None, "infers": True}}}
+    floodmark._warn_of_names(run, f"struct<id:int,`{column}`:int>", "struct<id:int>")
+    [sentence] = run["warnings"]
+    assert said in sentence
+
+
+@pytest.mark.parametrize("warn_error", [False, True])
+def test_a_run_without_a_batch_warns_at_its_end(warn_error: bool) -> None:
+    """Its result line is there by then, and what is due of its files is done."""
+    floodmark = loaded(warn_error)
+    run: dict[str, Any] = {
+        "is_untouched": False, "is_stale": False, "recovered": None, "restate": None,
+        "backfill": None, "replay": None, "waits_for": None,
+    }  # fmt: skip
+    done: list[str] = []
+    floodmark._begin_run = lambda *_, **__: run
+    floodmark._relax_constraints = lambda run: None
+    floodmark._next_batch = lambda run: floodmark._warn_later(run, "rows from 4 on wait") or None
+    floodmark._tidy_files = lambda *_: done.append("tidied") or 0
+    floodmark._report = lambda *_: done.append("reported")
+    settings = SimpleNamespace(strategy="append", files=SimpleNamespace(on_loaded="archive"))
+    if warn_error:
+        with pytest.raises(Refused):
+            floodmark._load(settings, "select")
+    else:
+        assert floodmark._load(settings, "select") is run
+    assert floodmark.said == ["rows from 4 on wait"]
+    assert done == ["tidied", "reported"]
+
+
+def test_nothing_warns_before_the_commit() -> None:
+    """What the settings alone say ends each run with --warn-error, until they are corrected."""
+    direct = {
+        name
+        for name, (_, macro) in parsed_macros().items()
+        for call in macro.find_all(nodes.Call)
+        if isinstance(call.node, nodes.Getattr) and call.node.attr == "_warn"
+    }
+    assert direct == {"_tell_warnings", "_stream_settings"}

@@ -16,9 +16,8 @@ def mapping(
 ) -> tuple[Any, int]:
     """The mode of a table with these columns, and how often the model's table was asked."""
     asked: list[Any] = []
-    floodmark = load(
-        config={"tblproperties": config}, load_relation=lambda relation: table is not None or None
-    )
+    floodmark = load(config={"tblproperties": config})
+    floodmark._present_relation = lambda: table is not None or None
     floodmark._properties_of = lambda relation: asked.append(relation) or table
     given = [{"name": name, "type": ddl.lower(), "ddl": ddl} for name, ddl in columns.items()]
     return floodmark._column_mapping([*given, {"name": "_floodmark_kind", "type": "string"}]), len(
