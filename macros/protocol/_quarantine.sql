@@ -245,10 +245,27 @@
 {% endmacro %}
 
 
+{# The number of a model's next batch. A ledger that knows none may be new, and its quarantine older: the numbers of its
+   rows are not given again. dbt's cache tells that there is none. #}
+{% macro _next_batch_id(id, relation, state) %}
+    {%- if state.last_batch_id is not none -%}
+        {{ return(state.last_batch_id + 1) }}
+    {%- endif -%}
+    {%- set quarantine = floodmark._quarantine_relation(relation) -%}
+    {%- if not load_cached_relation(quarantine) or not floodmark._has_quarantine(quarantine) -%}
+        {{ return(1) }}
+    {%- endif -%}
+    {%- set known = run_query('select max(_floodmark_batch_id) from ' ~ quarantine).rows[0][0] or 0 -%}
+    {#- rows of a run that has begun since: its number is taken, and the event of this one is skipped -#}
+    {{ return(floodmark._model_state(id).last_batch_id or known | int + 1) }}
+{% endmacro %}
+
+
 {# What was open before a batch that loads everything anew, or files, partitions or a range anew, is so no more: it came
    again with the batch. An empty table is loaded anew, too. #}
 {% macro _supersede_quarantined(run, batch) %}
     {%- if batch.batch_id | int == 1 -%}
+        {#- there was no row (_next_batch_id) -#}
         {{ return(none) }}
     {%- endif -%}
     {%- do floodmark._supersede_changed(run, batch) -%}
