@@ -80,6 +80,36 @@ def test_a_time_without_a_zone_is_one_of_utc(type: str, moment: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("rule", "type", "expected"),
+    [
+        ({"column": "AT"}, "timestamp", None),
+        ({"column": "AT"}, "timestamp_ntz", None),
+        ({"column": "AT"}, "date", None),
+        # Milliseconds are never stale, texts may be in another order, and Spark casts no struct.
+        ({"column": "AT"}, "bigint", "a timestamp or a date"),
+        ({"column": "AT"}, "string", "a timestamp or a date"),
+        ({"column": "AT"}, "struct<a:date>", "a timestamp or a date"),
+        ({"unique": ["AT"]}, "struct<variant:int>", None),
+        ({"unique": ["AT"]}, "map<string,int>", None),
+        ({"unique": ["AT"]}, "variant", "columns whose values can be compared"),
+        ({"unique": ["AT"]}, "array<variant>", "columns whose values can be compared"),
+        ({"unique": ["AT"]}, "interval", "columns whose values can be compared"),
+    ],
+)
+def test_a_column_of_another_type_fits_no_rule_of_the_batch(
+    rule: dict[str, Any], type: str, expected: str | None
+) -> None:
+    given = {"name": "a", "kind": "batch", "unique": [], "column": None} | rule
+    floodmark = load()
+    problems: list[dict[str, str]] = []
+    floodmark._refuse = lambda found, rejects: problems.extend(found)
+    floodmark._check_rules({}, {"rules": [given]}, [{"name": "at", "type": type}], "select")
+    [key] = rule
+    found = [(one["setting"], one["got"], one["expected"]) for one in problems]
+    assert found == ([(f"expectations.a.{key}", f"AT {type}", expected)] if expected else [])
+
+
+@pytest.mark.parametrize(
     ("condition", "has_one"),
     [
         ("a in (select b from t)", True),
