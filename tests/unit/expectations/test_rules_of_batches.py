@@ -61,6 +61,17 @@ def test_the_median_is_asked_of_few_batches_where_it_is_of_few(
     assert found["violations"] == int(is_violated)
 
 
+def test_the_median_is_that_of_batches_whose_rows_were_counted() -> None:
+    """A full refresh or a reset records what a dead run has landed without its counts."""
+    floodmark, asked = load(), []
+    floodmark._query_json = lambda sql: asked.append(sql) or [{"batches": 0}]
+    floodmark._model_id = lambda: "shop.orders"
+    floodmark.ledger_schema = lambda: "shop_floodmark"
+    rule = {"rows": {"min": None, "max": None, "change_from_median": 0.5, "of_last": 10}}
+    floodmark._rows_found({"kind": "incremental", "batch_id": 11}, rule, 5000)
+    assert " and rows_read is not null order by batch_id desc limit 10)" in asked[0]
+
+
 @pytest.mark.parametrize(
     ("type", "moment"),
     [
