@@ -417,9 +417,35 @@ def node(name: str, **keys: Any) -> dict[str, Any]:
 
 
 BRONZE = node("bronze")
-STORES = node("stores", version=2)
-OLDER = node("stores", version=1)
+STORES = node("stores", version=2, latest_version=2)
+OLDER = node("stores", version=1, latest_version=2)
 KINDS = node("kinds", source_name="raw")
+
+
+@pytest.mark.parametrize(
+    ("names", "read", "found"),
+    [
+        (["stores"], [OLDER, STORES], STORES),
+        (["stores"], [STORES, OLDER], STORES),
+        (["bronze"], [OLDER, BRONZE], BRONZE),
+        (["raw", "kinds"], [KINDS], KINDS),
+        # The config did not name it when dbt parsed the model: another version says something else.
+        (["stores"], [OLDER], None),
+    ],
+)
+def test_a_name_alone_is_the_latest_version(
+    names: list[str], read: list[dict[str, Any]], found: dict[str, Any] | None
+) -> None:
+    """As `ref` has it, also where the SELECT reads an older one."""
+    ids = {one["unique_id"]: one for one in read}
+    floodmark = load(graph=SimpleNamespace(sources=ids, nodes=ids))
+    floodmark._model_id = lambda: "shop.orders"
+    loaded = SimpleNamespace(package_name="shop", depends_on=SimpleNamespace(nodes=list(ids)))
+    if found:
+        assert floodmark._rule_node(names, loaded) == found
+        return
+    with pytest.raises(Refused, match="reads stores, on which the model does not depend"):
+        floodmark._rule_node(names, loaded)
 
 
 @pytest.mark.parametrize(
