@@ -184,7 +184,7 @@
 
 {# What became of the rows that a batch has replayed: those that it kept are `replayed`, those that a rule drops now
    `discarded`; others stay open. A corrupt record is replayed once it could be read. Doing it again changes
-   nothing. #}
+   nothing. What an operator discarded while the batch loaded it is in the table, and no longer discarded. #}
 {% macro _settle_replayed(batch) %}
     {%- set rows = 'select _floodmark_id, false as is_dropped from ' ~ floodmark._records_stage(batch)
         ~ ' where _floodmark_reason is null' if floodmark._replays_records(batch)
@@ -192,7 +192,8 @@
         ~ floodmark._judged_relation(batch) ~ ' where not '
         ~ floodmark._broken_sql(batch.rules, ['quarantine', 'fail']) -%}
     {%- do floodmark._execute(['merge into ' ~ floodmark._quarantine_relation(this) ~ ' as q using (' ~ rows ~ ') as r '
-        "on q._floodmark_id = r._floodmark_id and q._floodmark_state = 'open' "
+        "on q._floodmark_id = r._floodmark_id and (q._floodmark_state = 'open' "
+        "or q._floodmark_state = 'discarded' and not r.is_dropped) "
         "when matched then update set _floodmark_state = if(r.is_dropped, 'discarded', 'replayed')"]) -%}
 {% endmacro %}
 
