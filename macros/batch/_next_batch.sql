@@ -37,8 +37,9 @@
     {%- endif -%}
     {%- set kind = 'incremental' if not begins and run.state.committed
         else ('full_refresh' if run.full_refresh and run.target.exists else 'first_load') -%}
-    {%- do plan.update({'settings': run.settings, 'batch_id': (run.state.last_batch_id or 0) + 1, 'kind': kind,
-        'begins': begins, 'replaces': begins and floodmark._replaces_target(run, kind),
+    {%- do plan.update({'settings': run.settings,
+        'batch_id': floodmark._next_batch_id(floodmark._model_id(), this, run.state), 'kind': kind, 'begins': begins,
+        'replaces': begins and floodmark._replaces_target(run, kind),
         'generation': run.generation or invocation_id if begins or not run.state.committed
         else run.state.committed.generation}) -%}
     {%- do floodmark._record_plan(run, plan) -%}

@@ -25,9 +25,14 @@
         {%- do floodmark._check_change_columns(run, source.columns) -%}
     {%- endif -%}
     {%- do source.update({'counts': strategy.counts(run, source.stage, batch, source)}) -%}
-    {%- do floodmark._check_constraints(batch, source.stage, floodmark._staged_constraints(batch.settings)) -%}
     {%- if strategy.check_staged -%}
         {%- do strategy.check_staged(run, batch, source) -%}
+    {%- endif -%}
+    {#- a row that a change takes away, or that a later one replaces, is not written -#}
+    {%- set constraints = floodmark._staged_constraints(batch.settings) -%}
+    {%- if constraints -%}
+        {%- do floodmark._check_constraints(batch, source.stage if strategy.apply
+            else '(\n' ~ floodmark._kept_sql(run, source) ~ '\n)', constraints) -%}
     {%- endif -%}
     {{ return(source) }}
 {% endmacro %}

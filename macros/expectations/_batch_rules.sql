@@ -14,7 +14,8 @@
 {% endmacro %}
 
 
-{# The number of rows against `rows`. What reads all, or a range again, is no batch like the last ones. #}
+{# The number of rows against `rows`. What reads all, or a range again, is no batch like the last ones. Of one that a
+   full refresh or a reset left as it was found, nobody has counted the rows. #}
 {% macro _rows_found(batch, rule, rows) %}
     {%- set asked, found = rule.rows, [] -%}
     {%- if asked.min is not none and rows < asked.min -%}
@@ -28,7 +29,7 @@
             'cast(median(rows_read) as double))) from (select rows_read from ' ~ floodmark.ledger_schema()
             ~ ".batches where state = 'committed' and kind in ('incremental', 'first_load', 'stream') and model = "
             ~ floodmark._string_literal(floodmark._model_id()) ~ ' and batch_id < ' ~ batch.batch_id
-            ~ ' order by batch_id desc limit ' ~ asked.of_last ~ ')')[0] -%}
+            ~ ' and rows_read is not null order by batch_id desc limit ' ~ asked.of_last ~ ')')[0] -%}
         {%- if last.batches >= [3, asked.of_last] | min and rows != last.rows
             and (not last.rows or (rows - last.rows) | abs / last.rows > asked.change_from_median) -%}
             {%- do found.append('the last ' ~ last.batches ~ ' batches have ' ~ '{:,.0f}'.format(last.rows)

@@ -85,13 +85,14 @@
 {% endmacro %}
 
 
-{# The node that a rule names: a model, seed or snapshot by its name alone, as `ref` finds it, or a source and its
-   table. #}
+{# The node that a rule names: a model, seed or snapshot by its name alone, as `ref` finds it (of a model with versions
+   the latest, whichever the SELECT reads), or a source and its table. #}
 {% macro _rule_node(names, loaded) %}
     {%- set found = [] -%}
     {%- for id in loaded.depends_on.nodes -%}
         {%- set node = (graph.sources if names | length == 2 else graph.nodes).get(id) -%}
-        {%- if node and (names | join('.') in floodmark._node_calls(node)) -%}
+        {%- if node and names | join('.') in floodmark._node_calls(node)
+            and (node.get('version') is none or node.version == node.get('latest_version')) -%}
             {%- do found.insert(0 if node.package_name == loaded.package_name else found | length, node) -%}
         {%- endif -%}
     {%- endfor -%}

@@ -18,17 +18,36 @@
         {%- endfor -%}
     {%- endif -%}
     {%- for rule in batch.rules if rule.kind == 'batch' -%}
-        {%- for name in rule.unique + ([rule.column] if rule.column else [])
-            if not floodmark._find_column(columns, name) -%}
-            {%- do problems.append({'setting': 'expectations.' ~ rule.name, 'got': name,
-                'expected': 'a column of the SELECT: ' ~ columns | map(attribute='name') | join(', '),
-                'todo': 'Correct the name'}) -%}
-        {%- endfor -%}
+        {%- do problems.extend(floodmark._judged_column_problems(rule, columns)) -%}
     {%- endfor -%}
     {%- if problems -%}
         {%- do floodmark._refuse(problems, rejects='its expectations do not fit its columns') -%}
     {%- endif -%}
     {%- do run.update({'checked_rules': batch.rules}) -%}
+{% endmacro %}
+
+
+{# What is wrong with the columns of a rule of the batch: a list of problems. #}
+{% macro _judged_column_problems(rule, columns) %}
+    {%- set problems = [] -%}
+    {%- for name in rule.unique + ([rule.column] if rule.column else []) -%}
+        {%- set column = floodmark._find_column(columns, name) -%}
+        {%- set got = name ~ (' ' ~ column.type if column else '') -%}
+        {%- if not column -%}
+            {%- do problems.append({'setting': 'expectations.' ~ rule.name, 'got': got,
+                'expected': 'a column of the SELECT: ' ~ columns | map(attribute='name') | join(', '),
+                'todo': 'Correct the name'}) -%}
+        {%- elif name in rule.unique and floodmark._has_no_groups(column.type) -%}
+            {%- do problems.append({'setting': 'expectations.' ~ rule.name ~ '.unique', 'got': got,
+                'expected': 'columns whose values can be compared', 'todo': 'Cast it in the SELECT, or leave it out'})
+                -%}
+        {%- elif name == rule.column
+            and floodmark._position_family(column.type) not in ['timestamp', 'timestamp_ntz', 'date'] -%}
+            {%- do problems.append({'setting': 'expectations.' ~ rule.name ~ '.column', 'got': got,
+                'expected': 'a timestamp or a date', 'todo': 'Cast it in the SELECT'}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(problems) }}
 {% endmacro %}
 
 

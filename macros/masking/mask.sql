@@ -38,7 +38,7 @@
 
 
 {# The SELECT of a model that gives each value of a column a random token, which stays: merge by `value`, with
-   `merge_exclude_columns=['token']`. #}
+   `merge_exclude_columns=['token']` and `full_refresh=false`. #}
 {% macro tokens_of(relation, column) %}
     select value, uuid() as token
     from (select distinct cast({{ column }} as string) as value from {{ relation }})

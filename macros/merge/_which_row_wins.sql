@@ -21,7 +21,8 @@
 {% endmacro %}
 
 
-{# What a first load writes: the latest row of each key, without those that a change took away. #}
+{# What a first load writes, and what constraints are asked of: the latest row of each key, without those that a change
+   took away. #}
 {% macro _kept_sql(run, source) %}
     {%- set latest = floodmark._latest_sql(run, source) -%}
     {%- if source.columns is none or floodmark._target_columns(run, source.columns) | length == source.columns

@@ -53,7 +53,7 @@
     {%- endif -%}
     {%- set before = state.committed.mark if state.committed else none -%}
     {%- set mark = floodmark._position_print(position, upstream.family) -%}
-    {%- set batch = {'model': id, 'batch_id': (state.last_batch_id or 0) + 1, 'kind': 'reset',
+    {%- set batch = {'model': id, 'batch_id': floodmark._next_batch_id(id, relation, state), 'kind': 'reset',
         'generation': state.committed.generation if state.committed else invocation_id, 'family': upstream.family,
         'watermark_column': upstream.column, 'upstream': floodmark._relation_name(upstream.relation), 'low': before,
         'reason': reason} -%}

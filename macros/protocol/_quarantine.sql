@@ -184,7 +184,7 @@
 
 {# What became of the rows that a batch has replayed: those that it kept are `replayed`, those that a rule drops now
    `discarded`; others stay open. A corrupt record is replayed once it could be read. Doing it again changes
-   nothing. #}
+   nothing. What an operator discarded while the batch loaded it is in the table, and no longer discarded. #}
 {% macro _settle_replayed(batch) %}
     {%- set rows = 'select _floodmark_id, false as is_dropped from ' ~ floodmark._records_stage(batch)
         ~ ' where _floodmark_reason is null' if floodmark._replays_records(batch)
@@ -192,7 +192,8 @@
         ~ floodmark._judged_relation(batch) ~ ' where not '
         ~ floodmark._broken_sql(batch.rules, ['quarantine', 'fail']) -%}
     {%- do floodmark._execute(['merge into ' ~ floodmark._quarantine_relation(this) ~ ' as q using (' ~ rows ~ ') as r '
-        "on q._floodmark_id = r._floodmark_id and q._floodmark_state = 'open' "
+        "on q._floodmark_id = r._floodmark_id and (q._floodmark_state = 'open' "
+        "or q._floodmark_state = 'discarded' and not r.is_dropped) "
         "when matched then update set _floodmark_state = if(r.is_dropped, 'discarded', 'replayed')"]) -%}
 {% endmacro %}
 
@@ -245,10 +246,27 @@
 {% endmacro %}
 
 
+{# The number of a model's next batch. A ledger that knows none may be new, and its quarantine older: the numbers of its
+   rows are not given again. dbt's cache tells that there is none. #}
+{% macro _next_batch_id(id, relation, state) %}
+    {%- if state.last_batch_id is not none -%}
+        {{ return(state.last_batch_id + 1) }}
+    {%- endif -%}
+    {%- set quarantine = floodmark._quarantine_relation(relation) -%}
+    {%- if not load_cached_relation(quarantine) or not floodmark._has_quarantine(quarantine) -%}
+        {{ return(1) }}
+    {%- endif -%}
+    {%- set known = run_query('select max(_floodmark_batch_id) from ' ~ quarantine).rows[0][0] or 0 -%}
+    {#- rows of a run that has begun since: its number is taken, and the event of this one is skipped -#}
+    {{ return(floodmark._model_state(id).last_batch_id or known | int + 1) }}
+{% endmacro %}
+
+
 {# What was open before a batch that loads everything anew, or files, partitions or a range anew, is so no more: it came
    again with the batch. An empty table is loaded anew, too. #}
 {% macro _supersede_quarantined(run, batch) %}
     {%- if batch.batch_id | int == 1 -%}
+        {#- there was no row (_next_batch_id) -#}
         {{ return(none) }}
     {%- endif -%}
     {%- do floodmark._supersede_changed(run, batch) -%}

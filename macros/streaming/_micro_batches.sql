@@ -28,7 +28,8 @@
     {%- endif -%}
     {#- also what was just given up: Spark takes the micro-batch for written behind this macro -#}
     {%- if not floodmark._is_written(run, number) -%}
-        {%- set batch = floodmark._micro_batch(run, number, floodmark._stream_mark(run)) -%}
+        {%- set batch = floodmark._micro_batch(run, number, floodmark._stream_mark(run),
+            floodmark._next_batch_id(floodmark._model_id(), this, run.state)) -%}
         {%- do floodmark._record_plan(run, batch) -%}
         {%- do floodmark._add_counts(run.total, floodmark._load_batch(run, batch)) -%}
     {%- endif -%}
@@ -43,9 +44,9 @@
 
 
 {# A micro-batch as the batch macros take it. #}
-{% macro _micro_batch(run, number, mark) %}
+{% macro _micro_batch(run, number, mark, batch_id) %}
     {%- set batch = floodmark._plan_whole() -%}
-    {%- do batch.update({'settings': run.settings, 'batch_id': (run.state.last_batch_id or 0) + 1, 'kind': 'stream',
+    {%- do batch.update({'settings': run.settings, 'batch_id': batch_id, 'kind': 'stream',
         'replaces': false, 'generation': run.generation, 'family': 'sequence',
         'low': mark | string if mark is not none else none, 'low_position': mark, 'high': number | string,
         'high_position': number}) -%}
@@ -86,9 +87,9 @@
         {%- do commits.update({commit.micro_batch.number: commit}) -%}
     {%- endfor -%}
     {%- set events = [] -%}
+    {%- set next = floodmark._next_batch_id(floodmark._model_id(), this, run.state) -%}
     {%- for number in range(first, last + 1) -%}
-        {%- set batch = floodmark._micro_batch(run, number, number - 1 if number else none) -%}
-        {%- do batch.update({'batch_id': batch.batch_id + loop.index0}) -%}
+        {%- set batch = floodmark._micro_batch(run, number, number - 1 if number else none, next + loop.index0) -%}
         {%- set commit = commits.get(number) -%}
         {%- set rows = commit.counts.get('numOutputRows', 0) if commit else 0 -%}
         {%- set seen = told.get(number) or {} -%}
@@ -108,7 +109,7 @@
     {%- do floodmark._insert_events(events, "userMetadata = "
         ~ floodmark._string_literal('floodmark/' ~ floodmark._model_id() ~ '/' ~ run.generation ~ '/' ~ first ~ '-'
         ~ last)) -%}
-    {%- set newest = floodmark._micro_batch(run, last, mark).batch_id + last - first -%}
+    {%- set newest = next + last - first -%}
     {%- do run.state.update({'last_batch_id': newest, 'finished_id': newest,
         'committed': {'batch_id': newest, 'mark': last | string, 'generation': run.generation, 'family': 'sequence',
         'target_id': run.target.id, 'is_last': false, 'lookback': 0, 'watermark_column': none, 'upstream': none,

@@ -98,7 +98,14 @@
 
 {# Whether values of a type cannot be put in order. #}
 {% macro _has_no_order(type) %}
-    {{ return(modules.re.search('\\bmap<|\\b(variant|void|geometry|geography)\\b|\\binterval$',
+    {{ return(floodmark._has_no_groups(type)
+        or modules.re.search('\\bmap<|\\bvoid\\b', floodmark._without_names(type)) is not none) }}
+{% endmacro %}
+
+
+{# Whether values of a type cannot be grouped. Maps can, and what has no type yet. #}
+{% macro _has_no_groups(type) %}
+    {{ return(modules.re.search('\\b(variant|geometry|geography)\\b|\\binterval$',
         floodmark._without_names(type)) is not none) }}
 {% endmacro %}
 

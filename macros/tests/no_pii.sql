@@ -12,15 +12,21 @@
     {%- endif -%}
     {%- set own = floodmark._columns_of(query='select * from ' ~ model) -%}
     {%- set published, secrets, names = [], [], [] -%}
-    {%- for column in own if column.type in ['string', 'int', 'bigint'] -%}
+    {%- for column in own if column.type == 'string' or floodmark._position_family(column.type) == 'sequence' -%}
         {%- do published.append(floodmark._string_literal(column.name) ~ ', cast(' ~ floodmark._quoted(column.name)
             ~ ' as string)') -%}
     {%- endfor -%}
     {%- for tagged in floodmark._tagged_columns(tested, tag) -%}
-        {%- set origin = floodmark._string_literal(floodmark._relation_name(tagged.relation) ~ '.' ~ tagged.column) -%}
-        {%- do secrets.append('select distinct ' ~ origin ~ ' as leaked_from, '
-            ~ floodmark._string_literal(tagged.column | lower) ~ ' as own_name, cast('
-            ~ floodmark._quoted(tagged.column) ~ ' as string) as value from ' ~ tagged.relation) -%}
+        {%- set origin = floodmark._string_literal(tagged.node ~ '.' ~ tagged.column) -%}
+        {%- if tagged.relation -%}
+            {%- do secrets.append('select distinct ' ~ origin ~ ' as leaked_from, '
+                ~ floodmark._string_literal(tagged.column | lower) ~ ' as own_name, cast('
+                ~ floodmark._quoted(tagged.column) ~ ' as string) as value from ' ~ tagged.relation) -%}
+        {%- else -%}
+            {%- do exceptions.warn("floodmark, model '" ~ floodmark._node_id(tested) ~ "': no_pii looks only for the "
+                'name of ' ~ tagged.node ~ '.' ~ tagged.column ~ ', and not for its values, since ' ~ tagged.node
+                ~ ' is no table or view: tag the columns that it comes from as well') -%}
+        {%- endif -%}
         {%- set named = floodmark._find_column(own, tagged.column) -%}
         {%- if named -%}
             {%- do names.append('select ' ~ floodmark._string_literal(named.name) ~ ' as column_name, ' ~ origin
@@ -61,7 +67,8 @@
 {% endmacro %}
 
 
-{# Columns with a tag of all that a node comes from: a list of {relation, column}, of relations that are there. #}
+{# Columns with a tag of all that a node comes from: a list of {node, relation, column}. `relation` is none of what is
+   ephemeral or was not built. #}
 {% macro _tagged_columns(tested, tag) %}
     {%- set found, seen, waiting = [], [], tested.depends_on.nodes | list -%}
     {%- for _ in range(10000) -%}
@@ -73,10 +80,11 @@
         {%- do seen.append(id) -%}
         {%- if node -%}
             {%- do waiting.extend((node.get('depends_on') or {}).get('nodes') or []) -%}
-            {%- set relation = adapter.get_relation(none, node.schema, node.identifier or node.alias) -%}
-            {%- for name, column in node.columns.items() if relation and tag in
-                (column.tags or []) + ((column.config or {}).get('tags') or []) -%}
-                {%- do found.append({'relation': relation, 'column': name}) -%}
+            {%- set identifier = node.identifier or node.alias -%}
+            {%- for name, column in node.columns.items()
+                if tag in (column.tags or []) + ((column.config or {}).get('tags') or []) -%}
+                {%- do found.append({'node': node.schema ~ '.' ~ identifier, 'column': name,
+                    'relation': adapter.get_relation(none, node.schema, identifier)}) -%}
             {%- endfor -%}
         {%- endif -%}
     {%- endfor -%}

@@ -3,6 +3,7 @@
     incremental_strategy='merge',
     unique_key='value',
     merge_exclude_columns=['token'],
+    full_refresh=false,
 ) }}
 
 select

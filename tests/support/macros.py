@@ -15,8 +15,8 @@ import jinja2
 from jinja2 import nodes
 
 MACROS = Path(__file__).resolve().parents[2] / "macros"
-#: What dbt gives tags of its own, which plain Jinja cannot read.
-NOT_PLAIN = ("materializations", "tests")
+#: What ends in other macros of dbt's, and is rendered by dbt alone.
+NOT_PLAIN = ("materializations",)
 
 
 class Returned(Exception):
@@ -60,7 +60,7 @@ def new_environment() -> jinja2.Environment:
 @functools.cache
 def compiled(path: Path) -> tuple[Any, list[str]]:
     """A file's code, and the names of its macros: compiling is what loading costs."""
-    text = path.read_text()
+    text = plain(path.read_text())
     return new_environment().compile(text), re.findall(r"{% macro (\w+)\(", text)
 
 
@@ -100,13 +100,16 @@ def load(**context: Any) -> SimpleNamespace:
     return floodmark
 
 
-def parsed(text: str) -> nodes.Template:
-    """The tree of a file; dbt's own tags stand as macros in it."""
+def plain(text: str) -> str:
+    """A file with macros in place of dbt's own tags, which plain Jinja cannot read."""
     text = re.sub(r"\{%-? *materialization (\w+),[^%]*%\}", r"{% macro \1() %}", text)
     text = re.sub(r"\{%(-?) *test (\w+)\(", r"{%\1 macro \2(", text)
-    return new_environment().parse(
-        re.sub(r"\{%(-?) *end(?:materialization|test)\b", r"{%\1 endmacro", text)
-    )
+    return re.sub(r"\{%(-?) *end(?:materialization|test)\b", r"{%\1 endmacro", text)
+
+
+def parsed(text: str) -> nodes.Template:
+    """The tree of a file; dbt's own tags stand as macros in it."""
+    return new_environment().parse(plain(text))
 
 
 @functools.cache

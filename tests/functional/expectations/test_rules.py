@@ -42,6 +42,7 @@ MODELS = {
         {"name": "gone", "expect": "amount > missing", "where": "nowhere"},
         {"name": "text", "expect": "kind"},
         {"name": "double", "unique": "nobody"},
+        {"name": "late", "fresh_within": "1 day", "column": "kind"},
     ],
     "warned": [KNOWN],
 }
@@ -179,7 +180,7 @@ def test_rules_of_a_batch(story: Story) -> None:
 
 def test_rules_that_do_not_fit_are_refused_at_once(story: Story) -> None:
     said = sentence(story.run.message["unfit"])
-    assert "refuses model" in said and "4 problems" in said
+    assert "refuses model" in said and "5 problems" in said
     columns = "a condition of the SELECT's columns (id, kind, amount, at)"
     assert f'expectations.gone.expect: got "amount > missing"; expected {columns}. ' in said
     assert f'expectations.gone.where: got "nowhere"; expected {columns}. ' in said
@@ -190,6 +191,10 @@ def test_rules_that_do_not_fit_are_refused_at_once(story: Story) -> None:
     )
     assert (
         'expectations.double: got "nobody"; expected a column of the SELECT: id, kind, amount, at. Correct the name'
+        in said
+    )
+    assert (
+        'expectations.late.column: got "kind string"; expected a timestamp or a date. Cast it in the SELECT'
         in said
     )
     [batch] = story.project.ledger("unfit", "state, error")

@@ -250,3 +250,19 @@ def test_a_struct_keeps_the_fields_that_have_a_type(project: Project) -> None:
         f"select to_json(who), _floodmark_raw from {project.schema}.part_typed__quarantine"
     )
     assert (json.loads(shape), raw) == ({"first": "a"}, None)
+
+
+def test_a_new_ledger_gives_no_number_of_the_quarantine_again(project: Project) -> None:
+    """A batch 1 would leave the rows of the other batch 1 open, and delete them if it fails."""
+    watermark = {"column": "n", "nulls": "exclude"}
+    project.model("moved", incremental(table("raw"), watermark=watermark, expectations=[RULE]))
+    project.build("--select", "moved")
+    other = f"{project.schema}_other"
+    project.build("--select", "moved", "--full-refresh", "--vars", f"{{floodmark_schema: {other}}}")
+    held = project.sql(
+        f"select id, _floodmark_batch_id, _floodmark_state from {project.schema}.moved__quarantine "
+        "order by 2"
+    )
+    assert held == [(2, 1, "superseded"), (2, 2, "open")]
+    assert sorted(project.sql(f"select id from {project.schema}.moved")) == [(1,), (3,)]
+    project.sql(f"drop schema {other} cascade")

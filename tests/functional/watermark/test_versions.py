@@ -64,6 +64,14 @@ MODELS = {
     "no_feed": versioned("select * from {{ floodmark.changes(source('raw', 'silent')) }}"),
     "lost_files": versioned("select * from {{ floodmark.changes(source('raw', 'lost')) }}"),
 }
+#: The delete of a group that is empty now has no amount.
+TOTALS_CONTRACT = """\
+config: {contract: {enforced: true}, on_schema_change: append_new_columns}
+columns:
+  - {name: grp, data_type: string}
+  - {name: n, data_type: bigint}
+  - {name: amount, data_type: bigint, constraints: [{type: not_null}]}
+"""
 
 QUIET = ("mirror", "totals")
 #: What the third run takes: the others have shown in the second what they are for.
@@ -106,7 +114,7 @@ def story(make_project: Callable[..., Project]) -> Story:
     project.sql(f"create table {s}.lost (id bigint, grp string, amount int) using delta {FEED}")
     project.source("orders", "labels", "silent", "lost")
     for name, sql in MODELS.items():
-        project.model(name, sql)
+        project.model(name, sql, TOTALS_CONTRACT if name == "totals" else None)
     story = Story(project)
     project.sql(
         f"insert into {s}.orders values (1,'a',10), (2,'a',20), (3,'b',30), (4,null,40), (null,'n',5)"

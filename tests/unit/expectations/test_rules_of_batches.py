@@ -61,6 +61,17 @@ def test_the_median_is_asked_of_few_batches_where_it_is_of_few(
     assert found["violations"] == int(is_violated)
 
 
+def test_the_median_is_that_of_batches_whose_rows_were_counted() -> None:
+    """A full refresh or a reset records what a dead run has landed without its counts."""
+    floodmark, asked = load(), []
+    floodmark._query_json = lambda sql: asked.append(sql) or [{"batches": 0}]
+    floodmark._model_id = lambda: "shop.orders"
+    floodmark.ledger_schema = lambda: "shop_floodmark"
+    rule = {"rows": {"min": None, "max": None, "change_from_median": 0.5, "of_last": 10}}
+    floodmark._rows_found({"kind": "incremental", "batch_id": 11}, rule, 5000)
+    assert " and rows_read is not null order by batch_id desc limit 10)" in asked[0]
+
+
 @pytest.mark.parametrize(
     ("type", "moment"),
     [
@@ -77,6 +88,36 @@ def test_a_time_without_a_zone_is_one_of_utc(type: str, moment: str) -> None:
     batch = {"kind": "stream", "judged": {"columns": [{"name": "At", "type": type}]}}
     floodmark._stale_found(batch, {"fresh_within": "1 day", "column": "at"})
     assert f"coalesce({moment} < timestampadd(" in asked[0]
+
+
+@pytest.mark.parametrize(
+    ("rule", "type", "expected"),
+    [
+        ({"column": "AT"}, "timestamp", None),
+        ({"column": "AT"}, "timestamp_ntz", None),
+        ({"column": "AT"}, "date", None),
+        # Milliseconds are never stale, texts may be in another order, and Spark casts no struct.
+        ({"column": "AT"}, "bigint", "a timestamp or a date"),
+        ({"column": "AT"}, "string", "a timestamp or a date"),
+        ({"column": "AT"}, "struct<a:date>", "a timestamp or a date"),
+        ({"unique": ["AT"]}, "struct<variant:int>", None),
+        ({"unique": ["AT"]}, "map<string,int>", None),
+        ({"unique": ["AT"]}, "variant", "columns whose values can be compared"),
+        ({"unique": ["AT"]}, "array<variant>", "columns whose values can be compared"),
+        ({"unique": ["AT"]}, "interval", "columns whose values can be compared"),
+    ],
+)
+def test_a_column_of_another_type_fits_no_rule_of_the_batch(
+    rule: dict[str, Any], type: str, expected: str | None
+) -> None:
+    given = {"name": "a", "kind": "batch", "unique": [], "column": None} | rule
+    floodmark = load()
+    problems: list[dict[str, str]] = []
+    floodmark._refuse = lambda found, rejects: problems.extend(found)
+    floodmark._check_rules({}, {"rules": [given]}, [{"name": "at", "type": type}], "select")
+    [key] = rule
+    found = [(one["setting"], one["got"], one["expected"]) for one in problems]
+    assert found == ([(f"expectations.a.{key}", f"AT {type}", expected)] if expected else [])
 
 
 @pytest.mark.parametrize(
@@ -376,9 +417,35 @@ def node(name: str, **keys: Any) -> dict[str, Any]:
 
 
 BRONZE = node("bronze")
-STORES = node("stores", version=2)
-OLDER = node("stores", version=1)
+STORES = node("stores", version=2, latest_version=2)
+OLDER = node("stores", version=1, latest_version=2)
 KINDS = node("kinds", source_name="raw")
+
+
+@pytest.mark.parametrize(
+    ("names", "read", "found"),
+    [
+        (["stores"], [OLDER, STORES], STORES),
+        (["stores"], [STORES, OLDER], STORES),
+        (["bronze"], [OLDER, BRONZE], BRONZE),
+        (["raw", "kinds"], [KINDS], KINDS),
+        # The config did not name it when dbt parsed the model: another version says something else.
+        (["stores"], [OLDER], None),
+    ],
+)
+def test_a_name_alone_is_the_latest_version(
+    names: list[str], read: list[dict[str, Any]], found: dict[str, Any] | None
+) -> None:
+    """As `ref` has it, also where the SELECT reads an older one."""
+    ids = {one["unique_id"]: one for one in read}
+    floodmark = load(graph=SimpleNamespace(sources=ids, nodes=ids))
+    floodmark._model_id = lambda: "shop.orders"
+    loaded = SimpleNamespace(package_name="shop", depends_on=SimpleNamespace(nodes=list(ids)))
+    if found:
+        assert floodmark._rule_node(names, loaded) == found
+        return
+    with pytest.raises(Refused, match="reads stores, on which the model does not depend"):
+        floodmark._rule_node(names, loaded)
 
 
 @pytest.mark.parametrize(

@@ -70,3 +70,22 @@ def test_rows_are_discarded_once_no_replay_is_open(
     else:
         floodmark.quarantine_discard("orders", "a test")
         assert [text.split(" set ")[0] for text in sent] == ["update shop.orders__quarantine"]
+
+
+@pytest.mark.parametrize("records", [True, False])
+def test_what_a_replay_loaded_beside_a_discard_is_replayed(records: bool) -> None:
+    """The discard had looked before the replay was planned; what a rule drops is discarded as it was."""
+    floodmark, sent = load(), []
+    floodmark._quarantine_relation = lambda relation: "shop.orders__quarantine"
+    floodmark._records_stage = lambda batch: "records"
+    floodmark._judged_relation = lambda batch: "judged"
+    floodmark._broken_sql = lambda rules, actions: f"broken_{actions[0]}"
+    floodmark._execute = sent.extend
+    asked = {"part": "records" if records else "rows"}
+    floodmark._settle_replayed({"kind": "replay", "asked": asked, "rules": []})
+    ((_, matched),) = [sql.split(") as r on ") for sql in sent]
+    assert matched == (
+        "q._floodmark_id = r._floodmark_id and (q._floodmark_state = 'open' or q._floodmark_state = 'discarded' "
+        "and not r.is_dropped) when matched then update set _floodmark_state = "
+        "if(r.is_dropped, 'discarded', 'replayed')"
+    )

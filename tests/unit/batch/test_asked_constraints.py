@@ -1,0 +1,74 @@
+"""Of which rows of a batch the contract's constraints are asked; without Spark."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.macros import load
+
+FEED = ["id", "amount", "_change_type", "_commit_version"]
+IS_TAKEN = "coalesce(_change_type in ('delete', 'update_preimage'), false)"
+VERSION = {"kind": "version", "column": "_commit_version"}
+
+
+def asked(strategy: str, names: list[str], repeated: int = 0, **settings: Any) -> tuple[str, str]:
+    """The condition that a constraint must not break, and the rows that it is asked of."""
+    config = {"contract": SimpleNamespace(enforced=True)}
+    checks = [SimpleNamespace(type="check", name="positive", expression="amount > 0")]
+    floodmark = load(config=config, model=SimpleNamespace(constraints=checks, columns={}))
+    sent: list[str] = []
+    floodmark._lists_changes = lambda: False
+    floodmark._query_json = lambda sql: sent.append(sql) or [SimpleNamespace(n=[2, 0])]
+    floodmark._strategy = lambda settings: {
+        "counts": lambda run, stage, batch, source: {"repeated": repeated},
+        "check_staged": floodmark._check_keys if strategy == "merge" else None,
+        "apply": floodmark._apply_cdc if strategy == "cdc" else None,
+    }
+    given = {"strategy": strategy, "unique_key": ["id"], "cdc": None, "watermark": VERSION}
+    run = {"settings": given | settings}
+    source = {
+        "sql": "select * from stage",
+        "stage": "stage",
+        "columns": [{"name": name, "type": "int", "ddl": "int"} for name in names],
+    }
+    batch = {"family": "version", "settings": run["settings"]}
+    floodmark._checked_source(run, batch, source)
+    ((_, condition, rows),) = [
+        [sql, *sql.split("count_if(not (", 1)[1].split("))) as n)) from ")] for sql in sent
+    ]
+    assert [one["rows_judged"] for one in batch["constraint_results"]] == [2]
+    return condition, " ".join(rows.split())
+
+
+def test_a_row_that_a_change_takes_away_breaks_none() -> None:
+    """Its delete has the values that the row had, or none at all."""
+    condition, rows = asked("merge", FEED)
+    assert condition == "(amount > 0)"
+    assert rows == f"( select `id`, `amount` from ( select * from stage ) where not {IS_TAKEN} )"
+
+
+def test_the_latest_row_of_a_key_is_asked() -> None:
+    """What a later version corrects is not written."""
+    _, rows = asked("merge", FEED, repeated=1)
+    assert "row_number() over (partition by `id` order by `_commit_version` desc nulls last" in rows
+    assert rows.endswith(f"where _floodmark_rank = 1 ) where not {IS_TAKEN} )")
+
+
+@pytest.mark.parametrize(
+    ("strategy", "watermark"),
+    [("append", None), ("merge", None), ("merge", {"kind": "column", "column": "at"})],
+)
+def test_elsewhere_all_rows_are_asked(strategy: str, watermark: dict[str, str] | None) -> None:
+    """A column `_change_type` of what is no feed is the analyst's."""
+    _, rows = asked(strategy, FEED[:3] if strategy == "merge" else FEED[:2], watermark=watermark)
+    assert rows == "( select * from stage )"
+
+
+def test_of_cdc_the_events_are_asked() -> None:
+    cdc = {"start_at": "a", "end_at": "b", "ignore_null_updates": False}
+    condition, rows = asked("cdc", FEED, cdc=cdc)
+    assert condition == "_floodmark_delete or _floodmark_truncate or ((amount > 0))"
+    assert rows == "stage"

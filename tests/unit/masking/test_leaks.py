@@ -1,0 +1,81 @@
+"""What the test no_pii compares, by name and by value; without Spark."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.macros import load
+
+
+def node(name: str, *upstream: str, tagged: str = "") -> dict[str, Any]:
+    return {
+        "unique_id": f"model.shop.{name}",
+        "resource_type": "model",
+        "schema": "shop",
+        "name": name,
+        "alias": name,
+        "depends_on": {"nodes": [f"model.shop.{one}" for one in upstream]},
+        "columns": {tagged: {"tags": ["pii"]}} if tagged else {},
+    }
+
+
+def no_pii(columns: dict[str, str], upstream: dict[str, Any]) -> tuple[str, list[str]]:
+    """The SELECT of the test over a model with these columns and this upstream, and its warnings."""
+    nodes = [node("published", upstream["name"]), upstream, node("gone", tagged="pin")]
+    said: list[str] = []
+
+    def get_relation(database: None, schema: str, identifier: str) -> str | None:
+        return f"{schema}.{identifier}" if identifier == "people" else None
+
+    floodmark = load(
+        execute=True,
+        graph=SimpleNamespace(nodes={one["unique_id"]: one for one in nodes}, sources={}),
+        adapter=SimpleNamespace(get_relation=get_relation),
+        exceptions=SimpleNamespace(warn=said.append),
+    )
+    floodmark._columns_of = lambda query: [
+        {"name": name, "type": type} for name, type in columns.items()
+    ]
+    published = SimpleNamespace(schema="shop", identifier="published")
+    return floodmark.no_pii(published), said
+
+
+@pytest.mark.parametrize(
+    ("type", "is_compared"),
+    [
+        ("string", True),
+        ("tinyint", True),
+        ("smallint", True),
+        ("int", True),
+        ("bigint", True),
+        ("decimal(16,0)", True),
+        ("decimal(16,2)", False),
+        ("double", False),
+        ("timestamp", False),
+    ],
+)
+def test_texts_and_whole_numbers_are_compared(type: str, is_compared: bool) -> None:
+    sql, said = no_pii({"number": type}, node("people", tagged="card_no"))
+    assert ("'number', cast(`number` as string)" in sql) is is_compared
+    assert not said
+
+
+def test_a_name_of_what_is_no_table_is_found() -> None:
+    """An ephemeral model has no values that could be compared: that is said."""
+    sql, said = no_pii({"Card_No": "string"}, node("between", tagged="card_no"))
+    assert "select 'Card_No' as column_name, 'shop.between.card_no' as leaked_from" in sql
+    assert "select distinct" not in sql
+    assert said == [
+        "floodmark, model 'shop.published': no_pii looks only for the name of shop.between.card_no, and not for its "
+        "values, since shop.between is no table or view: tag the columns that it comes from as well"
+    ]
+
+
+def test_a_table_is_searched_for_names_and_values() -> None:
+    sql, said = no_pii({"card_no": "string"}, node("people", tagged="card_no"))
+    assert "'shop.people.card_no' as leaked_from, 'name' as how" in sql
+    assert "cast(`card_no` as string) as value from shop.people" in sql
+    assert not said
