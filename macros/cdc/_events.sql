@@ -137,6 +137,7 @@
 {# The columns of the events as they will be in the table. Where Spark cannot analyse the events, each setting that is
    wrong is refused. #}
 {% macro _conformed_event_columns(run, batch, select_sql) %}
+    {%- do floodmark._keep_sequence_names(run, batch) -%}
     {%- set tried = floodmark._tried(floodmark._select_columns, run,
         floodmark._events_sql(run.settings.cdc, select_sql, raw=true)) -%}
     {%- if tried.error is not none -%}

@@ -13,6 +13,20 @@
 {% endmacro %}
 
 
+{# A table with column mapping may have a sequence whose parts have names that Delta does not take without it: its
+   events keep them. #}
+{% macro _keep_sequence_names(run, batch) %}
+    {%- set cdc = run.settings.cdc -%}
+    {%- set as_named = floodmark._sequence_sql(cdc.sequence_by, as_named=true) -%}
+    {%- if as_named != cdc.sequence and run.target.is_delta and not batch.replaces -%}
+        {%- set memory = floodmark._find_column(floodmark._table_columns(run), floodmark._memory_column(cdc)) -%}
+        {%- if memory is not none and not modules.re.search('[<,]part_\\d+:', memory.type) -%}
+            {%- do cdc.update({'sequence': as_named}) -%}
+        {%- endif -%}
+    {%- endif -%}
+{% endmacro %}
+
+
 {# Where a deleted row of the upstream is a delete, the feed gives it as it was last: by a column of the upstream it
    ties with its own row, and would change nothing. #}
 {% macro _feed_sequence_problems(run, columns) %}

@@ -71,9 +71,10 @@
 
 
 {# One expression of what orders the events. Of several parts it is a struct, NULL if a part is NULL. If two parts have
-   the same name, each gets a number behind it. Names that are unique stay unchanged, so the type of existing tables
-   does not change. #}
-{% macro _sequence_sql(sequence) %}
+   the same name, each gets a number behind it. A name that Delta does not take is `part_<number>`, unless `as_named`;
+   so is an expression that Spark would name, by its place, like another part. Other names stay unchanged, so the type
+   of existing tables does not change. #}
+{% macro _sequence_sql(sequence, as_named=false) %}
     {%- if sequence | length == 1 -%}
         {{ return(sequence[0]) }}
     {%- endif -%}
@@ -85,7 +86,12 @@
     {%- for part in sequence -%}
         {%- set name = names[loop.index0] -%}
         {%- set is_doubled = names.count(name) > 1 and modules.re.fullmatch('\\w+', name) -%}
-        {%- do parts.append(part ~ (' as `' ~ name ~ '_' ~ loop.index ~ '`' if is_doubled else '')) -%}
+        {%- set path = '(`[^`]+`|\\w+)(\\s*\\.\\s*(`[^`]+`|\\w+))*' -%}
+        {%- set is_unfit = modules.re.search('[ ,;{}()\\n\\t=]', name)
+            if modules.re.fullmatch(path, part | trim) else 'col' ~ loop.index in names -%}
+        {%- set alias = name ~ '_' ~ loop.index if is_doubled
+            else ('part_' ~ loop.index if is_unfit and not as_named else none) -%}
+        {%- do parts.append(part ~ (' as `' ~ alias ~ '`' if alias else '')) -%}
     {%- endfor -%}
     {{ return('if((' ~ sequence | join(') is null or (') ~ ') is null, null, struct(' ~ parts | join(', ') ~ '))') }}
 {% endmacro %}

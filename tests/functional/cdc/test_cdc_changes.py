@@ -67,10 +67,11 @@ MODELS = {
     "zeros": cdc("feed", "arrived, k, seq, op, f", step=None, stored_as_scd_type=2),
     "two_times_and_long_lived": cdc(
         "feed",
-        "arrived, k, op, v, named_struct('ts', seq) as one, named_struct('ts', seq) as two",
+        "arrived, k, op, v, named_struct('ts', seq) as one, named_struct('ts', seq) as two, seq, seq as `my seq`, seq as col5",
         step=None,
-        sequence_by=["one.ts", "two.ts"],
-        except_column_list=["arrived", "op"],
+        # Names that come twice, one that Delta does not take, and one by which Spark calls the fifth part.
+        sequence_by=["one.ts", "two.ts", "`my seq`", "col5", "abs(seq)"],
+        except_column_list=["arrived", "op", "my seq"],
         tombstone_ttl="9000000 days",
     ),
     "rekeyed": cdc("feed", "arrived, k, seq, op, v", step=None),

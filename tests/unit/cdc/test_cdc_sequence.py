@@ -207,3 +207,50 @@ def test_a_table_of_earlier_code_keeps_none() -> None:
 def test_no_part_of_a_sequence_may_be_null(ddl: str, terms: str) -> None:
     sql = load()._unordered_sql(columns_of(_floodmark_sequence=ddl))
     assert sql == f"(_floodmark_sequence is null{terms})"
+
+
+@pytest.mark.parametrize(
+    ("parts", "struct"),
+    [
+        (["a", "b"], "a, b"),
+        (["one.ts", "two.ts"], "one.ts as `ts_1`, two.ts as `ts_2`"),
+        (["date(ts)", "seq"], "date(ts), seq"),
+        # Without column mapping Delta takes no such names, not even within a struct.
+        (["`my col`", "b"], "`my col` as `part_1`, b"),
+        (["b", "s.`x=1`"], "b, s.`x=1` as `part_2`"),
+        (["`it's`", "`a-b`"], "`it's`, `a-b`"),
+        # Spark names an expression by its place.
+        (["date(ts)", "col1"], "date(ts) as `part_1`, col1"),
+        (["col1", "date(ts)"], "col1, date(ts)"),
+        (["col2", "date(ts)"], "col2, date(ts) as `part_2`"),
+    ],
+)
+def test_the_parts_of_a_sequence_have_names_that_delta_takes(parts: list[str], struct: str) -> None:
+    assert load()._sequence_sql(parts).endswith(f" is null, null, struct({struct}))")
+
+
+@pytest.mark.parametrize(
+    ("memory", "replaces", "is_kept"),
+    [
+        ("struct<my col:int,b:int>", False, True),
+        ("struct<my col:int,b:int>", True, False),
+        ("struct<part_1:int,b:int>", False, False),
+        (None, False, False),
+    ],
+)
+def test_a_table_keeps_the_names_that_its_sequence_has(
+    memory: str | None, replaces: bool, is_kept: bool
+) -> None:
+    """By column mapping any name goes, and a struct with other names would be another type."""
+    floodmark, parts = load(), ["`my col`", "b"]
+    cdc = {
+        "sequence": floodmark._sequence_sql(parts),
+        "sequence_by": parts,
+        "ignore_null_updates": False,
+    }
+    known = columns_of(id="int", **({"_floodmark_sequence": memory} if memory else {}))
+    run = {"settings": {"cdc": cdc}, "target": {"is_delta": True}, "table_columns": known}
+    floodmark._keep_sequence_names(run, {"replaces": replaces})
+    assert cdc["sequence"].endswith(
+        "struct(`my col`, b))" if is_kept else "struct(`my col` as `part_1`, b))"
+    )
