@@ -10,7 +10,7 @@ from typing import Any
 from dbt.adapters.spark.connections import SparkConnectionMethod
 from dbt.flags import get_flags
 
-from dbt_floodmark.adapter.warm import find_server, is_spark_here, is_warm
+from dbt_floodmark.adapter.warm import is_spark_here, is_warm
 
 #: dbt's commands that open a connection whatever the project looks like.
 _CONNECTING = ("build", "run", "test", "seed", "snapshot", "run-operation", "retry")
@@ -28,9 +28,11 @@ def start_ahead(credentials: Any, home: Path) -> None:
 
 def _start(credentials: Any, home: Path) -> None:
     from dbt_floodmark.spark.gateway import root_session
+    from dbt_floodmark.spark.warm import warm_server
 
     with suppress(Exception):
         if is_warm(credentials):
-            find_server(credentials, home)
+            # Its address stays out of the credentials: dbt parses a project anew when they change.
+            warm_server(home, credentials.server_side_parameters)
         elif credentials.method == SparkConnectionMethod.SESSION:
             root_session(home, credentials.server_side_parameters)

@@ -53,7 +53,7 @@
         {%- do floodmark._refuse(problems) -%}
     {%- elif floodmark._strategy(run.settings).orders_by_mark and not floodmark._orders_rows(run) -%}
         {%- set column = run.settings.watermark.column -%}
-        {%- do floodmark._warn_later(run, 'nobody can tell which row of a key is the later, since ' ~ column
+        {%- do floodmark._warn_once(run, 'nobody can tell which row of a key is the later, since ' ~ column
             ~ ' is not in the SELECT and in ' ~ this ~ ': where ' ~ run.upstream.relation
             ~ ' has older rows of a key in the range, they replace newer ones. Add ' ~ column
             ~ ' to the SELECT, and load the table once with --full-refresh') -%}

@@ -110,7 +110,7 @@
         {%- set upstream = floodmark._upstream_node(watermark.get('from'), node, required=false) if column else none -%}
         {%- if upstream and upstream.unique_id == model.unique_id
             and floodmark._is_past(run, floodmark._node_id(node), batch, column) -%}
-            {%- do floodmark._warn_later(run, 'rows of this replay are at or below the mark of '
+            {%- do floodmark._warn_once(run, 'rows of this replay are at or below the mark of '
                 ~ floodmark._node_id(node) ~ ' (' ~ column.name
                 ~ '), which does not load them: backfill it, or give them another ' ~ column.name
                 ~ ' with set when you replay') -%}

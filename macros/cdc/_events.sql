@@ -431,7 +431,7 @@
             rejects=found | join(' and ')) -%}
     {%- endif -%}
     {%- if counts.rows_tied -%}
-        {%- do floodmark._warn_later(run, floodmark._counted(counts.rows_tied, 'event')
+        {%- do floodmark._warn_once(run, floodmark._counted(counts.rows_tied, 'event')
             ~ (' has' if counts.rows_tied == 1 else ' have')
             ~ ' the key and the sequence of another event but other values: ' ~ counts.tied_keys | join(', ') ~ '. '
             ~ ('A delete' if cdc.scd_type == 2 else 'An upsert') ~ ' beats '

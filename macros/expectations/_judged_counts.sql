@@ -180,7 +180,7 @@
         {%- if rule.severity == 'error' -%}
             {%- do errors.append(sentence) -%}
         {%- else -%}
-            {%- do floodmark._warn_later(run, sentence) -%}
+            {%- do floodmark._warn_once(run, sentence) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- do floodmark._tell_warnings(run, '. The batch is committed: --warn-error fails the node') -%}

@@ -269,7 +269,7 @@
     {%- set names, hidden, kept = [], [], floodmark._types_of(record or 'struct<>') -%}
     {%- set separator = floodmark._missed_separator(settings, seen) -%}
     {%- if separator -%}
-        {%- do floodmark._warn_later(run, 'each header of the CSV files is one column, such as '
+        {%- do floodmark._warn_once(run, 'each header of the CSV files is one column, such as '
             ~ floodmark._struct_fields(seen)[0].name ~ ". If its fields are separated by " ~ tojson(separator)
             ~ ", set files.options={'sep': " ~ tojson(separator) ~ '} and run once with --full-refresh') -%}
         {{ return(none) }}
@@ -282,12 +282,12 @@
         {%- endif -%}
     {%- endfor -%}
     {%- if hidden -%}
-        {%- do floodmark._warn_later(run, 'files have a column named ' ~ hidden | join(' and one named ')
+        {%- do floodmark._warn_once(run, 'files have a column named ' ~ hidden | join(' and one named ')
             ~ ', which Spark cannot read: its values are not loaded, nor rescued. Give it another name where the '
             'files are written') -%}
     {%- endif -%}
     {%- if names -%}
-        {%- do floodmark._warn_later(run, floodmark._names_sentence('column', names,
+        {%- do floodmark._warn_once(run, floodmark._names_sentence('column', names,
             'in ' ~ settings.rescued_data_column if settings.rescued_data_column else 'left out')) -%}
     {%- endif -%}
 {% endmacro %}

@@ -35,12 +35,12 @@
                 'type': inside.type if inside and floodmark._nesting(inside.type) is none
                 else floodmark._partition_type(settings, name, seen.get(name))}) -%}
         {%- else -%}
-            {%- do floodmark._warn_later(run, "the folders have a level '" ~ name ~ "=', and the table has no such "
+            {%- do floodmark._warn_once(run, "the folders have a level '" ~ name ~ "=', and the table has no such "
                 "column: with files.schema_evolution '" ~ settings.schema_evolution ~ "' it is left out") -%}
         {%- endif -%}
     {%- endfor -%}
     {%- if refused -%}
-        {%- do floodmark._warn_later(run, floodmark._names_sentence('folder level', refused, 'left out')) -%}
+        {%- do floodmark._warn_once(run, floodmark._names_sentence('folder level', refused, 'left out')) -%}
     {%- endif -%}
     {{ return(columns) }}
 {% endmacro %}

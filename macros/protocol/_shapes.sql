@@ -48,7 +48,7 @@
         'checked_rules': 'the rules that were found to fit the SELECT',
         'foreign_columns': "columns of a hand-made table that the SELECT does not give: names in small letters",
         'leaves_out': 'whether the conformed SELECT has fewer columns than the given one',
-        'warnings': 'sentences of which the run warns once the batch at hand is committed, or at its end',
+        'warnings': 'sentences of which the run has warned, or does once the batch at hand is committed, or at its end',
         'untyped': 'columns of the SELECT that have no type yet, in the form of _untyped_names',
         'awaits': "columns without a type that the table's property remembers",
         'awaited': 'the ones to which the SELECT gives a type now',

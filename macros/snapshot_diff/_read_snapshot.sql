@@ -180,7 +180,7 @@
 
 {# What helps where several extracts wait as files: they would be one snapshot. #}
 {% macro _one_file_each() %}
-    {{ return('If each file is one, set files.max_files_per_batch to 1') }}
+    {{ return('If each file is a snapshot, set files.max_files_per_batch to 1') }}
 {% endmacro %}
 
 
@@ -355,7 +355,7 @@
 {# Say so, once the batch is committed. #}
 {% macro _warn_of_unknown_keys(run, batch) %}
     {%- if batch.get('rows_corrupt') and run.settings.snapshot.on_missing != 'ignore' -%}
-        {%- do floodmark._warn_later(run, floodmark._counted(batch.rows_corrupt, 'record')
+        {%- do floodmark._warn_once(run, floodmark._counted(batch.rows_corrupt, 'record')
             ~ (' is' if batch.rows_corrupt == 1 else ' are') ~ ' corrupt, and nobody can tell which key '
             ~ ('it has' if batch.rows_corrupt == 1 else 'they have')
             ~ ', so no key of this snapshot counts as missing: the rows of keys that did not come stay as they are') -%}

@@ -216,7 +216,7 @@
         {%- if gone -%}
             {%- set begun = ", new rows take the value of their key's open row" if snapshot.scd_type == 2
                 else (', changes have NULL there' if snapshot.output == 'changes' else '') -%}
-            {%- do floodmark._warn_later(run, 'the SELECT no longer has ' ~ gone | join(', ')
+            {%- do floodmark._warn_once(run, 'the SELECT no longer has ' ~ gone | join(', ')
                 ~ ': rows keep the value they have' ~ begun ~ ', and all are compared without it') -%}
         {%- endif -%}
         {%- do source.update({'rehash': source.compared != source.hashed.compared

@@ -79,25 +79,29 @@
 {% endmacro %}
 
 
-{# Warn once the batch at hand is committed, or the run ends without one (_tell_warnings): with --warn-error a warning
-   ends the node. Before the plan, or with a batch open, each run would warn and end at the same place. #}
-{% macro _warn_later(run, sentence) %}
+{# Warn, of one thing once a batch. Where a warning ends the node, it waits until the batch at hand is committed, or
+   the run ends without one (_tell_warnings): before that, each run would end at the same place. #}
+{% macro _warn_once(run, sentence) %}
     {%- set warnings = run.get('warnings') or [] -%}
-    {%- do run.update({'warnings': warnings + ([sentence] if sentence not in warnings else [])}) -%}
+    {%- if sentence not in warnings -%}
+        {%- do run.update({'warnings': warnings + [sentence]}) -%}
+        {%- do floodmark._warn(sentence) if not floodmark._ends_by_warnings() -%}
+    {%- endif -%}
 {% endmacro %}
 
 
-{# Give the warnings that waited for the commit. With --warn-error they are one, which has this ending: the first ends
-   the node. #}
+{# Give the warnings that waited for the commit, all in one, which has this ending: the first ends the node. #}
 {% macro _tell_warnings(run, ending='') %}
     {%- set warnings = run.get('warnings') or [] -%}
     {%- do run.update({'warnings': []}) -%}
-    {%- if warnings and flags.WARN_ERROR -%}
-        {%- set warnings = [warnings | join('; ') ~ ending] -%}
-    {%- endif -%}
-    {%- for sentence in warnings -%}
-        {%- do floodmark._warn(sentence) -%}
-    {%- endfor -%}
+    {%- do floodmark._warn(warnings | join('; ') ~ ending) if warnings and floodmark._ends_by_warnings() -%}
+{% endmacro %}
+
+
+{# Whether a warning ends the node: --warn-error, or warn_error_options for all warnings or for those of macros. #}
+{% macro _ends_by_warnings() %}
+    {%- set options = flags.WARN_ERROR_OPTIONS -%}
+    {{ return(true if flags.WARN_ERROR or options and options.errors('JinjaLogWarning') else false) }}
 {% endmacro %}
 
 

@@ -50,7 +50,7 @@
 {# Note what is kept out, and say it once a run. #}
 {% macro _note_untyped(run, names) %}
     {%- if names and not run.get('untyped') -%}
-        {%- do floodmark._warn_later(run, 'the SELECT gives ' ~ names | join(', ')
+        {%- do floodmark._warn_once(run, 'the SELECT gives ' ~ names | join(', ')
             ~ ' without a type (NULL, or an empty array or map): ' ~ ('it is' if names | length == 1 else 'they are')
             ~ ' kept out of ' ~ this ~ ' until the SELECT gives a type, such as cast(null as string)') -%}
     {%- endif -%}

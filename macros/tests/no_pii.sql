@@ -22,10 +22,10 @@
             {%- do secrets.append('select distinct ' ~ origin ~ ' as leaked_from, '
                 ~ floodmark._string_literal(tagged.column | lower) ~ ' as own_name, cast('
                 ~ floodmark._quoted(tagged.column) ~ ' as string) as value from ' ~ tagged.relation) -%}
-        {%- else -%}
+        {%- elif tagged.is_ephemeral -%}
             {%- do exceptions.warn("floodmark, model '" ~ floodmark._node_id(tested) ~ "': no_pii looks only for the "
                 'name of ' ~ tagged.node ~ '.' ~ tagged.column ~ ', and not for its values, since ' ~ tagged.node
-                ~ ' is no table or view: tag the columns that it comes from as well') -%}
+                ~ ' is ephemeral: tag the columns that it comes from as well') -%}
         {%- endif -%}
         {%- set named = floodmark._find_column(own, tagged.column) -%}
         {%- if named -%}
@@ -67,8 +67,8 @@
 {% endmacro %}
 
 
-{# Columns with a tag of all that a node comes from: a list of {node, relation, column}. `relation` is none of what is
-   ephemeral or was not built. #}
+{# Columns with a tag of all that a node comes from: a list of {node, column, relation, is_ephemeral}. `relation` is
+   none of what is ephemeral, or not in this target: deferred, or not built. #}
 {% macro _tagged_columns(tested, tag) %}
     {%- set found, seen, waiting = [], [], tested.depends_on.nodes | list -%}
     {%- for _ in range(10000) -%}
@@ -84,7 +84,8 @@
             {%- for name, column in node.columns.items()
                 if tag in (column.tags or []) + ((column.config or {}).get('tags') or []) -%}
                 {%- do found.append({'node': node.schema ~ '.' ~ identifier, 'column': name,
-                    'relation': adapter.get_relation(none, node.schema, identifier)}) -%}
+                    'relation': adapter.get_relation(none, node.schema, identifier),
+                    'is_ephemeral': (node.get('config') or {}).get('materialized') == 'ephemeral'}) -%}
             {%- endfor -%}
         {%- endif -%}
     {%- endfor -%}

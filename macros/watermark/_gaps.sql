@@ -21,7 +21,7 @@
         {%- if watermark.gaps == 'wait' -%}
             {%- do floodmark._wait_for_gap(run, plan, ranges.first, [high, plan.ceiling] | max, sentence) -%}
         {%- else -%}
-            {%- do floodmark._warn_later(run, sentence) -%}
+            {%- do floodmark._warn_once(run, sentence) -%}
         {%- endif -%}
     {%- endif -%}
 {% endmacro %}
@@ -63,12 +63,12 @@
     {%- endif -%}
     {%- set until = seen.at + floodmark._parse_duration(run.settings.watermark.gap_timeout) -%}
     {%- if floodmark._now() >= until -%}
-        {%- do floodmark._warn_later(run, sentence ~ '. They did not arrive within gap_timeout ('
+        {%- do floodmark._warn_once(run, sentence ~ '. They did not arrive within gap_timeout ('
             ~ run.settings.watermark.gap_timeout ~ '), so this run skips the gap') -%}
         {%- set limit = seen.high | int -%}
         {%- do plan.update({'is_last': limit >= plan.high_position and plan.is_last}) -%}
     {%- else -%}
-        {%- do floodmark._warn_later(run, sentence ~ '. Rows from ' ~ missing ~ ' on wait, until '
+        {%- do floodmark._warn_once(run, sentence ~ '. Rows from ' ~ missing ~ ' on wait, until '
             ~ floodmark._position_print(until, 'timestamp')[:19] ~ ' UTC') -%}
         {%- set limit = missing - 1 -%}
         {%- do plan.update({'is_last': true, 'is_held': true, 'is_waiting': plan.first_position <= limit}) -%}

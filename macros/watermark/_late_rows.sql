@@ -32,14 +32,14 @@
         if floodmark._is_readable(run.upstream.relation, committed.upstream_version | int,
         plan.upstream_version | int) else none -%}
     {%- if not found or found.error -%}
-        {%- do floodmark._warn_later(run, 'it is not known whether rows came late into ' ~ run.upstream.relation
+        {%- do floodmark._warn_once(run, 'it is not known whether rows came late into ' ~ run.upstream.relation
             ~ ': files below the mark ' ~ plan.low ~ ' of ' ~ run.upstream.column
             ~ ' were written since the last batch, and version ' ~ committed.upstream_version
             ~ ', which that batch read, has expired. Run `floodmark reconcile` to check') -%}
         {{ return(0) }}
     {%- endif -%}
     {%- if found.value -%}
-        {%- do floodmark._warn_later(run, floodmark._counted(found.value, 'row') ~ ' came late into '
+        {%- do floodmark._warn_once(run, floodmark._counted(found.value, 'row') ~ ' came late into '
             ~ run.upstream.relation ~ ': at or below the mark ' ~ plan.low ~ ' of ' ~ run.upstream.column
             ~ ', and so not loaded. A sequence that was restarted looks the same. Set watermark.lookback '
             'to catch late rows, or run with --full-refresh') -%}

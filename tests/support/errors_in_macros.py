@@ -31,13 +31,14 @@ STOPS: Mapping[str, tuple[int, ...]] = {
     "_diff_stop": (0,),
     "_raise": (0,),
     "_warn": (0,),
-    "_warn_later": (1,),
+    "_warn_once": (1,),
 }
 #: Macros that record why a batch is rejected -> the argument that says so.
 _REASONS: Mapping[str, int] = {"_reject_columns": 1, "_fail": 1}
 #: The macros that pass on what another one says.
 _FRAMES = {
-    "_refuse", "_stop", "_stop_for_now", "_refuse_snapshot", "_diff_stop", "_raise", "_warn", "_tell_warnings"
+    "_refuse", "_stop", "_stop_for_now", "_refuse_snapshot", "_diff_stop", "_raise", "_warn", "_warn_once",
+    "_tell_warnings",
 }  # fmt: skip
 #: Schemas whose settings are a model's own.
 _UNPREFIXED = {"_model_schema", "_merge_schema", "_stream_schema"}

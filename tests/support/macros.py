@@ -85,6 +85,8 @@ def load(**context: Any) -> SimpleNamespace:
         "modules": SimpleNamespace(re=re, datetime=datetime),
         "this": SimpleNamespace(schema="shop", identifier="orders", __str__=lambda: "shop.orders"),
         "config": {},
+        # Warnings wait in `run.warnings`.
+        "flags": SimpleNamespace(WARN_ERROR=True),
         # Without the plugin.
         "adapter": SimpleNamespace(),
     } | context

@@ -163,7 +163,9 @@ def test_no_key_is_missing_beside_a_corrupt_record(make_project: Callable[..., P
     rows["k"]["a"] = "b"
     land(project.root, {"extracts/4.json": lines(rows["k"]), "extracts/5.json": lines(rows["k"])})
     said = sentence(project.dbt("run").message["ended"])
-    assert "each key once. If each file is one, set files.max_files_per_batch to 1" in said, said
+    assert (
+        "each key once. If each file is a snapshot, set files.max_files_per_batch to 1" in said
+    ), said
     (project.root / "extracts" / "5.json").unlink()
     project.build()
     gone = there | {"l": [("a", True)], "m": [("a", True)]}

@@ -14,6 +14,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt_floodmark.adapter import ahead, connecting, warm
 from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.spark import gateway
+from dbt_floodmark.spark import warm as warm_spark
 
 HOME = Path("home")
 
@@ -24,7 +25,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     asked: list[Any] = []
     monkeypatch.setattr(ahead, "is_spark_here", lambda: False)
     monkeypatch.setattr(gateway, "root_session", lambda *given: asked.append(given))
-    monkeypatch.setattr(ahead, "find_server", lambda given, home: asked.append("server"))
+    monkeypatch.setattr(warm_spark, "warm_server", lambda *given: asked.append(("server", *given)))
     return asked
 
 
@@ -59,10 +60,13 @@ def test_other_commands_do_not(
 
 
 def test_a_warm_server_is_started_too(started: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    given = credentials(_floodmark_warm=True)
+    """dbt parses a project anew when host or port of its credentials change."""
+    given = credentials(_floodmark_warm=True, host="localhost", port=10000)
     given.method = "thrift"
+    before = dict(vars(given))
     start(monkeypatch, "build", given)
-    assert started == ["server"]
+    assert started == [("server", HOME, {"a": "b"})]
+    assert vars(given) == before
 
 
 def test_spark_that_is_here_is_used_as_it_is(

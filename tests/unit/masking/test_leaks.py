@@ -10,7 +10,9 @@ import pytest
 from tests.support.macros import load
 
 
-def node(name: str, *upstream: str, tagged: str = "") -> dict[str, Any]:
+def node(
+    name: str, *upstream: str, tagged: str = "", materialized: str = "table"
+) -> dict[str, Any]:
     return {
         "unique_id": f"model.shop.{name}",
         "resource_type": "model",
@@ -19,6 +21,7 @@ def node(name: str, *upstream: str, tagged: str = "") -> dict[str, Any]:
         "alias": name,
         "depends_on": {"nodes": [f"model.shop.{one}" for one in upstream]},
         "columns": {tagged: {"tags": ["pii"]}} if tagged else {},
+        "config": {"materialized": materialized},
     }
 
 
@@ -63,15 +66,17 @@ def test_texts_and_whole_numbers_are_compared(type: str, is_compared: bool) -> N
     assert not said
 
 
-def test_a_name_of_what_is_no_table_is_found() -> None:
-    """An ephemeral model has no values that could be compared: that is said."""
-    sql, said = no_pii({"Card_No": "string"}, node("between", tagged="card_no"))
+@pytest.mark.parametrize("materialized", ["ephemeral", "table"])
+def test_a_name_of_what_is_no_table_is_found(materialized: str) -> None:
+    """An ephemeral model has no values that could be compared: that is said. Another table may be deferred."""
+    between = node("between", tagged="card_no", materialized=materialized)
+    sql, said = no_pii({"Card_No": "string"}, between)
     assert "select 'Card_No' as column_name, 'shop.between.card_no' as leaked_from" in sql
     assert "select distinct" not in sql
     assert said == [
         "floodmark, model 'shop.published': no_pii looks only for the name of shop.between.card_no, and not for its "
-        "values, since shop.between is no table or view: tag the columns that it comes from as well"
-    ]
+        "values, since shop.between is ephemeral: tag the columns that it comes from as well"
+    ] * (materialized == "ephemeral")
 
 
 def test_a_table_is_searched_for_names_and_values() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.macros import Refused, load
 
-ONE_EACH = "If each file is one, set files.max_files_per_batch to 1"
+ONE_EACH = "If each file is a snapshot, set files.max_files_per_batch to 1"
 
 
 def run_of(on_missing: str, **more: Any) -> dict[str, Any]:

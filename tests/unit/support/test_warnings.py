@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from dbt_common.events.functions import WarnErrorOptionsV2
 from jinja2 import nodes
 
 from tests.support.macros import Refused, load, parsed_macros
@@ -35,7 +36,7 @@ def load_batch(floodmark: SimpleNamespace, run: dict[str, Any]) -> list[str]:
 
     def load_planned(run: dict[str, Any], batch: dict[str, Any]) -> dict[str, int]:
         for sentence in ("3 events are tied", "n has no type", "3 events are tied"):
-            floodmark._warn_later(run, sentence)
+            floodmark._warn_once(run, sentence)
         before.extend(floodmark.said)
         return {"rows_read": 3}
 
@@ -44,14 +45,33 @@ def load_batch(floodmark: SimpleNamespace, run: dict[str, Any]) -> list[str]:
     return before
 
 
-def test_warnings_wait_for_the_commit() -> None:
+def test_warnings_that_end_nothing_are_given_at_once() -> None:
+    """A run that dies, or whose batch is rejected, has said them."""
     floodmark = loaded()
     run: dict[str, Any] = {}
-    assert load_batch(floodmark, run) == []
-    assert floodmark.said == ["3 events are tied", "n has no type"]
+    assert load_batch(floodmark, run) == ["3 events are tied", "n has no type"]
     # Each is said once.
     floodmark._tell_warnings(run)
     assert len(floodmark.said) == 2
+
+
+@pytest.mark.parametrize(
+    ("flags", "ends"),
+    [
+        ({"WARN_ERROR": True}, True),
+        ({"WARN_ERROR": None, "WARN_ERROR_OPTIONS": {"error": "all"}}, True),
+        ({"WARN_ERROR": None, "WARN_ERROR_OPTIONS": {"error": ["JinjaLogWarning"]}}, True),
+        ({"WARN_ERROR": None, "WARN_ERROR_OPTIONS": {"error": ["NoNodesForSelectionCriteria"]}}, False),
+        ({"WARN_ERROR": None, "WARN_ERROR_OPTIONS": {}}, False),
+        ({"WARN_ERROR": False}, False),
+    ],
+)  # fmt: skip
+def test_which_flags_have_a_warning_end_the_node(flags: dict[str, Any], ends: bool) -> None:
+    if "WARN_ERROR_OPTIONS" in flags:
+        named = {"JinjaLogWarning", "NoNodesForSelectionCriteria"}
+        options = WarnErrorOptionsV2(**flags["WARN_ERROR_OPTIONS"], valid_error_names=named)
+        flags = dict(flags, WARN_ERROR_OPTIONS=options)
+    assert load(flags=SimpleNamespace(**flags))._ends_by_warnings() is ends
 
 
 def test_under_warn_error_the_node_ends_behind_the_commit_with_all_of_them() -> None:
@@ -136,7 +156,7 @@ def test_a_run_without_a_batch_warns_at_its_end(warn_error: bool) -> None:
     done: list[str] = []
     floodmark._begin_run = lambda *_, **__: run
     floodmark._relax_constraints = lambda run: None
-    floodmark._next_batch = lambda run: floodmark._warn_later(run, "rows from 4 on wait") or None
+    floodmark._next_batch = lambda run: floodmark._warn_once(run, "rows from 4 on wait") or None
     floodmark._tidy_files = lambda *_: done.append("tidied") or 0
     floodmark._report = lambda *_: done.append("reported")
     settings = SimpleNamespace(strategy="append", files=SimpleNamespace(on_loaded="archive"))
@@ -157,4 +177,4 @@ def test_nothing_warns_before_the_commit() -> None:
         for call in macro.find_all(nodes.Call)
         if isinstance(call.node, nodes.Getattr) and call.node.attr == "_warn"
     }
-    assert direct == {"_tell_warnings", "_stream_settings"}
+    assert direct == {"_warn_once", "_tell_warnings", "_stream_settings"}
