@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,25 +15,36 @@ from dbt_floodmark.adapter.warm import is_spark_here, is_warm
 
 #: dbt's commands that open a connection whatever the project looks like.
 _CONNECTING = ("build", "run", "test", "seed", "snapshot", "run-operation", "retry")
+#: Starts of Spark that no connection has waited for yet, by floodmark's home.
+_starts: dict[Path, Future[None]] = {}
 
 
 def start_ahead(credentials: Any, home: Path) -> None:
-    """Start the Spark of these credentials on a thread of its own, where the command will need it.
-
-    The first connection waits for it. If Spark does not start, that connection tries again and
-    says why.
-    """
+    """Start the Spark of these credentials on a thread of its own, where the command will need it."""
     if getattr(get_flags(), "WHICH", None) in _CONNECTING and not is_spark_here():
-        threading.Thread(target=_start, args=(credentials, home), daemon=True).start()
+        start = _starts[home] = Future()
+        threading.Thread(target=_start, args=(credentials, home, start), daemon=True).start()
 
 
-def _start(credentials: Any, home: Path) -> None:
+def await_start(home: Path) -> None:
+    """Wait for a start of Spark, and raise what went wrong there: the first to ask gets to know."""
+    start = _starts.pop(home, None)
+    if start is not None:
+        start.result()
+
+
+def _start(credentials: Any, home: Path, start: Future[None]) -> None:
     from dbt_floodmark.spark.gateway import root_session
     from dbt_floodmark.spark.warm import warm_server
 
-    with suppress(Exception):
-        if is_warm(credentials):
-            # Its address stays out of the credentials: dbt parses a project anew when they change.
+    if is_warm(credentials):
+        # Its address stays out of the credentials: dbt parses a project anew when they change.
+        with suppress(Exception):
             warm_server(home, credentials.server_side_parameters)
-        elif credentials.method == SparkConnectionMethod.SESSION:
+    elif credentials.method == SparkConnectionMethod.SESSION:
+        try:
             root_session(home, credentials.server_side_parameters)
+        except Exception as exc:
+            start.set_exception(exc)
+            return
+    start.set_result(None)

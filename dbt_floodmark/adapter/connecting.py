@@ -13,7 +13,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.connections import SparkConnectionMethod
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
-from dbt_floodmark.adapter.ahead import start_ahead
+from dbt_floodmark.adapter.ahead import await_start, start_ahead
 from dbt_floodmark.adapter.catching import SparkRefused
 from dbt_floodmark.adapter.warm import choose, find_server, is_warm
 from dbt_floodmark.errors import FloodmarkError
@@ -67,9 +67,11 @@ def _open_session(connection: Any) -> Any:
 
     credentials = connection.credentials
     parameters = credentials.server_side_parameters
+    home = project_home(credentials)
     _refuse_cancelled(connection)
     with _readying(connection):
-        root = root_session(project_home(credentials), parameters)
+        await_start(home)
+        root = root_session(home, parameters)
     _refuse_cancelled(connection)
     connection.handle = FloodmarkSession(root, parameters)
     connection.state = ConnectionState.OPEN

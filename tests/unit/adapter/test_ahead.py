@@ -78,16 +78,17 @@ def test_spark_that_is_here_is_used_as_it_is(
 
 
 def test_the_connection_tells_what_went_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The thread says nothing, also not on the console."""
+    """A second try could say something else: of a Spark that is half there."""
     tries: list[Path] = []
     unheard: list[Any] = []
 
     def refuse(home: Path, parameters: Any) -> None:
         tries.append(home)
-        raise FloodmarkError("Java was not found.")
+        raise FloodmarkError(["Java was not found.", "Spark is half there."][len(tries) - 1])
 
     monkeypatch.setattr(ahead, "is_spark_here", lambda: False)
     monkeypatch.setattr(gateway, "root_session", refuse)
+    monkeypatch.setattr(connecting, "project_home", lambda given: HOME)
     monkeypatch.setattr(threading, "excepthook", unheard.append)
     start(monkeypatch, "run", credentials())
     assert len(tries) == 1 and unheard == []
@@ -97,7 +98,10 @@ def test_the_connection_tells_what_went_wrong(monkeypatch: pytest.MonkeyPatch) -
     opened = connecting.open_connection_of_own(lambda cls, given: given)
     with pytest.raises(DbtRuntimeError, match="Java was not found"):
         opened(None, connection)
-    assert len(tries) == 2 and connection.state == ConnectionState.FAIL
+    assert len(tries) == 1 and connection.state == ConnectionState.FAIL
+    # The next connection tries itself.
+    with pytest.raises(DbtRuntimeError, match="half there"):
+        opened(None, connection)
 
 
 def test_spark_in_this_process_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
