@@ -20,7 +20,7 @@ _starts: dict[Path, Future[None]] = {}
 
 
 def start_ahead(credentials: Any, home: Path) -> None:
-    """Start the Spark of these credentials on a thread of its own, where the command will need it."""
+    """Start the Spark of these credentials on a thread of its own, for commands that need it."""
     if getattr(get_flags(), "WHICH", None) in _CONNECTING and not is_spark_here():
         start = _starts[home] = Future()
         threading.Thread(target=_start, args=(credentials, home, start), daemon=True).start()
