@@ -34,17 +34,17 @@ def await_start(home: Path) -> None:
 
 
 def _start(credentials: Any, home: Path, start: Future[None]) -> None:
-    from dbt_floodmark.spark.gateway import root_session
-    from dbt_floodmark.spark.warm import warm_server
+    try:
+        from dbt_floodmark.spark.gateway import root_session
+        from dbt_floodmark.spark.warm import warm_server
 
-    if is_warm(credentials):
-        # Its address stays out of the credentials: dbt parses a project anew when they change.
-        with suppress(Exception):
-            warm_server(home, credentials.server_side_parameters)
-    elif credentials.method == SparkConnectionMethod.SESSION:
-        try:
+        if is_warm(credentials):
+            # Its address stays out of the credentials: dbt parses a project anew when they change.
+            with suppress(Exception):
+                warm_server(home, credentials.server_side_parameters)
+        elif credentials.method == SparkConnectionMethod.SESSION:
             root_session(home, credentials.server_side_parameters)
-        except Exception as exc:
-            start.set_exception(exc)
-            return
-    start.set_result(None)
+    except Exception as exc:
+        start.set_exception(exc)
+    else:
+        start.set_result(None)
