@@ -167,6 +167,23 @@ def test_a_path_that_the_select_renames_is_refused_before_the_first_load(project
     ) in sentence(run.message["renamed"])
 
 
+def test_rows_that_do_not_tell_their_file_are_not_left_beside_those_that_replace_them(
+    project: Project,
+) -> None:
+    name, given = "told_late", {"format": "json", "schema": "id int"}
+    assert load(project, name, {"a.json": '{"id": 1}\n'}, select="id", **given) == ""
+    late = {"select": "id, _metadata.file_path as source_file", "allow_overwrites": "replace"}
+    said = load(project, name, {"a.json": '{"id": 1}\n{"id": 2}\n'}, **given, **late)
+    assert (
+        f"expected the path of its file in each row of {project.schema}.{name}. Files of this batch were loaded "
+        "before, and rows without a path in source_file may be theirs. Run once with --full-refresh"
+    ) in said
+    assert records(project, name) == [{"id": 1}]
+    run = project.dbt("run", "--select", name, "--full-refresh")
+    assert run.status[name] == "success"
+    assert [row["id"] for row in records(project, name, "id")] == [1, 2]
+
+
 def test_a_pattern_matches_no_hidden_folder(project: Project) -> None:
     """A file that is still being written there is loaded once, from where it is moved to."""
     root = project.root / "arriving"
