@@ -1,7 +1,7 @@
 {# Partition columns: folders `name=value` below the path, as Hive writes them. #}
 
 {# The partition columns of a batch: a list of {name, type}. Those that are known stay; a new level is a new column
-   where columns may come, of the type that a known column of the record has by this name, or one that a reset has left
+   where columns may come, of the type that a known column of the record has by this name, or one that was there before
    (`former`). One whose name Delta refuses is left out, unless the settings name it. `known` is none before the first
    batch. #}
 {% macro _partitions(run, known, files, record=none, former=none) %}

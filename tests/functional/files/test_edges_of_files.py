@@ -150,6 +150,21 @@ def test_a_folder_that_comes_again_has_its_type(project: Project) -> None:
     assert (rescued(row) or {}).get("kind") == "late"
 
 
+def test_a_table_that_files_without_a_record_made_keeps_its_types(project: Project) -> None:
+    """The first record decides which columns there are; what does not fit the table's type is rescued."""
+    name = "unrecorded"
+    empty = pa.array([], pa.int32())
+    first = {"store=1/a.parquet": written({"id": empty, "v": empty})}
+    assert load(project, name, first, format="parquet") == ""
+    more = {"store=north/b.parquet": written({"id": [3_000_000_000, 2], "v": ["x", "y"]})}
+    assert load(project, name, more, format="parquet") == ""
+    one, two = records(project, name, "id")
+    unfit = {"v": "x", "store": "north", "_file_path": "b.parquet"}
+    assert (one.get("id"), one.get("v"), one.get("store")) == (None, None, None)
+    assert rescued(one) == {"id": 3_000_000_000, **unfit}
+    assert (two["id"], rescued(two)) == (2, unfit | {"v": "y"})
+
+
 def test_a_path_that_the_select_renames_is_refused_before_the_first_load(project: Project) -> None:
     land(project.root / "renamed", {"a.json": '{"id": 1}\n'})
     given = {"path": "renamed", "format": "json", "schema": "id int", "allow_overwrites": "replace"}

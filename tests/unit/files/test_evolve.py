@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import pytest
 
@@ -189,6 +190,55 @@ def test_what_a_reset_left_behind_comes_again_only_with_files():
     former = [{"path": ["old"], "type": "int"}]
     found = floodmark._evolved("struct<id:int>", None, former, True, None, [])
     assert found == {"record": "struct<id:int>", "added": []}
+
+
+def plan(known, seen, *paths, begins=True, **given):
+    """The schema that a batch plans, whose files have these columns, where the table's last one was `known`."""
+    own = load(invocation_args_dict=SimpleNamespace(project_dir="/work"))
+    given = {"path": "/in", "format": "parquet"} | given
+    own._known_schema = lambda _: known
+    own._look_at_files = lambda *_: {"files": {}, "seen": seen}
+    files = own._completed_files(own._with_defaults(given, own._files_schema()))
+    run = {
+        "settings": {"files": files},
+        "generation": "g1" if begins else None,
+        "state": {"committed": {"generation": "g1"}},
+        "target": {"exists": True},
+    }
+    return own._plan_schema(run, begins, [{"path": f"file:/in/{path}"} for path in paths])[
+        "file_schema"
+    ]
+
+
+#: What files without a record made a table of.
+NO_RECORD = {
+    "version": 1,
+    "format": "parquet",
+    "record": "struct<id:int,V:int,s:struct<a:int>>",
+    "partitions": [{"name": "store", "type": "int"}],
+    "added": [],
+}
+
+
+def test_the_first_record_has_the_types_of_a_table_that_is_there():
+    seen = "struct<id:bigint,s:struct<a:string,b:string>,v:string,w:date>"
+    schema = plan(NO_RECORD, seen, "store=1/b.parquet", "store=north/c.parquet")
+    assert schema["record"] == "struct<id:int,s:struct<a:int,b:string>,v:int,w:date>"
+    assert schema["partitions"] == NO_RECORD["partitions"]
+    assert (schema["version"], schema["added"]) == (2, [])
+    # Widened it may be.
+    wide = plan(NO_RECORD, seen, "store=1/b.parquet", schema_evolution="widen")
+    assert wide["record"] == schema["record"].replace("id:int", "id:bigint")
+
+
+def test_the_first_record_decides_which_columns_there_are():
+    """One that comes later has the type of the table, too."""
+    first = plan(NO_RECORD, "struct<id:int>", "b.parquet", schema_evolution="none")
+    assert (first["record"], first["partitions"]) == ("struct<id:int>", [])
+    later = plan(first, "struct<V:string,id:int>", "store=north/c.parquet", begins=False)
+    assert later["record"] == "struct<id:int,V:int>"
+    assert later["partitions"] == NO_RECORD["partitions"]
+    assert plan(NO_RECORD, None, "b.parquet")["record"] == "struct<>"
 
 
 def test_hints_of_folders_are_no_columns_of_records():
