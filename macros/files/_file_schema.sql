@@ -77,7 +77,7 @@
     {%- set exact_types, fields = floodmark._types_of(exact) if exact else {}, [] -%}
     {%- for field in floodmark._struct_fields(record) -%}
         {%- set own = floodmark._find_column(floodmark._struct_fields(former), field.name) -%}
-        {%- do fields.append(dict(field, type=floodmark._grown(own.type, field.type, [], [], [],
+        {%- do fields.append(dict(field, type=floodmark._grown(own.type, field.type, [], [field.name], [],
             exact_types.get(field.name))) if own else field) -%}
     {%- endfor -%}
     {{ return(floodmark._struct_of(fields)) }}

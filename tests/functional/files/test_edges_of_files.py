@@ -7,6 +7,7 @@ import io
 from collections.abc import Callable
 from typing import Any
 
+import fastavro
 import pyarrow as pa
 import pytest
 from pyarrow import orc, parquet
@@ -26,6 +27,14 @@ def project(make_project: Callable[..., Project]) -> Project:
 def written(table: dict[str, list[Any]], writer: Any = parquet) -> bytes:
     into = io.BytesIO()
     writer.write_table(pa.table(table), into)
+    return into.getvalue()
+
+
+def avro(type: Any, *rows: dict[str, Any]) -> bytes:
+    """A file with the columns id and x, which has this type."""
+    fields = [{"name": "id", "type": "int"}, {"name": "x", "type": type}]
+    into = io.BytesIO()
+    fastavro.writer(into, {"type": "record", "name": "r", "fields": fields}, rows)
     return into.getvalue()
 
 
@@ -163,6 +172,16 @@ def test_a_table_that_files_without_a_record_made_keeps_its_types(project: Proje
     assert (one.get("id"), one.get("v"), one.get("store")) == (None, None, None)
     assert rescued(one) == {"id": 3_000_000_000, **unfit}
     assert (two["id"], rescued(two)) == (2, unfit | {"v": "y"})
+
+
+def test_a_column_of_avro_that_was_null_gets_the_type_that_it_has_later(project: Project) -> None:
+    name = "nulls"
+    assert load(project, name, {"a.avro": avro("null", {"id": 1, "x": None})}, format="avro") == ""
+    typed = {"b.avro": avro(["null", "string"], {"id": 2, "x": "a"})}
+    assert load(project, name, typed, format="avro") == ""
+    late = {"c.avro": avro("null", {"id": 3, "x": None})}
+    assert load(project, name, late, format="avro") == ""
+    assert records(project, name, "id") == [{"id": 1}, {"id": 2, "x": "a"}, {"id": 3}]
 
 
 def test_a_path_that_the_select_renames_is_refused_before_the_first_load(project: Project) -> None:

@@ -162,6 +162,38 @@ def test_new_columns_take_their_hints():
     )
 
 
+UNTYPED = "struct<x:void,l:array<void>,m:map<string,void>,s:struct<a:void,b:int>,z:void>"
+
+
+def test_what_had_no_type_is_new_once_it_has_one():
+    seen = "struct<l:array<struct<Y:int,y:int>>,m:map<string,date>,s:struct<a:string,b:int>,x:string,z:void>"
+    assert evolved(UNTYPED, seen) == (
+        "struct<x:string,l:array<struct<Y:int>>,m:map<string,date>,s:struct<a:string,b:int>,z:void>",
+        ["x", "l", "m", "s.a"],
+    )
+    assert evolved(UNTYPED, seen, adds=False) == (UNTYPED, [])
+    assert evolved("struct<x:void>", "struct<w:int,x:int>") == ("struct<x:int,w:int>", ["x", "w"])
+    assert evolved("struct<x:void>", "struct<x:void>") == ("struct<x:void>", [])
+
+
+@pytest.mark.parametrize("adds", [True, False])
+def test_a_hint_gives_a_type_to_what_had_none(adds):
+    told = floodmark._hints("X string, l.element int, s.a date")
+    found = floodmark._evolved(UNTYPED, "struct<x:int>", told, adds, None, told)
+    assert found["record"] == (
+        "struct<x:string,l:array<int>,m:map<string,void>,s:struct<a:date,b:int>,z:void>"
+    )
+    assert found["added"] == [["x"], ["l"], ["s", "a"]]
+
+
+def test_what_a_reset_left_without_a_type_has_the_one_that_the_table_has():
+    former = floodmark._former_hints("struct<x:void,id:int>", "struct<x:int,id:int,old:date,n:void>")
+    seen = "struct<id:int,x:string>"
+    found = floodmark._evolved("struct<x:void,id:int>", seen, former, True, None, [])
+    assert found == {"record": "struct<x:int,id:int>", "added": [["x"]]}
+    assert [hint["path"] for hint in former] == [["x"], ["old"]]
+
+
 @pytest.mark.parametrize("adds", [True, False])
 def test_a_hint_that_comes_later_is_known_from_then_on(adds):
     told = floodmark._hints(
@@ -214,16 +246,16 @@ def plan(known, seen, *paths, begins=True, **given):
 NO_RECORD = {
     "version": 1,
     "format": "parquet",
-    "record": "struct<id:int,V:int,s:struct<a:int>>",
+    "record": "struct<id:int,V:int,s:struct<a:int>,n:void>",
     "partitions": [{"name": "store", "type": "int"}],
     "added": [],
 }
 
 
 def test_the_first_record_has_the_types_of_a_table_that_is_there():
-    seen = "struct<id:bigint,s:struct<a:string,b:string>,v:string,w:date>"
+    seen = "struct<id:bigint,n:string,s:struct<a:string,b:string>,v:string,w:date>"
     schema = plan(NO_RECORD, seen, "store=1/b.parquet", "store=north/c.parquet")
-    assert schema["record"] == "struct<id:int,s:struct<a:int,b:string>,v:int,w:date>"
+    assert schema["record"] == "struct<id:int,n:string,s:struct<a:int,b:string>,v:int,w:date>"
     assert schema["partitions"] == NO_RECORD["partitions"]
     assert (schema["version"], schema["added"]) == (2, [])
     # Widened it may be.
