@@ -313,13 +313,18 @@
 
 
 {# Stop before a table is loaded anew from a folder that no longer has all that it was loaded from. Another model that
-   reads the folder may have archived a file. #}
-{% macro _check_archived() %}
+   reads the folder may have archived a file. Where files replace their rows, nothing is lost with an earlier load. #}
+{% macro _check_archived(settings) %}
+    {%- set newest = 'row_number() over (partition by path order by batch_id desc) = 1'
+        if settings.allow_overwrites == 'replace' else 'true' -%}
     {%- set model = floodmark._string_literal(floodmark._model_id()) -%}
     {%- set schema = floodmark.ledger_schema() -%}
     {%- set query -%}
         select count(*) as files
-        from {{ schema }}.files as own
+        from (
+            select *, {{ newest }} as counts from {{ schema }}.files
+            where model = {{ model }} and state in ('committed', 'quarantined')
+        ) as own
         left join (
             select distinct file.path, file.size, timestamp_micros(file.modified_at) as modified_at
             from (
@@ -328,7 +333,7 @@
             )
         ) as others
             on others.path = own.path and others.size = own.size and others.modified_at = own.modified_at
-        where own.model = {{ model }}
+        where own.counts
             and (own.archived_at is not null or own.state = 'committed' and others.path is not null)
     {%- endset -%}
     {%- set count = run_query(query).rows[0][0] -%}

@@ -5,7 +5,8 @@
     {%- set shows = floodmark._only_looks() or floodmark._is_dry() -%}
     {%- if run.get('unseen') is none -%}
         {%- do floodmark._keep_generation(run) if begins and run.state.committed -%}
-        {%- do floodmark._check_archived() if begins and run.full_refresh and run.target.exists and not shows -%}
+        {%- do floodmark._check_archived(run.settings.files)
+            if begins and run.full_refresh and run.target.exists and not shows -%}
         {%- set skips = begins and not run.settings.files.include_existing
             and not (floodmark._ledger_has('files') and floodmark._has_skipped()) -%}
         {%- if skips and not shows -%}

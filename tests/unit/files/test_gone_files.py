@@ -84,6 +84,18 @@ def test_files_that_the_settings_leave_out_are_not() -> None:
     assert tidied([], others=1, path="/elsewhere") == ([], [])
 
 
+@pytest.mark.parametrize("mode", [False, "append", "replace"])
+def test_what_was_replaced_is_not_lost_with_its_file(mode: str | bool) -> None:
+    """Of a path whose rows were replaced only the newest load has rows."""
+    asked: list[str] = []
+    floodmark = load(run_query=lambda sql: asked.append(sql) or SimpleNamespace(rows=[[0]]))
+    floodmark.ledger_schema = lambda: "shop_floodmark"
+    floodmark._check_archived({"allow_overwrites": mode})
+    newest = "row_number() over (partition by path order by batch_id desc) = 1 as counts"
+    assert (newest in asked[0]) == (mode == "replace")
+    assert ("select *, true as counts" in asked[0]) == (mode != "replace")
+
+
 @pytest.mark.parametrize(
     ("archive_to", "place"),
     [
