@@ -9,6 +9,8 @@
   added       paths of what the batch has added, such as ['amount'] and ['address', 'zip']
   former      the record, with the columns of folders, that somebody left by a reset, or that files without a record
               gave: what comes again of it has its types, as in the table
+  told        the columns of the setting `schema`, where folders give some of them: their places count in CSV without a
+              header
 #}
 
 {# What the plan of a batch says of its files: {file_schema, record, look}; nothing for a batch without files. #}
@@ -61,6 +63,7 @@
     {%- set is_same = kept and kept.record == schema.record and kept.partitions == partitions -%}
     {%- do schema.update({'version': kept.version + (0 if is_same else 1) if kept else 1}) -%}
     {%- do schema.update({'former': former}) if former -%}
+    {%- do schema.update({'told': record}) if settings.schema and record != schema.record -%}
     {{ return({'file_schema': schema, 'record': schema.record, 'look': look}) }}
 {% endmacro %}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from types import SimpleNamespace
 
 import pytest
@@ -230,6 +231,7 @@ def plan(known, seen, *paths, begins=True, **given):
     given = {"path": "/in", "format": "parquet"} | given
     own._known_schema = lambda _: known
     own._look_at_files = lambda *_: {"files": {}, "seen": seen}
+    own._told_record = lambda ddl: f"struct<{ddl.replace(' ', ':')}>"
     files = own._completed_files(own._with_defaults(given, own._files_schema()))
     run = {
         "settings": {"files": files},
@@ -271,6 +273,24 @@ def test_the_first_record_decides_which_columns_there_are():
     assert later["record"] == "struct<id:int,V:int>"
     assert later["partitions"] == NO_RECORD["partitions"]
     assert plan(NO_RECORD, None, "b.parquet")["record"] == "struct<>"
+
+
+@pytest.mark.parametrize(
+    ("path", "columns"),
+    [("a.csv", "struct<day:date,id:int,nm:string>"), ("day=1/a.csv", "struct<id:int,nm:string>")],
+)
+def test_a_planned_batch_has_the_columns_of_its_plan(path, columns):
+    """Whatever `schema` says since; CSV without a header is read by the places that they had."""
+    ddl = "day date,id int,nm string"
+    planned = plan(None, None, path, format="csv", schema=ddl)
+    assert planned["record"] == columns
+    floodmark = load(this=SimpleNamespace(schema="shop", identifier="m"))
+    floodmark.ledger_schema = lambda: "shop_floodmark"
+    floodmark._record_of = lambda ddl: f"struct<{ddl.replace(' ', ':')}>"
+    floodmark._query_json = lambda _: [{"files": [], "file_schema": json.dumps(planned)}]
+    run = {"settings": {"files": {"format": "csv", "schema": "id int,name string"}}, "stages": []}
+    assert floodmark._stored_files(run, 2)["record"] == columns
+    assert run["known_record"] == "struct<day:date,id:int,nm:string>"
 
 
 def test_hints_of_folders_are_no_columns_of_records():
