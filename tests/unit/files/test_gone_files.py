@@ -84,6 +84,40 @@ def test_files_that_the_settings_leave_out_are_not() -> None:
     assert tidied([], others=1, path="/elsewhere") == ([], [])
 
 
+@pytest.mark.parametrize(
+    ("read", "said"),
+    [
+        ("123", None),
+        (
+            "13",
+            "1 file of the batch was gone or had changed before it was read, such as file:/in/2: it loads if it is "
+            "there at a later run",
+        ),
+        (
+            "3",
+            "2 files of the batch were gone or had changed before they were read, such as file:/in/1: they load if "
+            "they are there at a later run",
+        ),
+    ],
+)
+def test_files_that_are_gone_before_they_are_read_are_named(read: str, said: str | None) -> None:
+    floodmark = load()
+    files = [{"path": f"file:/in/{number}", "size": 1, "modified_at": 1} for number in (1, 2, 3)]
+    there = [file for file in files if str(file["path"])[-1] in read]
+    counts = {"rows": 1, "rows_rescued": 0, "rows_quarantined": 0, "rows_raw": 0}
+    floodmark._query_json = lambda _: [file | counts for file in there[1:]]
+    # A file without a record is in no row, and is there.
+    floodmark._present_files = lambda *_: there
+    settings = {"format": "json", "rescued_data_column": False}
+    for counted in (
+        lambda run: floodmark._counted_files(run, {"files": files}, "stage"),
+        lambda run: floodmark._files_still_there(run, {"files": files}),
+    ):
+        run: dict[str, Any] = {"settings": {"files": settings}}
+        assert [file["path"] for file in counted(run)] == [file["path"] for file in there]
+        assert run.get("warnings") == ([said] if said else None)
+
+
 @pytest.mark.parametrize("mode", [False, "append", "replace"])
 def test_what_was_replaced_is_not_lost_with_its_file(mode: str | bool) -> None:
     """Of a path whose rows were replaced only the newest load has rows."""
