@@ -106,7 +106,7 @@
 
 
 {# Files that were committed at least `after` ago and are neither archived nor deleted: a list of {path, size,
-   modified_at, batch_id}, 10,000 at most. #}
+   modified_at, batch_id}, 10,000 at most. Those that stay due come last, so that others have their turn. #}
 {% macro _due_files(id, settings) %}
     {{ return(floodmark._query_json("select to_json(named_struct('path', f.path, 'size', f.size, 'modified_at', "
         "unix_micros(f.modified_at), 'batch_id', f.batch_id, 'rows', f.rows, 'rows_rescued', f.rows_rescued, "
@@ -114,7 +114,20 @@
         ~ floodmark.ledger_schema() ~ '.batches as b on b.model = f.model and b.batch_id = f.batch_id where f.model = '
         ~ floodmark._string_literal(id) ~ " and f.state = 'committed' and f.archived_at is null and b.finished_at <= "
         'timestampadd(microsecond, -' ~ floodmark._parse_duration(settings.after) ~ ', current_timestamp()) '
-        'order by f.batch_id, f.path limit 10000')) }}
+        'order by ' ~ floodmark._is_movable_sql(settings) ~ ' desc, f.batch_id, f.path limit 10000')) }}
+{% endmacro %}
+
+
+{# SQL of whether a loaded file may be moved, or recorded as gone: the settings of today take it (_takes_file), and its
+   path has no colon (_movable_files). #}
+{% macro _is_movable_sql(settings) %}
+    {%- set path = floodmark._decoded_path_sql('f.path') -%}
+    {%- set terms = floodmark._time_terms(settings, 'f.modified_at') -%}
+    {%- for regex in [floodmark._folder_regex(settings), '/' ~ floodmark._glob_regex(settings.glob) ~ '$',
+        '^(?:[\\w+.-]+:(?://[^/]*)?)?[^:]*$'] -%}
+        {%- do terms.append(path ~ ' rlike ' ~ floodmark._string_literal(regex)) -%}
+    {%- endfor -%}
+    {{ return('(' ~ terms | join(' and ') ~ ')') }}
 {% endmacro %}
 
 

@@ -129,7 +129,7 @@
                 ~ '}(?:.*/)?(?:' ~ folders ~ ')=([^/]*)/') ~ ')' -%}
         {%- endif -%}
         {%- set folder = "url_decode(replace(" ~ text ~ ", '+', '%2B'))" -%}
-        {%- set text = 'coalesce(try_url_decode(replace(' ~ folder ~ ", '+', '%2B')), " ~ folder ~ ')' -%}
+        {%- set text = floodmark._decoded_path_sql(folder) -%}
         {%- set given = 'nullif(nullif(' ~ text ~ ", ''), '__HIVE_DEFAULT_PARTITION__')" -%}
         {%- set value = 'try_cast(' ~ given ~ ' as string)' if column.type == 'string'
             else floodmark._converted_sql(column.type, 'text', given) -%}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -40,6 +41,37 @@ def test_what_the_settings_of_today_take(
     for path in taken + left_out:
         file = {"path": path, "modified_at": 5_000_000}
         assert floodmark._takes_file(SETTINGS | given, file) == (path in taken), path
+
+
+@pytest.mark.parametrize(
+    ("given", "movable", "stuck"),
+    [
+        ({}, ["file:/in/a", "file:///in/k=v/a b", "file:/in/a\nb"], ["file:/in2/a", "file:/in/a:b"]),
+        ({"path": "s3a://b:9/in"}, ["s3a://b:9/in/a"], ["s3a://c:9/in/a", "s3a://b:9/in/a:b/c"]),
+        ({"recursive": False}, ["file:/in/a"], ["file:/in/b/a"]),
+        ({"glob": "*.{csv,txt}"}, ["file:/in/b/a.csv"], ["file:/in/a.json", "file:/in/a.csv/b"]),
+    ],
+)
+def test_files_that_stay_due_come_behind_those_that_can_be_moved(
+    given: dict[str, Any], movable: list[str], stuck: list[str]
+) -> None:
+    """Ten thousand of them would leave no turn to others."""
+    floodmark = load()
+    asked: list[str] = []
+    floodmark.ledger_schema = lambda: "shop_floodmark"
+    floodmark._query_json = asked.append
+    floodmark._due_files("shop.bronze", SETTINGS | {"after": "7 days"} | given)
+    order = asked[0].partition(" order by ")[2]
+    assert order.endswith(") desc, f.batch_id, f.path limit 10000")
+    regexes = [
+        text.replace("\\\\", "\\")
+        for text in re.findall(r"rlike '((?:[^'\\]|\\.)*)'", order, re.DOTALL)
+    ]
+    for path in movable + stuck:
+        is_movable = all(re.search(regex, path) for regex in regexes)
+        assert is_movable == (path in movable), path
+    dated = floodmark._is_movable_sql(SETTINGS | {"modified_after": FIVE})
+    assert "(unix_micros(f.modified_at) > 5000000 and " in dated
 
 
 def tidied(
