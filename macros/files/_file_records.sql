@@ -338,10 +338,8 @@
     {%- set left = planned | map(attribute='path') | reject('in', files | map(attribute='path') | list) | list
         if files | length < planned | length else [] -%}
     {%- if left -%}
-        {%- set is_one = left | length == 1 -%}
         {%- do floodmark._warn_once(run, floodmark._counted(left | length, 'file') ~ ' of the batch '
-            ~ ('was' if is_one else 'were') ~ ' gone or had changed before ' ~ ('it was' if is_one else 'they were')
-            ~ ' read, such as ' ~ left[0] ~ ': ' ~ ('it loads if it is' if is_one else 'they load if they are')
-            ~ ' there at a later run') -%}
+            ~ ('was' if left | length == 1 else 'were') ~ ' left out, gone or changed before the reading, such as '
+            ~ left[0] ~ '. A later run loads what is there then') -%}
     {%- endif -%}
 {% endmacro %}

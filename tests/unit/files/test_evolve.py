@@ -188,7 +188,9 @@ def test_a_hint_gives_a_type_to_what_had_none(adds):
 
 
 def test_what_a_reset_left_without_a_type_has_the_one_that_the_table_has():
-    former = floodmark._former_hints("struct<x:void,id:int>", "struct<x:int,id:int,old:date,n:void>")
+    former = floodmark._former_hints(
+        "struct<x:void,id:int>", "struct<x:int,id:int,old:date,n:void>"
+    )
     seen = "struct<id:int,x:string>"
     found = floodmark._evolved("struct<x:void,id:int>", seen, former, True, None, [])
     assert found == {"record": "struct<x:int,id:int>", "added": [["x"]]}

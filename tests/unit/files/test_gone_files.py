@@ -46,7 +46,11 @@ def test_what_the_settings_of_today_take(
 @pytest.mark.parametrize(
     ("given", "movable", "stuck"),
     [
-        ({}, ["file:/in/a", "file:///in/k=v/a b", "file:/in/a\nb"], ["file:/in2/a", "file:/in/a:b"]),
+        (
+            {},
+            ["file:/in/a", "file:///in/k=v/a b", "file:/in/a\nb"],
+            ["file:/in2/a", "file:/in/a:b"],
+        ),
         ({"path": "s3a://b:9/in"}, ["s3a://b:9/in/a"], ["s3a://c:9/in/a", "s3a://b:9/in/a:b/c"]),
         ({"recursive": False}, ["file:/in/a"], ["file:/in/b/a"]),
         ({"glob": "*.{csv,txt}"}, ["file:/in/b/a.csv"], ["file:/in/a.json", "file:/in/a.csv/b"]),
@@ -122,13 +126,13 @@ def test_files_that_the_settings_leave_out_are_not() -> None:
         ("123", None),
         (
             "13",
-            "1 file of the batch was gone or had changed before it was read, such as file:/in/2: it loads if it is "
-            "there at a later run",
+            "1 file of the batch was left out, gone or changed before the reading, such as file:/in/2. A later run "
+            "loads what is there then",
         ),
         (
             "3",
-            "2 files of the batch were gone or had changed before they were read, such as file:/in/1: they load if "
-            "they are there at a later run",
+            "2 files of the batch were left out, gone or changed before the reading, such as file:/in/1. A later run "
+            "loads what is there then",
         ),
     ],
 )
@@ -140,7 +144,12 @@ def test_files_that_are_gone_before_they_are_read_are_named(read: str, said: str
     floodmark._query_json = lambda _: [file | counts for file in there[1:]]
     # A file without a record is in no row, and is there.
     floodmark._present_files = lambda *_: there
-    settings = {"format": "json", "rescued_data_column": False}
+    settings = {
+        "format": "json",
+        "rescued_data_column": False,
+        "single_variant_column": None,
+        "options": {},
+    }
     for counted in (
         lambda run: floodmark._counted_files(run, {"files": files}, "stage"),
         lambda run: floodmark._files_still_there(run, {"files": files}),
