@@ -106,7 +106,7 @@
 
 
 {# Files that were committed at least `after` ago and are neither archived nor deleted: a list of {path, size,
-   modified_at, batch_id}, 10,000 at most. #}
+   modified_at, batch_id}, 10,000 at most. Those that stay due come last, so that others have their turn. #}
 {% macro _due_files(id, settings) %}
     {{ return(floodmark._query_json("select to_json(named_struct('path', f.path, 'size', f.size, 'modified_at', "
         "unix_micros(f.modified_at), 'batch_id', f.batch_id, 'rows', f.rows, 'rows_rescued', f.rows_rescued, "
@@ -114,7 +114,20 @@
         ~ floodmark.ledger_schema() ~ '.batches as b on b.model = f.model and b.batch_id = f.batch_id where f.model = '
         ~ floodmark._string_literal(id) ~ " and f.state = 'committed' and f.archived_at is null and b.finished_at <= "
         'timestampadd(microsecond, -' ~ floodmark._parse_duration(settings.after) ~ ', current_timestamp()) '
-        'order by f.batch_id, f.path limit 10000')) }}
+        'order by ' ~ floodmark._is_movable_sql(settings) ~ ' desc, f.batch_id, f.path limit 10000')) }}
+{% endmacro %}
+
+
+{# SQL of whether a loaded file may be moved, or recorded as gone: the settings of today take it (_takes_file), and its
+   path has no colon (_movable_files). #}
+{% macro _is_movable_sql(settings) %}
+    {%- set path = floodmark._decoded_path_sql('f.path') -%}
+    {%- set terms = floodmark._time_terms(settings, 'f.modified_at') -%}
+    {%- for regex in [floodmark._folder_regex(settings), '/' ~ floodmark._glob_regex(settings.glob) ~ '$',
+        '^(?:[\\w+.-]+:(?://[^/]*)?)?[^:]*$'] -%}
+        {%- do terms.append(path ~ ' rlike ' ~ floodmark._string_literal(regex)) -%}
+    {%- endfor -%}
+    {{ return('(' ~ terms | join(' and ') ~ ')') }}
 {% endmacro %}
 
 
@@ -313,13 +326,18 @@
 
 
 {# Stop before a table is loaded anew from a folder that no longer has all that it was loaded from. Another model that
-   reads the folder may have archived a file. #}
-{% macro _check_archived() %}
+   reads the folder may have archived a file. Where files replace their rows, nothing is lost with an earlier load. #}
+{% macro _check_archived(settings) %}
+    {%- set newest = 'row_number() over (partition by path order by batch_id desc) = 1'
+        if settings.allow_overwrites == 'replace' else 'true' -%}
     {%- set model = floodmark._string_literal(floodmark._model_id()) -%}
     {%- set schema = floodmark.ledger_schema() -%}
     {%- set query -%}
         select count(*) as files
-        from {{ schema }}.files as own
+        from (
+            select *, {{ newest }} as counts from {{ schema }}.files
+            where model = {{ model }} and state in ('committed', 'quarantined')
+        ) as own
         left join (
             select distinct file.path, file.size, timestamp_micros(file.modified_at) as modified_at
             from (
@@ -328,7 +346,7 @@
             )
         ) as others
             on others.path = own.path and others.size = own.size and others.modified_at = own.modified_at
-        where own.model = {{ model }}
+        where own.counts
             and (own.archived_at is not null or own.state = 'committed' and others.path is not null)
     {%- endset -%}
     {%- set count = run_query(query).rows[0][0] -%}

@@ -30,8 +30,15 @@
 
 
 {# A known type with the fields that were seen besides, behind its own, at every depth. `path` leads to it; the paths
-   of new ones go into `added`. What is in the values of maps is no column: it goes there with `names_all`. #}
+   of new ones go into `added`. What is in the values of maps is no column: it goes there with `names_all`. What had no
+   type yet, as `null` of Avro, is new once it has one. #}
 {% macro _grown(known, seen, hints, path, added, exact=none, names_all=false) %}
+    {%- if path and 'void' in known and floodmark._typed_part(known) is none -%}
+        {%- set is_typed = floodmark._typed_part(seen) is not none -%}
+        {%- do added.append(path) if is_typed -%}
+        {%- set told = hints | selectattr('path', 'equalto', path) | map(attribute='type') | first -%}
+        {{ return((told or floodmark._without_case_twins(seen)) if is_typed else known) }}
+    {%- endif -%}
     {%- if names_all and known.startswith('map<') and seen.startswith('struct<') -%}
         {%- do floodmark._grown(floodmark._map_value_type(known), floodmark._seen_values(seen) or 'void', hints,
             path + ['value'], added, none, true) -%}

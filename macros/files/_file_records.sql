@@ -321,6 +321,7 @@
         {#- its time is that of the reading: by a later one it would be loaded once more as overwritten -#}
         {%- do counted.append(dict(now, path=file.path)) -%}
     {%- endfor -%}
+    {%- do floodmark._warn_of_left_out(run, batch.files, counted) -%}
     {{ return(counted) }}
 {% endmacro %}
 
@@ -329,4 +330,16 @@
 {% macro _present_files(settings, files) %}
     {{ return(floodmark._listed(settings, 'select to_json(struct(*)) from (' ~ floodmark._folder_files_sql(settings)
         ~ ') where ' ~ floodmark._files_predicate(files) | replace('_metadata.file_path', 'path'))) }}
+{% endmacro %}
+
+
+{# Say which planned files of a batch are left out, since they were not there to be read. #}
+{% macro _warn_of_left_out(run, planned, files) %}
+    {%- set left = planned | map(attribute='path') | reject('in', files | map(attribute='path') | list) | list
+        if files | length < planned | length else [] -%}
+    {%- if left -%}
+        {%- do floodmark._warn_once(run, floodmark._counted(left | length, 'file') ~ ' of the batch '
+            ~ ('was' if left | length == 1 else 'were') ~ ' left out, gone or changed before the reading, such as '
+            ~ left[0] ~ '. A later run loads what is there then') -%}
+    {%- endif -%}
 {% endmacro %}

@@ -7,13 +7,16 @@
   record      the columns of a record, a struct as DDL text
   partitions  columns that the folders give: a list of {name, type}
   added       paths of what the batch has added, such as ['amount'] and ['address', 'zip']
-  former      the record, with the columns of folders, that somebody left by a reset: what comes again of it has its
-              types, as in the table
+  former      the record, with the columns of folders, that somebody left by a reset, or that files without a record
+              gave: what comes again of it has its types, as in the table
+  told        the columns of the setting `schema`, where folders give some of them: their places count in CSV without a
+              header
 #}
 
 {# What the plan of a batch says of its files: {file_schema, record, look}; nothing for a batch without files. #}
 {% macro _plan_schema(run, begins, files) %}
-    {%- set known = none if begins else floodmark._known_schema(run) -%}
+    {%- set kept = floodmark._known_schema(run) if not begins or floodmark._keeps_generation(run) else none -%}
+    {%- set known = none if begins else kept -%}
     {%- set is_told = run.settings.files.format is not none -%}
     {%- do floodmark._settle_format(run, known, files) -%}
     {%- set settings = run.settings.files -%}
@@ -36,13 +39,19 @@
             floodmark._files_to_read(files, look), record, look.seen)
             if format.unmixed and record else look.seen, record, is_exact=true) -%}
     {%- endif -%}
-    {%- set former = floodmark._former_hints(record, known.former) if known and known.get('former') else [] -%}
+    {%- set former = kept.get('former') if kept -%}
+    {%- set hints = floodmark._former_hints(record, former) if known and former else [] -%}
     {%- set evolved = floodmark._evolved(record, floodmark._seen_columns(settings, look.kept or look.seen, record),
-        former + (floodmark._hints(settings.schema_hints, settings.format != 'json') or []),
+        hints + (floodmark._hints(settings.schema_hints, settings.format != 'json') or []),
         settings.schema_evolution in ['add_new_columns', 'widen'], exact, floodmark._told_columns(settings, known)) -%}
+    {%- if begins and kept -%}
+        {#- the first files with a record decide which columns there are, and the table which types these have -#}
+        {%- set former = floodmark._former_columns(kept) -%}
+        {%- do evolved.update({'record': floodmark._in_former_types(evolved.record, former, exact)})
+            if record is none and evolved.record -%}
+    {%- endif -%}
     {%- do floodmark._check_json_keys(settings, evolved.record) -%}
-    {%- set partitions = floodmark._partitions(run, known.partitions if known else none, files,
-        record, known.get('former') if known else none) -%}
+    {%- set partitions = floodmark._partitions(run, known.partitions if known else none, files, record, former) -%}
     {%- set folders = partitions | map(attribute='name') | map('lower') | list -%}
     {%- do floodmark._check_new_columns(run, floodmark._struct_of(floodmark._struct_fields(evolved.record) + partitions)
         if evolved.record else none, look) -%}
@@ -51,12 +60,30 @@
         'added': floodmark._not_of_folders(evolved.added, folders),
         'record': floodmark._without_fields(evolved.record or 'struct<>', folders)} -%}
     {%- do floodmark._begin_columns(run, begins, schema, look) -%}
-    {%- set before = known or (floodmark._known_schema(run) if begins and floodmark._keeps_generation(run)
-        else none) -%}
-    {%- set is_same = before and before.record == schema.record and before.partitions == partitions -%}
-    {%- do schema.update({'version': before.version + (0 if is_same else 1) if before else 1}) -%}
-    {%- do schema.update({'former': known.former}) if known and known.get('former') -%}
+    {%- set is_same = kept and kept.record == schema.record and kept.partitions == partitions -%}
+    {%- do schema.update({'version': kept.version + (0 if is_same else 1) if kept else 1}) -%}
+    {%- do schema.update({'former': former}) if former -%}
+    {%- do schema.update({'told': record}) if settings.schema and record != schema.record -%}
     {{ return({'file_schema': schema, 'record': schema.record, 'look': look}) }}
+{% endmacro %}
+
+
+{# The columns that a table has by a schema of its files, those of folders too: a record. #}
+{% macro _former_columns(schema) %}
+    {{ return(floodmark._joined_records(schema.get('former'), floodmark._joined_records(
+        floodmark._struct_of(schema.partitions), schema.record))) }}
+{% endmacro %}
+
+
+{# A record in the types that its columns had before; with `exact` these may grow. #}
+{% macro _in_former_types(record, former, exact) %}
+    {%- set exact_types, fields = floodmark._types_of(exact) if exact else {}, [] -%}
+    {%- for field in floodmark._struct_fields(record) -%}
+        {%- set own = floodmark._find_column(floodmark._struct_fields(former), field.name) -%}
+        {%- do fields.append(dict(field, type=floodmark._grown(own.type, field.type, [], [field.name], [],
+            exact_types.get(field.name))) if own else field) -%}
+    {%- endfor -%}
+    {{ return(floodmark._struct_of(fields)) }}
 {% endmacro %}
 
 

@@ -22,12 +22,12 @@
 {% endmacro %}
 
 
-{# Fields that a record had and has no more as hints, should they come again. #}
+{# Fields that a record had and has no more, or without a type, as hints, should they come again. #}
 {% macro _former_hints(record, former, path=[]) %}
     {%- set hints = [] -%}
-    {%- for field in floodmark._struct_fields(former) -%}
+    {%- for field in floodmark._struct_fields(former) if floodmark._typed_part(field.type) is not none -%}
         {%- set own = floodmark._find_column(floodmark._struct_fields(record), field.name) -%}
-        {%- if own is none -%}
+        {%- if own is none or floodmark._typed_part(own.type) is none -%}
             {%- do hints.append({'path': path + [field.name], 'type': field.type}) -%}
         {%- elif own.type.startswith('struct<') and field.type.startswith('struct<') -%}
             {%- do hints.extend(floodmark._former_hints(own.type, field.type, path + [field.name])) -%}

@@ -18,8 +18,7 @@
         {{ return(dict(floodmark._plan_schema(run, true, found.get('files') or []), files=found.get('files') or [],
             records_by=none)) }}
     {%- endif -%}
-    {%- do run.update({'known_record': floodmark._record_of(run.settings.files.schema) if run.settings.files.schema
-        else schema.record}) -%}
+    {%- do run.update({'known_record': schema.get('told') or schema.record}) -%}
     {{ return({'files': found.get('files') or [], 'file_schema': schema, 'record': schema.record,
         'look': none, 'records_by': stage.staged_by if stage else none}) }}
 {% endmacro %}

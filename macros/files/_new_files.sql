@@ -5,7 +5,8 @@
     {%- set shows = floodmark._only_looks() or floodmark._is_dry() -%}
     {%- if run.get('unseen') is none -%}
         {%- do floodmark._keep_generation(run) if begins and run.state.committed -%}
-        {%- do floodmark._check_archived() if begins and run.full_refresh and run.target.exists and not shows -%}
+        {%- do floodmark._check_archived(run.settings.files)
+            if begins and run.full_refresh and run.target.exists and not shows -%}
         {%- set skips = begins and not run.settings.files.include_existing
             and not (floodmark._ledger_has('files') and floodmark._has_skipped()) -%}
         {%- if skips and not shows -%}
@@ -138,15 +139,27 @@
    question about it: `binaryFile` asks for the status of each, which on S3 is a request. #}
 {% macro _folder_files_sql(settings) %}
     {%- set time = '_metadata.file_modification_time' -%}
+    {%- set terms = floodmark._time_terms(settings, time) + floodmark._place_terms(settings) -%}
+    select _metadata.file_path as path, _metadata.file_size as size, unix_micros({{ time }}) as modified_at
+    from image.`{{ floodmark._files_path(settings) }}` {{ floodmark._files_options(settings) }}
+    {{ 'where ' ~ terms | join(' and ') if terms }}
+{% endmacro %}
+
+
+{# Conditions on the times of files; `time` is SQL of it. #}
+{% macro _time_terms(settings, time) %}
     {%- set terms = [] -%}
     {%- for key, comparison in {'modified_after': ' > ', 'modified_before': ' < '}.items() if settings[key] -%}
         {%- do terms.append('unix_micros(' ~ time ~ ')' ~ comparison
             ~ floodmark._position_parse(settings[key], 'timestamp')) -%}
     {%- endfor -%}
-    {%- do terms.extend(floodmark._place_terms(settings)) -%}
-    select _metadata.file_path as path, _metadata.file_size as size, unix_micros({{ time }}) as modified_at
-    from image.`{{ floodmark._files_path(settings) }}` {{ floodmark._files_options(settings) }}
-    {{ 'where ' ~ terms | join(' and ') if terms }}
+    {{ return(terms) }}
+{% endmacro %}
+
+
+{# A path as Spark's `_metadata` prints it, as it is: SQL. #}
+{% macro _decoded_path_sql(path) %}
+    {{ return('coalesce(try_url_decode(replace(' ~ path ~ ", '+', '%2B')), " ~ path ~ ')') }}
 {% endmacro %}
 
 
@@ -154,7 +167,7 @@
    folder itself, or in one that the pattern matches: Spark would list folders of names `k=v` all the same, and nothing
    beside them. No pattern matches a hidden name (_hidden_regex). #}
 {% macro _place_terms(settings) %}
-    {%- set path = "coalesce(try_url_decode(replace(_metadata.file_path, '+', '%2B')), _metadata.file_path)" -%}
+    {%- set path = floodmark._decoded_path_sql('_metadata.file_path') -%}
     {%- set terms, hidden = [], floodmark._hidden_regex(settings) -%}
     {%- do terms.append(path ~ ' rlike ' ~ floodmark._string_literal(floodmark._folder_regex(settings)))
         if not settings.recursive -%}

@@ -1,7 +1,7 @@
 {# Partition columns: folders `name=value` below the path, as Hive writes them. #}
 
 {# The partition columns of a batch: a list of {name, type}. Those that are known stay; a new level is a new column
-   where columns may come, of the type that a known column of the record has by this name, or one that a reset has left
+   where columns may come, of the type that a known column of the record has by this name, or one that was there before
    (`former`). One whose name Delta refuses is left out, unless the settings name it. `known` is none before the first
    batch. #}
 {% macro _partitions(run, known, files, record=none, former=none) %}
@@ -129,7 +129,7 @@
                 ~ '}(?:.*/)?(?:' ~ folders ~ ')=([^/]*)/') ~ ')' -%}
         {%- endif -%}
         {%- set folder = "url_decode(replace(" ~ text ~ ", '+', '%2B'))" -%}
-        {%- set text = 'coalesce(try_url_decode(replace(' ~ folder ~ ", '+', '%2B')), " ~ folder ~ ')' -%}
+        {%- set text = floodmark._decoded_path_sql(folder) -%}
         {%- set given = 'nullif(nullif(' ~ text ~ ", ''), '__HIVE_DEFAULT_PARTITION__')" -%}
         {%- set value = 'try_cast(' ~ given ~ ' as string)' if column.type == 'string'
             else floodmark._converted_sql(column.type, 'text', given) -%}

@@ -162,6 +162,7 @@
     {%- for file in batch.files if there.get(file.path) == file.size -%}
         {%- do files.append(file) -%}
     {%- endfor -%}
+    {%- do floodmark._warn_of_left_out(run, batch.files, files) -%}
     {{ return(files) }}
 {% endmacro %}
 

@@ -7,7 +7,8 @@
 {% endmacro %}
 
 
-{# append needs the column by which it finds the rows of files that are overwritten. #}
+{# append needs the column by which it finds the rows of files that are overwritten. Rows that were loaded before the
+   column came, or while it had another name, would stay beside those that replace them. #}
 {% macro _check_append_columns(run, batch, columns) %}
     {%- set problems = [] -%}
     {%- set name = floodmark._path_column(run.sql) if run.settings.files and batch.kind != 'replay'
@@ -16,8 +17,19 @@
         {%- do problems.append({'setting': 'files.allow_overwrites', 'got': 'replace',
             'expected': "the path of each row's file in the table", 'todo': 'The SELECT calls it ' ~ name
             ~ ', but has no column of this name. Give it one name throughout'}) -%}
+    {%- elif name and batch.get('replaces_files') and not floodmark._tell_their_file(run, name) -%}
+        {%- do problems.append({'setting': 'files.allow_overwrites', 'got': 'replace',
+            'expected': 'the path of its file in each row of ' ~ this, 'todo': 'Files of this batch were loaded '
+            'before, and rows without a path in ' ~ name ~ ' may be theirs. Run once with --full-refresh'}) -%}
     {%- endif -%}
     {%- do floodmark._reject_columns(problems + floodmark._own_name_problems(columns)) -%}
+{% endmacro %}
+
+
+{# Whether all rows of the table have a path in this column. #}
+{% macro _tell_their_file(run, name) %}
+    {%- set column = floodmark._find_column(floodmark._table_columns(run), name) -%}
+    {{ return(floodmark._has_no_rows(this ~ (' where ' ~ floodmark._quoted(name) ~ ' is null' if column else ''))) }}
 {% endmacro %}
 
 

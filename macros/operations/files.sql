@@ -45,9 +45,8 @@
         {%- do floodmark._stop('its files have no schema of version ' ~ version ~ ': they have '
             ~ (schemas | map(attribute='version') | unique | join(', ') or 'none'), floodmark._node_id(node)) -%}
     {%- endif -%}
-    {%- set left = floodmark._joined_records(schemas[-1].get('former'), floodmark._joined_records(
-        floodmark._struct_of(schemas[-1].partitions), schemas[-1].record)) -%}
-    {%- set schema = dict(found[-1], version=schemas | map(attribute='version') | max + 1, added=[], former=left) -%}
+    {%- set schema = dict(found[-1], version=schemas | map(attribute='version') | max + 1, added=[],
+        former=floodmark._former_columns(schemas[-1])) -%}
     {%- do floodmark._record_files_event(node, 'schema',
         {'file_schema': floodmark._string_literal(tojson(schema))}, reason) -%}
     {%- do print('The files of ' ~ floodmark._node_id(node) ~ ' have the schema of version ' ~ version

@@ -148,6 +148,25 @@ def test_a_full_refresh_would_lose_what_another_model_archived(story: Story) -> 
 
 
 @pytest.mark.edge
+def test_a_full_refresh_loses_nothing_of_a_file_that_was_replaced(story: Story) -> None:
+    project = story.project
+    given = {"allow_overwrites": "replace", "archive_to": "archive/replaced", "after": "1 hour"}
+    project.model("replaced", loader("replaced", SELECT, on_loaded="archive", **given))
+    land(project.root / "replaced", {"1.json": lines({"id": 1})})
+    project.build("--select", "replaced")
+    project.sql(
+        f"update {project.schema}_floodmark.batch_log set at = at - interval 8 days "
+        f"where model = '{project.schema}.replaced'"
+    )
+    land(project.root / "replaced", {"1.json": lines({"id": 11})})
+    project.build("--select", "replaced")
+    assert story.archived("replaced") == {"1.json": None}
+    run = project.dbt("run", "--select", "replaced", "--full-refresh")
+    assert run.status["replaced"] == "success", run.log
+    assert [int(row["id"]) for row in records(project, "replaced")] == [11]
+
+
+@pytest.mark.edge
 def test_files_of_a_folder_that_is_away_are_archived_when_it_is_back(story: Story) -> None:
     project, folder = story.project, story.project.root / "away"
     land(folder, {f"{n}.json": lines({"id": n}) for n in (1, 2)})

@@ -7,6 +7,7 @@ import io
 from collections.abc import Callable
 from typing import Any
 
+import fastavro
 import pyarrow as pa
 import pytest
 from pyarrow import orc, parquet
@@ -26,6 +27,14 @@ def project(make_project: Callable[..., Project]) -> Project:
 def written(table: dict[str, list[Any]], writer: Any = parquet) -> bytes:
     into = io.BytesIO()
     writer.write_table(pa.table(table), into)
+    return into.getvalue()
+
+
+def avro(type: Any, *rows: dict[str, Any]) -> bytes:
+    """A file with the columns id and x, which has this type."""
+    fields = [{"name": "id", "type": "int"}, {"name": "x", "type": type}]
+    into = io.BytesIO()
+    fastavro.writer(into, {"type": "record", "name": "r", "fields": fields}, rows)
     return into.getvalue()
 
 
@@ -150,6 +159,31 @@ def test_a_folder_that_comes_again_has_its_type(project: Project) -> None:
     assert (rescued(row) or {}).get("kind") == "late"
 
 
+def test_a_table_that_files_without_a_record_made_keeps_its_types(project: Project) -> None:
+    """The first record decides which columns there are; what does not fit the table's type is rescued."""
+    name = "unrecorded"
+    empty = pa.array([], pa.int32())
+    first = {"store=1/a.parquet": written({"id": empty, "v": empty})}
+    assert load(project, name, first, format="parquet") == ""
+    more = {"store=north/b.parquet": written({"id": [3_000_000_000, 2], "v": ["x", "y"]})}
+    assert load(project, name, more, format="parquet") == ""
+    one, two = records(project, name, "id")
+    unfit = {"v": "x", "store": "north", "_file_path": "b.parquet"}
+    assert (one.get("id"), one.get("v"), one.get("store")) == (None, None, None)
+    assert rescued(one) == {"id": 3_000_000_000, **unfit}
+    assert (two["id"], rescued(two)) == (2, unfit | {"v": "y"})
+
+
+def test_a_column_of_avro_that_was_null_gets_the_type_that_it_has_later(project: Project) -> None:
+    name = "nulls"
+    assert load(project, name, {"a.avro": avro("null", {"id": 1, "x": None})}, format="avro") == ""
+    typed = {"b.avro": avro(["null", "string"], {"id": 2, "x": "a"})}
+    assert load(project, name, typed, format="avro") == ""
+    late = {"c.avro": avro("null", {"id": 3, "x": None})}
+    assert load(project, name, late, format="avro") == ""
+    assert records(project, name, "id") == [{"id": 1}, {"id": 2, "x": "a"}, {"id": 3}]
+
+
 def test_a_path_that_the_select_renames_is_refused_before_the_first_load(project: Project) -> None:
     land(project.root / "renamed", {"a.json": '{"id": 1}\n'})
     given = {"path": "renamed", "format": "json", "schema": "id int", "allow_overwrites": "replace"}
@@ -165,6 +199,23 @@ def test_a_path_that_the_select_renames_is_refused_before_the_first_load(project
         'files.allow_overwrites: got "replace"; expected the path of each row\'s file in the table. The SELECT calls it '
         "path, but has no column of this name. Give it one name throughout"
     ) in sentence(run.message["renamed"])
+
+
+def test_rows_that_do_not_tell_their_file_are_not_left_beside_those_that_replace_them(
+    project: Project,
+) -> None:
+    name, given = "told_late", {"format": "json", "schema": "id int"}
+    assert load(project, name, {"a.json": '{"id": 1}\n'}, select="id", **given) == ""
+    late = {"select": "id, _metadata.file_path as source_file", "allow_overwrites": "replace"}
+    said = load(project, name, {"a.json": '{"id": 1}\n{"id": 2}\n'}, **given, **late)
+    assert (
+        f"expected the path of its file in each row of {project.schema}.{name}. Files of this batch were loaded "
+        "before, and rows without a path in source_file may be theirs. Run once with --full-refresh"
+    ) in said
+    assert records(project, name) == [{"id": 1}]
+    run = project.dbt("run", "--select", name, "--full-refresh")
+    assert run.status[name] == "success"
+    assert [row["id"] for row in records(project, name, "id")] == [1, 2]
 
 
 def test_a_pattern_matches_no_hidden_folder(project: Project) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -161,6 +163,40 @@ def test_new_columns_take_their_hints():
     )
 
 
+UNTYPED = "struct<x:void,l:array<void>,m:map<string,void>,s:struct<a:void,b:int>,z:void>"
+
+
+def test_what_had_no_type_is_new_once_it_has_one():
+    seen = "struct<l:array<struct<Y:int,y:int>>,m:map<string,date>,s:struct<a:string,b:int>,x:string,z:void>"
+    assert evolved(UNTYPED, seen) == (
+        "struct<x:string,l:array<struct<Y:int>>,m:map<string,date>,s:struct<a:string,b:int>,z:void>",
+        ["x", "l", "m", "s.a"],
+    )
+    assert evolved(UNTYPED, seen, adds=False) == (UNTYPED, [])
+    assert evolved("struct<x:void>", "struct<w:int,x:int>") == ("struct<x:int,w:int>", ["x", "w"])
+    assert evolved("struct<x:void>", "struct<x:void>") == ("struct<x:void>", [])
+
+
+@pytest.mark.parametrize("adds", [True, False])
+def test_a_hint_gives_a_type_to_what_had_none(adds):
+    told = floodmark._hints("X string, l.element int, s.a date")
+    found = floodmark._evolved(UNTYPED, "struct<x:int>", told, adds, None, told)
+    assert found["record"] == (
+        "struct<x:string,l:array<int>,m:map<string,void>,s:struct<a:date,b:int>,z:void>"
+    )
+    assert found["added"] == [["x"], ["l"], ["s", "a"]]
+
+
+def test_what_a_reset_left_without_a_type_has_the_one_that_the_table_has():
+    former = floodmark._former_hints(
+        "struct<x:void,id:int>", "struct<x:int,id:int,old:date,n:void>"
+    )
+    seen = "struct<id:int,x:string>"
+    found = floodmark._evolved("struct<x:void,id:int>", seen, former, True, None, [])
+    assert found == {"record": "struct<x:int,id:int>", "added": [["x"]]}
+    assert [hint["path"] for hint in former] == [["x"], ["old"]]
+
+
 @pytest.mark.parametrize("adds", [True, False])
 def test_a_hint_that_comes_later_is_known_from_then_on(adds):
     told = floodmark._hints(
@@ -189,6 +225,74 @@ def test_what_a_reset_left_behind_comes_again_only_with_files():
     former = [{"path": ["old"], "type": "int"}]
     found = floodmark._evolved("struct<id:int>", None, former, True, None, [])
     assert found == {"record": "struct<id:int>", "added": []}
+
+
+def plan(known, seen, *paths, begins=True, **given):
+    """The schema that a batch plans, whose files have these columns, where the table's last one was `known`."""
+    own = load(invocation_args_dict=SimpleNamespace(project_dir="/work"))
+    given = {"path": "/in", "format": "parquet"} | given
+    own._known_schema = lambda _: known
+    own._look_at_files = lambda *_: {"files": {}, "seen": seen}
+    own._told_record = lambda ddl: f"struct<{ddl.replace(' ', ':')}>"
+    files = own._completed_files(own._with_defaults(given, own._files_schema()))
+    run = {
+        "settings": {"files": files},
+        "generation": "g1" if begins else None,
+        "state": {"committed": {"generation": "g1"}},
+        "target": {"exists": True},
+    }
+    return own._plan_schema(run, begins, [{"path": f"file:/in/{path}"} for path in paths])[
+        "file_schema"
+    ]
+
+
+#: What files without a record made a table of.
+NO_RECORD = {
+    "version": 1,
+    "format": "parquet",
+    "record": "struct<id:int,V:int,s:struct<a:int>,n:void>",
+    "partitions": [{"name": "store", "type": "int"}],
+    "added": [],
+}
+
+
+def test_the_first_record_has_the_types_of_a_table_that_is_there():
+    seen = "struct<id:bigint,n:string,s:struct<a:string,b:string>,v:string,w:date>"
+    schema = plan(NO_RECORD, seen, "store=1/b.parquet", "store=north/c.parquet")
+    assert schema["record"] == "struct<id:int,n:string,s:struct<a:int,b:string>,v:int,w:date>"
+    assert schema["partitions"] == NO_RECORD["partitions"]
+    assert (schema["version"], schema["added"]) == (2, [])
+    # Widened it may be.
+    wide = plan(NO_RECORD, seen, "store=1/b.parquet", schema_evolution="widen")
+    assert wide["record"] == schema["record"].replace("id:int", "id:bigint")
+
+
+def test_the_first_record_decides_which_columns_there_are():
+    """One that comes later has the type of the table, too."""
+    first = plan(NO_RECORD, "struct<id:int>", "b.parquet", schema_evolution="none")
+    assert (first["record"], first["partitions"]) == ("struct<id:int>", [])
+    later = plan(first, "struct<V:string,id:int>", "store=north/c.parquet", begins=False)
+    assert later["record"] == "struct<id:int,V:int>"
+    assert later["partitions"] == NO_RECORD["partitions"]
+    assert plan(NO_RECORD, None, "b.parquet")["record"] == "struct<>"
+
+
+@pytest.mark.parametrize(
+    ("path", "columns"),
+    [("a.csv", "struct<day:date,id:int,nm:string>"), ("day=1/a.csv", "struct<id:int,nm:string>")],
+)
+def test_a_planned_batch_has_the_columns_of_its_plan(path, columns):
+    """Whatever `schema` says since; CSV without a header is read by the places that they had."""
+    ddl = "day date,id int,nm string"
+    planned = plan(None, None, path, format="csv", schema=ddl)
+    assert planned["record"] == columns
+    floodmark = load(this=SimpleNamespace(schema="shop", identifier="m"))
+    floodmark.ledger_schema = lambda: "shop_floodmark"
+    floodmark._record_of = lambda ddl: f"struct<{ddl.replace(' ', ':')}>"
+    floodmark._query_json = lambda _: [{"files": [], "file_schema": json.dumps(planned)}]
+    run = {"settings": {"files": {"format": "csv", "schema": "id int,name string"}}, "stages": []}
+    assert floodmark._stored_files(run, 2)["record"] == columns
+    assert run["known_record"] == "struct<day:date,id:int,nm:string>"
 
 
 def test_hints_of_folders_are_no_columns_of_records():

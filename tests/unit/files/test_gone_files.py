@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -40,6 +41,41 @@ def test_what_the_settings_of_today_take(
     for path in taken + left_out:
         file = {"path": path, "modified_at": 5_000_000}
         assert floodmark._takes_file(SETTINGS | given, file) == (path in taken), path
+
+
+@pytest.mark.parametrize(
+    ("given", "movable", "stuck"),
+    [
+        (
+            {},
+            ["file:/in/a", "file:///in/k=v/a b", "file:/in/a\nb"],
+            ["file:/in2/a", "file:/in/a:b"],
+        ),
+        ({"path": "s3a://b:9/in"}, ["s3a://b:9/in/a"], ["s3a://c:9/in/a", "s3a://b:9/in/a:b/c"]),
+        ({"recursive": False}, ["file:/in/a"], ["file:/in/b/a"]),
+        ({"glob": "*.{csv,txt}"}, ["file:/in/b/a.csv"], ["file:/in/a.json", "file:/in/a.csv/b"]),
+    ],
+)
+def test_files_that_stay_due_come_behind_those_that_can_be_moved(
+    given: dict[str, Any], movable: list[str], stuck: list[str]
+) -> None:
+    """Ten thousand of them would leave no turn to others."""
+    floodmark = load()
+    asked: list[str] = []
+    floodmark.ledger_schema = lambda: "shop_floodmark"
+    floodmark._query_json = asked.append
+    floodmark._due_files("shop.bronze", SETTINGS | {"after": "7 days"} | given)
+    order = asked[0].partition(" order by ")[2]
+    assert order.endswith(") desc, f.batch_id, f.path limit 10000")
+    regexes = [
+        text.replace("\\\\", "\\")
+        for text in re.findall(r"rlike '((?:[^'\\]|\\.)*)'", order, re.DOTALL)
+    ]
+    for path in movable + stuck:
+        is_movable = all(re.search(regex, path) for regex in regexes)
+        assert is_movable == (path in movable), path
+    dated = floodmark._is_movable_sql(SETTINGS | {"modified_after": FIVE})
+    assert "(unix_micros(f.modified_at) > 5000000 and " in dated
 
 
 def tidied(
@@ -82,6 +118,57 @@ def test_files_of_a_folder_that_has_none_are_not() -> None:
 def test_files_that_the_settings_leave_out_are_not() -> None:
     assert tidied(["1"], glob="[12]") == (["2 gone", "1 moved"], [])
     assert tidied([], others=1, path="/elsewhere") == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("read", "said"),
+    [
+        ("123", None),
+        (
+            "13",
+            "1 file of the batch was left out, gone or changed before the reading, such as file:/in/2. A later run "
+            "loads what is there then",
+        ),
+        (
+            "3",
+            "2 files of the batch were left out, gone or changed before the reading, such as file:/in/1. A later run "
+            "loads what is there then",
+        ),
+    ],
+)
+def test_files_that_are_gone_before_they_are_read_are_named(read: str, said: str | None) -> None:
+    floodmark = load()
+    files = [{"path": f"file:/in/{number}", "size": 1, "modified_at": 1} for number in (1, 2, 3)]
+    there = [file for file in files if str(file["path"])[-1] in read]
+    counts = {"rows": 1, "rows_rescued": 0, "rows_quarantined": 0, "rows_raw": 0}
+    floodmark._query_json = lambda _: [file | counts for file in there[1:]]
+    # A file without a record is in no row, and is there.
+    floodmark._present_files = lambda *_: there
+    settings = {
+        "format": "json",
+        "rescued_data_column": False,
+        "single_variant_column": None,
+        "options": {},
+    }
+    for counted in (
+        lambda run: floodmark._counted_files(run, {"files": files}, "stage"),
+        lambda run: floodmark._files_still_there(run, {"files": files}),
+    ):
+        run: dict[str, Any] = {"settings": {"files": settings}}
+        assert [file["path"] for file in counted(run)] == [file["path"] for file in there]
+        assert run.get("warnings") == ([said] if said else None)
+
+
+@pytest.mark.parametrize("mode", [False, "append", "replace"])
+def test_what_was_replaced_is_not_lost_with_its_file(mode: str | bool) -> None:
+    """Of a path whose rows were replaced only the newest load has rows."""
+    asked: list[str] = []
+    floodmark = load(run_query=lambda sql: asked.append(sql) or SimpleNamespace(rows=[[0]]))
+    floodmark.ledger_schema = lambda: "shop_floodmark"
+    floodmark._check_archived({"allow_overwrites": mode})
+    newest = "row_number() over (partition by path order by batch_id desc) = 1 as counts"
+    assert (newest in asked[0]) == (mode == "replace")
+    assert ("select *, true as counts" in asked[0]) == (mode != "replace")
 
 
 @pytest.mark.parametrize(

@@ -72,3 +72,33 @@ def test_a_path_that_the_select_gives_another_name_is_refused() -> None:
     check("replace", "incremental", "id", "PATH")
     check("append", "incremental", "id", "source_file")
     check("replace", "replay", "id")
+
+
+@pytest.mark.parametrize(
+    ("columns", "without", "is_refused"),
+    [
+        (["id"], "shop.orders", True),
+        (["id", "Path"], "shop.orders where `path` is null", True),
+        (["id", "path"], None, False),
+        (["id"], None, False),
+    ],
+)
+def test_rows_that_do_not_tell_their_file_are_not_replaced(
+    columns: list[str], without: str | None, is_refused: bool
+) -> None:
+    """The column came after they were loaded, or had another name; an empty table has none."""
+    floodmark = load(model={"name": "m"}, this="shop.orders", config={})
+    floodmark._has_no_rows = lambda asked: asked != without
+    run = {
+        "settings": {"files": {"allow_overwrites": "replace"}},
+        "sql": "select id, _metadata.file_path as path from x",
+        "table_columns": [{"name": name} for name in columns],
+    }
+    selected = [{"name": "id"}, {"name": "path"}]
+    floodmark._check_append_columns(run, {"kind": "incremental"}, selected)
+    batch = {"kind": "incremental", "replaces_files": True}
+    if not is_refused:
+        floodmark._check_append_columns(run, batch, selected)
+        return
+    with pytest.raises(Refused, match=r"the path of its file in each row of shop\.orders\. Files"):
+        floodmark._check_append_columns(run, batch, selected)
