@@ -34,6 +34,8 @@
         still_open=floodmark._still_open(ns.run) if ns.run.replay else 0)) -%}
     {#- what was found where no batch was due -#}
     {%- do floodmark._tell_warnings(ns.run) -%}
+    {%- do floodmark._check_added_constraints(ns.run, ns.run.properties, 'What the run loaded is committed'
+        if ns.total.batches else 'Nothing was loaded') if ns.run.properties -%}
     {{ return(ns.run) }}
 {% endmacro %}
 

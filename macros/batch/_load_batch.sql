@@ -182,10 +182,11 @@
 
 
 {# The column of such a SELECT from which the mark is read: of the type that it has upstream, also in a table that is
-   there. #}
+   there. Without a mark append would add its first load again, so there the table must have the column. #}
 {% macro _marking_column(run, batch, columns) %}
     {%- set name = run.settings.watermark.column -%}
-    {%- set reads_table = not batch.replaces and not floodmark._strategy(run.settings).reads_mark_in_stage -%}
+    {%- set strategy = floodmark._strategy(run.settings) -%}
+    {%- set reads_table = not batch.replaces and not strategy.reads_mark_in_stage -%}
     {%- set column = floodmark._find_column(columns, name) -%}
     {%- set held = floodmark._find_column(floodmark._table_columns(run), name) if reads_table else none -%}
     {%- set why = 'With the is_incremental() guard, the mark of a first load is read from the rows it loaded: ' -%}
@@ -204,6 +205,11 @@
             'expected': 'a ' ~ batch.family ~ ', as in ' ~ batch.upstream,
             'todo': why ~ 'make the table with this type, or remove the guard'}],
             rejects='the watermark column has another type in the table') -%}
+    {%- elif held is none and reads_table and strategy.adds_blindly
+        and run.settings.on_schema_change not in ['append_new_columns', 'sync_all_columns'] -%}
+        {%- do floodmark._refuse([{'setting': 'watermark.column', 'got': name, 'expected': 'a column of ' ~ this,
+            'todo': why ~ "run again, since dbt knows the table now, or add the column to it, set on_schema_change to "
+            "'append_new_columns', or remove the guard"}], rejects='the watermark column is not in the table') -%}
     {%- endif -%}
     {{ return(column) }}
 {% endmacro %}

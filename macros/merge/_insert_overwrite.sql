@@ -15,9 +15,16 @@
 {% endmacro %}
 
 
+{# Whether the whole partitions that the batch's rows lie in have to be read first. Behind an is_incremental() guard a
+   first load has no bounds: its SELECT gives them whole. #}
+{% macro _reads_partitions(run, batch) %}
+    {{ return(floodmark._replaces_partitions(run, batch) and not run.guarded) }}
+{% endmacro %}
+
+
 {# Under a watermark insert_overwrite reads the whole partitions that the batch's rows lie in. #}
 {% macro _overwrite_reads(run, batch, select_sql) %}
-    {%- if not floodmark._replaces_partitions(run, batch) -%}
+    {%- if not floodmark._reads_partitions(run, batch) -%}
         {{ return(select_sql) }}
     {%- endif -%}
     {{ return(floodmark._whole_partitions_select(run, batch, floodmark._conformed_select(run, batch, select_sql),
@@ -28,7 +35,7 @@
 {# What insert_overwrite stages: the whole partitions that the batch's rows lie in, unless its rules have read them
    already. #}
 {% macro _overwrite_staged(run, batch, select_sql) %}
-    {%- if floodmark._replaces_partitions(run, batch) and not batch.get('judged') -%}
+    {%- if floodmark._reads_partitions(run, batch) and not batch.get('judged') -%}
         {%- set select_sql = floodmark._conformed_select(run, batch,
             floodmark._whole_partitions_select(run, batch, select_sql)) -%}
     {%- endif -%}

@@ -11,8 +11,12 @@
         {%- do floodmark._stop('it has no watermark, so there is no mark to move: use --full-refresh', id) -%}
     {%- endif -%}
     {%- set relation = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
-    {%- if relation is none -%}
-        {%- do floodmark._stop('it has no table yet: its next run is a first load, from `start` on', id) -%}
+    {%- set detail = floodmark._detail(relation) if relation is not none and relation.is_delta else none -%}
+    {#- what a table that goes on when it is empty would do behind this reset -#}
+    {%- if relation is none or detail and not detail.files
+        and not floodmark._may_be_left_empty(node.config, {'kind': 'reset'}) -%}
+        {%- do floodmark._stop(('it has no table yet' if relation is none else 'its table is empty')
+            ~ ': its next run is a first load, from `start` on', id) -%}
     {%- endif -%}
     {%- set state = floodmark._model_state(id) -%}
     {%- set strategy = node.config.get('incremental_strategy') or 'append' -%}
@@ -58,7 +62,7 @@
         'watermark_column': upstream.column, 'upstream': floodmark._relation_name(upstream.relation), 'low': before,
         'reason': reason} -%}
     {%- set values = {'high': floodmark._string_literal(mark), 'mark': floodmark._string_literal(mark),
-        'is_last': false, 'target_id': floodmark._string_literal(floodmark._detail(relation).id),
+        'is_last': false, 'target_id': floodmark._string_literal((detail or floodmark._detail(relation)).id),
         'target_version': floodmark._history(relation, 1)[0].version, 'recorded_by': 'current_user()'} -%}
     {%- do floodmark._forget_commit() -%}
     {%- do floodmark._record('committed', batch, values) -%}
@@ -75,7 +79,8 @@
     {%- set again = strategy == 'append' and before is not none and state.committed.family == upstream.family
         and position < floodmark._position_parse(before, upstream.family) -%}
     {%- do print('The mark of ' ~ id ~ ' is now ' ~ (mark or 'none') ~ ' (it was ' ~ (before or 'none') ~ ').'
-        ~ (' append loads the rows above it again: delete them first if they are there.' if again else '')
+        ~ (' append loads the rows above it again: delete them first if they are there. If that leaves the table '
+        'empty, the next run loads from `start` on.' if again else '')
         ~ superseded) -%}
 {% endmacro %}
 

@@ -71,6 +71,17 @@
 {% endmacro %}
 
 
+{# Whether this model calls macros of its project, or of another package than dbt's and this one: one may have a guard
+   in it. #}
+{% macro _calls_own_macros() %}
+    {%- for id in (model.get('depends_on') or {}).get('macros') or []
+        if id.split('.')[1] not in ['floodmark', 'dbt', 'dbt_spark'] -%}
+        {{ return(true) }}
+    {%- endfor -%}
+    {{ return(false) }}
+{% endmacro %}
+
+
 {# The settings that make a model floodmark's. #}
 {% macro _managing_settings() %}
     {{ return(['watermark', 'files', 'expectations', 'cdc', 'snapshot_diff']) }}

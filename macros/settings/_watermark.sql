@@ -99,29 +99,23 @@
 {% endmacro %}
 
 
-{# The filter must be in the SELECT, and without a guard where it bounds the first load too. #}
+{# The filter must be in the SELECT, and without a guard where it bounds the first load too. A guard shows in the SQL
+   of a first load, which lacks the filter: the model may call is_incremental() for something else, or a macro that
+   does. #}
 {% macro _filter_problems(watermark) %}
-    {%- set problems = [] -%}
-    {%- set is_guarded = floodmark._is_guarded() -%}
-    {%- set bounded = [] -%}
-    {%- for key in ['start', 'step', 'sql'] if watermark.get(key) is not none -%}
-        {%- do bounded.append(key) -%}
-    {%- endfor -%}
-    {%- if watermark.get('gaps') == 'wait' -%}
-        {%- do bounded.append('gaps') -%}
-    {%- endif -%}
-    {%- if bounded and is_guarded -%}
-        {%- do problems.append({'setting': 'watermark.' ~ bounded[0],
-            'expected': 'the filter without the is_incremental() guard',
-            'todo': 'Remove the guard: floodmark.watermark_filter() bounds the first load too'}) -%}
-    {%- endif -%}
-    {%- if not is_guarded and not floodmark._has_mark('bounds', model.get('compiled_code')
-        or '/*floodmark:bounds*/') -%}
-        {%- do problems.append({'setting': 'watermark', 'got': watermark,
+    {%- if floodmark._has_mark('bounds', model.get('compiled_code') or '/*floodmark:bounds*/') -%}
+        {{ return([]) }}
+    {%- elif not floodmark._is_guarded() and (is_incremental() or not floodmark._calls_own_macros()) -%}
+        {{ return([{'setting': 'watermark', 'got': watermark,
             'expected': 'floodmark.watermark_filter() in the SELECT',
-            'todo': 'Add "where {{ floodmark.watermark_filter() }}"'}) -%}
+            'todo': 'Add "where {{ floodmark.watermark_filter() }}"'}]) }}
     {%- endif -%}
-    {{ return(problems) }}
+    {%- for key in ['start', 'step', 'sql', 'gaps']
+        if watermark.get(key) is not none and (key != 'gaps' or watermark.gaps == 'wait') -%}
+        {{ return([{'setting': 'watermark.' ~ key, 'expected': 'the filter without the is_incremental() guard',
+            'todo': 'Remove the guard: floodmark.watermark_filter() bounds the first load too'}]) }}
+    {%- endfor -%}
+    {{ return([]) }}
 {% endmacro %}
 
 

@@ -80,6 +80,8 @@
         {%- do floodmark._take_on(run, streams) -%}
         {%- do floodmark._align_stream(run, streams) -%}
     {%- else -%}
+        {%- do floodmark._check_added_constraints(run, properties, 'The stream did not start')
+            if properties -%}
         {%- do run.update({'generation': made_by}) -%}
         {%- set filled_in = properties.get('floodmark.output_mode') -%}
         {%- do floodmark._check_output_mode(settings.output_mode, filled_in) if described.remembers and made_by -%}

@@ -27,24 +27,31 @@
 {% endmacro %}
 
 
+{# What a table still has to be given, {name: condition}: the contract's constraints that it lacks, or has from us with
+   another condition. `properties` are the table's. #}
+{% macro _added_constraints(properties) %}
+    {%- set present, own = properties | map('lower') | list, floodmark._own_constraints(properties) -%}
+    {%- set added = {} -%}
+    {%- for name, text in floodmark._constraint_texts().items()
+        if 'delta.constraints.' ~ name not in present or own.get(name, text) != text -%}
+        {%- do added.update({name: text}) -%}
+    {%- endfor -%}
+    {{ return(added) }}
+{% endmacro %}
+
+
 {# Put the contract's constraints on the table where they are missing, and take those off that were put there and are
    no longer in the contract. `properties` are the table's, where they are known. The table says which are ours before
    it has them, so that a run which dies leaves none that nobody takes off. #}
 {% macro _persist_constraints(relation, properties=none) %}
-    {%- set wanted = floodmark._constraint_texts() -%}
-    {%- if wanted -%}
+    {%- if floodmark._has_constraints() -%}
         {%- set properties = properties or floodmark._properties_of(relation) -%}
         {%- if floodmark._drop_constraints(relation, properties) -%}
             {%- set properties = floodmark._properties_of(relation) -%}
         {%- endif -%}
-        {%- set present = properties | map('lower') | list -%}
-        {%- set missing = {} -%}
-        {%- for name, text in wanted.items() if 'delta.constraints.' ~ name not in present -%}
-            {%- do missing.update({name: text}) -%}
-        {%- endfor -%}
-        {%- if missing -%}
-            {%- do floodmark._set_properties(floodmark._constraints_property(
-                dict(floodmark._own_constraints(properties), **missing))) -%}
+        {%- set missing, own = floodmark._added_constraints(properties), floodmark._own_constraints(properties) -%}
+        {%- if dict(own, **missing) != own -%}
+            {%- do floodmark._set_properties(floodmark._constraints_property(dict(own, **missing))) -%}
         {%- endif -%}
         {%- for name, text in missing.items() -%}
             {%- do floodmark._execute(['alter table ' ~ floodmark._delta_name(relation) ~ ' add constraint '
@@ -66,13 +73,13 @@
 
 
 {# Take constraints of ours off a table that the contract no longer has, or has otherwise: their names. What somebody
-   else put there stays. `properties` are the table's. #}
-{% macro _drop_constraints(relation, properties) %}
+   else put there stays, and so does what `keeps` names. `properties` are the table's. #}
+{% macro _drop_constraints(relation, properties, keeps=[]) %}
     {%- set wanted = floodmark._constraint_texts() -%}
     {%- set own = floodmark._own_constraints(properties) -%}
     {%- set dropped, kept = [], {} -%}
     {%- for name, text in own.items() -%}
-        {%- if wanted.get(name) == text -%}
+        {%- if wanted.get(name) == text or name in keeps -%}
             {%- do kept.update({name: text}) -%}
         {%- else -%}
             {%- do dropped.append(name) -%}
@@ -86,18 +93,6 @@
         {%- do floodmark._set_properties(floodmark._constraints_property(kept)) -%}
     {%- endif -%}
     {{ return(dropped) }}
-{% endmacro %}
-
-
-{# Before the first batch of a run: take constraints off that its rows may break. Where there are none any more, the
-   table is asked once Delta has refused a batch (_obsolete_constraints). #}
-{% macro _relax_constraints(run) %}
-    {%- if floodmark._has_constraints() and run.target.is_delta and not run.target.is_empty and not run.full_refresh
-        and not run.is_untouched -%}
-        {%- set properties = floodmark._properties_of(this) -%}
-        {%- do run.update({'properties': floodmark._properties_of(this)
-            if floodmark._drop_constraints(this, properties) else properties}) -%}
-    {%- endif -%}
 {% endmacro %}
 
 

@@ -1,6 +1,29 @@
 {# Sequences: missing numbers between the mark and the high bound, by `gaps`; refused, or held back, before the batch
    is planned. #}
 {% macro _check_gaps(run, plan) %}
+    {%- set gaps = floodmark._gaps_of(run, plan) -%}
+    {%- if gaps -%}
+        {%- set how = run.settings.watermark.gaps -%}
+        {%- set sentence = floodmark._counted(gaps.count, 'gap') ~ ' in ' ~ run.upstream.relation ~ '.'
+            ~ run.upstream.column ~ ', missing: ' ~ gaps.shown | join(', ')
+            ~ (', ...' if gaps.count > gaps.shown | length else '') -%}
+        {%- if how == 'fail' -%}
+            {%- do floodmark._stop(sentence
+                ~ ". watermark.gaps is 'fail', so nothing was loaded. Load the missing numbers, or set gaps to "
+                "'warn'") -%}
+        {%- endif -%}
+        {%- if how == 'wait' -%}
+            {%- do floodmark._wait_for_gap(run, plan, gaps, sentence) -%}
+        {%- else -%}
+            {%- do floodmark._warn_once(run, sentence) -%}
+        {%- endif -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The gaps of a plan, {count, shown, first, high}, `high` the highest number at the time; none where there are none, or
+   where they do not count. #}
+{% macro _gaps_of(run, plan) %}
     {%- set watermark = run.settings.watermark -%}
     {%- if not watermark or plan.family != 'sequence' or watermark.gaps == 'ignore' or not plan.is_waiting -%}
         {{ return(none) }}
@@ -9,21 +32,7 @@
     {%- set low = plan.low_position if plan.low_position is not none or plan.start_position is none
         else plan.start_position - 1 -%}
     {%- set ranges = floodmark._missing_ranges(run.upstream, low, high) -%}
-    {%- if ranges.shown -%}
-        {%- set sentence = floodmark._counted(ranges.count, 'gap') ~ ' in ' ~ run.upstream.relation ~ '.'
-            ~ run.upstream.column ~ ', missing: ' ~ ranges.shown | join(', ')
-            ~ (', ...' if ranges.count > ranges.shown | length else '') -%}
-        {%- if watermark.gaps == 'fail' -%}
-            {%- do floodmark._stop(sentence
-                ~ ". watermark.gaps is 'fail', so nothing was loaded. Load the missing numbers, or set gaps to "
-                "'warn'") -%}
-        {%- endif -%}
-        {%- if watermark.gaps == 'wait' -%}
-            {%- do floodmark._wait_for_gap(run, plan, ranges.first, [high, plan.ceiling] | max, sentence) -%}
-        {%- else -%}
-            {%- do floodmark._warn_once(run, sentence) -%}
-        {%- endif -%}
-    {%- endif -%}
+    {{ return(dict(ranges, high=[high, plan.ceiling] | max) if ranges.shown else none) }}
 {% endmacro %}
 
 
@@ -50,32 +59,52 @@
 
 
 {# Hold the batch below the first missing number until `gap_timeout` has passed since the gap was first seen. The ledger
-   records that moment and the highest number at the time. All gaps up to that number count as equally old: after the
-   timeout, the batch loads up to it, in spite of its gaps. #}
-{% macro _wait_for_gap(run, plan, missing, high, sentence) %}
-    {%- set seen = floodmark._last_wait(run) -%}
-    {%- if not seen or missing < seen.low | int or missing > seen.high | int -%}
-        {%- set now = floodmark._now() -%}
-        {%- set seen = {'low': missing | string, 'high': high | string, 'at': now} -%}
-        {%- do floodmark._record('waiting', {'batch_id': run.state.last_batch_id or 0, 'txn_version': now, 'kind': none,
-            'generation': none, 'family': plan.family, 'low': seen.low},
+   records that moment and the highest number at the time. #}
+{% macro _wait_for_gap(run, plan, gaps, sentence) %}
+    {%- set seen = floodmark._seen_gap(gaps, floodmark._last_wait(run)) -%}
+    {%- if seen.is_new -%}
+        {%- do floodmark._record('waiting', {'batch_id': run.state.last_batch_id or 0, 'txn_version': seen.at,
+            'kind': none, 'generation': none, 'family': plan.family, 'low': seen.low},
             {'high': floodmark._string_literal(seen.high)}) -%}
     {%- endif -%}
-    {%- set until = seen.at + floodmark._parse_duration(run.settings.watermark.gap_timeout) -%}
-    {%- if floodmark._now() >= until -%}
-        {%- do floodmark._warn_once(run, sentence ~ '. They did not arrive within gap_timeout ('
-            ~ run.settings.watermark.gap_timeout ~ '), so this run skips the gap') -%}
-        {%- set limit = seen.high | int -%}
-        {%- do plan.update({'is_last': limit >= plan.high_position and plan.is_last}) -%}
-    {%- else -%}
-        {%- do floodmark._warn_once(run, sentence ~ '. Rows from ' ~ missing ~ ' on wait, until '
-            ~ floodmark._position_print(until, 'timestamp')[:19] ~ ' UTC') -%}
-        {%- set limit = missing - 1 -%}
-        {%- do plan.update({'is_last': true, 'is_held': true, 'is_waiting': plan.first_position <= limit}) -%}
+    {%- set until = floodmark._hold_below_gap(run, plan, gaps, seen) -%}
+    {%- do floodmark._warn_once(run, sentence ~ ('. They did not arrive within gap_timeout ('
+        ~ run.settings.watermark.gap_timeout ~ '), so this run skips the gap' if until is none
+        else '. Rows from ' ~ gaps.first ~ ' on wait, until ' ~ floodmark._position_print(until, 'timestamp')[:19]
+        ~ ' UTC')) -%}
+{% endmacro %}
+
+
+{# Bound a plan that is only shown as the run would: nothing is recorded, and nothing said. #}
+{% macro _look_at_gaps(run, plan) %}
+    {%- set gaps = floodmark._gaps_of(run, plan) if run.settings.watermark.gaps == 'wait' else none -%}
+    {%- if gaps -%}
+        {%- do floodmark._hold_below_gap(run, plan, gaps, floodmark._seen_gap(gaps,
+            floodmark._last_wait(run) if floodmark._ledger_exists() else none)) -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# When the first of these gaps was seen, {low, high, at, is_new}: as part of the last wait, or now. All gaps up to the
+   highest number of that moment count as equally old. #}
+{% macro _seen_gap(gaps, wait) %}
+    {{ return(dict(wait, is_new=false) if wait and wait.low | int <= gaps.first <= wait.high | int
+        else {'low': gaps.first | string, 'high': gaps.high | string, 'at': floodmark._now(), 'is_new': true}) }}
+{% endmacro %}
+
+
+{# Bound a plan below its first missing number, or, once `gap_timeout` has passed, at the highest number of the wait, in
+   spite of its gaps. Returns the moment until which rows wait; none where they do no more. #}
+{% macro _hold_below_gap(run, plan, gaps, seen) %}
+    {%- set until = seen.at + floodmark._parse_duration(run.settings.watermark.gap_timeout) -%}
+    {%- set is_over = floodmark._now() >= until -%}
+    {%- set limit = seen.high | int if is_over else gaps.first - 1 -%}
+    {%- do plan.update({'is_last': limit >= plan.high_position and plan.is_last} if is_over
+        else {'is_last': true, 'is_held': true, 'is_waiting': plan.first_position <= limit}) -%}
     {%- if limit < plan.high_position -%}
         {%- do plan.update({'high_position': limit, 'high': floodmark._position_print(limit, plan.family)}) -%}
     {%- endif -%}
+    {{ return(none if is_over else until) }}
 {% endmacro %}
 
 

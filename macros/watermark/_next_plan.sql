@@ -49,6 +49,7 @@
     {%- set plan = floodmark._plan_version(run, low) if upstream.family == 'version'
         else floodmark._plan_watermark(run, low, none) -%}
     {%- do plan.update({'upstream_version': upstream.commit.version, 'mark_position': mark}) -%}
+    {%- do floodmark._look_at_gaps(run, plan) -%}
     {%- do plan.update({'kind': run.kind if run.replaces or not floodmark._is_nothing_new(run, plan, run.replaces)
         else 'nothing new'}) -%}
     {{ return(plan) }}

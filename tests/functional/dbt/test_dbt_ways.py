@@ -71,6 +71,24 @@ PLAIN = (
 )
 
 
+#: A guard that stands in a macro of the project, and one of something else than the filter.
+ONLY_NEW = (
+    "{% macro only_new() %}{% if is_incremental() %}where {{ floodmark.watermark_filter() }}"
+    "{% endif %}{% endmacro %}"
+)
+GUARDS = {
+    "by_macro": (
+        "{{ config(materialized='incremental', watermark={'column': 'ts'}) }}\n"
+        f"select id, ts from {table('orders')} {{{{ only_new() }}}}"
+    ),
+    "beside": incremental(
+        table("orders"),
+        "id, ts, {{ is_incremental() }} as is_later",
+        watermark=TS | {"start": "2024-01-01"},
+    ),
+}
+
+
 #: Whether the filter of such a model stands behind is_incremental().
 MADE = {"made": False, "made_guarded": True}
 
@@ -91,7 +109,7 @@ class Story:
         assert run.status, run.log[-6000:]
         schema = self.project.schema
         self.versions[name] = {m: self.project.commits(m) for m in ("documented", "contracted")}
-        models = ("hooked", "broken_hook", "contracted", "plain", "shaped", "dry", *MADE)
+        models = ("hooked", "broken_hook", "contracted", "plain", "shaped", "dry", *MADE, *GUARDS)
         self.ids[name] = {model: [] for model in models}
         for model, row_id in sorted(
             self.project.sql(
@@ -130,6 +148,10 @@ def story(make_project: Callable[..., Project]) -> Iterator[Story]:
     )
     for name, guard in MADE.items():
         project.model(name, incremental(orders, guard=guard, pre_hook=MAKES, watermark=TS, **merge))
+    (project.root / "macros").mkdir(exist_ok=True)
+    (project.root / "macros" / "only_new.sql").write_text(ONLY_NEW)
+    for name, sql in GUARDS.items():
+        project.model(name, sql)
     project.model(
         "broken_hook",
         incremental(orders, post_hook="select raise_error('post-hook broke')", watermark=TS),
@@ -206,6 +228,12 @@ def test_a_table_that_a_pre_hook_made_keeps_its_rows(story: Story) -> None:
         "the SELECT without what stands behind is_incremental(). Nothing was loaded: run again"
     ) in sentence(story.runs["first"].message["made_guarded"])
     assert story.ids["second"]["made_guarded"] == [1, 2, 3, 99]
+
+
+@pytest.mark.parametrize("name", GUARDS)
+def test_a_guard_may_stand_in_a_macro_and_beside_the_filter(story: Story, name: str) -> None:
+    assert story.ids["first"][name] == [1], story.runs["first"].message[name]
+    assert story.ids["second"][name] == [1, 2, 3], story.runs["second"].message[name]
 
 
 def test_a_failing_post_hook_fails_the_node_not_the_batch(story: Story) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.commands import Story
 from tests.support.files import land, lines, loader
-from tests.support.harness import Project, incremental, table
+from tests.support.harness import Project, incremental, sentence, table
 
 pytestmark = [pytest.mark.edge, pytest.mark.long("session")]
 
@@ -123,3 +123,14 @@ def test_a_backfill_says_when_its_batches_ended(story: Story) -> None:
     for _ in range(2):
         shown = story(*words)
         assert shown.exit_code == 0 and "finished (UTC)" in shown.output, shown.output
+
+
+def test_an_empty_table_has_no_mark_to_move(
+    story: Story, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The next run loads it from the start, whatever the ledger says."""
+    story.project.sql(f"delete from {story.project.schema}.merged")
+    refused = story("reset", "merged", "--to", "2024-05-01 07:00:00")
+    said = sentence(refused.output + capfd.readouterr().out)
+    assert refused.exit_code == 1, said
+    assert "its table is empty: its next run is a first load, from `start` on" in said

@@ -59,6 +59,7 @@ MERGE = (
 CONTRACTS = {
     "relaxed": ((SMALL, ABOVE), (("small", "n < 99"), ABOVE)),
     "removed": ((SMALL, ABOVE), ()),
+    "broken": ((SMALL,), (("small", "n < 2"), ("odd", "n <> 2"))),
 }
 MODELS = {
     "by_hand": whole(),
@@ -67,6 +68,10 @@ MODELS = {
     "renames": follower("renamed"),
     "switches": follower("switched"),
     **dict.fromkeys(CONTRACTS, MERGE),
+    "broken": (
+        f"{{{{ config(materialized='incremental', watermark={{'column': 'n'}}) }}}}\nselect id, n from {table('numbers')}"
+        "\nwhere {{ floodmark.watermark_filter() }}"
+    ),
 }
 
 
@@ -84,7 +89,8 @@ def story(make_project: Callable[..., Project]) -> Runs:
         )
         project.sql(f"alter table {s}.{name} set tblproperties ({FEED})")
         project.sql(f"insert into {s}.{name} values ('a', 1)")
-    project.source("extract", "renamed", "switched")
+    project.sql(f"create table {s}.numbers using delta as select 'b' as id, 2 as n")
+    project.source("extract", "renamed", "switched", "numbers")
     for name, sql in MODELS.items():
         project.model(name, sql, yml=contract(*CONTRACTS[name][0]) if name in CONTRACTS else None)
     land(project.root / "landing", {"1.json": lines({"id": "a", "n": 1}, {"id": "b", "n": 2})})
@@ -112,6 +118,8 @@ def story(make_project: Callable[..., Project]) -> Runs:
     project.sql(f"update {s}.switched set n = 3 where id = 'b'")
     story.run("second")
     story.run("third", "--select", *CONTRACTS)
+    project.sql(f"update {s}.broken set n = 1")
+    story.run("fourth", "--select", "broken")
     return story
 
 
@@ -147,6 +155,22 @@ def test_a_contract_without_constraints_takes_its_own_off(story: Runs) -> None:
     found = dict(story.project.sql(f"show tblproperties {story.project.schema}.removed"))
     names = {name.rpartition(".")[2] for name in found if name.startswith("delta.constraints.")}
     assert names == {"by_hand"}
+
+
+def test_a_constraint_that_rows_of_the_table_break_is_named_and_not_put_on_it(story: Runs) -> None:
+    """Nothing is committed, and the old condition stays, until the rows are corrected."""
+    s = story.project.schema
+    for run in ("second", "third"):
+        assert (
+            f"rows that {s}.broken has break the contract's constraints: small (1 row), odd (1 row). "
+            "Nothing was loaded: correct these rows, "
+        ) in story.said(run, "broken"), story.said(run, "broken")
+    assert story.runs["fourth"].status["broken"] == "success", story.said("fourth", "broken")
+    found = dict(story.project.sql(f"show tblproperties {s}.broken"))
+    assert found["delta.constraints.small"] == "n < 2"
+    assert found["delta.constraints.odd"] == "n <> 2"
+    history = [row[4] for row in story.project.sql(f"describe history {s}.broken")]
+    assert history[history.index("UPDATE") + 1] == "ADD CONSTRAINT", history
 
 
 @pytest.mark.parametrize(

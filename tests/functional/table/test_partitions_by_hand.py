@@ -55,6 +55,22 @@ ADDING = incremental(
     on_schema_change="append_new_columns",
     watermark={"column": "ts", "start": "2024-05-01 01:00:00"},
 )
+#: Tables that a pre-hook makes after dbt has compiled the SELECT without what stands behind the guard.
+MADE = "create table if not exists {{ this }} (id int%s) using delta"
+HOOKED = {
+    "unmarked": incremental(
+        table("src"), "id, ts", guard=True, pre_hook=MADE % "", watermark={"column": "ts"}
+    ),
+    "days": incremental(
+        table("src"),
+        "id, ts, cast(ts as date) as day",
+        guard=True,
+        pre_hook=MADE % ", ts timestamp, day date" + " partitioned by (day)",
+        incremental_strategy="insert_overwrite",
+        partition_by=["day"],
+        watermark={"column": "ts"},
+    ),
+}
 CONTRACT = """
 config: {contract: {enforced: true}}
 columns:
@@ -92,6 +108,8 @@ def story(make_project: Callable[..., Project]) -> Story:
     project.model("narrowed", NARROWED[0])
     project.sql(f"create table {s}.adding (id int, ts timestamp) using delta")
     project.model("adding", ADDING)
+    for name, sql in HOOKED.items():
+        project.model(name, sql)
     strict = incremental(
         table("src"), "id, v, ts", watermark={"column": "ts"}, on_schema_change="append_new_columns"
     )
@@ -188,6 +206,20 @@ def test_a_partition_may_come_with_the_first_batch(story: Story) -> None:
         f"select id, cast(day as string) from {story.project.schema}.adding order by id"
     )
     assert found == [(id, "2024-05-01") for id in (1, 2, 3, 4)]
+
+
+def test_a_guarded_append_into_a_table_without_its_mark_is_refused(story: Story) -> None:
+    """Its rows would give none, and the next run would add them again; that run has the filter."""
+    said = sentence(story.runs[0].message["unmarked"])
+    assert f"expected a column of {story.project.schema}.unmarked" in said, said
+    assert [run.status["unmarked"] for run in story.runs] == ["error", "success", "success"]
+    assert [row["id"] for row in rows_of(story.project, "unmarked", "id")] == [1, 2, 3, 4]
+
+
+def test_a_guarded_first_load_fills_partitions_that_a_hook_made(story: Story) -> None:
+    said = [run.message["days"] for run in story.runs]
+    assert all(run.status["days"] == "success" for run in story.runs), said
+    assert [row["id"] for row in rows_of(story.project, "days", "id")] == [1, 2, 3, 4]
 
 
 def test_a_char_column_that_came_later_is_refused_with_the_way_out(story: Story) -> None:

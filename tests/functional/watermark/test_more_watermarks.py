@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from tests.support.commands import plans
 from tests.support.harness import FULL, Project, Runs, incremental, sentence, table
 
 pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
@@ -238,7 +239,7 @@ def test_a_gap_older_than_gap_timeout_is_passed_with_a_warning(story: Story) -> 
 
 
 def test_a_full_refresh_waits_anew(make_project: Callable[..., Project]) -> None:
-    """What was waited for before it is over; its own wait goes on in later runs."""
+    """What was waited for before it is over; its own wait goes on in later runs, as `plan` knows."""
     project = make_project("waits")
     s = project.schema
     project.sql(f"create table {s}.numbers using delta as select n from values (1), (2), (4) t(n)")
@@ -255,7 +256,9 @@ def test_a_full_refresh_waits_anew(make_project: Callable[..., Project]) -> None
         )
 
     assert loaded() == [1, 2]
+    assert plans(project)["waits"]["kind"] == "nothing new"
     hours_pass()
+    assert plans(project)["waits"]["high"] == "4"
     assert loaded("--full-refresh") == [1, 2]
     assert loaded() == [1, 2]
     hours_pass()

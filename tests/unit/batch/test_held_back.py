@@ -60,7 +60,8 @@ def test_what_holds_a_row_back_may_take_no_others_with_it(
     ("given", "held", "batch", "got"),
     [
         ("timestamp", "timestamp", {}, None),
-        ("timestamp", None, {}, None),
+        ("timestamp", None, {"replaces": True}, None),
+        ("timestamp", None, {}, "ts"),
         ("timestamp", "timestamp_ntz", {"replaces": True}, None),
         ("timestamp", "timestamp_ntz", {}, "ts timestamp_ntz in shop.orders"),
         ("timestamp", "string", {}, "ts string in shop.orders"),
@@ -80,8 +81,44 @@ def test_a_mark_is_read_from_a_column_of_the_upstreams_type(
     macros._table_columns = lambda run: typed(held)
     problems: list[Any] = []
     macros._refuse = lambda found, rejects: problems.extend(found)
-    run = {"settings": SimpleNamespace(strategy="append", watermark=SimpleNamespace(column="ts"))}
+    run = {"settings": settings()}
     batch = {"replaces": False, "family": "timestamp", "upstream": "s.src"} | batch
     macros._marking_column(run, batch, typed(given))
     assert [problem["got"] for problem in problems] == ([got] if got else [])
     assert all("is_incremental() guard" in problem["todo"] for problem in problems)
+
+
+def settings(strategy: str = "append", on_schema_change: str = "ignore") -> SimpleNamespace:
+    return SimpleNamespace(
+        strategy=strategy,
+        on_schema_change=on_schema_change,
+        watermark=SimpleNamespace(column="ts"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "refused"),
+    [
+        (settings(), True),
+        (settings(on_schema_change="fail"), True),
+        (settings(on_schema_change="append_new_columns"), False),
+        (settings(on_schema_change="sync_all_columns"), False),
+        (settings("merge"), False),
+        (settings("insert_overwrite"), False),
+        (settings("cdc"), False),
+    ],
+)
+def test_a_table_without_the_watermark_column_gives_append_no_mark(
+    given: SimpleNamespace, refused: bool
+) -> None:
+    """The next run would add all rows again; the other ways write them a second time as they are."""
+    macros = load(this="shop.orders")
+    macros._table_columns = lambda run: [{"name": "id", "type": "int"}]
+    run = {"settings": given}
+    batch = {"replaces": False, "family": "timestamp", "upstream": "s.src"}
+    columns = [{"name": "ts", "type": "timestamp"}]
+    if refused:
+        with pytest.raises(Refused, match=r"expected a column of shop\.orders.* run again, since"):
+            macros._marking_column(run, batch, columns)
+    else:
+        macros._marking_column(run, batch, columns)

@@ -153,6 +153,47 @@ def test_is_incremental_counts_where_jinja_calls_it(code: str, is_guarded: bool)
     assert load(model={"raw_code": code})._is_guarded() is is_guarded
 
 
+GUARD = "{% if is_incremental() %}{% endif %}"
+FILTER = "select 1 where /*floodmark:bounds `ts`*/ true /*floodmark:end*/"
+BARE = "select 1"
+THEIRS = ["macro.dbt.is_incremental", "macro.floodmark.new_files"]
+OURS = ["macro.shop.only_new", *THEIRS]
+
+
+@pytest.mark.parametrize(
+    ("code", "compiled", "macros", "goes_on", "watermark", "refused"),
+    [
+        (BARE, None, THEIRS, False, {"start": 1}, None),
+        (BARE, FILTER, THEIRS, False, {"start": 1}, None),
+        (BARE, BARE, THEIRS, False, {}, "watermark"),
+        (BARE, BARE, THEIRS, True, {}, "watermark"),
+        (GUARD, BARE, THEIRS, False, {}, None),
+        (GUARD, BARE, THEIRS, False, {"gaps": "warn"}, None),
+        (GUARD, BARE, THEIRS, False, {"gaps": "wait"}, "watermark.gaps"),
+        (GUARD, BARE, THEIRS, False, {"step": 5}, "watermark.step"),
+        # What else depends on is_incremental() is no guard of the filter.
+        (GUARD, FILTER, THEIRS, False, {"start": 1, "gaps": "wait"}, None),
+        (GUARD, FILTER, THEIRS, True, {"start": 1}, None),
+        # The guard may stand in a macro of the project; in an incremental run it hides nothing.
+        (BARE, BARE, OURS, False, {}, None),
+        (BARE, BARE, OURS, False, {"sql": "max(ts)"}, "watermark.sql"),
+        (BARE, BARE, OURS, True, {}, "watermark"),
+    ],
+)
+def test_the_filter_of_a_first_load_stands_in_its_sql_or_behind_a_guard(
+    code: str,
+    compiled: str | None,
+    macros: list[str],
+    goes_on: bool,
+    watermark: dict[str, Any],
+    refused: str | None,
+) -> None:
+    model = {"raw_code": code, "compiled_code": compiled, "depends_on": {"macros": macros}}
+    floodmark = load(model=model, is_incremental=lambda: goes_on)
+    problems = floodmark._filter_problems({"column": "ts"} | watermark)
+    assert [problem["setting"] for problem in problems] == ([refused] if refused else [])
+
+
 @pytest.mark.parametrize(
     ("format", "files", "said"),
     [

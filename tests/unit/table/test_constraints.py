@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tests.support.macros import load
+from tests.support.macros import Refused, load
 
 
 class Config(dict[str, Any]):
@@ -24,6 +25,9 @@ class Table:
         self.properties = {f"delta.constraints.{name}": text for name, text in by_hand.items()}
         self.sent: list[str] = []
         self.asked = 0
+        self.columns = ["a", "b", "c"]
+        # Condition -> how many rows of the table break it.
+        self.broken: dict[str, int] = {}
 
     def macros(self, checks: dict[str, str]) -> SimpleNamespace:
         """The macros under a contract with these checks."""
@@ -31,13 +35,30 @@ class Table:
             SimpleNamespace(type="check", name=name, expression=text)
             for name, text in checks.items()
         ]
-        model = SimpleNamespace(constraints=constraints, columns={})
+        columns = {name: SimpleNamespace(data_type="int") for name in ("a", "b", "c")}
+        model = SimpleNamespace(constraints=constraints, columns=columns)
         floodmark = load(config=Config(), model=model, this="shop.orders")
         floodmark._lists_changes = lambda: False
         floodmark._execute = self.execute
-        floodmark._set_properties = self.properties.update
+        floodmark._set_properties = self.set
         floodmark._properties_of = self.look
+        floodmark._query_json = self.query
+        floodmark._columns_of = lambda query=None, relation=None: [
+            {"name": name, "type": "int"} for name in self.columns
+        ]
         return floodmark
+
+    def set(self, properties: dict[str, str]) -> None:
+        self.sent.append("set")
+        self.properties |= properties
+
+    def query(self, sql: str) -> list[Any]:
+        """The counts of conditions, or the rows that break the first."""
+        self.sent.append(sql)
+        if "count_if" not in sql:
+            return [SimpleNamespace(rule=0, shown='{"a":50}')]
+        asked = re.findall(r"count_if\(not \(\((.*?)\)\)\)", sql)
+        return [SimpleNamespace(n=[9, *(self.broken.get(text, 0) for text in asked)])]
 
     def look(self, relation: Any) -> dict[str, str]:
         self.asked += 1
@@ -64,6 +85,7 @@ class Table:
 
 RUN: dict[str, Any] = {
     "target": {"is_delta": True, "is_empty": False}, "full_refresh": False, "is_untouched": False,
+    "settings": {"unique_key": []},
 }  # fmt: skip
 
 
@@ -73,6 +95,8 @@ def loaded(table: Table, checks: dict[str, str]) -> dict[str, str]:
     run = dict(RUN)
     floodmark._relax_constraints(run)
     before = table.holds()
+    if run.get("properties"):
+        floodmark._check_added_constraints(run, run["properties"], "Nothing was loaded")
     floodmark._persist_constraints("shop.orders", run.get("properties"))
     return before
 
@@ -127,6 +151,49 @@ def test_a_run_that_dies_before_it_adds_one_leaves_none_that_nobody_takes_off() 
         floodmark._persist_constraints("shop.orders")
     loaded(table, {"other": "a > 0"})
     assert table.holds() == {"other": "(a > 0)"}
+
+
+def test_what_the_property_says_already_makes_no_commit() -> None:
+    """Delta may refuse a constraint again and again."""
+    table = Table({})
+    floodmark = table.macros({"small": "a < 9"})
+
+    def refuse(statements: list[str]) -> None:
+        raise RuntimeError
+
+    floodmark._execute = refuse
+    for _ in range(2):
+        with pytest.raises(RuntimeError):
+            floodmark._persist_constraints("shop.orders")
+    assert table.sent == ["set"]
+
+
+def test_rows_of_the_table_that_break_a_new_constraint_are_named_and_nothing_is_sent() -> None:
+    """One that is only tightened stays, until its successor holds."""
+    table = Table({})
+    loaded(table, {"small": "a < 99"})
+    table.broken = {"a < 9": 2}
+    for _ in range(2):
+        table.sent = []
+        with pytest.raises(
+            Refused,
+            match=r"rows that shop\.orders has break the contract's constraints: small \(2 rows\)\. Nothing was "
+            r'loaded: correct these rows, .* run once with --full-refresh\. small: {"a":50}',
+        ):
+            loaded(table, {"small": "a < 9", "other": "c > 0"})
+        assert all("select" in sql for sql in table.sent)
+        assert table.holds() == {"small": "(a < 99)"}
+    table.broken = {}
+    loaded(table, {"small": "a < 9", "other": "c > 0"})
+    assert table.holds() == {"small": "(a < 9)", "other": "(c > 0)"}
+
+
+def test_a_column_that_the_next_batch_adds_is_null_in_the_rows_that_are_there() -> None:
+    table = Table({"handmade": "b > 0"})
+    table.columns = ["A", "b"]
+    loaded(table, {"other": "c > 0"})
+    (asked,) = [sql for sql in table.sent if "count_if" in sql]
+    assert asked.endswith(" from (select *, cast(null as int) as `c` from shop.orders)")
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ def reset(
         "column": "n",
     }
     floodmark._history = lambda *_: [{"version": 4}]
-    floodmark._detail = lambda relation: {"id": "t"}
+    floodmark._detail = lambda relation: {"id": "t", "files": 1}
     floodmark._forget_commit = lambda: None
     floodmark._record = lambda *_: None
     floodmark._is_recorded = lambda *_: False

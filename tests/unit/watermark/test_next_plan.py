@@ -90,3 +90,62 @@ def test_else_the_last_committed_batch_has_the_mark(
     history: list[str], planned: dict[str, Any], more: dict[str, Any]
 ) -> None:
     assert looked(history, planned, **more)["state"]["committed"] == COMMITTED
+
+
+WAITED = {"low": "13", "high": "15", "at": 0}
+
+
+@pytest.mark.parametrize(
+    ("gaps", "first", "wait", "high", "kind"),
+    [
+        ("wait", 13, None, 12, "incremental"),
+        ("wait", 13, WAITED | {"at": 3_600_000_000}, 12, "incremental"),
+        ("wait", 13, WAITED, 15, "incremental"),
+        ("wait", 16, WAITED, 15, "incremental"),
+        ("wait", 11, None, 10, "nothing new"),
+        ("warn", 13, None, 18, "incremental"),
+    ],
+)
+def test_rows_that_wait_for_a_gap_are_not_offered(
+    gaps: str, first: int, wait: dict[str, Any] | None, high: int, kind: str
+) -> None:
+    """As the run would hold them back, two hours past the epoch; nothing is recorded, and nobody is warned."""
+    floodmark = load(var=lambda name, default: default)
+    settings = {"watermark": SimpleNamespace(gaps=gaps, gap_timeout="2 hours")}
+    upstream = {"family": "sequence", "relation": "shop.events", "column": "n"}
+    floodmark._settings = lambda: settings
+    floodmark._upstream = lambda settings, required: upstream
+    floodmark._look = lambda settings, upstream: {
+        "settings": settings,
+        "upstream": upstream,
+        "state": {"committed": {"mark": "10"}},
+        "target": {"exists": True},
+        "replaces": False,
+        "full_refresh": False,
+        "first": True,
+        "kind": "incremental",
+    }
+    floodmark._upstream_commit = lambda run, replaces: {"version": 7}
+    floodmark._plan_watermark = lambda run, mark, ceiling: {
+        "family": "sequence",
+        "is_waiting": True,
+        "is_last": True,
+        "ceiling": 18,
+        "start_position": None,
+        "first_position": 11 if first > 11 else 12,
+        "low_position": mark,
+        "high_position": 18,
+        "high": "18",
+    }
+    floodmark._missing_ranges = lambda upstream, low, high: {
+        "count": 1,
+        "shown": [str(first)],
+        "first": first,
+    }
+    floodmark._ledger_exists = lambda: True
+    floodmark._last_wait = lambda run: wait
+    floodmark._now = lambda: 7_200_000_000
+    for name in ("_record", "_warn_once"):
+        setattr(floodmark, name, lambda *_: pytest.fail("a look changes nothing"))
+    plan = floodmark._next_plan()
+    assert (plan["high_position"], plan["high"], plan["kind"]) == (high, str(high), kind)
