@@ -31,7 +31,7 @@
         {{ return(true) }}
     {%- endif -%}
     {%- set strategy = floodmark._strategy(run.settings) -%}
-    {%- set supersedes = batch.begins or batch.kind in ['full_refresh', 'backfill', 'replay'] or strategy.replaced -%}
+    {%- set supersedes = batch.kind in ['first_load', 'full_refresh', 'backfill', 'replay'] or strategy.replaced -%}
     {%- set reads_all = strategy.whole
         or not run.settings.watermark and batch.files is none and batch.kind != 'stream' -%}
     {{ return(not supersedes and (batch.lookback or batch.nulls == 'include' or reads_all)) }}

@@ -154,3 +154,14 @@ def test_a_backfill_leaves_open_what_it_cannot_place(
     batch = batch_of(kind, asked=asked, lookback=0)
     found = macros(COLUMNS)._leaves_open(run, batch, [{"name": name} for name in columns])
     assert bool(found) == leaves
+
+
+@pytest.mark.parametrize("kind", ["first_load", "full_refresh"])
+@pytest.mark.parametrize("begins", [True, False])
+def test_what_loads_everything_anew_keeps_no_row_out(kind: str, begins: bool) -> None:
+    """It supersedes what is open, so its own rows go in; with a new ledger it does not begin the table."""
+    run = run_of("merge", settings={"watermark": {"column": "at"}})
+    batch = batch_of(kind, begins=begins, lookback=60)
+    floodmark = macros(COLUMNS)
+    assert floodmark._came_again_sql(run, batch) == "true"
+    assert not floodmark._leaves_open(run, batch, [{"name": name} for name in COLUMNS])
