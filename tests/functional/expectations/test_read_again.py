@@ -289,7 +289,7 @@ def test_a_mark_that_goes_back_reads_open_rows_again(project: Project) -> None:
 
 
 def test_a_batch_that_landed_is_recorded_without_a_run_of_its_own(project: Project) -> None:
-    """By a full refresh that fails, or by a reset: what it has read again is open once. Changes a run alone can tell."""
+    """By a full refresh that fails, or by a reset: what it read again is open once. Changes a run alone can tell."""
     name, reset = "recorded_rows", ("--to", "2024-05-01 02:00:00", "--reason", "a test")
     arrive(project, "recorded", (1, 1, "01 01:00"), (2, -2, "01 02:00"))
     project.model(name, incremental(table("recorded"), "id, amount, at", **AT))

@@ -295,7 +295,7 @@ def test_a_reset_supersedes_what_came_again_with_such_a_batch(
     batch |= {"watermark_column": "n", "nulls": None} | more
     floodmark.is_open = is_open
     if superseded == "run the model first" and is_whole and is_open:
-        with pytest.raises(Refused, match="batch 2 is unfinished, .*: run the model first"):
+        with pytest.raises(Refused, match=r"batch 2 is unfinished, .*: run the model first"):
             floodmark._supersede_given_up("shop.orders", "shop.orders", batch)
     else:
         floodmark._supersede_given_up("shop.orders", "shop.orders", batch)
