@@ -81,7 +81,8 @@
         if not floodmark._find_column(found, column.name)
         and (floodmark._find_column(given, column.name) or floodmark._is_named(column.name, texts)) -%}
         {%- set kept = floodmark._find_column(held, column.name) -%}
-        {%- do found.append({'name': column.name, 'kept': kept.ddl if kept else none, 'ddl': column.ddl}) -%}
+        {%- do found.append({'name': (kept or column).name, 'kept': kept.ddl if kept else none,
+            'ddl': column.ddl}) -%}
     {%- endfor -%}
     {#- what the contract has got since the table was written last -#}
     {%- for column in contract or []
@@ -139,7 +140,11 @@
         {{ return('cast(null as ' ~ column.ddl ~ ')') }}
     {%- endif -%}
     {%- set quoted = floodmark._quoted(column.name) -%}
-    {%- set kept = floodmark._conformed_sql(quoted, floodmark._plain_type(column.kept), column.ddl, column.name) -%}
+    {%- set type = floodmark._plain_type(column.kept) -%}
+    {#- of a type without such a cast nothing fits: what came later in another is NULL here -#}
+    {%- set kept = floodmark._value_that_fits_sql(column, quoted, 'false', 'cast(null as ' ~ column.ddl ~ ')')
+        if floodmark._cast_problems(column.name, type, column.ddl)
+        else floodmark._conformed_sql(quoted, type, column.ddl, column.name) -%}
     {%- if not has_raw -%}
         {{ return(kept) }}
     {%- endif -%}

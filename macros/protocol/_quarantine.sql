@@ -56,10 +56,13 @@
    quarantine has is cast where it can be; the row as it came stands in `_floodmark_raw` then, unless its type is wider
    and each value fits all the same. #}
 {% macro _quarantined_sql(part, columns, known) %}
-    {%- set values, changed = [], [] -%}
+    {%- set values, changed, came = [], [], [] -%}
     {%- for column in columns -%}
         {%- set quoted = floodmark._quoted(column.name) -%}
         {%- set kept = floodmark._find_column(known, column.name) or column -%}
+        {#- JSON tells cases apart: what is looked for there later has the quarantine's spelling -#}
+        {%- do came.append(quoted ~ (' as ' ~ floodmark._quoted(kept.name) if kept.name != column.name else ''))
+            if column.name in part.names -%}
         {%- if column.name not in part.names -%}
             {%- do values.append('cast(null as ' ~ kept.ddl ~ ') as ' ~ quoted) -%}
         {%- elif kept.type == column.given -%}
@@ -77,8 +80,7 @@
     {%- for name, type in floodmark._quarantine_columns().items() if name in ['_floodmark_rules', '_floodmark_reason',
         '_floodmark_raw', '_floodmark_file', '_floodmark_line'] -%}
         {%- if name == '_floodmark_raw' and changed -%}
-            {%- set row = floodmark._to_json_sql('struct(' ~ floodmark._quoted_csv(part.names | reject('in',
-                floodmark._quarantine_columns()) | list) ~ ')') -%}
+            {%- set row = floodmark._to_json_sql('struct(' ~ came | join(', ') ~ ')') -%}
             {%- do values.append((row if 'true' in changed else 'if(' ~ changed | join(' or ') ~ ', ' ~ row ~ ', null)')
                 ~ ' as _floodmark_raw') -%}
         {%- else -%}
