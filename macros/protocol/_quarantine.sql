@@ -46,9 +46,27 @@
             ~ " where _floodmark_state = 'open'" ~ (' and not coalesce(' ~ superseded ~ ', false)' if superseded)
             ~ ') on _floodmark_hash = _floodmark_open' -%}
     {%- endif -%}
-    {%- do floodmark._apply_once(quarantine, floodmark._once(batch), 'insert into ' ~ quarantine ~ ' by name select *, '
+    {%- set once = dict(floodmark._once(batch), held_by=floodmark._judging_run(batch)) -%}
+    {%- do floodmark._apply_once(quarantine, once, 'insert into ' ~ quarantine ~ ' by name select *, '
         ~ batch.batch_id ~ ' as _floodmark_batch_id, current_timestamp() as _floodmark_quarantined_at, '
         "'open' as _floodmark_state, uuid() as _floodmark_id from (\n" ~ rows ~ '\n)') -%}
+    {%- do floodmark._require_own_judgement(quarantine, once) -%}
+{% endmacro %}
+
+
+{# The run that judged the rows of a batch, as the name of their staging table has it; none where nobody does. #}
+{% macro _judging_run(batch) %}
+    {{ return((batch.judged_by or batch.stages_as or invocation_id[:8]) if floodmark._is_judged(batch) else none) }}
+{% endmacro %}
+
+
+{# Stop where the rows of a batch in the quarantine are those that another run judged: Delta has skipped this run's, and
+   a row that was corrected in between would be open, and in the table as well. The next run reads that run's. #}
+{% macro _require_own_judgement(quarantine, once) %}
+    {%- set landed = floodmark._landed(quarantine, once) if once.held_by else none -%}
+    {%- if landed and landed.writer is not none and landed.writer != once.held_by -%}
+        {%- do floodmark._stop_for_now('another run has checked the rows of batch ' ~ once.batch_id ~ ' meanwhile') -%}
+    {%- endif -%}
 {% endmacro %}
 
 

@@ -104,6 +104,7 @@
         'rules': 'the rules that its rows are judged by, as its plan has them; empty where there are none',
         'constraint_results': 'what became of the constraints of the contract, as results of rules',
         'judged': 'what became of them: counts and results (_count_judged), and the columns that were judged',
+        'held_by': 'of its rows for the quarantine: the run that judged them',
         'judged_by': 'the run that judged its rows', 'judges_straight': 'whether the loading statement judges them',
         'rows_waiting': 'rows that wait above the mark', 'rows_null': 'rows without a watermark value',
         'rows_future': 'rows beyond max_future', 'is_taken_over': 'whether an earlier run planned it',
