@@ -7,7 +7,8 @@
     {%- set stages = run.stages | selectattr('batch_id', 'equalto', planned.batch_id | int) | list -%}
     {{ return({'staged_by': stages | selectattr('part', 'equalto', none) | map(attribute='staged_by') | first
         | default(none), 'judged_by': floodmark._stored_judge(planned, stages | selectattr('part', 'equalto', 'judged')
-        | map(attribute='staged_by') | list), 'settings': run.settings, 'batch_id': planned.batch_id | int, 'kind': planned.kind,
+        | map(attribute='staged_by') | list), 'settings': run.settings, 'batch_id': planned.batch_id | int,
+        'kind': planned.kind,
         'generation': planned.generation, 'begins': begins,
         'replaces': begins and floodmark._replaces_target(run, planned.kind), 'family': family, 'low': planned.low,
         'high': planned.high, 'cap': planned.cap, 'low_position': floodmark._position_parse(planned.low, family),
