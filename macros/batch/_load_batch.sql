@@ -103,7 +103,8 @@
         {#- what was judged is written down already -#}
         {%- set staged = strategy.staged(run, batch, select_sql) -%}
         {%- set source = floodmark._checked_source(run, batch, {'sql': staged.sql, 'stage': '(' ~ staged.sql ~ ')',
-            'columns': staged.columns, 'counts': {}, 'only_later': batch.kind == 'replay'}) -%}
+            'columns': staged.columns, 'counts': {}, 'only_later': batch.kind == 'replay',
+            'is_newest': floodmark._replays_newest(run, batch)}) -%}
     {%- elif not floodmark._needs_stage(run) -%}
         {%- set source = {'sql': select_sql, 'stage': none, 'columns': floodmark._select_columns(run, select_sql),
             'counts': {}} -%}

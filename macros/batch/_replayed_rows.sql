@@ -207,3 +207,28 @@
         ~ ', cast(' ~ value ~ ' as string), '
         ~ floodmark._string_literal('. Give it another value with set when you replay') ~ ')) end') }}
 {% endmacro %}
+
+
+{# Whether each row that a batch replays is the newest change of its key: what a change feed tells is open only then
+   (_supersede_changed). Of rows of a time when the watermark was another nobody knows: they replace none. #}
+{% macro _replays_newest(run, batch) %}
+    {%- if batch.kind != 'replay' or not floodmark._tells_changes(run, batch) -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {%- set last = run_query('select max(batch_id) from ' ~ floodmark.ledger_schema() ~ '.batch_log where model = '
+        ~ floodmark._string_literal(floodmark._batch_model(batch)) ~ " and event = 'planned' and not family <=> "
+        "'version'").rows[0][0] -%}
+    {%- if last is none -%}
+        {{ return(true) }}
+    {%- endif -%}
+    {%- set found = run_query('select count(*), count_if(_floodmark_batch_id <= ' ~ last ~ ') from ('
+        ~ floodmark._open_rows_sql(floodmark._quarantine_relation(this), batch.asked.replay, 'rows')
+        ~ ') where _floodmark_batch_id < ' ~ batch.batch_id).rows[0] -%}
+    {%- if 0 < found[1] < found[0] -%}
+        {%- do floodmark._stop('rows of its quarantine are of batches up to ' ~ last ~ ', when its watermark was '
+            'another, so they must not replace newer rows, and the others may: replay them apart, with where: '
+            "'_floodmark_batch_id <= " ~ last ~ "', then the others",
+            rejects='rows of two kinds of watermark were to be replayed at once') -%}
+    {%- endif -%}
+    {{ return(found[1] == 0) }}
+{% endmacro %}

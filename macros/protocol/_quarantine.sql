@@ -317,12 +317,15 @@
     {%- endfor -%}
     {%- set keys = run.settings.unique_key | map('lower') | list -%}
     {%- set is_told = '_commit_version' in named[0] and '_commit_version' in named[1] -%}
-    {%- set newest = 'max(_commit_version)' if is_told else batch.batch_id -%}
+    {%- set is_before = 'q._floodmark_batch_id < ' ~ batch.batch_id -%}
+    {#- a row of a time when the SELECT omitted the version has none -#}
+    {%- set is_older = 'coalesce(q._commit_version < j._floodmark_newest, ' ~ is_before ~ ')' if is_told
+        else is_before -%}
     {%- if keys | reject('in', named[0]) | list == [] -%}
         {%- do floodmark._execute(['merge into ' ~ quarantine ~ ' as q using (select '
-            ~ floodmark._quoted_csv(keys) ~ ', ' ~ newest ~ ' as _floodmark_newest from ' ~ changes ~ ' group by '
-            ~ floodmark._quoted_csv(keys) ~ ') as j on ' ~ floodmark._same_key(run, 'q', 'j') ~ ' and q.'
-            ~ ('_commit_version' if is_told else '_floodmark_batch_id') ~ " < j._floodmark_newest and "
+            ~ floodmark._quoted_csv(keys) ~ (', max(_commit_version) as _floodmark_newest' if is_told else '')
+            ~ ' from ' ~ changes ~ ' group by ' ~ floodmark._quoted_csv(keys) ~ ') as j on '
+            ~ floodmark._same_key(run, 'q', 'j') ~ ' and ' ~ is_older ~ " and "
             "q._floodmark_state = 'open' when matched then update set _floodmark_state = 'superseded'"]) -%}
     {%- endif -%}
 {% endmacro %}

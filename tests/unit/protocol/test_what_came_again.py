@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.macros import load
+from tests.support.macros import Refused, load
 
 COLUMNS = ["id", "at", "day"]
 
@@ -165,3 +165,62 @@ def test_what_loads_everything_anew_keeps_no_row_out(kind: str, begins: bool) ->
     floodmark = macros(COLUMNS)
     assert floodmark._came_again_sql(run, batch) == "true"
     assert not floodmark._leaves_open(run, batch, [{"name": name} for name in COLUMNS])
+
+
+@pytest.mark.parametrize(
+    ("held", "older"),
+    [
+        (
+            ["id", "_commit_version"],
+            "coalesce(q._commit_version < j._floodmark_newest, q._floodmark_batch_id < 3)",
+        ),
+        (["id"], "q._floodmark_batch_id < 3"),
+    ],
+)
+def test_a_row_without_a_version_is_older_than_a_change_of_its_key(
+    held: list[str], older: str
+) -> None:
+    """It was held back before the SELECT gave the version."""
+    sent: list[str] = []
+    floodmark = macros(held, run_query=lambda sql: SimpleNamespace(rows=[(1,)]))
+    floodmark._execute = sent.extend
+    floodmark._judged_relation = lambda batch: "judged"
+    floodmark._is_stage_whole = lambda stage: True
+    judged = {"columns": [{"name": name} for name in held]}
+    floodmark._supersede_changed(
+        run_of("merge"), batch_of("incremental", family="version", judged=judged)
+    )
+    assert len(sent) == 1
+    assert f"(q.`id` <=> j.`id`) and {older} and q._floodmark_state = 'open'" in sent[0].replace(
+        "on q.`id` <=> j.`id`", "on (q.`id` <=> j.`id`)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("last", "rows", "older", "is_newest"),
+    [(None, 2, 0, True), (4, 2, 0, True), (4, 2, 2, False), (4, 0, 0, True), (4, 2, 1, None)],
+)
+def test_rows_of_another_watermark_replace_nothing_in_a_replay(
+    last: int | None, rows: int, older: int, is_newest: bool | None
+) -> None:
+    def run_query(sql: str) -> SimpleNamespace:
+        found = (last,) if "max(batch_id)" in sql else (rows, older)
+        return SimpleNamespace(rows=[found])
+
+    floodmark = macros(["id"], run_query=run_query)
+    floodmark.ledger_schema = lambda: "ledger"
+    floodmark._model_id = lambda: "shop.orders"
+    run = run_of("merge", settings={"watermark": {"kind": "version"}})
+    asked = {"replay": {"rule": None, "where": None, "set": None}, "part": "rows"}
+    batch = batch_of("replay", family="version", asked=asked)
+    if is_newest is None:
+        with pytest.raises(Refused, match="replay them apart, with where: '_floodmark_batch_id <="):
+            floodmark._replays_newest(run, batch)
+        return
+    assert floodmark._replays_newest(run, batch) is is_newest
+    assert floodmark._replays_newest(run, batch | {"family": "timestamp"}) is False
+    source = {"columns": [{"name": "id", "type": "int"}, {"name": "a", "type": "int"}]}
+    floodmark._updated_columns = lambda columns: ["a"]
+    source |= {"only_later": True, "is_newest": is_newest}
+    found = floodmark._wins_predicate(run, source, ["id", "a"])
+    assert (found != "false") == is_newest
