@@ -41,10 +41,13 @@
             else kept + [{'name': '_floodmark_raw', 'type': 'string', 'ddl': 'string'}]) -%}
         {%- set superseded = floodmark._range_again_sql(batch, known)
             if batch.kind == 'backfill' and not (batch.get('asked') or {}).get('restate') else none -%}
+        {#- a corrupt record has no values: its text and its file tell it -#}
         {%- set rows = 'select * except (_floodmark_hash) from (select *, ' ~ hash ~ ' as _floodmark_hash from (\n'
-            ~ rows ~ '\n)) left anti join (select ' ~ hash ~ ' as _floodmark_open from ' ~ quarantine
+            ~ rows ~ '\n)) left anti join (select ' ~ hash ~ ' as _floodmark_open, _floodmark_raw as '
+            '_floodmark_open_raw, _floodmark_file as _floodmark_open_file from ' ~ quarantine
             ~ " where _floodmark_state = 'open'" ~ (' and not coalesce(' ~ superseded ~ ', false)' if superseded)
-            ~ ') on _floodmark_hash = _floodmark_open' -%}
+            ~ ') on _floodmark_hash = _floodmark_open and (_floodmark_rules is not null or '
+            '_floodmark_raw = _floodmark_open_raw and _floodmark_file = _floodmark_open_file)' -%}
     {%- endif -%}
     {%- set once = dict(floodmark._once(batch), held_by=floodmark._judging_run(batch)) -%}
     {%- do floodmark._apply_once(quarantine, once, 'insert into ' ~ quarantine ~ ' by name select *, '

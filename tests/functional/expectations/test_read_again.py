@@ -239,6 +239,34 @@ def test_files_that_are_replaced_by_a_run_that_died(project: Project) -> None:
     ) == [("nor this", "open"), ("not JSON", "superseded")]
 
 
+def test_a_file_that_comes_again_leaves_each_row_open_once(project: Project) -> None:
+    model = loader(
+        "overwritten",
+        "id, amount",
+        MERGE | {"expectations": [RULE]},
+        format="json",
+        schema="id int, amount int",
+        allow_overwrites="append",
+        on_corrupt="quarantine",
+    )
+    project.model("comes_again", model)
+    first, folder = {"id": 2, "amount": -2}, project.root / "overwritten"
+    land(
+        folder,
+        {"f.json": lines(first, "no JSON"), "g.json": lines({"id": 1, "amount": 1}, "no JSON")},
+    )
+    project.build("--select", "comes_again")
+    land(folder, {"f.json": lines(first, "no JSON", {"id": 3, "amount": -3})})
+    project.build("--select", "comes_again")
+    done(project, "files", "comes_again", "--forget", "f.json")
+    project.build("--select", "comes_again")
+    held = Counter({(2, -2, "open"): 1, (3, -3, "open"): 1, (None, None, "open"): 2})
+    assert found(project, "comes_again") == held
+    done(project, "quarantine", "replay", "comes_again", "--set", "amount = abs(amount)")
+    rows = sorted(project.sql(f"select id, amount from {project.schema}.comes_again"))
+    assert rows == [(1, 1), (2, 2), (3, 3)]
+
+
 def test_a_range_whose_rows_do_not_tell_their_place(project: Project) -> None:
     """Without the watermark's column what is read again stays out; what came changed is open beside it."""
     arrive(project, "bare", (1, 1, "01 01:00"), (2, -2, "02 01:00"), (3, -3, "02 02:00"))

@@ -224,3 +224,41 @@ def test_rows_of_another_watermark_replace_nothing_in_a_replay(
     source |= {"only_later": True, "is_newest": is_newest}
     found = floodmark._wins_predicate(run, source, ["id", "a"])
     assert (found != "false") == is_newest
+
+
+@pytest.mark.parametrize(
+    ("strategy", "overwrites", "leaves"),
+    [
+        ("merge", False, True),
+        ("merge", "append", True),
+        ("cdc", "append", True),
+        # Its rows are in the table twice as well.
+        ("append", "append", False),
+        # What is open of the file is superseded.
+        ("merge", "replace", False),
+    ],
+)
+def test_a_file_that_is_read_again_leaves_its_rows_open_once(
+    strategy: str, overwrites: Any, leaves: bool
+) -> None:
+    settings = {"files": {"allow_overwrites": overwrites}, "watermark": None}
+    run = run_of(strategy, settings=settings)
+    given = {"files": [{"path": "a.json"}], "lookback": 0, "replaces_files": None}
+    batch = batch_of("incremental", low_position=None, **given)
+    assert bool(macros(COLUMNS)._leaves_open(run, batch, [{"name": "id"}])) == leaves
+
+
+def test_a_corrupt_record_is_told_by_its_text_and_its_file() -> None:
+    """It has no values, and neither has another, or a file that is corrupt as a whole."""
+    sent: list[str] = []
+    floodmark = macros(COLUMNS, invocation_id="11111111-2222")
+    floodmark._make_quarantine = lambda quarantine, columns: []
+    floodmark._apply_once = lambda table, batch, sql: sent.append(sql)
+    batch = batch_of("incremental", generation="g")
+    floodmark._model_id = lambda: "shop.orders"
+    part = {"sql": "rows", "names": ["_floodmark_raw"]}
+    floodmark._quarantine(batch, [], [part], is_again=True)
+    assert (
+        "on _floodmark_hash = _floodmark_open and (_floodmark_rules is not null or "
+        "_floodmark_raw = _floodmark_open_raw and _floodmark_file = _floodmark_open_file)"
+    ) in sent[0]
