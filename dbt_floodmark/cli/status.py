@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,7 +39,8 @@ def status(
 ) -> None:
     """Show each model's mark, its lag behind the source, and its last batch.
 
-    A source that cannot be read leaves its model without a lag; the exit code is 1 then.
+    A source that cannot be read leaves its model without a lag, and a quarantine that cannot be
+    read without its open rows; the exit code is 1 then.
 
     \b
     Example:
@@ -60,20 +62,25 @@ def status(
 
 
 def _rows(project: Project, models: list[Model]) -> list[Row]:
-    """One row a model; where its source cannot be read, why, and what the ledger knows."""
+    """One row a model; where its source or quarantine cannot be read, why, and the rest."""
 
-    def ask(some: Sequence[Model], reads_sources: bool = True) -> dict[str, Row]:
+    def ask(some: Sequence[Model], *reads: bool) -> dict[str, Row]:
         ids = {model.model_id: model.unique_id for model in some}
-        arguments = f"{jinja_literal(list(ids.values()))}, {reads_sources}"
+        arguments = ", ".join([jinja_literal(list(ids.values())), *map(str, reads)])
         rows = project.query("{{ floodmark._status_sql(" + arguments + ") }}") if some else []
         return {ids[row["model"]]: row | {"source_error": None} for row in rows}
 
     found = ask_apart(models, ask)
-    for model in models:
-        told = found[model.unique_id]
-        if isinstance(told, FloodmarkError):
-            known = ask([model], False)[model.unique_id]
-            found[model.unique_id] = known | {"source_error": str(told)}
+    broken = [model for model in models if isinstance(found[model.unique_id], FloodmarkError)]
+    for model in broken:
+        why = {"source_error": str(found[model.unique_id])}
+        # Without the source, without the quarantine, without both.
+        for reads in ((False, True), (True, False)):
+            with contextlib.suppress(FloodmarkError):
+                found[model.unique_id] = ask([model], *reads)[model.unique_id] | why
+                break
+        else:
+            found[model.unique_id] = ask([model], False, False)[model.unique_id] | why
     return sorted((row for row in found.values() if isinstance(row, dict)), key=_by_model)
 
 

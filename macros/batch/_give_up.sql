@@ -15,6 +15,7 @@
         {%- do floodmark._take_back_quarantined(batch, relation) -%}
     {%- else -%}
         {%- do floodmark._require_replay_ended(id, relation, planned) -%}
+        {%- do floodmark._supersede_given_up(id, relation, batch) -%}
     {%- endif -%}
     {%- if strategy.give_up -%}
         {%- do strategy.give_up(id, relation, batch, landed) -%}
@@ -30,16 +31,43 @@
 
 {# Stop where an open batch is a replay that a run can finish: what it has loaded is still open in the quarantine. #}
 {% macro _require_replay_ended(id, relation, planned) %}
-    {%- if planned.kind == 'replay' and floodmark._knows_replayed(relation, planned.batch_id) -%}
+    {%- if planned.kind == 'replay' and floodmark._knows_loaded(relation, planned.batch_id) -%}
         {%- do floodmark._stop('batch ' ~ planned.batch_id ~ ' replays rows and is unfinished: run the model first, '
             'which finishes the batch', id) -%}
     {%- endif -%}
 {% endmacro %}
 
 
-{# Whether a staging table of a replay is there, and whole: without one, nobody can tell what it has loaded from what
+{# What a batch in the table has read again is open in the quarantine no more. Which rows these are, a run must tell of
+   partitions, of changes and of a restatement: stop where one can. #}
+{% macro _supersede_given_up(id, relation, batch) %}
+    {%- set strategy = floodmark._strategy(batch.settings) -%}
+    {%- set quarantine = floodmark._quarantine_relation(relation) -%}
+    {%- set older = '_floodmark_batch_id < ' ~ batch.batch_id -%}
+    {%- set reads_range = batch.kind == 'backfill' and batch.low is not none -%}
+    {%- if batch.kind in ['replay', 'stream'] or not floodmark._has_quarantine(quarantine) -%}
+        {{ return(none) }}
+    {%- elif batch.kind in ['first_load', 'full_refresh'] -%}
+        {%- do floodmark._supersede(quarantine, older) -%}
+    {%- elif reads_range -%}
+        {%- set rows = floodmark._range_again_sql(dict(batch,
+            low_position=floodmark._position_parse(batch.low, batch.family),
+            high_position=floodmark._position_parse(batch.high, batch.family)),
+            floodmark._columns_of(relation=quarantine)) -%}
+        {%- do floodmark._supersede(quarantine, older ~ ' and ' ~ rows) if rows -%}
+    {%- elif (batch.kind == 'backfill' or strategy.replaced or batch.family == 'version' and strategy.orders_by_mark)
+        and floodmark._knows_loaded(relation, batch.batch_id)
+        and run_query('select 1 as one from ' ~ quarantine ~ " where _floodmark_state = 'open' and " ~ older
+        ~ ' limit 1').rows -%}
+        {%- do floodmark._stop('batch ' ~ batch.batch_id ~ ' is unfinished, and rows that it has loaded may still be '
+            'open in the quarantine: run the model first, which finishes the batch', id) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Whether a staging table of a batch is there, and whole: without one, nobody can tell what it has loaded from what
    else is open. #}
-{% macro _knows_replayed(relation, batch_id) %}
+{% macro _knows_loaded(relation, batch_id) %}
     {%- for stage in floodmark._stages(relation)
         if stage.batch_id == batch_id | int and floodmark._is_stage_whole(stage.relation) -%}
         {{ return(true) }}

@@ -103,7 +103,8 @@
         {#- what was judged is written down already -#}
         {%- set staged = strategy.staged(run, batch, select_sql) -%}
         {%- set source = floodmark._checked_source(run, batch, {'sql': staged.sql, 'stage': '(' ~ staged.sql ~ ')',
-            'columns': staged.columns, 'counts': {}, 'only_later': batch.kind == 'replay'}) -%}
+            'columns': staged.columns, 'counts': {}, 'only_later': batch.kind == 'replay',
+            'is_newest': floodmark._replays_newest(run, batch)}) -%}
     {%- elif not floodmark._needs_stage(run) -%}
         {%- set source = {'sql': select_sql, 'stage': none, 'columns': floodmark._select_columns(run, select_sql),
             'counts': {}} -%}
@@ -147,7 +148,23 @@
     {%- else -%}
         {{ return(floodmark._finish(run, batch, {'version': none, 'metrics': {}}, source)) }}
     {%- endif -%}
-    {{ return(floodmark._finish(run, batch, floodmark._require_landed(batch), source)) }}
+    {%- set landed = floodmark._require_landed(batch) -%}
+    {%- do floodmark._take_counts(batch, source, landed) -%}
+    {{ return(floodmark._finish(run, batch, landed, source)) }}
+{% endmacro %}
+
+
+{# What the commit of a batch says of its rows counts. Another run may have made it: then Delta has skipped this run's,
+   whose rows were read, or judged, at another time. #}
+{% macro _take_counts(batch, source, landed) %}
+    {%- set told = landed.counted -%}
+    {%- if told and told != floodmark._counted_from_tag(floodmark._counted_tag(batch.counted)) -%}
+        {%- do source.update({'counts': dict(source.counts, **told)}) -%}
+        {%- if batch.get('judged') -%}
+            {%- do batch.update({'judged': dict(batch.judged, rows_kept=told.rows_read, results=none,
+                rows_dropped=told.rows_dropped, rows_quarantined=told.rows_quarantined)}) -%}
+        {%- endif -%}
+    {%- endif -%}
 {% endmacro %}
 
 

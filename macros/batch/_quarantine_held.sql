@@ -21,8 +21,8 @@
 
 
 {# Whether a batch may read rows again that an earlier batch has quarantined, and leaves them open. A batch that loads
-   everything or a range again marks them as superseded instead. Without the watermark column, floodmark cannot tell
-   which rows lie in the range, so they stay open. #}
+   everything, a range or its files anew marks them as superseded instead. Without the watermark column, floodmark
+   cannot tell which rows lie in the range, so they stay open. A file that comes again brings rows of the same keys. #}
 {% macro _leaves_open(run, batch, columns) %}
     {%- if (batch.get('asked') or {}).get('restate') -%}
         {#- it judges the whole feed, and loads some of its keys -#}
@@ -31,8 +31,9 @@
         {{ return(true) }}
     {%- endif -%}
     {%- set strategy = floodmark._strategy(run.settings) -%}
-    {%- set supersedes = batch.begins or batch.kind in ['full_refresh', 'backfill', 'replay'] or strategy.replaced -%}
-    {%- set reads_all = strategy.whole
-        or not run.settings.watermark and batch.files is none and batch.kind != 'stream' -%}
-    {{ return(not supersedes and (batch.lookback or batch.nulls == 'include' or reads_all)) }}
+    {%- set supersedes = batch.kind in ['first_load', 'full_refresh', 'backfill', 'replay'] or strategy.replaced
+        or batch.files and floodmark._goes_by_file(run, batch) -%}
+    {%- set reads_all = not run.settings.watermark and batch.kind != 'stream' if batch.files is none
+        else strategy.finds_by_key -%}
+    {{ return(not supersedes and (strategy.whole or batch.lookback or batch.nulls == 'include' or reads_all)) }}
 {% endmacro %}

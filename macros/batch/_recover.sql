@@ -33,7 +33,7 @@
     {%- endif -%}
     {%- set counts = none -%}
     {%- if landed is not none and run.full_refresh and batch.kind != 'stream'
-        and not (batch.kind == 'replay' and floodmark._knows_replayed(this, batch.batch_id)) -%}
+        and not (batch.kind == 'replay' and floodmark._knows_loaded(this, batch.batch_id)) -%}
         {%- do floodmark._leave_landed(run, batch, landed) -%}
     {%- elif landed is not none -%}
         {%- set counts = floodmark._finish_landed(run, batch, landed) -%}
@@ -107,9 +107,22 @@
     {%- if floodmark._is_replaced_since(this, floodmark._history(this, 1)[0].version, landed.version) -%}
         {%- do floodmark._record('failed', batch, {'error': "'the table was replaced after the batch'"}) -%}
     {%- else -%}
+        {#- this may be impossible by now, too; should this run fail, the rows that came again are open once -#}
+        {%- do floodmark._tried(floodmark._supersede_landed, run, batch) -%}
         {%- do floodmark._record_landed(batch, landed, run.state.committed, run.target.id) -%}
     {%- endif -%}
     {%- do run.state.update({'finished_id': batch.batch_id}) -%}
+{% endmacro %}
+
+
+{# What a batch in the table has read again is open in the quarantine no more, though no run finishes the batch. #}
+{% macro _supersede_landed(run, batch) %}
+    {%- if batch.judged_by and floodmark._is_stage_whole(floodmark._judged_relation(batch)) -%}
+        {%- do batch.update({'judged': {'columns': floodmark._judged_columns(floodmark._judged_relation(batch))}}) -%}
+    {%- endif -%}
+    {%- if batch.kind != 'replay' and floodmark._may_supersede(run, batch) -%}
+        {%- do floodmark._supersede_quarantined(run, batch) -%}
+    {%- endif -%}
 {% endmacro %}
 
 

@@ -81,7 +81,8 @@
         if not floodmark._find_column(found, column.name)
         and (floodmark._find_column(given, column.name) or floodmark._is_named(column.name, texts)) -%}
         {%- set kept = floodmark._find_column(held, column.name) -%}
-        {%- do found.append({'name': column.name, 'kept': kept.ddl if kept else none, 'ddl': column.ddl}) -%}
+        {%- do found.append({'name': (kept or column).name, 'kept': kept.ddl if kept else none,
+            'ddl': column.ddl}) -%}
     {%- endfor -%}
     {#- what the contract has got since the table was written last -#}
     {%- for column in contract or []
@@ -139,7 +140,11 @@
         {{ return('cast(null as ' ~ column.ddl ~ ')') }}
     {%- endif -%}
     {%- set quoted = floodmark._quoted(column.name) -%}
-    {%- set kept = floodmark._conformed_sql(quoted, floodmark._plain_type(column.kept), column.ddl, column.name) -%}
+    {%- set type = floodmark._plain_type(column.kept) -%}
+    {#- of a type without such a cast nothing fits: what came later in another is NULL here -#}
+    {%- set kept = floodmark._value_that_fits_sql(column, quoted, 'false', 'cast(null as ' ~ column.ddl ~ ')')
+        if floodmark._cast_problems(column.name, type, column.ddl)
+        else floodmark._conformed_sql(quoted, type, column.ddl, column.name) -%}
     {%- if not has_raw -%}
         {{ return(kept) }}
     {%- endif -%}
@@ -201,4 +206,29 @@
         ~ floodmark._string_literal('`' ~ column.name ~ '` is ' ~ column.ddl ~ ' in the table and cannot hold: ')
         ~ ', cast(' ~ value ~ ' as string), '
         ~ floodmark._string_literal('. Give it another value with set when you replay') ~ ')) end') }}
+{% endmacro %}
+
+
+{# Whether each row that a batch replays is the newest change of its key: what a change feed tells is open only then
+   (_supersede_changed). Of rows of a time when the watermark was another nobody knows: they replace none. #}
+{% macro _replays_newest(run, batch) %}
+    {%- if batch.kind != 'replay' or not floodmark._tells_changes(run, batch) -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {%- set last = run_query('select max(batch_id) from ' ~ floodmark.ledger_schema() ~ '.batch_log where model = '
+        ~ floodmark._string_literal(floodmark._batch_model(batch)) ~ " and event = 'planned' and not family <=> "
+        "'version'").rows[0][0] -%}
+    {%- if last is none -%}
+        {{ return(true) }}
+    {%- endif -%}
+    {%- set found = run_query('select count(*), count_if(_floodmark_batch_id <= ' ~ last ~ ') from ('
+        ~ floodmark._open_rows_sql(floodmark._quarantine_relation(this), batch.asked.replay, 'rows')
+        ~ ') where _floodmark_batch_id < ' ~ batch.batch_id).rows[0] -%}
+    {%- if 0 < found[1] < found[0] -%}
+        {%- do floodmark._stop('rows of its quarantine are of batches up to ' ~ last ~ ', when its watermark was '
+            'another, so they must not replace newer rows, and the others may: replay them apart, with where: '
+            "'_floodmark_batch_id <= " ~ last ~ "', then the others",
+            rejects='rows of two kinds of watermark were to be replayed at once') -%}
+    {%- endif -%}
+    {{ return(found[1] == 0) }}
 {% endmacro %}

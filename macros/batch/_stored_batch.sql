@@ -6,8 +6,9 @@
     {%- set begins = planned.kind in ['first_load', 'full_refresh'] and run.target.is_empty -%}
     {%- set stages = run.stages | selectattr('batch_id', 'equalto', planned.batch_id | int) | list -%}
     {{ return({'staged_by': stages | selectattr('part', 'equalto', none) | map(attribute='staged_by') | first
-        | default(none), 'judged_by': stages | selectattr('part', 'equalto', 'judged') | map(attribute='staged_by')
-        | first | default(none), 'settings': run.settings, 'batch_id': planned.batch_id | int, 'kind': planned.kind,
+        | default(none), 'judged_by': floodmark._stored_judge(planned, stages | selectattr('part', 'equalto', 'judged')
+        | map(attribute='staged_by') | list), 'settings': run.settings, 'batch_id': planned.batch_id | int,
+        'kind': planned.kind,
         'generation': planned.generation, 'begins': begins,
         'replaces': begins and floodmark._replaces_target(run, planned.kind), 'family': family, 'low': planned.low,
         'high': planned.high, 'cap': planned.cap, 'low_position': floodmark._position_parse(planned.low, family),
@@ -21,4 +22,17 @@
         'records_by': stages | selectattr('part', 'equalto', 'files') | map(attribute='staged_by') | first
         | default(none), 'rows_null': 0, 'rows_future': 0, 'rows_late': 0, 'is_last': false, 'is_taken_over': true,
         'files': none}) }}
+{% endmacro %}
+
+
+{# The run whose judgement of a batch counts, of those whose tables are there: its rows are in the quarantine. None
+   where that one's is gone; any where there are none. #}
+{% macro _stored_judge(planned, judges) %}
+    {%- set quarantine = floodmark._quarantine_relation(this) -%}
+    {%- set held = floodmark._landed(quarantine, planned) if judges and floodmark._has_quarantine(quarantine)
+        else none -%}
+    {%- if held and held.writer -%}
+        {{ return(held.writer if held.writer in judges else none) }}
+    {%- endif -%}
+    {{ return(judges | first | default(none)) }}
 {% endmacro %}

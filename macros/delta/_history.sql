@@ -58,7 +58,7 @@
 
 {# A Delta table's newest commits, newest first: {version, at, operation, appends, tag, writer, peak, counted,
    micro_batch, restored, counts}. `at` is text; `appends` whether the operation did no more; `restored` what a RESTORE
-   went back to, {version} or {time}; `counts` the operation's metrics; `writer` the runs whose stages cdc read; `peak`
+   went back to, {version} or {time}; `counts` the operation's metrics; `writer` the runs whose stages it read; `peak`
    how far up the table reached (_peak); `counted` what its batch staged; `micro_batch` the {query_id, number} that a
    stream's sink wrote. #}
 {% macro _history(relation, limit=none) %}

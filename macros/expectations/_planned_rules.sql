@@ -55,8 +55,8 @@
     {%- for digits in modules.re.findall("floodmark_in_relation\\('([0-9a-f]+)'\\)", condition) | unique -%}
         {%- set asked = fromjson(''.encode('utf-8').fromhex(digits).decode('utf-8')) -%}
         {%- set node = floodmark._rule_node(asked.relation, loaded) -%}
-        {%- set relation = api.Relation.create(schema=node.schema, identifier=node.identifier or node.alias)
-            if is_test else floodmark._node_relation(node) -%}
+        {%- set relation = api.Relation.create(**floodmark._tested_place(node)) if is_test
+            else floodmark._node_relation(node) -%}
         {%- if is_pinned -%}
             {#- a bare name that the relation lacks would be the row's own column, and the rule always true -#}
             {%- set its = '_floodmark_in.' ~ asked.its if modules.re.fullmatch('\\w+|`([^`]|``)+`', asked.its)

@@ -80,7 +80,8 @@
 {% macro _overwritten_rows_sql(run, batch) %}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
     {%- set held = floodmark._columns_of(relation=quarantine) if floodmark._has_quarantine(quarantine) else [] -%}
-    {%- if not floodmark._find_column(held, run.settings.partition_by[0]) -%}
+    {%- set kept = floodmark._find_column(held, run.settings.partition_by[0]) -%}
+    {%- if not kept -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set is_judged = batch.get('judged') and batch.judged.get('columns') -%}
@@ -99,7 +100,7 @@
     {%- endfor -%}
     {#- a column keeps the type in which it came first: what came in another stands in the text of its row -#}
     {%- set in_partitions = 'coalesce(cast(' ~ partition ~ ' as string), '
-        ~ floodmark._value_of_text_sql(run.settings.partition_by[0], 'string') ~ ') in (' ~ values | join(', ') ~ ')'
+        ~ floodmark._value_of_text_sql(kept.name, 'string') ~ ') in (' ~ values | join(', ') ~ ')'
         if values else none -%}
     {%- set in_bounds = floodmark._range_again_sql(dict(batch, low_position=floodmark._low_read(batch)), held)
         if is_judged and batch.low_position is not none else none -%}

@@ -69,9 +69,7 @@
         ~ floodmark._row_hash_sql(hashed, 'DBT_INTERNAL_DEST.') -%}
     {%- set has_order = order is not none and order | lower in columns | map('lower') | list -%}
     {%- if not has_order -%}
-        {#- what a feed tells is open only where it is the newest of its key (_supersede_changed) -#}
-        {%- set is_newest = run.settings.watermark and run.settings.watermark.kind == 'version' -%}
-        {{ return('false' if source.get('only_later') and not is_newest else differs) }}
+        {{ return('false' if source.get('only_later') and not source.get('is_newest') else differs) }}
     {%- endif -%}
     {%- set s = 'DBT_INTERNAL_SOURCE.' ~ floodmark._quoted(order) -%}
     {%- set t = 'DBT_INTERNAL_DEST.' ~ floodmark._quoted(order) -%}

@@ -105,6 +105,18 @@
 {% endmacro %}
 
 
+{# Where a node lies that a test looks into and does not name itself, {schema, identifier}: with --defer in the other
+   target, if it is not in this one. #}
+{% macro _tested_place(node) %}
+    {%- set identifier = node.identifier or node.alias -%}
+    {%- set deferred = node.get('defer_relation') -%}
+    {%- if deferred and adapter.get_relation(none, node.schema, identifier) is none -%}
+        {{ return({'schema': deferred.schema, 'identifier': deferred.alias}) }}
+    {%- endif -%}
+    {{ return({'schema': node.schema, 'identifier': identifier}) }}
+{% endmacro %}
+
+
 {# What a column's type forbids: a list of problems, refused at once. #}
 {% macro _validate_column(settings, relation, column, family) %}
     {%- set watermark = settings.watermark -%}

@@ -166,10 +166,10 @@
 {% endmacro %}
 
 
-{# A SELECT of {model, rows_open} of the models that have a quarantine. #}
-{% macro _open_counts_sql(models) %}
+{# A SELECT of {model, rows_open} of these nodes of models that have a quarantine. #}
+{% macro _open_counts_sql(nodes) %}
     {%- set parts = ["select '' as model, bigint(0) as rows_open where false"] -%}
-    {%- for node in floodmark._nodes_with_quarantine(models) -%}
+    {%- for node in nodes -%}
         {%- do parts.append('select ' ~ floodmark._string_literal(floodmark._node_id(node)) ~ ', count(*) from '
             ~ floodmark._quarantine_of(node) ~ " where _floodmark_state = 'open'") -%}
     {%- endfor -%}

@@ -52,8 +52,8 @@
             else "a UTC time such as '2026-01-31' or '2026-01-31 06:00:00'"), id) -%}
     {%- endif -%}
     {%- if state.last_batch_id != state.finished_id -%}
-        {%- do floodmark._give_up(id, relation, dict(state.planned, settings={'strategy': strategy}),
-            state.committed) -%}
+        {%- do floodmark._give_up(id, relation, dict(state.planned, settings={'strategy': strategy},
+            nulls=watermark.get('nulls')), state.committed) -%}
     {%- endif -%}
     {%- set before = state.committed.mark if state.committed else none -%}
     {%- set mark = floodmark._position_print(position, upstream.family) -%}

@@ -5,10 +5,10 @@
 
 
 {# A SELECT of one row a model that floodmark loads: model, kind, mark, source_value (the greatest value upstream),
-   lag (seconds, numbers or versions), rows_open (in its quarantine), then its last batch; without `reads_sources` what
-   is known without its source.
+   lag (seconds, numbers or versions), rows_open (in its quarantine), then its last batch; without `reads_sources` or
+   `counts_open` what is known without its source, or its quarantine.
    Reads, writes nothing. #}
-{% macro _status_sql(models=none, reads_sources=true) %}
+{% macro _status_sql(models=none, reads_sources=true, counts_open=true) %}
     {%- if not execute -%}
         {{ return('select 1') }}
     {%- endif -%}
@@ -47,7 +47,7 @@
         where false
         {%- endif %}
     ),
-    quarantined as ({{ floodmark._open_counts_sql(models) }})
+    quarantined as ({{ floodmark._open_counts_sql(floodmark._nodes_with_quarantine(models) if counts_open else []) }})
     select name, configured.model,
         case when family in ('sequence', 'version') then family when family is not null then 'timestamp' end as kind,
         watermark_value as mark, source_value,

@@ -35,10 +35,12 @@
 {% endmacro %}
 
 
-{# The run whose staging table a statement of several reads, as its commit names it; none elsewhere. #}
+{# The run whose staging table a statement of several reads, as its commit names it: of rows for the quarantine the one
+   that judged them (_quarantine); none elsewhere. #}
 {% macro _stage_writer(batch, fence) %}
     {%- set strategy = floodmark._strategy_of(batch) -%}
-    {{ return(strategy.writer(batch) if strategy.writer and not fence else none) }}
+    {%- set writer = strategy.writer(batch) if strategy.writer else batch.get('held_by') -%}
+    {{ return(writer if not fence else none) }}
 {% endmacro %}
 
 

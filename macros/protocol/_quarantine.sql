@@ -41,14 +41,35 @@
             else kept + [{'name': '_floodmark_raw', 'type': 'string', 'ddl': 'string'}]) -%}
         {%- set superseded = floodmark._range_again_sql(batch, known)
             if batch.kind == 'backfill' and not (batch.get('asked') or {}).get('restate') else none -%}
+        {#- a corrupt record has no values: its text and its file tell it -#}
         {%- set rows = 'select * except (_floodmark_hash) from (select *, ' ~ hash ~ ' as _floodmark_hash from (\n'
-            ~ rows ~ '\n)) left anti join (select ' ~ hash ~ ' as _floodmark_open from ' ~ quarantine
+            ~ rows ~ '\n)) left anti join (select ' ~ hash ~ ' as _floodmark_open, _floodmark_raw as '
+            '_floodmark_open_raw, _floodmark_file as _floodmark_open_file from ' ~ quarantine
             ~ " where _floodmark_state = 'open'" ~ (' and not coalesce(' ~ superseded ~ ', false)' if superseded)
-            ~ ') on _floodmark_hash = _floodmark_open' -%}
+            ~ ') on _floodmark_hash = _floodmark_open and (_floodmark_rules is not null or '
+            '_floodmark_raw = _floodmark_open_raw and _floodmark_file = _floodmark_open_file)' -%}
     {%- endif -%}
-    {%- do floodmark._apply_once(quarantine, floodmark._once(batch), 'insert into ' ~ quarantine ~ ' by name select *, '
+    {%- set once = dict(floodmark._once(batch), held_by=floodmark._judging_run(batch)) -%}
+    {%- do floodmark._apply_once(quarantine, once, 'insert into ' ~ quarantine ~ ' by name select *, '
         ~ batch.batch_id ~ ' as _floodmark_batch_id, current_timestamp() as _floodmark_quarantined_at, '
         "'open' as _floodmark_state, uuid() as _floodmark_id from (\n" ~ rows ~ '\n)') -%}
+    {%- do floodmark._require_own_judgement(quarantine, once) -%}
+{% endmacro %}
+
+
+{# The run that judged the rows of a batch, as the name of their staging table has it; none where nobody does. #}
+{% macro _judging_run(batch) %}
+    {{ return((batch.judged_by or batch.stages_as or invocation_id[:8]) if floodmark._is_judged(batch) else none) }}
+{% endmacro %}
+
+
+{# Stop where the rows of a batch in the quarantine are those that another run judged: Delta has skipped this run's, and
+   a row that was corrected in between would be open, and in the table as well. The next run reads that run's. #}
+{% macro _require_own_judgement(quarantine, once) %}
+    {%- set landed = floodmark._landed(quarantine, once) if once.held_by else none -%}
+    {%- if landed and landed.writer is not none and landed.writer != once.held_by -%}
+        {%- do floodmark._stop_for_now('another run has checked the rows of batch ' ~ once.batch_id ~ ' meanwhile') -%}
+    {%- endif -%}
 {% endmacro %}
 
 
@@ -56,10 +77,13 @@
    quarantine has is cast where it can be; the row as it came stands in `_floodmark_raw` then, unless its type is wider
    and each value fits all the same. #}
 {% macro _quarantined_sql(part, columns, known) %}
-    {%- set values, changed = [], [] -%}
+    {%- set values, changed, came = [], [], [] -%}
     {%- for column in columns -%}
         {%- set quoted = floodmark._quoted(column.name) -%}
         {%- set kept = floodmark._find_column(known, column.name) or column -%}
+        {#- JSON tells cases apart: what is looked for there later has the quarantine's spelling -#}
+        {%- do came.append(quoted ~ (' as ' ~ floodmark._quoted(kept.name) if kept.name != column.name else ''))
+            if column.name in part.names -%}
         {%- if column.name not in part.names -%}
             {%- do values.append('cast(null as ' ~ kept.ddl ~ ') as ' ~ quoted) -%}
         {%- elif kept.type == column.given -%}
@@ -77,8 +101,7 @@
     {%- for name, type in floodmark._quarantine_columns().items() if name in ['_floodmark_rules', '_floodmark_reason',
         '_floodmark_raw', '_floodmark_file', '_floodmark_line'] -%}
         {%- if name == '_floodmark_raw' and changed -%}
-            {%- set row = floodmark._to_json_sql('struct(' ~ floodmark._quoted_csv(part.names | reject('in',
-                floodmark._quarantine_columns()) | list) ~ ')') -%}
+            {%- set row = floodmark._to_json_sql('struct(' ~ came | join(', ') ~ ')') -%}
             {%- do values.append((row if 'true' in changed else 'if(' ~ changed | join(' or ') ~ ', ' ~ row ~ ', null)')
                 ~ ' as _floodmark_raw') -%}
         {%- else -%}
@@ -297,12 +320,15 @@
     {%- endfor -%}
     {%- set keys = run.settings.unique_key | map('lower') | list -%}
     {%- set is_told = '_commit_version' in named[0] and '_commit_version' in named[1] -%}
-    {%- set newest = 'max(_commit_version)' if is_told else batch.batch_id -%}
+    {%- set is_before = 'q._floodmark_batch_id < ' ~ batch.batch_id -%}
+    {#- a row of a time when the SELECT omitted the version has none -#}
+    {%- set is_older = 'coalesce(q._commit_version < j._floodmark_newest, ' ~ is_before ~ ')' if is_told
+        else is_before -%}
     {%- if keys | reject('in', named[0]) | list == [] -%}
         {%- do floodmark._execute(['merge into ' ~ quarantine ~ ' as q using (select '
-            ~ floodmark._quoted_csv(keys) ~ ', ' ~ newest ~ ' as _floodmark_newest from ' ~ changes ~ ' group by '
-            ~ floodmark._quoted_csv(keys) ~ ') as j on ' ~ floodmark._same_key(run, 'q', 'j') ~ ' and q.'
-            ~ ('_commit_version' if is_told else '_floodmark_batch_id') ~ " < j._floodmark_newest and "
+            ~ floodmark._quoted_csv(keys) ~ (', max(_commit_version) as _floodmark_newest' if is_told else '')
+            ~ ' from ' ~ changes ~ ' group by ' ~ floodmark._quoted_csv(keys) ~ ') as j on '
+            ~ floodmark._same_key(run, 'q', 'j') ~ ' and ' ~ is_older ~ " and "
             "q._floodmark_state = 'open' when matched then update set _floodmark_state = 'superseded'"]) -%}
     {%- endif -%}
 {% endmacro %}

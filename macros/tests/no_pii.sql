@@ -53,11 +53,11 @@
 {% endtest %}
 
 
-{# The one of these nodes that a test is of; none where it is of none. Behind dbt's `where` the test gets the text of a
-   subquery in place of the relation, and its own node tells. #}
+{# The one of these nodes that a test is of; none where it is of none. The test's own node tells: with --defer the
+   relation may be of another target, and behind dbt's `where` it is the text of a subquery. #}
 {% macro _node_of(relation, nodes) %}
     {%- for node in nodes -%}
-        {%- set is_it = node.unique_id == model.attached_node if relation is string
+        {%- set is_it = node.unique_id == model.attached_node if model.attached_node or relation is string
             else node.schema == relation.schema and (node.alias or node.name) == relation.identifier -%}
         {%- if is_it -%}
             {{ return(node) }}
@@ -68,7 +68,7 @@
 
 
 {# Columns with a tag of all that a node comes from: a list of {node, column, relation, is_ephemeral}. `relation` is
-   none of what is ephemeral, or not in this target: deferred, or not built. #}
+   none of what is ephemeral, or not built. #}
 {% macro _tagged_columns(tested, tag) %}
     {%- set found, seen, waiting = [], [], tested.depends_on.nodes | list -%}
     {%- for _ in range(10000) -%}
@@ -80,11 +80,11 @@
         {%- do seen.append(id) -%}
         {%- if node -%}
             {%- do waiting.extend((node.get('depends_on') or {}).get('nodes') or []) -%}
-            {%- set identifier = node.identifier or node.alias -%}
+            {%- set place = floodmark._tested_place(node) -%}
             {%- for name, column in node.columns.items()
                 if tag in (column.tags or []) + ((column.config or {}).get('tags') or []) -%}
-                {%- do found.append({'node': node.schema ~ '.' ~ identifier, 'column': name,
-                    'relation': adapter.get_relation(none, node.schema, identifier),
+                {%- do found.append({'node': place.schema ~ '.' ~ place.identifier, 'column': name,
+                    'relation': adapter.get_relation(none, place.schema, place.identifier),
                     'is_ephemeral': (node.get('config') or {}).get('materialized') == 'ephemeral'}) -%}
             {%- endfor -%}
         {%- endif -%}

@@ -152,6 +152,26 @@ def test_defer_reads_the_other_targets_upstream(story: Story) -> None:
 
 
 @pytest.mark.edge
+def test_a_deferred_model_is_tested_in_the_other_target(story: Story) -> None:
+    """And so is what its rules look into: neither is in this one."""
+    project = story.project
+    before = {path: path.read_text() for path in (project.root / "models").glob("merged.*")}
+    rule = "{'name': 'there', 'expect': floodmark.in_relation('id', 'appended') ~ ' or id > 1'}"
+    settings = "incremental_strategy='merge', unique_key='id', watermark={'column': 'ts', 'from': 'raw.orders'}"
+    project.model(
+        "merged",
+        f"{{{{ config(materialized='incremental', {settings}, expectations=[{rule}]) }}}}\n"
+        f"select * from {table('orders')} where {{{{ floodmark.watermark_filter() }}}}\n",
+        "data_tests: [floodmark.expectations_hold, floodmark.no_pii]",
+    )
+    project.sql(f"drop table if exists {story.other}.merged")
+    run = story.dbt("test", "--select", "merged", "--defer", "--state", story.state, target="dev")
+    assert run.success and set(run.status.values()) == {"pass"}, run.log
+    for path, text in before.items():
+        path.write_text(text)
+
+
+@pytest.mark.edge
 def test_a_clone_has_rows_and_no_mark(story: Story) -> None:
     """merge loads from the start, once; append is refused until the mark is set, which test_disagreements.py has, too."""
     cloned = story.dbt(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
 
+from tests.support.commands import command
 from tests.support.harness import Project, sentence, table, values
 
 pytestmark = [pytest.mark.edge, pytest.mark.long("session")]
@@ -45,7 +47,7 @@ FOLLOWERS = {
 @pytest.fixture(scope="module")
 def project(make_project: Callable[..., Project]) -> Project:
     project = make_project("held_changes")
-    project.source("orders", "extract", "versioned", "again")
+    project.source("orders", "extract", "versioned", "again", "turned")
     return project
 
 
@@ -137,6 +139,55 @@ def test_an_open_row_of_a_feed_is_the_newest_change_of_its_key(project: Project)
         "--select", "newest", "--vars", "{floodmark_replay: {set: {amount: abs(amount)}}}"
     )
     assert rows(project, "newest") == [(2, 20), (3, 31), (4, 40), (5, 5)]
+
+
+def test_a_row_of_before_the_feed_is_no_newest_change(project: Project) -> None:
+    """Of a time watermark, or of a SELECT without the version: it replaces nothing newer."""
+    turned = f"{project.schema}.turned"
+    project.sql(f"create table {turned} (id int, amount int, n bigint) using delta {FEED}")
+    project.sql(f"insert into {turned} values (1, -1, 1), (2, 2, 1)")
+
+    def model(watermark: dict, columns: str, relation: str = CHANGES, **more: str) -> None:
+        config = {"watermark": watermark, "expectations": RULES[:1]} | MERGE | more
+        text = ", ".join(f"{key}={value!r}" for key, value in config.items())
+        sql = f"{{{{ config(materialized='incremental', {text}) }}}}\nselect {columns} from {relation}\n"
+        project.model("turned_rows", sql.replace("'orders'", "'turned'"))
+
+    def replay(where: str = "true") -> str:
+        asked = {"set": {"amount": "abs(amount)"}, "where": where}
+        run = project.dbt(
+            "run", "--select", "turned_rows", "--vars", json.dumps({"floodmark_replay": asked})
+        )
+        return sentence(run.log)
+
+    filtered = table("turned") + " where {{ floodmark.watermark_filter() }}"
+    model({"column": "n"}, "id, amount", filtered)
+    project.build("--select", "turned_rows")
+    project.sql(f"update {turned} set amount = 7, n = 2 where id = 1")
+    project.build("--select", "turned_rows")
+    newest = project.sql(f"describe history {turned} limit 1")[0][0]
+    model({"kind": "version"}, "id, amount, _change_type")
+    code, output = command(
+        project, "reset", "turned_rows", "--to", str(newest), "--reason", "a test"
+    )
+    assert code == 0, output
+    project.sql(f"update {turned} set amount = -2 where id = 2")
+    project.build("--select", "turned_rows")
+    assert open_rows(project, "turned_rows") == [(1, -1), (2, -2)]
+    assert "replay them apart, with where: '_floodmark_batch_id <= 2'" in replay()
+    replay("_floodmark_batch_id <= 2")
+    assert rows(project, "turned_rows") == [(1, 7), (2, 2)]
+    # The version comes into the SELECT, and the key changes beside one that is held back.
+    more = {"on_schema_change": "append_new_columns"}
+    model({"kind": "version"}, "id, amount, _change_type, _commit_version", **more)
+    project.sql(
+        f"merge into {turned} as t using (values (2, 20), (3, -3)) as s(id, amount) on t.id = s.id "
+        "when matched then update set amount = s.amount when not matched then insert (id, amount) values (s.id, s.amount)"
+    )
+    project.build("--select", "turned_rows")
+    assert open_rows(project, "turned_rows") == [(3, -3)]
+    replay()
+    assert rows(project, "turned_rows") == [(1, 7), (2, 20), (3, 3)]
 
 
 def test_a_key_that_leaves_a_snapshot_is_missing_though_all_other_rows_are_held(

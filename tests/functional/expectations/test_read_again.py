@@ -11,7 +11,7 @@ import pytest
 from tests.support.commands import command
 from tests.support.faults import Faults, injected
 from tests.support.files import land, lines, loader
-from tests.support.harness import Project, incremental, table, values
+from tests.support.harness import Project, incremental, sentence, table, values
 
 pytestmark = [pytest.mark.edge, pytest.mark.long("session")]
 
@@ -31,6 +31,8 @@ TABLES = (
     "bare",
     "reset",
     "widened",
+    "recorded",
+    "fed",
 )
 COMMITTED = "before: insert into .*batch_log.*'committed'"
 PLANNED = "before: insert into .*batch_log.*'planned'"
@@ -237,6 +239,34 @@ def test_files_that_are_replaced_by_a_run_that_died(project: Project) -> None:
     ) == [("nor this", "open"), ("not JSON", "superseded")]
 
 
+def test_a_file_that_comes_again_leaves_each_row_open_once(project: Project) -> None:
+    model = loader(
+        "overwritten",
+        "id, amount",
+        MERGE | {"expectations": [RULE]},
+        format="json",
+        schema="id int, amount int",
+        allow_overwrites="append",
+        on_corrupt="quarantine",
+    )
+    project.model("comes_again", model)
+    first, folder = {"id": 2, "amount": -2}, project.root / "overwritten"
+    land(
+        folder,
+        {"f.json": lines(first, "no JSON"), "g.json": lines({"id": 1, "amount": 1}, "no JSON")},
+    )
+    project.build("--select", "comes_again")
+    land(folder, {"f.json": lines(first, "no JSON", {"id": 3, "amount": -3})})
+    project.build("--select", "comes_again")
+    done(project, "files", "comes_again", "--forget", "f.json")
+    project.build("--select", "comes_again")
+    held = Counter({(2, -2, "open"): 1, (3, -3, "open"): 1, (None, None, "open"): 2})
+    assert found(project, "comes_again") == held
+    done(project, "quarantine", "replay", "comes_again", "--set", "amount = abs(amount)")
+    rows = sorted(project.sql(f"select id, amount from {project.schema}.comes_again"))
+    assert rows == [(1, 1), (2, 2), (3, 3)]
+
+
 def test_a_range_whose_rows_do_not_tell_their_place(project: Project) -> None:
     """Without the watermark's column what is read again stays out; what came changed is open beside it."""
     arrive(project, "bare", (1, 1, "01 01:00"), (2, -2, "02 01:00"), (3, -3, "02 02:00"))
@@ -284,6 +314,42 @@ def test_a_mark_that_goes_back_reads_open_rows_again(project: Project) -> None:
     done(project, "quarantine", "replay", "appended", "--set", "amount = abs(amount)")
     rows = sorted(project.sql(f"select id, amount from {project.schema}.appended"))
     assert rows == [(1, 1), (2, 2), (3, 3)]
+
+
+def test_a_batch_that_landed_is_recorded_without_a_run_of_its_own(project: Project) -> None:
+    """By a full refresh that fails, or by a reset: what it read again is open once. Changes a run alone can tell."""
+    name, reset = "recorded_rows", ("--to", "2024-05-01 02:00:00", "--reason", "a test")
+    arrive(project, "recorded", (1, 1, "01 01:00"), (2, -2, "01 02:00"))
+    project.model(name, incremental(table("recorded"), "id, amount, at", **AT))
+    project.sql(
+        f"alter table {project.schema}.fed set tblproperties ('delta.enableChangeDataFeed' = 'true')"
+    )
+    arrive(project, "fed", (1, 1, "01 01:00"))
+    settings = MERGE | {"watermark": {"kind": "version"}, "expectations": [RULE]}
+    config = ", ".join(f"{key}={value!r}" for key, value in settings.items())
+    project.model(
+        "fed_rows",
+        f"{{{{ config(materialized='incremental', {config}) }}}}\n"
+        "select id, amount, _change_type, _commit_version from {{ floodmark.changes(source('raw', 'fed')) }}\n",
+    )
+    project.build("--select", name, "fed_rows")
+    for end in ("reset", "full refresh"):
+        die(project, name, "before: update .*__quarantine", "--full-refresh")
+        assert is_open(project, name) == [(2, -2), (2, -2)], end
+        if end == "reset":
+            done(project, "reset", name, *reset)
+        else:
+            die(project, name, PLANNED, "--full-refresh")
+        assert is_open(project, name) == [(2, -2)], end
+
+    project.sql(f"update {project.schema}.fed set amount = -5 where id = 1")
+    project.build("--select", "fed_rows")
+    project.sql(f"update {project.schema}.fed set amount = 7 where id = 1")
+    die(project, "fed_rows", "before: merge into .*__quarantine")
+    code, output = command(project, "reset", "fed_rows", "--to", "1", "--reason", "a test")
+    assert code == 1 and "run the model first, which finishes the batch" in sentence(output), output
+    project.build("--select", "fed_rows")
+    assert found(project, "fed_rows") == Counter({(1, -5, "superseded"): 1})
 
 
 def test_a_column_whose_type_gets_wider_leaves_each_row_open_once(project: Project) -> None:

@@ -101,6 +101,37 @@ def test_each_row_is_loaded_once(
     (project.root / f"models/{model}.sql").unlink()
 
 
+def test_a_row_that_is_corrected_between_two_runs_of_one_batch(
+    project: Project, zygote: Zygote
+) -> None:
+    """One run holds it back and dies; the slower one reads it corrected, and must not load it beside."""
+    model = "corrected"
+    project.sql(f"delete from {project.schema}.t")
+    project.model(model, incremental(table("t"), watermark={"column": "at"}, expectations=RULES))
+    _arrive(project, (1, 1, "2024-05-01 01:00:00"), (2, -2, "2024-05-01 02:00:00"))
+    project.build("--select", model)
+    _arrive(project, (5, -5, "2024-05-01 05:00:00"), (6, -6, "2024-05-01 06:00:00"))
+    args, answers = ["run", "--select", model], []
+
+    def meanwhile() -> None:
+        cuts = {model: rf"before: insert into \S+\.{model} "}
+        answers.extend(zygote.run({"args": args, "root": str(project.root), "cuts": cuts}))
+        project.sql(f"update {project.schema}.t set amount = 5 where id = 5")
+
+    where = f"before: {POINTS['judged']}"
+    with injected(Faults(cuts={model: where}, act=once(meanwhile))):
+        ran = project.dbt(*args)
+    assert [answer["status"] for answer in answers] == [-9], answers
+    said = "another run has checked the rows of batch 2 meanwhile: run again"
+    assert not ran.success and said in sentence(ran.log), ran.log[-3000:]
+    project.build("--select", model)
+    _check_rows(project, model, "append")
+    assert project.sql(f"select id from {project.schema}.{model}") == [(1,)]
+    held = project.sql(f"select id, amount from {project.schema}.{model}__quarantine order by 1")
+    assert held == [(2, -2), (5, -5), (6, -6)]
+    (project.root / f"models/{model}.sql").unlink()
+
+
 def _arrive(project: Project, *rows: tuple[object, ...]) -> None:
     project.sql(f"insert into {project.schema}.t values {values(rows)}")
 

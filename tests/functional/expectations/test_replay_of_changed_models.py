@@ -187,6 +187,19 @@ def test_a_value_that_came_in_another_type(project: Project) -> None:
     ]
 
 
+def test_a_value_whose_type_of_before_has_no_cast_to_it(project: Project) -> None:
+    """And one whose column is spelt otherwise since."""
+    before = "id, amount, n, 20240501 as day, named_struct('a', id) as shape, id as code"
+    held(project, "recast", before)
+    after = "id, amount, n, date'2024-05-01' as day, cast(id as bigint) as shape, 'A' || id as Code"
+    project.model("recast", model_text(after))
+    project.build("--select", "recast", "--full-refresh")
+    replay(project, "recast", "--set", "amount = abs(amount)")
+    assert rows(project, "recast", "id, cast(day as string), shape, code") == [
+        (number, "2024-05-01", number, f"A{number}") for number in (1, 2, 3)
+    ]
+
+
 def test_a_number_of_many_digits_that_came_in_another_type(project: Project) -> None:
     settings = {
         "watermark": {"column": "n"},

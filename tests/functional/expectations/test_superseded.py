@@ -266,3 +266,10 @@ def test_a_new_ledger_gives_no_number_of_the_quarantine_again(project: Project) 
     assert held == [(2, 1, "superseded"), (2, 2, "open")]
     assert sorted(project.sql(f"select id from {project.schema}.moved")) == [(1,), (3,)]
     project.sql(f"drop schema {other} cascade")
+    # A first load into a table that has rows reads all of them again, whatever the lookback.
+    looks = {"watermark": {"column": "n", "nulls": "exclude", "lookback": 1}}
+    project.model("looks", incremental(table("raw"), expectations=[RULE], **looks, **MERGE))
+    project.build("--select", "looks")
+    project.build("--select", "looks", "--vars", f"{{floodmark_schema: {other}}}")
+    assert states(project, "looks") == Counter({(2, "superseded"): 1, (2, "open"): 1})
+    project.sql(f"drop schema {other} cascade")

@@ -87,6 +87,20 @@ def test_a_table_whose_folder_is_gone_hides_no_other(story: Story) -> None:
     project.sql(f"drop table {project.schema}.compared")
 
 
+def test_a_quarantine_whose_folder_is_gone_hides_no_other(story: Story) -> None:
+    project, quarantine = story.project, f"{story.project.schema}.merged__quarantine"
+    project.sql(
+        f"create table {quarantine} using delta as select 1L as id, 'open' as _floodmark_state"
+    )
+    [detail] = project.sql(f"describe detail {quarantine}")
+    shutil.rmtree(unquote(urlparse(detail[4]).path))
+    shown = {one["name"]: one for one in story.json("status")["models"]}
+    assert {"landed", "newer", "skipped"} <= shown.keys()
+    assert shown["merged"]["source_error"] and shown["merged"]["rows_open"] == 0
+    assert shown["merged"]["mark"] and shown["merged"]["lag"] == 0
+    project.sql(f"drop table {quarantine}")
+
+
 @pytest.mark.parametrize(
     "command", [["status"], ["plan"], ["history", "merged"], ["reconcile", "merged"]]
 )

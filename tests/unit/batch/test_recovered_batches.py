@@ -19,8 +19,11 @@ def commit(version: int, operation: str, tag: str | None = None) -> dict[str, An
 @pytest.fixture
 def floodmark() -> SimpleNamespace:
     """The macros, over a table with the commits `history`; `recorded` has the events, `done` what else was called."""
-    loaded = load()
-    loaded.history, loaded.recorded, loaded.done = [], [], []
+    loaded = load(
+        run_query=lambda sql: SimpleNamespace(rows=[(1,)] if loaded.is_open else []),
+        load_cached_relation=lambda relation: None,
+    )
+    loaded.history, loaded.recorded, loaded.done, loaded.is_open = [], [], [], True
     loaded._history = lambda relation, limit=None: loaded.history[:limit]
     loaded._record = lambda event, batch, values: loaded.recorded.append((event, values))
     loaded._ways_out = lambda is_restored=False: "the ways out"
@@ -136,7 +139,7 @@ def test_replays_and_streams_are_finished(
 ) -> None:
     """Not a replay whose staging table is gone: no run can."""
     floodmark.history = [CREATED]
-    floodmark._knows_replayed = lambda relation, batch_id: is_known
+    floodmark._knows_loaded = lambda relation, batch_id: is_known
     recovered(floodmark, "append", batch_of(kind))
     assert floodmark.done == (["finished"] if is_finished else [])
     assert [event for event, _ in floodmark.recorded] == ([] if is_finished else ["committed"])
@@ -245,6 +248,8 @@ def test_a_reset_that_gives_up_a_batch_in_the_table(
 ) -> None:
     """A backfill lies below the mark, which stays."""
     floodmark._landed = lambda table, batch: LANDED
+    floodmark._has_quarantine = lambda quarantine: False
+    floodmark._quarantine_relation = lambda relation: "quarantine"
     floodmark._stages = lambda relation: []
     floodmark._drop_left_stages = lambda stages, batch_id: None
     floodmark._give_up(
@@ -252,3 +257,67 @@ def test_a_reset_that_gives_up_a_batch_in_the_table(
     )
     ((event, values),) = floodmark.recorded
     assert (event, values["mark"]) == ("committed", mark)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "more", "superseded"),
+    [
+        ("append", {"kind": "full_refresh"}, ""),
+        ("merge", {"kind": "first_load", "family": "version"}, ""),
+        ("append", {"kind": "backfill", "low": "10"}, " and (`n` > 10 and `n` <= 20)"),
+        ("insert_overwrite", {"kind": "backfill", "low": "10"}, " and (`n` > 10 and `n` <= 20)"),
+        ("merge", {"kind": "incremental", "low": "10"}, None),
+        ("append", {"kind": "incremental", "low": "10", "family": "version"}, None),
+        # These a run alone can tell.
+        ("merge", {"kind": "incremental", "low": "10", "family": "version"}, "run the model first"),
+        ("insert_overwrite", {"kind": "incremental", "low": "10"}, "run the model first"),
+        ("cdc", {"kind": "backfill", "low": None}, "run the model first"),
+    ],
+)
+@pytest.mark.parametrize(("is_whole", "is_open"), [(True, True), (False, True), (True, False)])
+def test_a_reset_supersedes_what_came_again_with_such_a_batch(
+    floodmark: SimpleNamespace,
+    strategy: str,
+    more: dict[str, Any],
+    superseded: str | None,
+    is_whole: bool,
+    is_open: bool,
+) -> None:
+    """Or stops, where a run can still tell what that is."""
+    floodmark._quarantine_relation = lambda relation: "quarantine"
+    floodmark._has_quarantine = lambda quarantine: True
+    floodmark._columns_of = lambda relation: [{"name": "n", "type": "bigint"}]
+    floodmark._stages = lambda relation: [{"batch_id": 2, "relation": "stage"}]
+    floodmark._is_stage_whole = lambda stage: is_whole
+    floodmark._execute = floodmark.done.extend
+    settings = {"strategy": strategy, "partition_by": ["day"], "unique_key": ["id"]}
+    batch = {"batch_id": 2, "settings": settings, "family": "sequence", "high": "20", "low": None}
+    batch |= {"watermark_column": "n", "nulls": None} | more
+    floodmark.is_open = is_open
+    if superseded == "run the model first" and is_whole and is_open:
+        with pytest.raises(Refused, match=r"batch 2 is unfinished, .*: run the model first"):
+            floodmark._supersede_given_up("shop.orders", "shop.orders", batch)
+    else:
+        floodmark._supersede_given_up("shop.orders", "shop.orders", batch)
+    wanted = "update quarantine set _floodmark_state = 'superseded' where _floodmark_state = 'open'"
+    found = [sql.removeprefix(wanted + " and _floodmark_batch_id < 2") for sql in floodmark.done]
+    assert found == ([superseded] if superseded in ("", " and (`n` > 10 and `n` <= 20)") else [])
+
+
+@pytest.mark.parametrize(("kind", "supersedes"), [("full_refresh", True), ("incremental", False)])
+def test_a_full_refresh_supersedes_what_came_again_with_the_batch_before_it(
+    floodmark: SimpleNamespace, kind: str, supersedes: bool
+) -> None:
+    """It may fail, and nobody asks of that batch again. What is impossible by now stays out."""
+    floodmark.history = [CREATED]
+    floodmark._quarantine_relation = lambda relation: "quarantine"
+    floodmark._has_quarantine = lambda quarantine: True
+    floodmark._judged_relation = lambda batch: "judged"
+    floodmark._is_stage_whole = lambda stage: True
+    floodmark._judged_columns = lambda stage: [{"name": "n", "type": "bigint"}]
+    floodmark._execute = floodmark.done.extend
+    batch = batch_of(kind, judged_by="dead", begins=False, files=None) | {"batch_id": 2}
+    floodmark._leave_landed(run_of(state={"committed": {"mark": "20"}}), batch, LANDED)
+    found = [sql.rpartition(" and ")[2] for sql in floodmark.done]
+    assert found == (["true"] if supersedes else [])
+    assert [event for event, _ in floodmark.recorded] == ["committed"]

@@ -375,6 +375,44 @@ def test_a_row_whose_type_got_wider_is_told_by_its_columns(kept: str, given: str
     assert f", {raw}" in sql, sql
 
 
+def test_a_row_as_it_came_has_the_names_of_the_quarantine() -> None:
+    """JSON tells cases apart, and a replay and a backfill look for these."""
+    columns = [
+        {"name": "Code", "type": "string", "ddl": "string", "given": "string"},
+        {"name": "n", "type": "int", "ddl": "int", "given": "int"},
+    ]
+    known = [
+        {"name": "code", "type": "int", "ddl": "int"},
+        {"name": "n", "type": "int", "ddl": "int"},
+    ]
+    sql = load()._quarantined_sql({"sql": "rows", "names": ["Code", "n"]}, columns, known)
+    assert "to_json(struct(`Code` as `code`, `n`), " in sql
+
+
+@pytest.mark.parametrize(
+    ("kept", "now", "is_cast"),
+    [
+        ("int", "bigint", True),
+        ("string", "date", True),
+        ("int", "date", False),
+        ("boolean", "date", False),
+        ("struct<a:int>", "bigint", False),
+        ("int", "struct<a:int>", False),
+        ("array<int>", "array<date>", False),
+    ],
+)
+@pytest.mark.parametrize("has_raw", [True, False])
+def test_a_replay_casts_no_value_whose_type_has_no_cast(
+    kept: str, now: str, is_cast: bool, has_raw: bool
+) -> None:
+    """Spark would refuse the statement, whatever the rows hold: what came in today's type is in its text."""
+    column = {"name": "c", "kept": kept, "ddl": now, "given": None}
+    sql = load()._replayed_value_sql(column, has_raw)
+    nothing = f"case when `c` is null or false then cast(null as {now}) else raise_error("
+    assert (nothing in sql) != is_cast
+    assert ("if(_floodmark_raw is null or " in sql) == has_raw
+
+
 def test_a_misspelt_rule_of_a_batch_is_told_the_keys_of_both_kinds() -> None:
     problems = load()._row_rule_problems("expectations.few", {"name": "few", "row": {"min": 1}})
     assert [one["setting"] for one in problems] == [

@@ -38,6 +38,7 @@ def no_pii(columns: dict[str, str], upstream: dict[str, Any]) -> tuple[str, list
         graph=SimpleNamespace(nodes={one["unique_id"]: one for one in nodes}, sources={}),
         adapter=SimpleNamespace(get_relation=get_relation),
         exceptions=SimpleNamespace(warn=said.append),
+        model=SimpleNamespace(attached_node="model.shop.published"),
     )
     floodmark._columns_of = lambda query: [
         {"name": name, "type": type} for name, type in columns.items()
@@ -84,3 +85,38 @@ def test_a_table_is_searched_for_names_and_values() -> None:
     assert "'shop.people.card_no' as leaked_from, 'name' as how" in sql
     assert "cast(`card_no` as string) as value from shop.people" in sql
     assert not said
+
+
+@pytest.mark.parametrize(
+    ("attached", "schema", "found"),
+    [
+        # With --defer the relation is of the other target.
+        ("model.shop.published", "prod", "published"),
+        ("model.shop.gone", "shop", "gone"),
+        # A singular test is attached to nothing.
+        (None, "shop", "published"),
+        (None, "prod", None),
+    ],
+)
+def test_a_tests_own_node_tells_what_it_is_of(
+    attached: str | None, schema: str, found: str | None
+) -> None:
+    floodmark = load(model=SimpleNamespace(attached_node=attached))
+    nodes = [node("published"), node("gone")]
+    relation = SimpleNamespace(schema=schema, identifier="published")
+    one = floodmark._node_of(relation, nodes)
+    assert (one and one["name"]) == found
+
+
+@pytest.mark.parametrize(
+    ("is_there", "deferred", "schema"),
+    [(True, True, "shop"), (False, True, "prod"), (False, False, "shop")],
+)
+def test_what_is_not_in_this_target_is_looked_for_where_dbt_defers_to(
+    is_there: bool, deferred: bool, schema: str
+) -> None:
+    adapter = SimpleNamespace(get_relation=lambda *names: "shop.people" if is_there else None)
+    at = {"schema": "prod", "alias": "persons"} if deferred else None
+    found = load(adapter=adapter)._tested_place(node("people") | {"defer_relation": at})
+    name = "persons" if schema == "prod" else "people"
+    assert found == {"schema": schema, "identifier": name}

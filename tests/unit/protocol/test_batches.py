@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.macros import load
+from tests.support.macros import Refused, load
 
 
 @pytest.fixture
@@ -234,3 +234,80 @@ def test_the_fence_of_a_numbered_attempt_names_it() -> None:
         == "floodmark/m/g/3/fence/11111111-2222/7"
     )
     assert floodmark._fence_tag(batch_of(model="m")) == "floodmark/m/g/3/fence/11111111-2222"
+
+
+@pytest.mark.parametrize(
+    ("version", "writer", "judged_by", "stops"),
+    [
+        # This run's insert was committed: nobody asks who made the commit.
+        (7, None, None, False),
+        # Delta skipped it: a run that read the rows at another time has judged them, or this one has them of it.
+        (None, "22222222", None, True),
+        (None, "22222222", "22222222", False),
+        (None, "11111111", None, False),
+        # An earlier floodmark named nobody.
+        (None, None, None, False),
+    ],
+)
+@pytest.mark.parametrize("rules", [[], [{"kind": "row"}]])
+def test_rows_that_another_run_has_judged_are_not_loaded_beside_its_quarantine(
+    floodmark: SimpleNamespace,
+    version: int | None,
+    writer: str | None,
+    judged_by: str | None,
+    stops: bool,
+    rules: list,
+) -> None:
+    tag = "floodmark/shop.orders/g/3"
+    commit = {"version": 5, "tag": tag, "writer": writer, "operation": "WRITE", "counts": {}}
+    floodmark._committed_version = lambda: version
+    floodmark._history = lambda table, limit: [commit | {"peak": None, "counted": None}]
+    floodmark._quarantine_relation = lambda relation: "quarantine"
+    floodmark._storable = lambda columns: columns
+    floodmark._make_quarantine = lambda quarantine, columns: []
+    batch = batch_of(rules=rules, judged_by=judged_by, kind="incremental")
+    given = (batch, [], [{"sql": "rows", "names": []}])
+    if stops and rules:
+        with pytest.raises(Refused, match=r"checked the rows of batch 3 meanwhile: run again"):
+            floodmark._quarantine(*given)
+    else:
+        floodmark._quarantine(*given)
+    by = f"/by/{judged_by or '11111111'}" if rules else ""
+    assert f"set spark.databricks.delta.commitInfo.userMetadata = {tag}{by}" in floodmark.sent
+
+
+@pytest.mark.parametrize(
+    ("judges", "writer", "chosen"),
+    [
+        (["a", "b"], "b", "b"),
+        (["a", "b"], None, "a"),
+        # The one whose rows are in the quarantine is gone, so no other's may be loaded.
+        (["a"], "b", None),
+        ([], "b", None),
+    ],
+)
+def test_who_takes_over_reads_what_the_quarantine_was_made_of(
+    floodmark: SimpleNamespace, judges: list[str], writer: str | None, chosen: str | None
+) -> None:
+    floodmark._quarantine_relation = lambda relation: "quarantine"
+    floodmark._has_quarantine = lambda quarantine: True
+    floodmark._landed = lambda table, batch: {"version": 5, "writer": writer}
+    assert floodmark._stored_judge({"batch_id": 3}, judges) == chosen
+
+
+@pytest.mark.parametrize("is_own", [True, False])
+def test_the_counts_of_the_commit_count(floodmark: SimpleNamespace, is_own: bool) -> None:
+    """Two runs may say that they have committed a batch, and the ledger's view takes the greatest of each count."""
+    told = {"rows_read": 2, "rows_tied": 0, "rows_dropped": 0, "rows_quarantined": 1}
+    mine = told if is_own else told | {"rows_read": 3, "rows_quarantined": 0}
+    results = [{"name": "positive", "violations": 0}]
+    judged = {"rows_kept": 3, "rows_dropped": 0, "rows_quarantined": 0, "results": results}
+    batch = batch_of(counted=mine, judged=judged)
+    source = {"stage": "stage", "counts": {"rows_read": mine["rows_read"]}}
+    floodmark._take_counts(batch, source, {"version": 5, "counted": told})
+    counts = floodmark._batch_counts(
+        batch | {"kind": "incremental"}, {}, source["counts"]["rows_read"], 0
+    )
+    if not is_own:
+        assert (counts["rows_kept"], counts["rows_quarantined"], counts["rows_read"]) == (2, 1, 3)
+    assert batch["judged"]["results"] == (results if is_own else None)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.macros import load
+from tests.support.macros import Refused, load
 
 COLUMNS = ["id", "at", "day"]
 
@@ -80,7 +80,7 @@ def test_partitions_are_not_looked_for_where_the_quarantine_has_none() -> None:
     for columns, wanted in [
         # A row that a rule held back may lie in another partition than its time.
         (COLUMNS, f"({found} or (`at` > 10 and `at` <= 20))"),
-        (["id", "DAY"], f"({found})"),
+        (["id", "DAY"], f"({found.replace('day:', 'DAY:').replace(').`day`', ').`DAY`')})"),
         (["id", "at"], None),
         (None, None),
     ]:
@@ -154,3 +154,111 @@ def test_a_backfill_leaves_open_what_it_cannot_place(
     batch = batch_of(kind, asked=asked, lookback=0)
     found = macros(COLUMNS)._leaves_open(run, batch, [{"name": name} for name in columns])
     assert bool(found) == leaves
+
+
+@pytest.mark.parametrize("kind", ["first_load", "full_refresh"])
+@pytest.mark.parametrize("begins", [True, False])
+def test_what_loads_everything_anew_keeps_no_row_out(kind: str, begins: bool) -> None:
+    """It supersedes what is open, so its own rows go in; with a new ledger it does not begin the table."""
+    run = run_of("merge", settings={"watermark": {"column": "at"}})
+    batch = batch_of(kind, begins=begins, lookback=60)
+    floodmark = macros(COLUMNS)
+    assert floodmark._came_again_sql(run, batch) == "true"
+    assert not floodmark._leaves_open(run, batch, [{"name": name} for name in COLUMNS])
+
+
+@pytest.mark.parametrize(
+    ("held", "older"),
+    [
+        (
+            ["id", "_commit_version"],
+            "coalesce(q._commit_version < j._floodmark_newest, q._floodmark_batch_id < 3)",
+        ),
+        (["id"], "q._floodmark_batch_id < 3"),
+    ],
+)
+def test_a_row_without_a_version_is_older_than_a_change_of_its_key(
+    held: list[str], older: str
+) -> None:
+    """It was held back before the SELECT gave the version."""
+    sent: list[str] = []
+    floodmark = macros(held, run_query=lambda sql: SimpleNamespace(rows=[(1,)]))
+    floodmark._execute = sent.extend
+    floodmark._judged_relation = lambda batch: "judged"
+    floodmark._is_stage_whole = lambda stage: True
+    judged = {"columns": [{"name": name} for name in held]}
+    floodmark._supersede_changed(
+        run_of("merge"), batch_of("incremental", family="version", judged=judged)
+    )
+    assert len(sent) == 1
+    assert f"(q.`id` <=> j.`id`) and {older} and q._floodmark_state = 'open'" in sent[0].replace(
+        "on q.`id` <=> j.`id`", "on (q.`id` <=> j.`id`)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("last", "rows", "older", "is_newest"),
+    [(None, 2, 0, True), (4, 2, 0, True), (4, 2, 2, False), (4, 0, 0, True), (4, 2, 1, None)],
+)
+def test_rows_of_another_watermark_replace_nothing_in_a_replay(
+    last: int | None, rows: int, older: int, is_newest: bool | None
+) -> None:
+    def run_query(sql: str) -> SimpleNamespace:
+        found = (last,) if "max(batch_id)" in sql else (rows, older)
+        return SimpleNamespace(rows=[found])
+
+    floodmark = macros(["id"], run_query=run_query)
+    floodmark.ledger_schema = lambda: "ledger"
+    floodmark._model_id = lambda: "shop.orders"
+    run = run_of("merge", settings={"watermark": {"kind": "version"}})
+    asked = {"replay": {"rule": None, "where": None, "set": None}, "part": "rows"}
+    batch = batch_of("replay", family="version", asked=asked)
+    if is_newest is None:
+        with pytest.raises(Refused, match="replay them apart, with where: '_floodmark_batch_id <="):
+            floodmark._replays_newest(run, batch)
+        return
+    assert floodmark._replays_newest(run, batch) is is_newest
+    assert floodmark._replays_newest(run, batch | {"family": "timestamp"}) is False
+    source = {"columns": [{"name": "id", "type": "int"}, {"name": "a", "type": "int"}]}
+    floodmark._updated_columns = lambda columns: ["a"]
+    source |= {"only_later": True, "is_newest": is_newest}
+    found = floodmark._wins_predicate(run, source, ["id", "a"])
+    assert (found != "false") == is_newest
+
+
+@pytest.mark.parametrize(
+    ("strategy", "overwrites", "leaves"),
+    [
+        ("merge", False, True),
+        ("merge", "append", True),
+        ("cdc", "append", True),
+        # Its rows are in the table twice as well.
+        ("append", "append", False),
+        # What is open of the file is superseded.
+        ("merge", "replace", False),
+    ],
+)
+def test_a_file_that_is_read_again_leaves_its_rows_open_once(
+    strategy: str, overwrites: Any, leaves: bool
+) -> None:
+    settings = {"files": {"allow_overwrites": overwrites}, "watermark": None}
+    run = run_of(strategy, settings=settings)
+    given = {"files": [{"path": "a.json"}], "lookback": 0, "replaces_files": None}
+    batch = batch_of("incremental", low_position=None, **given)
+    assert bool(macros(COLUMNS)._leaves_open(run, batch, [{"name": "id"}])) == leaves
+
+
+def test_a_corrupt_record_is_told_by_its_text_and_its_file() -> None:
+    """It has no values, and neither has another, or a file that is corrupt as a whole."""
+    sent: list[str] = []
+    floodmark = macros(COLUMNS, invocation_id="11111111-2222")
+    floodmark._make_quarantine = lambda quarantine, columns: []
+    floodmark._apply_once = lambda table, batch, sql: sent.append(sql)
+    batch = batch_of("incremental", generation="g")
+    floodmark._model_id = lambda: "shop.orders"
+    part = {"sql": "rows", "names": ["_floodmark_raw"]}
+    floodmark._quarantine(batch, [], [part], is_again=True)
+    assert (
+        "on _floodmark_hash = _floodmark_open and (_floodmark_rules is not null or "
+        "_floodmark_raw = _floodmark_open_raw and _floodmark_file = _floodmark_open_file)"
+    ) in sent[0]
