@@ -83,7 +83,8 @@
     ),
     {%- endif %}
     hashed as (
-        select *, {{ floodmark._fingerprint_sql(own, floodmark._tracked_columns(run, own)) }} as _floodmark_tracked
+        select *, {{ floodmark._fingerprint_sql(own, floodmark._tracked_columns(run, own),
+            floodmark._rescued_column(run.settings)) }} as _floodmark_tracked
             from formed
     ),
     lined as (
@@ -312,9 +313,9 @@
 
 
 {# Columns as one value that is equal where they are, NULL-safe: 128 bits, as snapshot_diff knows a row again
-   (_row_hash). `own` has their types. #}
-{% macro _fingerprint_sql(own, names) %}
-    {%- set values = floodmark._hashed_values(own, names, '') | join(', ') -%}
+   (_row_hash). `own` has their types; `rescued` as in _hashed_values. #}
+{% macro _fingerprint_sql(own, names, rescued=none) %}
+    {%- set values = floodmark._hashed_values(own, names, '', rescued) | join(', ') -%}
     {{ return("named_struct('a', xxhash64(0, " ~ values ~ "), 'b', xxhash64(1, " ~ values ~ '))' if names else "''") }}
 {% endmacro %}
 

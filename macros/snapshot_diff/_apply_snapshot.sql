@@ -46,7 +46,7 @@
         run.settings.unique_key | sort)),
         'floodmark.compared': floodmark._to_property(tojson({'compared': source.compared, 'beside': source.beside,
         'added': source.added, 'nested': floodmark._nested_hash_version(),
-        'types': floodmark._hashed_types(source)}))}) }}
+        'rescued': floodmark._hashed_rescued(source), 'types': floodmark._hashed_types(source)}))}) }}
 {% endmacro %}
 
 

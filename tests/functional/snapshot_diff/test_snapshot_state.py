@@ -173,6 +173,37 @@ def test_no_key_is_missing_beside_a_corrupt_record(make_project: Callable[..., P
     assert held(project, "ended", ended) == gone | {"k": [("a", True), ("b", False)]}
 
 
+def test_the_file_of_a_row_is_no_change(make_project: Callable[..., Project]) -> None:
+    """Rescued data ends with the path of its file, and `_metadata` has it. A corrupt record is known by its text."""
+    project = make_project("of_files")
+    config = {"unique_key": "k", "snapshot_diff": {"stored_as_scd_type": 2, "version": "v"}}
+    options = {"schema_hints": "k string, n int, v int", "max_files_per_batch": 1}
+    project.model("tracked", loader("extracts", "*", config | {"incremental_strategy": "snapshot_diff"}, **options))  # fmt: skip
+    cdc = {"sequence_by": "v", "stored_as_scd_type": 2}
+    config = {"incremental_strategy": "cdc", "unique_key": "k", "cdc": cdc}
+    project.model("events", loader("extracts", config=config, **options))
+    extract = [{"k": "k", "n": "n/a"}, {"k": "l", "n": 1}]
+    first = lines(*({**row, "v": 1} for row in extract), "torn 1")
+    land(project.root, {"extracts/1.json": first})
+    project.build()
+    second = lines(*({**row, "v": 2} for row in extract), "torn 1", "torn 2")
+    land(project.root, {"extracts/2.json": second, "extracts/3.json": second})
+    project.build()
+    started = "n, __start_at, __end_at"
+    for name in ("tracked", "events"):
+        assert held(project, name, f"k, {started}") == {"k": [(None, 1, None)], "l": [(1, 1, None)]}
+    torn = project.sql(
+        f"select _floodmark_raw from {project.schema}.tracked__quarantine order by 1"
+    )
+    assert [text for (text,) in torn] == ["torn 1", "torn 2"]
+    extract[0]["n"] = "none"
+    land(project.root, {"extracts/4.json": lines(*({**row, "v": 3} for row in extract))})
+    project.build()
+    for name in ("tracked", "events"):
+        rows = {"k": [(None, 1, 3), (None, 3, None)], "l": [(1, 1, None)]}
+        assert held(project, name, f"k, {started}") == rows
+
+
 def test_values_that_the_table_holds_otherwise(make_project: Callable[..., Project]) -> None:
     """No row is a change by the type or the place in which it comes: fields of structs, '' in a partition, maps with keys that have no text."""
     project = make_project("otherwise")
