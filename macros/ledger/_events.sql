@@ -124,6 +124,24 @@
 {% endmacro %}
 
 
+{# SQL of a time behind `before` (microseconds; none: there is none), by Spark's clock, which may have been set back. #}
+{% macro _time_behind_sql(before) %}
+    {{ return('greatest(current_timestamp(), timestamp_micros(' ~ (before + 1) ~ '))' if before is not none
+        else 'current_timestamp()') }}
+{% endmacro %}
+
+
+{# SQL of the time of a committed batch, behind that of the last one that wrote to the target. The next one is behind
+   this. #}
+{% macro _take_time(state) %}
+    {%- set before = (state.landed or {}).get('at') -%}
+    {%- if before is not none -%}
+        {%- do state.update({'landed': dict(state.landed, at=before + 1)}) -%}
+    {%- endif -%}
+    {{ return(floodmark._time_behind_sql(before)) }}
+{% endmacro %}
+
+
 {# An event of a batch as {column: SQL}. #}
 {% macro _event_columns(event, batch, values) %}
     {%- set columns = {'model': floodmark._string_literal(floodmark._batch_model(batch)), 'batch_id': batch.batch_id,

@@ -32,7 +32,7 @@
         'lookback': known.lookback or 0, 'target_id': floodmark._string_literal(target_id),
         'target_version': landed.version if landed.version is not none else 'null',
         'files': floodmark._files_literal(batch.files) if batch.files else 'null',
-        'expectations': floodmark._results_literal(batch)} -%}
+        'expectations': floodmark._results_literal(batch), 'at': floodmark._take_time(run.state)} -%}
     {%- do values.update(counts) -%}
     {%- if batch.kind == 'replay' -%}
         {%- do floodmark._settle_replayed(batch) -%}

@@ -199,12 +199,10 @@
 
 
 {# SQL of what stands for the snapshot in start and end: its version, or the time of the load. That is Spark's time, as
-   in the ledger, and ascends though the clock may have been set back. #}
+   in the ledger, and behind that of the batch before (_finish). #}
 {% macro _snapshot_version_sql(run, batch, source) %}
     {%- if run.settings.snapshot.version is none -%}
-        {%- set before = (run.state.landed or {}).get('at') if not batch.replaces else none -%}
-        {{ return('greatest(current_timestamp(), ' ~ floodmark._position_literal(before + 1, 'timestamp') ~ ')'
-            if before else 'current_timestamp()') }}
+        {{ return(floodmark._time_behind_sql((run.state.landed or {}).get('at') if not batch.replaces else none)) }}
     {%- endif -%}
     {%- set version = source.counts.version if source.counts.version is defined
         else (batch.high_position if run.settings.watermark else none) -%}
