@@ -33,8 +33,7 @@
         'select * from ' ~ source.stage if batch.replaces else select_sql) -%}
     {#- rows that are all held back have no version here -#}
     {%- for name, value in again.items() if value is not none and source.counts[name] != value -%}
-        {%- do floodmark._refuse_snapshot(batch, 'the source changed while its snapshot was read',
-            'Nothing was written: run again when the source no longer changes') -%}
+        {%- do floodmark._refuse_moving(batch) -%}
     {%- endfor -%}
 {% endmacro %}
 
@@ -108,9 +107,9 @@
         {%- do floodmark._refuse_snapshot(batch,
             'the SELECT gives more than one ' ~ snapshot.version ~ ', from '
             ~ floodmark._version_print(least, source.family) ~ ' to ' ~ shown,
-            'Nothing was written: a snapshot has one. '
-            ~ ('Set watermark.step so that each batch is one snapshot' if run.settings.watermark
-            else (floodmark._one_file_each() if run.settings.files else 'Select one'))) -%}
+            'Nothing was written: a snapshot has one'
+            ~ ('. Set watermark.step so that each batch is one snapshot' if run.settings.watermark
+            else ('' if run.settings.files else '. Select one'))) -%}
     {%- endif -%}
     {%- do counts.update({'version': greatest}) -%}
     {%- set committed = run.state.committed -%}
@@ -121,8 +120,8 @@
                 {%- do floodmark._refuse_snapshot(batch,
                     'the snapshot is of ' ~ snapshot.version ~ ' ' ~ shown ~ ', but '
                     ~ floodmark._version_print(before, source.family) ~ ' is loaded already',
-                    'Nothing was written: versions must ascend. Run with --full-refresh to start again from this '
-                    'one') -%}
+                    'Nothing was written: versions must ascend' ~ ('' if run.settings.files
+                    else '. Run with --full-refresh to start again from this one')) -%}
             {%- endif -%}
             {%- do counts.update({'is_known': greatest == before and committed.get('rows_read') != 0
                 and floodmark._has_scope_of(run, before, source.family)}) -%}
@@ -178,9 +177,18 @@
 {% endmacro %}
 
 
-{# What helps where several extracts wait as files: they would be one snapshot. #}
-{% macro _one_file_each() %}
-    {{ return('If each file is a snapshot, set files.max_files_per_batch to 1') }}
+{# What helps where a batch of files is refused, as a sentence behind others: several extracts that wait would be one
+   snapshot, and one that cannot be loaded comes first in each run. #}
+{% macro _files_todo(batch) %}
+    {%- set files = batch.get('files') or [] -%}
+    {%- set name = floodmark._decoded_path(files[0].path).split('/')[-1] if files | length == 1 else 'NAME' -%}
+    {%- set skipped = '`floodmark files <model> --skip ' ~ (name if modules.re.search('[^\\w.=-]', name) is none
+        else '"' ~ name ~ '"') ~ '`' -%}
+    {%- if files | length > 1 -%}
+        {{ return('. If each file is a snapshot, set files.max_files_per_batch to 1. To leave a file out: '
+            ~ skipped) }}
+    {%- endif -%}
+    {{ return('. Later files wait until this one is corrected, or left out: ' ~ skipped if files else '') }}
 {% endmacro %}
 
 
@@ -194,7 +202,16 @@
 {# Refuse a snapshot before anything is written. #}
 {% macro _refuse_snapshot(batch, what, todo) %}
     {%- do floodmark._drop_staging_tables([floodmark._difference_relation(batch)]) -%}
-    {%- do floodmark._stop(what ~ '. ' ~ todo, rejects=what) -%}
+    {%- do floodmark._stop(what ~ '. ' ~ todo ~ floodmark._files_todo(batch), rejects=what) -%}
+{% endmacro %}
+
+
+{# Refuse one whose source gives something else than at first. #}
+{% macro _refuse_moving(batch) %}
+    {%- set what = 'the source changed while its snapshot was read' -%}
+    {%- do floodmark._drop_staging_tables([floodmark._difference_relation(batch)]) -%}
+    {%- do floodmark._stop(what ~ '. Nothing was written: run again when the source no longer changes',
+        rejects=what) -%}
 {% endmacro %}
 
 
@@ -287,8 +304,7 @@
             "select to_json(named_struct('n', count(*), 'key_hash', bit_xor(xxhash64(" ~ keys ~ ')))) from '
             ~ source.stage)[0] -%}
         {%- if staged.n != found.changes or staged.key_hash != found.key_hash -%}
-            {%- do floodmark._refuse_snapshot(batch, 'the source changed while its snapshot was read',
-                'Nothing was written: run again when the source no longer changes') -%}
+            {%- do floodmark._refuse_moving(batch) -%}
         {%- endif -%}
     {%- endif -%}
     {%- do floodmark._drop_staging_tables([difference]) -%}
@@ -425,8 +441,7 @@
     {%- endif -%}
     {%- if problems -%}
         {%- do floodmark._refuse_snapshot(batch, problems | join('; '),
-            'Nothing was written: correct the SELECT, so that it gives each key once'
-            ~ ('. ' ~ floodmark._one_file_each() if counts.repeated and (batch.get('files') or []) | length > 1)) -%}
+            'Nothing was written: correct the SELECT, so that it gives each key once') -%}
     {%- endif -%}
 {% endmacro %}
 

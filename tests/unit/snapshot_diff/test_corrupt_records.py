@@ -10,6 +10,9 @@ import pytest
 from tests.support.macros import Refused, load
 
 ONE_EACH = "If each file is a snapshot, set files.max_files_per_batch to 1"
+SKIPS = (
+    "Later files wait until this one is corrected, or left out: `floodmark files <model> --skip "
+)
 
 
 def run_of(on_missing: str, **more: Any) -> dict[str, Any]:
@@ -79,24 +82,64 @@ def test_a_snapshot_whose_records_are_all_corrupt_is_not_empty(version: str | No
         floodmark._snapshot_counts(run, {"begins": False, "rows_corrupt": 0}, source(), "s")
 
 
+def files_of(*names: str) -> list[dict[str, str]]:
+    return [{"path": f"file:/landing/{name}"} for name in names]
+
+
+def refusing(**context: Any) -> SimpleNamespace:
+    floodmark = load(**context)
+    floodmark._difference_relation = lambda batch: "difference"
+    floodmark._drop_staging_tables = lambda relations: None
+    return floodmark
+
+
 def test_files_that_wait_together_are_told_how_to_come_apart() -> None:
     """Each file is an extract of a day, and a batch takes them all."""
     shown = SimpleNamespace(
         rows=[{"n": 1}], columns={"named": SimpleNamespace(values=lambda: ["k"])}
     )
-    floodmark = load(run_query=lambda sql: shown)
-    floodmark._refuse_snapshot = lambda batch, what, todo: floodmark._stop(what + ". " + todo)
-    for files, is_told in (([], False), (["a"], False), (["a", "b"], True)):
+    floodmark = refusing(run_query=lambda sql: shown)
+    for files, told in (([], ""), (files_of("a"), SKIPS), (files_of("a", "b"), ONE_EACH)):
         with pytest.raises(Refused) as refused:
             floodmark._check_snapshot_keys(
                 run_of("delete"), {"files": files}, {"repeated": 1}, "select 1"
             )
-        assert ("gives each key once" in str(refused.value), ONE_EACH in str(refused.value)) == (
-            True,
-            is_told,
-        )
+        assert f"gives each key once. {told}".rstrip(". ") in str(refused.value)
+        assert (SKIPS in str(refused.value)) is (told == SKIPS)
     counts = {"rows_read": 2, "least": "2024-05-01", "greatest": "2024-05-02", "unversioned": 0}
     floodmark._read_counts = lambda run, source, sql: dict(counts)
     with pytest.raises(Refused) as refused:
-        floodmark._snapshot_counts(run_of("delete", version="day"), {"begins": False}, source(), "")
-    assert f"a snapshot has one. {ONE_EACH}" in str(refused.value)
+        floodmark._snapshot_counts(
+            run_of("delete", version="day"),
+            {"begins": False, "files": files_of("a", "b")},
+            source(),
+            "",
+        )
+    assert f"a snapshot has one. {ONE_EACH}. To leave a file out: `floodmark" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("d2.csv", "d2.csv"), ("d%202%C3%BC.csv", '"d 2ü.csv"'), ("day=1/d.csv", "d.csv")],
+)
+def test_a_file_that_cannot_be_loaded_is_named(name: str, shown: str) -> None:
+    """It stays the first of those that wait; a full refresh reads it too."""
+    floodmark = refusing()
+    day = {"rows_read": 1, "least": "2024-05-01", "greatest": "2024-05-01", "unversioned": 0}
+    none = {"rows_read": 0, "least": None, "greatest": None, "unversioned": 0}
+    run = run_of("delete", version="day")
+    run["state"] = {"committed": {"mark": "2024-05-02 00:00:00.000000", "family": "date", "rows_read": 1}}  # fmt: skip
+    batch = {"begins": False, "files": files_of(name)}
+    for counts, said in (
+        (day, "versions must ascend. "),
+        (none, "set snapshot_diff.allow_empty. "),
+    ):
+        floodmark._read_counts = lambda run, source, sql, found=counts: dict(found)
+        with pytest.raises(Refused) as refused:
+            floodmark._snapshot_counts(run, batch, source(), "")
+        assert f"{said}{SKIPS}{shown}`" in str(refused.value)
+        assert "full-refresh" not in str(refused.value)
+    # What moves is read again.
+    with pytest.raises(Refused) as refused:
+        floodmark._refuse_moving(batch)
+    assert str(refused.value).endswith("run again when the source no longer changes")
