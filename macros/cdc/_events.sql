@@ -394,7 +394,8 @@
 {% endmacro %}
 
 
-{# Events that differ from another of their key and sequence, in more than where they were read: {rows_tied, tied_keys}, the keys of five of them. #}
+{# Events that differ from another of their key and sequence, in more than where they were read: {rows_tied, tied_keys},
+   the keys of five of them. #}
 {% macro _event_ties(run, stage, columns) %}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
     {%- set hash = floodmark._row_hash_sql(floodmark._without_columns(floodmark._own_columns(run.settings.cdc, columns),

@@ -59,8 +59,8 @@
 
 
 {# What the hash function takes: the values, and which of them are NULL, since it passes over those. A column that is
-   not there yet is NULL. `rescued` is the column of rescued data, if there is one: a record is the same in another file,
-   so the path at its end is left out. #}
+   not there yet is NULL. `rescued` is the column of rescued data, if there is one: a record is the same in another
+   file, so the path at its end is left out. #}
 {% macro _hashed_values(columns, names, prefix, rescued=none) %}
     {%- set values, nulls = [], [] -%}
     {%- for name in names -%}

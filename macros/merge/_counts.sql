@@ -28,8 +28,8 @@
 {% endmacro %}
 
 
-{# Rows of a batch that differ from another row of their key and of its greatest watermark value, in more than where they
-   were read. #}
+{# Rows of a batch that differ from another row of their key and of its greatest watermark value, in more than where
+   they were read. #}
 {% macro _count_ties(run, stage, columns) %}
     {%- set order = floodmark._order_column(run, columns) -%}
     {%- if order is none -%}
