@@ -67,7 +67,7 @@
         "select to_json(struct(model, batch_id, event, kind, generation, invocation_id, family, "
         "watermark_column, low, high, cap, mark, is_last, lookback, "
         ~ "upstream, upstream_version, upstream_at, upstream_id, target_id, target_version, "
-        "rows_read, reason, unix_micros(at) as at, "
+        "rows_read, rows_kept, reason, unix_micros(at) as at, "
         ~ floodmark._held_rules_sql() ~ " as held_rules), map('ignoreNullFields', 'false')) as event from " ~ rows
         ~ ' order by batch_id desc' ~ (' limit ' ~ floodmark._newest_most() if names | length == 1 else '') )) }}
 {% endmacro %}

@@ -31,11 +31,11 @@
             {%- do floodmark._align_snapshot(run, batch, source) -%}
         {%- endif -%}
         {%- set counts = floodmark._finish(run, batch, {'version': none, 'metrics': {}}, source) -%}
-        {%- do floodmark._add_scope(run, source) -%}
+        {%- do floodmark._add_scope(run, source, counts) -%}
         {{ return(counts) }}
     {%- endif -%}
     {%- set counts = floodmark._finish(run, batch, floodmark._require_landed(batch), source) -%}
-    {%- do floodmark._add_scope(run, source) -%}
+    {%- do floodmark._add_scope(run, source, counts) -%}
     {{ return(counts) }}
 {% endmacro %}
 

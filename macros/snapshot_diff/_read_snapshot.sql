@@ -74,7 +74,8 @@
 
 
 {# The snapshot's rows and version, counted, and refused where it is empty, of several versions, or older than what
-   was loaded: {rows_read, is_known, version}; `is_known` where its version was loaded already. #}
+   was loaded: {rows_read, is_known, version}; `is_known` where its version was loaded already, with no row
+   held back: those that were may have been corrected since. #}
 {% macro _snapshot_counts(run, batch, source, select_sql) %}
     {%- set snapshot = run.settings.snapshot -%}
     {%- set counts = floodmark._kept_counts(run, batch, source, select_sql) -%}
@@ -124,6 +125,7 @@
                     else '. Run with --full-refresh to start again from this one')) -%}
             {%- endif -%}
             {%- do counts.update({'is_known': greatest == before and committed.get('rows_read') != 0
+                and committed.get('rows_kept') in [none, committed.get('rows_read')]
                 and floodmark._has_scope_of(run, before, source.family)}) -%}
         {%- endif -%}
         {%- do batch.update({'family': source.family, 'high': floodmark._position_print(greatest, source.family)}) -%}
@@ -152,9 +154,10 @@
 {% endmacro %}
 
 
-{# Put down that a version is loaded in this scope (none: as a whole), once it is; an empty snapshot takes its scope
-   out again. A run that dies before it compares this scope again, and finds it as it is. #}
-{% macro _add_scope(run, source) %}
+{# Put down that a version is loaded in this scope (none: as a whole), once it is. A snapshot that is empty, or of which
+   rows are held back, takes its scope out again. A run that dies before it compares this scope again, and finds it as
+   it is. #}
+{% macro _add_scope(run, source, counts) %}
     {%- set snapshot = run.settings.snapshot -%}
     {%- if snapshot.version is none or run.settings.watermark -%}
         {{ return(none) }}
@@ -168,8 +171,9 @@
         {%- set scopes = [before[0], before[1] | reject('equalto', snapshot.scope) | list] -%}
     {%- else -%}
         {%- set version = floodmark._position_print(source.counts.version, source.family) -%}
-        {%- set scopes = [version, ((before[1] if before[0] == version else []) + [snapshot.scope])
-            | unique(case_sensitive=true) | list] -%}
+        {%- set known = before[1] if before[0] == version else [] -%}
+        {%- set scopes = [version, (known + [snapshot.scope]) | unique(case_sensitive=true) | list
+            if counts.rows_kept == counts.rows_read else known | reject('equalto', snapshot.scope) | list] -%}
     {%- endif -%}
     {%- if scopes != before -%}
         {%- do floodmark._set_properties({'floodmark.scopes': floodmark._to_property(tojson(scopes))}) -%}
@@ -273,12 +277,15 @@
     {%- do floodmark._check_snapshot_keys(run, batch, found, 'select * from ' ~ difference) -%}
     {%- do floodmark._check_missing_share(run, batch, source, found, difference) -%}
     {%- if found.again -%}
+        {%- set is_scoped = snapshot.scope is not none or floodmark._loaded_scopes(this) is not none -%}
         {%- do floodmark._refuse_snapshot(batch,
             floodmark._counted(found.again, 'key') ~ (' has' if found.again == 1 else ' have')
-            ~ ' a change of this ' ~ snapshot.version ~ ' in the list already, from another scope: '
+            ~ ' a change of this ' ~ snapshot.version ~ ' in the list already, from '
+            ~ ('another scope: ' if is_scoped else 'an earlier load: ')
             ~ floodmark._shown_keys(run, difference ~ " where _floodmark_change = 'again'"),
-            'Nothing was written: nobody could tell which of two changes at one time came last. Give the scopes '
-            'no key in common, or different versions') -%}
+            'Nothing was written: nobody could tell which of two changes at one time came last. '
+            ~ ('Give the scopes no key in common, or different versions' if is_scoped
+            else 'Give the next load another version')) -%}
     {%- endif -%}
     {%- do source.counts.update(found) -%}
     {%- do source.update({'changes': found.changes}) -%}
