@@ -465,3 +465,41 @@ def test_a_history_that_was_restored_is_loaded_anew(story: Story, restated: Run)
     if FULL:
         project.build("--full-refresh", "--select", "kept")
         assert held(project, "kept", VALUES) == KEPT
+
+
+def test_a_first_load_is_finished_under_other_settings(
+    make_project: Callable[..., Project],
+) -> None:
+    """It died between its two tables: what it resolved has the columns of its settings, and its memory."""
+    project = make_project("unfinished")
+    s = project.schema
+    project.sql(f"create table {s}.feed {COLUMNS}")
+    project.sql(f"insert into {s}.feed values (1, 'k', 10, 'u', 'a', 1.0), (1, 'k', 20, 'u', 'a', 2.0)")  # fmt: skip
+    project.source("feed")
+    without = ["arrived", "op", "seq", "f"]
+    changed: dict[str, dict[str, object]] = {
+        "freed": {"except_column_list": without[:3]},
+        "filled": {"except_column_list": without, "ignore_null_updates": True},
+    }
+
+    def model(name: str, **settings: object) -> None:
+        sql = cdc("feed", "arrived, k, seq, op, v, f", step=None, stored_as_scd_type=2, **settings)
+        project.model(name, sql)
+
+    for name in changed:
+        model(name, except_column_list=without)
+    cut = r"before: create or replace table \S*__cdc_state"
+    with injected(Faults(cuts=dict.fromkeys(changed, cut))):
+        run = project.dbt("run")
+    assert set(run.status.values()) == {"error"}, run.log[-3000:]
+    for name, settings in changed.items():
+        model(name, **settings)
+    project.sql(f"insert into {s}.feed values (2, 'k', 15, 'd', null, null)")
+    run = project.dbt("run")
+    assert (
+        "ignore_null_updates was changed while batch 1 was unfinished: run it once with --full-refresh"
+        in sentence(run.message["filled"])
+    )
+    # The event at 10 is remembered: a late delete leaves its row.
+    assert run.status["freed"] == "success", run.message["freed"]
+    assert held(project, "freed", VALUES) == {"k": [("a", 10, 15), ("a", 20, None)]}
