@@ -216,7 +216,7 @@
     {%- if landed.writer != floodmark._writer(batch) -%}
         {%- do floodmark._stop_unlanded(batch) -%}
     {%- endif -%}
-    {#- what another run resolved has the columns that its settings asked for; the next batch adds others (_fit_state) -#}
+    {#- what another run resolved has the columns that its settings asked for: the next batch adds others -#}
     {%- set own = floodmark._columns_named(source.columns, source.resolved_columns | map(attribute='name')
         | reject('in', ['_floodmark_sequence', '_floodmark_delete']) | list) if source.get('resolved_columns')
         else floodmark._own_columns(run.settings.cdc, source.columns) -%}

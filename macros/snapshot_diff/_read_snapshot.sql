@@ -17,7 +17,7 @@
     {%- if batch.replaces -%}
         {%- do floodmark._stage_first_snapshot(run, batch, source, select_sql, version) -%}
     {%- else -%}
-        {%- do floodmark._warn_of_unknown_keys(run, batch) -%}
+        {%- do floodmark._count_unknown_keys(run, batch, source) -%}
         {%- do floodmark._stage_difference(run, batch, source, select_sql, version) -%}
     {%- endif -%}
     {%- if source.changes -%}
@@ -360,25 +360,40 @@
                 from (
                 {{ select_sql }}
             ))
-        ) as n {{'full' if floodmark._has_missing(run, batch) else 'left' }} outer join (
+        ) as n {{'full' if floodmark._has_missing(run, source) else 'left' }} outer join (
             {{ floodmark._known_hashes_sql(run, source) }}
         ) as o on {{ floodmark._equal_keys(run, 'n', 'o') }}
     ) where _floodmark_change not in ('none', 'same') or _floodmark_copies > 1
 {% endmacro %}
 
 
-{# Whether a key that did not come counts as missing. Not where records are corrupt: nobody can tell their keys. #}
-{% macro _has_missing(run, batch) %}
-    {{ return(run.settings.snapshot.on_missing != 'ignore' and not batch.get('rows_corrupt')) }}
+{# Whether a key that did not come counts as missing. Not where nobody can tell which keys came. #}
+{% macro _has_missing(run, source) %}
+    {{ return(run.settings.snapshot.on_missing != 'ignore' and not source.counts.get('unknown_keys')) }}
 {% endmacro %}
 
 
-{# Say so, once the batch is committed. #}
-{% macro _warn_of_unknown_keys(run, batch) %}
-    {%- if batch.get('rows_corrupt') and run.settings.snapshot.on_missing != 'ignore' -%}
-        {%- do floodmark._warn_once(run, floodmark._counted(batch.rows_corrupt, 'record')
-            ~ (' is' if batch.rows_corrupt == 1 else ' are') ~ ' corrupt, and nobody can tell which key '
-            ~ ('it has' if batch.rows_corrupt == 1 else 'they have')
+{# Count what came and has no key that anybody knows, corrupt records and rows that rules hold back, and say so once the
+   batch is committed. #}
+{% macro _count_unknown_keys(run, batch, source) %}
+    {%- set held = floodmark._held_keys_sql(batch, run.settings.unique_key)
+        if run.settings.snapshot.on_missing != 'ignore' else none -%}
+    {%- set keyless = run_query('select count(*) as n from (' ~ held ~ ') where '
+        ~ floodmark._null_key_sql(run)).rows[0][0] | int if held is not none else 0 -%}
+    {%- set corrupt = batch.get('rows_corrupt') or 0 -%}
+    {%- do source.counts.update({'unknown_keys': corrupt + keyless}) -%}
+    {%- set found = [] -%}
+    {%- if corrupt -%}
+        {%- do found.append(floodmark._counted(corrupt, 'record') ~ (' is' if corrupt == 1 else ' are')
+            ~ ' corrupt') -%}
+    {%- endif -%}
+    {%- if keyless -%}
+        {%- do found.append(floodmark._counted(keyless, 'row') ~ (' that a rule holds back has no '
+            if keyless == 1 else ' that rules hold back have no ') ~ run.settings.unique_key | join(' or ')) -%}
+    {%- endif -%}
+    {%- if found and run.settings.snapshot.on_missing != 'ignore' -%}
+        {%- do floodmark._warn_once(run, found | join(', and ') ~ ', and nobody can tell which key '
+            ~ ('it has' if corrupt + keyless == 1 else 'they have')
             ~ ', so no key of this snapshot counts as missing: the rows of keys that did not come stay as they are') -%}
     {%- endif -%}
 {% endmacro %}
@@ -391,7 +406,8 @@
         {{ return(difference_sql) }}
     {%- endif %}
     select d.* from ({{ difference_sql }}) as d
-    left join (select *, true as _floodmark_held from ({{ held }})) as h on {{ floodmark._equal_keys(run, 'd', 'h') }}
+    left join (select distinct *, true as _floodmark_held from ({{ held }})) as h
+        on {{ floodmark._equal_keys(run, 'd', 'h') }}
     where d._floodmark_copies is not null or h._floodmark_held is null
 {% endmacro %}
 

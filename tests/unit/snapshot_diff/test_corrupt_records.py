@@ -51,12 +51,13 @@ def test_no_key_is_missing_beside_a_corrupt_record(
     """It may be that key's, and its row would be deleted."""
     floodmark, run = load(this="t"), run_of(on_missing)
     batch = {"rows_corrupt": corrupt} if corrupt is not None else {}
-    sql = floodmark._difference_sql(run, batch, source(), "select 1", "v1")
+    read = source() | {"counts": {}}
+    floodmark._count_unknown_keys(run, batch, read)
+    sql = floodmark._difference_sql(run, batch, read, "select 1", "v1")
     assert ("as n full outer join" in sql, "as n left outer join" in sql) == (
         is_missing,
         not is_missing,
     )
-    floodmark._warn_of_unknown_keys(run, batch)
     warned = run.get("warnings", [])
     assert len(warned) == (1 if corrupt and on_missing != "ignore" else 0)
     if warned:
@@ -67,6 +68,39 @@ def test_no_key_is_missing_beside_a_corrupt_record(
         assert warned[0] == said[corrupt or 0] + (
             "so no key of this snapshot counts as missing: the rows of keys that did not come stay as they are"
         )
+
+
+@pytest.mark.parametrize(
+    ("on_missing", "keyless", "corrupt", "said"),
+    [
+        ("delete", 1, 0, "1 row that a rule holds back has no id, and nobody can tell which key it has, "),
+        ("mark", 2, 1, "1 record is corrupt, and 2 rows that rules hold back have no id, and nobody can tell which key they have, "),
+        ("delete", 0, 0, None),
+        ("ignore", 1, 0, None),
+    ],
+)  # fmt: skip
+def test_no_key_is_missing_beside_a_held_row_without_one(
+    on_missing: str, keyless: int, corrupt: int, said: str | None
+) -> None:
+    asked: list[str] = []
+    floodmark = load(
+        this="t", run_query=lambda sql: asked.append(sql) or SimpleNamespace(rows=[[keyless]])
+    )
+    floodmark._judged_relation = lambda batch: "judged"
+    floodmark._broken_sql = lambda rules, actions: "broken"
+    run, read = run_of(on_missing), source() | {"counts": {}}
+    judged = {"rows_dropped": 0, "rows_quarantined": 3}
+    batch = {"judged": judged, "rows_corrupt": corrupt, "rules": []}
+    floodmark._count_unknown_keys(run, batch, read)
+    query = "select count(*) as n from (select `id` from judged where broken) where (`id` is null)"
+    assert asked == ([] if on_missing == "ignore" else [query])
+    assert floodmark._has_missing(run, read) is (said is None and on_missing != "ignore")
+    more = "so no key of this snapshot counts as missing: the rows of keys that did not come stay as they are"
+    assert run.get("warnings", []) == ([said + more] if said else [])
+    # Nothing is held: nothing is asked.
+    asked.clear()
+    floodmark._count_unknown_keys(run, {}, read)
+    assert asked == [] and floodmark._has_missing(run, read) is (on_missing != "ignore")
 
 
 @pytest.mark.parametrize("version", [None, "day"])
