@@ -95,6 +95,20 @@
 {% endmacro %}
 
 
+{# The scope is asked of the table's rows, too, before columns are added to it. #}
+{% macro _scope_problems(scope, source) %}
+    {%- set problems = [] -%}
+    {%- for column in source.columns if scope is not none and not floodmark._find_column(source.table, column.name)
+        and floodmark._is_named(column.name, [scope], fields=true) -%}
+        {%- do problems.append({'setting': 'snapshot_diff.scope', 'got': scope,
+            'expected': 'columns of ' ~ this ~ ', which has no ' ~ column.name,
+            'todo': "Run it once without scope under on_schema_change 'sync_all_columns', which fills the column, or "
+            'with --full-refresh'}) -%}
+    {%- endfor -%}
+    {{ return(problems) }}
+{% endmacro %}
+
+
 {# The table must be one that snapshot_diff made with the same key and SCD type, and key and version of its types. #}
 {% macro _check_snapshot_table(run, source) %}
     {%- set problems = [] -%}
@@ -108,7 +122,8 @@
             'todo': 'Run it once with --full-refresh to change the key, the SCD type, the output, the '
             'version or on_missing mark'}) -%}
     {%- else -%}
-        {%- do problems.extend(floodmark._snapshot_type_problems(run, source)) -%}
+        {%- do problems.extend(floodmark._snapshot_type_problems(run, source)
+            + floodmark._scope_problems(run.settings.snapshot.scope, source)) -%}
     {%- endif -%}
     {%- if problems -%}
         {%- do floodmark._refuse(problems, rejects='the table and the settings differ') -%}

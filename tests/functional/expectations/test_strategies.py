@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.faults import Faults, assert_cut, injected
 from tests.support.files import land, lines, loader
-from tests.support.harness import Project, incremental, table, values
+from tests.support.harness import Project, incremental, sentence, table, values
 
 pytestmark = pytest.mark.long("thrift")
 

@@ -117,6 +117,7 @@ def test_a_version_is_read_again_behind_an_empty_snapshot(
     project.source("dated", "src")
     project.model("latest", whole("dated", version="v", allow_empty=True))
     project.model("parts", scoped(allow_empty=True))
+    project.model("narrow", whole("src", "k, d"))
 
     def load(region: str, *args: str) -> list[str]:
         project.build("--vars", f"{{scope: region = '{region}'}}", *args)
@@ -125,6 +126,14 @@ def test_a_version_is_read_again_behind_an_empty_snapshot(
     load("N")
     project.sql(f"delete from {s}.dated")
     assert load("S") == ["n", "s"]
+    project.model(
+        "narrow", whole("src", "k, d, region", scope="region = 'N'", where="where region = 'N'")
+    )
+    assert (
+        f"snapshot_diff.scope: got \"region = 'N'\"; expected columns of {s}.narrow, which has no region. Run it once without scope "
+        "under on_schema_change 'sync_all_columns', which fills the column, or with --full-refresh"
+    ) in sentence(project.dbt("run", "--select", "narrow").message["narrow"])
+    project.model("narrow", whole("src", "k, d"))
     assert held(project, "latest", "k, a") == {}
     project.sql(f"delete from {s}.src where k = 'n'")
     project.sql(f"insert into {s}.dated values (date'2024-01-05', 'k', 'a')")
