@@ -10,7 +10,10 @@ import pytest
 from tests.support.macros import load
 
 DAY = "2024-05-02 00:00:00.000000"
-SETTINGS = {"snapshot": {"version": "day", "scope": None, "allow_empty": False}, "watermark": None}
+SETTINGS: dict[str, Any] = {
+    "snapshot": {"version": "day", "scope": None, "allow_empty": False},
+    "watermark": None,
+}
 
 
 def run_of(scope: str | None = None, **committed: Any) -> dict[str, Any]:

@@ -10,7 +10,13 @@ from tests.support.macros import load
 
 FILES = {"path": "landing", "rescued_data_column": "_rescued_data"}
 PATHLESS = 'regexp_replace(`_rescued_data`, \',"_file_path":"[^"]*"[}]$\', \'}\')'
-SNAPSHOT = {"version": None, "scd_type": 2, "compared": [], "excepted": [], "output": "table"}
+SNAPSHOT: dict[str, Any] = {
+    "version": None,
+    "scd_type": 2,
+    "compared": [],
+    "excepted": [],
+    "output": "table",
+}
 OWN = ["k", "v", "_rescued_data", "_metadata"]
 
 
