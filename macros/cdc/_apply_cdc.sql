@@ -216,8 +216,11 @@
     {%- if landed.writer != floodmark._writer(batch) -%}
         {%- do floodmark._stop_unlanded(batch) -%}
     {%- endif -%}
-    {%- set columns = floodmark._state_columns(run, source,
-        floodmark._own_columns(run.settings.cdc, source.columns)) -%}
+    {#- what another run resolved has the columns that its settings asked for: the next batch adds others -#}
+    {%- set own = floodmark._columns_named(source.columns, source.resolved_columns | map(attribute='name')
+        | reject('in', ['_floodmark_sequence', '_floodmark_delete']) | list) if source.get('resolved_columns')
+        else floodmark._own_columns(run.settings.cdc, source.columns) -%}
+    {%- set columns = floodmark._state_columns(run, source, own) -%}
     {%- if floodmark._replaces_state(run, source) -%}
         {%- set rows = floodmark._scd2_state_rows_sql(source, columns) if run.settings.cdc.scd_type == 2
             else floodmark._scd1_state_rows_sql(run, source) -%}
@@ -357,6 +360,11 @@
     {%- set source = {'sql': 'select * from ' ~ stage, 'stage': stage, 'columns': columns,
         'counts': floodmark._event_counts(run, stage, columns), 'has_state': has_state} -%}
     {%- do floodmark._resolve(run, batch, source) -%}
+    {%- if source.get('resolved_columns') and floodmark._ignores_nulls(run.settings.cdc)
+        != (floodmark._find_column(source.resolved_columns, '_floodmark_columns') is not none) -%}
+        {%- do floodmark._stop('ignore_null_updates was changed while batch ' ~ batch.batch_id
+            ~ ' was unfinished: run it once with --full-refresh') -%}
+    {%- endif -%}
     {%- do floodmark._replace_state(run, batch, source, landed) -%}
     {{ return(source) }}
 {% endmacro %}

@@ -119,12 +119,13 @@
 {% endmacro %}
 
 
-{# The columns whose changes start a new row in SCD 2: by default all but the key and what sequence_by names, which
-   differs in every event. #}
+{# The columns whose changes start a new row in SCD 2: by default all but the key, what sequence_by names, which
+   differs in every event, and where an event was read. #}
 {% macro _tracked_columns(run, own) %}
     {%- set cdc = run.settings.cdc -%}
     {%- set only = cdc.tracked | map('lower') | list -%}
-    {%- set without = (run.settings.unique_key + cdc.untracked) | map('lower') | list -%}
+    {%- set without = (run.settings.unique_key + cdc.untracked + floodmark._origin_columns(run.settings)) | map('lower')
+        | list -%}
     {%- set names = [] -%}
     {%- for column in own if (column.name | lower in only if only
         else column.name | lower not in without and not floodmark._is_named(column.name, cdc.sequence_by)) -%}
@@ -393,10 +394,12 @@
 {% endmacro %}
 
 
-{# Events that differ from another of their key and sequence: {rows_tied, tied_keys}, the keys of five of them. #}
+{# Events that differ from another of their key and sequence, in more than where they were read: {rows_tied, tied_keys},
+   the keys of five of them. #}
 {% macro _event_ties(run, stage, columns) %}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
-    {%- set hash = floodmark._row_hash_sql(floodmark._own_columns(run.settings.cdc, columns)) -%}
+    {%- set hash = floodmark._row_hash_sql(floodmark._without_columns(floodmark._own_columns(run.settings.cdc, columns),
+        floodmark._origin_columns(run.settings)), rescued=floodmark._rescued_column(run.settings)) -%}
     {{ return(floodmark._query_json(
         "select to_json(named_struct('rows_tied', coalesce(sum(hashes - 1), 0), 'tied_keys', "
         "slice(array_sort(collect_list(named)), 1, 5))) from (" ~ 'select count(distinct if(_floodmark_delete, null, '

@@ -33,7 +33,9 @@
     {%- set live = " and _floodmark_what not in ('start', 'gone')" if restates else '' -%}
     {%- set parts = floodmark._leaves_of(run, own, known) if partial else none -%}
     {%- set carried = floodmark._carried_columns(run, parts, known, '', '_floodmark_sequence') if partial
-        else floodmark._given_sql(own, known) %}
+        else floodmark._given_sql(own, known) -%}
+    {%- set as_were = parts.plain | map(attribute='name') | select('in', missing) | list if partial else missing -%}
+    {%- set one_each = source.get('is_ahead') and not source.counts.same %}
     with members as (
         select {{ carried }}, _floodmark_sequence, _floodmark_delete, 'event' as _floodmark_what,
             cast(null as {{ type }}) as _floodmark_old_start,
@@ -49,11 +51,11 @@
         distribute by {{ keys }}
     ),
     ranked as (
-        {%- if source.get('is_ahead') and not source.counts.same %}
+        {%- if one_each %}
         {#- one event a sequence #}
         select *, 1 as _floodmark_rank, coalesce(_floodmark_old_start = _floodmark_sequence, false)
             as _floodmark_started, false as _floodmark_hidden,
-            _floodmark_sequence as _floodmark_lowest
+            _floodmark_sequence as _floodmark_lowest{{ floodmark._known_values_sql(as_were) }}
         from members
         {%- else %}
         select *,
@@ -68,22 +70,21 @@
             bool_or(_floodmark_what in ('hidden', 'gone')) over (partition by {{ keys }}, _floodmark_sequence)
                 as _floodmark_hidden,
             min(if(_floodmark_what = 'hidden', null, _floodmark_sequence)) over (partition by {{ keys }})
-                as _floodmark_lowest
+                as _floodmark_lowest{{ floodmark._known_values_sql(as_were, keys) }}
         from members
         {%- endif %}
     ),
     {%- if partial %}
-    {{ floodmark._filled_sql(run, own, parts, missing, keys, type, live) }}
+    {{ floodmark._filled_sql(run, own, parts, as_were, keys, type, live) }}
     {%- else %}
     formed as (
-        select *{{' except (' ~ floodmark._quoted_csv(missing) ~ ')'
-            if missing }}{{ floodmark._kept_columns_sql(missing,
-            own, keys) }}
+        select *{{ floodmark._kept_columns_sql(as_were, own, keys) }}
         from ranked where _floodmark_rank = 1 and _floodmark_sequence >= _floodmark_lowest{{ live }}
     ),
     {%- endif %}
     hashed as (
-        select *, {{ floodmark._fingerprint_sql(own, floodmark._tracked_columns(run, own)) }} as _floodmark_tracked
+        select *, {{ floodmark._fingerprint_sql(own, floodmark._tracked_columns(run, own),
+            floodmark._rescued_column(run.settings)) }} as _floodmark_tracked
             from formed
     ),
     lined as (
@@ -147,16 +148,31 @@
 {% endmacro %}
 
 
-{# Columns that the events lack: as the event before had them, NULL after a delete. #}
-{% macro _kept_columns_sql(missing, own, keys) %}
+{# Of columns that the events lack the value of what is known of a sequence, whichever of its members ranks first:
+   `_floodmark_known_<n>`, a struct; NULL where only the batch has the sequence. Without `keys` a sequence has one
+   member. #}
+{% macro _known_values_sql(missing, keys=none) %}
     {%- set columns = [''] -%}
     {%- for name in missing -%}
-        {%- set quoted = floodmark._quoted(name) -%}
+        {%- set value = "if(_floodmark_what in ('event', 'start', 'gone'), null, struct(" ~ floodmark._quoted(name)
+            ~ ' as v))' -%}
+        {%- do columns.append((value if keys is none else 'first_value(' ~ value ~ ', true) over (partition by ' ~ keys
+            ~ ', _floodmark_sequence)') ~ ' as _floodmark_known_' ~ loop.index0) -%}
+    {%- endfor -%}
+    {{ return(columns | join(', ')) }}
+{% endmacro %}
+
+
+{# Columns that the events lack (_known_values_sql), behind a star: as the event before had them, NULL after a
+   delete. #}
+{% macro _kept_columns_sql(missing, own, keys) %}
+    {%- set columns = [' except (' ~ floodmark._quoted_csv(missing) ~ ')' if missing else ''] -%}
+    {%- for name in missing -%}
         {%- set nothing = 'cast(null as ' ~ floodmark._find_column(own, name).ddl ~ ')' -%}
-        {%- do columns.append("last_value(if(_floodmark_delete, struct(" ~ nothing
-            ~ " as v), if(_floodmark_what = 'event', null, struct(" ~ quoted ~ ' as v))), true) over (partition by '
-            ~ keys ~ ' order by _floodmark_sequence rows between unbounded preceding and current row).v as '
-            ~ quoted) -%}
+        {%- do columns.append('last_value(if(_floodmark_delete, struct(' ~ nothing ~ ' as v), _floodmark_known_'
+            ~ loop.index0 ~ '), true) over (partition by ' ~ keys
+            ~ ' order by _floodmark_sequence rows between unbounded preceding and current row).v as '
+            ~ floodmark._quoted(name)) -%}
     {%- endfor -%}
     {{ return(columns | join(', ')) }}
 {% endmacro %}
@@ -255,8 +271,7 @@
 
 {# ignore_null_updates: one event a sequence, leaf by leaf, and each leaf filled with what was set last since the last
    delete. #}
-{% macro _filled_sql(run, own, parts, missing, keys, type, live) %}
-    {%- set kept_as_were = parts.plain | map(attribute='name') | select('in', missing) | list -%}
+{% macro _filled_sql(run, own, parts, as_were, keys, type, live) %}
     {%- set so_far = 'over (partition by ' ~ keys
         ~ ' order by _floodmark_sequence rows between unbounded preceding and current row)' -%}
     {%- set same = 'over (partition by ' ~ keys ~ ', _floodmark_sequence)' -%}
@@ -291,9 +306,7 @@
     collapsed as (select *{{', ' if collapsed }}{{ collapsed | join(', ') }} from ranked
         where _floodmark_sequence >= _floodmark_lowest),
     filled as (
-        select *{{' except (' ~ floodmark._quoted_csv(kept_as_were) ~ ')'
-            if kept_as_were }}{{ floodmark._kept_columns_sql(kept_as_were,
-            own, keys) }},
+        select *{{ floodmark._kept_columns_sql(as_were, own, keys) }},
             max(if(_floodmark_delete, _floodmark_sequence, null)) {{ so_far }}
                 as _floodmark_deleted{{', ' if filled }}{{ filled | join(', ') }}
         from collapsed where _floodmark_rank = 1{{ live }}
@@ -312,9 +325,9 @@
 
 
 {# Columns as one value that is equal where they are, NULL-safe: 128 bits, as snapshot_diff knows a row again
-   (_row_hash). `own` has their types. #}
-{% macro _fingerprint_sql(own, names) %}
-    {%- set values = floodmark._hashed_values(own, names, '') | join(', ') -%}
+   (_row_hash). `own` has their types; `rescued` as in _hashed_values. #}
+{% macro _fingerprint_sql(own, names, rescued=none) %}
+    {%- set values = floodmark._hashed_values(own, names, '', rescued) | join(', ') -%}
     {{ return("named_struct('a', xxhash64(0, " ~ values ~ "), 'b', xxhash64(1, " ~ values ~ '))' if names else "''") }}
 {% endmacro %}
 

@@ -162,12 +162,13 @@
 {% endmacro %}
 
 
-{# Keys of rows that a batch holds back: they are there, though they are not loaded. None where it holds none. #}
+{# Keys of rows that a batch holds back, as often as they come: they are there, though they are not loaded. None where
+   it holds none. #}
 {% macro _held_keys_sql(batch, keys) %}
     {%- if not batch.get('judged') or not batch.judged.rows_dropped + batch.judged.rows_quarantined -%}
         {{ return(none) }}
     {%- endif -%}
-    {{ return('select distinct ' ~ floodmark._quoted_csv(keys) ~ ' from ' ~ floodmark._judged_relation(batch)
+    {{ return('select ' ~ floodmark._quoted_csv(keys) ~ ' from ' ~ floodmark._judged_relation(batch)
         ~ ' where ' ~ floodmark._broken_sql(batch.rules, ['drop', 'quarantine'])) }}
 {% endmacro %}
 

@@ -95,6 +95,18 @@
 {% endmacro %}
 
 
+{# The name of the column of rescued data; none where a model loads no files, or rescues nothing. #}
+{% macro _rescued_column(settings) %}
+    {{ return((settings.files or {}).get('rescued_data_column') or none) }}
+{% endmacro %}
+
+
+{# The columns that tell where a row was read, and not what it is. #}
+{% macro _origin_columns(settings) %}
+    {{ return(['_metadata'] if settings.files else []) }}
+{% endmacro %}
+
+
 {# What `_metadata` has, in each format: {field: type}. #}
 {% macro _metadata_fields() %}
     {{ return({'file_path': 'string', 'file_name': 'string', 'file_size': 'bigint', 'file_block_start': 'bigint',

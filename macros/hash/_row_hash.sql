@@ -12,10 +12,11 @@
 {% endmacro %}
 
 
-{# SQL of the hash of a row over these columns, a list of {name, type}: a struct of two bigints. #}
-{% macro _row_hash_sql(columns, prefix='') %}
+{# SQL of the hash of a row over these columns, a list of {name, type}: a struct of two bigints. `rescued` as in
+   _hashed_values. #}
+{% macro _row_hash_sql(columns, prefix='', rescued=none) %}
     {%- set values = floodmark._hashed_values(columns, columns | map(attribute='name') | map('lower') | sort,
-        prefix) -%}
+        prefix, rescued) -%}
     {{ return(floodmark._hash_pair_sql(values, ['a', 'b'])) }}
 {% endmacro %}
 
@@ -41,7 +42,7 @@
 {% macro _snapshot_hash_sql(source, columns, prefix='') %}
     {%- set fields = [] -%}
     {%- for names in [source.compared] + ([source.beside] if source.scd_type == 2 else []) -%}
-        {%- set arguments = floodmark._hashed_values(columns, names, prefix) -%}
+        {%- set arguments = floodmark._hashed_values(columns, names, prefix, source.rescued) -%}
         {%- for seed in [0, 1] -%}
             {%- do fields.append("'" ~ 'abcd'[fields | length] ~ "', xxhash64(" ~ ([seed] + arguments) | join(', ')
                 ~ ')') -%}
@@ -58,8 +59,9 @@
 
 
 {# What the hash function takes: the values, and which of them are NULL, since it passes over those. A column that is
-   not there yet is NULL. #}
-{% macro _hashed_values(columns, names, prefix) %}
+   not there yet is NULL. `rescued` is the column of rescued data, if there is one: a record is the same in another
+   file, so the path at its end is left out. #}
+{% macro _hashed_values(columns, names, prefix, rescued=none) %}
     {%- set values, nulls = [], [] -%}
     {%- for name in names -%}
         {%- set column = floodmark._find_column(columns, name) -%}
@@ -69,13 +71,22 @@
             {%- continue -%}
         {%- endif -%}
         {%- set value = prefix ~ floodmark._quoted(column.name) -%}
-        {%- do values.append(floodmark._hashed_value_sql(value, column.ddl or column.type)) -%}
+        {%- set is_rescued = rescued and name | lower == rescued | lower
+            and (column.type | lower).split('(')[0] in ['string', 'varchar'] -%}
+        {%- do values.append(floodmark._pathless_sql(value) if is_rescued
+            else floodmark._hashed_value_sql(value, column.ddl or column.type)) -%}
         {%- do nulls.append('if(' ~ value ~ ' is null, ' ~ bit ~ ', 0)') -%}
     {%- endfor -%}
     {%- for part in nulls | batch(30) -%}
         {%- do values.append(part | join(' + ')) -%}
     {%- endfor -%}
     {{ return(values) }}
+{% endmacro %}
+
+
+{# Rescued data without the path of its file, which is the last entry. #}
+{% macro _pathless_sql(value) %}
+    {{ return('regexp_replace(' ~ value ~ ", ',\"_file_path\":\"[^\"]*\"[}]$', '}')") }}
 {% endmacro %}
 
 

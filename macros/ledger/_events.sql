@@ -67,7 +67,7 @@
         "select to_json(struct(model, batch_id, event, kind, generation, invocation_id, family, "
         "watermark_column, low, high, cap, mark, is_last, lookback, "
         ~ "upstream, upstream_version, upstream_at, upstream_id, target_id, target_version, "
-        "rows_read, reason, unix_micros(at) as at, "
+        "rows_read, rows_kept, reason, unix_micros(at) as at, "
         ~ floodmark._held_rules_sql() ~ " as held_rules), map('ignoreNullFields', 'false')) as event from " ~ rows
         ~ ' order by batch_id desc' ~ (' limit ' ~ floodmark._newest_most() if names | length == 1 else '') )) }}
 {% endmacro %}
@@ -121,6 +121,24 @@
         ~ ", txnVersion = '" ~ batch.get('txn_version', batch.batch_id) ~ "', " -%}
     {%- do floodmark._insert_events([floodmark._event_columns(event, batch, values)] + others,
         (once if step else '') ~ 'userMetadata = ' ~ floodmark._string_literal(floodmark._event_tag(event, batch))) -%}
+{% endmacro %}
+
+
+{# SQL of a time behind `before` (microseconds; none: there is none), by Spark's clock, which may have been set back. #}
+{% macro _time_behind_sql(before) %}
+    {{ return('greatest(current_timestamp(), timestamp_micros(' ~ (before + 1) ~ '))' if before is not none
+        else 'current_timestamp()') }}
+{% endmacro %}
+
+
+{# SQL of the time of a committed batch, behind that of the last one that wrote to the target. The next one is behind
+   this. #}
+{% macro _take_time(state) %}
+    {%- set before = (state.landed or {}).get('at') -%}
+    {%- if before is not none -%}
+        {%- do state.update({'landed': dict(state.landed, at=before + 1)}) -%}
+    {%- endif -%}
+    {{ return(floodmark._time_behind_sql(before)) }}
 {% endmacro %}
 
 

@@ -28,7 +28,8 @@
 {% endmacro %}
 
 
-{# Rows of a batch that differ from another row of their key and of its greatest watermark value. #}
+{# Rows of a batch that differ from another row of their key and of its greatest watermark value, in more than where
+   they were read. #}
 {% macro _count_ties(run, stage, columns) %}
     {%- set order = floodmark._order_column(run, columns) -%}
     {%- if order is none -%}
@@ -37,7 +38,8 @@
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
     {%- set value = floodmark._quoted(order) -%}
     {%- set deletes = floodmark._deletes_predicate(run, columns) -%}
-    {%- set hash = floodmark._row_hash_sql(floodmark._target_columns(run, columns)) -%}
+    {%- set hash = floodmark._row_hash_sql(floodmark._without_columns(floodmark._target_columns(run, columns),
+        floodmark._origin_columns(run.settings)), rescued=floodmark._rescued_column(run.settings)) -%}
     {{ return(run_query('select cast(coalesce(sum(hashes - 1), 0) as bigint) as ties from (select count(distinct '
         ~ hash ~ ') as hashes from (select *, max(' ~ value ~ ') over (partition by ' ~ keys
         ~ ') as _floodmark_latest from ' ~ stage ~ (' where not ' ~ deletes if deletes else '') ~ ') where ' ~ value

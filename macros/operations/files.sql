@@ -101,8 +101,7 @@
     {%- endif -%}
     {%- set latest = run_query('select unix_micros(max(at)) as latest from ' ~ floodmark.ledger_schema()
         ~ '.batch_log where model = ' ~ floodmark._string_literal(id)).rows[0][0] -%}
-    {%- set at = 'greatest(current_timestamp(), timestamp_micros(' ~ (latest | int + 1) ~ '))' if latest is not none
-        else 'current_timestamp()' -%}
+    {%- set at = floodmark._time_behind_sql(latest | int if latest is not none else none) -%}
     {%- do floodmark._record(event, {'model': id, 'batch_id': state.last_batch_id or 0, 'kind': 'files',
         'generation': state.committed.generation if state.committed else none, 'family': none, 'low': none,
         'reason': reason}, dict(values, at=at, recorded_by='current_user()')) -%}

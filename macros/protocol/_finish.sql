@@ -32,7 +32,7 @@
         'lookback': known.lookback or 0, 'target_id': floodmark._string_literal(target_id),
         'target_version': landed.version if landed.version is not none else 'null',
         'files': floodmark._files_literal(batch.files) if batch.files else 'null',
-        'expectations': floodmark._results_literal(batch)} -%}
+        'expectations': floodmark._results_literal(batch), 'at': floodmark._take_time(run.state)} -%}
     {%- do values.update(counts) -%}
     {%- if batch.kind == 'replay' -%}
         {%- do floodmark._settle_replayed(batch) -%}
@@ -50,7 +50,7 @@
         'committed': {'batch_id': batch.batch_id, 'mark': mark, 'generation': batch.generation, 'family': batch.family,
         'target_id': target_id, 'watermark_column': batch.watermark_column, 'upstream': batch.upstream,
         'is_last': is_last, 'lookback': known.lookback or 0, 'rows_read': counts.rows_read,
-        'held_rules': floodmark._held_rules(batch),
+        'rows_kept': counts.rows_kept, 'held_rules': floodmark._held_rules(batch),
         'upstream_version': known.upstream_version, 'upstream_at': known.upstream_at, 'upstream_id': known.upstream_id},
         }) -%}
     {%- do floodmark._raise_peak(run, batch, landed, rows_kept) -%}

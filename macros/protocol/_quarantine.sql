@@ -36,18 +36,19 @@
         {%- for column in floodmark._without_columns(columns, unlike) -%}
             {%- do kept.append(floodmark._find_column(known, column.name) or column) -%}
         {%- endfor -%}
-        {#- where a value does not fit its column, the row as it came tells it from another -#}
-        {%- set hash = floodmark._row_hash_sql(kept if unlike
-            else kept + [{'name': '_floodmark_raw', 'type': 'string', 'ddl': 'string'}]) -%}
+        {%- set hash = floodmark._row_hash_sql(kept, rescued=floodmark._rescued_column(batch.settings)) -%}
+        {#- a corrupt record is known by its text, and by its file where files do not say the same again; a file that is
+           corrupt as a whole has no text: it is another each time. Where a value does not fit its column, the row as
+           it came tells it from another -#}
+        {%- set text = 'if(_floodmark_rules is null, _floodmark_raw' ~ (", ''" if unlike
+            else " || ' ' || _floodmark_file, coalesce(_floodmark_raw, '')") ~ ')' -%}
         {%- set superseded = floodmark._range_again_sql(batch, known)
             if batch.kind == 'backfill' and not (batch.get('asked') or {}).get('restate') else none -%}
-        {#- a corrupt record has no values: its text and its file tell it -#}
-        {%- set rows = 'select * except (_floodmark_hash) from (select *, ' ~ hash ~ ' as _floodmark_hash from (\n'
-            ~ rows ~ '\n)) left anti join (select ' ~ hash ~ ' as _floodmark_open, _floodmark_raw as '
-            '_floodmark_open_raw, _floodmark_file as _floodmark_open_file from ' ~ quarantine
+        {%- set rows = 'select * except (_floodmark_hash, _floodmark_text) from (select *, ' ~ hash
+            ~ ' as _floodmark_hash, ' ~ text ~ ' as _floodmark_text from (\n' ~ rows ~ '\n)) left anti join (select '
+            ~ hash ~ ' as _floodmark_open, ' ~ text ~ ' as _floodmark_open_text from ' ~ quarantine
             ~ " where _floodmark_state = 'open'" ~ (' and not coalesce(' ~ superseded ~ ', false)' if superseded)
-            ~ ') on _floodmark_hash = _floodmark_open and (_floodmark_rules is not null or '
-            '_floodmark_raw = _floodmark_open_raw and _floodmark_file = _floodmark_open_file)' -%}
+            ~ ') on _floodmark_hash = _floodmark_open and _floodmark_text = _floodmark_open_text' -%}
     {%- endif -%}
     {%- set once = dict(floodmark._once(batch), held_by=floodmark._judging_run(batch)) -%}
     {%- do floodmark._apply_once(quarantine, once, 'insert into ' ~ quarantine ~ ' by name select *, '

@@ -143,6 +143,7 @@
         'compared': 'of snapshots: columns whose change counts',
         'beside': 'of snapshots: columns whose change does not count',
         'added': 'of snapshots: columns that came after the first load',
+        'rescued': 'of snapshots: the column of rescued data; none where there is none',
         'hashed': 'of snapshots: what the table says its hashes are of',
         'rehash': 'of snapshots: whether the hashes in the table have to be made anew',
         'changes': 'of snapshots: how many rows the difference has; of cdc: how many resolved events write what',

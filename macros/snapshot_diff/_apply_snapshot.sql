@@ -31,11 +31,11 @@
             {%- do floodmark._align_snapshot(run, batch, source) -%}
         {%- endif -%}
         {%- set counts = floodmark._finish(run, batch, {'version': none, 'metrics': {}}, source) -%}
-        {%- do floodmark._add_scope(run, source) -%}
+        {%- do floodmark._add_scope(run, source, counts) -%}
         {{ return(counts) }}
     {%- endif -%}
     {%- set counts = floodmark._finish(run, batch, floodmark._require_landed(batch), source) -%}
-    {%- do floodmark._add_scope(run, source) -%}
+    {%- do floodmark._add_scope(run, source, counts) -%}
     {{ return(counts) }}
 {% endmacro %}
 
@@ -46,7 +46,7 @@
         run.settings.unique_key | sort)),
         'floodmark.compared': floodmark._to_property(tojson({'compared': source.compared, 'beside': source.beside,
         'added': source.added, 'nested': floodmark._nested_hash_version(),
-        'types': floodmark._hashed_types(source)}))}) }}
+        'rescued': floodmark._hashed_rescued(source), 'types': floodmark._hashed_types(source)}))}) }}
 {% endmacro %}
 
 

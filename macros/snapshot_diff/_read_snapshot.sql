@@ -17,7 +17,7 @@
     {%- if batch.replaces -%}
         {%- do floodmark._stage_first_snapshot(run, batch, source, select_sql, version) -%}
     {%- else -%}
-        {%- do floodmark._warn_of_unknown_keys(run, batch) -%}
+        {%- do floodmark._count_unknown_keys(run, batch, source) -%}
         {%- do floodmark._stage_difference(run, batch, source, select_sql, version) -%}
     {%- endif -%}
     {%- if source.changes -%}
@@ -33,8 +33,7 @@
         'select * from ' ~ source.stage if batch.replaces else select_sql) -%}
     {#- rows that are all held back have no version here -#}
     {%- for name, value in again.items() if value is not none and source.counts[name] != value -%}
-        {%- do floodmark._refuse_snapshot(batch, 'the source changed while its snapshot was read',
-            'Nothing was written: run again when the source no longer changes') -%}
+        {%- do floodmark._refuse_moving(batch) -%}
     {%- endfor -%}
 {% endmacro %}
 
@@ -75,7 +74,8 @@
 
 
 {# The snapshot's rows and version, counted, and refused where it is empty, of several versions, or older than what
-   was loaded: {rows_read, is_known, version}; `is_known` where its version was loaded already. #}
+   was loaded: {rows_read, is_known, version}; `is_known` where its version was loaded already, with no row
+   held back: those that were may have been corrected since. #}
 {% macro _snapshot_counts(run, batch, source, select_sql) %}
     {%- set snapshot = run.settings.snapshot -%}
     {%- set counts = floodmark._kept_counts(run, batch, source, select_sql) -%}
@@ -108,9 +108,9 @@
         {%- do floodmark._refuse_snapshot(batch,
             'the SELECT gives more than one ' ~ snapshot.version ~ ', from '
             ~ floodmark._version_print(least, source.family) ~ ' to ' ~ shown,
-            'Nothing was written: a snapshot has one. '
-            ~ ('Set watermark.step so that each batch is one snapshot' if run.settings.watermark
-            else (floodmark._one_file_each() if run.settings.files else 'Select one'))) -%}
+            'Nothing was written: a snapshot has one'
+            ~ ('. Set watermark.step so that each batch is one snapshot' if run.settings.watermark
+            else ('' if run.settings.files else '. Select one'))) -%}
     {%- endif -%}
     {%- do counts.update({'version': greatest}) -%}
     {%- set committed = run.state.committed -%}
@@ -121,10 +121,11 @@
                 {%- do floodmark._refuse_snapshot(batch,
                     'the snapshot is of ' ~ snapshot.version ~ ' ' ~ shown ~ ', but '
                     ~ floodmark._version_print(before, source.family) ~ ' is loaded already',
-                    'Nothing was written: versions must ascend. Run with --full-refresh to start again from this '
-                    'one') -%}
+                    'Nothing was written: versions must ascend' ~ ('' if run.settings.files
+                    else '. Run with --full-refresh to start again from this one')) -%}
             {%- endif -%}
             {%- do counts.update({'is_known': greatest == before and committed.get('rows_read') != 0
+                and committed.get('rows_kept') in [none, committed.get('rows_read')]
                 and floodmark._has_scope_of(run, before, source.family)}) -%}
         {%- endif -%}
         {%- do batch.update({'family': source.family, 'high': floodmark._position_print(greatest, source.family)}) -%}
@@ -153,9 +154,10 @@
 {% endmacro %}
 
 
-{# Put down that a version is loaded in this scope (none: as a whole), once it is; an empty snapshot takes its scope
-   out again. A run that dies before it compares this scope again, and finds it as it is. #}
-{% macro _add_scope(run, source) %}
+{# Put down that a version is loaded in this scope (none: as a whole), once it is. A snapshot that is empty, or of which
+   rows are held back, takes its scope out again. A run that dies before it compares this scope again, and finds it as
+   it is. #}
+{% macro _add_scope(run, source, counts) %}
     {%- set snapshot = run.settings.snapshot -%}
     {%- if snapshot.version is none or run.settings.watermark -%}
         {{ return(none) }}
@@ -169,8 +171,9 @@
         {%- set scopes = [before[0], before[1] | reject('equalto', snapshot.scope) | list] -%}
     {%- else -%}
         {%- set version = floodmark._position_print(source.counts.version, source.family) -%}
-        {%- set scopes = [version, ((before[1] if before[0] == version else []) + [snapshot.scope])
-            | unique(case_sensitive=true) | list] -%}
+        {%- set known = before[1] if before[0] == version else [] -%}
+        {%- set scopes = [version, (known + [snapshot.scope]) | unique(case_sensitive=true) | list
+            if counts.rows_kept == counts.rows_read else known | reject('equalto', snapshot.scope) | list] -%}
     {%- endif -%}
     {%- if scopes != before -%}
         {%- do floodmark._set_properties({'floodmark.scopes': floodmark._to_property(tojson(scopes))}) -%}
@@ -178,9 +181,18 @@
 {% endmacro %}
 
 
-{# What helps where several extracts wait as files: they would be one snapshot. #}
-{% macro _one_file_each() %}
-    {{ return('If each file is a snapshot, set files.max_files_per_batch to 1') }}
+{# What helps where a batch of files is refused, as a sentence behind others: several extracts that wait would be one
+   snapshot, and one that cannot be loaded comes first in each run. #}
+{% macro _files_todo(batch) %}
+    {%- set files = batch.get('files') or [] -%}
+    {%- set name = floodmark._decoded_path(files[0].path).split('/')[-1] if files | length == 1 else 'NAME' -%}
+    {%- set skipped = '`floodmark files <model> --skip ' ~ (name if modules.re.search('[^\\w.=-]', name) is none
+        else '"' ~ name ~ '"') ~ '`' -%}
+    {%- if files | length > 1 -%}
+        {{ return('. If each file is a snapshot, set files.max_files_per_batch to 1. To leave a file out: '
+            ~ skipped) }}
+    {%- endif -%}
+    {{ return('. Later files wait until this one is corrected, or left out: ' ~ skipped if files else '') }}
 {% endmacro %}
 
 
@@ -194,17 +206,24 @@
 {# Refuse a snapshot before anything is written. #}
 {% macro _refuse_snapshot(batch, what, todo) %}
     {%- do floodmark._drop_staging_tables([floodmark._difference_relation(batch)]) -%}
-    {%- do floodmark._stop(what ~ '. ' ~ todo, rejects=what) -%}
+    {%- do floodmark._stop(what ~ '. ' ~ todo ~ floodmark._files_todo(batch), rejects=what) -%}
+{% endmacro %}
+
+
+{# Refuse one whose source gives something else than at first. #}
+{% macro _refuse_moving(batch) %}
+    {%- set what = 'the source changed while its snapshot was read' -%}
+    {%- do floodmark._drop_staging_tables([floodmark._difference_relation(batch)]) -%}
+    {%- do floodmark._stop(what ~ '. Nothing was written: run again when the source no longer changes',
+        rejects=what) -%}
 {% endmacro %}
 
 
 {# SQL of what stands for the snapshot in start and end: its version, or the time of the load. That is Spark's time, as
-   in the ledger, and ascends though the clock may have been set back. #}
+   in the ledger, and behind that of the batch before (_finish). #}
 {% macro _snapshot_version_sql(run, batch, source) %}
     {%- if run.settings.snapshot.version is none -%}
-        {%- set before = (run.state.landed or {}).get('at') if not batch.replaces else none -%}
-        {{ return('greatest(current_timestamp(), ' ~ floodmark._position_literal(before + 1, 'timestamp') ~ ')'
-            if before else 'current_timestamp()') }}
+        {{ return(floodmark._time_behind_sql((run.state.landed or {}).get('at') if not batch.replaces else none)) }}
     {%- endif -%}
     {%- set version = source.counts.version if source.counts.version is defined
         else (batch.high_position if run.settings.watermark else none) -%}
@@ -258,12 +277,15 @@
     {%- do floodmark._check_snapshot_keys(run, batch, found, 'select * from ' ~ difference) -%}
     {%- do floodmark._check_missing_share(run, batch, source, found, difference) -%}
     {%- if found.again -%}
+        {%- set is_scoped = snapshot.scope is not none or floodmark._loaded_scopes(this) is not none -%}
         {%- do floodmark._refuse_snapshot(batch,
             floodmark._counted(found.again, 'key') ~ (' has' if found.again == 1 else ' have')
-            ~ ' a change of this ' ~ snapshot.version ~ ' in the list already, from another scope: '
+            ~ ' a change of this ' ~ snapshot.version ~ ' in the list already, from '
+            ~ ('another scope: ' if is_scoped else 'an earlier load: ')
             ~ floodmark._shown_keys(run, difference ~ " where _floodmark_change = 'again'"),
-            'Nothing was written: nobody could tell which of two changes at one time came last. Give the scopes '
-            'no key in common, or different versions') -%}
+            'Nothing was written: nobody could tell which of two changes at one time came last. '
+            ~ ('Give the scopes no key in common, or different versions' if is_scoped
+            else 'Give the next load another version')) -%}
     {%- endif -%}
     {%- do source.counts.update(found) -%}
     {%- do source.update({'changes': found.changes}) -%}
@@ -289,8 +311,7 @@
             "select to_json(named_struct('n', count(*), 'key_hash', bit_xor(xxhash64(" ~ keys ~ ')))) from '
             ~ source.stage)[0] -%}
         {%- if staged.n != found.changes or staged.key_hash != found.key_hash -%}
-            {%- do floodmark._refuse_snapshot(batch, 'the source changed while its snapshot was read',
-                'Nothing was written: run again when the source no longer changes') -%}
+            {%- do floodmark._refuse_moving(batch) -%}
         {%- endif -%}
     {%- endif -%}
     {%- do floodmark._drop_staging_tables([difference]) -%}
@@ -339,25 +360,40 @@
                 from (
                 {{ select_sql }}
             ))
-        ) as n {{'full' if floodmark._has_missing(run, batch) else 'left' }} outer join (
+        ) as n {{'full' if floodmark._has_missing(run, source) else 'left' }} outer join (
             {{ floodmark._known_hashes_sql(run, source) }}
         ) as o on {{ floodmark._equal_keys(run, 'n', 'o') }}
     ) where _floodmark_change not in ('none', 'same') or _floodmark_copies > 1
 {% endmacro %}
 
 
-{# Whether a key that did not come counts as missing. Not where records are corrupt: nobody can tell their keys. #}
-{% macro _has_missing(run, batch) %}
-    {{ return(run.settings.snapshot.on_missing != 'ignore' and not batch.get('rows_corrupt')) }}
+{# Whether a key that did not come counts as missing. Not where nobody can tell which keys came. #}
+{% macro _has_missing(run, source) %}
+    {{ return(run.settings.snapshot.on_missing != 'ignore' and not source.counts.get('unknown_keys')) }}
 {% endmacro %}
 
 
-{# Say so, once the batch is committed. #}
-{% macro _warn_of_unknown_keys(run, batch) %}
-    {%- if batch.get('rows_corrupt') and run.settings.snapshot.on_missing != 'ignore' -%}
-        {%- do floodmark._warn_once(run, floodmark._counted(batch.rows_corrupt, 'record')
-            ~ (' is' if batch.rows_corrupt == 1 else ' are') ~ ' corrupt, and nobody can tell which key '
-            ~ ('it has' if batch.rows_corrupt == 1 else 'they have')
+{# Count what came and has no key that anybody knows, corrupt records and rows that rules hold back, and say so once the
+   batch is committed. #}
+{% macro _count_unknown_keys(run, batch, source) %}
+    {%- set held = floodmark._held_keys_sql(batch, run.settings.unique_key)
+        if run.settings.snapshot.on_missing != 'ignore' else none -%}
+    {%- set keyless = run_query('select count(*) as n from (' ~ held ~ ') where '
+        ~ floodmark._null_key_sql(run)).rows[0][0] | int if held is not none else 0 -%}
+    {%- set corrupt = batch.get('rows_corrupt') or 0 -%}
+    {%- do source.counts.update({'unknown_keys': corrupt + keyless}) -%}
+    {%- set found = [] -%}
+    {%- if corrupt -%}
+        {%- do found.append(floodmark._counted(corrupt, 'record') ~ (' is' if corrupt == 1 else ' are')
+            ~ ' corrupt') -%}
+    {%- endif -%}
+    {%- if keyless -%}
+        {%- do found.append(floodmark._counted(keyless, 'row') ~ (' that a rule holds back has no '
+            if keyless == 1 else ' that rules hold back have no ') ~ run.settings.unique_key | join(' or ')) -%}
+    {%- endif -%}
+    {%- if found and run.settings.snapshot.on_missing != 'ignore' -%}
+        {%- do floodmark._warn_once(run, found | join(', and ') ~ ', and nobody can tell which key '
+            ~ ('it has' if corrupt + keyless == 1 else 'they have')
             ~ ', so no key of this snapshot counts as missing: the rows of keys that did not come stay as they are') -%}
     {%- endif -%}
 {% endmacro %}
@@ -370,7 +406,8 @@
         {{ return(difference_sql) }}
     {%- endif %}
     select d.* from ({{ difference_sql }}) as d
-    left join (select *, true as _floodmark_held from ({{ held }})) as h on {{ floodmark._equal_keys(run, 'd', 'h') }}
+    left join (select distinct *, true as _floodmark_held from ({{ held }})) as h
+        on {{ floodmark._equal_keys(run, 'd', 'h') }}
     where d._floodmark_copies is not null or h._floodmark_held is null
 {% endmacro %}
 
@@ -427,8 +464,7 @@
     {%- endif -%}
     {%- if problems -%}
         {%- do floodmark._refuse_snapshot(batch, problems | join('; '),
-            'Nothing was written: correct the SELECT, so that it gives each key once'
-            ~ ('. ' ~ floodmark._one_file_each() if counts.repeated and (batch.get('files') or []) | length > 1)) -%}
+            'Nothing was written: correct the SELECT, so that it gives each key once') -%}
     {%- endif -%}
 {% endmacro %}
 

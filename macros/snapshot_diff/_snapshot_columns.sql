@@ -14,7 +14,8 @@
     {%- set version = floodmark._find_column(columns, snapshot.version) if snapshot.version is not none -%}
     {%- set source = {'sql': 'select * from ' ~ stage, 'stage': stage, 'columns': columns, 'table': [],
         'scd_type': run.settings.snapshot.scd_type, 'version_type': version.type if version else 'timestamp',
-        'changes': 0, 'family': floodmark._position_family(version.type) if version else none, 'rehash': false} -%}
+        'changes': 0, 'family': floodmark._position_family(version.type) if version else none, 'rehash': false,
+        'rescued': floodmark._rescued_column(run.settings)} -%}
     {%- if config.get('contract').enforced -%}
         {%- do floodmark._assert_contract(floodmark._snapshot_shape_sql(run, source, run.given_sql)) -%}
     {%- endif -%}
@@ -94,6 +95,20 @@
 {% endmacro %}
 
 
+{# The scope is asked of the table's rows, too, before columns are added to it. #}
+{% macro _scope_problems(scope, source) %}
+    {%- set problems = [] -%}
+    {%- for column in source.columns if scope is not none and not floodmark._find_column(source.table, column.name)
+        and floodmark._is_named(column.name, [scope], fields=true) -%}
+        {%- do problems.append({'setting': 'snapshot_diff.scope', 'got': scope,
+            'expected': 'columns of ' ~ this ~ ', which has no ' ~ column.name,
+            'todo': "Run it once without scope under on_schema_change 'sync_all_columns', which fills the column, or "
+            'with --full-refresh'}) -%}
+    {%- endfor -%}
+    {{ return(problems) }}
+{% endmacro %}
+
+
 {# The table must be one that snapshot_diff made with the same key and SCD type, and key and version of its types. #}
 {% macro _check_snapshot_table(run, source) %}
     {%- set problems = [] -%}
@@ -107,7 +122,8 @@
             'todo': 'Run it once with --full-refresh to change the key, the SCD type, the output, the '
             'version or on_missing mark'}) -%}
     {%- else -%}
-        {%- do problems.extend(floodmark._snapshot_type_problems(run, source)) -%}
+        {%- do problems.extend(floodmark._snapshot_type_problems(run, source)
+            + floodmark._scope_problems(run.settings.snapshot.scope, source)) -%}
     {%- endif -%}
     {%- if problems -%}
         {%- do floodmark._refuse(problems, rejects='the table and the settings differ') -%}
@@ -149,13 +165,20 @@
 {% endmacro %}
 
 
-{# Whether the table's hashes are of nested values as an earlier version of the hash took them. #}
+{# The column of rescued data, where the hashes are of it. #}
+{% macro _hashed_rescued(source) %}
+    {{ return(source.rescued if (source.rescued or '') | lower in source.compared + source.beside else none) }}
+{% endmacro %}
+
+
+{# Whether the table's hashes are of nested values, or of rescued data, as an earlier version of the hash took them. #}
 {% macro _has_older_hash(source) %}
     {%- set ns = namespace(nested=false) -%}
     {%- for column in floodmark._columns_named(source.table, source.compared + source.beside) -%}
         {%- set ns.nested = ns.nested or floodmark._nesting(column.type) is not none or column.type == 'variant' -%}
     {%- endfor -%}
-    {{ return(ns.nested and source.hashed.get('nested') != floodmark._nested_hash_version()) }}
+    {{ return(ns.nested and source.hashed.get('nested') != floodmark._nested_hash_version()
+        or source.hashed.get('rescued') != floodmark._hashed_rescued(source)) }}
 {% endmacro %}
 
 
@@ -187,14 +210,14 @@
 
 {# Which columns are compared, and which beside them are kept up in the open row (SCD 2): `compared` and `beside`,
    names in lower case. A column that came since is not compared until it is asked for, by compare_columns or
-   on_schema_change sync_all_columns; one that had no type before is, as if it had been NULL. Where the table's hashes
-   are of other columns, `rehash` is true. #}
+   on_schema_change sync_all_columns; one that had no type before is, as if it had been NULL. Where a row was read is
+   compared only if compare_columns names it. Where the table's hashes are of other columns, `rehash` is true. #}
 {% macro _choose_compared(run, batch, source) %}
     {%- set snapshot = run.settings.snapshot -%}
-    {%- set apart = run.settings.unique_key + ([snapshot.version] if snapshot.version is not none else []) -%}
-    {%- set given = source.columns | map(attribute='name') | map('lower') | reject('in', apart | map('lower') | list)
-        | list -%}
     {%- set listed = snapshot.compared | map('lower') | list -%}
+    {%- set apart = (run.settings.unique_key + ([snapshot.version] if snapshot.version is not none else []))
+        | map('lower') | list + floodmark._origin_columns(run.settings) | reject('in', listed) | list -%}
+    {%- set given = source.columns | map(attribute='name') | map('lower') | reject('in', apart) | list -%}
     {%- set added = [] -%}
     {%- set within = given -%}
     {%- if not batch.replaces -%}
@@ -212,7 +235,7 @@
     {%- set beside = within | reject('in', added + compared) | list if snapshot.scd_type == 2 else [] -%}
     {%- do source.update({'compared': compared | sort, 'beside': beside | sort, 'added': added | sort}) -%}
     {%- if not batch.replaces -%}
-        {%- set gone = (source.hashed.compared + source.hashed.beside) | reject('in', given) | sort -%}
+        {%- set gone = (source.hashed.compared + source.hashed.beside) | reject('in', given + apart) | sort -%}
         {%- if gone -%}
             {%- set begun = ", new rows take the value of their key's open row" if snapshot.scd_type == 2
                 else (', changes have NULL there' if snapshot.output == 'changes' else '') -%}

@@ -6,9 +6,10 @@
 {% endmacro %}
 
 
-{# A row of the next snapshot is the same row where only its version differs. #}
+{# A row of the next snapshot is the same row where only its version differs, or the file that it was read from. #}
 {% macro _snapshot_reading(run) %}
-    {{ return([run.settings.snapshot.version] if run.settings.snapshot.version is not none else []) }}
+    {{ return(([run.settings.snapshot.version] if run.settings.snapshot.version is not none else [])
+        + floodmark._origin_columns(run.settings)) }}
 {% endmacro %}
 
 

@@ -132,6 +132,12 @@ MODELS |= {
     ),
     "parted": cdc("left_feed", step=None, stored_as_scd_type=2, config={"partition_by": "v"}),
     "left_history": leaving(stored_as_scd_type=2),
+    "tied": cdc(
+        "tied_feed",
+        f"arrived, k, seq, op, v{{% if not {LATER} %}}, f{{% endif %}}",
+        step=None,
+        stored_as_scd_type=2,
+    ),
     "passed": cdc("passed_feed", EVENTS_ALONE, step=None),
     "bounded": cdc("alike", "arrived, k, seq, op, start_date", step=None, **BOUNDED),
     "paired": PAIRED,
@@ -165,11 +171,15 @@ columns:
 }
 CHANGES = "(id int, v string) using delta tblproperties ('delta.enableChangeDataFeed' = 'true')"
 FEEDS = {
-    **dict.fromkeys(("feed", "kept_feed", "whole_feed", "left_feed", "passed_feed"), COLUMNS),
+    **dict.fromkeys(
+        ("feed", "kept_feed", "whole_feed", "left_feed", "passed_feed", "tied_feed"), COLUMNS
+    ),
     "alike": "(arrived int, k string, seq int, op string, start_date string) using delta",
     "state": CHANGES,
     "replaced": CHANGES,
 }
+#: Of so many keys the event of one batch wins at some, and that of the other at the rest.
+TIED = "abcdefgh"
 #: What arrives before each of the three runs.
 ARRIVALS = [
     {
@@ -180,6 +190,7 @@ ARRIVALS = [
         "replaced": "(1, 'a'), (2, 'b'), (3, 'c')",
         "left_feed": "(1, 'a', 10, 'u', '', 1.0), (1, 'b', 10, 'u', 'x', 1.0)",
         "passed_feed": "(1, 'x', 20, 'd', null, 0)",
+        "tied_feed": ", ".join(f"(1, '{key}', 10, 'u', 'x', 1.0)" for key in TIED),
         "alike": "(1, 'a', 10, 'u', 's')",
     },
     {
@@ -187,6 +198,7 @@ ARRIVALS = [
         "kept_feed": "(2, 'k', 15, 'd', null, 0)",
         "left_feed": "(2, 'a', 20, 'u', '', 2.0), (2, 'b', 20, 'u', 'x', 2.0)",
         "passed_feed": "(5, 'bad', 10, 'u', 'v', 0), (6, 'x', 10, 'u', 'v', 0), (6, 'y', 10, 'u', 'v', 0)",
+        "tied_feed": ", ".join(f"(2, '{key}', 10, 'u', 'y', 9.0)" for key in TIED),
         "alike": "(2, 'b', 10, 'u', null), (2, 'c', 10, 'u', 't')",
     },
     {
@@ -311,6 +323,8 @@ def test_a_contract_counts_where_nulls_are_ignored(story: Story) -> None:
 def test_what_the_events_lack_goes_with_a_delete(story: Story) -> None:
     """As it would if the delete came in a batch of its own."""
     assert held(story.project, "lacking", "k, v") == {"a": [("v",)], "b": [(None,)]}
+    # One that ties with a known event keeps what that one had.
+    assert held(story.project, "tied", "k, f") == {key: [(1.0,)] for key in TIED}
 
 
 def test_zeros_of_either_sign_are_equal(story: Story) -> None:
@@ -451,3 +465,41 @@ def test_a_history_that_was_restored_is_loaded_anew(story: Story, restated: Run)
     if FULL:
         project.build("--full-refresh", "--select", "kept")
         assert held(project, "kept", VALUES) == KEPT
+
+
+def test_a_first_load_is_finished_under_other_settings(
+    make_project: Callable[..., Project],
+) -> None:
+    """It died between its two tables: what it resolved has the columns of its settings, and its memory."""
+    project = make_project("unfinished")
+    s = project.schema
+    project.sql(f"create table {s}.feed {COLUMNS}")
+    project.sql(f"insert into {s}.feed values (1, 'k', 10, 'u', 'a', 1.0), (1, 'k', 20, 'u', 'a', 2.0)")  # fmt: skip
+    project.source("feed")
+    without = ["arrived", "op", "seq", "f"]
+    changed: dict[str, dict[str, object]] = {
+        "freed": {"except_column_list": without[:3]},
+        "filled": {"except_column_list": without, "ignore_null_updates": True},
+    }
+
+    def model(name: str, **settings: object) -> None:
+        sql = cdc("feed", "arrived, k, seq, op, v, f", step=None, stored_as_scd_type=2, **settings)
+        project.model(name, sql)
+
+    for name in changed:
+        model(name, except_column_list=without)
+    cut = r"before: create or replace table \S*__cdc_state"
+    with injected(Faults(cuts=dict.fromkeys(changed, cut))):
+        run = project.dbt("run")
+    assert set(run.status.values()) == {"error"}, run.log[-3000:]
+    for name, settings in changed.items():
+        model(name, **settings)
+    project.sql(f"insert into {s}.feed values (2, 'k', 15, 'd', null, null)")
+    run = project.dbt("run")
+    assert (
+        "ignore_null_updates was changed while batch 1 was unfinished: run it once with --full-refresh"
+        in sentence(run.message["filled"])
+    )
+    # The event at 10 is remembered: a late delete leaves its row.
+    assert run.status["freed"] == "success", run.message["freed"]
+    assert held(project, "freed", VALUES) == {"k": [("a", 10, 15), ("a", 20, None)]}

@@ -232,3 +232,11 @@ def test_a_key_that_leaves_a_snapshot_is_missing_though_all_other_rows_are_held(
     project.sql(f"update {project.schema}.versioned set day = date'2024-04-01'")
     run = project.dbt("run", "--select", "historic")
     assert "2024-05-02 is loaded already" in sentence(run.message["historic"])
+
+    # The version is read again as long as rows of it are held back, and skipped once all are loaded.
+    for amount in ("id * 10", "id * 100"):
+        project.sql(
+            f"update {project.schema}.versioned set day = date'2024-05-02', amount = {amount}"
+        )
+        project.build("--select", "historic")
+        assert rows(project, "historic", "__end_at is null") == [(1, 10), (2, 20), (3, 30)]

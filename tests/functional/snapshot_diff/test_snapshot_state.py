@@ -117,6 +117,7 @@ def test_a_version_is_read_again_behind_an_empty_snapshot(
     project.source("dated", "src")
     project.model("latest", whole("dated", version="v", allow_empty=True))
     project.model("parts", scoped(allow_empty=True))
+    project.model("narrow", whole("src", "k, d"))
 
     def load(region: str, *args: str) -> list[str]:
         project.build("--vars", f"{{scope: region = '{region}'}}", *args)
@@ -125,6 +126,14 @@ def test_a_version_is_read_again_behind_an_empty_snapshot(
     load("N")
     project.sql(f"delete from {s}.dated")
     assert load("S") == ["n", "s"]
+    project.model(
+        "narrow", whole("src", "k, d, region", scope="region = 'N'", where="where region = 'N'")
+    )
+    assert (
+        f"snapshot_diff.scope: got \"region = 'N'\"; expected columns of {s}.narrow, which has no region. Run it once without scope "
+        "under on_schema_change 'sync_all_columns', which fills the column, or with --full-refresh"
+    ) in sentence(project.dbt("run", "--select", "narrow").message["narrow"])
+    project.model("narrow", whole("src", "k, d"))
     assert held(project, "latest", "k, a") == {}
     project.sql(f"delete from {s}.src where k = 'n'")
     project.sql(f"insert into {s}.dated values (date'2024-01-05', 'k', 'a')")
@@ -171,6 +180,46 @@ def test_no_key_is_missing_beside_a_corrupt_record(make_project: Callable[..., P
     gone = there | {"l": [("a", True)], "m": [("a", True)]}
     assert held(project, "marked", "k, a, __is_missing") == gone
     assert held(project, "ended", ended) == gone | {"k": [("a", True), ("b", False)]}
+
+
+def test_the_file_of_a_row_is_no_change(make_project: Callable[..., Project]) -> None:
+    """Rescued data ends with the path of its file, and `_metadata` has it. A corrupt record is known by its text."""
+    project = make_project("of_files")
+    config = {"unique_key": "k", "snapshot_diff": {"stored_as_scd_type": 2, "version": "v"}}
+    options = {"schema_hints": "k string, n int, v int", "max_files_per_batch": 1}
+    project.model("tracked", loader("extracts", "*", config | {"incremental_strategy": "snapshot_diff"}, **options))  # fmt: skip
+    cdc = {"sequence_by": "v", "stored_as_scd_type": 2}
+    config = {"incremental_strategy": "cdc", "unique_key": "k", "cdc": cdc}
+    project.model("events", loader("extracts", config=config, **options))
+    extract = [{"k": "k", "n": "n/a"}, {"k": "l", "n": 1}]
+    first = lines(*({**row, "v": 1} for row in extract), "torn 1")
+    land(project.root, {"extracts/1.json": first})
+    project.build()
+    second = lines(*({**row, "v": 2} for row in extract), "torn 1", "torn 2")
+    land(project.root, {"extracts/2.json": second, "extracts/3.json": second})
+    project.build()
+    started = "n, __start_at, __end_at"
+    for name in ("tracked", "events"):
+        assert held(project, name, f"k, {started}") == {"k": [(None, 1, None)], "l": [(1, 1, None)]}
+    torn = project.sql(
+        f"select _floodmark_raw from {project.schema}.tracked__quarantine order by 1"
+    )
+    assert [text for (text,) in torn] == ["torn 1", "torn 2"]
+    extract[0]["n"] = "none"
+    # One that is late stays the first in line until it is left out.
+    land(project.root, {"extracts/4 late.json": lines({"k": "l", "n": 1, "v": 1})})
+    land(project.root, {"extracts/5.json": lines(*({**row, "v": 3} for row in extract))})
+    run = project.dbt("run")
+    assert (
+        "the snapshot is of v 1, but 2 is loaded already. Nothing was written: versions must ascend. Later files wait until this one is "
+        'corrected, or left out: `floodmark files <model> --skip "4 late.json"`'
+    ) in sentence(run.message["tracked"])
+    skipped = "{model: tracked, paths: [4 late.json]}"
+    assert project.dbt("run-operation", "floodmark.skip_files", "--args", skipped).success
+    project.build()
+    for name in ("tracked", "events"):
+        rows = {"k": [(None, 1, 3), (None, 3, None)], "l": [(1, 1, None)]}
+        assert held(project, name, f"k, {started}") == rows
 
 
 def test_values_that_the_table_holds_otherwise(make_project: Callable[..., Project]) -> None:
@@ -250,6 +299,11 @@ def test_hashes_half_made_anew(make_project: Callable[..., Project]) -> None:
         f"select b, __start_at < coalesce(__end_at, timestamp'9999-01-01') from {s}.clocked"
     )
     assert sorted(tuple(row) for row in rows) == [("b", True), ("b2", True)]
+    # The ledger has the time behind which the next one is.
+    project.sql(f"update {s}.src set b = 'b3' where k = 'k'")
+    project.build("--select", "clocked")
+    rows = project.sql(f"select b from {s}.clocked where __start_at < coalesce(__end_at, timestamp'9999-01-01')")  # fmt: skip
+    assert sorted(b for (b,) in rows) == ["b", "b2", "b3"]
 
 
 def test_a_stage_that_loses_its_files_is_not_read_as_empty(

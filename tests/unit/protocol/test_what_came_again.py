@@ -254,11 +254,13 @@ def test_a_corrupt_record_is_told_by_its_text_and_its_file() -> None:
     floodmark = macros(COLUMNS, invocation_id="11111111-2222")
     floodmark._make_quarantine = lambda quarantine, columns: []
     floodmark._apply_once = lambda table, batch, sql: sent.append(sql)
-    batch = batch_of("incremental", generation="g")
+    batch = batch_of("incremental", generation="g", settings={"files": {}})
     floodmark._model_id = lambda: "shop.orders"
     part = {"sql": "rows", "names": ["_floodmark_raw"]}
     floodmark._quarantine(batch, [], [part], is_again=True)
-    assert (
-        "on _floodmark_hash = _floodmark_open and (_floodmark_rules is not null or "
-        "_floodmark_raw = _floodmark_open_raw and _floodmark_file = _floodmark_open_file)"
-    ) in sent[0]
+    text = (
+        "if(_floodmark_rules is null, _floodmark_raw || ' ' || _floodmark_file, "
+        "coalesce(_floodmark_raw, ''))"
+    )
+    assert f"{text} as _floodmark_text" in sent[0]
+    assert f"{text} as _floodmark_open_text" in sent[0]
