@@ -1,6 +1,7 @@
 {# End a batch that an earlier run left open, without loading it: its transaction id is used up on the table where it
-   has not landed, so that a run which still lives cannot apply it later. `committed` is the last committed batch. #}
-{% macro _give_up(id, relation, planned, committed) %}
+   has not landed, so that a run which still lives cannot apply it later. `committed` is the last committed batch.
+   Where the table does not go on (`goes_on`), what the next batch loads supersedes all that is open. #}
+{% macro _give_up(id, relation, planned, committed, goes_on=true) %}
     {%- set batch = dict(planned, model=id) -%}
     {%- set strategy = floodmark._strategy(batch.settings) -%}
     {%- if strategy.app_suffix -%}
@@ -15,7 +16,7 @@
         {%- do floodmark._take_back_quarantined(batch, relation) -%}
     {%- else -%}
         {%- do floodmark._require_replay_ended(id, relation, planned) -%}
-        {%- do floodmark._supersede_given_up(id, relation, batch) -%}
+        {%- do floodmark._supersede_given_up(id, relation, batch) if goes_on -%}
     {%- endif -%}
     {%- if strategy.give_up -%}
         {%- do strategy.give_up(id, relation, batch, landed) -%}
@@ -60,7 +61,8 @@
         and run_query('select 1 as one from ' ~ quarantine ~ " where _floodmark_state = 'open' and " ~ older
         ~ ' limit 1').rows -%}
         {%- do floodmark._stop('batch ' ~ batch.batch_id ~ ' is unfinished, and rows that it has loaded may still be '
-            'open in the quarantine: run the model first, which finishes the batch', id) -%}
+            'open in the quarantine: run the model first, which finishes the batch, or discard these rows '
+            '(floodmark quarantine discard) and reset again', id) -%}
     {%- endif -%}
 {% endmacro %}
 

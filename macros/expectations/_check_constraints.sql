@@ -1,7 +1,7 @@
 {#
   Constraints of an enforced contract are rules that reject a batch. They are asked of the rows that are about to be
-  written, behind the other rules: a row that one of these holds back breaks no constraint of the table. As in SQL, NULL
-  breaks none. Their results stand in the ledger beside those of the rules.
+  written, behind the other rules: a row that one of these holds back breaks no constraint of the table. As in a rule
+  and in Delta, NULL is a violation. Their results stand in the ledger beside those of the rules.
 #}
 
 {# Ask the constraints, {name: expression}, of the rows of a relation, and reject the batch where one is broken. #}
@@ -25,7 +25,7 @@
 {% macro _constraint_results(relation, constraints) %}
     {%- set values = ['count(*)'] -%}
     {%- for expression in constraints.values() -%}
-        {%- do values.append('count_if(not (' ~ expression ~ '))') -%}
+        {%- do values.append('count_if(' ~ floodmark._breaks_sql(expression) ~ ')') -%}
     {%- endfor -%}
     {%- set counts = floodmark._query_json('select to_json(struct(array(' ~ values | join(', ') ~ ') as n)) from '
         ~ relation)[0].n -%}
@@ -35,6 +35,12 @@
             'violations': counts[loop.index], 'sample': []}) -%}
     {%- endfor -%}
     {{ return(results) }}
+{% endmacro %}
+
+
+{# Whether a row breaks a constraint, as Delta sees it. #}
+{% macro _breaks_sql(expression) %}
+    {{ return('not coalesce((' ~ expression ~ '), false)') }}
 {% endmacro %}
 
 
@@ -54,8 +60,8 @@
     {%- set parts, shown = [], [] -%}
     {%- for result in results if result.violations -%}
         {%- set expression = constraints[result.name] -%}
-        {%- do parts.append(floodmark._sample_sql(results.index(result), relation, 'not (' ~ expression ~ ')', columns,
-            keys, [expression])) -%}
+        {%- do parts.append(floodmark._sample_sql(results.index(result), relation, floodmark._breaks_sql(expression),
+            columns, keys, [expression])) -%}
     {%- endfor -%}
     {%- do floodmark._put_samples(results, parts) -%}
     {%- for result in results if result.sample -%}

@@ -71,11 +71,10 @@
 {% endmacro %}
 
 
-{# Whether this model calls macros of its project, or of another package than dbt's and this one: one may have a guard
-   in it. #}
+{# Whether this model calls macros of its own package: one may have a guard in it. #}
 {% macro _calls_own_macros() %}
     {%- for id in (model.get('depends_on') or {}).get('macros') or []
-        if id.split('.')[1] not in ['floodmark', 'dbt', 'dbt_spark'] -%}
+        if id.split('.')[1] == model.package_name -%}
         {{ return(true) }}
     {%- endfor -%}
     {{ return(false) }}

@@ -82,7 +82,8 @@
     {%- if state.last_batch_id is not none and state.last_batch_id != state.finished_id -%}
         {%- set open = dict(state.planned, settings=run.settings) -%}
         {%- if run.target.exists -%}
-            {%- do floodmark._give_up(floodmark._model_id(), run.target.relation, open, state.committed) -%}
+            {%- do floodmark._give_up(floodmark._model_id(), run.target.relation, open, state.committed,
+                goes_on=false) -%}
         {%- else -%}
             {%- do floodmark._record('failed', open,
                 {'error': "'the table was dropped before the batch was applied'"}) -%}

@@ -110,7 +110,10 @@ def test_a_row_that_is_corrected_between_two_runs_of_one_batch(
     project.model(model, incremental(table("t"), watermark={"column": "at"}, expectations=RULES))
     _arrive(project, (1, 1, "2024-05-01 01:00:00"), (2, -2, "2024-05-01 02:00:00"))
     project.build("--select", model)
-    _arrive(project, (5, -5, "2024-05-01 05:00:00"), (6, -6, "2024-05-01 06:00:00"))
+    _arrive(
+        project,
+        *((id, amount, f"2024-05-01 0{id}:00:00") for id, amount in ((5, -5), (6, -6), (7, 7))),
+    )
     args, answers = ["run", "--select", model], []
 
     def meanwhile() -> None:
@@ -126,7 +129,7 @@ def test_a_row_that_is_corrected_between_two_runs_of_one_batch(
     assert not ran.success and said in sentence(ran.log), ran.log[-3000:]
     project.build("--select", model)
     _check_rows(project, model, "append")
-    assert project.sql(f"select id from {project.schema}.{model}") == [(1,)]
+    assert project.sql(f"select id from {project.schema}.{model} order by 1") == [(1,), (7,)]
     held = project.sql(f"select id, amount from {project.schema}.{model}__quarantine order by 1")
     assert held == [(2, -2), (5, -5), (6, -6)]
     (project.root / f"models/{model}.sql").unlink()

@@ -158,6 +158,7 @@ FILTER = "select 1 where /*floodmark:bounds `ts`*/ true /*floodmark:end*/"
 BARE = "select 1"
 THEIRS = ["macro.dbt.is_incremental", "macro.floodmark.new_files"]
 OURS = ["macro.shop.only_new", *THEIRS]
+OTHERS = ["macro.dbt_utils.star", *THEIRS]
 
 
 @pytest.mark.parametrize(
@@ -178,6 +179,7 @@ OURS = ["macro.shop.only_new", *THEIRS]
         (BARE, BARE, OURS, False, {}, None),
         (BARE, BARE, OURS, False, {"sql": "max(ts)"}, "watermark.sql"),
         (BARE, BARE, OURS, True, {}, "watermark"),
+        (BARE, BARE, OTHERS, False, {}, "watermark"),
     ],
 )
 def test_the_filter_of_a_first_load_stands_in_its_sql_or_behind_a_guard(
@@ -188,7 +190,8 @@ def test_the_filter_of_a_first_load_stands_in_its_sql_or_behind_a_guard(
     watermark: dict[str, Any],
     refused: str | None,
 ) -> None:
-    model = {"raw_code": code, "compiled_code": compiled, "depends_on": {"macros": macros}}
+    model = {"raw_code": code, "compiled_code": compiled, "package_name": "shop"}
+    model["depends_on"] = {"macros": macros}
     floodmark = load(model=model, is_incremental=lambda: goes_on)
     problems = floodmark._filter_problems({"column": "ts"} | watermark)
     assert [problem["setting"] for problem in problems] == ([refused] if refused else [])

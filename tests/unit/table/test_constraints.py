@@ -57,7 +57,7 @@ class Table:
         self.sent.append(sql)
         if "count_if" not in sql:
             return [SimpleNamespace(rule=0, shown='{"a":50}')]
-        asked = re.findall(r"count_if\(not \(\((.*?)\)\)\)", sql)
+        asked = re.findall(r"count_if\(not coalesce\(\(\((.*?)\)\), false\)\)", sql)
         return [SimpleNamespace(n=[9, *(self.broken.get(text, 0) for text in asked)])]
 
     def look(self, relation: Any) -> dict[str, str]:
