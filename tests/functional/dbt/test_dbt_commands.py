@@ -166,7 +166,7 @@ def test_a_deferred_model_is_tested_in_the_other_target(story: Story) -> None:
     )
     project.sql(f"drop table if exists {story.other}.merged")
     run = story.dbt("test", "--select", "merged", "--defer", "--state", story.state, target="dev")
-    assert run.success and set(run.status.values()) == {"pass"}, run.log
+    assert run.success and list(run.status.values()).count("pass") == 2, run.log
     for path, text in before.items():
         path.write_text(text)
 
