@@ -12,7 +12,7 @@ import pytest
 from tests.support.faults import Faults, injected
 from tests.support.harness import Project, incremental, table
 
-pytestmark = pytest.mark.long("session")
+pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 
 #: Columns of `describe history`, by their places.
 OPERATION, USER_METADATA = 4, 13
