@@ -181,7 +181,7 @@ def test_a_row_of_before_the_feed_is_no_newest_change(project: Project) -> None:
     more = {"on_schema_change": "append_new_columns"}
     model({"kind": "version"}, "id, amount, _change_type, _commit_version", **more)
     project.sql(
-        f"merge into {turned} as t using (values (2, 20), (3, -3)) as s(id, amount) on t.id = s.id "
+        f"merge into {turned} as t using (select * from values (2, 20), (3, -3) as v(id, amount)) as s on t.id = s.id "
         "when matched then update set amount = s.amount when not matched then insert (id, amount) values (s.id, s.amount)"
     )
     project.build("--select", "turned_rows")
