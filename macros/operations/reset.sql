@@ -12,12 +12,11 @@
     {%- endif -%}
     {%- set relation = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
     {%- set detail = floodmark._detail(relation) if relation is not none and relation.is_delta else none -%}
-    {#- what a table that goes on when it is empty would do behind this reset -#}
-    {%- if relation is none or detail and not detail.files
-        and not floodmark._may_be_left_empty(node.config, {'kind': 'reset'}) -%}
-        {%- do floodmark._stop(('it has no table yet' if relation is none else 'its table is empty')
-            ~ ': its next run is a first load, from `start` on', id) -%}
+    {%- if relation is none -%}
+        {%- do floodmark._stop('it has no table yet: its next run is a first load, from `start` on', id) -%}
     {%- endif -%}
+    {%- set begins = detail and not detail.files
+        and not floodmark._may_be_left_empty(node.config, {'kind': 'reset'}) -%}
     {%- set state = floodmark._model_state(id) -%}
     {%- set strategy = node.config.get('incremental_strategy') or 'append' -%}
     {%- if to is none and strategy == 'append' -%}
@@ -79,7 +78,8 @@
     {%- set again = strategy == 'append' and before is not none and state.committed.family == upstream.family
         and position < floodmark._position_parse(before, upstream.family) -%}
     {%- do print('The mark of ' ~ id ~ ' is now ' ~ (mark or 'none') ~ ' (it was ' ~ (before or 'none') ~ ').'
-        ~ (' append loads the rows above it again: delete them first if they are there. If that leaves the table '
+        ~ (' Its table is empty: the next run loads from `start` on, whatever the mark.' if begins
+        else ' append loads the rows above it again: delete them first if they are there. If that leaves the table '
         'empty, the next run loads from `start` on.' if again else '')
         ~ superseded) -%}
 {% endmacro %}
