@@ -156,8 +156,9 @@
 {# Columns may have names that only column mapping takes, as in the table. #}
 {% macro _state_properties_sql(columns) %}
     {%- set mapping = floodmark._column_mapping(columns) -%}
+    {%- set vectors = floodmark._name_properties(columns)['delta.enableDeletionVectors'] or 'true' -%}
     {{ return("comment 'What floodmark remembers of the events of " ~ this
-        ~ "' tblproperties ('delta.enableDeletionVectors' = 'true'"
+        ~ "' tblproperties ('delta.enableDeletionVectors' = '" ~ vectors ~ "'"
         ~ (", 'delta.columnMapping.mode' = '" ~ mapping ~ "'" if mapping else '') ~ ')') }}
 {% endmacro %}
 

@@ -62,9 +62,8 @@
     {%- set is_cdc = run.settings.strategy == 'cdc' -%}
     {%- set select_sql = floodmark._cdc_shape_sql(run.settings.cdc, shape) if is_cdc else shape -%}
     {%- set columns = floodmark._conformed_columns(run, {'replaces': true}, floodmark._columns_of(query=select_sql)) -%}
-    {%- set feed = {'delta.enableChangeDataFeed': 'false'} if floodmark._feed_names(columns) else {} -%}
     {%- do floodmark._execute([floodmark._replace_table_sql(floodmark._conforming_sql(run, columns, select_sql),
-        dict(feed, **dict(floodmark._untyped_property(run), **properties)))]) -%}
+        dict(floodmark._name_properties(columns), **dict(floodmark._untyped_property(run), **properties)))]) -%}
     {{ return(columns) }}
 {% endmacro %}
 

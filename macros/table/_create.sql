@@ -40,7 +40,7 @@
 
 {# Create the target, or replace it in one commit, with what the batch holds. #}
 {% macro _replace_table_sql(select_sql, own_properties={}) %}
-    {%- set properties = dict(own_properties, **{'delta.enableDeletionVectors': 'true'}) -%}
+    {%- set properties = dict({'delta.enableDeletionVectors': 'true'}, **own_properties) -%}
     {#- Delta cannot create a table with both column mapping and the change feed, nor one whose columns are called as
        the feed's -#}
     {%- set mapped = 'delta.columnMapping.mode' in (config.get('tblproperties') or {}) or floodmark._lists_changes()

@@ -1,9 +1,9 @@
 {# What a table is made with, and what a table that somebody else made must be like. #}
 
-{# Properties of a table that is made for these columns: no change feed where columns have the names that a feed needs
-   for itself. #}
+{# Properties of a table that is made for these columns. #}
 {% macro _made_properties(run, columns) %}
-    {%- set reserved = floodmark._feed_names(floodmark._target_columns(run, columns or [])) -%}
+    {%- set columns = floodmark._target_columns(run, columns or []) -%}
+    {%- set reserved = floodmark._feed_names(columns) -%}
     {%- if reserved and floodmark._setting('change_feed') is sameas true -%}
         {%- do floodmark._refuse([{'setting': 'change_feed', 'got': true,
             'expected': 'no column ' ~ reserved | join(' or ')
@@ -11,7 +11,15 @@
             'todo': 'Give the column another name, or remove change_feed'}],
             rejects='a column has a name that the change feed needs') -%}
     {%- endif -%}
-    {{ return(dict({'delta.enableChangeDataFeed': 'false'} if reserved else {}, **floodmark._untyped_property(run))) }}
+    {{ return(dict(floodmark._name_properties(columns), **floodmark._untyped_property(run))) }}
+{% endmacro %}
+
+
+{# Properties that the names of columns ask for: no change feed beside those that a feed needs for itself, and no
+   deletion vectors beside `_metadata`, where Delta looks for its own to write them (AMBIGUOUS_REFERENCE). #}
+{% macro _name_properties(columns) %}
+    {{ return(dict({'delta.enableChangeDataFeed': 'false'} if floodmark._feed_names(columns) else {},
+        **({'delta.enableDeletionVectors': 'false'} if floodmark._find_column(columns, '_metadata') else {}))) }}
 {% endmacro %}
 
 

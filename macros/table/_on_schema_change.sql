@@ -92,6 +92,8 @@
     {%- endfor -%}
     {%- if added -%}
         {%- do floodmark._enable_types(relation, changes.new + changes.fields) -%}
+        {%- set needed = floodmark._name_properties(changes.new) -%}
+        {%- do floodmark._set_properties(needed, relation) if needed -%}
         {%- do floodmark._execute(['alter table ' ~ relation ~ ' add columns (' ~ added | join(', ') ~ ')']) -%}
     {%- endif -%}
 {% endmacro %}

@@ -69,7 +69,7 @@ MODELS = {
     "switches": follower("switched"),
     **dict.fromkeys(CONTRACTS, MERGE),
     "broken": (
-        f"{{{{ config(materialized='incremental', watermark={{'column': 'n'}}) }}}}\nselect id, n from {table('numbers')}"
+        f"{{{{ config(materialized='incremental', on_schema_change='append_new_columns', watermark={{'column': 'n'}}) }}}}\nselect id, n from {table('numbers')}"
         "\nwhere {{ floodmark.watermark_filter() }}"
     ),
 }
