@@ -31,7 +31,7 @@
         'upstream_id': floodmark._string_literal(known.upstream_id), 'is_last': is_last,
         'lookback': known.lookback or 0, 'target_id': floodmark._string_literal(target_id),
         'target_version': landed.version if landed.version is not none else 'null',
-        'files': floodmark._files_literal(batch.files) if batch.files else 'null',
+        'files': floodmark._files_literal(batch.files) if batch.get('files') is not none else 'null',
         'expectations': floodmark._results_literal(batch), 'at': floodmark._take_time(run.state)} -%}
     {%- do values.update(counts) -%}
     {%- if batch.kind == 'replay' -%}
