@@ -1,16 +1,18 @@
 {#
   Seeds in one atomic write, on session and Thrift alike: the rows travel as one JSON literal of strings, and Spark
   casts them, so that quotes, NULL, whole numbers beyond 2^53 and microseconds come through as they stand in the file.
-  A text that its column's type cannot hold stops the seed.
+  A text that its column's type cannot hold stops the seed. A seed without rows makes an empty table.
   dbt-spark inserts bound parameters, which lose all four.
 #}
 {% macro spark__load_csv_rows(model, agate_table) %}
     {%- set overrides = model['config'].get('column_types', {}) -%}
     {%- set quote = model['config'].get('quote_columns', none) -%}
+    {%- set known = floodmark._known_seed_columns(agate_table) -%}
     {%- set fields = [] -%}
     {%- set casts = [] -%}
     {%- for name in agate_table.column_names -%}
-        {%- set type = overrides.get(name) or floodmark._seed_type(agate_table, loop.index0) -%}
+        {%- set type = overrides.get(name) or (floodmark._find_column(known, name) or {}).ddl
+            or floodmark._seed_type(agate_table, loop.index0) -%}
         {%- do fields.append('c' ~ loop.index0 ~ ': string') -%}
         {%- do casts.append(floodmark._seed_value_sql('c' ~ loop.index0, type, name | string) ~ ' as '
             ~ floodmark._quoted(name | string)) -%}
@@ -81,9 +83,16 @@
 {% endmacro %}
 
 
-{# The table is made with its rows, by spark__load_csv_rows. #}
+{# The columns of a seed's table, of a seed without rows: nothing else tells their types. #}
+{% macro _known_seed_columns(agate_table) %}
+    {%- set relation = load_relation(this) if not agate_table.rows else none -%}
+    {{ return(floodmark._columns_of(relation=relation) if relation is not none else []) }}
+{% endmacro %}
+
+
+{# The table is made with its rows, by spark__load_csv_rows, which dbt does not call where there are none. #}
 {% macro spark__create_csv_table(model, agate_table) %}
-    {{ return('') }}
+    {{ return(floodmark.spark__load_csv_rows(model, agate_table) if not agate_table.rows else '') }}
 {% endmacro %}
 
 
@@ -92,5 +101,5 @@
     {%- if old_relation and not (config.get('file_format') == 'delta' and old_relation.is_delta) -%}
         {%- do adapter.drop_relation(old_relation) -%}
     {%- endif -%}
-    {{ return('') }}
+    {{ return(floodmark.spark__create_csv_table(model, agate_table)) }}
 {% endmacro %}

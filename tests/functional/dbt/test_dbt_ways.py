@@ -346,6 +346,29 @@ def test_seeds_are_exact(story: Story) -> None:
     )
 
 
+def test_a_seed_without_rows_is_an_empty_table(story: Story) -> None:
+    """At first, and where its rows were deleted: then the columns keep their types."""
+    project = story.project
+    seed = project.root / "seeds" / "emptied.csv"
+    seed.with_suffix(".yml").write_text(
+        "seeds: [{name: emptied, config: {file_format: delta, "
+        "column_types: {price: 'decimal(10,2)'}}}]"
+    )
+    found = []
+    for rows in ("", "1,2024-01-15,2.50\n", ""):
+        seed.write_text("id,day,price\n" + rows)
+        run = project.dbt("seed", "--select", "emptied")
+        assert run.success, run.log[-6000:]
+        types = [row[1] for row in project.sql(f"describe {project.schema}.emptied")]
+        (count,) = project.sql(f"select count(*) from {project.schema}.emptied")
+        found.append((count[0], types))
+    assert found == [
+        (0, ["bigint", "bigint", "decimal(10,2)"]),
+        (1, ["bigint", "date", "decimal(10,2)"]),
+        (0, ["bigint", "date", "decimal(10,2)"]),
+    ]
+
+
 def test_one_alias_in_two_schemas(story: Story) -> None:
     for name in ("two", "three"):
         schema, alias = ALIKE[name]

@@ -13,11 +13,9 @@ from dbt.adapters.spark.impl import SparkAdapter
 from tests.support.macros import load
 
 
-def statement(columns: dict[str, list[Any]], **types: str) -> str:
-    """The statement that writes a seed of these columns, some of them with types that are given."""
-    sent: list[str] = []
-    table = agate.Table(list(zip(*columns.values(), strict=True)), list(columns))
-    floodmark = load(
+def seeding(sent: list[str], **more: Any) -> SimpleNamespace:
+    """The macros, which put what they send into `sent`."""
+    return load(
         this="shop.days",
         config={},
         adapter=SimpleNamespace(
@@ -31,8 +29,15 @@ def statement(columns: dict[str, list[Any]], **types: str) -> str:
                 *("clustered_cols", "location_clause", "comment_clause"),
             )
         },
+        **more,
     )
-    floodmark.spark__load_csv_rows({"config": {"column_types": types}}, table)
+
+
+def statement(columns: dict[str, list[Any]], **types: str) -> str:
+    """The statement that writes a seed of these columns, some of them with types that are given."""
+    sent: list[str] = []
+    table = agate.Table(list(zip(*columns.values(), strict=True)), list(columns))
+    seeding(sent).spark__load_csv_rows({"config": {"column_types": types}}, table)
     return sent[0]
 
 
@@ -62,3 +67,32 @@ def test_a_value_that_its_type_cannot_hold_stops_the_seed() -> None:
         "'. Correct the value, or name another type in column_types')) end as `id`, "
         "cast(c1 as string) as `name`, cast(c2 as varchar(9)) as `code`\n"
     ) in sql
+
+
+def test_a_seed_without_rows_makes_its_table_itself() -> None:
+    """dbt has it loaded only where there are rows. What no value tells, the table of before does."""
+    model: dict[str, Any] = {"config": {"column_types": {"price": "decimal(10,2)"}}}
+    empty = agate.Table([], ["id", "Day", "price"], [agate.Number(), agate.Number(), agate.Text()])
+    for cached, day in ((None, "bigint"), ("shop.days", "date")):
+        sent: list[str] = []
+        floodmark = seeding(sent, load_relation=lambda this, found=cached: found)
+        floodmark._columns_of = lambda relation: [
+            {"name": "day", "type": "date", "ddl": "date"},
+            {"name": "price", "type": "string", "ddl": "string"},
+        ]
+        if cached:
+            floodmark.spark__reset_csv_table(model, False, None, empty)
+        else:
+            floodmark.spark__create_csv_table(model, empty)
+        assert len(sent) == 1
+        assert "inline(from_json('[]'," in sent[0]
+        for cast in ("cast(c0 as bigint)", f"cast(c1 as {day})", "cast(c2 as decimal(10,2))"):
+            assert cast in sent[0]
+
+
+def test_a_seed_with_rows_is_written_once() -> None:
+    sent: list[str] = []
+    floodmark, full = seeding(sent), agate.Table([[1]], ["id"])
+    assert floodmark.spark__create_csv_table({"config": {}}, full) == ""
+    assert floodmark.spark__reset_csv_table({"config": {}}, False, None, full) == ""
+    assert sent == []
