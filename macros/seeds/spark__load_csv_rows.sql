@@ -52,21 +52,59 @@
         and not -9223372036854775808 <= row[index] <= 9223372036854775807 -%}
         {{ return('decimal(38, 0)') }}
     {%- endfor -%}
-    {{ return(type) }}
+    {{ return(floodmark._seed_fraction_type(agate_table, index) if type == 'double' else type) }}
 {% endmacro %}
 
 
-{# A text of a seed in its column's type. One that has no value there stops the seed: without ANSI mode, as dbt-spark
-   has it, the cast would be a NULL. #}
+{# The type of numbers with a fraction: double, which rounds far behind the point, or a decimal if one of them is so
+   great that a double has another number before the point, as of an id. #}
+{% macro _seed_fraction_type(agate_table, index) %}
+    {%- set ns = namespace(whole=0, scale=0, is_changed=false) -%}
+    {%- for row in agate_table.rows if row[index] is not none -%}
+        {%- set whole, point, fraction = floodmark._seed_text(row[index]).lstrip('-').partition('.') -%}
+        {%- set ns.whole = [ns.whole, whole | length] | max -%}
+        {%- set ns.scale = [ns.scale, fraction | length] | max -%}
+        {#- up to 15 digits a double prints as they were; NaN has none -#}
+        {%- set ns.is_changed = ns.is_changed or whole | length > 15 and row[index].as_tuple().digits | length > 15
+            and row[index] | float != row[index] -%}
+    {%- endfor -%}
+    {{ return('decimal(38, ' ~ ns.scale ~ ')' if ns.is_changed and ns.whole + ns.scale <= 38 else 'double') }}
+{% endmacro %}
+
+
+{# A text of a seed in its column's type. One that would be no value there, or another, stops the seed: without ANSI
+   mode, as dbt-spark has it, the cast would be a NULL, or cut something off. #}
 {% macro _seed_value_sql(text, type, column) %}
     {%- set cast = 'cast(' ~ text ~ ' as ' ~ type ~ ')' -%}
-    {%- if floodmark._cast_effect('string', type) != 'checks' -%}
+    {%- set holds = floodmark._seed_holds_sql(text, cast, type) -%}
+    {%- if holds is none -%}
         {{ return(cast) }}
     {%- endif -%}
-    {{ return('case when ' ~ text ~ ' is null or ' ~ cast ~ ' is not null then ' ~ cast ~ ' else raise_error(concat('
+    {{ return('case when ' ~ text ~ ' is null or ' ~ holds ~ ' then ' ~ cast ~ ' else raise_error(concat('
         ~ floodmark._string_literal('the column `' ~ column ~ '` of the seed ' ~ this ~ ' is ' ~ type
         ~ ' and cannot hold: ') ~ ', ' ~ text ~ ', ' ~ floodmark._string_literal(
         '. Correct the value, or name another type in column_types') ~ ')) end') }}
+{% endmacro %}
+
+
+{# Whether a text says the same in a seed's type; none where every text does. `1.0` is a whole number, and a double
+   holds the nearest one: it has no other. Spark checks the length of a varchar only where it inserts. #}
+{% macro _seed_holds_sql(text, cast, type) %}
+    {%- set length = modules.re.fullmatch('(?:var)?char *\\((\\d+)\\)', type | lower) -%}
+    {%- if length -%}
+        {{ return('char_length(' ~ text ~ ') <= ' ~ length.group(1)) }}
+    {%- elif floodmark._cast_effect('string', type) != 'checks' -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set family = floodmark._type_kind(type).family -%}
+    {%- set family = {'byte': 'integer', 'short': 'integer', 'long': 'integer', 'dec': 'decimal',
+        'numeric': 'decimal', 'real': 'float', 'timestamp_ltz': 'timestamp'}.get(family, family) -%}
+    {%- if family == 'integer' -%}
+        {{ return(cast ~ ' is not null and not ' ~ text ~ " rlike '[.][0-9]*[1-9]'") }}
+    {%- elif family in ['float', 'double'] -%}
+        {{ return(cast ~ ' is not null') }}
+    {%- endif -%}
+    {{ return(floodmark._text_holds_sql(text, cast, family)) }}
 {% endmacro %}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -10,6 +11,7 @@ import yaml
 
 from tests.support.faults import Faults, injected
 from tests.support.harness import Project, Run, incremental, sentence, table
+from tests.support.macros import load
 
 pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 
@@ -58,6 +60,38 @@ id,name,big,at,flag,vast
 1,O'Brien,9007199254740993,2024-01-01 00:00:00.123456,true,9223372036854775808
 2,,1,2024-10-27 00:30:00.000001,false,1
 """
+#: Values that are written otherwise than Spark writes them. The last column has no type: one of its numbers is no double.
+TYPED = """\
+n,tenth,many,at,day,code,flag,rounded,mixed
+1.0,12.30,1e3,2024-01-15,2024-01-15 00:00:00,abc,yes,0.12345678901234567890,9007199254740993
+,,,,,,,,0.5
+"""
+TYPES = (
+    "{n: int, tenth: 'decimal(10,1)', many: 'decimal(10,2)', at: timestamp, day: date, "
+    "code: varchar(3), flag: boolean, rounded: double}"
+)
+#: A text of a seed, a type, and whether it is the same there.
+FITS = [
+    ("1.7", "int", False),
+    ("1.7", "long", False),
+    ("1.00", "bigint", True),
+    ("3000000000", "int", False),
+    ("12.345", "decimal(10,2)", False),
+    ("12.345", "numeric(10, 2)", False),
+    ("1e-2", "decimal(10,2)", True),
+    ("2024-01-15 10:30:00", "date", False),
+    ("2024-01-15 x", "date", False),
+    ("2024", "date", False),
+    ("08:15", "timestamp", False),
+    ("2024-01-15T10:30:00+02:00", "timestamp", True),
+    ("2024-01-15 10:30:00.1234567", "timestamp", False),
+    ("2024-01-15 10:30:00", "timestamp_ntz", True),
+    ("abcdef", "varchar(3)", False),
+    ("f", "boolean", True),
+    ("maybe", "boolean", False),
+    ("9007199254740993", "double", True),
+    ("x", "double", False),
+]
 SHAPE = (
     "{{ config(materialized=var('shape', 'view'), watermark={'column': 'ts'}) }}\n"
     f"select id, ts from {table('orders')}\n"
@@ -344,6 +378,42 @@ def test_seeds_are_exact(story: Story) -> None:
         "is timestamp and cannot hold: 2024-10-27 25:30:00.000001. Correct the value"
         in sentence(run.message["people"])
     )
+
+
+def test_a_seeds_values_may_be_written_in_several_ways(story: Story) -> None:
+    project = story.project
+    seed = project.root / "seeds" / "typed.csv"
+    seed.write_text(TYPED)
+    seed.with_suffix(".yml").write_text(
+        f"seeds: [{{name: typed, config: {{file_format: delta, column_types: {TYPES}}}}}]"
+    )
+    run = project.dbt("seed", "--select", "typed")
+    assert run.success, run.log[-6000:]
+    shown = ("n", "tenth", "many", "unix_micros(at)", "day", "code", "flag", "round(rounded, 3)")
+    texts = ", ".join(f"cast({one} as string)" for one in (*shown, "mixed"))
+    rows = project.sql(f"select {texts} from {project.schema}.typed order by mixed desc")
+    first = ("1", "12.3", "1000.00", "1705276800000000", "2024-01-15", "abc", "true", "0.123")
+    assert rows == [(*first, "9007199254740993.0"), (*[None] * 8, "0.5")]
+
+
+def test_which_texts_a_seeds_column_holds(story: Story) -> None:
+    """Each check of a value, asked of Spark as dbt has it: in one model."""
+    project, floodmark = story.project, load()
+    texts, held = [], []
+    for number, (text, type, _) in enumerate(FITS):
+        texts.append(f"'{text}' as v{number}")
+        sql = floodmark._seed_holds_sql(f"v{number}", f"cast(v{number} as {type})", type)
+        held.append(f"coalesce({sql}, false)")
+    project.model(
+        "held",
+        "{{ config(materialized='table', file_format='delta') }}\n{% raw %}"
+        f"select to_json(array({', '.join(held)})) as held from (select {', '.join(texts)})"
+        "{% endraw %}",
+    )
+    project.build("--select", "held")
+    ((found,),) = project.sql(f"select held from {project.schema}.held")
+    said = dict(zip([fit[:2] for fit in FITS], json.loads(found), strict=True))
+    assert said == {fit[:2]: fit[2] for fit in FITS}
 
 
 def test_a_seed_without_rows_is_an_empty_table(story: Story) -> None:

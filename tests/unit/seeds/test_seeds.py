@@ -57,16 +57,37 @@ def test_a_whole_number_has_a_type_that_holds_it(value: int, type: str) -> None:
 
 
 def test_a_value_that_its_type_cannot_hold_stops_the_seed() -> None:
-    """Without ANSI mode the cast would be a NULL. A text goes as it is."""
+    """Without ANSI mode the cast would be a NULL, or cut something off. A text goes as it is."""
     sql = statement(
         {"id": ["3000000000"], "name": ["x"], "code": ["y"]}, id="int", code="varchar(9)"
     )
     assert (
-        "select case when c0 is null or cast(c0 as int) is not null then cast(c0 as int) else raise_error(concat("
+        "select case when c0 is null or cast(c0 as int) is not null and not c0 rlike '[.][0-9]*[1-9]' "
+        "then cast(c0 as int) else raise_error(concat("
         "'the column `id` of the seed shop.days is int and cannot hold: ', c0, "
         "'. Correct the value, or name another type in column_types')) end as `id`, "
-        "cast(c1 as string) as `name`, cast(c2 as varchar(9)) as `code`\n"
+        "cast(c1 as string) as `name`, case when c2 is null or char_length(c2) <= 9 then cast(c2 as varchar(9)) else "
     ) in sql
+
+
+@pytest.mark.parametrize(
+    ("values", "type"),
+    [
+        (["0.5", "1"], "double"),
+        (["0.5", "9007199254740993"], "decimal(38, 1)"),
+        (["0.25", "-12345678901234567.5"], "decimal(38, 2)"),
+        # Nobody counts on the last digits of a fraction, nor writes them all of a measure.
+        (["0.12345678901234567890", "7"], "double"),
+        (["0.5", "6.02e23"], "double"),
+        (["0.5", "9007199254740994"], "double"),
+        (["0.5", "NaN", "-Infinity", "1e400"], "double"),
+        (["1e-30", "9007199254740993"], "double"),
+    ],
+)
+def test_numbers_with_a_fraction_are_decimals_where_a_double_is_another_number(
+    values: list[str], type: str
+) -> None:
+    assert f"then cast(c0 as {type}) else" in statement({"n": [None, *map(Decimal, values)]})
 
 
 def test_a_seed_without_rows_makes_its_table_itself() -> None:
