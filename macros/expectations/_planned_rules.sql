@@ -109,7 +109,7 @@
 
 {# A relation at its newest version, where it is a Delta table. #}
 {% macro _pinned(relation) %}
-    {%- set cached = adapter.get_relation(relation.database, relation.schema, relation.identifier) -%}
+    {%- set cached = floodmark._present_relation(relation) -%}
     {%- if cached is none -%}
         {%- do floodmark._stop('a rule looks into ' ~ relation ~ ', which does not exist: build it first') -%}
     {%- endif -%}

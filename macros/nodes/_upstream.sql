@@ -10,7 +10,7 @@
             'expected': 'a table other than the one the model loads',
             'todo': 'Give the model an alias or a schema of its own'}]) -%}
     {%- endif -%}
-    {%- set cached = adapter.get_relation(relation.database, relation.schema, relation.identifier) -%}
+    {%- set cached = floodmark._present_relation(relation) -%}
     {%- if cached is none -%}
         {%- if not required -%}
             {{ return(none) }}

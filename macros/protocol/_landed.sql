@@ -27,6 +27,6 @@
 
 {# Whether the model's table is there, and is Delta's: a view, or a table of another format, has no commits. #}
 {% macro _is_delta_there() %}
-    {%- set relation = floodmark._relation_in_spark() -%}
+    {%- set relation = floodmark._relation_in_spark(this) -%}
     {{ return(relation is not none and relation.is_delta) }}
 {% endmacro %}

@@ -32,35 +32,6 @@
 {% endmacro %}
 
 
-{# The model's relation, none where there is none: as dbt's cache has it, or as a hook has made it since the cache was
-   filled. Spark is asked only where there are such hooks. #}
-{% macro _present_relation() %}
-    {%- set cached = load_relation(this) -%}
-    {{ return(floodmark._relation_in_spark() if cached is none and not floodmark._only_looks()
-        and floodmark._has_hooks_before() else cached) }}
-{% endmacro %}
-
-
-{# The model's relation as Spark has it now; none where there is none. A view has no provider. #}
-{% macro _relation_in_spark() %}
-    {%- if not run_query("show tables in " ~ this.schema ~ " like '" ~ this.identifier | lower ~ "'").rows -%}
-        {{ return(none) }}
-    {%- endif -%}
-    {%- set provider = floodmark._describe(this).provider -%}
-    {{ return(this.incorporate(type='view' if provider is none else 'table', is_delta=provider == 'delta')) }}
-{% endmacro %}
-
-
-{# Whether hooks that are not floodmark's own run before the model: its pre-hooks, and on-run-start. #}
-{% macro _has_hooks_before() %}
-    {%- for id in graph.nodes if '-on-run-start-' in id and id.startswith('operation.')
-        and not id.startswith('operation.floodmark.') -%}
-        {{ return(true) }}
-    {%- endfor -%}
-    {{ return(pre_hooks is defined and pre_hooks | length > 0) }}
-{% endmacro %}
-
-
 {# Whether somebody has taken the rows of a table that batches of this generation have filled: it is loaded from the
    start. A table that its own batches leave empty goes on. #}
 {% macro _was_emptied(state, generation) %}

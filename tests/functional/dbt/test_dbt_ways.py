@@ -24,6 +24,8 @@ MAKES = (
     "create table if not exists {{ this }} using delta as "
     "select 99L as id, 5 as amount, timestamp'2023-01-01 00:00:00Z' as ts"
 )
+#: One that makes the upstream.
+MAKES_UPSTREAM = MAKES.replace("{{ this }}", "{{ target.schema }}.hooked_up")
 TS = {"column": "ts"}
 #: Model -> schema and alias: two that read the same with their schema before them, two of one alias, and a long one.
 ALIKE = {"one": ("x", "b__c"), "two": ("x__b", "c"), "three": ("x", "c"), "long": ("x", "d" * 230)}
@@ -143,7 +145,8 @@ class Story:
         assert run.status, run.log[-6000:]
         schema = self.project.schema
         self.versions[name] = {m: self.project.commits(m) for m in ("documented", "contracted")}
-        models = ("hooked", "broken_hook", "contracted", "plain", "shaped", "dry", *MADE, *GUARDS)
+        models = ("hooked", "broken_hook", "contracted", "plain", "shaped", "dry", "upstream_made")
+        models += (*MADE, *GUARDS)
         self.ids[name] = {model: [] for model in models}
         for model, row_id in sorted(
             self.project.sql(
@@ -168,7 +171,7 @@ def story(make_project: Callable[..., Project]) -> Iterator[Story]:
     project.sql(f"insert into {s}.orders values (1, 10, timestamp'2024-01-01 00:00:00Z')")
     project.sql(f"create table {s}.pairs (id bigint, ts timestamp) using delta")
     project.sql(f"insert into {s}.pairs values (1, timestamp'2024-01-01 00:00:00Z')")
-    project.source("orders", "pairs")
+    project.source("orders", "pairs", "hooked_up")
     orders = table("orders")
     project.model("dry", incremental(orders, watermark=TS))
     project.model(
@@ -182,6 +185,9 @@ def story(make_project: Callable[..., Project]) -> Iterator[Story]:
     )
     for name, guard in MADE.items():
         project.model(name, incremental(orders, guard=guard, pre_hook=MAKES, watermark=TS, **merge))
+    project.model(
+        "upstream_made", incremental(table("hooked_up"), pre_hook=MAKES_UPSTREAM, watermark=TS)
+    )
     (project.root / "macros").mkdir(exist_ok=True)
     (project.root / "macros" / "only_new.sql").write_text(ONLY_NEW)
     for name, sql in GUARDS.items():
@@ -262,6 +268,10 @@ def test_a_table_that_a_pre_hook_made_keeps_its_rows(story: Story) -> None:
         "the SELECT without what stands behind is_incremental(). Nothing was loaded: run again"
     ) in sentence(story.runs["first"].message["made_guarded"])
     assert story.ids["second"]["made_guarded"] == [1, 2, 3, 99]
+
+
+def test_an_upstream_that_a_pre_hook_made_is_read(story: Story) -> None:
+    assert story.ids["first"]["upstream_made"] == [99], story.runs["first"].message["upstream_made"]
 
 
 @pytest.mark.parametrize("name", GUARDS)

@@ -57,6 +57,24 @@ def test_a_table_that_a_hook_made_is_there(hooks: list[str], pre: bool) -> None:
     assert present(hooks, pre) == (None, 1)
 
 
+def test_an_upstream_that_a_hook_made_is_there() -> None:
+    """It is looked for by its own name; a rule looks into it, too."""
+    sent: list[str] = []
+    floodmark = load(
+        this=This(schema="shop", identifier="orders"),
+        load_relation=lambda relation: None,
+        flags=SimpleNamespace(WHICH="run"),
+        graph=SimpleNamespace(nodes={THEIRS: None}),
+        run_query=lambda sql: sent.append(sql) or SimpleNamespace(rows=[1]),
+    )
+    floodmark._describe = lambda relation: {"provider": None}
+    events = This(schema="raw", identifier="Events")
+    assert floodmark._present_relation(events) == {"type": "view", "is_delta": False}
+    assert sent == ["show tables in raw like 'events'"]
+    floodmark._relation_in_spark = lambda relation: relation
+    assert floodmark._pinned(This(schema="raw", is_view=True)) == "shop.orders"
+
+
 @pytest.mark.parametrize(
     ("guarded", "is_empty", "full_refresh", "stops"),
     [
