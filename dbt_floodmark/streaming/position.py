@@ -347,8 +347,10 @@ def _delta_detail(spark: Any, table: str) -> Mapping[str, Any] | None:
     """Return `id` and `location` of a Delta table; None for what is none."""
     from pyspark.errors import AnalysisException
 
+    # Unquoted, Delta takes a table called history or version for a word of its own.
+    name = re.sub(r"\.([^.`]+)$", r".`\1`", table)
     try:
-        detail = spark.sql(f"describe detail {table}").select("format", "id", "location").first()
+        detail = spark.sql(f"describe detail {name}").select("format", "id", "location").first()
     except AnalysisException:
         return None
     return dict(detail.asDict()) if detail["format"] == "delta" else None

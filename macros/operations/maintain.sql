@@ -69,17 +69,18 @@
 {# Maintain one table; the number of statements. #}
 {% macro _maintain_table(id, dry_run, small_file_mb, min_small_files, vacuum_days) %}
     {%- set detail = floodmark._detail(id) -%}
+    {%- set name = floodmark._delta_name(id) -%}
     {%- set statements = [] -%}
     {%- set mean_mb = detail.bytes / detail.files / 2 ** 20 if detail.files else 0 -%}
     {%- if detail.files >= min_small_files and mean_mb < small_file_mb
         and detail.files - floodmark._files_left(id) + 1 >= min_small_files -%}
-        {%- do statements.append({'sql': 'optimize ' ~ id,
+        {%- do statements.append({'sql': 'optimize ' ~ name,
             'why': floodmark._counted(detail.files, 'file') ~ ' of ' ~ '{:,.1f}'.format(mean_mb)
             ~ ' MB on average'}) -%}
     {%- endif -%}
     {%- set age = floodmark._days_since_vacuum(id) -%}
     {%- if age >= vacuum_days -%}
-        {%- do statements.append({'sql': 'vacuum ' ~ id,
+        {%- do statements.append({'sql': 'vacuum ' ~ name,
             'why': 'last vacuumed or made ' ~ floodmark._counted(age, 'day') ~ ' ago'}) -%}
     {%- endif -%}
     {%- for one in statements -%}

@@ -252,13 +252,25 @@ def test_maintain_says_and_does(story: Story) -> None:
     words = ("maintain", "--select", "appended", "--min-small-files", "2", "--vacuum-days", "0")
     version = project.version("appended")
     said = story(*words, "--dry-run").output
-    assert f"would run: optimize {project.schema}.appended" in said
+    assert f"would run: optimize {project.schema}.`appended`" in said
     assert "2 statements would run." in said
     assert project.version("appended") == version
     assert "2 statements ran." in story(*words).output
     operations = project.sql(f"describe history {project.schema}.appended limit 3")
     assert {row[4] for row in operations} >= {"OPTIMIZE", "VACUUM END"}
     assert project.build("--select", "appended").message["appended"] == "APPEND nothing new"
+
+
+def test_a_model_may_be_called_as_a_word_of_deltas(story: Story) -> None:
+    project = story.project
+    by_parts = BY_TS | {"step": "6 days"}
+    project.model("version", incremental(table("events"), watermark=by_parts))
+    project.build("--select", "version")
+    said = story("maintain", "--select", "version", "--min-small-files", "2", "--vacuum-days", "0")
+    operations = project.sql(f"describe history {project.schema}.`version`")
+    (project.root / "models" / "version.sql").unlink()
+    assert said.exit_code == 0, said.output
+    assert {row[4] for row in operations} >= {"OPTIMIZE", "VACUUM END"}
 
 
 def test_doctor_compares_ledger_and_tables(story: Story) -> None:

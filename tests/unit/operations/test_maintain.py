@@ -76,3 +76,15 @@ def test_a_small_file_a_partition_is_left(files, partitions, statements):
     floodmark._detail = lambda id: {"files": files, "bytes": files * 1000}
     floodmark._days_since_vacuum = lambda id: 0
     assert floodmark._maintain_table("shop.a", True, 16, 8, 7) == statements
+
+
+def test_a_table_may_be_called_as_a_word_of_deltas():
+    floodmark, printed, _ = maintaining()
+    floodmark._detail = lambda id: {"files": 9, "bytes": 9}
+    floodmark._files_left = lambda id: 1
+    floodmark._days_since_vacuum = lambda id: 8
+    assert floodmark._maintain_table("shop.history", True, 16, 8, 7) == 2
+    assert [line.partition(" (")[0] for line in printed] == [
+        "would run: optimize shop.`history`",
+        "would run: vacuum shop.`history`",
+    ]

@@ -390,6 +390,32 @@ def test_an_idle_trigger_is_no_batch():
     assert not is_batch({"durationMs": {"triggerExecution": 1}})
 
 
+class Found(dict):
+    """A row of Spark's."""
+
+    def asDict(self):
+        return dict(self)
+
+
+@pytest.mark.parametrize(
+    ("table", "asked"),
+    [
+        ("shop.history", "shop.`history`"),
+        ("a.shop.version", "a.shop.`version`"),
+        ("shop.`a.b`", "shop.`a.b`"),
+        ("delta.`/lake/t`", "delta.`/lake/t`"),
+        ("orders", "orders"),
+    ],
+)
+def test_a_table_may_be_called_as_a_word_of_deltas(table, asked):
+    row = Found(format="delta", id="i", location="file:/t")
+    sent = []
+    chosen = SimpleNamespace(select=lambda *names: SimpleNamespace(first=lambda: row))
+    spark = SimpleNamespace(sql=lambda text: sent.append(text) or chosen)
+    assert position._delta_detail(spark, table) == row
+    assert sent == [f"describe detail {asked}"]
+
+
 @pytest.mark.parametrize(
     ("version", "index", "behind"),
     [
