@@ -88,11 +88,12 @@ def _by_model(row: Row) -> str:
     return str(row["model"])
 
 
-_COUNTS = ("rows_read", "rows_inserted", "rows_updated", "rows_deleted", "rows_future")
+_COUNTS = ("rows_read", "rows_inserted", "rows_updated", "rows_deleted")
 
 
 def _json_row(row: Row) -> Row:
-    batch = ("batch_id", "batch_kind", "state", *_COUNTS, *HELD, "finished_at", "error")
+    counts = (*_COUNTS, "rows_future", *HELD)
+    batch = ("batch_id", "batch_kind", "state", *counts, "finished_at", "error")
     shown: Row = {key: row[key] for key in ("name", "model", "kind", "mark", "source_value")}
     shown["lag"] = int(row["lag"]) if row["lag"] is not None else None
     shown["lag_unit"] = {"timestamp": "seconds", "sequence": "numbers", "version": "versions"}.get(
@@ -100,6 +101,8 @@ def _json_row(row: Row) -> Row:
     )
     last = {key.removeprefix("batch_"): row[key] for key in batch if key != "batch_id"}
     shown["source_error"] = row["source_error"]
+    waiting = row["rows_waiting"]
+    shown["rows_waiting"] = int(waiting) if waiting is not None else None
     shown["rows_open"] = int(row["rows_open"])
     shown["last_batch"] = {"batch_id": row["batch_id"], **last} if row["batch_id"] else None
     return shown
@@ -120,7 +123,7 @@ def _table(rows: list[Row]) -> Any:
     for row in rows:
         lag = int(row["lag"]) if row["lag"] is not None else None
         line = [row["name"], row["mark"], lag_text(lag, row["kind"]), row["batch_id"]]
-        line += [row["state"], *(row[name] for name in (*_COUNTS, *held))]
+        line += [row["state"], *(row[name] for name in (*_COUNTS, "rows_waiting", *held))]
         line += [row["rows_open"]] if has_open else []
         lines.append([*line, str(row["finished_at"] or "–").partition(".")[0]])
     if any(row["error"] or row["source_error"] for row in rows):

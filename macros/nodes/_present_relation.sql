@@ -1,5 +1,5 @@
-{# A relation, the model's own if none is given; none where there is none: as dbt's cache has it, or as a hook has made it
-   since the cache was filled. Spark is asked only where there are such hooks. #}
+{# A relation, the model's own if none is given; none where it is not there: as dbt's cache has it, or as a hook has
+   made it since the cache was filled. Spark is asked only where there are such hooks. #}
 {% macro _present_relation(relation=none) %}
     {%- set relation = this if relation is none else relation -%}
     {%- set cached = load_relation(relation) -%}

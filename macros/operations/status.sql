@@ -5,8 +5,8 @@
 
 
 {# A SELECT of one row a model that floodmark loads: model, kind, mark, source_value (the greatest value upstream),
-   lag (seconds, numbers or versions), rows_open (in its quarantine), then its last batch; without `reads_sources` or
-   `counts_open` what is known without its source, or its quarantine.
+   lag (seconds, numbers or versions), rows_waiting (upstream, beyond max_future), rows_open (in its quarantine), then
+   its last batch; without `reads_sources` or `counts_open` what is known without its source, or its quarantine.
    Reads, writes nothing. #}
 {% macro _status_sql(models=none, reads_sources=true, counts_open=true) %}
     {%- if not execute -%}
@@ -20,11 +20,12 @@
     {%- set names = floodmark._node_names(floodmark._managed_nodes()) -%}
     {%- for id, node in floodmark._managed_nodes(models).items() -%}
         {%- set upstream = floodmark._node_upstream(node) if reads_sources else none -%}
-        {%- do rows.append([names[id], floodmark._node_id(node), upstream.family if upstream else none,
-            floodmark._source_value(upstream)]) -%}
+        {%- set greatest = floodmark._source_value(upstream) -%}
+        {%- do rows.append([names[id], floodmark._node_id(node), upstream.family if upstream else none, greatest,
+            floodmark._rows_ahead(node, upstream, greatest)]) -%}
     {%- endfor -%}
     with configured as ({{ floodmark._values_sql({'name': 'string', 'model': 'string', 'family': 'string',
-        'source_value': 'string'}, rows) }}),
+        'source_value': 'string', 'rows_waiting': 'bigint'}, rows) }}),
     marks as (
         {%- if has_ledger %}
         select table_name, watermark_value, last_updated from {{ log }}.watermarks
@@ -55,7 +56,7 @@
             then cast(cast(source_value as decimal(38, 0)) - cast(watermark_value as decimal(38, 0)) as string)
             else cast(unix_seconds(try_cast(source_value || '+00:00'
                 as timestamp)) - unix_seconds(try_cast(watermark_value || '+00:00' as timestamp)) as string) end as lag,
-        coalesce(rows_open, 0) as rows_open,
+        rows_waiting, coalesce(rows_open, 0) as rows_open,
         b.batch_id, b.kind as batch_kind, b.state, b.rows_read, b.rows_inserted, b.rows_updated, b.rows_deleted,
             b.rows_future, b.rows_quarantined, b.rows_dropped,
         {{ floodmark._utc_text_sql('b.finished_at') }} as finished_at, b.error
@@ -80,4 +81,26 @@
         ~ "), map('ignoreNullFields', 'false')) from " ~ upstream.relation)[0].v -%}
     {%- set position = floodmark._position_from_text(text, upstream.family) -%}
     {{ return(floodmark._position_print(position, upstream.family)) }}
+{% endmacro %}
+
+
+{# How many rows of a node's upstream lie beyond max_future; none where nobody can tell. They are counted only if the
+   greatest value does: that one Delta knows without a scan. #}
+{% macro _rows_ahead(node, upstream, greatest) %}
+    {%- if upstream is none or upstream.family is none -%}
+        {{ return(none) }}
+    {%- elif greatest is none or floodmark._is_counted(upstream.family) -%}
+        {{ return(0) }}
+    {%- endif -%}
+    {%- set watermark = floodmark._with_defaults(floodmark._node_setting(node, 'watermark'),
+        floodmark._watermark_schema()) -%}
+    {%- if floodmark._parse_duration(watermark.max_future) is none -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set cap = floodmark._future_cap(watermark) -%}
+    {%- if floodmark._position_parse(greatest, upstream.family) <= cap -%}
+        {{ return(0) }}
+    {%- endif -%}
+    {{ return(run_query('select count(*) as n from ' ~ upstream.relation ~ ' where '
+        ~ floodmark._quoted(upstream.column) ~ ' > ' ~ floodmark._position_literal(cap, upstream.family)).rows[0][0]) }}
 {% endmacro %}

@@ -517,6 +517,10 @@ def test_a_source_that_cannot_be_read_hides_no_other(named: Story) -> None:
     assert "TABLE_OR_VIEW_NOT_FOUND" in told["over_a_view"]["source_error"]
     assert told["over_a_view"]["last_batch"]["rows_read"] == 1
     assert told["far_ahead"]["source_value"] == "+11476-08-15 05:20:00.000000"
+    # It came behind the last batch, and waits.
+    assert told["far_ahead"]["last_batch"]["rows_future"] == 0
+    assert (told["far_ahead"]["rows_waiting"], told["pinned"]["rows_waiting"]) == (1, 0)
+    assert told["over_a_view"]["rows_waiting"] is None
     assert told["pinned"]["lag"] == 0
     for selected in (("over_a_view", "pinned"), ("over_a_view",)):
         shown = named("status", "--select", *selected)
