@@ -4,6 +4,10 @@
 {% macro new_files() %}
     {%- if not execute -%}
         {{ return('(select 1)') }}
+    {%- elif model.resource_type == 'unit_test' -%}
+        {%- do floodmark._refuse([{'setting': 'overrides', 'expected': 'rows for floodmark.new_files(), since a unit '
+            'test reads no files', 'todo': 'Write them as overrides: {macros: {floodmark.new_files: '
+            '"(select 1 as id)"}}'}], "unit test '" ~ model.name ~ "'") -%}
     {%- endif -%}
     {%- set files = floodmark._files_settings() -%}
     {%- set secret = floodmark._secret_problems('files.path', files.get('path')) if files is mapping else [] -%}

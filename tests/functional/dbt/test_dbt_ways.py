@@ -57,6 +57,19 @@ unit_tests:
         rows: [{id: 1, amount: 10}, {id: 2, amount: 20}]
     expect: {rows: [{id: 1, doubled: 20}, {id: 2, doubled: 40}]}
 """
+#: Unit tests of a model of files, whose folder is never read.
+FILED_TESTS = """\
+unit_tests:
+  - name: fed
+    model: filed
+    overrides: {macros: {floodmark.new_files: "(select 2L as id)"}}
+    given: []
+    expect: {rows: [{doubled: 4}]}
+  - name: unfed
+    model: filed
+    given: []
+    expect: {rows: [{doubled: 4}]}
+"""
 SEED = """\
 id,name,big,at,flag,vast
 1,O'Brien,9007199254740993,2024-01-01 00:00:00.123456,true,9223372036854775808
@@ -330,6 +343,25 @@ def test_descriptions_become_comments_and_are_written_once(story: Story) -> None
 @pytest.mark.parametrize("name", ["bounded", "unbounded"])
 def test_unit_tests_with_and_without_an_override_of_the_filter(story: Story, name: str) -> None:
     assert story.runs["first"].status[name] == "pass"
+
+
+def test_a_unit_test_of_files_needs_their_rows(story: Story) -> None:
+    project = story.project
+    project.model(
+        "filed",
+        "{{ config(materialized='incremental', files={'path': 'landing', 'schema': 'id bigint'}) }}\n"
+        "select id * 2 as doubled from {{ floodmark.new_files() }}",
+    )
+    settings = project.root / "models" / "filed.yml"
+    settings.write_text(FILED_TESTS)
+    run = project.dbt("build", "--select", "filed")
+    for file in (settings, settings.with_suffix(".sql")):
+        file.unlink()
+    assert run.status["fed"] == "pass", run.message["fed"]
+    assert (
+        "floodmark refuses unit test 'unfed': 1 problem - overrides: expected rows for floodmark.new_files(), since a "
+        "unit test reads no files. Write them as overrides: {macros: {floodmark.new_files: \"(select 1 as id)\"}}"
+    ) in sentence(run.message["unfed"])
 
 
 def test_compile_prints_the_next_bounds_and_changes_nothing(story: Story) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.macros import load
+from tests.support.macros import Refused, load
 
 A, B = ({"path": f"file:/in/{name}.json", "size": 1, "modified_at": 1} for name in "ab")
 
@@ -94,3 +94,9 @@ def test_a_first_load_that_goes_on_supersedes_what_it_reads_and_what_was_before(
     assert "generation = 'g1' and batch_id < 5" in asked[0]
     found[0] = [None]
     assert given._files_again_sql({}, batch) == "true"
+
+
+def test_a_unit_test_is_told_how_to_give_the_rows() -> None:
+    floodmark = load(execute=True, model={"resource_type": "unit_test", "name": "fed"})
+    with pytest.raises(Refused, match=r"unit test 'fed'[^*]*overrides: {macros: {floodmark.new_f"):
+        floodmark.new_files()
