@@ -62,7 +62,7 @@
         rows_tied bigint comment 'rows with the key and the watermark value of another, decided by row hash',
         error string,
         reason string comment 'of a reset or a backfill: why, or which range, as people read it',
-        recorded_by string comment 'the user who reset the mark',
+        recorded_by string comment 'the user who reset the mark, or asked for the batch',
         asked string comment '{{ floodmark._asked_comment() }}',
         expectations string comment '{{ floodmark._expectations_comment() }}'
     ) using delta

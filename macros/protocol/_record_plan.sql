@@ -14,7 +14,8 @@
         'lookback': plan.lookback, 'files': floodmark._files_literal(plan.files) if plan.get('files') else 'null',
         'file_schema': floodmark._string_literal(tojson(plan.file_schema)) if plan.get('file_schema') else 'null',
         'expectations': floodmark._string_literal(tojson(plan.rules)) if plan.rules else 'null',
-        'rows_null': plan.get('rows_null', 0), 'rows_future': plan.get('rows_future', 0)} -%}
+        'rows_null': plan.get('rows_null', 0), 'rows_future': plan.get('rows_future', 0),
+        'recorded_by': 'current_user()' if plan.asked else 'null'} -%}
     {%- do floodmark._record('planned', plan, values, waiting.values() | list) -%}
     {%- set was_remembered = run.state.is_remembered -%}
     {%- do run.state.update({'is_remembered': false}) -%}

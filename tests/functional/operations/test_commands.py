@@ -179,12 +179,16 @@ def test_backfill_repairs_what_reconcile_found(story: Story) -> None:
     assert result.exit_code == 0, result.output
     assert story("reconcile", "merged").exit_code == 0
     assert project.mark("merged") == before
-    assert project.ledger("merged", "kind, low, high, rows_inserted")[-1] == (
+    batches = project.ledger("merged", "kind, low, high, rows_inserted, recorded_by is not null")
+    assert batches[-1] == (
         "backfill",
         "2024-01-03 23:59:59.999999",
         "2024-01-04 23:59:59.999999",
         1,
+        True,
     )
+    # Nobody asked for the others.
+    assert {recorded for kind, *_, recorded in batches if kind != "backfill"} == {False}
     story(*words)
     assert project.sql(f"select count(*) from {project.schema}.merged where id = 20") == [(1,)]
 

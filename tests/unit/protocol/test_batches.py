@@ -311,3 +311,20 @@ def test_the_counts_of_the_commit_count(floodmark: SimpleNamespace, is_own: bool
     if not is_own:
         assert (counts["rows_kept"], counts["rows_quarantined"], counts["rows_read"]) == (2, 1, 3)
     assert batch["judged"]["results"] == (results if is_own else None)
+
+
+@pytest.mark.parametrize(
+    ("asked", "recorded"), [(None, "null"), ({"backfill": {"from": "1"}}, "current_user()")]
+)
+def test_the_ledger_tells_who_asked_for_a_batch(
+    floodmark: SimpleNamespace, asked: dict[str, Any] | None, recorded: str
+) -> None:
+    told: list[str] = []
+    floodmark._waiting_events = lambda model: {}
+    floodmark._planned_rules = lambda rules, node: []
+    floodmark._record = lambda event, plan, values, others: told.append(values["recorded_by"])
+    floodmark._forget_commit = lambda: None
+    floodmark._is_recorded = lambda event, plan: True
+    plan = floodmark._plan_whole() | {"kind": "backfill", "batch_id": 4, "asked": asked}
+    floodmark._record_plan({"settings": {}, "state": {}}, plan)
+    assert told == [recorded]
