@@ -77,12 +77,12 @@ id,name,big,at,flag,vast
 """
 #: Values that are written otherwise than Spark writes them. The last column has no type: one of its numbers is no double.
 TYPED = """\
-n,tenth,many,at,day,code,flag,rounded,mixed
+whole,tenth,many,at,day,code,flag,rounded,mixed
 1.0,12.30,1e3,2024-01-15,2024-01-15 00:00:00,abc,yes,0.12345678901234567890,9007199254740993
 ,,,,,,,,0.5
 """
 TYPES = (
-    "{n: int, tenth: 'decimal(10,1)', many: 'decimal(10,2)', at: timestamp, day: date, "
+    "{whole: int, tenth: 'decimal(10,1)', many: 'decimal(10,2)', at: timestamp, day: date, "
     "code: varchar(3), flag: boolean, rounded: double}"
 )
 #: A text of a seed, a type, and whether it is the same there.
@@ -431,7 +431,7 @@ def test_a_seeds_values_may_be_written_in_several_ways(story: Story) -> None:
     )
     run = project.dbt("seed", "--select", "typed")
     assert run.success, run.log[-6000:]
-    shown = ("n", "tenth", "many", "unix_micros(at)", "day", "code", "flag", "round(rounded, 3)")
+    shown = ("whole", "tenth", "many", "unix_micros(at)", "day", "code", "flag", "round(rounded, 3)")
     texts = ", ".join(f"cast({one} as string)" for one in (*shown, "mixed"))
     rows = project.sql(f"select {texts} from {project.schema}.typed order by mixed desc")
     first = ("1", "12.3", "1000.00", "1705276800000000", "2024-01-15", "abc", "true", "0.123")
