@@ -298,6 +298,26 @@ def test_a_mark_by_sql_that_is_null_lets_nothing_pass(story: Story) -> None:
     assert story.project.mark("held_by_nothing") is None
 
 
+def test_a_first_load_that_finds_nothing_due_leaves_no_mark(
+    make_project: Callable[..., Project],
+) -> None:
+    """The SELECT adds a row of its own, later than what comes upstream."""
+    project = make_project("nothing_due")
+    s = project.schema
+    project.sql(f"create table {s}.customers (id bigint, v string, ts timestamp) using delta")
+    project.source("customers")
+    model = incremental(
+        table("customers"), incremental_strategy="merge", unique_key="id", watermark=TS
+    )
+    project.model("known", f"{model}union all select -1, 'unknown', {at('06-01 00:00')}\n")
+    project.build()
+    assert project.mark("known") is None
+    project.sql(f"insert into {s}.customers values (1, 'a', {at('05-01 00:00')})")
+    project.build()
+    assert project.sql(f"select id from {s}.known order by id") == [(-1,), (1,)]
+    assert project.mark("known") == "2024-05-01 00:00:00.000000"
+
+
 def test_a_mark_by_sql_of_another_type_is_refused(story: Story) -> None:
     assert (
         '- watermark.sql: got "max(id)"; expected an aggregate of type timestamp, like ts, '
