@@ -10,6 +10,11 @@
     {%- set columns = floodmark._select_columns(run, select_sql) -%}
     {%- do floodmark._check_partition_columns(run, columns) -%}
     {%- do floodmark._check_watermark_column(run, select_sql) -%}
+    {%- if floodmark._reads_own_table(run.sql) -%}
+        {%- do floodmark._warn_once(run, 'the SELECT reads ' ~ this ~ ', and finds the rows there whose partitions the '
+            'batch replaces: what it leaves out because it is there already is deleted. Leave that part out, or use '
+            'merge') -%}
+    {%- endif -%}
     {%- set family = batch.family -%}
     {%- set found = floodmark._derivation(run, columns, family, '(\n' ~ select_sql ~ '\n)') -%}
     {%- set follows = none -%}
