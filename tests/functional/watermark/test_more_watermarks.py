@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.support.commands import plans
+from tests.support.faults import Faults, injected, once
 from tests.support.harness import FULL, Project, Runs, incremental, sentence, table
 
 pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
@@ -277,6 +278,28 @@ def test_gaps_under_a_step_are_named_whole(story: Story) -> None:
         f"where event = 'waiting' and model = '{s}.waited_stepped' order by batch_log.at"
     )
     assert waits == [("4", "9"), ("10", "11")]
+
+
+def test_a_row_that_comes_late_during_a_run_of_steps_is_counted(
+    make_project: Callable[..., Project],
+) -> None:
+    """All steps know the version of the upstream that the run began with: the next run compares with that one."""
+    project = make_project("late_in_steps")
+    numbers = f"{project.schema}.numbers"
+    project.sql(
+        f"create table {numbers} using delta as select n from values (1), (3), (4), (6), (7) t(n)"
+    )
+    project.source("numbers")
+    watermark = {"column": "n", "step": 3, "gaps": "ignore"}
+    project.model("climbs", incremental(table("numbers"), watermark=watermark))
+    arrives = once(lambda: project.sql(f"insert into {numbers} values (2)"))
+    with injected(Faults({"climbs": r"after: insert into \S+climbs "}, act=arrives)):
+        project.build()
+    assert project.ledger("climbs", "high") == [("3",), ("6",), ("7",)]
+    project.sql(f"insert into {numbers} values (8)")
+    run = project.build()
+    assert f"1 row came late into {numbers}: at or below the mark 7 of n" in sentence(run.log)
+    assert project.ledger("climbs", "rows_late")[-1] == (1,)
 
 
 BY_SQL = {
