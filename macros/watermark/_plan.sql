@@ -28,7 +28,7 @@
         'lookback': reach.lookback, 'nulls': watermark.nulls,
         'cap': floodmark._position_print(bound, family), 'cap_position': bound,
         'is_waiting': first is not none, 'rows_waiting': waiting.rows, 'first_position': first,
-        'ceiling': last if ceiling is none else ceiling, 'rows_null': waiting.rows_null,
+        'ceiling': last if last is not none else ceiling, 'rows_null': waiting.rows_null,
         'rows_future': waiting.rows_future}) -%}
     {{ return(plan) }}
 {% endmacro %}

@@ -62,6 +62,9 @@ MODELS = (
             table("numbers"),
             watermark={"column": "n", "step": 4, "gaps": "wait", "gap_timeout": "0 seconds"},
         ),
+        "failed_stepped": incremental(
+            table("numbers"), watermark={"column": "n", "step": 2, "gaps": "fail"}
+        ),
         "waits": incremental(table("numbers"), watermark={"column": "n", "gaps": "wait"}),
         "waited": incremental(
             table("numbers"),
@@ -81,13 +84,13 @@ MODELS = (
 VARIANTS = ("by_day", "by_month", "by_day_lookback", "held_back")
 if not FULL:
     MODELS = {name: sql for name, sql in MODELS.items() if name not in VARIANTS}
-REFUSED = ("by_ten_days", "of_another_type")
+REFUSED = ("by_ten_days", "of_another_type", "failed_stepped")
 REPLACED = [
     name
     for name in ("by_day", "by_month", "by_month_number", "by_day_stepped", "by_day_lookback")
     if name in MODELS
 ]
-NUMBERED = ("waits", "waited", "stepped_gaps", "waited_stepped")
+NUMBERED = ("waits", "waited", "stepped_gaps", "waited_stepped", "failed_stepped")
 
 
 @dataclass
@@ -278,6 +281,14 @@ def test_gaps_under_a_step_are_named_whole(story: Story) -> None:
         f"where event = 'waiting' and model = '{s}.waited_stepped' order by batch_log.at"
     )
     assert waits == [("4", "9"), ("10", "11")]
+
+
+def test_a_gap_that_fails_a_run_of_steps_loads_nothing(story: Story) -> None:
+    """The first step itself has none."""
+    assert (
+        f"2 gaps in {story.project.schema}.numbers.n, missing: 4-5, 8. watermark.gaps is 'fail', so nothing was loaded"
+    ) in story.said("first", "failed_stepped")
+    assert "failed_stepped" not in story.ids["first"]
 
 
 def test_a_row_that_comes_late_during_a_run_of_steps_is_counted(
