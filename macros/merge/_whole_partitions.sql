@@ -66,8 +66,8 @@
 {% endmacro %}
 
 
-{# Whether the table has rows below `start`: a batch of its generation has read across it, as a backfill does, or `start`
-   had another value. The rows alone do not tell: one of an aggregate may have the time of a later one. #}
+{# Whether the table has rows below `start`: a batch of its generation has read across it, as a backfill does, or
+   `start` had another value. The rows alone do not tell: one of an aggregate may have the time of a later one. #}
 {% macro _has_below_start(run, family, start, within) %}
     {#- an empty table may lack these columns until the batch adds them -#}
     {%- if run.target.is_empty -%}

@@ -159,8 +159,8 @@
 {% endmacro %}
 
 
-{# The mark that a batch leaves (_mark_left). For a guarded first load it is the greatest value that the batch committed,
-   or of its events, since deletes leave no row. #}
+{# The mark that a batch leaves (_mark_left). For a guarded first load it is the greatest value that the batch
+   committed, or of its events, since deletes leave no row. #}
 {% macro _mark_after(run, batch) %}
     {%- set strategy = floodmark._strategy(run.settings) -%}
     {%- if batch.kind == 'stream' -%}

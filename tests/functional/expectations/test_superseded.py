@@ -283,7 +283,10 @@ def test_a_first_load_of_which_no_row_is_kept_is_not_repeated(project: Project) 
     rows = [(n, -n, f"2024-05-02 0{n}:00:00", "2024-05-02") for n in (1, 2)]
     project.sql(f"insert into {poor} values {values(rows)}")
     parted = {"incremental_strategy": "insert_overwrite", "partition_by": "day"}
-    ways = {"poor_rows": {}, "poor_keys": MERGE, "poor_parts": parted}
+    ways = {"poor_rows": {}, "poor_keys": MERGE, "poor_parts": parted, "poor_made": {}}
+    # Somebody has made one of the tables.
+    made = f"{project.schema}.poor_made"
+    project.sql(f"create table {made} (id int, amount int, at timestamp, day date) using delta")
     for name, settings in ways.items():
         settings = settings | {"watermark": {"column": "at"}, "expectations": [RULE]}
         project.model(name, incremental(table("poor"), **settings))

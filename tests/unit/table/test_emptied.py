@@ -100,3 +100,34 @@ def test_a_table_whose_rows_were_all_held_back_is_not_new(
     floodmark._batch_tag = lambda batch: "floodmark/shop.t/a-1/1"
     state = {"landed": landed, "committed": {"target_id": "t"}}
     assert bool(floodmark._target_state(state)["is_empty"]) is is_new
+
+
+@pytest.mark.parametrize(
+    ("begins", "watermark", "held", "refused", "version"),
+    [
+        (True, {"column": "n"}, 3, False, 7),
+        (True, {"column": "n"}, 3, True, None),
+        (True, {"column": "n"}, 0, False, None),
+        (True, None, 3, False, None),
+        (False, {"column": "n"}, 3, False, None),
+    ],
+)
+def test_a_first_load_into_a_table_that_is_there_shows_in_it(
+    begins: bool, watermark: Any, held: int, refused: bool, version: int | None
+) -> None:
+    """Else the table would be new to the next run, which would read and hold back all again."""
+    floodmark, reset = load(), []
+    floodmark._land_without_rows = lambda batch: {"version": 7, "metrics": {}}
+    floodmark._tried = lambda macro, batch: SimpleNamespace(
+        error="CHAR" if refused else None, value=None if refused else macro(batch)
+    )
+    floodmark._reset_conf = reset.append
+    floodmark._table_columns = lambda run: [{"name": "n", "type": "int"}]
+    source = {"columns": [{"name": "n", "type": "int"}]}
+    batch = {"begins": begins, "judged": {"rows_dropped": 0, "rows_quarantined": held}}
+    run = {"settings": {"watermark": watermark}}
+    assert floodmark._landed_if_held(run, batch, source)["version"] == version
+    assert len(reset) == refused
+    # The first rows add a column that the table lacks.
+    source["columns"].append({"name": "v", "type": "string"})
+    assert floodmark._landed_if_held(run, batch, source)["version"] is None
