@@ -3,7 +3,9 @@
     {%- set begins = floodmark._begins(run) -%}
     {%- set mark = none if begins or not run.state.committed else run.state.committed.mark -%}
     {%- if run.settings.watermark -%}
-        {%- do run.upstream.update({'commit': floodmark._upstream_commit(run, begins)}) -%}
+        {%- if run.first -%}
+            {%- do run.upstream.update({'commit': floodmark._upstream_commit(run, begins)}) -%}
+        {%- endif -%}
         {%- set position = floodmark._position_parse(mark, run.upstream.family) -%}
         {%- if run.upstream.family == 'version' -%}
             {%- if run.first -%}
@@ -24,10 +26,7 @@
     {%- else -%}
         {%- set plan = floodmark._plan_whole() -%}
     {%- endif -%}
-    {#- what came since the run's first plan lies above its ceiling: only a run of one batch has seen all that its
-       version holds -#}
-    {%- do plan.update({'is_held': not run.first
-        or run.settings.watermark and run.settings.watermark.sql is not none}) -%}
+    {%- do plan.update({'is_held': run.settings.watermark and run.settings.watermark.sql is not none}) -%}
     {%- do floodmark._check_gaps(run, plan) -%}
     {%- if run.settings.files and not plan.files and plan.record is none and not run.target.exists -%}
         {%- do run.update({'waits_for': run.settings.files.path}) -%}

@@ -33,8 +33,8 @@
 {% macro _keep_generation(run) %}
     {%- set committed, landed = run.state.committed, run.state.landed -%}
     {%- set is_own = not run.full_refresh and run.target.is_delta and run.target.newest and landed
-        and run.target.id == committed.target_id and committed.generation == landed.generation
-        and floodmark._is_untouched_since(this, run.target.newest.version, landed.target_version) -%}
+        and committed.generation == landed.generation
+        and floodmark._is_as_left(run.state, this, run.target.id, run.target.newest) -%}
     {%- if is_own or floodmark._keeps_generation(run) -%}
         {%- do run.update({'generation': committed.generation if is_own else none}) -%}
     {%- endif -%}

@@ -12,8 +12,11 @@
         {%- endfor -%}
         {%- set repeated = floodmark._counted(source.counts.repeated, 'key')
             ~ (' comes' if source.counts.repeated == 1 else ' come') ~ ' more than once' -%}
-        {%- do floodmark._stop(repeated
-            ~ ' in the batch and no watermark column in the SELECT says which row is the latest: ' ~ shown | join(', ')
-            ~ '. Add the watermark column to the SELECT, or make the key unique', rejects=repeated) -%}
+        {%- set by_version = batch.family == 'version' -%}
+        {%- do floodmark._stop(repeated ~ ' in the batch and no '
+            ~ ('_commit_version' if by_version else 'watermark column')
+            ~ ' in the SELECT says which row is the latest: ' ~ shown | join(', ') ~ '. Add '
+            ~ ('_commit_version' if by_version else 'the watermark column')
+            ~ ' to the SELECT, or make the key unique', rejects=repeated) -%}
     {%- endif -%}
 {% endmacro %}

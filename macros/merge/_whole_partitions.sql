@@ -10,6 +10,11 @@
     {%- set columns = floodmark._select_columns(run, select_sql) -%}
     {%- do floodmark._check_partition_columns(run, columns) -%}
     {%- do floodmark._check_watermark_column(run, select_sql) -%}
+    {%- if floodmark._reads_own_table(run.sql) -%}
+        {%- do floodmark._warn_once(run, 'the SELECT reads ' ~ this ~ ', and finds the rows there whose partitions the '
+            'batch replaces: what it leaves out because it is there already is deleted. Leave that part out, or use '
+            'merge') -%}
+    {%- endif -%}
     {%- set family = batch.family -%}
     {%- set found = floodmark._derivation(run, columns, family, '(\n' ~ select_sql ~ '\n)') -%}
     {%- set follows = none -%}
@@ -35,26 +40,51 @@
 {% endmacro %}
 
 
-{# The bounds of whole partitions, {low_position, high_position}, from `edges`, their first position and the first
-   behind them. Rows that are not due stay out, even if their partition is replaced. Rows below `start` stay out too,
-   unless the table has them already: a backfill loaded them, or `start` had another value. #}
+{# The bounds of the whole partitions of a batch, {low_position, high_position}. #}
 {% macro _rounded_bounds(run, batch, columns, found, edges) %}
-    {%- set watermark = run.settings.watermark -%}
-    {%- set smallest = floodmark._position_unit(batch.family) -%}
-    {%- set lowest = edges.low -%}
-    {%- if batch.start_position is not none and lowest < batch.start_position
-        and (batch.low_position is none or batch.start_position <= batch.low_position) -%}
-        {%- set below = floodmark._quoted(watermark.column) ~ ' < '
-            ~ floodmark._position_literal(batch.start_position, batch.family) -%}
-        {#- an empty table may lack these columns until the batch adds them -#}
-        {%- set is_there = not run.target.is_empty and run_query('select 1 as one from ' ~ this ~ ' where '
-            ~ floodmark._partitions_predicate(run, columns, found) ~ ' and ' ~ below ~ ' limit 1').rows | length > 0 -%}
-        {%- set lowest = lowest if is_there else batch.start_position -%}
-    {%- endif -%}
+    {%- set first = batch.low_position + floodmark._position_unit(batch.family) if batch.low_position is not none
+        else none -%}
+    {%- set whole = floodmark._whole_bounds(run, batch.family, edges, first, batch.high_position,
+        floodmark._partitions_predicate(run, columns, found)) -%}
+    {{ return({'low_position': whole.low, 'high_position': whole.high}) }}
+{% endmacro %}
+
+
+{# The bounds of whole partitions, {low, high}, from `edges`, their first position and the first behind them. Rows that
+   are not due stay out, even if their partition is replaced: those beyond max_future, or, with `sql`, those above
+   `due`, up to which it let rows pass. Rows below `start` stay out of a range that begins above it, at `first` (none:
+   at `start`), unless the table has such rows. `within`: a condition on the table's rows of these partitions. #}
+{% macro _whole_bounds(run, family, edges, first, due, within) %}
+    {%- set watermark, smallest = run.settings.watermark, floodmark._position_unit(family) -%}
+    {%- set start = floodmark._reach(watermark, family).start -%}
+    {%- set begins_at_start = start is not none and edges.low < start and (first is none or start <= first)
+        and not floodmark._has_below_start(run, family, start, within) -%}
     {#- nothing that the batch itself reads is left out -#}
-    {%- set limit = batch.high_position if watermark.sql is not none
-        else [floodmark._future_cap(watermark), batch.high_position] | max -%}
-    {{ return({'low_position': lowest - smallest, 'high_position': [edges.high - smallest, limit] | min}) }}
+    {%- set limit = due if watermark.sql is not none else [floodmark._future_cap(watermark), due] | max -%}
+    {{ return({'low': (start if begins_at_start else edges.low) - smallest,
+        'high': [edges.high - smallest, limit] | min}) }}
+{% endmacro %}
+
+
+{# Whether the table has rows below `start`: a batch of its generation has read across it, as a backfill does, or
+   `start` had another value. The rows alone do not tell: one of an aggregate may have the time of a later one. #}
+{% macro _has_below_start(run, family, start, within) %}
+    {#- an empty table may lack these columns until the batch adds them -#}
+    {%- if run.target.is_empty -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {%- set last = floodmark._position_literal(start - floodmark._position_unit(family), 'timestamp') -%}
+    {%- set across = 'select 1 as one from ' ~ floodmark.ledger_schema() ~ '.batch_log where model = '
+        ~ floodmark._string_literal(floodmark._model_id()) ~ ' and generation = '
+        ~ floodmark._string_literal(run.state.committed.generation) ~ " and event = 'committed' and kind <> 'reset' "
+        "and try_cast(low || '+00:00' as timestamp) < " ~ last ~ " and try_cast(high || '+00:00' as timestamp) >= "
+        ~ last ~ ' limit 1' if run.state.committed else none -%}
+    {%- if across and run_query(across).rows | length > 0 -%}
+        {{ return(true) }}
+    {%- endif -%}
+    {{ return(run_query('select 1 as one from ' ~ this ~ ' where ' ~ within ~ ' and '
+        ~ floodmark._quoted(run.settings.watermark.column) ~ ' < ' ~ floodmark._position_literal(start, family)
+        ~ ' limit 1').rows | length > 0) }}
 {% endmacro %}
 
 
@@ -124,24 +154,24 @@
 {% endmacro %}
 
 
-{# A range of positions, open below and closed above, rounded outward to whole partitions: {low, high}. Rows below
-   `start` stay out where the range begins above it, and what must wait does. #}
+{# A range of positions, open below and closed above, rounded outward to whole partitions: {low, high}. What lies up to
+   the mark is loaded. #}
 {% macro _whole_partitions_range(run, low, high) %}
-    {%- set family, watermark = run.upstream.family, run.settings.watermark -%}
+    {%- set family = run.upstream.family -%}
     {%- set unit = floodmark._partition_unit(run) -%}
     {%- if unit is none -%}
         {{ return({'low': low, 'high': high}) }}
     {%- endif -%}
-    {%- set smallest = floodmark._position_unit(family) -%}
+    {%- set first = low + floodmark._position_unit(family) -%}
     {#- of an hour that comes twice one partition may hold both -#}
-    {%- if unit == 'hour' and floodmark._changes_clock([low + smallest, high], family) -%}
+    {%- if unit == 'hour' and floodmark._changes_clock([first, high], family) -%}
         {%- set unit = 'day' -%}
     {%- endif -%}
-    {%- set edges = floodmark._edge_positions(floodmark._unit_edges_sql(unit, low + smallest, high, family), family) -%}
-    {%- set start = floodmark._reach(watermark, family).start -%}
-    {%- set least = start - smallest if start is not none and start <= low + smallest else edges.low - smallest -%}
-    {%- set most = high if watermark.sql is not none else [floodmark._future_cap(watermark), high] | max -%}
-    {{ return({'low': [edges.low - smallest, least] | max, 'high': [edges.high - smallest, most] | min}) }}
+    {%- set edges = floodmark._edge_positions(floodmark._unit_edges_sql(unit, first, high, family), family) -%}
+    {%- set within = floodmark._quoted(run.settings.watermark.column) ~ ' >= '
+        ~ floodmark._position_literal(edges.low, family) -%}
+    {%- set mark = floodmark._position_parse(run.state.committed.mark, family) -%}
+    {{ return(floodmark._whole_bounds(run, family, edges, first, [mark, high] | max, within)) }}
 {% endmacro %}
 
 

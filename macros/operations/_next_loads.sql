@@ -46,10 +46,8 @@
         {{ return('first_load') }}
     {%- endif -%}
     {%- set detail = floodmark._detail(relation) -%}
-    {%- set is_kept = committed and not detail.files and committed.target_id == detail.id
-        and floodmark._may_be_left_empty(node.config, state.landed)
-        and floodmark._is_untouched_since(relation, floodmark._history(relation, 1)[0].version,
-        state.landed.target_version) -%}
+    {%- set is_kept = not detail.files and floodmark._may_be_left_empty(node.config, state.landed)
+        and floodmark._is_as_left(state, relation, detail.id, floodmark._history(relation, 1)[0]) -%}
     {{ return('incremental' if detail.files or is_kept else 'first_load') }}
 {% endmacro %}
 

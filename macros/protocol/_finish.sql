@@ -159,16 +159,14 @@
 {% endmacro %}
 
 
-{# The mark that a batch leaves: its high bound, never below the mark before; for a guarded first load the greatest
-   value it committed, or of its events, since deletes leave no row. #}
+{# The mark that a batch leaves (_mark_left). For a guarded first load it is the greatest value that the batch
+   committed, or of its events, since deletes leave no row. #}
 {% macro _mark_after(run, batch) %}
     {%- set strategy = floodmark._strategy(run.settings) -%}
     {%- if batch.kind == 'stream' -%}
         {{ return(batch.high) }}
     {%- elif run.settings.watermark is none -%}
         {{ return(strategy.mark(run, batch) if strategy.mark else none) }}
-    {%- elif batch.high is not none or batch.kind not in ['first_load', 'full_refresh'] -%}
-        {{ return(batch.high) }}
     {%- endif -%}
     {#- of a stage that a dead run left and that is not whole the events are not known: the table's rows give a mark
        that is not above them -#}
@@ -178,7 +176,5 @@
     {#- what rules hold back has been read, too -#}
     {%- set loaded = floodmark._judged_relation(batch) if has_judged
         else (floodmark._stage_relation(batch) if reads_stage else this) -%}
-    {#- the setting may have changed since the batch was planned -#}
-    {{ return(floodmark._greatest_mark(loaded, batch.watermark_column or run.settings.watermark.column, batch.family,
-        batch.cap_position)) }}
+    {{ return(floodmark._mark_left(batch, run.settings.watermark.column, loaded)) }}
 {% endmacro %}

@@ -75,7 +75,7 @@
         'watermark_column': 'the column that the bounds are of',
         'low': 'the mark before it, as text', 'low_position': 'the same as a position',
         'high': 'the high bound, as text', 'high_position': 'the same as a position',
-        'cap': 'the bound of max_future, as text', 'cap_position': 'the same as a position',
+        'cap': 'of a guarded first load: the greatest value to load, as text', 'cap_position': 'as a position',
         'start_position': 'the position from which a first load reads',
         'first_position': 'the least position that waits', 'ceiling': 'the position that the run goes up to',
         'mark_position': 'of a look: the mark of the ledger as a position',

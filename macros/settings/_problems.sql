@@ -45,6 +45,11 @@
         {%- do problems.append({'setting': 'watermark', 'got': none, 'expected': "a watermark for 'append'",
             'todo': 'Set one: without it every run would append all rows again'}) -%}
     {%- endif -%}
+    {#- dbt-spark passes over clustered_by without buckets; of a table that is there neither is asked -#}
+    {%- if config.get('clustered_by') and config.get('buckets') and not is_incremental() -%}
+        {%- do problems.append({'setting': 'clustered_by', 'got': config.get('clustered_by'),
+            'expected': 'no buckets, since Delta has none', 'todo': 'Remove clustered_by and buckets'}) -%}
+    {%- endif -%}
     {%- do problems.extend(floodmark._table_problems()) -%}
     {{ return(problems) }}
 {% endmacro %}

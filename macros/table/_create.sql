@@ -38,6 +38,14 @@
 {% endmacro %}
 
 
+{# What to do where `location_root` names another place than the table's, in a sentence; none for any other error. #}
+{% macro _lies_elsewhere(error) %}
+    {{ return(this ~ ' lies elsewhere than location_root says, and Delta replaces a table only where it lies. Drop the '
+        'table, and the next run loads all rows into the new place, or set location_root back'
+        if 'DELTA_TABLE_LOCATION_MISMATCH' in error else none) }}
+{% endmacro %}
+
+
 {# Create the target, or replace it in one commit, with what the batch holds. #}
 {% macro _replace_table_sql(select_sql, own_properties={}) %}
     {%- set properties = dict({'delta.enableDeletionVectors': 'true'}, **own_properties) -%}
@@ -67,7 +75,6 @@
     tblproperties ({{ pairs | join(', ') }})
     {{'partitioned by (' ~ floodmark._quoted_csv(floodmark._name_list(config.get('partition_by'))) ~ ')'
         if config.get('partition_by') }}
-    {{ clustered_cols(label='clustered by') }}
     {{ location_clause() }}
     as
     {{ select_sql }}

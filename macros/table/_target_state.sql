@@ -21,9 +21,8 @@
     {%- endif -%}
     {%- set detail = floodmark._detail(this) -%}
     {%- set is_empty = detail.files == 0 or not (state and state.committed) and floodmark._has_no_rows(this) -%}
-    {%- set is_kept = is_empty and landed and detail.id == state.committed.target_id
-        and floodmark._may_be_left_empty(config, landed)
-        and floodmark._is_untouched_since(this, newest.version, landed.target_version) -%}
+    {%- set is_kept = is_empty and floodmark._may_be_left_empty(config, landed)
+        and floodmark._is_as_left(state, this, detail.id, newest) -%}
     {{ return({'exists': true, 'is_delta': true, 'id': detail.id, 'relation': relation, 'is_known': false,
         'newest': newest, 'looked_at': looked_at,
         'is_empty': is_empty and not is_kept,
@@ -49,12 +48,21 @@
 {% endmacro %}
 
 
+{# Whether a table is as the last batch of its model left it: nobody has made it anew, or changed a row of it. `newest`
+   is its newest commit. #}
+{% macro _is_as_left(state, relation, id, newest) %}
+    {{ return(state.landed and state.committed.target_id == id
+        and floodmark._is_untouched_since(relation, newest.version, state.landed.target_version)) }}
+{% endmacro %}
+
+
 {# Whether a model's batches may leave its table empty, which is then not new: cdc remembers deletes, all rows of a
-   snapshot may rightly be gone, and files are read once, whatever becomes of their rows. #}
+   snapshot may rightly be gone, and files, and rows below a mark, are read once, whatever becomes of them. #}
 {% macro _may_be_left_empty(settings, landed) %}
     {%- set strategy = settings.get('incremental_strategy') -%}
-    {{ return(landed and (strategy == 'snapshot_diff'
-        or strategy == 'cdc' and (landed.rows_read or landed.kind == 'reset')
+    {{ return(landed and (strategy == 'snapshot_diff' or strategy == 'cdc' and landed.kind == 'reset'
+        or landed.rows_read and (strategy == 'cdc'
+            or landed.kind != 'stream' and floodmark._configured(settings, 'watermark') is not none)
         or floodmark._configured(settings, 'files') and floodmark._has_read_records(landed))) }}
 {% endmacro %}
 

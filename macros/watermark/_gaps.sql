@@ -22,13 +22,16 @@
 
 
 {# The gaps of a plan, {count, shown, first, high}, `high` the highest number at the time; none where there are none, or
-   where they do not count. #}
+   where they do not count. With `fail` they are those of all that the run would load, before its first batch. #}
 {% macro _gaps_of(run, plan) %}
     {%- set watermark = run.settings.watermark -%}
     {%- if not watermark or plan.family != 'sequence' or watermark.gaps == 'ignore' or not plan.is_waiting -%}
         {{ return(none) }}
+    {%- elif watermark.gaps == 'fail' and not run.first -%}
+        {{ return(none) }}
     {%- endif -%}
-    {%- set high = plan.high_position if plan.high_position is not none else plan.ceiling -%}
+    {%- set high = plan.high_position if plan.high_position is not none and watermark.gaps != 'fail'
+        else plan.ceiling -%}
     {%- set low = plan.low_position if plan.low_position is not none or plan.start_position is none
         else plan.start_position - 1 -%}
     {%- set ranges = floodmark._missing_ranges(run.upstream, low, high) -%}

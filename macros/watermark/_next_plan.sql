@@ -79,10 +79,20 @@
     {%- if not open or open.kind in ['backfill', 'replay'] -%}
         {{ return(state.committed) }}
     {%- endif -%}
-    {%- set mark = open.high if open.high is not none else floodmark._greatest_mark(this,
-        open.watermark_column or settings.watermark.column, open.family,
-        floodmark._position_parse(open.cap, open.family)) -%}
-    {{ return(dict(open, mark=mark, lookback=floodmark._reach(settings.watermark, open.family).lookback)) }}
+    {{ return(dict(open, mark=floodmark._mark_left(open, settings.watermark.column, this),
+        lookback=floodmark._reach(settings.watermark, open.family).lookback)) }}
+{% endmacro %}
+
+
+{# The mark that a batch leaves: its high bound, none where nothing was due. A first load behind a guard has no high
+   bound, but a cap: its mark is the greatest value in `loaded`, which has its rows. #}
+{% macro _mark_left(batch, column, loaded) %}
+    {%- if batch.high is not none or batch.get('cap') is none -%}
+        {{ return(batch.high) }}
+    {%- endif -%}
+    {#- the setting may have changed since the batch was planned -#}
+    {{ return(floodmark._greatest_mark(loaded, batch.watermark_column or column, batch.family,
+        floodmark._position_parse(batch.cap, batch.family))) }}
 {% endmacro %}
 
 

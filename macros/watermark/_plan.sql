@@ -19,14 +19,16 @@
     {%- set last = floodmark._position_from_text(waiting.last, family) -%}
     {%- set high = floodmark._step_high(first, last, reach.step, family) -%}
     {%- set high = mark if high is none else high -%}
+    {#- by its cap a guarded first load is known, also of numbers, which have no greatest one that is due -#}
+    {%- set bound = (floodmark._greatest_number() if is_sequence else cap) if guarded else none -%}
     {%- set plan = floodmark._plan_whole(is_last=guarded or high == last or last is none) -%}
     {%- do plan.update({'family': family, 'low_position': mark, 'low': floodmark._position_print(mark, family),
         'high_position': none if guarded else high,
         'high': none if guarded else floodmark._position_print(high, family), 'start_position': reach.start,
         'lookback': reach.lookback, 'nulls': watermark.nulls,
-        'cap': floodmark._position_print(cap, family) if guarded else none, 'cap_position': cap if guarded else none,
+        'cap': floodmark._position_print(bound, family), 'cap_position': bound,
         'is_waiting': first is not none, 'rows_waiting': waiting.rows, 'first_position': first,
-        'ceiling': last if ceiling is none else ceiling, 'rows_null': waiting.rows_null,
+        'ceiling': last if last is not none else ceiling, 'rows_null': waiting.rows_null,
         'rows_future': waiting.rows_future}) -%}
     {{ return(plan) }}
 {% endmacro %}

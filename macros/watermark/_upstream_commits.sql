@@ -38,13 +38,13 @@
 {% endmacro %}
 
 
-{# The upstream's newest commit and the table's id: {version, at, id}, all none where it is not Delta. A run's first
-   batch takes the commit that was looked up at its start: too old a version is safe, too new a one is not. #}
+{# The upstream's newest commit and the table's id: {version, at, id}, all none where it is not Delta. All batches of a
+   run take the one that was looked up at its start: too old a version is safe, too new a one is not. #}
 {% macro _upstream_commit(run, replaces) %}
     {%- if not run.upstream.is_delta -%}
         {{ return({'version': none, 'at': none, 'id': none}) }}
     {%- endif -%}
-    {%- set newest = (run.commits if run.commits and run.first else floodmark._history(run.upstream.relation, 1))[0] -%}
+    {%- set newest = (run.commits or floodmark._history(run.upstream.relation, 1))[0] -%}
     {%- set id = run.state.committed.upstream_id if run.state.committed and not replaces else none -%}
     {%- if not id -%}
         {%- set known = floodmark._known_at(run.upstream.relation, newest) -%}

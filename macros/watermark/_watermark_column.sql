@@ -65,6 +65,13 @@
 {% endmacro %}
 
 
+{# Whether a SELECT reads the model's own table, by its name behind FROM or JOIN. A view over it does not show. #}
+{% macro _reads_own_table(sql) %}
+    {{ return(modules.re.search('\\b(?:from|join)\\s+(?:\\w+\\.)?' ~ modules.re.escape(floodmark._model_id() | lower)
+        ~ '(?![\\w.])', floodmark._words_of(sql)) is not none) }}
+{% endmacro %}
+
+
 {# Whether a column of this name may come from elsewhere than the upstream though no alias tells so: from a list of
    columns (`with x(id, ts) as (...)`), from a field of a struct, or from any relation of a join, where `x.*` gives it
    or the filter has no alias because it stands in a CTE. #}

@@ -151,15 +151,19 @@
 {% endmacro %}
 
 
-{# What to do where Delta cannot give the changes that a batch reads, in a sentence; none for any other error. #}
+{# What to do where Delta cannot give the changes that a batch reads, in a sentence; none for any other error. A full
+   refresh begins at `start`, so a version behind these changes must be there, or none. #}
 {% macro _unreadable_changes(batch, error) %}
     {%- set reasons = {
         'DELTA_CHANGE_DATA_FEED_INCOMPATIBLE': 'a column of it was renamed, dropped or given another type since',
         'DELTA_MISSING_CHANGE_DATA': 'its change feed was switched off for a while'} -%}
     {%- for condition, reason in reasons.items() if batch.family == 'version' and condition in error -%}
-        {%- set low = batch.low_position if batch.low_position is not none else batch.start_position - 1 -%}
-        {{ return('The changes of ' ~ batch.upstream ~ ' from version ' ~ (low + 1) ~ ' to ' ~ batch.high_position
-            ~ ' cannot be read, since ' ~ reason ~ ': ' ~ floodmark._ways_out()) }}
+        {%- set begins = batch.low_position is none -%}
+        {%- set first = batch.start_position if begins else batch.low_position + 1 -%}
+        {%- set start = 'set watermark.start to a later version, or remove it' -%}
+        {{ return('The changes of ' ~ batch.upstream ~ ' from version ' ~ first ~ ' to ' ~ batch.high_position
+            ~ ' cannot be read, since ' ~ reason ~ ': ' ~ (start if begins else floodmark._ways_out()
+            ~ ('. Before a full refresh, ' ~ start if batch.start_position is not none else ''))) }}
     {%- endfor -%}
     {{ return(none) }}
 {% endmacro %}

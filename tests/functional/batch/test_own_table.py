@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.faults import Faults, injected
-from tests.support.harness import Project, incremental, table
+from tests.support.harness import Project, incremental, sentence, table
 
 pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
 
@@ -75,3 +75,39 @@ def test_a_batch_that_died_behind_its_insert_is_found(make_project: Callable[...
     history = project.sql(f"describe history {project.schema}.held__quarantine")
     tags = [row[USER_METADATA] for row in history if row[OPERATION] == "WRITE"]
     assert len(tags) == 2 and all(tags)
+
+
+#: What the table does not have yet.
+UNKNOWN = "{% if is_incremental() %}and u.n not in (select n from {{ this }}){% endif %}\n"
+
+
+def test_a_select_of_what_its_own_table_lacks(make_project: Callable[..., Project]) -> None:
+    """A backfill would find the rows that it deletes, so it is refused; a run that replaces partitions warns."""
+    project = make_project("own_rows")
+    s = project.schema
+    project.source("up")
+    project.sql(f"create table {s}.up (n bigint, ts timestamp) using delta")
+    project.sql(
+        f"insert into {s}.up values (1, timestamp'2024-05-01 08:00:00'), (2, timestamp'2024-05-01 09:00:00')"
+    )
+    up = table("up") + " as u"
+    model = incremental(up, "u.n, u.ts", alias="u", watermark={"column": "ts"})
+    project.model("added", model + UNKNOWN)
+    by_day = {"incremental_strategy": "insert_overwrite", "partition_by": "day"}
+    select = "u.n, u.ts, cast(u.ts as date) as day"
+    parts = incremental(up, select, alias="u", watermark={"column": "ts"}, **by_day) + UNKNOWN
+    project.model("parts", parts)
+    project.build()
+    backfill = "{floodmark_backfill: {from: '2024-05-01', to: '2024-05-02'}}"
+    run = project.dbt("run", "--vars", backfill)
+    for name in ("added", "parts"):
+        assert run.status[name] == "error"
+        assert f'got "a SELECT that reads {s}.{name}"' in sentence(run.message[name])
+        assert project.sql(f"select n from {s}.{name} order by n") == [(1,), (2,)]
+    no_backfill = "is_incremental() and not var('floodmark_backfill', none)"
+    project.model("added", model + UNKNOWN.replace("is_incremental()", no_backfill))
+    project.build("--select", "added", "--vars", backfill)
+    assert project.sql(f"select n from {s}.added order by n") == [(1,), (2,)]
+    project.sql(f"insert into {s}.up values (3, timestamp'2024-05-01 10:00:00')")
+    run = project.build("--select", "parts")
+    assert f"the SELECT reads {s}.parts, and finds the rows there" in sentence(run.log)

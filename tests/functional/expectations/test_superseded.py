@@ -273,3 +273,37 @@ def test_a_new_ledger_gives_no_number_of_the_quarantine_again(project: Project) 
     project.build("--select", "looks", "--vars", f"{{floodmark_schema: {other}}}")
     assert states(project, "looks") == Counter({(2, "superseded"): 1, (2, "open"): 1})
     project.sql(f"drop schema {other} cascade")
+
+
+def test_a_first_load_of_which_no_row_is_kept_is_not_repeated(project: Project) -> None:
+    """Rows that were discarded would be open again. A table that somebody empties is loaded anew all the same."""
+    project.source("raw", "feed", "stores", "days", "weeks", "poor")
+    poor = f"{project.schema}.poor"
+    project.sql(f"create table {poor} (id int, amount int, at timestamp, day date) using delta")
+    rows = [(n, -n, f"2024-05-02 0{n}:00:00", "2024-05-02") for n in (1, 2)]
+    project.sql(f"insert into {poor} values {values(rows)}")
+    parted = {"incremental_strategy": "insert_overwrite", "partition_by": "day"}
+    ways = {"poor_rows": {}, "poor_keys": MERGE, "poor_parts": parted, "poor_made": {}}
+    # Somebody has made one of the tables.
+    made = f"{project.schema}.poor_made"
+    project.sql(f"create table {made} (id int, amount int, at timestamp, day date) using delta")
+    for name, settings in ways.items():
+        settings = settings | {"watermark": {"column": "at"}, "expectations": [RULE]}
+        project.model(name, incremental(table("poor"), **settings))
+    project.build("--select", *ways)
+    for name in ways:
+        done(project, "quarantine", "discard", name, "--where", "id = 1", "--reason", "a test")
+    project.build("--select", *ways)
+    for name in ways:
+        assert states(project, name) == Counter({(1, "discarded"): 1, (2, "open"): 1}), name
+        assert project.ledger(name, "kind") == [("first_load",)], name
+    rows = [(3, 3, "2024-05-03 03:00:00", "2024-05-03")]
+    project.sql(f"insert into {poor} values {values(rows)}")
+    for kind in ("incremental", "first_load"):
+        project.build("--select", *ways)
+        for name in ways:
+            assert project.sql(f"select id from {project.schema}.{name}") == [(3,)], name
+            assert project.ledger(name, "kind")[-1] == (kind,), name
+            project.sql(f"delete from {project.schema}.{name}")
+    for name in ways:
+        assert states(project, name)[1, "open"] == 1, name

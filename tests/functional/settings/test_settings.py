@@ -130,6 +130,13 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
             "models are Delta tables"
         ],
     ),
+    "clustered_by": (
+        incremental(SRC, clustered_by="id", buckets=4, watermark=TS),
+        [
+            'clustered_by: got "id"; expected no buckets, since Delta has none. Remove '
+            "clustered_by and buckets"
+        ],
+    ),
     "both_ways": (
         over_files(files=FILES, watermark=TS).replace(
             "new_files() }}", "new_files() }} where {{ floodmark.watermark_filter() }}"

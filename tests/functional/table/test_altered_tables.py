@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.files import land, lines, loader
-from tests.support.harness import Project, Runs, table
+from tests.support.harness import Project, Runs, incremental, sentence, table
 from tests.support.rows import held
 
 pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
@@ -188,3 +188,28 @@ def test_changes_that_delta_cannot_give(
     assert f"The changes of {s}.{upstream} from version " in said
     assert f"cannot be read, since {reason}: run it once with --full-refresh" in said
     assert f"`floodmark reset {model} --to <value>`" in said
+
+
+def test_a_table_that_is_to_lie_elsewhere_is_dropped_first(
+    make_project: Callable[..., Project],
+) -> None:
+    """Delta replaces a table only where it lies."""
+    project = make_project("moved")
+    s = project.schema
+    project.sql(f"create table {s}.up using delta as select 1L as id")
+    project.source("up")
+    watermark = {"column": "id"}
+    project.model("placed", incremental(table("up"), watermark=watermark))
+    project.build()
+    root = f"file:{project.root}/there"
+    project.model("placed", incremental(table("up"), watermark=watermark, location_root=root))
+    run = project.dbt("run", "--full-refresh")
+    assert run.status["placed"] == "error"
+    said = sentence(run.message["placed"])
+    assert f"{s}.placed lies elsewhere than location_root says" in said, said
+    assert project.sql(f"select id from {s}.placed") == [(1,)]
+    project.sql(f"drop table {s}.placed")
+    project.build()
+    assert project.sql(f"select id from {s}.placed") == [(1,)]
+    assert "/there/placed" in project.sql(f"describe detail {s}.placed")[0][4]
+    project.sql(f"drop table {s}.placed")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.support.commands import plans
+from tests.support.faults import Faults, injected, once
 from tests.support.harness import FULL, Project, Runs, incremental, sentence, table
 
 pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
@@ -61,6 +62,9 @@ MODELS = (
             table("numbers"),
             watermark={"column": "n", "step": 4, "gaps": "wait", "gap_timeout": "0 seconds"},
         ),
+        "failed_stepped": incremental(
+            table("numbers"), watermark={"column": "n", "step": 2, "gaps": "fail"}
+        ),
         "waits": incremental(table("numbers"), watermark={"column": "n", "gaps": "wait"}),
         "waited": incremental(
             table("numbers"),
@@ -80,13 +84,13 @@ MODELS = (
 VARIANTS = ("by_day", "by_month", "by_day_lookback", "held_back")
 if not FULL:
     MODELS = {name: sql for name, sql in MODELS.items() if name not in VARIANTS}
-REFUSED = ("by_ten_days", "of_another_type")
+REFUSED = ("by_ten_days", "of_another_type", "failed_stepped")
 REPLACED = [
     name
     for name in ("by_day", "by_month", "by_month_number", "by_day_stepped", "by_day_lookback")
     if name in MODELS
 ]
-NUMBERED = ("waits", "waited", "stepped_gaps", "waited_stepped")
+NUMBERED = ("waits", "waited", "stepped_gaps", "waited_stepped", "failed_stepped")
 
 
 @dataclass
@@ -279,6 +283,36 @@ def test_gaps_under_a_step_are_named_whole(story: Story) -> None:
     assert waits == [("4", "9"), ("10", "11")]
 
 
+def test_a_gap_that_fails_a_run_of_steps_loads_nothing(story: Story) -> None:
+    """The first step itself has none."""
+    assert (
+        f"2 gaps in {story.project.schema}.numbers.n, missing: 4-5, 8. watermark.gaps is 'fail', so nothing was loaded"
+    ) in story.said("first", "failed_stepped")
+    assert "failed_stepped" not in story.ids["first"]
+
+
+def test_a_row_that_comes_late_during_a_run_of_steps_is_counted(
+    make_project: Callable[..., Project],
+) -> None:
+    """All steps know the version of the upstream that the run began with: the next run compares with that one."""
+    project = make_project("late_in_steps")
+    numbers = f"{project.schema}.numbers"
+    project.sql(
+        f"create table {numbers} using delta as select n from values (1), (3), (4), (6), (7) t(n)"
+    )
+    project.source("numbers")
+    watermark = {"column": "n", "step": 3, "gaps": "ignore"}
+    project.model("climbs", incremental(table("numbers"), watermark=watermark))
+    arrives = once(lambda: project.sql(f"insert into {numbers} values (2)"))
+    with injected(Faults({"climbs": r"after: insert into \S+climbs "}, act=arrives)):
+        project.build()
+    assert project.ledger("climbs", "high") == [("3",), ("6",), ("7",)]
+    project.sql(f"insert into {numbers} values (8)")
+    run = project.build()
+    assert f"1 row came late into {numbers}: at or below the mark 7 of n" in sentence(run.log)
+    assert project.ledger("climbs", "rows_late")[-1] == (1,)
+
+
 BY_SQL = {
     "up_to_sql": ([1, 2], [1, 2, 3], "2024-01-25 08:00:00.000000"),
     "held_back": ([1], [1, 2, 4, 5], "2024-01-31 18:00:00.000000"),
@@ -296,6 +330,26 @@ def test_a_mark_by_sql(story: Story, model: str) -> None:
 def test_a_mark_by_sql_that_is_null_lets_nothing_pass(story: Story) -> None:
     assert story.ids["third"]["held_by_nothing"] == []
     assert story.project.mark("held_by_nothing") is None
+
+
+def test_a_first_load_that_finds_nothing_due_leaves_no_mark(
+    make_project: Callable[..., Project],
+) -> None:
+    """The SELECT adds a row of its own, later than what comes upstream."""
+    project = make_project("nothing_due")
+    s = project.schema
+    project.sql(f"create table {s}.customers (id bigint, v string, ts timestamp) using delta")
+    project.source("customers")
+    model = incremental(
+        table("customers"), incremental_strategy="merge", unique_key="id", watermark=TS
+    )
+    project.model("known", f"{model}union all select -1, 'unknown', {at('06-01 00:00')}\n")
+    project.build()
+    assert project.mark("known") is None
+    project.sql(f"insert into {s}.customers values (1, 'a', {at('05-01 00:00')})")
+    project.build()
+    assert project.sql(f"select id from {s}.known order by id") == [(-1,), (1,)]
+    assert project.mark("known") == "2024-05-01 00:00:00.000000"
 
 
 def test_a_mark_by_sql_of_another_type_is_refused(story: Story) -> None:

@@ -141,3 +141,62 @@ def test_partitions_are_whole_where_clocks_change(project: Project, case: str) -
     assert code == 0, output
     assert sorted(project.sql(f"select cast(part as string), n from {s}.by_{case}")) == before
     assert (len(project.ledger(f"by_{case}", "batch_id"))) == 2
+
+
+@pytest.fixture(scope="module")
+def partly_due(make_project: Callable[..., Project]) -> Project:
+    """Months of which `start` or `sql` leaves a part out."""
+    project = make_project("partly_due")
+    s = project.schema
+    project.source("due", "lagging")
+    for name, times in {
+        "due": ("2024-01-10 08:00:00", "2024-01-20 08:00:00"),
+        "lagging": ("2024-01-03 06:00:00", "2024-01-03 18:00:00", "2024-02-01 00:00:00"),
+    }.items():
+        stamps = ", ".join(f"(timestamp'{at}Z')" for at in times)
+        project.sql(f"create table {s}.{name} using delta as select at from values {stamps} t(at)")
+    counted = "as part, count(*) as n, max(at) as at"
+    for name in ("brought", "never_brought"):
+        watermark = {"column": "at", "start": "2024-01-15"}
+        select = f"date_format(at, 'yyyy-MM') {counted}"
+        sql = incremental(table("due"), select, **BY | {"watermark": watermark})
+        project.model(name, f"{sql} group by 1")
+    watermark = {"column": "at", "sql": "max(at) - interval 10 minutes"}
+    sql = incremental(
+        table("lagging"), f"cast(at as date) {counted}", **BY | {"watermark": watermark}
+    )
+    project.model("held_by_sql", f"{sql} group by 1")
+    project.build()
+    return project
+
+
+def parts(project: Project, model: str) -> list[tuple[str, int]]:
+    return sorted(project.sql(f"select cast(part as string), n from {project.schema}.{model}"))
+
+
+def test_what_a_backfill_brought_below_start_stays(partly_due: Project) -> None:
+    """The one row of the month carries the time of its latest event, which lies above `start`."""
+
+    def backfill(model: str, low: str, high: str) -> None:
+        code, output = command(partly_due, "backfill", model, "--from", low, "--to", high)
+        assert code == 0, output
+
+    models = ("brought", "never_brought")
+    assert [parts(partly_due, name) for name in models] == [[("2024-01", 1)]] * 2
+    backfill("brought", "2024-01-01", "2024-01-15")
+    assert parts(partly_due, "brought") == [("2024-01", 2)]
+    partly_due.sql(f"insert into {partly_due.schema}.due values (timestamp'2024-01-30 08:00:00Z')")
+    partly_due.build("--select", *models)
+    assert [parts(partly_due, name) for name in models] == [[("2024-01", 3)], [("2024-01", 2)]]
+    for name in models:
+        backfill(name, "2024-01-20", "2024-01-25")
+    assert [parts(partly_due, name) for name in models] == [[("2024-01", 3)], [("2024-01", 2)]]
+
+
+def test_a_range_under_a_mark_by_sql_is_whole_up_to_the_mark(partly_due: Project) -> None:
+    assert parts(partly_due, "held_by_sql") == [("2024-01-03", 2)]
+    code, output = command(
+        partly_due, "backfill", "held_by_sql", "--from", "2024-01-01", "--to", "2024-01-03 12:00"
+    )
+    assert code == 0, output
+    assert parts(partly_due, "held_by_sql") == [("2024-01-03", 2)]

@@ -9,15 +9,18 @@ import pytest
 from tests.support.macros import load
 
 
-def problems_of(strategy: str, mark: str | None) -> list[dict[str, Any]]:
+def problems_of(strategy: str, mark: str | None, sql: str = "select 1") -> list[dict[str, Any]]:
     run = {
         "settings": {"strategy": strategy, "watermark": {"column": "day"}},
+        "sql": sql,
         "state": {"committed": {"mark": mark}},
         "target": {"is_empty": False},
         "full_refresh": False,
     }
     asked = {"from": "2026-01-01", "to": "2026-01-02"}
-    return load()._backfill_problems(run, asked, "timestamp")
+    floodmark = load()
+    floodmark._orders_rows = lambda run: True
+    return floodmark._backfill_problems(run, asked, "timestamp")
 
 
 @pytest.mark.parametrize("mark", [None, "2026-02-01 00:00:00.000000"])
@@ -32,3 +35,23 @@ def test_a_model_that_was_never_loaded_is_run_first() -> None:
     (problem,) = problems_of("merge", None)
     assert problem["todo"].startswith("Run the model first")
     assert problems_of("merge", "2026-02-01 00:00:00.000000") == []
+
+
+@pytest.mark.parametrize(
+    ("sql", "is_refused"),
+    [
+        ("select * from raw.up where n not in (select n from Shop.`Orders`)", True),
+        ("select * from raw.up left join\n spark_catalog.shop.orders as o using (n)", True),
+        ("select shop.orders, shop.orders.n from raw.up as shop -- from shop.orders", False),
+        ("select 'from shop.orders' as said from shop.orders_raw", False),
+        ("select * from raw.shop.orders.history join old_shop.orders", False),
+    ],
+)
+def test_a_select_that_reads_the_table_whose_rows_are_deleted(sql: str, is_refused: bool) -> None:
+    """A merge deletes nothing."""
+    mark = "2026-02-01 00:00:00.000000"
+    assert problems_of("merge", mark, sql) == []
+    for strategy in ("append", "insert_overwrite"):
+        found = problems_of(strategy, mark, sql)
+        assert bool(found) is is_refused
+        assert all("not var('floodmark_backfill', none)" in problem["todo"] for problem in found)

@@ -33,23 +33,88 @@ def test_positions_are_of_the_upstreams_type(family: str, first: str) -> None:
     assert f"'first', {first}, 'last', {first.replace('min(', 'max(')}, " in sql
 
 
-@pytest.mark.parametrize(("is_empty", "low"), [(True, 40), (False, 24)])
-def test_rows_below_start_are_looked_for_where_there_are_some(is_empty: bool, low: int) -> None:
-    """An empty table that somebody made may not have the columns yet by which they are found."""
+@pytest.fixture
+def bounded() -> SimpleNamespace:
+    """The macros with what is found, by the table that is asked, in `rows`; `sent` is what was asked."""
     sent: list[str] = []
-    floodmark = load(
-        run_query=lambda sql: sent.append(sql) or SimpleNamespace(rows=[[1]]), this="shop.orders"
-    )
+    rows: dict[str, list[int]] = {"ledger.batch_log": [], "shop.orders": []}
+
+    def run_query(sql: str) -> SimpleNamespace:
+        sent.append(sql)
+        return SimpleNamespace(rows=rows[sql.split(" from ")[1].split(" ")[0]])
+
+    floodmark = load(run_query=run_query, this="shop.orders")
+    floodmark.sent, floodmark.rows = sent, rows
+    floodmark.ledger_schema = lambda: "ledger"
+    floodmark._model_id = lambda: "shop.orders"
     floodmark._future_cap = lambda watermark: 70
-    floodmark._position_unit = lambda family: 1
-    run = {
-        "settings": {"watermark": SimpleNamespace(column="ts", sql=None), "partition_by": ["day"]},
+    return floodmark
+
+
+def run_from(start: str | None, sql: str | None = None, is_empty: bool = False) -> dict[str, Any]:
+    watermark = SimpleNamespace(column="ts", sql=sql, start=start, step=None, lookback=None)
+    return {
+        "settings": {"watermark": watermark, "partition_by": ["day"]},
         "target": {"is_empty": is_empty},
+        "state": {"committed": {"generation": "g", "mark": "1970-01-01 00:00:00.000065"}},
+        "upstream": {"family": "timestamp"},
     }
-    batch = {"family": "timestamp", "start_position": 41, "low_position": None, "high_position": 60}
+
+
+AT_41 = "1970-01-01 00:00:00.000041"
+
+
+@pytest.mark.parametrize(
+    ("is_empty", "found", "low", "asked"),
+    [
+        (True, None, 40, 0),
+        (False, None, 40, 2),
+        # `start` had another value.
+        (False, "shop.orders", 24, 2),
+        # A backfill: the rows of an aggregate may carry a later time.
+        (False, "ledger.batch_log", 24, 1),
+    ],
+)
+def test_rows_below_start_come_where_the_table_has_some(
+    bounded: SimpleNamespace, is_empty: bool, found: str | None, low: int, asked: int
+) -> None:
+    """An empty table that somebody made may not have the columns yet by which they are found."""
+    if found:
+        bounded.rows[found].append(1)
+    run = run_from(AT_41, is_empty=is_empty)
     columns = [{"name": "ts", "type": "timestamp"}, {"name": "day", "type": "date"}]
-    found = {"least": "1970-01-02", "greatest": "1970-01-03"}
+    partitions = {"least": "1970-01-02", "greatest": "1970-01-03"}
     edges = {"low": 25, "high": 73}
-    bounds = floodmark._rounded_bounds(run, batch, columns, found, edges)
-    assert bounds == {"low_position": low, "high_position": 70}
-    assert len(sent) == (0 if is_empty else 1)
+    for mark in (None, 40, 60):
+        batch = {"family": "timestamp", "low_position": mark, "high_position": 60}
+        bounds = bounded._rounded_bounds(run, batch, columns, partitions, edges)
+        assert bounds == {"low_position": low, "high_position": 70}
+    assert len(bounded.sent) == 3 * asked
+    # A mark that was set below it counts.
+    batch = {"family": "timestamp", "low_position": 39, "high_position": 60}
+    assert bounded._rounded_bounds(run, batch, columns, partitions, edges)["low_position"] == 24
+
+
+@pytest.mark.parametrize(
+    ("sql", "start", "found", "expected"),
+    [
+        (None, None, False, (24, 70)),
+        # Nothing above the mark, which `sql` may not let pass yet.
+        ("max(ts)", None, False, (24, 65)),
+        (None, AT_41, False, (40, 70)),
+        (None, AT_41, True, (24, 70)),
+    ],
+)
+def test_the_range_of_a_backfill(
+    bounded: SimpleNamespace,
+    sql: str | None,
+    start: str | None,
+    found: bool,
+    expected: tuple[int, int],
+) -> None:
+    if found:
+        bounded.rows["ledger.batch_log"].append(1)
+    bounded._partition_unit = lambda run: "day"
+    bounded._edge_positions = lambda query, family: {"low": 25, "high": 73}
+    bounds = bounded._whole_partitions_range(run_from(start, sql), 44, 60)
+    assert (bounds["low"], bounds["high"]) == expected

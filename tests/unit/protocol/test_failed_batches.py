@@ -139,6 +139,32 @@ def test_the_mark_of_a_guarded_first_load_is_of_the_column_it_was_planned_with()
     floodmark._columns_of = lambda relation: [{"name": "n"}, {"name": "m"}]
     run = {"settings": {"strategy": "append", "watermark": {"column": "m"}}}
     batch = batch_of(kind="first_load", high=None, watermark_column="n", family="sequence")
-    batch |= {"cap_position": None, "staged_by": None}
+    batch |= {"cap": "99", "staged_by": None}
     assert floodmark._mark_after(run, batch) == "7"
-    assert "max(`n`)" in asked[0]
+    assert "max(`n`)" in asked[0] and asked[0].endswith(" where `n` <= 99")
+
+
+def test_a_first_load_without_a_guard_that_found_nothing_due_has_no_mark() -> None:
+    """Its table may have rows of another part of the SELECT."""
+    floodmark = load(run_query=lambda sql: pytest.fail("the table's rows say nothing of the mark"))
+    run = {"settings": {"strategy": "merge", "watermark": {"column": "n"}}}
+    batch = batch_of(kind="first_load", high=None, watermark_column="n", family="sequence")
+    assert floodmark._mark_after(run, batch | {"cap": None, "staged_by": None}) is None
+
+
+@pytest.mark.parametrize(("guarded", "cap"), [(True, 10**38 - 1), (False, None)])
+def test_a_guarded_first_load_of_numbers_has_a_cap(guarded: bool, cap: int | None) -> None:
+    """By it a later run knows that the mark is in the rows."""
+    floodmark = load()
+    floodmark._query_json = lambda sql: [
+        {"first": None, "last": None, "rows": 0, "rows_null": 0, "rows_future": 0}
+    ]
+    watermark = SimpleNamespace(column="n", sql=None, nulls="error")
+    reach = {"start": None, "step": None, "lookback": 0}
+    run = {
+        "settings": {"watermark": watermark}, "guarded": guarded,
+        "upstream": {"family": "sequence", "relation": "shop.raw", "column": "n"},
+    }  # fmt: skip
+    plan = floodmark._plan_watermark(run, None, None, reach)
+    assert (plan["cap"], plan["cap_position"]) == (None if cap is None else str(cap), cap)
+    assert plan["high"] is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -58,3 +59,75 @@ def test_a_table_that_its_own_batches_leave_empty_goes_on(
     landed: dict[str, Any] | None, commits: list[dict[str, Any]]
 ) -> None:
     assert not was_emptied(landed, *commits)
+
+
+HELD = commit(2, "CREATE TABLE AS SELECT", "floodmark/shop.t/a-1/1") | {
+    "counts": {"numOutputRows": 0}
+}
+FIRST = {"target_version": 2, "kind": "first_load", "rows_read": 3}
+MARKED = {"watermark": {"column": "n"}}
+
+
+@pytest.mark.parametrize(
+    ("config", "landed", "commits", "is_new"),
+    [
+        (MARKED, FIRST, [HELD], False),
+        (MARKED, FIRST, [commit(3, "OPTIMIZE"), HELD], False),
+        (MARKED | {"incremental_strategy": "merge"}, FIRST, [HELD], False),
+        # Nothing came yet.
+        (MARKED, FIRST | {"rows_read": 0}, [HELD], True),
+        # Every batch reads all.
+        ({}, FIRST, [HELD], True),
+        (MARKED, FIRST, [commit(3, "TRUNCATE"), HELD], True),
+        # A mark that was set says nothing of an empty table; cdc has its state table.
+        (MARKED, {"target_version": 3, "kind": "reset"}, [commit(3, "TRUNCATE")], True),
+        (
+            MARKED | {"incremental_strategy": "cdc"},
+            {"target_version": 3, "kind": "reset"},
+            [commit(3, "TRUNCATE")],
+            False,
+        ),
+    ],
+)
+def test_a_table_whose_rows_were_all_held_back_is_not_new(
+    config: dict[str, Any], landed: dict[str, Any], commits: list[dict[str, Any]], is_new: bool
+) -> None:
+    """Loaded again, it would hold them back again, also those that were discarded."""
+    floodmark = load(config=config)
+    floodmark._present_relation = lambda: SimpleNamespace(is_view=False, is_delta=True)
+    floodmark._history = lambda relation, limit: commits[:limit]
+    floodmark._detail = lambda relation: {"files": 0, "id": "t"}
+    floodmark._batch_tag = lambda batch: "floodmark/shop.t/a-1/1"
+    state = {"landed": landed, "committed": {"target_id": "t"}}
+    assert bool(floodmark._target_state(state)["is_empty"]) is is_new
+
+
+@pytest.mark.parametrize(
+    ("begins", "watermark", "held", "refused", "version"),
+    [
+        (True, {"column": "n"}, 3, False, 7),
+        (True, {"column": "n"}, 3, True, None),
+        (True, {"column": "n"}, 0, False, None),
+        (True, None, 3, False, None),
+        (False, {"column": "n"}, 3, False, None),
+    ],
+)
+def test_a_first_load_into_a_table_that_is_there_shows_in_it(
+    begins: bool, watermark: Any, held: int, refused: bool, version: int | None
+) -> None:
+    """Else the table would be new to the next run, which would read and hold back all again."""
+    floodmark, reset = load(), []
+    floodmark._land_without_rows = lambda batch: {"version": 7, "metrics": {}}
+    floodmark._tried = lambda macro, batch: SimpleNamespace(
+        error="CHAR" if refused else None, value=None if refused else macro(batch)
+    )
+    floodmark._reset_conf = reset.append
+    floodmark._table_columns = lambda run: [{"name": "n", "type": "int"}]
+    source = {"columns": [{"name": "n", "type": "int"}]}
+    batch = {"begins": begins, "judged": {"rows_dropped": 0, "rows_quarantined": held}}
+    run = {"settings": {"watermark": watermark}}
+    assert floodmark._landed_if_held(run, batch, source)["version"] == version
+    assert len(reset) == refused
+    # The first rows add a column that the table lacks.
+    source["columns"].append({"name": "v", "type": "string"})
+    assert floodmark._landed_if_held(run, batch, source)["version"] is None

@@ -47,12 +47,7 @@ def test_a_table_has_deletion_vectors_unless_a_name_forbids_it(
 ) -> None:
     config = {"tblproperties": given}
     nothing = dict.fromkeys(("options_clause", "location_clause"), lambda: "")
-    floodmark = load(
-        this="shop.t",
-        config=SimpleNamespace(get=config.get),
-        clustered_cols=lambda **_: "",
-        **nothing,
-    )
+    floodmark = load(this="shop.t", config=SimpleNamespace(get=config.get), **nothing)
     floodmark._setting = lambda name: None
     floodmark._lists_changes = lambda: False
     floodmark._assert_contract = lambda sql: None

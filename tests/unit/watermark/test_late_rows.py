@@ -34,3 +34,30 @@ def test_a_version_whose_files_are_gone_is_said_and_stops_nothing(
     assert (
         "3 rows came late" if late else "it is not known whether rows came late into shop.orders"
     ) in sentence
+
+
+def test_all_batches_of_a_run_know_the_upstream_as_its_first_plan_found_it() -> None:
+    """A row that comes late between two steps lies in no version that the next run takes for read."""
+    floodmark = load(invocation_id="mine")
+    versions = iter([7, 8])
+    floodmark._upstream_commit = lambda run, begins: {
+        "version": next(versions), "at": "08:00", "id": "u",
+    }  # fmt: skip
+    floodmark._plan_watermark = lambda run, mark, ceiling: {
+        "ceiling": 9, "family": "timestamp", "is_waiting": True, "is_last": ceiling is not None,
+        "is_held": False,
+    }  # fmt: skip
+    floodmark._relation_name = lambda relation: relation
+    floodmark._next_batch_id = lambda *_: 2
+    floodmark._record_plan = lambda *_: None
+    watermark = SimpleNamespace(column="ts", sql=None, gaps="warn")
+    run = {
+        "settings": {"watermark": watermark, "files": None}, "first": True, "full_refresh": False,
+        "target": {"exists": True, "is_empty": False}, "ceiling": None,
+        "upstream": {"relation": "shop.raw", "family": "timestamp"},
+        "state": {"committed": {"mark": None, "generation": "g"}},
+    }  # fmt: skip
+    batches = [floodmark._next_batch(run) for _ in range(2)]
+    assert [batch["upstream_version"] for batch in batches] == [7, 7]
+    # The last one has seen all that this version holds: nothing is new where the upstream stays there.
+    assert [bool(batch["is_last"] and not batch["is_held"]) for batch in batches] == [False, True]

@@ -149,3 +149,38 @@ def test_rows_that_wait_for_a_gap_are_not_offered(
         setattr(floodmark, name, lambda *_: pytest.fail("a look changes nothing"))
     plan = floodmark._next_plan()
     assert (plan["high_position"], plan["high"], plan["kind"]) == (high, str(high), kind)
+
+
+@pytest.mark.parametrize(
+    ("gaps", "first", "looked"),
+    [("fail", True, [18]), ("fail", False, []), ("warn", True, [12]), ("warn", False, [12])],
+)
+def test_how_far_a_step_looks_for_gaps(gaps: str, first: bool, looked: list[int]) -> None:
+    """A run that a gap fails has loaded nothing before."""
+    floodmark, asked = load(), []
+    floodmark._missing_ranges = lambda upstream, low, high: (
+        asked.append(high) or {"count": 0, "shown": [], "first": None}
+    )
+    run = {"settings": {"watermark": SimpleNamespace(gaps=gaps)}, "first": first, "upstream": {}}
+    plan = {
+        "family": "sequence", "is_waiting": True, "low_position": 10, "high_position": 12,
+        "ceiling": 18, "start_position": None,
+    }  # fmt: skip
+    assert floodmark._gaps_of(run, plan) is None
+    assert asked == looked
+
+
+def test_what_sql_lets_pass_beyond_the_last_number_is_no_gap() -> None:
+    floodmark = load()
+    floodmark._high_by_sql = lambda *_: 30
+    floodmark._query_json = lambda sql: [
+        {"first": "11", "last": "18", "rows": 4, "rows_null": 0, "rows_future": 0}
+    ]
+    watermark = SimpleNamespace(column="n", sql="max(n) + 12", nulls="error")
+    reach = {"start": None, "step": 2, "lookback": 0}
+    run = {
+        "settings": {"watermark": watermark}, "guarded": False,
+        "upstream": {"family": "sequence", "relation": "shop.raw", "column": "n"},
+    }  # fmt: skip
+    plan = floodmark._plan_watermark(run, 10, None, reach)
+    assert (plan["high_position"], plan["ceiling"]) == (12, 18)

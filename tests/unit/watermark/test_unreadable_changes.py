@@ -41,9 +41,17 @@ def test_the_ways_out_of_a_feed_that_cannot_be_read(
     assert told == (
         f"The changes of shop.orders from version 8 to 9 cannot be read, since {reason}: the ways out"
     )
-    # A first load may begin at a version.
+    # A first load may begin at a version, and a full refresh begins there again.
     told = floodmark._unreadable_changes(batch_of(low_position=None, start_position=3), error)
-    assert "from version 3 to 9" in told
+    assert told == (
+        f"The changes of shop.orders from version 3 to 9 cannot be read, since {reason}: "
+        "set watermark.start to a later version, or remove it"
+    )
+    told = floodmark._unreadable_changes(batch_of(start_position=3), error)
+    assert told.endswith(
+        f"since {reason}: the ways out. Before a full refresh, set watermark.start to a later "
+        "version, or remove it"
+    )
 
 
 def test_other_errors_and_other_kinds_have_none(floodmark: SimpleNamespace) -> None:
