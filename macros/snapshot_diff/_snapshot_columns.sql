@@ -141,7 +141,8 @@
     {%- do source.update({
         'hashed': fromjson(floodmark._from_property(properties.get('floodmark.compared')) or 'null')
             or {'compared': [], 'beside': [], 'added': []},
-        'foreign': fromjson(floodmark._from_property(properties.get('floodmark.foreign')) or '[]'),
+        'foreign': floodmark._still_foreign(
+            fromjson(floodmark._from_property(properties.get('floodmark.foreign')) or '[]'), source.columns),
     }) -%}
 {% endmacro %}
 

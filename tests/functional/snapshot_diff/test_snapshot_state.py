@@ -509,6 +509,16 @@ def test_a_row_that_begins_takes_over_what_left_the_select(
     filled_up = {"n": [("a1", *value("n"), 2, None)]}
     assert held(project, "marked", kept) == history | back | filled_up
 
+    # What the SELECT gave in between is carried over from then on.
+    for version, given in {5: "*, 'mine' as note", 6: "*"}.items():
+        project.model("by_hand", diff("src", given, stored_as_scd_type=2, config=adds))
+        project.sql(
+            f"insert into {s}.src select {version}, k, 'a{version}', `Tax-%.net`, p from {s}.src where v = 4 and k = 'k'"
+        )
+        project.build("--select", "by_hand")
+    filled = project.sql(f"select k, a, twice, note from {s}.by_hand where __end_at is null")
+    assert filled == [("k", "a6", "a6a6", "mine")]
+
 
 def test_types_that_do_not_fit(make_project: Callable[..., Project]) -> None:
     project = make_project("types")
