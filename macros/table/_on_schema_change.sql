@@ -99,11 +99,10 @@
 {% endmacro %}
 
 
-{# Add columns and fields to a table beside the model's. It may have been made before the model's table got column
-   mapping. A table that is there takes the mode `name` alone. #}
-{% macro _add_columns_beside(relation, changes) %}
-    {%- set added = changes.new + changes.fields -%}
-    {%- if added and floodmark._column_mapping(added)
+{# Add columns and fields to a table beside the model's, whose column mapping is `mapping`. It may have been made before
+   the model's table got that. A table that is there takes the mode `name` alone. #}
+{% macro _add_columns_beside(relation, changes, mapping) %}
+    {%- if (changes.new or changes.fields) and (mapping or 'none') != 'none'
         and floodmark._properties_of(relation).get('delta.columnMapping.mode', 'none') == 'none' -%}
         {%- do floodmark._set_properties({'delta.columnMapping.mode': 'name'}, relation) -%}
     {%- endif -%}

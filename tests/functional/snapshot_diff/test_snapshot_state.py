@@ -125,7 +125,7 @@ def test_a_key_that_moves_with_the_same_values(make_project: Callable[..., Proje
     assert held(project, "grown", "k, region") == {key: [(None,)] for key in "eku"}
     project.sql(f"update {s}.src set d = 3, region = if(k = 'k', 'EU', region)")
     europe, america = ("--vars", "{scope: region = 'EU'}"), ("--vars", "{scope: region = 'US'}")
-    warned = "rows that have not changed since the SELECT has region are NULL there"
+    warned = "rows that have not changed since region came are NULL there"
     assert warned in sentence(project.build(*europe).log)
     assert warned not in sentence(project.build(*america).log)
     moved = {"e": [("EU",)], "k": [("EU",)], "u": [("US",)]}

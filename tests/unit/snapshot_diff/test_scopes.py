@@ -81,7 +81,7 @@ def test_what_a_scope_names_is_kept_up(
     assert (source["compared"], source["beside"]) == (compared, beside)
     assert source["rehash"]
     assert source["added"] == []
-    told = "rows that have not changed since the SELECT has region are NULL there"
+    told = "rows that have not changed since region came are NULL there"
     assert [told in text for text in run.get("warnings", [])] == [True] * came_later
     known = kept_by(floodmark, run, source)
     again = source | {"hashed": known}
