@@ -251,8 +251,9 @@
     {%- do source.update({'compared': compared | sort, 'beside': beside | sort, 'added': added | sort}) -%}
     {%- if not batch.replaces -%}
         {%- for name in scoped if name in source.hashed.added -%}
-            {%- do floodmark._warn_once(run, 'rows that have not changed since ' ~ name ~ ' came are NULL there, so the '
-                'scope may not find them before they come again. Run once without scope to find keys that are gone') -%}
+            {%- do floodmark._warn_once(run, 'rows that have not changed since ' ~ name ~ ' came are NULL there, so '
+                'the scope may not find them before they come again. Run once without scope to find keys that are '
+                'gone') -%}
         {%- endfor -%}
         {%- set gone = (source.hashed.compared + source.hashed.beside) | reject('in', given + apart) | sort -%}
         {%- if gone -%}
