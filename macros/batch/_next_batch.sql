@@ -12,6 +12,7 @@
                 {%- do floodmark._require_change_feed(run.upstream.relation) -%}
             {%- endif -%}
             {%- set plan = floodmark._plan_version(run, position) -%}
+            {%- do floodmark._warn_of_kept_rows(run) if not begins and mark is none and plan.start_position is none -%}
         {%- else -%}
             {%- set plan = floodmark._plan_watermark(run, position, run.ceiling) -%}
         {%- endif -%}
@@ -57,4 +58,15 @@
    with columns, constraints and properties of its own. #}
 {% macro _replaces_target(run, kind) %}
     {{ return(kind == 'full_refresh' or not run.target.is_delta) }}
+{% endmacro %}
+
+
+{# Say what a table with rows and no mark keeps where its upstream is read as it is now: nobody tells which rows were
+   deleted there. A feed of events deletes nothing. #}
+{% macro _warn_of_kept_rows(run) %}
+    {%- if floodmark._reads_state(run.sql) -%}
+        {%- do floodmark._warn_once(run, this ~ ' has rows, but the ledger has no mark for it, so this load reads '
+            ~ run.upstream.relation ~ ' as it is now: rows that were deleted there before stay. To delete them, '
+            ~ floodmark._ways_out() ~ " (the upstream's version that the rows of " ~ this ~ ' are of)') -%}
+    {%- endif -%}
 {% endmacro %}

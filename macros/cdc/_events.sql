@@ -311,21 +311,10 @@
         {%- endif -%}
     {%- endif -%}
     {%- if not problems -%}
-        {%- do floodmark._keep_foreign_columns(run, fromjson(made.get('foreign') or '[]'), columns) -%}
+        {%- do run.update({'foreign_columns': floodmark._still_foreign(fromjson(made.get('foreign') or '[]'),
+            floodmark._own_columns(cdc, columns))}) -%}
     {%- endif -%}
     {{ return(problems) }}
-{% endmacro %}
-
-
-{# Note the table's columns that are not cdc's to write, of those that its property names: one that the SELECT has come
-   to give is cdc's from now on. #}
-{% macro _keep_foreign_columns(run, known, columns) %}
-    {%- set own = floodmark._own_columns(run.settings.cdc, columns) | map(attribute='name') | map('lower') | list -%}
-    {%- set foreign = known | reject('in', own) | list -%}
-    {%- do run.update({'foreign_columns': foreign}) -%}
-    {%- if foreign != known -%}
-        {%- do floodmark._set_properties(floodmark._foreign_property(foreign)) -%}
-    {%- endif -%}
 {% endmacro %}
 
 

@@ -104,7 +104,8 @@
                 column.ddl or column.type, own.ddl)) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- do floodmark._add_columns(state, changes) -%}
+    {%- do floodmark._add_columns_beside(state, changes,
+        floodmark._column_mapping(changes.new + changes.fields)) -%}
     {%- if floodmark._widen_columns(state, known, columns) -%}
         {%- set known = floodmark._columns_of(relation=state) -%}
     {%- endif -%}

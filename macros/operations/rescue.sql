@@ -2,13 +2,15 @@
 
 {# Fill a column of a model's table from the key of its name in rescued data, and take the key out of it, in one commit.
    A row that has a value already, and a value that does not fit, stay as they are. The table gets the column where it
-   has none, in a commit before. What was filled is found no more, so the operation may be repeated. #}
+   has none, in a commit before. What was filled is found no more, so the operation may be repeated. The events that cdc
+   remembers beside the table come first: they would differ from its rows. #}
 {% macro promote_rescued(model, column, type=none) %}
     {%- do floodmark._check_arguments('promote_rescued',
         {'model': [model, 'name'], 'column': [column, 'name'], 'type': [type, 'text']}) -%}
     {%- set node = floodmark._rescue_node(model) -%}
     {%- set id = floodmark._node_id(node) -%}
     {%- set table = floodmark._rescue_table(node) -%}
+    {%- do floodmark._check_promotes(node, table) -%}
     {%- set known = floodmark._find_column(table.columns, column) -%}
     {%- set type = floodmark._promoted_type(node, table, column, known, type) -%}
     {%- set cut = floodmark._rescued_cut_sql(table.rescued, column) -%}
@@ -26,17 +28,42 @@
     {%- endif -%}
     {%- set fills = found.rows - found.full - found.misfits -%}
     {%- if fills -%}
-        {%- do floodmark._add_columns(table.relation, {'new': [] if known else [{'name': column, 'type': type}],
-            'fields': []}) -%}
-        {%- do floodmark._execute(['update ' ~ table.relation ~ ' set ' ~ floodmark._quoted((known or {'name':
-            column}).name) ~ ' = ' ~ fitted ~ ', ' ~ table.rescued ~ ' = '
-            ~ 'if(startswith(' ~ cut ~ ".rest, '{\"_file_path\":'), null, " ~ cut ~ '.rest) where ' ~ has ~ ' and '
-            ~ is_free ~ ' and '
-            ~ fitted ~ ' is not null']) -%}
+        {%- set filled = known or {'name': column, 'type': type} -%}
+        {%- set quoted = floodmark._quoted(filled.name) -%}
+        {%- for relation in floodmark._promoted_tables(node, table) -%}
+            {%- if not floodmark._find_column(floodmark._columns_of(relation=relation), column) -%}
+                {%- do floodmark._add_columns_beside(relation, {'new': [filled], 'fields': []},
+                    floodmark._properties_of(table.relation).get('delta.columnMapping.mode')) -%}
+            {%- endif -%}
+            {%- do floodmark._execute(['update ' ~ relation ~ ' set ' ~ quoted ~ ' = ' ~ fitted ~ ', ' ~ table.rescued
+                ~ ' = if(startswith(' ~ cut ~ ".rest, '{\"_file_path\":'), null, " ~ cut ~ '.rest) where ' ~ has
+                ~ ' and ' ~ quoted ~ ' is null and ' ~ fitted ~ ' is not null']) -%}
+        {%- endfor -%}
     {%- endif -%}
     {%- do print(floodmark._promoted_sentence(id, column, type, found, fills)) -%}
     {%- do print('To load it from now on, add "' ~ floodmark._quoted_field(column) ~ ' ' ~ type ~ '" to files.'
         ~ ('schema' if table.has_schema else 'schema_hints') ~ '.') if fills and not known else none -%}
+{% endmacro %}
+
+
+{# The tables in which a column is filled: what cdc remembers of events with rescued data (SCD 2), then the model's. #}
+{% macro _promoted_tables(node, table) %}
+    {%- set state = adapter.get_relation(none, node.schema, table.relation.identifier ~ '__cdc_state') -%}
+    {{ return(([state] if state is not none and floodmark._find_column(floodmark._columns_of(relation=state),
+        table.rescued_name) else []) + [table.relation]) }}
+{% endmacro %}
+
+
+{# A model that would lose what is filled is refused: its next event of a key forms the rows of the key anew. #}
+{% macro _check_promotes(node, table) %}
+    {%- if floodmark._find_column(table.columns, '_floodmark_columns')
+        and (floodmark._node_setting(node, 'cdc') or {}).get('stored_as_scd_type') | string == '2' -%}
+        {%- do floodmark._stop('with ignore_null_updates and stored_as_scd_type 2 each value needs the event that set '
+            'it, which rescued data does not tell. Add the column to files.'
+            ~ ('schema' if table.has_schema else 'schema_hints') ~ ': new events have it then, and --full-refresh '
+            'reads all files again, which fills it in every row',
+            floodmark._node_id(node)) -%}
+    {%- endif -%}
 {% endmacro %}
 
 

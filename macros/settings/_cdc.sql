@@ -37,6 +37,15 @@
 {% endmacro %}
 
 
+{# Whether the stream that the model reads is a change feed. Delta takes an older name of its option, too. #}
+{% macro _streams_feed() %}
+    {%- set text = floodmark._model_text() | lower -%}
+    {{ return('readchange' in text and modules.re.search(
+        '\\breadchange(feed|data)\\b(?![\'"]?\\s*=?\\s*[\'"]?false\\b)',
+        floodmark._without_comments(text)) is not none) }}
+{% endmacro %}
+
+
 {# The settings as one mapping, with defaults; none where the model has none. #}
 {% macro _cdc_settings() %}
     {%- set given = floodmark._setting('cdc') -%}
@@ -55,8 +64,7 @@
         'sequence_by': sequence,
         'deletes': floodmark._clause(cdc.apply_as_deletes)[1:-1] if cdc.apply_as_deletes else none,
         'truncates': floodmark._clause(cdc.apply_as_truncates)[1:-1] if cdc.apply_as_truncates else none,
-        'reads_feed': kind == 'version'
-            or floodmark._is_stream() and 'readchangefeed' in floodmark._model_text() | lower,
+        'reads_feed': kind == 'version' or floodmark._is_stream() and floodmark._streams_feed(),
         'ignore_null_updates': ignored if ignored is boolean else floodmark._as_list(ignored),
         'column_list': floodmark._as_list(cdc.column_list),
         'except_column_list': floodmark._as_list(cdc.except_column_list),

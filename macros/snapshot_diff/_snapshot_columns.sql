@@ -95,13 +95,23 @@
 {% endmacro %}
 
 
+{# The columns that a scope names. #}
+{% macro _scope_columns(scope, columns) %}
+    {%- set names = [] -%}
+    {%- for column in columns if scope and floodmark._is_named(column.name, [scope], fields=true) -%}
+        {%- do names.append(column.name) -%}
+    {%- endfor -%}
+    {{ return(names) }}
+{% endmacro %}
+
+
 {# The scope is asked of the table's rows, too, before columns are added to it. #}
 {% macro _scope_problems(scope, source) %}
     {%- set problems = [] -%}
-    {%- for column in source.columns if scope is not none and not floodmark._find_column(source.table, column.name)
-        and floodmark._is_named(column.name, [scope], fields=true) -%}
+    {%- for name in floodmark._scope_columns(scope, source.columns)
+        if not floodmark._find_column(source.table, name) -%}
         {%- do problems.append({'setting': 'snapshot_diff.scope', 'got': scope,
-            'expected': 'columns of ' ~ this ~ ', which has no ' ~ column.name,
+            'expected': 'columns of ' ~ this ~ ', which has no ' ~ name,
             'todo': "Run it once without scope under on_schema_change 'sync_all_columns', which fills the column, or "
             'with --full-refresh'}) -%}
     {%- endfor -%}
@@ -131,7 +141,8 @@
     {%- do source.update({
         'hashed': fromjson(floodmark._from_property(properties.get('floodmark.compared')) or 'null')
             or {'compared': [], 'beside': [], 'added': []},
-        'foreign': fromjson(floodmark._from_property(properties.get('floodmark.foreign')) or '[]'),
+        'foreign': floodmark._still_foreign(
+            fromjson(floodmark._from_property(properties.get('floodmark.foreign')) or '[]'), source.columns),
     }) -%}
 {% endmacro %}
 
@@ -210,11 +221,13 @@
 
 {# Which columns are compared, and which beside them are kept up in the open row (SCD 2): `compared` and `beside`,
    names in lower case. A column that came since is not compared until it is asked for, by compare_columns or
-   on_schema_change sync_all_columns; one that had no type before is, as if it had been NULL. Where a row was read is
-   compared only if compare_columns names it. Where the table's hashes are of other columns, `rehash` is true. #}
+   on_schema_change sync_all_columns; one that had no type before is, as if it had been NULL. What the scope names is
+   always kept up: a key that moved would lie in its old scope for ever. Where a row was read is compared only if
+   compare_columns names it. Where the table's hashes are of other columns, `rehash` is true. #}
 {% macro _choose_compared(run, batch, source) %}
     {%- set snapshot = run.settings.snapshot -%}
     {%- set listed = snapshot.compared | map('lower') | list -%}
+    {%- set scoped = floodmark._scope_columns(snapshot.scope, source.columns) | map('lower') | list -%}
     {%- set apart = (run.settings.unique_key + ([snapshot.version] if snapshot.version is not none else []))
         | map('lower') | list + floodmark._origin_columns(run.settings) | reject('in', listed) | list -%}
     {%- set given = source.columns | map(attribute='name') | map('lower') | reject('in', apart) | list -%}
@@ -225,16 +238,23 @@
         {%- set within = given if run.settings.on_schema_change in ['append_new_columns', 'sync_all_columns']
             else given | select('in', table) | list -%}
         {%- for name in (within + source.hashed.added) | unique
-            if (name in source.hashed.added or name not in table) and name not in listed
+            if (name in source.hashed.added or name not in table) and name not in listed + scoped
             and run.settings.on_schema_change != 'sync_all_columns' -%}
             {%- do added.append(name) -%}
         {%- endfor -%}
     {%- endif -%}
-    {%- set compared = within | select('in', listed) | list if listed
-        else within | reject('in', added + snapshot.excepted | map('lower') | list) | list -%}
+    {#- SCD 2 keeps up what is not compared, too -#}
+    {%- set always = scoped if snapshot.scd_type == 1 else [] -%}
+    {%- set compared = within | select('in', listed + always) | list if listed
+        else within | reject('in', added + snapshot.excepted | map('lower') | reject('in', always) | list) | list -%}
     {%- set beside = within | reject('in', added + compared) | list if snapshot.scd_type == 2 else [] -%}
     {%- do source.update({'compared': compared | sort, 'beside': beside | sort, 'added': added | sort}) -%}
     {%- if not batch.replaces -%}
+        {%- for name in scoped if name in source.hashed.added -%}
+            {%- do floodmark._warn_once(run, 'rows that have not changed since ' ~ name ~ ' came are NULL there, so '
+                'the scope may not find them before they come again. Run once without scope to find keys that are '
+                'gone') -%}
+        {%- endfor -%}
         {%- set gone = (source.hashed.compared + source.hashed.beside) | reject('in', given + apart) | sort -%}
         {%- if gone -%}
             {%- set begun = ", new rows take the value of their key's open row" if snapshot.scd_type == 2

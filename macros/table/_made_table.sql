@@ -80,3 +80,15 @@
 {% macro _foreign_property(names) %}
     {{ return({'floodmark.foreign': floodmark._to_property(tojson(names))}) }}
 {% endmacro %}
+
+
+{# Of the columns that somebody else made those that still are: one that the SELECT has come to give is the model's from
+   now on, also where the SELECT loses it again. #}
+{% macro _still_foreign(known, given) %}
+    {%- set names = given | map(attribute='name') | map('lower') | list -%}
+    {%- set foreign = known | reject('in', names) | list -%}
+    {%- if foreign != known -%}
+        {%- do floodmark._set_properties(floodmark._foreign_property(foreign)) -%}
+    {%- endif -%}
+    {{ return(foreign) }}
+{% endmacro %}

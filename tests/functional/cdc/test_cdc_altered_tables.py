@@ -44,6 +44,7 @@ FILES = {"format": "json", "schema_evolution": "widen", "schema_hints": "k strin
 #: What the SELECT gives of p: as many fields as the table has then.
 FIELDS = "named_struct('a', a, {% if var('later', false) %}'b', b, {% endif %}'c', c) as p"
 HISTORY = {"incremental_strategy": "cdc", "unique_key": "k"}
+GROWS = {"on_schema_change": "append_new_columns"}
 MODELS = {
     "tied": follower(1, "at"),
     "latest": follower(1, "at", "_commit_version"),
@@ -54,6 +55,7 @@ MODELS = {
     "grown_keys": events("arrived, seq, op, a as id, b", key="id", stored_as_scd_type=1),
     "moved": events(f"arrived, k, seq, op, {FIELDS}", config={"tblproperties": MAPPED}),
     "by_hand": events("arrived, k, seq, op, a as `customer id`", config={"expectations": [RULE]}),
+    "named": events("arrived, k, seq, op, a, b as `net price`", config=GROWS),
     "widened": loader(
         "landing",
         config=HISTORY
@@ -70,8 +72,9 @@ MODELS["reordered"] = MODELS["reordered"].replace(
 MODELS["reordered"] = MODELS["reordered"].replace(
     "arrived, k, seq, op, a", "arrived, k, seq, op, a, b"
 )
-#: What of a SELECT begins with a narrower type.
+#: What of a SELECT begins with a narrower type, or without a column.
 NARROW = {
+    "named": ("op, a, b as `net price`", "op, a"),
     "grown": ("op, a", "op, cast(a as int) as a"),
     "grown_keys": ("op, a as id", "op, cast(a as int) as id"),
 }
@@ -111,7 +114,7 @@ def story(make_project: Callable[..., Project]) -> Story:
     )
     for name, sql in MODELS.items():
         project.model(name, sql)
-    # These begin with a narrower type, which somebody widens.
+    # These begin with less, which somebody widens.
     for name, given in NARROW.items():
         project.model(name, MODELS[name].replace(*given))
     story = Story(project)
@@ -126,6 +129,7 @@ def story(make_project: Callable[..., Project]) -> Story:
     for name, column in {"grown": "a", "grown_keys": "id"}.items():
         project.sql(f"alter table {s}.{name} {WIDENS}")
         project.sql(f"alter table {s}.{name} alter column {column} type bigint")
+    project.sql(f"alter table {s}.named set tblproperties ({mode})")
     project.sql(f"alter table {s}.moved add columns (p.b int after a)")
     project.sql(f"delete from {s}.state where k = 'y'")
     project.sql(f"update {s}.state set v = 'c' where k = 'x'")
@@ -215,6 +219,13 @@ def test_a_table_by_hand_with_any_name(story: Story) -> None:
         f"select distinct `customer id` from {s}.by_hand__cdc_state where k = 'x'"
     )
     assert found == [(BIG,)]
+
+
+def test_a_name_that_needs_a_mapping_comes_later(story: Story) -> None:
+    """The table got its mapping by hand, after the state table was made."""
+    assert history(story, "named", "a, `net price`") == [
+        (10, 15, 1, None), (15, 18, BIG, 5), (18, 20, 6, 6), (20, None, 1, None),
+    ]  # fmt: skip
 
 
 def test_everything_else_succeeded(story: Story) -> None:

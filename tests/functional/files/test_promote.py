@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from tests.support.commands import command
-from tests.support.files import columns, land, loader, records, rescued
+from tests.support.files import columns, land, lines, loader, records, rescued
 from tests.support.harness import Project
+from tests.support.rows import held
 
 pytestmark = pytest.mark.long("session")
 
@@ -40,6 +42,16 @@ ODD = [
     '{"id":4,"at":"2024-05-01 08:00:00","b":"7","d":"1.5","f":2.5}',
 ]
 
+#: The key of events.
+X = {"k": "x"}
+
+
+def history(schema: str = "k string, seq int", **settings: Any) -> str:
+    """A model of cdc with SCD 2 over the events."""
+    cdc = {"sequence_by": "seq", "stored_as_scd_type": 2, "except_column_list": ["seq"]} | settings
+    config = {"incremental_strategy": "cdc", "unique_key": "k", "cdc": cdc}
+    return loader("events", config=config, format="json", schema=schema, schema_evolution="rescue")
+
 
 @pytest.fixture(scope="module")
 def project(make_project: Callable[..., Project]) -> Project:
@@ -60,6 +72,11 @@ def project(make_project: Callable[..., Project]) -> Project:
     project.model("bare", loader("in", "id", format="json", **given))
     land(project.root / "odd", {"a.json": "".join(line + "\n" for line in ODD)})
     project.model("odd", loader("odd", format="json", **given))
+    land(
+        project.root / "events", {"1.json": lines(*(X | {"seq": seq, "n": 1} for seq in (10, 20)))}
+    )
+    project.model("history", history())
+    project.model("partial", history(ignore_null_updates=True))
     project.model("plain", loader("in", format="json", schema="id int"))
     project.build()
     return project
@@ -173,6 +190,19 @@ def test_without_a_type_it_is_that_of_the_values(project: Project) -> None:
     assert "in 0 rows (1 value does not fit bigint" in said
 
 
+def test_events_beside_the_table_are_filled(project: Project) -> None:
+    """Two events made one row, and the first of them is remembered: late events make no row of it that never was."""
+    assert "in 1 row." in promote(project, "history", "n", "--type", "int")
+    remembered = project.sql(f"select n, _rescued_data from {project.schema}.history__cdc_state")
+    assert remembered == [(1, None)]
+    project.model("history", history("k string, seq int, n int"))
+    late = [X | {"seq": 12, "n": 1}, X | {"seq": 15, "n": 2}]
+    land(project.root / "events", {"2.json": lines(*late)})
+    project.build("--select", "history")
+    rows = held(project, "history", "k, __start_at, __end_at, n, _rescued_data")
+    assert rows == {"x": [(10, 15, 1, None), (15, 20, 2, None), (20, None, 1, None)]}
+
+
 def test_what_is_rescued(project: Project) -> None:
     code, output = command(project, "rescue", "show", "typed", "--json")
     assert code == 0, output
@@ -197,6 +227,10 @@ def test_what_is_rescued(project: Project) -> None:
             "its column 'n' is int, not bigint: leave the type out",
         ),
         (("given", "zz", "--type", "no such"), "'no such' is not a type of Spark"),
+        (
+            ("partial", "n"),
+            "each value needs the event that set it, which rescued data does not tell",
+        ),
         (
             ("given", "_file_path"),
             "'_file_path' cannot come from rescued data: `floodmark rescue show` lists its keys",

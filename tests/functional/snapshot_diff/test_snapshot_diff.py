@@ -391,7 +391,9 @@ def test_scopes_of_one_version_are_snapshots_of_their_own(
 def test_a_key_that_changes_its_scope_in_a_list_of_changes(
     make_project: Callable[..., Project],
 ) -> None:
-    """Within one version it goes from one scope and comes to the other: it is there."""
+    """Within one version it goes from one scope and comes to the other: it is there, also in a cdc model that looks back
+    for the second part of the version.
+    """
     project = make_project("moves")
     s = project.schema
     project.sql(f"create table {s}.src (d int, k string, region string) using delta")
@@ -405,6 +407,18 @@ def test_a_key_that_changes_its_scope_in_a_list_of_changes(
         ).replace("'@'", scope),
     )
 
+    events = {
+        "sequence_by": "_changed_at",
+        "apply_as_deletes": "_change_type = 'delete'",
+        "column_list": ["k", "region"],
+    }
+    project.model(
+        "onward",
+        "{{ config(materialized='incremental', incremental_strategy='cdc', unique_key='k', watermark={'column': '_changed_at', "
+        f"'lookback': 1, 'gaps': 'ignore'}}, cdc={events!r}) }}}}\n"
+        "select * from {{ ref('listed') }} where {{ floodmark.watermark_filter() }}",
+    )
+
     def load(regions: str = "NS") -> None:
         for region in regions:
             project.build("--vars", f"{{scope: region = '{region}'}}")
@@ -412,6 +426,7 @@ def test_a_key_that_changes_its_scope_in_a_list_of_changes(
     project.build()
     project.sql(f"update {s}.src set d = 2, region = if(k = 'k', 'S', region)")
     load()
+    assert held(project, "onward", "k, region") == {"k": [("S",)], "n": [("N",)], "s": [("S",)]}
     project.sql(f"update {s}.src set d = 3")
     load("NS" if FULL else "N")
     changes = "_change_type, _changed_at, region"
@@ -424,6 +439,7 @@ def test_a_key_that_changes_its_scope_in_a_list_of_changes(
     project.sql(f"update {s}.src set d = 4")
     load("S")
     assert ("delete", 4, None) in held(project, "listed", f"k, {changes}")["k"]
+    assert set(held(project, "onward", "k, region")) == {"n", "s"}
 
 
 @pytest.mark.edge

@@ -104,6 +104,45 @@ def test_scopes_of_one_version_that_share_a_key(make_project: Callable[..., Proj
     }
 
 
+def test_a_key_that_moves_with_the_same_values(make_project: Callable[..., Project]) -> None:
+    """What the scope names is kept up, also where it is not compared, or came later: no key is lost with its old scope, and
+    none stays for ever.
+    """
+    project = make_project("moved")
+    s = project.schema
+    project.sql(f"create table {s}.src (d int, k string, region string, price int) using delta")
+    project.sql(f"insert into {s}.src values (1, 'k', 'US', 5), (1, 'e', 'EU', 1), (1, 'u', 'US', 2)")  # fmt: skip
+    project.source("src")
+    grows = {"config": {"on_schema_change": "append_new_columns"}}
+    project.model("latest", scoped(compare_columns=["price"]))
+    project.model("listed", scoped(except_columns=["region"], output="changes"))
+    project.model("tracked", scoped(compare_columns=["price"], stored_as_scd_type=2))
+    project.model("grown", whole("src", "k, d, price", version="d", **grows))
+    project.build()
+    project.sql(f"update {s}.src set d = 2")
+    project.model("grown", scoped(**grows))
+    project.build()
+    assert held(project, "grown", "k, region") == {key: [(None,)] for key in "eku"}
+    project.sql(f"update {s}.src set d = 3, region = if(k = 'k', 'EU', region)")
+    europe, america = ("--vars", "{scope: region = 'EU'}"), ("--vars", "{scope: region = 'US'}")
+    warned = "rows that have not changed since region came are NULL there"
+    assert warned in sentence(project.build(*europe).log)
+    assert warned not in sentence(project.build(*america).log)
+    moved = {"e": [("EU",)], "k": [("EU",)], "u": [("US",)]}
+    assert held(project, "latest", "k, region") == moved
+    assert held(project, "grown", "k, region") == moved
+    assert held(project, "tracked", "k, region, __end_at") == {
+        key: [(region, None)] for key, [(region,)] in moved.items()
+    }
+    changes = held(project, "listed", "k, _changed_at, _change_type, region")
+    assert changes["k"] == [(1, "insert", "US"), (3, "update", "EU")]
+    project.sql(f"delete from {s}.src where k = 'e'")
+    project.sql(f"update {s}.src set d = 4")
+    project.build(*europe)
+    for name in ("latest", "grown"):
+        assert held(project, name, "k, region") == {"k": [("EU",)], "u": [("US",)]}
+
+
 def test_a_version_is_read_again_behind_an_empty_snapshot(
     make_project: Callable[..., Project],
 ) -> None:
@@ -469,6 +508,16 @@ def test_a_row_that_begins_takes_over_what_left_the_select(
     assert found == {"k": 3, "l": 1, "m": 3, "n": 2, "z": 2}
     filled_up = {"n": [("a1", *value("n"), 2, None)]}
     assert held(project, "marked", kept) == history | back | filled_up
+
+    # What the SELECT gave in between is carried over from then on.
+    for version, given in {5: "*, 'mine' as note", 6: "*"}.items():
+        project.model("by_hand", diff("src", given, stored_as_scd_type=2, config=adds))
+        project.sql(
+            f"insert into {s}.src select {version}, k, 'a{version}', `Tax-%.net`, p from {s}.src where v = 4 and k = 'k'"
+        )
+        project.build("--select", "by_hand")
+    filled = project.sql(f"select k, a, twice, note from {s}.by_hand where __end_at is null")
+    assert filled == [("k", "a6", "a6a6", "mine")]
 
 
 def test_types_that_do_not_fit(make_project: Callable[..., Project]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.harness import FULL, Project, Runs, table
+from tests.support.harness import FULL, Project, Runs, sentence, table
 
 pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
 
@@ -263,6 +263,33 @@ def test_everything_else_succeeded(story: Story) -> None:
     for name, run in story.runs.items():
         failed = {node for node, status in run.status.items() if status == "error"}
         assert failed == expected.get(name, set()), name
+
+
+def test_a_table_without_a_mark_keeps_what_was_deleted(
+    make_project: Callable[..., Project],
+) -> None:
+    """Another ledger, as behind `dbt clone`: the load says so, and a reset to the table's version brings the deletes."""
+    project = make_project("unmarked")
+    s = project.schema
+    project.sql(f"create table {s}.orders (id bigint, grp string, amount int) using delta {FEED}")
+    project.source("orders")
+    project.model("mirror", MODELS["mirror"])
+    project.sql(f"insert into {s}.orders values (1, 'a', 10), (2, 'a', 20)")
+    other = ("--vars", f"{{floodmark_schema: {s}_other}}")
+    ids = f"select id from {s}.mirror order by id"
+    said = f"{s}.mirror has rows, but the ledger has no mark for it, so this load reads {s}.orders as it is now"
+    assert said not in sentence(project.build().log)
+    project.sql(f"delete from {s}.orders where id = 2")
+    project.sql(f"insert into {s}.orders values (3, 'c', 30)")
+    log = sentence(project.build(*other).log)
+    assert f"{said}: rows that were deleted there before stay" in log
+    assert "or set the mark with `floodmark reset mirror --to <value>`" in log
+    assert project.sql(ids) == [(1,), (2,), (3,)]
+    arguments = ("--args", "{model: mirror, to: '1'}", *other)
+    assert project.dbt("run-operation", "floodmark.reset", *arguments).success
+    assert said not in sentence(project.build(*other).log)
+    assert project.sql(ids) == [(1,), (3,)]
+    project.sql(f"drop schema {s}_other cascade")
 
 
 def test_random_changes_and_random_runs(make_project: Callable[..., Project]) -> None:

@@ -147,6 +147,11 @@ def test_a_log_of_events_that_is_read_as_a_feed_is_no_state() -> None:
         ("from stream(t) with (readChangeFeed = true)", None, True),
         ("from {{ ref('fed') }}", "with fed as (from stream(t) with (readchangefeed = true))", True),
         ("from {{ ref('fed') }} {# no readChangeFeed #}", "from stream(t)", False),
+        # Delta takes this name, too.
+        ("from stream(t) with (maxFilesPerTrigger = 1, 'readChangeData' 'true')", None, True),
+        ("from stream(t) -- not its readChangeFeed\n", None, False),
+        ("from stream(t) /* with (readChangeFeed = true) */", None, False),
+        ("from stream(t) with (readChangeFeed = 'False')", None, False),
     ],
 )  # fmt: skip
 def test_a_feed_is_known_wherever_its_option_stands(

@@ -10,6 +10,7 @@ import pytest
 from tests.support.macros import Refused, load
 
 STATE = "shop.orders__cdc_state"
+MODE = "delta.columnMapping.mode"
 
 
 def columns_of(types: dict[str, str]) -> list[dict[str, str]]:
@@ -56,6 +57,29 @@ def test_it_gets_what_the_table_has_got(
 ) -> None:
     found = [sql for sql in fitted(known, table) if not sql.startswith("set tblproperties")]
     assert found == sent
+
+
+@pytest.mark.parametrize(
+    ("of_state", "of_table", "name", "switched"),
+    [
+        ({}, {MODE: "name"}, "net price", ["'name'"]),
+        # A table that is there takes this mode alone.
+        ({}, {MODE: "id"}, "net price", ["'name'"]),
+        ({MODE: "id"}, {MODE: "id"}, "net price", []),
+        ({}, {MODE: "name"}, "price", []),
+        ({}, {}, "net price", []),
+    ],
+)
+def test_the_table_may_have_got_its_mapping_later(
+    of_state: dict[str, str], of_table: dict[str, str], name: str, switched: list[str]
+) -> None:
+    floodmark, sent = macros({"v": "int"})
+    floodmark._present_relation = lambda: True
+    floodmark._properties_of = lambda relation: of_state if relation == STATE else of_table
+    floodmark._fit_state(STATE, columns_of({"v": "int", name: "int"}))
+    assert sent == [
+        f"alter table {STATE} set tblproperties ('{MODE}' = {mode})" for mode in switched
+    ] + [f"alter table {STATE} add columns (`{name}` int)"]
 
 
 @pytest.mark.parametrize(

@@ -50,3 +50,30 @@ def test_a_version_is_not_cast_without_a_word(
             f'snapshot_diff.version: got "{version or "the time of the load"} as {name} timestamp"'
         )
         assert f"{got}; expected {table[name]}, as in " in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("selected", "foreign", "kept"),
+    [(["k"], ["note", "twice"], None), (["k", "NOTE"], ["twice"], '["twice"]')],
+)
+def test_a_column_that_the_select_came_to_give_is_its_own(
+    selected: list[str], foreign: list[str], kept: str | None
+) -> None:
+    """It is carried over where the SELECT loses it again."""
+    floodmark = load()
+    stored = {"snapshot_diff": "as it was made", "foreign": '["note", "twice"]'}
+    made = {f"floodmark.{name}": floodmark._to_property(text) for name, text in stored.items()}
+    set_to: list[dict[str, str]] = []
+    floodmark._properties_of = lambda relation: made
+    floodmark._set_properties = set_to.append
+    floodmark._snapshot_type_problems = lambda run, source: []
+    floodmark._snapshot_made_by = lambda snapshot, key: "as it was made"
+    source: dict[str, Any] = {
+        "table": [],
+        "columns": [{"name": name, "type": "int", "ddl": "int"} for name in selected],
+    }
+    run = {"settings": {"snapshot": {"scope": None}, "unique_key": ["k"]}}
+    floodmark._check_snapshot_table(run, source)
+    assert source["foreign"] == foreign
+    found = [floodmark._from_property(one["floodmark.foreign"]) for one in set_to]
+    assert found == ([kept] if kept else [])
