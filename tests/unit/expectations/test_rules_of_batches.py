@@ -557,9 +557,19 @@ def test_a_replay_has_the_columns_that_its_rules_and_set_name() -> None:
         # A row was held back with it, and none was loaded.
         "late": "STRING",
     }
-    run["settings"]["expectations"] = []
-    found = floodmark._replayed_columns(run, [], typed("id"))
-    assert [one["name"] for one in found] == ["id"]
+    # What has left the SELECT keeps its value in the table, whatever on_schema_change says.
+    floodmark._table_columns = lambda run: typed("id", "left")
+    for mode in ("fail", "sync_all_columns", "append_new_columns", "ignore"):
+        run["settings"] = {"expectations": [], "on_schema_change": mode}
+        found = floodmark._replayed_columns(run, [], typed("id", "left"))
+        assert [one["name"] for one in found] == ["id"]
+    given[0]["name"] = "left"
+    found = floodmark._replayed_columns(run, given, typed("id", "left"))
+    assert [one["name"] for one in found] == ["id", "left"]
+    # Where nobody knows what the files have.
+    floodmark._selected_now = lambda run: []
+    found = floodmark._replayed_columns(run, [], typed("id", "left"))
+    assert [one["name"] for one in found] == ["id", "left"]
 
 
 @pytest.mark.parametrize(
