@@ -108,7 +108,8 @@
     {%- endif -%}
     {{ return(floodmark._columns_of(query=floodmark._select_of({'family': 'version' if is_version else 'timestamp',
         'unbounded': true, 'low_position': edge, 'high_position': edge, 'start_position': none, 'nulls': none,
-        'lookback': 0, 'reader': floodmark._known_records_sql(run, known) if known else none}, run.sql))) }}
+        'lookback': 0, 'reader': floodmark._known_records_sql(run, known) if known else none, 'file_schema': known},
+        run.sql))) }}
 {% endmacro %}
 
 
