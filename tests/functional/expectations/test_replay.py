@@ -418,3 +418,18 @@ def test_a_model_that_follows_and_is_past_the_row_is_named(project: Project) -> 
         f"rows of this replay are at or below the mark of {project.schema}.following (at), which does not load them: "
         "backfill it, or give them another at with set when you replay" in sentence(run.log)
     )
+
+
+@pytest.mark.edge
+def test_a_replay_that_gives_another_time_gives_its_partition_too(project: Project) -> None:
+    wanted = "{floodmark_replay: {rule: small, set: {amount: '3', at: at + interval 1 year%s}}}"
+    run = project.dbt("run", "--select", "overwritten", "--vars", wanted % "")
+    assert (
+        'floodmark_replay.set: got {"amount": "3", "at": "at + interval 1 year"}; expected day to follow from at by '
+        f"day in each row, as in {project.schema}.overwritten. Set day as well when you replay"
+    ) in sentence(run.message["overwritten"])
+    assert states(project, "overwritten")[(3, 300, "open")] == 1
+    moved = ", day: date(at + interval 1 year)"
+    project.build("--select", "overwritten", "--vars", wanted % moved)
+    assert rows(project, "overwritten")[(3, 3)] == 1
+    assert states(project, "overwritten")[(3, 300, "open")] == 0
