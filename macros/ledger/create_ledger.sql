@@ -1,6 +1,6 @@
 {# Create the ledger where it is missing: one append-only Delta log, and the views that people read.
-   Runs once at the start of `dbt build` and `dbt run`, before any thread loads, and stops a run of models whose settings
-   nobody would heed. #}
+   Runs once at the start of `dbt build` and `dbt run`, before any thread loads. A run of models whose settings nobody
+   would heed stops here. #}
 {% macro create_ledger() %}
     {%- set is_run = execute and flags.WHICH in ['build', 'run', 'retry'] and target.type == 'spark' -%}
     {%- do floodmark._check_unheeded_settings() if is_run -%}

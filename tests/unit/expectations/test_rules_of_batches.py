@@ -573,6 +573,31 @@ def test_a_replay_has_the_columns_that_its_rules_and_set_name() -> None:
 
 
 @pytest.mark.parametrize(
+    ("watermark", "family", "mark", "low"),
+    [
+        ({}, "timestamp", "2024-05-10 00:00:00", "2024-05-10 00:00:00"),
+        ({"lookback": "2 days"}, "timestamp", "2024-05-10 00:00:00", "2024-05-08 00:00:00"),
+        ({"lookback": "36 hours"}, "date", "2024-05-10", "2024-05-08"),
+        ({"lookback": 5}, "sequence", "20", "15"),
+        # It reads nothing below `start`, which it includes.
+        ({"lookback": 5, "start": 18}, "sequence", "20", "17"),
+    ],
+)
+def test_a_model_that_follows_reads_from_its_lookback(
+    watermark: dict[str, Any], family: str, mark: str, low: str
+) -> None:
+    asked: list[str] = []
+    floodmark = load(run_query=lambda sql: asked.append(sql) or SimpleNamespace(rows=[[1]]))
+    floodmark._model_state = lambda id: {"committed": {"mark": mark, "family": family}}
+    floodmark._replayed_select = lambda run, batch: "select at"
+    type = "bigint" if family == "sequence" else family
+    floodmark._columns_of = lambda query: [{"name": "at", "type": type}]
+    assert floodmark._is_past({}, "shop.next", watermark, {}, {"name": "at"})
+    literal = floodmark._position_literal(floodmark._position_parse(low, family), family)
+    assert asked == [f"select 1 as one from (select at) where `at` <= {literal} limit 1"]
+
+
+@pytest.mark.parametrize(
     ("code", "names", "found"),
     [
         ("select id, 'EUR' as Currency from t", ["currency", "nobody"], ["currency"]),
