@@ -55,7 +55,9 @@ def describe(node: Any) -> None:
 
 
 def _rules(node: Any) -> Iterator[Mapping[str, Any]]:
-    """The rules of a model as its settings have them; none of what is no rule."""
+    """The rules of a model as its settings have them; none of what is no rule, or never checked."""
+    if node.config.get("materialized") not in ("incremental", "streaming_table"):
+        return
     meta = (node.meta or {}).get("floodmark")
     given = node.config.get("expectations") or (
         meta.get("expectations") if isinstance(meta, dict) else None

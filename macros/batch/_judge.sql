@@ -17,7 +17,8 @@
     {%- endif -%}
     {%- do floodmark._count_judged(batch, columns, floodmark._path_column(run.sql), asked, run.settings.unique_key) -%}
     {%- do floodmark._check_violations(batch) -%}
-    {{ return(floodmark._kept_rows_sql(batch, asked.commits)) }}
+    {{ return(strategy.replayed(run, batch) if strategy.replayed and floodmark._replays_rows(batch)
+        else floodmark._kept_rows_sql(batch, asked.commits)) }}
 {% endmacro %}
 
 

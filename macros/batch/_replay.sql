@@ -99,7 +99,7 @@
 {% endmacro %}
 
 
-{# Warn of models that follow this one by a watermark, and whose mark is at or above a row of the replay: they do not
+{# Warn of models that follow this one by a watermark, and whose next run reads above a row of the replay: they do not
    load it. #}
 {% macro _tell_who_is_past(run, batch) %}
     {%- set columns = floodmark._columns_of(relation=floodmark._quarantine_relation(this)) -%}
@@ -109,7 +109,7 @@
             if watermark is mapping and watermark.get('kind') != 'version' else none -%}
         {%- set upstream = floodmark._upstream_node(watermark.get('from'), node, required=false) if column else none -%}
         {%- if upstream and upstream.unique_id == model.unique_id
-            and floodmark._is_past(run, floodmark._node_id(node), batch, column) -%}
+            and floodmark._is_past(run, floodmark._node_id(node), watermark, batch, column) -%}
             {%- do floodmark._warn_once(run, 'rows of this replay are at or below the mark of '
                 ~ floodmark._node_id(node) ~ ' (' ~ column.name
                 ~ '), which does not load them: backfill it, or give them another ' ~ column.name
@@ -119,17 +119,21 @@
 {% endmacro %}
 
 
-{# Whether a model's mark is at or above a row of a replay. #}
-{% macro _is_past(run, id, batch, column) %}
+{# Whether a model with a watermark reads above a row of a replay: above its mark, or above where its lookback begins. #}
+{% macro _is_past(run, id, watermark, batch, column) %}
     {%- set committed = floodmark._model_state(id).committed -%}
     {%- set rows = floodmark._replayed_select(run, batch) -%}
     {#- as they are replayed: the quarantine may have another type -#}
     {%- set column = floodmark._find_column(floodmark._columns_of(query=rows), column.name) -%}
-    {{ return(committed and committed.mark is not none and column
-        and floodmark._position_family(column.type) == committed.family
-        and run_query('select 1 as one from (' ~ rows ~ ') where ' ~ floodmark._quoted(column.name) ~ ' <= '
-        ~ floodmark._position_literal(floodmark._position_parse(committed.mark, committed.family), committed.family)
-        ~ ' limit 1').rows | length > 0) }}
+    {%- if not committed or committed.mark is none or not column
+        or floodmark._position_family(column.type) != committed.family -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {%- set reach = floodmark._reach(watermark, committed.family) -%}
+    {%- set low = floodmark._low_read({'family': committed.family, 'lookback': reach.lookback,
+        'low_position': floodmark._position_parse(committed.mark, committed.family), 'start_position': reach.start}) -%}
+    {{ return(run_query('select 1 as one from (' ~ rows ~ ') where ' ~ floodmark._quoted(column.name) ~ ' <= '
+        ~ floodmark._position_literal(low, committed.family) ~ ' limit 1').rows | length > 0) }}
 {% endmacro %}
 
 

@@ -48,45 +48,28 @@
 
 
 {# The columns of a replay, a list of {name, kept, ddl, given}: `kept` is the type in the quarantine, none where it does
-   not have the column; `ddl` the type in the table; `given` what `set` says (_given_columns), or none. What left the
-   model since is not loaded where on_schema_change would refuse it; what has come since is NULL where that, a rule or
-   `set` needs it. An enforced contract is of the columns that it names, whatever the table has besides. #}
+   not have the column; `ddl` the type in the table, else in the SELECT; `given` what `set` says (_given_columns), or
+   none. They are those that the SELECT gives today: what left the model since keeps its value in the table. What has
+   come since is NULL where on_schema_change, the contract, a rule or `set` needs it. `set` also gives columns that the
+   table alone has. #}
 {% macro _replayed_columns(run, given, columns) %}
-    {%- set contract = floodmark._contract_columns() -%}
-    {%- set is_whole = run.settings.on_schema_change in ['fail', 'sync_all_columns'] or contract is not none -%}
     {%- set held = floodmark._without_own_names(columns) -%}
-    {%- set strategy = floodmark._strategy(run.settings) -%}
-    {%- set written = strategy.own_columns(run, held) | map(attribute='name') | list -%}
     {%- set table = floodmark._table_own(run) -%}
-    {%- set texts, found = [], [] -%}
-    {%- for rule in run.settings.expectations or [] -%}
-        {%- for key in ['expect', 'where'] if rule.get(key) -%}
-            {%- do texts.append(floodmark._without_relations(rule[key])) -%}
-        {%- endfor -%}
-    {%- endfor -%}
-    {%- for column in held -%}
-        {%- set known = floodmark._find_column(table, column.name) -%}
-        {%- set is_asked = floodmark._find_column(contract, column.name) if contract is not none
-            else known or not is_whole -%}
-        {%- do found.append({'name': column.name, 'kept': column.ddl, 'ddl': (known or column).ddl})
-            if is_asked or column.name not in written -%}
-    {%- endfor -%}
-    {%- for column in table if not floodmark._find_column(held, column.name)
-        and (floodmark._find_column(contract, column.name) if contract is not none else is_whole
-        or floodmark._find_column(given, column.name) or floodmark._is_named(column.name, texts)) -%}
-        {%- do found.append({'name': column.name, 'kept': none, 'ddl': column.ddl}) -%}
-    {%- endfor -%}
-    {#- what the SELECT has got since, and nothing was loaded with it -#}
-    {%- for column in (floodmark._selected_now(run) if contract is none and (given or texts) else [])
-        if not floodmark._find_column(found, column.name)
-        and (floodmark._find_column(given, column.name) or floodmark._is_named(column.name, texts)) -%}
+    {%- set selected = floodmark._selected_now(run) or held -%}
+    {%- set named = floodmark._named_by_rules(run.settings.expectations or [], selected) -%}
+    {%- set needed = floodmark._strategy(run.settings).own_columns(run, selected) if config.get('contract').enforced
+        else (table if run.settings.on_schema_change in ['fail', 'sync_all_columns'] else []) -%}
+    {%- set found = [] -%}
+    {%- for column in selected -%}
         {%- set kept = floodmark._find_column(held, column.name) -%}
-        {%- do found.append({'name': (kept or column).name, 'kept': kept.ddl if kept else none,
-            'ddl': column.ddl}) -%}
+        {%- set known = floodmark._find_column(table, column.name) -%}
+        {%- if kept or floodmark._find_column(needed + given + named, column.name) -%}
+            {%- do found.append({'name': (kept or known or column).name, 'kept': kept.ddl if kept else none,
+                'ddl': known.ddl if known else floodmark._typed_part(column.ddl) or (kept or column).ddl}) -%}
+        {%- endif -%}
     {%- endfor -%}
-    {#- what the contract has got since the table was written last -#}
-    {%- for column in contract or []
-        if not floodmark._find_column(held + floodmark._table_columns(run), column.name) -%}
+    {%- for column in table if floodmark._find_column(given, column.name)
+        and not floodmark._find_column(found, column.name) -%}
         {%- do found.append({'name': column.name, 'kept': none, 'ddl': column.ddl}) -%}
     {%- endfor -%}
     {%- for column in found -%}
@@ -94,6 +77,21 @@
             'given': floodmark._find_column(given, column.name)}) -%}
     {%- endfor -%}
     {{ return(found) }}
+{% endmacro %}
+
+
+{# Those of the columns that the conditions of rules name. #}
+{% macro _named_by_rules(rules, columns) %}
+    {%- set texts, named = [], [] -%}
+    {%- for rule in rules -%}
+        {%- for key in ['expect', 'where'] if rule.get(key) -%}
+            {%- do texts.append(floodmark._without_relations(rule[key])) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- for column in columns if floodmark._is_named(column.name, texts) -%}
+        {%- do named.append(column) -%}
+    {%- endfor -%}
+    {{ return(named) }}
 {% endmacro %}
 
 
@@ -110,17 +108,8 @@
     {%- endif -%}
     {{ return(floodmark._columns_of(query=floodmark._select_of({'family': 'version' if is_version else 'timestamp',
         'unbounded': true, 'low_position': edge, 'high_position': edge, 'start_position': none, 'nulls': none,
-        'lookback': 0, 'reader': floodmark._known_records_sql(run, known) if known else none}, run.sql))) }}
-{% endmacro %}
-
-
-{# The columns that an enforced contract names: a list of {name, ddl}; none where there is none. #}
-{% macro _contract_columns() %}
-    {%- set found = [] -%}
-    {%- for column in model.columns.values() if config.get('contract').enforced -%}
-        {%- do found.append({'name': column.name, 'ddl': column.data_type}) -%}
-    {%- endfor -%}
-    {{ return(found if config.get('contract').enforced else none) }}
+        'lookback': 0, 'reader': floodmark._known_records_sql(run, known) if known else none, 'file_schema': known},
+        run.sql))) }}
 {% endmacro %}
 
 

@@ -104,8 +104,7 @@
                 column.ddl or column.type, own.ddl)) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- do floodmark._add_columns_beside(state, changes,
-        floodmark._column_mapping(changes.new + changes.fields)) -%}
+    {%- do floodmark._add_columns_beside(state, changes) -%}
     {%- if floodmark._widen_columns(state, known, columns) -%}
         {%- set known = floodmark._columns_of(relation=state) -%}
     {%- endif -%}
@@ -154,13 +153,10 @@
 {% endmacro %}
 
 
-{# Columns may have names that only column mapping takes, as in the table. #}
 {% macro _state_properties_sql(columns) %}
-    {%- set mapping = floodmark._column_mapping(columns) -%}
-    {%- set vectors = floodmark._name_properties(columns)['delta.enableDeletionVectors'] or 'true' -%}
-    {{ return("comment 'What floodmark remembers of the events of " ~ this
-        ~ "' tblproperties ('delta.enableDeletionVectors' = '" ~ vectors ~ "'"
-        ~ (", 'delta.columnMapping.mode' = '" ~ mapping ~ "'" if mapping else '') ~ ')') }}
+    {{ return("comment 'What floodmark remembers of the events of " ~ this ~ "' tblproperties "
+        ~ floodmark._properties_sql(dict({'delta.enableDeletionVectors': 'true'},
+        **floodmark._beside_properties(columns)))) }}
 {% endmacro %}
 
 

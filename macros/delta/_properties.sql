@@ -10,12 +10,18 @@
 
 {# Set properties of the model's table, or of another. #}
 {% macro _set_properties(properties, relation=none) %}
+    {%- do floodmark._execute(['alter table ' ~ (relation or this) ~ ' set tblproperties '
+        ~ floodmark._properties_sql(properties)]) -%}
+{% endmacro %}
+
+
+{# Properties as SQL: the list behind TBLPROPERTIES. #}
+{% macro _properties_sql(properties) %}
     {%- set pairs = [] -%}
     {%- for name, value in properties.items() -%}
         {%- do pairs.append(floodmark._string_literal(name) ~ ' = ' ~ floodmark._string_literal(value)) -%}
     {%- endfor -%}
-    {%- do floodmark._execute(['alter table ' ~ (relation or this) ~ ' set tblproperties (' ~ pairs | join(', ')
-        ~ ')']) -%}
+    {{ return('(' ~ pairs | join(', ') ~ ')') }}
 {% endmacro %}
 
 

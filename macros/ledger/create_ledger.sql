@@ -1,8 +1,10 @@
 {# Create the ledger where it is missing: one append-only Delta log, and the views that people read.
-   Runs once at the start of `dbt build` and `dbt run`, before any thread loads. #}
+   Runs once at the start of `dbt build` and `dbt run`, before any thread loads. A run of models whose settings nobody
+   would heed stops here. #}
 {% macro create_ledger() %}
-    {%- if execute and flags.WHICH in ['build', 'run', 'retry'] and target.type == 'spark'
-        and not floodmark._is_dry() -%}
+    {%- set is_run = execute and flags.WHICH in ['build', 'run', 'retry'] and target.type == 'spark' -%}
+    {%- do floodmark._check_unheeded_settings() if is_run -%}
+    {%- if is_run and not floodmark._is_dry() -%}
         {%- set schema = floodmark.ledger_schema() -%}
         {%- do floodmark._execute(['/*floodmark:ledger*/ create schema if not exists ' ~ schema]) -%}
         {%- set formats = floodmark._ledger_formats(schema) -%}

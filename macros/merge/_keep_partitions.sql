@@ -87,14 +87,7 @@
     {#- a batch that came to nothing may have left the property narrower than the rows are -#}
     {%- set shared = shared or (floodmark._ways_with_held_rows(run, batch, source, partition, of_all=true) if is_kept
         else []) -%}
-    {%- if not shared -%}
-        {%- do floodmark._refuse([{'setting': 'partition_by',
-            'got': partition.name ~ (' by ' ~ staged | last if staged else ''),
-            'expected': (kept.column ~ ' by ' ~ kept.ways | last if kept else 'partitions')
-            ~ ' as the rows of ' ~ this ~ ' have them', 'todo': 'Change partition_by and its column in the SELECT '
-            'back, or run once with --full-refresh: rows would be left beside their copies, or lost'}],
-            rejects='the partitions do not follow from the watermark column as those of the table') -%}
-    {%- endif -%}
+    {%- do floodmark._refuse_partitions(run, batch, partition, kept, staged) if not shared -%}
     {%- set known = {'column': partition.name | lower, 'ways': shared} -%}
     {%- set properties = dict({'floodmark.zone': run.zone.session} if takes_zone else {},
         **(floodmark._partitions_property(known) if known != kept else {})) -%}
@@ -102,6 +95,24 @@
         {%- do floodmark._set_properties(properties) -%}
         {%- do run.zone.update({'kept': properties.get('floodmark.zone', run.zone.kept), 'partitions': known}) -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# Refuse rows whose partitions do not follow from the watermark as those of the table. A replay has them as they were
+   held back, or as `set` gives them; other rows have them as the SELECT says. #}
+{% macro _refuse_partitions(run, batch, partition, kept, staged) %}
+    {%- set by = ' by ' ~ kept.ways | last if kept else '' -%}
+    {%- set problem = {'setting': 'floodmark_replay.set', 'got': batch.asked.replay.set or {},
+        'expected': partition.name ~ ' to follow from ' ~ run.settings.watermark.column ~ by ~ ' in each row, as in '
+        ~ this, 'todo': 'Set ' ~ partition.name ~ ' as well when you replay: an expression sees the row as it is in '
+        'the quarantine, not what another one gives'}
+        if floodmark._replays_rows(batch) and (not kept or kept.column == partition.name | lower) else {
+        'setting': 'partition_by', 'got': partition.name ~ (' by ' ~ staged | last if staged else ''),
+        'expected': (kept.column ~ by if kept else 'partitions') ~ ' as the rows of ' ~ this ~ ' have them',
+        'todo': 'Change partition_by and its column in the SELECT back, or run once with --full-refresh: rows would '
+        'be left beside their copies, or lost'} -%}
+    {%- do floodmark._refuse([problem],
+        rejects='the partitions do not follow from the watermark column as those of the table') -%}
 {% endmacro %}
 
 

@@ -58,6 +58,34 @@
 {% endmacro %}
 
 
+{# The rows that a replay keeps, one reading of each: of a key's rows of one watermark value those that the latest batch
+   has held back, since it read them later. Without such a value all rows of a key are readings of one; where `set`
+   gives it, the rows follow each other by the value that they came with. #}
+{% macro _last_readings_sql(run, batch) %}
+    {%- set quarantine = floodmark._quarantine_relation(this) -%}
+    {%- set columns = batch.judged.columns -%}
+    {%- set order = floodmark._order_column(run, columns) or '' -%}
+    {%- set told = floodmark._columns_named(columns, run.settings.unique_key + [order]) -%}
+    {%- set came = floodmark._find_column(floodmark._columns_of(relation=quarantine), order)
+        if order | lower in (batch.asked.replay.set or {}) | map('lower') | list else none %}
+    select {{ floodmark._quoted_csv(columns | map(attribute='name') | list) }}
+    from (
+        select *, rank() over (
+            partition by {{ floodmark._quoted_csv(told | map(attribute='name') | list) }}
+            order by {{'_floodmark_came_at desc nulls last, ' if came }}_floodmark_held_by desc
+        ) as _floodmark_reading
+        from {{ floodmark._judged_relation(batch) }}
+        join (
+            select _floodmark_id as _floodmark_held_as, _floodmark_batch_id as _floodmark_held_by
+                {{- (', ' ~ floodmark._quoted(came.name) ~ ' as _floodmark_came_at') if came }}
+            from {{ quarantine }}
+        ) on _floodmark_id = _floodmark_held_as
+        where not {{ floodmark._broken_sql(batch.rules, ['drop', 'quarantine', 'fail']) }}
+    )
+    where _floodmark_reading = 1
+{% endmacro %}
+
+
 {# Whether the source row of a match replaces the target row. With an order column the later row wins and, of two rows
    of one time that differ, the source's, since it was read later: a correction in place keeps its time. Without one
    any difference counts. #}

@@ -13,6 +13,29 @@
 {% endmacro %}
 
 
+{# Stop a run of models whose rules, or whose way to read events or extracts, nobody would heed: their materialization
+   does not load by floodmark. Settings that a folder may have for models of all kinds, such as `watermark`, are let
+   pass, and so are materializations that floodmark does not know. #}
+{% macro _check_unheeded_settings() %}
+    {%- set problems = [] -%}
+    {%- for id, node in graph.nodes.items() if id in selected_resources and node.resource_type == 'model'
+        and node.config.materialized in ['table', 'view', 'ephemeral', 'materialized_view'] -%}
+        {%- for name in ['expectations', 'cdc', 'snapshot_diff'] if floodmark._node_setting(node, name) -%}
+            {%- set without = name ~ '=none' if node.config.get(name) else "meta={'floodmark': {}}" -%}
+            {%- do problems.append({
+                'setting': name ~ ' of ' ~ floodmark._versioned_name(node) ~ ' (' ~ node.original_file_path ~ ')',
+                'got': 'materialized: ' ~ node.config.materialized,
+                'expected': 'materialized: incremental' ~ (' or streaming_table' if name != 'snapshot_diff'),
+                'todo': 'No other model is loaded by this setting. Change the materialization, or remove the setting; '
+                'if a folder of the project sets it, write config(' ~ without ~ ') in this model'}) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- if problems -%}
+        {%- do floodmark._refuse(problems, what='the run') -%}
+    {%- endif -%}
+{% endmacro %}
+
+
 {# One of them; a name that is none, or that of several, stops the operation and names those that there are. #}
 {% macro _managed_node(name) %}
     {%- set found = floodmark._managed_nodes([name]) -%}

@@ -141,18 +141,13 @@
     {%- for name, type in floodmark._quarantine_columns().items() -%}
         {%- do own.append({'name': name, 'type': type}) -%}
     {%- endfor -%}
-    {%- set mapping = floodmark._column_mapping(columns) -%}
+    {%- set properties = floodmark._beside_properties(columns) -%}
     {%- do floodmark._execute(['create table if not exists ' ~ quarantine ~ ' (' ~ floodmark._as_ddl(columns + own)
-        ~ ') using delta' ~ (" tblproperties ('delta.columnMapping.mode' = "
-        ~ floodmark._string_literal(mapping) ~ ')' if mapping else '')]) -%}
+        ~ ') using delta' ~ (' tblproperties ' ~ floodmark._properties_sql(properties) if properties else '')]) -%}
     {%- set known = floodmark._columns_of(relation=quarantine) -%}
     {%- set changes = floodmark._schema_changes(columns, known) -%}
     {%- if changes.new or changes.fields -%}
-        {#- a name that needs column mapping may come later -#}
-        {%- if mapping and floodmark._properties_of(quarantine).get('delta.columnMapping.mode', 'none') == 'none' -%}
-            {%- do floodmark._set_properties({'delta.columnMapping.mode': mapping}, quarantine) -%}
-        {%- endif -%}
-        {%- do floodmark._add_columns(quarantine, changes) -%}
+        {%- do floodmark._add_columns_beside(quarantine, changes) -%}
         {%- set known = floodmark._columns_of(relation=quarantine) -%}
     {%- endif -%}
     {{ return(known) }}

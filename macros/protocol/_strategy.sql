@@ -9,6 +9,8 @@
   reads           macro(run, batch, select_sql): the SELECT that the batch reads in its place, before rules are asked of
                   its rows; or none
   replays         whether rows of the quarantine can be loaded by themselves
+  replayed        macro(run, batch): a SELECT of the rows that a replay loads, of those that break no rule any more;
+                  none where it loads all of them
   own_columns     macro(run, columns): those of the SELECT's columns that the table has
   replaced        macro(run, batch): a condition on rows that the batch has read anew with their partitions, or none;
                   none where the strategy reads no row twice
@@ -70,7 +72,7 @@
 {# What most strategies say. #}
 {% macro _strategy_defaults() %}
     {{ return({
-        'load': none, 'conforms': true, 'reads': none, 'replays': true, 'replaced': none,
+        'load': none, 'conforms': true, 'reads': none, 'replays': true, 'replayed': none, 'replaced': none,
         'whole': none, 'restated': none, 'own_columns': floodmark._target_columns, 'asked': floodmark._asked_of_all,
         'needs_stage': true, 'staged': floodmark._staged_select,
         'check_columns': floodmark._check_own_names, 'counts': floodmark._row_counts, 'check_staged': none,

@@ -25,19 +25,6 @@
 {% endmacro %}
 
 
-{# The column mapping of a table beside the model's, which has columns of the same names: as the config has it, else as
-   the model's table, which somebody else may have made. That is looked up only for a name that needs it. #}
-{% macro _column_mapping(columns) %}
-    {%- set mode = (config.get('tblproperties') or {}).get('delta.columnMapping.mode') -%}
-    {%- for column in columns if not mode and (modules.re.search('[ ,;{}()\n\t=]', column.name)
-        or '`' in (column.ddl or column.type)) -%}
-        {{ return(floodmark._properties_of(this).get('delta.columnMapping.mode')
-            if floodmark._present_relation() is not none else none) }}
-    {%- endfor -%}
-    {{ return(mode) }}
-{% endmacro %}
-
-
 {# What to do where `location_root` names another place than the table's, in a sentence; none for any other error. #}
 {% macro _lies_elsewhere(error) %}
     {{ return(this ~ ' lies elsewhere than location_root says, and Delta replaces a table only where it lies. Drop the '
@@ -64,15 +51,11 @@
         {%- do properties.update(floodmark._sequence_property(cdc)) -%}
     {%- endif -%}
     {%- do properties.update(config.get('tblproperties') or {}) -%}
-    {%- set pairs = [] -%}
-    {%- for name, value in properties.items() -%}
-        {%- do pairs.append(floodmark._string_literal(name) ~ ' = ' ~ floodmark._string_literal(value)) -%}
-    {%- endfor -%}
     {%- do floodmark._assert_contract(select_sql) -%}
     create or replace table {{ this }}
     using delta
     {{ options_clause() }}
-    tblproperties ({{ pairs | join(', ') }})
+    tblproperties {{ floodmark._properties_sql(properties) }}
     {{'partitioned by (' ~ floodmark._quoted_csv(floodmark._name_list(config.get('partition_by'))) ~ ')'
         if config.get('partition_by') }}
     {{ location_clause() }}

@@ -10,47 +10,109 @@
         {%- do floodmark._raise('floodmark: ' ~ model ~ ' is not in this project: test a model, a seed or a '
             'snapshot') -%}
     {%- endif -%}
-    {%- set own = floodmark._columns_of(query='select * from ' ~ model) -%}
-    {%- set published, secrets, names = [], [], [] -%}
-    {%- for column in own if column.type == 'string' or floodmark._position_family(column.type) == 'sequence' -%}
-        {%- do published.append(floodmark._string_literal(column.name) ~ ', cast(' ~ floodmark._quoted(column.name)
-            ~ ' as string)') -%}
+    {%- set own, published, secrets, names, described = [], [], [], [], {} -%}
+    {%- for column in floodmark._columns_of(query='select * from ' ~ model) -%}
+        {%- do own.extend(floodmark._leaf_texts([{'name': column.name, 'path': column.name}],
+            floodmark._quoted(column.name), column.ddl)) -%}
+    {%- endfor -%}
+    {%- for leaf in own if leaf.type == 'string' or floodmark._position_family(leaf.type) == 'sequence' -%}
+        {%- set within = [] -%}
+        {%- for place in leaf.places -%}
+            {%- do within.append(floodmark._string_literal(place.name | lower)) -%}
+        {%- endfor -%}
+        {%- do published.append(floodmark._string_literal(leaf.places[-1].path) ~ ', array(' ~ within | join(', ')
+            ~ '), ' ~ leaf.sql) -%}
     {%- endfor -%}
     {%- for tagged in floodmark._tagged_columns(tested, tag) -%}
         {%- set origin = floodmark._string_literal(tagged.node ~ '.' ~ tagged.column) -%}
         {%- if tagged.relation -%}
-            {%- do secrets.append('select distinct ' ~ origin ~ ' as leaked_from, '
-                ~ floodmark._string_literal(tagged.column | lower) ~ ' as own_name, cast('
-                ~ floodmark._quoted(tagged.column) ~ ' as string) as value from ' ~ tagged.relation) -%}
+            {%- do described.update({tagged.node: floodmark._columns_of(relation=tagged.relation)})
+                if tagged.node not in described -%}
+            {%- set column = floodmark._find_column(described[tagged.node], tagged.column) -%}
+            {%- for leaf in floodmark._leaf_texts([], floodmark._quoted(tagged.column),
+                column.ddl if column else 'string') -%}
+                {%- do secrets.append('select distinct ' ~ origin ~ ' as leaked_from, '
+                    ~ floodmark._string_literal(tagged.column | lower) ~ ' as own_name, explode(' ~ leaf.sql
+                    ~ ') as value from ' ~ tagged.relation) -%}
+            {%- endfor -%}
         {%- elif tagged.is_ephemeral -%}
             {%- do exceptions.warn("floodmark, model '" ~ floodmark._node_id(tested) ~ "': no_pii looks only for the "
                 'name of ' ~ tagged.node ~ '.' ~ tagged.column ~ ', and not for its values, since ' ~ tagged.node
                 ~ ' is ephemeral: tag the columns that it comes from as well') -%}
         {%- endif -%}
-        {%- set named = floodmark._find_column(own, tagged.column) -%}
-        {%- if named -%}
-            {%- do names.append('select ' ~ floodmark._string_literal(named.name) ~ ' as column_name, ' ~ origin
+        {%- for path in floodmark._paths_named(own, tagged.column) -%}
+            {%- do names.append('select ' ~ floodmark._string_literal(path) ~ ' as column_name, ' ~ origin
                 ~ " as leaked_from, 'name' as how") -%}
-        {%- endif -%}
+        {%- endfor -%}
     {%- endfor %}
     select '' as column_name, '' as leaked_from, '' as how where false
     {%- for name in names %}
     union all
     {{ name }}
     {%- endfor %}
-    {%- if published and secrets %}
+    {{- floodmark._leaked_values_sql(model, published, secrets, min_length) if published and secrets }}
+{% endtest %}
+
+
+{# Where values of tagged columns are published: `published` are a path, the names within it, and an array of texts;
+   `secrets` are SELECTs. What is published under the name of the tagged column is found by that. #}
+{% macro _leaked_values_sql(relation, published, secrets, min_length) %}
     union all
     select distinct column_name, leaked_from, 'value' as how
     from (
-        select distinct stack({{ published | length }}, {{ published | join(', ') }}) as (column_name, value)
-        from {{ model }}
+        select distinct column_name, names, explode(texts) as value
+        from (
+            select stack({{ published | length }}, {{ published | join(', ') }}) as (column_name, names, texts)
+            from {{ relation }}
+        )
     ) as published
     join ({{ secrets | join(' union all ') }}) as secrets
         on published.value = secrets.value
     where length(secrets.value) >= {{ min_length }}
-        and lower(column_name) <> own_name
-    {%- endif %}
-{% endtest %}
+        and not array_contains(names, own_name)
+{% endmacro %}
+
+
+{# The leaves of a value: a list of {places, type, sql}. `places` are the column and the fields that a leaf is in, each
+   {name, path}; `sql` is an array of its texts, since an array or a map has several. #}
+{% macro _leaf_texts(places, sql, type, depth=0) %}
+    {%- set nesting = floodmark._nesting(type) -%}
+    {%- set parts, found, item = [], [], '_floodmark_item_' ~ depth -%}
+    {%- if nesting is none -%}
+        {{ return([{'places': places, 'type': type | lower, 'sql': 'array(cast(' ~ sql ~ ' as string))'}]) }}
+    {%- elif nesting == 'struct' -%}
+        {%- for field in floodmark._struct_fields(type) -%}
+            {%- set path = (places | map(attribute='name') | list + [field.name]) | join('.') -%}
+            {%- do found.extend(floodmark._leaf_texts(places + [{'name': field.name, 'path': path}],
+                sql ~ '.' ~ floodmark._quoted(field.name), field.type, depth)) -%}
+        {%- endfor -%}
+    {%- elif nesting == 'array' -%}
+        {%- do parts.append({'sql': sql, 'type': type[6:-1]}) -%}
+    {%- else -%}
+        {%- set key, value = floodmark._map_types(type) -%}
+        {%- do parts.extend([{'sql': 'map_keys(' ~ sql ~ ')', 'type': key},
+            {'sql': 'map_values(' ~ sql ~ ')', 'type': value}]) -%}
+    {%- endif -%}
+    {%- for part in parts -%}
+        {%- for leaf in floodmark._leaf_texts(places, item, part.type, depth + 1) -%}
+            {%- do found.append(dict(leaf, sql='coalesce(flatten(transform(' ~ part.sql ~ ', ' ~ item ~ ' -> '
+                ~ leaf.sql ~ ')), array())')) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
+{# The paths of the columns and fields of this name that leaves are in. #}
+{% macro _paths_named(leaves, name) %}
+    {%- set paths = [] -%}
+    {%- for leaf in leaves -%}
+        {%- for place in leaf.places if place.name | lower == name | lower -%}
+            {%- do paths.append(place.path) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(paths | unique(case_sensitive=true) | list) }}
+{% endmacro %}
 
 
 {# The one of these nodes that a test is of; none where it is of none. The test's own node tells: with --defer the

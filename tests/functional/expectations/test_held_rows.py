@@ -174,6 +174,30 @@ def test_set_gives_a_column_that_only_the_select_has(project: Project) -> None:
     assert found == [(2, "USD")]
 
 
+def test_names_for_which_the_quarantine_alone_needs_column_mapping(project: Project) -> None:
+    """The tables leave the column out: `except_column_list` names it, or it came later."""
+    spaced = "id, amount, n, n as `my n`"
+    events = {
+        "incremental_strategy": "cdc",
+        "unique_key": "id",
+        "cdc": {"sequence_by": "n", "except_column_list": ["my n"]},
+    }
+    later: dict[str, Any] = {"expectations": [RULE], "on_schema_change": "ignore", **BY_N, **MERGE}
+    models = ("spaced_events", "spaced_later")
+    project.model(
+        models[0], incremental(table("raw"), spaced, expectations=[RULE], **BY_N, **events)
+    )
+    project.model(models[1], incremental(table("raw"), "id, amount, n", **later))
+    project.build("--select", *models)
+    project.model(models[1], incremental(table("raw"), spaced, **later))
+    done(project, "backfill", models[1], "--from", "1", "--to", "3")
+    for name in models:
+        open_rows = f"{project.schema}.{name}__quarantine where _floodmark_state = 'open'"
+        assert project.sql(f"select id, `my n` from {open_rows}") == [(2, 2)], name
+        done(project, "quarantine", "replay", name, "--set", "amount = abs(amount)")
+        assert ids(project, name) == [1, 2, 3]
+
+
 def test_an_aggregate_is_no_rule_of_rows(project: Project) -> None:
     rules = [RULE, {"name": "total", "expect": "sum(amount) > 0"}]
     project.model("aggregated", incremental(table("raw"), expectations=rules, **BY_N))

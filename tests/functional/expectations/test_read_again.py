@@ -33,6 +33,7 @@ TABLES = (
     "widened",
     "recorded",
     "fed",
+    "corrected",
 )
 COMMITTED = "before: insert into .*batch_log.*'committed'"
 PLANNED = "before: insert into .*batch_log.*'planned'"
@@ -265,6 +266,40 @@ def test_a_file_that_comes_again_leaves_each_row_open_once(project: Project) -> 
     done(project, "quarantine", "replay", "comes_again", "--set", "amount = abs(amount)")
     rows = sorted(project.sql(f"select id, amount from {project.schema}.comes_again"))
     assert rows == [(1, 1), (2, 2), (3, 3)]
+
+
+def test_of_two_readings_of_a_row_a_replay_loads_the_later(project: Project) -> None:
+    """Rows that were corrected in place to what breaks the rule, too; of eight keys, so that no hash decides as well."""
+    again = AT | {"watermark": {"column": "at", "lookback": "1 day"}}
+    config = {"materialized": "incremental", "expectations": [RULE]} | MERGE
+    settings = ", ".join(f"{name}={value!r}" for name, value in config.items())
+    models = {
+        "corrected_by_time": incremental(table("corrected"), "id, amount, at", **MERGE, **again),
+        "corrected_whole": f"{{{{ config({settings}) }}}}\nselect id, amount from {table('corrected')}",
+    }
+    keys = range(1, 9)
+    arrive(project, "corrected", (0, 5, "01 00:30"), *((key, -key, "01 01:00") for key in keys))
+    for name, sql in models.items():
+        project.model(name, sql)
+    project.build("--select", *models)
+    project.sql(f"update {project.schema}.corrected set amount = amount - 100 where amount < 0")
+    arrive(project, "corrected", (20, 20, "01 02:00"))
+    project.build("--select", *models)
+    readings = sorted([(key, -key) for key in keys] + [(key, -key - 100) for key in keys])
+    for name in models:
+        assert is_open(project, name) == readings
+        done(project, "quarantine", "replay", name, "--set", "amount = abs(amount)")
+        rows = sorted(project.sql(f"select id, amount from {project.schema}.{name}"))
+        assert rows == [(0, 5), *((key, key + 100) for key in keys), (20, 20)], name
+        assert {state for *_, state in found(project, name)} == {"replayed"}
+    # Two rows of a key in one batch, and the replay gives both one time.
+    arrive(project, "corrected", *((key, -key - 200, "01 03:00") for key in keys))
+    project.model("retimed", incremental(table("corrected"), "id, amount, at", **MERGE, **AT))
+    project.build("--select", "retimed")
+    given = ("--set", "amount = abs(amount)", "--set", "at = timestamp'2024-05-02'")
+    done(project, "quarantine", "replay", "retimed", *given)
+    rows = sorted(project.sql(f"select id, amount from {project.schema}.retimed"))
+    assert rows == [(0, 5), *((key, key + 200) for key in keys), (20, 20)]
 
 
 def test_a_range_whose_rows_do_not_tell_their_place(project: Project) -> None:

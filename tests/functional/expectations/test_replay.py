@@ -403,11 +403,21 @@ def test_a_model_that_follows_and_is_past_the_row_is_named(project: Project) -> 
             "{{ ref('changed') }}", "id, amount, at", watermark={"column": "at"}, **follows
         ),
     )
-    project.build("--select", "following")
+    # It reads the row again that lies below its mark.
+    project.model(
+        "looking_back",
+        incremental(
+            "{{ ref('changed') }}",
+            "id, amount, at",
+            watermark={"column": "at", "lookback": "400 days"},
+            **follows,
+        ),
+    )
+    project.build("--select", "following", "looking_back")
     wanted = "{floodmark_replay: {rule: small, set: {amount: '3'%s}}}"
     run = project.build("--select", "changed", "--vars", wanted % ", at: at + interval 1 year")
     assert "of this replay" not in run.log
-    project.build("--select", "following")
+    project.build("--select", "following", "looking_back")
     assert rows(project, "following")[(3, 3)] == 1
     project.sql(
         f"update {project.schema}.changed__quarantine set _floodmark_state = 'open' where id = 3"
@@ -418,3 +428,19 @@ def test_a_model_that_follows_and_is_past_the_row_is_named(project: Project) -> 
         f"rows of this replay are at or below the mark of {project.schema}.following (at), which does not load them: "
         "backfill it, or give them another at with set when you replay" in sentence(run.log)
     )
+    assert f"{project.schema}.looking_back" not in run.log
+
+
+@pytest.mark.edge
+def test_a_replay_that_gives_another_time_gives_its_partition_too(project: Project) -> None:
+    wanted = "{floodmark_replay: {rule: small, set: {amount: '3', at: at + interval 1 year%s}}}"
+    run = project.dbt("run", "--select", "overwritten", "--vars", wanted % "")
+    assert (
+        'floodmark_replay.set: got {"amount": "3", "at": "at + interval 1 year"}; expected day to follow from at by '
+        f"day in each row, as in {project.schema}.overwritten. Set day as well when you replay"
+    ) in sentence(run.message["overwritten"])
+    assert states(project, "overwritten")[(3, 300, "open")] == 1
+    moved = ", day: date(at + interval 1 year)"
+    project.build("--select", "overwritten", "--vars", wanted % moved)
+    assert rows(project, "overwritten")[(3, 3)] == 1
+    assert states(project, "overwritten")[(3, 300, "open")] == 0

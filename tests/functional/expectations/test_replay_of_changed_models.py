@@ -91,6 +91,29 @@ def test_columns_that_came_and_went(project: Project, mode: str) -> None:
     assert states(project, name) == {2: "replayed", 3: "replayed"}
 
 
+def test_a_column_that_has_left_the_model_keeps_its_value(project: Project) -> None:
+    """As in a run: the quarantine has the column, and the row that was held back later has no value in it."""
+    project.source("raw", "notes")
+    notes = f"{project.schema}.notes"
+    project.sql(
+        f"create table {notes} using delta as select * from values "
+        "(1, 1, 'a', 1L), (2, -2, 'b', 2L) as t(id, amount, note, n)"
+    )
+    latest = {"incremental_strategy": "cdc", "unique_key": "id", "cdc": {"sequence_by": "n"}}
+    models: dict[str, dict[str, object]] = {"noted": MERGE, "noted_events": latest}
+    for select in ("id, amount, note, n", "id, amount, n"):
+        for name, settings in models.items():
+            config = {"watermark": {"column": "n"}, "expectations": [RULE]} | settings
+            project.model(name, incremental(table("notes"), select, **config))
+        project.build("--select", *models)
+        if "note" in select:
+            project.sql(f"insert into {notes} values (1, -5, 'c', 3)")
+    for name in models:
+        assert states(project, name) == {1: "open", 2: "open"}
+        replay(project, name, "--set", "amount = abs(amount)")
+        assert rows(project, name, "id, amount, note") == [(1, 5, "a"), (2, 2, None)], name
+
+
 def test_a_contract_that_has_changed(project: Project) -> None:
     columns = [
         {"name": "id", "data_type": "int"},

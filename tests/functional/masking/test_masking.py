@@ -152,6 +152,37 @@ def test_a_leak_is_found(project: Project, select: str, leaks: list[tuple[str, s
     assert is_ephemeral is ("between" in select)
 
 
+def test_a_leak_within_a_struct_an_array_or_a_map_is_found(project: Project) -> None:
+    """And each field of a tagged struct."""
+    table = "{{ config(materialized='table', file_format='delta') }} "
+    project.model(
+        "shipped",
+        table + "select id, named_struct('line', card_no, 'city', 'Pune') as address "
+        "from {{ ref('people') }}",
+        "columns:\n  - {name: address, config: {tags: [pii]}}\n",
+    )
+    within = (
+        "address.line as shipped_to, named_struct('card_no', 'x') as customer, array(address.line) as cards, "
+        "map('no', address.line) as by_key, array(named_struct('n', array(address.line))) as deep"
+    )
+    project.model(
+        "published_within",
+        table + f"select id, {within} from {{{{ ref('shipped') }}}}",
+        "data_tests: [{floodmark.no_pii: {config: {store_failures: true, schema: failures, "
+        "alias: leaks_within}}}]\n",
+    )
+    project.build("--select", "shipped", "published_within")
+    assert not project.dbt("test", "--select", "published_within").success
+    s = project.schema
+    found = project.sql(f"select column_name, leaked_from, how from {s}_failures.leaks_within")
+    by_value = [
+        (path, f"{s}.{column}", "value")
+        for path in ("by_key", "cards", "deep.n", "shipped_to")
+        for column in ("people.card_no", "shipped.address")
+    ]
+    assert sorted(found) == sorted([("customer.card_no", f"{s}.people.card_no", "name"), *by_value])
+
+
 def test_another_unit_is_refused(project: Project) -> None:
     project.model(
         "coarse", "select {{ floodmark.generalise('born', 'decade') }} from {{ ref('people') }}"

@@ -60,6 +60,21 @@ def test_a_refusal_is_one_message(project: Project, word: str) -> None:
         assert noise not in run.log
 
 
+def test_rules_that_nobody_would_check_stop_the_run(project: Project) -> None:
+    rules = [{"name": "positive", "expect": "id > 0"}]
+    config = f"config(materialized='view', expectations={rules!r})"
+    project.model("unjudged", f"{{{{ {config} }}}}\nselect 1 as id")
+    run = project.dbt("run", "--select", "unjudged", "good")
+    (project.root / "models/unjudged.sql").unlink()
+    assert not run.success and "good" not in run.status
+    assert (
+        "floodmark refuses the run: 1 problem - expectations of unjudged (models/unjudged.sql): got "
+        '"materialized: view"; expected materialized: incremental or streaming_table'
+    ) in sentence(run.log)
+    for noise in ("> in macro", "> called by"):
+        assert noise not in run.log
+
+
 @pytest.mark.parametrize(
     ("operation", "arguments", "said"),
     [

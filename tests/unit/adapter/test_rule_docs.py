@@ -17,6 +17,7 @@ def node(rules: Any, in_meta: bool = False, description: str = "Invoices.", **co
         name: SimpleNamespace(description=text)
         for name, text in (("amount", "In rupees."), ("store_id", ""), ("total_amount", "The sum."))
     }
+    config = {"materialized": "incremental", **config}
     return SimpleNamespace(
         description=description,
         columns=columns,
@@ -75,6 +76,15 @@ def test_what_is_no_rule_says_nothing(rules: Any) -> None:
     model = node(rules, description="")
     describe(model)
     assert model.description == "" and model.columns["amount"].description == "In rupees."
+
+
+@pytest.mark.parametrize("materialized", ["view", "table", "ephemeral", "snapshot", "seed"])
+@pytest.mark.parametrize("in_meta", [False, True])
+def test_rules_that_nobody_checks_are_not_listed(materialized: str, in_meta: bool) -> None:
+    rules = [{"name": "positive", "expect": "amount > 0"}]
+    other = node(rules, in_meta, materialized=materialized)
+    describe(other)
+    assert other.description == "Invoices." and other.columns["amount"].description == "In rupees."
 
 
 @pytest.mark.parametrize(

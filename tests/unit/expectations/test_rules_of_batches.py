@@ -557,9 +557,44 @@ def test_a_replay_has_the_columns_that_its_rules_and_set_name() -> None:
         # A row was held back with it, and none was loaded.
         "late": "STRING",
     }
-    run["settings"]["expectations"] = []
-    found = floodmark._replayed_columns(run, [], typed("id"))
-    assert [one["name"] for one in found] == ["id"]
+    # What has left the SELECT keeps its value in the table, whatever on_schema_change says.
+    floodmark._table_columns = lambda run: typed("id", "left")
+    for mode in ("fail", "sync_all_columns", "append_new_columns", "ignore"):
+        run["settings"] = {"expectations": [], "on_schema_change": mode}
+        found = floodmark._replayed_columns(run, [], typed("id", "left"))
+        assert [one["name"] for one in found] == ["id"]
+    given[0]["name"] = "left"
+    found = floodmark._replayed_columns(run, given, typed("id", "left"))
+    assert [one["name"] for one in found] == ["id", "left"]
+    # Where nobody knows what the files have.
+    floodmark._selected_now = lambda run: []
+    found = floodmark._replayed_columns(run, [], typed("id", "left"))
+    assert [one["name"] for one in found] == ["id", "left"]
+
+
+@pytest.mark.parametrize(
+    ("watermark", "family", "mark", "low"),
+    [
+        ({}, "timestamp", "2024-05-10 00:00:00", "2024-05-10 00:00:00"),
+        ({"lookback": "2 days"}, "timestamp", "2024-05-10 00:00:00", "2024-05-08 00:00:00"),
+        ({"lookback": "36 hours"}, "date", "2024-05-10", "2024-05-08"),
+        ({"lookback": 5}, "sequence", "20", "15"),
+        # It reads nothing below `start`, which it includes.
+        ({"lookback": 5, "start": 18}, "sequence", "20", "17"),
+    ],
+)
+def test_a_model_that_follows_reads_from_its_lookback(
+    watermark: dict[str, Any], family: str, mark: str, low: str
+) -> None:
+    asked: list[str] = []
+    floodmark = load(run_query=lambda sql: asked.append(sql) or SimpleNamespace(rows=[[1]]))
+    floodmark._model_state = lambda id: {"committed": {"mark": mark, "family": family}}
+    floodmark._replayed_select = lambda run, batch: "select at"
+    type = "bigint" if family == "sequence" else family
+    floodmark._columns_of = lambda query: [{"name": "at", "type": type}]
+    assert floodmark._is_past({}, "shop.next", watermark, {}, {"name": "at"})
+    literal = floodmark._position_literal(floodmark._position_parse(low, family), family)
+    assert asked == [f"select 1 as one from (select at) where `at` <= {literal} limit 1"]
 
 
 @pytest.mark.parametrize(

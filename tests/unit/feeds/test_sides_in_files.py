@@ -50,3 +50,15 @@ def test_what_the_files_do_not_give_alone_is_not_judged(relation: str) -> None:
     record = f"struct<before:string,after:{ROW}>"
     found = floodmark._select_of({"reader": "stage", "file_schema": {"record": record}}, sql)
     assert "if(op = 'd', before, after) as _row" in found
+
+
+def test_a_replay_asks_such_a_select_for_its_columns() -> None:
+    floodmark = load(execute=True)
+    described: list[str] = []
+    floodmark._columns_of = lambda query: described.append(query) or ["columns"]
+    floodmark._known_schema = lambda run: {"record": f"struct<before:{ROW},after:{ROW}>"}
+    floodmark._known_records_sql = lambda run, known: "no_records"
+    sql = f"select * from {floodmark.debezium(FILES)}"
+    run = {"settings": {"files": {"path": "in"}, "watermark": None}, "sql": sql}
+    assert floodmark._selected_now(run) == ["columns"]
+    assert "from no_records\n" in described[0]

@@ -25,7 +25,9 @@ def node(
     }
 
 
-def no_pii(columns: dict[str, str], upstream: dict[str, Any]) -> tuple[str, list[str]]:
+def no_pii(
+    columns: dict[str, str], upstream: dict[str, Any], secrets: dict[str, str] | None = None
+) -> tuple[str, list[str]]:
     """The SELECT of the test over a model with these columns and this upstream, and its warnings."""
     nodes = [node("published", upstream["name"]), upstream, node("gone", tagged="pin")]
     said: list[str] = []
@@ -40,8 +42,9 @@ def no_pii(columns: dict[str, str], upstream: dict[str, Any]) -> tuple[str, list
         exceptions=SimpleNamespace(warn=said.append),
         model=SimpleNamespace(attached_node="model.shop.published"),
     )
-    floodmark._columns_of = lambda query: [
-        {"name": name, "type": type} for name, type in columns.items()
+    floodmark._columns_of = lambda query=None, relation=None: [
+        {"name": name, "type": type.lower(), "ddl": type}
+        for name, type in (columns if query else secrets or {"card_no": "string"}).items()
     ]
     published = SimpleNamespace(schema="shop", identifier="published")
     return floodmark.no_pii(published), said
@@ -63,7 +66,7 @@ def no_pii(columns: dict[str, str], upstream: dict[str, Any]) -> tuple[str, list
 )
 def test_texts_and_whole_numbers_are_compared(type: str, is_compared: bool) -> None:
     sql, said = no_pii({"number": type}, node("people", tagged="card_no"))
-    assert ("'number', cast(`number` as string)" in sql) is is_compared
+    assert ("'number', array('number'), array(cast(`number` as string))" in sql) is is_compared
     assert not said
 
 
@@ -83,8 +86,61 @@ def test_a_name_of_what_is_no_table_is_found(materialized: str) -> None:
 def test_a_table_is_searched_for_names_and_values() -> None:
     sql, said = no_pii({"card_no": "string"}, node("people", tagged="card_no"))
     assert "'shop.people.card_no' as leaked_from, 'name' as how" in sql
-    assert "cast(`card_no` as string) as value from shop.people" in sql
+    assert "explode(array(cast(`card_no` as string))) as value from shop.people" in sql
     assert not said
+
+
+@pytest.mark.parametrize(
+    ("type", "leaves"),
+    [
+        ("int", {"c": "array(cast(`c` as string))"}),
+        (
+            "struct<`a b`:string,Deep:struct<n:bigint>>",
+            {
+                "c.a b": "array(cast(`c`.`a b` as string))",
+                "c.Deep.n": "array(cast(`c`.`Deep`.`n` as string))",
+            },
+        ),
+        (
+            "array<string>",
+            {"c": "coalesce(flatten(transform(`c`, @0 -> array(cast(@0 as string)))), array())"},
+        ),
+        (
+            "array<struct<n:array<int>>>",
+            {
+                "c.n": "coalesce(flatten(transform(`c`, @0 -> coalesce(flatten(transform(@0.`n`, @1 -> "
+                "array(cast(@1 as string)))), array()))), array())"
+            },
+        ),
+    ],
+)
+def test_the_leaves_of_a_value(type: str, leaves: dict[str, str]) -> None:
+    found = load()._leaf_texts([{"name": "c", "path": "c"}], "`c`", type)
+    told = {one["places"][-1]["path"]: one["sql"] for one in found}
+    assert told == {path: sql.replace("@", "_floodmark_item_") for path, sql in leaves.items()}
+
+
+def test_a_map_has_keys_and_values() -> None:
+    found = load()._leaf_texts([{"name": "c", "path": "c"}], "`c`", "map<string,int>")
+    assert [one["type"] for one in found] == ["string", "int"]
+    assert ["map_keys(`c`)" in found[0]["sql"], "map_values(`c`)" in found[1]["sql"]] == [True] * 2
+
+
+def test_a_name_within_a_struct_is_found_and_its_values_are_not_told_again() -> None:
+    columns = {"customer": "struct<Card_No:string,id:int>", "cards": "array<struct<card_no:int>>"}
+    sql, _ = no_pii(columns, node("people", tagged="card_no"))
+    for path in ("customer.Card_No", "cards.card_no"):
+        assert f"select '{path}' as column_name, 'shop.people.card_no' as leaked_from" in sql
+    assert "'customer.Card_No', array('customer', 'card_no'), array(cast(" in sql
+    assert "not array_contains(names, own_name)" in sql
+
+
+def test_each_leaf_of_a_tagged_struct_is_looked_for() -> None:
+    secrets = {"card_no": "struct<line:string,n:array<int>>"}
+    sql, _ = no_pii({"shipped_to": "string"}, node("people", tagged="card_no"), secrets)
+    assert "explode(array(cast(`card_no`.`line` as string))) as value from shop.people" in sql
+    assert "explode(coalesce(flatten(transform(`card_no`.`n`, " in sql
+    assert sql.count("as leaked_from, 'card_no' as own_name") == 2
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.macros import load
+from tests.support.macros import Refused, load
 
 
 @pytest.mark.parametrize(
@@ -118,3 +118,40 @@ def test_the_range_of_a_backfill(
     bounded._edge_positions = lambda query, family: {"low": 25, "high": 73}
     bounds = bounded._whole_partitions_range(run_from(start, sql), 44, 60)
     assert (bounds["low"], bounds["high"]) == expected
+    bounds = floodmark._rounded_bounds(run, batch, columns, found, edges)
+    assert bounds == {"low_position": low, "high_position": 70}
+    assert len(sent) == (0 if is_empty else 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "kept", "said"),
+    [
+        (
+            "replay",
+            {"column": "day", "ways": ["month", "day"]},
+            'floodmark_replay.set: got {"at": "now()"}; expected day to follow from at by day in each row, as in shop.t. '
+            "Set day as well when you replay: an expression sees the row as it is in the quarantine, not what another "
+            "one gives",
+        ),
+        ("replay", None, "expected day to follow from at in each row, as in shop.t. Set day"),
+        # What changed is the model.
+        ("replay", {"column": "month", "ways": ["month"]}, "expected month by month as the rows"),
+        (
+            "incremental",
+            {"column": "day", "ways": ["day"]},
+            'partition_by: got "day by month"; expected day by day as the rows of shop.t have them. Change',
+        ),
+        ("incremental", None, "expected partitions as the rows of shop.t have them. Change"),
+    ],
+)
+def test_what_is_said_of_partitions_that_do_not_follow(
+    kind: str, kept: dict[str, Any] | None, said: str
+) -> None:
+    floodmark = load(this="shop.t")
+    floodmark._model_id = lambda: "shop.t"
+    run = {"settings": {"watermark": {"column": "at"}}}
+    batch = {"kind": kind, "asked": {"replay": {"set": {"at": "now()"}}, "part": "rows"}}
+    staged = None if kind == "replay" else ["month"]
+    with pytest.raises(Refused) as refused:
+        floodmark._refuse_partitions(run, batch, {"name": "day"}, kept, staged)
+    assert said in " ".join(str(refused.value).split())

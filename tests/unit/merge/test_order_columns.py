@@ -1,6 +1,8 @@
-"""Whether a column can say which row of a key is the latest; without Spark."""
+"""Which column says which row of a key is the latest, and whether it can; without Spark."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
@@ -57,3 +59,44 @@ def test_repeated_keys_name_the_column_that_would_tell(
     said = rf"1 key comes more than once in the batch and {lacking} says .*\. {todo}, or make"
     with pytest.raises(Refused, match=said):
         floodmark._check_keys(run, {"family": family}, source)
+
+
+@pytest.mark.parametrize(
+    ("settings", "names", "told"),
+    [
+        ({"watermark": {"column": "AT", "kind": None}}, ["id", "at", "v"], "`id`, `at`"),
+        # The SELECT lacks it, or there is none: all rows of a key are readings of one row.
+        ({"watermark": {"column": "at", "kind": None}}, ["id", "v"], "`id`"),
+        ({"watermark": None}, ["id", "at"], "`id`"),
+        ({"watermark": {"kind": "version"}}, ["id", "_commit_version"], "`id`, `_commit_version`"),
+        ({"watermark": None, "event_time": "seen"}, ["id", "seen"], "`id`, `seen`"),
+    ],
+)
+def test_a_replay_takes_the_last_reading_of_a_row(
+    settings: dict[str, Any], names: list[str], told: str
+) -> None:
+    floodmark = load()
+    run = {"settings": settings | {"unique_key": ["id"]}}
+    columns = [{"name": name, "type": "int"} for name in names]
+    rule = {"name": "positive", "kind": "row", "on_violation": "quarantine"}
+    batch = {"judged": {"columns": columns}, "rules": [rule], "kind": "replay"}
+    floodmark._judged_relation = lambda batch: "judged"
+    floodmark._quarantine_relation = lambda relation: "quarantine"
+    floodmark._columns_of = lambda relation: columns
+
+    def asking(given: dict[str, str] | None) -> str:
+        asked = batch | {"asked": {"replay": {"set": given}}}
+        return " ".join(floodmark._last_readings_sql(run, asked).split())
+
+    sql = asking(None)
+    quoted = ", ".join(f"`{name}`" for name in names)
+    assert sql.startswith(f"select {quoted} from ( select *, rank() over ( partition by {told} ")
+    assert " order by _floodmark_held_by desc ) as _floodmark_reading from judged join ( " in sql
+    assert " where not ((_floodmark_broken_0 & 1L) <> 0) ) where _floodmark_reading = 1" in sql
+    assert asking({"v": "1"}) == sql
+    # All rows may have one value in it then: the later is the one that came with the greater.
+    if "," in told:
+        order = names[1]
+        sql = asking({order.upper(): "current_timestamp()"})
+        assert "order by _floodmark_came_at desc nulls last, _floodmark_held_by desc" in sql
+        assert f" as _floodmark_held_by, `{order}` as _floodmark_came_at from quarantine" in sql

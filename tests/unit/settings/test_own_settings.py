@@ -236,3 +236,59 @@ def test_letters_of_every_alphabet_are_printed_as_they_are(got: object, shown: s
     with pytest.raises(Refused) as refused:
         floodmark._refuse([{"setting": "x", "got": got, "expected": "y", "todo": "Do it"}], "z")
     assert f"x: got {shown}; expected y. Do it" in str(refused.value)
+
+
+UNHEEDED = "models/silver/notes.sql"
+
+
+def unheeded(config: dict[str, Any], selected: bool = True, **node: Any) -> str | None:
+    """What a run says of a model of this config before it begins."""
+    given = {"name": "notes", "resource_type": "model", "original_file_path": UNHEEDED} | node
+    config = {"materialized": "view"} | config
+    floodmark = load(
+        graph=SimpleNamespace(nodes={"n": {"config": config} | given}),
+        selected_resources=["n"] if selected else [],
+    )
+    try:
+        floodmark._check_unheeded_settings()
+    except Refused as refused:
+        return " ".join(str(refused).split())
+    return None
+
+
+@pytest.mark.parametrize("materialized", ["view", "table", "ephemeral"])
+@pytest.mark.parametrize("name", ["expectations", "cdc", "snapshot_diff"])
+def test_settings_that_a_materialization_would_not_heed_stop_the_run(
+    name: str, materialized: str
+) -> None:
+    value = [{"name": "a", "expect": "id > 0"}] if name == "expectations" else {"sequence_by": "n"}
+    asked = {"materialized": materialized}
+    kinds = "incremental" if name == "snapshot_diff" else "incremental or streaming_table"
+    told = (
+        f'floodmark refuses the run: 1 problem - {name} of notes ({UNHEEDED}): got "materialized: {materialized}"; '
+        f"expected materialized: {kinds}. No other model is loaded by this setting. Change the materialization, or "
+        "remove the setting; if a folder of the project sets it, write config({}) in this model"
+    )
+    said = unheeded(asked | {name: value})
+    assert said is not None and said.endswith(told.replace("{}", f"{name}=none"))
+    in_meta = unheeded(asked | {"meta": {"floodmark": {name: value}}})
+    assert in_meta is not None and "write config(meta={'floodmark': {}}) in this model" in in_meta
+    assert unheeded(asked | {name: value}, selected=False) is None
+    for kind in ("snapshot", "seed", "test"):
+        assert unheeded(asked | {name: value}, resource_type=kind) is None
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        # A folder may have them for models of all kinds, and an empty one says nothing.
+        {"watermark": {"column": "ts"}, "files": {"path": "a"}, "incremental_strategy": "cdc"},
+        {"expectations": [], "cdc": {}, "snapshot_diff": None},
+        {"materialized": "incremental", "expectations": [{"name": "a"}]},
+        {"materialized": "streaming_table", "cdc": {"sequence_by": "n"}},
+        # One of the project's own may call floodmark.
+        {"materialized": "incremental_of_ours", "expectations": [{"name": "a"}]},
+    ],
+)
+def test_other_settings_stop_no_run(config: dict[str, Any]) -> None:
+    assert unheeded(config) is None

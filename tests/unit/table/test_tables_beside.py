@@ -1,7 +1,8 @@
-"""What a table beside the model's (state, quarantine) takes on of it; without Spark."""
+"""What a table beside the model's (state, quarantine) is made with, and gets later; without Spark."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,40 +10,98 @@ import pytest
 from tests.support.macros import load
 
 MODE = "delta.columnMapping.mode"
+MAPPED = {MODE: "name"}
+BESIDE = "shop.orders__quarantine"
 
 
-def mapping(
-    columns: dict[str, str], config: dict[str, str], table: dict[str, str] | None
-) -> tuple[Any, int]:
-    """The mode of a table with these columns, and how often the model's table was asked."""
-    asked: list[Any] = []
+def columns_of(types: dict[str, str]) -> list[dict[str, Any]]:
+    return [{"name": name, "type": ddl.lower(), "ddl": ddl} for name, ddl in types.items()]
+
+
+def made_with(types: dict[str, str], config: dict[str, str] | None = None) -> dict[str, str]:
     floodmark = load(config={"tblproperties": config})
-    floodmark._present_relation = lambda: table is not None or None
-    floodmark._properties_of = lambda relation: asked.append(relation) or table
-    given = [{"name": name, "type": ddl.lower(), "ddl": ddl} for name, ddl in columns.items()]
-    return floodmark._column_mapping([*given, {"name": "_floodmark_kind", "type": "string"}]), len(
-        asked
+    return floodmark._beside_properties(
+        [*columns_of(types), {"name": "_floodmark_kind", "type": "string"}]
     )
 
 
 @pytest.mark.parametrize("name", ["customer id", "a,b", "a;b", "{a}", "(a)", "a=b", "a\tb", "a\nb"])
-def test_names_that_need_a_mapping_get_that_of_the_table(name: str) -> None:
-    """A table that somebody made has it, and the config need not say so."""
-    assert mapping({"id": "int", name: "int"}, {}, {MODE: "name"}) == ("name", 1)
-    assert mapping({"id": "int", name: "int"}, {}, {MODE: "id"}) == ("id", 1)
-    assert mapping({"id": "int", name: "int"}, {}, {}) == (None, 1)
-    # A first load has no table yet.
-    assert mapping({"id": "int", name: "int"}, {}, None) == (None, 0)
+def test_names_that_need_a_mapping_get_one(name: str) -> None:
+    """The model's table may leave the column out, and a first load has none yet."""
+    assert made_with({"id": "int", name: "int"}) == MAPPED
+    assert made_with({"id": "int", "p": f"array<struct<a:int,`{name}`:int>>"}) == MAPPED
 
 
-def test_fields_of_structs_may_need_one() -> None:
-    assert mapping({"p": "struct<`a b`:int>"}, {}, {MODE: "name"}) == ("name", 1)
-    assert mapping({"p": "array<struct<a:int,b:string>>"}, {}, {MODE: "name"}) == (None, 0)
+def test_other_names_need_none() -> None:
+    assert made_with({"id": "int", "über-1": "int", "p": "struct<`a-b`:int,`c-d`:string>"}) == {}
+    assert made_with({"id": "int"}, {MODE: "none"}) == {}
 
 
-def test_a_config_that_says_it_is_not_asked_again() -> None:
-    assert mapping({"a b": "int"}, {MODE: "name"}, {}) == ("name", 0)
+def test_a_model_that_has_one_gives_it_to_the_tables_beside_it() -> None:
+    """By name, also where the model's is by id, which a table that is there cannot turn to."""
+    assert made_with({"id": "int"}, MAPPED) == MAPPED
+    assert made_with({"id": "int"}, {MODE: "id"}) == MAPPED
 
 
-def test_other_names_ask_nothing() -> None:
-    assert mapping({"id": "int", "über-1": "int"}, {}, {MODE: "name"}) == (None, 0)
+def beside(properties: dict[str, str], known: dict[str, str]) -> tuple[SimpleNamespace, list[str]]:
+    """The macros beside a table with these columns, and what they send."""
+    sent: list[str] = []
+    floodmark = load()
+    floodmark._execute = sent.extend
+    floodmark._properties_of = lambda relation: properties
+    floodmark._columns_of = lambda relation: columns_of(known)
+    return floodmark, sent
+
+
+@pytest.mark.parametrize(
+    ("properties", "added", "is_set"),
+    [
+        ({}, {"new": columns_of({"net amount": "int"}), "fields": []}, True),
+        ({MODE: "none"}, {"new": columns_of({"net amount": "int"}), "fields": []}, True),
+        ({}, {"new": [], "fields": [{"name": "p.net amount", "ddl": "int"}]}, True),
+        (MAPPED, {"new": columns_of({"net amount": "int"}), "fields": []}, False),
+        ({}, {"new": columns_of({"net": "int"}), "fields": []}, False),
+        ({}, {"new": [], "fields": []}, False),
+    ],
+)
+def test_such_a_name_may_come_later(
+    properties: dict[str, str], added: dict[str, list[dict[str, Any]]], is_set: bool
+) -> None:
+    floodmark, sent = beside(properties, {})
+    floodmark._add_columns_beside(BESIDE, added)
+    setting = f"alter table {BESIDE} set tblproperties ('{MODE}' = 'name')"
+    assert sent[:1] == [setting] if is_set else setting not in sent
+    assert len(sent) - is_set == bool(added["new"] + added["fields"])
+
+
+@pytest.mark.parametrize(
+    ("name", "properties"),
+    [
+        ("net amount", f" tblproperties ('{MODE}' = 'name')"),
+        ("_metadata", " tblproperties ('delta.enableDeletionVectors' = 'false')"),
+        ("_change_type", " tblproperties ('delta.enableChangeDataFeed' = 'false')"),
+        ("amount", ""),
+    ],
+)
+def test_a_quarantine_is_made_with_what_its_names_need(name: str, properties: str) -> None:
+    types = {"id": "int", name: "int"}
+    floodmark, sent = beside({}, types)
+    floodmark._make_quarantine(BESIDE, columns_of(types))
+    [made] = sent
+    assert made.startswith(f"create table if not exists {BESIDE} (`id` int, `{name}` int, ")
+    assert made.endswith(f"`_floodmark_id` string) using delta{properties}")
+
+
+@pytest.mark.parametrize(
+    ("name", "vectors", "mapping"),
+    [
+        ("id", "true", ""),
+        ("customer id", "true", f", '{MODE}' = 'name'"),
+        ("_metadata", "false", ""),
+    ],
+)
+def test_a_state_table_is_made_with_what_its_names_need(
+    name: str, vectors: str, mapping: str
+) -> None:
+    sql = load(this="shop.orders")._state_properties_sql(columns_of({name: "int"}))
+    assert sql.endswith(f" tblproperties ('delta.enableDeletionVectors' = '{vectors}'{mapping})")
