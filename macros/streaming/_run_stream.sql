@@ -130,10 +130,11 @@
 
 
 {# The columns that Delta's own sink is to write, after on_schema_change: in the table's types, since the sink would
-   cast without a word. The other strategies look at each micro-batch. #}
+   cast without a word. The other strategies look at each micro-batch, and hold it against the contract. #}
 {% macro _align_stream(run, streams) %}
     {%- if run.settings.strategy == 'append' -%}
         {%- set shape = 'select * from ' ~ streams.shape -%}
+        {%- do floodmark._assert_contract(shape) if run.request.native -%}
         {%- set columns = floodmark._conformed_columns(run, none, floodmark._columns_of(query=shape)) -%}
         {%- set names = floodmark._align_columns(run, {'sql': shape, 'columns': columns}) -%}
         {#- what rules judge, and what the macros write, comes as the SELECT gives it -#}
