@@ -168,6 +168,25 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
             "unique_key on an append stream drops what comes again within the event-time watermark: put a watermark on the stream"
         ],
     ),
+    "idle": (
+        stream(
+            f"select * from {SOURCE}", merge_exclude_columns=["at"], incremental_predicates="id > 0"
+        ),
+        [
+            "merge_exclude_columns: got [\"at\"]; expected no such setting with 'append'. Remove it: it does nothing but",
+            "incremental_predicates: got \"id > 0\"; expected no such setting with 'append'. Remove it",
+        ],
+    ),
+    "two_lists": (
+        stream(
+            f"select * from {SOURCE}",
+            incremental_strategy="merge",
+            unique_key="id",
+            merge_update_columns=["k"],
+            merge_exclude_columns=["at"],
+        ),
+        ["merge_update_columns: expected merge_update_columns or merge_exclude_columns, not both"],
+    ),
     # What the first micro-batch would find in a table that is there by then.
     "mistyped_cdc": (
         stream(
