@@ -8,8 +8,8 @@
     {%- endif -%}
     {%- set stream = floodmark._stream_node(name) -%}
     {%- if stream.is_readable -%}
-        {%- set found = adapter.floodmark_streams().pending(stream.id, due, floodmark._absolute_path(''),
-            stream.location) -%}
+        {%- set found = adapter.floodmark_streams().pending(dict(floodmark._stream_request(stream.id, stream.settings,
+            due), location=stream.location or '')) -%}
     {%- else -%}
         {%- set found = {'kind': 'needs method: session', 'low': none, 'high': none, 'files': none, 'bytes': none} -%}
     {%- endif -%}
@@ -54,12 +54,17 @@
 {% endmacro %}
 
 
-{# A stream by its model's name: {id, config, relation, location of its checkpoint or none, is_readable: whether this
-   target runs streams}. #}
+{# A stream by its model's name: {id, config, relation, settings of its request, location of its checkpoint or none,
+   is_readable: whether this target runs streams}. #}
 {% macro _stream_node(name) %}
     {%- set node = floodmark._managed_node(name) -%}
     {%- set relation = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
     {%- set is_readable = adapter.floodmark_method() == 'session' -%}
-    {{ return({'id': floodmark._node_id(node), 'config': node.config, 'relation': relation, 'is_readable': is_readable,
+    {%- set settings = {'strategy': floodmark._stream_strategy(node.config),
+        'output_mode': floodmark._output_mode(node.config),
+        'unique_key': floodmark._name_list(node.config.get('unique_key')),
+        'expectations': floodmark._node_setting(node, 'expectations')} -%}
+    {{ return({'id': floodmark._node_id(node), 'config': node.config, 'relation': relation, 'settings': settings,
+        'is_readable': is_readable,
         'location': floodmark._checkpoint_of(node, relation) if is_readable else none}) }}
 {% endmacro %}

@@ -43,17 +43,23 @@
 {% endmacro %}
 
 
+{# What the query of a stream is (streaming/query.py, Request), by settings as _stream_settings gives them: of no table
+   and no checkpoint yet. #}
+{% macro _stream_request(id, settings, sql) %}
+    {%- set is_append = settings.strategy == 'append' -%}
+    {{ return({'model': id, 'sql': sql, 'table': '', 'output_mode': settings.output_mode, 'location': '',
+        'native': is_append and not settings.expectations, 'project_dir': floodmark._absolute_path(''),
+        'distinct_by': settings.unique_key if is_append else [], 'whole_commits': settings.strategy == 'cdc'}) }}
+{% endmacro %}
+
+
 {# What a run knows before its query starts, in the form that the batch macros take; table and checkpoint are made or
    checked here. #}
 {% macro _begin_stream(settings, sql, streams) %}
     {%- set state = floodmark._model_state() -%}
     {%- set target = floodmark._target_state(state) -%}
-    {%- set request = {'model': floodmark._model_id(), 'sql': sql, 'table': this | string,
-        'output_mode': settings.output_mode, 'location': '',
-        'native': settings.strategy == 'append' and not settings.expectations,
-        'project_dir': floodmark._absolute_path(''), 'seconds': settings.seconds if streams.service() else none,
-        'distinct_by': settings.unique_key if settings.strategy == 'append' else [],
-        'whole_commits': settings.strategy == 'cdc'} -%}
+    {%- set request = dict(floodmark._stream_request(floodmark._model_id(), settings, sql), table=this | string,
+        seconds=settings.seconds if streams.service() else none) -%}
     {%- do floodmark._check_stream_columns(request, streams.columns(request)) -%}
     {%- set described = streams.describe(request) -%}
     {#- rows that an update changes come again, with the time of their group -#}
@@ -161,10 +167,7 @@
     {#- dbt puts a query in the place of the relation, and only a relation can be streamed: the shape is the same -#}
     {%- set sql = modules.re.sub('\\bstream\\s*\\(\\s*\\(\\s*select \\* from (\\S+)[^()]*\\)[^()]*\\)', 'stream(\\1)',
         sql) -%}
-    {%- set request = {'model': floodmark._model_id(), 'sql': sql, 'table': this | string,
-        'output_mode': settings.output_mode, 'location': '',
-        'native': settings.strategy == 'append' and not settings.expectations,
-        'project_dir': floodmark._absolute_path('')} -%}
+    {%- set request = dict(floodmark._stream_request(floodmark._model_id(), settings, sql), table=this | string) -%}
     {%- do floodmark._check_stream_columns(request, streams.columns(request)) -%}
     {%- do streams.describe(request) -%}
     {%- if floodmark._present_relation() is none -%}

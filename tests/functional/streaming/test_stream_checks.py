@@ -325,9 +325,16 @@ def story(make_project: Callable[..., Project]) -> Story:
         (project.root / "models" / f"{name}.sql").unlink()
     project.model("dry", stream(f"select * from {SOURCE}"))
     project.model("dry_mistyped", REFUSED["mistyped_cdc"][0])
-    empty = project.dbt("run", "--select", "dry", "dry_mistyped", "--empty").status
-    assert (empty["dry"], empty["dry_mistyped"]) == ("success", "error")
-    (project.root / "models" / "dry_mistyped.sql").unlink()
+    distinct = f"select * from {SOURCE} watermark at delay of interval 1 hour"
+    project.model("dry_keyed", stream(distinct, unique_key="nope"))
+    project.model("dry_distinct", stream(distinct, unique_key="id"))
+    mistyped = ["dry_mistyped", "dry_keyed"]
+    empty = project.dbt("run", "--select", "dry", "dry_distinct", *mistyped, "--empty")
+    for name in ("dry", "dry_distinct", *mistyped):
+        assert empty.status[name] == ("error" if name in mistyped else "success"), name
+    assert 'unique_key: got "nope"; expected a column' in sentence(empty.message["dry_keyed"])
+    for name in (*mistyped, "dry_distinct"):
+        (project.root / "models" / f"{name}.sql").unlink()
     dry = (project.sql(f"select count(*) from {s}.dry"), project.ledger("dry", "batch_id"))
     arrive(project, 2)
     project.build("--select", "dry", *(set(PARTED) - {"dropped", "lost"}))

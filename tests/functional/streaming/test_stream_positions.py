@@ -36,6 +36,9 @@ MODELS = {
         output_mode="update",
         unique_key="hour",
     ),
+    "distinct": stream(
+        f"select * from {RAW} watermark at delay of interval 1 hour", unique_key="event_id"
+    ),
     "skipping": stream(f"select event_id from {RAW} with (skipChangeCommits = true)"),
     "twice": stream(
         f"select event_id, key from {RAW} with (maxFilesPerTrigger = 1) -- with a comment at its end"
@@ -205,6 +208,7 @@ NOT_COMPARED = [
         "its event-time watermark drops late rows, and groups that are still open may not be written yet, "
         "so its table cannot be compared with its sources. rows_late of its batches counts what was dropped",
     ),
+    ("distinct", "its event-time watermark drops late rows"),
     ("hourly_updated", "its event-time watermark drops late rows"),
     (
         "skipping",
