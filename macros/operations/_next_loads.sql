@@ -8,12 +8,23 @@
     {%- endif -%}
     {%- set stream = floodmark._stream_node(name) -%}
     {%- if stream.is_readable -%}
+        {%- set is_refreshed = stream.relation is not none and stream.config.get('full_refresh') -%}
+        {%- set goes_on = stream.location and not is_refreshed and not floodmark._is_emptied_stream(stream) -%}
         {%- set found = adapter.floodmark_streams().pending(dict(floodmark._stream_request(stream.id, stream.settings,
-            due), location=stream.location or '')) -%}
+            due), location=stream.location if goes_on else '')) -%}
+        {%- do found.update({'kind': 'full_refresh'}) if is_refreshed and found.kind == 'first_load' -%}
     {%- else -%}
         {%- set found = {'kind': 'needs method: session', 'low': none, 'high': none, 'files': none, 'bytes': none} -%}
     {%- endif -%}
     {{ return(floodmark._values_sql({'found': 'string'}, [[tojson(found)]])) }}
+{% endmacro %}
+
+
+{# Whether the next run of a stream that has a checkpoint begins with another one, since somebody emptied its table. #}
+{% macro _is_emptied_stream(stream) %}
+    {%- set generation = stream.location.split('/') | last -%}
+    {{ return(floodmark._detail(stream.relation).files == 0 and floodmark._ledger_exists()
+        and floodmark._is_bare(floodmark._model_state(stream.id), generation, true, stream.relation)) }}
 {% endmacro %}
 
 

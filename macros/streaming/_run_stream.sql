@@ -73,8 +73,8 @@
     {%- set properties = floodmark._properties_of(this) if target.is_delta else {} -%}
     {%- set made_by = floodmark._generation_in(properties, floodmark._model_id()) -%}
     {%- set is_new = not target.exists or target.relation.is_view -%}
-    {%- set is_bare = not is_new and target.is_delta and target.is_empty
-        and (made_by is none or floodmark._was_emptied(state, made_by)) -%}
+    {%- set is_bare = not is_new and target.is_delta
+        and floodmark._is_bare(state, made_by, target.is_empty) -%}
     {%- if run.replay -%}
         {#- before the table is made anew -#}
         {%- do floodmark._check_replay(run) if run.full_refresh or is_new -%}

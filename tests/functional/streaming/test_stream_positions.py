@@ -202,6 +202,27 @@ def test_whether_the_tables_hold_what_was_read(project: Project) -> None:
     )
 
 
+def test_a_stream_that_begins_anew(project: Project) -> None:
+    """Its checkpoint has read all, and the next run begins with another: the plan tells what that one reads."""
+    names = ["emptied", "refreshed"]
+    project.model("emptied", stream(f"select * from {RAW}"))
+    project.model("refreshed", stream(f"select * from {RAW}", full_refresh=True))
+    project.build("--select", *names)
+
+    def planned() -> list[tuple[Any, ...]]:
+        found = plans(project)
+        return [(found[name]["kind"], found[name]["low"], found[name]["rows"]) for name in names]
+
+    read = f"events version {project.version('events')}"
+    assert planned() == [("nothing new", read, 0), ("full_refresh", None, None)]
+    project.sql(f"truncate table {project.schema}.emptied")
+    assert planned() == [("first_load", None, None), ("full_refresh", None, None)]
+    project.build("--select", "emptied")
+    assert planned()[0][0] == "nothing new"
+    for name in names:
+        (project.root / "models" / f"{name}.sql").unlink()
+
+
 NOT_COMPARED = [
     (
         "hourly",
