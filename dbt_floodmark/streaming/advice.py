@@ -105,8 +105,10 @@ _ADVICE: Sequence[tuple[str, str] | tuple[str, str, type[DbtRuntimeError]]] = (
     ),
     (
         r"DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE",
-        "the source table was dropped and recreated, so the checkpoint, which counts its "
-        "versions, does not fit it: run the model with --full-refresh to start over.",
+        "a source of the SELECT is not the table that its checkpoint has read in that place. If "
+        "the SELECT was changed, undo the change: the order of its sources counts, too, as in a "
+        "UNION ALL. If the table was dropped and recreated, run the model with --full-refresh to "
+        "start over.",
         RefusedError,
     ),
     (
@@ -129,9 +131,10 @@ _ADVICE: Sequence[tuple[str, str] | tuple[str, str, type[DbtRuntimeError]]] = (
 )
 
 
-#: What Spark prints behind a query's error: its SELECT, the sources and the plan, up to the stack.
+#: What Spark prints behind an error: its SELECT, the sources and the plan, up to the stack. Of a
+#: SELECT that it cannot analyse the plan follows a semicolon at a line's end.
 _QUERY = re.compile(
-    r"\n(?:=== Streaming Query ===|Logical Plan:)"
+    r"(?:\n(?:=== Streaming Query ===|Logical Plan:)|;\n(?!\s*(?:Caused by: |at ))['!~]*[A-Z]\w*)"
     r".*?(?=\n\s+at [\w.$/]+\(|\n\s*Caused by: |\Z)",
     re.DOTALL,
 )

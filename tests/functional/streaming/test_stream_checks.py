@@ -187,6 +187,11 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
         ),
         ["merge_update_columns: expected merge_update_columns or merge_exclude_columns, not both"],
     ),
+    # The words of the plan, which Spark prints behind its message, are no error.
+    "misspelt": (
+        stream(f"select a.idd from {SOURCE} as a left join {{{{ source('raw', 'moved') }}}} as b on a.id = b.id"),
+        ["UNRESOLVED_COLUMN"],
+    ),
     # What the first micro-batch would find in a table that is there by then.
     "mistyped_cdc": (
         stream(
@@ -389,6 +394,7 @@ def test_what_cannot_run_is_refused_before_anything_is_made(story: Story) -> Non
     for name, (_, sentences) in REFUSED.items():
         for one in sentences:
             assert one in log, (name, one)
+    assert "outer join" not in sentence(story.first.message["misspelt"])
     assert not story.made & set(REFUSED)
     assert not story.with_batches & set(REFUSED)
 
@@ -426,7 +432,8 @@ def test_a_changed_query_and_a_recreated_source(story: Story) -> None:
         "the SELECT groups, joins or reads differently from the one that its checkpoint was made with",
         "and its checkpoint has none. If the SELECT did not keep state before, undo the change",
         f"the SELECT and {schema}.strict differ (new: at): on_schema_change is 'fail'",
-        "the source table was dropped and recreated, so the checkpoint, which counts its versions, does not fit it",
+        "a source of the SELECT is not the table that its checkpoint has read in that place. If the SELECT was changed, undo",
+        "If the table was dropped and recreated, run the model with --full-refresh to start over",
         f"output_mode is 'update', and {schema}.updated was filled with 'complete', to which the state in its checkpoint belongs: "
         "rows would come twice, or not at all. Set output_mode back to 'complete', or run it once with --full-refresh",
     ):

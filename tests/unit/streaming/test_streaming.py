@@ -603,6 +603,37 @@ def test_what_a_query_reads_is_no_error(said, advice):
     assert (found and found.error) is advice
 
 
+#: What Spark says of a SELECT that it cannot analyse, with the plan behind it, and as pyspark gives its stack.
+REFUSED = """{0}; line 1 pos 7;
+{1}Project [idd]
++- Join LeftOuter, (id#1L = id#2L)
+   :- Sort [id#1L ASC NULLS FIRST], true
+
+org.apache.spark.sql.catalyst.ExtendedAnalysisException: {0}; line 1 pos 7;
+{1}Project [idd]
++- Join LeftOuter, (id#1L = id#2L)
+
+\tat org.apache.spark.X.run(X.scala:1)
+"""
+
+
+@pytest.mark.parametrize("prefix", ["", "'", "!", "~"])
+@pytest.mark.parametrize(
+    ("said", "advice"),
+    [
+        ("[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column `idd` cannot be resolved.", None),
+        ("Stream-stream LeftOuter join is not supported without a watermark", "an outer join"),
+        ("Sorting is not supported on streaming DataFrames/Datasets", "an endless stream"),
+    ],
+)
+def test_the_plan_of_a_select_is_no_error(said, advice, prefix):
+    found = explain(REFUSED.format(said, prefix))
+    assert found is None if advice is None else found.text.startswith(advice)
+    # A cause behind a semicolon is none of the plan.
+    cause = "\nCaused by: java.io.IOException: mkdirs failed\n\tat org.x.Y.z(Y.java:1)"
+    assert explain(f"[X] it ended;{cause}").text.startswith("the stream cannot write")
+
+
 def test_kafka_without_its_connector():
     class Loader:
         def loadClass(self, name):
