@@ -55,8 +55,9 @@ _ADVICE: Sequence[tuple[str, str] | tuple[str, str, type[DbtRuntimeError]]] = (
     (
         r"dropDuplicatesWithinWatermark",
         "unique_key on an append stream drops what comes again within the event-time watermark: "
-        "put a watermark on the stream (`from stream(...) watermark ts delay of interval 1 hour`), "
-        "or use incremental_strategy='merge'.",
+        "put a watermark on the stream (`from stream(...) watermark ts delay of interval 1 hour`) "
+        "and its column into the SELECT, neither cast nor within an expression; or use "
+        "incremental_strategy='merge'.",
     ),
     (
         r"NON_TIME_WINDOW_NOT_SUPPORTED|Non-time-based windows",

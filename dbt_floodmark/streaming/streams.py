@@ -64,8 +64,9 @@ class Streams:
         """Analyse a streaming SELECT and make the view `_floodmark_shape` of its columns.
 
         Returns:
-            {'event_time': the column that its event-time watermark is on, or none, 'remembers':
-            whether it keeps state from one micro-batch to the next}
+            {'event_time': the column that its event-time watermark is on, or none where it gives
+            none, 'has_watermark': whether it has one, 'remembers': whether it keeps state from one
+            micro-batch to the next}
 
         Raises:
             CompilationError: it is no streaming query, or Spark cannot run it in its output mode.
@@ -85,7 +86,11 @@ class Streams:
         bare = StructType([StructField(one.name, one.dataType, True) for one in fields])
         spark.createDataFrame([], bare).createOrReplaceTempView(SHAPE)
         marked = [one.name for one in fields if _WATERMARK in (one.metadata or {})]
-        return {"event_time": marked[0] if marked else None, "remembers": _remembers(frame)}
+        return {
+            "event_time": marked[0] if marked else None,
+            "has_watermark": "EventTimeWatermark" in _operators(frame),
+            "remembers": _remembers(frame),
+        }
 
     def described(self, query: str, project_dir: str) -> str:
         """Analyse a query, which may read streams; return one of the same columns over tables.

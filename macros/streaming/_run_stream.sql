@@ -70,6 +70,7 @@
         'full_refresh': should_full_refresh() and not streams.service(), 'generation': none, 'guarded': false,
         'replay': floodmark._replay_asked(), 'first': true, 'stages': [], 'total': {'batches': 0, 'rows_read': 0,
         'rows_inserted': 0, 'rows_updated': 0, 'rows_deleted': 0, 'still_open': 0}} -%}
+    {%- do floodmark._warn_of_lost_time(run, described) -%}
     {%- set properties = floodmark._properties_of(this) if target.is_delta else {} -%}
     {%- set made_by = floodmark._generation_in(properties, floodmark._model_id()) -%}
     {%- set is_new = not target.exists or target.relation.is_view -%}

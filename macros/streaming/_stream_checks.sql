@@ -12,6 +12,18 @@
 {% endmacro %}
 
 
+{# A watermark of a query that keeps no state says which row of a key wins, by the column that it is on: warn where the
+   SELECT gives that one only within an expression. #}
+{% macro _warn_of_lost_time(run, described) %}
+    {%- if run.settings.strategy == 'merge' and described.has_watermark and described.event_time is none
+        and not described.remembers -%}
+        {%- do floodmark._warn_once(run, 'the SELECT does not give the column of its event-time watermark as it is, so '
+            'of two rows with one key the one of the later micro-batch wins, even if it is older: add the column to '
+            'the SELECT, neither cast nor within an expression, or leave the watermark out') -%}
+    {%- endif -%}
+{% endmacro %}
+
+
 {# A query that remembers goes on in the output mode in which it filled its table; a table of before that was kept
    says none. #}
 {% macro _check_output_mode(output_mode, filled_in) %}

@@ -188,6 +188,28 @@ def test_what_a_query_is_asked_for(
     assert (request.model, request.table, request.location) == ("shop.m", "", "")
 
 
+@pytest.mark.parametrize(
+    ("strategy", "described_as", "warns"),
+    [
+        ("merge", {}, True),
+        ("merge", {"event_time": "at"}, False),
+        ("merge", {"has_watermark": False}, False),
+        # It closes groups, or joins, whatever the SELECT gives.
+        ("merge", {"remembers": True}, False),
+        ("append", {}, False),
+        ("cdc", {}, False),
+    ],
+)
+def test_a_watermark_whose_column_the_select_does_not_give(
+    strategy: str, described_as: dict[str, Any], warns: bool
+) -> None:
+    floodmark, run = stream_of({}, {}, strategy=strategy)
+    found = {"event_time": None, "has_watermark": True, "remembers": False} | described_as
+    floodmark._warn_of_lost_time(run, found)
+    said = "the one of the later micro-batch wins, even if it is older: add the column to the"
+    assert [said in warning for warning in run.get("warnings", [])] == [True] * warns
+
+
 @pytest.mark.parametrize("strategy", ["merge", "cdc", "append"])
 def test_char_columns_are_refused_before_a_stream_takes_a_table(strategy: str) -> None:
     floodmark, run = stream_of({}, {}, strategy=strategy)
