@@ -210,6 +210,9 @@ class Streams:
         try:
             with _named(request.model):
                 verify(folder)
+                if request.seconds is None:
+                    spark = self._connection.spark
+                    position.refuse_latest(spark, request.sql, request.project_dir, folder)
             frame = self._frame(request)
             with _named(request.model):
                 position.refuse_moved(position.paths_read(frame), folder)

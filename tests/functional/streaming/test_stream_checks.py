@@ -476,6 +476,24 @@ def test_a_contract_holds_from_the_first_row_on(story: Story) -> None:
     assert {row[0] for row in project.ledger("bound", "state")} == {"committed"}
 
 
+def test_a_stream_begins_with_a_version_that_is_there(story: Story) -> None:
+    """From `latest` on each run of dbt would begin behind the newest version; floodmark names the number to write."""
+    project, table = story.project, f"{story.project.schema}.versions"
+    project.sql(f"create table {table} using delta as select 1 as id")
+    project.sql(f"insert into {table} values (2)")
+    select = f"select * from stream({table}) with (startingVersion = {{}})"
+    project.model("begun", stream(select.format("'latest'")))
+    said = fails(project, "--select", "begun")
+    assert f"it reads {table} with startingVersion = 'latest', which begins behind" in said
+    assert "number of the first version to read, such as 1, the newest" in said
+    project.model("begun", stream(select.format(1)))
+    project.build("--select", "begun")
+    project.model("begun", stream(select.format("'latest'")))
+    project.sql(f"insert into {table} values (3)")
+    project.build("--select", "begun")
+    assert project.sql(f"select id from {project.schema}.begun order by id") == [(2,), (3,)]
+
+
 AGREED = """
 config: {contract: {enforced: true}}
 columns:

@@ -305,6 +305,31 @@ def test_files_of_a_folder_that_is_named_from_the_project():
     assert found == {"file:/shop/landing/a.json"}
 
 
+@pytest.mark.parametrize(
+    ("options", "files", "is_refused"),
+    [
+        ("startingVersion = 'latest'", {}, True),
+        ("'startingversion' = 'LATEST', maxFilesPerTrigger = 1", {}, True),
+        ("startingVersion = 3", {}, False),
+        # It goes on where a run that read something ended.
+        ("startingVersion = 'latest'", {"offsets/4": 'v1\n{}\n{"reservoirId": "t"}'}, False),
+        ("startingVersion = 'latest'", {"offsets/4": 'v1\n{}\n-\n{"reservoirId": "u"}'}, True),
+    ],
+)
+def test_a_query_that_ends_does_not_begin_behind_all(monkeypatch, options, files, is_refused):
+    monkeypatch.setattr(
+        position, "_delta_detail", lambda spark, table: {"id": "t", "location": "/w"}
+    )
+    monkeypatch.setattr(position, "newest_version", lambda spark, path: 7)
+    folder = Checkpointed({"metadata": '{"id": "q"}'} | files)
+    sql = f"select * from stream(s.events) with ({options})"
+    if not is_refused:
+        position.refuse_latest(None, sql, "/project", folder)
+        return
+    with pytest.raises(FloodmarkError, match="of the first version to read, such as 7, the newest"):
+        position.refuse_latest(None, sql, "/project", folder)
+
+
 class Frame:
     """A streaming DataFrame that only remembers the trigger of its query."""
 
