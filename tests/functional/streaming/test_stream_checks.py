@@ -189,7 +189,9 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
     ),
     # The words of the plan, which Spark prints behind its message, are no error.
     "misspelt": (
-        stream(f"select a.idd from {SOURCE} as a left join {{{{ source('raw', 'moved') }}}} as b on a.id = b.id"),
+        stream(
+            f"select a.idd from {SOURCE} as a left join {{{{ source('raw', 'moved') }}}} as b on a.id = b.id"
+        ),
         ["UNRESOLVED_COLUMN"],
     ),
     # What the first micro-batch would find in a table that is there by then.

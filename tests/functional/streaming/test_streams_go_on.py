@@ -83,7 +83,9 @@ def test_an_event_time_that_the_select_only_gives_cast(project: Project) -> None
     source = "stream({{ source('raw', 'events') }}) watermark at delay of interval 1 hour"
     merged = {"incremental_strategy": "merge", "unique_key": "event_id"}
     lost = "does not give the column of its event-time watermark as it is"
-    project.model("timed", stream(f"select event_id, cast(at as date) as day from {source}", **merged))
+    project.model(
+        "timed", stream(f"select event_id, cast(at as date) as day from {source}", **merged)
+    )
     run = project.build("--select", "timed")
     assert lost in sentence(run.log)
     project.model("timed", stream(f"select event_id, at as happened from {source}", **merged))
