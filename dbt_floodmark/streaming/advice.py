@@ -55,8 +55,9 @@ _ADVICE: Sequence[tuple[str, str] | tuple[str, str, type[DbtRuntimeError]]] = (
     (
         r"dropDuplicatesWithinWatermark",
         "unique_key on an append stream drops what comes again within the event-time watermark: "
-        "put a watermark on the stream (`from stream(...) watermark ts delay of interval 1 hour`), "
-        "or use incremental_strategy='merge'.",
+        "put a watermark on the stream (`from stream(...) watermark ts delay of interval 1 hour`) "
+        "and its column into the SELECT, neither cast nor within an expression; or use "
+        "incremental_strategy='merge'.",
     ),
     (
         r"NON_TIME_WINDOW_NOT_SUPPORTED|Non-time-based windows",
@@ -105,8 +106,10 @@ _ADVICE: Sequence[tuple[str, str] | tuple[str, str, type[DbtRuntimeError]]] = (
     ),
     (
         r"DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE",
-        "the source table was dropped and recreated, so the checkpoint, which counts its "
-        "versions, does not fit it: run the model with --full-refresh to start over.",
+        "a source of the SELECT is not the table that its checkpoint has read in that place. If "
+        "the SELECT was changed, undo the change: the order of its sources counts, too, as in a "
+        "UNION ALL. If the table was dropped and recreated, run the model with --full-refresh to "
+        "start over.",
         RefusedError,
     ),
     (
@@ -129,9 +132,10 @@ _ADVICE: Sequence[tuple[str, str] | tuple[str, str, type[DbtRuntimeError]]] = (
 )
 
 
-#: What Spark prints behind a query's error: its SELECT, the sources and the plan, up to the stack.
+#: What Spark prints behind an error: its SELECT, the sources and the plan, up to the stack. Of a
+#: SELECT that it cannot analyse the plan follows a semicolon at a line's end.
 _QUERY = re.compile(
-    r"\n(?:=== Streaming Query ===|Logical Plan:)"
+    r"(?:\n(?:=== Streaming Query ===|Logical Plan:)|;\n(?!\s*(?:Caused by: |at ))['!~]*[A-Z]\w*)"
     r".*?(?=\n\s+at [\w.$/]+\(|\n\s*Caused by: |\Z)",
     re.DOTALL,
 )

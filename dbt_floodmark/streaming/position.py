@@ -279,6 +279,39 @@ def refuse_moved(paths: Sequence[str | None], folder: Folder) -> None:
             )
 
 
+def refuse_latest(spark: Any, sql: str, project_dir: str, folder: Folder) -> None:
+    """See that a query that ends with what is there does not begin behind it, in each run anew.
+
+    Args:
+        spark: a session.
+        sql: compiled SQL of the model.
+        project_dir: what relative paths are relative to.
+        folder: the checkpoint.
+
+    Raises:
+        FloodmarkError: a Delta table is read from `latest` on, and nothing of it was read yet.
+    """
+    latest = [
+        stream.table
+        for stream in _streams(sql, project_dir)
+        if stream.table and stream.options.get("startingversion", "").lower() == "latest"
+    ]
+    last = Checkpoint.read(folder).last_offset if latest else None
+    offsets = [] if last is None else read_offsets(folder, last)
+    begun = {offset.get("reservoirId") for offset in offsets if isinstance(offset, dict)}
+    for table in latest:
+        detail = _delta_detail(spark, table)
+        if detail is not None and detail["id"] not in begun:
+            newest = newest_version(spark, detail["location"])
+            raise FloodmarkError(
+                f"it reads {table} with startingVersion = 'latest', which begins behind the newest "
+                "version each time, and a run that ends with what is there never reads anything. "
+                f"Write the number of the first version to read, such as {newest}, the newest. Or "
+                "give the model a trigger with processing_time, and start it with `floodmark "
+                "stream`"
+            )
+
+
 def _first_file(folder: Folder, source: str) -> str | None:
     """Return the first file that a checkpoint's source has read; None for what reads no files."""
     logs = [

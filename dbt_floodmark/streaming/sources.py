@@ -246,7 +246,7 @@ def _register_running(spark: Any, source: Source, *, with_metadata: bool) -> Non
     if once is None or source.path is None:
         _register(spark, source, with_metadata=with_metadata)
     else:
-        predicate = _is_direct(source.path)
+        predicate = _is_read(source.path)
         _register(spark, once, with_metadata=with_metadata, predicate=predicate)
 
 
@@ -303,7 +303,7 @@ def _read_once(spark: Any, source: Source) -> Source | None:
     Spark 4.2 lists the files of a micro-batch once for each of them whose path it takes for a
     pattern, though it reads none as one (DataSource.checkAndGlobPathIfNecessary). Where it looks
     into all folders below, or by folders k=v, it drops what it has listed twice. So it looks into
-    all folders below here, too, and what lies there is left out again (`is_direct`).
+    all folders below here, too, and what lies there is left out again (`_is_read`).
     """
     if _options(source).get("recursivefilelookup", "").lower() == "true":
         return None
@@ -348,12 +348,12 @@ def _look_below(spark: Any, below: Source, path: str) -> Mapping[str, bool]:
         return dict.fromkeys(("has_folders", "has_partitions", "has_odd"), False)
     looked = found.selectExpr(
         f"not {_is_direct(path)} as is_below",
-        f"{_part(_depth(path) + 2)} like '%=%' as is_partition",
+        f"{_is_partition(path)} as is_partition",
         r"_metadata.file_path rlike '%(5B|5C|5D|7B|7D|3F)|[*]' as is_odd",
     )
     counts = looked.selectExpr(
         "coalesce(bool_or(is_below), false) as has_folders",
-        "coalesce(bool_or(is_below and is_partition), false) as has_partitions",
+        "coalesce(bool_or(is_partition), false) as has_partitions",
         "coalesce(bool_or(is_odd), false) as has_odd",
     ).first()
     return dict(counts.asDict())
@@ -373,10 +373,6 @@ LISTING = ("pathglobfilter", RECURSIVE.lower(), "basepath")
 _PARTS = "split(regexp_replace(_metadata.file_path, '^[^:/]+:(//[^/]*)?', ''), '/')"
 
 
-def _part(number: int) -> str:
-    return f"try_element_at({_PARTS}, {number})"
-
-
 def _depth(path: str) -> int:
     """The number of slashes in a path, which is that of its parts below the root."""
     bare = re.sub(r"^[a-zA-Z][\w+.-]*:(//[^/]*)?", "", path)
@@ -386,6 +382,26 @@ def _depth(path: str) -> int:
 def _is_direct(path: str) -> str:
     """A predicate of files that lie in a folder itself, or of those that its pattern names."""
     return f"(size({_PARTS}) <= {_depth(path) + 2})"
+
+
+def _is_partition(path: str) -> str:
+    """A predicate of files below a folder k=v, however deep that lies in the folder or pattern."""
+    below = _depth(path) + 2
+    folders = f"slice({_PARTS}, {below}, greatest(size({_PARTS}) - {below}, 0))"
+    return f"(array_join({folders}, '/') like '%=%')"
+
+
+def _is_read(path: str) -> str:
+    """The predicate `_is_direct`, which fails the micro-batch that has a file below a folder k=v.
+
+    Such a folder came after the stream had started, which finds it when it starts again.
+    """
+    return (
+        f"case when {_is_direct(path)} then true when {_is_partition(path)} then raise_error("
+        "concat('the file ', _metadata.file_path, ' is in a folder such as day=2026-01-31, and the "
+        "stream started before there was one. Nothing of this micro-batch was written: run again, "
+        "and the stream reads such folders')) else false end"
+    )
 
 
 def is_direct(file: str, path: str) -> bool:

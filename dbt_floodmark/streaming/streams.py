@@ -64,8 +64,9 @@ class Streams:
         """Analyse a streaming SELECT and make the view `_floodmark_shape` of its columns.
 
         Returns:
-            {'event_time': the column that its event-time watermark is on, or none, 'remembers':
-            whether it keeps state from one micro-batch to the next}
+            {'event_time': the column that its event-time watermark is on, or none where it gives
+            none, 'has_watermark': whether it has one, 'remembers': whether it keeps state from one
+            micro-batch to the next}
 
         Raises:
             CompilationError: it is no streaming query, or Spark cannot run it in its output mode.
@@ -85,7 +86,11 @@ class Streams:
         bare = StructType([StructField(one.name, one.dataType, True) for one in fields])
         spark.createDataFrame([], bare).createOrReplaceTempView(SHAPE)
         marked = [one.name for one in fields if _WATERMARK in (one.metadata or {})]
-        return {"event_time": marked[0] if marked else None, "remembers": _remembers(frame)}
+        return {
+            "event_time": marked[0] if marked else None,
+            "has_watermark": "EventTimeWatermark" in _operators(frame),
+            "remembers": _remembers(frame),
+        }
 
     def described(self, query: str, project_dir: str) -> str:
         """Analyse a query, which may read streams; return one of the same columns over tables.
@@ -119,23 +124,19 @@ class Streams:
         with _named(path.rstrip("/").split("/")[-1]):
             return bool(Folder(self._connection.spark, path).names())
 
-    def pending(
-        self, model: str, sql: str, project_dir: str, location: str | None
-    ) -> dict[str, Any]:
+    def pending(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the next run would read: kind, low, high, files, bytes.
 
         Raises:
             CompilationError: options of the SELECT that cannot be read.
         """
         spark = self._connection.spark
-        request = Request(model, sql, "", "append", True, location or "", project_dir)
+        request = Request(**given)
         with self._readable(request):
-            folder = Folder(spark, location) if location else None
-            return vars(position.pending(spark, sql, project_dir, folder))
+            folder = Folder(spark, request.location) if request.location else None
+            return vars(position.pending(spark, request.sql, request.project_dir, folder))
 
-    def as_read(
-        self, model: str, sql: str, project_dir: str, location: str, output_mode: str
-    ) -> dict[str, Any]:
+    def as_read(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the SELECT over what the checkpoint has read, as `sql`, and its `number`.
 
         Raises:
@@ -143,16 +144,16 @@ class Streams:
                 or a source cannot be read again.
         """
         spark = self._connection.spark
-        request = Request(model, sql, "", output_mode, True, location, project_dir)
+        request = Request(**given)
         with self._readable(request):
-            if output_mode != "complete" and _forgets(self._frame(request)):
+            if request.output_mode != "complete" and _forgets(self._frame(request)):
                 raise FloodmarkError(
                     "its event-time watermark drops late rows, and groups that are still open may "
                     "not be written yet, so its table cannot be compared with its sources. "
                     "rows_late of its batches counts what was dropped"
                 )
-            folder = Folder(spark, location)
-            passed = position.as_read(spark, sql, project_dir, folder)
+            folder = Folder(spark, request.location)
+            passed = position.as_read(spark, request.sql, request.project_dir, folder)
             # Here, and not in the query that compares: what is wrong is the source's fault.
             spark.sql(passed)
             return {"sql": passed, "number": position.Position.read(folder).number}
@@ -209,6 +210,9 @@ class Streams:
         try:
             with _named(request.model):
                 verify(folder)
+                if request.seconds is None:
+                    spark = self._connection.spark
+                    position.refuse_latest(spark, request.sql, request.project_dir, folder)
             frame = self._frame(request)
             with _named(request.model):
                 position.refuse_moved(position.paths_read(frame), folder)

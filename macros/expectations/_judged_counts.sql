@@ -171,7 +171,7 @@
 
 
 {# Once a batch is committed: the warnings that waited for it, one for each rule that is violated, and an error of the
-   node for those whose severity says so. #}
+   node for those whose severity says so. A stream that is kept running goes on behind them. #}
 {% macro _tell_violations(run, batch) %}
     {%- set errors = [] -%}
     {%- for rule, result in (floodmark._violated_rules(batch) if batch.get('judged') and batch.judged.get('results')
@@ -183,8 +183,10 @@
             {%- do floodmark._warn_once(run, sentence) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- do floodmark._tell_warnings(run, '. The batch is committed: --warn-error fails the node') -%}
+    {%- set is_passing = batch.kind == 'stream' -%}
+    {%- do floodmark._tell_warnings(run, '. The batch is committed: --warn-error fails the node', is_passing) -%}
     {%- if errors -%}
-        {%- do floodmark._stop(errors | join('; ') ~ '. The batch is committed: severity error fails the node') -%}
+        {%- do floodmark._stop(errors | join('; ') ~ '. The batch is committed: severity error fails the node',
+            is_passing=is_passing) -%}
     {%- endif -%}
 {% endmacro %}

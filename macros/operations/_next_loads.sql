@@ -8,12 +8,23 @@
     {%- endif -%}
     {%- set stream = floodmark._stream_node(name) -%}
     {%- if stream.is_readable -%}
-        {%- set found = adapter.floodmark_streams().pending(stream.id, due, floodmark._absolute_path(''),
-            stream.location) -%}
+        {%- set is_refreshed = stream.relation is not none and stream.config.get('full_refresh') -%}
+        {%- set goes_on = stream.location and not is_refreshed and not floodmark._is_emptied_stream(stream) -%}
+        {%- set found = adapter.floodmark_streams().pending(dict(floodmark._stream_request(stream.id, stream.settings,
+            due), location=stream.location if goes_on else '')) -%}
+        {%- do found.update({'kind': 'full_refresh'}) if is_refreshed and found.kind == 'first_load' -%}
     {%- else -%}
         {%- set found = {'kind': 'needs method: session', 'low': none, 'high': none, 'files': none, 'bytes': none} -%}
     {%- endif -%}
     {{ return(floodmark._values_sql({'found': 'string'}, [[tojson(found)]])) }}
+{% endmacro %}
+
+
+{# Whether the next run of a stream that has a checkpoint begins with another one, since somebody emptied its table. #}
+{% macro _is_emptied_stream(stream) %}
+    {%- set generation = stream.location.split('/') | last -%}
+    {{ return(floodmark._detail(stream.relation).files == 0 and floodmark._ledger_exists()
+        and floodmark._is_bare(floodmark._model_state(stream.id), generation, true, stream.relation)) }}
 {% endmacro %}
 
 
@@ -52,12 +63,17 @@
 {% endmacro %}
 
 
-{# A stream by its model's name: {id, config, relation, location of its checkpoint or none, is_readable: whether this
-   target runs streams}. #}
+{# A stream by its model's name: {id, config, relation, settings of its request, location of its checkpoint or none,
+   is_readable: whether this target runs streams}. #}
 {% macro _stream_node(name) %}
     {%- set node = floodmark._managed_node(name) -%}
     {%- set relation = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
     {%- set is_readable = adapter.floodmark_method() == 'session' -%}
-    {{ return({'id': floodmark._node_id(node), 'config': node.config, 'relation': relation, 'is_readable': is_readable,
+    {%- set settings = {'strategy': floodmark._stream_strategy(node.config),
+        'output_mode': floodmark._output_mode(node.config),
+        'unique_key': floodmark._name_list(node.config.get('unique_key')),
+        'expectations': floodmark._node_setting(node, 'expectations')} -%}
+    {{ return({'id': floodmark._node_id(node), 'config': node.config, 'relation': relation, 'settings': settings,
+        'is_readable': is_readable,
         'location': floodmark._checkpoint_of(node, relation) if is_readable else none}) }}
 {% endmacro %}

@@ -151,12 +151,11 @@
     {%- elif stream.location is none -%}
         {%- do floodmark._stop('it has no checkpoint yet: run it first', stream.id) -%}
     {%- endif -%}
-    {%- set output_mode = floodmark._configured(stream.config, 'output_mode') or 'append' -%}
-    {%- set passed = adapter.floodmark_streams().as_read(stream.id, due, floodmark._absolute_path(''), stream.location,
-        output_mode) -%}
+    {%- set passed = adapter.floodmark_streams().as_read(dict(floodmark._stream_request(stream.id, stream.settings,
+        due), location=stream.location)) -%}
     {%- set found = floodmark._compare_keys(stream.id, floodmark._due_under_rules(floodmark._managed_node(name),
         passed.sql), stream.relation, keys, sample,
-        output_mode != 'complete' and stream.config.get('unique_key') is not none,
+        stream.settings.output_mode != 'complete' and stream.config.get('unique_key') is not none,
         may_be=floodmark._replayed_rows_sql(floodmark._managed_node(name))) -%}
     {%- for name in ['least', 'greatest', 'least_missing'] -%}
         {%- do found.pop(name) -%}

@@ -299,7 +299,8 @@
 
 {# A change feed delivers each change once, and the table does not record the version of a row. So if a key changes
    again, its open rows become superseded. A row that is still open is the newest change of its key, and a replay may
-   load it. If the SELECT omits the version, the later batch counts as the later change. #}
+   load it. If the SELECT omits the version, the later batch counts as the later change. The same holds for the groups
+   that a stream updates. #}
 {% macro _supersede_changed(run, batch) %}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
     {%- set is_judged = batch.get('judged') and batch.judged.get('columns') -%}
@@ -337,9 +338,12 @@
 {% endmacro %}
 
 
-{# Whether a batch has the changes of a feed, of which the latest of a key counts. #}
+{# Whether a batch has the changes of a feed, or the new values of groups that a stream updates: of a key the latest
+   counts. Where an event time orders the rows of a stream, the later batch may have the older one. #}
 {% macro _tells_changes(run, batch) %}
-    {{ return(batch.family == 'version' and floodmark._strategy(run.settings).orders_by_mark) }}
+    {%- set is_update = run.settings.get('output_mode') == 'update' and not run.settings.get('event_time') -%}
+    {{ return(is_update if batch.kind == 'stream'
+        else batch.family == 'version' and floodmark._strategy(run.settings).orders_by_mark) }}
 {% endmacro %}
 
 

@@ -58,6 +58,21 @@
 {% endmacro %}
 
 
+{# Problems of merge's settings, on merge and on what has no settings of its own in their place: a list for _refuse. #}
+{% macro _merge_problems(strategy) %}
+    {%- set problems = [] -%}
+    {%- if strategy in ['append', 'insert_overwrite'] -%}
+        {%- do problems.extend(floodmark._not_merge_problems(
+            "it does nothing but with incremental_strategy='merge'")) -%}
+    {%- endif -%}
+    {%- if config.get('merge_update_columns') and config.get('merge_exclude_columns') -%}
+        {%- do problems.append({'setting': 'merge_update_columns',
+            'expected': 'merge_update_columns or merge_exclude_columns, not both', 'todo': 'Remove one'}) -%}
+    {%- endif -%}
+    {{ return(problems) }}
+{% endmacro %}
+
+
 {# Problems of the values of a model's settings, each by itself, and of `meta`: a list for _refuse. #}
 {% macro _setting_type_problems() %}
     {%- set problems = floodmark._meta_problems() -%}

@@ -28,15 +28,8 @@
     {%- if strategy == 'insert_overwrite' -%}
         {%- do problems.extend(floodmark._overwrite_problems(watermark)) -%}
     {%- endif -%}
-    {%- if strategy in ['append', 'insert_overwrite'] -%}
-        {%- do problems.extend(floodmark._not_merge_problems(
-            "it does nothing but with incremental_strategy='merge'")) -%}
-    {%- endif -%}
+    {%- do problems.extend(floodmark._merge_problems(strategy)) -%}
     {%- do problems.extend(floodmark._user_clause_problems()) -%}
-    {%- if config.get('merge_update_columns') and config.get('merge_exclude_columns') -%}
-        {%- do problems.append({'setting': 'merge_update_columns',
-            'expected': 'merge_update_columns or merge_exclude_columns, not both', 'todo': 'Remove one'}) -%}
-    {%- endif -%}
     {%- if watermark is not none and files is not none -%}
         {%- do problems.append({'setting': 'files', 'expected': 'either watermark or files',
             'todo': 'Remove one: files are new by their path, rows by their watermark'}) -%}

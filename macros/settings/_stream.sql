@@ -44,15 +44,16 @@
 {% endmacro %}
 
 
-{# append, merge or cdc: rows that an aggregation updates are merged. #}
-{% macro _stream_strategy() %}
-    {{ return(config.get('incremental_strategy')
-        or ('merge' if floodmark._setting('output_mode') == 'update' else 'append')) }}
+{# append, merge or cdc, of this model or of another's config: rows that an aggregation updates are merged. #}
+{% macro _stream_strategy(given=none) %}
+    {{ return((given or config).get('incremental_strategy')
+        or ('merge' if floodmark._output_mode(given) == 'update' else 'append')) }}
 {% endmacro %}
 
 
-{% macro _output_mode() %}
-    {{ return(floodmark._setting('output_mode') or floodmark._stream_schema().output_mode.default) }}
+{% macro _output_mode(given=none) %}
+    {{ return(floodmark._configured(given or config, 'output_mode')
+        or floodmark._stream_schema().output_mode.default) }}
 {% endmacro %}
 
 

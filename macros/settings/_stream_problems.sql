@@ -13,7 +13,7 @@
 {# Problems of a streaming model's own settings: a list for _refuse. #}
 {% macro _stream_problems() %}
     {%- set problems = floodmark._trigger_problems() + floodmark._output_problems() + floodmark._table_problems()
-        + floodmark._user_clause_problems() -%}
+        + floodmark._user_clause_problems() + floodmark._merge_problems(floodmark._stream_strategy()) -%}
     {%- for name in ['watermark', 'snapshot_diff'] if floodmark._setting(name) is not none -%}
         {%- do problems.append({'setting': name, 'got': floodmark._setting(name),
             'expected': 'no such setting on a streaming_table',

@@ -114,5 +114,5 @@
         'committed': {'batch_id': newest, 'mark': last | string, 'generation': run.generation, 'family': 'sequence',
         'target_id': run.target.id, 'is_last': false, 'lookback': 0, 'watermark_column': none, 'upstream': none,
         'upstream_version': none, 'upstream_at': none, 'upstream_id': none}}) -%}
-    {%- do floodmark._tell_warnings(run) -%}
+    {%- do floodmark._tell_warnings(run, is_passing=true) -%}
 {% endmacro %}

@@ -43,17 +43,23 @@
 {% endmacro %}
 
 
+{# What the query of a stream is (streaming/query.py, Request), by settings as _stream_settings gives them: of no table
+   and no checkpoint yet. #}
+{% macro _stream_request(id, settings, sql) %}
+    {%- set is_append = settings.strategy == 'append' -%}
+    {{ return({'model': id, 'sql': sql, 'table': '', 'output_mode': settings.output_mode, 'location': '',
+        'native': is_append and not settings.expectations, 'project_dir': floodmark._absolute_path(''),
+        'distinct_by': settings.unique_key if is_append else [], 'whole_commits': settings.strategy == 'cdc'}) }}
+{% endmacro %}
+
+
 {# What a run knows before its query starts, in the form that the batch macros take; table and checkpoint are made or
    checked here. #}
 {% macro _begin_stream(settings, sql, streams) %}
     {%- set state = floodmark._model_state() -%}
     {%- set target = floodmark._target_state(state) -%}
-    {%- set request = {'model': floodmark._model_id(), 'sql': sql, 'table': this | string,
-        'output_mode': settings.output_mode, 'location': '',
-        'native': settings.strategy == 'append' and not settings.expectations,
-        'project_dir': floodmark._absolute_path(''), 'seconds': settings.seconds if streams.service() else none,
-        'distinct_by': settings.unique_key if settings.strategy == 'append' else [],
-        'whole_commits': settings.strategy == 'cdc'} -%}
+    {%- set request = dict(floodmark._stream_request(floodmark._model_id(), settings, sql), table=this | string,
+        seconds=settings.seconds if streams.service() else none) -%}
     {%- do floodmark._check_stream_columns(request, streams.columns(request)) -%}
     {%- set described = streams.describe(request) -%}
     {#- rows that an update changes come again, with the time of their group -#}
@@ -64,11 +70,12 @@
         'full_refresh': should_full_refresh() and not streams.service(), 'generation': none, 'guarded': false,
         'replay': floodmark._replay_asked(), 'first': true, 'stages': [], 'total': {'batches': 0, 'rows_read': 0,
         'rows_inserted': 0, 'rows_updated': 0, 'rows_deleted': 0, 'still_open': 0}} -%}
+    {%- do floodmark._warn_of_lost_time(run, described) -%}
     {%- set properties = floodmark._properties_of(this) if target.is_delta else {} -%}
     {%- set made_by = floodmark._generation_in(properties, floodmark._model_id()) -%}
     {%- set is_new = not target.exists or target.relation.is_view -%}
-    {%- set is_bare = not is_new and target.is_delta and target.is_empty
-        and (made_by is none or floodmark._was_emptied(state, made_by)) -%}
+    {%- set is_bare = not is_new and target.is_delta
+        and floodmark._is_bare(state, made_by, target.is_empty) -%}
     {%- if run.replay -%}
         {#- before the table is made anew -#}
         {%- do floodmark._check_replay(run) if run.full_refresh or is_new -%}
@@ -130,10 +137,11 @@
 
 
 {# The columns that Delta's own sink is to write, after on_schema_change: in the table's types, since the sink would
-   cast without a word. The other strategies look at each micro-batch. #}
+   cast without a word. The other strategies look at each micro-batch, and hold it against the contract. #}
 {% macro _align_stream(run, streams) %}
     {%- if run.settings.strategy == 'append' -%}
         {%- set shape = 'select * from ' ~ streams.shape -%}
+        {%- do floodmark._assert_contract(shape) if run.request.native -%}
         {%- set columns = floodmark._conformed_columns(run, none, floodmark._columns_of(query=shape)) -%}
         {%- set names = floodmark._align_columns(run, {'sql': shape, 'columns': columns}) -%}
         {#- what rules judge, and what the macros write, comes as the SELECT gives it -#}
@@ -160,10 +168,7 @@
     {#- dbt puts a query in the place of the relation, and only a relation can be streamed: the shape is the same -#}
     {%- set sql = modules.re.sub('\\bstream\\s*\\(\\s*\\(\\s*select \\* from (\\S+)[^()]*\\)[^()]*\\)', 'stream(\\1)',
         sql) -%}
-    {%- set request = {'model': floodmark._model_id(), 'sql': sql, 'table': this | string,
-        'output_mode': settings.output_mode, 'location': '',
-        'native': settings.strategy == 'append' and not settings.expectations,
-        'project_dir': floodmark._absolute_path('')} -%}
+    {%- set request = dict(floodmark._stream_request(floodmark._model_id(), settings, sql), table=this | string) -%}
     {%- do floodmark._check_stream_columns(request, streams.columns(request)) -%}
     {%- do streams.describe(request) -%}
     {%- if floodmark._present_relation() is none -%}

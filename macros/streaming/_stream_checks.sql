@@ -5,9 +5,21 @@
 {# What the columns of a SELECT forbid, refused before Spark is asked to drop keys that come again. #}
 {% macro _check_stream_columns(request, columns) %}
     {%- do floodmark._check_doubled(columns) -%}
-    {%- set problems = floodmark._key_problems(request.get('distinct_by', []), columns) -%}
+    {%- set problems = floodmark._key_problems(request.distinct_by, columns) -%}
     {%- if problems -%}
         {%- do floodmark._refuse(problems) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# A watermark of a query that keeps no state says which row of a key wins, by the column that it is on: warn where the
+   SELECT gives that one only within an expression. #}
+{% macro _warn_of_lost_time(run, described) %}
+    {%- if run.settings.strategy == 'merge' and described.has_watermark and described.event_time is none
+        and not described.remembers -%}
+        {%- do floodmark._warn_once(run, 'the SELECT does not give the column of its event-time watermark as it is, so '
+            'of two rows with one key the one of the later micro-batch wins, even if it is older: add the column to '
+            'the SELECT, neither cast nor within an expression, or leave the watermark out') -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -3,6 +3,13 @@
   is the one that starts it.
 #}
 
+{# Whether a stream begins anew in a table that is there: it is empty, and no stream of the model made it, or somebody
+   emptied it. Of this model, or of `relation`. #}
+{% macro _is_bare(state, made_by, is_empty, relation=none) %}
+    {{ return(is_empty and (made_by is none or floodmark._was_emptied(state, made_by, relation))) }}
+{% endmacro %}
+
+
 {# Take an empty table that somebody else made, or that was emptied, as it is: one commit has it name a checkpoint of
    its own, behind the one that adds what cdc keeps in columns. A run that died between the two adds none again. #}
 {% macro _take_on(run, streams) %}

@@ -90,11 +90,15 @@
 {% endmacro %}
 
 
-{# Give the warnings that waited for the commit, all in one, which has this ending: the first ends the node. #}
-{% macro _tell_warnings(run, ending='') %}
+{# Give the warnings that waited for the commit, all in one, which has this ending: the first ends the node. With
+   `is_passing` it is an error instead, behind which a stream that is kept running goes on. #}
+{% macro _tell_warnings(run, ending='', is_passing=false) %}
     {%- set warnings = run.get('warnings') or [] -%}
     {%- do run.update({'warnings': []}) -%}
-    {%- do floodmark._warn(warnings | join('; ') ~ ending) if warnings and floodmark._ends_by_warnings() -%}
+    {%- if warnings and floodmark._ends_by_warnings() -%}
+        {%- set sentence = warnings | join('; ') ~ ending -%}
+        {%- do floodmark._stop(sentence, is_passing=true) if is_passing else floodmark._warn(sentence) -%}
+    {%- endif -%}
 {% endmacro %}
 
 

@@ -32,14 +32,15 @@
 
 
 {# Whether somebody has taken the rows of a table that batches of this generation have filled: it is loaded from the
-   start. A table that its own batches leave empty goes on. #}
-{% macro _was_emptied(state, generation) %}
+   start. A table that its own batches leave empty goes on. Of this model, or of `relation`. #}
+{% macro _was_emptied(state, generation, relation=none) %}
     {%- if not state.landed or state.landed.generation != generation -%}
         {{ return(false) }}
     {%- endif -%}
+    {%- set table = relation or this -%}
     {%- set version = state.landed.target_version | int -%}
-    {%- set newest = floodmark._history(this, 1)[0].version -%}
-    {%- for commit in (floodmark._history(this, newest - version) if newest > version else [])
+    {%- set newest = floodmark._history(table, 1)[0].version -%}
+    {%- for commit in (floodmark._history(table, newest - version) if newest > version else [])
         if not commit.tag and (commit.operation in ['DELETE', 'TRUNCATE', 'WRITE', 'MERGE']
         or floodmark._makes_anew(commit)) -%}
         {{ return(true) }}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dbt_floodmark.streaming.service import Service, running
 from tests.support.faults import Faults, injected
 from tests.support.files import land, lines
 from tests.support.harness import Project, incremental, sentence, table, values
@@ -250,6 +251,60 @@ def test_a_stream_that_gets_rules_goes_on(project: Project) -> None:
     project.build("--select", "later")
     assert len(rows(project, "later", "event_id")) == before + 2
     assert rows(project, "later__quarantine", "event_id") == [(8,)]
+
+
+@pytest.mark.edge
+def test_a_group_that_is_updated_is_open_once(project: Project) -> None:
+    """Its later value is the whole one, so that a replay loads that alone, and none where it passes by then."""
+    sales = f"{project.schema}.updates"
+    project.sql(f"create table {sales} ({EVENTS}) using delta")
+    select = f"select key, sum(amount) as amount from stream({sales}) group by key"
+    summed = stream(select, output_mode="update", unique_key="key", expectations=RULES[:1])
+    project.model("sums", summed)
+    for events in (
+        [event(1, "a", -1, 1), event(2, "b", -2, 2), event(3, "c", -3, 3)],
+        [event(4, "a", -1, 4), event(5, "b", 7, 5)],
+    ):
+        project.sql(f"insert into {sales} values {values(events)}")
+        project.build("--select", "sums")
+    held = "key, amount, _floodmark_state"
+    assert rows(project, "sums__quarantine", held) == [
+        ("a", -2, "open"),
+        ("a", -1, "superseded"),
+        ("b", -2, "superseded"),
+        ("c", -3, "open"),
+    ]
+    project.build("--select", "sums", *replay(where="true", set={"amount": "abs(amount)"}))
+    assert rows(project, "sums", "key, amount") == [("a", 2), ("b", 5), ("c", 3)]
+
+
+@pytest.mark.edge
+@pytest.mark.parametrize("severity", ["error", "warn"])
+def test_a_rule_that_fails_the_node_ends_no_live_stream(project: Project, severity: str) -> None:
+    """`floodmark stream` starts it again, behind the micro-batch that is committed; with `warn` under --warn-error."""
+    name, few = f"live_{severity}", f"{project.schema}.few_{severity}"
+    project.sql(f"create table {few} ({EVENTS}) using delta")
+    for one in (event(1, "a", 1, 1), event(2, "b", -2, 2), event(3, "c", 3, 3)):
+        project.sql(f"insert into {few} values {values([one])}")
+    rule = {
+        "name": "positive",
+        "expect": "amount > 0",
+        "on_violation": "drop",
+        "severity": severity,
+    }
+    select = f"select * from stream({few}) with (maxFilesPerTrigger = 1)"
+    project.model(name, stream(select, expectations=[rule]))
+    said: list[str] = []
+    service = Service(say=said.append)
+    service.wait = lambda seconds: len(said) > 9  # type: ignore[method-assign]
+    flags = ["--warn-error"] if severity == "warn" else []
+    with running(service):
+        run = project.dbt(*flags, "run", "--select", name)
+    assert run.success, run.log[-6000:]
+    failed = [line for line in said if "failed" in line]
+    assert len(failed) == 1 and "expectation positive (drop)" in failed[0], said
+    assert rows(project, name, "key, amount") == [("a", 1), ("c", 3)]
+    assert sorted(project.ledger(name, "rows_read, rows_dropped")) == [(1, 0), (1, 0), (1, 1)]
 
 
 @pytest.mark.edge

@@ -168,6 +168,32 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
             "unique_key on an append stream drops what comes again within the event-time watermark: put a watermark on the stream"
         ],
     ),
+    "idle": (
+        stream(
+            f"select * from {SOURCE}", merge_exclude_columns=["at"], incremental_predicates="id > 0"
+        ),
+        [
+            "merge_exclude_columns: got [\"at\"]; expected no such setting with 'append'. Remove it: it does nothing but",
+            "incremental_predicates: got \"id > 0\"; expected no such setting with 'append'. Remove it",
+        ],
+    ),
+    "two_lists": (
+        stream(
+            f"select * from {SOURCE}",
+            incremental_strategy="merge",
+            unique_key="id",
+            merge_update_columns=["k"],
+            merge_exclude_columns=["at"],
+        ),
+        ["merge_update_columns: expected merge_update_columns or merge_exclude_columns, not both"],
+    ),
+    # The words of the plan, which Spark prints behind its message, are no error.
+    "misspelt": (
+        stream(
+            f"select a.idd from {SOURCE} as a left join {{{{ source('raw', 'moved') }}}} as b on a.id = b.id"
+        ),
+        ["UNRESOLVED_COLUMN"],
+    ),
     # What the first micro-batch would find in a table that is there by then.
     "mistyped_cdc": (
         stream(
@@ -306,9 +332,16 @@ def story(make_project: Callable[..., Project]) -> Story:
         (project.root / "models" / f"{name}.sql").unlink()
     project.model("dry", stream(f"select * from {SOURCE}"))
     project.model("dry_mistyped", REFUSED["mistyped_cdc"][0])
-    empty = project.dbt("run", "--select", "dry", "dry_mistyped", "--empty").status
-    assert (empty["dry"], empty["dry_mistyped"]) == ("success", "error")
-    (project.root / "models" / "dry_mistyped.sql").unlink()
+    distinct = f"select * from {SOURCE} watermark at delay of interval 1 hour"
+    project.model("dry_keyed", stream(distinct, unique_key="nope"))
+    project.model("dry_distinct", stream(distinct, unique_key="id"))
+    mistyped = ["dry_mistyped", "dry_keyed"]
+    empty = project.dbt("run", "--select", "dry", "dry_distinct", *mistyped, "--empty")
+    for name in ("dry", "dry_distinct", *mistyped):
+        assert empty.status[name] == ("error" if name in mistyped else "success"), name
+    assert 'unique_key: got "nope"; expected a column' in sentence(empty.message["dry_keyed"])
+    for name in (*mistyped, "dry_distinct"):
+        (project.root / "models" / f"{name}.sql").unlink()
     dry = (project.sql(f"select count(*) from {s}.dry"), project.ledger("dry", "batch_id"))
     arrive(project, 2)
     project.build("--select", "dry", *(set(PARTED) - {"dropped", "lost"}))
@@ -363,6 +396,7 @@ def test_what_cannot_run_is_refused_before_anything_is_made(story: Story) -> Non
     for name, (_, sentences) in REFUSED.items():
         for one in sentences:
             assert one in log, (name, one)
+    assert "outer join" not in sentence(story.first.message["misspelt"])
     assert not story.made & set(REFUSED)
     assert not story.with_batches & set(REFUSED)
 
@@ -400,7 +434,8 @@ def test_a_changed_query_and_a_recreated_source(story: Story) -> None:
         "the SELECT groups, joins or reads differently from the one that its checkpoint was made with",
         "and its checkpoint has none. If the SELECT did not keep state before, undo the change",
         f"the SELECT and {schema}.strict differ (new: at): on_schema_change is 'fail'",
-        "the source table was dropped and recreated, so the checkpoint, which counts its versions, does not fit it",
+        "a source of the SELECT is not the table that its checkpoint has read in that place. If the SELECT was changed, undo",
+        "If the table was dropped and recreated, run the model with --full-refresh to start over",
         f"output_mode is 'update', and {schema}.updated was filled with 'complete', to which the state in its checkpoint belongs: "
         "rows would come twice, or not at all. Set output_mode back to 'complete', or run it once with --full-refresh",
     ):
@@ -441,6 +476,52 @@ def test_a_contract_holds_from_the_first_row_on(story: Story) -> None:
     assert "small" in sentence(story.second.message["bound"])
     assert project.sql(f"select id from {project.schema}.bound") == [(1,)]
     assert {row[0] for row in project.ledger("bound", "state")} == {"committed"}
+
+
+def test_a_stream_begins_with_a_version_that_is_there(story: Story) -> None:
+    """From `latest` on each run of dbt would begin behind the newest version; floodmark names the number to write."""
+    project, table = story.project, f"{story.project.schema}.versions"
+    project.sql(f"create table {table} using delta as select 1 as id")
+    project.sql(f"insert into {table} values (2)")
+    select = f"select * from stream({table}) with (startingVersion = {{}})"
+    project.model("begun", stream(select.format("'latest'")))
+    said = fails(project, "--select", "begun")
+    assert f"it reads {table} with startingVersion = 'latest', which begins behind" in said
+    assert "number of the first version to read, such as 1, the newest" in said
+    project.model("begun", stream(select.format(1)))
+    project.build("--select", "begun")
+    project.model("begun", stream(select.format("'latest'")))
+    project.sql(f"insert into {table} values (3)")
+    project.build("--select", "begun")
+    assert project.sql(f"select id from {project.schema}.begun order by id") == [(2,), (3,)]
+
+
+AGREED = """
+config: {contract: {enforced: true}}
+columns:
+  - {name: id, data_type: bigint}
+  - {name: k, data_type: string}
+"""
+
+
+@pytest.mark.parametrize("mode", ["append", "complete"])
+def test_a_contract_holds_for_the_select_of_later_runs(story: Story, mode: str) -> None:
+    """Delta's own sink would write what the SELECT gives by then, and leave out a column."""
+    project, name = story.project, f"agreed_{mode}"
+    project.sql(f"create table {project.schema}.{name}_in using delta as select 1l as id, 'a' as k")
+    select = f"select {{}} from stream({project.schema}.{name}_in) group by k"
+    if mode == "append":
+        select = select.removesuffix(" group by k")
+    agreed = "max(id) as id, k" if mode == "complete" else "id, k"
+    project.model(name, stream(select.format(agreed), output_mode=mode), AGREED)
+    project.build("--select", name)
+    for changed in (agreed.replace(", k", ", k, k as more"), agreed.replace(", k", ", 1 as k")):
+        project.model(name, stream(select.format(changed), output_mode=mode), AGREED)
+        said = fails(project, "--select", name)
+        assert "This model has an enforced contract that failed." in said, said
+    project.model(name, stream(select.format(agreed), output_mode=mode), AGREED)
+    project.build("--select", name)
+    assert project.sql(f"select id, k from {project.schema}.{name}") == [(1, "a")]
 
 
 def test_a_full_refresh_loads_everything_again(story: Story) -> None:

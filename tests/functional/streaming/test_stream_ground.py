@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dbt_floodmark.streaming import position
 from tests.support.harness import FULL, Project, sentence
 from tests.support.paths import FOLDER, NAMES, land
 from tests.support.streams import stream
@@ -150,6 +151,48 @@ def test_a_folder_that_is_gone(project: Project) -> None:
     project.model("gone", files("arrivals"))
     project.build("--select", "gone", "--full-refresh")
     assert ids(project, "gone") == [0, 1, 2]
+
+
+def test_a_folder_of_a_partition_that_comes_while_a_stream_runs(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark has listed it as one that is not read. The next run reads the micro-batch again, with the columns of its path."""
+    folder = project.root / "later"
+    models = {"later": {}, "later_merged": {"incremental_strategy": "merge", "unique_key": "id"}}
+    read = "select id, day from stream(json.`later`) with (schema = 'id bigint, day date')"
+    for name, config in models.items():
+        project.model(name, stream(read, **config))
+    # A name that Spark takes for a pattern, beside a folder below which a partition lies.
+    odd = "select id, day from stream(json.`odd`) with (schema = 'id bigint, day date')"
+    project.model("odd", stream(odd))
+    land(folder, ["a"])
+    land(project.root / "odd" / "eu" / "day=2024-05-01", ["b[1]", "c"])
+    project.build("--select", *models, "odd")
+    assert days(project, "odd") == [(0, "2024-05-01"), (1, "2024-05-01")]
+    has_moved = position.refuse_moved
+
+    def arrives(*given: object) -> None:
+        """Behind the look at the folder, and before the query starts."""
+        land(folder / "day=2024-05-01", ["b"], 1)
+        has_moved(*given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(position, "refuse_moved", arrives)
+        run = project.dbt("run", "--select", *models)
+    for name in models:
+        assert run.status[name] == "error", name
+        said = sentence(run.message[name])
+        assert "later/day=2024-05-01/b.json is in a folder such as day=2026-01-31, and the" in said
+        assert "run again, and the stream reads such folders" in said
+        assert days(project, name) == [(0, None)]
+    project.build("--select", *models)
+    for name in models:
+        assert days(project, name) == [(0, None), (1, "2024-05-01")], name
+
+
+def days(project: Project, name: str) -> list[tuple[object, ...]]:
+    found = project.sql(f"select id, cast(day as string) from {project.schema}.{name}")
+    return sorted(found)
 
 
 EMPTY, CUT, GONE = "is empty", "is cut short, or holds something else", "is gone"

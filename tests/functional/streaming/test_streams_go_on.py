@@ -78,6 +78,27 @@ def test_an_older_row_of_a_key_does_not_win(project: Project) -> None:
     assert rows(project, "latest", "key, event_id") == [("a", 1), ("b", 3), ("c", 5), ("d", 6)]
 
 
+def test_an_event_time_that_the_select_only_gives_cast(project: Project) -> None:
+    """Spark does not know it by then, so that nothing tells which row is the latest."""
+    source = "stream({{ source('raw', 'events') }}) watermark at delay of interval 1 hour"
+    merged = {"incremental_strategy": "merge", "unique_key": "event_id"}
+    lost = "does not give the column of its event-time watermark as it is"
+    project.model(
+        "timed", stream(f"select event_id, cast(at as date) as day from {source}", **merged)
+    )
+    run = project.build("--select", "timed")
+    assert lost in sentence(run.log)
+    project.model("timed", stream(f"select event_id, at as happened from {source}", **merged))
+    run = project.build("--select", "timed", "--full-refresh")
+    assert lost not in sentence(run.log)
+    once = stream(f"select event_id, cast(at as date) as day from {source}", unique_key="event_id")
+    project.model("timed", once)
+    run = project.dbt("run", "--select", "timed", "--full-refresh")
+    said = sentence(run.message["timed"])
+    assert "and its column into the SELECT, neither cast nor within an expression" in said
+    (project.root / "models" / "timed.sql").unlink()
+
+
 def test_a_table_that_was_emptied_is_loaded_from_the_start(project: Project) -> None:
     assert rows(project, "emptied", "event_id") == [(n,) for n in range(1, 7)]
     assert rows(project, "emptied_cdc", "key, event_id") == [("a", 2), ("c", 5), ("d", 6)]

@@ -115,6 +115,30 @@ def test_a_staging_table_that_is_gone_is_not_asked(more: dict[str, Any], has_sta
     assert (found is not None) == has_stage
 
 
+@pytest.mark.parametrize(
+    ("kind", "settings", "supersedes"),
+    [
+        ("stream", {"output_mode": "update", "event_time": None}, True),
+        # The later micro-batch may have the older row of a key.
+        ("stream", {"output_mode": "update", "event_time": "at"}, False),
+        ("stream", {"output_mode": "append", "event_time": None}, False),
+        # It replaces no row that is in the table: what was held back earlier may be older.
+        ("replay", {"output_mode": "update", "event_time": None}, False),
+    ],
+)
+def test_the_new_value_of_a_group_supersedes_its_earlier_ones(
+    kind: str, settings: dict[str, Any], supersedes: bool
+) -> None:
+    sent: list[str] = []
+    floodmark = macros(["id"], run_query=lambda sql: SimpleNamespace(rows=[(1,)]))
+    floodmark._execute = sent.extend
+    floodmark._judged_relation = lambda batch: "judged"
+    floodmark._is_stage_whole = lambda stage: True
+    batch = batch_of(kind, judged={"columns": [{"name": "id"}]})
+    floodmark._supersede_changed(run_of("merge", settings=settings), batch)
+    assert ["q._floodmark_batch_id < 3" in one for one in sent] == [True] * supersedes
+
+
 @pytest.mark.parametrize("kind", ["backfill", "replay", "incremental"])
 @pytest.mark.parametrize("rules", [[], [{"kind": "row"}]])
 def test_what_recovery_gives_up_leaves_a_commit_before_it_settles(kind: str, rules: list) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from dbt_floodmark.streaming.query import Request
 from tests.support.macros import Refused, load
 
 STREAMS = SimpleNamespace(shape="shape")
@@ -162,7 +163,51 @@ def test_a_key_that_cannot_be_compared_is_refused(key: str, type: str, problem: 
         floodmark._check_stream_columns({"distinct_by": ["id", key]}, columns)
     assert problem in str(refused.value)
     floodmark._check_stream_columns({"distinct_by": ["ID"]}, columns)
-    floodmark._check_stream_columns({}, columns)
+    floodmark._check_stream_columns({"distinct_by": []}, columns)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "rules", "native", "distinct_by", "whole_commits"),
+    [
+        ("append", [], True, ["id"], False),
+        ("append", [{}], False, ["id"], False),
+        ("merge", [], False, [], False),
+        ("cdc", [], False, [], True),
+    ],
+)
+def test_what_a_query_is_asked_for(
+    strategy: str, rules: list[Any], native: bool, distinct_by: list[str], whole_commits: bool
+) -> None:
+    """The same for a run, for --empty and for `floodmark reconcile`; each field is one of a Request."""
+    floodmark, run = stream_of({}, {}, strategy=strategy, unique_key=["id"])
+    floodmark._absolute_path = lambda path: "/project"
+    settings = run["settings"] | {"output_mode": "append", "expectations": rules}
+    request = Request(**floodmark._stream_request("shop.m", settings, "select 1"))
+    asked = (request.native, request.distinct_by, request.whole_commits)
+    assert asked == (native, distinct_by, whole_commits)
+    assert (request.model, request.table, request.location) == ("shop.m", "", "")
+
+
+@pytest.mark.parametrize(
+    ("strategy", "described_as", "warns"),
+    [
+        ("merge", {}, True),
+        ("merge", {"event_time": "at"}, False),
+        ("merge", {"has_watermark": False}, False),
+        # It closes groups, or joins, whatever the SELECT gives.
+        ("merge", {"remembers": True}, False),
+        ("append", {}, False),
+        ("cdc", {}, False),
+    ],
+)
+def test_a_watermark_whose_column_the_select_does_not_give(
+    strategy: str, described_as: dict[str, Any], warns: bool
+) -> None:
+    floodmark, run = stream_of({}, {}, strategy=strategy)
+    found = {"event_time": None, "has_watermark": True, "remembers": False} | described_as
+    floodmark._warn_of_lost_time(run, found)
+    said = "the one of the later micro-batch wins, even if it is older: add the column to the"
+    assert [said in warning for warning in run.get("warnings", [])] == [True] * warns
 
 
 @pytest.mark.parametrize("strategy", ["merge", "cdc", "append"])

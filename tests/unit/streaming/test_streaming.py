@@ -305,6 +305,31 @@ def test_files_of_a_folder_that_is_named_from_the_project():
     assert found == {"file:/shop/landing/a.json"}
 
 
+@pytest.mark.parametrize(
+    ("options", "files", "is_refused"),
+    [
+        ("startingVersion = 'latest'", {}, True),
+        ("'startingversion' = 'LATEST', maxFilesPerTrigger = 1", {}, True),
+        ("startingVersion = 3", {}, False),
+        # It goes on where a run that read something ended.
+        ("startingVersion = 'latest'", {"offsets/4": 'v1\n{}\n{"reservoirId": "t"}'}, False),
+        ("startingVersion = 'latest'", {"offsets/4": 'v1\n{}\n-\n{"reservoirId": "u"}'}, True),
+    ],
+)
+def test_a_query_that_ends_does_not_begin_behind_all(monkeypatch, options, files, is_refused):
+    monkeypatch.setattr(
+        position, "_delta_detail", lambda spark, table: {"id": "t", "location": "/w"}
+    )
+    monkeypatch.setattr(position, "newest_version", lambda spark, path: 7)
+    folder = Checkpointed({"metadata": '{"id": "q"}'} | files)
+    sql = f"select * from stream(s.events) with ({options})"
+    if not is_refused:
+        position.refuse_latest(None, sql, "/project", folder)
+        return
+    with pytest.raises(FloodmarkError, match="of the first version to read, such as 7, the newest"):
+        position.refuse_latest(None, sql, "/project", folder)
+
+
 class Frame:
     """A streaming DataFrame that only remembers the trigger of its query."""
 
@@ -627,6 +652,37 @@ def test_what_a_query_reads_is_no_error(said, advice):
     assert (found and found.error) is advice
     found = explain(f"[STREAM_FAILED] it ended{QUERY.format(said)}")
     assert (found and found.error) is advice
+
+
+#: What Spark says of a SELECT that it cannot analyse, with the plan behind it, and as pyspark gives its stack.
+REFUSED = """{0}; line 1 pos 7;
+{1}Project [idd]
++- Join LeftOuter, (id#1L = id#2L)
+   :- Sort [id#1L ASC NULLS FIRST], true
+
+org.apache.spark.sql.catalyst.ExtendedAnalysisException: {0}; line 1 pos 7;
+{1}Project [idd]
++- Join LeftOuter, (id#1L = id#2L)
+
+\tat org.apache.spark.X.run(X.scala:1)
+"""
+
+
+@pytest.mark.parametrize("prefix", ["", "'", "!", "~"])
+@pytest.mark.parametrize(
+    ("said", "advice"),
+    [
+        ("[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column `idd` cannot be resolved.", None),
+        ("Stream-stream LeftOuter join is not supported without a watermark", "an outer join"),
+        ("Sorting is not supported on streaming DataFrames/Datasets", "an endless stream"),
+    ],
+)
+def test_the_plan_of_a_select_is_no_error(said, advice, prefix):
+    found = explain(REFUSED.format(said, prefix))
+    assert found is None if advice is None else found.text.startswith(advice)
+    # A cause behind a semicolon is none of the plan.
+    cause = "\nCaused by: java.io.IOException: mkdirs failed\n\tat org.x.Y.z(Y.java:1)"
+    assert explain(f"[X] it ended;{cause}").text.startswith("the stream cannot write")
 
 
 def test_kafka_without_its_connector():

@@ -169,6 +169,28 @@ def test_a_run_without_a_batch_warns_at_its_end(warn_error: bool) -> None:
     assert done == ["tidied", "reported"]
 
 
+@pytest.mark.parametrize(("kind", "is_passing"), [("stream", True), ("incremental", False)])
+@pytest.mark.parametrize("severity", ["error", "warn"])
+def test_a_live_stream_goes_on_behind_what_fails_its_node(
+    kind: str, is_passing: bool, severity: str
+) -> None:
+    """Its micro-batch is committed, so the next start finds nothing wrong."""
+    floodmark, passing = loaded(warn_error=True), []
+
+    def stop(sentence: str, is_passing: bool = False) -> None:
+        passing.append(is_passing)
+        raise Refused(sentence)
+
+    floodmark._stop = stop
+    floodmark._result_sentence = lambda rule, result: "positive: 1 of 2 rows violates"
+    floodmark._violated_rules = lambda batch: [[{"severity": severity}, {}]]
+    batch = {"kind": kind, "judged": {"results": [{}]}}
+    with pytest.raises(Refused, match="expectation positive: 1 of 2 rows violates"):
+        floodmark._tell_violations({}, batch)
+    # What dbt makes of a warning ends a stream.
+    assert passing == ([] if severity == "warn" and not is_passing else [is_passing])
+
+
 def test_nothing_warns_before_the_commit() -> None:
     """What the settings alone say ends each run with --warn-error, until they are corrected."""
     direct = {
