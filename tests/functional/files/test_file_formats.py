@@ -42,7 +42,11 @@ CSV = {
     "header.csv": "id,name,when\n",
     "nothing.csv": "",
 }
-LONG_CSV = {"long.csv": 'id,text\n1,"two\nlines, and ""quotes"""\n2,plain\n\n3,"a\r\nb"\n4\n'}
+LONG_CSV = {
+    "long.csv": 'id,text\n1,"two\nlines, and ""quotes"""\n2,plain\n\n3,"a\r\nb"\n4\n',
+    "stray.csv": 'id,text\n5,5" pipe\n6,x\n7,"9" wide"\n8,"y"\n9, "two\nlines"\n',
+    "head.csv": 'id,"text\n10,z\n',
+}
 BARE_CSV = {"bare.csv": "1;a;'x;y'\n2;b;\n3;c\n"}
 XML = {
     "good.xml": "<rows><row><id>1</id><name>a &amp; b</name></row><!-- <row> --><row><id>q</id>"
@@ -371,9 +375,18 @@ def test_csv_with_line_ends_between_quotes(story: Story) -> None:
         ("1", 'two\nlines, and "quotes"'),
         ("2", "plain"),
         ("3", "a\r\nb"),
+        ("5", '5" pipe'),
+        ("6", "x"),
+        ("8", "y"),
+        ("9", ' "two'),
     ]
-    assert [row[2:] for row in quarantined(story.project, "csv_long")] == [
-        ("4", "another number of fields than in the header")
+    fields = "another number of fields than in the header"
+    (head, _, _, reason), *others = quarantined(story.project, "csv_long")
+    assert (head, reason) == ("head.csv", "its header has a quote that is not closed")
+    assert [row[2:] for row in others] == [
+        ("4", fields),
+        ('7,"9" wide"', "a quote is not closed"),
+        ('lines"', fields),
     ]
 
 
