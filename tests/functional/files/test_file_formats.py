@@ -91,7 +91,9 @@ MODELS = {
         options={"allowSingleQuotes": True, "allowUnquotedFieldNames": True},
     ),
     "json_whole": loader("whole", options={"multiLine": True}, format="json"),
-    "json_variant": loader("json", format="json", single_variant_column="record"),
+    "json_variant": loader(
+        "json", format="json", single_variant_column="record", schema_hints="day date"
+    ),
     "csv_texts": loader("csv"),
     "csv_typed": loader("typed", infer_column_types=True),
     "csv_given": loader("csv", format="csv", **GIVEN),
@@ -319,6 +321,8 @@ def test_one_variant_a_record(story: Story) -> None:
     assert found[0] == {"extra": "z", "id": "6", "name": "g"}
     assert len(found) == 5
     assert len(records(story.project, "json_variant", "to_json(record)")) == 7
+    # A hint is of a folder, which may come later.
+    assert columns(story.project, "json_variant") == {"record": "variant", "day": "date"}
     assert records(story.project, "xml_variant", "to_json(record)") == [
         {"record": {"extra": "z", "id": "q", "name": "c"}},
         {"record": {"id": 1, "name": "a & b"}},
