@@ -61,6 +61,7 @@
         'added': floodmark._not_of_folders(evolved.added, folders),
         'record': floodmark._without_fields(evolved.record or 'struct<>', folders)} -%}
     {%- do floodmark._begin_columns(run, begins, schema, look) -%}
+    {%- do floodmark._warn_of_hints(run, schema) -%}
     {%- set is_same = kept and kept.record == schema.record and kept.partitions == partitions -%}
     {%- do schema.update({'version': kept.version + (0 if is_same else 1) if kept else 1}) -%}
     {%- do schema.update({'former': former}) if former -%}
