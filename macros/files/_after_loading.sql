@@ -325,35 +325,67 @@
 {% endmacro %}
 
 
-{# Stop before a table is loaded anew from a folder that no longer has all that it was loaded from. Another model that
-   reads the folder may have archived a file. Where files replace their rows, nothing is lost with an earlier load. #}
+{# Stop before a table is loaded anew from a folder that no longer has all that it was loaded from. #}
 {% macro _check_archived(settings) %}
+    {%- set archived = floodmark._archived_files_sql(settings) -%}
+    {%- set count = run_query('select count(*) as files from (' ~ archived ~ ')').rows[0][0] -%}
+    {%- set there = floodmark._listed(settings, floodmark._archived_there_sql(settings, archived)) if count else [] -%}
+    {%- set lost = count - (there[0].files if there else 0) -%}
+    {%- if lost -%}
+        {%- do floodmark._stop(floodmark._counted(lost, 'file') ~ ' that it was loaded from '
+            ~ ('is' if lost == 1 else 'are') ~ ' archived or deleted, so --full-refresh would lose their rows. '
+            "To keep the table, set full_refresh=false on the model; to load all again, put the files back, or let "
+            'files.path name the archive too, without on_loaded and archive_to; to load only what is in the folder '
+            'now, drop the table first') -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The files that a table was loaded from, and that are archived or deleted: path, size, batch_id, archived_to, and
+   is_taken where the table has a later file of that path. Another model that reads the folder may have archived a file.
+   Where files replace their rows, nothing is lost with an earlier load. #}
+{% macro _archived_files_sql(settings) %}
     {%- set newest = 'row_number() over (partition by path order by batch_id desc) = 1'
         if settings.allow_overwrites == 'replace' else 'true' -%}
     {%- set model = floodmark._string_literal(floodmark._model_id()) -%}
     {%- set schema = floodmark.ledger_schema() -%}
-    {%- set query -%}
-        select count(*) as files
+    select * from (
+        select own.path, own.size, own.batch_id, own.counts,
+            own.archived_at is not null or own.state = 'committed' and others.path is not null as is_archived,
+            coalesce(own.archived_to, others.archived_to) as archived_to,
+            count_if(own.archived_at is null and others.path is null) over (partition by own.path) > 0 as is_taken
         from (
             select *, {{ newest }} as counts from {{ schema }}.files
             where model = {{ model }} and state in ('committed', 'quarantined')
         ) as own
         left join (
-            select distinct file.path, file.size, timestamp_micros(file.modified_at) as modified_at
+            select file.path, file.size, timestamp_micros(file.modified_at) as modified_at,
+                max(file.reason) as archived_to
             from (
                 select explode(files) as file from {{ schema }}.batch_log
                 where event = 'archived' and model <> {{ model }}
             )
+            group by 1, 2, 3
         ) as others
             on others.path = own.path and others.size = own.size and others.modified_at = own.modified_at
-        where own.counts
-            and (own.archived_at is not null or own.state = 'committed' and others.path is not null)
-    {%- endset -%}
-    {%- set count = run_query(query).rows[0][0] -%}
-    {%- if count -%}
-        {%- do floodmark._stop(floodmark._counted(count, 'file') ~ ' that it was loaded from '
-            ~ ('is' if count == 1 else 'are') ~ ' archived or deleted, so --full-refresh would lose their rows. '
-            "To keep the table, set full_refresh=false on the model; to load all again, put the files back or let "
-            'files.path name the archive too; to load only what is in the folder now, drop the table first') -%}
-    {%- endif -%}
+    )
+    where counts and is_archived
+{% endmacro %}
+
+
+{# How many of these files the folder of the settings has again: where they were, or in the archive. #}
+{% macro _archived_there_sql(settings, archived) %}
+    {%- set scheme = floodmark._string_literal('^file:(?://(?=/))?') -%}
+    select to_json(named_struct('files', least(count(distinct own.path, own.batch_id), count(distinct found.path))))
+    from (
+        select path, size, batch_id, explode(array(if(is_taken, null, {{ floodmark._decoded_path_sql('path') }}),
+            archived_to)) as place
+        from ({{ archived }})
+    ) as own
+    join (
+        select path, size, {{ floodmark._decoded_path_sql('path') }} as place
+        from ({{ floodmark._folder_files_sql(settings) }})
+    ) as found
+        on found.size = own.size
+            and regexp_replace(found.place, {{ scheme }}, '') = regexp_replace(own.place, {{ scheme }}, '')
 {% endmacro %}

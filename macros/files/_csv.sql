@@ -2,8 +2,8 @@
   CSV. Spark takes a file's columns by their place, whatever its header says; here they are matched by name, file by
   file (_csv_header.sql). So Spark reads each file as lines without its first one (a window with one column), and
   `from_csv` takes a line apart, in groups of files with one header. RFC 4180 has a quote within quotes doubled:
-  `escape` is `"` here, and `\` in Spark. With `multiLine` a file is one text, and what stands between quotes hides its
-  line ends while it is split.
+  `escape` is `"` here, and `\` in Spark. With `multiLine` a file is one text, which is parted into records as Spark's
+  reader does it: of a text with more than one record `from_csv` would give the first alone.
 #}
 
 {% macro _csv_files() %}
@@ -23,8 +23,8 @@
     {%- set quoted = q ~ '((?:' ~ (e ~ q ~ '|' if escape else '') ~ '[^' ~ q ~ '])*)' ~ q -%}
     {%- set fields = [] -%}
     {%- set blanks = floodmark._csv_blanks(sep) -%}
-    {%- for found in modules.re.finditer('(?:^|' ~ s ~ ')(?:' ~ blanks ~ quoted ~ blanks ~ '|((?:(?!' ~ s ~ ').)*))',
-        line, flags=modules.re.S) -%}
+    {%- for found in modules.re.finditer('(?:^|' ~ s ~ ')(?:' ~ blanks ~ quoted ~ blanks ~ '(?=' ~ s ~ '|$)|((?:(?!' ~ s
+        ~ ').)*))', line, flags=modules.re.S) -%}
         {%- do fields.append((found.group(1) | replace(escape ~ quote, quote) if escape else found.group(1))
             if found.group(1) is not none
             else found.group(2) | trim) -%}
@@ -33,9 +33,9 @@
 {% endmacro %}
 
 
-{# A pattern of blanks beside a quote: those that separate no fields. #}
+{# A pattern of blanks beside a quote: those that separate no fields, and end no line. #}
 {% macro _csv_blanks(sep) %}
-    {{ return('(?:(?!' ~ modules.re.escape(sep) ~ ')\\s)*') }}
+    {{ return('(?:(?!' ~ modules.re.escape(sep) ~ ')[^\\S\\r\\n])*') }}
 {% endmacro %}
 
 
@@ -52,6 +52,7 @@
             floodmark._reader_option(settings, 'delimiter', ','))),
         'quote': quote,
         'escape': floodmark._reader_option(settings, 'escape', '"'),
+        'skips_blanks': floodmark._reader_option(settings, 'ignoreLeadingWhiteSpace', 'false') | lower == 'true',
         'comment': floodmark._reader_option(settings, 'comment', none),
         'has_header': floodmark._reader_option(settings, 'header', 'true') | lower == 'true',
         'encoding': encoding,

@@ -10,7 +10,8 @@
     {%- set value = floodmark._csv_first_sql(dialect) if dialect.is_whole
         else "ltrim('\ufeff', " ~ dialect.text ~ ')' -%}
     {%- set rows = floodmark._query_json(
-        "select to_json(named_struct('path', path, 'line', min_by(value, place))) from (select path, "
+        "select to_json(named_struct('path', path, 'line', min_by(value, place), 'is_open', min_by("
+        ~ (floodmark._csv_is_open_sql(dialect) if dialect.hides else 'false') ~ ", place))) from (select path, "
         "struct(start, n) as place, " ~ value ~ " as value from (select _metadata.file_path as path, "
         "_metadata.file_block_start as start, monotonically_increasing_id() as n, value from text.`"
         ~ floodmark._files_path(settings) ~ '` ' ~ floodmark._files_options(settings, {'wholetext': 'true'}
@@ -20,7 +21,7 @@
     {%- for row in rows -%}
         {%- set names = floodmark._csv_names(run, row, dialect) -%}
         {%- do found.update({row.path: {'header': names,
-            'reason': floodmark._csv_header_reason(names) if dialect.has_header}}) -%}
+            'reason': floodmark._csv_header_reason(names, row.is_open) if dialect.has_header}}) -%}
     {%- endfor -%}
     {{ return({'files': found, 'seen': floodmark._csv_seen(run, files, found)}) }}
 {% endmacro %}
@@ -88,8 +89,12 @@
 {% endmacro %}
 
 
-{# Why a file with this header cannot be loaded; none where it can. #}
-{% macro _csv_header_reason(names) %}
+{# Why a file with this header cannot be loaded; none where it can. Where line ends are hidden by a quote that is not
+   closed (`is_open`), the records behind the header are in it. #}
+{% macro _csv_header_reason(names, is_open=false) %}
+    {%- if is_open -%}
+        {{ return('its header has a quote that is not closed') }}
+    {%- endif -%}
     {%- for name in names -%}
         {%- if not name -%}
             {{ return('its header has a column without a name') }}

@@ -116,23 +116,34 @@
    out. Blanks may stand behind the end. Without a letter that escapes it, a quote ends a field where, behind these, a
    separator or the line's end follows. #}
 {% macro _csv_is_open_sql(dialect) %}
-    {%- set sep, quote = modules.re.escape(dialect.sep), modules.re.escape(dialect.quote) -%}
     {%- if not dialect.quote -%}
         {{ return('false') }}
     {%- endif -%}
+    {%- set sep, quote = modules.re.escape(dialect.sep), modules.re.escape(dialect.quote) -%}
     {%- set ends = floodmark._csv_blanks(dialect.sep) ~ '(?:' ~ sep ~ '|$)' -%}
-    {%- if dialect.escape == dialect.quote -%}
-        {%- set within = '(?:[^' ~ quote ~ ']++|' ~ quote ~ quote ~ ')*+' -%}
-    {%- elif dialect.escape -%}
-        {%- set escape = modules.re.escape(dialect.escape) -%}
-        {%- set within = '(?:[^' ~ quote ~ escape ~ ']++|' ~ escape ~ '.)*+' -%}
-    {%- else -%}
-        {%- set within = '(?:[^' ~ quote ~ ']++|' ~ quote ~ '(?!' ~ ends ~ '))*+' -%}
-    {%- endif -%}
-    {%- set closed = '(^|' ~ sep ~ ')' ~ quote ~ within ~ quote ~ '(?=' ~ ends ~ ')' -%}
+    {%- set begins = '(^|' ~ sep ~ ')' ~ floodmark._csv_opening(dialect) -%}
+    {%- set closed = begins ~ floodmark._csv_within(dialect, quote ~ '(?!' ~ ends ~ ')') ~ quote
+        ~ '(?=' ~ ends ~ ')' -%}
     {{ return('(contains(value, ' ~ floodmark._string_literal(dialect.quote) ~ ') and regexp_replace(value, '
         ~ floodmark._string_literal('(?s)' ~ closed) ~ ", '$1') rlike "
-        ~ floodmark._string_literal('(^|' ~ sep ~ ')' ~ quote) ~ ')') }}
+        ~ floodmark._string_literal(begins) ~ ')') }}
+{% endmacro %}
+
+
+{# A pattern of the quote that opens a field: the field's first letter, but for blanks that the reader leaves out. #}
+{% macro _csv_opening(dialect) %}
+    {{ return((floodmark._csv_blanks(dialect.sep) if dialect.skips_blanks else '')
+        ~ modules.re.escape(dialect.quote)) }}
+{% endmacro %}
+
+
+{# A pattern of what stands between the quotes of a field. `stray` is one of a quote in it, where nothing escapes that.
+   #}
+{% macro _csv_within(dialect, stray='(?!)') %}
+    {%- set quote, escape = modules.re.escape(dialect.quote), modules.re.escape(dialect.escape) -%}
+    {%- set is_doubled = dialect.escape == dialect.quote -%}
+    {{ return('(?:[^' ~ quote ~ ('' if is_doubled else escape) ~ ']++|'
+        ~ (quote ~ quote if is_doubled else escape ~ '.?' if dialect.escape else stray) ~ ')*+') }}
 {% endmacro %}
 
 
@@ -148,41 +159,23 @@
 {% endmacro %}
 
 
-{# The records of a file's whole text, blank ones and comments left out: line ends between quotes hide behind a
-   character that no text has while it is split. #}
+{# The records of a file's whole text as Spark's reader parts them, without blank ones and comments. A field that begins
+   with a quote hides line ends up to the quote that ends it, or to the text's end; what stands behind that quote hides
+   none, and a quote elsewhere opens nothing. #}
 {% macro _csv_records_sql(text, dialect) %}
-    {%- set quote = floodmark._string_literal(dialect.quote) -%}
-    {%- set text = "ltrim('\ufeff', " ~ text ~ ')' -%}
-    {%- if not dialect.hides -%}
-        {{ return('filter(split(' ~ text ~ ", '\r\n|\r|\n'), r -> trim(r) <> ''" ~ (' and not startswith(r, '
-            ~ floodmark._string_literal(dialect.comment) ~ ')' if dialect.comment else '') ~ ')') }}
-    {%- elif dialect.comment -%}
-        {%- set text = floodmark._csv_uncommented_sql(text, dialect) -%}
+    {%- set ns = namespace(record='[^\\r\\n]++') -%}
+    {%- if dialect.hides -%}
+        {%- set quoted = '(?:' ~ floodmark._csv_opening(dialect) ~ floodmark._csv_within(dialect) ~ '(?:'
+            ~ modules.re.escape(dialect.quote) ~ '|$))?+' -%}
+        {%- set first = modules.re.escape(dialect.sep[0]) -%}
+        {%- set ns.record = '(?=[^\\r\\n])' ~ quoted ~ '(?:[^\\r\\n' ~ first ~ ']++|' ~ modules.re.escape(dialect.sep)
+            ~ quoted ~ '|' ~ first ~ ')*+' -%}
     {%- endif -%}
-    {%- set hides = {'\ufdd4': dialect.escape ~ dialect.escape, '\ufdd1': dialect.escape ~ dialect.quote}
-        if dialect.escape not in [dialect.quote, ''] else {} -%}
-    {%- set ns = namespace(escaped=text, shown="translate(r, '\ufdd2\ufdd3', '\r\n')") -%}
-    {%- for letter, hidden in hides.items() -%}
-        {%- set escape = floodmark._string_literal(hidden) -%}
-        {%- set ns.escaped = 'replace(' ~ ns.escaped ~ ', ' ~ escape ~ ", '" ~ letter ~ "')" -%}
-        {%- set ns.shown = 'replace(' ~ ns.shown ~ ", '" ~ letter ~ "', " ~ escape ~ ')' -%}
-    {%- endfor -%}
-    {%- set parts = 'split(' ~ ns.escaped ~ ', ' ~ floodmark._string_literal(modules.re.escape(dialect.quote))
-        ~ ')' -%}
-    {%- set hidden = 'concat_ws(' ~ quote ~ ', transform(' ~ parts ~ ", (p, i) -> if(i % 2 = 1, translate(p, "
-        "'\r\n', '\ufdd2\ufdd3'), p)))" -%}
-    {{ return('transform(filter(split(' ~ hidden ~ ", '\r\n|\r|\n'), r -> trim(r) <> ''), r -> " ~ ns.shown ~ ')') }}
-{% endmacro %}
-
-
-{# A text without its comments, in which a quote quotes nothing. One that begins between quotes is none. #}
-{% macro _csv_uncommented_sql(text, dialect) %}
-    {%- set quote = modules.re.escape(dialect.quote) -%}
-    {%- set escape = modules.re.escape(dialect.escape) -%}
-    {%- set within = '[^' ~ quote ~ ']*+' if dialect.escape in [dialect.quote, '']
-        else '(?:[^' ~ quote ~ escape ~ ']++|' ~ escape ~ '.)*+' -%}
-    {{ return('regexp_replace(' ~ text ~ ', ' ~ floodmark._string_literal('(?s)(' ~ quote ~ within ~ quote
-        ~ ')|(?<![^\\r\\n])' ~ modules.re.escape(dialect.comment) ~ '[^\\r\\n]*+') ~ ", '$1')") }}
+    {%- set comment = modules.re.escape(dialect.comment) ~ '[^\\r\\n]*+|' if dialect.comment else '' -%}
+    {{ return("filter(regexp_extract_all(ltrim('\ufeff', " ~ text ~ '), '
+        ~ floodmark._string_literal('(?s)' ~ comment ~ ns.record) ~ ", 0), r -> trim(r) <> ''"
+        ~ (' and not startswith(r, ' ~ floodmark._string_literal(dialect.comment) ~ ')' if dialect.comment else '')
+        ~ ')') }}
 {% endmacro %}
 
 

@@ -24,6 +24,7 @@
 {# A known record with the columns of hints that it lacks behind its own, at every depth; the paths of these go into
    `added`. #}
 {% macro _with_told(known, told, added) %}
+    {%- set told = floodmark._applicable_hints(known, told) -%}
     {{ return(floodmark._grown(known, floodmark._spelt_as(known, floodmark._hinted_record(known, told, true)
         or 'struct<>'), [], [], added) if told else known) }}
 {% endmacro %}

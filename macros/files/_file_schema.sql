@@ -43,7 +43,8 @@
     {%- set hints = floodmark._former_hints(record, former) if known and former else [] -%}
     {%- set evolved = floodmark._evolved(record, floodmark._seen_columns(settings, look.kept or look.seen, record),
         hints + (floodmark._hints(settings.schema_hints, settings.format != 'json') or []),
-        settings.schema_evolution in ['add_new_columns', 'widen'], exact, floodmark._told_columns(settings, known)) -%}
+        settings.schema_evolution in ['add_new_columns', 'widen'], exact,
+        [] if format.columns else floodmark._told_columns(settings, known)) -%}
     {%- if begins and kept -%}
         {#- the first files with a record decide which columns there are, and the table which types these have -#}
         {%- set former = floodmark._former_columns(kept) -%}
@@ -60,6 +61,7 @@
         'added': floodmark._not_of_folders(evolved.added, folders),
         'record': floodmark._without_fields(evolved.record or 'struct<>', folders)} -%}
     {%- do floodmark._begin_columns(run, begins, schema, look) -%}
+    {%- do floodmark._warn_of_hints(run, schema) -%}
     {%- set is_same = kept and kept.record == schema.record and kept.partitions == partitions -%}
     {%- do schema.update({'version': kept.version + (0 if is_same else 1) if kept else 1}) -%}
     {%- do schema.update({'former': former}) if former -%}

@@ -5,20 +5,26 @@
    element of an array, as the hint says, unless `is_certain`: the record is known. #}
 {% macro _hinted_record(record, hints, is_certain=false) %}
     {%- set ns = namespace(record=record or 'struct<>') -%}
-    {#- a struct may have fields called key, value and element: another field tells -#}
-    {%- set structs = [] -%}
     {%- set are_certain = is_certain or hints | map(attribute='of_structs', default=false) | select | list != [] -%}
+    {%- set structs = {'paths': floodmark._told_structs(hints), 'are_certain': are_certain} -%}
+    {%- for hint in hints -%}
+        {%- set ns.record = floodmark._hinted(ns.record, hint.path, hint.type, structs) -%}
+    {%- endfor -%}
+    {{ return(ns.record if ns.record != 'struct<>' else none) }}
+{% endmacro %}
+
+
+{# The paths, in lower case, of what hints name a field of. A struct may have fields called key, value and element:
+   another one tells that it is a struct. #}
+{% macro _told_structs(hints) %}
+    {%- set structs = [] -%}
     {%- for hint in hints -%}
         {%- for step in hint.path -%}
             {%- do structs.append(hint.path[:loop.index0] | map('lower') | list)
                 if step not in ['key', 'value', 'element'] -%}
         {%- endfor -%}
     {%- endfor -%}
-    {%- for hint in hints -%}
-        {%- set ns.record = floodmark._hinted(ns.record, hint.path, hint.type, {'paths': structs,
-            'are_certain': are_certain}) -%}
-    {%- endfor -%}
-    {{ return(ns.record if ns.record != 'struct<>' else none) }}
+    {{ return(structs) }}
 {% endmacro %}
 
 
@@ -77,4 +83,84 @@
             'type': floodmark._hinted(none, path[1:], wanted, structs, at + [path[0]])}) -%}
     {%- endif -%}
     {{ return(floodmark._struct_of(fields)) }}
+{% endmacro %}
+
+
+{# How far a path leads in a type: {type, at, rest}: the type that it leads to, by which steps, and those that lead no
+   further. #}
+{% macro _followed(type, path) %}
+    {%- set ns = namespace(type=type, taken=0) -%}
+    {%- for step in path -%}
+        {%- set part = floodmark._part_of(ns.type, step) if ns.taken == loop.index0 else none -%}
+        {%- if part is not none -%}
+            {%- set ns.type, ns.taken = part, loop.index -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return({'type': ns.type, 'at': path[:ns.taken], 'rest': path[ns.taken:]}) }}
+{% endmacro %}
+
+
+{# The type to which a step of a hint's path leads; none where it leads nowhere. #}
+{% macro _part_of(type, step) %}
+    {%- if type.startswith('struct<') -%}
+        {{ return((floodmark._find_column(floodmark._struct_fields(type), step) or {}).get('type')) }}
+    {%- elif type.startswith('array<') and step == 'element' -%}
+        {{ return(type[6:-1]) }}
+    {%- elif type.startswith('map<') and step in ['key', 'value'] -%}
+        {{ return(floodmark._map_types(type)[0 if step == 'key' else 1]) }}
+    {%- endif -%}
+    {{ return(none) }}
+{% endmacro %}
+
+
+{# Hints but those that take a known struct for a map or an array: by `key`, `value` or `element`, of which it has no
+   such field, and of whose fields no other hint speaks. #}
+{% macro _applicable_hints(known, hints) %}
+    {%- set structs, found = floodmark._told_structs(hints), [] -%}
+    {%- for hint in hints -%}
+        {%- set end = floodmark._followed(known, hint.path) -%}
+        {%- if not (end.at and end.rest and end.rest[0] in ['key', 'value', 'element']
+            and end.type.startswith('struct<') and end.at | map('lower') | list not in structs) -%}
+            {%- do found.append(hint) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
+{# Whether a known type is what a hint says, but for what it has besides; `widens`: or grew out of it. #}
+{% macro _keeps_hint(known, told, widens) %}
+    {%- set nesting = floodmark._nesting(told) -%}
+    {%- if known == told or widens and not nesting and floodmark._merged_types(known, told, none) == known -%}
+        {{ return(true) }}
+    {%- elif nesting is none or nesting != floodmark._nesting(known) -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {%- set parts = {'array': ['element'], 'map': ['key', 'value']}.get(nesting)
+        or floodmark._types_of(told).keys() | list -%}
+    {%- for part in parts -%}
+        {%- set own = floodmark._part_of(known, part) -%}
+        {%- if own is none or not floodmark._keeps_hint(own, floodmark._part_of(told, part), widens) -%}
+            {{ return(false) }}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(true) }}
+{% endmacro %}
+
+
+{# Warn of hints that a batch's schema does not follow: they type what a table lacks, and change nothing in it. #}
+{% macro _warn_of_hints(run, schema) %}
+    {%- set settings, idle = run.settings.files, [] -%}
+    {%- set columns = floodmark._struct_of(floodmark._struct_fields(schema.record) + schema.partitions) -%}
+    {%- for hint in floodmark._hints(settings.schema_hints) or [] -%}
+        {%- set end = floodmark._followed(columns, hint.path) -%}
+        {%- if end.rest or not floodmark._keeps_hint(end.type, hint.type, settings.schema_evolution == 'widen') -%}
+            {%- do idle.append(hint.path | join('.') ~ ' ' ~ hint.type ~ ' (' ~ (end.at | join('.') ~ ' is '
+                ~ end.type if end.at else 'the table has no such column') ~ ')') -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if idle -%}
+        {%- do floodmark._warn_once(run, 'files.schema_hints cannot change what the table has: ' ~ idle[:5] | join(', ')
+            ~ (', ...' if idle | length > 5 else '') ~ '. Correct them, or run once with --full-refresh') -%}
+    {%- endif -%}
 {% endmacro %}

@@ -15,15 +15,20 @@
             {%- do seen.setdefault(name, []).append(value) -%}
         {%- endfor -%}
     {%- endfor -%}
+    {%- set hints = floodmark._hints(settings.schema_hints) or [] -%}
+    {%- set hinted = hints | map(attribute='path') | map('first') | list -%}
+    {#- beside a VARIANT of the whole record, hints are of folders, also of those that come later -#}
     {%- set wanted = floodmark._name_list(settings.partition_columns) if settings.partition_columns is not none
-        else seen.keys() | list -%}
+        else (seen.keys() | list) + (hinted if settings.single_variant_column and known is none else []) -%}
     {%- set columns = (known or []) | list -%}
     {%- set names = columns | map(attribute='name') | map('lower') | list -%}
-    {%- set refused, hints = [], floodmark._hints(settings.schema_hints) or [] -%}
-    {%- set named = (hints | map(attribute='path') | map('first') | list
-        + floodmark._types_of(record or 'struct<>').keys() | list) | map('lower') | list -%}
+    {%- set refused = [] -%}
+    {%- set named = (hinted + floodmark._types_of(record or 'struct<>').keys() | list) | map('lower') | list -%}
     {%- for name in wanted if name | lower not in names -%}
         {%- do names.append(name | lower) -%}
+        {%- do floodmark._warn_once(run, "files.schema_hints has '" ~ name ~ "', and no file lies in a folder '" ~ name
+            ~ "=' yet: the column is NULL. Beside single_variant_column, hints type only folders")
+            if settings.single_variant_column and name in hinted and name not in seen -%}
         {%- if settings.partition_columns is none and name | lower not in named
             and not floodmark._is_nameable(name) -%}
             {%- do refused.append(name ~ '=') -%}

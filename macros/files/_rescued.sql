@@ -24,6 +24,9 @@
             is_sensitive) -%}
         {{ return('if(size(' ~ value ~ ') > 1, ' ~ floodmark._converted_sql(known, 'array<' ~ read[9:-1] ~ '>', value)
             ~ ', ' ~ element ~ ')' if known in ['string', 'variant'] else element) }}
+    {%- elif read.startswith('valued<') -%}
+        {%- set text = floodmark._struct_fields(read[7:-1])[0] -%}
+        {{ return(floodmark._kept_sql_of(known, text.type, floodmark._valued_text_sql(value, text.name), depth)) }}
     {%- elif not (known.startswith('struct<') and read.startswith('struct<')) -%}
         {{ return(floodmark._converted_sql(known, read, value)) }}
     {%- endif -%}
@@ -51,6 +54,24 @@
 {# The element of an array that has one; of others NULL. #}
 {% macro _only_element_sql(array) %}
     {{ return('if(size(' ~ array ~ ') = 1, get(' ~ array ~ ', 0), null)') }}
+{% endmacro %}
+
+
+{# The text of an element with attributes; one that is empty has an empty text. #}
+{% macro _valued_text_sql(value, name) %}
+    {{ return('if(' ~ value ~ ' is null, null, coalesce(' ~ value ~ '.' ~ floodmark._quoted(name) ~ ", ''))") }}
+{% endmacro %}
+
+
+{# The JSON of what did not fit of an element with attributes, of which `read` is the struct: the text alone where it
+   has none of them. #}
+{% macro _rescued_valued_sql(known, read, value, depth) %}
+    {%- set text, others = floodmark._struct_fields(read)[0], floodmark._struct_fields(read)[1:] -%}
+    {%- set attributes = floodmark._rescued_fields_sql('struct<>', floodmark._struct_of(others), value, none) -%}
+    {%- set whole = floodmark._rescued_fields_sql(floodmark._struct_of([dict(text, type=known)]), read, value, none,
+        depth) -%}
+    {{ return('case when ' ~ attributes ~ ' is null then ' ~ floodmark._rescued_typed_sql(known, text.type,
+        floodmark._valued_text_sql(value, text.name), depth, true) ~ ' else ' ~ whole ~ ' end') }}
 {% endmacro %}
 
 
@@ -303,10 +324,12 @@
         {{ return('cast(null as string)') }}
     {%- elif known.startswith('struct<') and read.startswith('struct<') -%}
         {{ return(floodmark._rescued_fields_sql(known, read, value, none, depth, [], is_sensitive)) }}
-    {%- elif read.startswith('repeated<') and known in ['string', 'variant'] -%}
-        {{ return('cast(null as string)') }}
+    {%- elif read.startswith('valued<') -%}
+        {{ return(floodmark._rescued_valued_sql(known, read[7:-1], value, depth)) }}
     {%- elif read.startswith('repeated<') -%}
-        {{ return('case when size(' ~ value ~ ') > 1 then ' ~ floodmark._json_text_sql(value, read) ~ ' else '
+        {%- set is_kept = known in ['string', 'variant'] -%}
+        {{ return('case when size(' ~ value ~ ') > 1 then ' ~ ('null' if is_kept
+            else floodmark._json_text_sql(value, read)) ~ ' else '
             ~ floodmark._rescued_typed_sql(known, read[9:-1], floodmark._only_element_sql(value), depth, is_sensitive)
             ~ ' end') }}
     {%- elif known.startswith('array<') and read.startswith('array<') -%}

@@ -100,6 +100,8 @@
     {%- if type.startswith('array<') or type.startswith('repeated<') -%}
         {%- set element = floodmark._kept_type(type.partition('<')[2][:-1], is_typed, is_exact) -%}
         {{ return('array<' ~ element ~ '>' if element is not none else none) }}
+    {%- elif type.startswith('valued<') -%}
+        {{ return(floodmark._kept_type(type[7:-1], is_typed, is_exact)) }}
     {%- elif is_typed and not is_exact and modules.re.fullmatch('decimal\\((\\d+,[1-9]\\d*|1?[0-8],0|9,0)\\)',
         type) -%}
         {#- as Spark reads it from JSON; VARIANT has `1.0` as decimal(1,0), and integers that are no longs have at least

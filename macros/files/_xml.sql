@@ -193,29 +193,54 @@
 {% endmacro %}
 
 
-{# The type in which an element is read. One that is known once and may stand there many times is `repeated<…>`. Where
-   nobody knows what is in a struct its text is read, too. #}
+{# The attributes of an element that has nothing but a text beside them, as fields; an empty list where it has more. #}
+{% macro _xml_attributes(settings, seen) %}
+    {%- set prefix = floodmark._reader_option(settings, 'attributePrefix', '_') -%}
+    {%- set text, fields = floodmark._reader_option(settings, 'valueTag', '_VALUE'), [] -%}
+    {%- for field in (floodmark._struct_fields(seen) if seen.startswith('struct<') else []) if field.name != text -%}
+        {%- if not prefix or not field.name.startswith(prefix) or floodmark._nesting(field.type) -%}
+            {{ return([]) }}
+        {%- endif -%}
+        {%- do fields.append({'name': field.name, 'type': 'string'}) -%}
+    {%- endfor -%}
+    {{ return(fields) }}
+{% endmacro %}
+
+
+{# The type in which an element is read. One that is known once and may stand there many times is `repeated<…>`; one
+   whose text is known, and that has attributes, `valued<…>`. Where nobody knows what is in a struct its text is read,
+   too. #}
 {% macro _xml_type(settings, known, seen) %}
     {%- set is_array = known.startswith('array<') -%}
     {%- set repeats = seen is none or seen.startswith('array<') -%}
     {%- if is_array or repeats -%}
         {{ return(('array<' if is_array else 'repeated<') ~ floodmark._xml_type(settings, known[6:-1] if is_array
             else known, seen[6:-1] if seen and repeats else seen or 'string') ~ '>') }}
-    {%- elif not known.startswith('struct<') -%}
-        {{ return('string' if known == 'string' else 'text') }}
+    {%- endif -%}
+    {%- set text = floodmark._reader_option(settings, 'valueTag', '_VALUE') -%}
+    {%- if not known.startswith('struct<') -%}
+        {%- set type = 'string' if known == 'string' else 'text' -%}
+        {%- set attributes = floodmark._xml_attributes(settings, seen) if floodmark._nesting(known) is none else [] -%}
+        {{ return('valued<' ~ floodmark._struct_of([{'name': text, 'type': type}] + attributes) ~ '>' if attributes
+            else type) }}
     {%- elif seen.startswith('struct<') or seen == 'void' -%}
         {{ return(floodmark._xml_record(settings, known, 'struct<>' if seen == 'void' else seen)) }}
     {%- endif -%}
-    {%- set text = floodmark._reader_option(settings, 'valueTag', '_VALUE') -%}
     {{ return(floodmark._struct_of(floodmark._struct_fields(floodmark._xml_record(settings, known, none))
         + ([{'name': text, 'type': 'string'}] if text not in floodmark._types_of(known) else []))) }}
 {% endmacro %}
 
 
-{# A value as it is to be printed: of `repeated<…>` with one element that element. #}
+{# A value as it is to be printed: of `repeated<…>` with one element that element, of `valued<…>` without attributes
+   the text. #}
 {% macro _unrepeated_sql(value, type, depth=0) %}
-    {%- if 'repeated<' not in type -%}
+    {%- if 'repeated<' not in type and 'valued<' not in type -%}
         {{ return(value) }}
+    {%- elif type.startswith('valued<') -%}
+        {%- set names = floodmark._struct_fields(type[7:-1]) | map(attribute='name') | list -%}
+        {{ return('try_parse_json(if(coalesce(' ~ floodmark._quoted_csv(names[1:], value ~ '.') ~ ') is null, '
+            ~ floodmark._json_text_sql(floodmark._valued_text_sql(value, names[0])) ~ ', '
+            ~ floodmark._json_text_sql(value) ~ '))') }}
     {%- elif type.startswith('struct<') -%}
         {%- set fields = [] -%}
         {%- for field in floodmark._struct_fields(type) -%}

@@ -85,7 +85,11 @@
 {% macro _corrupt_problems(files) %}
     {%- set problems = [] -%}
     {%- set completed = floodmark._completed_files(floodmark._with_defaults(files, floodmark._files_schema())) -%}
-    {%- if files.get('on_corrupt') == 'null' and files.get('format') not in ['text', 'binary']
+    {%- if files.get('on_corrupt') == 'null' and files.get('single_variant_column') -%}
+        {%- do problems.append({'setting': 'files.on_corrupt', 'got': 'null',
+            'expected': "'quarantine' or 'fail' with single_variant_column, beside which nothing is rescued",
+            'todo': 'Use one of them'}) -%}
+    {%- elif files.get('on_corrupt') == 'null' and files.get('format') not in ['text', 'binary']
         and not completed.rescued_data_column -%}
         {%- do problems.append({'setting': 'files.on_corrupt', 'got': 'null',
             'expected': 'a rescued_data_column, where the text of such a record is kept',
@@ -159,11 +163,8 @@
             'expected': "nothing with format '" ~ files.format ~ "', whose records have columns of their own",
             'todo': 'Remove it'}) -%}
     {%- endfor -%}
-    {%- if files.get('single_variant_column') and files.get('format') in ['parquet', 'orc', 'avro'] -%}
-        {%- do problems.append({'setting': 'files.single_variant_column', 'got': files.single_variant_column,
-            'expected': "format 'json', 'csv' or 'xml'", 'todo': 'Remove it, and make a VARIANT in the SELECT, such as '
-            'to_variant_object(struct(*))'}) -%}
-    {%- endif -%}
+    {%- do problems.extend(floodmark._variant_problems(files))
+        if files.get('single_variant_column') and not is_fixed -%}
     {%- if floodmark._is_stream() and files.get('rescued_data_column')
         and files.get('format') in ['parquet', 'orc', 'avro'] -%}
         {%- do problems.append({'setting': 'files.rescued_data_column', 'got': files.rescued_data_column,
@@ -171,6 +172,50 @@
             'todo': 'Leave it out, or load the files with an incremental model'}) -%}
     {%- endif -%}
     {{ return(problems) }}
+{% endmacro %}
+
+
+{# Problems of settings beside `single_variant_column`, which holds the whole record. #}
+{% macro _variant_problems(files) %}
+    {%- set problems = [] -%}
+    {%- if files.get('format') in ['parquet', 'orc', 'avro'] -%}
+        {%- do problems.append({'setting': 'files.single_variant_column', 'got': files.single_variant_column,
+            'expected': "format 'json', 'csv' or 'xml'", 'todo': 'Remove it, and make a VARIANT in the SELECT, such as '
+            'to_variant_object(struct(*))'}) -%}
+    {%- endif -%}
+    {%- if files.get('rescued_data_column') -%}
+        {%- do problems.append({'setting': 'files.rescued_data_column', 'got': files.rescued_data_column,
+            'expected': 'no such column beside single_variant_column, which has the whole record',
+            'todo': 'Remove it'}) -%}
+    {%- endif -%}
+    {%- set hints = floodmark._hints(files.schema_hints) if files.get('schema_hints') is string else [] -%}
+    {%- if hints and not floodmark._may_be_of_folders(files, hints) -%}
+        {%- do problems.append({'setting': 'files.schema_hints', 'got': files.schema_hints,
+            'expected': 'only types of folders name=value beside single_variant_column, which has the whole record',
+            'todo': 'Remove the others, and cast what is in the VARIANT in the SELECT'}) -%}
+    {%- endif -%}
+    {%- for name in (files.get('options') if files.get('options') is mapping else {})
+        if files.get('format') == 'xml' and name | lower == 'rowvalidationxsdpath' -%}
+        {#- of a record that its XSD does not let pass Spark makes NULL, and says nothing -#}
+        {%- do problems.append({'setting': 'files.options.' ~ name, 'got': files.options[name],
+            'expected': 'no XSD beside single_variant_column, with which Spark does not tell which records break it',
+            'todo': 'Remove one of the two'}) -%}
+    {%- endfor -%}
+    {{ return(problems) }}
+{% endmacro %}
+
+
+{# Whether all hints may type columns that folders give: a flat type of a name, one of `partition_columns` if these are
+   listed, and not the name of the VARIANT. #}
+{% macro _may_be_of_folders(files, hints) %}
+    {%- set names = floodmark._name_list(files.partition_columns) | map('lower') | list
+        if files.get('partition_columns') is not none else none -%}
+    {%- for hint in hints if hint.path | length > 1 or floodmark._nesting(hint.type)
+        or hint.path[0] | lower == floodmark._column_name(files.single_variant_column) | lower
+        or names is not none and hint.path[0] | lower not in names -%}
+        {{ return(false) }}
+    {%- endfor -%}
+    {{ return(true) }}
 {% endmacro %}
 
 

@@ -140,21 +140,40 @@
 {# A path without a scheme of local files, `.`, `..` and what is a pattern in it, to compare it with another. What
    exists under that very name is no pattern. #}
 {% macro _plain_path(path) %}
-    {%- set plain = modules.re.sub('/(?:\\\\.|[^/\\\\*?\\[{])*[*?\\[{].*$', '', floodmark._path_pattern(path)) -%}
+    {{ return(floodmark._fixed_path(floodmark._path_pattern(path))) }}
+{% endmacro %}
+
+
+{# The folder in which all lies that a pattern matches, as a plain path. #}
+{% macro _fixed_path(pattern) %}
+    {%- set plain = modules.re.sub('/(?:\\\\.|[^/\\\\*?\\[{])*[*?\\[{].*$', '', pattern) -%}
     {{ return(floodmark._normal_path(modules.re.sub('\\\\(.)', '\\1', plain))) }}
 {% endmacro %}
 
 
 {# Whether what lies below a folder may be read by way of a path that may be a pattern: their names agree, or may. #}
 {% macro _may_lie_below(folder, path) %}
-    {%- set folder = floodmark._plain_path(folder) -%}
-    {%- set fixed = floodmark._plain_path(path) -%}
-    {%- set pattern = floodmark._normal_path(floodmark._path_pattern(path)) -%}
-    {%- set parts = pattern.split('/') -%}
-    {%- if '{' in pattern or not (folder ~ '/').startswith(fixed ~ '/') -%}
-        {{ return((folder ~ '/').startswith(fixed ~ '/')) }}
+    {{ return(floodmark._may_match(floodmark._plain_path(folder) ~ '/', floodmark._path_pattern(path))) }}
+{% endmacro %}
+
+
+{# Whether a pattern may match what lies below a folder, a plain path with a slash behind it. Of what stands in braces
+   each is looked at by itself, and one that lies in the folder counts too. #}
+{% macro _may_match(folder, pattern) %}
+    {%- set braces = modules.re.fullmatch('((?:\\\\.|[^\\\\{\\[])*)\\{((?:\\\\.|[^\\\\{}\\[])*)\\}(.*)', pattern,
+        flags=modules.re.S) -%}
+    {%- for one in (modules.re.split('(?<!\\\\),', braces.group(2)) if braces else []) -%}
+        {%- set each = braces.group(1) ~ one ~ braces.group(3) -%}
+        {%- if floodmark._may_match(folder, each) or (floodmark._fixed_path(each) ~ '/').startswith(folder) -%}
+            {{ return(true) }}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- set is_below = not braces and folder.startswith(floodmark._fixed_path(pattern) ~ '/') -%}
+    {%- if '{' in pattern or not is_below -%}
+        {{ return(is_below) }}
     {%- endif -%}
-    {%- for name in folder.split('/')[:parts | length] -%}
+    {%- set parts = floodmark._normal_path(pattern).split('/') -%}
+    {%- for name in folder[:-1].split('/')[:parts | length] -%}
         {%- if not modules.re.fullmatch(floodmark._glob_regex(parts[loop.index0]), name) -%}
             {{ return(false) }}
         {%- endif -%}

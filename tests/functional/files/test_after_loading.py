@@ -123,8 +123,9 @@ def test_a_full_refresh_would_lose_what_is_archived(story: Story, still_archives
     assert run.status["moved"] == "error"
     assert (
         "8 files that it was loaded from are archived or deleted, so --full-refresh would lose their rows. "
-        "To keep the table, set full_refresh=false on the model; to load all again, put the files back or let "
-        "files.path name the archive too; to load only what is in the folder now, drop the table first"
+        "To keep the table, set full_refresh=false on the model; to load all again, put the files back, or let "
+        "files.path name the archive too, without on_loaded and archive_to; to load only what is in the folder now, "
+        "drop the table first"
     ) in run.message["moved"]
     assert len(records(story.project, "moved")) == 8
 
@@ -145,6 +146,36 @@ def test_a_full_refresh_would_lose_what_another_model_archived(story: Story) -> 
     # Nothing that the other model has loaded is lost to it.
     project.build("--select", "beside")
     assert sorted(int(row["id"]) for row in records(project, "beside")) == [1, 2, 3]
+
+
+@pytest.mark.edge
+def test_each_way_out_of_a_refused_full_refresh(story: Story) -> None:
+    project, archive = story.project, story.project.root / "archive/outs"
+    land(project.root / "outs", {f"d/{n} %.json": lines({"id": n}) for n in (1, 2)})
+    project.model("outs", archives("outs", "outs"))
+    project.build("--select", "outs")
+
+    def refreshed() -> Run:
+        return project.dbt("run", "--select", "outs", "--full-refresh")
+
+    # Back in the folder, one after the other.
+    (project.root / "outs/d").mkdir(parents=True, exist_ok=True)
+    for number, lost in ((1, "2 files that it was"), (2, "1 file that it was")):
+        assert lost in refreshed().message["outs"]
+        shutil.move(archive / f"d/{number} %.json", project.root / f"outs/d/{number} %.json")
+    assert refreshed().success
+    assert sorted(int(row["id"]) for row in records(project, "outs")) == [1, 2]
+    # From the archive.
+    assert present(archive) == {"d/1 %.json", "d/2 %.json"}
+    project.model("outs", loader("{outs,archive/outs}", SELECT))
+    assert refreshed().success
+    assert sorted(int(row["id"]) for row in records(project, "outs")) == [1, 2]
+    # Without them.
+    project.model("outs", archives("outs", "outs"))
+    land(project.root / "outs", {"3.json": lines({"id": 3})})
+    project.sql(f"drop table {project.schema}.outs")
+    assert refreshed().success
+    assert [int(row["id"]) for row in records(project, "outs")] == [3]
 
 
 @pytest.mark.edge

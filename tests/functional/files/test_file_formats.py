@@ -42,7 +42,11 @@ CSV = {
     "header.csv": "id,name,when\n",
     "nothing.csv": "",
 }
-LONG_CSV = {"long.csv": 'id,text\n1,"two\nlines, and ""quotes"""\n2,plain\n\n3,"a\r\nb"\n4\n'}
+LONG_CSV = {
+    "long.csv": 'id,text\n1,"two\nlines, and ""quotes"""\n2,plain\n\n3,"a\r\nb"\n4\n',
+    "stray.csv": 'id,text\n5,5" pipe\n6,x\n7,"9" wide"\n8,"y"\n9, "two\nlines"\n',
+    "head.csv": 'id,"text\n10,z\n',
+}
 BARE_CSV = {"bare.csv": "1;a;'x;y'\n2;b;\n3;c\n"}
 XML = {
     "good.xml": "<rows><row><id>1</id><name>a &amp; b</name></row><!-- <row> --><row><id>q</id>"
@@ -87,7 +91,9 @@ MODELS = {
         options={"allowSingleQuotes": True, "allowUnquotedFieldNames": True},
     ),
     "json_whole": loader("whole", options={"multiLine": True}, format="json"),
-    "json_variant": loader("json", format="json", single_variant_column="record"),
+    "json_variant": loader(
+        "json", format="json", single_variant_column="record", schema_hints="day date"
+    ),
     "csv_texts": loader("csv"),
     "csv_typed": loader("typed", infer_column_types=True),
     "csv_given": loader("csv", format="csv", **GIVEN),
@@ -315,6 +321,8 @@ def test_one_variant_a_record(story: Story) -> None:
     assert found[0] == {"extra": "z", "id": "6", "name": "g"}
     assert len(found) == 5
     assert len(records(story.project, "json_variant", "to_json(record)")) == 7
+    # A hint is of a folder, which may come later.
+    assert columns(story.project, "json_variant") == {"record": "variant", "day": "date"}
     assert records(story.project, "xml_variant", "to_json(record)") == [
         {"record": {"extra": "z", "id": "q", "name": "c"}},
         {"record": {"id": 1, "name": "a & b"}},
@@ -371,9 +379,18 @@ def test_csv_with_line_ends_between_quotes(story: Story) -> None:
         ("1", 'two\nlines, and "quotes"'),
         ("2", "plain"),
         ("3", "a\r\nb"),
+        ("5", '5" pipe'),
+        ("6", "x"),
+        ("8", "y"),
+        ("9", ' "two'),
     ]
-    assert [row[2:] for row in quarantined(story.project, "csv_long")] == [
-        ("4", "another number of fields than in the header")
+    fields = "another number of fields than in the header"
+    (head, _, _, reason), *others = quarantined(story.project, "csv_long")
+    assert (head, reason) == ("head.csv", "its header has a quote that is not closed")
+    assert [row[2:] for row in others] == [
+        ("4", fields),
+        ('7,"9" wide"', "a quote is not closed"),
+        ('lines"', fields),
     ]
 
 

@@ -360,7 +360,7 @@ def test_an_ending_in_capitals_is_no_codec_of_sparks(told: tuple[Project, list[R
 
 
 def test_a_hint_that_comes_later_brings_its_column(told: tuple[Project, list[Run]]) -> None:
-    project, _ = told
+    project, runs = told
     assert columns(project, "rescuing")["n"] == "int"
     assert rows(project, "rescuing", "id", "n") == [
         ("1", None),
@@ -377,4 +377,8 @@ def test_a_hint_that_comes_later_brings_its_column(told: tuple[Project, list[Run
     ]
     assert columns(project, "waiting")["later"] == "decimal(5,2)"
     assert columns(project, "waiting")["id"] == "string"
+    assert (
+        "files.schema_hints cannot change what the table has: id bigint (id is string). Correct them, or run once "
+        "with --full-refresh"
+    ) in runs[1].log
     assert [row["later"] for row in records(project, "waiting") if "later" in row] == [1.5]

@@ -61,6 +61,15 @@ MIXED_MODELS = {
     for name in ("rescue", "none")
 }
 
+#: Attributes of elements whose columns have only their texts, in the second run.
+VALUED = {
+    "1": "<rows><row><id>1</id><amount>12.50</amount><note>a</note><tags>x</tags><tags>y</tags></row></rows>",
+    "2": "<rows><row><id>2</id><amount currency='USD'>9.00</amount><note lang='en'>b</note><tags>u</tags>"
+    "<tags kind='k'>v</tags></row><row><id>3</id><amount currency='EUR'>much</amount><note>c</note>"
+    "<tags>w</tags></row><row><id>4</id><amount>many</amount><note lang='de'/></row>"
+    "<row><id>5</id><note>d</note><note lang='fr'>e</note></row></rows>",
+}
+
 #: An XSD that a record is to obey, and files of which one does not.
 XSD = (
     '<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="row"><xs:complexType><xs:sequence>'
@@ -131,7 +140,17 @@ def project(make_project: Callable[..., Project]) -> Project:
     project.model("checked", loader("checked", format="xml", schema="id int", options=options))
     land(project.root / "letters", LETTERS)
     project.model("letters", loader("letters", format="xml", options={"rowTag": "row"}))
+    project.model(
+        "valued",
+        loader(
+            "valued",
+            format="xml",
+            options={"rowTag": "row"},
+            schema_hints="amount decimal(10, 2)",
+        ),
+    )
     for name, rows in {"1": FIRST, "2": SECOND}.items():
+        land(project.root / "valued", {f"{name}.xml": VALUED[name]})
         objects = [json.dumps(row, separators=(",", ":")) for row in rows]
         land(project.root, {f"json/{name}.json": lines(*objects), f"xml/{name}.xml": xml(rows)})
         run = project.dbt("run")
@@ -216,6 +235,29 @@ def test_what_json_does_not_have(project: Project) -> None:
         None: {"id": ["9", "10"]},
         6: {"who": [{"age": "1"}, {"age": "2"}]},
         7: {"who": {"age": ["1", "2"]}},
+    }
+
+
+def test_attributes_of_a_text_are_rescued(project: Project) -> None:
+    assert columns(project, "valued")["tags"] == "array<string>"
+    rows = by_id(project, "valued")
+    assert {id: tuple(map(row.get, ("amount", "note", "tags"))) for id, row in rows.items()} == {
+        "1": (12.5, "a", ["x", "y"]),
+        "2": (9, "b", ["u", "v"]),
+        "3": (None, "c", ["w"]),
+        "4": (None, "", None),
+        "5": (None, '["d",{"_VALUE":"e","_lang":"fr"}]', None),
+    }
+    assert rescued_of(project, "valued") == {
+        "1": None,
+        "2": {
+            "amount": {"_currency": "USD"},
+            "note": {"_lang": "en"},
+            "tags": ["u", {"_VALUE": "v", "_kind": "k"}],
+        },
+        "3": {"amount": {"_VALUE": "much", "_currency": "EUR"}},
+        "4": {"amount": "many", "note": {"_lang": "de"}},
+        "5": None,
     }
 
 

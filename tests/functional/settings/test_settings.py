@@ -408,6 +408,30 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
             "columns of their own. Remove it"
         ],
     ),
+    "files_variant": (
+        over_files(
+            files={
+                "path": "in",
+                "format": "xml",
+                "single_variant_column": "record",
+                "schema_hints": "amount.net double",
+                "rescued_data_column": "rest",
+                "on_corrupt": "null",
+                "options": {"rowTag": "row", "rowValidationXSDPath": "row.xsd"},
+            }
+        ),
+        [
+            'files.rescued_data_column: got "rest"; expected no such column beside single_variant_column, which has '
+            "the whole record. Remove it",
+            'files.schema_hints: got "amount.net double"; expected only types of folders name=value beside '
+            "single_variant_column, which has the whole record. Remove the others, and cast what is in the VARIANT "
+            "in the SELECT",
+            'files.options.rowValidationXSDPath: got "row.xsd"; expected no XSD beside single_variant_column, with '
+            "which Spark does not tell which records break it. Remove one of the two",
+            "files.on_corrupt: got \"null\"; expected 'quarantine' or 'fail' with single_variant_column, beside "
+            "which nothing is rescued. Use one of them",
+        ],
+    ),
     "files_text_without_path": (
         over_files(files={"format": "text"}),
         ["files.path: got null; expected the folder to load from. Add it"],

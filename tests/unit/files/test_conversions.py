@@ -68,6 +68,50 @@ def test_what_joins_two_types(one, other, joined):
     assert floodmark._merged_types(other, one, "string") == joined
 
 
+XML = {"format": "xml", "options": {"rowTag": "row"}, "single_variant_column": None}
+
+
+@pytest.mark.parametrize(
+    ("known", "seen", "read"),
+    [
+        ("decimal(9,2)", "string", "text"),
+        ("string", "struct<_VALUE:string,_a:bigint>", "valued<struct<_VALUE:string,_a:string>>"),
+        ("variant", "struct<_a:string>", "valued<struct<_VALUE:text,_a:string>>"),
+        (
+            "array<string>",
+            "struct<_VALUE:string,_a:string>",
+            "array<valued<struct<_VALUE:string,_a:string>>>",
+        ),
+        (
+            "int",
+            "array<struct<_VALUE:string,_a:string>>",
+            "repeated<valued<struct<_VALUE:text,_a:string>>>",
+        ),
+        # Spark reads elements within a text as a part of it.
+        ("string", "struct<_a:string,b:string>", "string"),
+        ("map<string,string>", "struct<_VALUE:string,_a:string>", "text"),
+        ("int", None, "repeated<text>"),
+    ],
+)
+def test_an_element_whose_text_alone_is_known_is_read_with_its_attributes(known, seen, read):
+    assert floodmark._xml_type(XML, known, seen) == read
+    if read.startswith("valued<"):
+        assert floodmark._kept_type(read, False) == read[7:-1].replace("text", "string")
+
+
+def test_the_tags_of_attributes_and_texts_are_those_of_the_options():
+    own = dict(XML, options={"rowTag": "row", "attributePrefix": "@", "ValueTag": "v"})
+    read = "valued<struct<v:text,`@a`:string>>"
+    assert floodmark._xml_type(own, "int", "struct<v:string,`@a`:string>") == read
+    kept = floodmark._kept_sql_of("int", read, "x")
+    assert "x.`v`" in kept and "@a" not in kept
+    rest = floodmark._rescued_sql("int", read, "x", None)
+    assert rest.count("""'"@a":' || """) == 2 and rest.count("""'"v":' || """) == 1
+    assert floodmark._xml_type(
+        dict(own, options={"attributePrefix": ""}), "int", "struct<_VALUE:int,b:int>"
+    ) == ("text")
+
+
 def test_names_of_files_that_spark_does_not_unpack():
     paths = ["a.json", "b.json.gz", "c.json.xz", "d.xz.json", "e.csv.Z", "f.tar.gz", "g.zip"]
     found = floodmark._packed_files([{"path": path} for path in paths])

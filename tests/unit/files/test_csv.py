@@ -25,6 +25,7 @@ floodmark = load()
         "a b,ü,`x`",
         '"two\nlines",b',
         "a,b,",
+        '5" pipe,b',
     ],
 )
 def test_fields_are_those_of_pythons_reader(line):
@@ -156,14 +157,18 @@ def test_blanks_beside_quotes_that_separate_nothing():
     assert floodmark._csv_fields('"a" \t "b"', "\t", '"', '"') == ["a", "b"]
 
 
-def is_open(line, sep=",", quote='"', escape='"'):
-    """What Spark finds of a line: Java's pattern as Python reads it, which is the same here."""
-    sql = floodmark._csv_is_open_sql({"sep": sep, "quote": quote, "escape": escape})
-    literals = [
+def literals(sql):
+    """The texts in SQL."""
+    return [
         re.sub(r"\\(.)", r"\1", text, flags=re.S)
         for text in re.findall(r"'((?:[^'\\]|\\.)*)'", sql, re.S)
     ]
-    _, closed, _, begins = literals
+
+
+def is_open(line, sep=",", quote='"', escape='"', skips_blanks=False):
+    """What Spark finds of a line: Java's pattern as Python reads it, which is the same here."""
+    dialect = {"sep": sep, "quote": quote, "escape": escape, "skips_blanks": skips_blanks}
+    _, closed, _, begins = literals(floodmark._csv_is_open_sql(dialect))
     return quote in line and re.search(begins, re.sub(closed, r"\1", line)) is not None
 
 
@@ -188,10 +193,72 @@ def is_open(line, sep=",", quote='"', escape='"'):
         ('"a\\" ,1', {"escape": "\\"}, True),
         ('"a ,1', {"escape": ""}, True),
         ("a b", {}, False),
+        ('1, "abc', {}, False),
+        ('1, "abc', {"skips_blanks": True}, True),
+        ('1, "abc" , "x"', {"skips_blanks": True}, False),
+        ('1,"a "b" c"', {}, True),
     ],
 )
 def test_a_quote_is_closed_whatever_blanks_stand_behind_it(line, options, expected):
     assert is_open(line, **options) is expected
+
+
+def parted(text, **options):
+    """The records of a text: Java's pattern as Python reads it."""
+    options = {"multiLine": True} | options
+    dialect = floodmark._csv_dialect(CSV | {"options": options})
+    _, pattern, _, *comment = literals(floodmark._csv_records_sql("value", dialect))
+    found = [record for record in re.findall(pattern, text) if record.strip(" ")]
+    return [record for record in found if not (comment and record.startswith(comment[0]))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '1,5" pipe\n2,x\n3,y\n',
+        '1,5" pipe\n2,x\n3,6" pipe\n4,z',
+        '1,"two\nlines"\r\n\r\n2,"a ""b""\n"\n3,\n',
+        '"1\n","\n""\n",,"a,\nb"\n2\n',
+        '1,"a"\r2,"b"',
+        '1,"no end\n2,x\n3,y\n',
+    ],
+)
+def test_records_are_those_of_pythons_reader(text):
+    whole = list(filter(None, csv.reader(io.StringIO(text, newline=""))))
+    each = [next(csv.reader(io.StringIO(one, newline=""))) for one in parted(text)]
+    assert [[field.rstrip() for field in row] for row in each] == [
+        [field.rstrip() for field in row] for row in whole
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "expected"),
+    [
+        # What stands behind the quote that ends a field hides nothing.
+        ('1,"5" pipe"\n2,"x"', {}, ['1,"5" pipe"', '2,"x"']),
+        ('1,"5" pipe"\n2,"x"', {"escape": ""}, ['1,"5" pipe"', '2,"x"']),
+        ('1,"a""b\nc",d', {"escape": ""}, ['1,"a""b', 'c",d']),
+        ('1, "two\nlines"\n2,x', {}, ['1, "two', 'lines"', "2,x"]),
+        (
+            '1, "two\nlines"\n2,x',
+            {"ignoreLeadingWhiteSpace": True},
+            ['1, "two\nlines"', "2,x"],
+        ),
+        ('1,"a\\"\n\\\\"\n2,x', {"escape": "\\"}, ['1,"a\\"\n\\\\"', "2,x"]),
+        ("1||'a|\n||b'||'|\n2|'", {"sep": "||", "quote": "'"}, ["1||'a|\n||b'||'|\n2|'"]),
+        ("1||x|'\n2||y", {"sep": "||", "quote": "'"}, ["1||x|'", "2||y"]),
+        ('# "x\n1,"\n#"\n#2\n3,a # b', {"comment": "#"}, ['1,"\n#"', "3,a # b"]),
+        ('1,"a\r\n2,b"', {"multiLine": False}, ['1,"a', '2,b"']),
+    ],
+)
+def test_quotes_hide_line_ends_where_they_begin_a_field(text, options, expected):
+    assert parted(text, **options) == expected
+
+
+def test_a_header_whose_quote_is_not_closed_is_refused_with_what_is_behind_it():
+    reason = "its header has a quote that is not closed"
+    assert floodmark._csv_header_reason(["id", "name\n1"], True) == reason
+    assert floodmark._csv_header_reason(["id", '5" pipe'], False) is None
 
 
 def placed(record, line=None, path="/in/a.csv", **files):

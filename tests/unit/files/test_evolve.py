@@ -212,13 +212,27 @@ def test_a_hint_that_comes_later_is_known_from_then_on(adds):
 
 
 def test_a_hint_that_comes_later_reaches_into_known_structs():
-    told = floodmark._hints("s.b date, l.element.y int, t.value int, S.a int")
-    known = "struct<s:struct<a:string>,l:array<struct<x:int>>,t:struct<u:int>>"
+    told = floodmark._hints("s.b date, l.element.y int, S.a int, v.value int, v.c int")
+    known = "struct<s:struct<a:string>,l:array<struct<x:int>>,v:struct<u:int>>"
     found = floodmark._evolved(known, None, told, False, None, told)
     assert found["record"] == (
-        "struct<s:struct<a:string,b:date>,l:array<struct<x:int,y:int>>,t:struct<u:int,value:int>>"
+        "struct<s:struct<a:string,b:date>,l:array<struct<x:int,y:int>>,v:struct<u:int,value:int,c:int>>"
     )
-    assert found["added"] == [["s", "b"], ["l", "element", "y"], ["t", "value"]]
+    assert found["added"] == [["s", "b"], ["l", "element", "y"], ["v", "value"], ["v", "c"]]
+
+
+@pytest.mark.parametrize("step", ["key", "value", "element", "value.deep", "element.x"])
+def test_a_hint_takes_no_known_struct_for_a_map_or_an_array(step):
+    told = floodmark._hints(f"t.{step} int")
+    known = "struct<t:struct<u:int>>"
+    found = floodmark._evolved(known, None, told, True, None, told)
+    assert found == {"record": known, "added": []}
+    # A field of that name that comes has its type.
+    field = step.partition(".")[0]
+    seen = f"struct<t:struct<{field}:string>>"
+    found = floodmark._evolved(known, seen, told, True, None, told)
+    assert found["added"] == [["t", field]]
+    assert ("string" in found["record"]) is False
 
 
 def test_what_a_reset_left_behind_comes_again_only_with_files():
@@ -244,6 +258,35 @@ def plan(known, seen, *paths, begins=True, **given):
     return own._plan_schema(run, begins, [{"path": f"file:/in/{path}"} for path in paths])[
         "file_schema"
     ]
+
+
+def test_hints_that_change_nothing_are_told():
+    own = load()
+    own._hints = floodmark._hints
+
+    def said(record, hints, evolution="add_new_columns", partitions=()):
+        files = {"schema_hints": hints, "schema_evolution": evolution}
+        run = {"settings": {"files": files}}
+        own._warn_of_hints(run, {"record": record, "partitions": list(partitions)})
+        return [one for one in run.get("warnings", []) if one]
+
+    record = "struct<n:bigint,d:string,s:struct<a:int,b:date>,m:map<string,int>,l:array<struct<x:int>>,v:variant>"
+    fine = "N bigint, s.A int, s struct<b: date>, m.key string, m.value int, l.element.x int, v variant"
+    assert said(record, fine) == said(record, None) == []
+    day = {"name": "day", "type": "string"}
+    assert said(record, "day string", partitions=[day]) == []
+    [found] = said(record, "d date, day date, s.value int, l.x int, s.b.c int", "fail", [day])
+    assert found == (
+        "files.schema_hints cannot change what the table has: d date (d is string), day date (day is string), "
+        "s.value int (s is struct<a:int,b:date>), l.x int (l is array<struct<x:int>>), s.b.c int (s.b is date). "
+        "Correct them, or run once with --full-refresh"
+    )
+    [found] = said(record, "w int, n int, v int")
+    assert "w int (the table has no such column), n int (n is bigint), v int (v is variant)" in found
+    # A column may have grown out of its hint.
+    assert said(record, "n int, l array<struct<x: smallint>>", "widen") == []
+    [found] = said(record, "v int, n string, d int", "widen")
+    assert found.count(" is ") == 3
 
 
 #: What files without a record made a table of.

@@ -172,6 +172,31 @@ def test_what_was_replaced_is_not_lost_with_its_file(mode: str | bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("there", "said"),
+    [
+        ([], "2 files that it was loaded from are archived"),  # There is no folder.
+        ([{"files": 0}], "2 files that it was loaded from are archived"),
+        ([{"files": 1}], "1 file that it was loaded from is archived"),
+        ([{"files": 2}], None),
+    ],
+)
+def test_archived_files_that_the_folder_has_again_are_not_lost(
+    there: list[dict[str, int]], said: str | None
+) -> None:
+    asked: list[str] = []
+    stopped: list[str] = []
+    floodmark = load(run_query=lambda sql: SimpleNamespace(rows=[[2]]))
+    floodmark.ledger_schema = lambda: "shop_floodmark"
+    floodmark._listed = lambda _, sql: asked.append(sql) or there
+    floodmark._stop = stopped.append
+    floodmark._check_archived(SETTINGS | {"allow_overwrites": False})
+    assert [text.startswith(said) for text in stopped] == ([True] if said else [])
+    # A file stands for one load, and not for one whose path a later file has.
+    assert "least(count(distinct own.path, own.batch_id), count(distinct found.path))" in asked[0]
+    assert "explode(array(if(is_taken, null, " in asked[0]
+
+
+@pytest.mark.parametrize(
     ("archive_to", "place"),
     [
         ("./old", "/shop/old"),

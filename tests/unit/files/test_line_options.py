@@ -78,3 +78,45 @@ def test_corrupt_records_have_a_place():
     )
     assert problem["setting"] == "files.max_corrupt_fraction"
     assert problem["expected"] == "on_corrupt 'quarantine'"
+
+
+@pytest.mark.parametrize(
+    ("given", "settings"),
+    [
+        ({}, []),
+        ({"schema_hints": "day date, `Some Region` string"}, []),
+        ({"schema_hints": "day date", "partition_columns": ["Day"]}, []),
+        ({"rescued_data_column": False, "on_corrupt": "quarantine"}, []),
+        ({"schema_hints": "day date", "partition_columns": ["month"]}, ["files.schema_hints"]),
+        ({"schema_hints": "day date, a.b int"}, ["files.schema_hints"]),
+        ({"schema_hints": "day date, tags array<int>"}, ["files.schema_hints"]),
+        ({"schema_hints": "Record variant"}, ["files.schema_hints"]),
+        (
+            {"schema_hints": "a.b int", "rescued_data_column": "rest"},
+            ["files.rescued_data_column", "files.schema_hints"],
+        ),
+        (
+            {"format": "xml", "options": {"rowTag": "row", "RowValidationXSDPath": "/a.xsd"}},
+            ["files.options.RowValidationXSDPath"],
+        ),
+        ({"format": "parquet"}, ["files.single_variant_column"]),
+        (
+            {"format": "text", "schema_hints": "a.b int"},
+            ["files.schema_hints", "files.single_variant_column"],
+        ),
+    ],
+)
+def test_what_one_variant_leaves_no_place_for(given, settings):
+    floodmark = load(model={"config": {}})
+    floodmark._is_stream = lambda: False
+    files = {"path": "in", "format": "json", "single_variant_column": "record"} | given
+    problems = floodmark._format_problems(files)
+    assert [one["setting"] for one in problems] == settings
+
+
+def test_a_corrupt_record_has_no_place_beside_a_variant():
+    floodmark = load()
+    given = {"path": "in", "single_variant_column": "record", "on_corrupt": "null"}
+    [problem] = floodmark._corrupt_problems(given)
+    assert problem["todo"] == "Use one of them"
+    assert floodmark._corrupt_problems(given | {"on_corrupt": "fail"}) == []

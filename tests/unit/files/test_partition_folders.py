@@ -87,6 +87,17 @@ def test_a_level_whose_name_delta_refuses_is_left_out(given, record, kept):
     )
 
 
+def test_hints_beside_a_variant_are_of_folders_that_may_come_later():
+    own = load(invocation_args_dict=SimpleNamespace(project_dir="/work"))
+    run = a_run(schema_hints="day date, n int", single_variant_column="record", format="json")
+    files = [{"path": "file:/in/n=1/a.json"}]
+    found = own._partitions(run, None, files, "struct<record:variant>")
+    assert found == [{"name": "n", "type": "int"}, {"name": "day", "type": "date"}]
+    [said] = run["warnings"]
+    assert "files.schema_hints has 'day', and no file lies in a folder 'day=' yet" in said
+    assert own._partitions(run, found[:1], files, "struct<record:variant>") == found[:1]
+
+
 def test_with_column_mapping_delta_takes_nearly_every_name():
     mapped = load(
         invocation_args_dict=SimpleNamespace(project_dir="/work"),

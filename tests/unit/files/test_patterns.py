@@ -148,6 +148,13 @@ def test_what_exists_under_its_name_is_no_pattern(on_disk):
         (".", "data/in_*", False),
         ("data/archive", "data/{in,archive/x}", True),
         ("archive", "data/{in,out}", False),
+        ("data/old", "data/{in,out}", False),
+        ("data/in/old", "data/{in,out}", True),
+        ("data/old", "data/{in,o*}", True),
+        ("data/old", "data/{in,{out,old}}", True),
+        ("data/in/old", "data/{in/{a,b},out}", True),
+        ("data", "data/{in,out}", True),
+        ("data/old/in", "data/{in,old/in}", True),
     ],
 )
 def test_an_archive_that_the_model_would_read(on_disk, archive, path, may):
