@@ -32,8 +32,8 @@
         {%- set quoted = floodmark._quoted(filled.name) -%}
         {%- for relation in floodmark._promoted_tables(node, table) -%}
             {%- if not floodmark._find_column(floodmark._columns_of(relation=relation), column) -%}
-                {%- do floodmark._add_columns_beside(relation, {'new': [filled], 'fields': []},
-                    floodmark._properties_of(table.relation).get('delta.columnMapping.mode')) -%}
+                {%- do floodmark._add_mapped_columns(relation, {'new': [filled], 'fields': []},
+                    floodmark._properties_of(table.relation).get('delta.columnMapping.mode', 'none') != 'none') -%}
             {%- endif -%}
             {%- do floodmark._execute(['update ' ~ relation ~ ' set ' ~ quoted ~ ' = ' ~ fitted ~ ', ' ~ table.rescued
                 ~ ' = if(startswith(' ~ cut ~ ".rest, '{\"_file_path\":'), null, " ~ cut ~ '.rest) where ' ~ has

@@ -99,17 +99,6 @@
 {% endmacro %}
 
 
-{# Add columns and fields to a table beside the model's, whose column mapping is `mapping`. It may have been made before
-   the model's table got that. A table that is there takes the mode `name` alone. #}
-{% macro _add_columns_beside(relation, changes, mapping) %}
-    {%- if (changes.new or changes.fields) and (mapping or 'none') != 'none'
-        and floodmark._properties_of(relation).get('delta.columnMapping.mode', 'none') == 'none' -%}
-        {%- do floodmark._set_properties({'delta.columnMapping.mode': 'name'}, relation) -%}
-    {%- endif -%}
-    {%- do floodmark._add_columns(relation, changes) -%}
-{% endmacro %}
-
-
 {# Let a table that is there have columns of the types that these have: Delta enables some by itself where it makes a
    table alone. #}
 {% macro _enable_types(relation, columns) %}

@@ -24,8 +24,14 @@
 
 {# Add the columns and fields that such a table lacks. #}
 {% macro _add_columns_beside(relation, changes) %}
-    {%- set added = changes.new + changes.fields -%}
-    {%- if added and floodmark._needs_mapping(added)
+    {%- do floodmark._add_mapped_columns(relation, changes, floodmark._needs_mapping(changes.new + changes.fields)) -%}
+{% endmacro %}
+
+
+{# Add columns and fields to a table. If `is_mapped` it gets column mapping first, of which a table that is there takes
+   the mode `name` alone. #}
+{% macro _add_mapped_columns(relation, changes, is_mapped) %}
+    {%- if is_mapped and (changes.new or changes.fields)
         and floodmark._properties_of(relation).get('delta.columnMapping.mode', 'none') == 'none' -%}
         {%- do floodmark._set_properties({'delta.columnMapping.mode': 'name'}, relation) -%}
     {%- endif -%}

@@ -67,7 +67,7 @@ def test_it_gets_what_the_table_has_got(
         ({}, {MODE: "id"}, "net price", ["'name'"]),
         ({MODE: "id"}, {MODE: "id"}, "net price", []),
         ({}, {MODE: "name"}, "price", []),
-        ({}, {}, "net price", []),
+        ({}, {}, "net price", ["'name'"]),
     ],
 )
 def test_the_table_may_have_got_its_mapping_later(
