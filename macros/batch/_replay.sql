@@ -119,7 +119,7 @@
 {% endmacro %}
 
 
-{# Whether a model with a watermark reads above a row of a replay: above its mark, or above where its lookback begins. #}
+{# Whether a model with a watermark reads above a row of a replay: above its mark, or where its lookback begins. #}
 {% macro _is_past(run, id, watermark, batch, column) %}
     {%- set committed = floodmark._model_state(id).committed -%}
     {%- set rows = floodmark._replayed_select(run, batch) -%}
