@@ -20,11 +20,12 @@
         {{ return(line.split(sep) | map('trim') | list) }}
     {%- endif -%}
     {%- set q, s, e = modules.re.escape(quote), modules.re.escape(sep), modules.re.escape(escape) -%}
-    {%- set quoted = q ~ '((?:' ~ (e ~ q ~ '|' if escape else '') ~ '[^' ~ q ~ '])*)' ~ q -%}
+    {%- set within = '(?:' ~ (e ~ q ~ '|' if escape else '') ~ '[^' ~ q ~ '])*' -%}
     {%- set fields = [] -%}
     {%- set blanks = floodmark._csv_blanks(sep) -%}
-    {%- for found in modules.re.finditer('(?:^|' ~ s ~ ')(?:' ~ blanks ~ quoted ~ blanks ~ '(?=' ~ s ~ '|$)|((?:(?!' ~ s
-        ~ ').)*))', line, flags=modules.re.S) -%}
+    {#- what stands behind a closing quote belongs to the field too -#}
+    {%- for found in modules.re.finditer('(?:^|' ~ s ~ ')(?:' ~ blanks ~ q ~ '(' ~ within ~ ')' ~ q ~ blanks ~ '(?=' ~ s
+        ~ '|$)|((?:' ~ q ~ within ~ q ~ ')?(?:(?!' ~ s ~ ').)*))', line, flags=modules.re.S) -%}
         {%- do fields.append((found.group(1) | replace(escape ~ quote, quote) if escape else found.group(1))
             if found.group(1) is not none
             else found.group(2) | trim) -%}

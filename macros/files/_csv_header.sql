@@ -19,7 +19,7 @@
         ~ skips ~ ' group by path') -%}
     {%- set found = {} -%}
     {%- for row in rows -%}
-        {%- set names = floodmark._csv_names(run, row, dialect) -%}
+        {%- set names = [] if row.is_open and dialect.has_header else floodmark._csv_names(run, row, dialect) -%}
         {%- do found.update({row.path: {'header': names,
             'reason': floodmark._csv_header_reason(names, row.is_open) if dialect.has_header}}) -%}
     {%- endfor -%}

@@ -125,7 +125,7 @@
 {% endmacro %}
 
 
-{# Whether a value keeps itself in another type: it comes back as it was. #}
+{# Whether a value keeps itself in another type: it comes back as it was, or is a text that the type takes. #}
 {% macro _fits_sql(known, read, value) %}
     {%- set how = floodmark._conversion(known, read) -%}
     {%- if how == 'json' -%}
@@ -134,12 +134,13 @@
         {{ return(value ~ ' is null') }}
     {%- elif known == 'string' and read == 'binary' -%}
         {{ return('(' ~ value ~ ' is null or is_valid_utf8(' ~ value ~ '))') }}
-    {%- elif read == 'text' or read == 'string' and floodmark._is_read_as_text(known) -%}
+    {%- elif read in ['text', 'string'] -%}
         {{ return('(' ~ value ~ ' is null or ' ~ floodmark._exact_cast_sql(value, known) ~ ' is not null)') }}
     {%- elif 'map<' in known -%}
         {{ return(floodmark._all_fit_sql(known, read, value)) }}
     {%- endif -%}
-    {{ return('try_cast(try_cast(' ~ value ~ ' as ' ~ known ~ ') as ' ~ read ~ ') <=> ' ~ value) }}
+    {{ return('(' ~ value ~ ' is null or ' ~ floodmark._cast_holds_sql(value, 'try_cast(' ~ value ~ ' as ' ~ known
+        ~ ')', read, known) ~ ')') }}
 {% endmacro %}
 
 

@@ -203,6 +203,16 @@ def frame() -> pd.DataFrame:
     )
 
 
+#: Texts, and a number, for columns of other types.
+HINTED = {
+    "id": ["1", "2", "3", "4"],
+    "amount": ["100", "12.50", "1e3", "12D"],
+    "day": ["2024-5-2", "2024-05-02", None, "2024-05-02 10:00"],
+    "paid": ["True", "false", None, "maybe"],
+    "n": ["7", "-8", " 09", "1.5"],
+    "big": [1, -(2**62), None, 2**63 - 1],
+}
+
 DUCK = """select 1 as id, 'a'::enum('a', 'b') as kind, [1, null] as list, {'x': 1, 'y': [{'z': 'q'}]} as struct,
 timestamp '2024-03-31 01:30:15.123456' as moment, timestamptz '2024-03-31 01:30:15.123456+00' as zoned,
 date '1500-02-28' as day, 1.10::decimal(38, 2) as exact, 255::utinyint as u8, 18446744073709551615::ubigint as u64,
@@ -214,8 +224,9 @@ DUCK_TEXT = "id, kind, exact, u64, day, yes, text"
 
 
 def write_files(root: Path) -> None:
-    for folder in ("arrow", "refused", "pages", "avro", "orc", "frames", "ducks"):
+    for folder in ("arrow", "refused", "pages", "avro", "orc", "frames", "ducks", "hinted"):
         (root / folder).mkdir()
+    pq.write_table(pa.table(HINTED), root / "hinted" / "a.parquet")
     pq.write_table(arrow(READ), root / "arrow" / "a.parquet")
     pq.write_table(arrow(READ).slice(0, 0), root / "arrow" / "none.parquet")
     for name, (value, type, _) in REFUSED.items():
@@ -349,6 +360,9 @@ MODELS = {
     "orc": loader("orc"),
     "avro": loader("avro"),
     "frames": loader("frames"),
+    "hinted": loader(
+        "hinted", schema_hints="amount double, day date, paid boolean, n int, big double"
+    ),
     "ducks": loader("ducks"),
     "duck_json": loader("duck_json", infer_column_types=True),
     "duck_csv": loader("duck_csv", format="csv", options=LONG, infer_column_types=True),
@@ -480,6 +494,23 @@ def test_avro_of_fastavro(story: Story) -> None:
 def test_parquet_of_pandas(story: Story) -> None:
     wanted = as_read(pq.read_table(story.project.root / "frames" / "a.parquet"))
     assert sorted(story.of("frames"), key=lambda row: row["key"]) == wanted
+
+
+def test_texts_in_columns_of_other_types(story: Story) -> None:
+    rows = {row.pop("id"): row for row in records(story.project, "hinted")}
+    assert rescued(rows.pop("4")) == {
+        "amount": "12D",
+        "day": "2024-05-02 10:00",
+        "paid": "maybe",
+        "n": "1.5",
+        "big": 2**63 - 1,
+        "_file_path": "a.parquet",
+    }
+    assert rows == {
+        "1": {"amount": 100, "day": "2024-05-02", "paid": True, "n": 7, "big": 1},
+        "2": {"amount": 12.5, "day": "2024-05-02", "paid": False, "n": -8, "big": -(2**62)},
+        "3": {"amount": 1000, "n": 9},
+    }
 
 
 def test_parquet_of_duckdb(story: Story) -> None:

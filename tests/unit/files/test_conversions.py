@@ -68,6 +68,21 @@ def test_what_joins_two_types(one, other, joined):
     assert floodmark._merged_types(other, one, "string") == joined
 
 
+@pytest.mark.parametrize(
+    "type", ["int", "bigint", "float", "double", "decimal(9,2)", "boolean", "date", "timestamp"]
+)
+def test_a_text_of_any_format_fits_where_it_is_a_value(type):
+    """Whatever the value prints as: `100` is a double, `2024-5-2` a date."""
+    assert floodmark._fits_sql(type, "string", "v") == floodmark._fits_sql(type, "text", "v")
+    assert "as string)" not in floodmark._fits_sql(type, "string", "v")
+
+
+def test_the_greatest_bigint_is_no_double():
+    """2^63 is, and comes back as that bigint."""
+    for types in (("double", "bigint"), ("float", "bigint"), ("bigint", "double")):
+        assert "9223372036854775808D" in floodmark._fits_sql(*types, "v")
+
+
 XML = {"format": "xml", "options": {"rowTag": "row"}, "single_variant_column": None}
 
 
@@ -208,7 +223,8 @@ def test_what_the_options_tell_of_decimals_and_moments(options, read):
 
 def test_each_value_of_a_map_is_compared():
     sql = floodmark._fits_sql("map<string,int>", "map<string,bigint>", "m")
-    assert "exists(map_values(m), _floodmark_f0 -> not try_cast(try_cast(_floodmark_f0" in sql
+    fits = "not (_floodmark_f0 is null or try_cast(try_cast(_floodmark_f0"
+    assert f"exists(map_values(m), _floodmark_f0 -> {fits}" in sql
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,11 @@ def test_fields_are_those_of_pythons_reader(line):
     assert floodmark._csv_fields(line, ",", '"', '"') == expected
 
 
+def test_a_field_goes_on_behind_its_closing_quote():
+    assert floodmark._csv_fields('"a,b"c,d', ",", '"', '"') == ['"a,b"c', "d"]
+    assert floodmark._csv_fields('"a,b', ",", '"', '"') == ['"a', "b"]
+
+
 def test_other_separators():
     assert floodmark._csv_fields("a;b|c;'d;e'", ";", "'", "\\") == ["a", "b|c", "d;e"]
     assert floodmark._csv_fields("a||b||c", "||", '"', '"') == ["a", "b", "c"]

@@ -282,7 +282,9 @@ def test_hints_that_change_nothing_are_told():
         "Correct them, or run once with --full-refresh"
     )
     [found] = said(record, "w int, n int, v int")
-    assert "w int (the table has no such column), n int (n is bigint), v int (v is variant)" in found
+    assert (
+        "w int (the table has no such column), n int (n is bigint), v int (v is variant)" in found
+    )
     # A column may have grown out of its hint.
     assert said(record, "n int, l array<struct<x: smallint>>", "widen") == []
     [found] = said(record, "v int, n string, d int", "widen")
