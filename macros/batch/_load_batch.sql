@@ -155,8 +155,8 @@
 
 
 {# What a batch that has nothing to write leaves in the table: no commit, but of a first load whose rows were all held
-   back. By it later runs know that the table, which was there, is not new (_target_state). To one that lacks columns the
-   first rows add them. Delta may refuse the commit (CHAR columns). #}
+   back. By it later runs know that the table, which was there, is not new (_target_state). To one that lacks columns
+   the first rows add them. Delta may refuse the commit (CHAR columns). #}
 {% macro _landed_if_held(run, batch, source) %}
     {%- set held = floodmark._held_counts(batch) -%}
     {%- if batch.begins and run.settings.watermark and held.rows_dropped + held.rows_quarantined

@@ -97,6 +97,7 @@ def test_a_table_whose_rows_were_all_held_back_is_not_new(
     floodmark._present_relation = lambda: SimpleNamespace(is_view=False, is_delta=True)
     floodmark._history = lambda relation, limit: commits[:limit]
     floodmark._detail = lambda relation: {"files": 0, "id": "t"}
+    floodmark._now = lambda: 0
     floodmark._batch_tag = lambda batch: "floodmark/shop.t/a-1/1"
     state = {"landed": landed, "committed": {"target_id": "t"}}
     assert bool(floodmark._target_state(state)["is_empty"]) is is_new
