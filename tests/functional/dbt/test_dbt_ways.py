@@ -360,7 +360,7 @@ def test_a_unit_test_of_files_needs_their_rows(story: Story) -> None:
     assert run.status["fed"] == "pass", run.message["fed"]
     assert (
         "floodmark refuses unit test 'unfed': 1 problem - overrides: expected rows for floodmark.new_files(), since a "
-        "unit test reads no files. Write them as overrides: {macros: {floodmark.new_files: \"(select 1 as id)\"}}"
+        'unit test reads no files. Write them as overrides: {macros: {floodmark.new_files: "(select 1 as id)"}}'
     ) in sentence(run.message["unfed"])
 
 
@@ -431,7 +431,16 @@ def test_a_seeds_values_may_be_written_in_several_ways(story: Story) -> None:
     )
     run = project.dbt("seed", "--select", "typed")
     assert run.success, run.log[-6000:]
-    shown = ("whole", "tenth", "many", "unix_micros(at)", "day", "code", "flag", "round(rounded, 3)")
+    shown = (
+        "whole",
+        "tenth",
+        "many",
+        "unix_micros(at)",
+        "day",
+        "code",
+        "flag",
+        "round(rounded, 3)",
+    )
     texts = ", ".join(f"cast({one} as string)" for one in (*shown, "mixed"))
     rows = project.sql(f"select {texts} from {project.schema}.typed order by mixed desc")
     first = ("1", "12.3", "1000.00", "1705276800000000", "2024-01-15", "abc", "true", "0.123")
