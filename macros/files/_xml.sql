@@ -193,11 +193,13 @@
 {% endmacro %}
 
 
-{# The attributes of an element that has nothing but a text beside them, as fields; an empty list where it has more. #}
+{# The attributes of an element that has nothing but a text beside them, as fields; an empty list where it has more, or
+   where `nullValue` is given: beside attributes, an empty text is NULL as well. #}
 {% macro _xml_attributes(settings, seen) %}
     {%- set prefix = floodmark._reader_option(settings, 'attributePrefix', '_') -%}
     {%- set text, fields = floodmark._reader_option(settings, 'valueTag', '_VALUE'), [] -%}
-    {%- for field in (floodmark._struct_fields(seen) if seen.startswith('struct<') else []) if field.name != text -%}
+    {%- set is_read = seen.startswith('struct<') and floodmark._reader_option(settings, 'nullValue', none) is none -%}
+    {%- for field in (floodmark._struct_fields(seen) if is_read else []) if field.name != text -%}
         {%- if not prefix or not field.name.startswith(prefix) or floodmark._nesting(field.type) -%}
             {{ return([]) }}
         {%- endif -%}

@@ -122,9 +122,9 @@ def test_the_tags_of_attributes_and_texts_are_those_of_the_options():
     assert "x.`v`" in kept and "@a" not in kept
     rest = floodmark._rescued_sql("int", read, "x", None)
     assert rest.count("""'"@a":' || """) == 2 and rest.count("""'"v":' || """) == 1
-    assert floodmark._xml_type(
-        dict(own, options={"attributePrefix": ""}), "int", "struct<_VALUE:int,b:int>"
-    ) == ("text")
+    for options in ({"attributePrefix": ""}, {"nullValue": "NA"}):
+        own = dict(XML, options=options)
+        assert floodmark._xml_type(own, "int", "struct<_VALUE:int,_b:int>") == "text"
 
 
 def test_names_of_files_that_spark_does_not_unpack():
