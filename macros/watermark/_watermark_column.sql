@@ -67,8 +67,9 @@
 
 {# Whether a SELECT reads the model's own table, by its name behind FROM or JOIN. A view over it does not show. #}
 {% macro _reads_own_table(sql) %}
-    {{ return(modules.re.search('\\b(?:from|join)\\s+(?:\\w+\\.)?' ~ modules.re.escape(floodmark._model_id() | lower)
-        ~ '(?![\\w.])', floodmark._words_of(sql)) is not none) }}
+    {%- set own = modules.re.escape(floodmark._model_id() | lower) -%}
+    {{ return(modules.re.search('\\b(?:from|join)\\s+(?:spark_catalog\\.)?' ~ own ~ '(?![\\w.])',
+        floodmark._words_of(sql)) is not none) }}
 {% endmacro %}
 
 

@@ -45,6 +45,7 @@ def test_a_model_that_was_never_loaded_is_run_first() -> None:
         ("select shop.orders, shop.orders.n from raw.up as shop -- from shop.orders", False),
         ("select 'from shop.orders' as said from shop.orders_raw", False),
         ("select * from raw.shop.orders.history join old_shop.orders", False),
+        ("select * from iceberg.shop.orders", False),
     ],
 )
 def test_a_select_that_reads_the_table_whose_rows_are_deleted(sql: str, is_refused: bool) -> None:
