@@ -354,7 +354,7 @@ def test_a_unit_test_of_files_needs_their_rows(story: Story) -> None:
     )
     settings = project.root / "models" / "filed.yml"
     settings.write_text(FILED_TESTS)
-    run = project.dbt("build", "--select", "filed")
+    run = project.dbt("test", "--select", "filed")
     for file in (settings, settings.with_suffix(".sql")):
         file.unlink()
     assert run.status["fed"] == "pass", run.message["fed"]
