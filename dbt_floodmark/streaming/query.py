@@ -37,7 +37,7 @@ class Request:
     triggers, or None to run to the end of what is there; `native` whether Delta's own sink writes
     the table, which else the node does, micro-batch by micro-batch; `distinct_by` the keys that
     come once within the event-time watermark; `whole_commits` whether no commit of a change feed
-    may be cut by the end of a micro-batch.
+    may be cut by the end of a micro-batch; `ends` whether the model's runs end with what is there.
     """
 
     model: str
@@ -51,6 +51,7 @@ class Request:
     columns: list[str] | None = None
     distinct_by: list[str] = field(default_factory=list)
     whole_commits: bool = False
+    ends: bool = True
 
 
 @dataclass

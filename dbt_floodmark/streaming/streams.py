@@ -210,7 +210,7 @@ class Streams:
         try:
             with _named(request.model):
                 verify(folder)
-                if request.seconds is None:
+                if request.ends:
                     spark = self._connection.spark
                     position.refuse_latest(spark, request.sql, request.project_dir, folder)
             frame = self._frame(request)

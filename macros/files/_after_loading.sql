@@ -334,9 +334,9 @@
     {%- if lost -%}
         {%- do floodmark._stop(floodmark._counted(lost, 'file') ~ ' that it was loaded from '
             ~ ('is' if lost == 1 else 'are') ~ ' archived or deleted, so --full-refresh would lose their rows. '
-            "To keep the table, set full_refresh=false on the model; to load all again, put the files back, or let "
-            'files.path name the archive too, without on_loaded and archive_to; to load only what is in the folder '
-            'now, drop the table first') -%}
+            "To keep the table, set full_refresh=false on the model; to load all again, put the files back with their "
+            'times, or let files.path name the archive too, without on_loaded and archive_to; to load only what is in '
+            'the folder now, drop the table first') -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -350,7 +350,7 @@
     {%- set model = floodmark._string_literal(floodmark._model_id()) -%}
     {%- set schema = floodmark.ledger_schema() -%}
     select * from (
-        select own.path, own.size, own.batch_id, own.counts,
+        select own.path, own.size, unix_micros(own.modified_at) as modified_at, own.batch_id, own.counts,
             own.archived_at is not null or own.state = 'committed' and others.path is not null as is_archived,
             coalesce(own.archived_to, others.archived_to) as archived_to,
             count_if(own.archived_at is null and others.path is null) over (partition by own.path) > 0 as is_taken
@@ -373,19 +373,21 @@
 {% endmacro %}
 
 
-{# How many of these files the folder of the settings has again: where they were, or in the archive. #}
+{# How many of these files the folder of the settings has again: where they were, with their time, or in the archive.
+   A later file of that path may have the same size. #}
 {% macro _archived_there_sql(settings, archived) %}
     {%- set scheme = floodmark._string_literal('^file:(?://(?=/))?') -%}
     select to_json(named_struct('files', least(count(distinct own.path, own.batch_id), count(distinct found.path))))
     from (
-        select path, size, batch_id, explode(array(if(is_taken, null, {{ floodmark._decoded_path_sql('path') }}),
-            archived_to)) as place
+        select path, size, batch_id, inline(array(
+            named_struct('place', if(is_taken, null, {{ floodmark._decoded_path_sql('path') }}), 'at', modified_at),
+            named_struct('place', archived_to, 'at', cast(null as bigint))))
         from ({{ archived }})
     ) as own
     join (
-        select path, size, {{ floodmark._decoded_path_sql('path') }} as place
+        select path, size, modified_at, {{ floodmark._decoded_path_sql('path') }} as place
         from ({{ floodmark._folder_files_sql(settings) }})
     ) as found
-        on found.size = own.size
+        on found.size = own.size and found.modified_at = coalesce(own.at, found.modified_at)
             and regexp_replace(found.place, {{ scheme }}, '') = regexp_replace(own.place, {{ scheme }}, '')
 {% endmacro %}

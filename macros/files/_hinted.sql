@@ -91,10 +91,11 @@
 {% macro _followed(type, path) %}
     {%- set ns = namespace(type=type, taken=0) -%}
     {%- for step in path -%}
-        {%- set part = floodmark._part_of(ns.type, step) if ns.taken == loop.index0 else none -%}
-        {%- if part is not none -%}
-            {%- set ns.type, ns.taken = part, loop.index -%}
+        {%- set part = floodmark._part_of(ns.type, step) -%}
+        {%- if part is none -%}
+            {%- break -%}
         {%- endif -%}
+        {%- set ns.type, ns.taken = part, loop.index -%}
     {%- endfor -%}
     {{ return({'type': ns.type, 'at': path[:ns.taken], 'rest': path[ns.taken:]}) }}
 {% endmacro %}

@@ -10,7 +10,8 @@
 
 {# A relation as Spark has it now; none where there is none. A view has no provider. #}
 {% macro _relation_in_spark(relation) %}
-    {%- if not run_query("show tables in " ~ relation.schema ~ " like '" ~ relation.identifier | lower ~ "'").rows -%}
+    {%- if not run_query("show schemas like '" ~ relation.schema | lower ~ "'").rows
+        or not run_query('show tables in ' ~ relation.schema ~ " like '" ~ relation.identifier | lower ~ "'").rows -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set provider = floodmark._describe(relation).provider -%}

@@ -167,6 +167,8 @@
         {{ return(batch.high) }}
     {%- elif run.settings.watermark is none -%}
         {{ return(strategy.mark(run, batch) if strategy.mark else none) }}
+    {%- elif batch.high is not none or batch.get('cap') is none -%}
+        {{ return(batch.high) }}
     {%- endif -%}
     {#- of a stage that a dead run left and that is not whole the events are not known: the table's rows give a mark
        that is not above them -#}

@@ -142,6 +142,7 @@
         'family': 'of snapshots: the family of the version column',
         'compared': 'of snapshots: columns whose change counts',
         'beside': 'of snapshots: columns whose change does not count',
+        'scoped': 'of snapshots: columns that the scope names, or that of an earlier run',
         'added': 'of snapshots: columns that came after the first load',
         'rescued': 'of snapshots: the column of rescued data; none where there is none',
         'hashed': 'of snapshots: what the table says its hashes are of',

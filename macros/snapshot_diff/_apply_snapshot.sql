@@ -45,7 +45,7 @@
     {{ return({'floodmark.snapshot_diff': floodmark._to_property(floodmark._snapshot_made_by(run.settings.snapshot,
         run.settings.unique_key | sort)),
         'floodmark.compared': floodmark._to_property(tojson({'compared': source.compared, 'beside': source.beside,
-        'added': source.added, 'nested': floodmark._nested_hash_version(),
+        'added': source.added, 'scoped': source.scoped, 'nested': floodmark._nested_hash_version(),
         'rescued': floodmark._hashed_rescued(source), 'types': floodmark._hashed_types(source)}))}) }}
 {% endmacro %}
 

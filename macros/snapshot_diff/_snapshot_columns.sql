@@ -221,13 +221,14 @@
 
 {# Which columns are compared, and which beside them are kept up in the open row (SCD 2): `compared` and `beside`,
    names in lower case. A column that came since is not compared until it is asked for, by compare_columns or
-   on_schema_change sync_all_columns; one that had no type before is, as if it had been NULL. What the scope names is
-   always kept up: a key that moved would lie in its old scope for ever. Where a row was read is compared only if
-   compare_columns names it. Where the table's hashes are of other columns, `rehash` is true. #}
+   on_schema_change sync_all_columns; one that had no type before is, as if it had been NULL. What the scope names, or
+   that of an earlier run, is always kept up: a key that moved would lie in its old scope for ever. Where a row was read
+   is compared only if compare_columns names it. Where the table's hashes are of other columns, `rehash` is true. #}
 {% macro _choose_compared(run, batch, source) %}
     {%- set snapshot = run.settings.snapshot -%}
     {%- set listed = snapshot.compared | map('lower') | list -%}
-    {%- set scoped = floodmark._scope_columns(snapshot.scope, source.columns) | map('lower') | list -%}
+    {%- set scoped = (floodmark._scope_columns(snapshot.scope, source.columns) | map('lower') | list
+        + source.get('hashed', {}).get('scoped', [])) | unique | list -%}
     {%- set apart = (run.settings.unique_key + ([snapshot.version] if snapshot.version is not none else []))
         | map('lower') | list + floodmark._origin_columns(run.settings) | reject('in', listed) | list -%}
     {%- set given = source.columns | map(attribute='name') | map('lower') | reject('in', apart) | list -%}
@@ -248,9 +249,10 @@
     {%- set compared = within | select('in', listed + always) | list if listed
         else within | reject('in', added + snapshot.excepted | map('lower') | reject('in', always) | list) | list -%}
     {%- set beside = within | reject('in', added + compared) | list if snapshot.scd_type == 2 else [] -%}
-    {%- do source.update({'compared': compared | sort, 'beside': beside | sort, 'added': added | sort}) -%}
+    {%- do source.update({'compared': compared | sort, 'beside': beside | sort, 'added': added | sort,
+        'scoped': scoped | sort}) -%}
     {%- if not batch.replaces -%}
-        {%- for name in scoped if name in source.hashed.added -%}
+        {%- for name in scoped if snapshot.scope and name in source.hashed.added -%}
             {%- do floodmark._warn_once(run, 'rows that have not changed since ' ~ name ~ ' came are NULL there, so '
                 'the scope may not find them before they come again. Run once without scope to find keys that are '
                 'gone') -%}

@@ -49,7 +49,8 @@
     {%- set is_append = settings.strategy == 'append' -%}
     {{ return({'model': id, 'sql': sql, 'table': '', 'output_mode': settings.output_mode, 'location': '',
         'native': is_append and not settings.expectations, 'project_dir': floodmark._absolute_path(''),
-        'distinct_by': settings.unique_key if is_append else [], 'whole_commits': settings.strategy == 'cdc'}) }}
+        'ends': settings.seconds is none, 'distinct_by': settings.unique_key if is_append else [],
+        'whole_commits': settings.strategy == 'cdc'}) }}
 {% endmacro %}
 
 

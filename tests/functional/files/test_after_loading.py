@@ -123,7 +123,7 @@ def test_a_full_refresh_would_lose_what_is_archived(story: Story, still_archives
     assert run.status["moved"] == "error"
     assert (
         "8 files that it was loaded from are archived or deleted, so --full-refresh would lose their rows. "
-        "To keep the table, set full_refresh=false on the model; to load all again, put the files back, or let "
+        "To keep the table, set full_refresh=false on the model; to load all again, put the files back with their times, or let "
         "files.path name the archive too, without on_loaded and archive_to; to load only what is in the folder now, "
         "drop the table first"
     ) in run.message["moved"]

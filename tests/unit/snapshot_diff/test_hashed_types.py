@@ -66,7 +66,7 @@ def test_a_column_that_came_since_is_told_by_its_name(floodmark: SimpleNamespace
 def test_the_table_says_what_its_hashes_are_of(floodmark: SimpleNamespace) -> None:
     floodmark._snapshot_made_by = lambda snapshot, key: "SCD 2 by id"
     run = {"settings": {"snapshot": {}, "unique_key": ["id"]}}
-    source = source_of({"A": "int", "p": "struct<X:int>"}, {}) | {"added": ["n"]}
+    source = source_of({"A": "int", "p": "struct<X:int>"}, {}) | {"added": ["n"], "scoped": []}
     kept = floodmark._snapshot_properties(run, source)["floodmark.compared"]
     assert '"types": {"a": "int", "p": "struct<X:int>"}' in floodmark._from_property(kept)
 

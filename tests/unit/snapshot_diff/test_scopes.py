@@ -87,6 +87,11 @@ def test_what_a_scope_names_is_kept_up(
     again = source | {"hashed": known}
     floodmark._choose_compared(run, {"replaces": False}, again)
     assert not again["rehash"]
+    # Nor does a run without scope leave the column out, which would lie in an old scope for the next one.
+    snapshot["scope"] = None
+    run.pop("warnings", None)
+    floodmark._choose_compared(run, {"replaces": False}, again)
+    assert not again["rehash"] and again["compared"] == compared and not run.get("warnings")
 
 
 def kept_by(floodmark: SimpleNamespace, run: dict[str, Any], source: Any) -> Any:

@@ -51,9 +51,10 @@ def test_what_dbt_knows_asks_nothing() -> None:
 
 @pytest.mark.parametrize(("hooks", "pre"), [([THEIRS], False), ([OURS], True)])
 def test_a_table_that_a_hook_made_is_there(hooks: list[str], pre: bool) -> None:
-    assert present(hooks, pre, provider="delta") == ({"type": "table", "is_delta": True}, 1)
-    assert present(hooks, pre, provider="parquet") == ({"type": "table", "is_delta": False}, 1)
-    assert present(hooks, pre, provider=None) == ({"type": "view", "is_delta": False}, 1)
+    assert present(hooks, pre, provider="delta") == ({"type": "table", "is_delta": True}, 2)
+    assert present(hooks, pre, provider="parquet") == ({"type": "table", "is_delta": False}, 2)
+    assert present(hooks, pre, provider=None) == ({"type": "view", "is_delta": False}, 2)
+    # No schema: its tables would be an error.
     assert present(hooks, pre) == (None, 1)
 
 
@@ -70,7 +71,7 @@ def test_an_upstream_that_a_hook_made_is_there() -> None:
     floodmark._describe = lambda relation: {"provider": None}
     events = This(schema="raw", identifier="Events")
     assert floodmark._present_relation(events) == {"type": "view", "is_delta": False}
-    assert sent == ["show tables in raw like 'events'"]
+    assert sent == ["show schemas like 'raw'", "show tables in raw like 'events'"]
     floodmark._relation_in_spark = lambda relation: relation
     assert floodmark._pinned(This(schema="raw", is_view=True)) == "shop.orders"
 
