@@ -37,7 +37,9 @@ def test_a_version_whose_files_are_gone_is_said_and_stops_nothing(
         "3 rows came late" if late else "it is not known whether rows came late into shop.orders"
     ) in sentence
     # One of the steps may have loaded it, though the first plan did not know it.
-    assert ("but for those that a step of the last run has loaded" in sentence) is bool(late and step)
+    assert ("but for those that a step of the last run has loaded" in sentence) is bool(
+        late and step
+    )
 
 
 def test_all_batches_of_a_run_know_the_upstream_as_its_first_plan_found_it() -> None:
