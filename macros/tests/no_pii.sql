@@ -1,6 +1,7 @@
 {# A generic test: what is tagged `pii` upstream does not reach a model, by the name of a column or by its values. A row
-   for each column that does. Values shorter than `min_length` are not looked for: they are found everywhere. #}
-{% test no_pii(model, tag='pii', min_length=4) %}
+   for each column that does. Values shorter than `min_length` are not looked for: they are found everywhere. Nor are
+   the columns of the model in `except_columns`, whose values are harmless. #}
+{% test no_pii(model, tag='pii', min_length=4, except_columns=[]) %}
     {%- if not execute -%}
         {{ return('select 1') }}
     {%- endif -%}
@@ -11,7 +12,12 @@
             'snapshot') -%}
     {%- endif -%}
     {%- set own, published, secrets, names, described = [], [], [], [], {} -%}
-    {%- for column in floodmark._columns_of(query='select * from ' ~ model) -%}
+    {%- set columns = floodmark._columns_of(query='select * from ' ~ model) -%}
+    {%- for name in except_columns if not floodmark._find_column(columns, name) -%}
+        {%- do floodmark._raise('floodmark: except_columns of no_pii names ' ~ name ~ ', and ' ~ model
+            ~ ' has no such column: correct the name, or remove it') -%}
+    {%- endfor -%}
+    {%- for column in columns if column.name | lower not in except_columns | map('lower') | list -%}
         {%- do own.extend(floodmark._leaf_texts([{'name': column.name, 'path': column.name}],
             floodmark._quoted(column.name), column.ddl)) -%}
     {%- endfor -%}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.macros import load
+from tests.support.macros import Refused, load, refuse
 
 
 def node(
@@ -26,7 +26,10 @@ def node(
 
 
 def no_pii(
-    columns: dict[str, str], upstream: dict[str, Any], secrets: dict[str, str] | None = None
+    columns: dict[str, str],
+    upstream: dict[str, Any],
+    secrets: dict[str, str] | None = None,
+    **given: Any,
 ) -> tuple[str, list[str]]:
     """The SELECT of the test over a model with these columns and this upstream, and its warnings."""
     nodes = [node("published", upstream["name"]), upstream, node("gone", tagged="pin")]
@@ -39,7 +42,7 @@ def no_pii(
         execute=True,
         graph=SimpleNamespace(nodes={one["unique_id"]: one for one in nodes}, sources={}),
         adapter=SimpleNamespace(get_relation=get_relation),
-        exceptions=SimpleNamespace(warn=said.append),
+        exceptions=SimpleNamespace(warn=said.append, raise_compiler_error=refuse),
         model=SimpleNamespace(attached_node="model.shop.published"),
     )
     floodmark._columns_of = lambda query=None, relation=None: [
@@ -47,7 +50,7 @@ def no_pii(
         for name, type in (columns if query else secrets or {"card_no": "string"}).items()
     ]
     published = SimpleNamespace(schema="shop", identifier="published")
-    return floodmark.no_pii(published), said
+    return floodmark.no_pii(published, **given), said
 
 
 @pytest.mark.parametrize(
@@ -141,6 +144,17 @@ def test_each_leaf_of_a_tagged_struct_is_looked_for() -> None:
     assert "explode(array(cast(`card_no`.`line` as string))) as value from shop.people" in sql
     assert "explode(coalesce(flatten(transform(`card_no`.`n`, " in sql
     assert sql.count("as leaked_from, 'card_no' as own_name") == 2
+
+
+def test_harmless_columns_are_not_looked_at() -> None:
+    columns = {"Store_City": "string", "card_no": "string"}
+    people = node("people", tagged="card_no")
+    sql, _ = no_pii(columns, people, except_columns=["store_city"])
+    assert "Store_City" not in sql and "'card_no', array(" in sql
+    sql, _ = no_pii(columns, people, except_columns=["Card_No"])
+    assert "'name' as how" not in sql
+    with pytest.raises(Refused, match="names city, and .* has no such column: correct"):
+        no_pii(columns, people, except_columns=["city"])
 
 
 @pytest.mark.parametrize(
