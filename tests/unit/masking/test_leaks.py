@@ -153,7 +153,7 @@ def test_harmless_columns_are_not_looked_at() -> None:
     assert "Store_City" not in sql and "'card_no', array(" in sql
     sql, _ = no_pii(columns, people, except_columns=["Card_No"])
     assert "'name' as how" not in sql
-    with pytest.raises(Refused, match="names city, and .* has no such column: correct"):
+    with pytest.raises(Refused, match=r"names city, and .* has no such column: correct"):
         no_pii(columns, people, except_columns=["city"])
 
 
