@@ -156,7 +156,8 @@
         {%- do missing.append(dict(column, type=column.ddl)) -%}
     {%- endfor -%}
     {%- set made_here = floodmark._find_column(source.table, '_floodmark_hash') is not none -%}
-    {%- set properties = floodmark._snapshot_properties(run, dict(source, compared=[], beside=[], added=[])) -%}
+    {%- set properties = floodmark._snapshot_properties(run, dict(source, compared=[], beside=[], added=[],
+        scoped=[])) -%}
     {%- set foreign = floodmark._foreign_property(floodmark._foreign_names(source.table, source.columns)) -%}
     {#- a table that was emptied has no scope of any version -#}
     {%- do floodmark._execute(['alter table ' ~ this ~ " unset tblproperties if exists ('floodmark.scopes')"]) -%}
