@@ -96,9 +96,7 @@
     {%- elif floodmark._cast_effect('string', type) != 'checks' -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- set family = floodmark._type_kind(type).family -%}
-    {%- set family = {'byte': 'integer', 'short': 'integer', 'long': 'integer', 'dec': 'decimal',
-        'numeric': 'decimal', 'real': 'float', 'timestamp_ltz': 'timestamp'}.get(family, family) -%}
+    {%- set family = floodmark._type_kind(floodmark._spelt_type(type)).family -%}
     {%- if family == 'integer' -%}
         {{ return(cast ~ ' is not null and not ' ~ text ~ " rlike '[.][0-9]*[1-9]'") }}
     {%- elif family in ['float', 'double'] -%}
