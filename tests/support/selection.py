@@ -21,6 +21,8 @@ T = TypeVar("T")
 PARTS = 24
 #: Modules whose edge cases take minutes: no part has two of them.
 SLOW = (
+    "test_after_loading",
+    "test_cdc_altered_tables",
     "test_cdc_changes",
     "test_cdc_rules",
     "test_clock_set_back",
@@ -29,10 +31,16 @@ SLOW = (
     "test_concurrency",
     "test_corrupt_again",
     "test_crash_process",
+    "test_discovery",
     "test_expectations_crash",
     "test_file_crash",
+    "test_file_formats",
+    "test_held_rows",
     "test_judged_streams",
+    "test_more_watermarks",
+    "test_promote",
     "test_random_rules",
+    "test_replay",
     "test_replay_beside_runs",
     "test_row_values",
     "test_snapshot_diff",

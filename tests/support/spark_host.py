@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from dbt_floodmark.spark.archive import fast_start
 from dbt_floodmark.spark.conf import spark_conf
 from dbt_floodmark.spark.gateway import launch_jvm
 from dbt_floodmark.spark.home import Workplace
@@ -103,7 +104,8 @@ def main(home: Path, watched: int) -> None:
         **SHORT_POLLS,
         **ONE_METASTORE,
     }
-    conf = spark_conf(workplace, require_jars(), server_settings | SPARK_PARAMETERS)
+    asked = spark_conf(workplace, require_jars(), server_settings | SPARK_PARAMETERS)
+    conf = fast_start(asked, stays=True)
     launch_jvm(workplace, conf)
     builder = SparkSession.builder
     for key, value in conf.items():

@@ -12,7 +12,7 @@ from tests.support.faults import Faults, injected
 from tests.support.harness import FULL, Project, sentence
 from tests.support.zygote import Zygote
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.edge, pytest.mark.lab]
 
 ROUNDS = 4 if FULL else 2
 
@@ -140,7 +140,6 @@ def _loaded(project: Project, model: str) -> list[int]:
     return [row[0] for row in project.sql(f"select seq from {project.schema}.{model} order by seq")]
 
 
-@pytest.mark.edge
 @pytest.mark.parametrize("target", ["thrift"], scope="module")
 @pytest.mark.parametrize(("strategy", "point"), LOADS)
 def test_what_another_run_loads_meanwhile_is_not_loaded_again(
@@ -158,7 +157,6 @@ def test_what_another_run_loads_meanwhile_is_not_loaded_again(
     ]
 
 
-@pytest.mark.edge
 @pytest.mark.parametrize("target", ["thrift"], scope="module")
 @pytest.mark.parametrize("point", RESETS)
 def test_a_reset_meanwhile_holds(
@@ -176,7 +174,6 @@ def test_a_reset_meanwhile_holds(
     ]
 
 
-@pytest.mark.edge
 @pytest.mark.parametrize("target", ["thrift"], scope="module")
 def test_a_mark_behind_many_failures_is_found(numbers: Project) -> None:
     numbers.sql(
@@ -190,7 +187,6 @@ def test_a_mark_behind_many_failures_is_found(numbers: Project) -> None:
     assert numbers.ledger("failures", "batch_id, low, high")[-1] == (42, "9", "19")
 
 
-@pytest.mark.edge
 @pytest.mark.parametrize("target", ["thrift"], scope="module")
 def test_a_batch_that_another_run_has_given_up_is_not_applied(
     numbers: Project, zygote: Zygote
@@ -216,7 +212,6 @@ def test_a_batch_that_another_run_has_given_up_is_not_applied(
     assert _loaded(project, "given_up") == list(range(20))
 
 
-@pytest.mark.edge
 def test_sessions_views_and_settings_stay_in_their_node(
     make_project: Callable[..., Project], target: str
 ) -> None:

@@ -18,7 +18,7 @@ from tests.support.console import floodmark
 from tests.support.faults import Faults, injected
 from tests.support.harness import BRIEF_SPARK_PARAMETERS, FULL, REPOSITORY, Project, run_sql
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.edge, pytest.mark.lab]
 
 SOURCE = """
 {{ config(materialized='table', file_format='delta') }}
@@ -117,7 +117,6 @@ def child(home: Path, request: dict[str, object]) -> subprocess.CompletedProcess
     )
 
 
-@pytest.mark.edge
 def test_thrift_server_killed_under_a_merge_and_started_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

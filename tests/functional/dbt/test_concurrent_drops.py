@@ -66,6 +66,7 @@ def dropping(project: Project, schema: str) -> Iterator[None]:
             other.join()
 
 
+@pytest.mark.edge
 def test_a_listing_is_whole_while_tables_are_dropped(project: Project) -> None:
     project.sql(f"create table {project.schema}.stays (id int) using delta")
     with dropping(project, project.schema):

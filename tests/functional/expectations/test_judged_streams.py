@@ -74,6 +74,7 @@ def test_rows_are_judged_in_each_micro_batch(project: Project) -> None:
         assert rows(project, f"{name}__quarantine", "key, amount") == [("b", -2)], name
 
 
+@pytest.mark.edge
 def test_a_micro_batch_that_died_is_judged_once(project: Project) -> None:
     arrive(project, event(5, "d", 5, 5), event(6, "e", -6, 6))
     names = ["copied", "latest", "history"]
@@ -201,6 +202,7 @@ def test_a_stream_that_starts_over_without_rules_supersedes_too(project: Project
     assert found == [("superseded",)]
 
 
+@pytest.mark.edge
 def test_a_stream_that_gives_the_whole_table_has_no_replay(project: Project) -> None:
     project.model("all_of_it", MODELS["summed"].replace("'update', unique_key='key'", "'complete'"))
     project.build("--select", "all_of_it")

@@ -90,6 +90,7 @@ def test_the_commands_list_and_show_open_rows(project: Project) -> None:
     assert code == 0 and "positive: amount > 0" in output, output
 
 
+@pytest.mark.edge
 def test_a_schema_that_is_not_there_yet_hides_no_other(project: Project) -> None:
     project.model("unbuilt", model_text({"schema": "later"}))
     code, output = command(project, "quarantine", "list", "--json")
@@ -188,6 +189,7 @@ def test_a_replay_loads_what_is_right_now(project: Project) -> None:
     assert [str(value)[:16] for value in two[:1]] == ["2024-05-01 05:00"]
 
 
+@pytest.mark.edge
 @pytest.mark.parametrize("name", ["appended", "merged"])
 def test_reconcile_misses_no_row_that_was_held_back(project: Project, name: str) -> None:
     keys = () if name == "merged" else ("--key", "id")
@@ -197,6 +199,7 @@ def test_reconcile_misses_no_row_that_was_held_back(project: Project, name: str)
     assert (found["missing"], found["repeated"]) == (0, 0), found
 
 
+@pytest.mark.edge
 def test_the_next_run_goes_on_above_the_mark(project: Project) -> None:
     project.sql(
         f"insert into {project.schema}.t values (5, 5, timestamp'2024-05-01 07:00:00', date'2024-05-01')"
@@ -212,6 +215,7 @@ def test_the_next_run_goes_on_above_the_mark(project: Project) -> None:
         assert project.ledger(name, "kind, rows_read")[-1] == ("incremental", read)
 
 
+@pytest.mark.edge
 def test_a_rule_that_changed_lets_rows_in_by_an_operation(project: Project) -> None:
     # In a folder of its own: the run that follows finds it there.
     (project.root / "models/merged.sql").unlink()
@@ -359,6 +363,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.edge
 @pytest.mark.parametrize("asked", REFUSED)
 def test_what_cannot_be_replayed_is_refused(project: Project, asked: str) -> None:
     run = project.dbt("run", "--select", "changed", "--vars", f"{{floodmark_replay: {asked}}}")
@@ -366,6 +371,7 @@ def test_what_cannot_be_replayed_is_refused(project: Project, asked: str) -> Non
     assert REFUSED[asked] in sentence(run.message["changed"])
 
 
+@pytest.mark.edge
 def test_a_model_without_a_quarantine(project: Project) -> None:
     project.model("clean", model_text({}, []))
     project.build("--select", "clean")
@@ -379,6 +385,7 @@ def test_a_model_without_a_quarantine(project: Project) -> None:
     )
 
 
+@pytest.mark.edge
 def test_a_snapshot_is_read_again_instead(project: Project) -> None:
     project.model(
         "compared",

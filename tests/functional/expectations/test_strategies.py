@@ -138,6 +138,7 @@ def test_what_was_sent_is_told_with_strings_as_spark_has_them(project: Project) 
     assert rows(project, "sent__quarantine", columns) == [(None, "x", None, None)]
 
 
+@pytest.mark.edge
 def test_a_row_of_a_snapshot_that_is_held_back_is_not_missing(project: Project) -> None:
     extract = source(project, "raw_extract", "id int, amount int", (1, 1), (2, 2), (3, 3), (4, 4))
     project.model(
@@ -301,6 +302,7 @@ def test_a_range_that_is_read_again_supersedes_its_open_rows(project: Project) -
         assert opened == {(n, -n, "open") for n in (1, 3, 4, 5)}, name
 
 
+@pytest.mark.edge
 def test_a_row_that_lies_in_no_partition_is_held_back(project: Project) -> None:
     odd = source(
         project,
@@ -390,6 +392,7 @@ def test_corrupt_records_and_rules_share_a_quarantine(project: Project) -> None:
     assert counts(project, "clean") == (2, 1, 0, 1)
 
 
+@pytest.mark.edge
 def test_a_type_that_changed_leaves_the_row_as_it_came(project: Project) -> None:
     typed = source(
         project,

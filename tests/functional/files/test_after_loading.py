@@ -130,6 +130,7 @@ def test_a_full_refresh_would_lose_what_is_archived(story: Story, still_archives
     assert len(records(story.project, "moved")) == 8
 
 
+@pytest.mark.edge
 def test_a_full_refresh_would_lose_what_another_model_archived(story: Story) -> None:
     project = story.project
     land(project.root / "both", {f"{n}.json": lines({"id": n}) for n in (1, 2)})

@@ -12,7 +12,7 @@ import pytest
 from tests.support.files import columns, land, lines, loader, quarantined, records
 from tests.support.harness import Project, Run
 
-pytestmark = pytest.mark.long("thrift")
+pytestmark = [pytest.mark.edge, pytest.mark.long("thrift")]
 
 JSON = {"format": "json", "schema": "id bigint"}
 IN = {f"{number}.json": lines({"id": number}) for number in range(1, 6)}

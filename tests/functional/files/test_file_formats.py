@@ -13,7 +13,7 @@ import pytest
 from tests.support.files import columns, land, loader, quarantined, records, rescued
 from tests.support.harness import Project, Run
 
-pytestmark = pytest.mark.long("session")
+pytestmark = [pytest.mark.edge, pytest.mark.long("session")]
 
 BOM = b"\xef\xbb\xbf"
 JSON = {

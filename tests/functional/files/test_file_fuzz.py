@@ -12,7 +12,7 @@ from tests.support.file_fuzz import csv_file, files, is_object, json_file, lines
 from tests.support.files import land, loader
 from tests.support.harness import FULL, Project
 
-pytestmark = [pytest.mark.lab, pytest.mark.long("session")]
+pytestmark = [pytest.mark.edge, pytest.mark.lab, pytest.mark.long("session")]
 
 SEED = 26
 COUNT = 1300 if FULL else 60

@@ -15,7 +15,7 @@ from tests.support.faults import Faults, injected, once
 from tests.support.files import land, lines, loader, records
 from tests.support.harness import FULL, Project
 
-pytestmark = pytest.mark.long("session")
+pytestmark = [pytest.mark.edge, pytest.mark.long("session")]
 
 PLANNED = "after: insert into .*batch_log.*'planned'"
 
@@ -115,7 +115,6 @@ def parquet(ids: list[int]) -> bytes:
     return sink.getvalue()
 
 
-@pytest.mark.edge
 def test_files_that_change_before_they_are_looked_at_or_read(
     make_project: Callable[..., Project],
 ) -> None:

@@ -14,7 +14,7 @@ from tests.support.files import columns, land, lines, loader, records, rescued
 from tests.support.harness import Project
 from tests.support.rows import held
 
-pytestmark = pytest.mark.long("session")
+pytestmark = [pytest.mark.edge, pytest.mark.long("session")]
 
 #: Numbers as writers write them, which no other key's promotion may change.
 EXACT = '"big":123456789012345678901234567890,"price":1.10,"e":1E2,"say":"a \\"b\\" \\u00fc","deep":{"x":[1.50,null]}'

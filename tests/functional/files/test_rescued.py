@@ -12,7 +12,7 @@ import pytest
 from tests.support.files import columns, land, lines, loader, quarantined, records, rescued
 from tests.support.harness import Project, Run
 
-pytestmark = pytest.mark.long("session")
+pytestmark = [pytest.mark.edge, pytest.mark.long("session")]
 
 #: The table of FILES.md: a line; id, name and s of its row; what is rescued of it, `_file_path` aside.
 GIVEN = "id INT, name STRING, s STRUCT<b: STRING>"

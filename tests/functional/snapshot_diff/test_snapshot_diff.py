@@ -72,6 +72,7 @@ def test_the_example_of_the_rules(shared: Project) -> None:
     ]
 
 
+@pytest.mark.edge
 def test_random_series_end_as_the_oracle_says(make_project: Callable[..., Project]) -> None:
     """Snapshots of 300 keys, three or, with FLOODMARK_LAB=full, six: one, then two in one run, then the others; the last run again.
 

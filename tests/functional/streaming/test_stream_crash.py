@@ -119,6 +119,7 @@ def cuts_of(lab: Lab) -> dict[str, int | str]:
     return cuts
 
 
+@pytest.mark.edge
 @ON_SESSION
 def test_every_cut_of_a_micro_batch_counts_once(lab: Lab) -> None:
     project, feed, copies = lab.project, lab.feed, lab.copies
