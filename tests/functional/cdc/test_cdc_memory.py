@@ -152,7 +152,7 @@ def test_an_event_that_is_read_again_brings_no_deleted_row_back(
     make_project: Callable[..., Project],
 ) -> None:
     """The delete is over in between; an event that only comes then is applied."""
-    project = make_project("read_again")
+    project = make_project("late_again")
     s = project.schema
     project.sql(
         f"create table {s}.late (k string, seq bigint, op string, arrived timestamp) using delta"
