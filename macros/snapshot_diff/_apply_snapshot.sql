@@ -30,7 +30,8 @@
         {%- if source.rehash or source.added != source.get('hashed', {}).added -%}
             {%- do floodmark._align_snapshot(run, batch, source) -%}
         {%- endif -%}
-        {%- set counts = floodmark._finish(run, batch, {'version': none, 'metrics': {}}, source) -%}
+        {%- set counts = floodmark._finish(run, batch,
+            floodmark._landed_if_read(run, batch, source, floodmark._snapshot_shape(run, source)), source) -%}
         {%- do floodmark._add_scope(run, source, counts) -%}
         {{ return(counts) }}
     {%- endif -%}
