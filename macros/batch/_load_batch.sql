@@ -146,28 +146,12 @@
         {%- do floodmark._write_moments_as_utc(run, batch, source) -%}
         {%- do floodmark._apply_once(this, batch, strategy.statement(run, batch, source, columns)) -%}
     {%- else -%}
-        {{ return(floodmark._finish(run, batch, floodmark._landed_if_held(run, batch, source), source)) }}
+        {{ return(floodmark._finish(run, batch, floodmark._landed_if_read(run, batch, source, source.columns),
+            source)) }}
     {%- endif -%}
     {%- set landed = floodmark._require_landed(batch) -%}
     {%- do floodmark._take_counts(batch, source, landed) -%}
     {{ return(floodmark._finish(run, batch, landed, source)) }}
-{% endmacro %}
-
-
-{# What a batch that has nothing to write leaves in the table: no commit, but of a first load whose rows were all held
-   back. By it later runs know that the table, which was there, is not new (_target_state). To one that lacks columns
-   the first rows add them. Delta may refuse the commit (CHAR columns). #}
-{% macro _landed_if_held(run, batch, source) %}
-    {%- set held = floodmark._held_counts(batch) -%}
-    {%- if batch.begins and run.settings.watermark and held.rows_dropped + held.rows_quarantined
-        and not floodmark._schema_changes(source.columns, floodmark._table_columns(run)).new -%}
-        {%- set tried = floodmark._tried(floodmark._land_without_rows, batch) -%}
-        {%- if tried.error is none -%}
-            {{ return(tried.value) }}
-        {%- endif -%}
-        {%- do floodmark._reset_conf(floodmark._batch_conf()) -%}
-    {%- endif -%}
-    {{ return({'version': none, 'metrics': {}}) }}
 {% endmacro %}
 
 

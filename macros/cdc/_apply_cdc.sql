@@ -61,7 +61,8 @@
                 'scd2': floodmark._scd2_merge_sql}[floodmark._batch_way(run, source)] -%}
             {%- do floodmark._apply_once(this, batch, merge(run, source), reads_stage=source.resolved is defined) -%}
         {%- else -%}
-            {{ return(floodmark._finish(run, batch, {'version': none, 'metrics': {}}, source)) }}
+            {{ return(floodmark._finish(run, batch, floodmark._landed_if_read(run, batch, source,
+                floodmark._cdc_table_columns(run.settings.cdc, source.columns)), source)) }}
         {%- endif -%}
     {%- endif -%}
     {%- set landed = floodmark._require_landed(batch) -%}

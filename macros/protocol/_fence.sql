@@ -21,6 +21,26 @@
 {% endmacro %}
 
 
+{# What a batch that has nothing to write leaves in the table: no commit, but of a first load that read rows, each of
+   them once: rules held them back, or they are deletes. By it later runs know that the table, which was there, is not
+   new (_target_state); so it gets these columns now, as with its first rows. Delta may refuse the commit (CHAR
+   columns). #}
+{% macro _landed_if_read(run, batch, source, columns) %}
+    {%- set held = floodmark._held_counts(batch) -%}
+    {%- if batch.begins and (run.settings.watermark or run.settings.files)
+        and held.rows_dropped + held.rows_quarantined + (source.counts.rows_read or 0) -%}
+        {%- do floodmark._align_columns(run, dict(source, columns=columns))
+            if run.settings.on_schema_change in ['append_new_columns', 'sync_all_columns'] -%}
+        {%- set tried = floodmark._tried(floodmark._land_without_rows, batch) -%}
+        {%- if tried.error is none -%}
+            {{ return(tried.value) }}
+        {%- endif -%}
+        {%- do floodmark._reset_conf(floodmark._batch_conf()) -%}
+    {%- endif -%}
+    {{ return({'version': none, 'metrics': {}}) }}
+{% endmacro %}
+
+
 {# The user metadata of a fence: the batch, the run, and the attempt that it begins where attempts are numbered. #}
 {% macro _fence_tag(batch) %}
     {{ return(floodmark._batch_tag(batch) ~ '/fence/' ~ invocation_id

@@ -30,7 +30,8 @@
         {%- if source.rehash or source.added != source.get('hashed', {}).added -%}
             {%- do floodmark._align_snapshot(run, batch, source) -%}
         {%- endif -%}
-        {%- set counts = floodmark._finish(run, batch, {'version': none, 'metrics': {}}, source) -%}
+        {%- set counts = floodmark._finish(run, batch,
+            floodmark._landed_if_read(run, batch, source, floodmark._snapshot_shape(run, source)), source) -%}
         {%- do floodmark._add_scope(run, source, counts) -%}
         {{ return(counts) }}
     {%- endif -%}
@@ -112,6 +113,9 @@
 {# After the checks: the columns to write, by on_schema_change, and hashes over what is compared now. Hashes are made
    anew from the table's own values, so that doing it twice changes nothing. #}
 {% macro _align_snapshot(run, batch, source) %}
+    {%- set shaped = dict(source, columns=floodmark._snapshot_shape(run, source)) -%}
+    {#- what is refused leaves the property as it is -#}
+    {%- do floodmark._accepted_changes(run, shaped) -%}
     {#- a column is known as added before it is there; while hashes are made anew the property names none, so that a
        run which finds it so makes them again -#}
     {%- if source.rehash or source.added != source.hashed.added or source.hashed.types is not defined -%}
@@ -119,8 +123,7 @@
             dict(source, compared=[] if source.rehash else source.hashed.compared,
             beside=[] if source.rehash else source.hashed.beside))) -%}
     {%- endif -%}
-    {%- set written = floodmark._align_columns(run,
-        dict(source, columns=floodmark._snapshot_shape(run, source))) -%}
+    {%- set written = floodmark._align_columns(run, shaped) -%}
     {%- set names = [] -%}
     {%- for column in source.columns if column.name | lower in written | map('lower') | list -%}
         {%- do names.append(column.name) -%}

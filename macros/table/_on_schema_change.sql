@@ -3,24 +3,8 @@
 {# The columns to write, after on_schema_change: names that SELECT and target share. What the SELECT lacks keeps its
    value on update and is NULL on insert. #}
 {% macro _align_columns(run, source) %}
-    {%- set source_columns = source.columns or floodmark._columns_of(query=source.sql) -%}
-    {%- do floodmark._check_doubled(source_columns) -%}
-    {%- set source_columns = floodmark._target_columns(run, source_columns) -%}
-    {%- do floodmark._give_types(run, source_columns) -%}
-    {%- do floodmark._add_awaited(run, source_columns) -%}
-    {%- do floodmark._remember_untyped(run) -%}
-    {%- set target_columns = floodmark._table_columns(run) -%}
-    {%- set mode = run.settings.on_schema_change -%}
-    {%- set changes = floodmark._schema_changes(source_columns, target_columns) -%}
-    {%- set refuses = mode == 'fail' and (changes.new or changes.fields or changes.gone or changes.retyped)
-        or mode == 'sync_all_columns' and (changes.gone or changes.retyped) -%}
-    {%- if refuses -%}
-        {%- set way_out = "on_schema_change is 'fail'. Run with --full-refresh, or set on_schema_change to "
-            "'append_new_columns'" if mode == 'fail'
-            else 'Delta can add columns but not drop or retype them in place. Run with --full-refresh' -%}
-        {%- do floodmark._stop('the SELECT and ' ~ this ~ ' differ (' ~ floodmark._describe_changes(changes) ~ '): '
-            ~ way_out, rejects='the SELECT and the table differ') -%}
-    {%- endif -%}
+    {%- set mode, accepted = run.settings.on_schema_change, floodmark._accepted_changes(run, source) -%}
+    {%- set changes, target_columns = accepted.changes, floodmark._table_columns(run) -%}
     {%- if mode in ['append_new_columns', 'sync_all_columns'] -%}
         {%- if changes.new or changes.fields -%}
             {%- do floodmark._check_feed_names(run, changes.new) -%}
@@ -30,10 +14,34 @@
         {%- set target_columns = target_columns + changes.new -%}
     {%- endif -%}
     {%- set names = [] -%}
-    {%- for column in target_columns if floodmark._find_column(source_columns, column.name) -%}
+    {%- for column in target_columns if floodmark._find_column(accepted.columns, column.name) -%}
         {%- do names.append(column.name) -%}
     {%- endfor -%}
     {{ return(names) }}
+{% endmacro %}
+
+
+{# How the SELECT and the table differ, once columns that had no type have got theirs, refused where on_schema_change
+   does: {columns, changes}, the SELECT's columns and _schema_changes. #}
+{% macro _accepted_changes(run, source) %}
+    {%- set source_columns = source.columns or floodmark._columns_of(query=source.sql) -%}
+    {%- do floodmark._check_doubled(source_columns) -%}
+    {%- set source_columns = floodmark._target_columns(run, source_columns) -%}
+    {%- do floodmark._give_types(run, source_columns) -%}
+    {%- do floodmark._add_awaited(run, source_columns) -%}
+    {%- do floodmark._remember_untyped(run) -%}
+    {%- set mode = run.settings.on_schema_change -%}
+    {%- set changes = floodmark._schema_changes(source_columns, floodmark._table_columns(run)) -%}
+    {%- set refuses = mode == 'fail' and (changes.new or changes.fields or changes.gone or changes.retyped)
+        or mode == 'sync_all_columns' and (changes.gone or changes.retyped) -%}
+    {%- if refuses -%}
+        {%- set way_out = "on_schema_change is 'fail'. Run with --full-refresh, or set on_schema_change to "
+            "'append_new_columns'" if mode == 'fail'
+            else 'Delta can add columns but not drop or retype them in place. Run with --full-refresh' -%}
+        {%- do floodmark._stop('the SELECT and ' ~ this ~ ' differ (' ~ floodmark._describe_changes(changes) ~ '): '
+            ~ way_out, rejects='the SELECT and the table differ') -%}
+    {%- endif -%}
+    {{ return({'columns': source_columns, 'changes': changes}) }}
 {% endmacro %}
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.cdc import cdc
 from tests.support.files import land, lines, loader
-from tests.support.harness import Project, Runs
+from tests.support.harness import Project, Runs, sentence
 from tests.support.rows import held
 
 pytestmark = [pytest.mark.long("session"), pytest.mark.edge]
@@ -159,8 +159,9 @@ def history(story: Story, model: str, columns: str) -> list[tuple[Any, ...]]:
 def test_a_delete_of_a_table_needs_an_order_of_its_own(story: Story) -> None:
     """Its updated_at is that of the row: it would change nothing."""
     said = story.said("first", "tied")
-    assert 'cdc.sequence_by: got "at"; expected _commit_version in it' in said
-    assert "sequence_by: ['at', '_commit_version']" in said
+    assert 'cdc.sequence_by: got "at"; expected _commit_version, or a column' in said
+    assert "Write sequence_by: '_commit_version'" in said
+    assert "cdc.sequence_by has at first" in sentence(story.runs["first"].log)
     assert held(story.project, "latest", "k, v") == {"x": [("c",)]}
     versions = held(story.project, "versions", "k, v, __end_at is null, __start_at.at")
     assert versions == {"x": [("a", False, 5), ("c", True, 5)], "y": [("b", False, 5)]}

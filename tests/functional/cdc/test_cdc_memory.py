@@ -146,3 +146,32 @@ def test_a_table_that_deletes_left_empty_is_not_new(story: Story) -> None:
     project.build("--select", "tracked")
     rows = project.sql(f"select k, __start_at, __end_at from {s}.tracked order by k")
     assert rows == [("x", 10, None), ("y", 5, None)]
+
+
+def test_an_event_that_is_read_again_brings_no_deleted_row_back(
+    make_project: Callable[..., Project],
+) -> None:
+    """The delete is over in between; an event that only comes then is applied."""
+    project = make_project("late_again")
+    s = project.schema
+    project.sql(
+        f"create table {s}.late (k string, seq bigint, op string, arrived timestamp) using delta"
+    )
+    project.source("late")
+    sql = model("late", tombstone_ttl="30 days")
+    project.model("brief", sql.replace("'gaps': 'ignore'", "'lookback': '2 days'"))
+    shown: list[list[tuple[int]] | None] = []
+    days = {
+        "2024-05-01": ["('k', 20, 'd', {})", "('a', 1, 'u', {})"],
+        "2024-05-30": ["('k', 10, 'u', {})"],
+        # The event of 2024-05-30 is read again.
+        "2024-06-02": ["('b', 1, 'u', {})"],
+        "2024-07-10": ["('k', 11, 'u', {})"],
+    }
+    for day, rows in days.items():
+        land(project, "late", *(row.format(f"timestamp'{day}'") for row in rows))
+        project.build("--select", "brief")
+        # As if the delete had been applied on its day.
+        project.sql(f"update {s}.brief__cdc_state set _floodmark_at = timestamp'2024-05-01'")
+        shown.append(held(project, "brief", "k, seq").get("k"))
+    assert shown == [None, None, None, [(11,)]]

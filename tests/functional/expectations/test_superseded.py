@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.commands import command
 from tests.support.faults import Faults, injected
-from tests.support.files import land, loader
+from tests.support.files import land, lines, loader
 from tests.support.harness import Project, incremental, sentence, table, values
 
 pytestmark = [pytest.mark.edge, pytest.mark.long("session")]
@@ -284,9 +284,15 @@ def test_a_first_load_of_which_no_row_is_kept_is_not_repeated(project: Project) 
     project.sql(f"insert into {poor} values {values(rows)}")
     parted = {"incremental_strategy": "insert_overwrite", "partition_by": "day"}
     ways = {"poor_rows": {}, "poor_keys": MERGE, "poor_parts": parted, "poor_made": {}}
-    # Somebody has made one of the tables.
-    made = f"{project.schema}.poor_made"
-    project.sql(f"create table {made} (id int, amount int, at timestamp, day date) using delta")
+    ways["poor_events"] = {
+        "incremental_strategy": "cdc",
+        "unique_key": "id",
+        "cdc": {"sequence_by": "at"},
+    }
+    # Somebody has made two of the tables.
+    for name in ("poor_made", "poor_events"):
+        made = f"{project.schema}.{name}"
+        project.sql(f"create table {made} (id int, amount int, at timestamp, day date) using delta")
     for name, settings in ways.items():
         settings = settings | {"watermark": {"column": "at"}, "expectations": [RULE]}
         project.model(name, incremental(table("poor"), **settings))
@@ -307,3 +313,37 @@ def test_a_first_load_of_which_no_row_is_kept_is_not_repeated(project: Project) 
             project.sql(f"delete from {project.schema}.{name}")
     for name in ways:
         assert states(project, name)[1, "open"] == 1, name
+
+
+def test_extracts_and_files_of_a_table_by_hand_are_not_loaded_again(project: Project) -> None:
+    """No row of theirs is kept at first. The files have a column more than the table."""
+    s, names = project.schema, ("made_extracts", "made_files")
+    project.source("raw", "feed", "stores", "days", "weeks", "poor", "extracts")
+    project.sql(f"create table {s}.extracts (id int, amount int, day date) using delta")
+    rows = [(n, -n, "2024-05-02") for n in (1, 2)]
+    project.sql(f"insert into {s}.extracts values {values(rows)}")
+    settings = {
+        "incremental_strategy": "snapshot_diff",
+        "unique_key": "id",
+        "snapshot_diff": {"version": "day"},
+        "watermark": {"column": "day", "step": "1 day"},
+    }
+    project.model("made_extracts", incremental(table("extracts"), expectations=[RULE], **settings))
+    files = {"format": "json", "schema": "id int, amount int"}
+    project.model("made_files", loader("made_files", config={"expectations": [RULE]}, **files))
+    land(project.root / "made_files", {"a.json": lines(*({"id": n, "amount": -n} for n in (1, 2)))})
+    project.sql(f"create table {s}.made_extracts (id int, amount int, day date) using delta")
+    project.sql(f"create table {s}.made_files (id int, amount int) using delta")
+    project.build("--select", *names)
+    for name in names:
+        done(project, "quarantine", "discard", name, "--where", "id = 1", "--reason", "a test")
+    project.build("--select", *names)
+    for name in names:
+        assert states(project, name) == Counter({(1, "discarded"): 1, (2, "open"): 1}), name
+        assert project.ledger(name, "kind") == [("first_load",)], name
+    project.sql(f"insert into {s}.extracts values {values([(3, 3, '2024-05-03')])}")
+    land(project.root / "made_files", {"b.json": lines({"id": 3, "amount": 3})})
+    project.build("--select", *names)
+    for name in names:
+        assert project.sql(f"select id from {s}.{name}") == [(3,)], name
+        assert project.ledger(name, "kind") == [("first_load",), ("incremental",)], name

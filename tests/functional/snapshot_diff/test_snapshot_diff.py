@@ -593,6 +593,17 @@ def test_columns_that_come_and_go(make_project: Callable[..., Project]) -> None:
     run = project.dbt("run", "--select", "ignore_1")
     assert "differ (gone: b): on_schema_change is 'fail'" in sentence(run.log)
 
+    # It is still known as compared after a run that was refused, though no row had changed.
+    fails = {"on_schema_change": "fail"}
+    project.model("strict", whole("src", "k, a, b", config=fails))
+    project.build("--select", "strict")
+    project.model("strict", whole("src", "k, a", config=fails))
+    run = project.dbt("run", "--select", "strict")
+    assert "differ (gone: b): on_schema_change is 'fail'" in sentence(run.log)
+    project.model("strict", whole("src", "k, a"))
+    run = project.build("--select", "strict")
+    assert "the SELECT no longer has b: rows keep the value they have" in sentence(run.log)
+
 
 @pytest.mark.edge
 def test_a_table_of_other_settings_is_refused(make_project: Callable[..., Project]) -> None:

@@ -129,3 +129,45 @@ def test_what_is_written_has_its_own_fields() -> None:
     table = columns_of({"id": "int", "p": "struct<c:int>"})
     sql = floodmark._scd2_state_rows_sql(source, state, "true", table)
     assert "named_struct('a', cast(null as int), 'c', `p`.`c`)) as `p`" in sql
+
+
+DAY = 86_400_000_000
+#: When a run is, 2024-03-31.
+NOW = 19_813 * DAY
+
+
+@pytest.mark.parametrize(
+    ("lookback", "mark", "family", "since"),
+    [
+        (None, "2024-03-30 00:00:00.000000", "timestamp", "2024-03-01 00:00:00.000000"),
+        ("2 days", "2024-03-30 00:00:00.000000", "timestamp", "2024-02-27 00:00:00.000000"),
+        ("2 days", "2024-03-30 00:00:00.000000", "date", "2024-02-27 00:00:00.000000"),
+        # Runs are rare: the lookback is of the mark, and not of now.
+        ("2 days", "2024-01-31 00:00:00.000000", "timestamp_ntz", "2023-12-30 00:00:00.000000"),
+        # The mark may lie ahead.
+        ("1 hour", "2024-03-31 12:00:00.000000", "timestamp", "2024-03-01 00:00:00.000000"),
+        # Numbers tell no time, and the first batch reads nothing again.
+        (5, "1000", "sequence", "2024-03-01 00:00:00.000000"),
+        ("2 days", None, "timestamp", "2024-03-01 00:00:00.000000"),
+    ],
+)
+def test_a_delete_counts_until_no_event_before_its_end_is_read_again(
+    lookback: Any, mark: str | None, family: str, since: str
+) -> None:
+    """An event that was ignored would bring the row back."""
+    floodmark = load()
+    floodmark._now = lambda: NOW
+    settings = {"cdc": {"tombstone_ttl": "30 days"}, "watermark": {"lookback": lookback}}
+    run = {"settings": settings, "state": {"committed": {"mark": mark, "family": family}}}
+    assert floodmark._alive_sql(run) == (
+        f"(_floodmark_kind <> 'delete' or _floodmark_at > timestamp'{since}+00:00')"
+    )
+
+
+def test_a_delete_counts_as_long_as_it_is_remembered() -> None:
+    floodmark = load()
+    floodmark._now = lambda: NOW
+    first = {"settings": {"cdc": {"tombstone_ttl": "1 day"}, "watermark": None}, "state": {}}
+    assert "timestamp'2024-03-30 00:00:00.000000+00:00'" in floodmark._alive_sql(first)
+    first["settings"]["cdc"]["tombstone_ttl"] = None
+    assert floodmark._alive_sql(first) == "true"

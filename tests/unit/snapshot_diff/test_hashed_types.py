@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.macros import load
+from tests.support.macros import Refused, load
 
 
 @pytest.fixture
@@ -83,3 +83,33 @@ def test_a_field_stands_in_the_struct_that_has_it(floodmark: SimpleNamespace) ->
         f"if(v is null, null, struct(0, {home}'home'), {home}struct(0, {phone}, 1)), "
         "if(v.`phone` is null, null, 'phone'), v.`phone`, 1))"
     )
+
+
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [("fail", "differ (gone: b)"), ("sync_all_columns", "differ (gone: b)"), ("ignore", None)],
+)
+def test_a_table_whose_select_is_refused_still_says_what_its_hashes_are_of(
+    floodmark: SimpleNamespace, mode: str, said: str | None
+) -> None:
+    """By that a later run knows which column is gone."""
+    written: list[str] = []
+    floodmark._set_properties = lambda properties: written.append("properties")
+    floodmark._snapshot_properties = lambda run, source: {}
+    floodmark._snapshot_hash_sql = lambda source, columns: "hash"
+    floodmark._execute = lambda statements: written.append("hashes")
+    floodmark._target_columns = lambda run, columns: columns
+    types = {"k": "int", "a": "int", "_floodmark_hash": "struct<a:bigint,b:bigint>"}
+    table = [{"name": name, "type": ddl, "ddl": ddl} for name, ddl in {**types, "b": "int"}.items()]
+    snapshot = {"output": "table", "scd_type": 1, "on_missing": "delete"}
+    settings = {"snapshot": snapshot, "on_schema_change": mode, "strategy": "snapshot_diff"}
+    run = {"settings": settings, "table_columns": table}
+    source = source_of({"k": "int", "a": "int"}, {"compared": ["a", "b"], "beside": []})
+    source |= {"rehash": True, "added": [], "version_type": "timestamp", "table": table}
+    if said:
+        with pytest.raises(Refused) as found:
+            floodmark._align_snapshot(run, {}, source)
+        assert said in str(found.value)
+    else:
+        floodmark._align_snapshot(run, {}, source)
+    assert written == ([] if said else ["properties", "hashes", "properties"])

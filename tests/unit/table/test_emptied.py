@@ -104,17 +104,20 @@ def test_a_table_whose_rows_were_all_held_back_is_not_new(
 
 
 @pytest.mark.parametrize(
-    ("begins", "watermark", "held", "refused", "version"),
+    ("begins", "settings", "held", "kept", "refused", "version"),
     [
-        (True, {"column": "n"}, 3, False, 7),
-        (True, {"column": "n"}, 3, True, None),
-        (True, {"column": "n"}, 0, False, None),
-        (True, None, 3, False, None),
-        (False, {"column": "n"}, 3, False, None),
+        (True, MARKED, 3, 0, False, 7),
+        (True, MARKED, 3, 0, True, None),
+        (True, MARKED, 0, 0, False, None),
+        # Deletes leave no row.
+        (True, MARKED, 0, 2, False, 7),
+        (True, {"files": {"path": "landing"}}, 3, 0, False, 7),
+        (True, {}, 3, 0, False, None),
+        (False, MARKED, 3, 0, False, None),
     ],
 )
 def test_a_first_load_into_a_table_that_is_there_shows_in_it(
-    begins: bool, watermark: Any, held: int, refused: bool, version: int | None
+    begins: bool, settings: dict[str, Any], held: int, kept: int, refused: bool, version: int | None
 ) -> None:
     """Else the table would be new to the next run, which would read and hold back all again."""
     floodmark, reset = load(), []
@@ -123,12 +126,15 @@ def test_a_first_load_into_a_table_that_is_there_shows_in_it(
         error="CHAR" if refused else None, value=None if refused else macro(batch)
     )
     floodmark._reset_conf = reset.append
-    floodmark._table_columns = lambda run: [{"name": "n", "type": "int"}]
-    source = {"columns": [{"name": "n", "type": "int"}]}
+    aligned: list[list[str]] = []
+    floodmark._align_columns = lambda run, source: aligned.append(source["columns"])
+    source = {"columns": ["event"], "counts": {"rows_read": kept}}
     batch = {"begins": begins, "judged": {"rows_dropped": 0, "rows_quarantined": held}}
-    run = {"settings": {"watermark": watermark}}
-    assert floodmark._landed_if_held(run, batch, source)["version"] == version
+    run = {"settings": settings | {"on_schema_change": "append_new_columns"}}
+    assert floodmark._landed_if_read(run, batch, source, ["written"])["version"] == version
     assert len(reset) == refused
-    # The first rows add a column that the table lacks.
-    source["columns"].append({"name": "v", "type": "string"})
-    assert floodmark._landed_if_held(run, batch, source)["version"] is None
+    # A table that is not new has the columns that its first rows would have added.
+    assert aligned == ([["written"]] if version or refused else [])
+    run["settings"]["on_schema_change"] = "ignore"
+    assert floodmark._landed_if_read(run, batch, source, ["written"])["version"] == version
+    assert len(aligned) <= 1
