@@ -342,8 +342,7 @@
    counts. Where an event time orders the rows of a stream, the later batch may have the older one. #}
 {% macro _tells_changes(run, batch) %}
     {%- set is_update = run.settings.get('output_mode') == 'update' and not run.settings.get('event_time') -%}
-    {{ return(is_update if batch.kind == 'stream'
-        else batch.family == 'version' and floodmark._strategy(run.settings).orders_by_mark) }}
+    {{ return(is_update or batch.family == 'version' and floodmark._strategy(run.settings).orders_by_mark) }}
 {% endmacro %}
 
 

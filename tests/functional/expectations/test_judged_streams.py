@@ -276,8 +276,16 @@ def test_a_group_that_is_updated_is_open_once(project: Project) -> None:
         ("b", -2, "superseded"),
         ("c", -3, "open"),
     ]
-    project.build("--select", "sums", *replay(where="true", set={"amount": "abs(amount)"}))
+    corrected = replay(where="true", set={"amount": "abs(amount)"})
+    project.build("--select", "sums", *corrected)
     assert rows(project, "sums", "key, amount") == [("a", 2), ("b", 5), ("c", 3)]
+    # It is newer than the value that the table has.
+    project.sql(f"insert into {sales} values {values([event(6, 'b', -20, 6)])}")
+    project.build("--select", "sums")
+    assert rows(project, "sums", "key, amount") == [("a", 2), ("b", 5), ("c", 3)]
+    project.build("--select", "sums", *corrected)
+    assert rows(project, "sums", "key, amount") == [("a", 2), ("b", 15), ("c", 3)]
+    assert ("b", -15, "replayed") in rows(project, "sums__quarantine", held)
 
 
 @pytest.mark.edge
