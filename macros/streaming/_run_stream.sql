@@ -119,6 +119,8 @@
     {%- endif -%}
     {%- set checkpoint = streams.checkpoint(request.location) -%}
     {%- do floodmark._check_stream(run, checkpoint) -%}
+    {#- nothing was read yet: the run that began the table may have died right behind it -#}
+    {%- do floodmark._supersede(floodmark._quarantine_relation(this), 'true') if checkpoint.last_offset is none -%}
     {%- set mark = floodmark._stream_mark(run) -%}
     {%- if request.native and mark is not none and mark != checkpoint.last_commit
         and mark == checkpoint.last_offset -%}

@@ -181,11 +181,14 @@ def test_a_replay_waits_for_the_micro_batch_that_is_open(project: Project) -> No
 def test_a_stream_that_starts_over_supersedes_what_was_open(project: Project) -> None:
     project.model("over", MODELS["copied"])
     project.build("--select", "over")
+    states = f"select _floodmark_state, count(*) from {project.schema}.over__quarantine group by 1"
+    # Nothing is read again where its table could not be replaced.
+    with injected(Faults(cuts={"over": "before: create or replace table"})):
+        assert not project.dbt("run", "--select", "over", "--full-refresh").success
+    assert dict(project.sql(states)).keys() == {"open"}
+    assert rows(project, "over", "count(*)") != [(0,)]
     project.build("--select", "over", "--full-refresh")
-    found = project.sql(
-        f"select _floodmark_state, count(*) from {project.schema}.over__quarantine group by 1"
-    )
-    counted = dict(found)
+    counted = dict(project.sql(states))
     assert counted["superseded"] == counted["open"] > 0
     run = project.dbt("run", "--select", "over", "--full-refresh", *replay(where="true"))
     assert "expected a model that was loaded before, with a quarantine" in sentence(run.log)
@@ -197,7 +200,10 @@ def test_a_stream_that_starts_over_without_rules_supersedes_too(project: Project
     project.model("bare", MODELS["copied"])
     project.build("--select", "bare")
     project.model("bare", stream(SELECT))
-    project.build("--select", "bare", "--full-refresh")
+    # Nor where the run dies behind the new table.
+    with injected(Faults(cuts={"bare": "after: create or replace table"})):
+        assert not project.dbt("run", "--select", "bare", "--full-refresh").success
+    project.build("--select", "bare")
     found = project.sql(f"select distinct _floodmark_state from {project.schema}.bare__quarantine")
     assert found == [("superseded",)]
 
