@@ -175,7 +175,9 @@
     {%- do floodmark._check_stream_columns(request, streams.columns(request)) -%}
     {%- do streams.describe(request) -%}
     {%- if floodmark._present_relation() is none -%}
-        {%- set run = {'settings': settings, 'request': request, 'target': {'is_delta': false}} -%}
+        {#- nothing is judged, and what rules look into may not be built yet -#}
+        {%- set run = {'settings': dict(settings, expectations=[]), 'request': request,
+            'target': {'is_delta': false}} -%}
         {%- do floodmark._check_written_columns(run, streams, {'replaces': true, 'kind': 'stream'}) -%}
         {%- do floodmark._make_stream_table(run, streams) -%}
         {%- do floodmark._tell_warnings(run) -%}

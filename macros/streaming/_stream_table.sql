@@ -26,13 +26,16 @@
 {% endmacro %}
 
 
-{# What the columns forbid the strategy that is to write them, refused before the table is made or names a checkpoint:
-   the first micro-batch would find it too late, in a table whose properties name these settings. cdc also makes a table
-   that is taken on one of its own. Delta's own sink has no strategy. #}
+{# What the columns forbid the rules, and the strategy that is to write them, refused before the table is made or names
+   a checkpoint: the first micro-batch would find it too late, in a table whose properties name these settings. cdc also
+   makes a table that is taken on one of its own. Delta's own sink has no strategy. #}
 {% macro _check_written_columns(run, streams, batch) %}
     {%- if not run.request.native -%}
         {%- set strategy = floodmark._strategy(run.settings) -%}
-        {%- set columns = strategy.selected(run, batch, 'select * from ' ~ streams.shape) -%}
+        {%- set shape = 'select * from ' ~ streams.shape -%}
+        {%- set rules = floodmark._planned_rules(run.settings.get('expectations'), model) -%}
+        {%- do floodmark._check_rules(run, {'rules': rules}, floodmark._select_columns(run, shape), shape) if rules -%}
+        {%- set columns = strategy.selected(run, batch, shape) -%}
         {%- do strategy.check_columns(run, batch, floodmark._conformed_columns(run, batch, columns)
             if strategy.conforms else columns) -%}
     {%- endif -%}
