@@ -295,6 +295,25 @@ def test_a_group_that_is_updated_is_open_once(project: Project) -> None:
 
 
 @pytest.mark.edge
+def test_a_micro_batch_that_gives_no_row_has_not_too_few(project: Project) -> None:
+    """Its windows are open yet, or it only moves the event-time watermark."""
+    timed = f"{project.schema}.timed"
+    project.sql(f"create table {timed} ({EVENTS}) using delta")
+    select = (
+        f"select window.start as hour, count(*) as n from stream({timed}) watermark at delay of interval 1 minute "
+        "group by window(at, '1 hour')"
+    )
+    some = {"name": "some", "rows": {"min": 1}, "on_violation": "fail"}
+    project.model("windowed", stream(select, expectations=[some]))
+    for events in ([event(1, "a", 1, 0), event(2, "b", 2, 180)], [event(3, "c", 3, 600)]):
+        project.sql(f"insert into {timed} values {values(events)}")
+        project.build("--select", "windowed")
+    assert (1,) in rows(project, "windowed", "n")
+    batches = project.ledger("windowed", "state, rows_read")
+    assert {state for state, _ in batches} == {"committed"} and ("committed", 0) in batches
+
+
+@pytest.mark.edge
 @pytest.mark.parametrize("severity", ["error", "warn"])
 def test_a_rule_that_fails_the_node_ends_no_live_stream(project: Project, severity: str) -> None:
     """`floodmark stream` starts it again, behind the micro-batch that is committed; with `warn` under --warn-error."""

@@ -45,6 +45,32 @@ def test_the_median_is_that_of_batches_alike(kind: str, is_violated: bool) -> No
 
 
 @pytest.mark.parametrize(
+    ("kind", "rows", "settings", "found"),
+    [
+        ("stream", 0, {"output_mode": "append"}, []),
+        ("stream", 1, {"output_mode": "append"}, ["min", "change_from_median"]),
+        # It would empty the table.
+        ("stream", 0, {"output_mode": "complete"}, ["min", "change_from_median"]),
+        ("incremental", 0, {}, ["min", "change_from_median"]),
+    ],
+)
+def test_a_micro_batch_that_gives_no_row_is_not_one_with_few(
+    kind: str, rows: int, settings: dict[str, Any], found: list[str]
+) -> None:
+    """Spark sends it to move the event-time watermark alone, and a stream that is stopped there gets no further."""
+    floodmark, asked = load(), []
+    floodmark._query_json = lambda sql: asked.append(sql) or [{"batches": 10, "rows": 100}]
+    floodmark._model_id = lambda: "shop.orders"
+    floodmark.ledger_schema = lambda: "shop_floodmark"
+    rule = {"rows": {"min": 2, "max": None, "change_from_median": 0.5, "of_last": 10}}
+    batch = {"kind": kind, "batch_id": 11, "settings": settings, "low_position": 9}
+    told = floodmark._rows_found(batch, rule, rows)
+    assert [word for word in ("min", "change_from_median") if f"{word} " in told["found"]] == found
+    assert told["violations"] == bool(found)
+    assert all("(kind <> 'stream' or rows_read > 0)" in sql for sql in asked)
+
+
+@pytest.mark.parametrize(
     ("of_last", "batches", "is_violated"),
     [(10, 2, False), (10, 3, True), (2, 1, False), (2, 2, True), (1, 1, True), (1, 0, False)],
 )
