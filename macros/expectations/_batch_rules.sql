@@ -1,5 +1,13 @@
 {# Rules of a batch as a whole. #}
 
+{# Whether a batch begins its table anew, and reads all there is: a stream does with its checkpoint's first
+   micro-batch. #}
+{% macro _begins_anew(batch) %}
+    {{ return(batch.kind in ['first_load', 'full_refresh'] or batch.begins
+        or batch.kind == 'stream' and batch.low_position is none) }}
+{% endmacro %}
+
+
 {# Results of the rules that are of the batch: a list like that of _count_judged, with `found`, what was found in
    words. #}
 {% macro _batch_results(batch, rows) %}
@@ -28,7 +36,8 @@
     {%- if asked.max is not none and rows > asked.max -%}
         {%- do found.append('more than max (' ~ asked.max ~ ')') -%}
     {%- endif -%}
-    {%- if asked.change_from_median is not none and batch.kind in ['incremental', 'stream'] and not gives_none -%}
+    {%- if asked.change_from_median is not none and batch.kind in ['incremental', 'stream'] and not gives_none
+        and not floodmark._begins_anew(batch) -%}
         {%- set last = floodmark._query_json("select to_json(named_struct('batches', count(*), 'rows', "
             'cast(median(rows_read) as double))) from (select rows_read from ' ~ floodmark.ledger_schema()
             ~ ".batches where state = 'committed' and kind in ('incremental', 'first_load', 'stream') and model = "
@@ -61,7 +70,7 @@
 {# The greatest value of `column` against `fresh_within`. A batch without rows is not asked, nor one that does not reach
    the present, or reads all or a range again. Whether a batch of an earlier run does, nobody knows. #}
 {% macro _stale_found(batch, rule) %}
-    {%- if batch.kind != 'stream' and not (batch.kind == 'incremental'
+    {%- if floodmark._begins_anew(batch) or batch.kind != 'stream' and not (batch.kind == 'incremental'
         and (batch.is_last or batch.get('is_taken_over'))) -%}
         {{ return({'violations': 0, 'found': ''}) }}
     {%- endif -%}

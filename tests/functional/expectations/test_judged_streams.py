@@ -314,6 +314,25 @@ def test_a_micro_batch_that_gives_no_row_has_not_too_few(project: Project) -> No
 
 
 @pytest.mark.edge
+def test_a_stream_that_starts_over_has_not_too_many_rows(project: Project) -> None:
+    """Nor too old ones: it reads all that its source has."""
+    steady = f"{project.schema}.steady"
+    project.sql(f"create table {steady} ({EVENTS}) using delta")
+    for one in (event(1, "a", 1, 1), event(2, "b", 2, 2), event(3, "c", 3, 3)):
+        project.sql(f"insert into {steady} values {values([one])}")
+    rows_rule = {"rows": {"change_from_median": 0.5, "of_last": 3}}
+    alike = {"name": "alike", "on_violation": "fail"} | rows_rule
+    fresh = {"name": "fresh", "fresh_within": "1 day", "column": "at", "on_violation": "fail"}
+    select = f"select * from stream({steady})"
+    by_one = f"{select} with (maxFilesPerTrigger = 1)"
+    project.model("steadily", stream(by_one, expectations=[alike]))
+    project.build("--select", "steadily")
+    project.model("steadily", stream(select, expectations=[alike, fresh]))
+    project.build("--select", "steadily", "--full-refresh")
+    assert project.ledger("steadily", "rows_read") == [(1,), (1,), (1,), (3,)]
+
+
+@pytest.mark.edge
 @pytest.mark.parametrize("severity", ["error", "warn"])
 def test_a_rule_that_fails_the_node_ends_no_live_stream(project: Project, severity: str) -> None:
     """`floodmark stream` starts it again, behind the micro-batch that is committed; with `warn` under --warn-error."""

@@ -25,22 +25,27 @@ def test_a_replay_is_asked_of_its_rows_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "is_violated"),
+    ("kind", "low", "is_violated"),
     [
-        ("incremental", True),
-        ("stream", True),
-        ("first_load", False),
-        ("full_refresh", False),
-        ("backfill", False),
+        ("incremental", 9, True),
+        ("stream", 9, True),
+        # It reads all that its sources have.
+        ("stream", None, False),
+        ("first_load", None, False),
+        ("full_refresh", None, False),
+        ("backfill", 9, False),
     ],
 )
-def test_the_median_is_that_of_batches_alike(kind: str, is_violated: bool) -> None:
+def test_the_median_is_that_of_batches_alike(
+    kind: str, low: int | None, is_violated: bool
+) -> None:
     floodmark = load()
     floodmark._query_json = lambda sql: [{"batches": 10, "rows": 100}]
     floodmark._model_id = lambda: "shop.orders"
     floodmark.ledger_schema = lambda: "shop_floodmark"
     rule = {"rows": {"min": None, "max": None, "change_from_median": 0.5, "of_last": 10}}
-    found = floodmark._rows_found({"kind": kind, "batch_id": 11}, rule, 5000)
+    batch = {"kind": kind, "batch_id": 11, "low_position": low}
+    found = floodmark._rows_found(batch, rule, 5000)
     assert found["violations"] == int(is_violated)
 
 
@@ -171,7 +176,8 @@ def test_a_subquery_is_refused(condition: str, has_one: bool) -> None:
         ({"kind": "incremental", "is_last": True}, True),
         ({"kind": "incremental", "is_last": False}, False),
         ({"kind": "incremental", "is_last": False, "is_taken_over": True}, True),
-        ({"kind": "stream", "is_last": False}, True),
+        ({"kind": "stream", "is_last": False, "low_position": 4}, True),
+        ({"kind": "stream", "is_last": False, "low_position": None}, False),
         ({"kind": "first_load", "is_last": True}, False),
         ({"kind": "full_refresh", "is_last": True}, False),
         ({"kind": "backfill", "is_last": True}, False),
