@@ -239,11 +239,12 @@ def test_files_that_stream_are_judged(project: Project) -> None:
         "landed",
         "{{ config(materialized='streaming_table', files={'path': 'landing', 'format': 'json', "
         f"'schema': 'id int, amount int'}}, expectations={RULES!r}) }}}} "
-        "select id, amount from {{ floodmark.new_files() }}",
+        "select id, amount, _metadata.file_path as source_file from {{ floodmark.new_files() }}",
     )
     project.build("--select", "landed")
     assert rows(project, "landed", "id") == [(1,)]
-    assert rows(project, "landed__quarantine", "id") == [(2,)]
+    [(held, file)] = rows(project, "landed__quarantine", "id, _floodmark_file")
+    assert held == 2 and file.endswith("/landing/1.json")
 
 
 def test_a_stream_that_gets_rules_goes_on(project: Project) -> None:
