@@ -315,6 +315,23 @@ def test_a_micro_batch_that_gives_no_row_has_not_too_few(project: Project) -> No
 
 
 @pytest.mark.edge
+def test_a_rejected_micro_batch_comes_again_as_the_select_gives_it_then(project: Project) -> None:
+    """Its rows are those that the checkpoint has, whatever becomes of them upstream."""
+    failing = [{"name": "positive", "expect": "amount > 0", "on_violation": "fail"}]
+    project.model("halted", stream(SELECT, expectations=failing))
+    run = project.dbt("run", "--select", "halted")
+    assert run.status["halted"] == "error"
+    assert (
+        "Nothing was written. The stream reads the same rows again, even if you correct them upstream: change the "
+        "rule, correct or leave out the rows in the SELECT, or correct them upstream and run once with --full-refresh"
+    ) in sentence(run.message["halted"])
+    project.model("halted", stream(SELECT + " where amount > 0", expectations=failing))
+    project.build("--select", "halted")
+    assert project.ledger("halted", "state, high") == [("failed", "0"), ("committed", "0")]
+    assert ("a", 1) in rows(project, "halted", "key, amount")
+
+
+@pytest.mark.edge
 def test_a_stream_that_starts_over_has_not_too_many_rows(project: Project) -> None:
     """Nor too old ones: it reads all that its source has."""
     steady = f"{project.schema}.steady"

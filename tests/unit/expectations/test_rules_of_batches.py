@@ -50,6 +50,23 @@ def test_the_median_is_that_of_batches_alike(
 
 
 @pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("incremental", "and the mark stays: correct the rows upstream, or the rule"),
+        # Spark sends the rows that the checkpoint has.
+        ("stream", "The stream reads the same rows again, even if you correct them upstream: change"),
+    ],
+)
+def test_a_batch_that_rules_reject_says_what_helps(kind: str, told: str) -> None:
+    rule = {"name": "some", "kind": "batch", "on_violation": "fail", "message": None}
+    result = {"name": "some", "violations": 1, "found": "0 rows, fewer than min (1)"}
+    batch = {"kind": kind, "rules": [rule], "judged": {"results": [result]}}
+    with pytest.raises(Refused) as refused:
+        load()._check_violations(batch)
+    assert told in str(refused.value)
+
+
+@pytest.mark.parametrize(
     ("kind", "rows", "settings", "found"),
     [
         ("stream", 0, {"output_mode": "append"}, []),
