@@ -15,7 +15,7 @@
         {%- do floodmark._execute([floodmark._create_stage_sql(floodmark._judged_relation(batch)) ~ '\n'
             ~ floodmark._judged_sql(batch.rules, asked, select_sql)]) -%}
     {%- endif -%}
-    {%- do floodmark._count_judged(batch, columns, floodmark._path_column(run.sql), asked, run.settings.unique_key) -%}
+    {%- do floodmark._count_judged(batch, columns, floodmark._path_of_rows(run), asked, run.settings.unique_key) -%}
     {%- do floodmark._check_violations(batch) -%}
     {{ return(strategy.replayed(run, batch) if strategy.replayed and floodmark._replays_rows(batch)
         else floodmark._kept_rows_sql(batch, asked.commits)) }}

@@ -198,11 +198,14 @@
 {% endmacro %}
 
 
-{# Whether each row that a batch replays is the newest change of its key: what a change feed tells is open only then
-   (_supersede_changed). Of rows of a time when the watermark was another nobody knows: they replace none. #}
+{# Whether each row that a batch replays is the newest change of its key: what a change feed tells, or a stream that
+   updates groups, is open only then (_supersede_changed). Of rows of a time when the watermark was another nobody
+   knows: they replace none. #}
 {% macro _replays_newest(run, batch) %}
     {%- if batch.kind != 'replay' or not floodmark._tells_changes(run, batch) -%}
         {{ return(false) }}
+    {%- elif batch.family != 'version' -%}
+        {{ return(true) }}
     {%- endif -%}
     {%- set last = run_query('select max(batch_id) from ' ~ floodmark.ledger_schema() ~ '.batch_log where model = '
         ~ floodmark._string_literal(floodmark._batch_model(batch)) ~ " and event = 'planned' and not family <=> "

@@ -1,5 +1,13 @@
 {# Rules of a batch as a whole. #}
 
+{# Whether a batch begins its table anew, and reads all there is: a stream does with its checkpoint's first
+   micro-batch. #}
+{% macro _begins_anew(batch) %}
+    {{ return(batch.kind in ['first_load', 'full_refresh'] or batch.begins
+        or batch.kind == 'stream' and batch.low_position is none) }}
+{% endmacro %}
+
+
 {# Results of the rules that are of the batch: a list like that of _count_judged, with `found`, what was found in
    words. #}
 {% macro _batch_results(batch, rows) %}
@@ -15,20 +23,26 @@
 
 
 {# The number of rows against `rows`. What reads all, or a range again, is no batch like the last ones. Of one that a
-   full refresh or a reset left as it was found, nobody has counted the rows. #}
+   full refresh or a reset left as it was found, nobody has counted the rows. A micro-batch that gives none may be one
+   that only moves the event-time watermark, or leaves its groups open: it is not asked whether these are few, and does
+   not count among the last ones. #}
 {% macro _rows_found(batch, rule, rows) %}
     {%- set asked, found = rule.rows, [] -%}
-    {%- if asked.min is not none and rows < asked.min -%}
+    {%- set gives_none = batch.kind == 'stream' and not rows
+        and (batch.settings or {}).get('output_mode') != 'complete' -%}
+    {%- if asked.min is not none and rows < asked.min and not gives_none -%}
         {%- do found.append('fewer than min (' ~ asked.min ~ ')') -%}
     {%- endif -%}
     {%- if asked.max is not none and rows > asked.max -%}
         {%- do found.append('more than max (' ~ asked.max ~ ')') -%}
     {%- endif -%}
-    {%- if asked.change_from_median is not none and batch.kind in ['incremental', 'stream'] -%}
+    {%- if asked.change_from_median is not none and batch.kind in ['incremental', 'stream'] and not gives_none
+        and not floodmark._begins_anew(batch) -%}
         {%- set last = floodmark._query_json("select to_json(named_struct('batches', count(*), 'rows', "
             'cast(median(rows_read) as double))) from (select rows_read from ' ~ floodmark.ledger_schema()
             ~ ".batches where state = 'committed' and kind in ('incremental', 'first_load', 'stream') and model = "
             ~ floodmark._string_literal(floodmark._model_id()) ~ ' and batch_id < ' ~ batch.batch_id
+            ~ " and (kind <> 'stream' or rows_read > 0)"
             ~ ' and rows_read is not null order by batch_id desc limit ' ~ asked.of_last ~ ')')[0] -%}
         {%- if last.batches >= [3, asked.of_last] | min and rows != last.rows
             and (not last.rows or (rows - last.rows) | abs / last.rows > asked.change_from_median) -%}
@@ -56,7 +70,7 @@
 {# The greatest value of `column` against `fresh_within`. A batch without rows is not asked, nor one that does not reach
    the present, or reads all or a range again. Whether a batch of an earlier run does, nobody knows. #}
 {% macro _stale_found(batch, rule) %}
-    {%- if batch.kind != 'stream' and not (batch.kind == 'incremental'
+    {%- if floodmark._begins_anew(batch) or batch.kind != 'stream' and not (batch.kind == 'incremental'
         and (batch.is_last or batch.get('is_taken_over'))) -%}
         {{ return({'violations': 0, 'found': ''}) }}
     {%- endif -%}

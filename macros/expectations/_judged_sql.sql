@@ -214,6 +214,13 @@
 {% endmacro %}
 
 
+{# The column of the model's SELECT that is the path of a row's file; none where it has none. The SQL of a stream's run
+   reads micro-batches. #}
+{% macro _path_of_rows(run) %}
+    {{ return(floodmark._path_column(run.request.sql if run.request is defined else run.sql)) }}
+{% endmacro %}
+
+
 {# The columns of what was judged, without the bits. #}
 {% macro _judged_columns(relation) %}
     {{ return(floodmark._without_own_names(floodmark._columns_of(relation=relation))) }}

@@ -99,7 +99,7 @@
             'quarantine that ' ~ this ~ ' has and reset the model to its mark') -%}
     {%- elif batch.judged_by and floodmark._is_stage_whole(relation) -%}
         {%- set columns = floodmark._judged_columns(relation) -%}
-        {%- do floodmark._count_judged(batch, columns, floodmark._path_column(run.sql), floodmark._asked(run, columns),
+        {%- do floodmark._count_judged(batch, columns, floodmark._path_of_rows(run), floodmark._asked(run, columns),
             run.settings.unique_key) -%}
     {%- elif landed.counted -%}
         {%- do batch.update({'judged': dict(landed.counted, results=none)}) -%}

@@ -342,19 +342,15 @@
    counts. Where an event time orders the rows of a stream, the later batch may have the older one. #}
 {% macro _tells_changes(run, batch) %}
     {%- set is_update = run.settings.get('output_mode') == 'update' and not run.settings.get('event_time') -%}
-    {{ return(is_update if batch.kind == 'stream'
-        else batch.family == 'version' and floodmark._strategy(run.settings).orders_by_mark) }}
+    {{ return(is_update or batch.family == 'version' and floodmark._strategy(run.settings).orders_by_mark) }}
 {% endmacro %}
 
 
 {# A condition on the quarantine of the rows that came again with a batch; none where there are none. The batch says
    what it read, and not the run: one run may finish the batch of another. #}
 {% macro _came_again_sql(run, batch) %}
-    {#- a stream begins anew with its checkpoint's first micro-batch -#}
-    {%- set is_anew = batch.kind in ['first_load', 'full_refresh'] or batch.begins
-        or floodmark._gives_whole_table(run, batch) or batch.kind == 'stream' and batch.low_position is none -%}
     {%- set replaced = floodmark._strategy(run.settings).replaced -%}
-    {%- if is_anew -%}
+    {%- if floodmark._begins_anew(batch) or floodmark._gives_whole_table(run, batch) -%}
         {{ return(floodmark._files_again_sql(run.settings.files, batch) if batch.kind == 'first_load' and batch.files
             else 'true') }}
     {%- elif batch.files and floodmark._goes_by_file(run, batch) -%}

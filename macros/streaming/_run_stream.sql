@@ -119,6 +119,8 @@
     {%- endif -%}
     {%- set checkpoint = streams.checkpoint(request.location) -%}
     {%- do floodmark._check_stream(run, checkpoint) -%}
+    {#- nothing was read yet: the run that began the table may have died right behind it -#}
+    {%- do floodmark._supersede(floodmark._quarantine_relation(this), 'true') if checkpoint.last_offset is none -%}
     {%- set mark = floodmark._stream_mark(run) -%}
     {%- if request.native and mark is not none and mark != checkpoint.last_commit
         and mark == checkpoint.last_offset -%}
@@ -173,7 +175,9 @@
     {%- do floodmark._check_stream_columns(request, streams.columns(request)) -%}
     {%- do streams.describe(request) -%}
     {%- if floodmark._present_relation() is none -%}
-        {%- set run = {'settings': settings, 'request': request, 'target': {'is_delta': false}} -%}
+        {#- nothing is judged, and what rules look into may not be built yet -#}
+        {%- set run = {'settings': dict(settings, expectations=[]), 'request': request,
+            'target': {'is_delta': false}} -%}
         {%- do floodmark._check_written_columns(run, streams, {'replaces': true, 'kind': 'stream'}) -%}
         {%- do floodmark._make_stream_table(run, streams) -%}
         {%- do floodmark._tell_warnings(run) -%}

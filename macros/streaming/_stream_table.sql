@@ -15,24 +15,27 @@
 {% macro _take_on(run, streams) %}
     {%- do floodmark._check_char_columns(run) -%}
     {%- do floodmark._give_up_open_batch(run) -%}
-    {#- of one that was emptied all rows are judged again -#}
-    {%- do floodmark._supersede(floodmark._quarantine_relation(this), 'true') -%}
     {%- set generation = invocation_id ~ '-' ~ floodmark._now() -%}
     {%- do floodmark._check_written_columns(run, streams, {'replaces': false, 'begins': true, 'kind': 'stream'}) -%}
     {%- do floodmark._set_properties(floodmark._own_properties(run, generation)) -%}
+    {#- of one that was emptied all rows are judged again -#}
+    {%- do floodmark._supersede(floodmark._quarantine_relation(this), 'true') -%}
     {%- do run.update({'generation': generation}) -%}
     {%- do run.request.update({'location': floodmark._own_checkpoint(generation)}) -%}
     {%- do run.target.update({'newest': none, 'disturbed': none}) -%}
 {% endmacro %}
 
 
-{# What the columns forbid the strategy that is to write them, refused before the table is made or names a checkpoint:
-   the first micro-batch would find it too late, in a table whose properties name these settings. cdc also makes a table
-   that is taken on one of its own. Delta's own sink has no strategy. #}
+{# What the columns forbid the rules, and the strategy that is to write them, refused before the table is made or names
+   a checkpoint: the first micro-batch would find it too late, in a table whose properties name these settings. cdc also
+   makes a table that is taken on one of its own. Delta's own sink has no strategy. #}
 {% macro _check_written_columns(run, streams, batch) %}
     {%- if not run.request.native -%}
         {%- set strategy = floodmark._strategy(run.settings) -%}
-        {%- set columns = strategy.selected(run, batch, 'select * from ' ~ streams.shape) -%}
+        {%- set shape = 'select * from ' ~ streams.shape -%}
+        {%- set rules = floodmark._planned_rules(run.settings.get('expectations'), model) -%}
+        {%- do floodmark._check_rules(run, {'rules': rules}, floodmark._select_columns(run, shape), shape) if rules -%}
+        {%- set columns = strategy.selected(run, batch, shape) -%}
         {%- do strategy.check_columns(run, batch, floodmark._conformed_columns(run, batch, columns)
             if strategy.conforms else columns) -%}
     {%- endif -%}
@@ -45,11 +48,12 @@
     {%- do floodmark._check_written_columns(run, streams, {'replaces': true, 'kind': 'stream'}) -%}
     {%- do floodmark._give_up_open_batch(run) -%}
     {%- do floodmark._drop_what_is_not_delta(run) -%}
-    {#- also where there are no rules any more, which would do it with the first micro-batch -#}
-    {%- do floodmark._supersede(floodmark._quarantine_relation(this), 'true') -%}
     {#- of its own even where one invocation starts over twice -#}
     {%- set generation = invocation_id ~ '-' ~ floodmark._now() -%}
     {%- set columns = floodmark._make_stream_table(run, streams, floodmark._own_properties(run, generation)) -%}
+    {#- also where there are no rules any more, which would do it with the first micro-batch; not before the table is
+       made: where that fails, nothing is read again -#}
+    {%- do floodmark._supersede(floodmark._quarantine_relation(this), 'true') -%}
     {%- if run.request.native and floodmark._conforms(run, columns) -%}
         {%- do run.request.update({'columns': floodmark._written_columns(columns)}) -%}
     {%- endif -%}

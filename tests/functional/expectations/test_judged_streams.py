@@ -181,11 +181,14 @@ def test_a_replay_waits_for_the_micro_batch_that_is_open(project: Project) -> No
 def test_a_stream_that_starts_over_supersedes_what_was_open(project: Project) -> None:
     project.model("over", MODELS["copied"])
     project.build("--select", "over")
+    states = f"select _floodmark_state, count(*) from {project.schema}.over__quarantine group by 1"
+    # Nothing is read again where its table could not be replaced.
+    with injected(Faults(cuts={"over": "before: create or replace table"})):
+        assert not project.dbt("run", "--select", "over", "--full-refresh").success
+    assert dict(project.sql(states)).keys() == {"open"}
+    assert rows(project, "over", "count(*)") != [(0,)]
     project.build("--select", "over", "--full-refresh")
-    found = project.sql(
-        f"select _floodmark_state, count(*) from {project.schema}.over__quarantine group by 1"
-    )
-    counted = dict(found)
+    counted = dict(project.sql(states))
     assert counted["superseded"] == counted["open"] > 0
     run = project.dbt("run", "--select", "over", "--full-refresh", *replay(where="true"))
     assert "expected a model that was loaded before, with a quarantine" in sentence(run.log)
@@ -197,7 +200,10 @@ def test_a_stream_that_starts_over_without_rules_supersedes_too(project: Project
     project.model("bare", MODELS["copied"])
     project.build("--select", "bare")
     project.model("bare", stream(SELECT))
-    project.build("--select", "bare", "--full-refresh")
+    # Nor where the run dies behind the new table.
+    with injected(Faults(cuts={"bare": "after: create or replace table"})):
+        assert not project.dbt("run", "--select", "bare", "--full-refresh").success
+    project.build("--select", "bare")
     found = project.sql(f"select distinct _floodmark_state from {project.schema}.bare__quarantine")
     assert found == [("superseded",)]
 
@@ -233,11 +239,12 @@ def test_files_that_stream_are_judged(project: Project) -> None:
         "landed",
         "{{ config(materialized='streaming_table', files={'path': 'landing', 'format': 'json', "
         f"'schema': 'id int, amount int'}}, expectations={RULES!r}) }}}} "
-        "select id, amount from {{ floodmark.new_files() }}",
+        "select id, amount, _metadata.file_path as source_file from {{ floodmark.new_files() }}",
     )
     project.build("--select", "landed")
     assert rows(project, "landed", "id") == [(1,)]
-    assert rows(project, "landed__quarantine", "id") == [(2,)]
+    [(held, file)] = rows(project, "landed__quarantine", "id, _floodmark_file")
+    assert held == 2 and file.endswith("/landing/1.json")
 
 
 def test_a_stream_that_gets_rules_goes_on(project: Project) -> None:
@@ -276,8 +283,71 @@ def test_a_group_that_is_updated_is_open_once(project: Project) -> None:
         ("b", -2, "superseded"),
         ("c", -3, "open"),
     ]
-    project.build("--select", "sums", *replay(where="true", set={"amount": "abs(amount)"}))
+    corrected = replay(where="true", set={"amount": "abs(amount)"})
+    project.build("--select", "sums", *corrected)
     assert rows(project, "sums", "key, amount") == [("a", 2), ("b", 5), ("c", 3)]
+    # It is newer than the value that the table has.
+    project.sql(f"insert into {sales} values {values([event(6, 'b', -20, 6)])}")
+    project.build("--select", "sums")
+    assert rows(project, "sums", "key, amount") == [("a", 2), ("b", 5), ("c", 3)]
+    project.build("--select", "sums", *corrected)
+    assert rows(project, "sums", "key, amount") == [("a", 2), ("b", 15), ("c", 3)]
+    assert ("b", -15, "replayed") in rows(project, "sums__quarantine", held)
+
+
+@pytest.mark.edge
+def test_a_micro_batch_that_gives_no_row_has_not_too_few(project: Project) -> None:
+    """Its windows are open yet, or it only moves the event-time watermark."""
+    timed = f"{project.schema}.timed"
+    project.sql(f"create table {timed} ({EVENTS}) using delta")
+    select = (
+        f"select window.start as hour, count(*) as n from stream({timed}) watermark at delay of interval 1 minute "
+        "group by window(at, '1 hour')"
+    )
+    some = {"name": "some", "rows": {"min": 1}, "on_violation": "fail"}
+    project.model("windowed", stream(select, expectations=[some]))
+    for events in ([event(1, "a", 1, 0), event(2, "b", 2, 180)], [event(3, "c", 3, 600)]):
+        project.sql(f"insert into {timed} values {values(events)}")
+        project.build("--select", "windowed")
+    assert (1,) in rows(project, "windowed", "n")
+    batches = project.ledger("windowed", "state, rows_read")
+    assert {state for state, _ in batches} == {"committed"} and ("committed", 0) in batches
+
+
+@pytest.mark.edge
+def test_a_rejected_micro_batch_comes_again_as_the_select_gives_it_then(project: Project) -> None:
+    """Its rows are those that the checkpoint has, whatever becomes of them upstream."""
+    failing = [{"name": "positive", "expect": "amount > 0", "on_violation": "fail"}]
+    project.model("halted", stream(SELECT, expectations=failing))
+    run = project.dbt("run", "--select", "halted")
+    assert run.status["halted"] == "error"
+    assert (
+        "Nothing was written. The stream reads the same rows again, even if you correct them upstream: change the "
+        "rule, correct or leave out the rows in the SELECT, or correct them upstream and run once with --full-refresh"
+    ) in sentence(run.message["halted"])
+    project.model("halted", stream(SELECT + " where amount > 0", expectations=failing))
+    project.build("--select", "halted")
+    assert project.ledger("halted", "state, high") == [("failed", "0"), ("committed", "0")]
+    assert ("a", 1) in rows(project, "halted", "key, amount")
+
+
+@pytest.mark.edge
+def test_a_stream_that_starts_over_has_not_too_many_rows(project: Project) -> None:
+    """Nor too old ones: it reads all that its source has."""
+    steady = f"{project.schema}.steady"
+    project.sql(f"create table {steady} ({EVENTS}) using delta")
+    for one in (event(1, "a", 1, 1), event(2, "b", 2, 2), event(3, "c", 3, 3)):
+        project.sql(f"insert into {steady} values {values([one])}")
+    rows_rule = {"rows": {"change_from_median": 0.5, "of_last": 3}}
+    alike = {"name": "alike", "on_violation": "fail"} | rows_rule
+    fresh = {"name": "fresh", "fresh_within": "1 day", "column": "at", "on_violation": "fail"}
+    select = f"select * from stream({steady})"
+    by_one = f"{select} with (maxFilesPerTrigger = 1)"
+    project.model("steadily", stream(by_one, expectations=[alike]))
+    project.build("--select", "steadily")
+    project.model("steadily", stream(select, expectations=[alike, fresh]))
+    project.build("--select", "steadily", "--full-refresh")
+    assert project.ledger("steadily", "rows_read") == [(1,), (1,), (1,), (3,)]
 
 
 @pytest.mark.edge

@@ -211,6 +211,19 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
         stream(f"select * from {SOURCE}", incremental_strategy="merge", unique_key="iddd"),
         ['unique_key: got "iddd"; expected a column of the SELECT. Add it to the SELECT'],
     ),
+    "misruled": (
+        stream(
+            f"select * from {SOURCE}",
+            expectations=[
+                {"name": "typo", "expect": "idddd > 0", "on_violation": "quarantine"},
+                {"name": "alone", "unique": ["kk"]},
+            ],
+        ),
+        [
+            "expectations.typo.expect: got \"idddd > 0\"; expected a condition of the SELECT's columns (id, k, at). ",
+            'expectations.alone: got "kk"; expected a column of the SELECT: id, k, at. Correct the name',
+        ],
+    ),
 }
 
 

@@ -25,23 +25,71 @@ def test_a_replay_is_asked_of_its_rows_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "is_violated"),
+    ("kind", "low", "is_violated"),
     [
-        ("incremental", True),
-        ("stream", True),
-        ("first_load", False),
-        ("full_refresh", False),
-        ("backfill", False),
+        ("incremental", 9, True),
+        ("stream", 9, True),
+        # It reads all that its sources have.
+        ("stream", None, False),
+        ("first_load", None, False),
+        ("full_refresh", None, False),
+        ("backfill", 9, False),
     ],
 )
-def test_the_median_is_that_of_batches_alike(kind: str, is_violated: bool) -> None:
+def test_the_median_is_that_of_batches_alike(
+    kind: str, low: int | None, is_violated: bool
+) -> None:
     floodmark = load()
     floodmark._query_json = lambda sql: [{"batches": 10, "rows": 100}]
     floodmark._model_id = lambda: "shop.orders"
     floodmark.ledger_schema = lambda: "shop_floodmark"
     rule = {"rows": {"min": None, "max": None, "change_from_median": 0.5, "of_last": 10}}
-    found = floodmark._rows_found({"kind": kind, "batch_id": 11}, rule, 5000)
+    batch = {"kind": kind, "batch_id": 11, "low_position": low}
+    found = floodmark._rows_found(batch, rule, 5000)
     assert found["violations"] == int(is_violated)
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("incremental", "and the mark stays: correct the rows upstream, or the rule"),
+        # Spark sends the rows that the checkpoint has.
+        ("stream", "The stream reads the same rows again, even if you correct them upstream: change"),
+    ],
+)
+def test_a_batch_that_rules_reject_says_what_helps(kind: str, told: str) -> None:
+    rule = {"name": "some", "kind": "batch", "on_violation": "fail", "message": None}
+    result = {"name": "some", "violations": 1, "found": "0 rows, fewer than min (1)"}
+    batch = {"kind": kind, "rules": [rule], "judged": {"results": [result]}}
+    with pytest.raises(Refused) as refused:
+        load()._check_violations(batch)
+    assert told in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows", "settings", "found"),
+    [
+        ("stream", 0, {"output_mode": "append"}, []),
+        ("stream", 1, {"output_mode": "append"}, ["min", "change_from_median"]),
+        # It would empty the table.
+        ("stream", 0, {"output_mode": "complete"}, ["min", "change_from_median"]),
+        ("incremental", 0, {}, ["min", "change_from_median"]),
+    ],
+)
+def test_a_micro_batch_that_gives_no_row_is_not_one_with_few(
+    kind: str, rows: int, settings: dict[str, Any], found: list[str]
+) -> None:
+    """Spark sends it to move the event-time watermark alone, and a stream that is stopped there gets no further."""
+    floodmark, asked = load(), []
+    floodmark._query_json = lambda sql: asked.append(sql) or [{"batches": 10, "rows": 100}]
+    floodmark._model_id = lambda: "shop.orders"
+    floodmark.ledger_schema = lambda: "shop_floodmark"
+    rule = {"rows": {"min": 2, "max": None, "change_from_median": 0.5, "of_last": 10}}
+    batch = {"kind": kind, "batch_id": 11, "settings": settings, "low_position": 9}
+    told = floodmark._rows_found(batch, rule, rows)
+    assert [word for word in ("min", "change_from_median") if f"{word} " in told["found"]] == found
+    assert told["violations"] == bool(found)
+    assert all("(kind <> 'stream' or rows_read > 0)" in sql for sql in asked)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +193,8 @@ def test_a_subquery_is_refused(condition: str, has_one: bool) -> None:
         ({"kind": "incremental", "is_last": True}, True),
         ({"kind": "incremental", "is_last": False}, False),
         ({"kind": "incremental", "is_last": False, "is_taken_over": True}, True),
-        ({"kind": "stream", "is_last": False}, True),
+        ({"kind": "stream", "is_last": False, "low_position": 4}, True),
+        ({"kind": "stream", "is_last": False, "low_position": None}, False),
         ({"kind": "first_load", "is_last": True}, False),
         ({"kind": "full_refresh", "is_last": True}, False),
         ({"kind": "backfill", "is_last": True}, False),

@@ -122,8 +122,6 @@ def test_a_staging_table_that_is_gone_is_not_asked(more: dict[str, Any], has_sta
         # The later micro-batch may have the older row of a key.
         ("stream", {"output_mode": "update", "event_time": "at"}, False),
         ("stream", {"output_mode": "append", "event_time": None}, False),
-        # It replaces no row that is in the table: what was held back earlier may be older.
-        ("replay", {"output_mode": "update", "event_time": None}, False),
     ],
 )
 def test_the_new_value_of_a_group_supersedes_its_earlier_ones(
@@ -248,6 +246,20 @@ def test_rows_of_another_watermark_replace_nothing_in_a_replay(
     source |= {"only_later": True, "is_newest": is_newest}
     found = floodmark._wins_predicate(run, source, ["id", "a"])
     assert (found != "false") == is_newest
+
+
+@pytest.mark.parametrize(
+    ("output_mode", "event_time", "is_newest"),
+    # The later micro-batch may have the older row of a key; and of rows that it appends all are open.
+    [("update", None, True), ("update", "at", False), ("append", None, False)],
+)
+def test_the_value_of_a_group_that_is_open_is_its_newest(
+    output_mode: str, event_time: str | None, is_newest: bool
+) -> None:
+    """A replay loads it over the value that the table has."""
+    settings = {"output_mode": output_mode, "event_time": event_time}
+    found = macros(["id"])._replays_newest(run_of("merge", settings=settings), batch_of("replay"))
+    assert found is is_newest
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,13 @@ def test_what_follows_it_may_not_be_rendered_yet(behind: str) -> None:
     assert floodmark._path_column(f"select *, _metadata.file_path as path{behind}") == "path"
 
 
+def test_a_stream_gives_the_path_in_its_own_select() -> None:
+    """What its batches read is a view."""
+    run: dict[str, Any] = {"sql": "select *, _metadata.file_path as path from x"}
+    assert floodmark._path_of_rows(run) == "path"
+    assert floodmark._path_of_rows({"sql": "select * from micro_batch", "request": run}) == "path"
+
+
 def check(mode: str | bool, kind: str, *columns: str) -> None:
     """Check the columns that a SELECT gives that calls the path `path`."""
     run: dict[str, Any] = {

@@ -244,6 +244,13 @@ def test_char_columns_are_refused_before_a_stream_takes_a_table(strategy: str) -
         ),
         # Rules are asked by the macros, too, which write the rows.
         ({"strategy": "append"}, ["a column _floodmark_x in the SELECT"]),
+        (
+            {
+                "strategy": "append",
+                "expectations": [{"name": "alone", "kind": "batch", "unique": ["nope"]}],
+            },
+            ['expectations.alone: got "nope"; expected a column of the SELECT: id, seq'],
+        ),
     ],
 )
 @pytest.mark.parametrize("begins", ["_start_over", "_take_on"])
