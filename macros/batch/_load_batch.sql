@@ -65,6 +65,10 @@
     {%- set select_sql = floodmark._replayed_select(run, batch) if floodmark._replays_rows(batch)
         else floodmark._bounded_select(run, batch) -%}
     {%- do floodmark._check_doubled(floodmark._select_columns(run, select_sql)) -%}
+    {#- it is of the model's SELECT: rows that are replayed come in the table's types -#}
+    {%- if config.get('contract').enforced and strategy.contracted and not floodmark._replays_rows(batch) -%}
+        {%- do floodmark._assert_contract(strategy.contracted(run, select_sql)) -%}
+    {%- endif -%}
     {%- if floodmark._is_judged(batch) -%}
         {%- if batch.get('judges_straight') and floodmark._adds_columns(run, select_sql) -%}
             {#- a batch that its rules reject leaves the table as it is -#}

@@ -72,22 +72,24 @@
 
 
 {# Before the first batch of a run: take constraints off that its rows may break. One that has another condition now
-   stays while rows of the table break the new one: Delta would not take it in its place. If the contract has no
-   constraints any more, the table is asked once Delta has refused a batch (_obsolete_constraints). #}
+   stays while rows of the table break the new one: Delta would not take it in its place. One without a name has another
+   name with each condition, so those that are gone stay for those that came. If the contract has no constraints any more, the table is asked once Delta has refused a batch (_obsolete_constraints). #}
 {% macro _relax_constraints(run) %}
     {%- if floodmark._has_constraints() and run.target.is_delta and not run.target.is_empty
         and not run.full_refresh -%}
         {%- set properties = floodmark._properties_of(this) -%}
-        {%- set own, changed, broken = floodmark._own_constraints(properties), {}, [] -%}
-        {%- for name, text in floodmark._added_constraints(properties).items() if own.get(name, text) != text -%}
+        {%- set own, changed, keeps = floodmark._own_constraints(properties), {}, [] -%}
+        {%- set gone = floodmark._unnamed_constraints(own) | reject('in', floodmark._constraint_texts()) | list -%}
+        {%- for name, text in floodmark._added_constraints(properties).items()
+            if own.get(name, text) != text or gone and floodmark._unnamed_constraints([name]) -%}
             {%- do changed.update({name: text}) -%}
         {%- endfor -%}
         {%- for result in (floodmark._constraint_results(floodmark._rows_under_contract_sql(run), changed) if changed
             else []) if result.violations -%}
-            {%- do broken.append(result.name) -%}
+            {%- do keeps.extend([result.name] + (gone if floodmark._unnamed_constraints([result.name]) else [])) -%}
         {%- endfor -%}
         {%- do run.update({'properties': floodmark._properties_of(this)
-            if floodmark._drop_constraints(this, properties, broken) else properties}) -%}
+            if floodmark._drop_constraints(this, properties, keeps) else properties}) -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -61,7 +61,7 @@
             {#- a bare name that the relation lacks would be the row's own column, and the rule always true -#}
             {%- set its = '_floodmark_in.' ~ asked.its if modules.re.fullmatch('\\w+|`([^`]|``)+`', asked.its)
                 else asked.its -%}
-            {%- set pinned = floodmark._pinned(relation) -%}
+            {%- set pinned = floodmark._pinned(relation, node) -%}
             {%- do floodmark._check_looked_for(its, relation, pinned) if its == asked.its -%}
             {%- set sql = 'if((' ~ asked.column ~ ') is null, null, (' ~ asked.column ~ ') in (select ' ~ its
                 ~ ' from ' ~ pinned ~ ' as _floodmark_in where ' ~ its ~ ' is not null))' -%}
@@ -107,11 +107,12 @@
 {% endmacro %}
 
 
-{# A relation at its newest version, where it is a Delta table. #}
-{% macro _pinned(relation) %}
+{# A relation of a node at its newest version, where it is a Delta table. #}
+{% macro _pinned(relation, node) %}
     {%- set cached = floodmark._present_relation(relation) -%}
     {%- if cached is none -%}
-        {%- do floodmark._stop('a rule looks into ' ~ relation ~ ', which does not exist: build it first') -%}
+        {%- do floodmark._stop('a rule looks into ' ~ relation ~ ', which does not exist: build it first'
+            ~ floodmark._waits_for_file_text(node)) -%}
     {%- endif -%}
     {%- set is_delta = not cached.is_view and floodmark._describe(cached).provider == 'delta' -%}
     {{ return(cached ~ (' version as of ' ~ floodmark._history(cached, 1)[0].version if is_delta else '')) }}

@@ -143,13 +143,13 @@
 
 {# Which files have new columns, {column: path}, of those in groups of which each file was seen with the columns of all.
    `shown` are the columns that are looked for. #}
-{% macro _files_with_columns(settings, record, shown, groups) %}
-    {%- set found = {} -%}
+{% macro _files_with_columns(run, record, shown, groups) %}
+    {%- set settings, found = run.settings.files, {} -%}
     {%- for group in groups if group.files | length > 1 -%}
         {%- for file in group.files if found | length < shown | length -%}
             {%- set seen = floodmark._json_inferred(settings, [file]) if settings.format == 'json'
                 else floodmark._struct_of_columns(floodmark._columns_of_files(settings, [file])) -%}
-            {%- do floodmark._note_new_columns(settings, record, seen, file.path, found) -%}
+            {%- do floodmark._note_new_columns(run, record, seen, file.path, found) -%}
         {%- endfor -%}
     {%- endfor -%}
     {{ return(found) }}

@@ -35,13 +35,13 @@
     {%- set look = floodmark._look_at_files(run, files) if needs_look else {'files': {}, 'seen': none} -%}
     {%- set exact = none -%}
     {%- if settings.schema_evolution == 'widen' -%}
-        {%- set exact = floodmark._seen_columns(settings, format.unmixed(settings,
+        {%- set exact = floodmark._seen_columns(run, format.unmixed(settings,
             floodmark._files_to_read(files, look), record, look.seen)
             if format.unmixed and record else look.seen, record, is_exact=true) -%}
     {%- endif -%}
     {%- set former = kept.get('former') if kept -%}
     {%- set hints = floodmark._former_hints(record, former) if known and former else [] -%}
-    {%- set evolved = floodmark._evolved(record, floodmark._seen_columns(settings, look.kept or look.seen, record),
+    {%- set evolved = floodmark._evolved(record, floodmark._seen_columns(run, look.kept or look.seen, record),
         hints + (floodmark._hints(settings.schema_hints, settings.format != 'json') or []),
         settings.schema_evolution in ['add_new_columns', 'widen'], exact,
         [] if format.columns else floodmark._told_columns(settings, known)) -%}
@@ -241,7 +241,8 @@
 {# What was seen as columns of a table: without names that are floodmark's own or that Delta does not take, in the types
    in which they are kept; `is_exact`, with the digits that numbers have. Where case does not matter names that differ
    in it alone are one, spelt as in the known record. #}
-{% macro _seen_columns(settings, seen, known=none, is_exact=false) %}
+{% macro _seen_columns(run, seen, known=none, is_exact=false) %}
+    {%- set settings = run.settings.files -%}
     {%- if seen is none -%}
         {{ return(none) }}
     {%- elif not settings.case_sensitive -%}
@@ -258,26 +259,27 @@
             {%- do fields.append({'name': field.name, 'type': type}) -%}
         {%- endif -%}
     {%- endfor -%}
-    {{ return(floodmark._nameable(floodmark._struct_of(fields)) or 'struct<>') }}
+    {{ return(floodmark._nameable(run, floodmark._struct_of(fields)) or 'struct<>') }}
 {% endmacro %}
 
 
-{# A type without fields whose names a Delta table takes with column mapping alone; none where nothing is left. #}
-{% macro _nameable(type) %}
+{# A type without fields whose names the table of a run does not take; none where nothing is left. #}
+{% macro _nameable(run, type) %}
     {%- if type.startswith('map<') -%}
         {#- its values come as a whole, so a part of them is none -#}
         {%- set key, value = floodmark._map_types(type) -%}
-        {{ return(type if floodmark._nameable(key) == key and floodmark._nameable(value) == value else none) }}
+        {{ return(type if floodmark._nameable(run, key) == key and floodmark._nameable(run, value) == value
+            else none) }}
     {%- endif -%}
     {%- if type.startswith('array<') -%}
-        {%- set element = floodmark._nameable(type[6:-1]) -%}
+        {%- set element = floodmark._nameable(run, type[6:-1]) -%}
         {{ return('array<' ~ element ~ '>' if element else none) }}
     {%- elif not type.startswith('struct<') -%}
         {{ return(type) }}
     {%- endif -%}
     {%- set fields = [] -%}
     {%- for field in floodmark._struct_fields(type) -%}
-        {%- set kept = floodmark._nameable(field.type) if floodmark._is_nameable(field.name) -%}
+        {%- set kept = floodmark._nameable(run, field.type) if floodmark._is_nameable(run, field.name) -%}
         {%- if kept -%}
             {%- do fields.append(dict(field, type=kept)) -%}
         {%- endif -%}
@@ -286,9 +288,8 @@
 {% endmacro %}
 
 
-{% macro _is_nameable(name) %}
-    {{ return(name | trim != '' and ('delta.columnMapping.mode' in (config.get('tblproperties') or {})
-        or modules.re.search('[ ,;{}()\\n\\t=]', name) is none)) }}
+{% macro _is_nameable(run, name) %}
+    {{ return(name | trim != '' and (not floodmark._needs_mapping_for(name) or floodmark._is_mapped(run))) }}
 {% endmacro %}
 
 
@@ -306,7 +307,7 @@
     {%- for field in (floodmark._struct_fields(seen) if seen and settings.infers else []) if field.name not in kept -%}
         {%- if field.name in ['_metadata', ''] -%}
             {%- do hidden.append("'" ~ field.name ~ "'") -%}
-        {%- elif not floodmark._is_nameable(field.name) -%}
+        {%- elif not floodmark._is_nameable(run, field.name) -%}
             {%- do names.append(field.name) -%}
         {%- endif -%}
     {%- endfor -%}
@@ -339,9 +340,9 @@
     {%- endif -%}
     {%- set shown = {} -%}
     {%- for path, file in look.files.items() if file.seen -%}
-        {%- do floodmark._note_new_columns(run.settings.files, record, file.seen, path, shown) -%}
+        {%- do floodmark._note_new_columns(run, record, file.seen, path, shown) -%}
     {%- endfor -%}
-    {%- do shown.update(floodmark._files_with_columns(run.settings.files, record, shown, look.get('groups') or [])) -%}
+    {%- do shown.update(floodmark._files_with_columns(run, record, shown, look.get('groups') or [])) -%}
     {%- if shown -%}
         {%- set named = [] -%}
         {%- for column, path in shown.items() -%}
@@ -356,9 +357,9 @@
 
 
 {# Note in `found`, {column: path}, the columns that a file has and the record has not; `seen` is a struct of them. #}
-{% macro _note_new_columns(settings, record, seen, path, found) %}
+{% macro _note_new_columns(run, record, seen, path, found) %}
     {%- set added = [] -%}
-    {%- do floodmark._grown(record, floodmark._seen_columns(settings, seen, record) or 'struct<>', [], [], added,
+    {%- do floodmark._grown(record, floodmark._seen_columns(run, seen, record) or 'struct<>', [], [], added,
         none, true) -%}
     {%- for column in added -%}
         {%- do found.setdefault(column | join('.'), path) -%}

@@ -24,8 +24,9 @@
         'file_paths': (plan.files | map(attribute='path') | list)[:100],
         'new_columns': plan.file_schema.added if plan.get('file_schema') else []}) if plans else '' -%}
     {%- if plan.record is none -%}
-        {%- do plan.update({'file_schema': floodmark._known_schema(run)
-            or {'record': 'struct<>', 'partitions': []}}) -%}
+        {%- set known = floodmark._known_schema(run) -%}
+        {%- set comment = comment ~ ('' if known else '/*floodmark:waits*/ ') -%}
+        {%- do plan.update({'file_schema': known or {'record': 'struct<>', 'partitions': []}}) -%}
     {%- endif -%}
     {{ return(comment ~ floodmark._no_records_sql(run, plan)) }}
 {% endmacro %}

@@ -30,7 +30,7 @@
             ~ "=' yet: the column is NULL. Beside single_variant_column, hints type only folders")
             if settings.single_variant_column and name in hinted and name not in seen -%}
         {%- if settings.partition_columns is none and name | lower not in named
-            and not floodmark._is_nameable(name) -%}
+            and not floodmark._is_nameable(run, name) -%}
             {%- do refused.append(name ~ '=') -%}
         {%- elif known is none or settings.schema_evolution in ['add_new_columns', 'widen']
             or floodmark._find_column(floodmark._struct_fields(record or 'struct<>'), name) -%}

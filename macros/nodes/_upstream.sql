@@ -15,7 +15,8 @@
         {%- if not required -%}
             {{ return(none) }}
         {%- endif -%}
-        {%- do floodmark._stop('its upstream ' ~ relation ~ ' does not exist: build it first') -%}
+        {%- do floodmark._stop('its upstream ' ~ relation ~ ' does not exist: build it first'
+            ~ floodmark._waits_for_file_text(node)) -%}
     {%- endif -%}
     {%- set known = floodmark._known_at(cached, commits[0] if commits) -%}
     {%- if not known.described -%}
@@ -34,6 +35,14 @@
         {%- do found.update({'column': column.name, 'family': family}) -%}
     {%- endif -%}
     {{ return(found) }}
+{% endmacro %}
+
+
+{# Behind "build it first": that a model of files may have run, and still wait for its first file. #}
+{% macro _waits_for_file_text(node) %}
+    {%- set files = floodmark._node_setting(node, 'files') if node.config.materialized == 'incremental' else none -%}
+    {{ return('. If its run has succeeded, it waits for the first file in ' ~ files.path
+        if files is mapping and not files.get('schema') else '') }}
 {% endmacro %}
 
 

@@ -161,7 +161,7 @@
         {%- set format = floodmark._file_format(settings) -%}
         {%- set record = floodmark._without_case_twins(floodmark._kept_type(look.seen, true)
             if look.seen and not format.has_types else look.seen) if look.seen else format.columns -%}
-        {%- set columns = floodmark._loadable_columns(record or 'struct<>') -%}
+        {%- set columns = floodmark._loadable_columns(run, record or 'struct<>') -%}
         {%- do found.update({'columns': floodmark._with_moments(settings, floodmark._files_to_read(listed, look),
             columns) if settings.format == 'json' else columns,
             'partitions': floodmark._partitions(run, none, listed)}) -%}
@@ -173,10 +173,10 @@
 
 {# The columns of a record. Their own names may be any, since a SELECT gives them others; within them Delta takes few.
    #}
-{% macro _loadable_columns(record) %}
+{% macro _loadable_columns(run, record) %}
     {%- set columns = [] -%}
     {%- for column in floodmark._struct_fields(record) -%}
-        {%- set type = floodmark._nameable(column.type) -%}
+        {%- set type = floodmark._nameable(run, column.type) -%}
         {%- do columns.append(dict(column, type=type)) if type -%}
     {%- endfor -%}
     {{ return(columns) }}

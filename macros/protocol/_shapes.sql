@@ -41,6 +41,7 @@
         'zone': 'of insert_overwrite: the time zones of session and table, and how partitions follow from the '
             'watermark: {session, kept, partitions}',
         'properties': "the table's, where its constraints were looked at before the first batch",
+        'is_mapped': 'whether the table has column mapping; none where nobody has asked',
         'table_columns': "the table's columns, as they were last described; none where they have to be again",
         'selected': 'the columns of the SELECT that was last described: {sql, columns}',
         'reader': 'of files that are read straight: what stands for them in the SELECT, and where only its columns are '

@@ -6,6 +6,8 @@
   load            macro(run, batch, select_sql): loads it from the SELECT to the commit, and returns its counts; none
                   where the steps below do
   conforms        whether the SELECT is brought into the table's types before anything else looks at it
+  contracted      macro(run, select_sql): the columns of a SELECT that an enforced contract lists; none where the
+                  strategy itself holds them against it
   reads           macro(run, batch, select_sql): the SELECT that the batch reads in its place, before rules are asked of
                   its rows; or none
   replays         whether rows of the quarantine can be loaded by themselves
@@ -72,8 +74,9 @@
 {# What most strategies say. #}
 {% macro _strategy_defaults() %}
     {{ return({
-        'load': none, 'conforms': true, 'reads': none, 'replays': true, 'replayed': none, 'replaced': none,
-        'whole': none, 'restated': none, 'own_columns': floodmark._target_columns, 'asked': floodmark._asked_of_all,
+        'load': none, 'conforms': true, 'contracted': floodmark._without_change_columns, 'reads': none,
+        'replays': true, 'replayed': none, 'replaced': none, 'whole': none,
+        'restated': none, 'own_columns': floodmark._target_columns, 'asked': floodmark._asked_of_all,
         'needs_stage': true, 'staged': floodmark._staged_select,
         'check_columns': floodmark._check_own_names, 'counts': floodmark._row_counts, 'check_staged': none,
         'apply': none, 'changes': floodmark._has_changes, 'before_replace': none,

@@ -36,6 +36,16 @@
 {% endmacro %}
 
 
+{# Those of the names of constraints that stand for none, as _listed_constraints makes them. #}
+{% macro _unnamed_constraints(names) %}
+    {%- set found = [] -%}
+    {%- for name in names if modules.re.fullmatch('check_[0-9a-f]{12}', name) -%}
+        {%- do found.append(name) -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
 {# Two constraints cannot have one name, in any case: a table would have but one of them. #}
 {% macro _doubled_constraint_problems() %}
     {%- set problems, known = [], {} -%}

@@ -1,8 +1,9 @@
 {# snapshot_diff, as the protocol sees it (macros/protocol/_strategy.sql). #}
 {% macro _snapshot_diff_strategy() %}
-    {{ return(dict(floodmark._strategy_defaults(), load=floodmark._load_snapshot, counts=floodmark._difference_counts,
-        mark=floodmark._version_after, reads_anew=true, replays=false, backfills=false,
-        whole=floodmark._snapshot_reading, compares_all=true, lost_mark_problem=floodmark._snapshot_lost_mark)) }}
+    {{ return(dict(floodmark._strategy_defaults(), load=floodmark._load_snapshot, contracted=none,
+        counts=floodmark._difference_counts, mark=floodmark._version_after, reads_anew=true, replays=false,
+        backfills=false, whole=floodmark._snapshot_reading, compares_all=true,
+        lost_mark_problem=floodmark._snapshot_lost_mark)) }}
 {% endmacro %}
 
 

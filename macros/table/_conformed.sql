@@ -7,12 +7,8 @@
 #}
 
 {# The SELECT with its columns as they will be in the table; itself where none differs. Its columns are known
-   afterwards (_select_columns). An enforced contract is of the SELECT as it comes; snapshot_diff has its own shape
-   for it. #}
+   afterwards (_select_columns). #}
 {% macro _conformed_select(run, batch, select_sql) %}
-    {%- if config.get('contract').enforced and run.settings.strategy != 'snapshot_diff' -%}
-        {%- do floodmark._assert_contract(floodmark._without_change_columns(run, select_sql)) -%}
-    {%- endif -%}
     {%- set columns = floodmark._conformed_columns(run, batch, floodmark._select_columns(run, select_sql)) -%}
     {%- set conformed = floodmark._conforming_sql(run, columns, select_sql) -%}
     {%- do run.update({'selected': {'sql': conformed, 'columns': columns}}) -%}

@@ -38,7 +38,7 @@
     {%- set properties = dict({'delta.enableDeletionVectors': 'true'}, **own_properties) -%}
     {#- Delta cannot create a table with both column mapping and the change feed, nor one whose columns are called as
        the feed's -#}
-    {%- set mapped = 'delta.columnMapping.mode' in (config.get('tblproperties') or {}) or floodmark._lists_changes()
+    {%- set mapped = floodmark._asks_for_mapping() or floodmark._lists_changes()
         or 'delta.enableChangeDataFeed' in own_properties -%}
     {%- if floodmark._setting('change_feed') is sameas true
         or not mapped and floodmark._setting('change_feed') is not sameas false -%}

@@ -10,8 +10,7 @@
     {%- for column in columns -%}
         {%- do names.extend([column.name] + modules.re.findall('`((?:[^`]|``)*)`', column.ddl or column.type)) -%}
     {%- endfor -%}
-    {{ return((config.get('tblproperties') or {}).get('delta.columnMapping.mode') not in [none, 'none']
-        or modules.re.search('[ ,;{}()\n\t=]', names | join) is not none) }}
+    {{ return(floodmark._asks_for_mapping() or floodmark._needs_mapping_for(names | join)) }}
 {% endmacro %}
 
 

@@ -16,15 +16,20 @@
     {{ run_hooks(pre_hooks) }}
 
     {%- if floodmark._is_dry() -%}
-        {%- do floodmark._load_dry(settings, floodmark._select_text(sql)) -%}
+        {%- set waits = floodmark._load_dry(settings, floodmark._select_text(sql)) -%}
     {%- else -%}
         {%- set run = floodmark._load(settings, floodmark._select_text(sql)) -%}
-        {%- if not run.waits_for -%}
+        {%- set waits = run.waits_for is not none -%}
+        {%- if not waits -%}
             {%- do floodmark._persist_constraints(target_relation, run.properties) -%}
             {%- do apply_grants(target_relation, config.get('grants'),
                 should_revoke=should_revoke(load_relation(this), should_full_refresh())) -%}
             {%- do floodmark._persist_docs(target_relation) -%}
         {%- endif -%}
+    {%- endif -%}
+    {%- if waits -%}
+        {#- there is no table yet -#}
+        {{ return({'relations': []}) }}
     {%- endif -%}
 
     {{ run_hooks(post_hooks) }}
@@ -48,8 +53,13 @@
 
 
 {# --empty and --sample: create the table where there is none, else only analyse the SELECT; the ledger stays as it
-   is. #}
+   is. Returns whether there is nothing to create it from: files have no columns before the first one. #}
 {% macro _load_dry(settings, sql) %}
+    {%- if floodmark._has_mark('waits', sql) and floodmark._present_relation() is none -%}
+        {%- do floodmark._report(settings.strategy | upper, {'rows_inserted': 0, 'rows_updated': 0, 'rows_deleted': 0,
+            'waits_for': settings.files.path}) -%}
+        {{ return(true) }}
+    {%- endif -%}
     {%- set select_sql = floodmark._select_of({'family': 'timestamp', 'unbounded': true, 'low_position': none,
         'start_position': none, 'high_position': none, 'nulls': none}, sql) -%}
     {%- set columns = floodmark._columns_of(query=select_sql) -%}
@@ -74,4 +84,5 @@
         {%- do floodmark._tell_warnings(run) -%}
     {%- endif -%}
     {%- do store_raw_result(name='main', message='OK (ledger untouched)', code='OK', rows_affected='-1') -%}
+    {{ return(false) }}
 {% endmacro %}

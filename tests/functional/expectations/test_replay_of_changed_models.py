@@ -142,6 +142,36 @@ def test_a_contract_that_has_changed(project: Project) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "settings", "added"),
+    [
+        ("widened", MERGE, {}),
+        (
+            "widened_events",
+            CDC,
+            dict.fromkeys(("__start_at", "__end_at", "_floodmark_sequence"), "bigint"),
+        ),
+    ],
+)
+def test_a_type_that_select_and_contract_changed_alike(
+    project: Project, name: str, settings: dict[str, object], added: dict[str, str]
+) -> None:
+    """The table keeps its own, in which the rows of the quarantine come: the contract is of the SELECT."""
+    for type in ("int", "bigint"):
+        types = {"id": "int", "amount": "int", "n": "bigint", "qty": type} | added
+        columns = [f"  - {{name: {column}, data_type: {types[column]}}}" for column in types]
+        select = f"id, amount, n, cast(id as {type}) as qty"
+        select += ", false as gone" if settings is CDC else ""
+        enforced = {"contract": {"enforced": True}, "on_schema_change": "append_new_columns"}
+        sql = model_text(select, **enforced, **settings)
+        project.model(name, sql, "\n".join(["columns:", *columns]))
+        project.build("--select", name)
+    assert states(project, name) == {2: "open", 3: "open"}
+    replay(project, name, "--set", "amount = abs(amount)")
+    found = rows(project, name, "id, amount, qty, typeof(qty)")
+    assert found == [(1, 1, 1, "int"), (2, 2, 2, "int"), (3, 3, 3, "int")]
+
+
 def test_events_keep_the_columns_that_their_settings_name(project: Project) -> None:
     held(project, "events", "id, amount, n, false as gone", on_schema_change="fail", **CDC)
     project.sql(f"alter table {project.schema}.events add column currency string")

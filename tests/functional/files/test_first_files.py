@@ -10,7 +10,7 @@ import pytest
 from tests.support.commands import command
 from tests.support.faults import Faults, injected
 from tests.support.files import columns, land, lines, loader, records, rescued
-from tests.support.harness import Project, sentence
+from tests.support.harness import Project, incremental, sentence
 
 pytestmark = [pytest.mark.edge, pytest.mark.long("session")]
 
@@ -50,6 +50,37 @@ def test_a_dry_run_records_no_files_as_skipped(project: Project, dry: tuple[str,
     land(project.root / name, {"3.json": lines({"id": 3})})
     project.build("--select", name)
     assert ids(project, name) == [3]
+
+
+def test_a_model_that_waits_for_its_first_file_leaves_no_table(project: Project) -> None:
+    """Hooks behind it would fail without one, and models that read it say why they do."""
+    s, waits = project.schema, "APPEND waits for the first file in awaited"
+    hook = "alter table {{ this }} set tblproperties ('hooked' = 'yes')"
+    given = {"format": "json", "infer_column_types": True}
+    project.model("awaited", loader("awaited", "id", config={"post_hook": hook}, **given))
+    awaited = "{{ ref('awaited') }}"
+    project.model("below", incremental(awaited, watermark={"column": "id"}))
+    rule = "[{'name': 'known', 'expect': floodmark.in_relation('id', 'awaited')}]"
+    project.model(
+        "ruled",
+        "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', "
+        f"expectations={rule}) }}}} select 1L as id",
+    )
+    dry = project.dbt("run", "--select", "awaited", "--empty")
+    assert dry.message["awaited"] == waits, dry.log
+    run = project.dbt("run", "--select", "awaited", "below", "ruled")
+    assert run.message["awaited"] == waits
+    told = "build it first. If its run has succeeded, it waits for the first file in awaited"
+    for name, said in {
+        "below": f"its upstream {s}.awaited does not exist: {told}",
+        "ruled": f"a rule looks into {s}.awaited, which does not exist: {told}",
+    }.items():
+        assert said in sentence(run.message[name]), run.message[name]
+    land(project.root / "awaited", {"1.json": lines({"id": 1})})
+    project.build("--select", "awaited", "below", "ruled")
+    for name in ("awaited", "below", "ruled"):
+        assert ids(project, name) == [1], name
+    assert ("hooked", "yes") in project.sql(f"show tblproperties {s}.awaited")
 
 
 def test_what_was_skipped_by_hand_leaves_the_first_load_as_it_is(project: Project) -> None:

@@ -100,6 +100,26 @@ def test_names_that_differ_in_case_alone_grow_as_one(
     assert all(rescued(row) is None for row in found)
 
 
+def test_column_mapping_that_the_config_asks_for_later_counts_once_the_table_is_made_anew(
+    project: Project,
+) -> None:
+    """Until then Delta takes no such name, and its values are rescued."""
+    folder, mapped = project.root / "blank", {"delta.columnMapping.mode": "name"}
+    land(folder, {"1.json": lines({"id": 1})})
+    project.model("blank", loader("blank", format="json"))
+    project.build("--select", "blank")
+    land(folder, {"2.json": lines({"id": 2, "net amount": 3})})
+    project.model("blank", loader("blank", config={"tblproperties": mapped}, format="json"))
+    run = project.build("--select", "blank")
+    assert (
+        "1 column has a name that Delta takes with column mapping alone: net amount (in" in run.log
+    )
+    found = {str(row["id"]): rescued(row) for row in records(project, "blank")}
+    assert found == {"1": None, "2": {"net amount": 3, "_file_path": "2.json"}}
+    project.build("--select", "blank", "--full-refresh")
+    assert [*columns(project, "blank")] == ["id", "net amount", "_rescued_data"]
+
+
 def test_a_column_that_was_taken_back_comes_again_in_the_type_that_the_table_has(
     project: Project,
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 
 import pytest
@@ -38,9 +39,10 @@ def follower(upstream: str) -> str:
 
 
 def contract(*checks: tuple[str, str]) -> str:
-    """YAML of a contract with these checks, {name: expression}."""
+    """YAML of a contract with these checks, each a name, which may be empty, and an expression."""
     constraints = "".join(
-        f'\n  - {{type: check, name: {name}, expression: "{text}"}}' for name, text in checks
+        f'\n  - {{type: check, {name and f"name: {name}, "}expression: "{text}"}}'
+        for name, text in checks
     )
     return (
         "config: {contract: {enforced: true}}\n"
@@ -60,7 +62,12 @@ CONTRACTS = {
     "relaxed": ((SMALL, ABOVE), (("small", "n < 99"), ABOVE)),
     "removed": ((SMALL, ABOVE), ()),
     "broken": ((SMALL,), (("small", "n < 2"), ("odd", "n <> 2"))),
+    "unnamed": ((("", "n < 9"),), (("", "n < 2"),)),
 }
+NUMBERS = (
+    "{{ config(materialized='incremental', on_schema_change='append_new_columns', watermark={'column': 'n'}) }}\n"
+    f"select id, n from {table('numbers')}\nwhere {{{{ floodmark.watermark_filter() }}}}"
+)
 MODELS = {
     "by_hand": whole(),
     "listed": whole(snapshot_diff={"output": "changes"}),
@@ -68,10 +75,8 @@ MODELS = {
     "renames": follower("renamed"),
     "switches": follower("switched"),
     **dict.fromkeys(CONTRACTS, MERGE),
-    "broken": (
-        f"{{{{ config(materialized='incremental', on_schema_change='append_new_columns', watermark={{'column': 'n'}}) }}}}\nselect id, n from {table('numbers')}"
-        "\nwhere {{ floodmark.watermark_filter() }}"
-    ),
+    "broken": NUMBERS,
+    "unnamed": NUMBERS,
 }
 
 
@@ -171,6 +176,20 @@ def test_a_constraint_that_rows_of_the_table_break_is_named_and_not_put_on_it(st
     assert found["delta.constraints.odd"] == "n <> 2"
     history = [row[4] for row in story.project.sql(f"describe history {s}.broken")]
     assert history[history.index("UPDATE") + 1] == "ADD CONSTRAINT", history
+
+
+def test_a_constraint_without_a_name_stays_while_rows_break_the_one_in_its_place(
+    story: Runs,
+) -> None:
+    former, later = (
+        "check_" + hashlib.md5(text.encode()).hexdigest()[:12] for text in ("n < 9", "n < 2")
+    )
+    for run in ("second", "third"):
+        said = f"break the contract's constraints: {later} (1 row). Nothing was loaded"
+        assert said in story.said(run, "unnamed"), story.said(run, "unnamed")
+    found = dict(story.project.sql(f"show tblproperties {story.project.schema}.unnamed"))
+    names = {name.rpartition(".")[2] for name in found if name.startswith("delta.constraints.")}
+    assert names == {former}
 
 
 @pytest.mark.parametrize(

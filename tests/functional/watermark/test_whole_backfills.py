@@ -28,7 +28,7 @@ PARTS = {
 @pytest.fixture(scope="module")
 def project(make_project: Callable[..., Project]) -> Project:
     project = make_project("whole_backfills")
-    project.source("events")
+    project.source("events", "orders")
     project.sql(
         f"create table {project.schema}.events (id int, at timestamp, amount int) using delta"
     )
@@ -200,3 +200,37 @@ def test_a_range_under_a_mark_by_sql_is_whole_up_to_the_mark(partly_due: Project
     )
     assert code == 0, output
     assert parts(partly_due, "held_by_sql") == [("2024-01-03", 2)]
+
+
+def test_a_contract_is_of_the_select_where_a_batch_finds_no_row(project: Project) -> None:
+    """The table keeps the type that select and contract had at first, and so does what is read of its partitions."""
+    orders = f"{project.schema}.orders"
+    project.sql(f"create table {orders} (id int, status string, at timestamp) using delta")
+    rule = {"name": "positive", "expect": "qty > 0", "on_violation": "quarantine"}
+    models: dict[str, dict[str, object]] = {"paid": {}, "judged": {"expectations": [rule]}}
+    arrivals = [
+        ("int", "1, 'paid', timestamp'2024-03-01 05:00:00'"),
+        ("bigint", "2, 'open', timestamp'2024-03-02 05:00:00'"),
+        ("bigint", "3, 'paid', timestamp'2024-03-02 07:00:00'"),
+    ]
+    for type, row in arrivals:
+        project.sql(f"insert into {orders} values ({row})")
+        types = {"id": "int", "qty": type, "at": "timestamp", "part": "date"}
+        yml = "columns:\n" + "".join(
+            f"  - {{name: {column}, data_type: {types[column]}}}\n" for column in types
+        )
+        for name, settings in models.items():
+            sql = incremental(
+                table("orders"),
+                f"id, cast(id as {type}) as qty, at, cast(at as date) as part",
+                where=" and status = 'paid'",
+                contract={"enforced": True},
+                on_schema_change="append_new_columns",
+                **BY,
+                **settings,
+            )
+            project.model(name, sql, yml)
+        project.build("--select", *models)
+    for name in models:
+        found = sorted(project.sql(f"select id, typeof(qty) from {project.schema}.{name}"))
+        assert found == [(1, "int"), (3, "int")], name

@@ -1,4 +1,4 @@
-"""Of which rows of a batch the contract's constraints are asked; without Spark."""
+"""Of which rows of a batch the contract's constraints are asked, and of which SELECT its types; without Spark."""
 
 from __future__ import annotations
 
@@ -73,3 +73,41 @@ def test_of_cdc_the_events_are_asked() -> None:
     told = "_floodmark_delete or _floodmark_truncate or ((amount > 0))"
     assert condition == f"not coalesce(({told}), false)"
     assert rows == "stage"
+
+
+@pytest.mark.parametrize(
+    ("kind", "part", "expected"),
+    [
+        ("incremental", None, ["compiled"]),
+        ("backfill", None, ["compiled"]),
+        # Their columns have the types of the table.
+        ("replay", "rows", []),
+        # Records are read again by the model's SELECT.
+        ("replay", "records", ["compiled"]),
+    ],
+)
+@pytest.mark.parametrize("strategy", ["append", "merge", "insert_overwrite"])
+def test_types_are_asked_once_of_the_select_before_rules_and_casts(
+    strategy: str, kind: str, part: str | None, expected: list[str]
+) -> None:
+    told: list[str] = []
+    floodmark = load(config={"contract": SimpleNamespace(enforced=True)})
+    floodmark._assert_contract = told.append
+    floodmark._bounded_select = lambda run, batch: "compiled"
+    floodmark._replayed_select = lambda run, batch: "held"
+    floodmark._columns_of = lambda **_: []
+    floodmark._table_columns = lambda run: []
+    floodmark._is_judged = lambda batch: True
+    floodmark._whole_partitions_select = lambda *given: given[2]
+    floodmark._judge = lambda run, batch, sql: (
+        floodmark._strategy(run["settings"])["reads"] or (lambda *given: given[2])
+    )(run, batch, "judged")
+    floodmark._check_table_columns = floodmark._quarantine_held = lambda *_: None
+    floodmark._read = lambda run, batch, sql: floodmark._overwrite_staged(run, batch, sql)
+    floodmark._apply = lambda run, batch, source: None
+    settings = {"strategy": strategy, "watermark": None, "files": None, "unique_key": []}
+    run = {"settings": settings, "guarded": False}
+    run |= {"target": {"is_delta": True, "is_known": True}}
+    batch = {"kind": kind, "asked": {"part": part}, "replaces": False, "settings": settings}
+    floodmark._load_read(run, batch)
+    assert told == expected

@@ -360,7 +360,7 @@ def test_hints_of_folders_are_no_columns_of_records():
     ],
 )
 def test_what_a_column_may_have_within(type, kept):
-    columns = floodmark._loadable_columns(f"struct<`my col`:{type},b:int>")
+    columns = floodmark._loadable_columns({}, f"struct<`my col`:{type},b:int>")
     expected = [{"name": "my col", "type": kept}] if kept else []
     assert columns == [*expected, {"name": "b", "type": "int"}]
 

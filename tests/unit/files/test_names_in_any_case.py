@@ -38,6 +38,10 @@ COLUMNS = [
 FILES = [{"path": "file:/in/a.json"}]
 
 
+def a_run(**given: Any) -> dict[str, Any]:
+    return {"settings": {"files": SETTINGS | given}}
+
+
 @pytest.mark.parametrize(("is_sensitive", "seen"), [(True, None), (False, "struct<ID:bigint>")])
 @pytest.mark.parametrize("format", ["json", "xml"])
 def test_a_given_schema_has_its_names_looked_for(
@@ -55,15 +59,15 @@ def test_a_given_schema_has_its_names_looked_for(
 
 @pytest.mark.parametrize(("seen", "known", "expected"), COLUMNS)
 def test_two_spellings_are_one_column(seen: str, known: str | None, expected: str) -> None:
-    found = load()._seen_columns(SETTINGS | {"case_sensitive": False}, seen, known)
+    found = load()._seen_columns(a_run(case_sensitive=False), seen, known)
     assert found == expected
-    assert load()._seen_columns(SETTINGS | {"case_sensitive": True}, seen, known) != expected
+    assert load()._seen_columns(a_run(case_sensitive=True), seen, known) != expected
 
 
 def test_a_new_column_in_another_spelling_is_noted_within_known_ones() -> None:
     found: dict[str, str] = {}
     load()._note_new_columns(
-        SETTINGS | {"case_sensitive": False},
+        a_run(case_sensitive=False),
         "struct<s:struct<A:int>>",
         "struct<S:struct<a:bigint,b:bigint>>",
         "a.json",

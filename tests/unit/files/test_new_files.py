@@ -39,6 +39,33 @@ def test_only_a_run_records_what_it_skips(
     assert len(skipped) == recorded
 
 
+@pytest.mark.parametrize(
+    ("record", "known", "waits"),
+    [
+        (None, None, True),
+        (None, {"record": "struct<id:int>"}, False),
+        ("struct<id:int>", None, False),
+    ],
+)
+def test_what_waits_for_its_first_file_says_so_in_the_select(
+    record: str | None, known: dict[str, str] | None, waits: bool
+) -> None:
+    """Without columns nobody can analyse the SELECT (_load_dry)."""
+    floodmark = load(
+        flags=SimpleNamespace(WHICH="run", EMPTY=True), invocation_args_dict={}, var=lambda *_: True
+    )
+    files = {"max_files_per_batch": 10, "max_bytes_per_batch": None}
+    run = {"settings": {"files": files}, "kind": "first_load", "unseen_is_cut": False}
+    floodmark._settings = lambda: run["settings"]
+    floodmark._look = lambda settings: run | {"replaces": True, "target": {"exists": False}}
+    floodmark._plan_files = lambda *_: {"files": [], "record": record}
+    floodmark._known_schema = lambda run: known
+    floodmark._no_records_sql = lambda run, plan: "(select 1)"
+    sql = floodmark._next_files_sql(files)
+    assert floodmark._has_mark("waits", f"/*floodmark:files*/ {sql} /*floodmark:end*/") is waits
+    assert sql.startswith("/*floodmark:plan ") and sql.endswith(" (select 1)")
+
+
 def run_of(**target: Any) -> dict[str, Any]:
     """A run of a model whose table is empty."""
     committed = {"generation": "g1", "target_id": "t", "batch_id": 1}

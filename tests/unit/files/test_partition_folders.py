@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.macros import load
 
+MODE = "delta.columnMapping.mode"
 floodmark = load(invocation_args_dict=SimpleNamespace(project_dir="/work/x=1/shop"))
 
 
@@ -101,12 +102,39 @@ def test_hints_beside_a_variant_are_of_folders_that_may_come_later():
 def test_with_column_mapping_delta_takes_nearly_every_name():
     mapped = load(
         invocation_args_dict=SimpleNamespace(project_dir="/work"),
-        config={"tblproperties": {"delta.columnMapping.mode": "name"}},
+        config={"tblproperties": {MODE: "name"}},
     )
     mapped._partition_type = lambda settings, name, values: "string"
     files = [{"path": f"file:/in/{one}/a.csv"} for one in REFUSED]
     found = [one["name"] for one in mapped._partitions(a_run(), None, files)]
     assert found == ["my col", "report (rev", "a,b", "a;b"]
+
+
+@pytest.mark.parametrize("asks", [True, False])
+@pytest.mark.parametrize("mode", ["name", "none", None])
+@pytest.mark.parametrize("full_refresh", [True, False])
+def test_a_table_that_is_there_says_itself_whether_it_has_column_mapping(asks, mode, full_refresh):
+    properties = {"tblproperties": {MODE: "name"}} if asks else {}
+    own = load(invocation_args_dict=SimpleNamespace(project_dir="/work"), config=properties)
+    own._partition_type = lambda settings, name, values: "string"
+    looked = []
+    own._properties_of = lambda relation: looked.append(relation) or ({MODE: mode} if mode else {})
+    given = own._with_defaults({"path": "/in", "format": "parquet"}, own._files_schema())
+    run = {"settings": {"files": own._completed_files(given)}, "full_refresh": full_refresh}
+    run["target"] = {"is_delta": True}
+    seen, files = "struct<id:int,`net amount`:int>", [{"path": "file:/in/my col=1/a.parquet"}]
+    is_mapped = asks if full_refresh else mode == "name"
+    assert own._seen_columns(run, "struct<id:int>") == "struct<id:int>" and looked == []
+    assert own._seen_columns(run, seen) == (seen if is_mapped else "struct<id:int>")
+    assert [one["name"] for one in own._partitions(run, None, files)] == ["my col"] * is_mapped
+    # Only names that need it are worth a question, and only one.
+    assert len(looked) == (not full_refresh)
+
+
+@pytest.mark.parametrize(("mode", "is_mapped"), [("id", True), ("none", False)])
+def test_the_config_counts_for_a_table_that_is_made(mode, is_mapped):
+    own = load(config={"tblproperties": {MODE: mode}})
+    assert own._is_mapped({"target": {"is_delta": False}, "full_refresh": False}) is is_mapped
 
 
 def test_without_files_nobody_knows_the_format():

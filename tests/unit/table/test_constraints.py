@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from types import SimpleNamespace
 from typing import Any
@@ -9,6 +10,10 @@ from typing import Any
 import pytest
 
 from tests.support.macros import Refused, load
+
+
+def md5(text: str) -> str:
+    return hashlib.md5(text.encode()).hexdigest()
 
 
 class Config(dict[str, Any]):
@@ -37,7 +42,7 @@ class Table:
         ]
         columns = {name: SimpleNamespace(data_type="int") for name in ("a", "b", "c")}
         model = SimpleNamespace(constraints=constraints, columns=columns)
-        floodmark = load(config=Config(), model=model, this="shop.orders")
+        floodmark = load(config=Config(), model=model, this="shop.orders", local_md5=md5)
         floodmark._lists_changes = lambda: False
         floodmark._execute = self.execute
         floodmark._set_properties = self.set
@@ -186,6 +191,28 @@ def test_rows_of_the_table_that_break_a_new_constraint_are_named_and_nothing_is_
     table.broken = {}
     loaded(table, {"small": "a < 9", "other": "c > 0"})
     assert table.holds() == {"small": "(a < 9)", "other": "(c > 0)"}
+
+
+def test_a_check_without_a_name_stays_until_the_one_in_its_place_holds() -> None:
+    """Each condition has a name of its own."""
+    name = {text: f"check_{md5(text)[:12]}" for text in ("a < 99", "a < 9", "a < 999")}
+    table = Table({"handmade": "b > 0"})
+    loaded(table, {"": "a < 99"})
+    table.broken = {"a < 9": 2}
+    for _ in range(2):
+        with pytest.raises(Refused, match=rf"break the contract's constraints: {name['a < 9']} "):
+            loaded(table, {"": "a < 9", "other": "c > 0"})
+        assert table.holds() == {"handmade": "b > 0", name["a < 99"]: "(a < 99)"}
+    # A named one that is broken keeps no other.
+    table.broken = {"c > 0": 1}
+    with pytest.raises(Refused, match="constraints: other "):
+        loaded(table, {"other": "c > 0"})
+    assert table.holds() == {"handmade": "b > 0"}
+    table.broken = {}
+    loaded(table, {"": "a < 9"})
+    # One that is relaxed goes before the batch.
+    assert loaded(table, {"": "a < 999"}) == {"handmade": "b > 0"}
+    assert table.holds() == {"handmade": "b > 0", name["a < 999"]: "(a < 999)"}
 
 
 def test_a_column_that_the_next_batch_adds_is_null_in_the_rows_that_are_there() -> None:

@@ -73,7 +73,41 @@ def test_an_upstream_that_a_hook_made_is_there() -> None:
     assert floodmark._present_relation(events) == {"type": "view", "is_delta": False}
     assert sent == ["show schemas like 'raw'", "show tables in raw like 'events'"]
     floodmark._relation_in_spark = lambda relation: relation
-    assert floodmark._pinned(This(schema="raw", is_view=True)) == "shop.orders"
+    assert floodmark._pinned(This(schema="raw", is_view=True), {}) == "shop.orders"
+
+
+@pytest.mark.parametrize(
+    ("materialized", "files", "more"),
+    [
+        (
+            "incremental",
+            {"path": "in"},
+            ". If its run has succeeded, it waits for the first file in in",
+        ),
+        # These have a table before any file.
+        ("incremental", {"path": "in", "schema": "id int"}, ""),
+        ("streaming_table", {"path": "in"}, ""),
+        ("incremental", None, ""),
+        (None, None, ""),
+    ],
+)
+def test_an_upstream_that_is_not_there_may_wait_for_a_file(
+    materialized: str | None, files: dict[str, str] | None, more: str
+) -> None:
+    floodmark = load(model=None)
+
+    def stop(sentence: str) -> None:
+        raise Refused(sentence)
+
+    node = {"config": {"materialized": materialized, "files": files}}
+    floodmark._stop, floodmark._present_relation = stop, lambda relation: None
+    floodmark._upstream_node, floodmark._node_relation = lambda *_: node, lambda node: "shop.landed"
+    floodmark._relation_name, floodmark._model_id = str, lambda: "shop.orders"
+    absent = f"does not exist: build it first{more}"
+    with pytest.raises(Refused, match=f"^its upstream shop.landed {absent}$"):
+        floodmark._upstream({"watermark": {"from": "landed"}})
+    with pytest.raises(Refused, match=f"^a rule looks into shop.landed, which {absent}$"):
+        floodmark._pinned("shop.landed", node)
 
 
 @pytest.mark.parametrize(
