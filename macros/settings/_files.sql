@@ -85,11 +85,13 @@
 {% macro _corrupt_problems(files) %}
     {%- set problems = [] -%}
     {%- set completed = floodmark._completed_files(floodmark._with_defaults(files, floodmark._files_schema())) -%}
-    {%- if files.get('on_corrupt') == 'null' and files.get('single_variant_column') -%}
+    {%- set bare = 'single_variant_column' if files.get('single_variant_column')
+        else ("format 'text'" if files.get('format') == 'text') -%}
+    {%- if files.get('on_corrupt') == 'null' and bare -%}
         {%- do problems.append({'setting': 'files.on_corrupt', 'got': 'null',
-            'expected': "'quarantine' or 'fail' with single_variant_column, beside which nothing is rescued",
+            'expected': "'quarantine' or 'fail' with " ~ bare ~ ', beside which nothing is rescued',
             'todo': 'Use one of them'}) -%}
-    {%- elif files.get('on_corrupt') == 'null' and files.get('format') not in ['text', 'binary']
+    {%- elif files.get('on_corrupt') == 'null' and files.get('format') != 'binary'
         and not completed.rescued_data_column -%}
         {%- do problems.append({'setting': 'files.on_corrupt', 'got': 'null',
             'expected': 'a rescued_data_column, where the text of such a record is kept',
