@@ -167,6 +167,12 @@
     {%- endfor -%}
     {%- do problems.extend(floodmark._variant_problems(files))
         if files.get('single_variant_column') and not is_fixed -%}
+    {#- a stream looks into no file before it reads it, so it is told the columns -#}
+    {%- if floodmark._is_stream() and files.get('format') and not is_fixed and not files.get('schema') -%}
+        {%- do problems.append({'setting': 'files.schema', 'got': none,
+            'expected': "the columns as DDL, such as 'id bigint, name string', on a streaming_table",
+            'todo': 'Add it: a stream infers no schema'}) -%}
+    {%- endif -%}
     {%- if floodmark._is_stream() and files.get('rescued_data_column')
         and files.get('format') in ['parquet', 'orc', 'avro'] -%}
         {%- do problems.append({'setting': 'files.rescued_data_column', 'got': files.rescued_data_column,
@@ -221,7 +227,7 @@
 {% endmacro %}
 
 
-{# A stream looks into no file before it reads it, so it is told the columns. #}
+{# Problems of settings that streams do not have. #}
 {% macro _stream_files_problems(files) %}
     {%- set problems = [] -%}
     {%- for name in files
@@ -231,15 +237,9 @@
             'expected': 'no such setting on a streaming_table',
             'todo': 'Leave it out, or load the files with an incremental model'}) -%}
     {%- endfor -%}
-    {%- set format = files.get('format') or 'json' -%}
-    {%- if format not in ['text', 'binary'] and not files.get('schema') -%}
-        {%- do problems.append({'setting': 'files.schema', 'got': none,
-            'expected': "the columns as DDL, such as 'id bigint, name string', on a streaming_table",
-            'todo': 'Add it: a stream infers no schema'}) -%}
-    {%- endif -%}
     {#- Spark's own reader takes all behind a quote that is not closed for one value, and the record for a good one -#}
     {%- for name, value in (files.get('options') if files.get('options') is mapping else {}).items()
-        if format == 'csv' and name | lower == 'multiline' and value | string | lower == 'true' -%}
+        if files.get('format') == 'csv' and name | lower == 'multiline' and value | string | lower == 'true' -%}
         {%- do problems.append({'setting': 'files.options.' ~ name, 'got': value,
             'expected': "a record a line with format 'csv' on a streaming_table",
             'todo': 'Leave it out, or load the files with an incremental model'}) -%}
