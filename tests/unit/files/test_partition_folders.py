@@ -112,3 +112,46 @@ def test_with_column_mapping_delta_takes_nearly_every_name():
 def test_without_files_nobody_knows_the_format():
     given = settings(schema_hints=None, infer_column_types=False, format=None)
     assert load()._partition_type(given, "day", None) == "string"
+
+
+@pytest.mark.parametrize(
+    ("given", "values", "type"),
+    [
+        ({"format": "parquet"}, ["1", "-2", "0"], "int"),
+        ({"format": "json", "infer_column_types": True}, ["1", "30000000000"], "bigint"),
+        ({"format": "parquet"}, ["2024-05-01", None], "date"),
+        # It would be another value.
+        ({"format": "parquet"}, ["7", "007"], "string"),
+        ({"format": "parquet"}, ["+05"], "string"),
+        # What does not fit later would be lost.
+        ({"format": "text"}, ["1"], "string"),
+        ({"format": "binary"}, ["2024-05-01"], "string"),
+        ({"format": "json", "single_variant_column": "record"}, ["1"], "string"),
+        ({"format": "parquet", "rescued_data_column": False}, ["1"], "string"),
+        # Nobody guesses it then.
+        ({"format": "text", "schema_hints": "n int"}, ["web"], "int"),
+    ],
+)
+def test_a_type_is_guessed_only_where_nothing_is_lost(given, values, type):
+    own = load()
+    files = own._completed_files(own._with_defaults({"path": "/in"} | given, own._files_schema()))
+    assert own._partition_type(files, "n", values) == type
+
+
+@pytest.mark.parametrize(
+    ("hints", "format", "is_taken"),
+    [
+        ("day date, shard int", "text", True),
+        ("value int", "text", False),
+        ("Length int", "binary", False),
+        ("length int", "text", True),
+        ("a.b int", "text", False),
+        ("day array<int>", "binary", False),
+    ],
+)
+def test_hints_of_texts_and_binary_files_are_of_folders(hints, format, is_taken):
+    problems = load()._format_problems({"path": "in", "format": format, "schema_hints": hints})
+    assert [one["setting"] for one in problems] == ([] if is_taken else ["files.schema_hints"])
+    assert is_taken or problems[0]["expected"] == (
+        f"only types of folders name=value with format '{format}', whose records have columns of their own"
+    )
