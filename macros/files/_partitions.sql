@@ -85,11 +85,13 @@
 {% endmacro %}
 
 
-{# How many parts of a file's path lead to the folder of the settings. A pattern ends it: what it matches counts. Spark
-   prints paths without `..`, `.` and doubled slashes. #}
+{# How many parts of a file's path lead to the folder of the settings, or to the folder of the file that they name. A
+   pattern ends it: what it matches counts. Spark prints paths without `..`, `.` and doubled slashes, and may add a
+   scheme and a server. #}
 {% macro _fixed_depth(settings, path) %}
     {%- set fixed = floodmark._plain_path(floodmark._absolute_path(settings.path | string)) -%}
-    {{ return(fixed.split('/') | length + (2 if path.startswith('file:///') else 0)) }}
+    {%- set depth = modules.re.sub('^[\\w+.-]+:(//[^/]*)?', '', fixed).split('/') | length -%}
+    {{ return([depth + (2 if modules.re.match('[\\w+.-]+://', path) else 0), path.split('/') | length - 1] | min) }}
 {% endmacro %}
 
 

@@ -24,10 +24,26 @@ floodmark = load(invocation_args_dict=SimpleNamespace(project_dir="/work/x=1/sho
         ("../in/day=*", "file:/work/x=1/in/day=2/a.csv"),
         ("s3a://y=1/in", "s3a://y=1/in/day=2/a.csv"),
         ("file:///data/y=1", "file:/data/y=1/day=2/a.csv"),
+        ("s3a://y=1", "s3a://y=1/day=2/a.csv"),
+        ("hdfs:///data/y=1", "hdfs://x=1:9/data/y=1/day=2/a.csv"),
+        ("/data/y=1", "hdfs://x=1:9/data/y=1/day=2/a.csv"),
+        ("/", "file:/day=2/a.csv"),
     ],
 )
 def test_folders_below_the_path_are_columns(path, file):
     assert floodmark._partition_values({"path": path}, file) == {"day": "2"}
+
+
+def test_a_path_that_is_a_file_has_no_folders_below():
+    file = {"path": "file:/data/y=1/a.csv"}
+    given = {"path": "/data/y=1/a.csv", "archive_to": "/old"}
+    assert floodmark._partition_values(given, file["path"]) == {}
+    assert floodmark._partition_values(given, "file:/data/y=1/") == {}
+    assert floodmark._archived_path(given, file) == "/old/a.csv"
+    own, sent = load(local_md5=str.upper), []
+    own._execute = sent.extend
+    own._delete_files("shop.bronze", given, [file])
+    assert "location 'file:/data/y=1/_floodmark_deleted_" in sent[0]
 
 
 def settings(**given):
