@@ -115,7 +115,7 @@ def model_text(look: Look) -> str:
     settings = [f"'path': {look.path!r}", f"'format': {look.format!r}"]
     if hints:
         lines = ",".join(f"\n            {hint}" for hint in hints) + "\n        "
-        listed = (lines if len(hints) > 1 else hints[0]).replace("'", "\\'")
+        listed = (lines if len(hints) > 1 else hints[0]).replace("\\", "\\\\").replace("'", "\\'")
         settings.append(f"'schema_hints': '{listed}'")
     if look.options:
         settings.append(f"'options': {look.options!r}")
@@ -129,12 +129,12 @@ def model_text(look: Look) -> str:
     inner = ",\n        ".join(settings)
     selected_text = ",\n    ".join(selected)
     return (
-        f"-- {look.path}: {look.size()} when this was written.\n"
+        f"-- {_without_tags(look.path)}: {look.size()} when this was written.\n"
         "-- New columns are added by themselves. What does not fit is in _rescued_data, corrupt\n"
         "-- records are in the table of this name with __quarantine behind it.\n"
         "{{ config(\n    materialized='incremental',\n    incremental_strategy='append',\n"
         f"    files={{\n        {inner},\n    }},\n) }}}}\n\n"
-        f"select\n    {selected_text}\nfrom {{{{ floodmark.new_files() }}}}\n"
+        f"select\n    {_without_tags(selected_text)}\nfrom {{{{ floodmark.new_files() }}}}\n"
     )
 
 
@@ -192,6 +192,11 @@ def _free_name(wanted: str, taken: set[str]) -> str:
 
 def _quoted(name: str) -> str:
     return name if _PLAIN.fullmatch(name) else "`" + name.replace("`", "``") + "`"
+
+
+def _without_tags(text: str) -> str:
+    """A text of a model in which Jinja sees no tag."""
+    return re.sub(r"\{(?=[{%#])", "{{ '{' }}", text)
 
 
 def _plain_letters(name: str) -> str:

@@ -195,8 +195,7 @@
     {%- set known = modules.re.split('[{][{].*?[}][}]|[{]%.*?%[}]', path, flags=modules.re.S) -%}
     {%- if known | length == 1 -%}
         {%- set whole = floodmark._normal_path(floodmark._path_pattern(floodmark._absolute_path(path))) -%}
-        {{ return('^' ~ ('(?:[\\w+.-]+:(?://[^/]*)?)?' if whole.startswith('/') else '')
-            ~ floodmark._glob_regex(whole) ~ '(?:/|$)') }}
+        {{ return(floodmark._printed_regex(whole) ~ '(?:/|$)') }}
     {%- elif known[-1].startswith('/') and '..' not in known[-1] -%}
         {{ return(floodmark._glob_regex(floodmark._normal_path(known[-1])) ~ '(?:/|$)') }}
     {%- endif -%}

@@ -26,7 +26,8 @@
 
 {# The corrupt records of a batch as rows of the quarantine: _floodmark_reason, _floodmark_raw, _floodmark_file,
    _floodmark_line. The staging table has no numbers of lines: of files that are not large they are counted in the
-   files, and stand where the text is found as often as in the staging table. #}
+   files, each read as one text, and stand where the text is found as often as in the staging table. A packed file
+   counts as 20 times its size. #}
 {% macro _corrupt_rows_sql(run, batch) %}
     {%- set settings = run.settings.files -%}
     {%- set stage = floodmark._records_stage(batch) -%}
@@ -36,7 +37,8 @@
         ~ ' where _floodmark_reason is not null' -%}
     {%- set files = [] -%}
     {%- for file in batch.files
-        if file.rows_raw and file.size < 64 * 1024 * 1024 and floodmark._file_format(settings).has_lines -%}
+        if file.rows_raw and file.size * (20 if floodmark._packed_ending(file.path) else 1) < 64 * 1024 * 1024
+        and floodmark._file_format(settings).has_lines -%}
         {%- do files.append(file) -%}
     {%- endfor -%}
     {%- set numbered = floodmark._numbered_lines_sql(settings, files) if files

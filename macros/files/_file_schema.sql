@@ -396,15 +396,16 @@
 {# Refuse settings that a format does not have, where the names of the files have told it. #}
 {% macro _check_format(settings) %}
     {%- set files = dict(floodmark._setting('files'), format=settings.format) -%}
-    {%- set problems = floodmark._format_problems(files) + floodmark._reader_option_problems(files) -%}
+    {%- set problems = floodmark._format_problems(files) + floodmark._reader_option_problems(files)
+        + floodmark._corrupt_problems(files) -%}
     {%- do floodmark._refuse(problems) if problems -%}
 {% endmacro %}
 
 
 {# The format that a file's name tells; none where it tells none. #}
 {% macro _format_by_name(path) %}
-    {%- set name = modules.re.sub('\\.(gz|bz2|zst|zstd|lz4|snappy|deflate|xz)$', '', path | lower) -%}
-    {%- set ending = name.rpartition('/')[2].rpartition('.')[2] if '.' in name.rpartition('/')[2] else '' -%}
+    {%- set name = (path | lower).rpartition('/')[2] -%}
+    {%- set _, dot, ending = (name.rpartition('.')[0] if floodmark._packed_ending(name) else name).rpartition('.') -%}
     {{ return({'json': 'json', 'jsonl': 'json', 'ndjson': 'json', 'csv': 'csv', 'tsv': 'csv', 'parquet': 'parquet',
-        'avro': 'avro', 'orc': 'orc', 'xml': 'xml', 'txt': 'text', 'log': 'text'}.get(ending)) }}
+        'avro': 'avro', 'orc': 'orc', 'xml': 'xml', 'txt': 'text', 'log': 'text'}.get(ending if dot)) }}
 {% endmacro %}

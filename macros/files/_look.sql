@@ -49,19 +49,28 @@
 {% macro _packed_files(files) %}
     {%- set found = {} -%}
     {%- for file in files -%}
-        {%- set packed = modules.re.search('(?i)\\.(xz|7z|zip|br|lz|lzma|lzo|rar|tar|tgz|z|zstd|gzip|bzip2)$',
-            file.path) -%}
-        {%- set named = modules.re.search('(?i)\\.(gz|bz2|zst|lz4|snappy|deflate)$', file.path) -%}
-        {%- set ending = (packed or named).group(1) if packed or named else '' -%}
-        {%- if packed -%}
-            {%- do found.update({file.path: 'packed as .' ~ ending
-                ~ ', which Spark does not unpack: pack it as .gz, .bz2 or .zst'}) -%}
-        {%- elif ending != ending | lower -%}
-            {%- do found.update({file.path: 'packed as .' ~ ending ~ ', which Spark does not unpack: name it .'
-                ~ ending | lower}) -%}
+        {%- set ending = floodmark._packed_ending(file.path) -%}
+        {%- if ending and not floodmark._is_unpacked(ending) -%}
+            {%- do found.update({file.path: 'packed as .' ~ ending ~ ', which Spark does not unpack: '
+                ~ ('name it .' ~ ending | lower if floodmark._is_unpacked(ending | lower)
+                else 'pack it as .gz, .bz2 or .zst')}) -%}
         {%- endif -%}
     {%- endfor -%}
     {{ return(found) }}
+{% endmacro %}
+
+
+{# How a file is packed, as the ending of its name says; none where it says nothing of it. #}
+{% macro _packed_ending(path) %}
+    {%- set found = modules.re.search('(?i)\\.(gz|bz2|zst|lz4|snappy|deflate'
+        '|xz|7z|zip|br|lz|lzma|lzo|rar|tar|tgz|z|zstd|gzip|bzip2)$', path) -%}
+    {{ return(found.group(1) if found else none) }}
+{% endmacro %}
+
+
+{# Whether Spark unpacks files with an ending. #}
+{% macro _is_unpacked(ending) %}
+    {{ return(ending in ['gz', 'bz2', 'zst', 'lz4', 'snappy', 'deflate']) }}
 {% endmacro %}
 
 
@@ -106,7 +115,7 @@
    This reads the file once more, because the store may have failed only for a moment. A missing file is not checked
    here. A compressed file is read without decompressing it. #}
 {% macro _check_bytes(settings, file) %}
-    {%- set is_packed = modules.re.search('\\.(gz|bz2|zst|lz4|snappy|deflate)$', file.path) is not none -%}
+    {%- set is_packed = floodmark._packed_ending(file.path) is not none -%}
     {%- set read = floodmark._tried(run_query, 'select max(hash(' ~ ('content' if is_packed else 'value') ~ ')) from '
         ~ ('binaryFile' if is_packed else 'text') ~ '.`' ~ floodmark._pattern_of([file]) | replace('`', '``') ~ '` '
         ~ floodmark._files_options(settings)) -%}

@@ -185,22 +185,24 @@
     {%- if not pattern or modules.re.search('[/{,\\[][_.]', path[pattern.start():]) -%}
         {{ return(none) }}
     {%- endif -%}
-    {{ return('^' ~ floodmark._scheme_regex(path) ~ floodmark._glob_regex(path[:pattern.start()])
-        ~ '/(?:[\\s\\S]*/)?(?:\\.|_(?![^/]*=))[^/]*(?:/|$)') }}
+    {{ return(floodmark._printed_regex(path[:pattern.start()]) ~ '/(?:[\\s\\S]*/)?(?:\\.|_(?![^/]*=))[^/]*(?:/|$)') }}
 {% endmacro %}
 
 
 {# A regular expression of the decoded paths of files that lie in the folder, or in one that the pattern matches. #}
 {% macro _folder_regex(settings) %}
     {%- set path = floodmark._normal_path(floodmark._path_pattern(floodmark._absolute_path(settings.path | string))) -%}
-    {{ return('^' ~ floodmark._scheme_regex(path) ~ floodmark._glob_regex(path)
-        ~ ('(?:/[\\s\\S]+)?$' if settings.recursive else '(?:/[^/]+)?$')) }}
+    {{ return(floodmark._printed_regex(path) ~ ('(?:/[\\s\\S]+)?$' if settings.recursive else '(?:/[^/]+)?$')) }}
 {% endmacro %}
 
 
-{# What may stand before a path that is given without a scheme, as a regular expression. #}
-{% macro _scheme_regex(path) %}
-    {{ return('(?:[\\w+.-]+:(?://[^/]*)?)?' if path[:1] in ['/', ''] else '') }}
+{# A normal path or pattern as a regular expression of how the paths begin that Spark prints: with a scheme and a
+   server, also where the path has none. #}
+{% macro _printed_regex(path) %}
+    {%- set scheme = modules.re.match('([\\w+.-]+:)?(?=/(?!/)|$)', path) -%}
+    {%- set server = '(?://[^/]*|(?!//))' -%}
+    {{ return('^' ~ ('' if not scheme else modules.re.escape(scheme.group(1)) ~ server if scheme.group(1)
+        else '(?:[\\w+.-]+:' ~ server ~ ')?') ~ floodmark._glob_regex(path[scheme.end() if scheme else 0:])) }}
 {% endmacro %}
 
 

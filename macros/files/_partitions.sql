@@ -1,7 +1,7 @@
 {# Partition columns: folders `name=value` below the path, as Hive writes them. #}
 
 {# The partition columns of a batch: a list of {name, type}. Those that are known stay; a new level is a new column
-   where columns may come, of the type that a known column of the record has by this name, or one that was there before
+   where levels may come, of the type that a known column of the record has by this name, or one that was there before
    (`former`). One whose name Delta refuses is left out, unless the settings name it. `known` is none before the first
    batch. #}
 {% macro _partitions(run, known, files, record=none, former=none) %}
@@ -17,9 +17,10 @@
     {%- endfor -%}
     {%- set hints = floodmark._hints(settings.schema_hints) or [] -%}
     {%- set hinted = hints | map(attribute='path') | map('first') | list -%}
-    {#- beside a VARIANT of the whole record, hints are of folders, also of those that come later -#}
+    {#- where the records' columns are fixed, hints are of folders, also of those that come later -#}
+    {%- set of_folders = hinted if floodmark._has_fixed_columns(settings) else [] -%}
     {%- set wanted = floodmark._name_list(settings.partition_columns) if settings.partition_columns is not none
-        else (seen.keys() | list) + (hinted if settings.single_variant_column and known is none else []) -%}
+        else (seen.keys() | list) + (of_folders if known is none else []) -%}
     {%- set columns = (known or []) | list -%}
     {%- set names = columns | map(attribute='name') | map('lower') | list -%}
     {%- set refused = [] -%}
@@ -27,12 +28,13 @@
     {%- for name in wanted if name | lower not in names -%}
         {%- do names.append(name | lower) -%}
         {%- do floodmark._warn_once(run, "files.schema_hints has '" ~ name ~ "', and no file lies in a folder '" ~ name
-            ~ "=' yet: the column is NULL. Beside single_variant_column, hints type only folders")
-            if settings.single_variant_column and name in hinted and name not in seen -%}
+            ~ "=' yet: the column is NULL. " ~ ('Beside single_variant_column' if settings.single_variant_column
+            else "With format '" ~ settings.format ~ "'") ~ ', hints type only folders')
+            if name in of_folders and name not in seen -%}
         {%- if settings.partition_columns is none and name | lower not in named
             and not floodmark._is_nameable(run, name) -%}
             {%- do refused.append(name ~ '=') -%}
-        {%- elif known is none or settings.schema_evolution in ['add_new_columns', 'widen']
+        {%- elif known is none or settings.adds_folders
             or floodmark._find_column(floodmark._struct_fields(record or 'struct<>'), name) -%}
             {%- set inside = floodmark._find_column(floodmark._struct_fields(record or 'struct<>')
                 + floodmark._struct_fields(former or 'struct<>'), name) -%}
@@ -83,24 +85,27 @@
 {% endmacro %}
 
 
-{# How many parts of a file's path lead to the folder of the settings. A pattern ends it: what it matches counts. Spark
-   prints paths without `..`, `.` and doubled slashes. #}
+{# How many parts of a file's path lead to the folder of the settings, or to the folder of the file that they name. A
+   pattern ends it: what it matches counts. Spark prints paths without `..`, `.` and doubled slashes, and may add a
+   scheme and a server. #}
 {% macro _fixed_depth(settings, path) %}
     {%- set fixed = floodmark._plain_path(floodmark._absolute_path(settings.path | string)) -%}
-    {{ return(fixed.split('/') | length + (2 if path.startswith('file:///') else 0)) }}
+    {%- set depth = modules.re.sub('^[\\w+.-]+:(//[^/]*)?', '', fixed).split('/') | length -%}
+    {{ return([depth + (2 if modules.re.match('[\\w+.-]+://', path) else 0), path.split('/') | length - 1] | min) }}
 {% endmacro %}
 
 
-{# The type of a partition column: that of a hint; else, where types are inferred, that of all its values. #}
+{# The type of a partition column: that of a hint; else, where types are inferred and what does not fit is rescued,
+   that of all its values. Digits with a leading zero are text, as in records. #}
 {% macro _partition_type(settings, name, values) %}
     {%- for hint in floodmark._hints(settings.schema_hints) or []
         if hint.path | length == 1 and hint.path[0] | lower == name | lower -%}
         {{ return(hint.type) }}
     {%- endfor -%}
-    {%- set is_typed = settings.infer_column_types or settings.format and floodmark._file_format(settings).has_types
-        -%}
+    {%- set is_typed = settings.rescued_data_column
+        and (settings.infer_column_types or settings.format and floodmark._file_format(settings).has_types) -%}
     {%- set values = values | reject('none') | list if values else [] -%}
-    {%- for type, pattern in {'int': '[-+]?\\d{1,9}', 'bigint': '[-+]?\\d{1,18}',
+    {%- for type, pattern in {'int': '[-+]?(?!0\\d)\\d{1,9}', 'bigint': '[-+]?(?!0\\d)\\d{1,18}',
         'date': '\\d{4}-\\d{2}-\\d{2}'}.items()
         if is_typed and values -%}
         {%- set ns = namespace(fits=true) -%}

@@ -6,7 +6,8 @@
 
 {# The records as a relation: columns, rescued data, `_metadata`. #}
 {% macro _stream_files_sql(files) %}
-    {%- set settings = dict(files, format=files.format or floodmark._stream_format(files), single_variant_column=none,
+    {%- set files = floodmark._completed_files(dict(files, format=files.format or floodmark._stream_format(files))) -%}
+    {%- set settings = dict(files, single_variant_column=none,
         on_corrupt='null' if files.rescued_data_column else 'fail') -%}
     {%- set format = floodmark._file_format(settings) -%}
     {%- set record = format.columns or floodmark._told_record(settings.schema) -%}

@@ -66,18 +66,26 @@
 
 
 {# `files` with defaults, and with what follows from other settings: `infers`, whether the schema is inferred from the
-   files; `schema_evolution`; `rescued_data_column`, false if there is none. While `format` is not given, these are as
-   for a format whose records have columns. #}
+   files; `schema_evolution`, that of records; `adds_folders`, whether a level of folders that comes later is a column;
+   `rescued_data_column`, false if there is none. While `format` is not given, these are as for a format whose records
+   have columns. #}
 {% macro _completed_files(settings) %}
-    {%- set is_fixed = settings.format in ['text', 'binary'] or settings.single_variant_column is not none -%}
+    {%- set is_fixed = floodmark._has_fixed_columns(settings) -%}
     {%- set infers = not settings.schema and not is_fixed -%}
-    {%- set evolution = settings.schema_evolution or ('add_new_columns' if infers else 'none') -%}
+    {%- set evolution = settings.schema_evolution or ('none' if settings.schema else 'add_new_columns') -%}
+    {%- set adds = settings.get('adds_folders', evolution in ['add_new_columns', 'widen']) -%}
     {%- set rescued = settings.rescued_data_column -%}
     {%- if rescued is none and (infers or evolution in ['rescue', 'fail']) -%}
         {%- set rescued = '_rescued_data' -%}
     {%- endif -%}
-    {{ return(dict(settings, infers=infers, schema_evolution='none' if is_fixed else evolution,
+    {{ return(dict(settings, infers=infers, schema_evolution='none' if is_fixed else evolution, adds_folders=adds,
         rescued_data_column=false if is_fixed else rescued or false)) }}
+{% endmacro %}
+
+
+{# Whether the columns of the records are those of the format, or one VARIANT: hints type folders alone. #}
+{% macro _has_fixed_columns(files) %}
+    {{ return(files.get('format') in ['text', 'binary'] or files.get('single_variant_column') is not none) }}
 {% endmacro %}
 
 
@@ -85,11 +93,13 @@
 {% macro _corrupt_problems(files) %}
     {%- set problems = [] -%}
     {%- set completed = floodmark._completed_files(floodmark._with_defaults(files, floodmark._files_schema())) -%}
-    {%- if files.get('on_corrupt') == 'null' and files.get('single_variant_column') -%}
+    {%- set bare = 'single_variant_column' if files.get('single_variant_column')
+        else ("format 'text'" if files.get('format') == 'text') -%}
+    {%- if files.get('on_corrupt') == 'null' and bare -%}
         {%- do problems.append({'setting': 'files.on_corrupt', 'got': 'null',
-            'expected': "'quarantine' or 'fail' with single_variant_column, beside which nothing is rescued",
+            'expected': "'quarantine' or 'fail' with " ~ bare ~ ', beside which nothing is rescued',
             'todo': 'Use one of them'}) -%}
-    {%- elif files.get('on_corrupt') == 'null' and files.get('format') not in ['text', 'binary']
+    {%- elif files.get('on_corrupt') == 'null' and files.get('format') != 'binary'
         and not completed.rescued_data_column -%}
         {%- do problems.append({'setting': 'files.on_corrupt', 'got': 'null',
             'expected': 'a rescued_data_column, where the text of such a record is kept',
@@ -158,13 +168,20 @@
     {%- set problems = [] -%}
     {%- set is_fixed = files.get('format') in ['text', 'binary'] -%}
     {%- for name in ['schema', 'schema_hints', 'rescued_data_column', 'single_variant_column']
-        if is_fixed and files.get(name) -%}
+        if is_fixed and files.get(name) and not (name == 'schema_hints' and floodmark._may_be_of_folders(files)) -%}
         {%- do problems.append({'setting': 'files.' ~ name, 'got': files[name],
-            'expected': "nothing with format '" ~ files.format ~ "', whose records have columns of their own",
-            'todo': 'Remove it'}) -%}
+            'expected': ('only types of folders name=value' if name == 'schema_hints' else 'nothing')
+            ~ " with format '" ~ files.format ~ "', whose records have columns of their own",
+            'todo': 'Remove the others' if name == 'schema_hints' else 'Remove it'}) -%}
     {%- endfor -%}
     {%- do problems.extend(floodmark._variant_problems(files))
         if files.get('single_variant_column') and not is_fixed -%}
+    {#- a stream looks into no file before it reads it, so it is told the columns -#}
+    {%- if floodmark._is_stream() and files.get('format') and not is_fixed and not files.get('schema') -%}
+        {%- do problems.append({'setting': 'files.schema', 'got': none,
+            'expected': "the columns as DDL, such as 'id bigint, name string', on a streaming_table",
+            'todo': 'Add it: a stream infers no schema'}) -%}
+    {%- endif -%}
     {%- if floodmark._is_stream() and files.get('rescued_data_column')
         and files.get('format') in ['parquet', 'orc', 'avro'] -%}
         {%- do problems.append({'setting': 'files.rescued_data_column', 'got': files.rescued_data_column,
@@ -188,8 +205,7 @@
             'expected': 'no such column beside single_variant_column, which has the whole record',
             'todo': 'Remove it'}) -%}
     {%- endif -%}
-    {%- set hints = floodmark._hints(files.schema_hints) if files.get('schema_hints') is string else [] -%}
-    {%- if hints and not floodmark._may_be_of_folders(files, hints) -%}
+    {%- if not floodmark._may_be_of_folders(files) -%}
         {%- do problems.append({'setting': 'files.schema_hints', 'got': files.schema_hints,
             'expected': 'only types of folders name=value beside single_variant_column, which has the whole record',
             'todo': 'Remove the others, and cast what is in the VARIANT in the SELECT'}) -%}
@@ -206,12 +222,15 @@
 
 
 {# Whether all hints may type columns that folders give: a flat type of a name, one of `partition_columns` if these are
-   listed, and not the name of the VARIANT. #}
-{% macro _may_be_of_folders(files, hints) %}
+   listed, and not the name of a column of the records. #}
+{% macro _may_be_of_folders(files) %}
+    {%- set own = {'text': ['value'], 'binary': ['path', 'modificationtime', 'length', 'content']}.get(
+        files.get('format')) or [floodmark._column_name(files.single_variant_column) | lower] -%}
+    {%- set hints = floodmark._hints(files.schema_hints) if files.get('schema_hints') is string else [] -%}
     {%- set names = floodmark._name_list(files.partition_columns) | map('lower') | list
         if files.get('partition_columns') is not none else none -%}
-    {%- for hint in hints if hint.path | length > 1 or floodmark._nesting(hint.type)
-        or hint.path[0] | lower == floodmark._column_name(files.single_variant_column) | lower
+    {%- for hint in hints or [] if hint.path | length > 1 or floodmark._nesting(hint.type)
+        or hint.path[0] | lower in own
         or names is not none and hint.path[0] | lower not in names -%}
         {{ return(false) }}
     {%- endfor -%}
@@ -219,7 +238,7 @@
 {% endmacro %}
 
 
-{# A stream looks into no file before it reads it, so it is told the columns. #}
+{# Problems of settings that streams do not have. #}
 {% macro _stream_files_problems(files) %}
     {%- set problems = [] -%}
     {%- for name in files
@@ -229,15 +248,9 @@
             'expected': 'no such setting on a streaming_table',
             'todo': 'Leave it out, or load the files with an incremental model'}) -%}
     {%- endfor -%}
-    {%- set format = files.get('format') or 'json' -%}
-    {%- if format not in ['text', 'binary'] and not files.get('schema') -%}
-        {%- do problems.append({'setting': 'files.schema', 'got': none,
-            'expected': "the columns as DDL, such as 'id bigint, name string', on a streaming_table",
-            'todo': 'Add it: a stream infers no schema'}) -%}
-    {%- endif -%}
     {#- Spark's own reader takes all behind a quote that is not closed for one value, and the record for a good one -#}
     {%- for name, value in (files.get('options') if files.get('options') is mapping else {}).items()
-        if format == 'csv' and name | lower == 'multiline' and value | string | lower == 'true' -%}
+        if files.get('format') == 'csv' and name | lower == 'multiline' and value | string | lower == 'true' -%}
         {%- do problems.append({'setting': 'files.options.' ~ name, 'got': value,
             'expected': "a record a line with format 'csv' on a streaming_table",
             'todo': 'Leave it out, or load the files with an incremental model'}) -%}

@@ -182,10 +182,12 @@
 {% endmacro %}
 
 
-{# A path or a pattern of paths without a scheme of local files, `.`, `..` and doubled slashes. #}
+{# A path or a pattern of paths without a scheme of local files, `.`, `..` and doubled slashes. `hdfs:///in`, which
+   names no server, is `hdfs:/in`. #}
 {% macro _normal_path(path) %}
     {%- set parts = [] -%}
-    {%- for part in floodmark._without_file_scheme(path).split('/') -%}
+    {%- set plain = modules.re.sub('^([\\w+.-]+:)//(?=/)', '\\1', floodmark._without_file_scheme(path)) -%}
+    {%- for part in plain.split('/') -%}
         {%- if part == '..' and parts | length > 1 -%}
             {%- do parts.pop() -%}
         {%- elif part not in ['.', ''] or part == '' and (loop.first or parts[-1].endswith(':')) -%}

@@ -71,6 +71,12 @@ def story(make_project: Callable[..., Project]) -> Story:
         "select id from stream(json.`./sql/[12].json`) with (schema = 'id int')",
     )
     project.model("blocked", archives("blocked", "blocked"))
+    # A path that is one file.
+    land(project.root, {"alone/moved.json": lines({"id": 1}), "alone/old.json": lines({"id": 2})})
+    project.model("moved_alone", archives("alone/moved.json", "alone"))
+    project.model(
+        "deleted_alone", loader("alone/old.json", SELECT, on_loaded="delete", after="7 days")
+    )
     land(project.root / "archive", {"blocked": "a file where a folder should be"})
     story = Story(project)
     story.runs.append(project.build("--exclude", "reader", "stream", "stream_by_sql"))
@@ -83,6 +89,8 @@ def test_files_are_archived_with_their_path_once_they_are_loaded(story: Story) -
     assert present(root / "archive/in") == ALL
     assert set(story.archived("moved").values()) == {f"{root}/archive/in/{name}" for name in ALL}
     assert "8 files archived" in story.runs[0].message["moved"]
+    assert present(root / "archive/alone") == {"moved.json"}
+    assert story.archived("moved_alone") == {"moved.json": f"{root}/archive/alone/moved.json"}
 
 
 def test_a_file_of_which_nothing_was_loaded_stays(story: Story) -> None:
@@ -236,10 +244,11 @@ def test_later_runs(story: Story) -> None:
     (root / "kept/2.json").unlink()
     land(root / "kept", {"3.json": lines({"id": 33, "more": "rows"})})
     project.sql(
-        f"update {log} set at = at - interval 8 days where model = '{project.schema}.deleted'"
+        f"update {log} set at = at - interval 8 days where model like '{project.schema}.deleted%'"
     )
     land(root / "old", {"4.json": lines({"id": 4})})
-    run = project.build("--select", "mover kept deleted")
+    run = project.build("--select", "mover kept deleted deleted_alone")
+    assert {file.name for file in (root / "alone").iterdir()} == set()
     assert present(root / "shared") == set()
     again = f"{project.schema}.mover_2/1.json"
     assert present(root / "archive/shared") == {"1.json", "2.json", "3.json", again}

@@ -96,6 +96,22 @@ def test_a_column_of_records_keeps_its_type_where_folders_give_it_later(project:
     assert columns(project, "later")["store"] == "string"
 
 
+def test_texts_keep_every_value_of_a_folder(project: Project) -> None:
+    land(project.root / "logs", {"shard=1/a.log": "a\n"})
+    project.model("logs", loader("logs"))
+    project.model("hinted_logs", loader("logs", format="text", schema_hints="shard int"))
+    project.build("--select", "logs", "hinted_logs")
+    land(
+        project.root / "logs",
+        {"shard=007/b.log": "b\n", "shard=web/day=2024-05-01/c.log": "c\n"},
+    )
+    project.build("--select", "logs", "hinted_logs")
+    assert columns(project, "logs") == {"value": "string", "shard": "string", "day": "string"}
+    assert columns(project, "hinted_logs")["shard"] == "int"
+    found = {row["value"]: (row.get("shard"), row.get("day")) for row in records(project, "logs")}
+    assert found == {"a": ("1", None), "b": ("007", None), "c": ("web", "2024-05-01")}
+
+
 def test_columnar_files_have_the_column_inside(project: Project) -> None:
     folder = project.root / "columnar"
     for path, row in (

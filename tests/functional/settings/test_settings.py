@@ -402,10 +402,12 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
         ],
     ),
     "files_text_schema": (
-        over_files(files=FILES | {"format": "text"}),
+        over_files(files=FILES | {"format": "text", "on_corrupt": "null"}),
         [
             "files.schema: got \"id bigint\"; expected nothing with format 'text', whose records have "
-            "columns of their own. Remove it"
+            "columns of their own. Remove it",
+            "files.on_corrupt: got \"null\"; expected 'quarantine' or 'fail' with format 'text', beside which "
+            "nothing is rescued. Use one of them",
         ],
     ),
     "files_variant": (

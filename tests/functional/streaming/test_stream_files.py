@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.files import land, records, rescued
+from tests.support.files import columns, land, records, rescued
 from tests.support.harness import Project, Run
 
 pytestmark = pytest.mark.parametrize("target", ["session"], scope="module")
@@ -98,6 +98,7 @@ MODELS = {
     "texts": stream("value, _metadata.file_name as file", path="json", format="text"),
     "binaries": stream("length, content", path="csv", format="binary"),
     "by_name": stream(path="csv", schema=FLAT, **RESCUES),
+    "logs": stream(path="logs"),
     "nameless": stream(path="nothing", schema="id int"),
 }
 #: What stops, and the words for it.
@@ -130,6 +131,7 @@ def project(make_project: Callable[..., Project]) -> Project:
         "named": {"a.csv": "value,texts\n1,a\nq,b\n"},
         "corrupt": {"a.json": '{"id":1}\nno JSON\n[1]\nnull\n{"id":2}{"id":3}\n'},
         "csv": {"a.csv": CSV},
+        "logs": {"a.log": "one\ntwo\n"},
         "semi": {"a.csv": 'id;b\n1;"x;y"\n'},
         "header": {"a.csv": "id,d,m\n1,2024-05-01,1.2\n"},
         "xml": {"a.xml": XML},
@@ -272,12 +274,15 @@ def test_formats_with_types_text_and_binary(project: Project, run: Run) -> None:
     lines = (JSON + '{"id":4}').lstrip("\ufeff").splitlines()
     assert sorted(value for value, _ in rows(project, "texts", "value", "file")) == sorted(lines)
     assert rows(project, "binaries", "length") == [(len(CSV),)]
+    assert columns(project, "logs") == {"value": "string"}
+    assert rows(project, "logs", "value") == [("one",), ("two",)]
 
 
 @pytest.mark.parametrize(
     ("files", "message"),
     [
         ({"format": "csv"}, "expected the columns as DDL, such as 'id bigint, name string'"),
+        ({}, "expected the columns as DDL, such as 'id bigint, name string'"),
         (
             {"format": "orc", "schema": "id int", "rescued_data_column": "r"},
             "expected format 'json', 'csv' or 'xml' with it on a streaming_table",

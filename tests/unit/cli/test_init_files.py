@@ -2,12 +2,14 @@
 
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from dbt_floodmark.cli import init_files
 from dbt_floodmark.cli.init_files import Look, model_text, path_in
 from dbt_floodmark.errors import UsageError
+from tests.support.macros import load, new_environment
 
 
 def test_the_model() -> None:
@@ -77,6 +79,22 @@ def test_a_name_that_delta_refuses_has_a_hint_in_every_format() -> None:
     text = model_text(Look("in", "parquet", 1, 2_000, columns, [("day", "date")]))
     assert "'schema_hints': '`order id` decimal(5,2)'," in text
     assert "* except (`order id`, _metadata),\n    `order id` as order_id," in text
+
+
+#: Those of Windows' performance counters, and such as look like Jinja.
+ODD = [r"\\HOST\Processor(_Total)\% Processor Time", r"It's \N \u \x", "{{ a }}", "{%b{#"]
+
+
+@pytest.mark.parametrize("names", [ODD, ODD[:1]])
+def test_names_are_in_the_model_as_they_are(names: list[str]) -> None:
+    text = model_text(Look(r"in\{{a,b}", "csv", 1, 1, [(name, "double") for name in names]))
+    given: dict[str, Any] = {}
+    floodmark = SimpleNamespace(new_files=lambda: "files")
+    sql = new_environment().from_string(text).render(config=given.update, floodmark=floodmark)
+    hints = load()._hints(given["files"]["schema_hints"])
+    assert [hint["path"] for hint in hints] == [[name] for name in names]
+    assert given["files"]["path"] == r"in\{{a,b}" and sql.startswith(r"-- in\{{a,b}: 1 file")
+    assert [sql.count(f"`{name}`") for name in names] == [2] * len(names)
 
 
 def test_columns_that_have_the_names_of_what_the_model_adds() -> None:

@@ -137,6 +137,36 @@ def test_names_of_files_that_spark_does_not_unpack():
 
 
 @pytest.mark.parametrize(
+    ("path", "format"),
+    [
+        ("file:/in.json/a.csv", "csv"),
+        ("file:/in/A.CSV.GZ", "csv"),
+        ("file:/in/a.b.jsonl.bz2", "json"),
+        ("file:/in/a.log.zip", "text"),
+        ("file:/in/a.parquet", "parquet"),
+        ("file:/in.csv/a", None),
+        ("file:/in/csv", None),
+        ("file:/in/csv.gz", None),
+        ("file:/in/a.gz.1", None),
+    ],
+)
+def test_the_format_that_a_name_tells(path: str, format: str | None) -> None:
+    assert floodmark._format_by_name(path) == format
+
+
+def test_lines_are_counted_in_files_that_are_not_large_unpacked() -> None:
+    own = load()
+    own._records_stage = lambda _: "stage"
+    counted: list[str] = []
+    own._numbered_lines_sql = lambda _, files: counted.extend(file["path"] for file in files)
+    sizes = {"a.csv": 60, "b.csv": 64, "c.csv.gz": 3, "d.csv.gz": 4, "gz.csv": 60}
+    files = [{"path": path, "size": size << 20, "rows_raw": 1} for path, size in sizes.items()]
+    settings = {"files": {"format": "csv", "single_variant_column": None}}
+    own._corrupt_rows_sql({"settings": settings}, {"files": files})
+    assert counted == ["a.csv", "c.csv.gz", "gz.csv"]
+
+
+@pytest.mark.parametrize(
     ("written", "spelt"),
     [
         ("decimal(10)", "decimal(10,0)"),

@@ -323,6 +323,32 @@ def test_the_first_record_decides_which_columns_there_are():
 
 
 @pytest.mark.parametrize(
+    ("given", "levels"),
+    [
+        ({"format": "text"}, ["n", "day"]),
+        ({"format": "text", "schema_evolution": "none"}, ["n"]),
+        ({"format": "json", "single_variant_column": "value"}, ["n", "day"]),
+        ({"format": "csv", "schema": "value string"}, ["n"]),
+    ],
+)
+def test_a_level_of_folders_comes_later_whatever_the_records_columns_are(given, levels):
+    known = {"version": 1, "format": given["format"], "record": "struct<value:string>"}
+    known |= {"partitions": [{"name": "n", "type": "int"}], "added": []}
+    schema = plan(known, None, "n=web/day=1/a.log", begins=False, **given)
+    assert [one["name"] for one in schema["partitions"]] == levels
+    assert schema["partitions"][0]["type"] == "int"
+    assert floodmark._types_of(schema["record"]).keys() == {"value"}
+
+
+@pytest.mark.parametrize("given", [{}, {"single_variant_column": "v"}])
+def test_what_is_known_before_the_format_holds_behind_it(given):
+    files = floodmark._with_defaults({"path": "in"} | given, floodmark._files_schema())
+    whole = floodmark._completed_files(floodmark._completed_files(files) | {"format": "json"})
+    assert whole["adds_folders"] is True
+    assert (whole["schema_evolution"] == "none") == bool(given)
+
+
+@pytest.mark.parametrize(
     ("path", "columns"),
     [("a.csv", "struct<day:date,id:int,nm:string>"), ("day=1/a.csv", "struct<id:int,nm:string>")],
 )

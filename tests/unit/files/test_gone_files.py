@@ -28,6 +28,7 @@ FIVE = "1970-01-01 00:00:05"
         ({}, ["file:/in/a", "file:///in/k=v/a%20b", "file:/in/a\nb"], ["file:/in2/a", "file:/a"]),
         ({"path": "file:///in/*"}, ["file:/in/a/b"], ["file:/on/a/b"]),
         ({"path": "s3a://b/in"}, ["s3a://b/in/a"], ["s3a://c/in/a"]),
+        ({"path": "hdfs:///in"}, ["hdfs://n:1/in/a"], ["hdfs://n:1/on/a"]),
         ({"recursive": False}, ["file:/in/a"], ["file:/in/b/a"]),
         ({"glob": "*.{csv,txt}"}, ["file:/in/b/a.csv"], ["file:/in/a.json", "file:/in/a.csv/b"]),
         ({"modified_after": FIVE}, [], ["file:/in/a"]),
@@ -206,6 +207,7 @@ def test_archived_files_that_the_folder_has_again_are_not_lost(
         ("/old//of/../by", "/old/by"),
         ("file:///old/./by", "file:/old/by"),
         ("s3a://b/in/../old//x", "s3a://b/old/x"),
+        ("hdfs:///old/", "hdfs:/old"),
         ("old", "/shop/old"),
     ],
 )

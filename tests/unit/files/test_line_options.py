@@ -73,6 +73,10 @@ def test_corrupt_records_have_a_place():
     assert problem["setting"] == "files.on_corrupt"
     assert problem["expected"] == "a rescued_data_column, where the text of such a record is kept"
     assert floodmark._corrupt_problems(given | {"rescued_data_column": "rest"}) == []
+    [problem] = floodmark._corrupt_problems({"path": "in", "format": "text", "on_corrupt": "null"})
+    assert problem["expected"] == (
+        "'quarantine' or 'fail' with format 'text', beside which nothing is rescued"
+    )
     [problem] = floodmark._corrupt_problems(
         {"path": "in", "on_corrupt": "fail", "max_corrupt_fraction": 0.1}
     )

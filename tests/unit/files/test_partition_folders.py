@@ -25,10 +25,26 @@ floodmark = load(invocation_args_dict=SimpleNamespace(project_dir="/work/x=1/sho
         ("../in/day=*", "file:/work/x=1/in/day=2/a.csv"),
         ("s3a://y=1/in", "s3a://y=1/in/day=2/a.csv"),
         ("file:///data/y=1", "file:/data/y=1/day=2/a.csv"),
+        ("s3a://y=1", "s3a://y=1/day=2/a.csv"),
+        ("hdfs:///data/y=1", "hdfs://x=1:9/data/y=1/day=2/a.csv"),
+        ("/data/y=1", "hdfs://x=1:9/data/y=1/day=2/a.csv"),
+        ("/", "file:/day=2/a.csv"),
     ],
 )
 def test_folders_below_the_path_are_columns(path, file):
     assert floodmark._partition_values({"path": path}, file) == {"day": "2"}
+
+
+def test_a_path_that_is_a_file_has_no_folders_below():
+    file = {"path": "file:/data/y=1/a.csv"}
+    given = {"path": "/data/y=1/a.csv", "archive_to": "/old"}
+    assert floodmark._partition_values(given, file["path"]) == {}
+    assert floodmark._partition_values(given, "file:/data/y=1/") == {}
+    assert floodmark._archived_path(given, file) == "/old/a.csv"
+    own, sent = load(local_md5=str.upper), []
+    own._execute = sent.extend
+    own._delete_files("shop.bronze", given, [file])
+    assert "location 'file:/data/y=1/_floodmark_deleted_" in sent[0]
 
 
 def settings(**given):
@@ -140,3 +156,46 @@ def test_the_config_counts_for_a_table_that_is_made(mode, is_mapped):
 def test_without_files_nobody_knows_the_format():
     given = settings(schema_hints=None, infer_column_types=False, format=None)
     assert load()._partition_type(given, "day", None) == "string"
+
+
+@pytest.mark.parametrize(
+    ("given", "values", "type"),
+    [
+        ({"format": "parquet"}, ["1", "-2", "0"], "int"),
+        ({"format": "json", "infer_column_types": True}, ["1", "30000000000"], "bigint"),
+        ({"format": "parquet"}, ["2024-05-01", None], "date"),
+        # It would be another value.
+        ({"format": "parquet"}, ["7", "007"], "string"),
+        ({"format": "parquet"}, ["+05"], "string"),
+        # What does not fit later would be lost.
+        ({"format": "text"}, ["1"], "string"),
+        ({"format": "binary"}, ["2024-05-01"], "string"),
+        ({"format": "json", "single_variant_column": "record"}, ["1"], "string"),
+        ({"format": "parquet", "rescued_data_column": False}, ["1"], "string"),
+        # Nobody guesses it then.
+        ({"format": "text", "schema_hints": "n int"}, ["web"], "int"),
+    ],
+)
+def test_a_type_is_guessed_only_where_nothing_is_lost(given, values, type):
+    own = load()
+    files = own._completed_files(own._with_defaults({"path": "/in"} | given, own._files_schema()))
+    assert own._partition_type(files, "n", values) == type
+
+
+@pytest.mark.parametrize(
+    ("hints", "format", "is_taken"),
+    [
+        ("day date, shard int", "text", True),
+        ("value int", "text", False),
+        ("Length int", "binary", False),
+        ("length int", "text", True),
+        ("a.b int", "text", False),
+        ("day array<int>", "binary", False),
+    ],
+)
+def test_hints_of_texts_and_binary_files_are_of_folders(hints, format, is_taken):
+    problems = load()._format_problems({"path": "in", "format": format, "schema_hints": hints})
+    assert [one["setting"] for one in problems] == ([] if is_taken else ["files.schema_hints"])
+    assert is_taken or problems[0]["expected"] == (
+        f"only types of folders name=value with format '{format}', whose records have columns of their own"
+    )

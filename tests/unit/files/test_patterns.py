@@ -55,6 +55,12 @@ def test_patterns():
         ("/in/20[!3]?", ["file:/in/2024/x"], ["file:/in/2034/x", "file:/in/202/x"]),
         (r"/in/\[a\]", ["file:/in/[a]/x"], ["file:/in/a/x"]),
         ("s3a://b/in.d", ["s3a://b/in.d/x"], ["s3a://b/in_d/x", "s3a://b/in.d/e/x"]),
+        (
+            "hdfs:///in",
+            ["hdfs://n:1/in/a", "hdfs:/in/a"],
+            ["file:/in/a", "hdfs://n:1/in/b/a", "hdfs://in/a"],
+        ),
+        ("hdfs:/in/../on/", ["hdfs://n:1/on/a"], ["hdfs://n:1/in/a"]),
         ("/in/a,b", ["file:/in/a,b/x"], ["file:/in/a/x"]),
     ],
 )
@@ -77,6 +83,8 @@ def test_files_that_lie_in_the_folder_itself(path, inside, outside):
         ("/_in/.x/*", ["file:/_in/.x/a", "file:///_in/.x/b/a"], ["file:///_in/.x/_a"]),
         ("file:///in/2024-*/x", ["file:/in/2024-05/x/a"], ["file:/in/2024-05/x/.a"]),
         ("s3a://_b/in/{x,y}", ["s3a://_b/in/x/a"], ["s3a://_b/in/x/_a"]),
+        ("hdfs:///in/*", ["hdfs://_n:1/in/x/a"], ["hdfs://_n:1/in/_x/a"]),
+        ("hdfs:///*", ["hdfs://_n:1/in/a"], ["hdfs://_n:1/_in/a"]),
         ("/*", ["file:/a/b"], ["file:/_a/b", "file:///_a/b"]),
     ],
 )

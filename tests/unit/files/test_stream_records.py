@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.macros import load
+from tests.support.macros import Refused, load
 
 SETTINGS: dict[str, Any] = {
     "path": "in",
@@ -54,3 +54,23 @@ def test_csv_over_several_lines_is_no_stream(format: str, options: Any, refused:
     files = {"path": "in", "schema": "id int", "format": format, "options": options}
     found = load()._stream_files_problems(files)
     assert [problem["setting"] for problem in found] == refused
+
+
+def by_names(name: str, **given: Any) -> str:
+    """The stream of a folder that has this file, where the settings tell no format."""
+    config = {"materialized": "streaming_table", "files": {"path": "/in"} | given}
+    floodmark = load(config=config, model={"config": config})
+    floodmark._listed = lambda *_: [{"path": f"file:/in/{name}"}]
+    floodmark._files_stream = lambda _, provider, *__: f"the_stream_of_{provider}"
+    assert floodmark._stream_files_problems(config["files"]) == []
+    assert floodmark._format_problems(config["files"]) == []
+    return str(floodmark._stream_files_sql(floodmark._files_settings()))
+
+
+def test_the_names_of_files_tell_whether_a_stream_needs_a_schema() -> None:
+    sql = by_names("a.log")
+    assert "the_stream_of_text" in sql and "_rescued_data" not in sql
+    with pytest.raises(Refused, match=r"files.schema: got null; expected the columns as DDL"):
+        by_names("a.json")
+    with pytest.raises(Refused, match=r"files.schema: .* expected nothing with format 'text'"):
+        by_names("a.log", schema="id int")

@@ -203,6 +203,8 @@ def test_the_filter_of_a_first_load_stands_in_its_sql_or_behind_a_guard(
         ("text", {"schema": "id int"}, "files.schema: got"),
         ("parquet", {"single_variant_column": "v"}, "files.single_variant_column: got"),
         ("xml", {"schema": "id int"}, "files.options.rowTag: got"),
+        ("text", {"on_corrupt": "null"}, "files.on_corrupt: got"),
+        ("json", {"on_corrupt": "null"}, None),
         ("text", {}, None),
         ("json", {"schema": "id int", "rescued_data_column": "r"}, None),
     ],
