@@ -44,7 +44,7 @@ _SHORT = {
     "parse": "Read the project and report errors.",
     "debug": "Test the connection of the profile.",
     "deps": f"Install the packages of packages.yml, floodmark's from a new copy in {COPY}.",
-    "clean": "Remove target/ and installed packages.",
+    "clean": "Remove the folders of clean-targets (dbt_project.yml); by default target/.",
     "clone": "Clone models into another schema.",
     "retry": "Run again what failed in the last invocation.",
     "run-operation": "Call a macro.",

@@ -27,7 +27,7 @@ from dbt_floodmark.spark.jars import (
     require_metastore_driver,
 )
 from dbt_floodmark.spark.java import find_java
-from dbt_floodmark.spark.lock import WARM_SERVER, is_locked, read_holder
+from dbt_floodmark.spark.lock import WARM_SERVER, WAY_OUT, is_locked, read_holder
 from dbt_floodmark.spark.messages import readable
 from dbt_floodmark.spark.server import ask, is_open
 
@@ -167,11 +167,7 @@ def check_metastore(home: Path, parameters: Mapping[str, str]) -> Finding:
     if holder and holder.command == WARM_SERVER:
         return Finding("metastore", f"free: this target works on {WARM_SERVER}")
     who = f"process {holder.pid} ({holder.command})" if holder else "another process"
-    return Finding(
-        "metastore",
-        f"{workplace.root} is in use by {who}",
-        "wait until it ends, or work on one Spark with --warm",
-    )
+    return Finding("metastore", f"{workplace.root} is in use by {who}", WAY_OUT)
 
 
 def check_server(credentials: Any) -> Finding:

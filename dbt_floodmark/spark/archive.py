@@ -23,7 +23,7 @@ from dbt_floodmark.spark.conf import (
     spark_conf,
 )
 from dbt_floodmark.spark.home import Workplace
-from dbt_floodmark.spark.jars import jar_folder, pyspark_jars, require_jars
+from dbt_floodmark.spark.jars import jar_folder, pyspark_home, pyspark_jars, require_jars
 from dbt_floodmark.spark.java import find_java
 
 #: The optimizing compiler waits until code has run ten times as often as by default. On one core
@@ -40,7 +40,9 @@ MAKE_TIMEOUT = 600.0
 _COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 _ARCHIVE = re.compile(r"-Xshare|SharedArchiveFile|ArchiveClassesAtExit")
 #: Where a user may give the JVM options that are not in the settings.
-_OPTION_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
+_OPTION_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS", "_JAVA_OPTIONS")
+#: Options that Spark puts before those of `JAVA_OPTIONS`.
+_DEFAULT_OPTIONS = "spark.driver.defaultJavaOptions"
 
 #: What a batch sends, on little data: the classes that it loads go into the archive.
 _WARM_UP = (
@@ -70,9 +72,7 @@ def fast_start(conf: Mapping[str, str], stays: bool = False) -> dict[str, str]:
     """
     if not conf["spark.master"].startswith("local"):
         return dict(conf)
-    given = " ".join(
-        [conf[JAVA_OPTIONS], *(os.environ.get(name, "") for name in _OPTION_VARIABLES)]
-    )
+    given = _given(conf)
     cores = _cores()
     options = [LATE_COMPILER] if cores == 1 and not stays else []
     if cores <= FEW_CORES and not _COLLECTOR.search(given):
@@ -81,6 +81,24 @@ def fast_start(conf: Mapping[str, str], stays: bool = False) -> dict[str, str]:
     if archive.is_file() and not _ARCHIVE.search(given):
         options += [quoted(f"-XX:SharedArchiveFile={archive}"), "-Xlog:cds=off"]
     return {**conf, JAVA_OPTIONS: " ".join([*options, conf[JAVA_OPTIONS]])}
+
+
+def _given(conf: Mapping[str, str]) -> str:
+    """Return all options of the JVM: those of the settings, and what the user gives elsewhere."""
+    # What this file says of JAVA_OPTIONS, the settings replace.
+    folder = os.environ.get("SPARK_CONF_DIR") or pyspark_home() / "conf"
+    try:
+        defaults = Path(folder, "spark-defaults.conf").read_text("utf-8", errors="replace")
+    except OSError:
+        defaults = ""
+    return "\n".join(
+        [
+            conf[JAVA_OPTIONS],
+            conf.get(_DEFAULT_OPTIONS, ""),
+            *re.findall(rf"^\s*{re.escape(_DEFAULT_OPTIONS)}\b.*", defaults, re.MULTILINE),
+            *(os.environ.get(name, "") for name in _OPTION_VARIABLES),
+        ]
+    )
 
 
 def _cores() -> int:
@@ -155,7 +173,7 @@ def make_in_background(conf: Mapping[str, str]) -> None:
 
     It takes what time of the processor others leave, and ends by itself.
     """
-    if not conf["spark.master"].startswith("local") or _ARCHIVE.search(conf[JAVA_OPTIONS]):
+    if not conf["spark.master"].startswith("local") or _ARCHIVE.search(_given(conf)):
         return
     if conf[CLASS_PATH] != _conf(archive_folder())[CLASS_PATH]:
         return

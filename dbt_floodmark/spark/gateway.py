@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import shlex
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -30,6 +31,8 @@ from dbt_floodmark.spark.warm import end_orphan
 
 #: Where pyspark finds options for spark-submit.
 _SUBMIT_ARGS = "PYSPARK_SUBMIT_ARGS"
+#: Where it finds the Python of its workers: `python3` where it is not set.
+_PYTHON = "PYSPARK_PYTHON"
 
 _starting = threading.Lock()
 _locks: dict[Path, MetastoreLock] = {}
@@ -151,7 +154,8 @@ def _session(workplace: Workplace, conf: Mapping[str, str]) -> Any:
     for key, value in conf.items():
         builder = builder.config(key, value)
     try:
-        session = builder.enableHiveSupport().getOrCreate()
+        with _python_of_workers(conf):
+            session = builder.enableHiveSupport().getOrCreate()
         # The first question opens the metastore: better here than in somebody's model.
         session.sql("show databases").collect()
     except Exception as exc:
@@ -163,3 +167,10 @@ def _session(workplace: Workplace, conf: Mapping[str, str]) -> Any:
             raise FloodmarkError(NO_HIVE_TABLES) from exc
         raise FloodmarkError(f"Spark did not start: {said} (the log is {workplace.log}).") from exc
     return session
+
+
+def _python_of_workers(conf: Mapping[str, str]) -> AbstractContextManager[None]:
+    """Have workers on this machine run on our Python, which has the packages of the models."""
+    if os.environ.get(_PYTHON) or not conf["spark.master"].startswith("local"):
+        return nullcontext()
+    return environment_variable(_PYTHON, conf.get("spark.pyspark.python", sys.executable))

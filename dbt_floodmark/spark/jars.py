@@ -189,6 +189,11 @@ def _resolve(
         *(("--exclude-packages", ",".join(excluded)) if excluded else ()),
         "--conf",
         f"spark.jars.ivy={ivy}",
+        # Spark runs the script when Ivy is done: the environment may name a Python for notebooks.
+        "--conf",
+        f"spark.pyspark.driver.python={sys.executable}",
+        "--conf",
+        f"spark.pyspark.python={sys.executable}",
         str(script),
     ]
     environment = {**environment_elsewhere(), "SPARK_HOME": str(spark_home)}

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 #: What the process that keeps the warm server calls itself (spark/warm.py).
 WARM_SERVER = "the warm server"
 
+#: How two commands work at a time; not every command has the option --warm.
+_SHARE = "with FLOODMARK_WARM=1 in the environment (a stream cannot)"
+WAY_OUT = f"wait until it ends, or have both commands work on one Spark, {_SHARE}"
+
 #: Seconds a JVM may outlive the Python process that started it.
 JVM_GRACE = 15.0
 
@@ -163,12 +167,12 @@ def locked_sentence(path: Path, jvm: bool = False) -> str:
     elif holder.command == WARM_SERVER:
         return (
             f"The metastore at {path.parent} is in use by {WARM_SERVER} (process {holder.pid}), "
-            "and Derby takes one process at a time: run with --warm, or stop that server with "
-            "`floodmark serve stop`."
+            "and Derby takes one process at a time: stop that server with `floodmark serve stop`, "
+            f"or have this command work on it, too, {_SHARE}."
         )
     else:
         who = f"process {holder.pid} ({holder.command})"
     return (
         f"The metastore at {path.parent} is in use by {who}, and Derby takes one process at a "
-        "time: wait until it ends, or have both commands work on one Spark with --warm."
+        f"time: {WAY_OUT}."
     )

@@ -33,7 +33,8 @@ def properties_options(workplace: Workplace, conf: Mapping[str, str]) -> Iterato
     try:
         with open(descriptor, "w", encoding="ascii") as opened:
             opened.writelines(lines)
-        yield ["--properties-file", str(file)]
+        # Beside a file of properties, Spark reads the user's spark-defaults.conf only if told to.
+        yield ["--properties-file", str(file), "--load-spark-defaults"]
     finally:
         file.unlink(missing_ok=True)
 

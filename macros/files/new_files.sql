@@ -22,6 +22,7 @@
             'expected': "files={'path': '...'} on an incremental model",
             'todo': 'floodmark.new_files() needs the folder to read'}]) -%}
     {%- endif -%}
+    {%- do floodmark._require_opt_in() -%}
     {%- do floodmark._validate_settings() -%}
     {{ return('/*floodmark:files*/ ' ~ floodmark._next_files_sql(files) ~ ' /*floodmark:end*/') }}
 {% endmacro %}

@@ -2,7 +2,7 @@
    Runs once at the start of `dbt build` and `dbt run`, before any thread loads. A run of models whose settings nobody
    would heed stops here. #}
 {% macro create_ledger() %}
-    {%- set is_run = execute and flags.WHICH in ['build', 'run', 'retry'] and target.type == 'spark' -%}
+    {%- set is_run = execute and floodmark._runs_models() -%}
     {%- do floodmark._check_unheeded_settings() if is_run -%}
     {%- if is_run and not floodmark._is_dry() -%}
         {%- set schema = floodmark.ledger_schema() -%}

@@ -14,10 +14,15 @@
 
 
 {# Stop a run of models whose rules, or whose way to read events or extracts, nobody would heed: their materialization
-   does not load by floodmark. Settings that a folder may have for models of all kinds, such as `watermark`, are let
-   pass, and so are materializations that floodmark does not know. #}
+   does not load by floodmark, or the project lacks the opt-in. Settings that a folder may have for models of all kinds,
+   such as `watermark`, are let pass, and so are materializations that floodmark does not know. #}
 {% macro _check_unheeded_settings() %}
-    {%- set problems = [] -%}
+    {%- set loaded = [] -%}
+    {%- for id, node in floodmark._managed_nodes().items() if id in selected_resources
+        and node.config.materialized == 'incremental' -%}
+        {%- do loaded.append(floodmark._versioned_name(node)) -%}
+    {%- endfor -%}
+    {%- set problems = floodmark._opt_in_problems(loaded) -%}
     {%- for id, node in graph.nodes.items() if id in selected_resources and node.resource_type == 'model'
         and node.config.materialized in ['table', 'view', 'ephemeral', 'materialized_view'] -%}
         {%- for name in ['expectations', 'cdc', 'snapshot_diff'] if floodmark._node_setting(node, name) -%}

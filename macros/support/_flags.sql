@@ -8,3 +8,9 @@
 {% macro _only_looks() %}
     {{ return(flags.WHICH in ['compile', 'show', 'generate']) }}
 {% endmacro %}
+
+
+{# Whether this command runs models on Spark. #}
+{% macro _runs_models() %}
+    {{ return(flags.WHICH in ['build', 'run', 'retry'] and target.type == 'spark') }}
+{% endmacro %}

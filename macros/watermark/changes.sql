@@ -16,6 +16,7 @@
             'expected': "{'kind': 'version'} on an incremental model",
             'todo': 'floodmark.changes() reads from version to version of its upstream'}]) -%}
     {%- endif -%}
+    {%- do floodmark._require_opt_in() -%}
     {#- events of a feed are events whatever becomes of their rows later, unless the model says what a deleted row
        means (_kind_of_changes) -#}
     {%- set cdc = floodmark._setting('cdc') -%}

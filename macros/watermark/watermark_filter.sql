@@ -16,6 +16,7 @@
             'setting': 'watermark', 'got': watermark, 'expected': "{'column': '<name>'}",
             'todo': 'floodmark.watermark_filter() needs the column that grows'}]) -%}
     {%- endif -%}
+    {%- do floodmark._require_opt_in() -%}
     {%- set column = (alias ~ '.' if alias else '') ~ floodmark._quoted(watermark.column) -%}
     {%- set predicate = 'true' -%}
     {%- if floodmark._only_looks() -%}

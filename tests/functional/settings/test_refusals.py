@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from dbt_floodmark.cli import main
-from tests.support.harness import FULL, Project, incremental, sentence, table
+from tests.support.harness import FULL, OPT_IN, Project, incremental, sentence, table
 
 #: What is wrong on a command line is found before anything runs; tests/unit/support/test_arguments.py has each sentence.
 pytestmark = [pytest.mark.long("thrift"), pytest.mark.edge]
@@ -73,6 +74,55 @@ def test_rules_that_nobody_would_check_stop_the_run(project: Project) -> None:
     ) in sentence(run.log)
     for noise in ("> in macro", "> called by"):
         assert noise not in run.log
+
+
+def test_without_the_opt_in_nothing_is_loaded(make_project: Callable[..., Project]) -> None:
+    """dbt-spark's own materialization would append all rows again in each run."""
+    project = make_project("not_opted_in")
+    s, root = project.schema, project.root
+    project.sql(f"create table {s}.src ({SRC}) using delta")
+    project.sql(f"insert into {s}.src values {FIRST}")
+    project.source("src")
+    settings = {"incremental_strategy": "append", "watermark": {"column": "t"}}
+    project.model("appended", incremental(table("src"), **settings))
+    project.model("plain", "select 1 as id")
+    (root / "macros" / "floodmark.sql").unlink()
+    lines = " ".join(OPT_IN.split())
+
+    run = project.dbt("run")
+    assert not run.success and run.status.get("plain") != "success"
+    assert (
+        "floodmark refuses the run: 1 problem - materialization incremental in project 'shop': expected floodmark's, "
+        "for appended. Without this opt-in each run would load all rows again. Write these lines into "
+        "macros/floodmark.sql, or into another file in a folder of macro-paths (dbt_project.yml): "
+        f"{lines}"
+    ) in sentence(run.log)
+    assert project.dbt("compile").success
+    assert project.dbt("run", "--select", "plain").success
+
+    # dbt runs the models although a hook has failed, and then floodmark's hook does not run.
+    broken = root / "dbt_packages" / "audit"
+    broken.mkdir()
+    (broken / "dbt_project.yml").write_text(
+        "{name: audit, version: 1.0.0, config-version: 2, on-run-start: select * from not_there}"
+    )
+    packages = (root / "packages.yml").read_text()
+    (root / "packages.yml").write_text(
+        "packages: [{local: dbt_packages/floodmark}, {local: dbt_packages/audit}]"
+    )
+    run = project.dbt("run", "--select", "appended")
+    assert run.status["appended"] == "error"
+    said = sentence(run.message["appended"])
+    assert f"floodmark refuses model '{s}.appended'" in said and lines in said
+    assert not project.sql(f"show tables in {s} like 'appended'")
+    shutil.rmtree(broken)
+    (root / "packages.yml").write_text(packages)
+
+    # Only the name of the macro counts, in a file of any name.
+    (root / "macros" / "of_ours.sql").write_text(OPT_IN)
+    for _ in range(2):
+        project.build("--select", "appended")
+    assert project.sql(f"select id from {s}.appended order by id") == [(1,), (2,)]
 
 
 @pytest.mark.parametrize(

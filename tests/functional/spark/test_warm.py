@@ -84,7 +84,8 @@ def test_what_it_cannot_do_is_refused(shop: Path) -> None:
     assert refused.returncode == 2
     assert (
         f"is in use by the warm server (process {keeper.pid}), and Derby takes one process at a time: "
-        "run with --warm, or stop that server with `floodmark serve stop`."
+        "stop that server with `floodmark serve stop`, or have this command work on it, too, with "
+        "FLOODMARK_WARM=1 in the environment (a stream cannot)."
     ) in " ".join(refused.stdout.split())
     (shop / "models" / "copied.sql").write_text(
         stream("select * from stream({{ ref('raw_events') }})")

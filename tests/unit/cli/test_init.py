@@ -35,6 +35,7 @@ def test_files(tmp_path):
     }
     project = yaml.safe_load((shop / "dbt_project.yml").read_text())
     assert (project["name"], project["profile"]) == ("my_shop", "my_shop")
+    assert project["clean-targets"] == ["target", "dbt_packages"]
     assert project["dispatch"] == [
         {"macro_namespace": "dbt", "search_order": ["my_shop", "floodmark", "dbt"]}
     ]
@@ -44,6 +45,18 @@ def test_files(tmp_path):
         package = shop / place / "floodmark"
         assert {path.name for path in package.iterdir()} == {"dbt_project.yml", "macros"}
     assert "{{ floodmark.watermark_filter() }}" in answer.output
+
+
+@pytest.mark.parametrize("name", ["on", "no", "true", "null", "y", "shop_1"])
+def test_a_name_that_yaml_takes_for_something_else(tmp_path, name):
+    shop = tmp_path / name
+    assert _floodmark("init", str(shop)).exit_code == 0
+    project = yaml.safe_load((shop / "dbt_project.yml").read_text())
+    assert (project["name"], project["profile"]) == (name, name)
+    assert list(project["models"]) == list(project["seeds"]) == [name]
+    [[profile, settings]] = yaml.safe_load((shop / "profiles/profiles.yml").read_text()).items()
+    assert profile == name
+    assert [output["schema"] for output in settings["outputs"].values()] == [name, name]
 
 
 def test_the_next_steps_can_be_pasted(tmp_path, monkeypatch):

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.harness import OPT_IN
 from tests.support.macros import Refused, load
 
 
@@ -243,13 +244,28 @@ def test_letters_of_every_alphabet_are_printed_as_they_are(got: object, shown: s
 UNHEEDED = "models/silver/notes.sql"
 
 
-def unheeded(config: dict[str, Any], selected: bool = True, **node: Any) -> str | None:
-    """What a run says of a model of this config before it begins."""
+#: The macros of a project that has the opt-in, as dbt keeps them.
+OPTED_IN = {"shop": {"materialization_incremental_spark": None}}
+
+
+def unheeded(
+    config: dict[str, Any],
+    selected: bool = True,
+    macros: dict[str, Any] = OPTED_IN,
+    count: int = 1,
+    flags: dict[str, bool] | None = None,
+    **node: Any,
+) -> str | None:
+    """What a run says of models of this config before it begins."""
     given = {"name": "notes", "resource_type": "model", "original_file_path": UNHEEDED} | node
     config = {"materialized": "view"} | config
+    nodes = {str(number): {"config": config} | given for number in range(count)}
     floodmark = load(
-        graph=SimpleNamespace(nodes={"n": {"config": config} | given}),
-        selected_resources=["n"] if selected else [],
+        graph=SimpleNamespace(nodes=nodes),
+        selected_resources=list(nodes) if selected else [],
+        context=macros,
+        project_name="shop",
+        invocation_args_dict=flags or {},
     )
     try:
         floodmark._check_unheeded_settings()
@@ -294,3 +310,97 @@ def test_settings_that_a_materialization_would_not_heed_stop_the_run(
 )
 def test_other_settings_stop_no_run(config: dict[str, Any]) -> None:
     assert unheeded(config) is None
+
+
+WATERMARKED = {"materialized": "incremental", "watermark": {"column": "ts"}}
+LACKS_OPT_IN = (
+    "floodmark refuses the run: 1 problem - materialization incremental in project 'shop': expected floodmark's, for "
+    "notes. Without this opt-in each run would load all rows again. Write these lines into macros/floodmark.sql, or "
+    "into another file in a folder of macro-paths (dbt_project.yml): "
+)
+
+
+@pytest.mark.parametrize(
+    "macros",
+    [
+        {},
+        {"floodmark": {"materialization_incremental_spark": None}},
+        # dbt-spark's own goes before one that is not for Spark.
+        {"shop": {"materialization_incremental_default": None}},
+    ],
+)
+@pytest.mark.parametrize(
+    "config",
+    [
+        WATERMARKED,
+        {"materialized": "incremental", "meta": {"floodmark": {"expectations": [{"name": "a"}]}}},
+        {"materialized": "incremental", "incremental_strategy": "snapshot_diff"},
+    ],
+)
+def test_a_project_without_the_opt_in_runs_no_model_of_floodmarks(
+    macros: dict[str, Any], config: dict[str, Any]
+) -> None:
+    assert unheeded(config, macros=macros) == LACKS_OPT_IN + " ".join(OPT_IN.split())
+    assert unheeded(config) is None
+    assert unheeded(config, macros=macros, selected=False) is None
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"materialized": "incremental", "incremental_strategy": "merge"},
+        {"materialized": "streaming_table"},
+        {"materialized": "table", "watermark": {"column": "ts"}},
+        {"materialized": "incremental_of_ours", "watermark": {"column": "ts"}},
+    ],
+)
+def test_what_needs_no_opt_in(config: dict[str, Any]) -> None:
+    assert unheeded(config, macros={}) is None
+
+
+@pytest.mark.parametrize(
+    ("macros", "may_override"),
+    [
+        # A macro that is named like the project hides the project's macros.
+        ({"shop": lambda: ""}, None),
+        ({}, True),
+    ],
+)
+def test_where_floodmarks_own_may_load_the_model_nothing_is_said(
+    macros: dict[str, Any], may_override: bool | None
+) -> None:
+    flag = "require_explicit_package_overrides_for_builtin_materializations"
+    assert unheeded(WATERMARKED, macros=macros, flags={flag: not may_override}) is None
+
+
+@pytest.mark.parametrize(
+    ("count", "named"),
+    [(3, "notes, notes, notes. Without"), (5, "notes, notes, notes and 2 more. Without")],
+)
+def test_some_of_many_models_are_named(count: int, named: str) -> None:
+    said = unheeded(WATERMARKED, macros={}, count=count)
+    assert said is not None and named in said
+
+
+@pytest.mark.parametrize("which", ["run", "build", "retry", "compile", "show", "test"])
+@pytest.mark.parametrize("macros", [{}, OPTED_IN])
+def test_a_select_that_asks_for_a_batch_needs_the_opt_in(
+    which: str, macros: dict[str, Any]
+) -> None:
+    """Where another package's hook fails, dbt runs the models all the same, and not floodmark's hook."""
+    floodmark = load(
+        context=macros,
+        project_name="shop",
+        invocation_args_dict={},
+        flags=SimpleNamespace(WHICH=which, EMPTY=False),
+        target=SimpleNamespace(type="spark"),
+        execute=True,
+        model={"name": "notes", "resource_type": "model", "config": WATERMARKED},
+        config=WATERMARKED,
+    )
+    floodmark._next_bounds = lambda column: f"{column} > 1"
+    if macros or which not in ("run", "build", "retry"):
+        assert "/*floodmark:bounds `ts`*/" in floodmark.watermark_filter()
+        return
+    with pytest.raises(Refused, match=r"floodmark refuses model 'shop.orders'.*\n.*for notes"):
+        floodmark.watermark_filter()

@@ -32,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (jars / name).write_bytes(b"")
     monkeypatch.setenv("FLOODMARK_JARS", str(jars))
     monkeypatch.setattr(archive, "_cores", lambda: 2)
-    for name in archive._OPTION_VARIABLES:
+    for name in (*archive._OPTION_VARIABLES, "SPARK_CONF_DIR"):
         monkeypatch.delenv(name, raising=False)
     return jars
 
@@ -88,16 +88,36 @@ def test_a_cluster_is_left_alone(folder: Path) -> None:
     assert fast_start(conf) == conf
 
 
-@pytest.mark.parametrize("place", [JAVA_OPTIONS, *archive._OPTION_VARIABLES])
+DEFAULTS = "spark.driver.defaultJavaOptions"
+
+
+@pytest.mark.parametrize("place", [JAVA_OPTIONS, DEFAULTS, *archive._OPTION_VARIABLES])
 def test_a_collector_that_the_user_chose_stays_alone(
     folder: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     """Two collectors end the JVM as it starts."""
     chosen = "-Xmx2g -XX:+UseG1GC"
-    if place != JAVA_OPTIONS:
+    conf = settings(folder)
+    if place in (JAVA_OPTIONS, DEFAULTS):
+        conf[place] = chosen
+    else:
         monkeypatch.setenv(place, chosen)
-    conf = fast_start(settings(folder, chosen if place == JAVA_OPTIONS else "-Da=b"))
-    assert SERIAL not in conf[JAVA_OPTIONS]
+    assert SERIAL not in fast_start(conf)[JAVA_OPTIONS]
+
+
+@pytest.mark.parametrize(
+    ("key", "is_theirs"),
+    # floodmark's settings take the place of the second, and the third is of other processes.
+    [(DEFAULTS, True), (JAVA_OPTIONS, False), ("spark.executor.defaultJavaOptions", False)],
+)
+@pytest.mark.parametrize("mark", [" ", "=", "\t"])
+def test_a_collector_of_sparks_own_defaults_stays_alone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, key: str, mark: str, is_theirs: bool
+) -> None:
+    monkeypatch.setenv("SPARK_CONF_DIR", str(folder))
+    text = f"# é\n# {DEFAULTS} -XX:+UseG1GC\n{key}{mark}-Da=b -XX:+UseZGC\n"
+    (folder / "spark-defaults.conf").write_text(text, "latin-1")
+    assert (SERIAL not in fast_start(settings(folder))[JAVA_OPTIONS]) == is_theirs
 
 
 def test_more_cores_keep_javas_own_collector(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,4 +235,7 @@ def test_the_first_run_makes_the_archive_once(
     archive.make_in_background(fast_start(settings(folder, master="spark://host:7077")))
     (folder / JARS[0]).write_bytes(b"other")
     archive.make_in_background(conf | {CLASS_PATH: f"/own.jar:{conf[CLASS_PATH]}"})
+    # Nobody would read it.
+    monkeypatch.setenv("_JAVA_OPTIONS", "-Xshare:off")
+    archive.make_in_background(conf)
     assert len(started) == 2

@@ -1,6 +1,7 @@
 """The jars are there, or one sentence says how they come."""
 
 import subprocess
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -35,6 +36,23 @@ def test_no_network(folder, monkeypatch):
         f"(Ivy's output is in {folder.parent / 'ivy.log'})."
     )
     assert not folder.exists()
+
+
+def test_ivy_is_followed_by_this_python_whatever_the_environment_names(folder, monkeypatch):
+    commands = []
+
+    def run(command, **settings):
+        commands.append(command)
+        return SimpleNamespace(returncode=1)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setattr(jars, "find_java", lambda: None)
+    monkeypatch.setenv("PYSPARK_DRIVER_PYTHON", "jupyter")
+    with pytest.raises(JarsError):
+        jars.fetch_jars()
+    given = commands[0]
+    for key in ("spark.pyspark.driver.python", "spark.pyspark.python"):
+        assert given[given.index(f"{key}={sys.executable}") - 1] == "--conf"
 
 
 @pytest.fixture

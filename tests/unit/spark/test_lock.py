@@ -18,7 +18,7 @@ from dbt_floodmark.spark.lock import MetastoreLock, is_locked, locked_sentence, 
 
 WAY_OUT = (
     ", and Derby takes one process at a time: wait until it ends, or have both commands work on "
-    "one Spark with --warm."
+    "one Spark, with FLOODMARK_WARM=1 in the environment (a stream cannot)."
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
+import sys
 from types import SimpleNamespace
 
 import pyspark
@@ -147,6 +148,26 @@ def test_a_session_is_pysparks_own_spark(tmp_path, monkeypatch, before):
         gateway.launch_jvm(Workplace.session(tmp_path).create(), {})
     assert seen == [os.path.dirname(pyspark.__file__)]
     assert os.environ.get("SPARK_HOME") == before
+
+
+@pytest.mark.parametrize(
+    ("before", "conf", "python"),
+    [
+        (None, {"spark.master": "local[*]"}, sys.executable),
+        (None, {"spark.master": "local[2]", "spark.pyspark.python": "/p/python"}, "/p/python"),
+        ("/e/python", {"spark.master": "local[*]"}, "/e/python"),
+        # The machines of a cluster have their own.
+        (None, {"spark.master": "spark://host:7077"}, None),
+    ],
+)
+def test_workers_on_this_machine_run_on_the_python_of_the_venv(monkeypatch, before, conf, python):
+    if before:
+        monkeypatch.setenv("PYSPARK_PYTHON", before)
+    else:
+        monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    with gateway._python_of_workers(conf):
+        assert os.environ.get("PYSPARK_PYTHON") == python
+    assert os.environ.get("PYSPARK_PYTHON") == before
 
 
 @pytest.mark.parametrize("before", [None, "--jars /a b.jar pyspark-shell"])

@@ -242,8 +242,8 @@ def test_who_has_the_metastore(tmp_path):
     lock.record_jvm(1)
     assert locked_sentence(lock.path) == (
         f"The metastore at {tmp_path} is in use by the warm server (process {os.getpid()}), and "
-        "Derby takes one process at a time: run with --warm, or stop that server with `floodmark "
-        "serve stop`."
+        "Derby takes one process at a time: stop that server with `floodmark serve stop`, or have "
+        "this command work on it, too, with FLOODMARK_WARM=1 in the environment (a stream cannot)."
     )
     lock.release()
 
