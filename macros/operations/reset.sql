@@ -53,6 +53,8 @@
     {%- if state.last_batch_id != state.finished_id -%}
         {%- do floodmark._give_up(id, relation, dict(state.planned, settings={'strategy': strategy},
             nulls=watermark.get('nulls')), state.committed) -%}
+        {#- it may have landed, and moved the mark; what another run has planned since has the number of the reset -#}
+        {%- set state = dict(state, committed=floodmark._model_state(id).committed) -%}
     {%- endif -%}
     {%- set before = state.committed.mark if state.committed else none -%}
     {%- set mark = floodmark._position_print(position, upstream.family) -%}
