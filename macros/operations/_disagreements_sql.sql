@@ -35,7 +35,8 @@
             'run the model: it is a first load']) }}
     {%- elif not relation.is_delta -%}
         {{ return(['it is not a Delta table', 'run it once with --full-refresh']) }}
-    {%- elif floodmark._detail(relation).id != state.committed.target_id -%}
+    {%- elif state.committed.target_id is not none
+        and floodmark._detail(relation).id != state.committed.target_id -%}
         {{ return(['it is not the table that batch ' ~ state.committed.batch_id ~ ' left', ways_out]) }}
     {%- endif -%}
     {%- set restored = floodmark._disturbed_since(relation, floodmark._history(relation, 1)[0].version,
