@@ -35,8 +35,9 @@ def test_a_table_that_another_took_the_place_of(
         schema="shop", alias="orders", name="orders", package_name="shop", config={},
         original_file_path="models/orders/orders_v1.sql",
     )  # fmt: skip
+    # dbt selects by file: by a name it would find the folder, too.
     remedy = (
-        "`dbt build -s orders.v1 --full-refresh`, "
+        "`dbt build -s package:shop,file:orders_v1.sql --full-refresh`, "
         "or `floodmark reset orders.v1 --to <value>`"
     )
     assert floodmark._disagreement(node) == ([problem, remedy] if problem else None)
