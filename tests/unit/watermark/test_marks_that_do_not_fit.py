@@ -125,8 +125,9 @@ def reset(
         ),
     )
     node = SimpleNamespace(
-        schema="shop", alias="orders", name="orders", config={"incremental_strategy": strategy}
-    )
+        schema="shop", alias="orders", name="orders", config={"incremental_strategy": strategy},
+        raw_code="select n from orders",
+    )  # fmt: skip
     floodmark._check_arguments = lambda *_: None
     floodmark._managed_node = lambda model: node
     floodmark._node_setting = lambda node, name: {"column": "n", "start": start, "kind": kind}
@@ -144,7 +145,7 @@ def reset(
     floodmark._forget_commit = lambda: None
     floodmark._record = lambda event, batch, values: events.append(batch)
     floodmark._is_recorded = lambda *_: False
-    floodmark._give_up = lambda *_: None
+    floodmark._give_up = lambda *_, **more: None
     floodmark._supersede_above = lambda *_: ""
     floodmark.reset("orders", to=to)
     return printed[0]
@@ -203,3 +204,36 @@ def test_versions_have_no_reset_without_a_mark() -> None:
         reset(OWN, kind="version")
     assert "is now none" in reset(OWN, kind="version", start="3")
     assert "is now 3" in reset(OWN, kind="version", to="3")
+
+
+@pytest.mark.parametrize(
+    ("select", "position", "start", "superseded"),
+    [
+        ("n", 10, None, "`n` > 10"),
+        ("n div 5 * 5 as n", 10, None, None),
+        ("n", None, 10, "`n` > 9"),
+        ("n div 5 * 5 as n", None, 10, None),
+        # All come again, whatever their values are.
+        ("n div 5 * 5 as n", None, None, "`n` is not null"),
+    ],
+)
+def test_a_reset_supersedes_only_by_the_values_of_the_upstream(
+    select: str, position: int | None, start: int | None, superseded: str | None
+) -> None:
+    """A held row with a value of the SELECT's own may lie on the other side of the mark."""
+    done: list[str] = []
+    floodmark = load(run_query=lambda sql: SimpleNamespace(rows=[[2]]))
+    floodmark._has_quarantine = lambda quarantine: True
+    floodmark._columns_of = lambda relation: [{"name": "n", "type": "bigint"}]
+    floodmark._quarantine_relation = lambda relation: "quarantine"
+    floodmark._execute = done.extend
+    batch = {"batch_id": 5, "family": "sequence", "watermark_column": "n"}
+    said = floodmark._supersede_above(
+        "shop.orders", batch, position, start, f"select id, {select} from raw.orders"
+    )
+    if superseded:
+        assert "are superseded: they come again" in said
+        assert [sql.rpartition(" and ")[2] for sql in done] == [superseded]
+    else:
+        assert "does not tell which of its 2 open rows lie above it: discard" in said
+        assert done == []
