@@ -172,10 +172,15 @@
 
 {# SQL of whether a row of the state table still counts: deletes live for tombstone_ttl. #}
 {% macro _alive_sql(run) %}
-    {%- set ttl = run.settings.cdc.tombstone_ttl -%}
-    {{ return("(_floodmark_kind <> 'delete' or _floodmark_at > "
-        ~ floodmark._position_literal(floodmark._now() - floodmark._parse_duration(ttl), 'timestamp') ~ ')' if ttl
-        else 'true') }}
+    {{ return("(_floodmark_kind <> 'delete' or _floodmark_at > " ~ floodmark._remembered_since_sql(run) ~ ')'
+        if run.settings.cdc.tombstone_ttl else 'true') }}
+{% endmacro %}
+
+
+{# SQL of the time up to which deletes are forgotten. #}
+{% macro _remembered_since_sql(run) %}
+    {{ return(floodmark._position_literal(floodmark._now()
+        - floodmark._parse_duration(run.settings.cdc.tombstone_ttl), 'timestamp')) }}
 {% endmacro %}
 
 
