@@ -11,6 +11,7 @@ from dbt.exceptions import ContractError
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_floodmark.refusal import RejectedError
+from dbt_floodmark.spark.messages import CANCELLED
 
 logger = AdapterLogger("Floodmark")
 
@@ -75,3 +76,21 @@ def try_macro(macro: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
             "condition": condition and condition[1],
             "raised": exc,
         }
+
+
+def outlast(macro: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+    """Return ``{"value", "error"}``: what a macro returns, or in a sentence why it failed.
+
+    Whatever that is: a refusal, another writer, or a warning that is an error. For what writes no
+    batch, and is done for one table after the other.
+
+    Raises:
+        DbtRuntimeError: its statement was cancelled.
+    """
+    try:
+        return {"value": macro(*arguments), "error": None}
+    except DbtRuntimeError as exc:
+        sentence = " ".join(str(exc.msg).split())
+        if sentence == CANCELLED:
+            raise
+        return {"value": None, "error": sentence}

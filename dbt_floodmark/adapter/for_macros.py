@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from dbt.adapters.spark.connections import SparkConnectionMethod
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt_floodmark.adapter.catching import attempt, try_macro
+from dbt_floodmark.adapter.catching import attempt, outlast, try_macro
 from dbt_floodmark.adapter.following import follow
 from dbt_floodmark.adapter.warm import is_warm
 from dbt_floodmark.errors import FloodmarkError
@@ -128,6 +128,11 @@ def _try(adapter: Any, macro: Any, *arguments: Any) -> dict[str, Any]:
     return try_macro(macro, *arguments)
 
 
+def _outlast(adapter: Any, macro: Any, *arguments: Any) -> dict[str, Any]:
+    """Return what a macro returns, or in a sentence why it failed, whatever that is."""
+    return outlast(macro, *arguments)
+
+
 def _raise(adapter: Any, raised: Exception) -> NoReturn:
     """Raise what `floodmark_try` caught."""
     raise raised
@@ -160,6 +165,7 @@ FOR_MACROS: dict[str, Callable[..., Any]] = {
     "floodmark_follow": follow,
     "floodmark_attempt": _attempt,
     "floodmark_try": _try,
+    "floodmark_outlast": _outlast,
     "floodmark_raise": _raise,
     "floodmark_refuse": _refuse,
 }

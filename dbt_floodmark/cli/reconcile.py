@@ -58,7 +58,7 @@ def _refuse(model: Model, keys: tuple[str, ...]) -> None:
     if model.strategy == "cdc" and model.is_stream:
         raise UsageError(
             f"{model.name} applies change events, so its rows are not those of its SELECT: read "
-            f"everything again with `floodmark run --select {model.name} --full-refresh`."
+            f"everything again with `floodmark run --select {model.selector} --full-refresh`."
         )
     if not model.is_stream and (
         model.watermark is None or model.watermark.get("kind") == "version"
@@ -95,7 +95,7 @@ def _compare(
         # updates all rows of a key, and leaves as many.
         keeps_copies = found["repeated"] and model.strategy == "merge"
         found["backfill"] = (
-            f"floodmark run --select {model.name} --full-refresh"
+            f"floodmark run --select {model.selector} --full-refresh"
             if model.is_stream or found["from"] is None or keeps_copies
             else f"floodmark backfill {model.name} --from '{found['from']}' --to '{found['to']}'"
         )

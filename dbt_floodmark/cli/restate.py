@@ -41,7 +41,7 @@ def restate(
     if chosen.is_stream:
         raise UsageError(
             f"{model} is a stream, which reads each row once: rebuild it with `floodmark run "
-            f"--select {model} --full-refresh`."
+            f"--select {chosen.selector} --full-refresh`."
         )
     if chosen.files is not None:
         raise UsageError(

@@ -71,7 +71,7 @@ _CANCELLED = re.compile(
 )
 _TARGET = re.compile(
     r"\b(?:merge\s+(?:with\s+schema\s+evolution\s+)?into|insert\s+(?:with\s+schema\s+evolution\s+)?"
-    r"(?:into|overwrite)|delete\s+from|update|(?:create|replace|alter|drop|truncate)\s+table"
+    r"(?:into|overwrite)|delete\s+from|update|optimize|(?:create|replace|alter|drop|truncate)\s+table"
     r"(?:\s+if\s+(?:not\s+)?exists)?)\s+(?:table\s+)?([`\w.]+)",
     re.IGNORECASE,
 )

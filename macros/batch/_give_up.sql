@@ -1,7 +1,8 @@
 {# End a batch that an earlier run left open, without loading it: its transaction id is used up on the table where it
    has not landed, so that a run which still lives cannot apply it later. `committed` is the last committed batch.
-   Where the table does not go on (`goes_on`), what the next batch loads supersedes all that is open. #}
-{% macro _give_up(id, relation, planned, committed, goes_on=true) %}
+   Where the table does not go on (`goes_on`), what the next batch loads supersedes all that is open. `sql` is the text
+   of the SELECT. #}
+{% macro _give_up(id, relation, planned, committed, goes_on=true, sql=none) %}
     {%- set batch = dict(planned, model=id) -%}
     {%- set strategy = floodmark._strategy(batch.settings) -%}
     {%- if strategy.app_suffix -%}
@@ -16,7 +17,7 @@
         {%- do floodmark._take_back_quarantined(batch, relation) -%}
     {%- else -%}
         {%- do floodmark._require_replay_ended(id, relation, planned) -%}
-        {%- do floodmark._supersede_given_up(id, relation, batch) if goes_on -%}
+        {%- do floodmark._supersede_given_up(id, relation, batch, sql) if goes_on -%}
     {%- endif -%}
     {%- if strategy.give_up -%}
         {%- do strategy.give_up(id, relation, batch, landed) -%}
@@ -41,7 +42,7 @@
 
 {# What a batch in the table has read again is open in the quarantine no more. Which rows these are, a run must tell of
    partitions, of changes and of a restatement: stop where one can. #}
-{% macro _supersede_given_up(id, relation, batch) %}
+{% macro _supersede_given_up(id, relation, batch, sql=none) %}
     {%- set strategy = floodmark._strategy(batch.settings) -%}
     {%- set quarantine = floodmark._quarantine_relation(relation) -%}
     {%- set older = '_floodmark_batch_id < ' ~ batch.batch_id -%}
@@ -54,7 +55,7 @@
         {%- set rows = floodmark._range_again_sql(dict(batch,
             low_position=floodmark._position_parse(batch.low, batch.family),
             high_position=floodmark._position_parse(batch.high, batch.family)),
-            floodmark._columns_of(relation=quarantine)) -%}
+            floodmark._columns_of(relation=quarantine), sql if strategy.finds_by_key else none) -%}
         {%- do floodmark._supersede(quarantine, older ~ ' and ' ~ rows) if rows -%}
     {%- elif (batch.kind == 'backfill' or strategy.replaced or batch.family == 'version' and strategy.orders_by_mark)
         and floodmark._knows_loaded(relation, batch.batch_id)

@@ -15,19 +15,21 @@
             else floodmark._select_columns(run, select_sql) -%}
         {%- set reading = floodmark._strategy(run.settings).whole -%}
         {%- do floodmark._quarantine(batch, columns, parts, floodmark._leaves_open(run, batch, columns),
-            unlike=reading(run) if reading else []) -%}
+            unlike=reading(run) if reading else [], sql=floodmark._text_of_range(run)) -%}
     {%- endif -%}
 {% endmacro %}
 
 
 {# Whether a batch may read rows again that an earlier batch has quarantined, and leaves them open. A batch that loads
-   everything, a range or its files anew marks them as superseded instead. Without the watermark column, floodmark
-   cannot tell which rows lie in the range, so they stay open. A file that comes again brings rows of the same keys. #}
+   everything, a range or its files anew marks them as superseded instead. Without the watermark column, or where the
+   SELECT changes it, floodmark cannot tell which rows lie in the range, so they stay open. A file that comes again
+   brings rows of the same keys. #}
 {% macro _leaves_open(run, batch, columns) %}
     {%- if (batch.get('asked') or {}).get('restate') -%}
         {#- it judges the whole feed, and loads some of its keys -#}
         {{ return(true) }}
-    {%- elif batch.kind == 'backfill' and not floodmark._find_column(columns, batch.watermark_column or '') -%}
+    {%- elif batch.kind == 'backfill'
+        and not floodmark._placing_column(batch, columns, floodmark._text_of_range(run)) -%}
         {{ return(true) }}
     {%- endif -%}
     {%- set strategy = floodmark._strategy(run.settings) -%}

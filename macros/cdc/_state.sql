@@ -173,19 +173,22 @@
 {# SQL of whether a row of the state table still counts: deletes live for tombstone_ttl. Where a lookback reads events
    again, that is counted up to the first of them: one that was ignored when it came stays ignored. #}
 {% macro _alive_sql(run) %}
-    {%- set ttl = run.settings.cdc.tombstone_ttl -%}
-    {%- if not ttl -%}
-        {{ return('true') }}
-    {%- endif -%}
+    {{ return("(_floodmark_kind <> 'delete' or _floodmark_at > " ~ floodmark._remembered_since_sql(run) ~ ')'
+        if run.settings.cdc.tombstone_ttl else 'true') }}
+{% endmacro %}
+
+
+{# SQL of the time up to which deletes are forgotten. #}
+{% macro _remembered_since_sql(run) %}
     {%- set until = [floodmark._now(), floodmark._read_again_from(run)] | reject('none') | min -%}
-    {{ return("(_floodmark_kind <> 'delete' or _floodmark_at > "
-        ~ floodmark._position_literal(until - floodmark._parse_duration(ttl), 'timestamp') ~ ')') }}
+    {{ return(floodmark._position_literal(until
+        - floodmark._parse_duration(run.settings.cdc.tombstone_ttl), 'timestamp')) }}
 {% endmacro %}
 
 
 {# The time from which the lookback reads again; none without one, and where it counts numbers, which tell no time. #}
 {% macro _read_again_from(run) %}
-    {%- set watermark, committed = run.settings.watermark, run.state.committed -%}
+    {%- set watermark, committed = run.settings.watermark, (run.state or {}).get('committed') -%}
     {%- if not watermark or not watermark.lookback or not committed or committed.mark is none
         or floodmark._is_counted(committed.family) -%}
         {{ return(none) }}

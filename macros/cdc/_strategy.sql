@@ -4,7 +4,8 @@
         restated=floodmark._restated_open_sql, asked=floodmark._asked_of_upserts,
         own_columns=floodmark._cdc_own_columns, staged=floodmark._cdc_staged,
         check_columns=floodmark._check_event_columns, counts=floodmark._cdc_counts,
-        check_staged=floodmark._check_staged_events, finds_by_key=true, apply=floodmark._apply_cdc,
+        check_staged=floodmark._check_staged_events, finds_by_key=true, rounds=floodmark._range_with_its_deletes,
+        apply=floodmark._apply_cdc,
         reads_mark_in_stage=true, app_suffix='/cdc', writer=floodmark._writer,
         selected=floodmark._conformed_event_columns, take_over=floodmark._take_over_half,
         made=floodmark._recover_state, take_back=floodmark._take_back_half, note_refused=floodmark._take_back_refused,
@@ -79,6 +80,28 @@
     {%- do floodmark._check_events(run, source) -%}
     {%- if floodmark._restates_from(batch) is not none -%}
         {%- do floodmark._check_restated(run, batch, source) -%}
+    {%- elif batch.kind == 'replay' and run.settings.cdc.tombstone_ttl -%}
+        {%- do floodmark._tell_forgotten_deletes(run, batch) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The range of a backfill. Where deletes are forgotten it reaches up to the mark, in one batch: the delete of a key
+   that it reads may lie behind the range, and would not be remembered. #}
+{% macro _range_with_its_deletes(run, low, high) %}
+    {{ return({'low': low, 'high': floodmark._position_parse(run.state.committed.mark, run.upstream.family)
+        if run.settings.cdc.tombstone_ttl else high}) }}
+{% endmacro %}
+
+
+{# Warn of a replay of rows that are older than the deletes that are remembered. #}
+{% macro _tell_forgotten_deletes(run, batch) %}
+    {%- if run_query('select 1 as one from ('
+        ~ floodmark._open_rows_sql(floodmark._quarantine_relation(this), batch.asked.replay, batch.asked.part)
+        ~ ') where _floodmark_quarantined_at <= ' ~ floodmark._remembered_since_sql(run) ~ ' limit 1').rows -%}
+        {%- do floodmark._warn_once(run, 'rows of this replay were quarantined longer ago than deletes are remembered '
+            '(cdc.tombstone_ttl: ' ~ run.settings.cdc.tombstone_ttl ~ '). If a later event has deleted the key of such '
+            'a row, the replay brings the key back: `floodmark restate` rebuilds it from the feed') -%}
     {%- endif -%}
 {% endmacro %}
 

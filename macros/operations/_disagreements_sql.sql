@@ -23,7 +23,7 @@
     {%- set name = floodmark._node_name(node) -%}
     {%- set can_reset = floodmark._node_setting(node, 'watermark') is mapping
         and node.config.get('incremental_strategy') != 'snapshot_diff' -%}
-    {%- set refresh = '`dbt build -s ' ~ name ~ ' --full-refresh`' -%}
+    {%- set refresh = '`dbt build -s ' ~ floodmark._selector_of(node) ~ ' --full-refresh`' -%}
     {%- set ways_out = refresh ~ (', or `floodmark reset ' ~ name ~ ' --to <value>`' if can_reset else '') -%}
     {%- if state.last_batch_id is not none and state.last_batch_id != state.finished_id -%}
         {{ return(['batch ' ~ state.last_batch_id ~ ' is unfinished', 'run the model: it finishes the batch first']) }}
@@ -35,7 +35,8 @@
             'run the model: it is a first load']) }}
     {%- elif not relation.is_delta -%}
         {{ return(['it is not a Delta table', 'run it once with --full-refresh']) }}
-    {%- elif floodmark._detail(relation).id != state.committed.target_id -%}
+    {%- elif state.committed.target_id is not none
+        and floodmark._detail(relation).id != state.committed.target_id -%}
         {{ return(['it is not the table that batch ' ~ state.committed.batch_id ~ ' left', ways_out]) }}
     {%- endif -%}
     {%- set restored = floodmark._disturbed_since(relation, floodmark._history(relation, 1)[0].version,

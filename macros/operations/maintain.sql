@@ -1,6 +1,6 @@
 {# OPTIMIZE tables of many small files and VACUUM those that have not been for a while: the models that floodmark
    loads, and the ledger. Loaded files that are due go where `on_loaded` says. `models` names some; `dry_run` only says
-   what would be done. A table that fails stops no other; those that failed are named at the end. #}
+   what would be done. A table that fails stops no other; the error at the end names those that failed, and says why. #}
 {% macro maintain(models=none, dry_run=false, small_file_mb=16, min_small_files=8, vacuum_days=7) %}
     {%- do floodmark._check_arguments('maintain',
         {'models': [models, 'names'], 'dry_run': [dry_run, 'flag'], 'small_file_mb': [small_file_mb, 'size'],
@@ -9,39 +9,36 @@
     {%- set ns = namespace(done=0, moved=0) -%}
     {%- set failed = [] -%}
     {%- for id in floodmark._maintained(models) -%}
-        {%- set tried = floodmark._tried(floodmark._maintain_table, id, dry_run, small_file_mb, min_small_files,
+        {%- set tried = floodmark._outlasted(floodmark._maintain_table, id, dry_run, small_file_mb, min_small_files,
             vacuum_days) -%}
-        {%- if tried.error -%}
-            {%- do failed.append(id) -%}
-            {%- do exceptions.warn('floodmark maintain: ' ~ id ~ ': ' ~ tried.error) -%}
-        {%- endif -%}
+        {%- do failed.append(id ~ ': ' ~ tried.error) if tried.error -%}
         {%- set ns.done = ns.done + (tried.value or 0) -%}
     {%- endfor -%}
-    {%- set ns.moved = floodmark._maintain_files(models, dry_run) -%}
+    {%- for node in floodmark._managed_nodes(models).values()
+        if floodmark._node_setting(node, 'files') is mapping and node.config.materialized == 'incremental' -%}
+        {%- set tried = floodmark._outlasted(floodmark._maintain_files, node, dry_run) -%}
+        {%- do failed.append('files of ' ~ floodmark._node_id(node) ~ ': ' ~ tried.error) if tried.error -%}
+        {%- set ns.moved = ns.moved + (tried.value or 0) -%}
+    {%- endfor -%}
     {%- do print(('Nothing to do.' if not ns.done + ns.moved
         else floodmark._counted(ns.done, 'statement') ~ (' would run.' if dry_run else ' ran.'))) -%}
     {%- if failed -%}
-        {%- do floodmark._raise("floodmark, operation 'maintain': it failed for " ~ failed | join(', ')
-            ~ ', and the warnings above say why. All else is done. Correct the cause, and run it again') -%}
+        {%- do floodmark._raise("floodmark, operation 'maintain': it failed for\n  - " ~ failed | join('\n  - ')
+            ~ '\nAll else is done. Correct the cause, and run it again') -%}
     {%- endif -%}
 {% endmacro %}
 
 
-{# Archive or delete the loaded files that are due: how many. #}
-{% macro _maintain_files(models, dry_run) %}
-    {%- set ns = namespace(count=0) -%}
-    {%- for node in floodmark._managed_nodes(models).values()
-        if floodmark._node_setting(node, 'files') is mapping and node.config.materialized == 'incremental' -%}
-        {%- set settings = floodmark._node_files(node) -%}
-        {%- set count = floodmark._tidy_files(floodmark._node_id(node), settings, dry_run) -%}
-        {%- if count -%}
-            {%- do print(('would ' ~ settings.on_loaded if dry_run
-                else {'archive': 'archived', 'delete': 'deleted'}[settings.on_loaded]) ~ ' '
-                ~ floodmark._counted(count, 'file') ~ ' that ' ~ floodmark._node_id(node) ~ ' has loaded') -%}
-        {%- endif -%}
-        {%- set ns.count = ns.count + count -%}
-    {%- endfor -%}
-    {{ return(ns.count) }}
+{# Archive or delete the loaded files of a model that are due: how many. #}
+{% macro _maintain_files(node, dry_run) %}
+    {%- set settings = floodmark._node_files(node) -%}
+    {%- set count = floodmark._tidy_files(floodmark._node_id(node), settings, dry_run) -%}
+    {%- if count -%}
+        {%- do print(('would ' ~ settings.on_loaded if dry_run
+            else {'archive': 'archived', 'delete': 'deleted'}[settings.on_loaded]) ~ ' '
+            ~ floodmark._counted(count, 'file') ~ ' that ' ~ floodmark._node_id(node) ~ ' has loaded') -%}
+    {%- endif -%}
+    {{ return(count) }}
 {% endmacro %}
 
 

@@ -54,12 +54,11 @@
 {% endmacro %}
 
 
-{# A model that would lose what is filled is refused: its next event of a key forms the rows of the key anew. #}
+{# A model that keeps the event of each value is refused: an earlier event would no longer be told from a later one. #}
 {% macro _check_promotes(node, table) %}
-    {%- if floodmark._find_column(table.columns, '_floodmark_columns')
-        and (floodmark._node_setting(node, 'cdc') or {}).get('stored_as_scd_type') | string == '2' -%}
-        {%- do floodmark._stop('with ignore_null_updates and stored_as_scd_type 2 each value needs the event that set '
-            'it, which rescued data does not tell. Add the column to files.'
+    {%- if floodmark._find_column(table.columns, '_floodmark_columns') -%}
+        {%- do floodmark._stop('with ignore_null_updates each value needs the event that set it, which rescued data '
+            'does not tell. Add the column to files.'
             ~ ('schema' if table.has_schema else 'schema_hints') ~ ': new events have it then, and --full-refresh '
             'reads all files again, which fills it in every row',
             floodmark._node_id(node)) -%}

@@ -52,7 +52,10 @@
     {%- endif -%}
     {%- if state.last_batch_id != state.finished_id -%}
         {%- do floodmark._give_up(id, relation, dict(state.planned, settings={'strategy': strategy},
-            nulls=watermark.get('nulls')), state.committed) -%}
+            nulls=watermark.get('nulls')), state.committed,
+            sql=floodmark._written_select(node)) -%}
+        {#- it may have landed, and moved the mark; what another run has planned since has the number of the reset -#}
+        {%- set state = dict(state, committed=floodmark._model_state(id).committed) -%}
     {%- endif -%}
     {%- set before = state.committed.mark if state.committed else none -%}
     {%- set mark = floodmark._position_print(position, upstream.family) -%}
@@ -74,7 +77,8 @@
     {%- endif -%}
     {%- set start = watermark.get('start') -%}
     {%- set superseded = floodmark._supersede_above(relation, batch, position,
-        floodmark._reach({'start': start}, upstream.family).start if start is not none else none) -%}
+        floodmark._reach({'start': start}, upstream.family).start if start is not none else none,
+        floodmark._written_select(node)) -%}
     {%- set again = strategy == 'append' and before is not none and state.committed.family == upstream.family
         and position < floodmark._position_parse(before, upstream.family) -%}
     {%- do print('The mark of ' ~ id ~ ' is now ' ~ (mark or 'none') ~ ' (it was ' ~ (before or 'none') ~ ').'
@@ -85,9 +89,17 @@
 {% endmacro %}
 
 
+{# A model's SELECT as its file has it, with a word for each relation: an operation has no other. #}
+{% macro _written_select(node) %}
+    {{ return(modules.re.sub('\\{\\{-?\\s*(?:ref|source)\\s*\\([^{}]*\\)\\s*-?\\}\\}', 'a.relation',
+        node.raw_code)) }}
+{% endmacro %}
+
+
 {# Rows of the quarantine above a mark that goes back are open no more: they come again. Without a mark all from `start`
-   on do. Behind the event, so that a reset which dies before it leaves them open. Returns a sentence about it. #}
-{% macro _supersede_above(relation, batch, position, start) %}
+   on do. Behind the event, so that a reset which dies before it leaves them open. `sql` is the text of the SELECT.
+   Returns a sentence about it. #}
+{% macro _supersede_above(relation, batch, position, start, sql) %}
     {%- set quarantine = floodmark._quarantine_relation(relation) -%}
     {%- if not floodmark._has_quarantine(quarantine) -%}
         {{ return('') }}
@@ -95,8 +107,8 @@
     {%- set open = run_query('select count(*) from ' ~ quarantine ~ " where _floodmark_state = 'open'").rows[0][0] -%}
     {%- set low = position if position is not none
         else (start - floodmark._position_unit(batch.family) if start is not none else none) -%}
-    {%- set column = floodmark._find_column(floodmark._columns_of(relation=quarantine),
-        batch.watermark_column or '') -%}
+    {%- set column = floodmark._placing_column(batch, floodmark._columns_of(relation=quarantine),
+        sql if low is not none else none) -%}
     {%- if not open | int -%}
         {{ return('') }}
     {%- elif column is none -%}

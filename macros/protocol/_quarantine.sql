@@ -20,9 +20,9 @@
 
 {# Write rows of a batch into the model's quarantine. `columns` are the model's; each of `parts` is a SELECT of some of
    them and of the quarantine's own, {sql, names}. Where a batch reads rows again (`is_again`), those that are open
-   already stay out, also where they differ in columns of `unlike`; of a backfill only those that it does not supersede.
-   #}
-{% macro _quarantine(batch, columns, parts, is_again=false, unlike=[]) %}
+   already stay out, also where they differ in columns of `unlike`; of a backfill, with `sql` as in _range_again_sql,
+   only those that it does not supersede. #}
+{% macro _quarantine(batch, columns, parts, is_again=false, unlike=[], sql=none) %}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
     {%- set columns = floodmark._storable(columns) -%}
     {%- set known = floodmark._make_quarantine(quarantine, columns) -%}
@@ -42,7 +42,7 @@
            it came tells it from another -#}
         {%- set text = 'if(_floodmark_rules is null, _floodmark_raw' ~ (", ''" if unlike
             else " || ' ' || _floodmark_file, coalesce(_floodmark_raw, '')") ~ ')' -%}
-        {%- set superseded = floodmark._range_again_sql(batch, known)
+        {%- set superseded = floodmark._range_again_sql(batch, known, sql)
             if batch.kind == 'backfill' and not (batch.get('asked') or {}).get('restate') else none -%}
         {%- set rows = 'select * except (_floodmark_hash, _floodmark_text) from (select *, ' ~ hash
             ~ ' as _floodmark_hash, ' ~ text ~ ' as _floodmark_text from (\n' ~ rows ~ '\n)) left anti join (select '
@@ -360,8 +360,8 @@
     {%- elif batch.kind == 'backfill' -%}
         {#- it reads and replaces its bounds alone, whatever the strategy replaces else -#}
         {%- set quarantine = floodmark._quarantine_relation(this) -%}
-        {{ return(floodmark._range_again_sql(batch, floodmark._columns_of(relation=quarantine))
-            if floodmark._has_quarantine(quarantine) else none) }}
+        {{ return(floodmark._range_again_sql(batch, floodmark._columns_of(relation=quarantine),
+            floodmark._text_of_range(run)) if floodmark._has_quarantine(quarantine) else none) }}
     {%- elif replaced -%}
         {{ return(replaced(run, batch)) }}
     {%- elif batch.files and run.settings.files.allow_overwrites not in [false, 'replace']
@@ -416,10 +416,26 @@
 {% endmacro %}
 
 
-{# A condition on the quarantine of the range that a backfill has read again; none where the SELECT does not give the
-   watermark's column. #}
-{% macro _range_again_sql(batch, columns) %}
-    {%- set column = floodmark._find_column(columns, batch.watermark_column or '') -%}
+{# The column that tells where rows stand along the watermark; none where they lack it, or where the SELECT, by its text
+   `sql`, may give it other values than the upstream has. #}
+{% macro _placing_column(batch, columns, sql) %}
+    {%- set name = batch.watermark_column or '' -%}
+    {%- set is_changed = sql is not none and name and floodmark._may_change_column(sql, name) -%}
+    {{ return(none if is_changed else floodmark._find_column(columns, name)) }}
+{% endmacro %}
+
+
+{# The text of a SELECT that _placing_column asks of a backfill; none where the backfill deletes by the column: its
+   values were compared then (_check_watermark_column). #}
+{% macro _text_of_range(run) %}
+    {{ return(run.sql if floodmark._strategy(run.settings).finds_by_key else none) }}
+{% endmacro %}
+
+
+{# A condition on the quarantine of the range that a backfill has read again; none where no column tells which rows
+   these are (_placing_column). #}
+{% macro _range_again_sql(batch, columns, sql=none) %}
+    {%- set column = floodmark._placing_column(batch, columns, sql) -%}
     {%- set value = floodmark._held_position_sql(column, batch.family) if column else none -%}
     {%- set terms = [] -%}
     {%- for position, sign in [(batch.low_position, '>'), (batch.high_position, '<=')]

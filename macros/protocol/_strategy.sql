@@ -58,8 +58,8 @@
   finds_by_key       whether it finds rows of the table by the key: its MERGE gets a filter of the batch's keys, and a
                      backfill merges, where others delete and insert the range
   backfills          whether a range can be read again
-  rounds             macro(run, low, high): the range of a backfill as the strategy can replace it, {low, high}; none
-                     where it can replace any
+  rounds             macro(run, low, high): the range of a backfill, or of a step of it, as the strategy has to read
+                     it, {low, high}; none where it can read any
   orders_by_mark     whether the watermark column tells which row of a key is the later: a backfill warns where SELECT
                      or table lack it
   compares_all       whether it compares all that the SELECT gives with the table, where there is no mark: then it puts

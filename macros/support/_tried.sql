@@ -6,3 +6,13 @@
     {%- endif -%}
     {{ return(adapter.floodmark_try(macro, *varargs)) }}
 {% endmacro %}
+
+
+{# What a macro returns, {value, error}: `error` says why it failed, whatever that is. For what is done for one table
+   after the other, and writes no batch. Without the plugin nothing can be tried. #}
+{% macro _outlasted(macro) %}
+    {%- if adapter.floodmark_outlast is not defined -%}
+        {{ return({'value': macro(*varargs), 'error': none}) }}
+    {%- endif -%}
+    {{ return(adapter.floodmark_outlast(macro, *varargs)) }}
+{% endmacro %}

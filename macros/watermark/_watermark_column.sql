@@ -22,7 +22,7 @@
    any part. #}
 {% macro _changes_column(sql, name, rows_sql, upstream, marks_sql=none) %}
     {%- set column = floodmark._quoted(name) -%}
-    {%- if floodmark._names_expression(sql, name) or floodmark._takes_from_another(sql, name) -%}
+    {%- if floodmark._may_change_column(sql, name) -%}
         {%- set given = 'select distinct ' ~ column ~ ' as value from (\n' ~ rows_sql ~ '\n) where ' ~ column
             ~ ' is not null' -%}
     {%- elif marks_sql is not none and modules.re.search('\\bunion\\b', floodmark._words_of(sql)) -%}
@@ -33,6 +33,18 @@
     {%- endif -%}
     {{ return(run_query('select 1 as one from (' ~ given ~ ') as given left anti join (select ' ~ column
         ~ ' as value from ' ~ upstream ~ ') as had on given.value = had.value limit 1').rows | length > 0) }}
+{% endmacro %}
+
+
+{# Whether the text of a SELECT lets its column have other values than the upstream's. Its own name again, and a cast
+   that keeps the value, are no other ones. #}
+{% macro _may_change_column(sql, name) %}
+    {%- set column = '`?' ~ modules.re.escape(name) ~ '`?' -%}
+    {%- set own = '((?:\\w+\\.)?' ~ column ~ ')' -%}
+    {%- set again = '(?i)((?:\\bselect|,)\\s+)(?:' ~ own ~ '|cast\\(\\s*' ~ own
+        ~ '\\s+as\\s+(?:timestamp|bigint)\\s*\\))\\s+as\\s+' ~ column ~ '(?![\\w`])' -%}
+    {%- set sql = modules.re.sub(again, '\\1\\2\\3', sql) -%}
+    {{ return(floodmark._names_expression(sql, name) or floodmark._takes_from_another(sql, name)) }}
 {% endmacro %}
 
 
@@ -104,11 +116,11 @@
 
 
 {# The alias that watermark_filter() was given, in lower case; none where it has none. A guard takes it out of the SQL
-   of a first load. #}
+   of a first load; of an operation the SQL is what the model's file has. #}
 {% macro _bounded_alias(sql) %}
     {%- set found = modules.re.search('/\\*floodmark:bounds `?(\\w+)`?\\.', sql)
         or modules.re.search('watermark_filter\\(\\s*(?:alias\\s*=\\s*)?["\'](\\w+)["\']',
-            (model.raw_code if model is defined else none) or '') -%}
+            ((model.raw_code if model is defined else none) or '') ~ sql) -%}
     {{ return(found.group(1) | lower if found else none) }}
 {% endmacro %}
 

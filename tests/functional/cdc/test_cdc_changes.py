@@ -460,8 +460,9 @@ def test_a_history_that_was_restored_is_loaded_anew(story: Story, restated: Run)
     found = "{{ floodmark._disagreement(graph.nodes['model.shop.kept']) | join(', ') if execute }}"
     run = project.dbt("show", "--inline", f'select "{found}" as found', "--output", "json")
     assert (
-        "it was restored to version 1 after batch 3, `dbt build -s kept --full-refresh`" in run.log
-    )
+        "it was restored to version 1 after batch 3, "
+        "`dbt build -s package:shop,file:kept.sql --full-refresh`"
+    ) in run.log
     if FULL:
         project.build("--full-refresh", "--select", "kept")
         assert held(project, "kept", VALUES) == KEPT

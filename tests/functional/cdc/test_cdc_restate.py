@@ -100,3 +100,27 @@ def check_what_cannot_be_restated(project: Project) -> None:
     assert "A sequence of several parts has no such value: use --full-refresh" in sentence(
         run.message["parts"]
     )
+
+
+def test_a_backfill_finds_the_deletes_that_are_forgotten(
+    make_project: Callable[..., Project],
+) -> None:
+    """They lie behind its range, so it reads up to the mark at once. A replay cannot, and warns."""
+    project = make_project("forgotten")
+    upserts = {"gone": ("a", 1), "kept": ("b", 1), "held": ("c", -1)}
+    events = [(1, key, Event("u", 10, values)) for key, values in upserts.items()]
+    land(project, "feed", [*events, (3, "gone", Event("d", 20)), (3, "held", Event("d", 20))])
+    project.source("feed")
+    rule = {"name": "positive", "expect": "w > 0", "on_violation": "quarantine"}
+    config = {"expectations": [rule]}
+    project.model("brief", cdc("feed", step=None, tombstone_ttl="1 microsecond", config=config))
+    project.build()
+    assert held(project, "brief", "k, v") == {"kept": [("b",)]}
+    project.build("--vars", "{floodmark_backfill: {from: 1, to: 2, step: 1}}")
+    assert held(project, "brief", "k, v") == {"kept": [("b",)]}
+    assert project.ledger("brief", "kind, high")[1:] == [("backfill", "3")]
+    run = project.build("--vars", "{floodmark_replay: {set: {w: '1'}}}")
+    assert (
+        "rows of this replay were quarantined longer ago than deletes are remembered (cdc.tombstone_ttl: 1 microsecond)"
+        in sentence(run.log)
+    )

@@ -77,6 +77,7 @@ def project(make_project: Callable[..., Project]) -> Project:
     )
     project.model("history", history())
     project.model("partial", history(ignore_null_updates=True))
+    project.model("partial_latest", history(ignore_null_updates=True, stored_as_scd_type=1))
     project.model("plain", loader("in", format="json", schema="id int"))
     project.build()
     return project
@@ -229,6 +230,10 @@ def test_what_is_rescued(project: Project) -> None:
         (("given", "zz", "--type", "no such"), "'no such' is not a type of Spark"),
         (
             ("partial", "n"),
+            "each value needs the event that set it, which rescued data does not tell",
+        ),
+        (
+            ("partial_latest", "n"),
             "each value needs the event that set it, which rescued data does not tell",
         ),
         (

@@ -165,7 +165,7 @@ def test_reconcile_of_a_table_without_the_watermark_column(story: Story) -> None
     found = story.json("reconcile", "bare")
     assert (found["expected"], found["missing"]) == (11, 1)
     assert found["sample"] == [{"problem": "missing", "key": '{"id":20}', "expected": 1, "held": 0}]
-    assert found["backfill"] == "floodmark run --select bare --full-refresh"
+    assert found["backfill"] == "floodmark run --select package:shop,file:bare.sql --full-refresh"
     project.sql(f"delete from {project.schema}.bare")
     emptied = story("reconcile", "bare", "--json")
     assert (emptied.exit_code, json.loads(emptied.stdout)["missing"]) == (1, 11)

@@ -59,7 +59,7 @@ def test_what_a_merge_cannot_repair_takes_a_full_refresh(story: Story) -> None:
     """It would update both rows of the key."""
     found = story.json("reconcile", "merged")
     assert (found["missing"], found["repeated"]) == (0, 1)
-    assert found["backfill"] == "floodmark run --select merged --full-refresh"
+    assert found["backfill"] == "floodmark run --select package:shop,file:merged.sql --full-refresh"
 
 
 def test_a_model_that_is_new_has_a_line(story: Story) -> None:

@@ -192,7 +192,7 @@ def test_whether_the_tables_hold_what_was_read(project: Project) -> None:
     found = _found(project, "copied", "--key", "event_id")
     assert found["missing"] == 1 and found["mark"] == "1"
     assert [one["key"] for one in found["sample"]] == ['{"event_id":2}']
-    assert found["backfill"] == "floodmark run --select copied --full-refresh"
+    assert found["backfill"] == "floodmark run --select package:shop,file:copied.sql --full-refresh"
     assert _found(project, "twice", "--key", "event_id")["repeated"] == 1
     assert _found(project, "filed", "--key", "file")["sample"][0]["key"] == '{"file":"a%20b.json"}'
     code, shown = command(project, "reconcile", "copied", "--key", "event_id")
@@ -238,7 +238,7 @@ NOT_COMPARED = [
     (
         "scd1",
         "scd1 applies change events, so its rows are not those of its SELECT: read everything again with `floodmark run "
-        "--select scd1 --full-refresh`.",
+        "--select package:shop,file:scd1.sql --full-refresh`.",
     ),
     (
         "fed",

@@ -354,7 +354,8 @@ def test_the_command_on_streams(story: Story, capsys: pytest.CaptureFixture[str]
         "backfill", "scd2", "--from", "1", "--to", "2", status=2
     )
     assert (
-        "scd2 is a stream, which reads each row once: rebuild it with `floodmark run --select scd2 --full-refresh`."
+        "scd2 is a stream, which reads each row once: rebuild it with `floodmark run --select "
+        "package:shop,file:scd2.sql --full-refresh`."
     ) in says("restate", "scd2", "--from", "1", status=2)
     assert "scd2 applies change events" in says("reconcile", "scd2", status=2)
     for file in (project.root / "models").glob("*.sql"):

@@ -205,7 +205,7 @@ def test_reconcile_names_no_range_of_values_that_the_select_made(story: Story) -
     project = story.project
     project.sql(f"insert into {project.schema}.src values (5, {AT} - interval 1 hour)")
     for name, repair in (
-        ("merged", "floodmark run --select merged --full-refresh"),
+        ("merged", "floodmark run --select package:shop,file:merged.sql --full-refresh"),
         ("same", "backfill same --from"),
     ):
         keys = () if name == "merged" else ("--key", "id")

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 from dbt.exceptions import ContractError
-from dbt_common.exceptions import CompilationError, DbtRuntimeError
+from dbt_common.exceptions import CompilationError, DbtRuntimeError, EventCompilationError
 
-from dbt_floodmark.adapter.catching import SparkRefused, attempt, try_macro
+from dbt_floodmark.adapter.catching import SparkRefused, attempt, outlast, try_macro
 from dbt_floodmark.refusal import RefusedError, RejectedError, TryAgainError
+from dbt_floodmark.spark.messages import CANCELLED
 
 
 def failing(error: Exception) -> Any:
@@ -100,3 +101,21 @@ def test_what_is_found_while_a_batch_is_rejected_is_shown_instead() -> None:
     finished = failing(TryAgainError("another run has finished batch 7 meanwhile"))
     with pytest.raises(TryAgainError, match="finished batch 7"):
         attempt(failing(RejectedError("refused", "columns differ")), untold, finished, 1)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        SparkRefused("no  such\nrow"),
+        DbtRuntimeError("no such row"),
+        EventCompilationError("no such row", node=None),
+    ],
+)
+def test_what_goes_on_outlasts_each_failure_but_a_cancelled_statement(error: Exception) -> None:
+    """A conflict, and a warning under warn_error, are no refusals of Spark's."""
+    assert outlast(lambda a: a, 1) == {"value": 1, "error": None}
+    assert outlast(failing(error), 1) == {"value": None, "error": "no such row"}
+    with pytest.raises(DbtRuntimeError, match="cancelled"):
+        outlast(failing(DbtRuntimeError(CANCELLED)))
+    with pytest.raises(ValueError, match="a defect"):
+        outlast(failing(ValueError("a defect")))

@@ -266,6 +266,9 @@ def test_a_reset_that_gives_up_a_batch_in_the_table(
         ("merge", {"kind": "first_load", "family": "version"}, ""),
         ("append", {"kind": "backfill", "low": "10"}, " and (`n` > 10 and `n` <= 20)"),
         ("insert_overwrite", {"kind": "backfill", "low": "10"}, " and (`n` > 10 and `n` <= 20)"),
+        ("merge", {"kind": "backfill", "low": "10"}, " and (`n` > 10 and `n` <= 20)"),
+        # Of a column that the SELECT changes nobody can tell.
+        ("merge", {"kind": "backfill", "low": "10", "sql": "select n + 1 as n from t"}, None),
         ("merge", {"kind": "incremental", "low": "10"}, None),
         ("append", {"kind": "incremental", "low": "10", "family": "version"}, None),
         # These a run alone can tell.
@@ -294,11 +297,12 @@ def test_a_reset_supersedes_what_came_again_with_such_a_batch(
     batch = {"batch_id": 2, "settings": settings, "family": "sequence", "high": "20", "low": None}
     batch |= {"watermark_column": "n", "nulls": None} | more
     floodmark.is_open = is_open
+    sql = batch.pop("sql", "select n from t")
     if superseded == "run the model first" and is_whole and is_open:
         with pytest.raises(Refused, match=r"batch 2 is unfinished, .*: run the model first"):
-            floodmark._supersede_given_up("shop.orders", "shop.orders", batch)
+            floodmark._supersede_given_up("shop.orders", "shop.orders", batch, sql)
     else:
-        floodmark._supersede_given_up("shop.orders", "shop.orders", batch)
+        floodmark._supersede_given_up("shop.orders", "shop.orders", batch, sql)
     wanted = "update quarantine set _floodmark_state = 'superseded' where _floodmark_state = 'open'"
     found = [sql.removeprefix(wanted + " and _floodmark_batch_id < 2") for sql in floodmark.done]
     assert found == ([superseded] if superseded in ("", " and (`n` > 10 and `n` <= 20)") else [])

@@ -171,3 +171,60 @@ def test_a_delete_counts_as_long_as_it_is_remembered() -> None:
     assert "timestamp'2024-03-30 00:00:00.000000+00:00'" in floodmark._alive_sql(first)
     first["settings"]["cdc"]["tombstone_ttl"] = None
     assert floodmark._alive_sql(first) == "true"
+
+
+@pytest.mark.parametrize(
+    ("ttl", "batches"),
+    [(None, [(4, 9), (9, 14), (14, 15)]), ("1 day", [(4, 30)])],
+)
+def test_a_backfill_reads_up_to_the_mark_where_deletes_are_forgotten(
+    ttl: str | None, batches: list[tuple[int, int]]
+) -> None:
+    """The delete of a key that it reads may lie behind its range: the key would come back."""
+    floodmark = load()
+    settings = {"strategy": "cdc", "cdc": {"tombstone_ttl": ttl}, "watermark": {"column": "n"}}
+    run: dict[str, Any] = {
+        "settings": settings, "upstream": {"family": "sequence"}, "first": True,
+        "state": {"committed": {"mark": "30", "generation": "g"}, "last_batch_id": 3},
+        "backfill": {"from": 5, "to": 16, "step": 5},
+    }  # fmt: skip
+    floodmark._backfill_problems = lambda *_: []
+    floodmark._backfill_reached = lambda *_: None
+    floodmark._record_plan = lambda *_: None
+    floodmark._plan_watermark = lambda run, low, high, reach: {
+        "family": "sequence", "low_position": low, "high_position": min(low + reach["step"], high),
+        "is_last": low + reach["step"] >= high,
+    }  # fmt: skip
+    found = []
+    while plan := floodmark._next_backfill_batch(run):
+        found.append((plan["low_position"], plan["high_position"]))
+    assert found == batches
+
+
+@pytest.mark.parametrize(("is_older", "warns"), [(True, True), (False, False)])
+def test_a_replay_of_rows_from_before_the_deletes_that_are_remembered(
+    is_older: bool, warns: bool
+) -> None:
+    sent: list[str] = []
+
+    def query(sql: str) -> SimpleNamespace:
+        sent.append(sql)
+        return SimpleNamespace(rows=[[1]] if is_older else [])
+
+    floodmark = load(run_query=query)
+    floodmark._check_events = lambda run, source: None
+    floodmark._now = lambda: 10_000_000
+    floodmark._model_id = lambda: "shop.orders"
+    floodmark._quarantine_relation = lambda relation: "quarantine"
+    run: dict[str, Any] = {"settings": {"cdc": {"tombstone_ttl": "4 seconds"}}}
+    asked = {"replay": {"rule": None, "where": None, "set": None}, "part": "rows"}
+    floodmark._check_staged_events(run, {"kind": "replay", "asked": asked}, {})
+    assert "_floodmark_quarantined_at <= timestamp'1970-01-01 00:00:06" in sent[0]
+    assert [sentence[:23] for sentence in run.get("warnings", [])] == (
+        ["rows of this replay wer"] if warns else []
+    )
+    # No other batch is asked, nor a model that remembers its deletes for ever.
+    floodmark._check_staged_events(run, {"kind": "incremental", "asked": None}, {})
+    forever = {"settings": {"cdc": {"tombstone_ttl": None}}}
+    floodmark._check_staged_events(forever, {"kind": "replay", "asked": asked}, {})
+    assert len(sent) == 1

@@ -23,7 +23,7 @@ def maintaining(**more):
         raise Refused(message)
 
     floodmark = load(
-        adapter=SimpleNamespace(floodmark_plugin=True, floodmark_try=attempt),
+        adapter=SimpleNamespace(floodmark_plugin=True, floodmark_outlast=attempt),
         exceptions=SimpleNamespace(warn=warned.append, raise_compiler_error=refuse),
         print=printed.append,
         **more,
@@ -33,24 +33,46 @@ def maintaining(**more):
 
 
 def test_a_table_that_fails_stops_no_other():
+    """Nor do the files of a model. One error names all, since a warning may end the command (warn_error)."""
     floodmark, printed, warned = maintaining()
     floodmark._check_arguments = floodmark._check_names = lambda *given: None
     floodmark._maintained = lambda models: ["ledger.batch_log", "shop.a", "shop.b"]
-    floodmark._maintain_files = lambda models, dry_run: 0
+    config = SimpleNamespace(materialized="incremental")
+    floodmark._managed_nodes = lambda models: {
+        name: SimpleNamespace(schema="shop", alias=name, name=name, config=config)
+        for name in ("a", "b")
+    }
+    floodmark._node_setting = lambda node, name: {"path": "in"}
+    floodmark._node_files = lambda node: {"on_loaded": "archive"}
     seen = []
 
     def table(id, *settings):
         seen.append(id)
         if id == "shop.a":
-            raise ZeroDivisionError("no space")
+            raise ZeroDivisionError("another run wrote shop.a at the same time")
         return 1
 
-    floodmark._maintain_table = table
-    with pytest.raises(Refused, match=r"failed for shop\.a, and the warnings above say why"):
+    def tidy(id, settings, dry_run):
+        seen.append(f"files of {id}")
+        if id == "shop.a":
+            raise ZeroDivisionError("a warning is an error")
+        return 2
+
+    floodmark._maintain_table, floodmark._tidy_files = table, tidy
+    with pytest.raises(Refused) as refused:
         floodmark.maintain()
-    assert seen == ["ledger.batch_log", "shop.a", "shop.b"]
-    assert printed == ["2 statements ran."]
-    assert warned == ["floodmark maintain: shop.a: no space"]
+    assert str(refused.value) == (
+        "floodmark, operation 'maintain': it failed for\n"
+        "  - shop.a: another run wrote shop.a at the same time\n"
+        "  - files of shop.a: a warning is an error\n"
+        "All else is done. Correct the cause, and run it again"
+    )
+    assert seen == [
+        *("ledger.batch_log", "shop.a", "shop.b"),
+        *("files of shop.a", "files of shop.b"),
+    ]
+    assert printed == ["archived 2 files that shop.b has loaded", "2 statements ran."]
+    assert warned == []
 
 
 def test_the_ledger_comes_first():

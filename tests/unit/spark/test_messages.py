@@ -75,6 +75,7 @@ def test_a_commit_conflict_names_the_table(text):
         ("-- update nothing\nmerge with schema evolution into a.b using s", "a.b"),
         ("alter table a.b add columns (c int)", "a.b"),
         ("delete from a.b where true", "a.b"),
+        ("optimize a.`history`", "a.history"),
         ("select 1", "the table"),
     ],
 )

@@ -374,6 +374,40 @@ def test_a_column_may_come_from_elsewhere(
     assert floodmark._takes_from_another(sql, "ts") is taken
 
 
+@pytest.mark.parametrize(
+    ("select", "may_change"),
+    [
+        ("id, ts", False),
+        ("id, ts as ts", False),
+        ("o.ts AS `TS`, id", False),
+        ("id, cast(o.`ts` as timestamp) as ts", False),
+        ("id, date_trunc('day', ts) as ts", True),
+        ("id, coalesce(shipped_at, ts) ts", True),
+        ("id, cast(ts as date) as ts", True),
+        ("id, least(ts, cast(ts as bigint)) as ts", True),
+        ("id, interval 1 day + ts as ts", True),
+        ("id, -ts as ts", True),
+        ("id, p.ts as ts", True),
+    ],
+)
+def test_a_column_that_keeps_its_values(
+    floodmark: SimpleNamespace, select: str, may_change: bool
+) -> None:
+    """Of an operation the text has no relations, and the alias of the filter as it is written."""
+    sql = f"select {select} from s.orders as o where {BOUNDS}"
+    assert bool(floodmark._may_change_column(sql, "ts")) is may_change
+    raw = f"select {select} from {{{{ source('s', 'orders') }}}} as o where {{{{ watermark_filter() }}}}"
+    written = floodmark._written_select(SimpleNamespace(raw_code=raw))
+    assert bool(floodmark._may_change_column(written, "ts")) is may_change
+    for own, joined in (("o.ts", False), ("c.ts", True)):
+        raw = (
+            f"select o.id, {own} from {{{{ source('s', 'orders') }}}} as o "
+            "join {{ ref('customers') }} as c using (id) where {{ watermark_filter(alias='o') }}"
+        )
+        written = floodmark._written_select(SimpleNamespace(raw_code=raw))
+        assert bool(floodmark._may_change_column(written, "ts")) is joined
+
+
 @pytest.mark.parametrize("reads_mark", [True, False])
 def test_a_union_is_asked_where_its_rows_tell_the_mark(
     floodmark: SimpleNamespace, reads_mark: bool

@@ -101,10 +101,20 @@ def test_a_full_refresh_waits_for_a_gap_anew(full_refresh: bool, first: bool, as
 
 
 def reset(
-    state: dict[str, Any], to: str | None = None, start: str | None = None, kind: str | None = None
+    *after: dict[str, Any],
+    to: str | None = None,
+    start: str | None = None,
+    kind: str | None = None,
+    strategy: str = "merge",
+    before: dict[str, Any] | None = None,
+    recorded: list[dict[str, Any]] | None = None,
 ) -> str:
-    """Reset a model of this ledger, whose event another run's plan has taken the number of; what is printed."""
+    """Reset a model of this ledger, `before` and each time that it is read `after`; what is printed.
+
+    Another run's plan has taken the number of the reset's event.
+    """
     printed: list[str] = []
+    events = [] if recorded is None else recorded
     floodmark = load(
         invocation_id="mine",
         print=printed.append,
@@ -115,13 +125,15 @@ def reset(
         ),
     )
     node = SimpleNamespace(
-        schema="shop", alias="orders", name="orders", config={"incremental_strategy": "merge"}
-    )
+        schema="shop", alias="orders", name="orders", config={"incremental_strategy": strategy},
+        raw_code="select n from orders",
+    )  # fmt: skip
     floodmark._check_arguments = lambda *_: None
     floodmark._managed_node = lambda model: node
     floodmark._node_setting = lambda node, name: {"column": "n", "start": start, "kind": kind}
-    before = {"last_batch_id": 4, "finished_id": 4, "landed": None, "committed": {"batch_id": 4}}
-    states = [before | {"committed": {"batch_id": 4, "mark": "9", "generation": "g"}}, state]
+    committed = {"batch_id": 4, "mark": "9", "generation": "g", "family": kind or "sequence"}
+    known = {"last_batch_id": 4, "finished_id": 4, "landed": None, "committed": committed}
+    states = [known | (before or {}), *after]
     floodmark._model_state = lambda id: states.pop(0)
     floodmark._node_upstream = lambda node: {
         "relation": SimpleNamespace(schema="shop", identifier="raw"),
@@ -131,8 +143,9 @@ def reset(
     floodmark._history = lambda *_: [{"version": 4}]
     floodmark._detail = lambda relation: {"id": "t", "files": 1}
     floodmark._forget_commit = lambda: None
-    floodmark._record = lambda *_: None
+    floodmark._record = lambda event, batch, values: events.append(batch)
     floodmark._is_recorded = lambda *_: False
+    floodmark._give_up = lambda *_, **more: None
     floodmark._supersede_above = lambda *_: ""
     floodmark.reset("orders", to=to)
     return printed[0]
@@ -149,8 +162,78 @@ def test_a_reset_that_lost_its_number_says_so() -> None:
         reset(lost, to="7")
 
 
+@pytest.mark.parametrize("to", ["10", "15"])
+def test_a_reset_beside_a_batch_that_landed_goes_back_from_its_mark(to: str) -> None:
+    """The reset records the batch: what it loaded above the new mark comes again."""
+    landed = {"batch_id": 5, "mark": "20", "generation": "g", "family": "sequence"}
+    open_batch = {"last_batch_id": 5, "finished_id": 4, "planned": {"batch_id": 5}}
+    own = {"batch_id": 6, "invocation_id": "mine"}
+    recorded: list[dict[str, Any]] = []
+    said = reset(
+        {"last_batch_id": 5, "finished_id": 5, "committed": landed},
+        {"last_batch_id": 6, "finished_id": 6, "committed": own},
+        to=to,
+        strategy="append",
+        before=open_batch,
+        recorded=recorded,
+    )
+    assert f"is now {to} (it was 20). append loads the rows above it again: delete them first" in said
+    assert [(batch["batch_id"], batch["low"]) for batch in recorded] == [(6, "20")]
+    # Of a first load there was no mark before it, and its generation goes on.
+    reset(
+        {"last_batch_id": 1, "finished_id": 1, "committed": landed | {"batch_id": 1}},
+        {"last_batch_id": 2, "finished_id": 2, "committed": own | {"batch_id": 2}},
+        to=to,
+        strategy="append",
+        before=open_batch | {"last_batch_id": 1, "finished_id": None, "committed": None},
+        recorded=recorded,
+    )
+    assert (recorded[-1]["low"], recorded[-1]["generation"]) == ("20", "g")
+    # Another run that has planned meanwhile has the number.
+    with pytest.raises(Refused, match="another run is loading it now"):
+        reset(
+            {"last_batch_id": 6, "finished_id": 5, "committed": landed},
+            {"last_batch_id": 6, "finished_id": 5, "committed": landed},
+            to=to,
+            before=open_batch,
+        )
+
+
 def test_versions_have_no_reset_without_a_mark() -> None:
     with pytest.raises(Refused, match="name a version with `to`, or use --full-refresh"):
         reset(OWN, kind="version")
     assert "is now none" in reset(OWN, kind="version", start="3")
     assert "is now 3" in reset(OWN, kind="version", to="3")
+
+
+@pytest.mark.parametrize(
+    ("select", "position", "start", "superseded"),
+    [
+        ("n", 10, None, "`n` > 10"),
+        ("n div 5 * 5 as n", 10, None, None),
+        ("n", None, 10, "`n` > 9"),
+        ("n div 5 * 5 as n", None, 10, None),
+        # All come again, whatever their values are.
+        ("n div 5 * 5 as n", None, None, "`n` is not null"),
+    ],
+)
+def test_a_reset_supersedes_only_by_the_values_of_the_upstream(
+    select: str, position: int | None, start: int | None, superseded: str | None
+) -> None:
+    """A held row with a value of the SELECT's own may lie on the other side of the mark."""
+    done: list[str] = []
+    floodmark = load(run_query=lambda sql: SimpleNamespace(rows=[[2]]))
+    floodmark._has_quarantine = lambda quarantine: True
+    floodmark._columns_of = lambda relation: [{"name": "n", "type": "bigint"}]
+    floodmark._quarantine_relation = lambda relation: "quarantine"
+    floodmark._execute = done.extend
+    batch = {"batch_id": 5, "family": "sequence", "watermark_column": "n"}
+    said = floodmark._supersede_above(
+        "shop.orders", batch, position, start, f"select id, {select} from raw.orders"
+    )
+    if superseded:
+        assert "are superseded: they come again" in said
+        assert [sql.rpartition(" and ")[2] for sql in done] == [superseded]
+    else:
+        assert "does not tell which of its 2 open rows lie above it: discard" in said
+        assert done == []

@@ -1,0 +1,43 @@
+"""`floodmark doctor`: what is wrong between a ledger and a table, and what helps; without Spark."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.macros import load
+
+
+@pytest.mark.parametrize(
+    ("target_id", "problem"),
+    [
+        ("t", None),
+        ("another", "it is not the table that batch 3 left"),
+        # A reset has recorded a batch that was in the table, and died behind it: the next run goes on.
+        (None, None),
+    ],
+)
+def test_a_table_that_another_took_the_place_of(
+    target_id: str | None, problem: str | None
+) -> None:
+    relation = SimpleNamespace(is_delta=True)
+    floodmark = load(adapter=SimpleNamespace(get_relation=lambda *_: relation))
+    committed: dict[str, Any] = {"batch_id": 3, "target_id": target_id}
+    floodmark._model_state = lambda id: {
+        "last_batch_id": 3, "finished_id": 3, "committed": committed, "landed": None,
+    }  # fmt: skip
+    floodmark._detail = lambda relation: {"id": "t"}
+    floodmark._node_name = lambda node: "orders.v1"
+    floodmark._node_setting = lambda node, name: {"column": "n"} if name == "watermark" else None
+    node = SimpleNamespace(
+        schema="shop", alias="orders", name="orders", package_name="shop", config={},
+        original_file_path="models/orders/orders_v1.sql",
+    )  # fmt: skip
+    # dbt selects by file: by a name it would find the folder, too.
+    remedy = (
+        "`dbt build -s package:shop,file:orders_v1.sql --full-refresh`, "
+        "or `floodmark reset orders.v1 --to <value>`"
+    )
+    assert floodmark._disagreement(node) == ([problem, remedy] if problem else None)
