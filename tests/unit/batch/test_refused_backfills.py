@@ -54,7 +54,10 @@ def test_a_model_that_was_never_loaded_is_run_first() -> None:
         ("with x as (select n, (select max(n) from shop.orders) as m from raw.up) select *", True),
         ("select n, (select max(n) from shop.orders) as m from raw.up having n > m", True),
         # A value in each row of the SELECT leaves out none.
-        ("select n + coalesce((select max(n) from shop.orders), 0) from raw.up where (n > 1)", False),
+        (
+            "select n + coalesce((select max(n) from shop.orders), 0) from raw.up where (n > 1)",
+            False,
+        ),
         (
             "with x as (select 1) select extract(day from ts), (select max(n) from shop.orders) from x "
             "union all select 1, (select max(n) from shop.orders) from raw.up",
