@@ -141,9 +141,9 @@
             'expected': 'a column of the SELECT and of ' ~ this,
             'todo': 'A backfill deletes and inserts by it: add it to the SELECT, or use merge'}) -%}
     {%- endif -%}
-    {#- a number that goes on from the table's greatest loses no row -#}
+    {#- a value in each row, such as a number that goes on from the table's greatest, loses no row -#}
     {%- if not floodmark._strategy(run.settings).finds_by_key and floodmark._reads_own_table(run.sql)
-        and modules.re.search('\\b(?:not\\s+(?:in|exists)|anti|left|except|minus)\\b', floodmark._words_of(run.sql)) -%}
+        and not floodmark._reads_values_alone(run.sql) -%}
         {%- do problems.append({'setting': 'floodmark_backfill', 'got': 'a SELECT that reads ' ~ this,
             'expected': 'one that does not: it still finds the rows that the backfill deletes, and rows that it '
             'leaves out for them would be lost', 'todo': "Leave that part out of a backfill (is_incremental() and not "

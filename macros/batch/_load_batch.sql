@@ -140,10 +140,11 @@
         {%- endif -%}
         {%- do floodmark._drop_what_is_not_delta(run) -%}
         {%- do floodmark._write_moments_as_utc(run, batch, source) -%}
+        {%- do run.update({'zone': floodmark._made_partitions(run, batch, source)}) -%}
         {%- do floodmark._apply_once(this, batch,
             floodmark._replace_table_sql(floodmark._kept_sql(run, source),
             dict(floodmark._made_properties(run, source.columns),
-            **floodmark._partition_properties(run, batch, source)))) -%}
+            **floodmark._partition_properties(run.zone)))) -%}
     {%- elif strategy.changes(run, batch, source) -%}
         {%- do floodmark._keep_partitions(run, batch, source) -%}
         {%- set columns = floodmark._align_columns(run, source) -%}

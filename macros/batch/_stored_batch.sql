@@ -1,4 +1,5 @@
-{# The batch as the ledger stored it, in the form that _next_batch gives. #}
+{# The batch as the ledger stored it, in the form that _next_batch gives. Its lookback is that of its plan, since the
+   setting may have changed. A strategy that adds blindly has none: it would add what another one reads again. #}
 {% macro _stored_batch(run, planned) %}
     {%- set watermark = run.settings.watermark -%}
     {%- set family = planned.family -%}
@@ -14,7 +15,7 @@
         'high': planned.high, 'cap': planned.cap, 'low_position': floodmark._position_parse(planned.low, family),
         'high_position': floodmark._position_parse(planned.high, family),
         'cap_position': floodmark._position_parse(planned.cap, family), 'start_position': reach.start,
-        'lookback': 0 if planned.kind == 'backfill' else reach.lookback,
+        'lookback': planned.lookback or 0 if not floodmark._strategy(run.settings).adds_blindly else 0,
         'nulls': watermark.nulls if watermark else none, 'upstream_version': planned.upstream_version,
         'upstream_at': planned.upstream_at, 'upstream_id': planned.upstream_id,
         'watermark_column': planned.watermark_column, 'upstream': planned.upstream, 'reason': planned.reason,

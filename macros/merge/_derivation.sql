@@ -60,7 +60,8 @@
 {# Counts of a stage of whole partitions: {rows_read, zone, least, greatest, ways}: the range of partitions that it
    replaces, and how they follow from the watermark. A first load is checked too: what does not follow from the
    watermark would be lost when its partition is replaced. Of a judged batch the range is that of all rows that
-   follow: a partition whose rows are all held back is read anew, too. #}
+   follow: a partition whose rows are all held back is read anew, too. A batch that was read for the partitions of its
+   upstream's rows replaces these (_due_partitions.sql). #}
 {% macro _partition_counts(run, batch, source) %}
     {%- do floodmark._check_partition_columns(run, source.columns) -%}
     {%- if batch.replaces -%}
@@ -75,8 +76,9 @@
     {%- if found.rows and not found.units -%}
         {%- do floodmark._refuse_partition(run, source.columns) -%}
     {%- endif -%}
+    {%- set range = batch.get('due_range') or found -%}
     {{ return({'rows_read': batch.judged.rows_kept if batch.get('judged') else found.rows, 'zone': found.zone,
-        'least': found.get('least'), 'greatest': found.get('greatest'), 'ways': found.ways}) }}
+        'least': range.get('least'), 'greatest': range.get('greatest'), 'ways': found.ways}) }}
 {% endmacro %}
 
 

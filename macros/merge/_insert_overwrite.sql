@@ -3,7 +3,8 @@
 {% macro _insert_overwrite_strategy() %}
     {{ return(dict(floodmark._strategy_defaults(), reads=floodmark._overwrite_reads,
         replaced=floodmark._overwritten_rows_sql, rounds=floodmark._whole_partitions_range,
-        staged=floodmark._overwrite_staged, counts=floodmark._overwrite_counts, changes=floodmark._overwrite_changes,
+        staged=floodmark._overwrite_staged, selected=floodmark._overwrite_selected,
+        counts=floodmark._overwrite_counts, changes=floodmark._overwrite_changes,
         statement=floodmark._overwrite_statement)) }}
 {% endmacro %}
 
@@ -43,6 +44,14 @@
 {% endmacro %}
 
 
+{# The columns that the stage of a dead run must have. None fits where the partitions that it was read for are not those
+   of its rows alone (_due_partitions.sql). #}
+{% macro _overwrite_selected(run, batch, select_sql) %}
+    {{ return([] if floodmark._reads_partitions(run, batch) and floodmark._filters_groups(run.sql)
+        else floodmark._select_columns_of(run, batch, select_sql)) }}
+{% endmacro %}
+
+
 {# Counts of a staging table of insert_overwrite: of its partitions, but for a backfill, which replaces a range. #}
 {% macro _overwrite_counts(run, stage, batch, source=none) %}
     {{ return(floodmark._partition_counts(run, batch, source) if source and batch.kind not in ['backfill', 'replay']
@@ -55,6 +64,9 @@
 {% macro _overwrite_changes(run, batch, source) %}
     {%- if batch.kind == 'backfill' -%}
         {{ return(true) }}
+    {%- elif not floodmark._has_rows(run, batch, source) and batch.get('due_range') -%}
+        {{ return(not floodmark._has_no_rows(this ~ ' where '
+            ~ floodmark._partitions_predicate(run, source.columns, source.counts))) }}
     {%- elif not floodmark._has_rows(run, batch, source) -%}
         {#- of rows that lie in no partition there is none to replace -#}
         {{ return(floodmark._replaces_partitions(run, batch) and floodmark._has_judged_rows(batch)

@@ -31,7 +31,7 @@
 
 
 {# Stop a run whose session has another zone than the table was loaded under, before anything is written. `run.zone` is
-   {session, kept, partitions}; none where the table is made by this run. #}
+   {session, kept, partitions}; where this run makes the table, none until it has (_made_partitions). #}
 {% macro _check_zone(run) %}
     {%- if run.settings.strategy != 'insert_overwrite' or run.full_refresh or not run.target.is_delta -%}
         {{ return(none) }}
@@ -152,16 +152,25 @@
 {% endmacro %}
 
 
-{# The properties of a table that a first load makes. #}
-{% macro _partition_properties(run, batch, source) %}
+{# What a run knows of a table of insert_overwrite that its batch makes, as _check_zone does of one that is there; none
+   elsewhere. The steps behind it are held to it. #}
+{% macro _made_partitions(run, batch, source) %}
     {%- if run.settings.strategy != 'insert_overwrite' -%}
-        {{ return({}) }}
+        {{ return(none) }}
     {%- endif -%}
     {%- set partition = floodmark._find_column(source.columns, run.settings.partition_by[0]) -%}
-    {{ return(dict({'floodmark.zone': source.counts.get('zone') or floodmark._session_zone()}
-        if floodmark._depends_on_zone(batch.family, partition.type, source.counts.get('ways', [])) else {},
-        **(floodmark._partitions_property({'column': partition.name | lower, 'ways': source.counts.ways})
-        if source.counts.get('ways') else {}))) }}
+    {%- set session = source.counts.get('zone') or floodmark._session_zone() -%}
+    {%- set ways = source.counts.get('ways', []) -%}
+    {{ return({'session': session,
+        'kept': session if floodmark._depends_on_zone(batch.family, partition.type, ways) else none,
+        'partitions': {'column': partition.name | lower, 'ways': ways} if ways else none}) }}
+{% endmacro %}
+
+
+{# The same as properties of the table. #}
+{% macro _partition_properties(zone) %}
+    {{ return(dict({'floodmark.zone': zone.kept} if zone and zone.kept else {},
+        **(floodmark._partitions_property(zone.partitions) if zone and zone.partitions else {}))) }}
 {% endmacro %}
 
 

@@ -24,19 +24,27 @@
         {%- set found = dict(kept, first=found.first, last=found.last) -%}
         {%- set follows = floodmark._follows_sql(run, columns, found.ways, derived=true) -%}
     {%- endif -%}
-    {%- if not found.rows -%}
+    {%- set near = floodmark._with_due_rows(run, batch, columns, found) -%}
+    {%- do batch.update({'due_range': near if near.get('is_due') else none}) -%}
+    {%- if not near.rows -%}
         {{ return('select * from (\n' ~ given_sql ~ '\n) where not ' ~ follows if follows else select_sql) }}
-    {%- elif not found.units -%}
+    {%- elif not near.units -%}
         {%- do floodmark._refuse_partition(run, columns) -%}
     {%- endif -%}
-    {%- set edges = floodmark._partition_edges(found, floodmark._find_column(columns, run.settings.partition_by[0]),
-        family) -%}
-    {%- set rounded = floodmark._select_of(dict(batch, lookback=0, start_position=none,
-        **floodmark._rounded_bounds(run, batch, columns, found, edges)), run.sql) -%}
+    {%- set rounded = floodmark._rounded_select(run, batch, columns, near) -%}
     {%- set odd = ' or not ' ~ follows ~ ' and '
         ~ floodmark._bounds_predicate(floodmark._quoted(run.settings.watermark.column), batch) if follows else '' -%}
     {{ return('select * from (\n' ~ rounded ~ '\n) where '
-        ~ floodmark._partitions_predicate(run, columns, found, derived=true) ~ odd) }}
+        ~ floodmark._partitions_predicate(run, columns, near, derived=true) ~ odd) }}
+{% endmacro %}
+
+
+{# The SELECT of all that can be in the partitions of a _derivation. #}
+{% macro _rounded_select(run, batch, columns, found) %}
+    {%- set edges = floodmark._partition_edges(found, floodmark._find_column(columns, run.settings.partition_by[0]),
+        batch.family) -%}
+    {{ return(floodmark._select_of(dict(batch, lookback=0, start_position=none,
+        **floodmark._rounded_bounds(run, batch, columns, found, edges)), run.sql)) }}
 {% endmacro %}
 
 

@@ -63,8 +63,7 @@
 {# One batch. What its plan fixes is recorded in the ledger and never changes; the rest is what became of it. #}
 {% macro _batch_shape() %}
     {{ return({
-        'settings': "the run's settings",
-        'batch_id': 'its number, per model, never falling',
+        'settings': "the run's settings", 'batch_id': 'its number, per model, never falling',
         'model': 'the model it is of, where that is another than the node',
         'kind': 'incremental, first_load, full_refresh, backfill, replay, stream or reset',
         'generation': 'the invocation that began the table: part of the transaction id',
@@ -111,6 +110,7 @@
         'rows_late': 'late rows below the lookback; for a stream, rows dropped behind its event-time watermark',
         'attempt': 'of cdc: when it was taken over, which makes its transaction id greater than those before',
         'txn_version': 'the number of its transaction in the ledger, where that is not its own',
+        'due_range': 'of insert_overwrite: the partitions it was read for; none where they are those of its rows',
         'staged_by': 'the run whose staging table it reads; none where it has none',
         'resolved_by': 'of cdc: the run whose resolved events it reads',
         'state_is_written': 'of cdc: the commit beside the table, where that half is written',

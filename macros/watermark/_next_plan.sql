@@ -79,8 +79,7 @@
     {%- if not open or open.kind in ['backfill', 'replay'] -%}
         {{ return(state.committed) }}
     {%- endif -%}
-    {{ return(dict(open, mark=floodmark._mark_left(open, settings.watermark.column, this),
-        lookback=floodmark._reach(settings.watermark, open.family).lookback)) }}
+    {{ return(dict(open, mark=floodmark._mark_left(open, settings.watermark.column, this))) }}
 {% endmacro %}
 
 

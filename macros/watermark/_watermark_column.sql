@@ -79,9 +79,41 @@
 
 {# Whether a SELECT reads the model's own table, by its name behind FROM or JOIN. A view over it does not show. #}
 {% macro _reads_own_table(sql) %}
-    {%- set own = modules.re.escape(floodmark._model_id() | lower) -%}
-    {{ return(modules.re.search('\\b(?:from|join)\\s+(?:spark_catalog\\.)?' ~ own ~ '(?![\\w.])',
-        floodmark._words_of(sql)) is not none) }}
+    {{ return(modules.re.search(floodmark._own_table_pattern(), floodmark._words_of(sql)) is not none) }}
+{% endmacro %}
+
+
+{% macro _own_table_pattern() %}
+    {{ return('\\b(?:from|join)\\s+(?:spark_catalog\\.)?' ~ modules.re.escape(floodmark._model_id() | lower)
+        ~ '(?![\\w.])') }}
+{% endmacro %}
+
+
+{# Whether all that a SELECT reads of its own table are values in its outermost list of columns, which surely leave out
+   no row: subqueries before its FROM, and nothing that filters by their names. #}
+{% macro _reads_values_alone(sql) %}
+    {%- set words = floodmark._words_of(sql) -%}
+    {%- if modules.re.search('\\b(?:having|qualify|except|minus|intersect)\\b|\\|>', words) -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {#- of each query around a word, from the outermost on: the clause that it stands in -#}
+    {%- set ns = namespace(clauses=[''], are_values=true) -%}
+    {%- set own = modules.re.compile(floodmark._own_table_pattern()) -%}
+    {%- for token in modules.re.finditer('[()]|\\b(?:select|from|join)\\b', words) -%}
+        {%- set word = token.group(0) -%}
+        {%- if word == '(' -%}
+            {%- set ns.clauses = ns.clauses + [''] -%}
+        {%- elif word == ')' -%}
+            {%- set ns.clauses = ns.clauses[:-1] -%}
+        {%- else -%}
+            {%- set ns.clauses = ns.clauses[:-1] + [word] -%}
+        {%- endif -%}
+        {%- if own.match(words, token.start()) -%}
+            {%- set ns.are_values = ns.are_values and ns.clauses[0] == 'select'
+                and ns.clauses[:-1] | reject('equalto', '') | list == ['select'] -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(ns.are_values) }}
 {% endmacro %}
 
 

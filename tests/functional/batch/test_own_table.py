@@ -79,6 +79,9 @@ def test_a_batch_that_died_behind_its_insert_is_found(make_project: Callable[...
 
 #: What the table does not have yet.
 UNKNOWN = "{% if is_incremental() %}and u.n not in (select n from {{ this }}){% endif %}\n"
+LATER = "{% if is_incremental() %}and u.ts > (select max(ts) from {{ this }}){% endif %}\n"
+#: A value in each row leaves out none.
+KNOWN = "{% if is_incremental() %}(select count(*) from {{ this }}){% else %}bigint(0){% endif %}"
 
 
 def test_a_select_of_what_its_own_table_lacks(make_project: Callable[..., Project]) -> None:
@@ -93,6 +96,9 @@ def test_a_select_of_what_its_own_table_lacks(make_project: Callable[..., Projec
     up = table("up") + " as u"
     model = incremental(up, "u.n, u.ts", alias="u", watermark={"column": "ts"})
     project.model("added", model + UNKNOWN)
+    project.model("later", model + LATER)
+    select = f"u.n, u.ts, {KNOWN} as known"
+    project.model("numbered", incremental(up, select, alias="u", watermark={"column": "ts"}))
     by_day = {"incremental_strategy": "insert_overwrite", "partition_by": "day"}
     select = "u.n, u.ts, cast(u.ts as date) as day"
     parts = incremental(up, select, alias="u", watermark={"column": "ts"}, **by_day) + UNKNOWN
@@ -100,7 +106,9 @@ def test_a_select_of_what_its_own_table_lacks(make_project: Callable[..., Projec
     project.build()
     backfill = "{floodmark_backfill: {from: '2024-05-01', to: '2024-05-02'}}"
     run = project.dbt("run", "--vars", backfill)
-    for name in ("added", "parts"):
+    assert run.status["numbered"] == "success", sentence(run.message["numbered"])
+    assert project.sql(f"select n, known from {s}.numbered order by n") == [(1, 2), (2, 2)]
+    for name in ("added", "later", "parts"):
         assert run.status[name] == "error"
         assert f'got "a SELECT that reads {s}.{name}"' in sentence(run.message[name])
         assert project.sql(f"select n from {s}.{name} order by n") == [(1,), (2,)]

@@ -16,13 +16,13 @@ DAY, MONTH = "cast(ts as date)", "cast(date_trunc('month', ts) as date)"
 TEXT = "date_format(ts, '{}')"
 
 
-def overwriting(part: str, name: str = "part", **config: object) -> str:
+def overwriting(part: str, name: str = "part", step: str = "", **config: object) -> str:
     return incremental(
         table("events"),
         f"id, ts, {part} as {name}",
         incremental_strategy="insert_overwrite",
         partition_by=name,
-        watermark={"column": "ts"},
+        watermark={"column": "ts"} | ({"step": step} if step else {}),
         **config,
     )
 
@@ -38,6 +38,13 @@ CHANGED = {
         "part by yyyy-MM-dd",
     ),
     "unsaid": (overwriting(DAY), overwriting(MONTH), "part by month", "partitions"),
+    # The first step has a row of New Year's Day alone, a Monday: as if the table were by month, too.
+    "stepped": (
+        overwriting(DAY, step="1 day"),
+        overwriting(MONTH, step="1 day"),
+        "part by month",
+        "part by day",
+    ),
 }
 ADDED = overwriting(DAY, "other", on_schema_change="append_new_columns")
 
@@ -56,7 +63,7 @@ def story(make_project: Callable[..., Project]) -> Runs:
     s = project.schema
     project.sql(f"create table {s}.events (id int, ts timestamp) using delta")
     project.sql(
-        f"insert into {s}.events values (1, timestamp'2024-01-05 08:00:00Z'), (2, timestamp'2024-01-20 08:00:00Z')"
+        f"insert into {s}.events values (1, timestamp'2024-01-01 08:00:00Z'), (2, timestamp'2024-01-20 08:00:00Z')"
     )
     project.source("events")
     for name, (first, _, _, _) in CHANGED.items():

@@ -313,6 +313,38 @@ def test_a_row_that_comes_late_during_a_run_of_steps_is_counted(
     assert project.ledger("climbs", "rows_late")[-1] == (1,)
 
 
+def test_partitions_of_a_select_that_filters_what_it_groups(
+    make_project: Callable[..., Project],
+) -> None:
+    """A new row lets its day pass together with older ones, or pass no more."""
+    project = make_project("filtered")
+    s = project.schema
+    project.sql(f"create table {s}.visits (id int, ts timestamp) using delta")
+    project.source("visits")
+    by_day = {"incremental_strategy": "insert_overwrite", "partition_by": "day", "watermark": TS}
+    select = "cast(ts as date) as day, max(ts) as ts, count(*) as n"
+    for name, condition in {"many": ">= 3", "few": "< 3"}.items():
+        having = f" group by 1 having count(*) {condition}"
+        project.model(name, incremental(table("visits"), select, where=having, **by_day))
+
+    def loaded(model: str) -> list[tuple[str, int]]:
+        return project.sql(f"select cast(day as string), n from {s}.{model} order by 1")
+
+    project.sql(
+        f"insert into {s}.visits values (1, {at('01-01 08:00')}), (2, {at('01-01 09:00')}), "
+        f"(3, {at('01-01 10:00')}), (4, {at('01-02 08:00')}), (5, {at('01-02 09:00')})"
+    )
+    project.build()
+    assert (loaded("many"), loaded("few")) == ([("2024-01-01", 3)], [("2024-01-02", 2)])
+    project.sql(f"insert into {s}.visits values (6, {at('01-02 10:00')})")
+    project.build()
+    assert (loaded("many"), loaded("few")) == ([("2024-01-01", 3), ("2024-01-02", 3)], [])
+    project.sql(f"insert into {s}.visits values (7, {at('01-03 08:00')})")
+    project.build()
+    assert (loaded("many")[1:], loaded("few")) == ([("2024-01-02", 3)], [("2024-01-03", 1)])
+    assert project.mark("many") == "2024-01-03 08:00:00.000000"
+
+
 BY_SQL = {
     "up_to_sql": ([1, 2], [1, 2, 3], "2024-01-25 08:00:00.000000"),
     "held_back": ([1], [1, 2, 4, 5], "2024-01-31 18:00:00.000000"),

@@ -165,6 +165,21 @@ def test_what_an_older_table_left_beside_one_of_cdc_goes(
     assert floodmark.done == (["drop table if exists state"] if drops else [])
 
 
+@pytest.mark.parametrize(
+    ("strategy", "planned", "read"),
+    [("merge", 1, 1), ("merge", 0, 0), ("merge", None, 0), ("append", 1, 0)],
+)
+def test_a_batch_keeps_the_lookback_of_its_plan(
+    floodmark: SimpleNamespace, strategy: str, planned: int | None, read: int
+) -> None:
+    """Recorded with a longer one of today, what lies further below would be taken for read. append would add it twice."""
+    floodmark._stored_judge = lambda planned, judges: None
+    run = run_of(strategy, stages=[])
+    run["settings"]["watermark"] = {"column": "n", "lookback": 5, "nulls": "error"}
+    stored = batch_of("incremental", family="sequence", low="4", cap=None, lookback=planned)
+    assert floodmark._stored_batch(run, stored)["lookback"] == read
+
+
 FENCE = OURS + "2/fence/1111-2222"
 
 

@@ -46,6 +46,27 @@ def test_a_model_that_was_never_loaded_is_run_first() -> None:
         ("select 'from shop.orders' as said from shop.orders_raw", False),
         ("select * from raw.shop.orders.history join old_shop.orders", False),
         ("select * from iceberg.shop.orders", False),
+        ("select n from raw.up where ts > (select max(ts) from shop.orders)", True),
+        ("select n from raw.up where not (n in (select n from shop.orders))", True),
+        ("select n from raw.up where n <> all (select n from shop.orders)", True),
+        ("with m as (select max(n) as n from shop.orders) select n from raw.up, m", True),
+        ("select * from (select n, (select max(n) from shop.orders) as m from raw.up)", True),
+        ("with x as (select n, (select max(n) from shop.orders) as m from raw.up) select *", True),
+        ("select n, (select max(n) from shop.orders) as m from raw.up having n > m", True),
+        # A value in each row of the SELECT leaves out none.
+        (
+            "select n + coalesce((select max(n) from shop.orders), 0) from raw.up where (n > 1)",
+            False,
+        ),
+        (
+            "with x as (select 1) select extract(day from ts), (select max(n) from shop.orders) from x "
+            "union all select 1, (select max(n) from shop.orders) from raw.up",
+            False,
+        ),
+        (
+            "select (select max(n) from shop.orders) from raw.up where n > (select 1 from shop.orders)",
+            True,
+        ),
     ],
 )
 def test_a_select_that_reads_the_table_whose_rows_are_deleted(sql: str, is_refused: bool) -> None:

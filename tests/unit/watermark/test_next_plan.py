@@ -18,7 +18,7 @@ OPEN = {
     "generation": "g",
     "family": "sequence",
 }
-OPEN |= {"high": "20", "cap": None, "watermark_column": "n", "upstream_version": 7}  # fmt: skip
+OPEN |= {"high": "20", "cap": None, "watermark_column": "n", "lookback": 1, "upstream_version": 7}  # fmt: skip
 COMMITTED = {"batch_id": 1, "mark": "10"}
 
 
@@ -59,9 +59,10 @@ def looked(
 
 
 def test_what_is_in_the_table_is_not_offered_again() -> None:
+    """It was read with the lookback that the model had then."""
     run = looked(["g/2", "g/1"], OPEN)
     found = run["state"]["committed"]
-    assert (found["mark"], found["lookback"], found["upstream_version"]) == ("20", 3, 7)
+    assert (found["mark"], found["lookback"], found["upstream_version"]) == ("20", 1, 7)
     assert run["kind"] == "incremental" and not run["asked"]
 
 
