@@ -220,7 +220,7 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
             ],
         ),
         [
-            "expectations.typo.expect: got \"idddd > 0\"; expected a condition of the SELECT's columns (id, k, at). ",
+            'expectations.typo.expect: got "idddd > 0"; expected a condition of the SELECT\'s columns (id, k, at). ',
             'expectations.alone: got "kk"; expected a column of the SELECT: id, k, at. Correct the name',
         ],
     ),

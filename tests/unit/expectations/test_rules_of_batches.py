@@ -36,9 +36,7 @@ def test_a_replay_is_asked_of_its_rows_alone() -> None:
         ("backfill", 9, False),
     ],
 )
-def test_the_median_is_that_of_batches_alike(
-    kind: str, low: int | None, is_violated: bool
-) -> None:
+def test_the_median_is_that_of_batches_alike(kind: str, low: int | None, is_violated: bool) -> None:
     floodmark = load()
     floodmark._query_json = lambda sql: [{"batches": 10, "rows": 100}]
     floodmark._model_id = lambda: "shop.orders"
@@ -54,7 +52,10 @@ def test_the_median_is_that_of_batches_alike(
     [
         ("incremental", "and the mark stays: correct the rows upstream, or the rule"),
         # Spark sends the rows that the checkpoint has.
-        ("stream", "The stream reads the same rows again, even if you correct them upstream: change"),
+        (
+            "stream",
+            "The stream reads the same rows again, even if you correct them upstream: change",
+        ),
     ],
 )
 def test_a_batch_that_rules_reject_says_what_helps(kind: str, told: str) -> None:
