@@ -95,17 +95,17 @@
 {% endmacro %}
 
 
-{# The type of a partition column: that of a hint; else, where types are inferred and what does not fit is rescued,
-   that of all its values. Digits with a leading zero are text, as in records. #}
+{# The type of a partition column: that of a hint; else, where types are inferred, that of all its values. Texts, binary
+   files and VARIANTs have nothing that rescues a value which does not fit later. #}
 {% macro _partition_type(settings, name, values) %}
     {%- for hint in floodmark._hints(settings.schema_hints) or []
         if hint.path | length == 1 and hint.path[0] | lower == name | lower -%}
         {{ return(hint.type) }}
     {%- endfor -%}
-    {%- set is_typed = settings.rescued_data_column
+    {%- set is_typed = not floodmark._has_fixed_columns(settings)
         and (settings.infer_column_types or settings.format and floodmark._file_format(settings).has_types) -%}
     {%- set values = values | reject('none') | list if values else [] -%}
-    {%- for type, pattern in {'int': '[-+]?(?!0\\d)\\d{1,9}', 'bigint': '[-+]?(?!0\\d)\\d{1,18}',
+    {%- for type, pattern in {'int': '[-+]?\\d{1,9}', 'bigint': '[-+]?\\d{1,18}',
         'date': '\\d{4}-\\d{2}-\\d{2}'}.items()
         if is_typed and values -%}
         {%- set ns = namespace(fits=true) -%}
