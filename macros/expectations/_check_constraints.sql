@@ -73,7 +73,8 @@
 
 {# Before the first batch of a run: take constraints off that its rows may break. One that has another condition now
    stays while rows of the table break the new one: Delta would not take it in its place. One without a name has another
-   name with each condition, so those that are gone stay for those that came. If the contract has no constraints any more, the table is asked once Delta has refused a batch (_obsolete_constraints). #}
+   name with each condition, so those that are gone stay for those that came. If the contract has no constraints any
+   more, the table is asked once Delta has refused a batch (_obsolete_constraints). #}
 {% macro _relax_constraints(run) %}
     {%- if floodmark._has_constraints() and run.target.is_delta and not run.target.is_empty
         and not run.full_refresh -%}

@@ -53,12 +53,14 @@
 
 
 {# --empty and --sample: create the table where there is none, else only analyse the SELECT; the ledger stays as it
-   is. Returns whether there is nothing to create it from: files have no columns before the first one. #}
+   is. Returns whether there is nothing to create it from: before the first file nobody knows its columns, so the
+   SELECT is not analysed either. #}
 {% macro _load_dry(settings, sql) %}
-    {%- if floodmark._has_mark('waits', sql) and floodmark._present_relation() is none -%}
-        {%- do floodmark._report(settings.strategy | upper, {'rows_inserted': 0, 'rows_updated': 0, 'rows_deleted': 0,
-            'waits_for': settings.files.path}) -%}
-        {{ return(true) }}
+    {%- if floodmark._has_mark('waits', sql) -%}
+        {%- set waits_for = settings.files.path if floodmark._present_relation() is none else none -%}
+        {%- do floodmark._report(settings.strategy | upper, {'batches': 0, 'rows_inserted': 0, 'rows_updated': 0,
+            'rows_deleted': 0, 'waits_for': waits_for}) -%}
+        {{ return(waits_for is not none) }}
     {%- endif -%}
     {%- set select_sql = floodmark._select_of({'family': 'timestamp', 'unbounded': true, 'low_position': none,
         'start_position': none, 'high_position': none, 'nulls': none}, sql) -%}

@@ -66,8 +66,10 @@ def test_a_model_that_waits_for_its_first_file_leaves_no_table(project: Project)
         "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', "
         f"expectations={rule}) }}}} select 1L as id",
     )
-    dry = project.dbt("run", "--select", "awaited", "--empty")
-    assert dry.message["awaited"] == waits, dry.log
+    project.model("adopted", loader("missing", "id", **given))
+    project.sql(f"create table {s}.adopted (id bigint) using delta")
+    dry = project.build("--select", "awaited", "adopted", "--empty")
+    assert (dry.message["awaited"], dry.message["adopted"]) == (waits, "APPEND nothing new")
     run = project.dbt("run", "--select", "awaited", "below", "ruled")
     assert run.message["awaited"] == waits
     told = "build it first. If its run has succeeded, it waits for the first file in awaited"

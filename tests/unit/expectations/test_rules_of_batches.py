@@ -225,7 +225,7 @@ def test_a_name_that_a_rule_looks_up_is_the_relations(its: str, selected: str) -
     floodmark = load(source=lambda *names: None, ref=lambda *names: None)
     floodmark._rule_node = lambda names, loaded: node
     floodmark._node_relation = lambda node: "shop.stores"
-    floodmark._pinned = lambda relation: f"{relation} version as of 3"
+    floodmark._pinned = lambda relation, node: f"{relation} version as of 3"
     floodmark._columns_of = lambda query: []
     rule = floodmark.in_relation("store_id", "stores", its=its)
     sql = floodmark._with_relations(rule, None, True, False)
@@ -248,7 +248,7 @@ def test_what_is_no_name_alone_must_be_of_the_relation(its: str, is_tried: bool)
     floodmark = load(adapter=adapter, ref=lambda *_: None)
     floodmark._rule_node = lambda names, loaded: node
     floodmark._node_relation = lambda node: "shop.stores"
-    floodmark._pinned = lambda relation: f"{relation} version as of 3"
+    floodmark._pinned = lambda relation, node: f"{relation} version as of 3"
     floodmark._model_id = lambda: "shop.orders"
     rule = floodmark.in_relation("store_id", "stores", its=its)
     if not is_tried:
@@ -356,7 +356,7 @@ def test_a_relation_that_a_rule_looks_into_names_no_column() -> None:
     floodmark = load(source=lambda *names: None, ref=lambda *names: None)
     floodmark._rule_node = lambda names, loaded: node
     floodmark._node_relation = lambda node: "shop.stores"
-    floodmark._pinned = lambda relation: f"{relation} version as of 3"
+    floodmark._pinned = lambda relation, node: f"{relation} version as of 3"
     floodmark._columns_of = lambda query: []
     given = {
         "name": "known",
