@@ -19,9 +19,7 @@ from tests.support.macros import load
         (None, None),
     ],
 )
-def test_a_table_that_another_took_the_place_of(
-    target_id: str | None, problem: str | None
-) -> None:
+def test_a_table_that_another_took_the_place_of(target_id: str | None, problem: str | None) -> None:
     relation = SimpleNamespace(is_delta=True)
     floodmark = load(adapter=SimpleNamespace(get_relation=lambda *_: relation))
     committed: dict[str, Any] = {"batch_id": 3, "target_id": target_id}

@@ -177,7 +177,9 @@ def test_a_reset_beside_a_batch_that_landed_goes_back_from_its_mark(to: str) -> 
         before=open_batch,
         recorded=recorded,
     )
-    assert f"is now {to} (it was 20). append loads the rows above it again: delete them first" in said
+    assert (
+        f"is now {to} (it was 20). append loads the rows above it again: delete them first" in said
+    )
     assert [(batch["batch_id"], batch["low"]) for batch in recorded] == [(6, "20")]
     # Of a first load there was no mark before it, and its generation goes on.
     reset(
