@@ -30,6 +30,7 @@ TABLES = (
     "held_delete",
     "bare",
     "truncated",
+    "landed",
     "reset",
     "widened",
     "recorded",
@@ -369,6 +370,23 @@ def test_a_mark_that_goes_back_reads_open_rows_again(project: Project) -> None:
     done(project, "quarantine", "replay", "appended", "--set", "amount = abs(amount)")
     rows = sorted(project.sql(f"select id, amount from {project.schema}.appended"))
     assert rows == [(1, 1), (2, 2), (3, 3)]
+
+
+def test_a_reset_beside_a_batch_that_landed_goes_back_from_its_mark(project: Project) -> None:
+    """Its rows are in the table, and append loads those above the new mark again."""
+    arrive(project, "landed", (1, 1, "01 01:00"))
+    model = incremental(table("landed"), "id, amount, at", watermark={"column": "at"})
+    project.model("landed_rows", model)
+    project.build("--select", "landed_rows")
+    arrive(project, "landed", (2, 2, "02 01:00"))
+    die(project, "landed_rows", COMMITTED)
+    said = done(
+        project, "reset", "landed_rows", "--to", "2024-05-01 12:00:00", "--reason", "a test"
+    )
+    assert (
+        "(it was 2024-05-02 01:00:00.000000). append loads the rows above it again: delete them first"
+        in sentence(said)
+    )
 
 
 def test_a_batch_that_landed_is_recorded_without_a_run_of_its_own(project: Project) -> None:
