@@ -205,7 +205,8 @@
     {%- if batch.kind != 'replay' or not floodmark._tells_changes(run, batch) -%}
         {{ return(false) }}
     {%- elif batch.family != 'version' -%}
-        {{ return(true) }}
+        {#- without state, a stream may have had another mode, in which nothing superseded older rows -#}
+        {{ return(run.settings.get('remembers', false)) }}
     {%- endif -%}
     {%- set last = run_query('select max(batch_id) from ' ~ floodmark.ledger_schema() ~ '.batch_log where model = '
         ~ floodmark._string_literal(floodmark._batch_model(batch)) ~ " and event = 'planned' and not family <=> "

@@ -65,7 +65,8 @@
     {%- set described = streams.describe(request) -%}
     {#- rows that an update changes come again, with the time of their group -#}
     {%- set is_row_wise = settings.output_mode == 'append' or not described.remembers -%}
-    {%- do settings.update({'event_time': described.event_time if is_row_wise else none}) -%}
+    {%- do settings.update({'event_time': described.event_time if is_row_wise else none,
+        'remembers': described.remembers}) -%}
     {%- set run = {'settings': settings, 'sql': 'select * from ' ~ streams.micro_batch, 'request': request,
         'upstream': none, 'commits': none, 'state': state, 'target': target, 'is_stale': false,
         'full_refresh': should_full_refresh() and not streams.service(), 'generation': none, 'guarded': false,

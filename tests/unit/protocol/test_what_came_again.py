@@ -278,15 +278,21 @@ def test_rows_of_another_watermark_replace_nothing_in_a_replay(
 
 
 @pytest.mark.parametrize(
-    ("output_mode", "event_time", "is_newest"),
-    # The later micro-batch may have the older row of a key; and of rows that it appends all are open.
-    [("update", None, True), ("update", "at", False), ("append", None, False)],
+    ("output_mode", "event_time", "remembers", "is_newest"),
+    [
+        ("update", None, True, True),
+        # The later micro-batch may have the older row of a key; and of rows that it appends all are open.
+        ("update", "at", True, False),
+        ("append", None, True, False),
+        # Another output mode may have been before, in which nothing superseded older rows.
+        ("update", None, False, False),
+    ],
 )
 def test_the_value_of_a_group_that_is_open_is_its_newest(
-    output_mode: str, event_time: str | None, is_newest: bool
+    output_mode: str, event_time: str | None, remembers: bool, is_newest: bool
 ) -> None:
     """A replay loads it over the value that the table has."""
-    settings = {"output_mode": output_mode, "event_time": event_time}
+    settings = {"output_mode": output_mode, "event_time": event_time, "remembers": remembers}
     found = macros(["id"])._replays_newest(run_of("merge", settings=settings), batch_of("replay"))
     assert found is is_newest
 
