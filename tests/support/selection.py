@@ -18,7 +18,7 @@ from tests.support.harness import FULL, REPOSITORY
 T = TypeVar("T")
 
 #: A run of the whole suite takes one of this many parts of the modules with tests marked `edge`.
-PARTS = 24
+PARTS = 30
 #: Modules whose edge cases take minutes: no part has two of them.
 SLOW = (
     "test_after_loading",
@@ -31,17 +31,22 @@ SLOW = (
     "test_concurrency",
     "test_corrupt_again",
     "test_crash_process",
+    "test_dbt_ways",
     "test_discovery",
     "test_expectations_crash",
     "test_file_crash",
     "test_file_formats",
+    "test_file_fuzz",
     "test_held_rows",
     "test_judged_streams",
     "test_more_watermarks",
     "test_promote",
     "test_random_rules",
+    "test_read_again",
+    "test_refused_batches",
     "test_replay",
     "test_replay_beside_runs",
+    "test_rescued",
     "test_row_values",
     "test_snapshot_diff",
     "test_snapshot_state",
