@@ -97,12 +97,12 @@ def test_a_column_of_records_keeps_its_type_where_folders_give_it_later(project:
 
 
 def test_texts_keep_every_value_of_a_folder(project: Project) -> None:
-    land(project.root / "logs", {"shard=1/a.log": "a\n"})
-    project.model("logs", loader("logs"))
-    project.model("hinted_logs", loader("logs", format="text", schema_hints="shard int"))
+    land(project.root / "texts", {"shard=1/a.log": "a\n"})
+    project.model("logs", loader("texts"))
+    project.model("hinted_logs", loader("texts", format="text", schema_hints="shard int"))
     project.build("--select", "logs", "hinted_logs")
     land(
-        project.root / "logs",
+        project.root / "texts",
         {"shard=007/b.log": "b\n", "shard=web/day=2024-05-01/c.log": "c\n"},
     )
     project.build("--select", "logs", "hinted_logs")
