@@ -98,7 +98,7 @@ MODELS = {
     "texts": stream("value, _metadata.file_name as file", path="json", format="text"),
     "binaries": stream("length, content", path="csv", format="binary"),
     "by_name": stream(path="csv", schema=FLAT, **RESCUES),
-    "logs": stream(path="logs"),
+    "logs": stream(path="logged"),
     "nameless": stream(path="nothing", schema="id int"),
 }
 #: What stops, and the words for it.
@@ -131,7 +131,7 @@ def project(make_project: Callable[..., Project]) -> Project:
         "named": {"a.csv": "value,texts\n1,a\nq,b\n"},
         "corrupt": {"a.json": '{"id":1}\nno JSON\n[1]\nnull\n{"id":2}{"id":3}\n'},
         "csv": {"a.csv": CSV},
-        "logs": {"a.log": "one\ntwo\n"},
+        "logged": {"a.log": "one\ntwo\n"},
         "semi": {"a.csv": 'id;b\n1;"x;y"\n'},
         "header": {"a.csv": "id,d,m\n1,2024-05-01,1.2\n"},
         "xml": {"a.xml": XML},
