@@ -206,6 +206,7 @@ def test_a_contract_is_of_the_select_where_a_batch_finds_no_row(project: Project
     """The table keeps the type that select and contract had at first, and so does what is read of its partitions."""
     orders = f"{project.schema}.orders"
     project.sql(f"create table {orders} (id int, status string, at timestamp) using delta")
+    project.source("events", "orders", *CLOCKS)
     rule = {"name": "positive", "expect": "qty > 0", "on_violation": "quarantine"}
     models: dict[str, dict[str, object]] = {"paid": {}, "judged": {"expectations": [rule]}}
     arrivals = [
