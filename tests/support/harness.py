@@ -28,10 +28,12 @@ FILTERED = ("--vars", "{floodmark_key_filter_bytes: 0}")
 #: The suite's Spark runs thousands of statements over a few rows each, so planning and compiling are all its work:
 #: interpreted expressions, one task a stage, and room for the JIT's code (when the code cache fills up, the JVM throws
 #: compiled code away and everything takes three times as long). Hive's metastore asks for a full collection every ten
-#: seconds where many threads open it: a seventh of the time, in which both workers stand still. Both cores are busy, so
-#: the optimizing compiler takes its time from the tests: started late, it has a tenth of the processor's time less.
+#: seconds where many threads open it: a seventh of the time, in which both workers stand still. So do collections of a
+#: heap that grows bit by bit: it has its size from the start. Both cores are busy, so the optimizing compiler takes its
+#: time from the tests: started late, it has a tenth of the processor's time less.
 JAVA_OPTIONS = (
-    f"{LATE_COMPILER} -XX:ReservedCodeCacheSize=512m -XX:+UseSerialGC -Xmn3g -XX:+DisableExplicitGC"
+    f"{LATE_COMPILER} -XX:ReservedCodeCacheSize=512m -XX:+UseParallelGC -XX:ParallelGCThreads=2"
+    " -Xms7g -Xmn3g -XX:MetaspaceSize=512m -XX:+DisableExplicitGC"
 )
 SPARK_PARAMETERS = {
     "spark.driver.extraJavaOptions": JAVA_OPTIONS,

@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
+from dbt.parser.schemas import is_valid_type
 
 from tests.support import command_page
 from tests.support.harness import REPOSITORY
@@ -68,3 +70,24 @@ def test_the_page_has_every_word_of_every_command() -> None:
     for text in ("### floodmark quarantine replay\n", "`--set ", "### floodmark serve start\n"):
         assert text in page
     assert "\b" not in page and "…" not in page
+
+
+def odd_types(text: str) -> set[str]:
+    """Return the types of macros' arguments that dbt warns of, in each first parse of a project."""
+    macros = yaml.safe_load(text).get("macros", [])
+    given = {argument["type"] for macro in macros for argument in macro.get("arguments", ())}
+    return {name for name in given if not is_valid_type(name)}
+
+
+def test_dbt_knows_the_types_of_arguments() -> None:
+    pages = sorted((REPOSITORY / "macros").rglob("*.yml"))
+    assert len(pages) > 5
+    assert {page.name: odd for page in pages if (odd := odd_types(page.read_text("utf-8")))} == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "odd"),
+    [("list", {"list"}), ("optional[list]", {"optional[list]"}), ("list[any]", set())],
+)
+def test_which_types_dbt_warns_of(given: str, odd: set[str]) -> None:
+    assert odd_types(f"macros: [{{name: m, arguments: [{{name: a, type: '{given}'}}]}}]") == odd
