@@ -68,6 +68,7 @@ def page(text: str) -> str:
 
 #: A value that Jinja will give may be of any type.
 _JINJA = {"type": "string", "pattern": r"\{\{"}
+_IS_JINJA = {"$ref": "#/definitions/jinja"}
 _NAMES = [{"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string"}}]
 #: Type of a setting (macros/settings/_setting_types.sql) -> what a value may be, as JSON schemas.
 _VALUES: dict[str, list[dict[str, Any]]] = {
@@ -96,7 +97,7 @@ def value_schema(row: dict[str, Any]) -> dict[str, Any]:
     schema: dict[str, Any] = {"description": _plain(row["meaning"])}
     if "default" in row:
         schema["default"] = row["default"]
-    return schema if {} in values else schema | {"anyOf": [*values, _JINJA]}
+    return schema if {} in values else schema | {"anyOf": [*values, _IS_JINJA]}
 
 
 def object_schema(rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -126,11 +127,12 @@ def editors_schema() -> str:
     version = {"properties": {"kind": {"const": "version"}}, "required": ["kind"]}
     watermark["anyOf"] = [{"required": watermark.pop("required")}, version]
     config["incremental_strategy"]["anyOf"].append({"type": "string"})
-    settings = {"$ref": "#/definitions/settings"}
-    own = {name: config[name] for name in floodmark._own_settings()}
+    at_settings = "#/definitions/settings"
+    # A $ref stands alone: draft 7 ignores what is beside it.
+    own = {name: {"$ref": f"{at_settings}/properties/{name}"} for name in floodmark._own_settings()}
     in_meta = {"type": "object", "properties": own, "additionalProperties": False}
-    meta = {"type": "object", "properties": {"floodmark": in_meta}}
-    model = {"config": settings, "meta": meta}
+    meta = {"$ref": "#/definitions/meta"}
+    model = {"config": {"$ref": at_settings}, "meta": meta}
     schema = {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "Models that floodmark loads",
@@ -138,7 +140,11 @@ def editors_schema() -> str:
         "properties": {
             "models": {"type": "array", "items": {"type": "object", "properties": model}}
         },
-        "definitions": {"settings": {"type": "object", "properties": config | {"meta": meta}}},
+        "definitions": {
+            "settings": {"type": "object", "properties": config | {"meta": meta}},
+            "meta": {"type": "object", "properties": {"floodmark": in_meta}},
+            "jinja": _JINJA,
+        },
     }
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
