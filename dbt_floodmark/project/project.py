@@ -23,7 +23,10 @@ from dbt_floodmark.project.runner import (
 )
 from dbt_floodmark.texts import jinja_literal, named_text, yaml_text
 
+#: What makes a model floodmark's, and all that may stand in `meta: {floodmark: ...}`: the macros
+#: _managing_settings and _own_settings.
 _SETTINGS = ("watermark", "files", "expectations", "cdc", "snapshot_diff")
+_OWN = (*_SETTINGS, "change_feed", "trigger", "output_mode", "checkpoint_location")
 _STRATEGIES = ("cdc", "snapshot_diff")
 _QUIET = ("--quiet", "--log-level", "none", "--no-write-json")
 
@@ -231,7 +234,10 @@ def _is_managed(node: Any) -> bool:
         return False
     if node.config.materialized == "incremental":
         given = any(value is not None for value in _settings(node.config).values())
-        return given or node.config.incremental_strategy in _STRATEGIES
+        # What cannot be read is refused by the next run, and not passed over.
+        in_meta = _in_meta(node.config)
+        is_odd = not isinstance(in_meta, Mapping | None) or not set(in_meta or ()) <= set(_OWN)
+        return given or is_odd or node.config.incremental_strategy in _STRATEGIES
     return bool(node.config.materialized == "streaming_table")
 
 
@@ -257,8 +263,12 @@ def _model(node: Any, has_namesake: bool) -> Model:
     )
 
 
+def _in_meta(config: Any) -> Any:
+    return (config.get("meta") or {}).get("floodmark")
+
+
 def _settings(config: Any) -> dict[str, Any]:
-    in_meta = (config.get("meta") or {}).get("floodmark")
+    in_meta = _in_meta(config)
     # What is no mapping is refused by the next run.
     in_meta = in_meta if isinstance(in_meta, Mapping) else {}
     return {
