@@ -137,6 +137,8 @@ class Project:
             NoLedgerError: the ledger's views are not there.
             FloodmarkError: dbt could not run the query.
         """
+        # dbt renders it once more while it parses, where no macro can ask Spark.
+        sql = "{% if execute %}" + sql + "{% else %}select 1{% endif %}"
         result = self.invoke(["show", "--inline", sql, "--limit", "-1", *_QUIET])
         if not result.success:
             # dbt leaves a query that failed in the manifest, and takes no second one beside it.

@@ -110,9 +110,6 @@
 
 {# A SELECT of a model's files, the newest first. #}
 {% macro _model_files_sql(model, limit=1000) %}
-    {%- if not execute -%}
-        {{ return('select 1') }}
-    {%- endif -%}
     select path, size,
         {{ floodmark._utc_text_sql('modified_at') }} as modified_at,
         {{ floodmark._utc_text_sql('discovered_at') }} as discovered_at,
@@ -126,9 +123,6 @@
 
 {# A SELECT of the schemas that a model's files have had, the newest first. #}
 {% macro _model_schemas_sql(model) %}
-    {%- if not execute -%}
-        {{ return('select 1') }}
-    {%- endif -%}
     select version, min(batch_id) as batch_id, {{ floodmark._utc_text_sql('min(at)') }} as decided_at,
         get_json_object(min_by(file_schema, at), '$.record') as schema,
         get_json_object(min_by(file_schema, at), '$.added') as added, max(reason) as reason,
@@ -144,9 +138,6 @@
 {# A SELECT of one JSON text: what a folder holds, after a look at its newest files: {format, options, files, bytes,
    columns, partitions}. For `floodmark init --files`, which has no model yet. #}
 {% macro _folder_look_sql(files) %}
-    {%- if not execute -%}
-        {{ return("select '{}' as look") }}
-    {%- endif -%}
     {%- set settings = floodmark._completed_files(floodmark._with_defaults(dict(files, infer_column_types=true),
         floodmark._files_schema())) -%}
     {%- set listed = floodmark._listed(settings, 'select to_json(struct(*)) from ('

@@ -180,9 +180,6 @@
 {# A SELECT of {model, rule, rows, oldest}: a row for each rule that open rows break, and one without a rule for corrupt
    records. #}
 {% macro _quarantine_list_sql(models=none) %}
-    {%- if not execute -%}
-        {{ return('select 1') }}
-    {%- endif -%}
     {%- do floodmark._check_arguments('quarantine_list', {'models': [models, 'names']}) -%}
     {%- do floodmark._check_names(models) -%}
     {%- set parts = [] -%}
@@ -201,9 +198,6 @@
 
 {# A SELECT of a model's open rows, oldest first: {id, batch_id, rules, reason, row}, the row as JSON. #}
 {% macro _quarantine_show_sql(model, rule=none, limit=20) %}
-    {%- if not execute -%}
-        {{ return('select 1') }}
-    {%- endif -%}
     {%- set node = floodmark._asked_quarantine('quarantine_show', model, {'rule': rule, 'where': none}, false) -%}
     {%- set quarantine = floodmark._quarantine_of(node) -%}
     {%- set names = [] -%}

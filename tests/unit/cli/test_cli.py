@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import click
+import jinja2
 import pytest
 from click.testing import CliRunner
 from dbt.adapters.spark.connections import SparkConnectionManager
@@ -24,6 +25,7 @@ from dbt_floodmark.project.runner import (
     target_options,
     uninterrupted,
 )
+from dbt_floodmark.texts import named_text
 
 
 @pytest.mark.parametrize(
@@ -186,6 +188,22 @@ def test_a_run_has_the_commands_variables_and_its_own(monkeypatch: pytest.Monkey
     project.invoke(["run"])
     given = "{a: 2026-01-31, floodmark_restate: {from: x}}"
     assert invoked == [["run", "--vars", given, "--target", "t"], ["run", "--target", "t"]]
+
+
+def test_a_query_calls_no_macro_while_dbt_parses_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def invoke(arguments: list[str]) -> SimpleNamespace:
+        asked.append(arguments[arguments.index("--inline") + 1])
+        return SimpleNamespace(success=True)
+
+    monkeypatch.setattr("dbt_floodmark.project.project.rows_of", lambda result: [])
+    project = Project.__new__(Project)
+    monkeypatch.setattr(project, "invoke", invoke)
+    project.query(named_text("due", "select '{% endif %}'") + "{{ sql_of(due) }}")
+    (sql,) = map(jinja2.Template, asked)
+    assert sql.render(execute=False) == "select 1"
+    assert sql.render(execute=True, sql_of=str.upper) == "SELECT '{% ENDIF %}'"
 
 
 @pytest.mark.parametrize(
