@@ -4,9 +4,7 @@
     {%- set problems = ([] if floodmark._only_looks() else floodmark._stream_profile_problems())
         + floodmark._variable_problems() + floodmark._stream_problems() + floodmark._cdc_problems()
         + floodmark._expectations_problems() -%}
-    {%- if problems -%}
-        {%- do floodmark._refuse(problems) -%}
-    {%- endif -%}
+    {%- do floodmark._refuse(problems) -%}
 {% endmacro %}
 
 

@@ -89,6 +89,10 @@ def test_files_of_another_type_are_refused(given: dict[str, Any], said: str | No
     )
 
 
+def test_no_problem_stops_nothing() -> None:
+    assert not load()._refuse([], "z", rejects="a reason").strip()
+
+
 def test_a_value_that_json_does_not_know_is_printed() -> None:
     """YAML makes dates of bounds that have no quotes."""
     floodmark = load()
