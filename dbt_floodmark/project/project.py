@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +20,7 @@ from dbt_floodmark.project.runner import (
     given_variables,
     is_usage,
     require_project,
+    target_options,
     uninterrupted,
 )
 from dbt_floodmark.texts import jinja_literal, named_text, yaml_text
@@ -192,6 +194,25 @@ class Project:
         if not result.success:
             raise failure(result, "dbt could not compile")
         return {one.node.unique_id: one.node.compiled_code or "" for one in result.result.results}
+
+
+#: What parses the project that a command's options choose.
+OpenProject = Callable[[], Project]
+
+
+def project_options(command: Any) -> Any:
+    """Add dbt's options that choose a project, a profile, a target and variables.
+
+    The command is given an `OpenProject` in their place.
+    """
+
+    @functools.wraps(command)
+    def chosen(
+        project_dir: Path, profiles_dir: str | None, target: str | None, **given: Any
+    ) -> Any:
+        return command(functools.partial(Project, project_dir, profiles_dir, target), **given)
+
+    return target_options(chosen)
 
 
 def ask_apart(

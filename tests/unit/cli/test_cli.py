@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -287,9 +286,7 @@ def test_a_part_of_a_snapshot_is_not_backfilled(
     """Nothing is run: no order of commands would load it."""
     chosen = SimpleNamespace(strategy="snapshot_diff", watermark={"column": "day"})
     project = SimpleNamespace(one=lambda model: chosen)
-    # The package has the command under the module's name.
-    module = sys.modules["dbt_floodmark.cli.backfill"]
-    monkeypatch.setattr(module, "Project", lambda *given: project)
+    monkeypatch.setattr("dbt_floodmark.project.project.Project", lambda *given: project)
     words = ["backfill", "products", "--from", "2026-01-01", "--to", "2026-01-02"]
     answer = CliRunner().invoke(main, [*words, "--project-dir", str(tmp_path)])
     assert answer.exit_code == 2
