@@ -83,15 +83,18 @@ _VALUES: dict[str, list[dict[str, Any]]] = {
     "count": [{"type": "integer", "minimum": 1}],
     "fraction": [{"type": "number", "minimum": 0, "maximum": 1}],
     "duration": [{"type": "string", "minLength": 1}],
+    "bytes": [{"type": "string", "minLength": 1}, {"type": "integer", "minimum": 1}],
+    "mapping": [{"type": "object"}],
     "distance": [{"type": "string", "minLength": 1}, {"type": "number"}],
 }
 
 
 def value_schema(row: dict[str, Any]) -> dict[str, Any]:
     """A setting's row as a JSON schema; a choice of numbers may be written with or without quotes."""
-    if row["type"] == "choice":
+    if row["type"].startswith("choice"):
         numbers = [int(choice) for choice in row["choices"] if choice.isdigit()]
         values: list[dict[str, Any]] = [{"enum": [*numbers, *row["choices"]]}]
+        values += [{"const": False}] if row["type"] == "choice_or_false" else []
     else:
         values = _VALUES[row["type"]]
     schema: dict[str, Any] = {"description": _plain(row["meaning"])}
