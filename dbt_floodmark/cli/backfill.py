@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
 
 from dbt_floodmark.cli.output import console, table
 from dbt_floodmark.errors import UsageError
-from dbt_floodmark.project.project import Project
-from dbt_floodmark.project.runner import exit_code, target_options
+from dbt_floodmark.project.project import OpenProject, Project, project_options
+from dbt_floodmark.project.runner import exit_code
 from dbt_floodmark.texts import jinja_literal
 
 
 @click.command()
-@target_options
+@project_options
 @click.option("--from", "start", required=True, metavar="VALUE", help="First value, inclusive.")
 @click.option("--to", "end", required=True, metavar="VALUE", help="End of the range, exclusive.")
 @click.option("--step", metavar="STEP", help="At most this much a batch: '1 day', 100000.")
 @click.argument("model")
-def backfill(
-    project_dir: Path,
-    profiles_dir: str | None,
-    target: str | None,
-    start: str,
-    end: str,
-    step: str | None,
-    model: str,
-) -> None:
+def backfill(open_project: OpenProject, start: str, end: str, step: str | None, model: str) -> None:
     """Read a range of the watermark again; the mark stays where it is.
 
     With merge, the rows are merged. With append and insert_overwrite, the range is deleted and
@@ -40,7 +31,7 @@ def backfill(
     Example:
         floodmark backfill silver_invoices --from 2026-01-01 --to 2026-02-01 --step '1 day'
     """
-    project = Project(project_dir, profiles_dir, target)
+    project = open_project()
     chosen = project.one(model)
     if chosen.strategy == "snapshot_diff":
         raise UsageError(

@@ -14,8 +14,8 @@ from rich.console import Console
 from dbt_floodmark.cli.output import console, print_json, table
 from dbt_floodmark.errors import FloodmarkError, UsageError
 from dbt_floodmark.project.ledger import said
-from dbt_floodmark.project.project import Project
-from dbt_floodmark.project.runner import json_option, target_options
+from dbt_floodmark.project.project import OpenProject, project_options
+from dbt_floodmark.project.runner import json_option
 from dbt_floodmark.secrets import PLACE, has_secret, masked
 from dbt_floodmark.texts import jinja_literal
 
@@ -38,7 +38,7 @@ _CHANGES = {
 
 
 @click.command()
-@target_options
+@project_options
 @json_option
 @click.option("--key", multiple=True, help="A column that identifies a row; may be repeated.")
 @click.option("--columns", metavar="NAMES", help="Compare these columns only, separated by commas.")
@@ -49,9 +49,7 @@ _CHANGES = {
 @click.argument("a")
 @click.argument("b")
 def diff(
-    project_dir: Path,
-    profiles_dir: str | None,
-    target: str | None,
+    open_project: OpenProject,
     as_json: bool,
     key: tuple[str, ...],
     columns: str | None,
@@ -81,7 +79,7 @@ def diff(
             )
     here = Path.cwd()
     with console(stderr=True).status("Comparing A with B"):
-        project = Project(project_dir, profiles_dir, target)
+        project = open_project()
         arguments = [a, b, list(key), columns or [], except_columns or [], limit, str(here)]
         given = ", ".join(jinja_literal(value) for value in arguments)
         rows = project.query("{{ floodmark._diff_sql(" + given + ") }}", _failure)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from dbt_floodmark.cli.output import console, print_json, table
 from dbt_floodmark.errors import UsageError
 from dbt_floodmark.project.ledger import Row
-from dbt_floodmark.project.project import Project
-from dbt_floodmark.project.runner import json_option, target_options
+from dbt_floodmark.project.project import OpenProject, project_options
+from dbt_floodmark.project.runner import json_option
 from dbt_floodmark.texts import jinja_literal
 
 
 @click.command()
-@target_options
+@project_options
 @json_option
 @click.option(
     "--limit", type=click.IntRange(1), default=50, show_default=True, help="Newest files."
@@ -33,9 +31,7 @@ from dbt_floodmark.texts import jinja_literal
 @click.option("--reason", metavar="TEXT", help="Why; the ledger keeps it with your name.")
 @click.argument("model")
 def files(
-    project_dir: Path,
-    profiles_dir: str | None,
-    target: str | None,
+    open_project: OpenProject,
     as_json: bool,
     limit: int,
     schemas: bool,
@@ -58,7 +54,7 @@ def files(
     asked = [bool(skip), bool(forget), reset_schema is not None, schemas]
     if sum(asked) > 1:
         raise UsageError("Give one of --skip, --forget, --schema and --reset-schema at a time.")
-    project = Project(project_dir, profiles_dir, target)
+    project = open_project()
     chosen = project.one(model)
     if chosen.files is None or chosen.is_stream:
         raise UsageError(f"{model} loads no files as batches: see its watermark with `status`.")

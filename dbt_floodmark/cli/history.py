@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
 from dbt_floodmark.cli.output import console, count_columns, held_counts, print_json, table
 from dbt_floodmark.project.ledger import NoLedgerError, Row
-from dbt_floodmark.project.project import Project
-from dbt_floodmark.project.runner import json_option, target_options
+from dbt_floodmark.project.project import OpenProject, project_options
+from dbt_floodmark.project.runner import json_option
 from dbt_floodmark.texts import jinja_literal
 
 
 @click.command()
-@target_options
+@project_options
 @json_option
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many.")
 @click.argument("model")
-def history(
-    project_dir: Path,
-    profiles_dir: str | None,
-    target: str | None,
-    as_json: bool,
-    limit: int,
-    model: str,
-) -> None:
+def history(open_project: OpenProject, as_json: bool, limit: int, model: str) -> None:
     """Show a model's batches, newest first.
 
     \b
@@ -34,7 +26,7 @@ def history(
         floodmark history silver_invoices --limit 5
     """
     with console(stderr=True).status("Reading the ledger"):
-        project = Project(project_dir, profiles_dir, target)
+        project = open_project()
         chosen = project.one(model)
         try:
             call = f"floodmark._history_sql({jinja_literal(chosen.unique_id)}, {limit})"

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from dbt_floodmark.project.project import Project
-from dbt_floodmark.project.runner import select_option, target_options
+from dbt_floodmark.project.project import OpenProject, project_options
+from dbt_floodmark.project.runner import select_option
 
 
 @click.command()
-@target_options
+@project_options
 @select_option
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 @click.option(
@@ -36,9 +34,7 @@ from dbt_floodmark.project.runner import select_option, target_options
     help="VACUUM tables whose last VACUUM is this old. Delta keeps the last 7 days.",
 )
 def maintain(
-    project_dir: Path,
-    profiles_dir: str | None,
-    target: str | None,
+    open_project: OpenProject,
     select: tuple[str, ...],
     dry_run: bool,
     small_file_mb: int,
@@ -54,7 +50,7 @@ def maintain(
         floodmark maintain --dry-run
         dbt run-operation floodmark.maintain --args '{dry_run: true}'
     """
-    project = Project(project_dir, profiles_dir, target)
+    project = open_project()
     names = [model.unique_id for model in project.select(select)] if select else None
     project.operation(
         "maintain",

@@ -6,7 +6,6 @@ import json
 import re
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -16,8 +15,8 @@ from rich.text import Text
 from dbt_floodmark.cli.output import console, print_json, table
 from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.project.ledger import NoLedgerError, NoTableError, Row
-from dbt_floodmark.project.project import Model, Project, ask_apart
-from dbt_floodmark.project.runner import json_option, select_option, target_options
+from dbt_floodmark.project.project import Model, OpenProject, Project, ask_apart, project_options
+from dbt_floodmark.project.runner import json_option, select_option
 from dbt_floodmark.texts import jinja_literal, named_text
 
 _PLAN = re.compile(r"/\*floodmark:plan (\{.*?\})\*/", re.DOTALL)
@@ -26,18 +25,11 @@ FILES_SHOWN = 5
 
 
 @click.command()
-@target_options
+@project_options
 @select_option
 @json_option
 @click.option("--count/--no-count", default=True, help="Count the rows (reads them).")
-def plan(
-    project_dir: Path,
-    profiles_dir: str | None,
-    target: str | None,
-    select: tuple[str, ...],
-    as_json: bool,
-    count: bool,
-) -> None:
+def plan(open_project: OpenProject, select: tuple[str, ...], as_json: bool, count: bool) -> None:
     """Show what the next run would load: bounds, rows, files, versions. Writes nothing.
 
     \b
@@ -47,7 +39,7 @@ def plan(
     """
     screen = console(stderr=True)
     with screen.status("Parsing the project") as progress:
-        project = Project(project_dir, profiles_dir, target)
+        project = open_project()
         models = project.select(select)
         progress.update("Reading marks and sources")
         compiled = _compiled(project, models)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
-from pathlib import Path
 
 import click
 
 from dbt_floodmark.cli.output import Words, console, print_json, table
 from dbt_floodmark.errors import UsageError
-from dbt_floodmark.project.project import Project
-from dbt_floodmark.project.runner import exit_code, json_option, target_options
+from dbt_floodmark.project.project import OpenProject, project_options
+from dbt_floodmark.project.runner import exit_code, json_option
 from dbt_floodmark.texts import jinja_literal
 
 rule_option = click.option("--rule", metavar="NAME", help="Only rows that break this rule.")
@@ -32,11 +31,11 @@ def quarantine() -> None:
 
 
 @quarantine.command(name="list")
-@target_options
+@project_options
 @json_option
-def list_(project_dir: Path, profiles_dir: str | None, target: str | None, as_json: bool) -> None:
+def list_(open_project: OpenProject, as_json: bool) -> None:
     """List open rows by model and rule, with the oldest."""
-    project = Project(project_dir, profiles_dir, target)
+    project = open_project()
     rows = project.query("{{ floodmark._quarantine_list_sql() }}")
     if as_json:
         print_json({"quarantine": rows})
@@ -51,22 +50,16 @@ def list_(project_dir: Path, profiles_dir: str | None, target: str | None, as_js
 
 
 @quarantine.command()
-@target_options
+@project_options
 @json_option
 @rule_option
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="Rows.")
 @click.argument("model")
 def show(
-    project_dir: Path,
-    profiles_dir: str | None,
-    target: str | None,
-    as_json: bool,
-    rule: str | None,
-    limit: int,
-    model: str,
+    open_project: OpenProject, as_json: bool, rule: str | None, limit: int, model: str
 ) -> None:
     """Show open rows of a model, oldest first, with the rules that they break."""
-    project = Project(project_dir, profiles_dir, target)
+    project = open_project()
     name = jinja_literal(project.one(model).unique_id)
     arguments = f"{name}, {'none' if rule is None else jinja_literal(rule)}, {limit}"
     rows = project.query("{{ floodmark._quarantine_show_sql(" + arguments + ") }}")
@@ -83,7 +76,7 @@ def show(
 
 
 @quarantine.command()
-@target_options
+@project_options
 @rule_option
 @where_option
 @click.option(
@@ -97,9 +90,7 @@ def show(
 @dry_run_option
 @click.argument("model")
 def replay(
-    project_dir: Path,
-    profiles_dir: str | None,
-    target: str | None,
+    open_project: OpenProject,
     rule: str | None,
     where: str | None,
     assignments: tuple[str, ...],
@@ -119,7 +110,7 @@ def replay(
         floodmark quarantine replay bronze_invoices --set "_floodmark_raw = _floodmark_raw || '}'"
         dbt run-operation floodmark.quarantine_replay --args '{model: silver_invoices}'
     """
-    project = Project(project_dir, profiles_dir, target)
+    project = open_project()
     chosen = project.one(model)
     wanted = {"rule": rule, "where": where, "set": dict(map(_assignment, assignments)) or None}
     if dry_run:
@@ -138,16 +129,14 @@ def _assignment(text: str) -> tuple[str, str]:
 
 
 @quarantine.command()
-@target_options
+@project_options
 @rule_option
 @where_option
 @click.option("--reason", required=True, metavar="TEXT", help="Why; the rows keep it.")
 @dry_run_option
 @click.argument("model")
 def discard(
-    project_dir: Path,
-    profiles_dir: str | None,
-    target: str | None,
+    open_project: OpenProject,
     rule: str | None,
     where: str | None,
     reason: str,
@@ -161,7 +150,7 @@ def discard(
         floodmark quarantine discard silver_invoices --where 'store_id = 99' --reason 'test data'
         dbt run-operation floodmark.quarantine_discard --args '{model: silver, reason: test data}'
     """
-    project = Project(project_dir, profiles_dir, target)
+    project = open_project()
     name = project.one(model).unique_id
     project.operation(
         "quarantine_discard", model=name, rule=rule, where=where, reason=reason, dry_run=dry_run

@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
 
 from dbt_floodmark.cli.output import console, print_json, table
 from dbt_floodmark.errors import UsageError
-from dbt_floodmark.project.project import Model, Project
-from dbt_floodmark.project.runner import json_option, target_options
+from dbt_floodmark.project.project import Model, OpenProject, Project, project_options
+from dbt_floodmark.project.runner import json_option
 
 
 @click.command()
-@target_options
+@project_options
 @json_option
 @click.option("--key", multiple=True, help="A key column; may be repeated. Default: unique_key.")
 @click.option("--sample", type=click.IntRange(1), default=10, show_default=True, help="Keys shown.")
 @click.argument("model")
 def reconcile(
-    project_dir: Path,
-    profiles_dir: str | None,
-    target: str | None,
-    as_json: bool,
-    key: tuple[str, ...],
-    sample: int,
-    model: str,
+    open_project: OpenProject, as_json: bool, key: tuple[str, ...], sample: int, model: str
 ) -> None:
     """Compare what the SELECT gives up to the mark with the table; exit code 1 on a difference.
 
@@ -41,7 +34,7 @@ def reconcile(
         floodmark reconcile bronze_events --key event_id
     """
     with console(stderr=True).status("Comparing the source with the table"):
-        project = Project(project_dir, profiles_dir, target)
+        project = open_project()
         chosen = project.one(model)
         keys = key or chosen.unique_key
         _refuse(chosen, keys)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from dbt_floodmark.cli.output import Words, console, print_json, table
-from dbt_floodmark.project.project import Project
-from dbt_floodmark.project.runner import json_option, target_options
+from dbt_floodmark.project.project import OpenProject, project_options
+from dbt_floodmark.project.runner import json_option
 from dbt_floodmark.texts import jinja_literal
 
 
@@ -24,14 +22,12 @@ def rescue() -> None:
 
 
 @rescue.command()
-@target_options
+@project_options
 @json_option
 @click.argument("model")
-def show(
-    project_dir: Path, profiles_dir: str | None, target: str | None, as_json: bool, model: str
-) -> None:
+def show(open_project: OpenProject, as_json: bool, model: str) -> None:
     """List the keys in a model's rescued data: how many rows, which types, and an example."""
-    project = Project(project_dir, profiles_dir, target)
+    project = open_project()
     name = jinja_literal(project.one(model).unique_id)
     rows = project.query("{{ floodmark._rescued_keys_sql(" + name + ") }}")
     if as_json:
@@ -44,7 +40,7 @@ def show(
 
 
 @rescue.command()
-@target_options
+@project_options
 @click.option(
     "--type",
     "type_",
@@ -54,14 +50,7 @@ def show(
 )
 @click.argument("model")
 @click.argument("column")
-def promote(
-    project_dir: Path,
-    profiles_dir: str | None,
-    target: str | None,
-    type_: str | None,
-    model: str,
-    column: str,
-) -> None:
+def promote(open_project: OpenProject, type_: str | None, model: str, column: str) -> None:
     """Fill a column from the key of its name in rescued data, and take the key out.
 
     A row that has a value in the column keeps it, and a value that does not fit stays rescued. The
@@ -72,6 +61,6 @@ def promote(
         floodmark rescue promote bronze_invoices discount --type 'decimal(10, 2)'
         dbt run-operation floodmark.promote_rescued --args '{model: bronze, column: discount}'
     """
-    project = Project(project_dir, profiles_dir, target)
+    project = open_project()
     name = project.one(model).unique_id
     project.operation("promote_rescued", model=name, column=column, type=type_)

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import click
 
 from dbt_floodmark.errors import UsageError
-from dbt_floodmark.project.project import Project
-from dbt_floodmark.project.runner import exit_code, target_options
+from dbt_floodmark.project.project import OpenProject, project_options
+from dbt_floodmark.project.runner import exit_code
 
 
 @click.command()
-@target_options
+@project_options
 @click.option(
     "--from", "start", required=True, metavar="SEQUENCE", help="First sequence, inclusive."
 )
 @click.argument("model")
-def restate(
-    project_dir: Path, profiles_dir: str | None, target: str | None, start: str, model: str
-) -> None:
+def restate(open_project: OpenProject, start: str, model: str) -> None:
     """Rebuild rows of a cdc model from its feed, after the feed was corrected.
 
     Every key that has an event, a row or a remembered delete at or after SEQUENCE is read from the
@@ -32,7 +29,7 @@ def restate(
         floodmark restate silver_customers --from 1767225600000000
         floodmark restate orders_history --from '2026-01-31 06:00:00'
     """
-    project = Project(project_dir, profiles_dir, target)
+    project = open_project()
     chosen = project.one(model)
     if chosen.strategy != "cdc":
         raise UsageError(

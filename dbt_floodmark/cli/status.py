@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
@@ -21,22 +20,16 @@ from dbt_floodmark.cli.output import (
 )
 from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.project.ledger import NO_LEDGER, Row
-from dbt_floodmark.project.project import Model, Project, ask_apart
-from dbt_floodmark.project.runner import json_option, select_option, target_options
+from dbt_floodmark.project.project import Model, OpenProject, Project, ask_apart, project_options
+from dbt_floodmark.project.runner import json_option, select_option
 from dbt_floodmark.texts import jinja_literal
 
 
 @click.command()
-@target_options
+@project_options
 @select_option
 @json_option
-def status(
-    project_dir: Path,
-    profiles_dir: str | None,
-    target: str | None,
-    select: tuple[str, ...],
-    as_json: bool,
-) -> None:
+def status(open_project: OpenProject, select: tuple[str, ...], as_json: bool) -> None:
     """Show each model's mark, its lag behind the source, and its last batch.
 
     A source that cannot be read leaves its model without a lag, and a quarantine that cannot be
@@ -48,7 +41,7 @@ def status(
         floodmark status --select silver --json
     """
     with console(stderr=True).status("Reading the ledger"):
-        project = Project(project_dir, profiles_dir, target)
+        project = open_project()
         rows = _rows(project, project.select(select))
     if as_json:
         print_json({"models": [_json_row(row) for row in rows]})

@@ -6,7 +6,6 @@ import signal
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -16,18 +15,16 @@ from dbt_floodmark.cli.output import console
 from dbt_floodmark.environment import environment_variable
 from dbt_floodmark.errors import UsageError
 from dbt_floodmark.project.ledger import said
-from dbt_floodmark.project.project import Project
-from dbt_floodmark.project.runner import EXIT_FAILED, EXIT_OK, select_option, target_options
+from dbt_floodmark.project.project import OpenProject, project_options
+from dbt_floodmark.project.runner import EXIT_FAILED, EXIT_OK, select_option
 from dbt_floodmark.spark import warm
 from dbt_floodmark.streaming.service import Service, running
 
 
 @click.command()
-@target_options
+@project_options
 @select_option
-def stream(
-    project_dir: Path, profiles_dir: str | None, target: str | None, select: tuple[str, ...]
-) -> None:
+def stream(open_project: OpenProject, select: tuple[str, ...]) -> None:
     """Keep streaming models running by their own triggers, until Ctrl-C or SIGTERM.
 
     A model whose trigger is {'processing_time': ...} keeps running; one with available_now runs
@@ -44,7 +41,7 @@ def stream(
     # Streams run inside the dbt process: the warm server would start only to reject them.
     click.get_current_context().with_resource(environment_variable(warm.VARIABLE, "0"))
     with console(stderr=True).status("Parsing the project"):
-        project = Project(project_dir, profiles_dir, target)
+        project = open_project()
         models = [model for model in project.select(select) if model.is_stream]
     if not models:
         raise UsageError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -19,11 +20,15 @@ from dbt_floodmark.project.runner import (
     given_variables,
     is_usage,
     require_project,
+    target_options,
     uninterrupted,
 )
 from dbt_floodmark.texts import jinja_literal, named_text, yaml_text
 
+#: What makes a model floodmark's, and all that may stand in `meta: {floodmark: ...}`: the macros
+#: _managing_settings and _own_settings.
 _SETTINGS = ("watermark", "files", "expectations", "cdc", "snapshot_diff")
+_OWN = (*_SETTINGS, "change_feed", "trigger", "output_mode", "checkpoint_location")
 _STRATEGIES = ("cdc", "snapshot_diff")
 _QUIET = ("--quiet", "--log-level", "none", "--no-write-json")
 
@@ -134,6 +139,8 @@ class Project:
             NoLedgerError: the ledger's views are not there.
             FloodmarkError: dbt could not run the query.
         """
+        # dbt renders it once more while it parses, where no macro can ask Spark.
+        sql = "{% if execute %}" + sql + "{% else %}select 1{% endif %}"
         result = self.invoke(["show", "--inline", sql, "--limit", "-1", *_QUIET])
         if not result.success:
             # dbt leaves a query that failed in the manifest, and takes no second one beside it.
@@ -189,6 +196,25 @@ class Project:
         return {one.node.unique_id: one.node.compiled_code or "" for one in result.result.results}
 
 
+#: What parses the project that a command's options choose.
+OpenProject = Callable[[], Project]
+
+
+def project_options(command: Any) -> Any:
+    """Add dbt's options that choose a project, a profile, a target and variables.
+
+    The command is given an `OpenProject` in their place.
+    """
+
+    @functools.wraps(command)
+    def chosen(
+        project_dir: Path, profiles_dir: str | None, target: str | None, **given: Any
+    ) -> Any:
+        return command(functools.partial(Project, project_dir, profiles_dir, target), **given)
+
+    return target_options(chosen)
+
+
 def ask_apart(
     models: Sequence[Model], ask: Callable[[Sequence[Model]], Mapping[str, Answer]]
 ) -> dict[str, Answer | FloodmarkError]:
@@ -231,7 +257,10 @@ def _is_managed(node: Any) -> bool:
         return False
     if node.config.materialized == "incremental":
         given = any(value is not None for value in _settings(node.config).values())
-        return given or node.config.incremental_strategy in _STRATEGIES
+        # What cannot be read is refused by the next run, and not passed over.
+        in_meta = _in_meta(node.config)
+        is_odd = not isinstance(in_meta, Mapping | None) or not set(in_meta or ()) <= set(_OWN)
+        return given or is_odd or node.config.incremental_strategy in _STRATEGIES
     return bool(node.config.materialized == "streaming_table")
 
 
@@ -257,8 +286,12 @@ def _model(node: Any, has_namesake: bool) -> Model:
     )
 
 
+def _in_meta(config: Any) -> Any:
+    return (config.get("meta") or {}).get("floodmark")
+
+
 def _settings(config: Any) -> dict[str, Any]:
-    in_meta = (config.get("meta") or {}).get("floodmark")
+    in_meta = _in_meta(config)
     # What is no mapping is refused by the next run.
     in_meta = in_meta if isinstance(in_meta, Mapping) else {}
     return {

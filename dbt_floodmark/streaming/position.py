@@ -22,6 +22,7 @@ from dbt_floodmark.streaming.checkpoint import (
 )
 from dbt_floodmark.streaming.query_plan import plan_nodes
 from dbt_floodmark.streaming.sources import (
+    CHANGE_FEED,
     LISTING,
     RECURSIVE,
     Source,
@@ -40,8 +41,7 @@ _VIEW = "_floodmark_passed_{}"
 _OTHER_ROWS = (
     "startingversion",
     "startingtimestamp",
-    "readchangefeed",
-    "readchangedata",
+    *CHANGE_FEED,
     "skipchangecommits",
     "ignorechanges",
     "ignoredeletes",
@@ -393,7 +393,7 @@ def _table_as_read(
     spark: Any, stream: Stream, position: Position, taken: set[int], number: int
 ) -> Any:
     for option in stream.options:
-        if option in _OTHER_ROWS:
+        if option in _OTHER_ROWS and (option not in CHANGE_FEED or stream.reads_changes):
             raise FloodmarkError(
                 f"it reads {stream.table} with {option}, so its rows are not those of that table, "
                 "and the two cannot be compared"

@@ -53,6 +53,8 @@ _OPTION = re.compile(
 #: Options by which Delta ends a micro-batch, and the number of files that it takes for no limit.
 _LIMITS = ("maxfilespertrigger", "maxbytespertrigger")
 _ALL_FILES = 2**31 - 9
+#: The option by which a stream of a table reads its change feed, and Delta's older name of it.
+CHANGE_FEED = ("readchangefeed", "readchangedata")
 #: What a letter behind a backslash stands for in Spark's literals.
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a"}
 #: An age that no file reaches, as Spark writes durations.
@@ -97,6 +99,11 @@ class Stream:
         """What stands behind it in `with (...)`, keys in lower case."""
         found = self.source.options if self.source else parse_options(self.options_text)
         return {key.lower(): value for key, value in found.items()}
+
+    @property
+    def reads_changes(self) -> bool:
+        """Whether it reads the change feed of its table; `readChangeFeed = false` does not."""
+        return any(self.options.get(name, "false").lower() != "false" for name in CHANGE_FEED)
 
 
 def replace_streams(sql: str, project_dir: str, put: Callable[[Stream], str]) -> str:
@@ -183,7 +190,7 @@ def _of_whole_commits(stream: Stream) -> str:
     Delta 4.4 ends a micro-batch within a commit that has no change files and no deletion vectors,
     such as an INSERT OVERWRITE: what it adds comes first, and what it takes away in the next one.
     """
-    if not {"readchangefeed", "readchangedata"} & stream.options.keys():
+    if not stream.reads_changes:
         return stream.text
     options = [
         f"{one['key']} = {one['value']}"

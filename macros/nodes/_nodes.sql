@@ -35,9 +35,7 @@
                 'if a folder of the project sets it, write config(' ~ without ~ ') in this model'}) -%}
         {%- endfor -%}
     {%- endfor -%}
-    {%- if problems -%}
-        {%- do floodmark._refuse(problems, what='the run') -%}
-    {%- endif -%}
+    {%- do floodmark._refuse(problems, what='the run') -%}
 {% endmacro %}
 
 

@@ -32,5 +32,5 @@
 {% macro _require_opt_in() %}
     {%- set problems = floodmark._opt_in_problems([floodmark._versioned_name(model)]) if floodmark._runs_models()
         else [] -%}
-    {%- do floodmark._refuse(problems) if problems -%}
+    {%- do floodmark._refuse(problems) -%}
 {% endmacro %}

@@ -165,9 +165,7 @@
             'expected': 'a whole number' if kind == 'sequence' else "a UTC time such as '2026-01-31'",
             'todo': 'It must fit the column, ' ~ column.type}) -%}
     {%- endif -%}
-    {%- if problems -%}
-        {%- do floodmark._refuse(problems) -%}
-    {%- endif -%}
+    {%- do floodmark._refuse(problems) -%}
 {% endmacro %}
 
 

@@ -145,8 +145,8 @@
     {%- if type.startswith('array<') -%}
         {{ return('array<' ~ floodmark._diff_by_name(type[6:-1]) ~ '>') }}
     {%- elif type.startswith('map<') -%}
-        {{ return('map<' ~ floodmark._diff_by_name(floodmark._diff_map_key_type(type)) ~ ','
-            ~ floodmark._diff_by_name(floodmark._map_value_type(type)) ~ '>') }}
+        {%- set key, value = floodmark._map_types(type) -%}
+        {{ return('map<' ~ floodmark._diff_by_name(key) ~ ',' ~ floodmark._diff_by_name(value) ~ '>') }}
     {%- elif not type.startswith('struct<') -%}
         {{ return(type) }}
     {%- endif -%}
@@ -155,12 +155,6 @@
         {%- do parts.append(floodmark._quoted(field.name) ~ ':' ~ floodmark._diff_by_name(field.type)) -%}
     {%- endfor -%}
     {{ return('struct<' ~ parts | join(',') ~ '>') }}
-{% endmacro %}
-
-
-{# The type of a map's keys. #}
-{% macro _diff_map_key_type(type) %}
-    {{ return((type[4:-1] | trim)[:-(floodmark._map_value_type(type) | length) - 1]) }}
 {% endmacro %}
 
 
@@ -256,9 +250,10 @@
 {# A map as its entries, in the order of their keys. #}
 {% macro _diff_ordered_map_sql(value, type, depth, by_name) %}
     {%- set e, l, r = 'e' ~ depth, 'l' ~ depth, 'r' ~ depth -%}
-    {%- set key = e ~ '.key' if not by_name else floodmark._diff_ordered_sql(e ~ '.key',
-        floodmark._diff_map_key_type(type), depth + 1, by_name) -%}
-    {%- set held = floodmark._diff_ordered_sql(e ~ '.value', floodmark._map_value_type(type), depth + 1, by_name) -%}
+    {%- set key_type, held_type = floodmark._map_types(type) -%}
+    {%- set key = e ~ '.key' if not by_name else floodmark._diff_ordered_sql(e ~ '.key', key_type, depth + 1,
+        by_name) -%}
+    {%- set held = floodmark._diff_ordered_sql(e ~ '.value', held_type, depth + 1, by_name) -%}
     {%- set by_key = ', (' ~ l ~ ', ' ~ r ~ ') -> case when ' ~ l ~ '.key < ' ~ r ~ '.key then -1 when ' ~ l ~ '.key > '
         ~ r ~ '.key then 1 else 0 end)' -%}
     {%- set entries = 'map_entries(' ~ value ~ ')' -%}

@@ -1,8 +1,5 @@
 {# A SELECT of what is wrong between the ledger and the tables: model, problem, remedy. #}
 {% macro _disagreements_sql() %}
-    {%- if not execute -%}
-        {{ return('select 1') }}
-    {%- endif -%}
     {%- set rows = [] -%}
     {%- if floodmark._ledger_exists() -%}
         {%- for node in floodmark._managed_nodes().values() -%}

@@ -3,9 +3,6 @@
 {# A SELECT of one JSON row: what the next run of a stream would read, {kind, low, high, files, bytes}; `due` is its
    compiled SELECT. #}
 {% macro _pending_sql(due, name) %}
-    {%- if not execute -%}
-        {{ return('select 1') }}
-    {%- endif -%}
     {%- set stream = floodmark._stream_node(name) -%}
     {%- if stream.is_readable -%}
         {%- set is_refreshed = stream.relation is not none and stream.config.get('full_refresh') -%}
@@ -31,9 +28,6 @@
 {# A SELECT of {unique_id, kind}: what the next run is of models that read all that their SELECT gives, of which
    nothing in their SQL tells. #}
 {% macro _next_kinds_sql(names) %}
-    {%- if not execute -%}
-        {{ return('select 1') }}
-    {%- endif -%}
     {%- set has_ledger = floodmark._ledger_exists() -%}
     {%- set rows = [] -%}
     {%- for id, node in floodmark._managed_nodes(names).items() -%}

@@ -3,9 +3,6 @@
    lookback that reaches the lowest missing row. Where the SELECT changes the column's values they say nothing of the
    upstream's, and stay none. With merge a key belongs once, else as often as the SELECT gives it. #}
 {% macro _reconcile_sql(due, name, keys, sample) %}
-    {%- if not execute -%}
-        {{ return('select 1') }}
-    {%- endif -%}
     {%- set node = floodmark._managed_node(name) -%}
     {%- set id = floodmark._node_id(node) -%}
     {%- set upstream = floodmark._node_upstream(node) -%}
@@ -141,9 +138,6 @@
 {# A SELECT of one JSON row that compares a stream's table with `due`, its compiled SELECT, by key. The SELECT reads
    again what the stream's checkpoint has read of each source. #}
 {% macro _reconcile_stream_sql(due, name, keys, sample) %}
-    {%- if not execute -%}
-        {{ return('select 1') }}
-    {%- endif -%}
     {%- set stream = floodmark._stream_node(name) -%}
     {%- if not stream.is_readable -%}
         {%- do floodmark._stop('it is a stream, and streams are read only inside the dbt process: use a target with '

@@ -6,9 +6,6 @@
 
 {# A SELECT of a model's batches, newest first. #}
 {% macro _history_sql(model, limit=20) %}
-    {%- if not execute -%}
-        {{ return('select 1') }}
-    {%- endif -%}
     {%- do floodmark._check_arguments('history', {'model': [model, 'name'], 'limit': [limit, 'some']}) -%}
     {%- set id = floodmark._node_id(floodmark._managed_node(model)) -%}
     select batch_id, kind, state, low, high, rows_read, rows_inserted, rows_updated, rows_deleted, rows_null,

@@ -23,9 +23,7 @@
     {%- set problems = floodmark._never_replayed_problems(
         floodmark._node_setting(node, 'incremental_strategy') or 'append', floodmark._node_setting(node, 'output_mode'),
         asked) -%}
-    {%- if problems -%}
-        {%- do floodmark._refuse(problems, "operation 'quarantine_replay' on " ~ floodmark._node_id(node)) -%}
-    {%- endif -%}
+    {%- do floodmark._refuse(problems, "operation 'quarantine_replay' on " ~ floodmark._node_id(node)) -%}
     {%- set files = floodmark._node_files(node) if floodmark._node_setting(node, 'files') is mapping else none -%}
     {%- set open = floodmark._count_open(floodmark._quarantine_of(node), asked,
         floodmark._replayed_parts(asked, files)) -%}
@@ -94,9 +92,7 @@
         {%- do problems.append({'setting': 'set', 'got': asked.set, 'expected': 'a mapping of columns to expressions',
             'todo': "Write it as {column: 'expression'}"}) -%}
     {%- endif -%}
-    {%- if problems -%}
-        {%- do floodmark._refuse(problems, "operation '" ~ operation ~ "'") -%}
-    {%- endif -%}
+    {%- do floodmark._refuse(problems, "operation '" ~ operation ~ "'") -%}
     {%- do asked.update({'set': floodmark._set_expressions(asked.set)}) if asked.get('set') -%}
     {%- set node = floodmark._managed_node(model) -%}
     {%- set quarantine = floodmark._quarantine_of(node) -%}
@@ -180,9 +176,6 @@
 {# A SELECT of {model, rule, rows, oldest}: a row for each rule that open rows break, and one without a rule for corrupt
    records. #}
 {% macro _quarantine_list_sql(models=none) %}
-    {%- if not execute -%}
-        {{ return('select 1') }}
-    {%- endif -%}
     {%- do floodmark._check_arguments('quarantine_list', {'models': [models, 'names']}) -%}
     {%- do floodmark._check_names(models) -%}
     {%- set parts = [] -%}
@@ -201,9 +194,6 @@
 
 {# A SELECT of a model's open rows, oldest first: {id, batch_id, rules, reason, row}, the row as JSON. #}
 {% macro _quarantine_show_sql(model, rule=none, limit=20) %}
-    {%- if not execute -%}
-        {{ return('select 1') }}
-    {%- endif -%}
     {%- set node = floodmark._asked_quarantine('quarantine_show', model, {'rule': rule, 'where': none}, false) -%}
     {%- set quarantine = floodmark._quarantine_of(node) -%}
     {%- set names = [] -%}

@@ -201,9 +201,6 @@
 
 {# A SELECT of the keys in a model's rescued data: key, rows, types, example. #}
 {% macro _rescued_keys_sql(model) %}
-    {%- if not execute -%}
-        {{ return('select 1') }}
-    {%- endif -%}
     {%- set table = floodmark._rescue_table(floodmark._rescue_node(model)) -%}
     select key, count(*) as rows, array_join(array_sort(collect_set(lower(schema_of_variant(variant)))), ', ') as types,
         min(to_json(variant)) as example

@@ -9,9 +9,6 @@
    its last batch; without `reads_sources` or `counts_open` what is known without its source, or its quarantine.
    Reads, writes nothing. #}
 {% macro _status_sql(models=none, reads_sources=true, counts_open=true) %}
-    {%- if not execute -%}
-        {{ return('select 1') }}
-    {%- endif -%}
     {%- do floodmark._check_arguments('status', {'models': [models, 'names']}) -%}
     {%- do floodmark._check_names(models) -%}
     {%- set log = floodmark.ledger_schema() -%}

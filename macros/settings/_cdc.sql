@@ -18,7 +18,7 @@
         'apply_as_truncates': {'type': 'text', 'without': 'none',
             'needs': ['stored_as_scd_type', '1', 'history is not truncated'],
             'meaning': 'SCD 1, a condition: the event deletes all rows below it'},
-        'tombstone_ttl': {'type': 'text', 'without': 'for ever',
+        'tombstone_ttl': {'type': 'duration', 'without': 'for ever',
             'needs': ['stored_as_scd_type', '1', 'history keeps its deletes'],
             'meaning': "SCD 1: how long deletes are remembered, `'30 days'`"},
         'start_at': {'type': 'text', 'default': '__start_at', 'needs': of_history,
@@ -129,11 +129,6 @@
         and (cdc.get('start_at') or '__start_at') | lower == (cdc.get('end_at') or '__end_at') | lower -%}
         {%- do problems.append({'setting': 'cdc.start_at', 'got': cdc.get('start_at'),
             'expected': 'a name other than end_at', 'todo': 'Name two columns'}) -%}
-    {%- endif -%}
-    {%- if cdc.get('tombstone_ttl') is string and floodmark._parse_duration(cdc.tombstone_ttl) is none -%}
-        {%- do problems.append({'setting': 'cdc.tombstone_ttl', 'got': cdc.tombstone_ttl,
-            'expected': "a duration such as '30 days'",
-            'todo': 'Units are microseconds, milliseconds, seconds, minutes, hours, days and weeks'}) -%}
     {%- endif -%}
     {%- do problems.extend(floodmark._not_merge_problems('column_list and except_column_list choose the columns')) -%}
     {{ return(problems) }}

@@ -1,11 +1,7 @@
 {# The constraints of an enforced contract as {name: expression}: checks, and not_null, which Delta cannot add to an
    existing column otherwise. #}
 {% macro _contract_constraints() %}
-    {%- set found = {} -%}
-    {%- for name, expression in floodmark._listed_constraints() -%}
-        {%- do found.update({name: expression}) -%}
-    {%- endfor -%}
-    {{ return(found) }}
+    {{ return(dict(floodmark._listed_constraints())) }}
 {% endmacro %}
 
 

@@ -40,7 +40,7 @@
             'meaning': "how many rows the batch may have: `{'min', 'max', 'change_from_median', 'of_last'}`"},
         'unique': {'type': 'names', 'without': '–', 'expected': 'a column or a list of columns',
             'todo': 'Write their names', 'meaning': 'columns whose values come once in the batch'},
-        'fresh_within': {'type': 'duration', 'without': '–',
+        'fresh_within': {'type': 'duration', 'without': '–', 'expected': "a duration such as '2 hours'",
             'meaning': "how old the greatest value of `column` may be: `'1 day'`"},
         'column': {'type': 'column', 'without': 'required with `fresh_within`', 'meaning': 'a timestamp or a date'},
         'on_violation': {'type': 'choice', 'choices': ['warn', 'fail'], 'default': 'warn',
@@ -165,13 +165,9 @@
         {%- do problems.append({'setting': label ~ '.rows', 'got': rows, 'expected':
             "a mapping with min, max or change_from_median, such as {'min': 1}", 'todo': 'Write one of them'}) -%}
     {%- endif -%}
-    {%- if rule.get('fresh_within') is not none -%}
-        {%- do problems.extend(floodmark._distance_problems(label ~ '.fresh_within', rule.fresh_within, 'timestamp',
-            'fresh_within')) -%}
-        {%- if not rule.get('column') -%}
-            {%- do problems.append({'setting': label ~ '.column', 'got': none, 'expected': 'a column',
-                'todo': 'Name the timestamp or date that is to be fresh'}) -%}
-        {%- endif -%}
+    {%- if rule.get('fresh_within') is not none and not rule.get('column') -%}
+        {%- do problems.append({'setting': label ~ '.column', 'got': none, 'expected': 'a column',
+            'todo': 'Name the timestamp or date that is to be fresh'}) -%}
     {%- endif -%}
     {{ return(problems) }}
 {% endmacro %}

@@ -32,11 +32,10 @@
             'meaning': '`false`: what is there at the first load is skipped, and recorded so'},
         'max_files_per_batch': {'type': 'count', 'default': 1000, 'todo': 'Leave it out for 1000',
             'meaning': 'the rest follows in further batches of the same run'},
-        'max_bytes_per_batch': {'type': 'any', 'without': 'no bound',
-            'expected': "a number of bytes, or text such as '512 mb'", 'todo': 'Write one of them',
+        'max_bytes_per_batch': {'type': 'bytes', 'without': 'no bound',
             'meaning': "files until their sum reaches it: bytes, or `'512 mb'`"},
-        'allow_overwrites': {'type': 'any', 'default': false, 'expected': "false, 'append' or 'replace'",
-            'todo': 'Use one of them',
+        'allow_overwrites': {'type': 'choice_or_false', 'choices': ['append', 'replace'], 'default': false,
+            'expected': "false, 'append' or 'replace'",
             'meaning': 'a file that is overwritten: `append` loads it again, `replace` deletes its old rows too'},
         'on_corrupt': {'type': 'choice', 'choices': ['quarantine', 'fail', 'null'], 'default': 'quarantine',
             'meaning': '`quarantine`, `fail`, or `null`: the row with NULLs, its text rescued'},
@@ -50,8 +49,9 @@
             'meaning': 'how long ago the batch of a file was committed before it is archived or deleted'},
         'single_variant_column': {'type': 'column', 'without': 'none', 'excludes': 'schema',
             'meaning': 'JSON, CSV and XML: the whole record in one VARIANT column of this name'},
-        'options': {'type': 'any', 'default': {}, 'expected': "a mapping of Spark's reader options",
-            'todo': 'Write it as a mapping', 'meaning': "Spark's reader options of the format"},
+        'options': {'type': 'mapping', 'default': {}, 'expected': "a mapping of Spark's reader options",
+            'todo': "Write it as a mapping, such as {'multiLine': true}",
+            'meaning': "Spark's reader options of the format"},
     }) }}
 {% endmacro %}
 
@@ -140,10 +140,6 @@
         {%- do problems.append({'setting': 'files.schema_hints', 'got': files.schema_hints,
             'expected': "columns and their types, such as 'amount decimal(10, 2), address.zip string'",
             'todo': 'Correct it'}) -%}
-    {%- endif -%}
-    {%- if files.get('max_bytes_per_batch') is not none and not floodmark._bytes(files.max_bytes_per_batch) -%}
-        {%- do problems.append({'setting': 'files.max_bytes_per_batch', 'got': files.max_bytes_per_batch,
-            'expected': "a number of bytes, or text such as '512 mb'", 'todo': 'Write one of them'}) -%}
     {%- endif -%}
     {%- do problems.extend(floodmark._reader_option_problems(files)) -%}
     {%- do problems.extend(floodmark._overwrite_file_problems(files)) -%}
@@ -267,11 +263,8 @@
 {# A file that is overwritten can replace its earlier rows where the table says which rows are of it. #}
 {% macro _overwrite_file_problems(files) %}
     {%- set mode = files.get('allow_overwrites') -%}
-    {%- if mode in [none, false] or mode == 'append' -%}
+    {%- if mode != 'replace' -%}
         {{ return([]) }}
-    {%- elif mode != 'replace' -%}
-        {{ return([{'setting': 'files.allow_overwrites', 'got': mode, 'expected': "false, 'append' or 'replace'",
-            'todo': 'Use one of them'}]) }}
     {%- elif (config.get('incremental_strategy') or 'append') != 'append' -%}
         {{ return([{'setting': 'files.allow_overwrites', 'got': mode,
             'expected': "incremental_strategy 'append' with it",
@@ -289,11 +282,7 @@
 {% macro _on_loaded_problems(files) %}
     {%- set problems = [] -%}
     {%- set after = floodmark._parse_duration(files.get('after') or '30 days') -%}
-    {%- if after is none -%}
-        {%- do problems.append({'setting': 'files.after', 'got': files.after,
-            'expected': "a duration such as '30 days'",
-            'todo': 'Units are microseconds, milliseconds, seconds, minutes, hours, days and weeks'}) -%}
-    {%- elif files.get('on_loaded') == 'delete' and after < floodmark._micros_in().week -%}
+    {%- if files.get('on_loaded') == 'delete' and after is not none and after < floodmark._micros_in().week -%}
         {%- do problems.append({'setting': 'files.after', 'got': files.after,
             'expected': "'7 days' or more with on_loaded 'delete'",
             'todo': 'Keep files for as long as somebody may want to load them again'}) -%}
@@ -383,12 +372,9 @@
 
 {# Problems of the options of a reader: a list for _refuse. #}
 {% macro _reader_option_problems(files) %}
-    {%- set options = files.get('options') -%}
-    {%- if options is none -%}
-        {%- set options = {} -%}
-    {%- elif options is not mapping -%}
-        {{ return([{'setting': 'files.options', 'got': options, 'expected': "a mapping of Spark's reader options",
-            'todo': "Write it as a mapping, such as {'multiLine': true}"}]) }}
+    {%- set options = {} if files.get('options') is none else files.options -%}
+    {%- if options is not mapping -%}
+        {{ return([]) }}
     {%- endif -%}
     {%- set problems = [] -%}
     {%- set format = files.get('format') -%}

@@ -80,9 +80,7 @@
         if row.type in ['names', 'flag'] -%}
         {%- set value = config.get(name) if row.is_dbts else floodmark._setting(name) -%}
         {%- if value is not none and value not in ['', []] and not floodmark._is_of_type(value, row) -%}
-            {%- set words = floodmark._schema_types()[row.type] -%}
-            {%- do problems.append({'setting': name, 'got': value, 'expected': row.expected or words.expected,
-                'todo': row.todo or words.todo}) -%}
+            {%- do problems.append(floodmark._type_problem(name, value, row)) -%}
         {%- endif -%}
     {%- endfor -%}
     {{ return(problems) }}
@@ -138,6 +136,5 @@
 {% macro _choice_problems(name) %}
     {%- set row = floodmark._model_schema()[name] -%}
     {%- set value = config.get(name) -%}
-    {{ return([] if not value or floodmark._is_of_type(value, row) else [{'setting': name, 'got': value,
-        'expected': row.expected, 'todo': row.todo or 'Use one of them'}]) }}
+    {{ return([] if not value or floodmark._is_of_type(value, row) else [floodmark._type_problem(name, value, row)]) }}
 {% endmacro %}

@@ -8,9 +8,7 @@
     {%- set problems = floodmark._variable_problems() + floodmark._strategy_problems() + floodmark._watermark_problems()
         + floodmark._files_problems() + floodmark._cdc_problems() + floodmark._snapshot_problems()
         + floodmark._expectations_problems() -%}
-    {%- if problems -%}
-        {%- do floodmark._refuse(problems) -%}
-    {%- endif -%}
+    {%- do floodmark._refuse(problems) -%}
 {% endmacro %}
 
 

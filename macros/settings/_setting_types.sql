@@ -22,24 +22,28 @@
         'names': {'expected': 'a list of columns', 'todo': 'Write their names'},
         'names_or_none': {'expected': 'a list of columns, or []', 'todo': 'Write their names'},
         'choice': {'todo': 'Use one of them'},
+        'choice_or_false': {'todo': 'Use one of them'},
         'flag': {'expected': 'true or false', 'todo': 'Write it without quotes'},
         'flag_or_names': {'expected': 'true, false or a list of columns', 'todo': 'Use one of them'},
         'count': {'expected': 'a whole number of at least 1'},
         'whole': {'expected': 'a whole number of at least 0', 'todo': 'Correct the number'},
         'fraction': {'expected': 'a number from 0 to 1'},
-        'duration': {'expected': 'a duration'},
+        'bytes': {'expected': "a number of bytes, or text such as '512 mb'", 'todo': 'Write one of them'},
+        'mapping': {'todo': 'Write it as a mapping'},
+        'duration': {'expected': "a duration such as '30 days'",
+            'todo': 'Units are microseconds, milliseconds, seconds, minutes, hours, days and weeks'},
         'distance': {'expected': 'a duration or a whole number'},
     }) }}
 {% endmacro %}
 
 
-{# Whether a value is of a row's type; durations and distances have checks of their own (_distance_problems). #}
+{# Whether a value is of a row's type; distances have a check of their own (_distance_problems). #}
 {% macro _is_of_type(value, row) %}
     {%- if row.type == 'column' -%}
         {{ return(value is string and value | length > 0) }}
     {%- elif row.type == 'column_or_false' -%}
         {{ return(value is string and value | length > 0 or value is boolean and not value) }}
-    {%- elif row.type in ['text', 'duration'] -%}
+    {%- elif row.type == 'text' -%}
         {{ return(value is string and value | trim | length > 0) }}
     {%- elif row.type == 'names' -%}
         {{ return(floodmark._is_names(value)) }}
@@ -47,6 +51,8 @@
         {{ return(value == [] or floodmark._is_names(value)) }}
     {%- elif row.type == 'choice' -%}
         {{ return(value in row.choices or value is number and value is not boolean and value | string in row.choices) }}
+    {%- elif row.type == 'choice_or_false' -%}
+        {{ return(value in row.choices or value == false) }}
     {%- elif row.type == 'flag' -%}
         {{ return(value is boolean) }}
     {%- elif row.type == 'flag_or_names' -%}
@@ -57,8 +63,23 @@
         {{ return(value is number and value is not boolean and value >= 0 and value == value | int) }}
     {%- elif row.type == 'fraction' -%}
         {{ return(value is number and value is not boolean and 0 <= value <= 1) }}
+    {%- elif row.type == 'bytes' -%}
+        {{ return(floodmark._bytes(value)) }}
+    {%- elif row.type == 'mapping' -%}
+        {{ return(value is mapping) }}
+    {%- elif row.type == 'duration' -%}
+        {{ return(floodmark._parse_duration(value) is not none) }}
     {%- endif -%}
     {{ return(true) }}
+{% endmacro %}
+
+
+{# What is said of a value that is not of its row's type. #}
+{% macro _type_problem(setting, value, row) %}
+    {%- set words = floodmark._schema_types()[row.type] -%}
+    {{ return({'setting': setting, 'got': value,
+        'expected': row.expected or words.expected or 'one of ' ~ row.choices | join(', '),
+        'todo': row.todo or words.todo}) }}
 {% endmacro %}
 
 
@@ -72,10 +93,7 @@
     {%- for key, row in schema.items() -%}
         {%- set value = given.get(key) -%}
         {%- if row.get('required') and not value or value is not none and not floodmark._is_of_type(value, row) -%}
-            {%- set words = floodmark._schema_types()[row.type] -%}
-            {%- do problems.append({'setting': setting ~ '.' ~ key, 'got': value,
-                'expected': row.expected or words.expected or 'one of ' ~ row.choices | join(', '),
-                'todo': row.todo or words.todo}) -%}
+            {%- do problems.append(floodmark._type_problem(setting ~ '.' ~ key, value, row)) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- for key, row in schema.items() if given.get(key) -%}

@@ -4,9 +4,7 @@
     {%- set problems = ([] if floodmark._only_looks() else floodmark._stream_profile_problems())
         + floodmark._variable_problems() + floodmark._stream_problems() + floodmark._cdc_problems()
         + floodmark._expectations_problems() -%}
-    {%- if problems -%}
-        {%- do floodmark._refuse(problems) -%}
-    {%- endif -%}
+    {%- do floodmark._refuse(problems) -%}
 {% endmacro %}
 
 
@@ -31,8 +29,7 @@
     {%- do problems.extend(floodmark._secret_problems('checkpoint_location', checkpoint)) -%}
     {%- set row = floodmark._stream_schema().checkpoint_location -%}
     {%- if checkpoint is not none and not floodmark._is_of_type(checkpoint, row) -%}
-        {%- do problems.append({'setting': 'checkpoint_location', 'got': checkpoint, 'expected': row.expected,
-            'todo': row.todo}) -%}
+        {%- do problems.append(floodmark._type_problem('checkpoint_location', checkpoint, row)) -%}
     {%- endif -%}
     {{ return(problems) }}
 {% endmacro %}
@@ -83,12 +80,11 @@
     {%- set schema = floodmark._stream_schema() -%}
     {%- set strategy = floodmark._stream_strategy() -%}
     {%- if not floodmark._is_of_type(mode, schema.output_mode) -%}
-        {%- do problems.append({'setting': 'output_mode', 'got': mode, 'expected': schema.output_mode.expected,
-            'todo': 'Use one of them'}) -%}
+        {%- do problems.append(floodmark._type_problem('output_mode', mode, schema.output_mode)) -%}
     {%- endif -%}
     {%- if not floodmark._is_of_type(strategy, schema.incremental_strategy) -%}
-        {%- do problems.append({'setting': 'incremental_strategy', 'got': strategy,
-            'expected': schema.incremental_strategy.expected, 'todo': 'Use one of them'}) -%}
+        {%- do problems.append(floodmark._type_problem('incremental_strategy', strategy,
+            schema.incremental_strategy)) -%}
     {%- elif mode == 'update' and strategy != 'merge' or mode == 'complete' and strategy != 'append' -%}
         {%- do problems.append({'setting': 'incremental_strategy', 'got': strategy,
             'expected': ("'merge'" if mode == 'update' else "'append'") ~ " with output_mode '" ~ mode ~ "'",

@@ -87,7 +87,7 @@
             {%- do parts.append(modules.re.escape(token[1:] or token)) -%}
         {%- endif -%}
     {%- endfor -%}
-    {{ return(parts | join) }}
+    {{ return(parts | join ~ ')' * ns.depth) }}
 {% endmacro %}
 
 

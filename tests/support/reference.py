@@ -68,6 +68,7 @@ def page(text: str) -> str:
 
 #: A value that Jinja will give may be of any type.
 _JINJA = {"type": "string", "pattern": r"\{\{"}
+_IS_JINJA = {"$ref": "#/definitions/jinja"}
 _NAMES = [{"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string"}}]
 #: Type of a setting (macros/settings/_setting_types.sql) -> what a value may be, as JSON schemas.
 _VALUES: dict[str, list[dict[str, Any]]] = {
@@ -82,21 +83,24 @@ _VALUES: dict[str, list[dict[str, Any]]] = {
     "count": [{"type": "integer", "minimum": 1}],
     "fraction": [{"type": "number", "minimum": 0, "maximum": 1}],
     "duration": [{"type": "string", "minLength": 1}],
+    "bytes": [{"type": "string", "minLength": 1}, {"type": "integer", "minimum": 1}],
+    "mapping": [{"type": "object"}],
     "distance": [{"type": "string", "minLength": 1}, {"type": "number"}],
 }
 
 
 def value_schema(row: dict[str, Any]) -> dict[str, Any]:
     """A setting's row as a JSON schema; a choice of numbers may be written with or without quotes."""
-    if row["type"] == "choice":
+    if row["type"].startswith("choice"):
         numbers = [int(choice) for choice in row["choices"] if choice.isdigit()]
         values: list[dict[str, Any]] = [{"enum": [*numbers, *row["choices"]]}]
+        values += [{"const": False}] if row["type"] == "choice_or_false" else []
     else:
         values = _VALUES[row["type"]]
     schema: dict[str, Any] = {"description": _plain(row["meaning"])}
     if "default" in row:
         schema["default"] = row["default"]
-    return schema if {} in values else schema | {"anyOf": [*values, _JINJA]}
+    return schema if {} in values else schema | {"anyOf": [*values, _IS_JINJA]}
 
 
 def object_schema(rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -126,11 +130,12 @@ def editors_schema() -> str:
     version = {"properties": {"kind": {"const": "version"}}, "required": ["kind"]}
     watermark["anyOf"] = [{"required": watermark.pop("required")}, version]
     config["incremental_strategy"]["anyOf"].append({"type": "string"})
-    settings = {"$ref": "#/definitions/settings"}
-    own = {name: config[name] for name in floodmark._own_settings()}
+    at_settings = "#/definitions/settings"
+    # A $ref stands alone: draft 7 ignores what is beside it.
+    own = {name: {"$ref": f"{at_settings}/properties/{name}"} for name in floodmark._own_settings()}
     in_meta = {"type": "object", "properties": own, "additionalProperties": False}
-    meta = {"type": "object", "properties": {"floodmark": in_meta}}
-    model = {"config": settings, "meta": meta}
+    meta = {"$ref": "#/definitions/meta"}
+    model = {"config": {"$ref": at_settings}, "meta": meta}
     schema = {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "Models that floodmark loads",
@@ -138,7 +143,11 @@ def editors_schema() -> str:
         "properties": {
             "models": {"type": "array", "items": {"type": "object", "properties": model}}
         },
-        "definitions": {"settings": {"type": "object", "properties": config | {"meta": meta}}},
+        "definitions": {
+            "settings": {"type": "object", "properties": config | {"meta": meta}},
+            "meta": {"type": "object", "properties": {"floodmark": in_meta}},
+            "jinja": _JINJA,
+        },
     }
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 

@@ -101,9 +101,9 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
             "Remove it or correct its name",
             'expectations.few.rows: got {"least": 1}; expected a mapping with min, max or change_from_median, such as '
             "{'min': 1}. Write one of them",
-            'expectations.new.on_violation: got "drop"; expected one of warn, fail. Use one of them',
             "expectations.new.fresh_within: got \"soon\"; expected a duration such as '2 hours'. Units are "
             "microseconds, milliseconds, seconds, minutes, hours, days and weeks",
+            'expectations.new.on_violation: got "drop"; expected one of warn, fail. Use one of them',
             "expectations.new.column: got null; expected a column. Name the timestamp or date that is to be fresh",
             "expectations[7]: got \"a > 0\"; expected a mapping such as {'name': 'amount_positive', "
             "'expect': 'amount > 0'}. Write it as a mapping",
@@ -364,10 +364,10 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
             unique_key="id",
         ),
         [
-            "files.schema: got \"id bigint\"; expected no schema with schema_evolution 'widen'. Write it as "
-            "schema_hints",
             "files.max_bytes_per_batch: got \"much\"; expected a number of bytes, or text such as '512 mb'. "
             "Write one of them",
+            "files.schema: got \"id bigint\"; expected no schema with schema_evolution 'widen'. Write it as "
+            "schema_hints",
             f"files.options.rowTag: got \"x\"; expected {CSV_OPTIONS} with format 'csv'. "
             "Remove it or correct its name",
             "files.allow_overwrites: got \"replace\"; expected incremental_strategy 'append' with it. Use "

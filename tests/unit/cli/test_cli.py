@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import click
+import jinja2
 import pytest
 from click.testing import CliRunner
 from dbt.adapters.spark.connections import SparkConnectionManager
@@ -24,6 +24,7 @@ from dbt_floodmark.project.runner import (
     target_options,
     uninterrupted,
 )
+from dbt_floodmark.texts import named_text
 
 
 @pytest.mark.parametrize(
@@ -188,6 +189,22 @@ def test_a_run_has_the_commands_variables_and_its_own(monkeypatch: pytest.Monkey
     assert invoked == [["run", "--vars", given, "--target", "t"], ["run", "--target", "t"]]
 
 
+def test_a_query_calls_no_macro_while_dbt_parses_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def invoke(arguments: list[str]) -> SimpleNamespace:
+        asked.append(arguments[arguments.index("--inline") + 1])
+        return SimpleNamespace(success=True)
+
+    monkeypatch.setattr("dbt_floodmark.project.project.rows_of", lambda result: [])
+    project = Project.__new__(Project)
+    monkeypatch.setattr(project, "invoke", invoke)
+    project.query(named_text("due", "select '{% endif %}'") + "{{ sql_of(due) }}")
+    (sql,) = map(jinja2.Template, asked)
+    assert sql.render(execute=False) == "select 1"
+    assert sql.render(execute=True, sql_of=str.upper) == "SELECT '{% ENDIF %}'"
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -269,9 +286,7 @@ def test_a_part_of_a_snapshot_is_not_backfilled(
     """Nothing is run: no order of commands would load it."""
     chosen = SimpleNamespace(strategy="snapshot_diff", watermark={"column": "day"})
     project = SimpleNamespace(one=lambda model: chosen)
-    # The package has the command under the module's name.
-    module = sys.modules["dbt_floodmark.cli.backfill"]
-    monkeypatch.setattr(module, "Project", lambda *given: project)
+    monkeypatch.setattr("dbt_floodmark.project.project.Project", lambda *given: project)
     words = ["backfill", "products", "--from", "2026-01-01", "--to", "2026-01-02"]
     answer = CliRunner().invoke(main, [*words, "--project-dir", str(tmp_path)])
     assert answer.exit_code == 2

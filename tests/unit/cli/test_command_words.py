@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -77,7 +76,7 @@ def test_streams_never_use_the_warm_server(tmp_path: Path, monkeypatch: pytest.M
         seen.append(os.environ["FLOODMARK_WARM"])
         raise UsageError("far enough")
 
-    monkeypatch.setattr(sys.modules["dbt_floodmark.cli.stream"], "Project", project)
+    monkeypatch.setattr("dbt_floodmark.project.project.Project", project)
     CliRunner().invoke(main, ["stream", "--project-dir", str(tmp_path)], prog_name="floodmark")
     assert seen == ["0"]
     assert os.environ["FLOODMARK_WARM"] == "1"
@@ -95,7 +94,7 @@ def test_a_stream_that_fails_leaves_the_others_running(
         return SimpleNamespace(result=SimpleNamespace(results=[]), success=True)
 
     project = SimpleNamespace(select=lambda selection: [model], invoke=invoke)
-    monkeypatch.setattr(sys.modules["dbt_floodmark.cli.stream"], "Project", lambda *given: project)
+    monkeypatch.setattr("dbt_floodmark.project.project.Project", lambda *given: project)
     result = CliRunner().invoke(
         main, ["stream", "--project-dir", str(tmp_path)], prog_name="floodmark"
     )
@@ -136,7 +135,7 @@ def test_what_becomes_of_a_stream_is_told_while_others_run(
         return SimpleNamespace(result=SimpleNamespace(results=results), success=False)
 
     project = SimpleNamespace(select=lambda selection: [model], invoke=invoke)
-    monkeypatch.setattr(sys.modules["dbt_floodmark.cli.stream"], "Project", lambda *given: project)
+    monkeypatch.setattr("dbt_floodmark.project.project.Project", lambda *given: project)
     result = CliRunner().invoke(
         main, ["stream", "--project-dir", str(tmp_path)], prog_name="floodmark"
     )

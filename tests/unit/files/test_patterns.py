@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from dbt_floodmark.paths import path_pattern
+from dbt_floodmark.paths import glob_regex, path_pattern
 from tests.support.macros import load
 
 floodmark = load()
@@ -23,6 +23,24 @@ def test_a_path_is_decoded_as_it_was_encoded(name):
 
 def test_one_that_was_never_encoded():
     assert floodmark._decoded_path("file:/in/50% off/ü.json") == "file:/in/50% off/ü.json"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "inside", "outside"),
+    [
+        ("a{b", ["ab"], ["a{b", "a"]),
+        ("a{b{c,d", ["abc", "abd"], ["ab"]),
+        ("a}b,c", ["a}b,c"], ["ab"]),
+        ("{a,b*}?[!x]", ["a12", "bcd12"], ["a1x", "c12", "a/2"]),
+        (r"\{a\}", ["{a}"], ["a"]),
+    ],
+)
+def test_both_regexes_of_a_pattern_say_the_same(pattern, inside, outside):
+    """A bracket that is not closed ends with the pattern."""
+    assert floodmark._glob_regex(pattern) == glob_regex(pattern)
+    regex = re.compile(glob_regex(pattern))
+    assert [one for one in inside if not regex.fullmatch(one)] == []
+    assert [one for one in outside if regex.fullmatch(one)] == []
 
 
 def pattern(*paths):

@@ -45,7 +45,7 @@ def test_rows_are_whole(floodmark: SimpleNamespace, macro: str) -> None:
     for name, row in schema.items():
         assert row.keys() <= WORDS and row["type"] in types and row["meaning"], name
         assert row.get("required") or ("default" in row) != ("without" in row), name
-        assert ("choices" in row) == (row["type"] == "choice"), name
+        assert ("choices" in row) == row["type"].startswith("choice"), name
         assert row.get("excludes", name) in schema, name
         if "needs" in row:
             other, value, why = row["needs"]
@@ -154,6 +154,7 @@ def test_an_editor_accepts_what_the_code_does(
         "cdc: {sequence_by: seq, stored_as_scd_type: 3}",
         "cdc: {stored_as_scd_type: 1}",
         "files: {path: /landing, max_files_per_batch: 0}",
+        "files: {path: /landing, allow_overwrites: true}",
         "snapshot_diff: {max_delete_fraction: 10}",
         "snapshot_diff: {allow_empty: 'yes'}",
         "meta: {floodmark: {watermark: {column: ts, nulls: maybe}}}",

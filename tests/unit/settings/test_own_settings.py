@@ -76,6 +76,14 @@ def test_a_setting_of_another_type_is_refused(name: str, value: Any) -> None:
         ({"path": ["landing"]}, "files.path: the folder to load from. Add it"),
         ({"rescued_data_column": True}, "files.rescued_data_column: a name, or false. Write one of them"),
         ({"rescued_data_column": ""}, "files.rescued_data_column: a name, or false. Write one of them"),
+        ({"after": 5}, "files.after: a duration such as '30 days'. Units are microseconds, milliseconds, seconds, minutes, "
+         "hours, days and weeks"),
+        ({"max_bytes_per_batch": "much"}, "files.max_bytes_per_batch: a number of bytes, or text such as '512 mb'. "
+         "Write one of them"),
+        ({"allow_overwrites": True}, "files.allow_overwrites: false, 'append' or 'replace'. Use one of them"),
+        ({"options": ["multiLine"]}, "files.options: a mapping of Spark's reader options. Write it as a mapping, such as "
+         "{'multiLine': true}"),
+        ({"after": "1 day", "max_bytes_per_batch": "1 kb", "allow_overwrites": False, "options": {}}, None),
         ({"rescued_data_column": False, "recursive": False, "glob": "a*"}, None),
     ],
 )  # fmt: skip
@@ -87,6 +95,10 @@ def test_files_of_another_type_are_refused(given: dict[str, Any], said: str | No
     assert [f"{one['setting']}: {one['expected']}. {one['todo']}" for one in problems] == (
         [said] if said else []
     )
+
+
+def test_no_problem_stops_nothing() -> None:
+    assert load()._refuse([], "z", rejects="a reason") is None
 
 
 def test_a_value_that_json_does_not_know_is_printed() -> None:
@@ -196,6 +208,15 @@ def test_the_filter_of_a_first_load_stands_in_its_sql_or_behind_a_guard(
     floodmark = load(model=model, is_incremental=lambda: goes_on)
     problems = floodmark._filter_problems({"column": "ts"} | watermark)
     assert [problem["setting"] for problem in problems] == ([refused] if refused else [])
+
+
+def test_a_value_of_another_type_is_told_once() -> None:
+    files = {"path": "in", "after": 5, "max_bytes_per_batch": [], "options": 5}
+    config = {"files": files | {"allow_overwrites": "yes"}}
+    floodmark = load(config=config, model={"raw_code": "", "compiled_code": None})
+    told = [problem["setting"] for problem in floodmark._files_problems()]
+    names = ("max_bytes_per_batch", "allow_overwrites", "after", "options")
+    assert told == [f"files.{name}" for name in names]
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,10 @@ def test_a_file_is_never_too_old(sql, age):
         ("stream(`t`) with (readChangeData = 'true' -- all\n, excludeRegex = '\\\\.x' /* odd */)",
          "stream(`t`) with (readChangeData = 'true', excludeRegex = '\\\\.x', {all})"),
         ("stream(s.t) with (maxFilesPerTrigger = 1)", "stream(s.t) with (maxFilesPerTrigger = 1)"),
+        ("stream(s.t) with (readChangeFeed = false, maxFilesPerTrigger = 5)",
+         "stream(s.t) with (readChangeFeed = false, maxFilesPerTrigger = 5)"),
+        ("stream(s.t) with (readChangeFeed = 'False', readChangeData = true)",
+         "stream(s.t) with (readChangeFeed = 'False', readChangeData = true, {all})"),
         ("stream(s.t)", "stream(s.t)"),
     ],
 )  # fmt: skip
@@ -140,6 +144,22 @@ def test_no_commit_of_a_change_feed_is_cut(text, read):
     read = read.replace("{all}", "maxFilesPerTrigger = 2147483639")
     whole = sources.with_sources(None, sql, "/project", whole_commits=True)
     assert whole == f"select * from {read} where id > 0"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("readChangeFeed = true", "with readchangefeed, so its rows are not"),
+        ("'readChangeData' 'true'", "with readchangedata, so its rows are not"),
+        ("readChangeFeed = false", "t is not a Delta table"),
+    ],
+)
+def test_a_table_without_its_change_feed_is_read_again(monkeypatch, options, said):
+    """All the same where the option is written down: only its value tells."""
+    monkeypatch.setattr(position, "_delta_detail", lambda spark, table: None)
+    stream = sources.Stream("stream(t)", "t", options)
+    with pytest.raises(FloodmarkError, match=said):
+        position._table_as_read(None, stream, position.Position(None), set(), 0)
 
 
 def test_one_marked_source_twice(monkeypatch):
