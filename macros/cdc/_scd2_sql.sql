@@ -75,7 +75,7 @@
         {%- endif %}
     ),
     {%- if partial %}
-    {{ floodmark._filled_sql(run, own, parts, as_were, keys, type, live) }}
+    {{ floodmark._filled_sql(own, parts, as_were, keys, type, live) }}
     {%- else %}
     formed as (
         select *{{ floodmark._kept_columns_sql(as_were, own, keys) }}
@@ -271,7 +271,7 @@
 
 {# ignore_null_updates: one event a sequence, leaf by leaf, and each leaf filled with what was set last since the last
    delete. #}
-{% macro _filled_sql(run, own, parts, as_were, keys, type, live) %}
+{% macro _filled_sql(own, parts, as_were, keys, type, live) %}
     {%- set so_far = 'over (partition by ' ~ keys
         ~ ' order by _floodmark_sequence rows between unbounded preceding and current row)' -%}
     {%- set same = 'over (partition by ' ~ keys ~ ', _floodmark_sequence)' -%}

@@ -109,7 +109,7 @@
 {# Take a batch over: where half of it is written, finish it from the staging table that its commit names, or take that
    half back where the batch is abandoned. #}
 {% macro _take_over_half(run, batch, abandons) %}
-    {%- set landed = floodmark._take_over(run, batch) -%}
+    {%- set landed = floodmark._take_over(batch) -%}
     {%- if batch.get('state_is_written') and abandons and landed is none -%}
         {%- do floodmark._take_back_half(batch) -%}
     {%- elif batch.get('state_is_written') -%}
@@ -131,7 +131,7 @@
    written nothing beside it by then. #}
 {% macro _take_back_refused(run, batch) %}
     {%- if not batch.replaces -%}
-        {%- do floodmark._take_back_state(run, batch) -%}
+        {%- do floodmark._take_back_state(batch) -%}
     {%- endif -%}
 {% endmacro %}
 
