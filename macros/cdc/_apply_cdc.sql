@@ -186,8 +186,7 @@
     {%- if needed and way != 'scd2' and not source.restates and source.has_state and not run.settings.files
         and floodmark._reads_again(run, batch) -%}
         {%- do source.update({'adds_unknown': true}) -%}
-        {%- set needed = run_query('select 1 as one from (\n' ~ floodmark._scd1_added_state_sql(run, source)
-            ~ '\n) limit 1').rows | length > 0 -%}
+        {%- set needed = not floodmark._has_no_rows('(\n' ~ floodmark._scd1_added_state_sql(run, source) ~ '\n)') -%}
     {%- endif -%}
     {%- if needed -%}
         {%- if not source.has_state -%}
@@ -260,8 +259,8 @@
     {%- elif not floodmark._reads_again(run, batch) -%}
         {{ return(true) }}
     {%- endif -%}
-    {{ return(run_query('select 1 as one from (\n' ~ floodmark._partial_rows_sql(run, source) ~ '\n) limit 1').rows
-        | length > 0 if floodmark._cdc_way(run) == 'partial' else floodmark._count_scd1_changes(run, source) > 0) }}
+    {{ return(not floodmark._has_no_rows('(\n' ~ floodmark._partial_rows_sql(run, source) ~ '\n)')
+        if floodmark._cdc_way(run) == 'partial' else floodmark._count_scd1_changes(run, source) > 0) }}
 {% endmacro %}
 
 
