@@ -209,18 +209,7 @@
             'got': cdc[name[11:] ~ 's'] ~ ' ' ~ floodmark._find_column(columns, name).type, 'expected': 'a condition',
             'todo': "Write one, such as \"operation = 'DELETE'\""}) -%}
     {%- endfor -%}
-    {%- for key in run.settings.unique_key -%}
-        {%- set column = floodmark._find_column(own, key) -%}
-        {%- if column is none -%}
-            {%- do problems.append({'setting': 'unique_key', 'got': key,
-                'expected': 'a column of the SELECT that the table keeps',
-                'todo': 'Add it to the SELECT' ~ (' and to column_list' if cdc.column_list else '')
-                ~ ', or correct the name'}) -%}
-        {%- elif floodmark._has_no_order(column.type) -%}
-            {%- do problems.append({'setting': 'unique_key', 'got': key ~ ' ' ~ column.type,
-                'expected': 'a type that can be compared', 'todo': 'Use another key'}) -%}
-        {%- endif -%}
-    {%- endfor -%}
+    {%- do problems.extend(floodmark._key_problems(run.settings.unique_key, own, cdc)) -%}
     {%- for setting in ['column_list', 'except_column_list', 'track_history_column_list',
         'track_history_except_column_list', 'ignore_null_updates'] -%}
         {%- set listed = cdc[{'track_history_column_list': 'tracked',
