@@ -224,13 +224,8 @@
         {%- endfor -%}
     {%- endfor -%}
     {%- set kept = [cdc.start_at, cdc.end_at] if cdc.scd_type == 2 else [] -%}
-    {%- for column in given if column.name | lower in kept | map('lower') | list
-        or (column.name | lower).startswith('_floodmark_') -%}
-        {%- do problems.append({'setting': 'cdc', 'got': 'a column ' ~ column.name ~ ' in the SELECT',
-            'expected': 'no column that floodmark writes itself', 'todo': 'Leave it out or give it another name'}) -%}
-    {%- endfor -%}
-    {%- do problems.extend(floodmark._doubled_problems(given, 'cdc')
-        + floodmark._feed_sequence_problems(run, given)) -%}
+    {%- do problems.extend(floodmark._own_name_problems(given, 'cdc', kept)
+        + floodmark._doubled_problems(given, 'cdc') + floodmark._feed_sequence_problems(run, given)) -%}
     {%- if not problems and not batch.replaces and run.target.exists -%}
         {%- if batch.begins -%}
             {%- do problems.extend(floodmark._compared_type_problems(run, columns)) -%}

@@ -66,10 +66,7 @@
             'sql': '(' ~ snapshot.scope ~ ')'}, columns, select_sql)) -%}
     {%- endif -%}
     {%- set kept = floodmark._snapshot_added(run, 'timestamp') | map(attribute='name') | list -%}
-    {%- for column in columns if column.name | lower in kept or (column.name | lower).startswith('_floodmark_') -%}
-        {%- do problems.append({'setting': 'snapshot_diff', 'got': 'a column ' ~ column.name ~ ' in the SELECT',
-            'expected': 'no column that floodmark writes itself', 'todo': 'Leave it out or give it another name'}) -%}
-    {%- endfor -%}
+    {%- do problems.extend(floodmark._own_name_problems(columns, 'snapshot_diff', kept)) -%}
     {%- if problems -%}
         {%- do floodmark._refuse(problems, rejects='the columns of the snapshot do not fit') -%}
     {%- endif -%}
