@@ -233,9 +233,7 @@
         {%- endif -%}
         {%- do problems.extend(floodmark._key_type_problems(run, columns)) if not problems -%}
     {%- endif -%}
-    {%- if problems -%}
-        {%- do floodmark._refuse(problems, rejects='the columns of the events do not fit') -%}
-    {%- endif -%}
+    {%- do floodmark._reject_columns(problems, 'the columns of the events do not fit') -%}
 {% endmacro %}
 
 

@@ -66,10 +66,8 @@
             'sql': '(' ~ snapshot.scope ~ ')'}, columns, select_sql)) -%}
     {%- endif -%}
     {%- set kept = floodmark._snapshot_added(run, 'timestamp') | map(attribute='name') | list -%}
-    {%- do problems.extend(floodmark._own_name_problems(columns, 'snapshot_diff', kept)) -%}
-    {%- if problems -%}
-        {%- do floodmark._refuse(problems, rejects='the columns of the snapshot do not fit') -%}
-    {%- endif -%}
+    {%- do floodmark._reject_columns(problems + floodmark._own_name_problems(columns, 'snapshot_diff', kept),
+        'the columns of the snapshot do not fit') -%}
 {% endmacro %}
 
 
@@ -132,9 +130,7 @@
         {%- do problems.extend(floodmark._snapshot_type_problems(run, source)
             + floodmark._scope_problems(run.settings.snapshot.scope, source)) -%}
     {%- endif -%}
-    {%- if problems -%}
-        {%- do floodmark._refuse(problems, rejects='the table and the settings differ') -%}
-    {%- endif -%}
+    {%- do floodmark._reject_columns(problems, 'the table and the settings differ') -%}
     {%- do source.update({
         'hashed': fromjson(floodmark._from_property(properties.get('floodmark.compared')) or 'null')
             or {'compared': [], 'beside': [], 'added': []},
