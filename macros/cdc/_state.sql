@@ -16,9 +16,7 @@
 
 {# Whether the model has a state table yet: it is made when there is something to remember. #}
 {% macro _has_state() %}
-    {%- set relation = floodmark._state_relation() -%}
-    {{ return(run_query("show tables in " ~ relation.schema ~ " like '" ~ relation.identifier | lower ~ "'").rows
-        | length > 0) }}
+    {{ return(floodmark._is_there(floodmark._state_relation())) }}
 {% endmacro %}
 
 
