@@ -82,8 +82,7 @@
         {{ return(false) }}
     {%- endif -%}
     {%- set last = floodmark._position_literal(start - floodmark._position_unit(family), 'timestamp') -%}
-    {%- set across = floodmark.ledger_schema() ~ '.batch_log where model = '
-        ~ floodmark._string_literal(floodmark._model_id()) ~ ' and generation = '
+    {%- set across = floodmark._log_of() ~ ' and generation = '
         ~ floodmark._string_literal(run.state.committed.generation) ~ " and event = 'committed' and kind <> 'reset' "
         "and try_cast(low || '+00:00' as timestamp) < " ~ last ~ " and try_cast(high || '+00:00' as timestamp) >= "
         ~ last if run.state.committed else none -%}
