@@ -509,10 +509,11 @@
         {{ return(none) }}
     {%- elif batch.high is none and batch.staged_by -%}
         {%- set stage = floodmark._stage_relation(batch) -%}
-        {%- set family = floodmark._position_family(floodmark._find_column(floodmark._columns_of(relation=stage),
-            '_floodmark_version').type) -%}
+        {#- that of a batch of another strategy has none -#}
+        {%- set version = floodmark._find_column(floodmark._columns_of(relation=stage), '_floodmark_version') -%}
+        {%- set family = floodmark._position_family(version.type) if version else none -%}
         {%- set text = run_query('select ' ~ floodmark._position_text_sql('max(_floodmark_version)', family)
-            ~ ' as version from ' ~ stage).rows[0][0] -%}
+            ~ ' as version from ' ~ stage).rows[0][0] if family else none -%}
         {%- do batch.update({'family': family, 'high': floodmark._position_print(floodmark._position_from_text(text,
             family), family)}) -%}
     {%- endif -%}
