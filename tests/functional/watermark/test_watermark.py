@@ -405,7 +405,8 @@ def test_late_rows_of_a_sequence_are_counted_and_warned(story: Story) -> None:
     schema = story.project.schema
     assert (
         f"floodmark, model '{schema}.gaps_warn': 1 row came late into {schema}.numbers: at or "
-        "below the mark 7 of id, and so not loaded. A sequence that was restarted looks the same. "
+        "below the mark 7 of id, and not loaded, unless a run or a backfill did so since: "
+        "`floodmark reconcile` finds what is missing. A sequence that was restarted looks the same. "
         "Set watermark.lookback to catch late rows, or run with --full-refresh"
     ) in sentence(story.runs[SECOND].log)
     assert story.last(SECOND, "gaps_warn")["rows_late"] == 1
