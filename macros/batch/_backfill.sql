@@ -54,7 +54,7 @@
     {%- elif floodmark._strategy(run.settings).orders_by_mark and not floodmark._orders_rows(run) -%}
         {%- set column = run.settings.watermark.column -%}
         {%- do floodmark._warn_once(run, 'nobody can tell which row of a key is the later, since ' ~ column
-            ~ ' is not in the SELECT and in ' ~ this ~ ': where ' ~ run.upstream.relation
+            ~ ' is not in the SELECT and in each row of ' ~ this ~ ': where ' ~ run.upstream.relation
             ~ ' has older rows of a key in the range, they replace newer ones. Add ' ~ column
             ~ ' to the SELECT, and load the table once with --full-refresh') -%}
     {%- endif -%}
@@ -99,11 +99,16 @@
 {% endmacro %}
 
 
-{# Whether both the SELECT and the table have the watermark column. #}
-{% macro _orders_rows(run) %}
+{# Whether the SELECT has the watermark column, and the table a value in it in each row. Rows from before it came have
+   none, and lie below those that have one: they do not count where one of those lies at or below `first`, if that is
+   given. With `nulls: include` NULL is a value like others. #}
+{% macro _orders_rows(run, first=none) %}
     {%- set column = run.settings.watermark.column -%}
+    {%- set rows = this ~ ' where ' ~ floodmark._quoted(column) -%}
     {{ return(floodmark._find_column(floodmark._columns_of(relation=this), column) is not none
-        and floodmark._find_column(floodmark._columns_of(query=run.sql), column) is not none) }}
+        and floodmark._find_column(floodmark._columns_of(query=run.sql), column) is not none
+        and (run.settings.watermark.nulls == 'include' or floodmark._has_no_rows(rows ~ ' is null')
+        or first is not none and not floodmark._has_no_rows(rows ~ ' <= ' ~ first))) }}
 {% endmacro %}
 
 
@@ -135,11 +140,13 @@
         {%- do problems.extend(floodmark._distance_problems('floodmark_backfill.step', range.step,
             'sequence' if family == 'sequence' else 'timestamp', 'step')) -%}
     {%- endif -%}
-    {%- set column = run.settings.watermark.column -%}
-    {%- if not floodmark._strategy(run.settings).finds_by_key and not floodmark._orders_rows(run) -%}
-        {%- do problems.append({'setting': 'watermark.column', 'got': column,
-            'expected': 'a column of the SELECT and of ' ~ this,
-            'todo': 'A backfill deletes and inserts by it: add it to the SELECT, or use merge'}) -%}
+    {%- if not problems and not floodmark._strategy(run.settings).finds_by_key
+        and not floodmark._orders_rows(run, floodmark._position_literal(
+        floodmark._reach({'start': range.from}, family).start, family)) -%}
+        {%- do problems.append({'setting': 'watermark.column', 'got': run.settings.watermark.column,
+            'expected': 'a column of the SELECT and of ' ~ this ~ ', with a value in each row that may be of the range',
+            'todo': 'A backfill deletes and inserts by it, so rows without a value would stay beside their copies. Add '
+            'it to the SELECT and load the table once with --full-refresh, or use merge'}) -%}
     {%- endif -%}
     {#- a value in each row, such as a number that goes on from the table's greatest, loses no row -#}
     {%- if not floodmark._strategy(run.settings).finds_by_key and floodmark._reads_own_table(run.sql)

@@ -25,7 +25,8 @@
     {%- if landed is none -%}
         {%- do floodmark._record('failed', batch, {'error': "'given up by a reset'"}) -%}
     {%- else -%}
-        {%- do floodmark._record_landed(batch, landed, committed) -%}
+        {%- do floodmark._record_landed(batch, landed, committed,
+            floodmark._mark_left(batch, batch.watermark_column, relation)) -%}
     {%- endif -%}
     {%- do floodmark._drop_left_stages(floodmark._stages(relation), planned.batch_id) -%}
 {% endmacro %}
@@ -80,11 +81,11 @@
 
 
 {# Record a batch that is in the table as committed, without its counts. One that read below the mark leaves the mark of
-   the last `committed` one. #}
-{% macro _record_landed(batch, landed, committed, target_id=none) %}
+   the last `committed` one, another one `left`. #}
+{% macro _record_landed(batch, landed, committed, left, target_id=none) %}
     {%- set leaves_mark = batch.kind in ['backfill', 'replay'] and committed -%}
     {%- do floodmark._record('committed', batch, {
-        'mark': floodmark._string_literal(committed.mark if leaves_mark else batch.high),
+        'mark': floodmark._string_literal(committed.mark if leaves_mark else left),
         'target_id': floodmark._string_literal(target_id), 'target_version': landed.version,
         'files': floodmark._files_literal(batch.files) if batch.get('files') else 'null'}) -%}
 {% endmacro %}

@@ -109,7 +109,8 @@
     {%- else -%}
         {#- this may be impossible by now, too; should this run fail, the rows that came again are open once -#}
         {%- do floodmark._tried(floodmark._supersede_landed, run, batch) -%}
-        {%- do floodmark._record_landed(batch, landed, run.state.committed, run.target.id) -%}
+        {%- do floodmark._record_landed(batch, landed, run.state.committed,
+            floodmark._tried(floodmark._mark_after, run, batch).value, run.target.id) -%}
     {%- endif -%}
     {%- do run.state.update({'finished_id': batch.batch_id}) -%}
 {% endmacro %}

@@ -48,7 +48,7 @@
             floodmark._replace_table_sql(floodmark._first_rows_sql(run, source), beside)) -%}
     {%- else -%}
         {%- do floodmark._check_state(run, source) -%}
-        {%- do floodmark._align_cdc(run, batch, source) -%}
+        {%- do floodmark._align_cdc(run, source) -%}
         {%- do floodmark._resolve(run, batch, source) -%}
         {%- do floodmark._check_formed_rows(run, batch, source) -%}
         {%- if not batch.get('state_is_written') -%}
@@ -83,7 +83,7 @@
 
 
 {# The columns to write, after on_schema_change. #}
-{% macro _align_cdc(run, batch, source) %}
+{% macro _align_cdc(run, source) %}
     {%- set shaped = dict(source, columns=floodmark._cdc_table_columns(run.settings.cdc, source.columns)) -%}
     {%- do source.update({'written': floodmark._align_columns(run, shaped), 'lacking': []}) -%}
     {%- for column in floodmark._table_own_columns(run) if column.name not in source.written -%}
@@ -186,8 +186,7 @@
     {%- if needed and way != 'scd2' and not source.restates and source.has_state and not run.settings.files
         and floodmark._reads_again(run, batch) -%}
         {%- do source.update({'adds_unknown': true}) -%}
-        {%- set needed = run_query('select 1 as one from (\n' ~ floodmark._scd1_added_state_sql(run, source)
-            ~ '\n) limit 1').rows | length > 0 -%}
+        {%- set needed = not floodmark._has_no_rows('(\n' ~ floodmark._scd1_added_state_sql(run, source) ~ '\n)') -%}
     {%- endif -%}
     {%- if needed -%}
         {%- if not source.has_state -%}
@@ -260,15 +259,15 @@
     {%- elif not floodmark._reads_again(run, batch) -%}
         {{ return(true) }}
     {%- endif -%}
-    {{ return(run_query('select 1 as one from (\n' ~ floodmark._partial_rows_sql(run, source) ~ '\n) limit 1').rows
-        | length > 0 if floodmark._cdc_way(run) == 'partial' else floodmark._count_scd1_changes(run, source) > 0) }}
+    {{ return(not floodmark._has_no_rows('(\n' ~ floodmark._partial_rows_sql(run, source) ~ '\n)')
+        if floodmark._cdc_way(run) == 'partial' else floodmark._count_scd1_changes(run, source) > 0) }}
 {% endmacro %}
 
 
 {# Take over an unfinished batch: the transaction ids of every run before are used up on both tables, so that none of
    them can write any more, and what one of them had written already says whose stage counts. Returns the batch's
    commit on the table where it is there. #}
-{% macro _take_over(run, batch) %}
+{% macro _take_over(batch) %}
     {%- set state = floodmark._state_relation() -%}
     {%- do batch.update({'attempt': floodmark._next_attempt(batch,
         [this, state] if floodmark._has_state() else [this])}) -%}
@@ -291,7 +290,7 @@
 
 {# Take back what a batch of this run wrote beside the table, whose statement on the table was refused. Fences on both
    tables come first, so that no run can still write the other half. #}
-{% macro _take_back_state(run, batch) %}
+{% macro _take_back_state(batch) %}
     {%- set state = floodmark._state_relation() -%}
     {%- set written = floodmark._landed(state, batch) if floodmark._has_state() else none -%}
     {%- if written is not none and not floodmark._is_undone(state, written) -%}

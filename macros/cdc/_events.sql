@@ -209,18 +209,7 @@
             'got': cdc[name[11:] ~ 's'] ~ ' ' ~ floodmark._find_column(columns, name).type, 'expected': 'a condition',
             'todo': "Write one, such as \"operation = 'DELETE'\""}) -%}
     {%- endfor -%}
-    {%- for key in run.settings.unique_key -%}
-        {%- set column = floodmark._find_column(own, key) -%}
-        {%- if column is none -%}
-            {%- do problems.append({'setting': 'unique_key', 'got': key,
-                'expected': 'a column of the SELECT that the table keeps',
-                'todo': 'Add it to the SELECT' ~ (' and to column_list' if cdc.column_list else '')
-                ~ ', or correct the name'}) -%}
-        {%- elif floodmark._has_no_order(column.type) -%}
-            {%- do problems.append({'setting': 'unique_key', 'got': key ~ ' ' ~ column.type,
-                'expected': 'a type that can be compared', 'todo': 'Use another key'}) -%}
-        {%- endif -%}
-    {%- endfor -%}
+    {%- do problems.extend(floodmark._key_problems(run.settings.unique_key, own, cdc)) -%}
     {%- for setting in ['column_list', 'except_column_list', 'track_history_column_list',
         'track_history_except_column_list', 'ignore_null_updates'] -%}
         {%- set listed = cdc[{'track_history_column_list': 'tracked',
@@ -235,13 +224,8 @@
         {%- endfor -%}
     {%- endfor -%}
     {%- set kept = [cdc.start_at, cdc.end_at] if cdc.scd_type == 2 else [] -%}
-    {%- for column in given if column.name | lower in kept | map('lower') | list
-        or (column.name | lower).startswith('_floodmark_') -%}
-        {%- do problems.append({'setting': 'cdc', 'got': 'a column ' ~ column.name ~ ' in the SELECT',
-            'expected': 'no column that floodmark writes itself', 'todo': 'Leave it out or give it another name'}) -%}
-    {%- endfor -%}
-    {%- do problems.extend(floodmark._doubled_problems(given, 'cdc')
-        + floodmark._feed_sequence_problems(run, given)) -%}
+    {%- do problems.extend(floodmark._own_name_problems(given, 'cdc', kept)
+        + floodmark._doubled_problems(given, 'cdc') + floodmark._feed_sequence_problems(run, given)) -%}
     {%- if not problems and not batch.replaces and run.target.exists -%}
         {%- if batch.begins -%}
             {%- do problems.extend(floodmark._compared_type_problems(run, columns)) -%}
@@ -249,9 +233,7 @@
         {%- endif -%}
         {%- do problems.extend(floodmark._key_type_problems(run, columns)) if not problems -%}
     {%- endif -%}
-    {%- if problems -%}
-        {%- do floodmark._refuse(problems, rejects='the columns of the events do not fit') -%}
-    {%- endif -%}
+    {%- do floodmark._reject_columns(problems, 'the columns of the events do not fit') -%}
 {% endmacro %}
 
 

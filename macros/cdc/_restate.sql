@@ -243,16 +243,14 @@
     {%- set cdc = run.settings.cdc -%}
     {%- set restated = '(' ~ floodmark._restated_keys_sql(run, batch, source.stage, type, source.has_state) ~ ')' -%}
     {%- set more = ', cast(null as string)' if parts else '' %}
-        select {{ floodmark._carried_columns(run, parts, own, 't.', 't._floodmark_columns.sequence',
-            't._floodmark_columns.set') if parts else floodmark._given_sql(own, own, 't.') }},
-            t.{{ floodmark._quoted(cdc.start_at) }}, false, 'start', null, null{{ more }}
+        select {{ floodmark._known_columns(run, own, parts, 't.') }}, t.{{ floodmark._quoted(cdc.start_at) }}, false,
+            'start', null, null{{ more }}
         from {{ this }} as t left semi join {{ restated }} as k on {{ floodmark._same_key(run, 't', 'k') }}
         {%- if source.has_state %}
         {%- set remembered = floodmark._remembered(own) %}
         union all
-        select {{ floodmark._carried_columns(run, parts, remembered.columns, 'h.', 'h._floodmark_sequence',
-            'h._floodmark_columns.set') if parts else floodmark._given_sql(own, remembered.columns, 'h.') }},
-            h._floodmark_sequence, false, 'gone', null, null{{ more }}
+        select {{ floodmark._known_columns(run, own, parts, 'h.', remembered) }}, h._floodmark_sequence, false,
+            'gone', null, null{{ more }}
         from {{ remembered.from }} as h left semi join {{ restated }} as k
             on {{ floodmark._same_key(run, 'h', 'k') }}
         {%- endif %}

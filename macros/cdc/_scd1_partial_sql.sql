@@ -14,7 +14,7 @@
     {%- set type = floodmark._find_column(source.columns, '_floodmark_sequence').type -%}
     {%- set plain = parts.plain | map(attribute='name') | list -%}
     {%- set remembered = own + [{'name': '_floodmark_columns', 'type': floodmark._memory_type(type)}] -%}
-    {%- set truncated = floodmark._truncated_sql(run, source, not is_first) -%}
+    {%- set truncated = floodmark._truncated_sql(source, not is_first) -%}
     {%- set values, ats, folded = {}, {}, [] -%}
     {%- for leaf in parts.leaves -%}
         {%- set i = loop.index0 | string -%}

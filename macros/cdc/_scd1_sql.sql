@@ -11,7 +11,7 @@
     {%- set own = floodmark._own_columns(run.settings.cdc, source.columns) -%}
     {%- set own = floodmark._columns_named(own, source.written) if source.written else own -%}
     {%- set tie = ', ' ~ floodmark._row_hash_sql(own) ~ ' desc' if source.counts.same else '' -%}
-    {%- set floor = floodmark._truncated_sql(run, source, remembers) -%}
+    {%- set floor = floodmark._truncated_sql(source, remembers) -%}
     {%- set events = 'select *, false as _floodmark_known from ' ~ source.stage ~ ' where not _floodmark_truncate'
         ~ (' and coalesce(_floodmark_sequence >= (' ~ floor ~ '), true)' if floor else '') -%}
     {%- if remembers and source.has_state -%}
@@ -38,7 +38,7 @@
 
 
 {# SQL of the greatest sequence of a truncate; none where there can be none. #}
-{% macro _truncated_sql(run, source, remembers=true) %}
+{% macro _truncated_sql(source, remembers=true) %}
     {%- set parts = [] -%}
     {%- if source.counts.truncates -%}
         {%- do parts.append('select _floodmark_sequence from ' ~ source.stage ~ ' where _floodmark_truncate') -%}
@@ -64,7 +64,7 @@
     {%- if not source.counts.truncates -%}
         {{ return(sql) }}
     {%- endif -%}
-    {%- set floor = '(' ~ floodmark._truncated_sql(run, source) ~ ')' -%}
+    {%- set floor = '(' ~ floodmark._truncated_sql(source) ~ ')' -%}
     {%- set names = [] -%}
     {%- for column in source.columns -%}
         {%- set quoted = floodmark._quoted(column.name) -%}

@@ -75,7 +75,7 @@
         {%- endif %}
     ),
     {%- if partial %}
-    {{ floodmark._filled_sql(run, own, parts, as_were, keys, type, live) }}
+    {{ floodmark._filled_sql(own, parts, as_were, keys, type, live) }}
     {%- else %}
     formed as (
         select *{{ floodmark._kept_columns_sql(as_were, own, keys) }}
@@ -214,10 +214,12 @@
 {% endmacro %}
 
 
-{# The columns of the table's rows as members of what is lined up. #}
-{% macro _known_columns(run, own, parts, prefix) %}
-    {{ return(floodmark._carried_columns(run, parts, own, prefix, prefix ~ '_floodmark_columns.sequence',
-        prefix ~ '_floodmark_columns.set') if parts else floodmark._given_sql(own, own, prefix)) }}
+{# The columns of the table's rows, or of the events beside them (_remembered), as members of what is lined up. #}
+{% macro _known_columns(run, own, parts, prefix, remembered=none) %}
+    {%- set known = remembered.columns if remembered else own -%}
+    {%- set sequence = prefix ~ ('_floodmark_sequence' if remembered else '_floodmark_columns.sequence') -%}
+    {{ return(floodmark._carried_columns(run, parts, known, prefix, sequence, prefix ~ '_floodmark_columns.set')
+        if parts else floodmark._given_sql(own, known, prefix)) }}
 {% endmacro %}
 
 
@@ -259,8 +261,7 @@
         {%- if source.has_state %}
         {%- set remembered = floodmark._remembered(own) %}
         union all
-        select {{ floodmark._carried_columns(run, parts, remembered.columns, 'h.', 'h._floodmark_sequence',
-            'h._floodmark_columns.set') if parts else floodmark._given_sql(own, remembered.columns, 'h.') }},
+        select {{ floodmark._known_columns(run, own, parts, 'h.', remembered) }},
             h._floodmark_sequence, h._floodmark_kind = 'delete', 'hidden', null,
                 null{{', ' ~ floodmark._row_before_sql(own, type, 'h.') if parts }}
         from {{ remembered.from }} as h left semi join {{ touched }} as e
@@ -271,7 +272,7 @@
 
 {# ignore_null_updates: one event a sequence, leaf by leaf, and each leaf filled with what was set last since the last
    delete. #}
-{% macro _filled_sql(run, own, parts, as_were, keys, type, live) %}
+{% macro _filled_sql(own, parts, as_were, keys, type, live) %}
     {%- set so_far = 'over (partition by ' ~ keys
         ~ ' order by _floodmark_sequence rows between unbounded preceding and current row)' -%}
     {%- set same = 'over (partition by ' ~ keys ~ ', _floodmark_sequence)' -%}

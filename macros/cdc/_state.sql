@@ -16,9 +16,7 @@
 
 {# Whether the model has a state table yet: it is made when there is something to remember. #}
 {% macro _has_state() %}
-    {%- set relation = floodmark._state_relation() -%}
-    {{ return(run_query("show tables in " ~ relation.schema ~ " like '" ~ relation.identifier | lower ~ "'").rows
-        | length > 0) }}
+    {{ return(floodmark._is_there(floodmark._state_relation())) }}
 {% endmacro %}
 
 
@@ -81,8 +79,10 @@
     {%- set state = floodmark._state_relation() -%}
     {%- set columns = floodmark._state_columns(run, source, floodmark._table_own_columns(run)) -%}
     {%- if not source.has_state -%}
-        {%- do floodmark._execute(['create table if not exists ' ~ state ~ ' (' ~ floodmark._column_list(columns)
-            ~ ') using delta ' ~ floodmark._state_properties_sql(columns)]) -%}
+        {#- a text may be as long as it likes: the table's length may grow -#}
+        {%- do floodmark._execute(['create table if not exists ' ~ state ~ ' ('
+            ~ floodmark._as_ddl(columns, is_plain=true) ~ ') using delta '
+            ~ floodmark._state_properties_sql(columns)]) -%}
     {%- else -%}
         {%- do floodmark._fit_state(state, columns) -%}
     {%- endif -%}
@@ -157,16 +157,6 @@
     {{ return("comment 'What floodmark remembers of the events of " ~ this ~ "' tblproperties "
         ~ floodmark._properties_sql(dict({'delta.enableDeletionVectors': 'true'},
         **floodmark._beside_properties(columns)))) }}
-{% endmacro %}
-
-
-{# Columns as DDL. A text may be as long as it likes: the table's length may grow. #}
-{% macro _column_list(columns) %}
-    {%- set parts = [] -%}
-    {%- for column in columns -%}
-        {%- do parts.append(floodmark._quoted(column.name) ~ ' ' ~ floodmark._plain_type(column.ddl or column.type)) -%}
-    {%- endfor -%}
-    {{ return(parts | join(', ')) }}
 {% endmacro %}
 
 

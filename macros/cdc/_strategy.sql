@@ -96,9 +96,10 @@
 
 {# Warn of a replay of rows that are older than the deletes that are remembered. #}
 {% macro _tell_forgotten_deletes(run, batch) %}
-    {%- if run_query('select 1 as one from ('
-        ~ floodmark._open_rows_sql(floodmark._quarantine_relation(this), batch.asked.replay, batch.asked.part)
-        ~ ') where _floodmark_quarantined_at <= ' ~ floodmark._remembered_since_sql(run) ~ ' limit 1').rows -%}
+    {%- set open = floodmark._open_rows_sql(floodmark._quarantine_relation(this), batch.asked.replay,
+        batch.asked.part) -%}
+    {%- if not floodmark._has_no_rows('(' ~ open ~ ') where _floodmark_quarantined_at <= '
+        ~ floodmark._remembered_since_sql(run)) -%}
         {%- do floodmark._warn_once(run, 'rows of this replay were quarantined longer ago than deletes are remembered '
             '(cdc.tombstone_ttl: ' ~ run.settings.cdc.tombstone_ttl ~ '). If a later event has deleted the key of such '
             'a row, the replay brings the key back: `floodmark restate` rebuilds it from the feed') -%}
@@ -109,7 +110,7 @@
 {# Take a batch over: where half of it is written, finish it from the staging table that its commit names, or take that
    half back where the batch is abandoned. #}
 {% macro _take_over_half(run, batch, abandons) %}
-    {%- set landed = floodmark._take_over(run, batch) -%}
+    {%- set landed = floodmark._take_over(batch) -%}
     {%- if batch.get('state_is_written') and abandons and landed is none -%}
         {%- do floodmark._take_back_half(batch) -%}
     {%- elif batch.get('state_is_written') -%}
@@ -131,7 +132,7 @@
    written nothing beside it by then. #}
 {% macro _take_back_refused(run, batch) %}
     {%- if not batch.replaces -%}
-        {%- do floodmark._take_back_state(run, batch) -%}
+        {%- do floodmark._take_back_state(batch) -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -17,6 +17,13 @@
 {% endmacro %}
 
 
+{# Whether Spark has a table or view of this name now. #}
+{% macro _is_there(relation) %}
+    {{ return(run_query("show tables in " ~ relation.schema ~ " like '" ~ relation.identifier | lower ~ "'").rows
+        | length > 0) }}
+{% endmacro %}
+
+
 {# Kind `version` reads Delta's change feed: refused where there is none, with the statement that helps. #}
 {% macro _require_delta(watermark, relation, is_delta) %}
     {%- if not is_delta -%}

@@ -33,11 +33,18 @@
 {% endmacro %}
 
 
-{# Problems of a number that comes as a text, though it says which row is the latest: a list for _refuse. What another
-   run staged, it has checked. #}
+{# Problems of the column that says which row is the latest: a list for _refuse. Rows without a value in it come again
+   in each run, and the table must tell whether it has a newer one. A number may not come as a text. What another run
+   staged, it has checked. #}
 {% macro _order_problems(run, batch, columns) %}
     {%- set name = floodmark._order_column(run, columns) -%}
     {%- set column = floodmark._find_column(columns, name) if name is not none else none -%}
+    {%- if column and batch.nulls == 'include' and batch.rows_null and not batch.begins
+        and not floodmark._find_column(floodmark._table_columns(run), name) -%}
+        {{ return([{'setting': 'watermark.nulls', 'got': 'include', 'expected': 'the watermark column ' ~ name ~ ' in '
+            ~ this, 'todo': 'Rows without a value in it are read in each run, and would replace newer ones. Run once '
+            'with --full-refresh, or add the column to the table and give its rows their values'}]) }}
+    {%- endif -%}
     {%- if batch.family != 'sequence' or batch.kind == 'stream' or batch.get('staged_by') or column is none
         or not floodmark._plain_type(column.type).startswith('string') -%}
         {{ return([]) }}

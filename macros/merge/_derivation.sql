@@ -90,9 +90,7 @@
         {%- do problems.append({'setting': setting, 'got': name, 'expected': 'a column of the SELECT',
             'todo': 'Add it: insert_overwrite compares the two'}) -%}
     {%- endfor -%}
-    {%- if problems -%}
-        {%- do floodmark._refuse(problems, rejects='the SELECT lacks a column that insert_overwrite needs') -%}
-    {%- endif -%}
+    {%- do floodmark._reject_columns(problems, 'the SELECT lacks a column that insert_overwrite needs') -%}
 {% endmacro %}
 
 

@@ -57,6 +57,6 @@
     {%- set hash = 'select ' ~ floodmark._row_hash_sql(shared) ~ ' from ' -%}
     {%- set staged = hash ~ source.stage -%}
     {%- set held = hash ~ this ~ ' where ' ~ floodmark._partitions_predicate(run, source.columns, source.counts) -%}
-    {{ return(run_query('select 1 as one from ((' ~ staged ~ ' except all ' ~ held ~ ') union all (' ~ held
-        ~ ' except all ' ~ staged ~ ')) limit 1').rows | length > 0) }}
+    {{ return(not floodmark._has_no_rows('((' ~ staged ~ ' except all ' ~ held ~ ') union all (' ~ held
+        ~ ' except all ' ~ staged ~ '))')) }}
 {% endmacro %}

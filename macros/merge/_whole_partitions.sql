@@ -82,17 +82,15 @@
         {{ return(false) }}
     {%- endif -%}
     {%- set last = floodmark._position_literal(start - floodmark._position_unit(family), 'timestamp') -%}
-    {%- set across = 'select 1 as one from ' ~ floodmark.ledger_schema() ~ '.batch_log where model = '
-        ~ floodmark._string_literal(floodmark._model_id()) ~ ' and generation = '
+    {%- set across = floodmark._log_of() ~ ' and generation = '
         ~ floodmark._string_literal(run.state.committed.generation) ~ " and event = 'committed' and kind <> 'reset' "
         "and try_cast(low || '+00:00' as timestamp) < " ~ last ~ " and try_cast(high || '+00:00' as timestamp) >= "
-        ~ last ~ ' limit 1' if run.state.committed else none -%}
-    {%- if across and run_query(across).rows | length > 0 -%}
+        ~ last if run.state.committed else none -%}
+    {%- if across and not floodmark._has_no_rows(across) -%}
         {{ return(true) }}
     {%- endif -%}
-    {{ return(run_query('select 1 as one from ' ~ this ~ ' where ' ~ within ~ ' and '
-        ~ floodmark._quoted(run.settings.watermark.column) ~ ' < ' ~ floodmark._position_literal(start, family)
-        ~ ' limit 1').rows | length > 0) }}
+    {{ return(not floodmark._has_no_rows(this ~ ' where ' ~ within ~ ' and '
+        ~ floodmark._quoted(run.settings.watermark.column) ~ ' < ' ~ floodmark._position_literal(start, family))) }}
 {% endmacro %}
 
 

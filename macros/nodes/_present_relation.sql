@@ -11,7 +11,7 @@
 {# A relation as Spark has it now; none where there is none. A view has no provider. #}
 {% macro _relation_in_spark(relation) %}
     {%- if not run_query("show schemas like '" ~ relation.schema | lower ~ "'").rows
-        or not run_query('show tables in ' ~ relation.schema ~ " like '" ~ relation.identifier | lower ~ "'").rows -%}
+        or not floodmark._is_there(relation) -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set provider = floodmark._describe(relation).provider -%}

@@ -137,7 +137,7 @@
         {%- do floodmark._refuse([{'setting': 'watermark.column', 'got': column.name ~ ' ' ~ column.type,
             'expected': 'a timestamp, a date or a whole number',
             'todo': 'Cast it in a model upstream, such as cast(' ~ column.name ~ ' as '
-            ~ ('timestamp' if column.type == 'string' else 'bigint') ~ ')'}]) -%}
+            ~ ('timestamp' if floodmark._plain_type(column.type).startswith('string') else 'bigint') ~ ')'}]) -%}
     {%- endif -%}
     {%- set problems = [] -%}
     {%- set kind = 'sequence' if family == 'sequence' else 'timestamp' -%}

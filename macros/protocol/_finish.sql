@@ -163,12 +163,12 @@
    committed, or of its events, since deletes leave no row. #}
 {% macro _mark_after(run, batch) %}
     {%- set strategy = floodmark._strategy(run.settings) -%}
-    {%- if batch.kind == 'stream' -%}
+    {%- if batch.kind == 'stream' or batch.high is not none -%}
         {{ return(batch.high) }}
     {%- elif run.settings.watermark is none -%}
         {{ return(strategy.mark(run, batch) if strategy.mark else none) }}
-    {%- elif batch.high is not none or batch.get('cap') is none -%}
-        {{ return(batch.high) }}
+    {%- elif batch.get('cap') is none -%}
+        {{ return(none) }}
     {%- endif -%}
     {#- of a stage that a dead run left and that is not whole the events are not known: the table's rows give a mark
        that is not above them -#}

@@ -245,8 +245,7 @@
 
 {# Whether a model has a quarantine. #}
 {% macro _has_quarantine(quarantine) %}
-    {{ return(run_query("show tables in " ~ quarantine.schema ~ " like '" ~ quarantine.identifier | lower ~ "'").rows
-        | length > 0) }}
+    {{ return(floodmark._is_there(quarantine)) }}
 {% endmacro %}
 
 

@@ -145,16 +145,6 @@
 {% endmacro %}
 
 
-{% macro _own_name_problems(columns) %}
-    {%- set problems = [] -%}
-    {%- for column in columns if (column.name | lower).startswith('_floodmark_') -%}
-        {%- do problems.append({'setting': 'incremental_strategy', 'got': 'a column ' ~ column.name ~ ' in the SELECT',
-            'expected': 'no column that floodmark writes itself', 'todo': 'Leave it out or give it another name'}) -%}
-    {%- endfor -%}
-    {{ return(problems) }}
-{% endmacro %}
-
-
 {# Fail a batch and stop the node, where its columns have problems. #}
 {% macro _reject_columns(problems, error=none) %}
     {%- if problems -%}

@@ -14,7 +14,7 @@
             dict(floodmark._made_properties(run, source.columns),
             **floodmark._snapshot_properties(run, source)))) -%}
     {%- elif source.changes -%}
-        {%- do floodmark._align_snapshot(run, batch, source) -%}
+        {%- do floodmark._align_snapshot(run, source) -%}
         {%- set statement = floodmark._append_changes_sql if run.settings.snapshot.output == 'changes'
             else (floodmark._snapshot_scd2_sql if run.settings.snapshot.scd_type == 2
             else floodmark._snapshot_scd1_sql) -%}
@@ -28,7 +28,7 @@
         {%- do floodmark._apply_once(this, batch, statement(run, source), reads_stage=reads_stage) -%}
     {%- else -%}
         {%- if source.rehash or source.added != source.get('hashed', {}).added -%}
-            {%- do floodmark._align_snapshot(run, batch, source) -%}
+            {%- do floodmark._align_snapshot(run, source) -%}
         {%- endif -%}
         {%- set counts = floodmark._finish(run, batch,
             floodmark._landed_if_read(run, batch, source, floodmark._snapshot_shape(run, source)), source) -%}
@@ -112,7 +112,7 @@
 
 {# After the checks: the columns to write, by on_schema_change, and hashes over what is compared now. Hashes are made
    anew from the table's own values, so that doing it twice changes nothing. #}
-{% macro _align_snapshot(run, batch, source) %}
+{% macro _align_snapshot(run, source) %}
     {%- set shaped = dict(source, columns=floodmark._snapshot_shape(run, source)) -%}
     {#- what is refused leaves the property as it is -#}
     {%- do floodmark._accepted_changes(run, shaped) -%}

@@ -265,8 +265,7 @@
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
     {%- set difference = floodmark._difference_relation(batch) -%}
     {%- do floodmark._execute([floodmark._create_stage_sql(difference) ~ '\n'
-        ~ floodmark._without_held_sql(run, batch, floodmark._difference_sql(run, batch, source, select_sql,
-        version))]) -%}
+        ~ floodmark._without_held_sql(run, batch, floodmark._difference_sql(run, source, select_sql, version))]) -%}
     {%- set values = ["'repeated', count_if(_floodmark_copies > 1)", "'key_hash', bit_xor(xxhash64(" ~ keys ~ '))',
         "'keyless', count_if(" ~ floodmark._null_key_sql(run)
         ~ " and _floodmark_change <> 'missing')", "'missing', count_if(_floodmark_change = 'missing')",
@@ -321,7 +320,7 @@
 {# Keys with what became of them: insert, update, touch (a column beside the compared ones, a row that is back, or one
    that began in this very version, by another scope), missing, same where a key comes twice, or again where the list
    of changes has a change of this version already. #}
-{% macro _difference_sql(run, batch, source, select_sql, version) %}
+{% macro _difference_sql(run, source, select_sql, version) %}
     {%- set snapshot = run.settings.snapshot -%}
     {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
     {%- set merged = [] -%}
@@ -510,10 +509,11 @@
         {{ return(none) }}
     {%- elif batch.high is none and batch.staged_by -%}
         {%- set stage = floodmark._stage_relation(batch) -%}
-        {%- set family = floodmark._position_family(floodmark._find_column(floodmark._columns_of(relation=stage),
-            '_floodmark_version').type) -%}
+        {#- that of a batch of another strategy has none -#}
+        {%- set version = floodmark._find_column(floodmark._columns_of(relation=stage), '_floodmark_version') -%}
+        {%- set family = floodmark._position_family(version.type) if version else none -%}
         {%- set text = run_query('select ' ~ floodmark._position_text_sql('max(_floodmark_version)', family)
-            ~ ' as version from ' ~ stage).rows[0][0] -%}
+            ~ ' as version from ' ~ stage).rows[0][0] if family else none -%}
         {%- do batch.update({'family': family, 'high': floodmark._position_print(floodmark._position_from_text(text,
             family), family)}) -%}
     {%- endif -%}

@@ -66,13 +66,8 @@
             'sql': '(' ~ snapshot.scope ~ ')'}, columns, select_sql)) -%}
     {%- endif -%}
     {%- set kept = floodmark._snapshot_added(run, 'timestamp') | map(attribute='name') | list -%}
-    {%- for column in columns if column.name | lower in kept or (column.name | lower).startswith('_floodmark_') -%}
-        {%- do problems.append({'setting': 'snapshot_diff', 'got': 'a column ' ~ column.name ~ ' in the SELECT',
-            'expected': 'no column that floodmark writes itself', 'todo': 'Leave it out or give it another name'}) -%}
-    {%- endfor -%}
-    {%- if problems -%}
-        {%- do floodmark._refuse(problems, rejects='the columns of the snapshot do not fit') -%}
-    {%- endif -%}
+    {%- do floodmark._reject_columns(problems + floodmark._own_name_problems(columns, 'snapshot_diff', kept),
+        'the columns of the snapshot do not fit') -%}
 {% endmacro %}
 
 
@@ -135,9 +130,7 @@
         {%- do problems.extend(floodmark._snapshot_type_problems(run, source)
             + floodmark._scope_problems(run.settings.snapshot.scope, source)) -%}
     {%- endif -%}
-    {%- if problems -%}
-        {%- do floodmark._refuse(problems, rejects='the table and the settings differ') -%}
-    {%- endif -%}
+    {%- do floodmark._reject_columns(problems, 'the table and the settings differ') -%}
     {%- do source.update({
         'hashed': fromjson(floodmark._from_property(properties.get('floodmark.compared')) or 'null')
             or {'compared': [], 'beside': [], 'added': []},

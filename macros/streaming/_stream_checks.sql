@@ -5,10 +5,7 @@
 {# What the columns of a SELECT forbid, refused before Spark is asked to drop keys that come again. #}
 {% macro _check_stream_columns(request, columns) %}
     {%- do floodmark._check_doubled(columns) -%}
-    {%- set problems = floodmark._key_problems(request.distinct_by, columns) -%}
-    {%- if problems -%}
-        {%- do floodmark._refuse(problems) -%}
-    {%- endif -%}
+    {%- do floodmark._refuse(floodmark._key_problems(request.distinct_by, columns)) -%}
 {% endmacro %}
 
 

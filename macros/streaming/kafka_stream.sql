@@ -43,7 +43,5 @@
                 ~ "or in a file that Kafka's config.providers reads (${file:/path:key})"}) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- if problems -%}
-        {%- do floodmark._refuse(problems) -%}
-    {%- endif -%}
+    {%- do floodmark._refuse(problems) -%}
 {% endmacro %}

@@ -168,11 +168,14 @@
 {% endmacro %}
 
 
-{# Columns as people write them, of a list of {name, type}; `ddl` counts before `type`. #}
-{% macro _as_ddl(fields) %}
+{# Columns as people write them, of a list of {name, type}; `ddl` counts before `type`. With `is_plain`, texts of any
+   length. #}
+{% macro _as_ddl(fields, is_plain=false) %}
     {%- set parts = [] -%}
     {%- for field in fields -%}
-        {%- do parts.append(floodmark._quoted(field.name) ~ ' ' ~ (field.ddl or field.type)) -%}
+        {%- set type = field.ddl or field.type -%}
+        {%- do parts.append(floodmark._quoted(field.name) ~ ' '
+            ~ (floodmark._plain_type(type) if is_plain else type)) -%}
     {%- endfor -%}
     {{ return(parts | join(', ')) }}
 {% endmacro %}

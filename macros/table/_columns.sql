@@ -34,3 +34,16 @@
     {%- endif -%}
     {{ return(run.selected.columns) }}
 {% endmacro %}
+
+
+{# Problems of columns of the SELECT that floodmark writes itself, those of its prefix and those in `kept`: a list for
+   _refuse. #}
+{% macro _own_name_problems(columns, setting='incremental_strategy', kept=[]) %}
+    {%- set problems = [] -%}
+    {%- for column in columns if column.name | lower in kept | map('lower') | list
+        or (column.name | lower).startswith('_floodmark_') -%}
+        {%- do problems.append({'setting': setting, 'got': 'a column ' ~ column.name ~ ' in the SELECT',
+            'expected': 'no column that floodmark writes itself', 'todo': 'Leave it out or give it another name'}) -%}
+    {%- endfor -%}
+    {{ return(problems) }}
+{% endmacro %}

@@ -1,11 +1,14 @@
-{# Problems of a key that is no column of the SELECT, or cannot be compared: a list for _refuse. #}
-{% macro _key_problems(keys, columns) %}
+{# Problems of a key that is no column of the SELECT, or cannot be compared: a list for _refuse. With `cdc`, its
+   settings, `columns` are those that the table keeps. #}
+{% macro _key_problems(keys, columns, cdc=none) %}
     {%- set problems = [] -%}
     {%- for key in keys -%}
         {%- set column = floodmark._find_column(columns, key) -%}
         {%- if column is none -%}
-            {%- do problems.append({'setting': 'unique_key', 'got': key, 'expected': 'a column of the SELECT',
-                'todo': 'Add it to the SELECT, or correct the name'}) -%}
+            {%- do problems.append({'setting': 'unique_key', 'got': key,
+                'expected': 'a column of the SELECT' ~ (' that the table keeps' if cdc else ''),
+                'todo': 'Add it to the SELECT' ~ (' and to column_list' if cdc and cdc.column_list else '')
+                ~ ', or correct the name'}) -%}
         {%- elif floodmark._has_no_order(column.type) -%}
             {%- do problems.append({'setting': 'unique_key', 'got': key ~ ' ' ~ column.type,
                 'expected': 'a type that can be compared', 'todo': 'Use another key'}) -%}

@@ -41,10 +41,9 @@
     {%- if found.value -%}
         {%- do floodmark._warn_once(run, floodmark._counted(found.value, 'row') ~ ' came late into '
             ~ run.upstream.relation ~ ': at or below the mark ' ~ plan.low ~ ' of ' ~ run.upstream.column
-            ~ (', and so not loaded' if not run.settings.watermark.step else ', and so not loaded, but for those '
-            'that a step of the last run has loaded: `floodmark reconcile` finds what is missing')
-            ~ '. A sequence that was restarted looks the same. Set watermark.lookback '
-            'to catch late rows, or run with --full-refresh') -%}
+            ~ ', and not loaded, unless a run or a backfill did so since: `floodmark reconcile` finds what is '
+            'missing. A sequence that was restarted looks the same. Run with --full-refresh to load them. '
+            'With merge or cdc, watermark.lookback catches late rows') -%}
     {%- endif -%}
     {{ return(found.value) }}
 {% endmacro %}

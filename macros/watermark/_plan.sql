@@ -13,7 +13,7 @@
         {%- do floodmark._stop(floodmark._counted(waiting.rows_null, 'row') ~ ' of ' ~ upstream.relation
             ~ (' has no ' if waiting.rows_null == 1 else ' have no ') ~ upstream.column ~ ": give "
             ~ ('it' if waiting.rows_null == 1 else 'them')
-            ~ " a value, or set watermark.nulls to 'exclude' or 'include'") -%}
+            ~ " a value, or set watermark.nulls to 'exclude', or with merge to 'include'") -%}
     {%- endif -%}
     {%- set first = floodmark._position_from_text(waiting.first, family) -%}
     {%- set last = floodmark._position_from_text(waiting.last, family) -%}

@@ -12,7 +12,8 @@
         {%- do floodmark._refuse([{'setting': 'watermark.column', 'got': name ~ ', which the SELECT changes',
             'expected': 'the values that ' ~ run.upstream.relation ~ ' has',
             'todo': 'Give the changed column another name: by this one floodmark finds the mark, or the rows that '
-            'a batch replaces'}], rejects='the SELECT changes the watermark column') -%}
+            'a batch replaces. If changed values are loaded, load the table once with --full-refresh'}],
+            rejects='the SELECT changes the watermark column') -%}
     {%- endif -%}
 {% endmacro %}
 

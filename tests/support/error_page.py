@@ -60,7 +60,6 @@ SECTIONS: Sequence[tuple[str, Sequence[str]]] = (
             "macros/support/_casts.sql",
             "macros/seeds/",
             "macros/batch/_stage.sql",
-            "macros/protocol/_strategy.sql",
         ),
     ),
     (

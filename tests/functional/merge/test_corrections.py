@@ -333,3 +333,31 @@ def test_everything_else_succeeded(story: Story) -> None:
     assert failed == [refused | {"fed", *WORDED}, {"fed", "cut"}, set(), set()], story.runs[0].log[
         -3000:
     ]
+
+
+def test_rows_without_a_time_need_a_table_that_knows_times(
+    make_project: Callable[..., Project],
+) -> None:
+    """They come again in each run, and would replace rows that are newer."""
+    project = make_project("timeless")
+    s = project.schema
+    project.sql(f"create table {s}.src (id int, v string, ts timestamp) using delta")
+    project.sql(f"insert into {s}.src values (1, 'old', null), (2, 'x', {AT})")
+    project.source("src")
+    merge = {
+        "incremental_strategy": "merge",
+        "unique_key": "id",
+        "watermark": {"column": "ts", "nulls": "include"},
+    }
+    project.model("late", incremental(table("src"), "id, v", **merge))
+    project.build()
+    project.sql(f"insert into {s}.src values (1, 'new', {AT} + interval 1 hour)")
+    project.model("late", incremental(table("src"), "id, v, ts", **merge))
+    said = sentence(project.dbt("run").message["late"])
+    assert (
+        f'watermark.nulls: got "include"; expected the watermark column ts in {s}.late. Rows without'
+        in said
+    )
+    project.build("--full-refresh")
+    project.build()
+    assert rows_of(project, "late", "id, v") == [{"id": 1, "v": "new"}, {"id": 2, "v": "x"}]

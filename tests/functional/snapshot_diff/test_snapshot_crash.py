@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.faults import Faults, assert_cut, injected, lab_points
-from tests.support.harness import FULL, Project
+from tests.support.harness import FULL, Project, sentence
 from tests.support.rows import held
 from tests.support.snapshot_oracle import scd1, scd2
 from tests.support.snapshots import add, diff, land, random_series, whole
@@ -93,6 +93,30 @@ def test_every_cut_of_a_snapshot_ends_in_the_oracles_table(
         if "stage__" in row[1]
     ]
     assert left == []
+
+
+@pytest.mark.parametrize("target", ["thrift"], scope="module")
+def test_a_full_refresh_that_dies_keeps_the_version_that_is_in_the_table(
+    make_project: Callable[..., Project],
+) -> None:
+    """Of a batch that a run before it did not record. An older snapshot is refused."""
+    project = make_project("left_version")
+    land(project, "snaps", [(1, {"a": ("x",)})], "n string")
+    project.source("snaps")
+    project.model("newest", WAYS["newest"])
+    project.build()
+    add(project, "snaps", [(2, {"a": ("y",), "b": ("z",)})])
+    for cut, options in (
+        ("after: merge into", []),
+        ("before: create or replace table", ["--full-refresh"]),
+    ):
+        with injected(Faults(cuts={"newest": cut})) as faults:
+            run = project.dbt("run", *options)
+        assert_cut(faults, run.status, {"newest": cut}, exact=False)
+    project.sql(f"delete from {project.schema}.snaps where v = 2")
+    run = project.dbt("run")
+    assert "the snapshot is of v 1, but 2 is loaded already" in sentence(run.message["newest"])
+    assert held(project, "newest", "k, n") == {"a": [("y",)], "b": [("z",)]}
 
 
 def last_changes(project: Project, model: str) -> dict[str, list[tuple[object, ...]]]:

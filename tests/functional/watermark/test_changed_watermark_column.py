@@ -252,3 +252,29 @@ def test_a_backfill_of_dates_takes_the_dates_between_its_bounds(story: Story) ->
     )
     assert code == 0, output
     assert [row["id"] for row in rows_of(project, "by_hour", "id")] == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_backfill_finds_no_rows_from_before_the_column_came(story: Story) -> None:
+    """They would stay beside their copies. A range above them is loaded again."""
+    project = story.project
+    s = project.schema
+    project.sql(
+        f"create table {s}.grows using delta as select id, date_add(date'2024-05-01', cast(id as int)) as d from range(3)"
+    )
+    project.source("src", "more", "dates", "grows")
+    of_days = {"watermark": {"column": "d"}, "on_schema_change": "append_new_columns"}
+    project.model("grown", incremental(table("grows"), "id", **of_days))
+    project.build("--select", "grown")
+    project.model("grown", incremental(table("grows"), "id, d", **of_days))
+    project.sql(f"insert into {s}.grows values (3, date'2024-05-05'), (4, date'2024-05-06')")
+    project.build("--select", "grown")
+    for low, high, is_refused in (
+        ("2024-05-01", "2024-05-04", True),
+        ("2024-05-05", "2024-05-06", False),
+    ):
+        code, output = command(project, "backfill", "grown", "--from", low, "--to", high)
+        assert bool(code) is is_refused, output
+        assert (
+            "with a value in each row that may be of the range" in sentence(output)
+        ) is is_refused
+        assert [row["id"] for row in rows_of(project, "grown", "id")] == [0, 1, 2, 3, 4]

@@ -357,7 +357,7 @@ def test_nulls_error(story: Story) -> None:
     schema = story.project.schema
     assert (
         f"floodmark, model '{schema}.nulls_error': 2 rows of {schema}.holes have no ts: give them "
-        "a value, or set watermark.nulls to 'exclude' or 'include'"
+        "a value, or set watermark.nulls to 'exclude', or with merge to 'include'"
     ) in story.said(FIRST, "nulls_error")
     assert "nulls_error" not in story.ids[FIRST]
     assert story.runs[COMPILED].success, story.runs[COMPILED].log
@@ -405,8 +405,9 @@ def test_late_rows_of_a_sequence_are_counted_and_warned(story: Story) -> None:
     schema = story.project.schema
     assert (
         f"floodmark, model '{schema}.gaps_warn': 1 row came late into {schema}.numbers: at or "
-        "below the mark 7 of id, and so not loaded. A sequence that was restarted looks the same. "
-        "Set watermark.lookback to catch late rows, or run with --full-refresh"
+        "below the mark 7 of id, and not loaded, unless a run or a backfill did so since: "
+        "`floodmark reconcile` finds what is missing. A sequence that was restarted looks the same. "
+        "Run with --full-refresh to load them. With merge or cdc, watermark.lookback catches late rows"
     ) in sentence(story.runs[SECOND].log)
     assert story.last(SECOND, "gaps_warn")["rows_late"] == 1
 

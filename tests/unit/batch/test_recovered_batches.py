@@ -83,7 +83,9 @@ def test_a_table_that_somebody_replaced_behind_its_batch_stops_the_run(
         floodmark._finish_landed(run, batch_of(), LANDED)
 
 
-def recovered(floodmark: SimpleNamespace, strategy: str, batch: dict[str, Any]) -> None:
+def recovered(
+    floodmark: SimpleNamespace, strategy: str, batch: dict[str, Any], **settings: Any
+) -> None:
     """Recover a batch that has landed in a run with --full-refresh."""
     floodmark._stored_batch = lambda run, planned: batch
     floodmark._stored_rules = lambda batch_id: []
@@ -92,7 +94,8 @@ def recovered(floodmark: SimpleNamespace, strategy: str, batch: dict[str, Any]) 
     floodmark._has_state = lambda: False
     floodmark._state_relation = lambda: "state"
     run = run_of(strategy, full_refresh=True)
-    run["state"]["committed"] = {"mark": "20"}
+    run["settings"] |= settings
+    run["state"]["committed"] = {"mark": "20", "family": "sequence"}
     floodmark._recover(run, batch)
     if not floodmark.done:
         assert run["state"]["finished_id"] == 1
@@ -109,6 +112,46 @@ def test_a_full_refresh_leaves_a_batch_that_landed_as_it_is(
     assert (event, values["mark"], values["target_version"]) == ("committed", "'9'", 1)
     assert values["target_id"] == "'t'"
     assert not floodmark.done
+
+
+GUARDED = {"high": None, "cap": "99", "watermark_column": "n", "family": "sequence"}
+SNAPSHOT = {"watermark": None, "snapshot": {"version": "v"}}
+
+
+@pytest.mark.parametrize(
+    ("strategy", "settings", "batch", "stage", "mark", "family"),
+    [
+        ("append", {}, batch_of(staged_by=None, **GUARDED), None, "'1'", "sequence"),
+        ("snapshot_diff", SNAPSHOT, batch_of("incremental", high=None, staged_by="ours"),
+         "_floodmark_version", "'1'", "sequence"),
+        # Its stage is gone, or of another strategy.
+        ("snapshot_diff", SNAPSHOT, batch_of("incremental", high=None, staged_by=None),
+         None, "'20'", "sequence"),
+        ("snapshot_diff", SNAPSHOT, batch_of("incremental", high=None, staged_by="ours"),
+         "v", "'20'", "sequence"),
+        # Today it has no watermark.
+        ("append", {"watermark": None}, batch_of(family="date"), None, "'9'", "date"),
+    ],
+)  # fmt: skip
+def test_a_full_refresh_keeps_the_mark_that_its_plan_does_not_know(
+    floodmark: SimpleNamespace,
+    strategy: str,
+    settings: dict[str, Any],
+    batch: dict[str, Any],
+    stage: str | None,
+    mark: str,
+    family: str,
+) -> None:
+    """Should it fail, the next run goes on from there."""
+    floodmark.history = [CREATED]
+    floodmark._stage_relation = lambda batch: "stage"
+    floodmark._columns_of = lambda relation: [
+        {"name": stage if relation == "stage" else "n", "type": "int"}
+    ]
+    batch = dict(batch)
+    recovered(floodmark, strategy, batch, **settings)
+    ((event, values),) = floodmark.recorded
+    assert (event, values["mark"], batch["family"]) == ("committed", mark, family)
 
 
 def test_files_of_such_a_batch_are_loaded_and_a_backfill_leaves_the_mark(
@@ -257,18 +300,22 @@ def test_a_micro_batch_that_was_given_up_is_planned_anew_at_once(
     assert run["total"]["batches"] == 1
 
 
-@pytest.mark.parametrize(("kind", "mark"), [("incremental", "'9'"), ("backfill", "'20'")])
+@pytest.mark.parametrize(
+    ("kind", "more", "mark"),
+    [("incremental", {}, "'9'"), ("backfill", {}, "'20'"), ("first_load", GUARDED, "'1'")],
+)
 def test_a_reset_that_gives_up_a_batch_in_the_table(
-    floodmark: SimpleNamespace, kind: str, mark: str
+    floodmark: SimpleNamespace, kind: str, more: dict[str, Any], mark: str
 ) -> None:
-    """A backfill lies below the mark, which stays."""
+    """A backfill lies below the mark, which stays; behind a guard the table's rows tell it."""
+    floodmark._columns_of = lambda relation: [{"name": "n", "type": "int"}]
     floodmark._landed = lambda table, batch: LANDED
     floodmark._has_quarantine = lambda quarantine: False
     floodmark._quarantine_relation = lambda relation: "quarantine"
     floodmark._stages = lambda relation: []
     floodmark._drop_left_stages = lambda stages, batch_id: None
     floodmark._give_up(
-        "shop.orders", SimpleNamespace(is_delta=True), batch_of(kind), {"mark": "20"}
+        "shop.orders", SimpleNamespace(is_delta=True), batch_of(kind, **more), {"mark": "20"}
     )
     ((event, values),) = floodmark.recorded
     assert (event, values["mark"]) == ("committed", mark)

@@ -19,7 +19,7 @@ def problems_of(strategy: str, mark: str | None, sql: str = "select 1") -> list[
     }
     asked = {"from": "2026-01-01", "to": "2026-01-02"}
     floodmark = load()
-    floodmark._orders_rows = lambda run: True
+    floodmark._orders_rows = lambda run, first: True
     return floodmark._backfill_problems(run, asked, "timestamp")
 
 

@@ -105,3 +105,26 @@ def test_start_and_end_have_the_type_of_the_sequence(
     for setting in ("start_at", "end_at", "sequence_by"):
         told = f'cdc.{setting}: got "seq timestamp"; expected ' in str(found.value)
         assert told == (setting in refused), str(found.value)
+
+
+@pytest.mark.parametrize("listed", [[], ["id", "n"]])
+def test_keys_and_names_that_cdc_cannot_take(listed: list[str]) -> None:
+    """All at once; a key may be in the SELECT, and left out by column_list."""
+    floodmark = load()
+    floodmark._feed_sequence_problems = lambda run, columns: []
+    given = {"id": "map<string,int>", "n": "int", "out": "int", "__START_at": "int", "_floodmark_v": "int",
+             "_floodmark_sequence": "int", "_floodmark_delete": "boolean", "_floodmark_truncate": "boolean"}  # fmt: skip
+    columns = [{"name": name, "type": ddl, "ddl": ddl} for name, ddl in given.items()]
+    lists = {"column_list": listed, "tracked": [], "untracked": []}
+    run = {"settings": {"cdc": CDC | lists, "unique_key": ["id", "out", "gone"]}, "target": {}}
+    with pytest.raises(Refused) as found:
+        floodmark._check_event_columns(run, {"replaces": True}, columns)
+    add = "Add it to the SELECT and to column_list" if listed else "Add it to the SELECT"
+    missing = f"expected a column of the SELECT that the table keeps. {add}, or correct the name"
+    own = "expected no column that floodmark writes itself. Leave it out or give it another name"
+    assert str(found.value).splitlines()[1:] == [
+        '  - unique_key: got "id map<string,int>"; expected a type that can be compared. Use another key',
+        *[f'  - unique_key: got "{key}"; {missing}' for key in (["out"] if listed else []) + ["gone"]],
+        f'  - cdc: got "a column __START_at in the SELECT"; {own}',
+        f'  - cdc: got "a column _floodmark_v in the SELECT"; {own}',
+    ]  # fmt: skip

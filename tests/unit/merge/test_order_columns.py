@@ -37,6 +37,30 @@ def test_texts_have_another_order_than_numbers(
 
 
 @pytest.mark.parametrize(
+    ("more", "select", "table", "refused"),
+    [
+        ({}, ["id", "ts"], ["id"], True),
+        ({}, ["id", "ts"], ["id", "TS"], False),
+        # Any row that differs wins, and a key may not come twice in a batch.
+        ({}, ["id"], ["id"], False),
+        ({"begins": True}, ["id", "ts"], [], False),
+        ({"rows_null": 0}, ["id", "ts"], ["id"], False),
+        ({"nulls": "exclude"}, ["id", "ts"], ["id"], False),
+    ],
+)
+def test_rows_without_a_value_need_the_column_in_the_table(
+    more: dict[str, Any], select: list[str], table: list[str], refused: bool
+) -> None:
+    floodmark = load()
+    floodmark._table_columns = lambda run: [{"name": name, "type": "int"} for name in table]
+    run = {"settings": {"watermark": {"column": "ts", "kind": None}}}
+    batch = {"family": "timestamp", "nulls": "include", "rows_null": 2, "begins": False} | more
+    columns = [{"name": name, "type": "int"} for name in select]
+    problems = floodmark._order_problems(run, batch, columns)
+    assert [one["setting"] for one in problems] == ["watermark.nulls"] * refused
+
+
+@pytest.mark.parametrize(
     ("family", "lacking", "todo"),
     [
         ("version", "no _commit_version in the SELECT", "Add _commit_version to the SELECT"),

@@ -108,8 +108,8 @@ def test_a_table_whose_select_is_refused_still_says_what_its_hashes_are_of(
     source |= {"rehash": True, "added": [], "version_type": "timestamp", "table": table}
     if said:
         with pytest.raises(Refused) as found:
-            floodmark._align_snapshot(run, {}, source)
+            floodmark._align_snapshot(run, source)
         assert said in str(found.value)
     else:
-        floodmark._align_snapshot(run, {}, source)
+        floodmark._align_snapshot(run, source)
     assert written == ([] if said else ["properties", "hashes", "properties"])
