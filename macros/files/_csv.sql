@@ -115,23 +115,3 @@
     {%- endif -%}
     {{ return('(' ~ terms | join(' or ') ~ ')' if terms else none) }}
 {% endmacro %}
-
-
-{# A record with the fields of another behind its own, where it lacks them; those that both have in a type for both. #}
-{% macro _joined_records(one, other, conflict='variant') %}
-    {%- if one is none -%}
-        {{ return(other) }}
-    {%- endif -%}
-    {%- set types = floodmark._types_of(one) -%}
-    {%- set others = floodmark._types_of(other) -%}
-    {%- set fields = [] -%}
-    {%- for field in floodmark._struct_fields(one) -%}
-        {%- do fields.append(dict(field, type=floodmark._merged_types(field.type, others[field.name],
-            conflict))
-            if field.name in others else field) -%}
-    {%- endfor -%}
-    {%- for field in floodmark._struct_fields(other) if field.name not in types -%}
-        {%- do fields.append(field) -%}
-    {%- endfor -%}
-    {{ return(floodmark._struct_of(fields)) }}
-{% endmacro %}
