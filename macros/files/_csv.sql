@@ -7,7 +7,7 @@
 #}
 
 {% macro _csv_files() %}
-    {{ return(dict(floodmark._file_format_defaults(), provider='csv', bad_column='_floodmark_bad', has_lines=true,
+    {{ return(dict(floodmark._file_format_defaults(), provider='csv', has_bad=true, has_lines=true,
         is_text=true, options={'header': 'true', 'escape': '"'},
         raw_sql=floodmark._csv_raw_sql, look=floodmark._look_at_csv, groups=floodmark._csv_groups, needs_look=true,
         variant_groups=floodmark._csv_variant_groups, groups_again=floodmark._csv_groups_again)) }}

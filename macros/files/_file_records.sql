@@ -218,8 +218,7 @@
 {# Files that are corrupt as a whole: a row each, as a window has them. #}
 {% macro _corrupt_files_sql(run, batch, files) %}
     {%- set settings = run.settings.files -%}
-    {%- set bad = floodmark._file_format(settings).bad_column -%}
-    {%- set columns = ['cast(null as string) as ' ~ bad] if bad else [] -%}
+    {%- set columns = ['cast(null as string) as _floodmark_bad'] if floodmark._file_format(settings).has_bad else [] -%}
     {%- for field in floodmark._struct_fields(batch.file_schema.record) -%}
         {%- do columns.append('cast(null as ' ~ field.type ~ ') as ' ~ floodmark._quoted(field.name)) -%}
     {%- endfor -%}
@@ -287,7 +286,7 @@
         select *, if(_floodmark_why is null, {{ group.raw_sql or (format.raw_sql(bad, group) if format.raw_sql
             else 'cast(null as variant)') }}, null) as _floodmark_record
         from (
-            select *{{ ', cast(null as string) as _floodmark_bad' if not format.bad_column }},
+            select *{{ ', cast(null as string) as _floodmark_bad' if not format.has_bad }},
                 {{ reason }} as _floodmark_why
             from (
                 {{ rows_sql }}

@@ -7,7 +7,7 @@
   has_lines   whether its records are lines
   is_text     whether its files are texts, which may be packed
   columns     the columns of a format whose records have no other, a struct; none where records have columns
-  bad_column  the column in which Spark puts a record that it cannot read, or that does not fit; none where it has none
+  has_bad     whether Spark puts a record that it cannot read, or that does not fit, into a column `_floodmark_bad`
   reason_sql  macro(bad, group): SQL of why a record is corrupt, NULL where it is none; or none
   unmixed     macro(settings, files, known, seen): what was seen, where values of one kind hide those of another; or
               none
@@ -39,7 +39,7 @@
 
 {% macro _file_format_defaults() %}
     {{ return({'options': {}, 'has_types': false, 'has_lines': false, 'is_text': false, 'columns': none,
-        'needs_look': false, 'variant_groups': none, 'groups_again': none, 'bad_column': none,
+        'needs_look': false, 'variant_groups': none, 'groups_again': none, 'has_bad': false,
         'reason_sql': none, 'raw_sql': none, 'unmixed': none, 'look': none, 'rows': none,
         'groups': floodmark._one_group}) }}
 {% endmacro %}
@@ -115,7 +115,7 @@
 {% macro _format_options(settings) %}
     {%- set format = floodmark._file_format(settings) -%}
     {{ return(dict(floodmark._merged_options(format.options, floodmark._given_options(settings)),
-        **({'mode': 'PERMISSIVE', 'columnNameOfCorruptRecord': format.bad_column} if format.bad_column else {}))) }}
+        **({'mode': 'PERMISSIVE', 'columnNameOfCorruptRecord': '_floodmark_bad'} if format.has_bad else {}))) }}
 {% endmacro %}
 
 

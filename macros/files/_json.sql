@@ -1,6 +1,6 @@
 {# JSON: one object a line, or with `multiLine` one object or an array of them a file. #}
 {% macro _json_files() %}
-    {{ return(dict(floodmark._file_format_defaults(), provider='json', bad_column='_floodmark_bad', has_lines=true,
+    {{ return(dict(floodmark._file_format_defaults(), provider='json', has_bad=true, has_lines=true,
         is_text=true, options={'allowSingleQuotes': 'false'},
         reason_sql=floodmark._json_reason_sql, raw_sql=floodmark._json_raw_sql, look=floodmark._look_at_json,
         unmixed=floodmark._unmixed, rows=floodmark._json_rows,
@@ -87,11 +87,11 @@
 {% endmacro %}
 
 
-{# Whether a text begins with a brace, in UTF-8, and has nothing behind the brace that ends it. Mostly the first one
-   that closes does, which is quickly seen. #}
-{% macro _is_braced_sql(text) %}
-    {{ return('(' ~ text ~ " like '{%' and " ~ text ~ " not like '{\\u0000%' and (" ~ text
-        ~ " rlike '^[^}]*\\\\}$' or " ~ floodmark._is_json_object_sql(text) ~ '))') }}
+{# Whether the text `value` begins with a brace, in UTF-8, and has nothing behind the brace that ends it. Mostly the
+   first one that closes does, which is quickly seen. #}
+{% macro _is_braced_sql() %}
+    {{ return("(value like '{%' and value not like '{\\u0000%' and (value rlike '^[^}]*\\\\}$' or "
+        ~ floodmark._is_json_object_sql('value') ~ '))') }}
 {% endmacro %}
 
 

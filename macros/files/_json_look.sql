@@ -79,7 +79,7 @@
 {# Whether a line is no JSON object at a quick look, which leaves NaN, and what is no JSON between the braces, to the
    reader. #}
 {% macro _looks_odd_sql() %}
-    {{ return("(value <> '' and not (is_valid_utf8(value) and " ~ floodmark._is_braced_sql('value') ~ '))') }}
+    {{ return("(value <> '' and not (is_valid_utf8(value) and " ~ floodmark._is_braced_sql() ~ '))') }}
 {% endmacro %}
 
 
@@ -111,7 +111,7 @@
 {% macro _json_parsed_sql(settings, texts) %}
     {%- set group = {'lenient': floodmark._lenient_options_sql(settings)} -%}
     {%- set is_fit = floodmark._is_lenient_object_sql('value', group) if group.lenient
-        else floodmark._is_braced_sql('value') -%}
+        else floodmark._is_braced_sql() -%}
     {%- if floodmark._is_whole_json(settings) and settings.single_variant_column is not none -%}
         {%- set is_fit = "(value like '[%' or value like '{%') and "
             ~ floodmark._is_one_value_sql('value', group.lenient) -%}
