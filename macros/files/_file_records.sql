@@ -222,9 +222,8 @@
     {%- for field in floodmark._struct_fields(batch.file_schema.record) -%}
         {%- do columns.append('cast(null as ' ~ field.type ~ ') as ' ~ floodmark._quoted(field.name)) -%}
     {%- endfor -%}
-    {{ return('select ' ~ (columns + ['_metadata']) | join(', ') ~ ' from binaryFile.`'
-        ~ floodmark._files_path(settings) ~ '` ' ~ floodmark._files_options(settings) ~ ' where '
-        ~ floodmark._files_predicate(files)) }}
+    {{ return('select ' ~ (columns + ['_metadata']) | join(', ') ~ ' from '
+        ~ floodmark._raw_files_sql(settings, files, provider='binaryFile')) }}
 {% endmacro %}
 
 

@@ -54,11 +54,7 @@
 
 {# The files of a list in which a look, {path: {reason, ...}}, found something and no `reason` why they are corrupt. #}
 {% macro _whole_files(files, found) %}
-    {%- set whole = [] -%}
-    {%- for file in files if file.path in found and not found[file.path].reason -%}
-        {%- do whole.append(file) -%}
-    {%- endfor -%}
-    {{ return(whole) }}
+    {{ return(floodmark._files_to_read(files, {'files': found}) | selectattr('path', 'in', found) | list) }}
 {% endmacro %}
 
 
@@ -137,9 +133,8 @@
 
 
 {% macro _text_rows(settings, files, look) %}
-    {{ return(floodmark._rows_by_path('(select _metadata from text.`' ~ floodmark._files_path(settings) ~ '` '
-        ~ floodmark._files_options(settings, floodmark._text_options(settings)) ~ ' where '
-        ~ floodmark._files_predicate(files) ~ ')')) }}
+    {{ return(floodmark._rows_by_path('(select _metadata from '
+        ~ floodmark._raw_files_sql(settings, files, floodmark._text_options(settings)) ~ ')')) }}
 {% endmacro %}
 
 

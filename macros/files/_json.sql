@@ -264,9 +264,8 @@
 
 {# The records of files that hold one object, or an array of them: value, _metadata. #}
 {% macro _json_whole_sql(settings, files) %}
-    {{ return(floodmark._json_elements_sql(settings, 'select value, _metadata from text.`'
-        ~ floodmark._files_path(settings) ~ '` ' ~ floodmark._files_options(settings, {'wholetext': 'true'})
-        ~ ' where ' ~ floodmark._files_predicate(files))) }}
+    {{ return(floodmark._json_elements_sql(settings, 'select value, _metadata from '
+        ~ floodmark._raw_files_sql(settings, files, {'wholetext': 'true'}))) }}
 {% endmacro %}
 
 
@@ -324,8 +323,8 @@
 
 {# The lines of files: value, _metadata. #}
 {% macro _json_lines_sql(settings, files) %}
-    {{ return("select ltrim('\\ufeff \\t', value) as value, _metadata from text.`" ~ floodmark._files_path(settings)
-        ~ '` ' ~ floodmark._files_options(settings) ~ ' where ' ~ floodmark._files_predicate(files)) }}
+    {{ return("select ltrim('\\ufeff \\t', value) as value, _metadata from "
+        ~ floodmark._raw_files_sql(settings, files)) }}
 {% endmacro %}
 
 
@@ -361,7 +360,6 @@
     from (select *, {{ path }} as _floodmark_place from {{ window }}) as written
     join (
         select _metadata, {{ floodmark._place_sql(group.files) }} as place
-        from binaryFile.`{{ floodmark._files_path(settings) }}` {{ floodmark._files_options(settings) }}
-        where {{ floodmark._files_predicate(group.files) }}
+        from {{ floodmark._raw_files_sql(settings, group.files, provider='binaryFile') }}
     ) as files on files.place = _floodmark_place
 {% endmacro %}

@@ -100,9 +100,8 @@
 {% macro _json_records_sql(settings, files) %}
     {%- set is_whole = floodmark._is_whole_json(settings) -%}
     {{ return(floodmark._json_parsed_sql(settings, floodmark._json_whole_sql(settings, files)
-        if is_whole and settings.single_variant_column is none else 'select value, _metadata from text.`'
-        ~ floodmark._files_path(settings) ~ '` ' ~ floodmark._files_options(settings, {'wholetext': 'true'}
-        if is_whole else {}) ~ ' where ' ~ floodmark._files_predicate(files))) }}
+        if is_whole and settings.single_variant_column is none else 'select value, _metadata from '
+        ~ floodmark._raw_files_sql(settings, files, {'wholetext': 'true'} if is_whole else {}))) }}
 {% endmacro %}
 
 

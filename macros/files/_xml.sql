@@ -109,9 +109,7 @@
                 from (
                     select _metadata.file_path as file, value,
                         lower(regexp_extract(value, {{ declaration }})) as declared
-                    from text.`{{ floodmark._files_path(settings) }}`
-                        {{ floodmark._files_options(settings, {'wholetext': 'true'}) }}
-                    where {{ floodmark._files_predicate(files) }}
+                    from {{ floodmark._raw_files_sql(settings, files, {'wholetext': 'true'}) }}
                 )
             )
         )

@@ -70,3 +70,10 @@
 {% macro _path_literals(files) %}
     {{ return(floodmark._string_literal(files | map(attribute='path') | join('\u0001')) | replace('\u0001', "', '")) }}
 {% endmacro %}
+
+
+{# These files as they lie there, for a FROM: texts, or what another of Spark's readers gives without a schema. #}
+{% macro _raw_files_sql(settings, files, options={}, provider='text') %}
+    {{ return(provider ~ '.`' ~ floodmark._files_path(settings) ~ '` ' ~ floodmark._files_options(settings, options)
+        ~ ' where ' ~ floodmark._files_predicate(files)) }}
+{% endmacro %}
