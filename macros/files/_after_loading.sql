@@ -26,10 +26,7 @@
     {%- set due = floodmark._due_files(id, settings) -%}
     {%- set unread = floodmark._unread_elsewhere(id, due) if due else {} -%}
     {%- set there = floodmark._present_files(settings, due) if due else [] -%}
-    {%- set versions = {} -%}
-    {%- for file in there -%}
-        {%- do versions.update({file.path: [file.size, file.modified_at]}) -%}
-    {%- endfor -%}
+    {%- set versions = floodmark._versions_of(there) -%}
     {%- set moved, gone = [], [] -%}
     {%- for file in due if file.path not in unread -%}
         {%- if versions[file.path] == [file.size, file.modified_at] -%}

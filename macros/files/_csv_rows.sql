@@ -219,10 +219,7 @@
         {%- endfor -%}
         {{ return({'files': found, 'versions': files}) }}
     {%- endif -%}
-    {%- set now = {} -%}
-    {%- for file in floodmark._present_files(settings, files) -%}
-        {%- do now.update({file.path: [file.size, file.modified_at]}) -%}
-    {%- endfor -%}
+    {%- set now = floodmark._versions_of(floodmark._present_files(settings, files)) -%}
     {%- set same, moved = [], [] -%}
     {%- for file in files -%}
         {%- do (same if now.get(file.path) == [file.size, file.modified_at] else moved).append(file) -%}

@@ -343,6 +343,16 @@
 {% endmacro %}
 
 
+{# Files by their paths: {path: [size, modified_at]}. #}
+{% macro _versions_of(files) %}
+    {%- set versions = {} -%}
+    {%- for file in files -%}
+        {%- do versions.update({file.path: [file.size, file.modified_at]}) -%}
+    {%- endfor -%}
+    {{ return(versions) }}
+{% endmacro %}
+
+
 {# Say which planned files of a batch are left out, since they were not there to be read. #}
 {% macro _warn_of_left_out(run, planned, files) %}
     {%- set left = planned | map(attribute='path') | reject('in', files | map(attribute='path') | list) | list
