@@ -31,7 +31,7 @@
     {%- for file in due if file.path not in unread -%}
         {%- if versions[file.path] == [file.size, file.modified_at] -%}
             {%- do moved.append(file) -%}
-        {%- elif file.path in versions or floodmark._takes_file(settings, file) -%}
+        {%- elif file.path in versions or file.is_taken -%}
             {%- do gone.append(file) -%}
         {%- endif -%}
     {%- endfor -%}
@@ -71,21 +71,6 @@
 {% endmacro %}
 
 
-{# Whether the settings, as they are now, take a file of this path and time. One that they leave out may lie where it
-   was, though the folder does not list it. #}
-{% macro _takes_file(settings, file) %}
-    {%- set path = floodmark._decoded_path(file.path) -%}
-    {%- set hidden = floodmark._hidden_regex(settings) -%}
-    {{ return(modules.re.search(floodmark._folder_regex(settings), path) is not none
-        and not (hidden and modules.re.search(hidden, path))
-        and modules.re.fullmatch(floodmark._glob_regex(settings.glob), path.rpartition('/')[2]) is not none
-        and (not settings.modified_after
-            or file.modified_at > floodmark._position_parse(settings.modified_after, 'timestamp'))
-        and (not settings.modified_before
-            or file.modified_at < floodmark._position_parse(settings.modified_before, 'timestamp'))) }}
-{% endmacro %}
-
-
 {# The files of a list that LOAD DATA can move. #}
 {% macro _movable_files(id, files) %}
     {%- set found, others = [], [] -%}
@@ -103,27 +88,30 @@
 
 
 {# Files that were committed at least `after` ago and are neither archived nor deleted: a list of {path, size,
-   modified_at, batch_id}, 10,000 at most. Those that stay due come last, so that others have their turn. #}
+   modified_at, batch_id, is_taken, ...}, 10,000 at most. Those that stay due come last, so that others have their turn:
+   the settings of today do not take them, or their path has a colon (_movable_files). #}
 {% macro _due_files(id, settings) %}
+    {%- set is_taken = floodmark._is_taken_sql(settings) -%}
     {{ return(floodmark._query_json("select to_json(named_struct('path', f.path, 'size', f.size, 'modified_at', "
         "unix_micros(f.modified_at), 'batch_id', f.batch_id, 'rows', f.rows, 'rows_rescued', f.rows_rescued, "
-        "'rows_quarantined', f.rows_quarantined)) from " ~ floodmark.ledger_schema() ~ '.files as f join '
-        ~ floodmark.ledger_schema() ~ '.batches as b on b.model = f.model and b.batch_id = f.batch_id where f.model = '
-        ~ floodmark._string_literal(id) ~ " and f.state = 'committed' and f.archived_at is null and b.finished_at <= "
+        "'rows_quarantined', f.rows_quarantined, 'is_taken', " ~ is_taken ~ ')) from ' ~ floodmark.ledger_schema()
+        ~ '.files as f join ' ~ floodmark.ledger_schema()
+        ~ '.batches as b on b.model = f.model and b.batch_id = f.batch_id where f.model = ' ~ floodmark._string_literal(id) ~ " and f.state = 'committed' and f.archived_at is null and b.finished_at <= "
         'timestampadd(microsecond, -' ~ floodmark._parse_duration(settings.after) ~ ', current_timestamp()) '
-        'order by ' ~ floodmark._is_movable_sql(settings) ~ ' desc, f.batch_id, f.path limit 10000')) }}
+        'order by ' ~ is_taken ~ ' and ' ~ floodmark._decoded_path_sql('f.path') ~ ' rlike '
+        ~ floodmark._string_literal('^(?:[\\w+.-]+:(?://[^/]*)?)?[^:]*$') ~ ' desc, f.batch_id, f.path limit 10000')) }}
 {% endmacro %}
 
 
-{# SQL of whether a loaded file may be moved, or recorded as gone: the settings of today take it (_takes_file), and its
-   path has no colon (_movable_files). #}
-{% macro _is_movable_sql(settings) %}
-    {%- set path = floodmark._decoded_path_sql('f.path') -%}
+{# SQL of whether the settings, as they are now, take a loaded file. One that they leave out may lie where it was,
+   though the folder does not list it. #}
+{% macro _is_taken_sql(settings) %}
+    {%- set path, hidden = floodmark._decoded_path_sql('f.path'), floodmark._hidden_regex(settings) -%}
     {%- set terms = floodmark._time_terms(settings, 'f.modified_at') -%}
-    {%- for regex in [floodmark._folder_regex(settings), '/' ~ floodmark._glob_regex(settings.glob) ~ '$',
-        '^(?:[\\w+.-]+:(?://[^/]*)?)?[^:]*$'] -%}
+    {%- for regex in [floodmark._folder_regex(settings), '/' ~ floodmark._glob_regex(settings.glob) ~ '$'] -%}
         {%- do terms.append(path ~ ' rlike ' ~ floodmark._string_literal(regex)) -%}
     {%- endfor -%}
+    {%- do terms.append('not ' ~ path ~ ' rlike ' ~ floodmark._string_literal(hidden)) if hidden -%}
     {{ return('(' ~ terms | join(' and ') ~ ')') }}
 {% endmacro %}
 
