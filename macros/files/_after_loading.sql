@@ -96,7 +96,8 @@
         "unix_micros(f.modified_at), 'batch_id', f.batch_id, 'rows', f.rows, 'rows_rescued', f.rows_rescued, "
         "'rows_quarantined', f.rows_quarantined, 'is_taken', " ~ is_taken ~ ')) from ' ~ floodmark.ledger_schema()
         ~ '.files as f join ' ~ floodmark.ledger_schema()
-        ~ '.batches as b on b.model = f.model and b.batch_id = f.batch_id where f.model = ' ~ floodmark._string_literal(id) ~ " and f.state = 'committed' and f.archived_at is null and b.finished_at <= "
+        ~ '.batches as b on b.model = f.model and b.batch_id = f.batch_id where f.model = '
+        ~ floodmark._string_literal(id) ~ " and f.state = 'committed' and f.archived_at is null and b.finished_at <= "
         'timestampadd(microsecond, -' ~ floodmark._parse_duration(settings.after) ~ ', current_timestamp()) '
         'order by ' ~ is_taken ~ ' and ' ~ floodmark._decoded_path_sql('f.path') ~ ' rlike '
         ~ floodmark._string_literal('^(?:[\\w+.-]+:(?://[^/]*)?)?[^:]*$') ~ ' desc, f.batch_id, f.path limit 10000')) }}

@@ -43,11 +43,9 @@
 
 {# Whether an earlier batch of the table loaded a file of this one, as it was then. #}
 {% macro _are_loaded(batch) %}
-    {{ return(run_query('select 1 as one from (select explode(files) as file from ' ~ floodmark.ledger_schema()
-        ~ '.batch_log where model = ' ~ floodmark._string_literal(floodmark._model_id())
+    {{ return(not floodmark._has_no_rows('(select explode(files) as file from ' ~ floodmark._log_of()
         ~ " and event = 'committed' and generation = " ~ floodmark._string_literal(batch.generation) ~ ') where '
-        ~ floodmark._files_predicate(batch.files) | replace('_metadata.file_path', 'file.path') ~ ' limit 1').rows
-        | length > 0) }}
+        ~ floodmark._files_predicate(batch.files) | replace('_metadata.file_path', 'file.path'))) }}
 {% endmacro %}
 
 

@@ -142,12 +142,10 @@
     {%- if committed is none or not floodmark._ledger_has('file_schema') -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- set found = floodmark._query_json('select file_schema from ' ~ floodmark.ledger_schema()
-        ~ '.batch_log where model = ' ~ floodmark._string_literal(floodmark._model_id())
-        ~ ' and file_schema is not null and (event = \'planned\' and batch_id = ' ~ committed.batch_id
+    {%- set found = floodmark._query_json('select file_schema from ' ~ floodmark._log_of()
+        ~ " and file_schema is not null and (event = 'planned' and batch_id = " ~ committed.batch_id
         ~ " or event = 'schema' and batch_id >= " ~ committed.batch_id
-        ~ ") order by batch_id desc, event desc, at desc "
-        'limit 1') -%}
+        ~ ') order by batch_id desc, event desc, at desc limit 1') -%}
     {{ return(found[0] if found else none) }}
 {% endmacro %}
 
@@ -155,13 +153,13 @@
 {# A SELECT of what the log has of schemas that count: of committed batches of the table that a model has now, and those
    to which somebody returned. The versions of failed batches, and of tables before, are given anew. #}
 {% macro _counted_schemas_sql(id) %}
-    {%- set log, model = floodmark.ledger_schema() ~ '.batch_log', floodmark._string_literal(id) -%}
+    {%- set events = floodmark._log_of(id) -%}
     with committed as (
-        select batch_id, generation, max_by(generation, batch_id) over () as newest from {{ log }}
-        where model = {{ model }} and event = 'committed'
+        select batch_id, generation, max_by(generation, batch_id) over () as newest
+        from {{ events }} and event = 'committed'
     )
-    select batch_id, at, file_schema, reason, recorded_by from {{ log }}
-    where model = {{ model }} and file_schema is not null
+    select batch_id, at, file_schema, reason, recorded_by
+    from {{ events }} and file_schema is not null
         and (batch_id in (select batch_id from committed where generation = newest)
             or event = 'schema' and generation in (select newest from committed))
 {% endmacro %}

@@ -115,8 +115,8 @@
     with events as (
         select file.path, file.size, file.modified_at, event, struct(batch_id, at) as place
         from (
-            select explode(files) as file, event, batch_id, at from {{ floodmark.ledger_schema() }}.batch_log
-            where model = {{ floodmark._string_literal(id) }} and files is not null
+            select explode(files) as file, event, batch_id, at
+            from {{ floodmark._log_of(id) }} and files is not null
                 and (event in ('skipped', 'forgotten')
                 {{ "or event = 'committed' and generation = " ~ floodmark._string_literal(generation) if generation }})
         )
@@ -216,10 +216,8 @@
 {# Whether the files that were there before the first load were skipped. It is done once, even if that load fails or the
    table is loaded again. #}
 {% macro _has_skipped() %}
-    {{ return(run_query('select 1 as one from ' ~ floodmark.ledger_schema() ~ '.batch_log where model = '
-        ~ floodmark._string_literal(floodmark._model_id())
-        ~ " and event = 'skipped' and batch_id = 0 and recorded_by is null limit 1").rows
-        | length > 0) }}
+    {{ return(not floodmark._has_no_rows(floodmark._log_of()
+        ~ " and event = 'skipped' and batch_id = 0 and recorded_by is null")) }}
 {% endmacro %}
 
 
