@@ -394,9 +394,8 @@
 {# Refuse settings that a format does not have, where the names of the files have told it. #}
 {% macro _check_format(settings) %}
     {%- set files = dict(floodmark._setting('files'), format=settings.format) -%}
-    {%- set problems = floodmark._format_problems(files) + floodmark._reader_option_problems(files)
-        + floodmark._corrupt_problems(files) -%}
-    {%- do floodmark._refuse(problems) if problems -%}
+    {%- do floodmark._refuse(floodmark._format_problems(files) + floodmark._reader_option_problems(files)
+        + floodmark._corrupt_problems(files)) -%}
 {% endmacro %}
 
 

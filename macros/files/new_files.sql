@@ -10,10 +10,9 @@
             '"(select 1 as id)"}}'}], "unit test '" ~ model.name ~ "'") -%}
     {%- endif -%}
     {%- set files = floodmark._files_settings() -%}
-    {%- set secret = floodmark._secret_problems('files.path', files.get('path')) if files is mapping else [] -%}
-    {%- if secret -%}
-        {%- do floodmark._refuse(secret) -%}
-    {%- elif floodmark._is_stream() and files is mapping -%}
+    {%- do floodmark._refuse(floodmark._secret_problems('files.path', files.get('path')) if files is mapping
+        else []) -%}
+    {%- if floodmark._is_stream() and files is mapping -%}
         {%- do floodmark._validate_stream_settings() -%}
         {{ return(floodmark._stream_files_sql(files)) }}
     {%- endif -%}
