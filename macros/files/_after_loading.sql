@@ -7,13 +7,13 @@
   somebody else. If it is in the archive, it is recorded as archived; otherwise as gone.
 #}
 
-{# Archive or delete the files of a model that are due: how many. What goes wrong is a warning, since the model is
+{# Archive or delete the files of a model that are due: how many. Whatever goes wrong is a warning, since the model is
    loaded; with `dry_run` nothing is done. #}
 {% macro _tidy_files(id, settings, dry_run=false) %}
     {%- if settings.on_loaded == 'keep' or not floodmark._ledger_exists() -%}
         {{ return(0) }}
     {%- endif -%}
-    {%- set tried = floodmark._tried(floodmark._tidy_due_files, id, settings, dry_run) -%}
+    {%- set tried = floodmark._outlasted(floodmark._tidy_due_files, id, settings, dry_run) -%}
     {%- if tried.error is not none -%}
         {%- do exceptions.warn("floodmark, model '" ~ id ~ "': loaded files cannot be " ~ settings.on_loaded
             ~ 'd, and stay where they are: ' ~ tried.error) -%}
@@ -134,7 +134,7 @@
             {%- set committed = floodmark._model_state(other).committed -%}
             {%- set sql = floodmark._folder_files_sql(settings) if node.config.materialized == 'streaming_table'
                 else floodmark._unseen_files_sql(settings, other, committed.generation if committed else none) -%}
-            {%- for file in floodmark._listed(settings, 'select to_json(struct(path)) from (' ~ sql ~ ') where '
+            {%- for file in floodmark._listed(settings.path, 'select to_json(struct(path)) from (' ~ sql ~ ') where '
                 ~ floodmark._files_predicate(files) | replace('_metadata.file_path', 'path')) -%}
                 {%- do unread.update({file.path: other}) -%}
             {%- endfor -%}
@@ -284,7 +284,7 @@
             or floodmark._archived_path(settings, file)): file}) -%}
     {%- endfor -%}
     {%- set pattern = floodmark._pattern_of_paths(places.keys() | list) -%}
-    {%- set listed = floodmark._listed(settings, "select to_json(struct(_metadata.file_path as path, "
+    {%- set listed = floodmark._listed(settings.archive_to, "select to_json(struct(_metadata.file_path as path, "
         '_metadata.file_size as size)) from binaryFile.`' ~ pattern | replace('`', '``') ~ '` with ('
         ~ "recursiveFileLookup = 'true'" ~ floodmark._local_files_options(settings.archive_to) ~ ')') -%}
     {%- for one in listed -%}
@@ -314,7 +314,8 @@
 {% macro _check_archived(settings) %}
     {%- set archived = floodmark._archived_files_sql(settings) -%}
     {%- set count = run_query('select count(*) as files from (' ~ archived ~ ')').rows[0][0] -%}
-    {%- set there = floodmark._listed(settings, floodmark._archived_there_sql(settings, archived)) if count else [] -%}
+    {%- set there = floodmark._listed(settings.path, floodmark._archived_there_sql(settings, archived))
+        if count else [] -%}
     {%- set lost = count - (there[0].files if there else 0) -%}
     {%- if lost -%}
         {%- do floodmark._stop(floodmark._counted(lost, 'file') ~ ' that it was loaded from '

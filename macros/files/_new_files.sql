@@ -65,7 +65,7 @@
 {# The new files, oldest first: a list of {path, size, modified_at}. A long list is cut. #}
 {% macro _unseen_files(run, begins) %}
     {%- set most = [20000, run.settings.files.max_files_per_batch] | max -%}
-    {%- set listed = floodmark._listed(run.settings.files, 'select to_json(struct(*)) from ('
+    {%- set listed = floodmark._listed(run.settings.files.path, 'select to_json(struct(*)) from ('
         ~ floodmark._unseen_of_run_sql(run, begins) ~ ' order by modified_at, path limit ' ~ most ~ ')') -%}
     {%- do run.update({'unseen_is_cut': listed | length == most}) -%}
     {{ return(listed) }}
@@ -74,7 +74,7 @@
 
 {# How many files are new, and their bytes: {files, bytes}, for a list that was cut. #}
 {% macro _count_unseen_files(run, begins) %}
-    {{ return(floodmark._listed(run.settings.files, "select to_json(named_struct('files', count(*), 'bytes', "
+    {{ return(floodmark._listed(run.settings.files.path, "select to_json(named_struct('files', count(*), 'bytes', "
         'sum(size))) from (' ~ floodmark._unseen_of_run_sql(run, begins) ~ ')')[0]) }}
 {% endmacro %}
 
@@ -87,9 +87,9 @@
 {% endmacro %}
 
 
-{# The rows of a query that lists the folder; none where the folder is not there. Listing opens no file: Spark would
+{# The rows of a query that lists the folder of a path; none where it is not there. Listing opens no file: Spark would
    make a task of every 32 small ones. #}
-{% macro _listed(settings, sql) %}
+{% macro _listed(path, sql) %}
     {%- set conf = {'spark.sql.files.maxPartitionBytes': '1099511627776', 'spark.sql.files.openCostInBytes': '1024'} -%}
     {%- do floodmark._set_conf(conf) -%}
     {%- set listed = floodmark._tried(floodmark._query_json, sql) -%}
@@ -99,7 +99,7 @@
     {%- elif listed.condition == 'PATH_NOT_FOUND' -%}
         {{ return([]) }}
     {%- endif -%}
-    {%- do floodmark._stop('the folder ' ~ settings.path ~ ' cannot be listed: ' ~ listed.error) -%}
+    {%- do floodmark._stop('the folder ' ~ path ~ ' cannot be listed: ' ~ listed.error) -%}
 {% endmacro %}
 
 
@@ -208,8 +208,8 @@
 
 {# Whether the folder has a file. #}
 {% macro _has_files(settings) %}
-    {{ return(floodmark._listed(settings, 'select to_json(struct(1)) from (' ~ floodmark._folder_files_sql(settings)
-        ~ ') limit 1') != []) }}
+    {{ return(floodmark._listed(settings.path, 'select to_json(struct(1)) from ('
+        ~ floodmark._folder_files_sql(settings) ~ ') limit 1') != []) }}
 {% endmacro %}
 
 

@@ -7,7 +7,7 @@
         {'model': [model, 'name'], 'paths': [paths, 'names'], 'reason': [reason, 'text']}) -%}
     {%- set node = floodmark._files_node(model) -%}
     {%- set settings = floodmark._node_files(node) -%}
-    {%- set listed = floodmark._listed(settings, 'select to_json(struct(*)) from ('
+    {%- set listed = floodmark._listed(settings.path, 'select to_json(struct(*)) from ('
         ~ floodmark._folder_files_sql(settings) ~ ')') -%}
     {%- set files = floodmark._named_files(node, listed, paths, 'in the folder ' ~ settings.path) -%}
     {%- do floodmark._record_files_event(node, 'skipped', {'files': floodmark._files_literal(files)}, reason) -%}
@@ -149,7 +149,7 @@
     {%- endif -%}
     {%- set settings = floodmark._completed_files(floodmark._with_defaults(dict(files, infer_column_types=true),
         floodmark._files_schema())) -%}
-    {%- set listed = floodmark._listed(settings, 'select to_json(struct(*)) from ('
+    {%- set listed = floodmark._listed(settings.path, 'select to_json(struct(*)) from ('
         ~ floodmark._folder_files_sql(settings) ~ ' order by modified_at desc, path limit 1000)') -%}
     {%- set run = {'settings': {'files': settings}, 'known_record': none} -%}
     {%- do floodmark._settle_format(run, none, listed) -%}

@@ -123,6 +123,26 @@ def test_a_failure_is_a_warning_and_nothing_is_recorded(story: Story) -> None:
     assert story.archived("blocked") == {}
 
 
+@pytest.mark.edge
+def test_a_folder_that_cannot_be_listed_is_a_warning(story: Story) -> None:
+    """Neither an archive nor the folder of another model fails what is loaded."""
+    project, root = story.project, story.project.root
+    land(root / "lists", {"1.json": lines({"id": 1})})
+    far = {"on_loaded": "archive", "archive_to": "gs://bucket/far", "after": "0 seconds"}
+    project.model("lists", loader("lists", SELECT, **far))
+    run = project.build("--select", "lists")
+    assert "loaded files cannot be archived, and stay where they are: " in run.log
+    assert "the folder gs://bucket/far cannot be listed: " in run.log
+    project.model("lists", archives("lists", "lists"))
+    project.model("closed", loader("gs://bucket/in", SELECT))
+    run = project.build("--select", "lists")
+    assert "the folder gs://bucket/in cannot be listed: " in run.log
+    assert present(root / "lists") == {"1.json"} and story.archived("lists") == {}
+    (root / "models" / "closed.sql").unlink()
+    project.build("--select", "lists")
+    assert present(root / "archive/lists") == {"1.json"}
+
+
 @pytest.mark.parametrize("still_archives", [True, False])
 def test_a_full_refresh_would_lose_what_is_archived(story: Story, still_archives: bool) -> None:
     if not still_archives:
