@@ -17,10 +17,9 @@
 {% macro _plan_schema(run, begins, files) %}
     {%- set kept = floodmark._known_schema(run) if not begins or floodmark._keeps_generation(run) else none -%}
     {%- set known = none if begins else kept -%}
-    {%- set is_told = run.settings.files.format is not none -%}
     {%- do floodmark._settle_format(run, known, files) -%}
     {%- set settings = run.settings.files -%}
-    {%- do floodmark._check_format(settings) if settings.format and not is_told -%}
+    {%- do floodmark._check_format(settings) if settings.format and settings.get('is_named') -%}
     {%- set format = floodmark._file_format(settings) if settings.format else floodmark._file_format_defaults() -%}
     {%- do floodmark._check_hints(settings.schema_hints) if run.first -%}
     {%- set record = format.columns or (floodmark._told_record(settings.schema) if settings.schema
@@ -365,29 +364,30 @@
 {% endmacro %}
 
 
-{# The format of the files, where the settings leave it to their names. #}
+{# The format of the files, where the settings leave it to their names (`is_named` from then on): what is known already,
+   or what all names tell. Once it is known, names that tell none say nothing against it. #}
 {% macro _settle_format(run, known, files) %}
     {%- set settings = run.settings.files -%}
-    {%- if not settings.format -%}
-        {%- set by_ending = {} -%}
-        {%- set known = known.format if known -%}
-        {%- for file in files if not known -%}
-            {%- set format = floodmark._format_by_name(file.path) -%}
-            {%- do by_ending.setdefault(format, file.path) -%}
-        {%- endfor -%}
-        {%- if not known and files and (by_ending | length > 1 or none in by_ending) -%}
-            {%- set names = [] -%}
-            {%- for format, path in by_ending.items() -%}
-                {%- do names.append(path.rpartition('/')[2] ~ (' is ' ~ format if format else ' may be anything')) -%}
-            {%- endfor -%}
-            {%- do floodmark._refuse([{'setting': 'files.format', 'got': none, 'expected': "one of "
-                ~ floodmark._files_schema().format.choices | join(', ')
-                ~ ', since the names of the files do not agree ('
-                ~ names | join(', ') ~ ')', 'todo': 'Add it'}]) -%}
-        {%- endif -%}
-        {%- do run.settings.update({'files': floodmark._completed_files(dict(settings,
-            format=known or by_ending | first | default(none)))}) -%}
+    {%- if settings.format and not settings.get('is_named') -%}
+        {{ return(none) }}
     {%- endif -%}
+    {%- set known = settings.format or (known.format if known) -%}
+    {%- set by_ending = {known: 'what was loaded before'} if known else {} -%}
+    {%- for file in files -%}
+        {%- set format = floodmark._format_by_name(file.path) -%}
+        {%- do by_ending.setdefault(format, file.path) if format or not known -%}
+    {%- endfor -%}
+    {%- if by_ending | length > 1 or none in by_ending -%}
+        {%- set names = [] -%}
+        {%- for format, path in by_ending.items() -%}
+            {%- do names.append(path.rpartition('/')[2] ~ (' is ' ~ format if format else ' may be anything')) -%}
+        {%- endfor -%}
+        {%- do floodmark._refuse([{'setting': 'files.format', 'got': none, 'expected': "one of "
+            ~ floodmark._files_schema().format.choices | join(', ') ~ ', since the names of the files do not agree ('
+            ~ names | join(', ') ~ ')', 'todo': 'Add it, or leave files of another format out with files.glob'}]) -%}
+    {%- endif -%}
+    {%- do run.settings.update({'files': floodmark._completed_files(dict(settings, is_named=true,
+        format=by_ending | first | default(none)))}) if not settings.format -%}
 {% endmacro %}
 
 
