@@ -337,7 +337,8 @@
 {# The planned files that are still in the folder, as _listed gives them. #}
 {% macro _present_files(settings, files) %}
     {{ return(floodmark._listed(settings.path, 'select to_json(struct(*)) from ('
-        ~ floodmark._folder_files_sql(settings) ~ ') where ' ~ floodmark._files_predicate(files) | replace('_metadata.file_path', 'path'))) }}
+        ~ floodmark._folder_files_sql(settings) ~ ') where '
+        ~ floodmark._files_predicate(files) | replace('_metadata.file_path', 'path'))) }}
 {% endmacro %}
 
 

@@ -7,10 +7,12 @@
         {%- do floodmark._keep_generation(run) if begins and run.state.committed -%}
         {%- do floodmark._check_archived(run.settings.files)
             if begins and run.full_refresh and run.target.exists and not shows -%}
-        {%- set skips = begins and not run.settings.files.include_existing
-            and not (floodmark._ledger_has('files') and floodmark._has_skipped()) -%}
+        {%- set includes = run.settings.files.include_existing -%}
+        {%- set skips = begins and not includes and not (floodmark._ledger_has('files') and floodmark._has_begun()) -%}
         {%- if skips and not shows -%}
-            {%- do floodmark._skip_existing(run.settings.files) -%}
+            {%- do floodmark._record_existing(run.settings.files, 'skipped', 'it was there before the first load') -%}
+        {%- elif begins and includes and not shows -%}
+            {%- do floodmark._include_skipped(run.settings.files) -%}
         {%- endif -%}
         {%- do run.update({'unseen': [] if skips and shows else floodmark._unseen_files(run, begins)}) -%}
     {%- endif -%}
@@ -213,18 +215,29 @@
 {% endmacro %}
 
 
-{# Whether the files that were there before the first load were skipped. It is done once, even if that load fails or the
-   table is loaded again. #}
-{% macro _has_skipped() %}
-    {{ return(not floodmark._has_no_rows(floodmark._log_of()
-        ~ " and event = 'skipped' and batch_id = 0 and recorded_by is null")) }}
+{# Whether files of the model were loaded, or those that were there before its first load were skipped. This is done
+   once, even if that load fails or the table is loaded again. #}
+{% macro _has_begun() %}
+    {{ return(not floodmark._has_no_rows(floodmark._log_of() ~ " and (event = 'skipped' and batch_id = 0 and "
+        "recorded_by is null or event = 'committed' and size(files) > 0)")) }}
 {% endmacro %}
 
 
-{# Record all files that are in the folder as skipped, in one commit that only one run makes. Where there are none, that
-   is recorded too: what lands from now on is new. #}
-{% macro _skip_existing(settings) %}
-    {%- set model = floodmark._string_literal(floodmark._model_id()) -%}
+{# Where files were skipped before the first load, and a table begins that includes them: forget it. #}
+{% macro _include_skipped(settings) %}
+    {%- set told = floodmark._query_json("select to_json(named_struct('event', max_by(event, at), 'at', "
+        'unix_micros(max(at)))) from ' ~ floodmark._log_of()
+        ~ " and event in ('skipped', 'forgotten') and batch_id = 0 and recorded_by is null")[0] -%}
+    {%- do floodmark._record_existing(settings, 'forgotten', 'include_existing is true', told.at)
+        if told.event == 'skipped' -%}
+{% endmacro %}
+
+
+{# Record all files that are in the folder as skipped or forgotten before the first batch, in one commit that only one
+   run makes. Where there are none, that is recorded too: what lands from now on is new. `before` is the time of the
+   event that it comes behind. #}
+{% macro _record_existing(settings, event, reason, before=none) %}
+    {%- set id = floodmark._model_id() -%}
     {%- set file = "named_struct('path', path, 'size', size, 'modified_at', modified_at, 'rows', bigint(null), "
         "'rows_rescued', bigint(null), 'rows_quarantined', bigint(null), 'reason', string(null))" -%}
     {%- set is_empty = not floodmark._has_files(settings) -%}
@@ -232,9 +245,10 @@
         ~ ') group by pmod(hash(path), 1 + (select count(*) div 1000 from ('
         ~ floodmark._folder_files_sql(settings) ~ ')))' -%}
     {%- do floodmark._execute(['insert into ' ~ floodmark.ledger_schema() ~ ".batch_log with (txnAppId = "
-        ~ floodmark._string_literal('floodmark/skip/' ~ floodmark._model_id()) ~ ", txnVersion = '1') "
-        '(model, batch_id, event, at, kind, invocation_id, files, reason) select ' ~ model
-        ~ ", 0, 'skipped', current_timestamp(), 'files', " ~ floodmark._string_literal(invocation_id) ~ ', '
-        ~ (floodmark._files_literal([]) if is_empty else 'collect_list(' ~ file ~ ')')
-        ~ ", 'it was there before the first load' from " ~ found]) -%}
+        ~ floodmark._string_literal('floodmark/' ~ {'skipped': 'skip', 'forgotten': 'include'}[event] ~ '/' ~ id)
+        ~ ", txnVersion = '1') (model, batch_id, event, at, kind, invocation_id, files, reason) select "
+        ~ floodmark._string_literal(id) ~ ", 0, '" ~ event ~ "', " ~ floodmark._time_behind_sql(before)
+        ~ ", 'files', " ~ floodmark._string_literal(invocation_id) ~ ', '
+        ~ (floodmark._files_literal([]) if is_empty else 'collect_list(' ~ file ~ ')') ~ ', '
+        ~ floodmark._string_literal(reason) ~ ' from ' ~ found]) -%}
 {% endmacro %}
