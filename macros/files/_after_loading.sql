@@ -329,19 +329,21 @@
 
 {# The files that a table was loaded from, and that are archived or deleted: path, size, batch_id, archived_to, and
    is_taken where the table has a later file of that path. Another model that reads the folder may have archived a file.
-   Where files replace their rows, nothing is lost with an earlier load. #}
+   Where files replace their rows, nothing is lost with an earlier load. The rows of what was forgotten are in the
+   table all the same. #}
 {% macro _archived_files_sql(settings) %}
-    {%- set newest = 'row_number() over (partition by path order by batch_id desc) = 1'
-        if settings.allow_overwrites == 'replace' else 'true' -%}
+    {%- set version = 'path' if settings.allow_overwrites == 'replace' else 'path, size, modified_at' -%}
     {%- set model = floodmark._string_literal(floodmark._model_id()) -%}
     {%- set schema = floodmark.ledger_schema() -%}
     select * from (
         select own.path, own.size, unix_micros(own.modified_at) as modified_at, own.batch_id, own.counts,
             own.archived_at is not null or own.state = 'committed' and others.path is not null as is_archived,
             coalesce(own.archived_to, others.archived_to) as archived_to,
-            count_if(own.archived_at is null and others.path is null) over (partition by own.path) > 0 as is_taken
+            max_by(own.archived_at is null and others.path is null, own.batch_id)
+                over (partition by own.path) as is_taken
         from (
-            select *, {{ newest }} as counts from {{ schema }}.files
+            select *, row_number() over (partition by {{ version }} order by batch_id desc) = 1 as counts
+            from ({{ floodmark._files_view_sql(schema ~ '.batch_log', has_forgotten=true) }})
             where model = {{ model }} and state in ('committed', 'quarantined')
         ) as own
         left join (

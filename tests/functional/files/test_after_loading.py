@@ -208,6 +208,27 @@ def test_each_way_out_of_a_refused_full_refresh(story: Story) -> None:
 
 
 @pytest.mark.edge
+def test_a_full_refresh_would_lose_an_archived_file_that_was_forgotten(story: Story) -> None:
+    project, folder = story.project, story.project.root / "forgotten"
+    land(folder, {f"{n}.json": lines({"id": n}) for n in (1, 2)})
+    project.model("forgotten", archives("forgotten", "forgotten"))
+    project.build("--select", "forgotten")
+    code, output = command(project, "files", "forgotten", "--forget", "1.json")
+    assert code == 0, output
+    assert (
+        f"1 file will be new to {project.schema}.forgotten. Of these, 1 is archived or deleted, and has to be in "
+        "the folder again."
+    ) in " ".join(output.split())
+    folder.mkdir(exist_ok=True)
+    for number, said in ((2, "1 file that it was loaded from is archived or deleted"), (1, None)):
+        shutil.move(project.root / f"archive/forgotten/{number}.json", folder / f"{number}.json")
+        run = project.dbt("run", "--select", "forgotten", "--full-refresh")
+        assert run.success == (said is None), run.log
+        assert said is None or said in run.message["forgotten"]
+    assert sorted(int(row["id"]) for row in records(project, "forgotten")) == [1, 2]
+
+
+@pytest.mark.edge
 def test_a_full_refresh_loses_nothing_of_a_file_that_was_replaced(story: Story) -> None:
     project = story.project
     given = {"allow_overwrites": "replace", "archive_to": "archive/replaced", "after": "1 hour"}
