@@ -72,7 +72,9 @@ def test_what_was_there_is_skipped_once_and_included_once(
     files = {"include_existing": includes, "max_files_per_batch": 10, "max_bytes_per_batch": None}
     run = {"settings": {"files": files}, "full_refresh": False, "state": {"committed": None}}
     floodmark._plan_files(run, True)
-    assert [event for event in ("skipped", "forgotten") if f"'{event}'" in "".join(sent)] == recorded
+    assert [
+        event for event in ("skipped", "forgotten") if f"'{event}'" in "".join(sent)
+    ] == recorded
     assert len(sent) == len(recorded)
     if recorded == ["forgotten"]:
         # Behind the skipping, and before all batches.
