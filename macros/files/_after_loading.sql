@@ -16,7 +16,7 @@
     {%- set tried = floodmark._outlasted(floodmark._tidy_due_files, id, settings, dry_run) -%}
     {%- if tried.error is not none -%}
         {%- do exceptions.warn("floodmark, model '" ~ id ~ "': loaded files cannot be " ~ settings.on_loaded
-            ~ 'd, and stay where they are: ' ~ tried.error) -%}
+            ~ 'd, and stay where they are: ' ~ modules.re.sub("^floodmark, model '[^']*': ", '', tried.error)) -%}
     {%- endif -%}
     {{ return(tried.value or 0) }}
 {% endmacro %}

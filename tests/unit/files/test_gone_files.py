@@ -254,3 +254,17 @@ def test_a_file_is_found_in_the_archive(archived_to: str | None) -> None:
     settings = SETTINGS | {"archive_to": "../old"}
     assert floodmark._in_archive(settings, [file]) == {"file:/in/a.json": there}
     assert "binaryFile.`/old/a.json`" in asked[0]
+
+
+def test_whatever_stops_the_tidying_is_a_warning() -> None:
+    """Also a refusal of floodmark's own, such as of the folder of another model."""
+    warned: list[str] = []
+    stopped = "floodmark, model 'operation': the folder s3a://closed cannot be listed: no"
+    floodmark = load(exceptions=SimpleNamespace(warn=warned.append))
+    floodmark._ledger_exists = lambda: True
+    floodmark._outlasted = lambda *_: {"value": None, "error": stopped}
+    assert floodmark._tidy_files("shop.bronze", SETTINGS) == 0
+    assert warned == [
+        "floodmark, model 'shop.bronze': loaded files cannot be archived, and stay where they are: the folder "
+        "s3a://closed cannot be listed: no"
+    ]
