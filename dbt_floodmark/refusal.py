@@ -25,9 +25,13 @@ class TryAgainError(RefusedError):
 
 
 class RejectedError(RefusedError):
-    """A refusal of the batch at hand: it fails with `reason`, and the next run plans anew."""
+    """A refusal of the batch at hand: it fails with `reason`, and the next run plans anew.
 
-    def __init__(self, message: str, reason: str) -> None:
+    `may_pass`: another run that has the batch could still apply it.
+    """
+
+    def __init__(self, message: str, reason: str, may_pass: bool = False) -> None:
         """Take the message of the node, and the few words that the ledger keeps."""
         super().__init__(message)
         self.reason = reason
+        self.may_pass = may_pass

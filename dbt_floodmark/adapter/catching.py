@@ -34,7 +34,7 @@ def attempt(
 
     Where Spark refused a statement that is ``on_refused(sentence, *arguments)``, which may return a
     sentence on what to do, with which the error then ends. Where floodmark rejected the batch, or
-    its SELECT breaks the contract, it is ``on_rejected(reason, *arguments)``.
+    its SELECT breaks the contract, it is ``on_rejected(reason, may_pass, *arguments)``.
 
     Raises:
         Exception: what the macro raised, also where ``on_refused`` fails; or what ``on_rejected``
@@ -43,10 +43,10 @@ def attempt(
     try:
         return macro(*arguments)
     except RejectedError as exc:
-        on_rejected(exc.reason, *arguments)
+        on_rejected(exc.reason, exc.may_pass, *arguments)
         raise
     except ContractError:
-        on_rejected("the SELECT breaks the contract", *arguments)
+        on_rejected("the SELECT breaks the contract", False, *arguments)
         raise
     except SparkRefused as exc:
         sentence = str(exc.msg)

@@ -146,7 +146,7 @@ def _refuse(
     `is_passing`: the next try may find the cause gone. `rejects`: why the batch at hand fails.
     """
     if rejects is not None:
-        raise RejectedError(message, rejects)
+        raise RejectedError(message, rejects, is_passing)
     raise TryAgainError(message) if is_passing else RefusedError(message)
 
 

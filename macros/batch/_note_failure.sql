@@ -27,13 +27,14 @@
 {% endmacro %}
 
 
-{# Record a batch that a check rejected before anything of it was applied. #}
-{% macro _note_rejected(reason, run, batch) %}
-    {%- do floodmark._fail(batch, reason) -%}
+{# Record a batch that a check rejected before anything of it was applied. `may_pass` as in _fail. #}
+{% macro _note_rejected(reason, may_pass, run, batch) %}
+    {%- do floodmark._reset_batch_conf(run, batch) -%}
+    {%- do floodmark._fail(batch, reason, may_pass) -%}
 {% endmacro %}
 
 
-{# Take the settings of a statement that failed off the session. #}
+{# Take the settings of a statement, or of a look at files, that failed off the session. #}
 {% macro _reset_batch_conf(run, batch) %}
     {%- set of_files = floodmark._files_conf(run.settings.files, false) if run.settings.files else {} -%}
     {%- do floodmark._reset_conf(floodmark._batch_conf() + of_files.keys() | list

@@ -7,16 +7,16 @@
   somebody else. If it is in the archive, it is recorded as archived; otherwise as gone.
 #}
 
-{# Archive or delete the files of a model that are due: how many. What goes wrong is a warning, since the model is
+{# Archive or delete the files of a model that are due: how many. Whatever goes wrong is a warning, since the model is
    loaded; with `dry_run` nothing is done. #}
 {% macro _tidy_files(id, settings, dry_run=false) %}
     {%- if settings.on_loaded == 'keep' or not floodmark._ledger_exists() -%}
         {{ return(0) }}
     {%- endif -%}
-    {%- set tried = floodmark._tried(floodmark._tidy_due_files, id, settings, dry_run) -%}
+    {%- set tried = floodmark._outlasted(floodmark._tidy_due_files, id, settings, dry_run) -%}
     {%- if tried.error is not none -%}
         {%- do exceptions.warn("floodmark, model '" ~ id ~ "': loaded files cannot be " ~ settings.on_loaded
-            ~ 'd, and stay where they are: ' ~ tried.error) -%}
+            ~ 'd, and stay where they are: ' ~ modules.re.sub("^floodmark, model '[^']*': ", '', tried.error)) -%}
     {%- endif -%}
     {{ return(tried.value or 0) }}
 {% endmacro %}
@@ -26,15 +26,12 @@
     {%- set due = floodmark._due_files(id, settings) -%}
     {%- set unread = floodmark._unread_elsewhere(id, due) if due else {} -%}
     {%- set there = floodmark._present_files(settings, due) if due else [] -%}
-    {%- set versions = {} -%}
-    {%- for file in there -%}
-        {%- do versions.update({file.path: [file.size, file.modified_at]}) -%}
-    {%- endfor -%}
+    {%- set versions = floodmark._versions_of(there) -%}
     {%- set moved, gone = [], [] -%}
     {%- for file in due if file.path not in unread -%}
         {%- if versions[file.path] == [file.size, file.modified_at] -%}
             {%- do moved.append(file) -%}
-        {%- elif file.path in versions or floodmark._takes_file(settings, file) -%}
+        {%- elif file.path in versions or file.is_taken -%}
             {%- do gone.append(file) -%}
         {%- endif -%}
     {%- endfor -%}
@@ -74,21 +71,6 @@
 {% endmacro %}
 
 
-{# Whether the settings, as they are now, take a file of this path and time. One that they leave out may lie where it
-   was, though the folder does not list it. #}
-{% macro _takes_file(settings, file) %}
-    {%- set path = floodmark._decoded_path(file.path) -%}
-    {%- set hidden = floodmark._hidden_regex(settings) -%}
-    {{ return(modules.re.search(floodmark._folder_regex(settings), path) is not none
-        and not (hidden and modules.re.search(hidden, path))
-        and modules.re.fullmatch(floodmark._glob_regex(settings.glob), path.rpartition('/')[2]) is not none
-        and (not settings.modified_after
-            or file.modified_at > floodmark._position_parse(settings.modified_after, 'timestamp'))
-        and (not settings.modified_before
-            or file.modified_at < floodmark._position_parse(settings.modified_before, 'timestamp'))) }}
-{% endmacro %}
-
-
 {# The files of a list that LOAD DATA can move. #}
 {% macro _movable_files(id, files) %}
     {%- set found, others = [], [] -%}
@@ -106,27 +88,31 @@
 
 
 {# Files that were committed at least `after` ago and are neither archived nor deleted: a list of {path, size,
-   modified_at, batch_id}, 10,000 at most. Those that stay due come last, so that others have their turn. #}
+   modified_at, batch_id, is_taken, ...}, 10,000 at most. Those that stay due come last, so that others have their turn:
+   the settings of today do not take them, or their path has a colon (_movable_files). #}
 {% macro _due_files(id, settings) %}
+    {%- set is_taken = floodmark._is_taken_sql(settings) -%}
     {{ return(floodmark._query_json("select to_json(named_struct('path', f.path, 'size', f.size, 'modified_at', "
         "unix_micros(f.modified_at), 'batch_id', f.batch_id, 'rows', f.rows, 'rows_rescued', f.rows_rescued, "
-        "'rows_quarantined', f.rows_quarantined)) from " ~ floodmark.ledger_schema() ~ '.files as f join '
-        ~ floodmark.ledger_schema() ~ '.batches as b on b.model = f.model and b.batch_id = f.batch_id where f.model = '
+        "'rows_quarantined', f.rows_quarantined, 'is_taken', " ~ is_taken ~ ')) from ' ~ floodmark.ledger_schema()
+        ~ '.files as f join ' ~ floodmark.ledger_schema()
+        ~ '.batches as b on b.model = f.model and b.batch_id = f.batch_id where f.model = '
         ~ floodmark._string_literal(id) ~ " and f.state = 'committed' and f.archived_at is null and b.finished_at <= "
         'timestampadd(microsecond, -' ~ floodmark._parse_duration(settings.after) ~ ', current_timestamp()) '
-        'order by ' ~ floodmark._is_movable_sql(settings) ~ ' desc, f.batch_id, f.path limit 10000')) }}
+        'order by ' ~ is_taken ~ ' and ' ~ floodmark._decoded_path_sql('f.path') ~ ' rlike '
+        ~ floodmark._string_literal('^(?:[\\w+.-]+:(?://[^/]*)?)?[^:]*$') ~ ' desc, f.batch_id, f.path limit 10000')) }}
 {% endmacro %}
 
 
-{# SQL of whether a loaded file may be moved, or recorded as gone: the settings of today take it (_takes_file), and its
-   path has no colon (_movable_files). #}
-{% macro _is_movable_sql(settings) %}
-    {%- set path = floodmark._decoded_path_sql('f.path') -%}
+{# SQL of whether the settings, as they are now, take a loaded file. One that they leave out may lie where it was,
+   though the folder does not list it. #}
+{% macro _is_taken_sql(settings) %}
+    {%- set path, hidden = floodmark._decoded_path_sql('f.path'), floodmark._hidden_regex(settings) -%}
     {%- set terms = floodmark._time_terms(settings, 'f.modified_at') -%}
-    {%- for regex in [floodmark._folder_regex(settings), '/' ~ floodmark._glob_regex(settings.glob) ~ '$',
-        '^(?:[\\w+.-]+:(?://[^/]*)?)?[^:]*$'] -%}
+    {%- for regex in [floodmark._folder_regex(settings), '/' ~ floodmark._glob_regex(settings.glob) ~ '$'] -%}
         {%- do terms.append(path ~ ' rlike ' ~ floodmark._string_literal(regex)) -%}
     {%- endfor -%}
+    {%- do terms.append('not ' ~ path ~ ' rlike ' ~ floodmark._string_literal(hidden)) if hidden -%}
     {{ return('(' ~ terms | join(' and ') ~ ')') }}
 {% endmacro %}
 
@@ -148,7 +134,7 @@
             {%- set committed = floodmark._model_state(other).committed -%}
             {%- set sql = floodmark._folder_files_sql(settings) if node.config.materialized == 'streaming_table'
                 else floodmark._unseen_files_sql(settings, other, committed.generation if committed else none) -%}
-            {%- for file in floodmark._listed(settings, 'select to_json(struct(path)) from (' ~ sql ~ ') where '
+            {%- for file in floodmark._listed(settings.path, 'select to_json(struct(path)) from (' ~ sql ~ ') where '
                 ~ floodmark._files_predicate(files) | replace('_metadata.file_path', 'path')) -%}
                 {%- do unread.update({file.path: other}) -%}
             {%- endfor -%}
@@ -298,7 +284,7 @@
             or floodmark._archived_path(settings, file)): file}) -%}
     {%- endfor -%}
     {%- set pattern = floodmark._pattern_of_paths(places.keys() | list) -%}
-    {%- set listed = floodmark._listed(settings, "select to_json(struct(_metadata.file_path as path, "
+    {%- set listed = floodmark._listed(settings.archive_to, "select to_json(struct(_metadata.file_path as path, "
         '_metadata.file_size as size)) from binaryFile.`' ~ pattern | replace('`', '``') ~ '` with ('
         ~ "recursiveFileLookup = 'true'" ~ floodmark._local_files_options(settings.archive_to) ~ ')') -%}
     {%- for one in listed -%}
@@ -328,7 +314,8 @@
 {% macro _check_archived(settings) %}
     {%- set archived = floodmark._archived_files_sql(settings) -%}
     {%- set count = run_query('select count(*) as files from (' ~ archived ~ ')').rows[0][0] -%}
-    {%- set there = floodmark._listed(settings, floodmark._archived_there_sql(settings, archived)) if count else [] -%}
+    {%- set there = floodmark._listed(settings.path, floodmark._archived_there_sql(settings, archived))
+        if count else [] -%}
     {%- set lost = count - (there[0].files if there else 0) -%}
     {%- if lost -%}
         {%- do floodmark._stop(floodmark._counted(lost, 'file') ~ ' that it was loaded from '
@@ -342,19 +329,21 @@
 
 {# The files that a table was loaded from, and that are archived or deleted: path, size, batch_id, archived_to, and
    is_taken where the table has a later file of that path. Another model that reads the folder may have archived a file.
-   Where files replace their rows, nothing is lost with an earlier load. #}
+   Where files replace their rows, nothing is lost with an earlier load. The rows of what was forgotten are in the
+   table all the same. #}
 {% macro _archived_files_sql(settings) %}
-    {%- set newest = 'row_number() over (partition by path order by batch_id desc) = 1'
-        if settings.allow_overwrites == 'replace' else 'true' -%}
+    {%- set version = 'path' if settings.allow_overwrites == 'replace' else 'path, size, modified_at' -%}
     {%- set model = floodmark._string_literal(floodmark._model_id()) -%}
     {%- set schema = floodmark.ledger_schema() -%}
     select * from (
         select own.path, own.size, unix_micros(own.modified_at) as modified_at, own.batch_id, own.counts,
             own.archived_at is not null or own.state = 'committed' and others.path is not null as is_archived,
             coalesce(own.archived_to, others.archived_to) as archived_to,
-            count_if(own.archived_at is null and others.path is null) over (partition by own.path) > 0 as is_taken
+            max_by(own.archived_at is null and others.path is null, own.batch_id)
+                over (partition by own.path) as is_taken
         from (
-            select *, {{ newest }} as counts from {{ schema }}.files
+            select *, row_number() over (partition by {{ version }} order by batch_id desc) = 1 as counts
+            from ({{ floodmark._files_view_sql(schema ~ '.batch_log', has_forgotten=true) }})
             where model = {{ model }} and state in ('committed', 'quarantined')
         ) as own
         left join (

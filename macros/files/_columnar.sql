@@ -102,8 +102,7 @@
                     from (
                         select _metadata.file_path as path,
                             decode(substring(content, 1, 1048576), 'ISO-8859-1') as head
-                        from binaryFile.`{{ floodmark._files_path(settings) }}` {{ floodmark._files_options(settings) }}
-                        where {{ floodmark._files_predicate(files) }}
+                        from {{ floodmark._raw_files_sql(settings, files, provider='binaryFile') }}
                     )
                 )
             )

@@ -64,9 +64,7 @@
         from (
             select _metadata.file_path as file,
                 posexplode(split(decode(cast(value as binary), 'ISO-8859-1'), '\r\n|\r|\n'))
-            from text.`{{ floodmark._files_path(settings) }}`
-                {{ floodmark._files_options(settings, {'wholetext': 'true'}) }}
-            where {{ floodmark._files_predicate(files) }}
+            from {{ floodmark._raw_files_sql(settings, files, {'wholetext': 'true'}) }}
         )
     )
 {% endmacro %}

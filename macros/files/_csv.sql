@@ -7,7 +7,7 @@
 #}
 
 {% macro _csv_files() %}
-    {{ return(dict(floodmark._file_format_defaults(), provider='csv', bad_column='_floodmark_bad', has_lines=true,
+    {{ return(dict(floodmark._file_format_defaults(), provider='csv', has_bad=true, has_lines=true,
         is_text=true, options={'header': 'true', 'escape': '"'},
         raw_sql=floodmark._csv_raw_sql, look=floodmark._look_at_csv, groups=floodmark._csv_groups, needs_look=true,
         variant_groups=floodmark._csv_variant_groups, groups_again=floodmark._csv_groups_again)) }}
@@ -114,24 +114,4 @@
             ~ floodmark._text_pattern(type))) -%}
     {%- endif -%}
     {{ return('(' ~ terms | join(' or ') ~ ')' if terms else none) }}
-{% endmacro %}
-
-
-{# A record with the fields of another behind its own, where it lacks them; those that both have in a type for both. #}
-{% macro _joined_records(one, other, conflict='variant') %}
-    {%- if one is none -%}
-        {{ return(other) }}
-    {%- endif -%}
-    {%- set types = floodmark._types_of(one) -%}
-    {%- set others = floodmark._types_of(other) -%}
-    {%- set fields = [] -%}
-    {%- for field in floodmark._struct_fields(one) -%}
-        {%- do fields.append(dict(field, type=floodmark._merged_types(field.type, others[field.name],
-            conflict))
-            if field.name in others else field) -%}
-    {%- endfor -%}
-    {%- for field in floodmark._struct_fields(other) if field.name not in types -%}
-        {%- do fields.append(field) -%}
-    {%- endfor -%}
-    {{ return(floodmark._struct_of(fields)) }}
 {% endmacro %}

@@ -13,10 +13,9 @@
         "select to_json(named_struct('path', path, 'line', min_by(value, place), 'is_open', min_by("
         ~ (floodmark._csv_is_open_sql(dialect) if dialect.hides else 'false') ~ ", place))) from (select path, "
         "struct(start, n) as place, " ~ value ~ " as value from (select _metadata.file_path as path, "
-        "_metadata.file_block_start as start, monotonically_increasing_id() as n, value from text.`"
-        ~ floodmark._files_path(settings) ~ '` ' ~ floodmark._files_options(settings, {'wholetext': 'true'}
-        if dialect.is_whole else {}) ~ ' where ' ~ floodmark._files_predicate(files) ~ ")) where trim(value) <> ''"
-        ~ skips ~ ' group by path') -%}
+        "_metadata.file_block_start as start, monotonically_increasing_id() as n, value from "
+        ~ floodmark._raw_files_sql(settings, files, {'wholetext': 'true'} if dialect.is_whole else {})
+        ~ ")) where trim(value) <> ''" ~ skips ~ ' group by path') -%}
     {%- set found = {} -%}
     {%- for row in rows -%}
         {%- set names = [] if row.is_open and dialect.has_header else floodmark._csv_names(run, row, dialect) -%}

@@ -86,8 +86,8 @@
         {{ return('select explode(' ~ ('slice(' ~ records ~ ', 2, greatest(size(' ~ records ~ ') - 1, 0))'
             if dialect.has_header else records) ~ ') as value, _metadata from (' ~ lines ~ ')') }}
     {%- elif modules.re.fullmatch('[\\x00-\\x1f]+', dialect.sep) -%}
-        {%- set lines = lines ~ ' union all select value, _metadata from text.`' ~ floodmark._files_path(settings)
-            ~ '` ' ~ floodmark._files_options(settings) ~ ' where ' ~ floodmark._files_predicate(group.files)
+        {%- set lines = lines ~ ' union all select value, _metadata from '
+            ~ floodmark._raw_files_sql(settings, group.files)
             ~ " and value rlike '^[\\\\x00-\\\\x20]+$' and contains(value, "
             ~ floodmark._string_literal(dialect.sep) ~ ')' -%}
     {%- endif -%}
@@ -219,10 +219,7 @@
         {%- endfor -%}
         {{ return({'files': found, 'versions': files}) }}
     {%- endif -%}
-    {%- set now = {} -%}
-    {%- for file in floodmark._present_files(settings, files) -%}
-        {%- do now.update({file.path: [file.size, file.modified_at]}) -%}
-    {%- endfor -%}
+    {%- set now = floodmark._versions_of(floodmark._present_files(settings, files)) -%}
     {%- set same, moved = [], [] -%}
     {%- for file in files -%}
         {%- do (same if now.get(file.path) == [file.size, file.modified_at] else moved).append(file) -%}

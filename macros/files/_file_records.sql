@@ -43,11 +43,9 @@
 
 {# Whether an earlier batch of the table loaded a file of this one, as it was then. #}
 {% macro _are_loaded(batch) %}
-    {{ return(run_query('select 1 as one from (select explode(files) as file from ' ~ floodmark.ledger_schema()
-        ~ '.batch_log where model = ' ~ floodmark._string_literal(floodmark._model_id())
+    {{ return(not floodmark._has_no_rows('(select explode(files) as file from ' ~ floodmark._log_of()
         ~ " and event = 'committed' and generation = " ~ floodmark._string_literal(batch.generation) ~ ') where '
-        ~ floodmark._files_predicate(batch.files) | replace('_metadata.file_path', 'file.path') ~ ' limit 1').rows
-        | length > 0) }}
+        ~ floodmark._files_predicate(batch.files) | replace('_metadata.file_path', 'file.path'))) }}
 {% endmacro %}
 
 
@@ -218,14 +216,12 @@
 {# Files that are corrupt as a whole: a row each, as a window has them. #}
 {% macro _corrupt_files_sql(run, batch, files) %}
     {%- set settings = run.settings.files -%}
-    {%- set bad = floodmark._file_format(settings).bad_column -%}
-    {%- set columns = ['cast(null as string) as ' ~ bad] if bad else [] -%}
+    {%- set columns = ['cast(null as string) as _floodmark_bad'] if floodmark._file_format(settings).has_bad else [] -%}
     {%- for field in floodmark._struct_fields(batch.file_schema.record) -%}
         {%- do columns.append('cast(null as ' ~ field.type ~ ') as ' ~ floodmark._quoted(field.name)) -%}
     {%- endfor -%}
-    {{ return('select ' ~ (columns + ['_metadata']) | join(', ') ~ ' from binaryFile.`'
-        ~ floodmark._files_path(settings) ~ '` ' ~ floodmark._files_options(settings) ~ ' where '
-        ~ floodmark._files_predicate(files)) }}
+    {{ return('select ' ~ (columns + ['_metadata']) | join(', ') ~ ' from '
+        ~ floodmark._raw_files_sql(settings, files, provider='binaryFile')) }}
 {% endmacro %}
 
 
@@ -287,7 +283,7 @@
         select *, if(_floodmark_why is null, {{ group.raw_sql or (format.raw_sql(bad, group) if format.raw_sql
             else 'cast(null as variant)') }}, null) as _floodmark_record
         from (
-            select *{{ ', cast(null as string) as _floodmark_bad' if not format.bad_column }},
+            select *{{ ', cast(null as string) as _floodmark_bad' if not format.has_bad }},
                 {{ reason }} as _floodmark_why
             from (
                 {{ rows_sql }}
@@ -340,8 +336,19 @@
 
 {# The planned files that are still in the folder, as _listed gives them. #}
 {% macro _present_files(settings, files) %}
-    {{ return(floodmark._listed(settings, 'select to_json(struct(*)) from (' ~ floodmark._folder_files_sql(settings)
-        ~ ') where ' ~ floodmark._files_predicate(files) | replace('_metadata.file_path', 'path'))) }}
+    {{ return(floodmark._listed(settings.path, 'select to_json(struct(*)) from ('
+        ~ floodmark._folder_files_sql(settings) ~ ') where '
+        ~ floodmark._files_predicate(files) | replace('_metadata.file_path', 'path'))) }}
+{% endmacro %}
+
+
+{# Files by their paths: {path: [size, modified_at]}. #}
+{% macro _versions_of(files) %}
+    {%- set versions = {} -%}
+    {%- for file in files -%}
+        {%- do versions.update({file.path: [file.size, file.modified_at]}) -%}
+    {%- endfor -%}
+    {{ return(versions) }}
 {% endmacro %}
 
 

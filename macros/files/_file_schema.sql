@@ -17,10 +17,9 @@
 {% macro _plan_schema(run, begins, files) %}
     {%- set kept = floodmark._known_schema(run) if not begins or floodmark._keeps_generation(run) else none -%}
     {%- set known = none if begins else kept -%}
-    {%- set is_told = run.settings.files.format is not none -%}
     {%- do floodmark._settle_format(run, known, files) -%}
     {%- set settings = run.settings.files -%}
-    {%- do floodmark._check_format(settings) if settings.format and not is_told -%}
+    {%- do floodmark._check_format(settings) if settings.format and settings.get('is_named') -%}
     {%- set format = floodmark._file_format(settings) if settings.format else floodmark._file_format_defaults() -%}
     {%- do floodmark._check_hints(settings.schema_hints) if run.first -%}
     {%- set record = format.columns or (floodmark._told_record(settings.schema) if settings.schema
@@ -142,12 +141,10 @@
     {%- if committed is none or not floodmark._ledger_has('file_schema') -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- set found = floodmark._query_json('select file_schema from ' ~ floodmark.ledger_schema()
-        ~ '.batch_log where model = ' ~ floodmark._string_literal(floodmark._model_id())
-        ~ ' and file_schema is not null and (event = \'planned\' and batch_id = ' ~ committed.batch_id
+    {%- set found = floodmark._query_json('select file_schema from ' ~ floodmark._log_of()
+        ~ " and file_schema is not null and (event = 'planned' and batch_id = " ~ committed.batch_id
         ~ " or event = 'schema' and batch_id >= " ~ committed.batch_id
-        ~ ") order by batch_id desc, event desc, at desc "
-        'limit 1') -%}
+        ~ ') order by batch_id desc, event desc, at desc limit 1') -%}
     {{ return(found[0] if found else none) }}
 {% endmacro %}
 
@@ -155,13 +152,13 @@
 {# A SELECT of what the log has of schemas that count: of committed batches of the table that a model has now, and those
    to which somebody returned. The versions of failed batches, and of tables before, are given anew. #}
 {% macro _counted_schemas_sql(id) %}
-    {%- set log, model = floodmark.ledger_schema() ~ '.batch_log', floodmark._string_literal(id) -%}
+    {%- set events = floodmark._log_of(id) -%}
     with committed as (
-        select batch_id, generation, max_by(generation, batch_id) over () as newest from {{ log }}
-        where model = {{ model }} and event = 'committed'
+        select batch_id, generation, max_by(generation, batch_id) over () as newest
+        from {{ events }} and event = 'committed'
     )
-    select batch_id, at, file_schema, reason, recorded_by from {{ log }}
-    where model = {{ model }} and file_schema is not null
+    select batch_id, at, file_schema, reason, recorded_by
+    from {{ events }} and file_schema is not null
         and (batch_id in (select batch_id from committed where generation = newest)
             or event = 'schema' and generation in (select newest from committed))
 {% endmacro %}
@@ -367,38 +364,38 @@
 {% endmacro %}
 
 
-{# The format of the files, where the settings leave it to their names. #}
+{# The format of the files, where the settings leave it to their names (`is_named` from then on): what is known already,
+   or what all names tell. Once it is known, names that tell none say nothing against it. #}
 {% macro _settle_format(run, known, files) %}
     {%- set settings = run.settings.files -%}
-    {%- if not settings.format -%}
-        {%- set by_ending = {} -%}
-        {%- set known = known.format if known -%}
-        {%- for file in files if not known -%}
-            {%- set format = floodmark._format_by_name(file.path) -%}
-            {%- do by_ending.setdefault(format, file.path) -%}
-        {%- endfor -%}
-        {%- if not known and files and (by_ending | length > 1 or none in by_ending) -%}
-            {%- set names = [] -%}
-            {%- for format, path in by_ending.items() -%}
-                {%- do names.append(path.rpartition('/')[2] ~ (' is ' ~ format if format else ' may be anything')) -%}
-            {%- endfor -%}
-            {%- do floodmark._refuse([{'setting': 'files.format', 'got': none, 'expected': "one of "
-                ~ floodmark._files_schema().format.choices | join(', ')
-                ~ ', since the names of the files do not agree ('
-                ~ names | join(', ') ~ ')', 'todo': 'Add it'}]) -%}
-        {%- endif -%}
-        {%- do run.settings.update({'files': floodmark._completed_files(dict(settings,
-            format=known or by_ending | first | default(none)))}) -%}
+    {%- if settings.format and not settings.get('is_named') -%}
+        {{ return(none) }}
     {%- endif -%}
+    {%- set known = settings.format or (known.format if known) -%}
+    {%- set by_ending = {known: 'what was loaded before'} if known else {} -%}
+    {%- for file in files -%}
+        {%- set format = floodmark._format_by_name(file.path) -%}
+        {%- do by_ending.setdefault(format, file.path) if format or not known -%}
+    {%- endfor -%}
+    {%- if by_ending | length > 1 or none in by_ending -%}
+        {%- set names = [] -%}
+        {%- for format, path in by_ending.items() -%}
+            {%- do names.append(path.rpartition('/')[2] ~ (' is ' ~ format if format else ' may be anything')) -%}
+        {%- endfor -%}
+        {%- do floodmark._refuse([{'setting': 'files.format', 'got': none, 'expected': "one of "
+            ~ floodmark._files_schema().format.choices | join(', ') ~ ', since the names of the files do not agree ('
+            ~ names | join(', ') ~ ')', 'todo': 'Add it, or leave files of another format out with files.glob'}]) -%}
+    {%- endif -%}
+    {%- do run.settings.update({'files': floodmark._completed_files(dict(settings, is_named=true,
+        format=by_ending | first | default(none)))}) if not settings.format -%}
 {% endmacro %}
 
 
 {# Refuse settings that a format does not have, where the names of the files have told it. #}
 {% macro _check_format(settings) %}
     {%- set files = dict(floodmark._setting('files'), format=settings.format) -%}
-    {%- set problems = floodmark._format_problems(files) + floodmark._reader_option_problems(files)
-        + floodmark._corrupt_problems(files) -%}
-    {%- do floodmark._refuse(problems) if problems -%}
+    {%- do floodmark._refuse(floodmark._format_problems(files) + floodmark._reader_option_problems(files)
+        + floodmark._corrupt_problems(files)) -%}
 {% endmacro %}
 
 

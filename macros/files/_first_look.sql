@@ -5,7 +5,7 @@
 {% macro _folder_look_sql(files) %}
     {%- set settings = floodmark._completed_files(floodmark._with_defaults(dict(files, infer_column_types=true),
         floodmark._files_schema())) -%}
-    {%- set listed = floodmark._listed(settings, 'select to_json(struct(*)) from ('
+    {%- set listed = floodmark._listed(settings.path, 'select to_json(struct(*)) from ('
         ~ floodmark._folder_files_sql(settings) ~ ' order by modified_at desc, path limit 1000)') -%}
     {%- set run = {'settings': {'files': settings}, 'known_record': none} -%}
     {%- do floodmark._settle_format(run, none, listed) -%}

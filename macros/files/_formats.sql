@@ -7,7 +7,7 @@
   has_lines   whether its records are lines
   is_text     whether its files are texts, which may be packed
   columns     the columns of a format whose records have no other, a struct; none where records have columns
-  bad_column  the column in which Spark puts a record that it cannot read, or that does not fit; none where it has none
+  has_bad     whether Spark puts a record that it cannot read, or that does not fit, into a column `_floodmark_bad`
   reason_sql  macro(bad, group): SQL of why a record is corrupt, NULL where it is none; or none
   unmixed     macro(settings, files, known, seen): what was seen, where values of one kind hide those of another; or
               none
@@ -39,7 +39,7 @@
 
 {% macro _file_format_defaults() %}
     {{ return({'options': {}, 'has_types': false, 'has_lines': false, 'is_text': false, 'columns': none,
-        'needs_look': false, 'variant_groups': none, 'groups_again': none, 'bad_column': none,
+        'needs_look': false, 'variant_groups': none, 'groups_again': none, 'has_bad': false,
         'reason_sql': none, 'raw_sql': none, 'unmixed': none, 'look': none, 'rows': none,
         'groups': floodmark._one_group}) }}
 {% endmacro %}
@@ -54,11 +54,7 @@
 
 {# The files of a list in which a look, {path: {reason, ...}}, found something and no `reason` why they are corrupt. #}
 {% macro _whole_files(files, found) %}
-    {%- set whole = [] -%}
-    {%- for file in files if file.path in found and not found[file.path].reason -%}
-        {%- do whole.append(file) -%}
-    {%- endfor -%}
-    {{ return(whole) }}
+    {{ return(floodmark._files_to_read(files, {'files': found}) | selectattr('path', 'in', found) | list) }}
 {% endmacro %}
 
 
@@ -115,7 +111,7 @@
 {% macro _format_options(settings) %}
     {%- set format = floodmark._file_format(settings) -%}
     {{ return(dict(floodmark._merged_options(format.options, floodmark._given_options(settings)),
-        **({'mode': 'PERMISSIVE', 'columnNameOfCorruptRecord': format.bad_column} if format.bad_column else {}))) }}
+        **({'mode': 'PERMISSIVE', 'columnNameOfCorruptRecord': '_floodmark_bad'} if format.has_bad else {}))) }}
 {% endmacro %}
 
 
@@ -137,9 +133,8 @@
 
 
 {% macro _text_rows(settings, files, look) %}
-    {{ return(floodmark._rows_by_path('(select _metadata from text.`' ~ floodmark._files_path(settings) ~ '` '
-        ~ floodmark._files_options(settings, floodmark._text_options(settings)) ~ ' where '
-        ~ floodmark._files_predicate(files) ~ ')')) }}
+    {{ return(floodmark._rows_by_path('(select _metadata from '
+        ~ floodmark._raw_files_sql(settings, files, floodmark._text_options(settings)) ~ ')')) }}
 {% endmacro %}
 
 
@@ -168,56 +163,4 @@
         {%- do rows.update({file.path: 1}) -%}
     {%- endfor -%}
     {{ return(rows) }}
-{% endmacro %}
-
-
-{# The record that a window reads: the known one, and the fields that were seen besides, as string, by which Spark
-   means the JSON as it stands in the file. Texts are read as VARIANT, which prints them as such. Where a field is a
-   text in one record and none in another it is read as boolean: what is none makes Spark hand out the record's own
-   text. Within arrays and maps all are, since these are rescued as a whole. Those that are known but for their case
-   are read as these. `within` is none, 'struct' or 'array'. `parsed` is a pattern of types whose text may be no JSON:
-   they are read as VARIANT. #}
-{% macro _read_record(known, seen, is_sensitive=true, within=none, parsed='$^') %}
-    {%- if seen is none -%}
-        {{ return(known) }}
-    {%- elif known.startswith('array<') and seen.startswith('array<') -%}
-        {{ return('array<' ~ floodmark._read_record(known[6:-1], seen[6:-1], is_sensitive, 'array', parsed)
-            ~ '>') }}
-    {%- elif known.startswith('map<') and floodmark._nesting(seen) in ['struct', 'map'] -%}
-        {%- set key, value = floodmark._map_types(known) -%}
-        {{ return('map<' ~ key ~ ',' ~ floodmark._read_record(value, floodmark._seen_values(seen)
-            if seen.startswith('struct<') else floodmark._map_value_type(seen), is_sensitive, 'array', parsed)
-            ~ '>') }}
-    {%- elif not (known.startswith('struct<') and seen.startswith('struct<')) -%}
-        {{ return(known) }}
-    {%- endif -%}
-    {%- set other = floodmark._types_of(seen) -%}
-    {%- set mine = floodmark._types_of(known) -%}
-    {%- set deeper = within or 'struct' -%}
-    {%- set fields = [] -%}
-    {%- for field in floodmark._struct_fields(known) -%}
-        {%- do fields.append({'name': field.name, 'type': floodmark._read_record(field.type, other[field.name],
-            is_sensitive, deeper, parsed) if field.name in other else field.type}) -%}
-    {%- endfor -%}
-    {%- for field in floodmark._struct_fields(seen) if field.name not in mine
-        and field.name not in ['_metadata', ''] -%}
-        {%- set alike = none if is_sensitive else floodmark._find_column(floodmark._struct_fields(known),
-            field.name) -%}
-        {%- set unknown = {'string': 'variant', 'void': 'variant',
-            'variant': 'variant' if within else 'boolean'}.get(field.type,
-            'variant' if modules.re.match(parsed, field.type) else 'string') -%}
-        {%- do fields.append({'name': field.name, 'type': floodmark._read_record(alike.type, field.type, is_sensitive,
-            deeper, parsed) if alike else ('boolean' if within == 'array' else unknown)}) -%}
-    {%- endfor -%}
-    {{ return(floodmark._struct_of(fields)) }}
-{% endmacro %}
-
-
-{# The type of the values of an object that was seen, for a column that is a map; none where it has none. #}
-{% macro _seen_values(seen) %}
-    {%- set ns = namespace(type=none) -%}
-    {%- for field in floodmark._struct_fields(seen) -%}
-        {%- set ns.type = field.type if ns.type is none else floodmark._merged_types(ns.type, field.type) -%}
-    {%- endfor -%}
-    {{ return(ns.type) }}
 {% endmacro %}

@@ -1,6 +1,6 @@
 {# JSON: one object a line, or with `multiLine` one object or an array of them a file. #}
 {% macro _json_files() %}
-    {{ return(dict(floodmark._file_format_defaults(), provider='json', bad_column='_floodmark_bad', has_lines=true,
+    {{ return(dict(floodmark._file_format_defaults(), provider='json', has_bad=true, has_lines=true,
         is_text=true, options={'allowSingleQuotes': 'false'},
         reason_sql=floodmark._json_reason_sql, raw_sql=floodmark._json_raw_sql, look=floodmark._look_at_json,
         unmixed=floodmark._unmixed, rows=floodmark._json_rows,
@@ -87,11 +87,11 @@
 {% endmacro %}
 
 
-{# Whether a text begins with a brace, in UTF-8, and has nothing behind the brace that ends it. Mostly the first one
-   that closes does, which is quickly seen. #}
-{% macro _is_braced_sql(text) %}
-    {{ return('(' ~ text ~ " like '{%' and " ~ text ~ " not like '{\\u0000%' and (" ~ text
-        ~ " rlike '^[^}]*\\\\}$' or " ~ floodmark._is_json_object_sql(text) ~ '))') }}
+{# Whether the text `value` begins with a brace, in UTF-8, and has nothing behind the brace that ends it. Mostly the
+   first one that closes does, which is quickly seen. #}
+{% macro _is_braced_sql() %}
+    {{ return("(value like '{%' and value not like '{\\u0000%' and (value rlike '^[^}]*\\\\}$' or "
+        ~ floodmark._is_json_object_sql('value') ~ '))') }}
 {% endmacro %}
 
 
@@ -264,9 +264,8 @@
 
 {# The records of files that hold one object, or an array of them: value, _metadata. #}
 {% macro _json_whole_sql(settings, files) %}
-    {{ return(floodmark._json_elements_sql(settings, 'select value, _metadata from text.`'
-        ~ floodmark._files_path(settings) ~ '` ' ~ floodmark._files_options(settings, {'wholetext': 'true'})
-        ~ ' where ' ~ floodmark._files_predicate(files))) }}
+    {{ return(floodmark._json_elements_sql(settings, 'select value, _metadata from '
+        ~ floodmark._raw_files_sql(settings, files, {'wholetext': 'true'}))) }}
 {% endmacro %}
 
 
@@ -324,8 +323,8 @@
 
 {# The lines of files: value, _metadata. #}
 {% macro _json_lines_sql(settings, files) %}
-    {{ return("select ltrim('\\ufeff \\t', value) as value, _metadata from text.`" ~ floodmark._files_path(settings)
-        ~ '` ' ~ floodmark._files_options(settings) ~ ' where ' ~ floodmark._files_predicate(files)) }}
+    {{ return("select ltrim('\\ufeff \\t', value) as value, _metadata from "
+        ~ floodmark._raw_files_sql(settings, files)) }}
 {% endmacro %}
 
 
@@ -361,7 +360,6 @@
     from (select *, {{ path }} as _floodmark_place from {{ window }}) as written
     join (
         select _metadata, {{ floodmark._place_sql(group.files) }} as place
-        from binaryFile.`{{ floodmark._files_path(settings) }}` {{ floodmark._files_options(settings) }}
-        where {{ floodmark._files_predicate(group.files) }}
+        from {{ floodmark._raw_files_sql(settings, group.files, provider='binaryFile') }}
     ) as files on files.place = _floodmark_place
 {% endmacro %}

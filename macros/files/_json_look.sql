@@ -79,7 +79,7 @@
 {# Whether a line is no JSON object at a quick look, which leaves NaN, and what is no JSON between the braces, to the
    reader. #}
 {% macro _looks_odd_sql() %}
-    {{ return("(value <> '' and not (is_valid_utf8(value) and " ~ floodmark._is_braced_sql('value') ~ '))') }}
+    {{ return("(value <> '' and not (is_valid_utf8(value) and " ~ floodmark._is_braced_sql() ~ '))') }}
 {% endmacro %}
 
 
@@ -100,9 +100,8 @@
 {% macro _json_records_sql(settings, files) %}
     {%- set is_whole = floodmark._is_whole_json(settings) -%}
     {{ return(floodmark._json_parsed_sql(settings, floodmark._json_whole_sql(settings, files)
-        if is_whole and settings.single_variant_column is none else 'select value, _metadata from text.`'
-        ~ floodmark._files_path(settings) ~ '` ' ~ floodmark._files_options(settings, {'wholetext': 'true'}
-        if is_whole else {}) ~ ' where ' ~ floodmark._files_predicate(files))) }}
+        if is_whole and settings.single_variant_column is none else 'select value, _metadata from '
+        ~ floodmark._raw_files_sql(settings, files, {'wholetext': 'true'} if is_whole else {}))) }}
 {% endmacro %}
 
 
@@ -111,7 +110,7 @@
 {% macro _json_parsed_sql(settings, texts) %}
     {%- set group = {'lenient': floodmark._lenient_options_sql(settings)} -%}
     {%- set is_fit = floodmark._is_lenient_object_sql('value', group) if group.lenient
-        else floodmark._is_braced_sql('value') -%}
+        else floodmark._is_braced_sql() -%}
     {%- if floodmark._is_whole_json(settings) and settings.single_variant_column is not none -%}
         {%- set is_fit = "(value like '[%' or value like '{%') and "
             ~ floodmark._is_one_value_sql('value', group.lenient) -%}

@@ -4,8 +4,7 @@
    {files, file_schema, record, look, records_by}. #}
 {% macro _stored_files(run, batch_id) %}
     {%- set found = floodmark._query_json('select to_json(struct(files, file_schema)) from '
-        ~ floodmark.ledger_schema() ~ '.batch_log where model = ' ~ floodmark._string_literal(floodmark._model_id())
-        ~ ' and batch_id = ' ~ batch_id ~ " and event = 'planned'")[0] -%}
+        ~ floodmark._log_of() ~ ' and batch_id = ' ~ batch_id ~ " and event = 'planned'")[0] -%}
     {%- set schema = fromjson(found.file_schema) if found.get('file_schema') -%}
     {%- set stage = run.stages | selectattr('batch_id', 'equalto', batch_id | int)
         | selectattr('part', 'equalto', 'files') | first -%}

@@ -113,7 +113,8 @@
 
 {# Stop where the bytes of a file cannot be read: then the file is not corrupt, but its store failed or denies access.
    This reads the file once more, because the store may have failed only for a moment. A missing file is not checked
-   here. A compressed file is read without decompressing it. #}
+   here. A compressed file is read without decompressing it. A batch that is planned fails, so that people can leave
+   the file out of the next one. #}
 {% macro _check_bytes(settings, file) %}
     {%- set is_packed = floodmark._packed_ending(file.path) is not none -%}
     {%- set read = floodmark._tried(run_query, 'select max(hash(' ~ ('content' if is_packed else 'value') ~ ')) from '
@@ -123,7 +124,7 @@
         and read.condition not in ['PATH_NOT_FOUND', 'FAILED_READ_FILE.FILE_NOT_EXIST'] -%}
         {%- do floodmark._stop('the file ' ~ file.path ~ ' cannot be read from where it is: ' ~ read.error
             ~ '. Nothing of its batch was loaded. Run again once it can be read, or leave it out with `floodmark files '
-            '<model> --skip`', is_passing=true) -%}
+            '<model> --skip`', is_passing=true, rejects='a file cannot be read') -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -7,10 +7,12 @@
         {%- do floodmark._keep_generation(run) if begins and run.state.committed -%}
         {%- do floodmark._check_archived(run.settings.files)
             if begins and run.full_refresh and run.target.exists and not shows -%}
-        {%- set skips = begins and not run.settings.files.include_existing
-            and not (floodmark._ledger_has('files') and floodmark._has_skipped()) -%}
+        {%- set includes = run.settings.files.include_existing -%}
+        {%- set skips = begins and not includes and not (floodmark._ledger_has('files') and floodmark._has_begun()) -%}
         {%- if skips and not shows -%}
-            {%- do floodmark._skip_existing(run.settings.files) -%}
+            {%- do floodmark._record_existing(run.settings.files, 'skipped', 'it was there before the first load') -%}
+        {%- elif begins and includes and not shows -%}
+            {%- do floodmark._include_skipped(run.settings.files) -%}
         {%- endif -%}
         {%- do run.update({'unseen': [] if skips and shows else floodmark._unseen_files(run, begins)}) -%}
     {%- endif -%}
@@ -65,7 +67,7 @@
 {# The new files, oldest first: a list of {path, size, modified_at}. A long list is cut. #}
 {% macro _unseen_files(run, begins) %}
     {%- set most = [20000, run.settings.files.max_files_per_batch] | max -%}
-    {%- set listed = floodmark._listed(run.settings.files, 'select to_json(struct(*)) from ('
+    {%- set listed = floodmark._listed(run.settings.files.path, 'select to_json(struct(*)) from ('
         ~ floodmark._unseen_of_run_sql(run, begins) ~ ' order by modified_at, path limit ' ~ most ~ ')') -%}
     {%- do run.update({'unseen_is_cut': listed | length == most}) -%}
     {{ return(listed) }}
@@ -74,7 +76,7 @@
 
 {# How many files are new, and their bytes: {files, bytes}, for a list that was cut. #}
 {% macro _count_unseen_files(run, begins) %}
-    {{ return(floodmark._listed(run.settings.files, "select to_json(named_struct('files', count(*), 'bytes', "
+    {{ return(floodmark._listed(run.settings.files.path, "select to_json(named_struct('files', count(*), 'bytes', "
         'sum(size))) from (' ~ floodmark._unseen_of_run_sql(run, begins) ~ ')')[0]) }}
 {% endmacro %}
 
@@ -87,9 +89,9 @@
 {% endmacro %}
 
 
-{# The rows of a query that lists the folder; none where the folder is not there. Listing opens no file: Spark would
+{# The rows of a query that lists the folder of a path; none where it is not there. Listing opens no file: Spark would
    make a task of every 32 small ones. #}
-{% macro _listed(settings, sql) %}
+{% macro _listed(path, sql) %}
     {%- set conf = {'spark.sql.files.maxPartitionBytes': '1099511627776', 'spark.sql.files.openCostInBytes': '1024'} -%}
     {%- do floodmark._set_conf(conf) -%}
     {%- set listed = floodmark._tried(floodmark._query_json, sql) -%}
@@ -99,7 +101,7 @@
     {%- elif listed.condition == 'PATH_NOT_FOUND' -%}
         {{ return([]) }}
     {%- endif -%}
-    {%- do floodmark._stop('the folder ' ~ settings.path ~ ' cannot be listed: ' ~ listed.error) -%}
+    {%- do floodmark._stop('the folder ' ~ path ~ ' cannot be listed: ' ~ listed.error) -%}
 {% endmacro %}
 
 
@@ -115,8 +117,8 @@
     with events as (
         select file.path, file.size, file.modified_at, event, struct(batch_id, at) as place
         from (
-            select explode(files) as file, event, batch_id, at from {{ floodmark.ledger_schema() }}.batch_log
-            where model = {{ floodmark._string_literal(id) }} and files is not null
+            select explode(files) as file, event, batch_id, at
+            from {{ floodmark._log_of(id) }} and files is not null
                 and (event in ('skipped', 'forgotten')
                 {{ "or event = 'committed' and generation = " ~ floodmark._string_literal(generation) if generation }})
         )
@@ -208,25 +210,34 @@
 
 {# Whether the folder has a file. #}
 {% macro _has_files(settings) %}
-    {{ return(floodmark._listed(settings, 'select to_json(struct(1)) from (' ~ floodmark._folder_files_sql(settings)
-        ~ ') limit 1') != []) }}
+    {{ return(floodmark._listed(settings.path, 'select to_json(struct(1)) from ('
+        ~ floodmark._folder_files_sql(settings) ~ ') limit 1') != []) }}
 {% endmacro %}
 
 
-{# Whether the files that were there before the first load were skipped. It is done once, even if that load fails or the
-   table is loaded again. #}
-{% macro _has_skipped() %}
-    {{ return(run_query('select 1 as one from ' ~ floodmark.ledger_schema() ~ '.batch_log where model = '
-        ~ floodmark._string_literal(floodmark._model_id())
-        ~ " and event = 'skipped' and batch_id = 0 and recorded_by is null limit 1").rows
-        | length > 0) }}
+{# Whether files of the model were loaded, or those that were there before its first load were skipped. This is done
+   once, even if that load fails or the table is loaded again. #}
+{% macro _has_begun() %}
+    {{ return(not floodmark._has_no_rows(floodmark._log_of() ~ " and (event = 'skipped' and batch_id = 0 and "
+        "recorded_by is null or event = 'committed' and size(files) > 0)")) }}
 {% endmacro %}
 
 
-{# Record all files that are in the folder as skipped, in one commit that only one run makes. Where there are none, that
-   is recorded too: what lands from now on is new. #}
-{% macro _skip_existing(settings) %}
-    {%- set model = floodmark._string_literal(floodmark._model_id()) -%}
+{# Where files were skipped before the first load, and a table begins that includes them: forget it. #}
+{% macro _include_skipped(settings) %}
+    {%- set told = floodmark._query_json("select to_json(named_struct('event', max_by(event, at), 'at', "
+        'unix_micros(max(at)))) from ' ~ floodmark._log_of()
+        ~ " and event in ('skipped', 'forgotten') and batch_id = 0 and recorded_by is null")[0] -%}
+    {%- do floodmark._record_existing(settings, 'forgotten', 'include_existing is true', told.at)
+        if told.event == 'skipped' -%}
+{% endmacro %}
+
+
+{# Record all files that are in the folder as skipped or forgotten before the first batch, in one commit that only one
+   run makes. Where there are none, that is recorded too: what lands from now on is new. `before` is the time of the
+   event that it comes behind. #}
+{% macro _record_existing(settings, event, reason, before=none) %}
+    {%- set id = floodmark._model_id() -%}
     {%- set file = "named_struct('path', path, 'size', size, 'modified_at', modified_at, 'rows', bigint(null), "
         "'rows_rescued', bigint(null), 'rows_quarantined', bigint(null), 'reason', string(null))" -%}
     {%- set is_empty = not floodmark._has_files(settings) -%}
@@ -234,9 +245,10 @@
         ~ ') group by pmod(hash(path), 1 + (select count(*) div 1000 from ('
         ~ floodmark._folder_files_sql(settings) ~ ')))' -%}
     {%- do floodmark._execute(['insert into ' ~ floodmark.ledger_schema() ~ ".batch_log with (txnAppId = "
-        ~ floodmark._string_literal('floodmark/skip/' ~ floodmark._model_id()) ~ ", txnVersion = '1') "
-        '(model, batch_id, event, at, kind, invocation_id, files, reason) select ' ~ model
-        ~ ", 0, 'skipped', current_timestamp(), 'files', " ~ floodmark._string_literal(invocation_id) ~ ', '
-        ~ (floodmark._files_literal([]) if is_empty else 'collect_list(' ~ file ~ ')')
-        ~ ", 'it was there before the first load' from " ~ found]) -%}
+        ~ floodmark._string_literal('floodmark/' ~ {'skipped': 'skip', 'forgotten': 'include'}[event] ~ '/' ~ id)
+        ~ ", txnVersion = '1') (model, batch_id, event, at, kind, invocation_id, files, reason) select "
+        ~ floodmark._string_literal(id) ~ ", 0, '" ~ event ~ "', " ~ floodmark._time_behind_sql(before)
+        ~ ", 'files', " ~ floodmark._string_literal(invocation_id) ~ ', '
+        ~ (floodmark._files_literal([]) if is_empty else 'collect_list(' ~ file ~ ')') ~ ', '
+        ~ floodmark._string_literal(reason) ~ ' from ' ~ found]) -%}
 {% endmacro %}

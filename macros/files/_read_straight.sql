@@ -131,10 +131,7 @@
 {# Look again at the files of a batch that are still there, where one is not as it was when they were looked at: a field
    that nobody has seen in it would be lost. #}
 {% macro _look_at_changed(run, batch) %}
-    {%- set seen, changed = {}, [] -%}
-    {%- for file in batch.files -%}
-        {%- do seen.update({file.path: [file.size, file.modified_at]}) -%}
-    {%- endfor -%}
+    {%- set seen, changed = floodmark._versions_of(batch.files), [] -%}
     {%- set present = floodmark._present_files(run.settings.files, batch.files) -%}
     {%- for file in present if [file.size, file.modified_at] != seen[file.path] -%}
         {%- do changed.append(file) -%}
@@ -154,12 +151,8 @@
 {# The planned files of a batch that are in the folder with the size that they had. Where a commit wrote no row, a file
    that is missing may not have been read: it is left out, and new if it comes back. #}
 {% macro _files_still_there(run, batch) %}
-    {%- set there = {} -%}
-    {%- for file in floodmark._present_files(run.settings.files, batch.files) -%}
-        {%- do there.update({file.path: file.size}) -%}
-    {%- endfor -%}
-    {%- set files = [] -%}
-    {%- for file in batch.files if there.get(file.path) == file.size -%}
+    {%- set there, files = floodmark._versions_of(floodmark._present_files(run.settings.files, batch.files)), [] -%}
+    {%- for file in batch.files if file.path in there and there[file.path][0] == file.size -%}
         {%- do files.append(file) -%}
     {%- endfor -%}
     {%- do floodmark._warn_of_left_out(run, batch.files, files) -%}

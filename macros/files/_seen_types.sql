@@ -76,6 +76,36 @@
 {% endmacro %}
 
 
+{# A record with the fields of another behind its own, where it lacks them; those that both have in a type for both. #}
+{% macro _joined_records(one, other, conflict='variant') %}
+    {%- if one is none -%}
+        {{ return(other) }}
+    {%- endif -%}
+    {%- set types = floodmark._types_of(one) -%}
+    {%- set others = floodmark._types_of(other) -%}
+    {%- set fields = [] -%}
+    {%- for field in floodmark._struct_fields(one) -%}
+        {%- do fields.append(dict(field, type=floodmark._merged_types(field.type, others[field.name],
+            conflict))
+            if field.name in others else field) -%}
+    {%- endfor -%}
+    {%- for field in floodmark._struct_fields(other) if field.name not in types -%}
+        {%- do fields.append(field) -%}
+    {%- endfor -%}
+    {{ return(floodmark._struct_of(fields)) }}
+{% endmacro %}
+
+
+{# The type of the values of an object that was seen, for a column that is a map; none where it has none. #}
+{% macro _seen_values(seen) %}
+    {%- set ns = namespace(type=none) -%}
+    {%- for field in floodmark._struct_fields(seen) -%}
+        {%- set ns.type = field.type if ns.type is none else floodmark._merged_types(ns.type, field.type) -%}
+    {%- endfor -%}
+    {{ return(ns.type) }}
+{% endmacro %}
+
+
 {# A seen type whose decimals of 19 digits or more without any behind the point are double where Spark infers that:
    VARIANT does not tell `5` beside `1.0` from integers that are no longs. #}
 {% macro _settled_decimals(seen, inferred) %}
@@ -118,4 +148,46 @@
         {%- endif -%}
     {%- endfor -%}
     {{ return(floodmark._struct_of(fields) if fields else none) }}
+{% endmacro %}
+
+
+{# The record that a window reads: the known one, and the fields that were seen besides, as string, by which Spark
+   means the JSON as it stands in the file. Texts are read as VARIANT, which prints them as such. Where a field is a
+   text in one record and none in another it is read as boolean: what is none makes Spark hand out the record's own
+   text. Within arrays and maps all are, since these are rescued as a whole. Those that are known but for their case
+   are read as these. `within` is none, 'struct' or 'array'. `parsed` is a pattern of types whose text may be no JSON:
+   they are read as VARIANT. #}
+{% macro _read_record(known, seen, is_sensitive=true, within=none, parsed='$^') %}
+    {%- if seen is none -%}
+        {{ return(known) }}
+    {%- elif known.startswith('array<') and seen.startswith('array<') -%}
+        {{ return('array<' ~ floodmark._read_record(known[6:-1], seen[6:-1], is_sensitive, 'array', parsed)
+            ~ '>') }}
+    {%- elif known.startswith('map<') and floodmark._nesting(seen) in ['struct', 'map'] -%}
+        {%- set key, value = floodmark._map_types(known) -%}
+        {{ return('map<' ~ key ~ ',' ~ floodmark._read_record(value, floodmark._seen_values(seen)
+            if seen.startswith('struct<') else floodmark._map_value_type(seen), is_sensitive, 'array', parsed)
+            ~ '>') }}
+    {%- elif not (known.startswith('struct<') and seen.startswith('struct<')) -%}
+        {{ return(known) }}
+    {%- endif -%}
+    {%- set other = floodmark._types_of(seen) -%}
+    {%- set mine = floodmark._types_of(known) -%}
+    {%- set deeper = within or 'struct' -%}
+    {%- set fields = [] -%}
+    {%- for field in floodmark._struct_fields(known) -%}
+        {%- do fields.append({'name': field.name, 'type': floodmark._read_record(field.type, other[field.name],
+            is_sensitive, deeper, parsed) if field.name in other else field.type}) -%}
+    {%- endfor -%}
+    {%- for field in floodmark._struct_fields(seen) if field.name not in mine
+        and field.name not in ['_metadata', ''] -%}
+        {%- set alike = none if is_sensitive else floodmark._find_column(floodmark._struct_fields(known),
+            field.name) -%}
+        {%- set unknown = {'string': 'variant', 'void': 'variant',
+            'variant': 'variant' if within else 'boolean'}.get(field.type,
+            'variant' if modules.re.match(parsed, field.type) else 'string') -%}
+        {%- do fields.append({'name': field.name, 'type': floodmark._read_record(alike.type, field.type, is_sensitive,
+            deeper, parsed) if alike else ('boolean' if within == 'array' else unknown)}) -%}
+    {%- endfor -%}
+    {{ return(floodmark._struct_of(fields)) }}
 {% endmacro %}

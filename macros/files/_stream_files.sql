@@ -31,7 +31,7 @@
 {# The format of a stream whose settings leave it to the names of the files: those that are there when it begins. #}
 {% macro _stream_format(files) %}
     {%- set run = {'settings': {'files': files}} -%}
-    {%- do floodmark._settle_format(run, none, floodmark._listed(files, 'select to_json(struct(*)) from ('
+    {%- do floodmark._settle_format(run, none, floodmark._listed(files.path, 'select to_json(struct(*)) from ('
         ~ floodmark._folder_files_sql(files) ~ ') limit 1000')) -%}
     {%- if not run.settings.files.format -%}
         {%- do floodmark._refuse([{'setting': 'files.format', 'got': none,

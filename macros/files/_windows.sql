@@ -17,8 +17,8 @@
     {%- set format = floodmark._file_format(settings) -%}
     {%- set relation = floodmark._stage_relation(dict(batch, staged_by=none)) ~ '__window' ~ number -%}
     {%- set columns = floodmark._struct_fields(group.get('lies_as') or group.record) -%}
-    {%- if format.bad_column and not group.get('lies_as') -%}
-        {%- do columns.append({'name': format.bad_column, 'type': 'string'}) -%}
+    {%- if format.has_bad and not group.get('lies_as') -%}
+        {%- do columns.append({'name': '_floodmark_bad', 'type': 'string'}) -%}
     {%- endif -%}
     {%- set given = [] -%}
     {%- set whole = {'pathGlobFilter': '*', '__globPaths__': 'false', 'multiLine': 'false'} -%}

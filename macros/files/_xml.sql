@@ -5,7 +5,7 @@
   corrupt.
 #}
 {% macro _xml_files() %}
-    {{ return(dict(floodmark._file_format_defaults(), provider='xml', bad_column='_floodmark_bad', is_text=true,
+    {{ return(dict(floodmark._file_format_defaults(), provider='xml', has_bad=true, is_text=true,
         look=floodmark._look_at_xml, groups=floodmark._xml_groups, needs_look=true,
         variant_groups=floodmark._xml_variant_groups)) }}
 {% endmacro %}
@@ -109,9 +109,7 @@
                 from (
                     select _metadata.file_path as file, value,
                         lower(regexp_extract(value, {{ declaration }})) as declared
-                    from text.`{{ floodmark._files_path(settings) }}`
-                        {{ floodmark._files_options(settings, {'wholetext': 'true'}) }}
-                    where {{ floodmark._files_predicate(files) }}
+                    from {{ floodmark._raw_files_sql(settings, files, {'wholetext': 'true'}) }}
                 )
             )
         )

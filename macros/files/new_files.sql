@@ -10,10 +10,9 @@
             '"(select 1 as id)"}}'}], "unit test '" ~ model.name ~ "'") -%}
     {%- endif -%}
     {%- set files = floodmark._files_settings() -%}
-    {%- set secret = floodmark._secret_problems('files.path', files.get('path')) if files is mapping else [] -%}
-    {%- if secret -%}
-        {%- do floodmark._refuse(secret) -%}
-    {%- elif floodmark._is_stream() and files is mapping -%}
+    {%- do floodmark._refuse(floodmark._secret_problems('files.path', files.get('path')) if files is mapping
+        else []) -%}
+    {%- if floodmark._is_stream() and files is mapping -%}
         {%- do floodmark._validate_stream_settings() -%}
         {{ return(floodmark._stream_files_sql(files)) }}
     {%- endif -%}
@@ -69,4 +68,11 @@
    than Spark takes to read them all. #}
 {% macro _path_literals(files) %}
     {{ return(floodmark._string_literal(files | map(attribute='path') | join('\u0001')) | replace('\u0001', "', '")) }}
+{% endmacro %}
+
+
+{# These files as they lie there, for a FROM: texts, or what another of Spark's readers gives without a schema. #}
+{% macro _raw_files_sql(settings, files, options={}, provider='text') %}
+    {{ return(provider ~ '.`' ~ floodmark._files_path(settings) ~ '` ' ~ floodmark._files_options(settings, options)
+        ~ ' where ' ~ floodmark._files_predicate(files)) }}
 {% endmacro %}

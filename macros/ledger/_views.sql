@@ -81,8 +81,8 @@
 
 
 {# The view `files`: what became of each file, the newest load of each table. What was forgotten since its load is not
-   there. #}
-{% macro _files_view_sql(log) %}
+   there, unless `has_forgotten`. #}
+{% macro _files_view_sql(log, has_forgotten=false) %}
     with batches as (
         select *, max_by(generation, if(state = 'committed', batch_id, null)) over (partition by model) as newest
         from (
@@ -109,9 +109,11 @@
         known.discovered_at, known.batch_id, known.state, known.file.rows, known.file.rows_rescued,
         known.file.rows_quarantined, known.reason, archived.archived_at, archived.archived_to
     from known
+    {% if not has_forgotten -%}
     left anti join (select * from told where event = 'forgotten') as forgotten
         on forgotten.model = known.model and forgotten.file.path = known.file.path
             and struct(forgotten.batch_id, forgotten.at) > struct(known.batch_id, known.at)
+    {%- endif %}
     left join (
         select model, batch_id, file.path, min(at) as archived_at, max(file.reason) as archived_to
         from told where event = 'archived' group by model, batch_id, file.path

@@ -7,7 +7,7 @@
         {'model': [model, 'name'], 'paths': [paths, 'names'], 'reason': [reason, 'text']}) -%}
     {%- set node = floodmark._files_node(model) -%}
     {%- set settings = floodmark._node_files(node) -%}
-    {%- set listed = floodmark._listed(settings, 'select to_json(struct(*)) from ('
+    {%- set listed = floodmark._listed(settings.path, 'select to_json(struct(*)) from ('
         ~ floodmark._folder_files_sql(settings) ~ ')') -%}
     {%- set files = floodmark._named_files(node, listed, paths, 'in the folder ' ~ settings.path) -%}
     {%- do floodmark._record_files_event(node, 'skipped', {'files': floodmark._files_literal(files)}, reason) -%}
@@ -23,12 +23,15 @@
         {'model': [model, 'name'], 'paths': [paths, 'names'], 'reason': [reason, 'text']}) -%}
     {%- set node = floodmark._files_node(model) -%}
     {%- set known = floodmark._query_json("select to_json(named_struct('path', path, 'size', size, 'modified_at', "
-        'unix_micros(modified_at))) from ' ~ floodmark.ledger_schema() ~ '.files where model = '
-        ~ floodmark._string_literal(floodmark._node_id(node))) -%}
+        "unix_micros(modified_at), 'is_archived', archived_at is not null)) from " ~ floodmark.ledger_schema()
+        ~ '.files where model = ' ~ floodmark._string_literal(floodmark._node_id(node))) -%}
     {%- set files = floodmark._named_files(node, known, paths, 'among the files that the ledger knows') -%}
     {%- do floodmark._record_files_event(node, 'forgotten', {'files': floodmark._files_literal(files)}, reason) -%}
     {%- do floodmark._supersede(floodmark._quarantine_of(node), floodmark._corrupt_files_again_sql(files)) -%}
-    {%- do print(floodmark._counted(files | length, 'file') ~ ' will be new to ' ~ floodmark._node_id(node) ~ '.') -%}
+    {%- set archived = files | selectattr('is_archived') | list | length -%}
+    {%- do print(floodmark._counted(files | length, 'file') ~ ' will be new to ' ~ floodmark._node_id(node) ~ '.'
+        ~ (' Of these, ' ~ archived ~ (' is archived or deleted, and has' if archived == 1
+        else ' are archived or deleted, and have') ~ ' to be in the folder again.' if archived else '')) -%}
 {% endmacro %}
 
 

@@ -376,7 +376,7 @@
    reads. #}
 {% macro _files_again_sql(settings, batch) %}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
-    {%- set gone = floodmark._listed(settings, "select to_json(named_struct('path', _floodmark_file)) from "
+    {%- set gone = floodmark._listed(settings.path, "select to_json(named_struct('path', _floodmark_file)) from "
         ~ quarantine ~ " where _floodmark_state = 'open' and _floodmark_file is not null and _floodmark_file not in "
         '(select path from (' ~ floodmark._folder_files_sql(settings) ~ ')) group by _floodmark_file')
         if floodmark._has_quarantine(quarantine) else [] -%}

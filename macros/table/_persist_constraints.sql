@@ -72,14 +72,14 @@
 {% endmacro %}
 
 
-{# Take constraints of ours off a table that the contract no longer has, or has otherwise: their names. What somebody
-   else put there stays, and so does what `keeps` names. `properties` are the table's. #}
-{% macro _drop_constraints(relation, properties, keeps=[]) %}
+{# Take constraints of ours off a table that the contract no longer has, or has otherwise, or all: their names. What
+   somebody else put there stays, and so does what `keeps` names. `properties` are the table's. #}
+{% macro _drop_constraints(relation, properties, keeps=[], all=false) %}
     {%- set wanted = floodmark._constraint_texts() -%}
     {%- set own = floodmark._own_constraints(properties) -%}
     {%- set dropped, kept = [], {} -%}
     {%- for name, text in own.items() -%}
-        {%- if wanted.get(name) == text or name in keeps -%}
+        {%- if not all and (wanted.get(name) == text or name in keeps) -%}
             {%- do kept.update({name: text}) -%}
         {%- else -%}
             {%- do dropped.append(name) -%}
@@ -92,6 +92,15 @@
     {%- if dropped -%}
         {%- do floodmark._set_properties(floodmark._constraints_property(kept)) -%}
     {%- endif -%}
+    {{ return(dropped) }}
+{% endmacro %}
+
+
+{# Take all constraints of ours off the model's table, until a run has loaded its batches (_persist_constraints): their
+   names. #}
+{% macro _lift_constraints(run) %}
+    {%- set dropped = floodmark._drop_constraints(this, floodmark._properties_of(this), all=true) -%}
+    {%- do run.update({'properties': floodmark._properties_of(this)}) if dropped and run.get('properties') -%}
     {{ return(dropped) }}
 {% endmacro %}
 

@@ -79,10 +79,20 @@
 {% endmacro %}
 
 
-{# Give columns of the model's table the types to which those of the SELECT have grown. #}
+{# Give columns of the model's table the types to which those of the SELECT have grown. Delta changes none that a
+   constraint names: ours are off until the batches are loaded. #}
 {% macro _widen_table(run, columns) %}
-    {%- if floodmark._widen_columns(this, floodmark._table_columns(run), columns) -%}
-        {%- do run.update({'table_columns': none, 'state_fits': false}) -%}
+    {%- set tried = floodmark._tried(floodmark._widen_columns, this, floodmark._table_columns(run), columns) -%}
+    {%- do run.update({'table_columns': none, 'state_fits': false}) if tried.error is not none or tried.value -%}
+    {%- if tried.condition == 'DELTA_CONSTRAINT_DEPENDENT_COLUMN_CHANGE' and floodmark._lift_constraints(run) -%}
+        {%- do floodmark._widen_table(run, columns) -%}
+    {%- elif (tried.condition or '').endswith('_DEPENDENT_COLUMN_CHANGE') -%}
+        {%- do floodmark._stop('a column of ' ~ this ~ ' cannot become as wide as its values: ' ~ tried.error
+            ~ '. Drop the constraint (alter table ' ~ this ~ ' drop constraint NAME), run the model, and add it again. '
+            "If it is a generated column, set files.schema_evolution to 'add_new_columns': values that do not fit are "
+            'rescued then', rejects='a constraint or a generated column names a column that would grow') -%}
+    {%- elif tried.error is not none -%}
+        {%- do adapter.floodmark_raise(tried.raised) -%}
     {%- endif -%}
 {% endmacro %}
 

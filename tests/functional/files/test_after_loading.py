@@ -123,6 +123,26 @@ def test_a_failure_is_a_warning_and_nothing_is_recorded(story: Story) -> None:
     assert story.archived("blocked") == {}
 
 
+@pytest.mark.edge
+def test_a_folder_that_cannot_be_listed_is_a_warning(story: Story) -> None:
+    """Neither an archive nor the folder of another model fails what is loaded."""
+    project, root = story.project, story.project.root
+    land(root / "lists", {"1.json": lines({"id": 1})})
+    far = {"on_loaded": "archive", "archive_to": "gs://bucket/far", "after": "0 seconds"}
+    project.model("lists", loader("lists", SELECT, **far))
+    run = project.build("--select", "lists")
+    left = "loaded files cannot be archived, and stay where they are: the folder gs://bucket/"
+    assert f"{left}far cannot be listed: " in run.log
+    project.model("lists", archives("lists", "lists"))
+    project.model("closed", loader("gs://bucket/in", SELECT))
+    run = project.build("--select", "lists")
+    assert f"{left}in cannot be listed: " in run.log
+    assert present(root / "lists") == {"1.json"} and story.archived("lists") == {}
+    (root / "models" / "closed.sql").unlink()
+    project.build("--select", "lists")
+    assert present(root / "archive/lists") == {"1.json"}
+
+
 @pytest.mark.parametrize("still_archives", [True, False])
 def test_a_full_refresh_would_lose_what_is_archived(story: Story, still_archives: bool) -> None:
     if not still_archives:
@@ -185,6 +205,27 @@ def test_each_way_out_of_a_refused_full_refresh(story: Story) -> None:
     project.sql(f"drop table {project.schema}.outs")
     assert refreshed().success
     assert [int(row["id"]) for row in records(project, "outs")] == [3]
+
+
+@pytest.mark.edge
+def test_a_full_refresh_would_lose_an_archived_file_that_was_forgotten(story: Story) -> None:
+    project, folder = story.project, story.project.root / "forgotten"
+    land(folder, {f"{n}.json": lines({"id": n}) for n in (1, 2)})
+    project.model("forgotten", archives("forgotten", "forgotten"))
+    project.build("--select", "forgotten")
+    code, output = command(project, "files", "forgotten", "--forget", "1.json")
+    assert code == 0, output
+    assert (
+        f"1 file will be new to {project.schema}.forgotten. Of these, 1 is archived or deleted, and has to be in "
+        "the folder again."
+    ) in " ".join(output.split())
+    folder.mkdir(exist_ok=True)
+    for number, said in ((2, "1 file that it was loaded from is archived or deleted"), (1, None)):
+        shutil.move(project.root / f"archive/forgotten/{number}.json", folder / f"{number}.json")
+        run = project.dbt("run", "--select", "forgotten", "--full-refresh")
+        assert run.success == (said is None), run.log
+        assert said is None or said in run.message["forgotten"]
+    assert sorted(int(row["id"]) for row in records(project, "forgotten")) == [1, 2]
 
 
 @pytest.mark.edge

@@ -218,3 +218,26 @@ def test_names_that_do_not_agree_ask_for_the_format(story: Story) -> None:
     assert not run.success
     assert "files.format: got null; expected one of json, csv" in run.message["mixed"]
     assert "a.json is json, b.csv is csv, c may be anything" in run.message["mixed"]
+
+
+def test_a_later_name_that_tells_another_format_asks_for_it_too(story: Story) -> None:
+    """Be it in the next run, or in the next batch of the first one."""
+    project, folder = story.project, story.project.root / "turned"
+    said = "what was loaded before is csv, b.json is json). Add it, or leave files of another"
+    land(folder, {"a.csv": "id\n1\n"})
+    project.model("turned", loader("turned"))
+    project.build("--select", "turned")
+    land(folder, {"b.json": lines({"id": 2}), "c": "id\n3\n"})
+    at(folder, "a.csv", day=1)
+    at(folder, "b.json", "c", day=2)
+    project.model("turned_at_once", loader("turned", max_files_per_batch=1))
+    run = project.dbt("run", "--select", "turned", "turned_at_once")
+    for name in ("turned", "turned_at_once"):
+        assert run.status[name] == "error" and said in run.message[name]
+        assert [row["id"] for row in records(project, name)] == ["1"]
+    # A name that tells nothing is of the known format.
+    project.model("turned", loader("turned", glob="[ac]*"))
+    project.build("--select", "turned")
+    assert sorted(row["id"] for row in records(project, "turned")) == ["1", "3"]
+    (project.root / "models" / "turned.sql").unlink()
+    (project.root / "models" / "turned_at_once.sql").unlink()

@@ -97,6 +97,35 @@ def test_what_was_skipped_by_hand_leaves_the_first_load_as_it_is(project: Projec
     assert ids(project, "by_hand") == [3]
 
 
+def test_a_full_refresh_loads_what_is_there_whatever_include_existing_became(
+    project: Project,
+) -> None:
+    """Only before the first load is anything skipped; what was skipped comes once it is included."""
+    refresh = ("--select", "set_later", "unset", "--full-refresh")
+    for name in ("set_later", "unset"):
+        land(project.root / name, {f"{n}.json": lines({"id": n}) for n in (1, 2)})
+    project.model("set_later", loader("set_later", **JSON))
+    project.model("unset", loader("unset", include_existing=False, **JSON))
+    project.build("--select", "set_later", "unset")
+    for name in ("set_later", "unset"):
+        land(project.root / name, {"3.json": lines({"id": 3})})
+    project.model("set_later", loader("set_later", include_existing=False, **JSON))
+    project.build("--select", "set_later", "unset")
+    assert (ids(project, "set_later"), ids(project, "unset")) == ([1, 2, 3], [3])
+    project.build(*refresh)
+    # What was skipped stays out as long as the setting says so.
+    assert (ids(project, "set_later"), ids(project, "unset")) == ([1, 2, 3], [3])
+    project.model("unset", loader("unset", max_files_per_batch=1, **JSON))
+    project.build("--select", "unset")
+    assert ids(project, "unset") == [3]
+    for _ in range(2):
+        project.build(*refresh)
+        assert ids(project, "unset") == [1, 2, 3]
+    project.build("--select", "unset")
+    assert ids(project, "unset") == [1, 2, 3]
+    assert {state for (state,) in project.ledger("unset", "state", "files")} == {"committed"}
+
+
 def test_csv_without_a_header_has_its_names_after_a_crash(project: Project) -> None:
     """Those of its plan, though `schema` has others since."""
     land(project.root / "bare", {"1.csv": "1,a\n"})

@@ -40,6 +40,13 @@ SPELLINGS = {
         {"1.csv": "AMOUNT,New\n1.5,1\n", "2.csv": "amount,new\n2,2.5\n"},
     ),
 }
+CHECKED = """
+config: {{contract: {{enforced: true}}}}
+constraints: [{{type: check, name: positive, expression: "n > 0"}}]
+columns:
+  - {{name: id, data_type: string}}
+  - {{name: n, data_type: {type}}}
+"""
 HINTS = ", ".join(f"{name} {type}" for name, (type, *_) in GROWN.items())
 
 
@@ -98,6 +105,36 @@ def test_names_that_differ_in_case_alone_grow_as_one(
         (2, 2.5),
     ]
     assert all(rescued(row) is None for row in found)
+
+
+def test_a_column_that_a_constraint_names_grows(project: Project) -> None:
+    """The contract's own is off meanwhile; one of somebody else has to be dropped."""
+    names = ("checked", "checked_by_hand")
+    given = {"format": "json", "schema_evolution": "widen", "schema_hints": "id string, n int"}
+    evolves = {"on_schema_change": "append_new_columns"}
+    checked, by_hand = (loader(name, "id, n", config=evolves, **given) for name in names)
+    project.model("checked", checked, CHECKED.format(type="int"))
+    project.model("checked_by_hand", by_hand)
+    for name in names:
+        land(project.root / name, {"1.json": lines({"id": "a", "n": 1})})
+    project.build("--select", *names)
+    table = f"{project.schema}.checked_by_hand"
+    project.sql(f"alter table {table} add constraint positive check (n > 0)")
+    project.model("checked", checked, CHECKED.format(type="bigint"))
+    for name in names:
+        land(project.root / name, {"2.json": lines({"id": "b", "n": 3000000000})})
+    run = project.dbt("run", "--select", *names)
+    assert run.status["checked"] == "success", run.log
+    properties = project.sql(f"show tblproperties {project.schema}.checked")
+    assert "delta.constraints.positive" in {key for key, *_ in properties}
+    assert run.status["checked_by_hand"] == "error"
+    said = f"Drop the constraint (alter table {table} drop constraint NAME), run the model, and add"
+    assert said in run.message["checked_by_hand"]
+    project.sql(f"alter table {table} drop constraint positive")
+    project.build("--select", "checked_by_hand")
+    for name in names:
+        assert columns(project, name)["n"] == "bigint"
+        assert [row["n"] for row in records(project, name, "n")] == [1, 3000000000]
 
 
 def test_column_mapping_that_the_config_asks_for_later_counts_once_the_table_is_made_anew(

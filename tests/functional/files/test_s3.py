@@ -12,6 +12,7 @@ import pytest
 
 from dbt_floodmark.spark.home import Workplace
 from tests.support.commands import command
+from tests.support.faults import Faults, injected, once
 from tests.support.files import columns, lines, loader, quarantined, records
 from tests.support.harness import Project, Run, sentence
 from tests.support.s3_server import EVERYTHING, S3, Keys, configure, settings
@@ -244,6 +245,31 @@ def test_a_file_that_s3_does_not_hand_out_is_not_corrupt(story: Story) -> None:
     assert f"the file {path} cannot be read from where it is: S3 denies access to {path}" in said
     # Once access is given, nothing is missing.
     assert story.ids("closed") == [1, 1]
+
+
+def test_a_file_that_is_denied_once_its_batch_is_planned_can_be_left_out(story: Story) -> None:
+    project, s3, whole = story.project, story.s3, story.parquet()
+    project.model("late", loader(story.path("late")))
+    story.land("late", {"1.parquet": whole})
+    story.run("late")
+    story.land("late", {"2.parquet": whole, "denied.parquet": whole})
+    path = story.path("late/denied.parquet")
+    user = f"floodmark-{project.target}"
+    denied = {"Action": "s3:GetObject", "Resource": path.replace("s3a://", "arn:aws:s3:::")}
+    deny = once(lambda: s3.allow(user, EVERYTHING, {"Effect": "Deny"} | denied))
+    with injected(Faults(cuts={"late": "after: insert into .*batch_log.*'planned'"}, act=deny)):
+        story.run("late")
+    said = sentence(story.runs[-1].message["late"])
+    assert f"the file {path} cannot be read from where it is: S3 denies access to {path}" in said
+    assert project.ledger("late", "state, error") == [
+        ("committed", None),
+        ("failed", "a file cannot be read"),
+    ]
+    story.command("files", "late", "--skip", "denied.parquet")
+    story.run("late")
+    s3.allow(user, EVERYTHING)
+    assert story.runs[-1].status["late"] == "success"
+    assert story.ids("late") == [1, 1]
 
 
 def test_what_operators_see_and_do(story: Story) -> None:

@@ -80,12 +80,15 @@ def test_an_error_while_it_is_told_hides_nothing() -> None:
         attempt(failing(SparkRefused("the first")), failing(SparkRefused("the second")), untold)
 
 
-def test_a_rejected_batch_is_told_with_its_reason_and_the_node_shows_the_message() -> None:
+@pytest.mark.parametrize("may_pass", [False, True])
+def test_a_rejected_batch_is_told_with_its_reason_and_the_node_shows_the_message(
+    may_pass: bool,
+) -> None:
     told: list[Any] = []
-    rejected = RejectedError("floodmark refuses model 'm': 1 problem", "columns differ")
+    rejected = RejectedError("floodmark refuses model 'm': 1 problem", "columns differ", may_pass)
     with pytest.raises(RejectedError, match="1 problem"):
         attempt(failing(rejected), untold, lambda *given: told.extend(given), 1, 2)
-    assert told == ["columns differ", 1, 2]
+    assert told == ["columns differ", may_pass, 1, 2]
 
 
 def test_a_broken_contract_rejects_the_batch_and_dbts_table_is_shown() -> None:
@@ -93,7 +96,7 @@ def test_a_broken_contract_rejects_the_batch_and_dbts_table_is_shown() -> None:
     columns = [{"name": "id", "data_type": "INT"}], [{"name": "id", "data_type": "STRING"}]
     with pytest.raises(ContractError, match="data type mismatch"):
         attempt(failing(ContractError(*columns)), untold, lambda *given: told.extend(given), 1)
-    assert told == ["the SELECT breaks the contract", 1]
+    assert told == ["the SELECT breaks the contract", False, 1]
 
 
 def test_what_is_found_while_a_batch_is_rejected_is_shown_instead() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -258,6 +259,36 @@ def plan(known, seen, *paths, begins=True, **given):
     return own._plan_schema(run, begins, [{"path": f"file:/in/{path}"} for path in paths])[
         "file_schema"
     ]
+
+
+@pytest.mark.parametrize(
+    ("known", "given", "paths", "format"),
+    [
+        (None, None, ["a.csv", "b.csv.gz"], "csv"),
+        (None, None, [], None),
+        (None, None, ["a.csv", "b.json"], "a.csv is csv, b.json is json"),
+        (None, None, ["a.csv", "b"], "a.csv is csv, b may be anything"),
+        ("csv", None, ["a.csv", "b"], "csv"),
+        ("csv", None, ["a.csv", "b.json"], "what was loaded before is csv, b.json is json"),
+        ("csv", "json", ["a.csv", "b"], "json"),
+    ],
+)
+def test_the_names_of_files_tell_their_format(known, given, paths, format):
+    """Those of each batch, also of the next one in a run, which knows the format by then."""
+    macros = load()
+    run = {"settings": {"files": macros._with_defaults({"format": given}, macros._files_schema())}}
+    known = {"format": known} if known else None
+    files = [{"path": f"file:/in/{path}"} for path in paths]
+    if " " in (format or ""):
+        with pytest.raises(Refused, match=re.escape(f"do not agree ({format}). Add it, or leave")):
+            macros._settle_format(run, known, files)
+        return
+    for _ in range(2):
+        macros._settle_format(run, known, files)
+        assert run["settings"]["files"]["format"] == format
+    if format and not given:
+        with pytest.raises(Refused, match=f"before is {format}, c.orc is orc"):
+            macros._settle_format(run, None, [{"path": "file:/in/c.orc"}])
 
 
 def test_hints_that_change_nothing_are_told():

@@ -22,26 +22,46 @@ SETTINGS = {
 FIVE = "1970-01-01 00:00:05"
 
 
+def holds(sql: str, path: str) -> bool:
+    """Whether a path, which Spark would decode first, meets the regular expressions of a condition."""
+    terms = re.findall(
+        r"(not )?coalesce\(try_url_decode\([^']*'[^']*'[^']*'[^']*'\)\), f\.path\) "
+        r"rlike '((?:[^'\\]|\\.)*)'",
+        sql,
+        re.DOTALL,
+    )
+    assert len(terms) == sql.count(" rlike ")
+    return all(
+        (re.search(regex.replace("\\\\", "\\"), path) is None) == bool(negated)
+        for negated, regex in terms
+    )
+
+
 @pytest.mark.parametrize(
     ("given", "taken", "left_out"),
     [
-        ({}, ["file:/in/a", "file:///in/k=v/a%20b", "file:/in/a\nb"], ["file:/in2/a", "file:/a"]),
-        ({"path": "file:///in/*"}, ["file:/in/a/b"], ["file:/on/a/b"]),
+        ({}, ["file:/in/a", "file:///in/k=v/a b", "file:/in/a\nb"], ["file:/in2/a", "file:/a"]),
+        ({"path": "file:///in/*"}, ["file:/in/a/b"], ["file:/on/a/b", "file:/in/_a/b"]),
         ({"path": "s3a://b/in"}, ["s3a://b/in/a"], ["s3a://c/in/a"]),
         ({"path": "hdfs:///in"}, ["hdfs://n:1/in/a"], ["hdfs://n:1/on/a"]),
         ({"recursive": False}, ["file:/in/a"], ["file:/in/b/a"]),
         ({"glob": "*.{csv,txt}"}, ["file:/in/b/a.csv"], ["file:/in/a.json", "file:/in/a.csv/b"]),
-        ({"modified_after": FIVE}, [], ["file:/in/a"]),
-        ({"modified_before": FIVE}, [], ["file:/in/a"]),
     ],
 )
 def test_what_the_settings_of_today_take(
     given: dict[str, Any], taken: list[str], left_out: list[str]
 ) -> None:
-    floodmark = load()
+    sql = load()._is_taken_sql(SETTINGS | given)
     for path in taken + left_out:
-        file = {"path": path, "modified_at": 5_000_000}
-        assert floodmark._takes_file(SETTINGS | given, file) == (path in taken), path
+        assert holds(sql, path) == (path in taken), path
+
+
+def test_what_the_settings_of_today_take_by_its_time() -> None:
+    floodmark = load()
+    after = floodmark._is_taken_sql(SETTINGS | {"modified_after": FIVE})
+    assert after.startswith("(unix_micros(f.modified_at) > 5000000 and ")
+    before = floodmark._is_taken_sql(SETTINGS | {"modified_before": FIVE})
+    assert before.startswith("(unix_micros(f.modified_at) < 5000000 and ")
 
 
 @pytest.mark.parametrize(
@@ -55,6 +75,7 @@ def test_what_the_settings_of_today_take(
         ({"path": "s3a://b:9/in"}, ["s3a://b:9/in/a"], ["s3a://c:9/in/a", "s3a://b:9/in/a:b/c"]),
         ({"recursive": False}, ["file:/in/a"], ["file:/in/b/a"]),
         ({"glob": "*.{csv,txt}"}, ["file:/in/b/a.csv"], ["file:/in/a.json", "file:/in/a.csv/b"]),
+        ({"path": "/in/*"}, ["file:/in/a/b"], ["file:/in/.a/b"]),
     ],
 )
 def test_files_that_stay_due_come_behind_those_that_can_be_moved(
@@ -66,30 +87,30 @@ def test_files_that_stay_due_come_behind_those_that_can_be_moved(
     floodmark.ledger_schema = lambda: "shop_floodmark"
     floodmark._query_json = asked.append
     floodmark._due_files("shop.bronze", SETTINGS | {"after": "7 days"} | given)
+    assert f"'is_taken', {floodmark._is_taken_sql(SETTINGS | given)}))" in asked[0]
     order = asked[0].partition(" order by ")[2]
-    assert order.endswith(") desc, f.batch_id, f.path limit 10000")
-    regexes = [
-        text.replace("\\\\", "\\")
-        for text in re.findall(r"rlike '((?:[^'\\]|\\.)*)'", order, re.DOTALL)
-    ]
+    assert order.endswith(" desc, f.batch_id, f.path limit 10000")
     for path in movable + stuck:
-        is_movable = all(re.search(regex, path) for regex in regexes)
-        assert is_movable == (path in movable), path
-    dated = floodmark._is_movable_sql(SETTINGS | {"modified_after": FIVE})
-    assert "(unix_micros(f.modified_at) > 5000000 and " in dated
+        assert holds(order, path) == (path in movable), path
 
 
 def tidied(
-    listed: list[str], archived: tuple[str, ...] = (), others: int = 0, **given: Any
+    listed: list[str], archived: tuple[str, ...] = (), others: int = 0, taken: str = "123"
 ) -> tuple[list[str], list[str]]:
-    """What is recorded of the files 1, 2 and 3, and the warnings, where the folder lists some of them."""
+    """What is recorded of the files 1, 2 and 3, and the warnings, where the folder lists some of them.
+
+    The settings of today take the files that are `taken`.
+    """
     warned: list[str] = []
     recorded: list[str] = []
     floodmark = load(exceptions=SimpleNamespace(warn=warned.append))
-    due = [{"path": f"file:/in/{number}", "size": 1, "modified_at": 1} for number in (1, 2, 3)]
+    due = [
+        {"path": f"file:/in/{n}", "size": 1, "modified_at": 1, "is_taken": n in taken}
+        for n in "123"
+    ]
     floodmark._due_files = lambda *_: due
     floodmark._unread_elsewhere = lambda *_: {}
-    floodmark._present_files = lambda *_: [file for file in due if file["path"][-1] in listed]
+    floodmark._present_files = lambda *_: [file for file in due if str(file["path"])[-1] in listed]
     floodmark._has_files = lambda _: bool(others)
     floodmark._in_archive = lambda _, files: {
         file["path"]: file for file in files if file["path"][-1] in archived
@@ -98,7 +119,7 @@ def tidied(
     floodmark._record_archived = lambda _, files, reason: recorded.extend(
         f"{file['path'][-1]} {file.get('reason', 'gone') if reason else 'moved'}" for file in files
     )
-    floodmark._tidy_due_files("shop.bronze", SETTINGS | given, False)
+    floodmark._tidy_due_files("shop.bronze", SETTINGS, False)
     return recorded, warned
 
 
@@ -117,8 +138,8 @@ def test_files_of_a_folder_that_has_none_are_not() -> None:
 
 
 def test_files_that_the_settings_leave_out_are_not() -> None:
-    assert tidied(["1"], glob="[12]") == (["2 gone", "1 moved"], [])
-    assert tidied([], others=1, path="/elsewhere") == ([], [])
+    assert tidied(["1"], taken="12") == (["2 gone", "1 moved"], [])
+    assert tidied([], others=1, taken="") == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -167,9 +188,12 @@ def test_what_was_replaced_is_not_lost_with_its_file(mode: str | bool) -> None:
     floodmark = load(run_query=lambda sql: asked.append(sql) or SimpleNamespace(rows=[[0]]))
     floodmark.ledger_schema = lambda: "shop_floodmark"
     floodmark._check_archived({"allow_overwrites": mode})
-    newest = "row_number() over (partition by path order by batch_id desc) = 1 as counts"
-    assert (newest in asked[0]) == (mode == "replace")
-    assert ("select *, true as counts" in asked[0]) == (mode != "replace")
+    version = "path" if mode == "replace" else "path, size, modified_at"
+    newest = f"row_number() over (partition by {version} order by batch_id desc) = 1 as counts"
+    assert newest in asked[0]
+    # What was forgotten has its rows, which the view does not tell.
+    assert "forgotten.model" not in asked[0]
+    assert "forgotten.model" in floodmark._files_view_sql("log")
 
 
 @pytest.mark.parametrize(
@@ -230,3 +254,17 @@ def test_a_file_is_found_in_the_archive(archived_to: str | None) -> None:
     settings = SETTINGS | {"archive_to": "../old"}
     assert floodmark._in_archive(settings, [file]) == {"file:/in/a.json": there}
     assert "binaryFile.`/old/a.json`" in asked[0]
+
+
+def test_whatever_stops_the_tidying_is_a_warning() -> None:
+    """Also a refusal of floodmark's own, such as of the folder of another model."""
+    warned: list[str] = []
+    stopped = "floodmark, model 'operation': the folder s3a://closed cannot be listed: no"
+    floodmark = load(exceptions=SimpleNamespace(warn=warned.append))
+    floodmark._ledger_exists = lambda: True
+    floodmark._outlasted = lambda *_: {"value": None, "error": stopped}
+    assert floodmark._tidy_files("shop.bronze", SETTINGS) == 0
+    assert warned == [
+        "floodmark, model 'shop.bronze': loaded files cannot be archived, and stay where they are: the folder "
+        "s3a://closed cannot be listed: no"
+    ]

@@ -28,7 +28,7 @@ def test_only_a_run_records_what_it_skips(
         flags=SimpleNamespace(WHICH=which, EMPTY=is_empty), invocation_args_dict={"sample": sample}
     )
     skipped: list[Any] = []
-    floodmark._skip_existing = skipped.append
+    floodmark._record_existing = lambda *given: skipped.append(given)
     floodmark._ledger_has = lambda _: False
     floodmark._unseen_files = lambda *_: []
     floodmark._plan_whole = lambda files, is_last: {"files": files}
@@ -37,6 +37,53 @@ def test_only_a_run_records_what_it_skips(
     run = {"settings": {"files": files}, "full_refresh": False, "state": {"committed": None}}
     assert floodmark._plan_files(run, True) == {"files": [], "record": None}
     assert len(skipped) == recorded
+
+
+@pytest.mark.parametrize(
+    ("includes", "has_begun", "last", "recorded"),
+    [
+        (False, False, {}, ["skipped"]),
+        # It has loaded files, or skipped some: then none is skipped again.
+        (False, True, {}, []),
+        (True, True, {}, []),
+        (True, True, {"event": "skipped", "at": 7}, ["forgotten"]),
+        (True, True, {"event": "forgotten", "at": 8}, []),
+    ],
+)
+def test_what_was_there_is_skipped_once_and_included_once(
+    includes: bool, has_begun: bool, last: dict[str, Any], recorded: list[str]
+) -> None:
+    sent: list[str] = []
+    asked: list[str] = []
+    floodmark = load(
+        flags=SimpleNamespace(WHICH="run", EMPTY=False),
+        invocation_args_dict={},
+        invocation_id="i",
+    )
+    floodmark.ledger_schema = lambda: "ledger"
+    floodmark._has_no_rows = lambda sql: asked.append(sql) or not has_begun
+    floodmark._query_json = lambda sql: [last]
+    floodmark._has_files = lambda _: True
+    floodmark._folder_files_sql = lambda _: "select"
+    floodmark._execute = sent.extend
+    floodmark._unseen_files = lambda *_: []
+    floodmark._plan_whole = lambda files, is_last: {"files": files}
+    floodmark._plan_schema = lambda *_: {"record": None}
+    files = {"include_existing": includes, "max_files_per_batch": 10, "max_bytes_per_batch": None}
+    run = {"settings": {"files": files}, "full_refresh": False, "state": {"committed": None}}
+    floodmark._plan_files(run, True)
+    assert [
+        event for event in ("skipped", "forgotten") if f"'{event}'" in "".join(sent)
+    ] == recorded
+    assert len(sent) == len(recorded)
+    if recorded == ["forgotten"]:
+        # Behind the skipping, and before all batches.
+        at = "greatest(current_timestamp(), timestamp_micros(8))"
+        assert f"select 'shop.orders', 0, 'forgotten', {at}, 'files', 'i', " in sent[0]
+    assert all("event = 'committed' and size(files) > 0" in sql for sql in asked)
+    # A run that goes on neither skips nor includes.
+    floodmark._plan_files(run | {"unseen": None}, False)
+    assert len(sent) == len(recorded)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -39,3 +40,30 @@ def staged(condition: str | None) -> list[str]:
 )
 def test_a_file_may_be_at_fault(condition: str | None, done: list[str]) -> None:
     assert staged(condition) == done
+
+
+@pytest.mark.parametrize(
+    ("error", "rejects"),
+    [
+        (None, []),
+        ("[PATH_NOT_FOUND]", []),
+        ("S3 denies access", [("a file cannot be read", True)]),
+    ],
+)
+def test_a_batch_fails_whose_file_its_store_does_not_give(
+    error: str | None, rejects: list[tuple[str, bool]]
+) -> None:
+    """Only then can the file be left out of the next one (_record_files_event)."""
+    told: list[tuple[str, bool]] = []
+    floodmark = load(
+        adapter=SimpleNamespace(
+            floodmark_refuse=lambda said, may_pass, reason: told.append((reason, may_pass))
+        ),
+        exceptions=SimpleNamespace(raise_compiler_error=lambda said: None),
+    )
+    condition = error and error.strip("[]")
+    floodmark._tried = lambda *_: {"error": error, "condition": condition}
+    floodmark._files_options = lambda _: ""
+    floodmark._masked = lambda text: text
+    floodmark._check_bytes({}, {"path": "s3a://b/in/1.parquet"})
+    assert told == rejects

@@ -64,6 +64,14 @@ def test_what_another_run_may_get_through(
     assert bool(floodmark._may_pass(error)) is may_pass
 
 
+def test_a_rejected_batch_leaves_no_settings_of_what_it_read(floodmark: SimpleNamespace) -> None:
+    """Another run may read the file that this one cannot, so the batch is fenced."""
+    floodmark._reset_batch_conf = lambda run, batch: floodmark.done.append("reset")
+    floodmark._note_rejected("a file cannot be read", True, {}, batch_of())
+    floodmark._note_rejected("the file has another column", False, {}, batch_of())
+    assert floodmark.done == ["reset", "fence", "failed", "reset", "failed"]
+
+
 @pytest.mark.parametrize(
     "batch",
     [

@@ -158,6 +158,32 @@ def test_a_run_that_dies_before_it_adds_one_leaves_none_that_nobody_takes_off() 
     assert table.holds() == {"other": "(a > 0)"}
 
 
+@pytest.mark.parametrize("by_hand", [{}, {"handmade": "a > 0"}])
+def test_ours_are_off_while_a_column_grows_and_those_of_others_are_named(
+    by_hand: dict[str, str],
+) -> None:
+    table = Table(by_hand)
+    loaded(table, {"small": "a < 9"})
+    floodmark = table.macros({"small": "a < 9"})
+    condition = "DELTA_CONSTRAINT_DEPENDENT_COLUMN_CHANGE"
+
+    def widen(*_: Any) -> dict[str, Any]:
+        blocked = table.holds() != {}
+        said = f"[{condition}] {', '.join(table.holds())}" if blocked else None
+        return {"error": said, "condition": condition if blocked else None, "value": not blocked}
+
+    floodmark._tried = widen
+    run = RUN | {"properties": table.look("shop.orders"), "table_columns": []}
+    if by_hand:
+        with pytest.raises(Refused, match=r"handmade\. Drop the constraint \(alter table shop\.or"):
+            floodmark._widen_table(run, [])
+    else:
+        floodmark._widen_table(run, [])
+    assert (table.holds(), run["table_columns"]) == (by_hand, None)
+    floodmark._persist_constraints("shop.orders", run["properties"])
+    assert table.holds() == by_hand | {"small": "(a < 9)"}
+
+
 def test_what_the_property_says_already_makes_no_commit() -> None:
     """Delta may refuse a constraint again and again."""
     table = Table({})
