@@ -168,11 +168,19 @@
 
 
 {# SQL of the time up to which deletes are forgotten: they live for tombstone_ttl, counted up to the first event that
-   the next batch may read. One that was ignored when it came stays ignored, and runs may be rare. #}
+   is still to come, of the next batch or from the quarantine. One that was ignored when it came stays ignored, runs may
+   be rare, and rows may wait to be corrected. #}
 {% macro _remembered_since_sql(run) %}
+    {%- set ttl = floodmark._parse_duration(run.settings.cdc.tombstone_ttl) -%}
     {%- set until = [floodmark._now(), floodmark._next_read_from(run)] | reject('none') | min -%}
-    {{ return(floodmark._position_literal(until
-        - floodmark._parse_duration(run.settings.cdc.tombstone_ttl), 'timestamp')) }}
+    {%- set since = floodmark._position_literal(until - ttl, 'timestamp') -%}
+    {%- set quarantine = floodmark._quarantine_relation(this) -%}
+    {%- if not floodmark._has_quarantine(quarantine) -%}
+        {{ return(since) }}
+    {%- endif -%}
+    {{ return('least(' ~ since ~ ', (select timestamp_micros(unix_micros(min(_floodmark_quarantined_at)) - '
+        ~ floodmark._nearest_position(ttl, 'timestamp') ~ ') from ' ~ quarantine
+        ~ " where _floodmark_state = 'open'))") }}
 {% endmacro %}
 
 

@@ -104,21 +104,6 @@
     {%- do floodmark._check_events(run, source) -%}
     {%- if floodmark._restates_from(batch) is not none -%}
         {%- do floodmark._check_restated(run, batch, source) -%}
-    {%- elif batch.kind == 'replay' and run.settings.cdc.tombstone_ttl -%}
-        {%- do floodmark._tell_forgotten_deletes(run, batch) -%}
-    {%- endif -%}
-{% endmacro %}
-
-
-{# Warn of a replay of rows that are older than the deletes that are remembered. #}
-{% macro _tell_forgotten_deletes(run, batch) %}
-    {%- set open = floodmark._open_rows_sql(floodmark._quarantine_relation(this), batch.asked.replay,
-        batch.asked.part) -%}
-    {%- if not floodmark._has_no_rows('(' ~ open ~ ') where _floodmark_quarantined_at <= '
-        ~ floodmark._remembered_since_sql(run)) -%}
-        {%- do floodmark._warn_once(run, 'rows of this replay were quarantined longer ago than deletes are remembered '
-            '(cdc.tombstone_ttl: ' ~ run.settings.cdc.tombstone_ttl ~ '). If a later event has deleted the key of such '
-            'a row, the replay brings the key back: `floodmark restate` rebuilds it from the feed') -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -133,18 +133,30 @@ def test_a_backfill_finds_the_deletes_that_are_forgotten(
         assert project.ledger(name, "kind, high")[1:] == [("backfill", "1"), ("backfill", "2")]
 
 
-def test_a_replay_of_older_rows_warns(
+def test_a_replay_finds_the_deletes_of_rows_that_came_late_and_waited(
     make_project: Callable[..., Project],
 ) -> None:
+    """Both took less than the deletes are remembered, and the sum is more."""
     project = make_project("waiting")
-    land(project, "feed", [(1, "held", Event("u", 10, ("c", -1))), (3, "held", Event("d", 20))])
+    s = project.schema
+    deletes = [(1, key, Event("d", 20)) for key in ("held", "long_gone")]
+    land(project, "feed", [(1, "kept", Event("u", 10, ("b", 1))), *deletes])
     project.source("feed")
     rule = {"name": "positive", "expect": "w > 0", "on_violation": "quarantine"}
     config = {"expectations": [rule]}
-    project.model("brief", cdc("feed", step=None, tombstone_ttl="1 microsecond", config=config))
+    project.model("brief", cdc("feed", step=None, tombstone_ttl="30 days", config=config))
     project.build()
-    run = project.build("--vars", "{floodmark_replay: {set: {w: '1'}}}")
-    assert (
-        "rows of this replay were quarantined longer ago than deletes are remembered (cdc.tombstone_ttl: 1 microsecond)"
-        in sentence(run.log)
+    late = [(2, key, Event("u", 15, ("late", -1))) for key in ("held", "long_gone")]
+    land(project, "late", late)
+    project.sql(f"insert into {s}.feed select * from {s}.late")
+    project.build()
+    # As if the delete had been applied 32 days ago, and the row had come five days later; another delete was over then.
+    project.sql(
+        f"update {s}.brief__cdc_state set _floodmark_at = current_timestamp() - "
+        "if(k = 'held', interval 32 days, interval 60 days)"
     )
+    project.sql(
+        f"update {s}.brief__quarantine set _floodmark_quarantined_at = current_timestamp() - interval 27 days"
+    )
+    project.build("--vars", "{floodmark_replay: {set: {w: '1'}}}")
+    assert held(project, "brief", "k, v") == {"kept": [("b",)], "long_gone": [("late",)]}
