@@ -48,6 +48,8 @@
             'now does not show what its rows were at ' ~ asked.get('from')
             ~ '. Run the model once with --full-refresh, or set watermark.start to the version from which '
             'its change feed is complete') -%}
+    {%- elif family == 'version' and start is none and floodmark._uses_versions(run) -%}
+        {%- do floodmark._stop_without_versions(run) -%}
     {%- endif -%}
     {%- set plan = floodmark._plan_whole() -%}
     {%- do plan.update({'settings': run.settings, 'batch_id': run.state.last_batch_id + 1, 'kind': 'backfill',

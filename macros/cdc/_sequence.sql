@@ -53,6 +53,36 @@
 {% endmacro %}
 
 
+{# Whether a model makes something of the version in which an event came: its order, or another value. That it selects
+   the column makes nothing of it, since the table does not get it. #}
+{% macro _uses_versions(run) %}
+    {%- set words = modules.re.sub('((?:\\bselect|,)\\s*)(?:\\w+\\.)?`?_commit_version`?(?=\\s*(?:,|from\\b))', '\\1',
+        floodmark._words_beside_changes(run.sql)) -%}
+    {{ return(floodmark._is_named('_commit_version', run.settings.cdc.sequence_by) or '_commit_version' in words) }}
+{% endmacro %}
+
+
+{# Stop where the versions in which events came are lost: without `start` a feed is read as it is now. #}
+{% macro _stop_without_versions(run) %}
+    {%- do floodmark._stop('without watermark.start, ' ~ run.upstream.relation
+        ~ ' is read as it is now: each of its events has the newest _commit_version, so nobody can tell in which one '
+        'it came. Set watermark.start to the version from which its change feed is complete',
+        rejects='the versions of the events are lost') -%}
+{% endmacro %}
+
+
+{# Reject events that tie in a load without a mark, which gives all of them the newest version: a delete would tie with
+   the upsert before it. Keys that come once are in order. #}
+{% macro _check_versions(run, batch, source) %}
+    {%- if batch.family == 'version' and batch.kind in ['first_load', 'full_refresh', 'incremental']
+        and batch.low_position is none and batch.start_position is none and source.counts.rows_tied
+        and not floodmark._reads_state(run.sql) and floodmark._uses_versions(run)
+        and floodmark._names_beyond(run, source.columns, run.settings.cdc.sequence_by) -%}
+        {%- do floodmark._stop_without_versions(run) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
 {# Whether a stream's text, or its settings, name the feed's column that tells what a change is. #}
 {% macro _tells_change(cdc) %}
     {{ return(floodmark._kind_of_changes('events', floodmark._model_text() ~ ' ' ~ (cdc.deletes or '')) == '') }}

@@ -160,28 +160,39 @@
 {% endmacro %}
 
 
-{# SQL of whether a row of the state table still counts: deletes live for tombstone_ttl. Where a lookback reads events
-   again, that is counted up to the first of them: one that was ignored when it came stays ignored. #}
+{# SQL of whether a row of the state table still counts. #}
 {% macro _alive_sql(run) %}
     {{ return("(_floodmark_kind <> 'delete' or _floodmark_at > " ~ floodmark._remembered_since_sql(run) ~ ')'
         if run.settings.cdc.tombstone_ttl else 'true') }}
 {% endmacro %}
 
 
-{# SQL of the time up to which deletes are forgotten. #}
+{# SQL of the time up to which deletes are forgotten: they live for tombstone_ttl, counted up to the first event that
+   is still to come, of the next batch or from the quarantine. One that was ignored when it came stays ignored, runs may
+   be rare, and rows may wait to be corrected. #}
 {% macro _remembered_since_sql(run) %}
-    {%- set until = [floodmark._now(), floodmark._read_again_from(run)] | reject('none') | min -%}
-    {{ return(floodmark._position_literal(until
-        - floodmark._parse_duration(run.settings.cdc.tombstone_ttl), 'timestamp')) }}
+    {%- set ttl = floodmark._parse_duration(run.settings.cdc.tombstone_ttl) -%}
+    {%- set until = [floodmark._now(), floodmark._next_read_from(run)] | reject('none') | min -%}
+    {%- set since = floodmark._position_literal(until - ttl, 'timestamp') -%}
+    {%- set quarantine = floodmark._quarantine_relation(this) -%}
+    {%- if not floodmark._has_quarantine(quarantine) -%}
+        {{ return(since) }}
+    {%- endif -%}
+    {{ return('least(' ~ since ~ ', (select timestamp_micros(unix_micros(min(_floodmark_quarantined_at)) - '
+        ~ floodmark._nearest_position(ttl, 'timestamp') ~ ') from ' ~ quarantine
+        ~ " where _floodmark_state = 'open'))") }}
 {% endmacro %}
 
 
-{# The time from which the lookback reads again; none without one, and where it counts numbers, which tell no time. #}
-{% macro _read_again_from(run) %}
+{# The time from which the next batch may read; none before the first batch. A mark that is a number tells no time, and
+   the commit of the upstream that the last batch knew does: within a day, since its text may be of any time zone. #}
+{% macro _next_read_from(run) %}
     {%- set watermark, committed = run.settings.watermark, (run.state or {}).get('committed') -%}
-    {%- if not watermark or not watermark.lookback or not committed or committed.mark is none
-        or floodmark._is_counted(committed.family) -%}
+    {%- if not watermark or not committed or committed.mark is none -%}
         {{ return(none) }}
+    {%- elif floodmark._is_counted(committed.family) -%}
+        {{ return(floodmark._parse_timestamp(committed.upstream_at[:19]) - floodmark._micros_in().day
+            if committed.upstream_at else none) }}
     {%- endif -%}
     {{ return(floodmark._position_parse(committed.mark, committed.family)
         - floodmark._reach(watermark, committed.family).lookback) }}

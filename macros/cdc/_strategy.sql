@@ -4,8 +4,7 @@
         restated=floodmark._restated_open_sql, asked=floodmark._asked_of_upserts,
         own_columns=floodmark._cdc_own_columns, staged=floodmark._cdc_staged,
         check_columns=floodmark._check_event_columns, counts=floodmark._cdc_counts,
-        check_staged=floodmark._check_staged_events, finds_by_key=true, rounds=floodmark._range_with_its_deletes,
-        apply=floodmark._apply_cdc,
+        check_staged=floodmark._check_staged_events, finds_by_key=true, apply=floodmark._apply_cdc,
         reads_mark_in_stage=true, app_suffix='/cdc', writer=floodmark._writer,
         selected=floodmark._conformed_event_columns, take_over=floodmark._take_over_half,
         made=floodmark._recover_state, take_back=floodmark._take_back_half, note_refused=floodmark._take_back_refused,
@@ -60,6 +59,9 @@
 {# The events of a batch as they are staged. #}
 {% macro _staged_events_sql(run, batch, columns, select_sql) %}
     {%- set sql = floodmark._conforming_sql(run, columns, floodmark._events_sql(run.settings.cdc, select_sql)) -%}
+    {%- if batch.kind == 'backfill' and run.settings.cdc.tombstone_ttl and floodmark._restates_from(batch) is none -%}
+        {%- set sql = floodmark._with_deletes_sql(run, batch, columns, sql) -%}
+    {%- endif -%}
     {%- set sql = floodmark._without_replaced_sql(run, columns,
         floodmark._partition_values_sql(run, columns, sql)) -%}
     {%- if floodmark._restates_from(batch) is not none -%}
@@ -70,6 +72,28 @@
 {% endmacro %}
 
 
+{# The events of a backfill, and the deletes of their keys in all of the feed up to the mark. Where deletes are
+   forgotten, an event that was ignored when it came would bring its key back: its delete may lie before or behind the
+   range. What lies below `start` was never loaded. #}
+{% macro _with_deletes_sql(run, batch, columns, events_sql) %}
+    {%- set start = floodmark._reach(run.settings.watermark, batch.family).start -%}
+    {%- set first = batch.low_position + floodmark._position_unit(batch.family) -%}
+    {%- set bounds = dict(batch, low_position=none, start_position=[start, first] | min if start is not none else none,
+        high_position=floodmark._position_parse(run.state.committed.mark, batch.family)) -%}
+    {%- set feed = floodmark._events_sql(run.settings.cdc, floodmark._select_of(bounds, run.sql)) %}
+    with _floodmark_events as (
+    {{ events_sql }}
+    )
+    select * from _floodmark_events where _floodmark_truncate or not _floodmark_delete
+    union all
+    select d.* from (
+    {{ floodmark._conforming_sql(run, columns, feed) }}
+    ) as d left semi join _floodmark_events as e
+        on {{ floodmark._same_key(run, 'd', 'e') }} and not e._floodmark_truncate
+    where d._floodmark_delete and not d._floodmark_truncate
+{% endmacro %}
+
+
 {% macro _cdc_counts(run, stage, batch, source=none) %}
     {{ return(floodmark._event_counts(run, stage,
         source.columns if source else floodmark._columns_of(relation=stage))) }}
@@ -77,32 +101,10 @@
 
 
 {% macro _check_staged_events(run, batch, source) %}
+    {%- do floodmark._check_versions(run, batch, source) -%}
     {%- do floodmark._check_events(run, source) -%}
     {%- if floodmark._restates_from(batch) is not none -%}
         {%- do floodmark._check_restated(run, batch, source) -%}
-    {%- elif batch.kind == 'replay' and run.settings.cdc.tombstone_ttl -%}
-        {%- do floodmark._tell_forgotten_deletes(run, batch) -%}
-    {%- endif -%}
-{% endmacro %}
-
-
-{# The range of a backfill. Where deletes are forgotten it reaches up to the mark, in one batch: the delete of a key
-   that it reads may lie behind the range, and would not be remembered. #}
-{% macro _range_with_its_deletes(run, low, high) %}
-    {{ return({'low': low, 'high': floodmark._position_parse(run.state.committed.mark, run.upstream.family)
-        if run.settings.cdc.tombstone_ttl else high}) }}
-{% endmacro %}
-
-
-{# Warn of a replay of rows that are older than the deletes that are remembered. #}
-{% macro _tell_forgotten_deletes(run, batch) %}
-    {%- set open = floodmark._open_rows_sql(floodmark._quarantine_relation(this), batch.asked.replay,
-        batch.asked.part) -%}
-    {%- if not floodmark._has_no_rows('(' ~ open ~ ') where _floodmark_quarantined_at <= '
-        ~ floodmark._remembered_since_sql(run)) -%}
-        {%- do floodmark._warn_once(run, 'rows of this replay were quarantined longer ago than deletes are remembered '
-            '(cdc.tombstone_ttl: ' ~ run.settings.cdc.tombstone_ttl ~ '). If a later event has deleted the key of such '
-            'a row, the replay brings the key back: `floodmark restate` rebuilds it from the feed') -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -79,12 +79,16 @@
     {%- set superseded = floodmark._supersede_above(relation, batch, position,
         floodmark._reach({'start': start}, upstream.family).start if start is not none else none,
         floodmark._written_select(node)) -%}
-    {%- set again = strategy == 'append' and before is not none and state.committed.family == upstream.family
+    {%- set goes_back = before is not none and position is not none and state.committed.family == upstream.family
         and position < floodmark._position_parse(before, upstream.family) -%}
+    {%- set again = {'append': ' append loads the rows above it again: delete them first if they are there. If that '
+        'leaves the table empty, the next run loads from `start` on.',
+        'cdc': ' The events above it are read again. If one of them came late for a key whose delete lies below it, '
+        'and the delete is forgotten by now (cdc.tombstone_ttl), the key comes back: `floodmark restate` rebuilds it '
+        'from the feed.' if (floodmark._node_setting(node, 'cdc') or {}).tombstone_ttl
+        else ''}.get(strategy, '') if goes_back else '' -%}
     {%- do print('The mark of ' ~ id ~ ' is now ' ~ (mark or 'none') ~ ' (it was ' ~ (before or 'none') ~ ').'
-        ~ (' Its table is empty: the next run loads from `start` on, whatever the mark.' if begins
-        else ' append loads the rows above it again: delete them first if they are there. If that leaves the table '
-        'empty, the next run loads from `start` on.' if again else '')
+        ~ (' Its table is empty: the next run loads from `start` on, whatever the mark.' if begins else again)
         ~ superseded) -%}
 {% endmacro %}
 

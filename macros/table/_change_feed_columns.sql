@@ -9,13 +9,18 @@
 {# What changes() is to read, now that the whole SELECT is known: one that names _change_type says itself what a
    deleted row means. Texts and comments name nothing, nor does a list of columns that are left out. #}
 {% macro _kind_of_changes(kind, code) %}
+    {{ return('' if kind == 'events' and '_change_type' in floodmark._words_beside_changes(code) else kind) }}
+{% endmacro %}
+
+
+{# The text of a SELECT in lower case, without its changes(), texts, comments and lists of columns that are left out. #}
+{% macro _words_beside_changes(code) %}
     {%- set outside = modules.re.sub('/\\*floodmark:changes .*?/\\*floodmark:end\\*/', ' ', code,
         flags=modules.re.S) -%}
     {%- set words = modules.re.sub(
         '\'(?:[^\'\\\\]|\\\\.)*\'|"(?:[^"\\\\]|\\\\.)*"|--(?:\\\\\n|[^\r\n])*|/\\*.*?\\*/|\\{#.*?#\\}', ' ', outside,
         flags=modules.re.S) | lower -%}
-    {%- set words = modules.re.sub('\\bexcept\\s*\\((?![^)]*\\bselect\\b)[^()]*\\)', ' ', words) -%}
-    {{ return('' if kind == 'events' and '_change_type' in words else kind) }}
+    {{ return(modules.re.sub('\\bexcept\\s*\\((?![^)]*\\bselect\\b)[^()]*\\)', ' ', words)) }}
 {% endmacro %}
 
 

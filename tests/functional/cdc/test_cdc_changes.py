@@ -420,7 +420,11 @@ def test_a_table_that_is_no_feed_of_events_cannot_be_restated(story: Story, rest
             "does not show what its rows were at 2. Run the model once with --full-refresh, or set watermark.start to the version from "
             "which its change feed is complete"
         ) in sentence(restated.message[name])
-    assert restated.status["replaced_events"] == "success"
+    # Nor one of events that are ordered by their versions.
+    assert (
+        f"without watermark.start, {story.project.schema}.replaced is read as it is now: each of its events has the newest "
+        "_commit_version, so nobody can tell in which one it came. Set watermark.start to the version from which its change feed is complete"
+    ) in sentence(restated.message["replaced_events"])
 
 
 def test_columns_that_the_table_holds_otherwise(story: Story, restated: Run) -> None:
@@ -504,3 +508,48 @@ def test_a_first_load_is_finished_under_other_settings(
     # The event at 10 is remembered: a late delete leaves its row.
     assert run.status["freed"] == "success", run.message["freed"]
     assert held(project, "freed", VALUES) == {"k": [("a", 10, 15), ("a", 20, None)]}
+
+
+def test_events_that_are_ordered_by_their_versions_are_read_from_start(
+    make_project: Callable[..., Project],
+) -> None:
+    """A feed that is read as it is has one version for all events, so a delete would tie with the row before it."""
+    project = make_project("versions")
+    s = project.schema
+    project.sql(
+        f"create table {s}.log (id int, v string, op string) using delta "
+        "tblproperties ('delta.enableChangeDataFeed' = 'true')"
+    )
+    for rows in ("(1, 'a', 'u'), (9, 'z', 'u')", "(1, 'b', 'u')", "(1, null, 'd')"):
+        project.sql(f"insert into {s}.log values {rows}")
+    project.source("log")
+    settings = {
+        "sequence_by": "_commit_version",
+        "apply_as_deletes": "op = 'd'",
+        "except_column_list": ["op"],
+        "stored_as_scd_type": 2,
+    }
+
+    def model(**more: object) -> None:
+        watermark = {"kind": "version"} | more
+        config = (
+            "materialized='incremental', incremental_strategy='cdc', unique_key='id', "
+            f"watermark={watermark!r}, cdc={settings!r}"
+        )
+        feed = "{{ floodmark.changes(source('raw', 'log')) }}"
+        project.model("history", f"{{{{ config({config}) }}}}\nselect * from {feed}")
+
+    model()
+    run = project.dbt("run")
+    assert run.status["history"] == "error"
+    assert (
+        f"without watermark.start, {s}.log is read as it is now: each of its events has the newest _commit_version"
+        in sentence(run.message["history"])
+    )
+    model(start=1)
+    for args in ((), ("--vars", "{floodmark_restate: {from: 2}}")):
+        project.build(*args)
+        assert held(project, "history", "cast(id as string) as k, v, __start_at, __end_at") == {
+            "1": [("a", 1, 2), ("b", 2, 3)],
+            "9": [("z", 1, None)],
+        }, args

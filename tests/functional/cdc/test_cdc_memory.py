@@ -160,18 +160,22 @@ def test_an_event_that_is_read_again_brings_no_deleted_row_back(
     project.source("late")
     sql = model("late", tombstone_ttl="30 days")
     project.model("brief", sql.replace("'gaps': 'ignore'", "'lookback': '2 days'"))
-    shown: list[list[tuple[int]] | None] = []
+    project.model("rare", sql)
+    shown: list[dict[str, list[tuple[int]] | None]] = []
     days = {
         "2024-05-01": ["('k', 20, 'd', {})", "('a', 1, 'u', {})"],
         "2024-05-30": ["('k', 10, 'u', {})"],
-        # The event of 2024-05-30 is read again.
+        # The event of 2024-05-30 is read again, and by a model that runs rarely for the first time.
         "2024-06-02": ["('b', 1, 'u', {})"],
         "2024-07-10": ["('k', 11, 'u', {})"],
     }
     for day, rows in days.items():
         land(project, "late", *(row.format(f"timestamp'{day}'") for row in rows))
-        project.build("--select", "brief")
-        # As if the delete had been applied on its day.
-        project.sql(f"update {s}.brief__cdc_state set _floodmark_at = timestamp'2024-05-01'")
-        shown.append(held(project, "brief", "k, seq").get("k"))
-    assert shown == [None, None, None, [(11,)]]
+        names = ["brief"] if day == "2024-05-30" else ["brief", "rare"]
+        project.build("--select", *names)
+        for name in ("brief", "rare"):
+            # As if the delete had been applied on its day.
+            project.sql(f"update {s}.{name}__cdc_state set _floodmark_at = timestamp'2024-05-01'")
+        shown.append({name: held(project, name, "k, seq").get("k") for name in names})
+    absent: dict[str, list[tuple[int]] | None] = {"brief": None, "rare": None}
+    assert shown == [absent, {"brief": None}, absent, {"brief": [(11,)], "rare": [(11,)]}]

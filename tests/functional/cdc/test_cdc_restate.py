@@ -105,22 +105,58 @@ def check_what_cannot_be_restated(project: Project) -> None:
 def test_a_backfill_finds_the_deletes_that_are_forgotten(
     make_project: Callable[..., Project],
 ) -> None:
-    """They lie behind its range, so it reads up to the mark at once. A replay cannot, and warns."""
+    """They lie behind its range, or before it."""
     project = make_project("forgotten")
-    upserts = {"gone": ("a", 1), "kept": ("b", 1), "held": ("c", -1)}
-    events = [(1, key, Event("u", 10, values)) for key, values in upserts.items()]
-    land(project, "feed", [*events, (3, "gone", Event("d", 20)), (3, "held", Event("d", 20))])
+    events = [
+        (1, "behind", Event("u", 10, ("a", 1))),
+        (3, "behind", Event("d", 20)),
+        (1, "before", Event("d", 20)),
+        (2, "before", Event("u", 15, ("late", 1))),
+        (2, "kept", Event("u", 10, ("b", 1))),
+    ]
+    land(project, "feed", events)
+    project.source("feed")
+    ways = {"brief": {}, "brief_partial": {"ignore_null_updates": True}}
+    for name, settings in ways.items():
+        project.model(name, cdc("feed", step=None, tombstone_ttl="1 microsecond", **settings))
+    project.build()
+    for first in (1, 2):
+        for name in ways:
+            # As if the deletes had been applied long ago.
+            project.sql(
+                f"update {project.schema}.{name}__cdc_state set _floodmark_at = timestamp'2000-01-01'"
+            )
+        project.build("--vars", f"{{floodmark_backfill: {{from: {first}, to: {first + 1}}}}}")
+        for name in ways:
+            assert held(project, name, "k, v") == {"kept": [("b",)]}, (first, name)
+    for name in ways:
+        assert project.ledger(name, "kind, high")[1:] == [("backfill", "1"), ("backfill", "2")]
+
+
+def test_a_replay_finds_the_deletes_of_rows_that_came_late_and_waited(
+    make_project: Callable[..., Project],
+) -> None:
+    """Both took less than the deletes are remembered, and the sum is more."""
+    project = make_project("waiting")
+    s = project.schema
+    deletes = [(1, key, Event("d", 20)) for key in ("held", "long_gone")]
+    land(project, "feed", [(1, "kept", Event("u", 10, ("b", 1))), *deletes])
     project.source("feed")
     rule = {"name": "positive", "expect": "w > 0", "on_violation": "quarantine"}
     config = {"expectations": [rule]}
-    project.model("brief", cdc("feed", step=None, tombstone_ttl="1 microsecond", config=config))
+    project.model("brief", cdc("feed", step=None, tombstone_ttl="30 days", config=config))
     project.build()
-    assert held(project, "brief", "k, v") == {"kept": [("b",)]}
-    project.build("--vars", "{floodmark_backfill: {from: 1, to: 2, step: 1}}")
-    assert held(project, "brief", "k, v") == {"kept": [("b",)]}
-    assert project.ledger("brief", "kind, high")[1:] == [("backfill", "3")]
-    run = project.build("--vars", "{floodmark_replay: {set: {w: '1'}}}")
-    assert (
-        "rows of this replay were quarantined longer ago than deletes are remembered (cdc.tombstone_ttl: 1 microsecond)"
-        in sentence(run.log)
+    late = [(2, key, Event("u", 15, ("late", -1))) for key in ("held", "long_gone")]
+    land(project, "late", late)
+    project.sql(f"insert into {s}.feed select * from {s}.late")
+    project.build()
+    # As if the delete had been applied 32 days ago, and the row had come five days later; another delete was over then.
+    project.sql(
+        f"update {s}.brief__cdc_state set _floodmark_at = current_timestamp() - "
+        "if(k = 'held', interval 32 days, interval 60 days)"
     )
+    project.sql(
+        f"update {s}.brief__quarantine set _floodmark_quarantined_at = current_timestamp() - interval 27 days"
+    )
+    project.build("--vars", "{floodmark_replay: {set: {w: '1'}}}")
+    assert held(project, "brief", "k, v") == {"kept": [("b",)], "long_gone": [("late",)]}

@@ -31,13 +31,8 @@ def backfill(
     floodmark._columns_of = lambda query=None, relation=None: named(*(select if query else table))
     floodmark._backfill_reached = lambda run, asked: None
     floodmark._partition_unit = lambda run: None
-    settings = {
-        "strategy": strategy,
-        "watermark": {"column": "ts", "nulls": nulls},
-        "cdc": {"tombstone_ttl": None},
-    }
     run: dict[str, Any] = {
-        "settings": settings,
+        "settings": {"strategy": strategy, "watermark": {"column": "ts", "nulls": nulls}},
         "state": {"committed": {"mark": "2024-01-03 00:00:00"}},
         "upstream": {"family": "timestamp", "relation": "shop.events"},
         "target": SimpleNamespace(is_empty=False), "full_refresh": False, "sql": "select",

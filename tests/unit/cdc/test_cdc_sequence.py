@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.macros import load
+from tests.support.macros import Refused, load
 
 FEED = ["id", "updated_at", "_change_type", "_commit_version"]
 
@@ -139,6 +139,123 @@ def test_events_that_tell_what_one_commit_replaced(
     assert (found and found["commit"]) == commit
     if commit == "seq":
         assert (found["takes"], found["adds"]) == ("deleted", "not deleted and not false")
+
+
+SNAPSHOT = (
+    "/*floodmark:changes s.t events*/ (select *, 0 as _commit_version from s.t) /*floodmark:end*/"
+)
+
+
+@pytest.mark.parametrize(
+    ("select", "sequence_by", "uses"),
+    [
+        ("select *", ["_COMMIT_VERSION"], True),
+        ("select *", ["struct(_commit_version, n)"], True),
+        ("select id, _commit_version as seq", ["seq"], True),
+        ("select id, _commit_version v", ["v"], True),
+        # A value that every event would have anew, or a choice among its events.
+        ("select id, seq, _commit_version + 1 as day", ["seq"], True),
+        ("select *, row_number() over (partition by id order by `_commit_version`) as r", ["seq"], True),
+        ("select *", ["seq"], False),
+        # Neither kept nor used.
+        ("select id, f._commit_version, seq", ["seq"], False),
+        ("select seq, `_Commit_Version`", ["seq"], False),
+        ("select * except (_commit_version), '_commit_version' as said -- _commit_version\n", ["seq"], False),
+    ],
+)  # fmt: skip
+def test_what_is_made_of_the_versions_of_events(
+    select: str, sequence_by: list[str], uses: bool
+) -> None:
+    run = {
+        "settings": {"cdc": {"sequence_by": sequence_by}},
+        "sql": f"{select} from {SNAPSHOT} as f",
+    }
+    assert load()._uses_versions(run) is uses
+
+
+def events_by_version(kind: str, sequence_by: str = "_commit_version") -> dict[str, Any]:
+    """A run over the changes of a table s.t that has a column seq."""
+    cdc = {"sequence_by": [sequence_by]}
+    watermark = {"kind": "version", "start": None, "nulls": None}
+    settings = {"strategy": "cdc", "files": None, "watermark": watermark, "cdc": cdc}
+    return {
+        "settings": settings,
+        "upstream": {"relation": "s.t", "family": "version", "columns": named("id", "seq")},
+        "sql": f"select * from {SNAPSHOT.replace(' events', kind)}",
+    }
+
+
+LOST = "without watermark.start, s.t is read as it is now: .* Set watermark.start"
+
+
+@pytest.mark.parametrize(
+    ("case", "refused"),
+    [
+        ({}, True),
+        ({"kind": "full_refresh"}, True),
+        # A table that has rows, and no mark.
+        ({"kind": "incremental"}, True),
+        ({"rows_tied": 0}, False),
+        ({"sequence_by": "seq"}, False),
+        ({"start_position": 0}, False),
+        ({"low_position": 3, "kind": "incremental"}, False),
+        # Rows of the quarantine have the versions in which they came.
+        ({"kind": "replay"}, False),
+        ({"family": "sequence"}, False),
+        # A table has its keys once, and is read as it is.
+        ({"changes": ""}, False),
+    ],
+)
+def test_events_that_lost_their_versions_are_rejected_where_they_tie(
+    case: dict[str, Any], refused: bool
+) -> None:
+    """In a first load all have the newest, so a delete would tie with the upsert before it."""
+    case = {"kind": "first_load", "family": "version", "low_position": None, "start_position": None,
+            "rows_tied": 2, "sequence_by": "_commit_version", "changes": " events"} | case  # fmt: skip
+    floodmark = load()
+    floodmark._model_id = lambda: "shop.orders"
+    floodmark._check_events = lambda run, source: None
+    run = events_by_version(case["changes"], case["sequence_by"])
+    source = {"counts": {"rows_tied": case["rows_tied"]}, "columns": named("id", "seq", "_commit_version")}  # fmt: skip
+    if refused:
+        with pytest.raises(Refused, match=LOST):
+            floodmark._check_staged_events(run, case, source)
+    else:
+        floodmark._check_staged_events(run, case, source)
+
+
+@pytest.mark.parametrize(
+    ("kind", "sequence_by", "start", "stopped"),
+    [
+        (" events", "_commit_version", None, LOST),
+        ("", "_commit_version", None, "s.t is not a feed of events"),
+        (" events", "seq", None, None),
+        (" events", "_commit_version", 0, None),
+        ("", "_commit_version", 0, None),
+    ],
+)
+def test_a_restatement_needs_the_versions_of_the_events(
+    kind: str, sequence_by: str, start: int | None, stopped: str | None
+) -> None:
+    """It reads the feed as it is, and would give the newest version to all events."""
+    floodmark = load()
+    floodmark._model_id = lambda: "shop.orders"
+    floodmark._history = lambda relation, limit: [{"version": 3}]
+    planned: list[dict[str, Any]] = []
+    floodmark._record_plan = lambda run, plan: planned.append(plan)
+    run = events_by_version(kind, sequence_by)
+    run["settings"]["watermark"]["start"] = start
+    committed = {"mark": "3", "generation": "g", "watermark_column": None, "upstream": "s.t"}
+    run |= {
+        "first": True, "restate": {"from": 2}, "target": {"is_empty": False}, "full_refresh": False,
+        "state": {"committed": committed, "last_batch_id": 3},
+    }  # fmt: skip
+    if stopped:
+        with pytest.raises(Refused, match=stopped):
+            floodmark._next_restate_batch(run)
+    else:
+        floodmark._next_restate_batch(run)
+    assert [plan["start_position"] for plan in planned] == ([] if stopped else [start])
 
 
 def test_a_log_of_events_that_is_read_as_a_feed_is_no_state() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -136,13 +137,23 @@ DAY = 86_400_000_000
 NOW = 19_813 * DAY
 
 
+def without_quarantine() -> SimpleNamespace:
+    floodmark = load()
+    floodmark._now = lambda: NOW
+    floodmark._quarantine_relation = lambda relation: "held"
+    floodmark._has_quarantine = lambda quarantine: False
+    return floodmark
+
+
 @pytest.mark.parametrize(
     ("lookback", "mark", "family", "since"),
     [
-        (None, "2024-03-30 00:00:00.000000", "timestamp", "2024-03-01 00:00:00.000000"),
+        (None, "2024-03-30 00:00:00.000000", "timestamp", "2024-02-29 00:00:00.000000"),
+        # Runs are rare: what came soon behind the mark is only read now.
+        (None, "2024-01-31 00:00:00.000000", "timestamp", "2024-01-01 00:00:00.000000"),
         ("2 days", "2024-03-30 00:00:00.000000", "timestamp", "2024-02-27 00:00:00.000000"),
         ("2 days", "2024-03-30 00:00:00.000000", "date", "2024-02-27 00:00:00.000000"),
-        # Runs are rare: the lookback is of the mark, and not of now.
+        # The lookback is of the mark, and not of now.
         ("2 days", "2024-01-31 00:00:00.000000", "timestamp_ntz", "2023-12-30 00:00:00.000000"),
         # The mark may lie ahead.
         ("1 hour", "2024-03-31 12:00:00.000000", "timestamp", "2024-03-01 00:00:00.000000"),
@@ -151,12 +162,11 @@ NOW = 19_813 * DAY
         ("2 days", None, "timestamp", "2024-03-01 00:00:00.000000"),
     ],
 )
-def test_a_delete_counts_until_no_event_before_its_end_is_read_again(
+def test_a_delete_counts_until_no_event_before_its_end_is_read_any_more(
     lookback: Any, mark: str | None, family: str, since: str
 ) -> None:
     """An event that was ignored would bring the row back."""
-    floodmark = load()
-    floodmark._now = lambda: NOW
+    floodmark = without_quarantine()
     settings = {"cdc": {"tombstone_ttl": "30 days"}, "watermark": {"lookback": lookback}}
     run = {"settings": settings, "state": {"committed": {"mark": mark, "family": family}}}
     assert floodmark._alive_sql(run) == (
@@ -164,67 +174,79 @@ def test_a_delete_counts_until_no_event_before_its_end_is_read_again(
     )
 
 
+@pytest.mark.parametrize("family", ["sequence", "version"])
+def test_of_numbers_the_commit_that_was_read_last_tells_the_time(family: str) -> None:
+    """Within a day: over Thrift it is of the session's zone."""
+    floodmark = without_quarantine()
+    settings = {"cdc": {"tombstone_ttl": "30 days"}, "watermark": {"lookback": None}}
+    committed = {"mark": "9", "family": family, "upstream_at": "2024-02-01 10:00:00.123000"}
+    run = {"settings": settings, "state": {"committed": committed}}
+    assert "timestamp'2024-01-01 10:00:00.000000+00:00'" in floodmark._alive_sql(run)
+
+
 def test_a_delete_counts_as_long_as_it_is_remembered() -> None:
-    floodmark = load()
-    floodmark._now = lambda: NOW
+    floodmark = without_quarantine()
     first = {"settings": {"cdc": {"tombstone_ttl": "1 day"}, "watermark": None}, "state": {}}
     assert "timestamp'2024-03-30 00:00:00.000000+00:00'" in floodmark._alive_sql(first)
-    first["settings"]["cdc"]["tombstone_ttl"] = None
-    assert floodmark._alive_sql(first) == "true"
 
 
 @pytest.mark.parametrize(
-    ("ttl", "batches"),
-    [(None, [(4, 9), (9, 14), (14, 15)]), ("1 day", [(4, 30)])],
+    ("start", "ttl", "asked", "bounds"),
+    [
+        (None, "1 day", {"backfill": {}}, "`n` <= 30"),
+        # What lies below `start` was never loaded, but for what the backfill loads.
+        (3, "1 day", {"backfill": {}}, "`n` >= 3 and `n` <= 30"),
+        (8, "1 day", {"backfill": {}}, "`n` >= 5 and `n` <= 30"),
+        (None, None, {"backfill": {}}, None),
+        # A restatement reads all of the feed itself.
+        (None, "1 day", {"restate": {"from": "1"}}, None),
+    ],
 )
-def test_a_backfill_reads_up_to_the_mark_where_deletes_are_forgotten(
-    ttl: str | None, batches: list[tuple[int, int]]
+def test_a_backfill_reads_the_deletes_of_its_keys_wherever_they_lie(
+    start: int | None, ttl: str | None, asked: dict[str, Any], bounds: str | None
 ) -> None:
-    """The delete of a key that it reads may lie behind its range: the key would come back."""
+    """An upsert that was ignored when it came would bring its key back where they are forgotten."""
     floodmark = load()
-    settings = {"strategy": "cdc", "cdc": {"tombstone_ttl": ttl}, "watermark": {"column": "n"}}
+    floodmark._partition_values_sql = lambda run, columns, sql: sql
+    floodmark._without_replaced_sql = lambda run, columns, sql: sql
+    floodmark._restated_events_sql = lambda run, batch, sql, type: sql
+    cdc = {"tombstone_ttl": ttl, "deletes": "op = 'd'", "truncates": None, "sequence": "seq"}
     run: dict[str, Any] = {
-        "settings": settings, "upstream": {"family": "sequence"}, "first": True,
-        "state": {"committed": {"mark": "30", "generation": "g"}, "last_batch_id": 3},
-        "backfill": {"from": 5, "to": 16, "step": 5},
+        "settings": {"cdc": cdc, "unique_key": ["k"], "watermark": {"start": start}},
+        "state": {"committed": {"mark": "30"}},
+        "sql": "select * from feed where /*floodmark:bounds `n`*/ true /*floodmark:end*/",
+    }
+    batch = {
+        "kind": "backfill", "asked": asked, "family": "sequence", "lookback": 0, "nulls": "error",
+        "low_position": 4, "high_position": 9, "start_position": None,
     }  # fmt: skip
-    floodmark._backfill_problems = lambda *_: []
-    floodmark._backfill_reached = lambda *_: None
-    floodmark._record_plan = lambda *_: None
-    floodmark._plan_watermark = lambda run, low, high, reach: {
-        "family": "sequence", "low_position": low, "high_position": min(low + reach["step"], high),
-        "is_last": low + reach["step"] >= high,
-    }  # fmt: skip
-    found = []
-    while plan := floodmark._next_backfill_batch(run):
-        found.append((plan["low_position"], plan["high_position"]))
-    assert found == batches
+    columns = columns_of({"k": "int", "_floodmark_sequence": "bigint"})
+    sql = floodmark._staged_events_sql(run, batch, columns, "the range")
+    found = re.findall(r"select \* from feed where \((.*)\)", sql)
+    assert found == ([bounds] if bounds else [])
+    assert ("on d.`k` <=> e.`k` and not e._floodmark_truncate" in sql) == (bounds is not None)
+    batch["kind"] = "incremental"
+    assert "from feed" not in floodmark._staged_events_sql(run, batch, columns, "the range")
 
 
-@pytest.mark.parametrize(("is_older", "warns"), [(True, True), (False, False)])
-def test_a_replay_of_rows_from_before_the_deletes_that_are_remembered(
-    is_older: bool, warns: bool
-) -> None:
-    sent: list[str] = []
-
-    def query(sql: str) -> SimpleNamespace:
-        sent.append(sql)
-        return SimpleNamespace(rows=[[1]] if is_older else [])
-
-    floodmark = load(run_query=query)
-    floodmark._check_events = lambda run, source: None
-    floodmark._now = lambda: 10_000_000
-    floodmark._model_id = lambda: "shop.orders"
-    floodmark._quarantine_relation = lambda relation: "quarantine"
-    run: dict[str, Any] = {"settings": {"cdc": {"tombstone_ttl": "4 seconds"}}}
-    asked = {"replay": {"rule": None, "where": None, "set": None}, "part": "rows"}
-    floodmark._check_staged_events(run, {"kind": "replay", "asked": asked}, {})
-    assert "_floodmark_quarantined_at <= timestamp'1970-01-01 00:00:06" in sent[0]
-    assert [sentence[:23] for sentence in run.get("warnings", [])] == (
-        ["rows of this replay wer"] if warns else []
+@pytest.mark.parametrize(("ttl", "micros"), [("30 days", 30 * DAY), ("200000000 days", 2**63 - 1)])
+def test_a_delete_counts_for_rows_that_wait_in_the_quarantine(ttl: str, micros: int) -> None:
+    """A row may come as late as the delete is remembered, and wait as long: only the sum is too long."""
+    floodmark = load()
+    floodmark._now = lambda: NOW
+    floodmark._quarantine_relation = lambda relation: "held"
+    floodmark._has_quarantine = lambda quarantine: quarantine == "held"
+    run = {"settings": {"cdc": {"tombstone_ttl": ttl}, "watermark": None}}
+    sql = floodmark._alive_sql(run)
+    assert (
+        f" > least({floodmark._position_literal(NOW - floodmark._parse_duration(ttl), 'timestamp')}, ("
+        in sql
     )
-    # No other batch is asked, nor a model that remembers its deletes for ever.
-    floodmark._check_staged_events(run, {"kind": "incremental", "asked": None}, {})
-    forever = {"settings": {"cdc": {"tombstone_ttl": None}}}
-    floodmark._check_staged_events(forever, {"kind": "replay", "asked": asked}, {})
-    assert len(sent) == 1
+    assert sql.endswith(
+        f"(select timestamp_micros(unix_micros(min(_floodmark_quarantined_at)) - {micros}) from held "
+        "where _floodmark_state = 'open')))"
+    )
+    # The statement that tells whether there is one is only sent where deletes are forgotten.
+    floodmark._has_quarantine = lambda quarantine: pytest.fail("nobody need ask")
+    run["settings"]["cdc"]["tombstone_ttl"] = None
+    assert floodmark._alive_sql(run) == "true"

@@ -108,6 +108,7 @@ def reset(
     strategy: str = "merge",
     before: dict[str, Any] | None = None,
     recorded: list[dict[str, Any]] | None = None,
+    cdc: dict[str, Any] | None = None,
 ) -> str:
     """Reset a model of this ledger, `before` and each time that it is read `after`; what is printed.
 
@@ -130,7 +131,8 @@ def reset(
     )  # fmt: skip
     floodmark._check_arguments = lambda *_: None
     floodmark._managed_node = lambda model: node
-    floodmark._node_setting = lambda node, name: {"column": "n", "start": start, "kind": kind}
+    watermark = {"column": "n", "start": start, "kind": kind}
+    floodmark._node_setting = lambda node, name: cdc if name == "cdc" else watermark
     committed = {"batch_id": 4, "mark": "9", "generation": "g", "family": kind or "sequence"}
     known = {"last_batch_id": 4, "finished_id": 4, "landed": None, "committed": committed}
     states = [known | (before or {}), *after]
@@ -199,6 +201,24 @@ def test_a_reset_beside_a_batch_that_landed_goes_back_from_its_mark(to: str) -> 
             to=to,
             before=open_batch,
         )
+
+
+@pytest.mark.parametrize(
+    ("to", "cdc", "told"),
+    [
+        ("7", {"tombstone_ttl": "1 day"}, True),
+        ("7", {"sequence_by": "seq"}, False),
+        ("9", {"tombstone_ttl": "1 day"}, False),
+        (None, {"tombstone_ttl": "1 day"}, False),
+    ],
+)
+def test_a_reset_tells_of_deletes_that_are_forgotten(
+    to: str | None, cdc: dict[str, Any], told: bool
+) -> None:
+    """What lies below the new mark is not read again."""
+    said = reset(OWN, to=to, strategy="cdc", cdc=cdc)
+    sentence = "a key whose delete lies below it, and the delete is forgotten by now"
+    assert (sentence in said) == told
 
 
 def test_versions_have_no_reset_without_a_mark() -> None:
