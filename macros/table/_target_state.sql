@@ -41,7 +41,7 @@
     {%- set version = state.landed.target_version | int -%}
     {%- set newest = floodmark._history(table, 1)[0].version -%}
     {%- for commit in (floodmark._history(table, newest - version) if newest > version else [])
-        if not commit.tag and (commit.operation in ['DELETE', 'TRUNCATE', 'WRITE', 'MERGE']
+        if not floodmark._is_ours(commit) and (commit.operation in ['DELETE', 'TRUNCATE', 'WRITE', 'MERGE']
         or floodmark._makes_anew(commit)) -%}
         {{ return(true) }}
     {%- endfor -%}
