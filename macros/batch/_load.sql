@@ -132,7 +132,8 @@
 {% endmacro %}
 
 
-{# Where mark and table, or mark and upstream, disagree the run stops and names both ways out. #}
+{# Where mark and table, or mark and upstream, disagree the run stops and names both ways out. A mark counts for its own
+   column alone. Earlier code named none for the version of a snapshot, where the table itself tells (`whole`). #}
 {% macro _check_target(run) %}
     {%- set committed = run.state.committed -%}
     {%- if run.full_refresh or run.target.is_empty
@@ -170,9 +171,11 @@
         {%- do floodmark._stop('its mark is a ' ~ committed.family ~ ', but '
             ~ ('the watermark is now ' if run.upstream.family == 'version' else '') ~ now ~ ': '
             ~ floodmark._ways_out()) -%}
-    {%- elif committed is not none and committed.watermark_column and settings.watermark
-        and committed.watermark_column | lower != settings.watermark.column | lower -%}
-        {%- do floodmark._stop('its mark is of the column ' ~ committed.watermark_column ~ ', but the watermark is now '
+    {%- elif committed is not none and settings.watermark
+        and (committed.watermark_column or committed.mark is not none and not strategy.whole)
+        and (committed.watermark_column or '') | lower != (settings.watermark.column or '') | lower -%}
+        {%- do floodmark._stop('its mark is of ' ~ ('the column ' ~ committed.watermark_column
+            if committed.watermark_column else 'something other than a watermark') ~ ', but the watermark is now '
             ~ settings.watermark.column ~ ': ' ~ floodmark._ways_out()) -%}
     {%- endif -%}
     {%- set disturbed = floodmark._upstream_disturbed(run) -%}

@@ -34,6 +34,68 @@ def test_append_goes_on_only_where_it_knows_what_is_loaded(
     assert bool(load()._append_lost_mark(run)) is is_lost
 
 
+def stopped(committed: dict[str, Any], watermark: Any, strategy: str = "merge") -> list[str]:
+    """What a run says of the mark that the ledger has."""
+    floodmark, said = load(config={}), []
+    floodmark._ways_out = lambda is_restored=False: "the ways out"
+    floodmark._stop = lambda sentence, **_: said.append(sentence)
+    floodmark._upstream_disturbed = lambda run: None
+    run = {
+        "settings": {"strategy": strategy, "watermark": watermark, "files": None},
+        "upstream": {"family": committed["family"], "relation": "up"}, "full_refresh": False,
+        "target": {"is_empty": False, "exists": True, "is_delta": True, "id": "t", "disturbed": None},
+        "state": {"committed": {"kind": "incremental", "target_id": "t"} | committed},
+    }  # fmt: skip
+    floodmark._check_target(run)
+    return said
+
+
+@pytest.mark.parametrize(
+    ("mark", "column", "watermark", "strategy", "said"),
+    [
+        ("9", "n", MARK, "merge", ""),
+        ("9", "N", MARK, "append", ""),
+        ("9", "m", MARK, "merge", "of the column m, but the watermark is now n"),
+        ("9", None, MARK, "merge", "of something other than a watermark, but the watermark is now n"),
+        ("9", None, None, "merge", ""),
+        (None, None, MARK, "merge", ""),
+        # A version of a ledger of before: the table's property tells its column.
+        ("9", None, MARK, "snapshot_diff", ""),
+    ],
+)  # fmt: skip
+def test_a_mark_counts_for_its_own_column_alone(
+    mark: str | None, column: str | None, watermark: Any, strategy: str, said: str
+) -> None:
+    committed = {"mark": mark, "family": "sequence", "watermark_column": column}
+    found = stopped(committed, watermark, strategy)
+    assert found == ([f"its mark is {said}: the ways out"] if said else [])
+
+
+def test_a_mark_of_versions_has_no_column() -> None:
+    committed = {"mark": "9", "family": "version", "watermark_column": None}
+    assert stopped(committed, {"kind": "version", "column": None}) == []
+
+
+@pytest.mark.parametrize(
+    ("batch", "mark", "column"),
+    [
+        ({"high": "42"}, "42", "load_no"),
+        # The snapshot was empty: the mark stays, and what the ledger says of it.
+        ({"high": None}, "41", "before"),
+        ({"high": None, "begins": True}, None, None),
+    ],
+)
+def test_the_version_of_a_snapshot_is_the_mark_of_its_column(
+    batch: dict[str, Any], mark: str | None, column: str | None
+) -> None:
+    """A watermark of another column does not begin at it."""
+    batch = {"begins": False, "staged_by": None, "watermark_column": None} | batch
+    committed = {"mark": "41", "family": "sequence", "watermark_column": "before"}
+    run = {"settings": {"snapshot": {"version": "load_no"}}, "state": {"committed": committed}}
+    assert load()._version_after(run, batch) == mark
+    assert batch["watermark_column"] == column
+
+
 @pytest.mark.parametrize(
     ("version", "at", "is_nothing_new"),
     [(4, "08:00", True), (5, "08:00", False), (4, "09:00", False)],
