@@ -164,6 +164,8 @@
     {%- elif run.target.disturbed and not floodmark._mends_table(settings, committed) -%}
         {%- do floodmark._stop(this ~ ' ' ~ run.target.disturbed ~ ' after batch ' ~ run.state.landed.batch_id
             ~ ', so rows below the mark are missing: ' ~ floodmark._ways_out(is_restored=true)) -%}
+    {%- elif run.target.unknown and not floodmark._mends_table(settings, committed) -%}
+        {%- do floodmark._stop(floodmark._unknown_sentence(run.target.unknown) ~ floodmark._ways_out()) -%}
     {%- elif committed is not none and run.upstream is not none and committed.family is not none
         and committed.family != run.upstream.family -%}
         {%- set now = 'the versions of ' ~ run.upstream.relation if run.upstream.family == 'version'
@@ -178,6 +180,7 @@
             if committed.watermark_column else 'something other than a watermark') ~ ', but the watermark is now '
             ~ settings.watermark.column ~ ': ' ~ floodmark._ways_out()) -%}
     {%- endif -%}
+    {%- do floodmark._number_behind(run.state, run.target.unknown) if run.target.unknown -%}
     {%- set disturbed = floodmark._upstream_disturbed(run) -%}
     {%- if disturbed -%}
         {%- do floodmark._stop('its upstream ' ~ run.upstream.relation ~ ' ' ~ disturbed ~ ' after batch '

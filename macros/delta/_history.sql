@@ -8,10 +8,9 @@
 {% endmacro %}
 
 
-{# What was done to a table since its version `known` that took rows back, as a part of a sentence; else none. #}
-{% macro _disturbed_since(relation, newest, known) %}
-    {{ return(floodmark._restored_below(floodmark._history(relation, newest - known + 1), known) if newest > known
-        else none) }}
+{# A table's commits since its version `known`, and that one; empty where nothing came. #}
+{% macro _commits_since(relation, newest, known) %}
+    {{ return(floodmark._history(relation, newest - known + 1) if newest > known else []) }}
 {% endmacro %}
 
 
