@@ -130,18 +130,18 @@ def project_name(directory: Path) -> str:
     if not _NAME.fullmatch(name) or name in _dbt_words():
         raise UsageError(
             f"No project can be called '{wanted}': choose a folder name of letters, digits and "
-            "underscores that starts with a letter and is not floodmark or dbt, nor a word of "
-            "dbt's Jinja, such as target or source."
+            "underscores that starts with a letter and is not floodmark, dbt or dbt_spark, nor a "
+            "word of dbt's Jinja, such as target or source."
         )
     return name
 
 
 def _dbt_words() -> set[str]:
-    """Names that mean something in dbt's Jinja.
+    """Names of dbt's own packages, and those that mean something in its Jinja.
 
     There dbt puts the macros of a project under its name, over whatever else has that name.
     """
     from dbt.context.providers import ModelContext
 
     beside = {"builtins", "context", "run_query", "statement"}
-    return {PACKAGE, "dbt", *beside, *ModelContext._context_members_}
+    return {PACKAGE, "dbt", "dbt_spark", *beside, *ModelContext._context_members_}

@@ -20,6 +20,7 @@ LOCAL_JAR = "floodmark-local.jar"
 
 CLASS_PATH = "spark.driver.extraClassPath"
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_JARS = "spark.jars"
 
 DELTA_CONF = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -40,28 +41,19 @@ _SECRET = re.compile(
 )
 _PASSWORD = re.compile(r"password=", re.IGNORECASE)
 
-#: Spark's and Delta's defaults are a cluster's; these cost seconds per statement on two cores.
-SMALL_MACHINE_CONF = {
+#: What holds on every machine.
+COMMON_CONF = {
     "spark.master": "local[*]",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     # Spark prints each plan for its page even where there is none; this is the short form.
     "spark.sql.ui.explainMode": "simple",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.sql.shuffle.partitions": "4",
-    # Each task that puts a table's state together writes the code for it first.
-    "spark.databricks.delta.snapshotPartitions": "1",
     # Spark keeps the compiled code of 100 steps of plans by default; one batch has more than fifty,
     # and what is compiled anew starts cold.
     "spark.sql.codegen.cache.maxEntries": "1000",
     # Delta keeps each table's log for an hour, with the session that read it: 4 MB each, and every
     # staged batch is a table (docs/decisions/0006).
     "spark.databricks.delta.delta.log.cacheSize": "100",
-    "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
-    # VACUUM lists a table in so many tasks; Spark's 10,000 take half a minute for a few rows.
-    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "16",
-    "spark.sql.files.openCostInBytes": "65536",
     # Else Spark walks the stack for every column that Delta's own code names.
     "spark.sql.dataFrameQueryContext.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
@@ -69,6 +61,22 @@ SMALL_MACHINE_CONF = {
     "spark.sql.debug.maxToStringFields": "10000",
     # Else Hive logs a long stack trace whenever a column changes; Delta keeps the schema.
     "spark.hadoop.hive.metastore.disallow.incompatible.col.type.changes": "false",
+}
+
+#: Spark's and Delta's defaults are a cluster's; these cost seconds per statement on two cores.
+#: They hold where the driver is all of Spark: executors elsewhere would look for it at 127.0.0.1.
+SMALL_MACHINE_CONF = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "4",
+    # Each task that puts a table's state together writes the code for it first.
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
+    # VACUUM lists a table in so many tasks; Spark's 10,000 take half a minute for a few rows.
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "16",
+    "spark.sql.files.openCostInBytes": "65536",
+    # Files of the log without Hadoop's FileContext, which starts ten processes a commit.
+    "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
 }
 
 #: Hadoop repeats for many minutes what S3 does not answer, and within each try the SDK repeats it
@@ -86,10 +94,11 @@ def spark_conf(
 ) -> dict[str, str]:
     """Return the settings of a Spark application in ``workplace``.
 
-    ``overrides`` (the profile's ``server_side_parameters``) win, except that class path and
+    ``overrides`` (the profile's ``server_side_parameters``) win, except that class path, jars and
     JVM options are added to ours.
     """
     given = {key: str(value) for key, value in (overrides or {}).items()}
+    is_local = given.get("spark.master", COMMON_CONF["spark.master"]).startswith("local")
     class_path = [str(jar) for jar in jars]
     java_options = [
         f"-Dlog4j2.configurationFile={_RESOURCES / 'log4j2.properties'}",
@@ -97,7 +106,8 @@ def spark_conf(
         f"-Dderby.stream.error.file={workplace.root / 'derby.log'}",
     ]
     conf = {
-        **SMALL_MACHINE_CONF,
+        **COMMON_CONF,
+        **(SMALL_MACHINE_CONF if is_local else {}),
         **S3_CONF,
         **DELTA_CONF,
         "spark.app.name": "floodmark",
@@ -109,13 +119,14 @@ def spark_conf(
         METASTORE_URL: f"jdbc:derby:;databaseName={workplace.metastore};create=true",
         **given,
     }
+    if not is_local:
+        # A class path does not reach executors on other machines.
+        conf[_JARS] = ",".join([*class_path, *filter(None, [given.get(_JARS)])])
     if given.get(CLASS_PATH):
         class_path.append(given[CLASS_PATH])
     if conf[METASTORE_URL].startswith("jdbc:postgresql:"):
         conf.setdefault(_DRIVER, "org.postgresql.Driver")
-    if conf["spark.master"].startswith("local"):
-        # Files of the log without Hadoop's FileContext, which starts ten processes a commit.
-        conf.setdefault("spark.delta.logStore.file.impl", "io.delta.storage.LocalLogStore")
+    if is_local:
         local = jars[0].parent / LOCAL_JAR if jars else LOCAL_FOLDER
         class_path.append(str(local if local.exists() else LOCAL_FOLDER))
     conf[CLASS_PATH] = os.pathsep.join(class_path)

@@ -132,7 +132,8 @@
 {% endmacro %}
 
 
-{# Where mark and table, or mark and upstream, disagree the run stops and names both ways out. #}
+{# Where mark and table, or mark and upstream, disagree the run stops and names both ways out. A mark counts for its own
+   column alone. Earlier code named none for the version of a snapshot, where the table itself tells (`whole`). #}
 {% macro _check_target(run) %}
     {%- set committed = run.state.committed -%}
     {%- if run.full_refresh or run.target.is_empty
@@ -163,6 +164,8 @@
     {%- elif run.target.disturbed and not floodmark._mends_table(settings, committed) -%}
         {%- do floodmark._stop(this ~ ' ' ~ run.target.disturbed ~ ' after batch ' ~ run.state.landed.batch_id
             ~ ', so rows below the mark are missing: ' ~ floodmark._ways_out(is_restored=true)) -%}
+    {%- elif run.target.unknown and not floodmark._mends_table(settings, committed) -%}
+        {%- do floodmark._stop(floodmark._unknown_sentence(run.target.unknown) ~ floodmark._ways_out()) -%}
     {%- elif committed is not none and run.upstream is not none and committed.family is not none
         and committed.family != run.upstream.family -%}
         {%- set now = 'the versions of ' ~ run.upstream.relation if run.upstream.family == 'version'
@@ -170,11 +173,14 @@
         {%- do floodmark._stop('its mark is a ' ~ committed.family ~ ', but '
             ~ ('the watermark is now ' if run.upstream.family == 'version' else '') ~ now ~ ': '
             ~ floodmark._ways_out()) -%}
-    {%- elif committed is not none and committed.watermark_column and settings.watermark
-        and committed.watermark_column | lower != settings.watermark.column | lower -%}
-        {%- do floodmark._stop('its mark is of the column ' ~ committed.watermark_column ~ ', but the watermark is now '
+    {%- elif committed is not none and settings.watermark
+        and (committed.watermark_column or committed.mark is not none and not strategy.whole)
+        and (committed.watermark_column or '') | lower != (settings.watermark.column or '') | lower -%}
+        {%- do floodmark._stop('its mark is of ' ~ ('the column ' ~ committed.watermark_column
+            if committed.watermark_column else 'something other than a watermark') ~ ', but the watermark is now '
             ~ settings.watermark.column ~ ': ' ~ floodmark._ways_out()) -%}
     {%- endif -%}
+    {%- do floodmark._number_behind(run.state, run.target.unknown) if run.target.unknown -%}
     {%- set disturbed = floodmark._upstream_disturbed(run) -%}
     {%- if disturbed -%}
         {%- do floodmark._stop('its upstream ' ~ run.upstream.relation ~ ' ' ~ disturbed ~ ' after batch '

@@ -137,7 +137,8 @@
         {%- do floodmark._stop(this ~ ' is not the table that batch ' ~ batch.batch_id
             ~ ' left (it was dropped, recreated or replaced by something else): ' ~ floodmark._ways_out()) -%}
     {%- endif -%}
-    {%- set undone = floodmark._disturbed_since(this, newest, landed.version) -%}
+    {%- set undone = floodmark._restored_below(floodmark._commits_since(this, newest, landed.version),
+        landed.version) -%}
     {%- if undone and not (run.state.committed and floodmark._mends_table(run.settings, run.state.committed)) -%}
         {%- do floodmark._stop(this ~ ' ' ~ undone ~ ' after batch ' ~ batch.batch_id
             ~ ', so rows below the mark are missing: ' ~ floodmark._ways_out(is_restored=true)) -%}

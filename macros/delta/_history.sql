@@ -8,20 +8,25 @@
 {% endmacro %}
 
 
-{# What was done to a table since its version `known` that took rows back, as a part of a sentence; else none. #}
-{% macro _disturbed_since(relation, newest, known) %}
-    {{ return(floodmark._restored_below(floodmark._history(relation, newest - known + 1), known) if newest > known
-        else none) }}
+{# A table's commits since its version `known`, and that one; empty where nothing came. #}
+{% macro _commits_since(relation, newest, known) %}
+    {{ return(floodmark._history(relation, newest - known + 1) if newest > known else []) }}
 {% endmacro %}
 
 
 {# Whether somebody has made a table anew since its version `known`. A batch of ours that did is in the ledger. #}
 {% macro _is_replaced_since(relation, newest, known) %}
     {%- for commit in floodmark._history(relation, newest - known + 1) if commit.version > known
-        and floodmark._makes_anew(commit) and not (commit.tag or '').startswith('floodmark/') -%}
+        and floodmark._makes_anew(commit) and not floodmark._is_ours(commit) -%}
         {{ return(true) }}
     {%- endfor -%}
     {{ return(false) }}
+{% endmacro %}
+
+
+{# Whether a batch made a commit: others may have user metadata, too. #}
+{% macro _is_ours(commit) %}
+    {{ return((commit.tag or '').startswith('floodmark/')) }}
 {% endmacro %}
 
 

@@ -36,6 +36,43 @@
 {% endmacro %}
 
 
+{# A batch that a table has above its version `known` and the ledger does not, {number, version, tag}, the one of the
+   greatest number; none where there is none. A plan is in the ledger before its batch is in the table: this ledger is
+   older than the table, or the table was loaded with another one, or under another name. #}
+{% macro _unknown_batch(id, commits, known) %}
+    {%- set found, planned = [], [] -%}
+    {%- for commit in commits if commit.version > known and floodmark._is_ours(commit)
+        and not floodmark._leaves_rows(commit) -%}
+        {%- do found.append({'number': commit.tag.split('/') | last | int, 'version': commit.version,
+            'tag': commit.tag}) -%}
+    {%- endfor -%}
+    {%- if not found -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- for event in floodmark._query_json('select to_json(struct(model, generation, batch_id)) from '
+        ~ floodmark._log_of(id) ~ ' and batch_id in (' ~ found | map(attribute='number') | join(', ') ~ ')') -%}
+        {%- do planned.append(floodmark._batch_tag(event)) -%}
+    {%- endfor -%}
+    {{ return(found | rejectattr('tag', 'in', planned) | sort(attribute='number') | last | default(none)) }}
+{% endmacro %}
+
+
+{# What a run says of such a batch; the ways out follow. #}
+{% macro _unknown_sentence(unknown) %}
+    {{ return(this ~ ' has batch ' ~ unknown.number ~ ' in its version ' ~ unknown.version ~ ' (' ~ unknown.tag
+        ~ '), and ' ~ floodmark.ledger_schema() ~ '.batch_log has no event of it. The ledger is older than the table, '
+        'or the table was loaded with another one (variable floodmark_schema), so nobody can tell which rows are '
+        'loaded: ') }}
+{% endmacro %}
+
+
+{# Have the next batch's number lie behind that of an unknown one: Delta skips what is sent under a used one. #}
+{% macro _number_behind(state, unknown) %}
+    {%- set number = [state.last_batch_id or 0, unknown.number] | max -%}
+    {%- do state.update({'last_batch_id': number, 'finished_id': number}) -%}
+{% endmacro %}
+
+
 {# The batch that a run left open and whose rows are in the table; none where there is none. The next run only records
    it. `state` as in _model_state. #}
 {% macro _landed_and_open(table, state) %}

@@ -36,12 +36,18 @@
         and floodmark._detail(relation).id != state.committed.target_id -%}
         {{ return(['it is not the table that batch ' ~ state.committed.batch_id ~ ' left', ways_out]) }}
     {%- endif -%}
-    {%- set restored = floodmark._disturbed_since(relation, floodmark._history(relation, 1)[0].version,
-        state.landed.target_version) if state.landed else none -%}
+    {%- set known = state.landed.target_version if state.landed else none -%}
+    {%- set commits = floodmark._commits_since(relation, floodmark._history(relation, 1)[0].version, known)
+        if state.landed else [] -%}
+    {%- set restored = floodmark._restored_below(commits, known) -%}
+    {%- set unknown = floodmark._unknown_batch(floodmark._node_id(node), commits, known) -%}
     {%- set strategy = node.config.get('incremental_strategy') or 'append' -%}
     {%- set mends = floodmark._mends_table({'strategy': strategy,
         'watermark': floodmark._node_setting(node, 'watermark'), 'files': floodmark._node_setting(node, 'files')},
         state.committed) -%}
+    {%- if unknown and not restored and not mends -%}
+        {{ return(['it has batch ' ~ unknown.number ~ ', of which the ledger has no event', ways_out]) }}
+    {%- endif -%}
     {#- what cdc remembers was not restored -#}
     {{ return(['it ' ~ restored ~ ' after batch ' ~ state.landed.batch_id, 'run the model: it compares all rows again'
         if mends else (refresh if strategy == 'cdc' else ways_out)] if restored else none) }}

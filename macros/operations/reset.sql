@@ -31,9 +31,11 @@
         {%- do floodmark._stop('its snapshots are loaded in ascending order, so the mark stays: use --full-refresh '
             'to load them again', id) -%}
     {%- endif -%}
-    {%- set disturbed = floodmark._disturbed_since(relation, floodmark._history(relation, 1)[0].version,
-        state.landed.target_version) if strategy == 'cdc' and relation.is_delta and state.landed else none -%}
-    {%- if disturbed -%}
+    {%- set known = state.landed.target_version if state.landed else none -%}
+    {%- set commits = floodmark._commits_since(relation, floodmark._history(relation, 1)[0].version, known)
+        if relation.is_delta and state.landed else [] -%}
+    {%- set disturbed = floodmark._restored_below(commits, known) -%}
+    {%- if disturbed and strategy == 'cdc' -%}
         {%- do floodmark._stop(relation ~ ' ' ~ disturbed
             ~ ', but its state table was not, so late events would be applied wrongly: '
             ~ 'run it once with --full-refresh to load everything again', id) -%}
@@ -57,6 +59,8 @@
         {#- it may have landed, and moved the mark; what another run has planned since has the number of the reset -#}
         {%- set state = dict(state, committed=floodmark._model_state(id).committed) -%}
     {%- endif -%}
+    {%- set unknown = floodmark._unknown_batch(id, commits, known) -%}
+    {%- do floodmark._number_behind(state, unknown) if unknown -%}
     {%- set before = state.committed.mark if state.committed else none -%}
     {%- set mark = floodmark._position_print(position, upstream.family) -%}
     {%- set batch = {'model': id, 'batch_id': floodmark._next_batch_id(id, relation, state), 'kind': 'reset',

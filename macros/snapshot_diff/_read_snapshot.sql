@@ -503,7 +503,7 @@
 
 
 {# The mark of a model that has no watermark: the version of its snapshot, which a batch that another run staged has
-   in its stage. #}
+   in its stage. The ledger names its column, so that nobody takes it for the mark of another. #}
 {% macro _version_after(run, batch) %}
     {%- if run.settings.snapshot.version is none -%}
         {{ return(none) }}
@@ -518,9 +518,11 @@
             family), family)}) -%}
     {%- endif -%}
     {%- if batch.high is none and run.state.committed and not batch.begins -%}
-        {%- do batch.update({'family': run.state.committed.family}) -%}
+        {%- do batch.update({'family': run.state.committed.family,
+            'watermark_column': run.state.committed.watermark_column}) -%}
         {{ return(run.state.committed.mark) }}
     {%- endif -%}
+    {%- do batch.update({'watermark_column': run.settings.snapshot.version}) if batch.high is not none -%}
     {{ return(batch.high) }}
 {% endmacro %}
 

@@ -49,6 +49,8 @@
     {%- elif run.target.disturbed -%}
         {%- do floodmark._stop(this ~ ' ' ~ run.target.disturbed ~ ' after batch ' ~ run.state.landed.batch_id
             ~ ', so rows that the checkpoint has passed are missing: ' ~ again) -%}
+    {%- elif run.target.unknown -%}
+        {%- do floodmark._stop(floodmark._unknown_sentence(run.target.unknown) ~ again) -%}
     {%- elif not run.request.native and run.state.last_batch_id is none and checkpoint.last_commit is not none
         and not floodmark._has_micro_batches(checkpoint) -%}
         {%- do floodmark._stop(floodmark.ledger_schema() ~ '.batch_log has no batch of it, and its checkpoint has '

@@ -1,8 +1,10 @@
-{# The state of the model's table: {exists, is_empty, is_delta, id, relation, newest, looked_at, disturbed, is_known}.
+{# The state of the model's table: {exists, is_empty, is_delta, id, relation, newest, looked_at, disturbed, unknown,
+   is_known}.
    If its newest commit is the one that the ledger knows (is_known), nobody has changed it since; a table that neither
    exists nor is in the ledger is known too. Otherwise it is inspected: without files it is empty. If it has files but
    the ledger has no mark, its rows are looked up. A table that its own batches left empty is not new
-   (_may_be_left_empty). `disturbed` says what was done to it, or is none. #}
+   (_may_be_left_empty). `disturbed` says how somebody took rows back, `unknown` which batch the ledger does not have
+   (_unknown_batch); both are none elsewhere. #}
 {% macro _target_state(state) %}
     {%- set relation = floodmark._present_relation() -%}
     {%- if relation is none or relation.is_view or not relation.is_delta -%}
@@ -23,11 +25,14 @@
     {%- set is_empty = detail.files == 0 or not (state and state.committed) and floodmark._has_no_rows(this) -%}
     {%- set is_kept = is_empty and floodmark._may_be_left_empty(config, landed)
         and floodmark._is_as_left(state, this, detail.id, newest) -%}
+    {%- set known = landed.target_version if landed else none -%}
+    {%- set commits = floodmark._commits_since(this, newest.version, known)
+        if landed and detail.id == state.committed.target_id else [] -%}
     {{ return({'exists': true, 'is_delta': true, 'id': detail.id, 'relation': relation, 'is_known': false,
         'newest': newest, 'looked_at': looked_at,
         'is_empty': is_empty and not is_kept,
-        'disturbed': floodmark._disturbed_since(this, newest.version, landed.target_version)
-        if landed and detail.id == state.committed.target_id else none}) }}
+        'disturbed': floodmark._restored_below(commits, known),
+        'unknown': floodmark._unknown_batch(floodmark._model_id(), commits, known)}) }}
 {% endmacro %}
 
 
@@ -41,7 +46,7 @@
     {%- set version = state.landed.target_version | int -%}
     {%- set newest = floodmark._history(table, 1)[0].version -%}
     {%- for commit in (floodmark._history(table, newest - version) if newest > version else [])
-        if not commit.tag and (commit.operation in ['DELETE', 'TRUNCATE', 'WRITE', 'MERGE']
+        if not floodmark._is_ours(commit) and (commit.operation in ['DELETE', 'TRUNCATE', 'WRITE', 'MERGE']
         or floodmark._makes_anew(commit)) -%}
         {{ return(true) }}
     {%- endfor -%}

@@ -28,6 +28,13 @@ TURNED = incremental(
     watermark=BY_TS,
 )
 
+#: Extracts, whose version becomes the mark.
+EXTRACT = (
+    "{{ config(materialized='incremental', incremental_strategy='snapshot_diff', unique_key='id', "
+    "snapshot_diff={'version': 'loaded'}) }}\n"
+    f"select id, ts, v, timestamp'2024-02-02 00:00:00Z' as loaded from {table('up_other_strategy')}"
+)
+
 #: A merge that is floodmark's by its rules alone.
 MANAGED = (
     "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', "
@@ -53,6 +60,7 @@ MODELS: tuple[str, ...] = (
     "other_column",
     "other_kind",
     "other_source",
+    "other_strategy",
     "edited",
     "versions_recreated",
     "compacted",
@@ -91,6 +99,7 @@ if FULL:
         "feeds_restored",
         "other_column",
         "other_source",
+        "other_strategy",
         "other_view",
         "unmarked",
     )
@@ -159,6 +168,7 @@ def story(make_project: Callable[..., Project]) -> Story:
             "other_view", incremental("{{ ref('view_of_other_view') }}", watermark=BY_TS, **MERGE)
         )
     project.model("unmarked", UNMARKED)
+    project.model("other_strategy", EXTRACT)
     for name, config in WHOLE.items():
         project.model(name, f"{config}select * from {table(f'up_{name}')}")
     project.model(
@@ -223,6 +233,7 @@ def story(make_project: Callable[..., Project]) -> Story:
     project.model("other_column", select("other_column", column="loaded"))
     project.model("other_kind", select("other_kind", column="seq"))
     project.model("other_source", select("dropped"))
+    project.model("other_strategy", select("other_strategy"))
     land(project, "edited", 3)
     project.sql(f"optimize {s}.compacted")
     land(project, "compacted", 3)
@@ -369,6 +380,12 @@ def test_another_column(story: Story) -> None:
     assert (
         f"its mark is of the column ts, but the watermark is now loaded: {ways_out('other_column')}"
     ) in story.said("second", "other_column")
+
+
+def test_the_version_of_extracts_is_no_mark_of_another_column(story: Story) -> None:
+    assert (
+        f"its mark is of the column loaded, but the watermark is now ts: {ways_out('other_strategy')}"
+    ) in story.said("second", "other_strategy")
 
 
 def test_another_kind(story: Story) -> None:

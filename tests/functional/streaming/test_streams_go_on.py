@@ -39,6 +39,7 @@ MODELS = {
     ),
 }
 CUT = "after: insert into .*__quarantine"
+METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +61,10 @@ def project(make_project: Callable[..., Project]) -> Project:
     with injected(Faults(cuts={"judged": CUT, "landed": CUT})):
         assert not project.dbt("run", "--select", "judged", "landed").success
     project.build("--select", "emptied", "emptied_cdc")
-    for name in ("emptied", "emptied_cdc"):
-        project.sql(f"delete from {project.schema}.{name}")
+    project.sql(f"delete from {project.schema}.emptied_cdc")
+    project.sql(f"set {METADATA} = cleaned for ticket 12")
+    project.sql(f"delete from {project.schema}.emptied")
+    project.sql(f"reset {METADATA}")
     project.model("judged", stream(SELECT))
     project.model("bound", MODELS["bound"], BOUND.partition("columns:")[0].replace("true", "false"))
     arrive(project, event(6, "d", 500, 50))

@@ -91,6 +91,7 @@ def test_not_empty(tmp_path):
         "1shop",
         "floodmark",
         "dbt",
+        "dbt-spark",
         "a b",
         "target",
         "Source",
@@ -105,8 +106,8 @@ def test_no_name(tmp_path, name):
     assert answer.exit_code == 2
     assert answer.output.strip() == (
         f"floodmark: No project can be called '{name}': choose a folder name of letters, digits "
-        "and underscores that starts with a letter and is not floodmark or dbt, nor a word of "
-        "dbt's Jinja, such as target or source."
+        "and underscores that starts with a letter and is not floodmark, dbt or dbt_spark, nor a "
+        "word of dbt's Jinja, such as target or source."
     )
     assert not (tmp_path / name).exists()
 

@@ -39,3 +39,18 @@ def test_a_table_that_another_took_the_place_of(target_id: str | None, problem: 
         "or `floodmark reset orders.v1 --to <value>`"
     )
     assert floodmark._disagreement(node) == ([problem, remedy] if problem else None)
+    # A batch of which the ledger has no event.
+    committed.update({"target_id": "t", "mark": "9", "kind": "incremental"})
+    landed = {"model": "shop.orders", "batch_id": 3, "target_version": 1}
+    state = {"last_batch_id": 3, "finished_id": 3, "committed": committed, "landed": landed}
+    floodmark._model_state = lambda id: state
+    commits = [{"version": 2, "operation": "WRITE", "tag": "floodmark/shop.orders/g/4"}]
+    floodmark._history = lambda relation, limit: commits
+    floodmark.ledger_schema = lambda: "ledger"
+    floodmark._query_json = lambda sql: []
+    assert floodmark._disagreement(node) == [
+        "it has batch 4, of which the ledger has no event",
+        remedy,
+    ]
+    floodmark._query_json = lambda sql: [{"model": "shop.orders", "generation": "g", "batch_id": 4}]
+    assert floodmark._disagreement(node) is None

@@ -13,6 +13,7 @@ from dbt_floodmark.spark.conf import (
     JAVA_OPTIONS,
     LOCAL_JAR,
     S3_CONF,
+    SMALL_MACHINE_CONF,
     log_option,
     spark_conf,
     without_secrets,
@@ -50,11 +51,35 @@ def test_one_machine_writes_delta_logs_without_processes(tmp_path, given, store)
     assert conf.get("spark.delta.logStore.file.impl") == store
 
 
-@pytest.mark.parametrize("master", ["yarn", "spark://host:7077", "k8s://https://host"])
+CLUSTERS = ["yarn", "spark://host:7077", "k8s://https://host"]
+
+
+@pytest.mark.parametrize("master", CLUSTERS)
 def test_clusters_keep_them(tmp_path, master):
     given = {"spark.master": master, CLASS_PATH: "/given/a.jar"}
     conf = spark_conf(Workplace.session(tmp_path), [Path("/jars/delta.jar")], given)
     assert conf[CLASS_PATH] == "/jars/delta.jar:/given/a.jar"
+
+
+@pytest.mark.parametrize("master", CLUSTERS)
+def test_executors_of_a_cluster_find_driver_and_jars(tmp_path, master):
+    """The driver at 127.0.0.1 is another machine's, and its class path is its own."""
+    jars = [Path("/jars/delta.jar"), Path("/jars/storage.jar")]
+    given = {"spark.master": master}
+    conf = spark_conf(Workplace.session(tmp_path), jars, given)
+    assert not conf.keys() & SMALL_MACHINE_CONF.keys()
+    assert conf["spark.jars"] == "/jars/delta.jar,/jars/storage.jar"
+    given |= {"spark.jars": "/own/a.jar", "spark.driver.host": "10.0.0.1"}
+    conf = spark_conf(Workplace.session(tmp_path), jars, given)
+    assert conf["spark.jars"] == "/jars/delta.jar,/jars/storage.jar,/own/a.jar"
+    assert conf["spark.driver.host"] == "10.0.0.1"
+
+
+@pytest.mark.parametrize("given", [{}, {"spark.master": "local[2]"}])
+def test_one_machine_keeps_to_itself(tmp_path, given):
+    conf = spark_conf(Workplace.session(tmp_path), [Path("/jars/delta.jar")], given)
+    assert conf.items() >= SMALL_MACHINE_CONF.items()
+    assert conf["spark.driver.host"] == "127.0.0.1" and "spark.jars" not in conf
 
 
 def test_s3_is_given_up_within_seconds_unless_somebody_says_other(tmp_path):

@@ -39,6 +39,7 @@ LANDED = {"target_version": 2, "generation": GENERATION}
 )
 def test_rows_that_somebody_took_behind_the_last_batch(operation: str) -> None:
     assert was_emptied(LANDED, commit(4, "OPTIMIZE"), commit(3, operation), WRITE)
+    assert was_emptied(LANDED, commit(3, operation, "cleaned for ticket 12"), WRITE)
 
 
 @pytest.mark.parametrize(

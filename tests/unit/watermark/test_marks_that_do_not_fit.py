@@ -34,6 +34,165 @@ def test_append_goes_on_only_where_it_knows_what_is_loaded(
     assert bool(load()._append_lost_mark(run)) is is_lost
 
 
+def stopped(
+    committed: dict[str, Any],
+    watermark: Any,
+    strategy: str = "merge",
+    unknown: dict[str, Any] | None = None,
+    numbers: dict[str, Any] | None = None,
+) -> list[str]:
+    """What a run says of the mark that the ledger has; `numbers` are the last ones that it knows."""
+    floodmark, said = load(config={}, this="shop.orders"), []
+    floodmark.ledger_schema = lambda: "ledger"
+    floodmark._ways_out = lambda is_restored=False: "the ways out"
+    floodmark._stop = lambda sentence, **_: said.append(sentence)
+    floodmark._upstream_disturbed = lambda run: None
+    run = {
+        "settings": {"strategy": strategy, "watermark": watermark, "files": None},
+        "upstream": {"family": committed["family"], "relation": "up"}, "full_refresh": False,
+        "target": {
+            "is_empty": False, "exists": True, "is_delta": True, "id": "t", "disturbed": None, "unknown": unknown,
+        },
+        "state": {} if numbers is None else numbers,
+    }  # fmt: skip
+    run["state"]["committed"] = {"kind": "incremental", "target_id": "t"} | committed
+    floodmark._check_target(run)
+    return said
+
+
+@pytest.mark.parametrize(
+    ("mark", "column", "watermark", "strategy", "said"),
+    [
+        ("9", "n", MARK, "merge", ""),
+        ("9", "N", MARK, "append", ""),
+        ("9", "m", MARK, "merge", "of the column m, but the watermark is now n"),
+        ("9", None, MARK, "merge", "of something other than a watermark, but the watermark is now n"),
+        ("9", None, None, "merge", ""),
+        (None, None, MARK, "merge", ""),
+        # A version of a ledger of before: the table's property tells its column.
+        ("9", None, MARK, "snapshot_diff", ""),
+    ],
+)  # fmt: skip
+def test_a_mark_counts_for_its_own_column_alone(
+    mark: str | None, column: str | None, watermark: Any, strategy: str, said: str
+) -> None:
+    committed = {"mark": mark, "family": "sequence", "watermark_column": column}
+    found = stopped(committed, watermark, strategy)
+    assert found == ([f"its mark is {said}: the ways out"] if said else [])
+
+
+def test_a_mark_of_versions_has_no_column() -> None:
+    committed = {"mark": "9", "family": "version", "watermark_column": None}
+    assert stopped(committed, {"kind": "version", "column": None}) == []
+
+
+OWN_BATCH = "floodmark/shop.orders/g/2"
+
+
+@pytest.mark.parametrize(
+    ("commits", "planned", "number"),
+    [
+        ([(2, "MERGE", OWN_BATCH)], [], 2),
+        # It is planned, and not committed yet, or another run has planned it meanwhile.
+        ([(2, "MERGE", OWN_BATCH)], [("g", 2)], None),
+        # The same number, of another ledger; another name of the model.
+        ([(2, "MERGE", "floodmark/shop.orders/h/2")], [("g", 2)], 2),
+        ([(2, "MERGE", "floodmark/shop.renamed/g/2")], [("g", 2)], 2),
+        ([(4, "WRITE", "floodmark/shop.orders/g/11"), (3, "WRITE", "floodmark/shop.orders/g/3"), (2, "MERGE", OWN_BATCH)], [("g", 2)], 11),
+        # What leaves the rows, what others did, and what the ledger knew.
+        ([(2, "MERGE", OWN_BATCH + "/fence/1111/5")], [], None),
+        ([(2, "OPTIMIZE", OWN_BATCH)], [], None),
+        ([(3, "DELETE", None), (2, "DELETE", "cleaned for ticket 12")], [], None),
+        ([(1, "MERGE", OWN_BATCH)], [], None),
+    ],
+)  # fmt: skip
+def test_a_batch_in_the_table_of_which_the_ledger_has_no_event(
+    commits: list[tuple[int, str, str | None]], planned: list[tuple[str, int]], number: int | None
+) -> None:
+    floodmark, asked = load(), []
+    floodmark.ledger_schema = lambda: "ledger"
+    floodmark._query_json = lambda sql: (
+        asked.append(sql)
+        or [
+            {"model": "shop.orders", "generation": generation, "batch_id": batch}
+            for generation, batch in planned
+        ]
+    )
+    done = [dict(zip(("version", "operation", "tag"), commit, strict=True)) for commit in commits]
+    found = floodmark._unknown_batch("shop.orders", done, 1)
+    assert (found and found["number"]) == number
+    # Nothing is asked where no batch of floodmark's came since.
+    assert bool(asked) == bool(number or planned)
+    assert all("where model = 'shop.orders' and batch_id in (" in sql for sql in asked)
+
+
+def test_a_ledger_that_is_older_than_the_table() -> None:
+    unknown = {"number": 7, "version": 9, "tag": "floodmark/shop.orders/g/7"}
+    committed = {"mark": "9", "family": "sequence", "watermark_column": "n"}
+    for strategy in ("append", "merge", "cdc"):
+        (said,) = stopped(committed, MARK, strategy, unknown, {"last_batch_id": 4})
+        assert (
+            "shop.orders has batch 7 in its version 9 (floodmark/shop.orders/g/7), and ledger.batch_log has no event "
+            "of it. The ledger is older than the table" in said
+        )
+    # It compares all rows, under a number that Delta does not skip.
+    numbers = {"last_batch_id": 4, "finished_id": 4}
+    without = {"mark": None, "family": None, "watermark_column": None}
+    assert stopped(without, None, "merge", unknown, numbers) == []
+    assert (numbers["last_batch_id"], numbers["finished_id"]) == (7, 7)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_table_that_is_looked_at_tells_of_an_unknown_batch(version: int) -> None:
+    """One whose newest commit is that of its last batch is not."""
+    floodmark = load()
+    commits = [{"version": v, "operation": "WRITE", "tag": f"floodmark/shop.orders/g/{v}"} for v in (3, 2)]  # fmt: skip
+    floodmark._present_relation = lambda: SimpleNamespace(is_view=False, is_delta=True)
+    floodmark._history = lambda relation, limit: commits[3 - version :][:limit]
+    floodmark._detail = lambda relation: {"files": 1, "id": "t"}
+    floodmark._now = lambda: 0
+    floodmark.ledger_schema = lambda: "ledger"
+    floodmark._query_json = lambda sql: []
+    landed = {"model": "shop.orders", "generation": "g", "batch_id": 2, "target_version": 2, "kind": "incremental"}  # fmt: skip
+    found = floodmark._target_state({"landed": landed, "committed": {"target_id": "t"}})
+    assert found["is_known"] is (version == 2)
+    assert (found.get("unknown") or {}).get("number") == (3 if version == 3 else None)
+
+
+def test_a_reset_has_a_number_behind_those_of_the_table() -> None:
+    """Else Delta would skip what the next run sends under it."""
+    recorded: list[dict[str, Any]] = []
+    own = {"batch_id": 8, "invocation_id": "mine"}
+    reset(
+        {"last_batch_id": 8, "finished_id": 8, "committed": own},
+        to="5",
+        before={"landed": {"model": "shop.orders", "target_version": 2}},
+        recorded=recorded,
+        unknown={"number": 7},
+    )
+    assert [batch["batch_id"] for batch in recorded] == [8]
+
+
+@pytest.mark.parametrize(
+    ("batch", "mark", "column"),
+    [
+        ({"high": "42"}, "42", "load_no"),
+        # The snapshot was empty: the mark stays, and what the ledger says of it.
+        ({"high": None}, "41", "before"),
+        ({"high": None, "begins": True}, None, None),
+    ],
+)
+def test_the_version_of_a_snapshot_is_the_mark_of_its_column(
+    batch: dict[str, Any], mark: str | None, column: str | None
+) -> None:
+    """A watermark of another column does not begin at it."""
+    batch = {"begins": False, "staged_by": None, "watermark_column": None} | batch
+    committed = {"mark": "41", "family": "sequence", "watermark_column": "before"}
+    run = {"settings": {"snapshot": {"version": "load_no"}}, "state": {"committed": committed}}
+    assert load()._version_after(run, batch) == mark
+    assert batch["watermark_column"] == column
+
+
 @pytest.mark.parametrize(
     ("version", "at", "is_nothing_new"),
     [(4, "08:00", True), (5, "08:00", False), (4, "09:00", False)],
@@ -109,6 +268,7 @@ def reset(
     before: dict[str, Any] | None = None,
     recorded: list[dict[str, Any]] | None = None,
     cdc: dict[str, Any] | None = None,
+    unknown: dict[str, Any] | None = None,
 ) -> str:
     """Reset a model of this ledger, `before` and each time that it is read `after`; what is printed.
 
@@ -143,6 +303,7 @@ def reset(
         "column": "n",
     }
     floodmark._history = lambda *_: [{"version": 4}]
+    floodmark._unknown_batch = lambda id, commits, known: unknown
     floodmark._detail = lambda relation: {"id": "t", "files": 1}
     floodmark._forget_commit = lambda: None
     floodmark._record = lambda event, batch, values: events.append(batch)
