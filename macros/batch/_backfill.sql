@@ -48,10 +48,8 @@
 {% macro _begin_backfill(run) %}
     {%- set range = run.backfill -%}
     {%- set family = run.upstream.family if run.upstream else none -%}
-    {%- set problems = floodmark._backfill_problems(run, range, family) -%}
-    {%- if problems -%}
-        {%- do floodmark._refuse(problems) -%}
-    {%- elif floodmark._strategy(run.settings).orders_by_mark and not floodmark._orders_rows(run) -%}
+    {%- do floodmark._refuse(floodmark._backfill_problems(run, range, family)) -%}
+    {%- if floodmark._strategy(run.settings).orders_by_mark and not floodmark._orders_rows(run) -%}
         {%- set column = run.settings.watermark.column -%}
         {%- do floodmark._warn_once(run, 'nobody can tell which row of a key is the later, since ' ~ column
             ~ ' is not in the SELECT and in ' ~ this ~ ': where ' ~ run.upstream.relation

@@ -60,10 +60,7 @@
 
 {# Refuse a replay that asks for what is not there. #}
 {% macro _check_replay(run) %}
-    {%- set problems = floodmark._replay_problems(run) -%}
-    {%- if problems -%}
-        {%- do floodmark._refuse(problems) -%}
-    {%- endif -%}
+    {%- do floodmark._refuse(floodmark._replay_problems(run)) -%}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
     {%- do floodmark._check_replayed_columns(run.replay, floodmark._columns_of(relation=quarantine)
         + floodmark._table_own(run) + (floodmark._selected_now(run) if run.replay.set else []),
@@ -211,9 +208,7 @@
             'expected': '_floodmark_raw alone, or columns',
             'todo': 'Replay corrupt records and rows that break a rule one after the other'}) -%}
     {%- endif -%}
-    {%- if problems -%}
-        {%- do floodmark._refuse(problems) -%}
-    {%- endif -%}
+    {%- do floodmark._refuse(problems) -%}
 {% endmacro %}
 
 

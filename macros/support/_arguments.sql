@@ -7,9 +7,7 @@
     {%- for name, argument in given.items() -%}
         {%- do problems.extend(floodmark._argument_problems(name, argument[0], argument[1])) -%}
     {%- endfor -%}
-    {%- if problems -%}
-        {%- do floodmark._refuse(problems, "operation '" ~ operation ~ "'") -%}
-    {%- endif -%}
+    {%- do floodmark._refuse(problems, "operation '" ~ operation ~ "'") -%}
 {% endmacro %}
 
 

@@ -1,7 +1,11 @@
 {# Stop the node with every problem found: model, setting, got, expected, what to do. `problems` is a list of
-   {setting, got, expected, todo}; `got` may be left out. `what` is refused, where that is not the model.
-   `rejects`: the batch at hand cannot be applied, and these words are its error in the ledger (_load_batch). #}
+   {setting, got, expected, todo}; `got` may be left out. An empty list stops nothing. `what` is refused, where that is
+   not the model. `rejects`: the batch at hand cannot be applied, and these words are its error in the ledger
+   (_load_batch). #}
 {% macro _refuse(problems, what=none, rejects=none) %}
+    {%- if not problems -%}
+        {{ return(none) }}
+    {%- endif -%}
     {%- set lines = [] -%}
     {%- for problem in problems -%}
         {%- set got = ' got ' ~ floodmark._shown_json(floodmark._printable(problem.got), sort_keys=true)
