@@ -59,8 +59,7 @@
         {%- do floodmark._supersede(quarantine, older ~ ' and ' ~ rows) if rows -%}
     {%- elif (batch.kind == 'backfill' or strategy.replaced or batch.family == 'version' and strategy.orders_by_mark)
         and floodmark._knows_loaded(relation, batch.batch_id)
-        and run_query('select 1 as one from ' ~ quarantine ~ " where _floodmark_state = 'open' and " ~ older
-        ~ ' limit 1').rows -%}
+        and not floodmark._has_no_rows(quarantine ~ " where _floodmark_state = 'open' and " ~ older) -%}
         {%- do floodmark._stop('batch ' ~ batch.batch_id ~ ' is unfinished, and rows that it has loaded may still be '
             'open in the quarantine: run the model first, which finishes the batch, or discard these rows '
             '(floodmark quarantine discard) and reset again', id) -%}

@@ -73,10 +73,8 @@
 {% macro _open_parts(run) %}
     {%- set parts = [] -%}
     {%- for part in floodmark._replayed_parts(run.replay, floodmark._replayed_files(run)) -%}
-        {%- if run_query('select 1 as one from (' ~ floodmark._open_rows_sql(floodmark._quarantine_relation(this),
-            run.replay, part) ~ ') limit 1').rows | length -%}
-            {%- do parts.append(part) -%}
-        {%- endif -%}
+        {%- set rows = floodmark._open_rows_sql(floodmark._quarantine_relation(this), run.replay, part) -%}
+        {%- do parts.append(part) if not floodmark._has_no_rows('(' ~ rows ~ ')') -%}
     {%- endfor -%}
     {{ return(parts) }}
 {% endmacro %}
@@ -129,8 +127,8 @@
     {%- set reach = floodmark._reach(watermark, committed.family) -%}
     {%- set low = floodmark._low_read({'family': committed.family, 'lookback': reach.lookback,
         'low_position': floodmark._position_parse(committed.mark, committed.family), 'start_position': reach.start}) -%}
-    {{ return(run_query('select 1 as one from (' ~ rows ~ ') where ' ~ floodmark._quoted(column.name) ~ ' <= '
-        ~ floodmark._position_literal(low, committed.family) ~ ' limit 1').rows | length > 0) }}
+    {{ return(not floodmark._has_no_rows('(' ~ rows ~ ') where ' ~ floodmark._quoted(column.name) ~ ' <= '
+        ~ floodmark._position_literal(low, committed.family))) }}
 {% endmacro %}
 
 

@@ -1,13 +1,5 @@
 {# Rules of a batch as a whole. #}
 
-{# Whether a batch begins its table anew, and reads all there is: a stream does with its checkpoint's first
-   micro-batch. #}
-{% macro _begins_anew(batch) %}
-    {{ return(batch.kind in ['first_load', 'full_refresh'] or batch.begins
-        or batch.kind == 'stream' and batch.low_position is none) }}
-{% endmacro %}
-
-
 {# Results of the rules that are of the batch: a list like that of _count_judged, with `found`, what was found in
    words. #}
 {% macro _batch_results(batch, rows) %}

@@ -2,9 +2,8 @@
    {from}}; none where nobody asked. #}
 {% macro _stored_asked(batch_id) %}
     {%- set found = floodmark._query_json(
-        "select coalesce(max(asked), 'null') from " ~ floodmark.ledger_schema() ~ '.batch_log where model = '
-        ~ floodmark._string_literal(floodmark._model_id()) ~ ' and batch_id = ' ~ batch_id ~ " and event = 'planned'"
-    ) -%}
+        "select coalesce(max(asked), 'null') from " ~ floodmark._log_of() ~ ' and batch_id = ' ~ batch_id
+        ~ " and event = 'planned'") -%}
     {{ return(found[0]) }}
 {% endmacro %}
 

@@ -44,6 +44,13 @@
 {% endmacro %}
 
 
+{# The events of a model, this one if none is given, as they stand in a FROM; ` and ...` may follow. #}
+{% macro _log_of(id=none) %}
+    {{ return(floodmark.ledger_schema() ~ '.batch_log where model = '
+        ~ floodmark._string_literal(id or floodmark._model_id())) }}
+{% endmacro %}
+
+
 {# How many events of a model are read at first: enough for its last batches, however often they failed. #}
 {% macro _newest_most() %}
     {{ return(30) }}

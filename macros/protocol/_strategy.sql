@@ -173,8 +173,7 @@
 {# Whether a batch has rows, staged or not. #}
 {% macro _has_rows(run, batch, source) %}
     {%- if source.stage is none -%}
-        {{ return(batch.get('gives_rows')
-            or run_query('select 1 as one from (\n' ~ source.sql ~ '\n) limit 1').rows | length > 0) }}
+        {{ return(batch.get('gives_rows') or not floodmark._has_no_rows('(\n' ~ source.sql ~ '\n)')) }}
     {%- endif -%}
     {{ return(source.counts.rows_read | int > 0) }}
 {% endmacro %}
