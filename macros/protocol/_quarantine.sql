@@ -284,12 +284,10 @@
 {# What was open before a batch that loads everything anew, or files, partitions or a range anew, is so no more: it came
    again with the batch. An empty table is loaded anew, too. #}
 {% macro _supersede_quarantined(run, batch) %}
-    {%- if batch.batch_id | int == 1 -%}
-        {#- there was no row (_next_batch_id) -#}
-        {{ return(none) }}
-    {%- endif -%}
-    {%- do floodmark._supersede_changed(run, batch) -%}
-    {%- set rows = floodmark._came_again_sql(run, batch) -%}
+    {#- before the first batch there was no row (_next_batch_id): it may have its own -#}
+    {%- set is_first = batch.batch_id | int == 1 -%}
+    {%- do floodmark._supersede_changed(run, batch) if not is_first or batch.get('rules') -%}
+    {%- set rows = floodmark._came_again_sql(run, batch) if not is_first else none -%}
     {%- if rows is not none -%}
         {%- do floodmark._supersede(floodmark._quarantine_relation(this),
             '_floodmark_batch_id < ' ~ batch.batch_id ~ ' and ' ~ rows) -%}

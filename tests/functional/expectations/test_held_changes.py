@@ -141,6 +141,34 @@ def test_an_open_row_of_a_feed_is_the_newest_change_of_its_key(project: Project)
     assert rows(project, "newest") == [(2, 20), (3, 31), (4, 40), (5, 5)]
 
 
+def test_a_first_load_of_changes_supersedes_those_that_changed_again(project: Project) -> None:
+    """With `start` the first batch has all changes of a key, also those behind the one that is held."""
+    project.source("orders", "extract", "versioned", "again", "turned", "begun")
+    begun = f"{project.schema}.begun"
+    project.sql(f"create table {begun} (id int, amount int) using delta {FEED}")
+    project.sql(f"insert into {begun} values (1, 1), (2, 2), (3, 3)")
+    for changed in ("amount = -5 where id = 1", "amount = 7 where id = 1"):
+        project.sql(f"update {begun} set {changed}")
+    project.sql(f"update {begun} set amount = -6 where id = 2")
+    project.sql(f"delete from {begun} where id = 2")
+    project.sql(f"update {begun} set amount = -30 where id = 3")
+    watermark = {"kind": "version", "start": 1}
+    config = {"watermark": watermark, "expectations": RULES[:1]} | MERGE
+    text = ", ".join(f"{key}={value!r}" for key, value in config.items())
+    project.model(
+        "begun_rows",
+        f"{{{{ config(materialized='incremental', {text}) }}}}\n"
+        "select * from {{ floodmark.changes(source('raw', 'begun')) }}\n",
+    )
+    project.build("--select", "begun_rows")
+    assert rows(project, "begun_rows") == [(1, 7), (3, 3)]
+    assert open_rows(project, "begun_rows") == [(3, -30)]
+    project.build(
+        "--select", "begun_rows", "--vars", "{floodmark_replay: {set: {amount: abs(amount)}}}"
+    )
+    assert rows(project, "begun_rows") == [(1, 7), (3, 30)]
+
+
 def test_a_row_of_before_the_feed_is_no_newest_change(project: Project) -> None:
     """Of a time watermark, or of a SELECT without the version: it replaces nothing newer."""
     turned = f"{project.schema}.turned"
