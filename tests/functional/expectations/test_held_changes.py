@@ -169,6 +169,47 @@ def test_a_first_load_of_changes_supersedes_those_that_changed_again(project: Pr
     assert rows(project, "begun_rows") == [(1, 7), (3, 30)]
 
 
+def test_without_the_version_a_key_changes_once_beside_a_change_that_is_held(
+    project: Project,
+) -> None:
+    """Nobody could tell whether the row in the quarantine is older than the one that is loaded."""
+    project.source("orders", "extract", "versioned", "again", "turned", "begun", "plain")
+    plain = f"{project.schema}.plain"
+    project.sql(f"create table {plain} (id int, amount int) using delta {FEED}")
+    project.sql(f"insert into {plain} values (1, 1), (2, 2)")
+    config = {"watermark": {"kind": "version"}, "expectations": RULES[:1]} | MERGE
+    text = ", ".join(f"{key}={value!r}" for key, value in config.items())
+
+    def model(columns: str) -> None:
+        changes = "{{ floodmark.changes(source('raw', 'plain')) }}"
+        project.model(
+            "plain_rows",
+            f"{{{{ config(materialized='incremental', {text}) }}}}\nselect {columns} from {changes}\n",
+        )
+
+    model("id, amount, _change_type")
+    project.build("--select", "plain_rows")
+    # Changes of other keys are held as ever, also several without a key.
+    project.sql(f"insert into {plain} values (3, -3), (null, -4), (null, -5)")
+    project.build("--select", "plain_rows")
+    held = "select amount from {}.plain_rows__quarantine where _floodmark_state = 'open' order by 1"
+    assert project.sql(held.format(project.schema)) == [(-5,), (-4,), (-3,)]
+    project.sql(f"update {plain} set amount = -6 where id = 1")
+    project.sql(f"update {plain} set amount = 7 where id = 1")
+    run = project.dbt("run", "--select", "plain_rows")
+    assert run.status["plain_rows"] == "error"
+    assert (
+        "1 key comes more than once in the batch and no _commit_version in the SELECT says"
+        in sentence(run.message["plain_rows"])
+    )
+    assert rows(project, "plain_rows") == [(1, 1), (2, 2)]
+    assert project.sql(held.format(project.schema)) == [(-5,), (-4,), (-3,)]
+    model("id, amount, _change_type, _commit_version")
+    project.build("--select", "plain_rows")
+    assert rows(project, "plain_rows") == [(1, 7), (2, 2)]
+    assert project.sql(held.format(project.schema)) == [(-5,), (-4,), (-3,)]
+
+
 def test_a_row_of_before_the_feed_is_no_newest_change(project: Project) -> None:
     """Of a time watermark, or of a SELECT without the version: it replaces nothing newer."""
     turned = f"{project.schema}.turned"
