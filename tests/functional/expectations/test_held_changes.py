@@ -47,7 +47,7 @@ FOLLOWERS = {
 @pytest.fixture(scope="module")
 def project(make_project: Callable[..., Project]) -> Project:
     project = make_project("held_changes")
-    project.source("orders", "extract", "versioned", "again", "turned")
+    project.source("orders", "extract", "versioned", "again", "turned", "begun", "plain")
     return project
 
 
@@ -143,7 +143,6 @@ def test_an_open_row_of_a_feed_is_the_newest_change_of_its_key(project: Project)
 
 def test_a_first_load_of_changes_supersedes_those_that_changed_again(project: Project) -> None:
     """With `start` the first batch has all changes of a key, also those behind the one that is held."""
-    project.source("orders", "extract", "versioned", "again", "turned", "begun")
     begun = f"{project.schema}.begun"
     project.sql(f"create table {begun} (id int, amount int) using delta {FEED}")
     project.sql(f"insert into {begun} values (1, 1), (2, 2), (3, 3)")
@@ -173,7 +172,6 @@ def test_without_the_version_a_key_changes_once_beside_a_change_that_is_held(
     project: Project,
 ) -> None:
     """Nobody could tell whether the row in the quarantine is older than the one that is loaded."""
-    project.source("orders", "extract", "versioned", "again", "turned", "begun", "plain")
     plain = f"{project.schema}.plain"
     project.sql(f"create table {plain} (id int, amount int) using delta {FEED}")
     project.sql(f"insert into {plain} values (1, 1), (2, 2)")
