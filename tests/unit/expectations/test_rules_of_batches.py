@@ -180,12 +180,24 @@ def test_a_column_of_another_type_fits_no_rule_of_the_batch(
     ],
 )
 def test_a_subquery_is_refused(condition: str, has_one: bool) -> None:
-    floodmark = load(ref=lambda *_: None)
+    floodmark = load(ref=lambda *_: None, model={})
     if condition == "in_relation":
         condition = floodmark.in_relation("c", "stores", "(select 1)")
     rule = {"name": "a", "expect": "x > 0", "where": condition}
     told = floodmark._row_rule_problems("expectations.a", rule)
     assert [one["setting"] for one in told] == ["expectations.a.where"] * has_one
+
+
+@pytest.mark.parametrize("resource_type", ["model", "unit_test"])
+def test_a_unit_test_needs_no_input_that_a_rule_alone_reads(resource_type: str) -> None:
+    """dbt renders the config again there, and knows the inputs of the test alone."""
+    named: list[tuple[str, ...]] = []
+    note = lambda *names: named.append(names)  # noqa: E731
+    floodmark = load(ref=note, source=note, model={"resource_type": resource_type})
+    given = [floodmark.in_relation("id", name) for name in ("stores", ["raw", "stores"])]
+    assert all(one.startswith("floodmark_in_relation(") for one in given)
+    known = [("stores",), ("raw", "stores")]
+    assert named == (known if resource_type == "model" else [])
 
 
 @pytest.mark.parametrize(
@@ -222,7 +234,7 @@ def test_only_a_batch_that_reaches_the_present_is_asked_how_old_it_is(
 def test_a_name_that_a_rule_looks_up_is_the_relations(its: str, selected: str) -> None:
     """A bare one that it lacks would be the row's own, and the rule true of each row."""
     node = SimpleNamespace(schema="shop", identifier="stores", alias="stores")
-    floodmark = load(source=lambda *names: None, ref=lambda *names: None)
+    floodmark = load(source=lambda *names: None, ref=lambda *names: None, model={})
     floodmark._rule_node = lambda names, loaded: node
     floodmark._node_relation = lambda node: "shop.stores"
     floodmark._pinned = lambda relation, node: f"{relation} version as of 3"
@@ -245,7 +257,7 @@ def test_what_is_no_name_alone_must_be_of_the_relation(its: str, is_tried: bool)
         floodmark_try=lambda macro, query: SimpleNamespace(error=f"no such\n{query}"),
     )
     node = SimpleNamespace(schema="shop", identifier="stores", alias="stores")
-    floodmark = load(adapter=adapter, ref=lambda *_: None)
+    floodmark = load(adapter=adapter, ref=lambda *_: None, model={})
     floodmark._rule_node = lambda names, loaded: node
     floodmark._node_relation = lambda node: "shop.stores"
     floodmark._pinned = lambda relation, node: f"{relation} version as of 3"
@@ -353,7 +365,7 @@ def test_a_rule_is_not_asked_where_nothing_was_sent_of_what_it_names(
 def test_a_relation_that_a_rule_looks_into_names_no_column() -> None:
     """Its version, its name and its own column are words of the planned text, and columns of the events."""
     node = SimpleNamespace(schema="shop", identifier="stores", alias="stores")
-    floodmark = load(source=lambda *names: None, ref=lambda *names: None)
+    floodmark = load(source=lambda *names: None, ref=lambda *names: None, model={})
     floodmark._rule_node = lambda names, loaded: node
     floodmark._node_relation = lambda node: "shop.stores"
     floodmark._pinned = lambda relation, node: f"{relation} version as of 3"
@@ -556,7 +568,7 @@ def test_what_only_rules_look_into_holds_no_watermark(
     read += [KINDS] if sources else []
     ids = {one["unique_id"]: one for one in read}
     graph = SimpleNamespace(sources={}, nodes=ids)
-    floodmark = load(graph=graph, source=lambda *_: None, ref=lambda *_: None)
+    floodmark = load(graph=graph, source=lambda *_: None, ref=lambda *_: None, model={})
     rules = [
         {"name": "a", "expect": floodmark.in_relation("store_id", "stores") + " or name = 'x'"},
         {
