@@ -47,7 +47,7 @@ FOLLOWERS = {
 @pytest.fixture(scope="module")
 def project(make_project: Callable[..., Project]) -> Project:
     project = make_project("held_changes")
-    project.source("orders", "extract", "versioned", "again", "turned", "begun", "plain")
+    project.source("orders", "extract", "versioned", "again", "turned", "begun", "plain", "idle")
     return project
 
 
@@ -206,6 +206,36 @@ def test_without_the_version_a_key_changes_once_beside_a_change_that_is_held(
     project.build("--select", "plain_rows")
     assert rows(project, "plain_rows") == [(1, 7), (2, 2)]
     assert project.sql(held.format(project.schema)) == [(-5,), (-4,), (-3,)]
+
+
+def test_a_batch_for_which_nothing_came_is_not_one_with_few_rows(project: Project) -> None:
+    """A commit without data is a version, and has a lookback read again."""
+    idle = f"{project.schema}.idle"
+    project.sql(f"create table {idle} (id int, n bigint) using delta {FEED}")
+    project.sql(f"insert into {idle} values (1, 1), (2, 2), (3, 3)")
+    few = {"name": "few", "rows": {"min": 3}, "on_violation": "fail"}
+    filtered = table("idle") + " where {{ floodmark.watermark_filter() }}"
+    for name, watermark, relation in (
+        ("idle_versions", {"kind": "version"}, "{{ floodmark.changes(source('raw', 'idle')) }}"),
+        ("idle_lookback", {"column": "n", "lookback": 1}, filtered),
+    ):
+        config = {"watermark": watermark, "expectations": [few]} | MERGE
+        text = ", ".join(f"{key}={value!r}" for key, value in config.items())
+        project.model(
+            name,
+            f"{{{{ config(materialized='incremental', {text}) }}}}\nselect * from {relation}\n",
+        )
+    names = ("idle_versions", "idle_lookback")
+    project.build("--select", *names)
+    project.sql(f"alter table {idle} set tblproperties ('note' = 'nothing')")
+    project.build("--select", *names)
+    assert project.ledger("idle_versions", "rows_read") == [(3,), (0,)]
+    assert project.ledger("idle_lookback", "rows_read") == [(3,), (1,)]
+    # What came is too few.
+    project.sql(f"insert into {idle} values (4, 9)")
+    run = project.dbt("run", "--select", *names)
+    for name in names:
+        assert "fewer than min (3)" in sentence(run.message[name]), name
 
 
 def test_a_row_of_before_the_feed_is_no_newest_change(project: Project) -> None:
