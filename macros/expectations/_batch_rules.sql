@@ -70,10 +70,10 @@
 
 
 {# The greatest value of `column` against `fresh_within`. A batch without rows is not asked, nor one that does not reach
-   the present, or reads all or a range again. Whether a batch of an earlier run does, nobody knows. #}
+   the present, or reads all or a range again. #}
 {% macro _stale_found(batch, rule) %}
-    {%- if floodmark._begins_anew(batch) or batch.kind != 'stream' and not (batch.kind == 'incremental'
-        and (batch.is_last or batch.get('is_taken_over'))) -%}
+    {%- if floodmark._begins_anew(batch) or batch.kind != 'stream'
+        and not (batch.kind == 'incremental' and batch.is_last) -%}
         {{ return({'violations': 0, 'found': ''}) }}
     {%- endif -%}
     {%- set newest = 'max(' ~ floodmark._quoted(rule.column) ~ ')' -%}

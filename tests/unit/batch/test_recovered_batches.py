@@ -189,6 +189,19 @@ def test_a_batch_keeps_the_lookback_of_its_plan(
     assert floodmark._stored_batch(run, stored)["lookback"] == read
 
 
+@pytest.mark.parametrize(("planned", "is_last"), [(True, True), (False, False), (None, False)])
+def test_a_batch_is_the_last_one_as_its_plan_says(
+    floodmark: SimpleNamespace, planned: bool | None, is_last: bool
+) -> None:
+    """Rules ask how old the last one is. The next run looks for more all the same."""
+    floodmark._stored_judge = lambda planned, judges: None
+    run = run_of("merge", stages=[])
+    run["settings"]["watermark"] = {"column": "n", "nulls": "error"}
+    stored = batch_of("incremental", family="sequence", low="4", cap=None, is_last=planned)
+    batch = floodmark._stored_batch(run, stored)
+    assert (batch["is_last"], batch["is_held"]) == (is_last, True)
+
+
 FENCE = OURS + "2/fence/1111-2222"
 
 

@@ -218,7 +218,9 @@ def test_a_unit_test_needs_no_input_that_a_rule_alone_reads(resource_type: str) 
     [
         ({"kind": "incremental", "is_last": True}, True),
         ({"kind": "incremental", "is_last": False}, False),
-        ({"kind": "incremental", "is_last": False, "is_taken_over": True}, True),
+        # A step of a catch-up, which a dead run has left.
+        ({"kind": "incremental", "is_last": False, "is_taken_over": True}, False),
+        ({"kind": "incremental", "is_last": True, "is_taken_over": True}, True),
         ({"kind": "stream", "is_last": False, "low_position": 4}, True),
         ({"kind": "stream", "is_last": False, "low_position": None}, False),
         ({"kind": "first_load", "is_last": True}, False),
