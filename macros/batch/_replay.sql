@@ -63,10 +63,16 @@
 {% macro _check_replay(run) %}
     {%- do floodmark._refuse(floodmark._replay_problems(run)) -%}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
+    {%- do floodmark._stop_without_quarantine() if not floodmark._has_quarantine(quarantine) -%}
     {%- do floodmark._check_replayed_columns(run.replay, floodmark._columns_of(relation=quarantine)
         + floodmark._table_own(run) + (floodmark._selected_now(run) if run.replay.set else []),
         floodmark._replayed_files(run)) -%}
     {%- do floodmark._check_replayed_rule(run.replay, quarantine, run.settings.expectations) -%}
+{% endmacro %}
+
+
+{% macro _stop_without_quarantine(id=none) %}
+    {%- do floodmark._stop('it has no quarantine: no row of it was ever quarantined', id) -%}
 {% endmacro %}
 
 
@@ -152,8 +158,7 @@
     {%- set problems = floodmark._never_replayed_problems(run.settings.strategy, run.settings.get('output_mode'),
         run.replay) -%}
     {%- if problems -%}
-    {%- elif not run.state.committed or run.target.is_empty and not run.target.is_delta or run.full_refresh
-        or not floodmark._has_quarantine(floodmark._quarantine_relation(this)) -%}
+    {%- elif not run.state.committed or run.target.is_empty and not run.target.is_delta or run.full_refresh -%}
         {%- do problems.append({'setting': 'floodmark_replay', 'got': run.replay,
             'expected': 'a model that was loaded before, with a quarantine',
             'todo': 'Run the model first; a full refresh reads all rows again'}) -%}
