@@ -48,10 +48,8 @@
 {% macro _begin_backfill(run) %}
     {%- set range = run.backfill -%}
     {%- set family = run.upstream.family if run.upstream else none -%}
-    {%- set problems = floodmark._backfill_problems(run, range, family) -%}
-    {%- if problems -%}
-        {%- do floodmark._refuse(problems) -%}
-    {%- elif floodmark._strategy(run.settings).orders_by_mark and not floodmark._orders_rows(run) -%}
+    {%- do floodmark._refuse(floodmark._backfill_problems(run, range, family)) -%}
+    {%- if floodmark._strategy(run.settings).orders_by_mark and not floodmark._orders_rows(run) -%}
         {%- set column = run.settings.watermark.column -%}
         {%- do floodmark._warn_once(run, 'nobody can tell which row of a key is the later, since ' ~ column
             ~ ' is not in the SELECT and in each row of ' ~ this ~ ': where ' ~ run.upstream.relation
@@ -91,8 +89,7 @@
     {%- set last = floodmark._query_json(
         "select to_json(named_struct('last', max_by(struct(high, is_last), batch_id))) from "
         "(select batch_id, max(high) as high, " ~ "bool_or(is_last) filter (where event = 'planned') as is_last from "
-        ~ floodmark.ledger_schema() ~ '.batch_log where model = ' ~ floodmark._string_literal(floodmark._model_id())
-        ~ " and kind = 'backfill' and " ~ floodmark._is_asked_sql(asked) ~ ' and generation = '
+        ~ floodmark._log_of() ~ " and kind = 'backfill' and " ~ floodmark._is_asked_sql(asked) ~ ' and generation = '
         ~ floodmark._string_literal(run.state.committed.generation)
         ~ " group by batch_id having count_if(event = 'committed') > 0)")[0].get('last') -%}
     {{ return(last.high if last and not last.is_last else none) }}

@@ -34,9 +34,13 @@
 
 {# Stop where an open batch is a replay that a run can finish: what it has loaded is still open in the quarantine. #}
 {% macro _require_replay_ended(id, relation, planned) %}
-    {%- if planned.kind == 'replay' and floodmark._knows_loaded(relation, planned.batch_id) -%}
-        {%- do floodmark._stop('batch ' ~ planned.batch_id ~ ' replays rows and is unfinished: run the model first, '
-            'which finishes the batch', id) -%}
+    {%- if planned.kind == 'replay' -%}
+        {%- set asked = floodmark._stored_asked(planned.batch_id, id) or {} -%}
+        {#- as _told_by has it -#}
+        {%- if floodmark._knows_loaded(relation, planned.batch_id, 'files' if asked.part == 'records' else 'judged') -%}
+            {%- do floodmark._stop('batch ' ~ planned.batch_id ~ ' replays rows and is unfinished: run the model '
+                'first, which finishes the batch', id) -%}
+        {%- endif -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -60,8 +64,7 @@
         {%- do floodmark._supersede(quarantine, older ~ ' and ' ~ rows) if rows -%}
     {%- elif (batch.kind == 'backfill' or strategy.replaced or batch.family == 'version' and strategy.orders_by_mark)
         and floodmark._knows_loaded(relation, batch.batch_id)
-        and run_query('select 1 as one from ' ~ quarantine ~ " where _floodmark_state = 'open' and " ~ older
-        ~ ' limit 1').rows -%}
+        and not floodmark._has_no_rows(quarantine ~ " where _floodmark_state = 'open' and " ~ older) -%}
         {%- do floodmark._stop('batch ' ~ batch.batch_id ~ ' is unfinished, and rows that it has loaded may still be '
             'open in the quarantine: run the model first, which finishes the batch, or discard these rows '
             '(floodmark quarantine discard) and reset again', id) -%}
@@ -69,11 +72,11 @@
 {% endmacro %}
 
 
-{# Whether a staging table of a batch is there, and whole: without one, nobody can tell what it has loaded from what
-   else is open. #}
-{% macro _knows_loaded(relation, batch_id) %}
-    {%- for stage in floodmark._stages(relation)
-        if stage.batch_id == batch_id | int and floodmark._is_stage_whole(stage.relation) -%}
+{# Whether a staging table of a batch is there, and whole, of a replay that of this `part`: without one, nobody can tell
+   what it has loaded from what else is open. #}
+{% macro _knows_loaded(relation, batch_id, part='any') %}
+    {%- for stage in floodmark._stages(relation) if stage.batch_id == batch_id | int
+        and part in ['any', stage.part] and floodmark._is_stage_whole(stage.relation) -%}
         {{ return(true) }}
     {%- endfor -%}
     {{ return(false) }}

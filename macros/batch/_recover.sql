@@ -33,7 +33,7 @@
     {%- endif -%}
     {%- set counts = none -%}
     {%- if landed is not none and run.full_refresh and batch.kind != 'stream'
-        and not (batch.kind == 'replay' and floodmark._knows_loaded(this, batch.batch_id)) -%}
+        and not (batch.kind == 'replay' and floodmark._is_replay_told(batch)) -%}
         {%- do floodmark._leave_landed(run, batch, landed) -%}
     {%- elif landed is not none -%}
         {%- set counts = floodmark._finish_landed(run, batch, landed) -%}

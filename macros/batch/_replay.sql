@@ -51,6 +51,7 @@
     {%- if part == 'rows' -%}
         {%- do floodmark._tell_who_is_past(run, plan) -%}
     {%- elif not floodmark._plan_records_again(run, plan) -%}
+        {%- do floodmark._tell_violations(run, plan) if run.get('errors') -%}
         {{ return(none) }}
     {%- endif -%}
     {%- do floodmark._record_plan(run, plan) -%}
@@ -60,11 +61,9 @@
 
 {# Refuse a replay that asks for what is not there. #}
 {% macro _check_replay(run) %}
-    {%- set problems = floodmark._replay_problems(run) -%}
-    {%- if problems -%}
-        {%- do floodmark._refuse(problems) -%}
-    {%- endif -%}
+    {%- do floodmark._refuse(floodmark._replay_problems(run)) -%}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
+    {%- do floodmark._stop_without_quarantine() if not floodmark._has_quarantine(quarantine) -%}
     {%- do floodmark._check_replayed_columns(run.replay, floodmark._columns_of(relation=quarantine)
         + floodmark._table_own(run) + (floodmark._selected_now(run) if run.replay.set else []),
         floodmark._replayed_files(run)) -%}
@@ -72,14 +71,17 @@
 {% endmacro %}
 
 
+{% macro _stop_without_quarantine(id=none) %}
+    {%- do floodmark._stop('it has no quarantine: no row of it was ever quarantined', id) -%}
+{% endmacro %}
+
+
 {# What a replay has to load, of _replayed_parts. #}
 {% macro _open_parts(run) %}
     {%- set parts = [] -%}
     {%- for part in floodmark._replayed_parts(run.replay, floodmark._replayed_files(run)) -%}
-        {%- if run_query('select 1 as one from (' ~ floodmark._open_rows_sql(floodmark._quarantine_relation(this),
-            run.replay, part) ~ ') limit 1').rows | length -%}
-            {%- do parts.append(part) -%}
-        {%- endif -%}
+        {%- set rows = floodmark._open_rows_sql(floodmark._quarantine_relation(this), run.replay, part) -%}
+        {%- do parts.append(part) if not floodmark._has_no_rows('(' ~ rows ~ ')') -%}
     {%- endfor -%}
     {{ return(parts) }}
 {% endmacro %}
@@ -132,8 +134,8 @@
     {%- set reach = floodmark._reach(watermark, committed.family) -%}
     {%- set low = floodmark._low_read({'family': committed.family, 'lookback': reach.lookback,
         'low_position': floodmark._position_parse(committed.mark, committed.family), 'start_position': reach.start}) -%}
-    {{ return(run_query('select 1 as one from (' ~ rows ~ ') where ' ~ floodmark._quoted(column.name) ~ ' <= '
-        ~ floodmark._position_literal(low, committed.family) ~ ' limit 1').rows | length > 0) }}
+    {{ return(not floodmark._has_no_rows('(' ~ rows ~ ') where ' ~ floodmark._quoted(column.name) ~ ' <= '
+        ~ floodmark._position_literal(low, committed.family))) }}
 {% endmacro %}
 
 
@@ -156,8 +158,7 @@
     {%- set problems = floodmark._never_replayed_problems(run.settings.strategy, run.settings.get('output_mode'),
         run.replay) -%}
     {%- if problems -%}
-    {%- elif not run.state.committed or run.target.is_empty and not run.target.is_delta or run.full_refresh
-        or not floodmark._has_quarantine(floodmark._quarantine_relation(this)) -%}
+    {%- elif not run.state.committed or run.target.is_empty and not run.target.is_delta or run.full_refresh -%}
         {%- do problems.append({'setting': 'floodmark_replay', 'got': run.replay,
             'expected': 'a model that was loaded before, with a quarantine',
             'todo': 'Run the model first; a full refresh reads all rows again'}) -%}
@@ -211,9 +212,7 @@
             'expected': '_floodmark_raw alone, or columns',
             'todo': 'Replay corrupt records and rows that break a rule one after the other'}) -%}
     {%- endif -%}
-    {%- if problems -%}
-        {%- do floodmark._refuse(problems) -%}
-    {%- endif -%}
+    {%- do floodmark._refuse(problems) -%}
 {% endmacro %}
 
 

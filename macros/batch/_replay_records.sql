@@ -29,8 +29,7 @@
     left join (
         select file.path as moved, file.size as moved_size, file.reason as archived_to
         from (
-            select explode(files) as file from {{ floodmark.ledger_schema() }}.batch_log
-            where model = {{ floodmark._string_literal(floodmark._model_id()) }} and event = 'archived'
+            select explode(files) as file from {{ floodmark._log_of() }} and event = 'archived'
         )
     ) on moved = path and moved_size = size
     group by path, size, modified_at
@@ -54,7 +53,6 @@
         where _floodmark_batch_id < {{ batch.batch_id }}
     )
     left join (
-        select batch_id, explode(files) as file from {{ floodmark.ledger_schema() }}.batch_log
-        where model = {{ floodmark._string_literal(floodmark._model_id()) }} and event = 'planned'
+        select batch_id, explode(files) as file from {{ floodmark._log_of() }} and event = 'planned'
     ) on batch_id = _floodmark_batch_id and file.path = _floodmark_file
 {% endmacro %}

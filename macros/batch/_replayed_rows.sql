@@ -9,8 +9,7 @@
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
     {%- set asked = batch.asked.replay -%}
     {%- set rows = floodmark._open_rows_sql(quarantine, asked, 'rows') -%}
-    {%- set has_raw = run_query('select 1 as one from (' ~ rows ~ ') where _floodmark_raw is not null limit 1').rows
-        | length > 0 -%}
+    {%- set has_raw = not floodmark._has_no_rows('(' ~ rows ~ ') where _floodmark_raw is not null') -%}
     {%- set given = floodmark._given_columns(asked.set or {}, rows) -%}
     {%- set values = ['_floodmark_id'] -%}
     {%- for column in floodmark._replayed_columns(run, given, floodmark._columns_of(relation=quarantine)) -%}
@@ -208,9 +207,8 @@
         {#- without state, a stream may have had another mode, in which nothing superseded older rows -#}
         {{ return(run.settings.get('remembers', false)) }}
     {%- endif -%}
-    {%- set last = run_query('select max(batch_id) from ' ~ floodmark.ledger_schema() ~ '.batch_log where model = '
-        ~ floodmark._string_literal(floodmark._batch_model(batch)) ~ " and event = 'planned' and not family <=> "
-        "'version'").rows[0][0] -%}
+    {%- set last = run_query('select max(batch_id) from ' ~ floodmark._log_of(floodmark._batch_model(batch))
+        ~ " and event = 'planned' and not family <=> 'version'").rows[0][0] -%}
     {%- if last is none -%}
         {{ return(true) }}
     {%- endif -%}

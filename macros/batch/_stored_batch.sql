@@ -1,5 +1,6 @@
 {# The batch as the ledger stored it, in the form that _next_batch gives. Its lookback is that of its plan, since the
-   setting may have changed. A strategy that adds blindly has none: it would add what another one reads again. #}
+   setting may have changed. A strategy that adds blindly has none: it would add what another one reads again. Whether
+   there is more upstream by now, nobody has asked. #}
 {% macro _stored_batch(run, planned) %}
     {%- set watermark = run.settings.watermark -%}
     {%- set family = planned.family -%}
@@ -21,8 +22,8 @@
         'watermark_column': planned.watermark_column, 'upstream': planned.upstream, 'reason': planned.reason,
         'asked': floodmark._stored_asked(planned.batch_id) if planned.kind in ['backfill', 'replay'] else none,
         'records_by': stages | selectattr('part', 'equalto', 'files') | map(attribute='staged_by') | first
-        | default(none), 'rows_null': 0, 'rows_future': 0, 'rows_late': 0, 'is_last': false, 'is_taken_over': true,
-        'files': none}) }}
+        | default(none), 'rows_null': 0, 'rows_future': 0, 'rows_late': 0, 'is_last': planned.is_last or false,
+        'is_held': true, 'is_taken_over': true, 'files': none}) }}
 {% endmacro %}
 
 

@@ -107,7 +107,8 @@
 
 
 {# A SELECT of no rows with the columns of the table that these events would make. #}
-{% macro _cdc_shape_sql(cdc, select_sql) %}
+{% macro _cdc_shape_sql(run, select_sql) %}
+    {%- set cdc = run.settings.cdc -%}
     {%- set events = floodmark._events_sql(cdc, select_sql) -%}
     {%- set columns = [] -%}
     {%- for column in floodmark._cdc_table_columns(cdc, floodmark._columns_of(query=events)) -%}
@@ -185,7 +186,7 @@
     {%- set columns = floodmark._conformed_event_columns(run, batch, select_sql) -%}
     {%- do floodmark._check_event_columns(run, batch, columns) -%}
     {%- if config.get('contract').enforced and not floodmark._replays_rows(batch) -%}
-        {%- do floodmark._assert_contract(floodmark._cdc_shape_sql(run.settings.cdc, select_sql)) -%}
+        {%- do floodmark._assert_contract(floodmark._cdc_shape_sql(run, select_sql)) -%}
     {%- endif -%}
     {{ return(columns) }}
 {% endmacro %}

@@ -1,7 +1,7 @@
 {# cdc, as the protocol sees it (macros/protocol/_strategy.sql): its batches write two tables. #}
 {% macro _cdc_strategy() %}
     {{ return(dict(floodmark._strategy_defaults(), conforms=false, contracted=none,
-        restated=floodmark._restated_open_sql, asked=floodmark._asked_of_upserts,
+        shape=floodmark._cdc_shape_sql, restated=floodmark._restated_open_sql, asked=floodmark._asked_of_upserts,
         own_columns=floodmark._cdc_own_columns, staged=floodmark._cdc_staged,
         check_columns=floodmark._check_event_columns, counts=floodmark._cdc_counts,
         check_staged=floodmark._check_staged_events, finds_by_key=true, apply=floodmark._apply_cdc,

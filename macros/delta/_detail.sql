@@ -12,6 +12,7 @@
 {% endmacro %}
 
 
+{# Whether a relation has no rows, or what else stands in a FROM. #}
 {% macro _has_no_rows(relation) %}
     {{ return(run_query('select 1 as one from ' ~ relation ~ ' limit 1').rows | length == 0) }}
 {% endmacro %}

@@ -1,13 +1,5 @@
 {# Rules of a batch as a whole. #}
 
-{# Whether a batch begins its table anew, and reads all there is: a stream does with its checkpoint's first
-   micro-batch. #}
-{% macro _begins_anew(batch) %}
-    {{ return(batch.kind in ['first_load', 'full_refresh'] or batch.begins
-        or batch.kind == 'stream' and batch.low_position is none) }}
-{% endmacro %}
-
-
 {# Results of the rules that are of the batch: a list like that of _count_judged, with `found`, what was found in
    words. #}
 {% macro _batch_results(batch, rows) %}
@@ -23,27 +15,26 @@
 
 
 {# The number of rows against `rows`. What reads all, or a range again, is no batch like the last ones. Of one that a
-   full refresh or a reset left as it was found, nobody has counted the rows. A micro-batch that gives none may be one
-   that only moves the event-time watermark, or leaves its groups open: it is not asked whether these are few, and does
-   not count among the last ones. #}
+   full refresh or a reset left as it was found, nobody has counted the rows. Whether these are few is not asked of a
+   batch for which nothing came, and it does not count among the last ones. #}
 {% macro _rows_found(batch, rule, rows) %}
     {%- set asked, found = rule.rows, [] -%}
-    {%- set gives_none = batch.kind == 'stream' and not rows
-        and (batch.settings or {}).get('output_mode') != 'complete' -%}
-    {%- if asked.min is not none and rows < asked.min and not gives_none -%}
+    {%- set is_idle = floodmark._is_idle(batch, rows) -%}
+    {%- if asked.min is not none and rows < asked.min and not is_idle -%}
         {%- do found.append('fewer than min (' ~ asked.min ~ ')') -%}
     {%- endif -%}
     {%- if asked.max is not none and rows > asked.max -%}
         {%- do found.append('more than max (' ~ asked.max ~ ')') -%}
     {%- endif -%}
-    {%- if asked.change_from_median is not none and batch.kind in ['incremental', 'stream'] and not gives_none
+    {%- if asked.change_from_median is not none and batch.kind in ['incremental', 'stream'] and not is_idle
         and not floodmark._begins_anew(batch) -%}
         {%- set last = floodmark._query_json("select to_json(named_struct('batches', count(*), 'rows', "
             'cast(median(rows_read) as double))) from (select rows_read from ' ~ floodmark.ledger_schema()
             ~ ".batches where state = 'committed' and kind in ('incremental', 'first_load', 'stream') and model = "
             ~ floodmark._string_literal(floodmark._model_id()) ~ ' and batch_id < ' ~ batch.batch_id
-            ~ " and (kind <> 'stream' or rows_read > 0)"
-            ~ ' and rows_read is not null order by batch_id desc limit ' ~ asked.of_last ~ ')')[0] -%}
+            ~ (' and rows_read > 0' if batch.get('family') == 'version' else " and (kind <> 'stream' or rows_read > 0)")
+            ~ ' and coalesce(low <> high, true) and rows_read is not null order by batch_id desc limit '
+            ~ asked.of_last ~ ')')[0] -%}
         {%- if last.batches >= [3, asked.of_last] | min and rows != last.rows
             and (not last.rows or (rows - last.rows) | abs / last.rows > asked.change_from_median) -%}
             {%- do found.append('the last ' ~ last.batches ~ ' batches have ' ~ '{:,.0f}'.format(last.rows)
@@ -52,6 +43,17 @@
     {%- endif -%}
     {{ return({'violations': 1 if found else 0,
         'found': floodmark._counted(rows, 'row') ~ ', ' ~ found | join(', and ')}) }}
+{% endmacro %}
+
+
+{# Whether nothing came for a batch: it found nothing above its mark, and reads its lookback alone; its versions have no
+   data, such as those of OPTIMIZE; or its micro-batch moves only the event-time watermark, or leaves groups open. #}
+{% macro _is_idle(batch, rows) %}
+    {%- set low = batch.get('low_position') -%}
+    {%- if batch.kind == 'stream' -%}
+        {{ return(not rows and (batch.settings or {}).get('output_mode') != 'complete') }}
+    {%- endif -%}
+    {{ return(low is not none and (low == batch.high_position or batch.family == 'version' and not rows)) }}
 {% endmacro %}
 
 
@@ -68,10 +70,10 @@
 
 
 {# The greatest value of `column` against `fresh_within`. A batch without rows is not asked, nor one that does not reach
-   the present, or reads all or a range again. Whether a batch of an earlier run does, nobody knows. #}
+   the present, or reads all or a range again. #}
 {% macro _stale_found(batch, rule) %}
-    {%- if floodmark._begins_anew(batch) or batch.kind != 'stream' and not (batch.kind == 'incremental'
-        and (batch.is_last or batch.get('is_taken_over'))) -%}
+    {%- if floodmark._begins_anew(batch) or batch.kind != 'stream'
+        and not (batch.kind == 'incremental' and batch.is_last) -%}
         {{ return({'violations': 0, 'found': ''}) }}
     {%- endif -%}
     {%- set newest = 'max(' ~ floodmark._quoted(rule.column) ~ ')' -%}

@@ -174,9 +174,10 @@
 
 
 {# Once a batch is committed: the warnings that waited for it, one for each rule that is violated, and an error of the
-   node for those whose severity says so. A stream that is kept running goes on behind them. #}
+   node for those whose severity says so. A stream that is kept running goes on behind them. Those of a replay that has
+   another part wait for it. #}
 {% macro _tell_violations(run, batch) %}
-    {%- set errors = [] -%}
+    {%- set errors = run.get('errors') or [] -%}
     {%- for rule, result in (floodmark._violated_rules(batch) if batch.get('judged') and batch.judged.get('results')
         else []) -%}
         {%- set sentence = 'expectation ' ~ floodmark._result_sentence(rule, result) -%}
@@ -186,6 +187,10 @@
             {%- do floodmark._warn_once(run, sentence) -%}
         {%- endif -%}
     {%- endfor -%}
+    {%- if run.get('to_replay') -%}
+        {%- do run.update({'errors': errors}) -%}
+        {{ return(none) }}
+    {%- endif -%}
     {%- set is_passing = batch.kind == 'stream' -%}
     {%- do floodmark._tell_warnings(run, '. The batch is committed: --warn-error fails the node', is_passing) -%}
     {%- if errors -%}

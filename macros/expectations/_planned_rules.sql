@@ -121,7 +121,6 @@
 
 {# The rules that the ledger has of a planned batch. #}
 {% macro _stored_rules(batch_id) %}
-    {{ return(floodmark._query_json("select coalesce(max(expectations), '[]') from " ~ floodmark.ledger_schema()
-        ~ '.batch_log where model = ' ~ floodmark._string_literal(floodmark._model_id()) ~ ' and batch_id = '
-        ~ batch_id ~ " and event = 'planned'")[0]) }}
+    {{ return(floodmark._query_json("select coalesce(max(expectations), '[]') from " ~ floodmark._log_of()
+        ~ ' and batch_id = ' ~ batch_id ~ " and event = 'planned'")[0]) }}
 {% endmacro %}

@@ -20,9 +20,7 @@
     {%- for rule in batch.rules if rule.kind == 'batch' -%}
         {%- do problems.extend(floodmark._judged_column_problems(rule, columns)) -%}
     {%- endfor -%}
-    {%- if problems -%}
-        {%- do floodmark._refuse(problems, rejects='its expectations do not fit its columns') -%}
-    {%- endif -%}
+    {%- do floodmark._refuse(problems, rejects='its expectations do not fit its columns') -%}
     {%- do run.update({'checked_rules': batch.rules}) -%}
 {% endmacro %}
 

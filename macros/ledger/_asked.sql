@@ -1,10 +1,9 @@
-{# What the batch was asked for, as its plan has it in the ledger: {'backfill': {from, to, step}} or {'restate':
-   {from}}; none where nobody asked. #}
-{% macro _stored_asked(batch_id) %}
+{# What a batch of this model, or of `id`, was asked for, as its plan has it in the ledger: {'backfill': {from, to,
+   step}}, {'restate': {from}} or {'replay', part}; none where nobody asked. #}
+{% macro _stored_asked(batch_id, id=none) %}
     {%- set found = floodmark._query_json(
-        "select coalesce(max(asked), 'null') from " ~ floodmark.ledger_schema() ~ '.batch_log where model = '
-        ~ floodmark._string_literal(floodmark._model_id()) ~ ' and batch_id = ' ~ batch_id ~ " and event = 'planned'"
-    ) -%}
+        "select coalesce(max(asked), 'null') from " ~ floodmark._log_of(id) ~ ' and batch_id = ' ~ batch_id
+        ~ " and event = 'planned'") -%}
     {{ return(found[0]) }}
 {% endmacro %}
 

@@ -4,6 +4,14 @@
 {% endmacro %}
 
 
+{# Whether a batch begins its table anew, and reads all there is: a stream does with its checkpoint's first
+   micro-batch. #}
+{% macro _begins_anew(batch) %}
+    {{ return(batch.kind in ['first_load', 'full_refresh'] or batch.begins
+        or batch.kind == 'stream' and batch.low_position is none) }}
+{% endmacro %}
+
+
 {% macro _batch_tag(batch) %}
     {{ return('floodmark/' ~ floodmark._batch_model(batch) ~ '/' ~ batch.generation ~ '/' ~ batch.batch_id) }}
 {% endmacro %}

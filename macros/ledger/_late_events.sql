@@ -8,11 +8,8 @@
 {# Whether this invocation loads several models of floodmark's. #}
 {% macro _loads_several() %}
     {%- if floodmark._memory().loads_several is none -%}
-        {%- set ns = namespace(count=0) -%}
-        {%- for node in floodmark._managed_nodes().values() if node.unique_id in selected_resources -%}
-            {%- set ns.count = ns.count + 1 -%}
-        {%- endfor -%}
-        {%- do floodmark._memory().update({'loads_several': ns.count > 1}) -%}
+        {%- do floodmark._memory().update({'loads_several': floodmark._managed_nodes().keys()
+            | select('in', selected_resources) | list | length > 1}) -%}
     {%- endif -%}
     {{ return(floodmark._memory().loads_several) }}
 {% endmacro %}

@@ -92,3 +92,25 @@
         ~ floodmark._rounded_select(run, batch, columns, near) ~ '\n))') -%}
     {{ return(not given.rows or given.ways | select('in', near.ways) | list != []) }}
 {% endmacro %}
+
+
+{# Whether a partition, whose value is given as SQL of a text, is among those that the upstream's rows had a batch read:
+   a condition, none where they did not count. What a dead run was read for is looked for again. #}
+{% macro _due_again_sql(run, batch, value) %}
+    {%- set due, range = none, batch.get('due_range') -%}
+    {%- if not range and not (batch.get('is_taken_over') and floodmark._filters_groups(run.sql)) -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set columns = floodmark._table_columns(run) -%}
+    {%- set partition = floodmark._find_column(columns, run.settings.partition_by[0]) -%}
+    {%- if not range and partition and floodmark._find_column(columns, run.settings.watermark.column) -%}
+        {%- set due = floodmark._due_rows_sql(run, dict(batch, judged_by=none), columns) -%}
+        {%- set range = floodmark._derivation(run, columns, batch.family, '(\n' ~ due ~ '\n)') if due else none -%}
+    {%- endif -%}
+    {%- if not range or range.get('least') is none -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {{ return('try_cast(' ~ value ~ ' as ' ~ partition.type ~ ') between '
+        ~ floodmark._range_literal(range.least, partition.type) ~ ' and '
+        ~ floodmark._range_literal(range.greatest, partition.type)) }}
+{% endmacro %}

@@ -86,9 +86,9 @@
 {% endmacro %}
 
 
-{# A condition on the quarantine of rows that a batch has read again: those of its partitions, and those within its
-   bounds, which may lie in none; none where the quarantine has no partition column: its rows are of a time when the
-   table was not partitioned by it. #}
+{# A condition on the quarantine of rows that a batch has read again: those of its partitions, also where nothing of
+   them is left, and those within its bounds, which may lie in none; none where the quarantine has no partition column:
+   its rows are of a time when the table was not partitioned by it. #}
 {% macro _overwritten_rows_sql(run, batch) %}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
     {%- set held = floodmark._columns_of(relation=quarantine) if floodmark._has_quarantine(quarantine) else [] -%}
@@ -111,11 +111,11 @@
         {%- do values.append(floodmark._string_literal(value)) -%}
     {%- endfor -%}
     {#- a column keeps the type in which it came first: what came in another stands in the text of its row -#}
-    {%- set in_partitions = 'coalesce(cast(' ~ partition ~ ' as string), '
-        ~ floodmark._value_of_text_sql(kept.name, 'string') ~ ') in (' ~ values | join(', ') ~ ')'
-        if values else none -%}
+    {%- set value = 'coalesce(cast(' ~ partition ~ ' as string), '
+        ~ floodmark._value_of_text_sql(kept.name, 'string') ~ ')' -%}
+    {%- set in_partitions = value ~ ' in (' ~ values | join(', ') ~ ')' if values else none -%}
     {%- set in_bounds = floodmark._range_again_sql(dict(batch, low_position=floodmark._low_read(batch)), held)
         if is_judged and batch.low_position is not none else none -%}
-    {%- set terms = [in_partitions, in_bounds] | reject('none') | list -%}
+    {%- set terms = [in_partitions, in_bounds, floodmark._due_again_sql(run, batch, value)] | reject('none') | list -%}
     {{ return('(' ~ terms | join(' or ') ~ ')' if terms else none) }}
 {% endmacro %}

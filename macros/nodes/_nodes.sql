@@ -131,18 +131,3 @@
         'column': column.name if column else none,
         'family': 'version' if is_version else (floodmark._position_family(column.type) if column else none)}) }}
 {% endmacro %}
-
-
-{# A SELECT that gives these rows: `columns` is {name: type}, each row a list of texts or none. #}
-{% macro _values_sql(columns, rows) %}
-    {%- set selects = [] -%}
-    {%- for row in rows + [none] -%}
-        {%- set values = [] -%}
-        {%- for name, type in columns.items() -%}
-            {%- do values.append('cast(' ~ floodmark._string_literal(row[loop.index0] if row is not none else none)
-                ~ ' as ' ~ type ~ ') as ' ~ name) -%}
-        {%- endfor -%}
-        {%- do selects.append('select ' ~ values | join(', ') ~ (' where false' if row is none else '')) -%}
-    {%- endfor -%}
-    {{ return(selects | join('\nunion all ')) }}
-{% endmacro %}

@@ -20,7 +20,8 @@
     {%- set name = floodmark._node_name(node) -%}
     {%- set can_reset = floodmark._node_setting(node, 'watermark') is mapping
         and node.config.get('incremental_strategy') != 'snapshot_diff' -%}
-    {%- set refresh = '`dbt build -s ' ~ floodmark._selector_of(node) ~ ' --full-refresh`' -%}
+    {%- set refresh = '`dbt build -s ' ~ floodmark._selector_of(node) ~ ' --full-refresh`'
+        ~ (' (take full_refresh=false out for that run)' if node.config.get('full_refresh') is sameas false else '') -%}
     {%- set ways_out = refresh ~ (', or `floodmark reset ' ~ name ~ ' --to <value>`' if can_reset else '') -%}
     {%- if state.last_batch_id is not none and state.last_batch_id != state.finished_id -%}
         {{ return(['batch ' ~ state.last_batch_id ~ ' is unfinished', 'run the model: it finishes the batch first']) }}

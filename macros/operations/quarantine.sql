@@ -96,9 +96,8 @@
     {%- do asked.update({'set': floodmark._set_expressions(asked.set)}) if asked.get('set') -%}
     {%- set node = floodmark._managed_node(model) -%}
     {%- set quarantine = floodmark._quarantine_of(node) -%}
-    {%- if not floodmark._quarantine_exists(quarantine) -%}
-        {%- do floodmark._stop('it has no quarantine: no row of it was ever quarantined', floodmark._node_id(node)) -%}
-    {%- endif -%}
+    {%- do floodmark._stop_without_quarantine(floodmark._node_id(node))
+        if not floodmark._quarantine_exists(quarantine) -%}
     {#- the run that follows knows which columns of the table are its own -#}
     {%- set table = adapter.get_relation(none, node.schema, node.alias or node.name) -%}
     {%- do floodmark._check_replayed_columns(asked, floodmark._columns_of(relation=quarantine)

@@ -88,9 +88,8 @@
    counted again where that run's table is whole, else as the commit says. A commit without counts is of such a
    statement. #}
 {% macro _judge_again(run, batch, landed, rows_kept) %}
-    {%- set relation = floodmark._judged_relation(batch) -%}
-    {%- set told_by = floodmark._records_stage(batch) if floodmark._replays_records(batch) else relation -%}
-    {%- if batch.kind == 'replay' and not (batch.judged_by and floodmark._is_stage_whole(told_by)) -%}
+    {%- set relation, told_by = floodmark._judged_relation(batch), floodmark._told_by(batch) -%}
+    {%- if batch.kind == 'replay' and not floodmark._is_replay_told(batch) -%}
         {%- if (floodmark._model_state().finished_id or 0) >= batch.batch_id -%}
             {%- do floodmark._stop_for_now('another run has finished batch ' ~ batch.batch_id ~ ' meanwhile') -%}
         {%- endif -%}
@@ -106,6 +105,19 @@
     {%- elif not floodmark._needs_stage(run) and batch.kind == 'incremental' -%}
         {%- do floodmark._count_all_hold(batch, rows_kept) -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# The staging table that tells which rows a replay has loaded: that of its records, or of its judged rows. #}
+{% macro _told_by(batch) %}
+    {{ return(floodmark._records_stage(batch) if floodmark._replays_records(batch)
+        else floodmark._judged_relation(batch)) }}
+{% endmacro %}
+
+
+{# Whether that table is there, and whole: else no run can finish the replay. #}
+{% macro _is_replay_told(batch) %}
+    {{ return(batch.judged_by and floodmark._is_stage_whole(floodmark._told_by(batch))) }}
 {% endmacro %}
 
 

@@ -283,12 +283,10 @@
 {# What was open before a batch that loads everything anew, or files, partitions or a range anew, is so no more: it came
    again with the batch. An empty table is loaded anew, too. #}
 {% macro _supersede_quarantined(run, batch) %}
-    {%- if batch.batch_id | int == 1 -%}
-        {#- there was no row (_next_batch_id) -#}
-        {{ return(none) }}
-    {%- endif -%}
-    {%- do floodmark._supersede_changed(run, batch) -%}
-    {%- set rows = floodmark._came_again_sql(run, batch) -%}
+    {#- before the first batch there was no row (_next_batch_id): it may have its own -#}
+    {%- set is_first = batch.batch_id | int == 1 -%}
+    {%- do floodmark._supersede_changed(run, batch) if not is_first or batch.get('rules') -%}
+    {%- set rows = floodmark._came_again_sql(run, batch) if not is_first else none -%}
     {%- if rows is not none -%}
         {%- do floodmark._supersede(floodmark._quarantine_relation(this),
             '_floodmark_batch_id < ' ~ batch.batch_id ~ ' and ' ~ rows) -%}
@@ -306,7 +304,7 @@
     {%- set changes = floodmark._judged_relation(batch) if is_judged else floodmark._stage_relation(batch) -%}
     {%- if not floodmark._tells_changes(run, batch) or not is_judged and not floodmark._has_stage(batch)
         or not floodmark._has_quarantine(quarantine)
-        or not run_query('select 1 as one from ' ~ quarantine ~ " where _floodmark_state = 'open' limit 1").rows
+        or floodmark._has_no_rows(quarantine ~ " where _floodmark_state = 'open'")
         or not floodmark._is_stage_whole(changes) -%}
         {{ return(none) }}
     {%- endif -%}
@@ -380,9 +378,9 @@
         ~ quarantine ~ " where _floodmark_state = 'open' and _floodmark_file is not null and _floodmark_file not in "
         '(select path from (' ~ floodmark._folder_files_sql(settings) ~ ')) group by _floodmark_file')
         if floodmark._has_quarantine(quarantine) else [] -%}
-    {%- set first = run_query('select min(batch_id) from ' ~ floodmark.ledger_schema() ~ '.batch_log where model = '
-        ~ floodmark._string_literal(floodmark._batch_model(batch)) ~ " and event = 'committed' and generation = "
-        ~ floodmark._string_literal(batch.generation) ~ ' and batch_id < ' ~ batch.batch_id).rows[0][0] -%}
+    {%- set first = run_query('select min(batch_id) from ' ~ floodmark._log_of(floodmark._batch_model(batch))
+        ~ " and event = 'committed' and generation = " ~ floodmark._string_literal(batch.generation)
+        ~ ' and batch_id < ' ~ batch.batch_id).rows[0][0] -%}
     {%- set terms = ['(_floodmark_file is null or _floodmark_file not in (' ~ floodmark._path_literals(gone) ~ '))'
         if gone else 'true'] -%}
     {%- do terms.append('(_floodmark_batch_id < ' ~ first ~ ' or _floodmark_file in ('

@@ -24,6 +24,7 @@
         'backfill': 'the range of a backfill: {low, high, step, asked, reason}; none where it is none',
         'replay': 'what a replay was asked for: {rule, where, set}; none where it is none',
         'to_replay': 'what of it is left to load: `rows`, `records`',
+        'errors': 'of a replay: sentences of which it fails behind its last part',
         'restate': 'what a restatement was asked for: {from}; none where it is none',
         'generation': 'the generation that the next first load takes on; none for a new one',
         'guarded': 'whether the filter stands behind is_incremental(), so that a first load has no bounds',

@@ -8,6 +8,7 @@
   conforms        whether the SELECT is brought into the table's types before anything else looks at it
   contracted      macro(run, select_sql): the columns of a SELECT that an enforced contract lists; none where the
                   strategy itself holds them against it
+  shape           macro(run, select_sql): a SELECT with the columns of the table that a SELECT would make
   reads           macro(run, batch, select_sql): the SELECT that the batch reads in its place, before rules are asked of
                   its rows; or none
   replays         whether rows of the quarantine can be loaded by themselves
@@ -74,7 +75,8 @@
 {# What most strategies say. #}
 {% macro _strategy_defaults() %}
     {{ return({
-        'load': none, 'conforms': true, 'contracted': floodmark._without_change_columns, 'reads': none,
+        'load': none, 'conforms': true, 'contracted': floodmark._without_change_columns,
+        'shape': floodmark._without_change_columns, 'reads': none,
         'replays': true, 'replayed': none, 'replaced': none, 'whole': none,
         'restated': none, 'own_columns': floodmark._target_columns, 'asked': floodmark._asked_of_all,
         'needs_stage': true, 'staged': floodmark._staged_select,
@@ -163,8 +165,7 @@
 {# Whether a batch has rows, staged or not. #}
 {% macro _has_rows(run, batch, source) %}
     {%- if source.stage is none -%}
-        {{ return(batch.get('gives_rows')
-            or run_query('select 1 as one from (\n' ~ source.sql ~ '\n) limit 1').rows | length > 0) }}
+        {{ return(batch.get('gives_rows') or not floodmark._has_no_rows('(\n' ~ source.sql ~ '\n)')) }}
     {%- endif -%}
     {{ return(source.counts.rows_read | int > 0) }}
 {% endmacro %}

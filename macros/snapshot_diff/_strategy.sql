@@ -1,9 +1,17 @@
 {# snapshot_diff, as the protocol sees it (macros/protocol/_strategy.sql). #}
 {% macro _snapshot_diff_strategy() %}
     {{ return(dict(floodmark._strategy_defaults(), load=floodmark._load_snapshot, contracted=none,
-        counts=floodmark._difference_counts, mark=floodmark._version_after, reads_anew=true, replays=false,
-        backfills=false, whole=floodmark._snapshot_reading, compares_all=true,
-        lost_mark_problem=floodmark._snapshot_lost_mark)) }}
+        shape=floodmark._snapshot_shape_of, counts=floodmark._difference_counts,
+        mark=floodmark._version_after, reads_anew=true, replays=false, backfills=false,
+        whole=floodmark._snapshot_reading, compares_all=true, lost_mark_problem=floodmark._snapshot_lost_mark)) }}
+{% endmacro %}
+
+
+{% macro _snapshot_shape_of(run, select_sql) %}
+    {%- set version = floodmark._find_column(floodmark._select_columns(run, select_sql),
+        run.settings.snapshot.version or '') -%}
+    {{ return(floodmark._snapshot_shape_sql(run, {'version_type': version.type if version else 'timestamp'},
+        select_sql)) }}
 {% endmacro %}
 
 

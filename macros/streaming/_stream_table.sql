@@ -69,12 +69,12 @@
 {# The table, empty, without columns that have no type yet (_untyped_columns.sql). One with columns of the change feed
    can have no feed of its own. Returns its columns, as _conformed_columns gives them. #}
 {% macro _make_stream_table(run, streams, properties={}) %}
-    {%- set shape = 'select * from ' ~ streams.shape -%}
-    {%- set is_cdc = run.settings.strategy == 'cdc' -%}
-    {%- set select_sql = floodmark._cdc_shape_sql(run.settings.cdc, shape) if is_cdc else shape -%}
-    {%- set columns = floodmark._conformed_columns(run, {'replaces': true}, floodmark._columns_of(query=select_sql)) -%}
-    {%- do floodmark._execute([floodmark._replace_table_sql(floodmark._conforming_sql(run, columns, select_sql),
-        dict(floodmark._name_properties(columns), **dict(floodmark._untyped_property(run), **properties)))]) -%}
+    {%- set shape_sql = floodmark._strategy(run.settings).shape(run, 'select * from ' ~ streams.shape) -%}
+    {%- set columns = floodmark._conformed_columns(run, {'replaces': true}, floodmark._columns_of(query=shape_sql)) -%}
+    {%- set select_sql = floodmark._conforming_sql(run, columns, shape_sql) -%}
+    {%- do floodmark._assert_contract(select_sql) -%}
+    {%- do floodmark._execute([floodmark._replace_table_sql(select_sql, dict(floodmark._name_properties(columns),
+        **dict(floodmark._untyped_property(run), **properties)))]) -%}
     {{ return(columns) }}
 {% endmacro %}
 

@@ -73,3 +73,18 @@
 {% macro _shown_numbers_sql(value) %}
     {{ return('regexp_replace(' ~ value ~ ", '\"\ufdd5([^\"]*)\"|^\ufdd5', '$1')") }}
 {% endmacro %}
+
+
+{# A SELECT that gives these rows: `columns` is {name: type}, each row a list of texts or none. #}
+{% macro _values_sql(columns, rows) %}
+    {%- set selects = [] -%}
+    {%- for row in rows + [none] -%}
+        {%- set values = [] -%}
+        {%- for name, type in columns.items() -%}
+            {%- do values.append('cast(' ~ floodmark._string_literal(row[loop.index0] if row is not none else none)
+                ~ ' as ' ~ type ~ ') as ' ~ name) -%}
+        {%- endfor -%}
+        {%- do selects.append('select ' ~ values | join(', ') ~ (' where false' if row is none else '')) -%}
+    {%- endfor -%}
+    {{ return(selects | join('\nunion all ')) }}
+{% endmacro %}

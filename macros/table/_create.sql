@@ -32,7 +32,6 @@
         {%- do properties.update(floodmark._sequence_property(cdc)) -%}
     {%- endif -%}
     {%- do properties.update(config.get('tblproperties') or {}) -%}
-    {%- do floodmark._assert_contract(select_sql) -%}
     create or replace table {{ this }}
     using delta
     {{ options_clause() }}

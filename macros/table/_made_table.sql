@@ -62,9 +62,7 @@
             ~ ' type string' if floodmark._nesting(column.type) is none
             else 'Make the table anew with strings within this column, or run once with --full-refresh'}) -%}
     {%- endfor -%}
-    {%- if problems -%}
-        {%- do floodmark._refuse(problems, rejects='the table has CHAR columns') -%}
-    {%- endif -%}
+    {%- do floodmark._refuse(problems, rejects='the table has CHAR columns') -%}
 {% endmacro %}
 
 

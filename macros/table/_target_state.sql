@@ -76,7 +76,7 @@
 {# Whether a batch, or another of its generation, read records of its files. Where all were corrupt nothing has said
    anything about the table yet. #}
 {% macro _has_read_records(batch) %}
-    {{ return(run_query('select 1 as one from ' ~ floodmark.ledger_schema() ~ '.batch_log where model = '
-        ~ floodmark._string_literal(batch.model) ~ ' and generation = ' ~ floodmark._string_literal(batch.generation)
-        ~ " and event = 'committed' and exists(files, f -> f.rows > 0) limit 1").rows | length > 0) }}
+    {{ return(not floodmark._has_no_rows(floodmark._log_of(batch.model) ~ ' and generation = '
+        ~ floodmark._string_literal(batch.generation)
+        ~ " and event = 'committed' and exists(files, f -> f.rows > 0)")) }}
 {% endmacro %}

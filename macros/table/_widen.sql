@@ -22,17 +22,6 @@
 {% endmacro %}
 
 
-{# The decimal that takes all numbers of these digits, each [precision, scale]; none where there is none. #}
-{% macro _decimal_of(digits) %}
-    {%- set ns = namespace(whole=0, scale=0) -%}
-    {%- for precision, scale in digits -%}
-        {%- set ns.whole = [ns.whole, precision - scale] | max -%}
-        {%- set ns.scale = [ns.scale, scale] | max -%}
-    {%- endfor -%}
-    {{ return('decimal(' ~ (ns.whole + ns.scale) ~ ',' ~ ns.scale ~ ')' if ns.whole + ns.scale <= 38 else none) }}
-{% endmacro %}
-
-
 {# Whether numbers of a seen type may make a known one grow, so that their digits have to be counted. #}
 {% macro _may_grow(known, seen) %}
     {{ return(floodmark._digits(known) is not none and floodmark._widened(known, seen) != known
@@ -66,16 +55,6 @@
         {{ return(type) }}
     {%- endfor -%}
     {{ return('decimal(' ~ ([found.whole, 1 - found.scale] | max + found.scale) ~ ',' ~ found.scale ~ ')') }}
-{% endmacro %}
-
-
-{# Precision and scale of an exact number; none of any other type. Delta gives an integer ten digits, a long twenty. #}
-{% macro _digits(type) %}
-    {%- set found = modules.re.fullmatch('decimal\\((\\d+),(\\d+)\\)', type) -%}
-    {%- if found -%}
-        {{ return([found.group(1) | int, found.group(2) | int]) }}
-    {%- endif -%}
-    {{ return({'tinyint': [10, 0], 'smallint': [10, 0], 'int': [10, 0], 'bigint': [20, 0]}.get(type)) }}
 {% endmacro %}
 
 

@@ -64,25 +64,19 @@
     {%- endif -%}
     {%- set select_sql = floodmark._select_of({'family': 'timestamp', 'unbounded': true, 'low_position': none,
         'start_position': none, 'high_position': none, 'nulls': none}, sql) -%}
-    {%- set columns = floodmark._columns_of(query=select_sql) -%}
+    {%- set strategy = floodmark._strategy(settings) -%}
+    {%- set run = {'settings': settings, 'sql': sql, 'target': {'is_delta': false}} -%}
+    {%- set columns = floodmark._select_columns(run, select_sql) -%}
     {%- do floodmark._check_doubled(columns) -%}
-    {%- if settings.strategy == 'cdc' -%}
-        {%- set select_sql = floodmark._cdc_shape_sql(settings.cdc, select_sql) -%}
-    {%- elif settings.strategy == 'snapshot_diff' -%}
-        {%- set version = floodmark._find_column(columns, settings.snapshot.version or '') -%}
-        {%- set select_sql = floodmark._snapshot_shape_sql({'settings': settings},
-            {'version_type': version.type if version else 'timestamp'}, select_sql) -%}
-    {%- else -%}
-        {%- set select_sql = floodmark._without_change_columns({'settings': settings}, select_sql) -%}
-    {%- endif -%}
-    {%- set shape = floodmark._columns_of(query=select_sql) -%}
+    {%- set shape_sql = strategy.shape(run, select_sql) -%}
+    {%- set shape = floodmark._columns_of(query=shape_sql) -%}
     {%- if floodmark._present_relation() is none -%}
         {#- made as a first load makes it -#}
-        {%- set run = {'settings': settings, 'sql': sql, 'target': {'is_delta': false}} -%}
-        {%- set conformed = floodmark._conformed_columns(run, {'replaces': true}, shape) -%}
-        {%- set own = floodmark._own_columns(settings.cdc, columns) if settings.strategy == 'cdc' else columns -%}
-        {%- do floodmark._execute([floodmark._replace_table_sql(floodmark._conforming_sql(run, conformed, select_sql),
-            floodmark._made_properties(run, own))]) -%}
+        {%- set made_sql = floodmark._conforming_sql(run, floodmark._conformed_columns(run, {'replaces': true}, shape),
+            shape_sql) -%}
+        {%- do floodmark._assert_contract(made_sql) -%}
+        {%- do floodmark._execute([floodmark._replace_table_sql(made_sql,
+            floodmark._made_properties(run, strategy.own_columns(run, columns)))]) -%}
         {%- do floodmark._tell_warnings(run) -%}
     {%- endif -%}
     {%- do store_raw_result(name='main', message='OK (ledger untouched)', code='OK', rows_affected='-1') -%}

@@ -70,6 +70,16 @@ unit_tests:
     given: []
     expect: {rows: [{doubled: 4}]}
 """
+#: A unit test of a model whose rules look into relations that its SELECT does not read.
+LOOKING_TESTS = """\
+unit_tests:
+  - name: looks
+    model: looks_up
+    given:
+      - input: source('raw', 'orders')
+        rows: [{id: 1}]
+    expect: {rows: [{doubled: 2}]}
+"""
 SEED = """\
 id,name,big,at,flag,vast
 1,O'Brien,9007199254740993,2024-01-01 00:00:00.123456,true,9223372036854775808
@@ -343,6 +353,25 @@ def test_descriptions_become_comments_and_are_written_once(story: Story) -> None
 @pytest.mark.parametrize("name", ["bounded", "unbounded"])
 def test_unit_tests_with_and_without_an_override_of_the_filter(story: Story, name: str) -> None:
     assert story.runs["first"].status[name] == "pass"
+
+
+def test_a_unit_test_needs_no_rows_for_what_a_rule_alone_reads(story: Story) -> None:
+    project = story.project
+    rules = ", ".join(
+        f"{{'name': '{name}', 'expect': floodmark.in_relation('doubled', {relation}, 'id')}}"
+        for name, relation in {"paired": "['raw', 'pairs']", "plain": "'plain'"}.items()
+    )
+    project.model(
+        "looks_up",
+        f"{{{{ config(materialized='incremental', watermark={TS!r}, expectations=[{rules}]) }}}}\n"
+        f"select id * 2 as doubled, ts from {table('orders')} where {{{{ floodmark.watermark_filter() }}}}",
+    )
+    settings = project.root / "models" / "looks_up.yml"
+    settings.write_text(LOOKING_TESTS)
+    run = project.dbt("test", "--select", "looks_up")
+    for file in (settings, settings.with_suffix(".sql")):
+        file.unlink()
+    assert run.status["looks"] == "pass", run.log
 
 
 def test_a_unit_test_of_files_needs_their_rows(story: Story) -> None:

@@ -47,7 +47,7 @@ FOLLOWERS = {
 @pytest.fixture(scope="module")
 def project(make_project: Callable[..., Project]) -> Project:
     project = make_project("held_changes")
-    project.source("orders", "extract", "versioned", "again", "turned")
+    project.source("orders", "extract", "versioned", "again", "turned", "begun", "plain", "idle")
     return project
 
 
@@ -139,6 +139,103 @@ def test_an_open_row_of_a_feed_is_the_newest_change_of_its_key(project: Project)
         "--select", "newest", "--vars", "{floodmark_replay: {set: {amount: abs(amount)}}}"
     )
     assert rows(project, "newest") == [(2, 20), (3, 31), (4, 40), (5, 5)]
+
+
+def test_a_first_load_of_changes_supersedes_those_that_changed_again(project: Project) -> None:
+    """With `start` the first batch has all changes of a key, also those behind the one that is held."""
+    begun = f"{project.schema}.begun"
+    project.sql(f"create table {begun} (id int, amount int) using delta {FEED}")
+    project.sql(f"insert into {begun} values (1, 1), (2, 2), (3, 3)")
+    for changed in ("amount = -5 where id = 1", "amount = 7 where id = 1"):
+        project.sql(f"update {begun} set {changed}")
+    project.sql(f"update {begun} set amount = -6 where id = 2")
+    project.sql(f"delete from {begun} where id = 2")
+    project.sql(f"update {begun} set amount = -30 where id = 3")
+    watermark = {"kind": "version", "start": 1}
+    config = {"watermark": watermark, "expectations": RULES[:1]} | MERGE
+    text = ", ".join(f"{key}={value!r}" for key, value in config.items())
+    project.model(
+        "begun_rows",
+        f"{{{{ config(materialized='incremental', {text}) }}}}\n"
+        "select * from {{ floodmark.changes(source('raw', 'begun')) }}\n",
+    )
+    project.build("--select", "begun_rows")
+    assert rows(project, "begun_rows") == [(1, 7), (3, 3)]
+    assert open_rows(project, "begun_rows") == [(3, -30)]
+    project.build(
+        "--select", "begun_rows", "--vars", "{floodmark_replay: {set: {amount: abs(amount)}}}"
+    )
+    assert rows(project, "begun_rows") == [(1, 7), (3, 30)]
+
+
+def test_without_the_version_a_key_changes_once_beside_a_change_that_is_held(
+    project: Project,
+) -> None:
+    """Nobody could tell whether the row in the quarantine is older than the one that is loaded."""
+    plain = f"{project.schema}.plain"
+    project.sql(f"create table {plain} (id int, amount int) using delta {FEED}")
+    project.sql(f"insert into {plain} values (1, 1), (2, 2)")
+    config = {"watermark": {"kind": "version"}, "expectations": RULES[:1]} | MERGE
+    text = ", ".join(f"{key}={value!r}" for key, value in config.items())
+
+    def model(columns: str) -> None:
+        changes = "{{ floodmark.changes(source('raw', 'plain')) }}"
+        project.model(
+            "plain_rows",
+            f"{{{{ config(materialized='incremental', {text}) }}}}\nselect {columns} from {changes}\n",
+        )
+
+    model("id, amount, _change_type")
+    project.build("--select", "plain_rows")
+    # Changes of other keys are held as ever, also several without a key.
+    project.sql(f"insert into {plain} values (3, -3), (null, -4), (null, -5)")
+    project.build("--select", "plain_rows")
+    held = "select amount from {}.plain_rows__quarantine where _floodmark_state = 'open' order by 1"
+    assert project.sql(held.format(project.schema)) == [(-5,), (-4,), (-3,)]
+    project.sql(f"update {plain} set amount = -6 where id = 1")
+    project.sql(f"update {plain} set amount = 7 where id = 1")
+    run = project.dbt("run", "--select", "plain_rows")
+    assert run.status["plain_rows"] == "error"
+    assert (
+        "1 key comes more than once in the batch and no _commit_version in the SELECT says"
+        in sentence(run.message["plain_rows"])
+    )
+    assert rows(project, "plain_rows") == [(1, 1), (2, 2)]
+    assert project.sql(held.format(project.schema)) == [(-5,), (-4,), (-3,)]
+    model("id, amount, _change_type, _commit_version")
+    project.build("--select", "plain_rows")
+    assert rows(project, "plain_rows") == [(1, 7), (2, 2)]
+    assert project.sql(held.format(project.schema)) == [(-5,), (-4,), (-3,)]
+
+
+def test_a_batch_for_which_nothing_came_is_not_one_with_few_rows(project: Project) -> None:
+    """A commit without data is a version, and has a lookback read again."""
+    idle = f"{project.schema}.idle"
+    project.sql(f"create table {idle} (id int, n bigint) using delta {FEED}")
+    project.sql(f"insert into {idle} values (1, 1), (2, 2), (3, 3)")
+    few = {"name": "few", "rows": {"min": 3}, "on_violation": "fail"}
+    filtered = table("idle") + " where {{ floodmark.watermark_filter() }}"
+    for name, watermark, relation in (
+        ("idle_versions", {"kind": "version"}, "{{ floodmark.changes(source('raw', 'idle')) }}"),
+        ("idle_lookback", {"column": "n", "lookback": 1}, filtered),
+    ):
+        config = {"watermark": watermark, "expectations": [few]} | MERGE
+        text = ", ".join(f"{key}={value!r}" for key, value in config.items())
+        project.model(
+            name,
+            f"{{{{ config(materialized='incremental', {text}) }}}}\nselect * from {relation}\n",
+        )
+    names = ("idle_versions", "idle_lookback")
+    project.build("--select", *names)
+    project.sql(f"alter table {idle} set tblproperties ('note' = 'nothing')")
+    project.build("--select", *names)
+    assert project.ledger("idle_versions", "rows_read") == [(3,), (0,)]
+    assert project.ledger("idle_lookback", "rows_read") == [(3,), (1,)]
+    # What came is too few.
+    project.sql(f"insert into {idle} values (4, 9)")
+    run = project.dbt("run", "--select", *names)
+    for name in names:
+        assert "fewer than min (3)" in sentence(run.message[name]), name
 
 
 def test_a_row_of_before_the_feed_is_no_newest_change(project: Project) -> None:

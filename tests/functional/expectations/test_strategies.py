@@ -25,6 +25,7 @@ SOURCES = (
     "plain",
     "typed",
     "odd",
+    "caught",
 )
 CDC = {"incremental_strategy": "cdc", "unique_key": "id"}
 
@@ -358,6 +359,29 @@ def test_an_unfinished_batch_ends_under_the_rules_of_its_plan(project: Project) 
         assert quarantined(project, name) == {(2, -2, "open"): 1}, name
         batches = project.ledger(name, "state, rows_read, rows_kept, rows_quarantined")
         assert batches[1:] == [("committed", 2, 1, 1), ("committed", 1, 1, 0)], name
+
+
+@pytest.mark.edge
+def test_a_step_that_a_dead_run_left_may_be_old(project: Project) -> None:
+    """The last batch of a catch-up tells how fresh the table is."""
+    caught = source(
+        project, "raw_caught", "id int, amount int, at timestamp", (1, 1, "2024-05-01 01:00:00")
+    )
+    fresh = {"name": "fresh", "fresh_within": "1 day", "column": "at", "on_violation": "fail"}
+    watermark = {"column": "at", "step": "1 day"}
+    project.model("caught", incremental(caught, watermark=watermark, expectations=[fresh]))
+    project.build("--select", "caught")
+    add(project, "raw_caught", (2, 2, "2024-05-02 02:00:00"), (3, 3, "2024-05-05 03:00:00"))
+    project.sql(
+        f"insert into {project.schema}.raw_caught values (4, 4, current_timestamp() - interval 1 minute)"
+    )
+    cuts = {"caught": "after: 'planned'"}
+    with injected(Faults(cuts=cuts)) as faults:
+        run = project.dbt("run", "--select", "caught")
+    assert_cut(faults, run.status, cuts, exact=False)
+    project.build("--select", "caught")
+    assert rows(project, "caught") == [(1, 1), (2, 2), (3, 3), (4, 4)]
+    assert {state for (state,) in project.ledger("caught", "state")} == {"committed"}
 
 
 @pytest.mark.edge

@@ -22,7 +22,7 @@ MERGE = {"incremental_strategy": "merge", "unique_key": "id"}
 @pytest.fixture(scope="module")
 def project(make_project: Callable[..., Project]) -> Project:
     project = make_project("superseded")
-    project.source("raw", "feed", "stores", "days")
+    project.source("raw", "feed", "stores", "visits", "days")
     project.sql(f"create table {project.schema}.raw (id int, amount int, n bigint) using delta")
     rows = [(1, 1, 1), (2, -2, 2), (3, 3, 3), (4, -4, None)]
     project.sql(f"insert into {project.schema}.raw values {values(rows)}")
@@ -217,6 +217,46 @@ def test_partitions_that_are_read_again_supersede_without_rules(project: Project
     assert states(project, "parted") == Counter({(2, "open"): 1, (3, "superseded"): 1})
 
 
+def test_partitions_of_which_nothing_is_left_were_read_again(project: Project) -> None:
+    """The SELECT filters what it groups. One model's run dies, and another finishes its batch."""
+    visits, names = f"{project.schema}.visits", ("few", "few_left")
+    project.sql(f"create table {visits} (id int, ts timestamp) using delta")
+    settings = {
+        "incremental_strategy": "insert_overwrite",
+        "partition_by": "day",
+        "watermark": {"column": "ts"},
+        "expectations": [{"name": "several", "expect": "n > 1", "on_violation": "quarantine"}],
+    }
+    select = "cast(ts as date) as day, max(ts) as ts, count(*) as n"
+    for name in names:
+        having = " group by 1 having count(*) < 3"
+        project.model(name, incremental(table("visits"), select, where=having, **settings))
+
+    def held(name: str) -> list[tuple]:
+        return project.sql(
+            f"select cast(day as string), _floodmark_state from {project.schema}.{name}__quarantine"
+        )
+
+    project.sql(
+        f"insert into {visits} values (1, timestamp'2024-01-02 08:00:00'), (2, timestamp'2024-01-02 09:00:00')"
+    )
+    project.build("--select", *names)
+    project.sql(f"insert into {visits} values (3, timestamp'2024-01-03 08:00:00')")
+    project.build("--select", *names)
+    for name in names:
+        assert held(name) == [("2024-01-03", "open")], name
+    project.sql(
+        f"insert into {visits} values (4, timestamp'2024-01-03 09:00:00'), (5, timestamp'2024-01-03 10:00:00')"
+    )
+    with injected(Faults(cuts={"few_left": "before: update .*__quarantine"})):
+        assert project.dbt("run", "--select", *names).status["few_left"] == "error"
+    project.build("--select", *names)
+    for name in names:
+        assert held(name) == [("2024-01-03", "superseded")], name
+        found = f"select cast(day as string), n from {project.schema}.{name}"
+        assert project.sql(found) == [("2024-01-02", 2)], name
+
+
 def test_a_batch_that_another_run_planned_supersedes_without_rules(project: Project) -> None:
     """That run died before it staged the batch; the one that takes it over does."""
     settings = {
@@ -224,7 +264,7 @@ def test_a_batch_that_another_run_planned_supersedes_without_rules(project: Proj
         "partition_by": "day",
         "watermark": {"column": "at"},
     }
-    project.source("raw", "feed", "stores", "days", "weeks")
+    project.source("raw", "feed", "stores", "visits", "days", "weeks")
     weeks = f"{project.schema}.weeks"
     project.sql(f"create table {weeks} (id int, amount int, at timestamp, day date) using delta")
     rows = [(1, -1, "2024-05-02 01:00:00", "2024-05-02")]
@@ -277,7 +317,7 @@ def test_a_new_ledger_gives_no_number_of_the_quarantine_again(project: Project) 
 
 def test_a_first_load_of_which_no_row_is_kept_is_not_repeated(project: Project) -> None:
     """Rows that were discarded would be open again. A table that somebody empties is loaded anew all the same."""
-    project.source("raw", "feed", "stores", "days", "weeks", "poor")
+    project.source("raw", "feed", "stores", "visits", "days", "weeks", "poor")
     poor = f"{project.schema}.poor"
     project.sql(f"create table {poor} (id int, amount int, at timestamp, day date) using delta")
     rows = [(n, -n, f"2024-05-02 0{n}:00:00", "2024-05-02") for n in (1, 2)]
@@ -318,7 +358,7 @@ def test_a_first_load_of_which_no_row_is_kept_is_not_repeated(project: Project) 
 def test_extracts_and_files_of_a_table_by_hand_are_not_loaded_again(project: Project) -> None:
     """No row of theirs is kept at first. The files have a column more than the table."""
     s, names = project.schema, ("made_extracts", "made_files")
-    project.source("raw", "feed", "stores", "days", "weeks", "poor", "extracts")
+    project.source("raw", "feed", "stores", "visits", "days", "weeks", "poor", "extracts")
     project.sql(f"create table {s}.extracts (id int, amount int, day date) using delta")
     rows = [(n, -n, "2024-05-02") for n in (1, 2)]
     project.sql(f"insert into {s}.extracts values {values(rows)}")

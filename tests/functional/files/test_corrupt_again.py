@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.commands import command
 from tests.support.files import columns, land, lines, loader, quarantined, records, rescued
-from tests.support.harness import Project
+from tests.support.harness import Project, sentence
 
 pytestmark = [pytest.mark.edge, pytest.mark.long("thrift")]
 
@@ -186,6 +186,26 @@ def test_lines_are_read_as_the_settings_of_today_say(project: Project) -> None:
     assert "1 inserted, 1 stays open" in replay(project, "quoted")
     assert rows(project, "quoted") == [(1, "a"), (2, "b")]
     assert [row[2] for row in quarantined(project, "quoted")] == ["not JSON"]
+
+
+def test_rows_that_stay_open_keep_no_record_from_being_replayed(project: Project) -> None:
+    """Also where their rule fails the node: it does behind all that is replayed."""
+    severe = {"expectations": [RULES["expectations"][0] | {"severity": "error"}]}
+    given = {"format": "json", "schema": "id int, name string"}
+    land(
+        project.root / "severe",
+        {"a.json": lines({"id": 1, "name": "a"}, {"id": 200}, "{'id': 2, 'name': 'b'}")},
+    )
+    project.model("severe", loader("severe", config=severe, **given))
+    assert project.dbt("run", "--select", "severe").status["severe"] == "error"
+    assert states(project, "severe") == {"open": 2}
+    options = {"allowSingleQuotes": True}
+    project.model("severe", loader("severe", config=severe, **given, options=options))
+    code, output = command(project, "quarantine", "replay", "severe")
+    assert code == 1 and "severity error fails the node" in sentence(output), output
+    assert rows(project, "severe") == [(1, "a"), (2, "b")]
+    assert states(project, "severe") == {"open": 1, "replayed": 1}
+    (project.root / "models/severe.sql").unlink()
 
 
 def test_a_record_goes_through_the_strategy(project: Project) -> None:

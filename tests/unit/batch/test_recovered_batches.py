@@ -174,16 +174,25 @@ def test_a_batch_whose_table_is_another_is_failed(floodmark: SimpleNamespace) ->
 
 
 @pytest.mark.parametrize(
-    ("kind", "is_known", "is_finished"),
-    [("replay", True, True), ("replay", False, False), ("stream", False, True)],
+    ("kind", "part", "whole", "is_finished"),
+    [
+        ("replay", "rows", "judged", True),
+        ("replay", "rows", "files", False),
+        ("replay", "records", "files", True),
+        ("replay", "records", "judged", False),
+        ("stream", None, None, True),
+    ],
 )
 def test_replays_and_streams_are_finished(
-    floodmark: SimpleNamespace, kind: str, is_known: bool, is_finished: bool
+    floodmark: SimpleNamespace, kind: str, part: str | None, whole: str | None, is_finished: bool
 ) -> None:
-    """Not a replay whose staging table is gone: no run can."""
+    """Not a replay whose staging table is gone: no run can, whatever other table it has left."""
     floodmark.history = [CREATED]
-    floodmark._knows_loaded = lambda relation, batch_id: is_known
-    recovered(floodmark, "append", batch_of(kind))
+    floodmark._judged_relation = lambda batch: "judged"
+    floodmark._records_stage = lambda batch: "files"
+    floodmark._is_stage_whole = lambda stage: stage == whole
+    floodmark._judged_columns = lambda relation: []
+    recovered(floodmark, "append", batch_of(kind, judged_by="a", asked={"part": part}))
     assert floodmark.done == (["finished"] if is_finished else [])
     assert [event for event, _ in floodmark.recorded] == ([] if is_finished else ["committed"])
 
@@ -221,6 +230,19 @@ def test_a_batch_keeps_the_lookback_of_its_plan(
     run["settings"]["watermark"] = {"column": "n", "lookback": 5, "nulls": "error"}
     stored = batch_of("incremental", family="sequence", low="4", cap=None, lookback=planned)
     assert floodmark._stored_batch(run, stored)["lookback"] == read
+
+
+@pytest.mark.parametrize(("planned", "is_last"), [(True, True), (False, False), (None, False)])
+def test_a_batch_is_the_last_one_as_its_plan_says(
+    floodmark: SimpleNamespace, planned: bool | None, is_last: bool
+) -> None:
+    """Rules ask how old the last one is. The next run looks for more all the same."""
+    floodmark._stored_judge = lambda planned, judges: None
+    run = run_of("merge", stages=[])
+    run["settings"]["watermark"] = {"column": "n", "nulls": "error"}
+    stored = batch_of("incremental", family="sequence", low="4", cap=None, is_last=planned)
+    batch = floodmark._stored_batch(run, stored)
+    assert (batch["is_last"], batch["is_held"]) == (is_last, True)
 
 
 FENCE = OURS + "2/fence/1111-2222"

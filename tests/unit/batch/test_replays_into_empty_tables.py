@@ -38,8 +38,6 @@ def test_a_table_that_was_emptied_is_loaded_before_its_replay(
     """Behind a replay it would have rows, and the rows below its mark would never come again."""
     floodmark = load()
     floodmark._history = lambda relation, limit: history[:limit]
-    floodmark._has_quarantine = lambda quarantine: True
-    floodmark._quarantine_relation = lambda relation: "quarantine"
     table = {"exists": True, "is_delta": True, "is_empty": True, "id": "t", "disturbed": None}
     run = {
         "settings": {"strategy": "append"},

@@ -67,30 +67,43 @@ def test_a_batch_that_rules_reject_says_what_helps(kind: str, told: str) -> None
     assert told in str(refused.value)
 
 
+FEW = ["min", "change_from_median"]
+VERSION = {"kind": "incremental", "family": "version", "low_position": 9, "high_position": 10}
+
+
 @pytest.mark.parametrize(
-    ("kind", "rows", "settings", "found"),
+    ("batch", "rows", "found"),
     [
-        ("stream", 0, {"output_mode": "append"}, []),
-        ("stream", 1, {"output_mode": "append"}, ["min", "change_from_median"]),
+        ({"kind": "stream", "settings": {"output_mode": "append"}}, 0, []),
+        ({"kind": "stream", "settings": {"output_mode": "append"}}, 1, FEW),
         # It would empty the table.
-        ("stream", 0, {"output_mode": "complete"}, ["min", "change_from_median"]),
-        ("incremental", 0, {}, ["min", "change_from_median"]),
+        ({"kind": "stream", "settings": {"output_mode": "complete"}}, 0, FEW),
+        # The SELECT leaves out all that came.
+        ({"kind": "incremental", "low_position": 9, "high_position": 10}, 0, FEW),
+        ({"kind": "incremental"}, 0, FEW),
+        # OPTIMIZE and VACUUM make versions without data.
+        (VERSION, 0, []),
+        (VERSION, 1, FEW),
+        (VERSION | {"low_position": None, "kind": "first_load"}, 0, ["min"]),
+        # Nothing came, and the lookback is read again.
+        ({"kind": "incremental", "low_position": 9, "high_position": 9}, 1, []),
     ],
 )
-def test_a_micro_batch_that_gives_no_row_is_not_one_with_few(
-    kind: str, rows: int, settings: dict[str, Any], found: list[str]
+def test_a_batch_for_which_nothing_came_is_not_one_with_few(
+    batch: dict[str, Any], rows: int, found: list[str]
 ) -> None:
-    """Spark sends it to move the event-time watermark alone, and a stream that is stopped there gets no further."""
+    """A model that is stopped there gets no further."""
     floodmark, asked = load(), []
     floodmark._query_json = lambda sql: asked.append(sql) or [{"batches": 10, "rows": 100}]
     floodmark._model_id = lambda: "shop.orders"
     floodmark.ledger_schema = lambda: "shop_floodmark"
     rule = {"rows": {"min": 2, "max": None, "change_from_median": 0.5, "of_last": 10}}
-    batch = {"kind": kind, "batch_id": 11, "settings": settings, "low_position": 9}
+    batch = {"batch_id": 11, "low_position": 8, **batch}
     told = floodmark._rows_found(batch, rule, rows)
-    assert [word for word in ("min", "change_from_median") if f"{word} " in told["found"]] == found
+    assert [word for word in FEW if f"{word} " in told["found"]] == found
     assert told["violations"] == bool(found)
-    assert all("(kind <> 'stream' or rows_read > 0)" in sql for sql in asked)
+    few = "rows_read > 0" if batch.get("family") else "(kind <> 'stream' or rows_read > 0)"
+    assert all(f" and {few} and coalesce(low <> high, true) and" in sql for sql in asked)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +193,7 @@ def test_a_column_of_another_type_fits_no_rule_of_the_batch(
     ],
 )
 def test_a_subquery_is_refused(condition: str, has_one: bool) -> None:
-    floodmark = load(ref=lambda *_: None)
+    floodmark = load(ref=lambda *_: None, model={})
     if condition == "in_relation":
         condition = floodmark.in_relation("c", "stores", "(select 1)")
     rule = {"name": "a", "expect": "x > 0", "where": condition}
@@ -188,12 +201,26 @@ def test_a_subquery_is_refused(condition: str, has_one: bool) -> None:
     assert [one["setting"] for one in told] == ["expectations.a.where"] * has_one
 
 
+@pytest.mark.parametrize("resource_type", ["model", "unit_test"])
+def test_a_unit_test_needs_no_input_that_a_rule_alone_reads(resource_type: str) -> None:
+    """dbt renders the config again there, and knows the inputs of the test alone."""
+    named: list[tuple[str, ...]] = []
+    note = lambda *names: named.append(names)  # noqa: E731
+    floodmark = load(ref=note, source=note, model={"resource_type": resource_type})
+    given = [floodmark.in_relation("id", name) for name in ("stores", ["raw", "stores"])]
+    assert all(one.startswith("floodmark_in_relation(") for one in given)
+    known = [("stores",), ("raw", "stores")]
+    assert named == (known if resource_type == "model" else [])
+
+
 @pytest.mark.parametrize(
     ("batch", "is_violated"),
     [
         ({"kind": "incremental", "is_last": True}, True),
         ({"kind": "incremental", "is_last": False}, False),
-        ({"kind": "incremental", "is_last": False, "is_taken_over": True}, True),
+        # A step of a catch-up, which a dead run has left.
+        ({"kind": "incremental", "is_last": False, "is_taken_over": True}, False),
+        ({"kind": "incremental", "is_last": True, "is_taken_over": True}, True),
         ({"kind": "stream", "is_last": False, "low_position": 4}, True),
         ({"kind": "stream", "is_last": False, "low_position": None}, False),
         ({"kind": "first_load", "is_last": True}, False),
@@ -222,7 +249,7 @@ def test_only_a_batch_that_reaches_the_present_is_asked_how_old_it_is(
 def test_a_name_that_a_rule_looks_up_is_the_relations(its: str, selected: str) -> None:
     """A bare one that it lacks would be the row's own, and the rule true of each row."""
     node = SimpleNamespace(schema="shop", identifier="stores", alias="stores")
-    floodmark = load(source=lambda *names: None, ref=lambda *names: None)
+    floodmark = load(source=lambda *names: None, ref=lambda *names: None, model={})
     floodmark._rule_node = lambda names, loaded: node
     floodmark._node_relation = lambda node: "shop.stores"
     floodmark._pinned = lambda relation, node: f"{relation} version as of 3"
@@ -245,7 +272,7 @@ def test_what_is_no_name_alone_must_be_of_the_relation(its: str, is_tried: bool)
         floodmark_try=lambda macro, query: SimpleNamespace(error=f"no such\n{query}"),
     )
     node = SimpleNamespace(schema="shop", identifier="stores", alias="stores")
-    floodmark = load(adapter=adapter, ref=lambda *_: None)
+    floodmark = load(adapter=adapter, ref=lambda *_: None, model={})
     floodmark._rule_node = lambda names, loaded: node
     floodmark._node_relation = lambda node: "shop.stores"
     floodmark._pinned = lambda relation, node: f"{relation} version as of 3"
@@ -353,7 +380,7 @@ def test_a_rule_is_not_asked_where_nothing_was_sent_of_what_it_names(
 def test_a_relation_that_a_rule_looks_into_names_no_column() -> None:
     """Its version, its name and its own column are words of the planned text, and columns of the events."""
     node = SimpleNamespace(schema="shop", identifier="stores", alias="stores")
-    floodmark = load(source=lambda *names: None, ref=lambda *names: None)
+    floodmark = load(source=lambda *names: None, ref=lambda *names: None, model={})
     floodmark._rule_node = lambda names, loaded: node
     floodmark._node_relation = lambda node: "shop.stores"
     floodmark._pinned = lambda relation, node: f"{relation} version as of 3"
@@ -556,7 +583,7 @@ def test_what_only_rules_look_into_holds_no_watermark(
     read += [KINDS] if sources else []
     ids = {one["unique_id"]: one for one in read}
     graph = SimpleNamespace(sources={}, nodes=ids)
-    floodmark = load(graph=graph, source=lambda *_: None, ref=lambda *_: None)
+    floodmark = load(graph=graph, source=lambda *_: None, ref=lambda *_: None, model={})
     rules = [
         {"name": "a", "expect": floodmark.in_relation("store_id", "stores") + " or name = 'x'"},
         {

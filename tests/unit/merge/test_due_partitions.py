@@ -163,6 +163,36 @@ def test_rows_go_where_nothing_of_their_partition_passes(
     assert len(asked) == 1
 
 
+DAYS = {"rows": 1, "least": "2024-01-02", "greatest": "2024-01-03"}
+WITHIN = "try_cast(text as date) between date'2024-01-02' and date'2024-01-03'"
+
+
+@pytest.mark.parametrize(
+    ("sql", "more", "found", "within"),
+    [
+        (HAVING, {"due_range": DAYS}, [], WITHIN),
+        (HAVING, {"due_range": None}, [], None),
+        (HAVING, {}, [], None),
+        # Nobody knows any more what a dead run was read for.
+        (HAVING, {"is_taken_over": True, "judged_by": "dead"}, [DAYS], WITHIN),
+        (HAVING, {"is_taken_over": True}, [{"rows": 0}], None),
+        ("select ts, day from raw.up where filter", {"is_taken_over": True}, [], None),
+    ],
+)
+def test_open_rows_of_what_it_was_read_for_came_again(
+    floodmark: SimpleNamespace,
+    sql: str,
+    more: dict[str, Any],
+    found: list[dict[str, Any]],
+    within: str | None,
+) -> None:
+    """Also where nothing of their partition passes, so that no row tells of it."""
+    floodmark.found = found
+    run = run_of(sql) | {"table_columns": COLUMNS}
+    assert floodmark._due_again_sql(run, batch_of(**more), "text") == within
+    assert floodmark.found == []
+
+
 def test_what_a_dead_run_staged_of_such_a_select_is_staged_anew(floodmark: SimpleNamespace) -> None:
     floodmark._select_columns_of = lambda run, batch, sql: COLUMNS
     assert floodmark._overwrite_selected(run_of(), batch_of(), "select") == []

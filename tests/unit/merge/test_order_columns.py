@@ -76,13 +76,50 @@ def test_repeated_keys_name_the_column_that_would_tell(
     family: str | None, lacking: str, todo: str
 ) -> None:
     floodmark = load()
-    floodmark._query_json = lambda sql: [{"id": 7}]
+    floodmark._query_json = lambda sql: [{"repeated": 1, "shown": '{"id": 7}'}]
     watermark = {"column": "ts", "kind": family} if family else None
     run = {"settings": {"watermark": watermark, "unique_key": ["id"]}}
     source = {"columns": [{"name": "id"}], "counts": {"repeated": 1}, "stage": "stage"}
-    said = rf"1 key comes more than once in the batch and {lacking} says .*\. {todo}, or make"
+    said = rf"1 key comes more than once in the batch and {lacking} says which row is the latest: {{\"id\": 7}}\. {todo}, or make"
     with pytest.raises(Refused, match=said):
         floodmark._check_keys(run, {"family": family}, source)
+
+
+@pytest.mark.parametrize(
+    ("more", "is_asked"),
+    [
+        ({}, True),
+        ({"low_position": None, "start_position": 1}, True),
+        # It reads the table as it is: rows of a key are no changes of it.
+        ({"low_position": None}, False),
+        ({"family": "timestamp"}, False),
+        ({"judged": {"rows_quarantined": 0}}, False),
+        ({"judged": None}, False),
+    ],
+)
+def test_a_change_that_is_held_counts_among_those_of_its_key(
+    more: dict[str, Any], is_asked: bool
+) -> None:
+    """Without the version nobody knows whether it is newer than one that is kept."""
+    floodmark, asked = load(), []
+    floodmark._query_json = lambda sql: asked.append(sql) or []
+    floodmark._judged_relation = lambda batch: "judged"
+    rule = {"name": "positive", "kind": "row", "on_violation": "quarantine"}
+    run = {"settings": {"watermark": {"kind": "version"}, "unique_key": ["id", "shop"]}}
+    source = {"columns": [{"name": "id"}], "counts": {"repeated": 0}, "stage": "kept"}
+    batch = {"family": "version", "low_position": 3, "start_position": None, "rules": [rule]}
+    batch["judged"] = {"rows_quarantined": 1}
+    floodmark._check_keys(run, batch | more, source)
+    keys = "select `id`, `shop` from judged where ((_floodmark_broken_0 & 1L) <> 0)"
+    found = [
+        f"from (select * from judged where (`id`, `shop`) in ({keys})) group by" in sql
+        for sql in asked
+    ]
+    assert found == [True] * is_asked
+    # The version tells.
+    source["columns"].append({"name": "_commit_version"})
+    floodmark._check_keys(run, batch, source)
+    assert len(asked) == is_asked
 
 
 @pytest.mark.parametrize(

@@ -10,22 +10,25 @@ from tests.support.macros import Refused, load
 
 
 @pytest.mark.parametrize(
-    ("kind", "staged", "is_whole", "stops"),
+    ("kind", "asked", "staged", "part", "is_whole", "stops"),
     [
-        ("replay", [3], True, True),
+        ("replay", "rows", 3, "judged", True, True),
+        ("replay", "records", 3, "files", True, True),
         # Its staging table is gone, or has lost files: no run can finish it.
-        ("replay", [2], True, False),
-        ("replay", [3], False, False),
-        ("incremental", [3], True, False),
+        ("replay", "rows", 2, "judged", True, False),
+        ("replay", "rows", 3, "judged", False, False),
+        # What it has left does not tell which rows it has loaded.
+        ("replay", "rows", 3, None, True, False),
+        ("replay", "records", 3, "judged", True, False),
+        ("incremental", None, 3, "judged", True, False),
     ],
 )
 def test_a_replay_that_a_run_can_finish_is_not_given_up(
-    kind: str, staged: list[int], is_whole: bool, stops: bool
+    kind: str, asked: str | None, staged: int, part: str | None, is_whole: bool, stops: bool
 ) -> None:
     floodmark = load()
-    floodmark._stages = lambda relation: [
-        {"batch_id": number, "relation": "stage"} for number in staged
-    ]
+    floodmark._stages = lambda relation: [{"batch_id": staged, "relation": "stage", "part": part}]
+    floodmark._stored_asked = lambda batch_id, id: {"part": asked}
     floodmark._is_stage_whole = lambda stage: is_whole
     planned = {"batch_id": 3, "kind": kind}
     if stops:
@@ -60,7 +63,8 @@ def test_rows_are_discarded_once_no_replay_is_open(
         "finished_id": finished_id,
         "planned": {"batch_id": 3, "kind": kind},
     }
-    floodmark._stages = lambda relation: [{"batch_id": 3, "relation": "stage"}]
+    floodmark._stages = lambda relation: [{"batch_id": 3, "relation": "stage", "part": "judged"}]
+    floodmark._stored_asked = lambda batch_id, id: {"part": "rows"}
     floodmark._is_stage_whole = lambda stage: True
     floodmark._execute = sent.extend
     if stops:

@@ -11,15 +11,24 @@ from tests.support.macros import load
 
 
 @pytest.mark.parametrize(
-    ("target_id", "problem"),
+    ("target_id", "config", "problem", "hint"),
     [
-        ("t", None),
-        ("another", "it is not the table that batch 3 left"),
+        ("t", {}, None, ""),
+        ("another", {}, "it is not the table that batch 3 left", ""),
+        # --full-refresh alone would do nothing.
+        (
+            "another",
+            {"full_refresh": False},
+            "it is not the table that batch 3 left",
+            " (take full_refresh=false out for that run)",
+        ),
         # A reset has recorded a batch that was in the table, and died behind it: the next run goes on.
-        (None, None),
+        (None, {}, None, ""),
     ],
 )
-def test_a_table_that_another_took_the_place_of(target_id: str | None, problem: str | None) -> None:
+def test_a_table_that_another_took_the_place_of(
+    target_id: str | None, config: dict[str, Any], problem: str | None, hint: str
+) -> None:
     relation = SimpleNamespace(is_delta=True)
     floodmark = load(adapter=SimpleNamespace(get_relation=lambda *_: relation))
     committed: dict[str, Any] = {"batch_id": 3, "target_id": target_id}
@@ -30,12 +39,12 @@ def test_a_table_that_another_took_the_place_of(target_id: str | None, problem: 
     floodmark._node_name = lambda node: "orders.v1"
     floodmark._node_setting = lambda node, name: {"column": "n"} if name == "watermark" else None
     node = SimpleNamespace(
-        schema="shop", alias="orders", name="orders", package_name="shop", config={},
+        schema="shop", alias="orders", name="orders", package_name="shop", config=config,
         original_file_path="models/orders/orders_v1.sql",
     )  # fmt: skip
     # dbt selects by file: by a name it would find the folder, too.
     remedy = (
-        "`dbt build -s package:shop,file:orders_v1.sql --full-refresh`, "
+        f"`dbt build -s package:shop,file:orders_v1.sql --full-refresh`{hint}, "
         "or `floodmark reset orders.v1 --to <value>`"
     )
     assert floodmark._disagreement(node) == ([problem, remedy] if problem else None)

@@ -119,6 +119,25 @@ def test_partitions_are_not_looked_for_where_the_quarantine_has_none() -> None:
 
 
 @pytest.mark.parametrize(
+    ("batch", "asked"),
+    [
+        # The first batch of a change feed may have several changes of a key, one of them held.
+        (batch_of("first_load", batch_id=1, rules=[{"kind": "row"}]), ["changed"]),
+        (batch_of("first_load", batch_id=1, rules=[]), []),
+        (batch_of("first_load", batch_id=2), ["changed", "again"]),
+    ],
+)
+def test_a_first_batch_supersedes_rows_of_its_own_alone(batch: dict, asked: list[str]) -> None:
+    found: list[str] = []
+    floodmark = macros(COLUMNS)
+    floodmark._supersede_changed = lambda run, batch: found.append("changed")
+    floodmark._came_again_sql = lambda run, batch: "true"
+    floodmark._supersede = lambda quarantine, rows: found.append("again")
+    floodmark._supersede_quarantined(run_of("merge"), batch)
+    assert found == asked
+
+
+@pytest.mark.parametrize(
     ("more", "has_stage"),
     [
         ({}, True),

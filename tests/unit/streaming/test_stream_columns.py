@@ -102,6 +102,15 @@ def made(floodmark: SimpleNamespace, run: dict[str, Any]) -> tuple[str, dict[str
     return found[0]
 
 
+def test_a_stream_makes_no_table_that_breaks_its_contract() -> None:
+    """No batch has held the SELECT against it by then."""
+    floodmark, run = stream_of({"id": "int"}, {})
+    asked: list[str] = []
+    floodmark._assert_contract = asked.append
+    select, _ = made(floodmark, run)
+    assert asked == [select]
+
+
 def test_what_has_no_type_yet_is_kept_out_of_a_stream() -> None:
     """`null as n` and `array() as l`: Delta refuses both, in a streaming write or in the table."""
     selected = {"id": "int", "n": "void", "l": "array<void>", "s": "struct<a:int,b:void>"}

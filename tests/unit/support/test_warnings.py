@@ -191,6 +191,26 @@ def test_a_live_stream_goes_on_behind_what_fails_its_node(
     assert passing == ([] if severity == "warn" and not is_passing else [is_passing])
 
 
+@pytest.mark.parametrize("has_records", [True, False])
+@pytest.mark.parametrize("severity", ["error", "warn"])
+def test_a_replay_fails_behind_its_last_part(severity: str, has_records: bool) -> None:
+    """Rows that stay open would keep corrupt records from being replayed, each time."""
+    floodmark = loaded(warn_error=True)
+    floodmark._stop = lambda sentence, is_passing: floodmark._warn(sentence)
+    floodmark._result_sentence = lambda rule, result: f"{result} violates"
+    floodmark._violated_rules = lambda batch: [[{"severity": severity}, batch["judged"]["of"]]]
+    run: dict[str, Any] = {"to_replay": ["records"]}
+    rows, records = ({"kind": "replay", "judged": {"results": [1], "of": of}} for of in ("1", "2"))
+    floodmark._tell_violations(run, rows)
+    assert floodmark.said == []
+    run["to_replay"] = []
+    # None of the records may be one that can be read.
+    with pytest.raises(Refused):
+        floodmark._tell_violations(run, records if has_records else {"kind": "replay"})
+    told = ["expectation 1 violates"] + ["expectation 2 violates"] * has_records
+    assert floodmark.said[0].startswith("; ".join(told) + ". The batch is committed: ")
+
+
 def test_nothing_warns_before_the_commit() -> None:
     """What the settings alone say ends each run with --warn-error, until they are corrected."""
     direct = {
