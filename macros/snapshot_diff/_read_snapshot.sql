@@ -128,7 +128,8 @@
                 and committed.get('rows_kept') in [none, committed.get('rows_read')]
                 and floodmark._has_scope_of(run, before, source.family)}) -%}
         {%- endif -%}
-        {%- do batch.update({'family': source.family, 'high': floodmark._position_print(greatest, source.family)}) -%}
+        {%- do batch.update({'family': source.family, 'watermark_column': snapshot.version,
+            'high': floodmark._position_print(greatest, source.family)}) -%}
     {%- endif -%}
     {{ return(counts) }}
 {% endmacro %}
