@@ -22,8 +22,8 @@ from dbt_floodmark.spark.conf import (
     quoted,
     spark_conf,
 )
-from dbt_floodmark.spark.home import Workplace
-from dbt_floodmark.spark.jars import jar_folder, pyspark_home, pyspark_jars, require_jars
+from dbt_floodmark.spark.home import Workplace, spark_default
+from dbt_floodmark.spark.jars import jar_folder, pyspark_jars, require_jars
 from dbt_floodmark.spark.java import find_java
 
 #: The optimizing compiler waits until code has run ten times as often as by default. On one core
@@ -85,17 +85,11 @@ def fast_start(conf: Mapping[str, str], stays: bool = False) -> dict[str, str]:
 
 def _given(conf: Mapping[str, str]) -> str:
     """Return all options of the JVM: those of the settings, and what the user gives elsewhere."""
-    # What this file says of JAVA_OPTIONS, the settings replace.
-    folder = os.environ.get("SPARK_CONF_DIR") or pyspark_home() / "conf"
-    try:
-        defaults = Path(folder, "spark-defaults.conf").read_text("utf-8", errors="replace")
-    except OSError:
-        defaults = ""
     return "\n".join(
         [
             conf[JAVA_OPTIONS],
             conf.get(_DEFAULT_OPTIONS, ""),
-            *re.findall(rf"^\s*{re.escape(_DEFAULT_OPTIONS)}\b.*", defaults, re.MULTILINE),
+            spark_default(_DEFAULT_OPTIONS),
             *(os.environ.get(name, "") for name in _OPTION_VARIABLES),
         ]
     )

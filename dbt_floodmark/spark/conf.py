@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dbt_floodmark.secrets import has_secret, masked
-from dbt_floodmark.spark.home import Workplace
+from dbt_floodmark.spark.home import Workplace, spark_default
 
 _RESOURCES = Path(__file__).resolve().parents[1] / "resources"
 
@@ -121,7 +121,8 @@ def spark_conf(
     }
     if not is_local:
         # A class path does not reach executors on other machines.
-        conf[_JARS] = ",".join([*class_path, *filter(None, [given.get(_JARS)])])
+        own = given.get(_JARS) or spark_default(_JARS)
+        conf[_JARS] = ",".join([*class_path, *filter(None, [own])])
     if given.get(CLASS_PATH):
         class_path.append(given[CLASS_PATH])
     if conf[METASTORE_URL].startswith("jdbc:postgresql:"):

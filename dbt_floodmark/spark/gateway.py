@@ -16,8 +16,8 @@ from dbt_floodmark.environment import environment_variable
 from dbt_floodmark.errors import FloodmarkError, MetastoreLockedError
 from dbt_floodmark.spark.archive import fast_start, make_in_background
 from dbt_floodmark.spark.conf import is_shared_metastore, spark_conf, without_secrets
-from dbt_floodmark.spark.home import Workplace
-from dbt_floodmark.spark.jars import pyspark_home, require_jars, require_metastore_driver
+from dbt_floodmark.spark.home import Workplace, pyspark_home
+from dbt_floodmark.spark.jars import require_jars, require_metastore_driver
 from dbt_floodmark.spark.java import find_java
 from dbt_floodmark.spark.lock import MetastoreLock, locked_sentence
 from dbt_floodmark.spark.messages import (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,3 +81,26 @@ class Workplace:
                 f"{HOME_VARIABLE}."
             ) from exc
         return self
+
+
+def pyspark_home() -> Path:
+    """Return the folder of the Spark that pyspark brings: another may not fit floodmark's jars."""
+    import pyspark
+
+    return Path(pyspark.__file__).parent
+
+
+def spark_default(name: str) -> str:
+    """Return what ``spark-defaults.conf`` says of a setting of Spark; empty where it says nothing.
+
+    Settings that floodmark gives Spark take its place.
+    """
+    folder = os.environ.get("SPARK_CONF_DIR") or pyspark_home() / "conf"
+    try:
+        text = Path(folder, "spark-defaults.conf").read_text("utf-8", errors="replace")
+    except OSError:
+        return ""
+    found = re.findall(
+        rf"^[ \t]*{re.escape(name)}(?:[ \t]*[=:][ \t]*|[ \t]+)(.*)", text, re.MULTILINE
+    )
+    return found[-1].strip() if found else ""

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from dbt_floodmark.errors import JarsError
 from dbt_floodmark.spark.conf import METASTORE_URL
+from dbt_floodmark.spark.home import pyspark_home
 from dbt_floodmark.spark.java import environment_elsewhere, find_java
 from dbt_floodmark.versions import EXTRAS, EXTRAS_WITHOUT, JAR_COORDINATE, JARS
 
@@ -133,13 +134,6 @@ def fetch_extra(name: str) -> Path:
             if not wanted.is_file():
                 raise
     return folder
-
-
-def pyspark_home() -> Path:
-    """Return the folder of the Spark that pyspark brings: another may not fit floodmark's jars."""
-    import pyspark
-
-    return Path(pyspark.__file__).parent
 
 
 def pyspark_jars() -> Path:

@@ -18,8 +18,8 @@ from typing import Any
 from dbt_floodmark.errors import MetastoreLockedError, ServerError
 from dbt_floodmark.spark.archive import fast_start
 from dbt_floodmark.spark.conf import log_option, spark_conf, without_secrets
-from dbt_floodmark.spark.home import Workplace
-from dbt_floodmark.spark.jars import pyspark_home, require_jars, require_metastore_driver
+from dbt_floodmark.spark.home import Workplace, pyspark_home
+from dbt_floodmark.spark.jars import require_jars, require_metastore_driver
 from dbt_floodmark.spark.java import environment_elsewhere, find_java
 from dbt_floodmark.spark.lock import locked_sentence, one_process
 from dbt_floodmark.spark.messages import NO_HIVE_TABLES, VERSION_NOT_FOUND, is_derby_locked

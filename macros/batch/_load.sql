@@ -136,6 +136,7 @@
    column alone. Earlier code named none for the version of a snapshot, where the table itself tells (`whole`). #}
 {% macro _check_target(run) %}
     {%- set committed = run.state.committed -%}
+    {%- do floodmark._number_behind(run.state, run.target.unknown) if run.target.unknown -%}
     {%- if run.full_refresh or run.target.is_empty
         and (run.target.is_delta or not run.target.exists or run.target.relation.is_view) -%}
         {{ return(none) }}
@@ -180,7 +181,6 @@
             if committed.watermark_column else 'something other than a watermark') ~ ', but the watermark is now '
             ~ settings.watermark.column ~ ': ' ~ floodmark._ways_out()) -%}
     {%- endif -%}
-    {%- do floodmark._number_behind(run.state, run.target.unknown) if run.target.unknown -%}
     {%- set disturbed = floodmark._upstream_disturbed(run) -%}
     {%- if disturbed -%}
         {%- do floodmark._stop('its upstream ' ~ run.upstream.relation ~ ' ' ~ disturbed ~ ' after batch '

@@ -10,7 +10,7 @@
         | selectattr('part', 'equalto', 'files') | first -%}
     {%- if schema and not run.settings.files.format -%}
         {%- do run.settings.update({'files': floodmark._completed_files(dict(run.settings.files,
-            format=schema.format))}) -%}
+            format=schema.format, is_named=true))}) -%}
     {%- endif -%}
     {%- if not schema -%}
         {#- an older floodmark planned it -#}

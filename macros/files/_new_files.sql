@@ -10,9 +10,9 @@
         {%- set includes = run.settings.files.include_existing -%}
         {%- set skips = begins and not includes and not (floodmark._ledger_has('files') and floodmark._has_begun()) -%}
         {%- if skips and not shows -%}
-            {%- do floodmark._record_existing(run.settings.files, 'skipped', 'it was there before the first load') -%}
+            {%- do floodmark._skip_existing(run.settings.files) -%}
         {%- elif begins and includes and not shows -%}
-            {%- do floodmark._include_skipped(run.settings.files) -%}
+            {%- do floodmark._include_skipped() -%}
         {%- endif -%}
         {%- do run.update({'unseen': [] if skips and shows else floodmark._unseen_files(run, begins)}) -%}
     {%- endif -%}
@@ -223,21 +223,28 @@
 {% endmacro %}
 
 
-{# Where files were skipped before the first load, and a table begins that includes them: forget it. #}
-{% macro _include_skipped(settings) %}
-    {%- set told = floodmark._query_json("select to_json(named_struct('event', max_by(event, at), 'at', "
-        'unix_micros(max(at)))) from ' ~ floodmark._log_of()
-        ~ " and event in ('skipped', 'forgotten') and batch_id = 0 and recorded_by is null")[0] -%}
-    {%- do floodmark._record_existing(settings, 'forgotten', 'include_existing is true', told.at)
-        if told.event == 'skipped' -%}
+{# Where files were skipped before the first load, and a table begins that includes them: forget it, once. What somebody
+   skipped by hand before the first batch stays so. #}
+{% macro _include_skipped() %}
+    {%- set id = floodmark._model_id() -%}
+    {%- set told = floodmark._query_json("select to_json(named_struct('event', max_by(event, at) filter "
+        "(where recorded_by is null), 'at', unix_micros(max(at) filter (where recorded_by is null)), 'by_hand', "
+        "flatten(collect_list(files.path) filter (where event = 'skipped' and recorded_by is not null)))) from "
+        ~ floodmark._log_of() ~ " and event in ('skipped', 'forgotten') and batch_id = 0")[0] -%}
+    {%- do floodmark._execute(['insert into ' ~ floodmark.ledger_schema() ~ ".batch_log with (txnAppId = "
+        ~ floodmark._string_literal('floodmark/include/' ~ id) ~ ", txnVersion = '1') "
+        "(model, batch_id, event, at, kind, invocation_id, files, reason) select model, 0, 'forgotten', "
+        ~ floodmark._time_behind_sql(told.at) ~ ', kind, ' ~ floodmark._string_literal(invocation_id)
+        ~ ', filter(files, file -> not array_contains(from_json(' ~ floodmark._string_literal(tojson(told.by_hand))
+        ~ ", 'array<string>'), file.path)), 'include_existing is true' from " ~ floodmark._log_of()
+        ~ " and event = 'skipped' and batch_id = 0 and recorded_by is null"]) if told.event == 'skipped' -%}
 {% endmacro %}
 
 
-{# Record all files that are in the folder as skipped or forgotten before the first batch, in one commit that only one
-   run makes. Where there are none, that is recorded too: what lands from now on is new. `before` is the time of the
-   event that it comes behind. #}
-{% macro _record_existing(settings, event, reason, before=none) %}
-    {%- set id = floodmark._model_id() -%}
+{# Record all files that are in the folder as skipped, in one commit that only one run makes. Where there are none, that
+   is recorded too: what lands from now on is new. #}
+{% macro _skip_existing(settings) %}
+    {%- set model = floodmark._string_literal(floodmark._model_id()) -%}
     {%- set file = "named_struct('path', path, 'size', size, 'modified_at', modified_at, 'rows', bigint(null), "
         "'rows_rescued', bigint(null), 'rows_quarantined', bigint(null), 'reason', string(null))" -%}
     {%- set is_empty = not floodmark._has_files(settings) -%}
@@ -245,10 +252,9 @@
         ~ ') group by pmod(hash(path), 1 + (select count(*) div 1000 from ('
         ~ floodmark._folder_files_sql(settings) ~ ')))' -%}
     {%- do floodmark._execute(['insert into ' ~ floodmark.ledger_schema() ~ ".batch_log with (txnAppId = "
-        ~ floodmark._string_literal('floodmark/' ~ {'skipped': 'skip', 'forgotten': 'include'}[event] ~ '/' ~ id)
-        ~ ", txnVersion = '1') (model, batch_id, event, at, kind, invocation_id, files, reason) select "
-        ~ floodmark._string_literal(id) ~ ", 0, '" ~ event ~ "', " ~ floodmark._time_behind_sql(before)
-        ~ ", 'files', " ~ floodmark._string_literal(invocation_id) ~ ', '
-        ~ (floodmark._files_literal([]) if is_empty else 'collect_list(' ~ file ~ ')') ~ ', '
-        ~ floodmark._string_literal(reason) ~ ' from ' ~ found]) -%}
+        ~ floodmark._string_literal('floodmark/skip/' ~ floodmark._model_id()) ~ ", txnVersion = '1') "
+        '(model, batch_id, event, at, kind, invocation_id, files, reason) select ' ~ model
+        ~ ", 0, 'skipped', current_timestamp(), 'files', " ~ floodmark._string_literal(invocation_id) ~ ', '
+        ~ (floodmark._files_literal([]) if is_empty else 'collect_list(' ~ file ~ ')')
+        ~ ", 'it was there before the first load' from " ~ found]) -%}
 {% endmacro %}

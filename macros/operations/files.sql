@@ -30,8 +30,9 @@
     {%- do floodmark._supersede(floodmark._quarantine_of(node), floodmark._corrupt_files_again_sql(files)) -%}
     {%- set archived = files | selectattr('is_archived') | list | length -%}
     {%- do print(floodmark._counted(files | length, 'file') ~ ' will be new to ' ~ floodmark._node_id(node) ~ '.'
-        ~ (' Of these, ' ~ archived ~ (' is archived or deleted, and has' if archived == 1
-        else ' are archived or deleted, and have') ~ ' to be in the folder again.' if archived else '')) -%}
+        ~ (' Of these, ' ~ archived ~ (' was archived or deleted: it loads once a file of its name is' if archived == 1
+        else ' were archived or deleted: they load once files of their names are') ~ ' in the folder.'
+        if archived else '')) -%}
 {% endmacro %}
 
 

@@ -216,8 +216,8 @@ def test_a_full_refresh_would_lose_an_archived_file_that_was_forgotten(story: St
     code, output = command(project, "files", "forgotten", "--forget", "1.json")
     assert code == 0, output
     assert (
-        f"1 file will be new to {project.schema}.forgotten. Of these, 1 is archived or deleted, and has to be in "
-        "the folder again."
+        f"1 file will be new to {project.schema}.forgotten. Of these, 1 was archived or deleted: it "
+        "loads once a file of its name is in the folder."
     ) in " ".join(output.split())
     folder.mkdir(exist_ok=True)
     for number, said in ((2, "1 file that it was loaded from is archived or deleted"), (1, None)):

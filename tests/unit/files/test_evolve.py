@@ -397,6 +397,21 @@ def test_a_planned_batch_has_the_columns_of_its_plan(path, columns):
     assert run["known_record"] == "struct<day:date,id:int,nm:string>"
 
 
+def test_the_format_of_a_planned_batch_is_that_of_names():
+    """The batch that the same run plans behind it asks them again."""
+    floodmark = load(this=SimpleNamespace(schema="shop", identifier="m"))
+    floodmark.ledger_schema = lambda: "shop_floodmark"
+    planned = plan(None, None, "a.csv", format="csv", schema="id int")
+    floodmark._query_json = lambda _: [{"files": [], "file_schema": json.dumps(planned)}]
+    files = floodmark._with_defaults({"path": "in"}, floodmark._files_schema())
+    run = {"settings": {"files": files}, "stages": []}
+    floodmark._stored_files(run, 2)
+    assert run["settings"]["files"]["format"] == "csv"
+    floodmark._settle_format(run, None, [{"path": "file:/in/b.csv"}])
+    with pytest.raises(Refused, match=r"c\.json is json"):
+        floodmark._settle_format(run, None, [{"path": "file:/in/c.json"}])
+
+
 def test_hints_of_folders_are_no_columns_of_records():
     known = {"partitions": [{"name": "Day", "type": "date"}]}
     told = floodmark._told_columns({"schema_hints": "day date, n int"}, known)

@@ -28,7 +28,7 @@ def test_only_a_run_records_what_it_skips(
         flags=SimpleNamespace(WHICH=which, EMPTY=is_empty), invocation_args_dict={"sample": sample}
     )
     skipped: list[Any] = []
-    floodmark._record_existing = lambda *given: skipped.append(given)
+    floodmark._skip_existing = lambda *given: skipped.append(given)
     floodmark._ledger_has = lambda _: False
     floodmark._unseen_files = lambda *_: []
     floodmark._plan_whole = lambda files, is_last: {"files": files}
@@ -46,8 +46,8 @@ def test_only_a_run_records_what_it_skips(
         # It has loaded files, or skipped some: then none is skipped again.
         (False, True, {}, []),
         (True, True, {}, []),
-        (True, True, {"event": "skipped", "at": 7}, ["forgotten"]),
-        (True, True, {"event": "forgotten", "at": 8}, []),
+        (True, True, {"event": "skipped", "at": 7, "by_hand": [A["path"]]}, ["forgotten"]),
+        (True, True, {"event": "forgotten", "at": 8, "by_hand": []}, []),
     ],
 )
 def test_what_was_there_is_skipped_once_and_included_once(
@@ -73,13 +73,16 @@ def test_what_was_there_is_skipped_once_and_included_once(
     run = {"settings": {"files": files}, "full_refresh": False, "state": {"committed": None}}
     floodmark._plan_files(run, True)
     assert [
-        event for event in ("skipped", "forgotten") if f"'{event}'" in "".join(sent)
+        event for event in ("skipped", "forgotten") if f", 0, '{event}'" in "".join(sent)
     ] == recorded
     assert len(sent) == len(recorded)
     if recorded == ["forgotten"]:
-        # Behind the skipping, and before all batches.
+        # Behind the skipping, before all batches: the files that were skipped, wherever they are now, but for those
+        # that somebody skipped by hand.
         at = "greatest(current_timestamp(), timestamp_micros(8))"
-        assert f"select 'shop.orders', 0, 'forgotten', {at}, 'files', 'i', " in sent[0]
+        assert f"select model, 0, 'forgotten', {at}, kind, 'i', filter(files, " in sent[0]
+        assert """from_json('["file:/in/a.json"]', 'array<string>'), file.path)""" in sent[0]
+        assert sent[0].endswith("event = 'skipped' and batch_id = 0 and recorded_by is null")
     assert all("event = 'committed' and size(files) > 0" in sql for sql in asked)
     # A run that goes on neither skips nor includes.
     floodmark._plan_files(run | {"unseen": None}, False)

@@ -75,6 +75,25 @@ def test_executors_of_a_cluster_find_driver_and_jars(tmp_path, master):
     assert conf["spark.driver.host"] == "10.0.0.1"
 
 
+@pytest.mark.parametrize("mark", [" ", "=", " : ", "\t"])
+@pytest.mark.parametrize(
+    ("given", "jars"),
+    [
+        ({}, "/jars/delta.jar,/site/b.jar"),
+        ({"spark.jars": "/own/a.jar"}, "/jars/delta.jar,/own/a.jar"),
+    ],
+)
+def test_jars_of_sparks_own_defaults_reach_executors(tmp_path, monkeypatch, mark, given, jars):
+    """What floodmark gives Spark takes the place of its defaults."""
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    text = f"spark.jars{mark}/old.jar\nspark.jarsx /no.jar\n# spark.jars /no.jar\nspark.jars{mark}/site/b.jar\n"
+    (tmp_path / "spark-defaults.conf").write_text(text)
+    conf = spark_conf(
+        Workplace.session(tmp_path), [Path("/jars/delta.jar")], {"spark.master": "yarn", **given}
+    )
+    assert conf["spark.jars"] == jars
+
+
 @pytest.mark.parametrize("given", [{}, {"spark.master": "local[2]"}])
 def test_one_machine_keeps_to_itself(tmp_path, given):
     conf = spark_conf(Workplace.session(tmp_path), [Path("/jars/delta.jar")], given)
