@@ -18,7 +18,7 @@ from tests.support.harness import FULL, REPOSITORY
 T = TypeVar("T")
 
 #: A run of the whole suite takes one of this many parts of the modules with tests marked `edge`.
-PARTS = 30
+PARTS = 60
 #: Modules whose edge cases take minutes: no part has two of them.
 SLOW = (
     "test_after_loading",

@@ -44,7 +44,7 @@ def taken(monkeypatch: pytest.MonkeyPatch, commit: str) -> frozenset[str]:
 
 
 def test_each_edge_case_is_in_one_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    parts = {taken(monkeypatch, f"commit {number}") for number in range(200)}
+    parts = {taken(monkeypatch, f"commit {number}") for number in range(1000)}
     assert len(parts) == selection.PARTS
     assert sorted(test for part in parts for test in part) == [item.nodeid for item in ITEMS]
 
@@ -52,7 +52,7 @@ def test_each_edge_case_is_in_one_part(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_part_has_two_slow_modules(monkeypatch: pytest.MonkeyPatch) -> None:
     slow: Any = [Item(f"tests/functional/{name}.py::test_edge", EDGE) for name in selection.SLOW]
     seen: set[Any] = set()
-    for number in range(200):
+    for number in range(1000):
         monkeypatch.setattr(selection, "commit", lambda number=number: f"commit {number}")
         left = selection.left_out([*ITEMS, *slow], BOTH, is_whole=True)
         found = {item for item in slow if item not in left}
