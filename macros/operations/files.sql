@@ -103,8 +103,7 @@
             ~ ' is unfinished: run the model first, which finishes it',
             id) -%}
     {%- endif -%}
-    {%- set latest = run_query('select unix_micros(max(at)) as latest from ' ~ floodmark.ledger_schema()
-        ~ '.batch_log where model = ' ~ floodmark._string_literal(id)).rows[0][0] -%}
+    {%- set latest = run_query('select unix_micros(max(at)) as latest from ' ~ floodmark._log_of(id)).rows[0][0] -%}
     {%- set at = floodmark._time_behind_sql(latest | int if latest is not none else none) -%}
     {%- do floodmark._record(event, {'model': id, 'batch_id': state.last_batch_id or 0, 'kind': 'files',
         'generation': state.committed.generation if state.committed else none, 'family': none, 'low': none,

@@ -32,8 +32,8 @@
     {%- else -%}
         {{ return(false) }}
     {%- endif -%}
-    {{ return(run_query('select 1 as one from (' ~ given ~ ') as given left anti join (select ' ~ column
-        ~ ' as value from ' ~ upstream ~ ') as had on given.value = had.value limit 1').rows | length > 0) }}
+    {{ return(not floodmark._has_no_rows('(' ~ given ~ ') as given left anti join (select ' ~ column
+        ~ ' as value from ' ~ upstream ~ ') as had on given.value = had.value')) }}
 {% endmacro %}
 
 

@@ -51,6 +51,11 @@ def project(make_project: Callable[..., Project]) -> Project:
     return project
 
 
+def model_of(config: dict, select: str) -> str:
+    text = ", ".join(f"{key}={value!r}" for key, value in config.items())
+    return f"{{{{ config(materialized='incremental', {text}) }}}}\n{select}\n"
+
+
 def rows(project: Project, model: str, where: str = "true") -> list[tuple]:
     return sorted(project.sql(f"select id, amount from {project.schema}.{model} where {where}"))
 
@@ -67,8 +72,7 @@ def test_a_commit_whose_new_row_is_held_back_takes_no_older_row_away(project: Pr
     project.sql(f"insert into {project.schema}.orders values {values(first)}")
     for name, (settings, select) in FOLLOWERS.items():
         config = {"watermark": {"kind": "version"}, "expectations": RULES} | settings
-        text = ", ".join(f"{key}={value!r}" for key, value in config.items())
-        project.model(name, f"{{{{ config(materialized='incremental', {text}) }}}}\n{select}\n")
+        project.model(name, model_of(config, select))
     project.build("--select", *FOLLOWERS)
 
     # One commit takes the rows of two days away and adds others: one is held, one dropped, one is right.
@@ -109,11 +113,9 @@ def test_an_open_row_of_a_feed_is_the_newest_change_of_its_key(project: Project)
         "expect": "if(_change_type = 'delete', id <> 4, amount > 0)",
     }
     config = {"watermark": {"kind": "version"}, "expectations": [rule]} | MERGE
-    text = ", ".join(f"{key}={value!r}" for key, value in config.items())
     project.model(
         "newest",
-        f"{{{{ config(materialized='incremental', {text}) }}}}\n"
-        "select * from {{ floodmark.changes(source('raw', 'again')) }}\n",
+        model_of(config, "select * from {{ floodmark.changes(source('raw', 'again')) }}"),
     )
     project.build("--select", "newest")
     project.sql(f"insert into {orders} values (1, -1), (5, -5)")
@@ -153,11 +155,9 @@ def test_a_first_load_of_changes_supersedes_those_that_changed_again(project: Pr
     project.sql(f"update {begun} set amount = -30 where id = 3")
     watermark = {"kind": "version", "start": 1}
     config = {"watermark": watermark, "expectations": RULES[:1]} | MERGE
-    text = ", ".join(f"{key}={value!r}" for key, value in config.items())
     project.model(
         "begun_rows",
-        f"{{{{ config(materialized='incremental', {text}) }}}}\n"
-        "select * from {{ floodmark.changes(source('raw', 'begun')) }}\n",
+        model_of(config, "select * from {{ floodmark.changes(source('raw', 'begun')) }}"),
     )
     project.build("--select", "begun_rows")
     assert rows(project, "begun_rows") == [(1, 7), (3, 3)]
@@ -176,13 +176,12 @@ def test_without_the_version_a_key_changes_once_beside_a_change_that_is_held(
     project.sql(f"create table {plain} (id int, amount int) using delta {FEED}")
     project.sql(f"insert into {plain} values (1, 1), (2, 2)")
     config = {"watermark": {"kind": "version"}, "expectations": RULES[:1]} | MERGE
-    text = ", ".join(f"{key}={value!r}" for key, value in config.items())
 
     def model(columns: str) -> None:
         changes = "{{ floodmark.changes(source('raw', 'plain')) }}"
         project.model(
             "plain_rows",
-            f"{{{{ config(materialized='incremental', {text}) }}}}\nselect {columns} from {changes}\n",
+            model_of(config, f"select {columns} from {changes}"),
         )
 
     model("id, amount, _change_type")
@@ -220,10 +219,9 @@ def test_a_batch_for_which_nothing_came_is_not_one_with_few_rows(project: Projec
         ("idle_lookback", {"column": "n", "lookback": 1}, filtered),
     ):
         config = {"watermark": watermark, "expectations": [few]} | MERGE
-        text = ", ".join(f"{key}={value!r}" for key, value in config.items())
         project.model(
             name,
-            f"{{{{ config(materialized='incremental', {text}) }}}}\nselect * from {relation}\n",
+            model_of(config, f"select * from {relation}"),
         )
     names = ("idle_versions", "idle_lookback")
     project.build("--select", *names)
@@ -246,8 +244,7 @@ def test_a_row_of_before_the_feed_is_no_newest_change(project: Project) -> None:
 
     def model(watermark: dict, columns: str, relation: str = CHANGES, **more: str) -> None:
         config = {"watermark": watermark, "expectations": RULES[:1]} | MERGE | more
-        text = ", ".join(f"{key}={value!r}" for key, value in config.items())
-        sql = f"{{{{ config(materialized='incremental', {text}) }}}}\nselect {columns} from {relation}\n"
+        sql = model_of(config, f"select {columns} from {relation}")
         project.model("turned_rows", sql.replace("'orders'", "'turned'"))
 
     def replay(where: str = "true") -> str:
