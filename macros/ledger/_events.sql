@@ -118,6 +118,14 @@
 {% endmacro %}
 
 
+{# Whether a table's mark is gone: no batch is known, or the last one's mark was taken out by hand. A batch that found
+   nothing has neither mark nor upper bound; that of a backfill is its own. #}
+{% macro _has_lost_mark(committed) %}
+    {{ return(committed is none or committed.mark is none and committed.high
+        and committed.kind != 'backfill') }}
+{% endmacro %}
+
+
 {# Append an event of a batch. Plans, waits, failures and resets are inserted under a transaction id: if two runs use
    one number, Delta commits one insert and skips the other. The id makes Delta read the log's whole state, so events
    that may be recorded twice have none. `others` are events for the same commit. #}

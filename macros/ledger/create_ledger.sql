@@ -1,9 +1,12 @@
 {# Create the ledger where it is missing: one append-only Delta log, and the views that people read.
    Runs once at the start of `dbt build` and `dbt run`, before any thread loads. A run of models whose settings nobody
-   would heed stops here. #}
+   would heed, or whose tables are not theirs alone, stops here. #}
 {% macro create_ledger() %}
     {%- set is_run = execute and floodmark._runs_models() -%}
-    {%- do floodmark._check_unheeded_settings() if is_run -%}
+    {%- if is_run -%}
+        {%- do floodmark._check_unheeded_settings() -%}
+        {%- do floodmark._check_shared_tables(floodmark._ledger_names()) -%}
+    {%- endif -%}
     {%- if is_run and not floodmark._is_dry() -%}
         {%- set schema = floodmark.ledger_schema() -%}
         {%- do floodmark._execute(['/*floodmark:ledger*/ create schema if not exists ' ~ schema]) -%}
@@ -20,6 +23,16 @@
         {%- endfor -%}
         {%- do floodmark._remember_states(is_new='batch_log' not in formats) -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# The log and its views, in small letters. #}
+{% macro _ledger_names() %}
+    {%- set schema, names = floodmark.ledger_schema(), [] -%}
+    {%- for name in ['batch_log'] + floodmark._ledger_views(schema).keys() | list -%}
+        {%- do names.append((schema ~ '.' ~ name) | lower) -%}
+    {%- endfor -%}
+    {{ return(names) }}
 {% endmacro %}
 
 

@@ -62,7 +62,7 @@
    due, as a count(*) does, nothing of the upstream is loaded yet. #}
 {% macro _append_lost_mark(run) %}
     {%- set committed = run.state.committed -%}
-    {%- set is_lost = committed is none or run.settings.watermark and committed.mark is none
+    {%- set is_lost = floodmark._has_lost_mark(committed) or run.settings.watermark and committed.mark is none
         and (committed.family is none or not committed.rows_read) -%}
     {{ return('append cannot tell which rows are new: ' if is_lost else none) }}
 {% endmacro %}

@@ -115,11 +115,12 @@
 
 
 {# Where a node lies that a test looks into and does not name itself, {schema, identifier}: with --defer in the other
-   target, if it is not in this one. #}
+   target, if it is not in this one, or if dbt was told to favor that one. #}
 {% macro _tested_place(node) %}
     {%- set identifier = node.identifier or node.alias -%}
     {%- set deferred = node.get('defer_relation') -%}
-    {%- if deferred and adapter.get_relation(none, node.schema, identifier) is none -%}
+    {%- if deferred and (adapter.get_relation(none, node.schema, identifier) is none
+        or invocation_args_dict.get('favor_state') and node.unique_id not in selected_resources) -%}
         {{ return({'schema': deferred.schema, 'identifier': deferred.alias}) }}
     {%- endif -%}
     {{ return({'schema': node.schema, 'identifier': identifier}) }}

@@ -33,5 +33,5 @@
 {% macro _snapshot_lost_mark(run) %}
     {%- set is_ordered = run.settings.watermark or run.settings.snapshot.version is not none -%}
     {{ return('snapshot_diff cannot tell which versions are loaded: name the ledger that it was loaded with '
-        '(variable floodmark_schema), or ' if run.state.committed is none and is_ordered else none) }}
+        '(variable floodmark_schema), or ' if floodmark._has_lost_mark(run.state.committed) and is_ordered else none) }}
 {% endmacro %}

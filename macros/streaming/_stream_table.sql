@@ -57,8 +57,9 @@
     {%- if run.request.native and floodmark._conforms(run, columns) -%}
         {%- do run.request.update({'columns': floodmark._written_columns(columns)}) -%}
     {%- endif -%}
-    {#- dbt hears of a table when its node has ended, and a stream may start again before -#}
-    {%- do adapter.cache_added(this.incorporate(type='table', is_delta=true)) -%}
+    {#- dbt hears of a table when its node has ended, and a stream may start again before. dbt's cache looks for names
+       in small letters: without `dbt_created` one with capitals would stop the node -#}
+    {%- do adapter.cache_added(this.incorporate(type='table', is_delta=true, dbt_created=true)) -%}
     {%- do run.update({'generation': generation}) -%}
     {%- do run.request.update({'location': floodmark._own_checkpoint(generation)}) -%}
     {%- do run.target.update({'exists': true, 'is_delta': true, 'is_empty': true, 'id': none,

@@ -157,16 +157,18 @@
 {% endmacro %}
 
 
-{# Whether a VARIANT is the same in another type. A flat value is cast as its text is; a nested one must come back with
-   the same JSON. #}
+{# Whether a VARIANT is the same in another type. JSON's null is NULL in every type. A flat value is cast as its text
+   is; a nested one must come back with the same JSON. #}
 {% macro _variant_holds_sql(value, cast, wanted) %}
     {%- set family = floodmark._type_kind(wanted).family -%}
-    {%- if floodmark._nesting(wanted | lower) -%}
-        {{ return('to_json(to_variant_object(' ~ cast ~ ')) = to_json(' ~ value ~ ')') }}
-    {%- elif family not in floodmark._checked_families() -%}
-        {{ return(cast ~ ' is not null') }}
-    {%- endif -%}
     {%- set text = 'try_cast(' ~ value ~ ' as string)' -%}
     {%- set read = 'try_cast(' ~ text ~ ' as ' ~ wanted ~ ')' -%}
-    {{ return('(' ~ cast ~ ' = ' ~ read ~ ' and ' ~ floodmark._text_holds_sql(text, read, family) ~ ')') }}
+    {%- if floodmark._nesting(wanted | lower) -%}
+        {%- set holds = 'to_json(to_variant_object(' ~ cast ~ ')) = to_json(' ~ value ~ ')' -%}
+    {%- elif family not in floodmark._checked_families() -%}
+        {%- set holds = cast ~ ' is not null' -%}
+    {%- else -%}
+        {%- set holds = cast ~ ' = ' ~ read ~ ' and ' ~ floodmark._text_holds_sql(text, read, family) -%}
+    {%- endif -%}
+    {{ return('(is_variant_null(' ~ value ~ ') or ' ~ holds ~ ')') }}
 {% endmacro %}

@@ -179,14 +179,28 @@ def test_a_tests_own_node_tells_what_it_is_of(
 
 
 @pytest.mark.parametrize(
-    ("is_there", "deferred", "schema"),
-    [(True, True, "shop"), (False, True, "prod"), (False, False, "shop")],
+    ("is_there", "deferred", "favored", "selected", "schema"),
+    [
+        (True, True, False, False, "shop"),
+        (False, True, False, False, "prod"),
+        (False, False, False, False, "shop"),
+        # --favor-state, but for what the same command tests.
+        (True, True, True, False, "prod"),
+        (True, True, True, True, "shop"),
+        (True, False, True, False, "shop"),
+    ],
 )
 def test_what_is_not_in_this_target_is_looked_for_where_dbt_defers_to(
-    is_there: bool, deferred: bool, schema: str
+    is_there: bool, deferred: bool, favored: bool, selected: bool, schema: str
 ) -> None:
     adapter = SimpleNamespace(get_relation=lambda *names: "shop.people" if is_there else None)
     at = {"schema": "prod", "alias": "persons"} if deferred else None
-    found = load(adapter=adapter)._tested_place(node("people") | {"defer_relation": at})
+    people = node("people") | {"defer_relation": at}
+    floodmark = load(
+        adapter=adapter,
+        invocation_args_dict={"favor_state": favored},
+        selected_resources=[people["unique_id"]] if selected else [],
+    )
+    found = floodmark._tested_place(people)
     name = "persons" if schema == "prod" else "people"
     assert found == {"schema": schema, "identifier": name}

@@ -22,6 +22,23 @@ MARK = {"column": "n"}
         # The one row of a count(*) over nothing.
         ({"mark": None, "family": "sequence", "rows_read": 1, "kind": "first_load"}, MARK, False),
         ({"mark": None, "family": "sequence", "rows_read": None, "kind": "reset"}, MARK, True),
+        # Its mark was taken out by hand; that of a backfill never was there.
+        (
+            {
+                "mark": None,
+                "high": "9",
+                "family": "sequence",
+                "rows_read": 3,
+                "kind": "incremental",
+            },
+            MARK,
+            True,
+        ),
+        (
+            {"mark": None, "high": "9", "family": "sequence", "rows_read": 3, "kind": "backfill"},
+            MARK,
+            False,
+        ),
         # A batch of before, when the model had no watermark.
         ({"mark": None, "family": None, "rows_read": 3, "kind": "incremental"}, MARK, True),
         ({"mark": None, "family": None, "rows_read": 3, "kind": "incremental"}, None, False),
