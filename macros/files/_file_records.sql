@@ -316,11 +316,13 @@
                 'size': file.size, 'modified_at': file.modified_at}}) -%}
         {%- endfor -%}
     {%- endif -%}
-    {%- set counted = [] -%}
+    {%- set counted, looked = [], batch.get('looked') or floodmark._versions_of(batch.files) -%}
     {%- for file in batch.files if file.path in found -%}
         {%- set now = found[file.path] -%}
         {%- set is_read = now.rows + now.rows_quarantined > 0 -%}
-        {%- if now.size != file.size or format.needs_look and is_read and now.modified_at != file.modified_at -%}
+        {#- what a look found decides how a file is read: it must be the file that was looked at -#}
+        {%- if now.size != file.size or format.look and is_read
+            and now.modified_at != (looked.get(file.path) or [none, none])[1] -%}
             {%- do floodmark._stop('the file ' ~ file.path ~ ' has changed since the batch was planned ('
                 ~ ('{:,} bytes then, {:,} now'.format(file.size, now.size) if now.size != file.size
                 else 'its time is another') ~ '), so nothing of it was '

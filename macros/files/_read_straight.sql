@@ -136,7 +136,8 @@
     {%- for file in present if [file.size, file.modified_at] != seen[file.path] -%}
         {%- do changed.append(file) -%}
     {%- endfor -%}
-    {%- do batch.update({'look': floodmark._look_at_files(run, present)}) if changed -%}
+    {%- do batch.update({'look': floodmark._look_at_files(run, present), 'looked': floodmark._versions_of(present)})
+        if changed -%}
 {% endmacro %}
 
 

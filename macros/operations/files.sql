@@ -42,6 +42,10 @@
     {%- do floodmark._check_arguments('reset_file_schema',
         {'model': [model, 'name'], 'version': [version, 'some'], 'reason': [reason, 'text']}) -%}
     {%- set node = floodmark._files_node(model) -%}
+    {%- if not floodmark._node_files(node).infers -%}
+        {%- do floodmark._stop('its columns are those that its settings name (`schema`, or the format), so no earlier '
+            'schema can be restored. Change them there', floodmark._node_id(node)) -%}
+    {%- endif -%}
     {%- set schemas = floodmark._query_json('select file_schema from ('
         ~ floodmark._counted_schemas_sql(floodmark._node_id(node)) ~ ') order by batch_id, at') -%}
     {%- set found = schemas | selectattr('version', 'equalto', version | int) | list -%}

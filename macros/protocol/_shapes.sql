@@ -92,6 +92,7 @@
         'files': 'the files it loads: [{path, size, modified_at}], once they are read with counts (_counted_files)',
         'file_schema': 'the schema in which its files are read (_file_schema.sql)', 'record': 'its columns, a struct',
         'look': 'what its files hold, of a look at them (_formats.sql)',
+        'looked': 'the versions of its files at a look behind the plan (_versions_of)',
         'looks_clean': 'whether it may be read straight: its files have their rows then (_read_straight.sql)',
         'windows': 'tables over the files of a batch that is read straight', 'gives_rows': 'whether it has rows',
         'stages_as': 'what its staging table is named after instead of the run',

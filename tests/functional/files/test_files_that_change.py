@@ -36,6 +36,9 @@ def test_a_file_that_changes_is_loaded_as_a_whole_or_not(
         land(folder, {"a.json": lines({"id": 1}), "b.json": lines({"id": 2})})
         given = {"allow_overwrites": "append"} if name == "rewritten" else {}
         project.model(name, loader(name, format="json", schema="id bigint", **given))
+    # So is JSON that is read through a staging table, here since a line of another file is corrupt.
+    land(project.root / "beside", {"a.json": lines({"id": 1, "x": 1}), "b.json": "not json\n"})
+    project.model("beside", loader("beside", format="json"))
     # A file of CSV is read by the header that the look found.
     swapped = project.root / "swapped"
     land(swapped, {"a.csv": "id,v\n1,2\n"})
@@ -47,6 +50,7 @@ def test_a_file_that_changes_is_loaded_as_a_whole_or_not(
         "appeared": lambda: land(folders["appeared"], {"c.json": lines({"id": 3})}),
         "emptied": lambda: land(folders["emptied"], {"b.json": ""}),
         "swapped": lambda: land(swapped, {"a.csv": "v,id\n1,2\n"}),
+        "beside": lambda: land(project.root / "beside", {"a.json": lines({"id": 1, "y": 1})}),
     }
     for name, change in changes.items():
         with injected(Faults(cuts={name: PLANNED}, act=once(change))):
@@ -57,10 +61,11 @@ def test_a_file_that_changes_is_loaded_as_a_whole_or_not(
                 "/grown/b.json has changed since the batch was planned (10 bytes then, 20 now)"
                 in (run.message[name])
             )
-        elif name == "swapped":
+        elif name in ("swapped", "beside"):
+            file = "swapped/a.csv" if name == "swapped" else "beside/a.json"
             assert not run.success
             assert (
-                "/swapped/a.csv has changed since the batch was planned (its time is another)"
+                f"/{file} has changed since the batch was planned (its time is another)"
                 in run.message[name]
             )
         else:
@@ -80,6 +85,7 @@ def test_a_file_that_changes_is_loaded_as_a_whole_or_not(
         land(folders[name], {"b.json": lines({"id": 2})})
     project.build()
     assert records(project, "swapped") == [{"v": 1, "id": 2}]
+    assert records(project, "beside") == [{"id": 1, "y": 1}]
     assert ids(project, "grown") == [1, 2, 3]
     # What was read is known by its own time, and not loaded again as overwritten.
     assert ids(project, "rewritten") == [1, 9]

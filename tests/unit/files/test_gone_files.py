@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.macros import load
+from tests.support.macros import Refused, load
 
 SETTINGS = {
     "path": "/in",
@@ -181,6 +181,38 @@ def test_files_that_are_gone_before_they_are_read_are_named(read: str, said: str
         assert run.get("warnings") == ([said] if said else None)
 
 
+@pytest.mark.parametrize(
+    ("format", "looked", "is_changed"),
+    [
+        ("json", {}, True),
+        ("parquet", {}, True),
+        ("csv", {}, True),
+        # Nothing of a text is decided by a look.
+        ("text", {}, False),
+        # It was looked at again since.
+        ("json", {"file:/in/1": [9, 7]}, False),
+        ("json", {"file:/in/1": [9, 6]}, True),
+        ("json", {"file:/in/2": [9, 7]}, True),
+    ],
+)
+def test_a_file_is_read_as_the_one_that_was_looked_at(
+    format: str, looked: dict[str, list[int]], is_changed: bool
+) -> None:
+    """Overwritten with the same size: a field that only the new file has would be lost."""
+    floodmark = load()
+    file = {"path": "file:/in/1", "size": 9, "modified_at": 1}
+    counts = {"rows": 1, "rows_rescued": 0, "rows_quarantined": 0, "rows_raw": 0}
+    floodmark._query_json = lambda _: [file | counts | {"modified_at": 7}]
+    settings = {"format": format, "rescued_data_column": False, "single_variant_column": None, "options": {}}  # fmt: skip
+    run = {"settings": {"files": settings}}
+    batch = {"files": [file]} | ({"looked": looked} if looked else {})
+    if is_changed:
+        with pytest.raises(Refused, match="planned .its time is another., so nothing of it was"):
+            floodmark._counted_files(run, batch, "stage")
+    else:
+        assert [one["modified_at"] for one in floodmark._counted_files(run, batch, "stage")] == [7]
+
+
 @pytest.mark.parametrize("mode", [False, "append", "replace"])
 def test_what_was_replaced_is_not_lost_with_its_file(mode: str | bool) -> None:
     """Of a path whose rows were replaced only the newest load has rows."""
@@ -268,3 +300,19 @@ def test_whatever_stops_the_tidying_is_a_warning() -> None:
         "floodmark, model 'shop.bronze': loaded files cannot be archived, and stay where they are: the folder "
         "s3a://closed cannot be listed: no"
     ]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"path": "in", "format": "json", "schema": "id int"},
+        {"path": "in", "format": "text"},
+        {"path": "in", "format": "json", "single_variant_column": "v"},
+    ],
+)
+def test_columns_that_the_settings_name_are_restored_there(files: dict[str, Any]) -> None:
+    floodmark = load(model=None)
+    node = {"schema": "shop", "alias": "bronze", "config": {"files": files}}
+    floodmark._files_node = lambda _: node
+    with pytest.raises(Refused, match="its columns are those that its settings name"):
+        floodmark.reset_file_schema("bronze", 1)
