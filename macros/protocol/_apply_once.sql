@@ -38,9 +38,12 @@
 {# The run whose staging table a statement of several reads, as its commit names it: of rows for the quarantine the one
    that judged them (_quarantine); none elsewhere. #}
 {% macro _stage_writer(batch, fence) %}
+    {#- a fence reads nothing, and who gives a batch up knows only its strategy -#}
+    {%- if fence -%}
+        {{ return(none) }}
+    {%- endif -%}
     {%- set strategy = floodmark._strategy_of(batch) -%}
-    {%- set writer = strategy.writer(batch) if strategy.writer else batch.get('held_by') -%}
-    {{ return(writer if not fence else none) }}
+    {{ return(strategy.writer(batch) if strategy.writer else batch.get('held_by')) }}
 {% endmacro %}
 
 

@@ -207,7 +207,7 @@ def test_a_file_is_read_as_the_one_that_was_looked_at(
     run = {"settings": {"files": settings}}
     batch = {"files": [file]} | ({"looked": looked} if looked else {})
     if is_changed:
-        with pytest.raises(Refused, match="planned .its time is another., so nothing of it was"):
+        with pytest.raises(Refused, match="its time is another"):
             floodmark._counted_files(run, batch, "stage")
     else:
         assert [one["modified_at"] for one in floodmark._counted_files(run, batch, "stage")] == [7]
