@@ -94,7 +94,7 @@
 {% endmacro %}
 
 
-{# Whether a partition, whose value is given as SQL of a text, is among those that the upstream's rows had a batch read:
+{# Whether a partition, whose value is given as SQL, is among those that the upstream's rows had a batch read:
    a condition, none where they did not count. What a dead run was read for is looked for again. #}
 {% macro _due_again_sql(run, batch, value) %}
     {%- set due, range = none, batch.get('due_range') -%}

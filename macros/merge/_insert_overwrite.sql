@@ -106,14 +106,20 @@
     {%- set is_held = floodmark._broken_sql(batch.rules, ['drop', 'quarantine']) if is_judged else 'false' -%}
     {%- set follows = 'true' if is_held == 'false'
         else 'not ' ~ is_held ~ ' or ' ~ floodmark._follows_sql(run, batch.judged.columns, none) -%}
-    {%- for value in run_query('select distinct cast(' ~ partition ~ ' as string) as value from '
+    {%- set read = floodmark._find_column(batch.judged.columns if is_judged
+        else floodmark._columns_of(relation=rows), run.settings.partition_by[0]) -%}
+    {#- where clocks are set back two hours print alike: moments are compared as numbers -#}
+    {%- set is_moment = read.type == 'timestamp' -%}
+    {%- set as_text = 'cast(unix_micros(@) as string)' if is_moment else 'cast(@ as string)' -%}
+    {%- for value in run_query('select distinct ' ~ as_text | replace('@', partition) ~ ' as value from '
         ~ rows ~ ' where ' ~ partition ~ ' is not null and (' ~ follows ~ ')').columns[0].values() -%}
         {%- do values.append(floodmark._string_literal(value)) -%}
     {%- endfor -%}
     {#- a column keeps the type in which it came first: what came in another stands in the text of its row -#}
-    {%- set value = 'coalesce(cast(' ~ partition ~ ' as string), '
-        ~ floodmark._value_of_text_sql(kept.name, 'string') ~ ')' -%}
-    {%- set in_partitions = value ~ ' in (' ~ values | join(', ') ~ ')' if values else none -%}
+    {%- set came = floodmark._value_of_text_sql(kept.name, 'timestamp' if is_moment else 'string') -%}
+    {%- set value = came if is_moment and kept.type != 'timestamp'
+        else 'coalesce(' ~ (partition if is_moment else 'cast(' ~ partition ~ ' as string)') ~ ', ' ~ came ~ ')' -%}
+    {%- set in_partitions = as_text | replace('@', value) ~ ' in (' ~ values | join(', ') ~ ')' if values else none -%}
     {%- set in_bounds = floodmark._range_again_sql(dict(batch, low_position=floodmark._low_read(batch)), held)
         if is_judged and batch.low_position is not none else none -%}
     {%- set terms = [in_partitions, in_bounds, floodmark._due_again_sql(run, batch, value)] | reject('none') | list -%}

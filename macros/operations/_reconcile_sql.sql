@@ -119,8 +119,8 @@
 {% endmacro %}
 
 
-{# Keys as a struct, as the table holds them: each has its type there, and Delta has no empty text in the column of a
-   partition. #}
+{# Keys as a struct, as the table holds them: each has its type there, and in the column of a partition texts are as
+   Delta keeps them. #}
 {% macro _keys_as_held_sql(keys, columns, held_columns) %}
     {%- set values = [] -%}
     {%- for key in keys -%}
@@ -128,7 +128,7 @@
         {%- set is_cast = floodmark._find_column(columns, key).type != held.type -%}
         {%- set value = 'try_cast(' ~ floodmark._quoted(key) ~ ' as ' ~ held.ddl ~ ')' if is_cast
             else floodmark._quoted(key) -%}
-        {%- do values.append(('nullif(' ~ value ~ ", '')" if held.is_partition
+        {%- do values.append((floodmark._text_of_partition_sql(value) if held.is_partition
             and floodmark._plain_type(held.type) == 'string' else value) ~ ' as ' ~ floodmark._quoted(key)) -%}
     {%- endfor -%}
     {{ return('struct(' ~ values | join(', ') ~ ')') }}

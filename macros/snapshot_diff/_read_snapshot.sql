@@ -406,7 +406,8 @@
         {{ return(difference_sql) }}
     {%- endif %}
     select d.* from ({{ difference_sql }}) as d
-    left join (select distinct *, true as _floodmark_held from ({{ held }})) as h
+    left join (select distinct *, true as _floodmark_held from ({{ floodmark._partition_values_sql(run,
+        floodmark._columns_named(batch.judged.columns, run.settings.unique_key), held) }})) as h
         on {{ floodmark._equal_keys(run, 'd', 'h') }}
     where d._floodmark_copies is not null or h._floodmark_held is null
 {% endmacro %}

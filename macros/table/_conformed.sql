@@ -248,9 +248,15 @@
 {% endmacro %}
 
 
-{# A SELECT with NULL for '' in the columns that partition the table, and U+FFFD for bytes that are not UTF-8, as Delta
-   keeps them: what is compared with the table must be what the table will hold, or a row that is read again is another
-   one. #}
+{# A text as Delta keeps it in a column that partitions its table: NULL for '', and U+FFFD for bytes that are no
+   UTF-8. #}
+{% macro _text_of_partition_sql(value) %}
+    {{ return('nullif(make_valid_utf8(' ~ value ~ "), '')") }}
+{% endmacro %}
+
+
+{# A SELECT with the texts of columns that partition the table as Delta keeps them: what is compared with the table
+   must be what the table will hold, or a row that is read again is another one. #}
 {% macro _partition_values_sql(run, columns, select_sql) %}
     {%- set partitions = floodmark._partition_names(run) -%}
     {%- set values, texts = [], [] -%}
@@ -258,7 +264,7 @@
         {%- set quoted = floodmark._quoted(column.name) -%}
         {%- if column.name | lower in partitions and floodmark._plain_type(column.type) == 'string' -%}
             {%- do texts.append(column.name) -%}
-            {%- set quoted = 'nullif(make_valid_utf8(' ~ quoted ~ "), '') as " ~ quoted -%}
+            {%- set quoted = floodmark._text_of_partition_sql(quoted) ~ ' as ' ~ quoted -%}
         {%- endif -%}
         {%- do values.append(quoted) -%}
     {%- endfor -%}

@@ -387,3 +387,83 @@ def test_extracts_and_files_of_a_table_by_hand_are_not_loaded_again(project: Pro
     for name in names:
         assert project.sql(f"select id from {s}.{name}") == [(3,)], name
         assert project.ledger(name, "kind") == [("first_load",), ("incremental",)], name
+
+
+def test_an_hour_that_comes_twice_is_two_partitions(project: Project) -> None:
+    """In New York 05:30Z and 06:30Z of this day are both half past one: the second is another hour's."""
+    s = project.schema
+    day = "timestamp'2024-11-03 {}Z'"
+    project.source("hours")
+    project.sql(f"create table {s}.hours (id int, amount int, t timestamp) using delta")
+    rows = [(1, 5, "05:10:00"), (2, -1, "05:30:00"), (3, 5, "05:45:00")]
+
+    def arrive(*rows: tuple[int, int, str]) -> None:
+        moments = ", ".join(f"({id}, {amount}, {day.format(at)})" for id, amount, at in rows)
+        project.sql(f"insert into {s}.hours values {moments}")
+
+    arrive(*rows)
+    for name, rules in (("hours_judged", [RULE]), ("hours_free", [])):
+        project.model(name, by_hour([RULE]))
+        project.build("--select", name)
+        assert states(project, name) == Counter({(2, "open"): 1})
+        project.model(name, by_hour(rules))
+    arrive((4, 5, "06:30:00"))
+    project.build("--select", "hours_judged", "hours_free")
+    for name in ("hours_judged", "hours_free"):
+        assert states(project, name) == Counter({(2, "open"): 1}), name
+    # What is read again is superseded: the hour of the row itself.
+    arrive((5, 5, "05:50:00"))
+    done(
+        project,
+        "backfill",
+        "hours_judged",
+        "--from",
+        "2024-11-03 05:00",
+        "--to",
+        "2024-11-03 06:00",
+    )
+    assert states(project, "hours_judged")[2, "superseded"] == 1
+    assert sorted(project.sql(f"select id from {s}.hours_judged")) == [(1,), (3,), (4,), (5,)]
+
+
+def by_hour(rules: list[dict[str, str]]) -> str:
+    return incremental(
+        table("hours"),
+        "id, amount, t, date_trunc('hour', t) as part",
+        incremental_strategy="insert_overwrite",
+        partition_by="part",
+        watermark={"column": "t"},
+        expectations=rules,
+        pre_hook="set time zone 'America/New_York'",
+    )
+
+
+def test_a_key_that_is_no_utf8_is_found_in_its_partition(project: Project) -> None:
+    """Delta keeps U+FFFD for such bytes in the value of a partition: a held row is not missing, nor is one to reconcile."""
+    s = project.schema
+    project.source("lands")
+    project.sql(f"create table {s}.lands (land string, id int, amount int) using delta")
+    project.sql(f"insert into {s}.lands values (cast(X'D673746572' as string), 1, 5), ('de', 2, 5)")
+    by_land = "unique_key=['land', 'id'], partition_by='land'"
+    project.model(
+        "lands_extract",
+        "{{ config(materialized='incremental', incremental_strategy='snapshot_diff', "
+        f"{by_land}, expectations={[RULE]!r}) }}}} select * from {table('lands')}",
+    )
+    project.model(
+        "lands_merged",
+        incremental(
+            table("lands"),
+            incremental_strategy="merge",
+            unique_key=["land", "id"],
+            partition_by="land",
+            watermark={"column": "id"},
+        ),
+    )
+    project.build("--select", "lands_extract", "lands_merged")
+    project.sql(f"update {s}.lands set amount = -1 where id = 1")
+    project.build("--select", "lands_extract")
+    found = sorted(project.sql(f"select id, amount from {s}.lands_extract"))
+    assert found == [(1, 5), (2, 5)]
+    report = json.loads(done(project, "reconcile", "lands_merged", "--json"))
+    assert (report["missing"], report["repeated"]) == (0, 0), report
