@@ -161,7 +161,8 @@
             ~ floodmark._ways_out()) -%}
     {%- elif committed is not none and committed.target_id is not none and committed.target_id != run.target.id -%}
         {%- do floodmark._stop(this ~ ' is not the table that batch ' ~ committed.batch_id
-            ~ ' left (it was dropped, recreated or replaced by something else): ' ~ floodmark._ways_out()) -%}
+            ~ ' left (it was dropped, recreated or replaced by something else): '
+            ~ floodmark._ways_out(is_replaced=true)) -%}
     {%- elif run.target.disturbed and not floodmark._mends_table(settings, committed) -%}
         {%- do floodmark._stop(this ~ ' ' ~ run.target.disturbed ~ ' after batch ' ~ run.state.landed.batch_id
             ~ ', so rows below the mark are missing: ' ~ floodmark._ways_out(is_restored=true)) -%}

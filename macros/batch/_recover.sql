@@ -135,7 +135,8 @@
         {{ return(none) }}
     {%- elif floodmark._is_replaced_since(this, newest, landed.version) -%}
         {%- do floodmark._stop(this ~ ' is not the table that batch ' ~ batch.batch_id
-            ~ ' left (it was dropped, recreated or replaced by something else): ' ~ floodmark._ways_out()) -%}
+            ~ ' left (it was dropped, recreated or replaced by something else): '
+            ~ floodmark._ways_out(is_replaced=true)) -%}
     {%- endif -%}
     {%- set undone = floodmark._restored_below(floodmark._commits_since(this, newest, landed.version),
         landed.version) -%}

@@ -35,10 +35,12 @@
     {%- set commits = floodmark._commits_since(relation, floodmark._history(relation, 1)[0].version, known)
         if relation.is_delta and state.landed else [] -%}
     {%- set disturbed = floodmark._restored_below(commits, known) -%}
-    {%- if disturbed and strategy == 'cdc' -%}
-        {%- do floodmark._stop(relation ~ ' ' ~ disturbed
-            ~ ', but its state table was not, so late events would be applied wrongly: '
-            ~ 'run it once with --full-refresh to load everything again', id) -%}
+    {%- set is_replaced = detail and state.committed and state.committed.target_id not in [none, detail.id] -%}
+    {%- if floodmark._misfits_state(relation, strategy, disturbed, is_replaced) -%}
+        {%- do floodmark._stop(relation ~ ' ' ~ (disturbed ~ ', but its state table was not' if disturbed
+            else 'is not the table that batch ' ~ state.committed.batch_id ~ ' left, but its state table is')
+            ~ ', so late events would be applied wrongly: run it once with --full-refresh to load everything '
+            'again', id) -%}
     {%- endif -%}
     {%- set upstream = floodmark._node_upstream(node) -%}
     {%- if upstream is none or upstream.family is none -%}

@@ -36,7 +36,7 @@ def sent(settings: dict[str, Any], committed: dict[str, Any]) -> list[str]:
     """What a run says of its target that was restored."""
     floodmark = load(config={})
     said: list[str] = []
-    floodmark._ways_out = lambda is_restored=False: "the ways out"
+    floodmark._ways_out = lambda **_: "the ways out"
     floodmark._stop = lambda sentence, **_: said.append(sentence)
     floodmark._upstream_disturbed = lambda run: None
     floodmark._snapshot_lost_mark = lambda run: None

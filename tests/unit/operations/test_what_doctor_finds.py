@@ -63,3 +63,33 @@ def test_a_table_that_another_took_the_place_of(
     ]
     floodmark._query_json = lambda sql: [{"model": "shop.orders", "generation": "g", "batch_id": 4}]
     assert floodmark._disagreement(node) is None
+
+
+@pytest.mark.parametrize(
+    ("strategy", "restored", "replaced", "has_state", "misfits"),
+    [
+        ("cdc", "was restored", False, False, True),
+        ("cdc", None, True, True, True),
+        # Nothing was remembered of the rows of before.
+        ("cdc", None, True, False, False),
+        ("cdc", None, False, True, False),
+        ("merge", "was restored", True, True, False),
+    ],
+)
+def test_no_reset_is_offered_for_a_table_that_does_not_fit_its_state_table(
+    strategy: str, restored: str | None, replaced: bool, has_state: bool, misfits: bool
+) -> None:
+    beside = "shop.orders__cdc_state"
+    this = SimpleNamespace(schema="shop", identifier="orders")
+    floodmark = load(
+        adapter=SimpleNamespace(
+            get_relation=lambda _, *name: beside if has_state and ".".join(name) == beside else None
+        ),
+        config={"incremental_strategy": strategy},
+        this=this,
+    )
+    floodmark._setting = lambda name: {"column": "n"}
+    floodmark._node_name = lambda node: "orders"
+    assert bool(floodmark._misfits_state(this, strategy, restored, replaced)) is misfits
+    said = floodmark._ways_out(is_restored=restored, is_replaced=replaced)
+    assert ("floodmark reset" not in said) is misfits

@@ -61,7 +61,7 @@ def stopped(
     """What a run says of the mark that the ledger has; `numbers` are the last ones that it knows."""
     floodmark, said = load(config={}, this="shop.orders"), []
     floodmark.ledger_schema = lambda: "ledger"
-    floodmark._ways_out = lambda is_restored=False: "the ways out"
+    floodmark._ways_out = lambda **_: "the ways out"
     floodmark._stop = lambda sentence, **_: said.append(sentence)
     floodmark._upstream_disturbed = lambda run: None
     run = {
@@ -286,6 +286,7 @@ def reset(
     recorded: list[dict[str, Any]] | None = None,
     cdc: dict[str, Any] | None = None,
     unknown: dict[str, Any] | None = None,
+    target_id: str | None = "t",
 ) -> str:
     """Reset a model of this ledger, `before` and each time that it is read `after`; what is printed.
 
@@ -311,6 +312,7 @@ def reset(
     watermark = {"column": "n", "start": start, "kind": kind}
     floodmark._node_setting = lambda node, name: cdc if name == "cdc" else watermark
     committed = {"batch_id": 4, "mark": "9", "generation": "g", "family": kind or "sequence"}
+    committed["target_id"] = target_id
     known = {"last_batch_id": 4, "finished_id": 4, "landed": None, "committed": committed}
     states = [known | (before or {}), *after]
     floodmark._model_state = lambda id: states.pop(0)
@@ -437,3 +439,11 @@ def test_a_reset_supersedes_only_by_the_values_of_the_upstream(
     else:
         assert "does not tell which of its 2 open rows lie above it: discard" in said
         assert done == []
+
+
+def test_a_replaced_cdc_table_beside_its_state_table_is_not_reset() -> None:
+    """What the state table remembers is of the table before."""
+    with pytest.raises(
+        Refused, match=r"is not the table that batch 4 left, but its state table is"
+    ):
+        reset(to="9", strategy="cdc", target_id="another")
