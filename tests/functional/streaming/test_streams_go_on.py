@@ -31,6 +31,8 @@ MODELS = {
         SELECT + " watermark at delay of interval 1 hour", output_mode="update", unique_key="key"
     ),
     "emptied": stream(SELECT),
+    # Spark has its table in small letters.
+    "Shouted": stream(SELECT),
     "emptied_cdc": stream(SELECT, incremental_strategy="cdc", unique_key="key", cdc=CDC),
     "bound": stream("select key, amount from stream({{ source('raw', 'events') }})"),
     "judged": stream(SELECT, expectations=RULES),
@@ -167,3 +169,12 @@ def test_a_lease_that_nobody_can_read_holds_nothing(
         lease.write_bytes(left)
         with Lease(folder, "shop.events"):
             assert folder.names() == ["_floodmark_lease"]
+
+
+def test_a_stream_may_have_capitals_in_its_name(project: Project) -> None:
+    """Its table is new in dbt's cache in the run that makes it: the fixture's first."""
+    found = project.sql(f"select count(*) from {project.schema}.Shouted")
+    assert found == [(3,)]
+    project.build("--select", "Shouted")
+    events = project.sql(f"select event_id from {project.schema}.events")
+    assert sorted(project.sql(f"select event_id from {project.schema}.shouted")) == sorted(events)
