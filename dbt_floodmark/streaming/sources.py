@@ -129,6 +129,7 @@ def replace_streams(sql: str, project_dir: str, put: Callable[[Stream], str]) ->
         nonlocal count
         if token["marked"]:
             return ""
+        _refuse_secrets(token)
         if token["table"] in by_name:
             # Each its own view: else Spark would count one source, and write down two.
             source = by_name[token["table"]]
@@ -147,11 +148,6 @@ def replace_streams(sql: str, project_dir: str, put: Callable[[Stream], str]) ->
         count += 1
         options = parse_options(token["options"] or "")
         path = absolute(token["path"].replace("``", "`"), project_dir)
-        if has_secret(path):
-            raise FloodmarkError(
-                f"got '{masked(path)}' in stream(): expected a path without credentials, which "
-                f"would appear in logs and in target/. {PLACE}"
-            )
         source = Source(f"_floodmark_source_{count}", token["format"].lower(), options, path)
         return put(Stream(token[0], source=source, has_metadata=has_metadata))
 
@@ -198,6 +194,18 @@ def _of_whole_commits(stream: Stream) -> str:
         if _literal(one["key"]).lower() not in _LIMITS
     ]
     return f"stream({stream.table}) with ({', '.join(options)}, maxFilesPerTrigger = {_ALL_FILES})"
+
+
+def _refuse_secrets(token: re.Match[str]) -> None:
+    """Stop where the path or an option of a stream() holds a secret, and no reference to one."""
+    options = "".join(token[name] or "" for name in ("table_options", "bare_options", "options"))
+    options = re.sub(r"['\"`]|=\s*['\"]?\$\{[^}]*\}", "", options)
+    for what, text in (("a path", token["path"] or ""), ("options", options)):
+        if has_secret(text):
+            raise FloodmarkError(
+                f"got '{masked(text)}' in stream(): expected {what} without credentials, which "
+                f"would appear in logs and in target/. {PLACE}"
+            )
 
 
 def parse_options(text: str) -> dict[str, str]:

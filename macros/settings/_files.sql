@@ -379,7 +379,15 @@
     {%- set problems = [] -%}
     {%- set format = files.get('format') -%}
     {%- set allowed = floodmark._reader_options().get(format) -%}
-    {%- for name in options if allowed is not none and name | lower not in allowed | map('lower') | list -%}
+    {%- for name, value in options.items()
+        if floodmark._has_secret(name ~ '=' ~ value) or floodmark._has_secret(value) -%}
+        {%- do problems.append({'setting': 'files.options.' ~ name, 'got': '***',
+            'expected': 'no credentials, which would appear in logs and in target/',
+            'todo': floodmark._where_secrets_belong()}) -%}
+    {%- endfor -%}
+    {%- set secret = problems | map(attribute='setting') | list -%}
+    {%- for name in options if allowed is not none and name | lower not in allowed | map('lower') | list
+        and 'files.options.' ~ name not in secret -%}
         {%- do problems.append({'setting': 'files.options.' ~ name, 'got': options[name],
             'expected': ('one of ' ~ allowed | join(', ') if allowed else 'no options') ~ " with format '" ~ format
             ~ "'",

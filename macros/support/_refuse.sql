@@ -8,8 +8,9 @@
     {%- endif -%}
     {%- set lines = [] -%}
     {%- for problem in problems -%}
-        {%- set got = ' got ' ~ floodmark._shown_json(floodmark._printable(problem.got), sort_keys=true)
-            ~ ';' if 'got' in problem else '' -%}
+        {%- set got = ' got ' ~ floodmark._shown_json(
+            floodmark._printable({problem.setting: problem.got})[problem.setting], sort_keys=true) ~ ';'
+            if 'got' in problem else '' -%}
         {%- do lines.append('  - ' ~ problem.setting ~ ':' ~ got ~ ' expected ' ~ problem.expected ~ '. '
             ~ problem.todo) -%}
     {%- endfor -%}
@@ -19,12 +20,14 @@
 {% endmacro %}
 
 
-{# A value with texts for what JSON does not know, such as a date of YAML's. #}
+{# A value with texts for what JSON does not know, such as a date of YAML's, and without what a name of a secret is set
+   to. #}
 {% macro _printable(value) %}
     {%- if value is mapping -%}
         {%- set found = {} -%}
         {%- for key, one in value.items() -%}
-            {%- do found.update({key | string: floodmark._printable(one)}) -%}
+            {%- do found.update({key | string: '***' if one is not none and floodmark._has_secret(key ~ '=' ~ one)
+                else floodmark._printable(one)}) -%}
         {%- endfor -%}
         {{ return(found) }}
     {%- elif value is sequence and value is not string -%}

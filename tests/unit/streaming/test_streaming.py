@@ -244,6 +244,30 @@ def test_a_path_with_credentials():
     assert str(caught.value).startswith(said)
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "stream(json.`s3a://b/in`) with (schema = 'a int', fs.s3a.secret.key = 'PW')",
+        "stream(json.`s3a://b/in`) with ('fs.s3a.secret.key' = 'PW')",
+        "stream(raw.orders) with (`access.key` 'x', password = \"PW\")",
+        "stream raw.orders with (token=PW)",
+        "stream(csv.`/in`) with (sep = ';', url = 'jdbc:p://u:PW@h/db')",
+    ],
+)
+def test_options_with_credentials(source):
+    with pytest.raises(FloodmarkError) as caught:
+        sources.replace_streams(f"select * from {source}", "/", lambda stream: "")
+    assert "in stream(): expected options without credentials, which would appear in" in str(
+        caught.value
+    )
+    assert "PW" not in str(caught.value)
+
+
+def test_a_reference_to_a_secret_is_none():
+    sql = "select * from stream(kafka.`x`) with (kafka.ssl.keystore.password = '${file:/p:key}', header = true)"
+    assert sources.replace_streams(sql, "/", lambda stream: "X") == "select * from X"
+
+
 def test_options_of_a_stream_in_lower_case():
     (stream,) = position._streams(
         "select * from stream(t) with (maxFilesPerTrigger = 1, a 'B')", "/"

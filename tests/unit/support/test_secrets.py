@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from dbt_floodmark import secrets
-from tests.support.macros import load
+from tests.support.macros import Refused, load
 
 WITH_SECRETS = {
     "s3a://AKIA1:PW/with+slash@bucket/in": "s3a://AKIA1:***@bucket/in",
@@ -56,3 +56,46 @@ def test_what_only_looks_like_one(floodmark: SimpleNamespace, path: str) -> None
 
 def test_where_secrets_belong_is_said_alike(floodmark: SimpleNamespace) -> None:
     assert floodmark._where_secrets_belong() == secrets.PLACE
+
+
+@pytest.mark.parametrize(
+    ("setting", "got"),
+    [
+        ("files.options.fs.s3a.secret.key", "PW"),
+        ("files.secret_key", "PW"),
+        ("meta.floodmark.token", 17),
+        (
+            "files",
+            {"path": "in", "options": {"fs.s3a.access.key": "PW", "a": [{"password": "PW"}]}},
+        ),
+        ("files", {"path": "s3a://u:PW@b/x"}),
+    ],
+)
+def test_a_problem_does_not_print_what_a_secret_is_set_to(
+    floodmark: SimpleNamespace, setting: str, got: object
+) -> None:
+    problem = {"setting": setting, "got": got, "expected": "another", "todo": "Do it"}
+    with pytest.raises(Refused) as refused:
+        floodmark._refuse([problem], what="the run")
+    assert "PW" not in str(refused.value) and "17" not in str(refused.value)
+    assert "***" in str(refused.value) and f"- {setting}: got " in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"fs.s3a.secret.key": "PW"}, ["fs.s3a.secret.key"]),
+        ({"rowTag": "r", "rowValidationXSDPath": "s3a://u:PW@b/x.xsd"}, ["rowValidationXSDPath"]),
+        ({"rowTag": "r", "rowValidationXSDPath": "s3a://b/x.xsd", "nullValue": "token"}, []),
+    ],
+)
+def test_options_of_files_hold_no_credentials(
+    floodmark: SimpleNamespace, options: dict[str, str], named: list[str]
+) -> None:
+    problems = floodmark._reader_option_problems(
+        {"format": "xml", "options": {"rowTag": "r"} | options}
+    )
+    assert [one["setting"] for one in problems] == [f"files.options.{name}" for name in named]
+    for one in problems:
+        assert one["got"] == "***" and one["todo"] == secrets.PLACE
+        assert one["expected"] == "no credentials, which would appear in logs and in target/"
