@@ -1,12 +1,16 @@
 {# Stop a batch in which a key comes more than once and no column says which row is the latest. Up to five such keys are
    named. #}
 {% macro _check_keys(run, batch, source) %}
-    {%- set rows = none if floodmark._order_column(run, source.columns) else
-        (source.stage if source.counts.repeated else floodmark._held_changes_sql(run, batch)) -%}
+    {%- set order = floodmark._order_column(run, source.columns) -%}
+    {#- one commit may take a row of a key away and add another -#}
+    {%- set is_mixed = order and source.counts.repeated and floodmark._reads_images(run, batch)
+        and not floodmark._find_column(source.columns, '_change_type') -%}
+    {%- set rows = (source.stage if is_mixed else none) if order
+        else (source.stage if source.counts.repeated else floodmark._held_changes_sql(run, batch)) -%}
     {%- if rows is none -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- set keys = floodmark._quoted_csv(run.settings.unique_key) -%}
+    {%- set keys = floodmark._quoted_csv(run.settings.unique_key + ([order] if is_mixed else [])) -%}
     {%- set found = floodmark._query_json('select to_json(struct(count(*) over () as repeated, shown)) from ('
         'select to_json(struct(' ~ keys ~ "), map('ignoreNullFields', 'false')) as shown from " ~ rows
         ~ ' group by ' ~ keys ~ ' having count(*) > 1) order by 1 limit 5') -%}
@@ -17,6 +21,12 @@
         {%- endfor -%}
         {%- set repeated = floodmark._counted(found[0].repeated, 'key')
             ~ (' comes' if found[0].repeated == 1 else ' come') ~ ' more than once' -%}
+        {%- if is_mixed -%}
+            {%- do floodmark._stop(repeated ~ ' in one commit of the batch and no _change_type in the SELECT says '
+                'which row was taken away: ' ~ shown | join(', ') ~ '. Add _change_type to the SELECT; merge does not write '
+                'it into the table, so give it there a second time under another name if you want to keep it',
+                rejects=repeated ~ ' in one commit') -%}
+        {%- endif -%}
         {%- set by_version = batch.family == 'version' -%}
         {%- do floodmark._stop(repeated ~ ' in the batch and no '
             ~ ('_commit_version' if by_version else 'watermark column')
@@ -24,6 +34,13 @@
             ~ ('_commit_version' if by_version else 'the watermark column')
             ~ ' to the SELECT, or make the key unique', rejects=repeated) -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# Whether a batch reads changes that take rows away, and not the whole table as a first load does. #}
+{% macro _reads_images(run, batch) %}
+    {{ return(batch.family == 'version' and floodmark._reads_state(run.sql)
+        and (batch.low_position is not none or batch.start_position is not none)) }}
 {% endmacro %}
 
 

@@ -22,7 +22,7 @@ MERGE = {"incremental_strategy": "merge", "unique_key": "id"}
 @pytest.fixture(scope="module")
 def project(make_project: Callable[..., Project]) -> Project:
     project = make_project("superseded")
-    project.source("raw", "feed", "stores", "visits", "days")
+    project.source("raw", "feed", "stores", "visits", "days", "hours", "lands")
     project.sql(f"create table {project.schema}.raw (id int, amount int, n bigint) using delta")
     rows = [(1, 1, 1), (2, -2, 2), (3, 3, 3), (4, -4, None)]
     project.sql(f"insert into {project.schema}.raw values {values(rows)}")
@@ -393,7 +393,6 @@ def test_an_hour_that_comes_twice_is_two_partitions(project: Project) -> None:
     """In New York 05:30Z and 06:30Z of this day are both half past one: the second is another hour's."""
     s = project.schema
     day = "timestamp'2024-11-03 {}Z'"
-    project.source("hours")
     project.sql(f"create table {s}.hours (id int, amount int, t timestamp) using delta")
     rows = [(1, 5, "05:10:00"), (2, -1, "05:30:00"), (3, 5, "05:45:00")]
 
@@ -441,7 +440,6 @@ def by_hour(rules: list[dict[str, str]]) -> str:
 def test_a_key_that_is_no_utf8_is_found_in_its_partition(project: Project) -> None:
     """Delta keeps U+FFFD for such bytes in the value of a partition: a held row is not missing, nor is one to reconcile."""
     s = project.schema
-    project.source("lands")
     project.sql(f"create table {s}.lands (land string, id int, amount int) using delta")
     project.sql(f"insert into {s}.lands values (cast(X'D673746572' as string), 1, 5), ('de', 2, 5)")
     by_land = "unique_key=['land', 'id'], partition_by='land'"

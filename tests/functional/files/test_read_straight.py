@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.faults import Faults, injected
+from tests.support.faults import Faults, injected, once
 from tests.support.files import land, lines, loader, quarantined, records, rescued
 from tests.support.harness import Project, Run
 
@@ -176,7 +176,7 @@ def test_a_file_that_changes_before_it_is_read_is_not_loaded_as_it_was(story: St
     folder = project.root / "inferred"
     land(folder, {"d.json": lines({"id": 6, "a": 1})})
     change = partial(land, folder, {"d.json": lines({"id": 7, "b": 2})})
-    faults = Faults(cuts={"inferred": "before: insert into [^(]*inferred"}, act=change)
+    faults = Faults(cuts={"inferred": "before: insert into [^(]*inferred"}, act=once(change))
     with injected(faults):
         assert project.dbt("run", "--select", "inferred").success
     assert Story(project, story.run, faults.sent).reads("inferred") == ["table", "records", "table"]

@@ -161,3 +161,43 @@ def test_a_replay_takes_the_last_reading_of_a_row(
         sql = asking({order.upper(): "current_timestamp()"})
         assert "order by _floodmark_came_at desc nulls last, _floodmark_held_by desc" in sql
         assert f" as _floodmark_held_by, `{order}` as _floodmark_came_at from quarantine" in sql
+
+
+@pytest.mark.parametrize(
+    ("sql", "columns", "more", "is_asked"),
+    [
+        ("/*floodmark:changes shop.x*/", ["id", "op", "_commit_version"], {}, True),
+        ("/*floodmark:changes shop.x preimages*/", ["id", "_COMMIT_VERSION"], {}, True),
+        ("/*floodmark:changes shop.x*/", ["id", "_commit_version"], {"low_position": None, "start_position": 1}, True),
+        # The first load reads the rows of the table, a feed of events what was added.
+        ("/*floodmark:changes shop.x*/", ["id", "_commit_version"], {"low_position": None}, False),
+        ("/*floodmark:changes shop.x events*/", ["id", "_commit_version"], {}, False),
+        ("select 1 as _commit_version", ["id", "_commit_version"], {}, False),
+        ("/*floodmark:changes shop.x*/", ["id", "_change_type", "_commit_version"], {}, False),
+        ("/*floodmark:changes shop.x*/", ["id", "ts"], {"family": "timestamp"}, False),
+    ],
+)  # fmt: skip
+def test_what_one_commit_takes_away_and_adds_needs_its_kind(
+    sql: str, columns: list[str], more: dict[str, Any], is_asked: bool
+) -> None:
+    """Of the two images of a row the hash would decide, and every other update would be lost."""
+    floodmark, asked = load(model={"raw_code": ""}), []
+    floodmark._query_json = lambda query: (
+        asked.append(query),
+        [{"repeated": 2, "shown": '{"id": 7, "_commit_version": 5}'}],
+    )[1]
+    watermark = {"column": "ts", "kind": "timestamp" if "family" in more else "version"}
+    run = {"settings": {"watermark": watermark, "unique_key": ["id"]}, "sql": sql}
+    batch = {"family": "version", "low_position": 4, "start_position": None} | more
+    source = {"columns": [{"name": name} for name in columns], "counts": {"repeated": 2}, "stage": "stage"}  # fmt: skip
+    if not is_asked:
+        floodmark._check_keys(run, batch, source)
+        assert not asked
+        return
+    said = (
+        r"2 keys come more than once in one commit of the batch and no _change_type in the SELECT says which row was "
+        r"taken away: .*7.*5.*\. Add _change_type to the SELECT; merge does not"
+    )
+    with pytest.raises(Refused, match=said):
+        floodmark._check_keys(run, batch, source)
+    assert "group by `id`, `_commit_version` having" in asked[0].lower()
