@@ -1,5 +1,5 @@
 {# Finish what an earlier run left, then load batch after batch until nothing waits, or read a range again
-   (_backfill). #}
+   (_backfill). What the run found is told behind it (_tell_violations). #}
 {% macro _load(settings, sql) %}
     {%- set ns = namespace(run=floodmark._begin_run(settings, sql),
         total={'batches': 0, 'rows_read': 0, 'rows_inserted': 0, 'rows_updated': 0, 'rows_deleted': 0,
@@ -16,7 +16,8 @@
         {%- endif -%}
         {%- set batch = next(ns.run) -%}
         {%- if ns.run.is_stale -%}
-            {%- set ns.run = floodmark._begin_run(settings, sql, remembers=false) -%}
+            {%- set found = {'errors': ns.run.get('errors'), 'warnings': ns.run.get('warnings')} -%}
+            {%- set ns.run = floodmark._begin_run(settings, sql, remembers=false, found=found) -%}
             {%- do floodmark._add_counts(ns.total, ns.run.recovered) -%}
             {%- set ns.done = ns.run.is_untouched -%}
         {%- elif batch is none -%}
@@ -32,8 +33,7 @@
     {%- endif -%}
     {%- do floodmark._report(settings.strategy | upper, dict(ns.total, waits_for=ns.run.waits_for,
         still_open=floodmark._still_open(ns.run) if ns.run.replay else 0)) -%}
-    {#- what was found where no batch was due -#}
-    {%- do floodmark._tell_warnings(ns.run) -%}
+    {%- do ns.run.update({'total': ns.total}) -%}
     {%- do floodmark._check_added_constraints(ns.run, ns.run.properties, 'What the run loaded is committed'
         if ns.total.batches else 'Nothing was loaded') if ns.run.properties -%}
     {{ return(ns.run) }}
@@ -81,8 +81,8 @@
 
 {# What a run knows before its first batch: settings, SELECT, upstream, target, ledger; an unfinished batch is
    finished here. With `remembers` the ledger is read only where what the invocation knew when it began does not fit
-   the target any more. #}
-{% macro _begin_run(settings, sql, remembers=true) %}
+   the target any more. `found` is what another run of the node has found and not told yet. #}
+{% macro _begin_run(settings, sql, remembers=true, found={}) %}
     {%- set state = floodmark._remembered_state()
         if remembers and not floodmark._backfill_range() and not floodmark._restate_asked()
         and not floodmark._replay_asked() else none -%}
@@ -91,8 +91,9 @@
         {%- set state = floodmark._model_state() -%}
         {%- set target = floodmark._target_state(state) -%}
     {%- endif -%}
-    {%- set run = {'settings': settings, 'sql': sql, 'upstream': none,
-        'commits': floodmark._upstream_log(settings, state), 'state': state, 'target': target, 'is_stale': false,
+    {%- set run = {'settings': settings, 'sql': sql, 'upstream': none, 'errors': found.get('errors'),
+        'warnings': found.get('warnings'), 'commits': floodmark._upstream_log(settings, state), 'state': state,
+        'target': target, 'is_stale': false,
         'backfill': floodmark._backfill_range(), 'restate': floodmark._restate_asked(),
         'replay': floodmark._replay_asked(),
         'full_refresh': should_full_refresh(), 'ceiling': none, 'recovered': none, 'first': true, 'waits_for': none,

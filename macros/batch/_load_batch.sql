@@ -7,7 +7,7 @@
         {%- set counts = adapter.floodmark_attempt(floodmark._load_planned, floodmark._note_refused,
             floodmark._note_rejected, run, batch) -%}
     {%- endif -%}
-    {%- do floodmark._tell_violations(run, batch) -%}
+    {%- do floodmark._note_violations(run, batch) -%}
     {{ return(counts) }}
 {% endmacro %}
 

@@ -14,8 +14,9 @@
         {%- set columns = batch.judged.columns if batch.get('judged')
             else floodmark._select_columns(run, select_sql) -%}
         {%- set reading = floodmark._strategy(run.settings).whole -%}
+        {%- set unlike = floodmark._origin_columns(run.settings) + (reading(run, columns) if reading else []) -%}
         {%- do floodmark._quarantine(batch, columns, parts, floodmark._leaves_open(run, batch, columns),
-            unlike=reading(run) if reading else [], sql=floodmark._text_of_range(run)) -%}
+            unlike=unlike, is_whole=reading is not none, sql=floodmark._text_of_range(run)) -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -87,7 +87,7 @@
     {%- set source = strategy.made(run, batch, landed)
         if strategy.made and 'AS SELECT' in landed.operation else none -%}
     {%- set counts = floodmark._finish(run, batch, landed, source) -%}
-    {%- do floodmark._tell_violations(run, batch) -%}
+    {%- do floodmark._note_violations(run, batch) -%}
     {%- if was_empty and not floodmark._is_untouched_since(this, newest, landed.version) -%}
         {%- do run.target.update({'is_empty': true}) -%}
     {%- endif -%}

@@ -51,7 +51,6 @@
     {%- if part == 'rows' -%}
         {%- do floodmark._tell_who_is_past(run, plan) -%}
     {%- elif not floodmark._plan_records_again(run, plan) -%}
-        {%- do floodmark._tell_violations(run, plan) if run.get('errors') -%}
         {{ return(none) }}
     {%- endif -%}
     {%- do floodmark._record_plan(run, plan) -%}

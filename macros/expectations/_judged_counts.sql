@@ -173,28 +173,30 @@
 {% endmacro %}
 
 
-{# Once a batch is committed: the warnings that waited for it, one for each rule that is violated, and an error of the
-   node for those whose severity says so. A stream that is kept running goes on behind them. Those of a replay that has
-   another part wait for it. #}
-{% macro _tell_violations(run, batch) %}
-    {%- set errors = run.get('errors') or [] -%}
+{# Once a batch is committed: the warnings of its rules, and errors of the node for those whose severity says so. They
+   wait for the end of the run, so that it loads all that is due. A stream may have no end. #}
+{% macro _note_violations(run, batch) %}
     {%- for rule, result in (floodmark._violated_rules(batch) if batch.get('judged') and batch.judged.get('results')
         else []) -%}
-        {%- set sentence = 'expectation ' ~ floodmark._result_sentence(rule, result) -%}
+        {%- set sentence = floodmark._result_sentence(rule, result) -%}
         {%- if rule.severity == 'error' -%}
-            {%- do errors.append(sentence) -%}
+            {%- do run.update({'errors': (run.get('errors') or []) + [sentence]}) -%}
         {%- else -%}
-            {%- do floodmark._warn_once(run, sentence) -%}
+            {%- do floodmark._warn_once(run, 'expectation ' ~ sentence) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- if run.get('to_replay') -%}
-        {%- do run.update({'errors': errors}) -%}
-        {{ return(none) }}
-    {%- endif -%}
-    {%- set is_passing = batch.kind == 'stream' -%}
-    {%- do floodmark._tell_warnings(run, '. The batch is committed: --warn-error fails the node', is_passing) -%}
-    {%- if errors -%}
-        {%- do floodmark._stop(errors | join('; ') ~ '. The batch is committed: severity error fails the node',
-            is_passing=is_passing) -%}
+    {%- do floodmark._tell_violations(run, is_passing=true) if batch.kind == 'stream' -%}
+{% endmacro %}
+
+
+{# End the node by what its run has found: warnings that waited, and errors. With `is_passing` a stream that is kept
+   running goes on behind them. #}
+{% macro _tell_violations(run, is_passing=false) %}
+    {%- set is_committed = is_passing or run.total.batches -%}
+    {%- do floodmark._tell_warnings(run, '. The batch is committed: --warn-error fails the node' if is_committed
+        else '', is_passing) -%}
+    {%- if run.get('errors') -%}
+        {%- do floodmark._stop('expectation ' ~ run.errors | join('; expectation ')
+            ~ '. The batch is committed: severity error fails the node', is_passing=is_passing) -%}
     {%- endif -%}
 {% endmacro %}

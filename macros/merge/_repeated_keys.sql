@@ -23,8 +23,8 @@
             ~ (' comes' if found[0].repeated == 1 else ' come') ~ ' more than once' -%}
         {%- if is_mixed -%}
             {%- do floodmark._stop(repeated ~ ' in one commit of the batch and no _change_type in the SELECT says '
-                'which row was taken away: ' ~ shown | join(', ') ~ '. Add _change_type to the SELECT; merge does not write '
-                'it into the table, so give it there a second time under another name if you want to keep it',
+                'which row was taken away: ' ~ shown | join(', ') ~ '. Add _change_type to the SELECT; merge does not '
+                'write it into the table, so give it there a second time under another name if you want to keep it',
                 rejects=repeated ~ ' in one commit') -%}
         {%- endif -%}
         {%- set by_version = batch.family == 'version' -%}

@@ -20,9 +20,9 @@
 
 {# Write rows of a batch into the model's quarantine. `columns` are the model's; each of `parts` is a SELECT of some of
    them and of the quarantine's own, {sql, names}. Where a batch reads rows again (`is_again`), those that are open
-   already stay out, also where they differ in columns of `unlike`; of a backfill, with `sql` as in _range_again_sql,
-   only those that it does not supersede. #}
-{% macro _quarantine(batch, columns, parts, is_again=false, unlike=[], sql=none) %}
+   already stay out, also where they differ in columns of `unlike`, and, where it reads the whole source (`is_whole`),
+   in the file of a record; of a backfill, with `sql` as in _range_again_sql, only those that it does not supersede. #}
+{% macro _quarantine(batch, columns, parts, is_again=false, unlike=[], is_whole=false, sql=none) %}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
     {%- set columns = floodmark._storable(columns) -%}
     {%- set known = floodmark._make_quarantine(quarantine, columns) -%}
@@ -40,7 +40,7 @@
         {#- a corrupt record is known by its text, and by its file where files do not say the same again; a file that is
            corrupt as a whole has no text: it is another each time. Where a value does not fit its column, the row as
            it came tells it from another -#}
-        {%- set text = 'if(_floodmark_rules is null, _floodmark_raw' ~ (", ''" if unlike
+        {%- set text = 'if(_floodmark_rules is null, _floodmark_raw' ~ (", ''" if is_whole
             else " || ' ' || _floodmark_file, coalesce(_floodmark_raw, '')") ~ ')' -%}
         {%- set superseded = floodmark._range_again_sql(batch, known, sql)
             if batch.kind == 'backfill' and not (batch.get('asked') or {}).get('restate') else none -%}

@@ -17,8 +17,8 @@
   own_columns     macro(run, columns): those of the SELECT's columns that the table has
   replaced        macro(run, batch): a condition on rows that the batch has read anew with their partitions, or none;
                   none where the strategy reads no row twice
-  whole           macro(run): each batch reads the whole source: the column that says which reading a row is of, in a
-                  list, empty where there is none; none where batches read parts of it
+  whole           macro(run, columns): each batch reads the whole source: the columns that differ though a row is the
+                  same, such as the one that says which reading it is of; none where batches read parts of it
   restated        macro(run, batch): a condition on open rows of the quarantine whose events a restatement has
                   loaded, or none; none where the strategy restates nothing
   asked           macro(run, columns): which rows rules are asked of, {exempt, unsent, columns} (_asked_terms), and

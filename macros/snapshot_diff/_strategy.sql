@@ -15,10 +15,13 @@
 {% endmacro %}
 
 
-{# A row of the next snapshot is the same row where only its version differs, or the file that it was read from. #}
-{% macro _snapshot_reading(run) %}
-    {{ return(([run.settings.snapshot.version] if run.settings.snapshot.version is not none else [])
-        + floodmark._origin_columns(run.settings)) }}
+{# A row of the next snapshot is the same row where only its version differs, or what is not compared. #}
+{% macro _snapshot_reading(run, columns) %}
+    {%- set snapshot = run.settings.snapshot -%}
+    {%- set kept = snapshot.compared + run.settings.unique_key -%}
+    {{ return(([snapshot.version] if snapshot.version is not none else [])
+        + (floodmark._without_columns(columns, kept) | map(attribute='name') | list if snapshot.compared
+        else snapshot.excepted)) }}
 {% endmacro %}
 
 

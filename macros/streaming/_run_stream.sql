@@ -12,10 +12,10 @@
         {%- do floodmark._replay_stream(run) -%}
     {%- else -%}
         {%- do streams.run(run.request, floodmark._apply_micro_batch, floodmark._record_micro_batches, run) -%}
-        {%- do floodmark._tell_warnings(run) -%}
     {%- endif -%}
     {%- do floodmark._report('STREAM ' ~ (settings.output_mode if settings.output_mode == 'complete'
         else settings.strategy) | upper, run.total) -%}
+    {%- do floodmark._tell_violations(run) -%}
     {{ return(true) }}
 {% endmacro %}
 

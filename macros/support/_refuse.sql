@@ -86,8 +86,8 @@
 {% endmacro %}
 
 
-{# Warn, of one thing once a batch. Where a warning ends the node, it waits until the batch at hand is committed, or
-   the run ends without one (_tell_warnings): before that, each run would end at the same place. #}
+{# Warn, of one thing once a run. Where a warning ends the node, it waits for the run's end, or the commit of a
+   micro-batch (_tell_warnings): before that, each run would end at the same place. #}
 {% macro _warn_once(run, sentence) %}
     {%- set warnings = run.get('warnings') or [] -%}
     {%- if sentence not in warnings -%}

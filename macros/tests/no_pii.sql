@@ -13,6 +13,7 @@
     {%- endif -%}
     {%- set own, published, secrets, names, described = [], [], [], [], {} -%}
     {%- set columns = floodmark._columns_of(query='select * from ' ~ model) -%}
+    {%- set except_columns = floodmark._name_list(except_columns) -%}
     {%- for name in except_columns if not floodmark._find_column(columns, name) -%}
         {%- do floodmark._raise('floodmark: except_columns of no_pii names ' ~ name ~ ', and ' ~ model
             ~ ' has no such column: correct the name, or remove it') -%}
@@ -21,7 +22,9 @@
         {%- do own.extend(floodmark._leaf_texts([{'name': column.name, 'path': column.name}],
             floodmark._quoted(column.name), column.ddl)) -%}
     {%- endfor -%}
-    {%- for leaf in own if leaf.type == 'string' or floodmark._position_family(leaf.type) == 'sequence' -%}
+    {#- a text may have a collation, or a length -#}
+    {%- for leaf in own if leaf.type.startswith(('string', 'varchar', 'char'))
+        or floodmark._position_family(leaf.type) == 'sequence' -%}
         {%- set within = [] -%}
         {%- for place in leaf.places -%}
             {%- do within.append(floodmark._string_literal(place.name | lower)) -%}

@@ -26,6 +26,7 @@
                 should_revoke=should_revoke(load_relation(this), should_full_refresh())) -%}
             {%- do floodmark._persist_docs(target_relation) -%}
         {%- endif -%}
+        {%- do floodmark._tell_violations(run) -%}
     {%- endif -%}
     {%- if waits -%}
         {#- there is no table yet -#}

@@ -28,7 +28,7 @@ def asked(strategy: str, names: list[str], repeated: int = 0, **settings: Any) -
         "apply": floodmark._apply_cdc if strategy == "cdc" else None,
     }
     given = {"strategy": strategy, "unique_key": ["id"], "cdc": None, "watermark": VERSION}
-    run = {"settings": given | settings}
+    run = {"settings": given | settings, "sql": "select * from stage"}
     source = {
         "sql": "select * from stage",
         "stage": "stage",

@@ -28,7 +28,7 @@ def floodmark() -> SimpleNamespace:
     loaded._record = lambda event, batch, values: loaded.recorded.append((event, values))
     loaded._ways_out = lambda **_: "the ways out"
     loaded._finish = lambda run, batch, landed, source: run["target"].update({"is_empty": False})
-    loaded._tell_violations = lambda run, batch: None
+    loaded._note_violations = lambda run, batch: None
     return loaded
 
 

@@ -106,13 +106,19 @@ def test_a_row_that_is_open_in_the_quarantine_is_known_by_what_it_says() -> None
     floodmark._quarantined_sql = lambda part, columns, known: "rows"
     floodmark._apply_once = lambda table, batch, sql: sent.append(sql)
     run = run_of(version="V")
-    unlike = floodmark._snapshot_reading(run)
-    assert unlike == ["V", "_metadata"]
-    assert floodmark._snapshot_reading(run_of(None)) == []
+    run["settings"]["snapshot"] |= {"compared": [], "excepted": ["source_file"]}
+    run["settings"]["unique_key"] = ["id"]
+    columns = columns_of("id", "Amount", "source_file")
+    assert floodmark._snapshot_reading(run, columns) == ["V", "source_file"]
+    run["settings"]["snapshot"] |= {"compared": ["amount"], "excepted": []}
+    assert floodmark._snapshot_reading(run, columns) == ["V", "source_file"]
+    unlike = ["V", "_metadata"]
     batch = {"batch_id": 2, "model": "m", "generation": "g", "kind": "incremental", "settings": run["settings"]}  # fmt: skip
     by_file = " || ' ' || _floodmark_file, coalesce(_floodmark_raw, '')"
-    for given, text in ((unlike, ", ''"), ([], by_file)):
-        floodmark._quarantine(batch, columns_of(*OWN), [{}], True, given)
+    for given, is_whole, text in (
+        (unlike, True, ", ''"), (["_metadata"], False, by_file), ([], False, by_file)
+    ):  # fmt: skip
+        floodmark._quarantine(batch, columns_of(*OWN), [{}], True, given, is_whole)
         assert PATHLESS in sent[-1]
         assert ("`_metadata`" in sent[-1]) is (given == [])
         known = f"if(_floodmark_rules is null, _floodmark_raw{text})"

@@ -74,10 +74,14 @@ def test_which_flags_have_a_warning_end_the_node(flags: dict[str, Any], ends: bo
     assert load(flags=SimpleNamespace(**flags))._ends_by_warnings() is ends
 
 
-def test_under_warn_error_the_node_ends_behind_the_commit_with_all_of_them() -> None:
+def test_under_warn_error_the_node_ends_behind_its_last_commit_with_all_of_them() -> None:
     floodmark = loaded(warn_error=True)
+    run: dict[str, Any] = {"total": {"batches": 2}}
+    for _ in range(2):
+        load_batch(floodmark, run)
+    assert floodmark.said == []
     with pytest.raises(Refused):
-        load_batch(floodmark, {})
+        floodmark._tell_violations(run)
     assert floodmark.said == [f"3 events are tied; n has no type. {COMMITTED}"]
 
 
@@ -160,20 +164,16 @@ def test_a_run_without_a_batch_warns_at_its_end(warn_error: bool) -> None:
     floodmark._tidy_files = lambda *_: done.append("tidied") or 0
     floodmark._report = lambda *_: done.append("reported")
     settings = SimpleNamespace(strategy="append", files=SimpleNamespace(on_loaded="archive"))
+    assert floodmark._load(settings, "select") is run
     if warn_error:
         with pytest.raises(Refused):
-            floodmark._load(settings, "select")
-    else:
-        assert floodmark._load(settings, "select") is run
+            floodmark._tell_violations(run)
     assert floodmark.said == ["rows from 4 on wait"]
     assert done == ["tidied", "reported"]
 
 
-@pytest.mark.parametrize(("kind", "is_passing"), [("stream", True), ("incremental", False)])
 @pytest.mark.parametrize("severity", ["error", "warn"])
-def test_a_live_stream_goes_on_behind_what_fails_its_node(
-    kind: str, is_passing: bool, severity: str
-) -> None:
+def test_a_live_stream_goes_on_behind_what_fails_its_node(severity: str) -> None:
     """Its micro-batch is committed, so the next start finds nothing wrong."""
     floodmark, passing = loaded(warn_error=True), []
 
@@ -184,31 +184,28 @@ def test_a_live_stream_goes_on_behind_what_fails_its_node(
     floodmark._stop = stop
     floodmark._result_sentence = lambda rule, result: "positive: 1 of 2 rows violates"
     floodmark._violated_rules = lambda batch: [[{"severity": severity}, {}]]
-    batch = {"kind": kind, "judged": {"results": [{}]}}
+    batch = {"kind": "stream", "judged": {"results": [{}]}}
     with pytest.raises(Refused, match="expectation positive: 1 of 2 rows violates"):
-        floodmark._tell_violations({}, batch)
-    # What dbt makes of a warning ends a stream.
-    assert passing == ([] if severity == "warn" and not is_passing else [is_passing])
+        floodmark._note_violations({}, batch)
+    assert passing == [True]
 
 
-@pytest.mark.parametrize("has_records", [True, False])
+@pytest.mark.parametrize("kind", ["incremental", "replay"])
 @pytest.mark.parametrize("severity", ["error", "warn"])
-def test_a_replay_fails_behind_its_last_part(severity: str, has_records: bool) -> None:
-    """Rows that stay open would keep corrupt records from being replayed, each time."""
+def test_a_run_fails_behind_its_last_batch(severity: str, kind: str) -> None:
+    """Each run would load one batch, and what stands behind the batches would never be reached."""
     floodmark = loaded(warn_error=True)
     floodmark._stop = lambda sentence, is_passing: floodmark._warn(sentence)
     floodmark._result_sentence = lambda rule, result: f"{result} violates"
     floodmark._violated_rules = lambda batch: [[{"severity": severity}, batch["judged"]["of"]]]
-    run: dict[str, Any] = {"to_replay": ["records"]}
-    rows, records = ({"kind": "replay", "judged": {"results": [1], "of": of}} for of in ("1", "2"))
-    floodmark._tell_violations(run, rows)
+    run: dict[str, Any] = {"total": {"batches": 2}}
+    for of in ("1", "2"):
+        floodmark._note_violations(run, {"kind": kind, "judged": {"results": [1], "of": of}})
     assert floodmark.said == []
-    run["to_replay"] = []
-    # None of the records may be one that can be read.
     with pytest.raises(Refused):
-        floodmark._tell_violations(run, records if has_records else {"kind": "replay"})
-    told = ["expectation 1 violates"] + ["expectation 2 violates"] * has_records
-    assert floodmark.said[0].startswith("; ".join(told) + ". The batch is committed: ")
+        floodmark._tell_violations(run)
+    told = "expectation 1 violates; expectation 2 violates"
+    assert floodmark.said[0].startswith(f"{told}. The batch is committed: ")
 
 
 def test_nothing_warns_before_the_commit() -> None:
