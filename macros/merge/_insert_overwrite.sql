@@ -110,16 +110,16 @@
         else floodmark._columns_of(relation=rows), run.settings.partition_by[0]) -%}
     {#- where clocks are set back two hours print alike: moments are compared as numbers -#}
     {%- set is_moment = read.type == 'timestamp' -%}
-    {%- set as_text = 'cast(unix_micros(@) as string)' if is_moment else 'cast(@ as string)' -%}
-    {%- for value in run_query('select distinct ' ~ as_text | replace('@', partition) ~ ' as value from '
-        ~ rows ~ ' where ' ~ partition ~ ' is not null and (' ~ follows ~ ')').columns[0].values() -%}
+    {%- for value in run_query('select distinct cast(' ~ ('unix_micros(' ~ partition ~ ')' if is_moment
+        else partition) ~ ' as string) as value from ' ~ rows ~ ' where ' ~ partition ~ ' is not null and (' ~ follows ~ ')').columns[0].values() -%}
         {%- do values.append(floodmark._string_literal(value)) -%}
     {%- endfor -%}
     {#- a column keeps the type in which it came first: what came in another stands in the text of its row -#}
     {%- set came = floodmark._value_of_text_sql(kept.name, 'timestamp' if is_moment else 'string') -%}
     {%- set value = came if is_moment and kept.type != 'timestamp'
         else 'coalesce(' ~ (partition if is_moment else 'cast(' ~ partition ~ ' as string)') ~ ', ' ~ came ~ ')' -%}
-    {%- set in_partitions = as_text | replace('@', value) ~ ' in (' ~ values | join(', ') ~ ')' if values else none -%}
+    {%- set in_partitions = ('cast(unix_micros(' ~ value ~ ') as string)' if is_moment else value)
+        ~ ' in (' ~ values | join(', ') ~ ')' if values else none -%}
     {%- set in_bounds = floodmark._range_again_sql(dict(batch, low_position=floodmark._low_read(batch)), held)
         if is_judged and batch.low_position is not none else none -%}
     {%- set terms = [in_partitions, in_bounds, floodmark._due_again_sql(run, batch, value)] | reject('none') | list -%}
