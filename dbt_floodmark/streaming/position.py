@@ -486,6 +486,9 @@ def _below(pattern: str) -> Callable[[str], bool]:
 
     Only where a pattern names a store's bucket or a server must the file's URI name it too.
     """
+    if re.fullmatch(r"[a-zA-Z][\w+.-]*://[^/]+", pattern):
+        # A whole bucket.
+        pattern += "/"
     store = "" if is_local(pattern) else (_STORE.match(pattern) or [""])[0]
     inside = re.compile(glob_regex(_ROOT.sub("", pattern).rstrip("/")) + "(?:/|$)")
     return lambda file: file.startswith(store) and bool(inside.match(_ROOT.sub("", file)))

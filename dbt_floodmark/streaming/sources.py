@@ -46,6 +46,7 @@ _TOKEN = re.compile(
     """,
     re.IGNORECASE | re.DOTALL | re.VERBOSE,
 )
+_SCHEME = re.compile(r"[a-zA-Z][\w+.-]*:")
 _OPTION = re.compile(
     rf"""{_GAP}(?P<key>[\w.]+|'[^']*'|"[^"]*")(?:\s*=\s*|\s+)(?P<value>'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[^,\s]+){_GAP}(?:,|$)""",
     re.DOTALL,
@@ -118,10 +119,12 @@ def replace_streams(sql: str, project_dir: str, put: Callable[[Stream], str]) ->
         FloodmarkError: options that cannot be read, or a path with credentials.
     """
     has_metadata = re.search(r"\b_metadata\b", sql) is not None
-    marked = [
-        Source(**json.loads(token["marked"])) for token in _TOKEN.finditer(sql) if token["marked"]
-    ]
-    by_name = {source.name: source for source in marked}
+    by_name: dict[str, Source] = {}
+    for token in _TOKEN.finditer(sql):
+        if token["marked"]:
+            marked = Source(**json.loads(token["marked"]))
+            path = absolute(marked.path, project_dir) if marked.path else None
+            by_name[marked.name] = dataclasses.replace(marked, path=path)
     seen: dict[str, int] = {}
     count = 0
 
@@ -231,11 +234,14 @@ def parse_options(text: str) -> dict[str, str]:
 def absolute(path: str, project_dir: str) -> str:
     """Return a path that Spark takes from anywhere; relative ones lie in the project.
 
-    Without . and .., as Spark itself writes down what it has read.
+    Without `.`, `..` and doubled slashes, as Spark itself writes down what it has read.
     """
-    if re.match(r"[a-zA-Z][\w+.-]*:", path):
-        return path
-    return os.path.normpath(os.path.join(project_dir, path))
+    root = re.match(r"[a-zA-Z][\w+.-]*:(?://[^/]*|(?!//))(?=/)", path)
+    if root is None:
+        return path if _SCHEME.match(path) else os.path.normpath(os.path.join(project_dir, path))
+    below = os.path.normpath(path[root.end() :].lstrip("/"))
+    # Hadoop keeps a .. that leads out of the root, and finds nothing there.
+    return path if below.split("/")[0] == ".." else f"{root[0]}/{'' if below == '.' else below}"
 
 
 def _register(

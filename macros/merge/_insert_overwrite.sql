@@ -111,7 +111,8 @@
     {#- where clocks are set back two hours print alike: moments are compared as numbers -#}
     {%- set is_moment = read.type == 'timestamp' -%}
     {%- for value in run_query('select distinct cast(' ~ ('unix_micros(' ~ partition ~ ')' if is_moment
-        else partition) ~ ' as string) as value from ' ~ rows ~ ' where ' ~ partition ~ ' is not null and (' ~ follows ~ ')').columns[0].values() -%}
+        else partition) ~ ' as string) as value from ' ~ rows ~ ' where ' ~ partition ~ ' is not null and ('
+        ~ follows ~ ')').columns[0].values() -%}
         {%- do values.append(floodmark._string_literal(value)) -%}
     {%- endfor -%}
     {#- a column keeps the type in which it came first: what came in another stands in the text of its row -#}

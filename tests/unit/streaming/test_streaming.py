@@ -329,11 +329,42 @@ def test_position_of_a_checkpoint():
         ("/abs//a/../b", "/abs/b"),
         (".", "/project"),
         ("s3a://bucket/../a", "s3a://bucket/../a"),
-        ("file:/a/./b", "file:/a/./b"),
+        ("s3a://bucket//a/./b/", "s3a://bucket/a/b"),
+        ("s3a://bucket", "s3a://bucket"),
+        ("file:/a/./b", "file:/a/b"),
+        ("file:///a//c/../b", "file:///a/b"),
     ],
 )
 def test_paths_are_as_spark_writes_them(path, found):
     assert sources.absolute(path, "/project/") == found
+
+
+@pytest.mark.parametrize(
+    ("path", "file"),
+    [
+        ("/shop/./landing", "file:///shop/landing/a.json"),
+        ("/shop/project/../landing//", "file:///shop/landing/a.json"),
+        ("file:///shop//landing", "file:///shop/landing/a.json"),
+        ("s3a://bucket//in/./x", "s3a://bucket/in/x/a.json"),
+        ("s3a://bucket", "s3a://bucket/a.json"),
+    ],
+)
+@pytest.mark.parametrize("is_marked", [True, False])
+def test_a_folder_is_the_same_however_it_is_written(path, file, is_marked):
+    """Spark writes down the files without . and .., whatever the query calls their folder."""
+    mark = json.dumps({"name": "s1", "format": "json", "options": {}, "path": path})
+    sql = f"/*floodmark:stream {mark}*/ select * from stream(s1)"
+    sql = sql if is_marked else f"select * from stream(json.`{path}`)"
+    folder = Checkpointed(
+        {
+            "offsets/0": "\n".join(["v1", "{}", '{"logOffset":0}']),
+            "commits/0": "v1",
+            "sources/0/0": _log((file, 0)),
+        }
+    )
+    (stream,) = position._streams(sql, "/shop/project")
+    position.refuse_moved([stream.source.path], folder)
+    assert position.Position.read(folder).files_of(stream.source.path, folder, set())
 
 
 def test_files_of_a_folder_that_is_named_from_the_project():
