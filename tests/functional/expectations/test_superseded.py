@@ -109,6 +109,21 @@ def test_a_run_that_finishes_anothers_commit_tells_what_was_violated(project: Pr
     assert project.ledger("told", "state") == [("committed",)]
 
 
+def test_an_error_ends_the_node_behind_its_last_batch(project: Project) -> None:
+    """A run that ended behind the first violation would load one step each time."""
+    never = {"name": "never", "expect": "false", "severity": "error"}
+    watermark = {"column": "n", "nulls": "exclude", "step": 1}
+    project.model("stepped", incremental(table("raw"), watermark=watermark, expectations=[never]))
+    run = project.dbt("run", "--select", "stepped")
+    assert run.status["stepped"] == "error"
+    told = sentence(run.log)
+    assert "expectation never (warn): 1 of 1 row violates false" in told
+    assert "The batch is committed: severity error fails the node" in told
+    assert sorted(project.sql(f"select id from {project.schema}.stepped")) == [(1,), (2,), (3,)]
+    assert project.ledger("stepped", "state") == [("committed",)] * 3
+    assert project.dbt("run", "--select", "stepped").success
+
+
 def test_rows_of_files_that_are_gone_stay_open(project: Project) -> None:
     files = {"format": "json", "schema": "id int, amount int"}
     for name, line in {"held": '{"id":1,"amount":-1}', "corrupt": "no JSON"}.items():
