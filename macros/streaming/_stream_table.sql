@@ -74,8 +74,8 @@
     {%- set columns = floodmark._conformed_columns(run, {'replaces': true}, floodmark._columns_of(query=shape_sql)) -%}
     {%- set select_sql = floodmark._conforming_sql(run, columns, shape_sql) -%}
     {%- do floodmark._assert_contract(select_sql) -%}
-    {%- do floodmark._execute([floodmark._replace_table_sql(select_sql, dict(floodmark._name_properties(columns),
-        **dict(floodmark._untyped_property(run), **properties)))]) -%}
+    {%- do floodmark._execute([floodmark._replace_table_sql(select_sql,
+        dict(floodmark._made_properties(run, columns), **properties))]) -%}
     {{ return(columns) }}
 {% endmacro %}
 

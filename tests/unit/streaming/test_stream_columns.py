@@ -111,6 +111,15 @@ def test_a_stream_makes_no_table_that_breaks_its_contract() -> None:
     assert asked == [select]
 
 
+def test_a_stream_with_a_column_of_the_change_feed_has_no_feed_of_its_own() -> None:
+    floodmark, run = stream_of({"id": "int", "_change_type": "string"}, {})
+    floodmark._setting = lambda name: None
+    assert made(floodmark, run)[1]["delta.enableChangeDataFeed"] == "false"
+    floodmark._setting = lambda name: name == "change_feed"
+    with pytest.raises(Refused, match="change_feed: got true; expected no column _change_type in"):
+        made(floodmark, run)
+
+
 def test_what_has_no_type_yet_is_kept_out_of_a_stream() -> None:
     """`null as n` and `array() as l`: Delta refuses both, in a streaming write or in the table."""
     selected = {"id": "int", "n": "void", "l": "array<void>", "s": "struct<a:int,b:void>"}
