@@ -308,21 +308,25 @@
         or not floodmark._is_stage_whole(changes) -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- set named = [] -%}
-    {%- for relation in [quarantine, changes] -%}
-        {%- do named.append(floodmark._columns_of(relation=relation) | map(attribute='name') | map('lower') | list) -%}
-    {%- endfor -%}
+    {%- set held, came = floodmark._columns_of(relation=quarantine), floodmark._columns_of(relation=changes) -%}
     {%- set keys = run.settings.unique_key | map('lower') | list -%}
-    {%- set is_told = '_commit_version' in named[0] and '_commit_version' in named[1] -%}
+    {%- set is_told = floodmark._find_column(held, '_commit_version')
+        and floodmark._find_column(came, '_commit_version') -%}
+    {%- set terms = [] -%}
+    {%- for key in run.settings.unique_key if floodmark._find_column(held, key) -%}
+        {%- set value = floodmark._held_value_sql(floodmark._find_column(held, key),
+            floodmark._find_column(came, key)) -%}
+        {%- do terms.append(value ~ ' <=> j.' ~ floodmark._quoted(key)) -%}
+    {%- endfor -%}
     {%- set is_before = 'q._floodmark_batch_id < ' ~ batch.batch_id -%}
     {#- a row of a time when the SELECT omitted the version has none -#}
     {%- set is_older = 'coalesce(q._commit_version < j._floodmark_newest, ' ~ is_before ~ ')' if is_told
         else is_before -%}
-    {%- if keys | reject('in', named[0]) | list == [] -%}
+    {%- if terms | length == keys | length -%}
         {%- do floodmark._execute(['merge into ' ~ quarantine ~ ' as q using (select '
             ~ floodmark._quoted_csv(keys) ~ (', max(_commit_version) as _floodmark_newest' if is_told else '')
             ~ ' from ' ~ changes ~ ' group by ' ~ floodmark._quoted_csv(keys) ~ ') as j on '
-            ~ floodmark._same_key(run, 'q', 'j') ~ ' and ' ~ is_older ~ " and "
+            ~ terms | join(' and ') ~ ' and ' ~ is_older ~ " and "
             "q._floodmark_state = 'open' when matched then update set _floodmark_state = 'superseded'"]) -%}
     {%- endif -%}
 {% endmacro %}
@@ -450,6 +454,18 @@
 {% macro _held_position_sql(column, family) %}
     {{ return(floodmark._quoted(column.name) if floodmark._position_family(column.type) == family
         else floodmark._value_of_text_sql(column.name, {'sequence': 'decimal(38,0)'}.get(family, family))) }}
+{% endmacro %}
+
+
+{# The value that a row of the quarantine (`q`) has in a column, in the type in which another has it now. #}
+{% macro _held_value_sql(column, other) %}
+    {%- set value = 'q.' ~ floodmark._quoted(column.name) -%}
+    {%- if not other or column.type == other.type -%}
+        {{ return(value) }}
+    {%- endif -%}
+    {%- set text = floodmark._value_of_text_sql(column.name, other.type) -%}
+    {{ return('coalesce(try_cast(' ~ value ~ ' as ' ~ other.type ~ '), ' ~ text ~ ')'
+        if floodmark._is_castable(column.type, other.type) else text) }}
 {% endmacro %}
 
 

@@ -354,3 +354,24 @@ def test_a_corrupt_record_is_told_by_its_text_and_its_file() -> None:
     )
     assert f"{text} as _floodmark_text" in sent[0]
     assert f"{text} as _floodmark_open_text" in sent[0]
+
+
+@pytest.mark.parametrize(
+    ("held", "now", "value"),
+    [
+        ("bigint", "bigint", "q.`id`"),
+        # What does not fit the column stands in the text of its row.
+        ("int", "bigint", "coalesce(try_cast(q.`id` as bigint), from_json("),
+        ("bigint", "string", "coalesce(try_cast(q.`id` as string), from_json("),
+        # Spark refuses such a cast, and with it the whole statement.
+        ("date", "int", "from_json("),
+        ("map<string,int>", "int", "from_json("),
+    ],
+)
+def test_a_held_key_is_compared_in_the_type_that_keys_have_now(
+    held: str, now: str, value: str
+) -> None:
+    found = load()._held_value_sql({"name": "id", "type": held}, {"name": "id", "type": now})
+    assert found.startswith(value)
+    if "from_json" in value:
+        assert f"struct<`id`:{now}>" in found or f"struct<id:{now}>" in found
