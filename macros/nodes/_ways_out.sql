@@ -9,3 +9,12 @@
         ~ (', or set the mark with `floodmark reset ' ~ floodmark._node_name(model) ~ ' --to <value>`' if can_reset
         else '')) }}
 {% endmacro %}
+
+
+{# How a stream goes on whose rows are refused: a micro-batch that was planned reads the same versions again. `change`
+   is what refuses them. #}
+{% macro _ways_out_of_rows(change=none) %}
+    {{ return('The stream reads the same rows again, even if you correct them upstream: '
+        ~ ('change ' ~ change ~ ', ' if change else '') ~ 'correct or leave out the rows in the SELECT, or correct '
+        'them upstream and run once with --full-refresh') }}
+{% endmacro %}
