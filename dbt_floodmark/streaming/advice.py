@@ -113,6 +113,12 @@ _ADVICE: Sequence[tuple[str, str] | tuple[str, str, type[DbtRuntimeError]]] = (
         RefusedError,
     ),
     (
+        r"DELTA_VIOLATE_CONSTRAINT|DELTA_NOT_NULL_CONSTRAINT_VIOLATED",
+        "the table refuses a row. The stream reads the same rows again, even if you correct them "
+        "upstream: change the constraint, correct or leave out the rows in the SELECT, or correct "
+        "them upstream and run once with --full-refresh.",
+    ),
+    (
         r"CONCURRENT_STREAM_LOG_UPDATE|Concurrent update to the log|Multiple streaming jobs",
         "another process runs this stream on the same checkpoint: stop one of the two.",
     ),

@@ -14,7 +14,9 @@
     {%- do floodmark._fail(batch, error, floodmark._may_pass(error)) -%}
     {%- do run.state.update({'last_batch_id': batch.batch_id, 'finished_id': batch.batch_id}) -%}
     {{ return(floodmark._unreadable_changes(batch, error) or floodmark._lies_elsewhere(error)
-        or floodmark._obsolete_constraints(error)) }}
+        or floodmark._obsolete_constraints(error)
+        or (floodmark._ways_out_of_rows('the constraint') if batch.kind == 'stream' and '_CONSTRAINT' in error
+        else none)) }}
 {% endmacro %}
 
 

@@ -143,9 +143,7 @@
     {%- endfor -%}
     {%- if rejects -%}
         {%- do floodmark._stop('the batch breaks its expectations:\n  - ' ~ sentences | join('\n  - ')
-            ~ ('\nNothing was written. The stream reads the same rows again, even if you correct them upstream: change '
-            'the rule, correct or leave out the rows in the SELECT, or correct them upstream and run once with '
-            '--full-refresh' if batch.kind == 'stream'
+            ~ ('\nNothing was written. ' ~ floodmark._ways_out_of_rows('the rule') if batch.kind == 'stream'
             else '\nNothing was written, and the mark stays: correct the rows upstream, or the rule'),
             rejects='expectations: ' ~ rejects | join('; ')) -%}
     {%- endif -%}

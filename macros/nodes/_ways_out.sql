@@ -17,3 +17,11 @@
     {{ return(strategy == 'cdc' and (is_restored or is_replaced and adapter.get_relation(none, relation.schema,
         relation.identifier ~ '__cdc_state') is not none)) }}
 {% endmacro %}
+
+
+{# How a stream goes on whose rows are refused: a micro-batch that was planned reads the same versions again. `change`
+   is what refuses them. #}
+{% macro _ways_out_of_rows(change) %}
+    {{ return('The stream reads the same rows again, even if you correct them upstream: change ' ~ change ~ ', correct '
+        'or leave out the rows in the SELECT, or correct them upstream and run once with --full-refresh') }}
+{% endmacro %}

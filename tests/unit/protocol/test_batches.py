@@ -87,6 +87,22 @@ def refused(floodmark: SimpleNamespace, batch: dict[str, Any]) -> list[str]:
     return failed
 
 
+def test_a_stream_is_told_that_it_reads_refused_rows_again(floodmark: SimpleNamespace) -> None:
+    floodmark._has_landed = lambda batch: False
+    floodmark._fail = lambda batch, error, may_pass: None
+    floodmark._unreadable_changes = floodmark._lies_elsewhere = lambda *given: None
+    floodmark._obsolete_constraints = lambda error: None
+
+    def told(error: str, kind: str) -> str:
+        batch = batch_of(kind=kind)
+        run = {"settings": batch["settings"], "state": {}}
+        return str(floodmark._note_refused(error, run, batch) or "")
+
+    refused = "[DELTA_VIOLATE_CONSTRAINT_WITH_VALUES] CHECK constraint positive (n > 0)"
+    assert "even if you correct them upstream: change the constraint, " in told(refused, "stream")
+    assert told(refused, "incremental") == told("executor 3 lost", "stream") == ""
+
+
 def test_a_committed_batch_is_not_failed_behind_its_commit(floodmark: SimpleNamespace) -> None:
     """One that changes nothing in the target has no commit there, and the mark must not go back."""
     assert refused(floodmark, batch_of()) == ["no"]

@@ -631,6 +631,7 @@ def test_one_that_has_read_all_ends():
             "another process runs this stream",
         ),
         ("[DELTA_FILE_NOT_FOUND_DETAILED] File part-1 not found", "is gone from its source"),
+        ("[DELTA_VIOLATE_CONSTRAINT_WITH_VALUES] CHECK constraint", "change the constraint"),
         (
             "[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file /x/part-1. File does not exist",
             "or from a table that it joins. Run again.",
