@@ -22,7 +22,9 @@ MERGE = {"incremental_strategy": "merge", "unique_key": "id"}
 @pytest.fixture(scope="module")
 def project(make_project: Callable[..., Project]) -> Project:
     project = make_project("superseded")
-    project.source("raw", "feed", "stores", "visits", "days", "hours", "lands")
+    project.source(
+        "raw", "feed", "stores", "visits", "days", "weeks", "poor", "extracts", "hours", "lands"
+    )
     project.sql(f"create table {project.schema}.raw (id int, amount int, n bigint) using delta")
     rows = [(1, 1, 1), (2, -2, 2), (3, 3, 3), (4, -4, None)]
     project.sql(f"insert into {project.schema}.raw values {values(rows)}")
@@ -279,7 +281,6 @@ def test_a_batch_that_another_run_planned_supersedes_without_rules(project: Proj
         "partition_by": "day",
         "watermark": {"column": "at"},
     }
-    project.source("raw", "feed", "stores", "visits", "days", "weeks")
     weeks = f"{project.schema}.weeks"
     project.sql(f"create table {weeks} (id int, amount int, at timestamp, day date) using delta")
     rows = [(1, -1, "2024-05-02 01:00:00", "2024-05-02")]
@@ -332,7 +333,6 @@ def test_a_new_ledger_gives_no_number_of_the_quarantine_again(project: Project) 
 
 def test_a_first_load_of_which_no_row_is_kept_is_not_repeated(project: Project) -> None:
     """Rows that were discarded would be open again. A table that somebody empties is loaded anew all the same."""
-    project.source("raw", "feed", "stores", "visits", "days", "weeks", "poor")
     poor = f"{project.schema}.poor"
     project.sql(f"create table {poor} (id int, amount int, at timestamp, day date) using delta")
     rows = [(n, -n, f"2024-05-02 0{n}:00:00", "2024-05-02") for n in (1, 2)]
@@ -373,7 +373,6 @@ def test_a_first_load_of_which_no_row_is_kept_is_not_repeated(project: Project) 
 def test_extracts_and_files_of_a_table_by_hand_are_not_loaded_again(project: Project) -> None:
     """No row of theirs is kept at first. The files have a column more than the table."""
     s, names = project.schema, ("made_extracts", "made_files")
-    project.source("raw", "feed", "stores", "visits", "days", "weeks", "poor", "extracts")
     project.sql(f"create table {s}.extracts (id int, amount int, day date) using delta")
     rows = [(n, -n, "2024-05-02") for n in (1, 2)]
     project.sql(f"insert into {s}.extracts values {values(rows)}")
