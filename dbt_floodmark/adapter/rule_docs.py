@@ -59,9 +59,9 @@ def _rules(node: Any) -> Iterator[Mapping[str, Any]]:
     if node.config.get("materialized") not in ("incremental", "streaming_table"):
         return
     meta = (node.meta or {}).get("floodmark")
-    given = node.config.get("expectations") or (
-        meta.get("expectations") if isinstance(meta, dict) else None
-    )
+    given = node.config.get("expectations")
+    if given is None and isinstance(meta, dict):
+        given = meta.get("expectations")
     for rule in given if isinstance(given, list) else ():
         if isinstance(rule, dict) and rule.get("name"):
             yield rule

@@ -118,3 +118,10 @@ def test_the_manifest_of_the_command_before_stays_where_dbt_keeps_it(
     )
     assert rule_docs.list_rules(lambda self: "catalog")(task) == "catalog"  # type: ignore[arg-type, return-value]
     assert bool(written) is compiles
+
+
+def test_rules_that_the_config_takes_out_are_not_described() -> None:
+    """An empty list in the config goes before rules in meta: a run asks none."""
+    model = node([{"name": "positive", "expect": "amount > 0"}], in_meta=True, expectations=[])
+    describe(model)
+    assert model.description == "Invoices."
