@@ -26,7 +26,7 @@
     {%- if value is mapping -%}
         {%- set found = {} -%}
         {%- for key, one in value.items() -%}
-            {%- do found.update({key | string: '***' if one is not none and floodmark._has_secret(key ~ '=' ~ one)
+            {%- do found.update({key | string: '***' if one is not none and floodmark._has_secret(key ~ '=x')
                 else floodmark._printable(one)}) -%}
         {%- endfor -%}
         {{ return(found) }}
