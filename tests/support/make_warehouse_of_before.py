@@ -26,15 +26,14 @@ from typing import Any
 
 from story_of_before import (
     CUTS,
-    DELIVERIES,
-    FILES,
     FIRST_CUTS,
     RESTATED_CUTS,
     RESTATED_FROM,
     SCHEMA,
-    TABLES,
     WAYS,
     cuts,
+    deliver,
+    make_tables,
     models,
 )
 
@@ -68,11 +67,7 @@ def main() -> None:
 def load(project: Project) -> None:
     """Two deliveries to their end, and a third until its cuts."""
     project.sql(f"create schema {SCHEMA}")
-    for name, columns in TABLES.items():
-        feed = "tblproperties ('delta.enableChangeDataFeed' = 'true')" if name == "items" else ""
-        project.sql(f"create table {SCHEMA}.{name} ({columns}) using delta {feed}")
-    project.source(*TABLES)
-    (project.root / "landing").mkdir()
+    make_tables(project)
     for name in cuts(CUTS) | cuts(RESTATED_CUTS):
         project.model(name, WAYS[models()[name]])
     for number in (0, 1):
@@ -97,13 +92,6 @@ def cut(project: Project, cuts: dict[str, str], *words: str) -> None:
         if "cut before statement" not in run.message.get(name, "")
     }
     assert not wrong, json.dumps(wrong, indent=2)
-
-
-def deliver(project: Project, number: int) -> None:
-    """Let a delivery arrive."""
-    for statement in DELIVERIES[number]:
-        project.sql(statement.replace("{s}", SCHEMA))
-    (project.root / "landing" / f"{number}.json").write_text(FILES[number] + "\n")
 
 
 def pack(project: Project) -> None:

@@ -8,6 +8,8 @@ This file imports nothing of the project, as it is read by checkouts of any age.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from typing import Any
 
 SCHEMA = "test_warehouse_of_before_kept"
@@ -307,3 +309,36 @@ def cuts(of: dict[str, dict[str, str]]) -> dict[str, str]:
         for way, patterns in of.items()
         for cut, pattern in patterns.items()
     }
+
+
+def make_tables(project: Any) -> None:
+    """Make the source tables, and the folder where files land, both empty."""
+    for name, columns in TABLES.items():
+        feed = "tblproperties ('delta.enableChangeDataFeed' = 'true')" if name == "items" else ""
+        project.sql(f"create table {project.schema}.{name} ({columns}) using delta {feed}")
+    project.source(*TABLES)
+    (project.root / "landing").mkdir()
+
+
+def deliver(project: Any, number: int) -> None:
+    """Let a delivery arrive."""
+    for statement in DELIVERIES[number]:
+        project.sql(statement.replace("{s}", project.schema))
+    (project.root / "landing" / f"{number}.json").write_text(FILES[number] + "\n")
+
+
+def wrong(project: Any, there: Mapping[str, str]) -> dict[str, tuple[Any, Any]]:
+    """Model -> its rows and those expected, once all deliveries are loaded: of models (name -> way) where they differ."""
+    parts = [
+        f"select '{name}' as model, to_json(struct({EXPECTED[way][0]}), map('ignoreNullFields', 'false')) as row "
+        f"from {project.schema}.{name}"
+        for name, way in there.items()
+    ]
+    held: dict[str, list[tuple[Any, ...]]] = {name: [] for name in there}
+    for name, row in project.sql(" union all ".join(parts)):
+        held[name].append(tuple(json.loads(row).values()))
+    pairs = {
+        name: (sorted(held[name], key=repr), sorted(EXPECTED[way][1], key=repr))
+        for name, way in there.items()
+    }
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}

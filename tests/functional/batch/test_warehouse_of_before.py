@@ -10,13 +10,12 @@ import shutil
 import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from filelock import FileLock
 
 from tests.support.harness import REPOSITORY, Project
-from tests.support.story_of_before import DELIVERIES, EXPECTED, FILES, SCHEMA, models
+from tests.support.story_of_before import SCHEMA, deliver, models, wrong
 
 pytestmark = pytest.mark.edge
 
@@ -90,19 +89,6 @@ def _take_models(project: Project, kept: Path) -> dict[str, str]:
     return there
 
 
-def _held(project: Project, there: dict[str, str]) -> dict[str, list[tuple[Any, ...]]]:
-    """The rows of every model, in the columns in which they are expected."""
-    parts = [
-        f"select '{name}' as model, to_json(struct({EXPECTED[way][0]}), map('ignoreNullFields', 'false')) as row "
-        f"from {SCHEMA}.{name}"
-        for name, way in there.items()
-    ]
-    held: dict[str, list[tuple[Any, ...]]] = {name: [] for name in there}
-    for name, row in project.sql(" union all ".join(parts)):
-        held[name].append(tuple(json.loads(row).values()))
-    return {name: sorted(rows, key=repr) for name, rows in held.items()}
-
-
 @pytest.fixture(scope="module")
 def project(make_project: Callable[..., Project], home: Path) -> Iterator[Project]:
     """The ledger names the schema, so one target at a time has it."""
@@ -117,9 +103,7 @@ def project(make_project: Callable[..., Project], home: Path) -> Iterator[Projec
 def test_it_is_finished_and_goes_on(project: Project, tmp_path: Path) -> None:
     logs = _unpack(project, tmp_path)
     there = _take_models(project, tmp_path / "project")
-    for statement in DELIVERIES[3]:
-        project.sql(statement.replace("{s}", SCHEMA))
-    (project.root / "landing" / "3.json").write_text(FILES[3] + "\n")
+    deliver(project, 3)
 
     _plan_backfills(project)
 
@@ -133,13 +117,7 @@ def test_it_is_finished_and_goes_on(project: Project, tmp_path: Path) -> None:
     ]
     failed = {name: run.message[name] for name in there if run.status[name] != "success"}
     assert failed == {}
-    held = _held(project, there)
-    wrong = {
-        name: (held[name], EXPECTED[way][1])
-        for name, way in there.items()
-        if held[name] != sorted(EXPECTED[way][1], key=repr)
-    }
-    assert wrong == {}
+    assert wrong(project, there) == {}
     unfinished = project.sql(f"select model from {LEDGER}.batches where state = 'planned'")
     assert [name for (name,) in unfinished if name.partition(".")[2] in there] == []
 
