@@ -11,11 +11,28 @@
     {%- if parts -%}
         {%- set columns = batch.judged.columns if batch.get('judged')
             else floodmark._select_columns(run, select_sql) -%}
-        {%- set whole = floodmark._strategy(run.settings).whole -%}
+        {%- set strategy = floodmark._strategy(run.settings) -%}
+        {%- set whole = strategy.whole -%}
+        {%- if strategy.finds_by_key or whole -%}
+            {%- do floodmark._check_held_keys(run, floodmark._select_columns(run, select_sql) if strategy.conforms
+                else columns) -%}
+        {%- endif -%}
         {%- set unlike = floodmark._origin_columns(run.settings) + (whole(run, columns) if whole else []) -%}
         {%- do floodmark._quarantine(batch, columns, parts, floodmark._leaves_open(run, batch, columns),
             unlike=unlike, is_whole=whole is not none, sql=floodmark._text_of_range(run)) -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# A quarantine keeps the type in which a column came first, so a key of a type that will be refused must not be its
+   first row's. One that has no type yet is left out of it, and may have one in the table. #}
+{% macro _check_held_keys(run, columns) %}
+    {%- set typed = [] -%}
+    {%- for column in floodmark._columns_named(columns, run.settings.unique_key)
+        if not floodmark._is_untyped(column.type) -%}
+        {%- do typed.append(column) -%}
+    {%- endfor -%}
+    {%- do floodmark._reject_columns(floodmark._key_problems(run, typed | map(attribute='name') | list, typed)) -%}
 {% endmacro %}
 
 
