@@ -210,7 +210,7 @@
             'got': cdc[name[11:] ~ 's'] ~ ' ' ~ floodmark._find_column(columns, name).type, 'expected': 'a condition',
             'todo': "Write one, such as \"operation = 'DELETE'\""}) -%}
     {%- endfor -%}
-    {%- do problems.extend(floodmark._key_problems(run.settings.unique_key, own, cdc)) -%}
+    {%- do problems.extend(floodmark._key_problems(run, run.settings.unique_key, own, cdc)) -%}
     {%- for setting in ['column_list', 'except_column_list', 'track_history_column_list',
         'track_history_except_column_list', 'ignore_null_updates'] -%}
         {%- set listed = cdc[{'track_history_column_list': 'tracked',

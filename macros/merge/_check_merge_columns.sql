@@ -7,7 +7,7 @@
 
 {# merge needs the columns that its settings name, and keys that can be compared. #}
 {% macro _check_merge_columns(run, batch, columns) %}
-    {%- set problems = floodmark._key_problems(run.settings.unique_key, columns) -%}
+    {%- set problems = floodmark._key_problems(run, run.settings.unique_key, columns) -%}
     {%- for setting in ['merge_update_columns', 'merge_exclude_columns'] -%}
         {%- for name in floodmark._name_list(config.get(setting))
             if not floodmark._find_column(columns + ([] if batch.replaces else floodmark._table_columns(run)), name)

@@ -87,7 +87,8 @@
     {%- set problems = [] -%}
     {%- for setting, name in {'watermark.column': run.settings.watermark.column,
         'partition_by': run.settings.partition_by[0]}.items() if not floodmark._find_column(columns, name) -%}
-        {%- do problems.append({'setting': setting, 'got': name, 'expected': 'a column of the SELECT',
+        {%- do problems.append(floodmark._untyped_problem(setting, name) if floodmark._is_untyped_column(run, name)
+            else {'setting': setting, 'got': name, 'expected': 'a column of the SELECT',
             'todo': 'Add it: insert_overwrite compares the two'}) -%}
     {%- endfor -%}
     {%- do floodmark._reject_columns(problems, 'the SELECT lacks a column that insert_overwrite needs') -%}

@@ -4,7 +4,7 @@
     {{ return(dict(floodmark._strategy_defaults(), staged=floodmark._merge_staged,
         check_columns=floodmark._check_merge_columns, counts=floodmark._merge_counts,
         check_staged=floodmark._check_keys, finds_by_key=true, orders_by_mark=true, compares_all=true,
-        replayed=floodmark._last_readings_sql, changes=floodmark._merge_changes,
+        reading=floodmark._reading_names, replayed=floodmark._last_readings_sql, changes=floodmark._merge_changes,
         before_replace=floodmark._note_made_peak, statement=floodmark._merge_statement)) }}
 {% endmacro %}
 

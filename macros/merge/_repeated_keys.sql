@@ -2,11 +2,17 @@
    named. #}
 {% macro _check_keys(run, batch, source) %}
     {%- set order = floodmark._order_column(run, source.columns) -%}
+    {%- set holds = batch.get('judged') and batch.judged.rows_quarantined -%}
     {#- one commit may take a row of a key away and add another -#}
-    {%- set is_mixed = order and source.counts.repeated and floodmark._reads_images(run, batch)
+    {%- set is_mixed = order and (source.counts.repeated or holds) and floodmark._reads_images(run, batch)
         and not floodmark._find_column(source.columns, '_change_type') -%}
-    {%- set rows = (source.stage if is_mixed else none) if order
-        else (source.stage if source.counts.repeated else floodmark._held_changes_sql(run, batch)) -%}
+    {%- if is_mixed -%}
+        {%- set rows = floodmark._loaded_or_held_sql(run, batch) if holds else source.stage -%}
+    {%- elif order -%}
+        {{ return(none) }}
+    {%- else -%}
+        {%- set rows = source.stage if source.counts.repeated else floodmark._held_changes_sql(run, batch) -%}
+    {%- endif -%}
     {%- if rows is none -%}
         {{ return(none) }}
     {%- endif -%}
@@ -41,6 +47,15 @@
 {% macro _reads_images(run, batch) %}
     {{ return(batch.family == 'version' and floodmark._reads_state(run.sql)
         and (batch.low_position is not none or batch.start_position is not none)) }}
+{% endmacro %}
+
+
+{# The rows of a batch that are loaded or go to the quarantine: for a FROM. NULL is no key of which a row that is held
+   could be another image. #}
+{% macro _loaded_or_held_sql(run, batch) %}
+    {{ return('(select * from ' ~ floodmark._judged_relation(batch) ~ ' where if('
+        ~ floodmark._broken_sql(batch.rules, ['quarantine']) ~ ', not ' ~ floodmark._null_key_sql(run) ~ ', not '
+        ~ floodmark._broken_sql(batch.rules, ['drop']) ~ '))') }}
 {% endmacro %}
 
 

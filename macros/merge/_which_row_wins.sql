@@ -58,14 +58,22 @@
 {% endmacro %}
 
 
-{# The rows that a replay keeps, one reading of each: of a key's rows of one watermark value those that the latest batch
-   has held back, since it read them later. Without such a value all rows of a key are readings of one; where `set`
-   gives it, the rows follow each other by the value that they came with. #}
+{# What readings of one row are alike in: the key, and the watermark value. Without such a value all rows of a key are
+   readings of one. #}
+{% macro _reading_names(run, columns) %}
+    {%- set order = floodmark._order_column(run, columns) -%}
+    {{ return(run.settings.unique_key + ([order] if order is not none else [])) }}
+{% endmacro %}
+
+
+{# The rows that a replay keeps, one reading of each: those that the latest batch has held back, since it read them
+   later. Where `set` gives the watermark value, the rows follow each other by the value that they came with. Most older
+   readings are open no more (_supersede_readings). #}
 {% macro _last_readings_sql(run, batch) %}
     {%- set quarantine = floodmark._quarantine_relation(this) -%}
     {%- set columns = batch.judged.columns -%}
     {%- set order = floodmark._order_column(run, columns) or '' -%}
-    {%- set told = floodmark._columns_named(columns, run.settings.unique_key + [order]) -%}
+    {%- set told = floodmark._columns_named(columns, floodmark._reading_names(run, columns)) -%}
     {%- set came = floodmark._find_column(floodmark._columns_of(relation=quarantine), order)
         if order | lower in (batch.asked.replay.set or {}) | map('lower') | list else none %}
     select {{ floodmark._quoted_csv(columns | map(attribute='name') | list) }}

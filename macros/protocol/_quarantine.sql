@@ -32,21 +32,13 @@
     {%- endfor -%}
     {%- set rows = selects | join('\nunion all\n') -%}
     {%- if is_again -%}
-        {%- set kept = [] -%}
-        {%- for column in floodmark._without_columns(columns, unlike) -%}
-            {%- do kept.append(floodmark._find_column(known, column.name) or column) -%}
-        {%- endfor -%}
-        {%- set hash = floodmark._row_hash_sql(kept, rescued=floodmark._rescued_column(batch.settings)) -%}
-        {#- a corrupt record is known by its text, and by its file where files do not say the same again; a file that is
-           corrupt as a whole has no text: it is another each time. Where a value does not fit its column, the row as
-           it came tells it from another -#}
-        {%- set text = 'if(_floodmark_rules is null, _floodmark_raw' ~ (", ''" if is_whole
-            else " || ' ' || _floodmark_file, coalesce(_floodmark_raw, '')") ~ ')' -%}
+        {%- set contents = floodmark._row_contents(batch, columns, known, unlike, is_whole) -%}
         {%- set superseded = floodmark._range_again_sql(batch, known, sql)
             if batch.kind == 'backfill' and not (batch.get('asked') or {}).get('restate') else none -%}
-        {%- set rows = 'select * except (_floodmark_hash, _floodmark_text) from (select *, ' ~ hash
-            ~ ' as _floodmark_hash, ' ~ text ~ ' as _floodmark_text from (\n' ~ rows ~ '\n)) left anti join (select '
-            ~ hash ~ ' as _floodmark_open, ' ~ text ~ ' as _floodmark_open_text from ' ~ quarantine
+        {%- set rows = 'select * except (_floodmark_hash, _floodmark_text) from (select *, ' ~ contents.hash
+            ~ ' as _floodmark_hash, ' ~ contents.text ~ ' as _floodmark_text from (\n' ~ rows
+            ~ '\n)) left anti join (select ' ~ contents.hash ~ ' as _floodmark_open, ' ~ contents.text
+            ~ ' as _floodmark_open_text from ' ~ quarantine
             ~ " where _floodmark_state = 'open'" ~ (' and not coalesce(' ~ superseded ~ ', false)' if superseded)
             ~ ') on _floodmark_hash = _floodmark_open and _floodmark_text = _floodmark_open_text' -%}
     {%- endif -%}
@@ -55,6 +47,19 @@
         ~ batch.batch_id ~ ' as _floodmark_batch_id, current_timestamp() as _floodmark_quarantined_at, '
         "'open' as _floodmark_state, uuid() as _floodmark_id from (\n" ~ rows ~ '\n)') -%}
     {%- do floodmark._require_own_judgement(quarantine, once) -%}
+{% endmacro %}
+
+
+{# What a row of the quarantine is known by, as SQL: {hash, text}. The hash is of the model's `columns` but those of
+   `unlike`. A corrupt record is known by its text, and by its file where files do not say the same again
+   (`is_whole`); a file that is corrupt as a whole has no text: it is another each time. Where a value does not fit its
+   column, the row as it came tells it from another. #}
+{% macro _row_contents(batch, columns, known, unlike, is_whole=false) %}
+    {%- set kept = floodmark._columns_named(known,
+        floodmark._without_columns(columns, unlike) | map(attribute='name') | list) -%}
+    {{ return({'hash': floodmark._row_hash_sql(kept, rescued=floodmark._rescued_column(batch.settings)),
+        'text': 'if(_floodmark_rules is null, _floodmark_raw' ~ (", ''" if is_whole
+            else " || ' ' || _floodmark_file, coalesce(_floodmark_raw, '')") ~ ')'}) }}
 {% endmacro %}
 
 
@@ -286,6 +291,7 @@
     {#- before the first batch there was no row (_next_batch_id): it may have its own -#}
     {%- set is_first = batch.batch_id | int == 1 -%}
     {%- do floodmark._supersede_changed(run, batch) if not is_first or batch.get('rules') -%}
+    {%- do floodmark._supersede_readings(run, batch) if not is_first -%}
     {%- set rows = floodmark._came_again_sql(run, batch) if not is_first else none -%}
     {%- if rows is not none -%}
         {%- do floodmark._supersede(floodmark._quarantine_relation(this),

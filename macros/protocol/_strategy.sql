@@ -14,6 +14,8 @@
   replays         whether rows of the quarantine can be loaded by themselves
   replayed        macro(run, batch): a SELECT of the rows that a replay loads, of those that break no rule any more;
                   none where it loads all of them
+  reading         macro(run, columns): names of columns: rows that are alike in them are readings of one row, of which
+                  the last counts; none where each row counts
   own_columns     macro(run, columns): those of the SELECT's columns that the table has
   replaced        macro(run, batch): a condition on rows that the batch has read anew with their partitions, or none;
                   none where the strategy reads no row twice
@@ -77,7 +79,7 @@
     {{ return({
         'load': none, 'conforms': true, 'contracted': floodmark._without_change_columns,
         'shape': floodmark._without_change_columns, 'reads': none,
-        'replays': true, 'replayed': none, 'replaced': none, 'whole': none,
+        'replays': true, 'replayed': none, 'reading': none, 'replaced': none, 'whole': none,
         'restated': none, 'own_columns': floodmark._target_columns, 'asked': floodmark._asked_of_all,
         'needs_stage': true, 'staged': floodmark._staged_select,
         'check_columns': floodmark._check_own_names, 'counts': floodmark._row_counts, 'check_staged': none,

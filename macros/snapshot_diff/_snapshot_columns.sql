@@ -42,7 +42,7 @@
 {# What the columns forbid, refused with all problems at once. #}
 {% macro _check_snapshot_columns(run, columns, select_sql) %}
     {%- set snapshot = run.settings.snapshot -%}
-    {%- set problems = floodmark._key_problems(run.settings.unique_key, columns) -%}
+    {%- set problems = floodmark._key_problems(run, run.settings.unique_key, columns) -%}
     {%- for setting, names in {'compare_columns': snapshot.compared, 'except_columns': snapshot.excepted}.items() -%}
         {%- for name in names
             if not floodmark._find_column(columns, name) and not floodmark._is_untyped_column(run, name)
@@ -53,7 +53,9 @@
     {%- endfor -%}
     {%- if snapshot.version is not none -%}
         {%- set version = floodmark._find_column(columns, snapshot.version) -%}
-        {%- if version is none -%}
+        {%- if version is none and floodmark._is_untyped_column(run, snapshot.version) -%}
+            {%- do problems.append(floodmark._untyped_problem('snapshot_diff.version', snapshot.version)) -%}
+        {%- elif version is none -%}
             {%- do problems.append({'setting': 'snapshot_diff.version', 'got': snapshot.version,
                 'expected': 'a column of the SELECT', 'todo': 'Add it to the SELECT, or correct the name'}) -%}
         {%- elif floodmark._position_family(version.type) is none -%}

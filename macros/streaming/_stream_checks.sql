@@ -5,7 +5,7 @@
 {# What the columns of a SELECT forbid, refused before Spark is asked to drop keys that come again. #}
 {% macro _check_stream_columns(request, columns) %}
     {%- do floodmark._check_doubled(columns) -%}
-    {%- do floodmark._refuse(floodmark._key_problems(request.distinct_by, columns)) -%}
+    {%- do floodmark._refuse(floodmark._key_problems({'untyped': []}, request.distinct_by, columns)) -%}
 {% endmacro %}
 
 

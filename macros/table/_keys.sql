@@ -1,10 +1,12 @@
-{# Problems of a key that is no column of the SELECT, or cannot be compared: a list for _refuse. With `cdc`, its
-   settings, `columns` are those that the table keeps. #}
-{% macro _key_problems(keys, columns, cdc=none) %}
+{# Problems of a key that is no column of the SELECT, has no type, or cannot be compared: a list for _refuse. With
+   `cdc`, its settings, `columns` are those that the table keeps. #}
+{% macro _key_problems(run, keys, columns, cdc=none) %}
     {%- set problems = [] -%}
     {%- for key in keys -%}
         {%- set column = floodmark._find_column(columns, key) -%}
-        {%- if column is none -%}
+        {%- if column is none and floodmark._is_untyped_column(run, key) -%}
+            {%- do problems.append(floodmark._untyped_problem('unique_key', key)) -%}
+        {%- elif column is none -%}
             {%- do problems.append({'setting': 'unique_key', 'got': key,
                 'expected': 'a column of the SELECT' ~ (' that the table keeps' if cdc else ''),
                 'todo': 'Add it to the SELECT' ~ (' and to column_list' if cdc and cdc.column_list else '')

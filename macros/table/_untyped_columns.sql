@@ -69,6 +69,13 @@
 {% endmacro %}
 
 
+{# The problem of a setting that needs the column which it names, and names one that is kept out: for _refuse. #}
+{% macro _untyped_problem(setting, name) %}
+    {{ return({'setting': setting, 'got': name ~ ' without a type (NULL, or an empty array or map)',
+        'expected': 'a column with a type', 'todo': 'Cast it in the SELECT, such as cast(null as string)'}) }}
+{% endmacro %}
+
+
 {# The names that the table was made without and that the SELECT types now, whatever on_schema_change says: they are not
    new, so snapshot_diff compares them. #}
 {% macro _awaited_names(run, batch, columns, known) %}

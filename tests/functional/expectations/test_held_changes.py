@@ -205,6 +205,20 @@ def test_without_the_version_a_key_changes_once_beside_a_change_that_is_held(
     project.build("--select", "plain_rows")
     assert rows(project, "plain_rows") == [(1, 7), (2, 2)]
     assert project.sql(held.format(project.schema)) == [(-5,), (-4,), (-3,)]
+    # Without the kind nobody could tell which of the two images of a commit is the row, also where one is held.
+    model("id, amount, _commit_version")
+    project.sql(f"insert into {plain} replace where id = 2 values (2, -20)")
+    run = project.dbt("run", "--select", "plain_rows")
+    assert (
+        "1 key comes more than once in one commit of the batch and no _change_type in the SELECT says"
+        in sentence(run.message["plain_rows"])
+    )
+    assert rows(project, "plain_rows") == [(1, 7), (2, 2)]
+    assert project.sql(held.format(project.schema)) == [(-5,), (-4,), (-3,)]
+    model("id, amount, _change_type, _commit_version")
+    project.build("--select", "plain_rows")
+    assert rows(project, "plain_rows") == [(1, 7), (2, 2)]
+    assert project.sql(held.format(project.schema)) == [(-20,), (-5,), (-4,), (-3,)]
 
 
 def test_a_batch_for_which_nothing_came_is_not_one_with_few_rows(project: Project) -> None:

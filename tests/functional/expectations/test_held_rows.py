@@ -198,6 +198,31 @@ def test_names_for_which_the_quarantine_alone_needs_column_mapping(project: Proj
         assert ids(project, name) == [1, 2, 3]
 
 
+def test_a_key_that_is_refused_makes_no_quarantine(project: Project) -> None:
+    """It would keep that type, and have no keys once the SELECT is mended."""
+    events = {"incremental_strategy": "cdc", "unique_key": "id", "cdc": {"sequence_by": "n"}}
+    models: dict[str, dict[str, Any]] = {"keyed_rows": MERGE, "keyed_events": events}
+    for name, settings in models.items():
+        select = "map(id, 1) as id, amount, n"
+        model = incremental(table("raw"), select, expectations=[RULE], **BY_N, **settings)
+        project.model(name, model)
+    project.model("unkeyed", incremental(table("raw"), "null as id, amount, n", **BY_N, **MERGE))
+    run = project.dbt("run", "--select", *models, "unkeyed")
+    (project.root / "models/unkeyed.sql").unlink()
+    assert (
+        'unique_key: got "id without a type (NULL, or an empty array or map)"; expected a column with a type'
+        in sentence(run.message["unkeyed"])
+    )
+    for name, settings in models.items():
+        said = 'unique_key: got "id map<int,int>"; expected a type that can be compared'
+        assert said in sentence(run.message[name])
+        assert project.sql(f"show tables in {project.schema} like '{name}__quarantine'") == []
+        project.model(name, incremental(table("raw"), expectations=[RULE], **BY_N, **settings))
+    project.build("--select", *models)
+    for name in models:
+        assert states(project, name) == Counter({(2, "open"): 1}), name
+
+
 def test_an_aggregate_is_no_rule_of_rows(project: Project) -> None:
     rules = [RULE, {"name": "total", "expect": "sum(amount) > 0"}]
     project.model("aggregated", incremental(table("raw"), expectations=rules, **BY_N))

@@ -270,7 +270,7 @@ def test_a_file_that_comes_again_leaves_each_row_open_once(project: Project) -> 
     assert rows == [(1, 1), (2, 2), (3, 3)]
 
 
-def test_of_two_readings_of_a_row_a_replay_loads_the_later(project: Project) -> None:
+def test_of_the_readings_of_a_row_a_replay_loads_the_last(project: Project) -> None:
     """Rows that were corrected in place to what breaks the rule, too; of eight keys, so that no hash decides as well."""
     again = AT | {"watermark": {"column": "at", "lookback": "1 day"}}
     config = {"materialized": "incremental", "expectations": [RULE]} | MERGE
@@ -280,28 +280,51 @@ def test_of_two_readings_of_a_row_a_replay_loads_the_later(project: Project) -> 
         "corrected_whole": f"{{{{ config({settings}) }}}}\nselect id, amount from {table('corrected')}",
     }
     keys = range(1, 9)
+
+    def corrected(by: int, hour: int) -> None:
+        """The source has other values, and the models read them: of each row this reading alone is open."""
+        project.sql(
+            f"update {project.schema}.corrected set amount = -id - {by} where id in (1, 2, 3, 4, 5, 6, 7, 8)"
+        )
+        arrive(project, "corrected", (18 + hour, 20, f"01 0{hour}:00"))
+        project.build("--select", *models)
+        for name in models:
+            assert is_open(project, name) == [(key, -key - by) for key in keys], name
+
     arrive(project, "corrected", (0, 5, "01 00:30"), *((key, -key, "01 01:00") for key in keys))
     for name, sql in models.items():
         project.model(name, sql)
     project.build("--select", *models)
-    project.sql(f"update {project.schema}.corrected set amount = amount - 100 where amount < 0")
-    arrive(project, "corrected", (20, 20, "01 02:00"))
-    project.build("--select", *models)
-    readings = sorted([(key, -key) for key in keys] + [(key, -key - 100) for key in keys])
+    # To another value and back: what was read first comes again.
+    corrected(100, hour=2)
+    corrected(0, hour=3)
+    # An earlier version left all readings open.
+    project.sql(
+        f"update {project.schema}.corrected_whole__quarantine set _floodmark_state = 'open'"
+    )
+    others = [(20, 20), (21, 20)]
+    states = {"corrected_by_time": {"replayed", "superseded"}, "corrected_whole": {"replayed"}}
     for name in models:
-        assert is_open(project, name) == readings
         done(project, "quarantine", "replay", name, "--set", "amount = abs(amount)")
         rows = sorted(project.sql(f"select id, amount from {project.schema}.{name}"))
-        assert rows == [(0, 5), *((key, key + 100) for key in keys), (20, 20)], name
-        assert {state for *_, state in found(project, name)} == {"replayed"}
+        assert rows == [(0, 5), *((key, key) for key in keys), *others], name
+        assert {state for *_, state in found(project, name)} == states[name]
+    # What comes behind a replay is open again; the table has a row of its time, which stays.
+    corrected(100, hour=4)
+    others.append((22, 20))
+    for name in models:
+        done(project, "quarantine", "replay", name, "--set", "amount = abs(amount)")
+        rows = sorted(project.sql(f"select id, amount from {project.schema}.{name}"))
+        assert rows == [(0, 5), *((key, key) for key in keys), *others], name
+        assert is_open(project, name) == []
     # Two rows of a key in one batch, and the replay gives both one time.
-    arrive(project, "corrected", *((key, -key - 200, "01 03:00") for key in keys))
+    arrive(project, "corrected", *((key, -key - 200, "01 05:00") for key in keys))
     project.model("retimed", incremental(table("corrected"), "id, amount, at", **MERGE, **AT))
     project.build("--select", "retimed")
     given = ("--set", "amount = abs(amount)", "--set", "at = timestamp'2024-05-02'")
     done(project, "quarantine", "replay", "retimed", *given)
     rows = sorted(project.sql(f"select id, amount from {project.schema}.retimed"))
-    assert rows == [(0, 5), *((key, key + 200) for key in keys), (20, 20)]
+    assert rows == [(0, 5), *((key, key + 200) for key in keys), *others]
 
 
 def test_a_range_whose_rows_do_not_tell_their_place(project: Project) -> None:

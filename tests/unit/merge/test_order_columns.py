@@ -105,7 +105,8 @@ def test_a_change_that_is_held_counts_among_those_of_its_key(
     floodmark._query_json = lambda sql: asked.append(sql) or []
     floodmark._judged_relation = lambda batch: "judged"
     rule = {"name": "positive", "kind": "row", "on_violation": "quarantine"}
-    run = {"settings": {"watermark": {"kind": "version"}, "unique_key": ["id", "shop"]}}
+    settings = {"watermark": {"kind": "version"}, "unique_key": ["id", "shop"]}
+    run = {"settings": settings, "sql": "/*floodmark:changes shop.x*/"}
     source = {"columns": [{"name": "id"}], "counts": {"repeated": 0}, "stage": "kept"}
     batch = {"family": "version", "low_position": 3, "start_position": None, "rules": [rule]}
     batch["judged"] = {"rows_quarantined": 1}
@@ -116,8 +117,8 @@ def test_a_change_that_is_held_counts_among_those_of_its_key(
         for sql in asked
     ]
     assert found == [True] * is_asked
-    # The version tells.
-    source["columns"].append({"name": "_commit_version"})
+    # The version tells, and the kind within one commit.
+    source["columns"] += [{"name": "_commit_version"}, {"name": "_change_type"}]
     floodmark._check_keys(run, batch, source)
     assert len(asked) == is_asked
 
@@ -200,4 +201,16 @@ def test_what_one_commit_takes_away_and_adds_needs_its_kind(
     )
     with pytest.raises(Refused, match=said):
         floodmark._check_keys(run, batch, source)
-    assert "group by `id`, `_commit_version` having" in asked[0].lower()
+    assert "from stage group by `id`, `_commit_version` having" in asked[0].lower()
+    # One of the two may go to the quarantine: the kept rows have the key once then. What is dropped is nowhere.
+    source["counts"]["repeated"] = 0
+    floodmark._check_keys(run, batch, source)
+    assert len(asked) == 1
+    floodmark._judged_relation = lambda batch: "judged"
+    rules = [{"name": name, "kind": "row", "on_violation": name} for name in ("quarantine", "drop")]
+    batch |= {"judged": {"rows_quarantined": 1}, "rules": rules}
+    with pytest.raises(Refused, match=said):
+        floodmark._check_keys(run | {"partitions": []}, batch, source)
+    held, dropped = "((_floodmark_broken_0 & 1l) <> 0)", "((_floodmark_broken_0 & 2l) <> 0)"
+    rows = f"(select * from judged where if({held}, not (`id` is null), not {dropped}))"
+    assert f"from {rows} group by `id`, `_commit_version` having" in asked[1].lower()

@@ -164,6 +164,47 @@ def test_a_staging_table_that_is_gone_is_not_asked(more: dict[str, Any], has_sta
 
 
 @pytest.mark.parametrize(
+    ("strategy", "more", "types", "is_sent"),
+    [
+        ("merge", {}, {}, True),
+        # No row comes again, or none is held back.
+        ("merge", {"lookback": 0}, {}, False),
+        ("merge", {"rows_quarantined": 0}, {}, False),
+        # The quarantine has another type, whose values tell nothing, or one that no join compares.
+        ("merge", {}, {"at": "date"}, False),
+        ("merge", {"type": "variant"}, {"at": "variant"}, False),
+        # Each event counts.
+        ("cdc", {}, {}, False),
+    ],
+)
+def test_a_row_that_was_corrected_in_place_supersedes_its_earlier_reading(
+    strategy: str, more: dict[str, Any], types: dict[str, str], is_sent: bool
+) -> None:
+    sent: list[str] = []
+    floodmark = macros(COLUMNS)
+    floodmark._execute = sent.extend
+    floodmark._has_no_rows = lambda rows: False
+    floodmark._judged_relation = lambda batch: "judged"
+    given = {"id": "int", "at": more.get("type", "bigint"), "amount": "int"}
+    came = [{"name": name, "type": type_, "ddl": type_} for name, type_ in given.items()]
+    held = [dict(one, type=types.get(one["name"], one["type"])) for one in came]
+    floodmark._columns_of = lambda relation: held
+    rule = {"kind": "row", "name": "positive", "on_violation": "quarantine"}
+    judged = {"columns": came, "path": None, "rows_quarantined": more.get("rows_quarantined", 1)}
+    rules = [rule | {"message": None, "given": "amount > 0"}]
+    settings = {"watermark": {"column": "AT", "kind": None}}
+    run = run_of(strategy, settings=settings)
+    batch = batch_of("incremental", judged=judged, rules=rules, settings=run["settings"])
+    floodmark._supersede_readings(run, batch | {"lookback": more.get("lookback", 60)})
+    assert len(sent) == is_sent
+    if is_sent:
+        text = " ".join(sent[0].split())
+        assert "as h on o.`id` <=> h.`id` and o.`at` <=> h.`at` group by o._floodmark_id" in text
+        assert "_floodmark_rules is not null and _floodmark_batch_id < 3 ) as o" in text
+        assert "from judged where ((_floodmark_broken_0 & 1L) <> 0)" in text
+
+
+@pytest.mark.parametrize(
     ("kind", "settings", "supersedes"),
     [
         ("stream", {"output_mode": "update", "event_time": None}, True),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.macros import load
+from tests.support.macros import Refused, load
 
 MODE = "delta.columnMapping.mode"
 MAPPED = {MODE: "name"}
@@ -105,3 +105,30 @@ def test_a_state_table_is_made_with_what_its_names_need(
 ) -> None:
     sql = load(this="shop.orders")._state_properties_sql(columns_of({name: "int"}))
     assert sql.endswith(f" tblproperties ('delta.enableDeletionVectors' = '{vectors}'{mapping})")
+
+
+@pytest.mark.parametrize("strategy", ["merge", "cdc", "snapshot_diff"])
+@pytest.mark.parametrize(
+    ("ddl", "is_refused"),
+    [("map<int,int>", True), ("variant", True), ("int", False), ("void", False)],
+)
+def test_a_key_that_is_refused_makes_no_quarantine(
+    strategy: str, ddl: str, is_refused: bool
+) -> None:
+    """It would keep that type. What has no type yet may have one in the table."""
+    floodmark, made = load(), []
+    floodmark._quarantine = lambda *_, **__: made.append(BESIDE)
+    floodmark._held_part = lambda batch: {}
+    floodmark._leaves_open = lambda *_: False
+    floodmark._select_columns = lambda run, sql: columns_of({"id": ddl})
+    snapshot = {"version": None, "compared": [], "excepted": []}
+    settings = {"strategy": strategy, "unique_key": ["ID"], "files": None, "snapshot": snapshot}
+    run = {"settings": settings, "sql": "select 1"}
+    judged = {"columns": columns_of({"id": ddl}), "rows_quarantined": 1}
+    batch = {"kind": "incremental", "judged": judged}
+    if is_refused:
+        with pytest.raises(Refused, match="expected a type that can be compared"):
+            floodmark._quarantine_held(run, batch, "select 1")
+    else:
+        floodmark._quarantine_held(run, batch, "select 1")
+    assert made == [BESIDE] * (not is_refused)

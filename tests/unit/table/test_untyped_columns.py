@@ -49,10 +49,12 @@ def refused(setting: str, untyped: list[str] | None, **more: Any) -> list[tuple[
         "untyped": untyped,
         "target": {"is_delta": more.get("is_delta", False), "exists": False},
         "settings": {
-            "unique_key": ["id"],
+            "unique_key": more.get("key", ["id"]),
             "on_schema_change": "ignore",
             "cdc": CDC | settings,
             "snapshot": SNAPSHOT | settings,
+            "watermark": {"column": "seq"} if kind == "partition" else None,
+            "partition_by": ["Note"],
         },
     }
     columns = [{"name": name, "type": "int", "ddl": "int"} for name in ("id", "seq", "v")]
@@ -64,6 +66,8 @@ def refused(setting: str, untyped: list[str] | None, **more: Any) -> list[tuple[
         floodmark._check_event_columns(run, BATCH, columns)
     elif kind == "snapshot":
         floodmark._check_snapshot_columns(run, columns, "select 1")
+    elif kind == "partition":
+        floodmark._check_partition_columns(run, columns)
     else:
         floodmark._check_merge_columns(run, BATCH, columns)
     return [(problem["setting"], problem["got"]) for problem in found]
@@ -82,3 +86,23 @@ def test_a_key_is_not_compared_whatever_has_no_type(monkeypatch: pytest.MonkeyPa
     setting = "snapshot_diff.compare_columns"
     monkeypatch.setitem(LISTS, setting, ("snapshot", {"compared": ["ID"]}))
     assert refused(setting, ["id"]) == [(setting, "ID")]
+
+
+@pytest.mark.parametrize(
+    ("setting", "kind", "settings"),
+    [
+        ("unique_key", "events", {}),
+        ("unique_key", "snapshot", {}),
+        ("unique_key", "merge", {}),
+        ("snapshot_diff.version", "snapshot", {"version": "Note"}),
+        ("partition_by", "partition", {}),
+    ],
+)
+def test_a_column_that_is_needed_is_not_called_missing(
+    monkeypatch: pytest.MonkeyPatch, setting: str, kind: str, settings: dict[str, Any]
+) -> None:
+    monkeypatch.setitem(LISTS, setting, (kind, settings))
+    key = ["id", "Note"] if setting == "unique_key" else ["id"]
+    untyped = "Note without a type (NULL, or an empty array or map)"
+    assert refused(setting, ["note"], key=key) == [(setting, untyped)]
+    assert refused(setting, ["s.note"], key=key) == [(setting, "Note")]
