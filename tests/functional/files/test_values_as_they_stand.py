@@ -51,6 +51,12 @@ JSON_ODD = lines(
     '{"id":3,"d":"1.234,50","t":-129,"at":"08:30","n":"2024","s":{"d":1.255},"l":[],"m":{"a":"2024"}}',
     '{"id":4,"d":"null","at":"1704067200"}',
 )
+HUGE = "id int, x double, f float, l array<double>, m map<string, double>, o struct<x: double>"
+JSON_HUGE = lines(
+    '{"id":1,"x":1e400,"f":1.5,"l":[1.5,null],"m":{"a":2.50},"o":{"x":1}}',
+    '{"id":2,"x":1e300,"f":1e39,"l":[1,-1e400],"m":{"a":1e400},"o":{"x":1e400,"y":1}}',
+    '{"id":3,"x":"Infinity"}',
+)
 CSV_ODD = (
     "id,x,f,at,n\n1,1.5,NaN,2024-01-01T08:30:00Z,2024-01-01 08:30:00\n2,12D,3f,08:30,2024-01-01T08:30:00Z\n"
     "3,1e2,-Inf,2024,2024-01-01\n4,-1e400,1e39,,\n"
@@ -88,6 +94,7 @@ MODELS = {
         **RESCUE,
     ),
     "odd": loader("odd", format="json", schema=ODD, **RESCUE),
+    "huge": loader("huge", format="json", schema=HUGE, **RESCUE),
     "odd_csv": loader(
         "odd_csv", schema="id int, x double, f float, at timestamp, n timestamp_ntz", **RESCUE
     ),
@@ -135,6 +142,7 @@ def told(make_project: Callable[..., Project]) -> tuple[Project, Run]:
     land(root / "decimals_xml", {"a.xml": XML + "</r>"})
     land(root / "xml_marks", {"a.xml": XML_MARKS, "cut.xml": "<rows><row note='a>b'>"})
     land(root / "odd", {"a.json": JSON_ODD})
+    land(root / "huge", {"a.json": JSON_HUGE})
     land(root / "nested", {"a.json": JSON_NESTED})
     land(root / "hinted", {"a.json": lines({"id": 1, "m": {"k": {"a": 1}}})})
     land(root / "folders", FOLDERS)
@@ -244,6 +252,24 @@ def test_texts_and_numbers_that_are_no_values_of_their_columns(told: tuple[Proje
         '"l":[1,200],"m":{"a":1}',
         "3": '{"d":"1.234,50","t":-129,"at":"08:30","n":2024,"s":{"d":1.255},"m":{"a":2024}',
         "4": '{"d":"null","at":1704067200',
+    }
+
+
+def test_numbers_of_json_that_no_double_holds(told: tuple[Project, Run]) -> None:
+    project, _ = told
+    found = project.sql(
+        "select id, cast(x as string), cast(f as string), to_json(l), to_json(m), to_json(o) "
+        f"from {project.schema}.huge order by id"
+    )
+    assert [tuple(row) for row in found] == [
+        (1, None, "1.5", "[1.5,null]", '{"a":2.5}', '{"x":1.0}'),
+        (2, "1.0E300", None, "[1.0,null]", None, "{}"),
+        (3, "Infinity", None, None, None, None),
+    ]
+    assert {id: row["rest"] for id, row in rows(project, "huge").items()} == {
+        "1": '{"x":1e400',
+        "2": '{"f":1e39,"l":[1,-1e400],"m":{"a":1e400},"o":{"x":1e400,"y":1}',
+        "3": "",
     }
 
 
