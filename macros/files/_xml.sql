@@ -117,10 +117,10 @@
 {% endmacro %}
 
 
-{# The record that Spark infers of files, a struct. #}
+{# The record that Spark infers of files, a struct. Of one that an XSD does not let pass it would make a column. #}
 {% macro _xml_seen(settings, files) %}
     {{ return(floodmark._struct_of_columns(floodmark._columns_of_files(settings, files,
-        {'inferSchema': settings.infer_column_types | string | lower}))) }}
+        {'inferSchema': settings.infer_column_types | string | lower, 'mode': 'DROPMALFORMED'}))) }}
 {% endmacro %}
 
 

@@ -66,6 +66,8 @@ CSV: dict[str, dict[str, bytes | str]] = {
     "spaces": {"a.csv": '"id" "a name" "x"\n1 "b c" 2\n'},
     "blanks": {"a.csv": 'id,name\n1,"abc" \n"2" ,b\n"3"\t,"c ""d""" \t\n4,"open\n'},
     "odd_csv": {"a.csv": CSV_ODD},
+    # Spark gives this name to the text of a corrupt record.
+    "own_bad": {"a.csv": "_corrupt_record,zip\n5,007\n"},
     "german": {"a.csv": "id;d\n1;1.234,50\n2;1,23456\n"},
     "decimals_csv": {"a.csv": f"id,v\n1,1.25\n2,1.255\n3,{LONG}\n4,x\n5,1.2500\n"},
 }
@@ -99,6 +101,7 @@ MODELS = {
         "odd_csv", schema="id int, x double, f float, at timestamp, n timestamp_ntz", **RESCUE
     ),
     "odd_inferred": loader("odd_csv", infer_column_types=True),
+    "own_bad": loader("own_bad", infer_column_types=True),
     "german": loader(
         "german",
         format="csv",
@@ -294,6 +297,7 @@ def test_texts_of_csv_that_are_no_values_of_their_columns(told: tuple[Project, R
     }
     types = columns(project, "odd_inferred")
     assert (types["x"], types["f"], types["at"]) == ("string", "string", "string"), types
+    assert records(project, "own_bad") == [{"_corrupt_record": 5, "zip": "007"}]
     found = project.sql(f"select id, cast(d as string) from {project.schema}.german order by id")
     assert [tuple(row) for row in found] == [(1, "1234.50"), (2, None)]
 

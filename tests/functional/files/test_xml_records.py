@@ -138,6 +138,7 @@ def project(make_project: Callable[..., Project]) -> Project:
     land(project.root / "checked", CHECKED)
     options = {"rowTag": "row", "rowValidationXSDPath": str(project.root / "row.xsd")}
     project.model("checked", loader("checked", format="xml", schema="id int", options=options))
+    project.model("checked_inferred", loader("checked", format="xml", options=options))
     land(project.root / "letters", LETTERS)
     project.model("letters", loader("letters", format="xml", options={"rowTag": "row"}))
     project.model(
@@ -266,6 +267,9 @@ def test_a_file_that_breaks_its_xsd_is_corrupt(project: Project) -> None:
     assert quarantined(project, "checked") == [
         ("bad.xml", None, "<row><id>q</id></row>", "not valid against the XSD")
     ]
+    # What does not pass gives no column.
+    assert columns(project, "checked_inferred") == {"id": "string", "_rescued_data": "string"}
+    assert records(project, "checked_inferred") == [{"id": "1"}]
 
 
 def test_a_file_has_the_encoding_that_it_declares(project: Project) -> None:
