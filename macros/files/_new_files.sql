@@ -61,8 +61,8 @@
 {% endmacro %}
 
 
-{# The new files, oldest first: a list of {path, size, modified_at}. A long list is cut. With `includes`, those that were
-   skipped before the first load are forgotten: the statement that lists the files tells of them, too. #}
+{# The new files, oldest first: a list of {path, size, modified_at}. A long list is cut. With `includes`, those that
+   were skipped before the first load are forgotten: the statement that lists the files tells of them, too. #}
 {% macro _unseen_files(run, begins, includes=false) %}
     {%- set most = [20000, run.settings.files.max_files_per_batch] | max -%}
     {%- set listed = floodmark._listed(run.settings.files.path, 'select to_json(struct(*)) from ('

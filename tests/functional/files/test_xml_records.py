@@ -138,6 +138,9 @@ def project(make_project: Callable[..., Project]) -> Project:
     land(project.root / "checked", CHECKED)
     options = {"rowTag": "row", "rowValidationXSDPath": str(project.root / "row.xsd")}
     project.model("checked", loader("checked", format="xml", schema="id int", options=options))
+    # Names of elements have their case.
+    capitals = {"format": "xml", "schema": "id int", "options": {"rowTag": "Row"}}
+    project.model("capitals", loader("checked", **capitals))
     project.model("checked_inferred", loader("checked", format="xml", options=options))
     land(project.root / "letters", LETTERS)
     project.model("letters", loader("letters", format="xml", options={"rowTag": "row"}))
@@ -156,6 +159,9 @@ def project(make_project: Callable[..., Project]) -> Project:
         land(project.root, {f"json/{name}.json": lines(*objects), f"xml/{name}.xml": xml(rows)})
         run = project.dbt("run")
         assert set(run.status.values()) == {"success"}, run.log[-6000:]
+        # The files are new in the first run alone.
+        assert ("2 files have elements, but no <Row>, such as " in run.log) is (name == "1")
+        assert "no <row>" not in run.log
     return project
 
 
