@@ -72,7 +72,8 @@
 {% macro _is_huge_json(run, files) %}
     {%- set settings = run.settings.files -%}
     {%- set told = (run.get('known_record') or '') ~ (settings.schema_hints or '') -%}
-    {%- if not settings.infer_column_types and modules.re.search('(?i)float|double|real', told) is none -%}
+    {%- if not settings.infer_column_types and settings.schema_evolution != 'widen'
+        and modules.re.search('(?i)float|double|real', told) is none -%}
         {{ return(false) }}
     {%- endif -%}
     {%- set huge = '(\\d{39}|\\d{9}\\d*(\\.\\d*)?[eE]\\+?\\d\\d|\\d[\\d.]*[eE]\\+?(\\d{3}|[3-9]\\d))' -%}

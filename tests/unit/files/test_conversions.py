@@ -263,15 +263,19 @@ def test_which_numbers_a_float_may_not_hold(number: str, is_huge: bool) -> None:
     own._has_no_rows = lambda sql: asked.append(sql) or True
     settings = {"format": "json", "single_variant_column": None, "options": {}}
     settings |= {"path": "file:/in", "glob": "*", "recursive": True, "schema_hints": "x double"}
-    run = {"settings": {"files": settings | {"infer_column_types": False}}}
+    settings |= {"infer_column_types": False, "schema_evolution": "add_new_columns"}
+    run = {"settings": {"files": settings}}
     assert not own._is_huge_json(run, [{"path": "file:/in/a.json"}])
     pattern = asked[0].rpartition("rlike '")[2].removesuffix("'").replace("\\\\", "\\")
     for line in (f'{{"x":{number}}}', f'{{"x": [1, {number}]}}'):
         assert bool(re.search(pattern, line)) is is_huge
     settings["schema_hints"] = "x int"
-    run = {"settings": {"files": settings | {"infer_column_types": False}}}
     assert not own._is_huge_json(run, [{"path": "file:/in/a.json"}])
     assert len(asked) == 1
+    # An integer may become a double.
+    settings["schema_evolution"] = "widen"
+    assert not own._is_huge_json(run, [{"path": "file:/in/a.json"}])
+    assert len(asked) == 2
 
 
 @pytest.mark.parametrize(
