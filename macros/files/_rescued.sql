@@ -352,11 +352,12 @@
 
 
 {# What is rescued of a struct's fields, as one JSON object; NULL if nothing is. It has the known fields that did not
-   fit, and the unknown ones. `ends` are entries behind these, if there are any; `others`, {name: JSON or none}, are
-   used instead of the fields of these names. Without a `value` the fields are columns. #}
+   fit, the unknown ones, and where a record has several spellings of a known one all but the one that is kept. `ends`
+   are entries behind these, if there are any; `others`, {name: JSON or none}, are used instead of the fields of these
+   names. Without a `value` the fields are columns. #}
 {% macro _rescued_fields_sql(known, read, value, raw, depth=0, ends=[], is_sensitive=true, finds=false, others={}) %}
     {%- set types = floodmark._types_of(known) -%}
-    {%- set entries, apart = [], others.keys() | list -%}
+    {%- set entries, apart, spelt = [], others.keys() | list, {} -%}
     {%- set apart = apart if is_sensitive else apart | map('lower') | list -%}
     {%- for name, json in others.items() if json is not none -%}
         {%- do entries.append(floodmark._string_literal(floodmark._json_name(name) ~ ':') ~ ' || ' ~ json) -%}
@@ -368,6 +369,14 @@
             else (floodmark._find_column(floodmark._struct_fields(known), field.name) or {}).type) -%}
         {%- set rescued = floodmark._rescued_sql(alike, field.type, own, floodmark._raw_field_sql(raw, field.name),
             depth, is_sensitive, field.name, finds) if alike else floodmark._unknown_sql(field, own, raw) -%}
+        {%- set before = spelt.setdefault(field.name if is_sensitive else field.name | lower, []) -%}
+        {%- if alike and before -%}
+            {%- set rescued = 'coalesce(' ~ rescued ~ ', case when coalesce(' ~ before | join(', ')
+                ~ ') is not null then ' ~ (floodmark._json_text_sql(own, field.type) if raw is none
+                else floodmark._printed_sql(alike, field.type, own, depth)) ~ ' end)' -%}
+        {%- endif -%}
+        {%- do before.append(floodmark._kept_sql_of(alike, field.type, own, depth, is_sensitive))
+            if alike and not is_sensitive -%}
         {%- do entries.append(floodmark._string_literal(floodmark._json_name(field.name) ~ ':') ~ ' || ' ~ rescued) -%}
     {%- endfor -%}
     {%- if finds -%}

@@ -82,3 +82,13 @@ def test_a_header_in_another_spelling_is_of_a_known_column(
 ) -> None:
     settings = {"case_sensitive": is_sensitive}
     assert load()._known_types(settings, "struct<Amount:bigint>", ["AMOUNT", "x", ""]) == found
+
+
+@pytest.mark.parametrize("raw", [None, "raw"])
+def test_of_two_spellings_in_a_record_one_is_rescued(raw: str | None) -> None:
+    floodmark = load()
+    given = ("struct<id:int>", "struct<id:int,ID:int,x:int>", "", raw)
+    own = floodmark._json_text_sql("`ID`", "int")
+    found = floodmark._rescued_fields_sql(*given, is_sensitive=False)
+    assert f"case when coalesce(`id`) is not null then {own} end)" in found
+    assert "coalesce(`id`)" not in floodmark._rescued_fields_sql(*given)
