@@ -20,9 +20,9 @@
         {%- do found.update({row.path: {'reason': row.reason or ('its path has a colon, by which Spark finds no XML: '
             'rename it' if floodmark._has_colon(row.path) else none)}}) -%}
     {%- endfor -%}
+    {%- set tag = floodmark._reader_option(settings, 'rowTag', '') -%}
     {%- do floodmark._warn_once(run, floodmark._counted(others | length, 'file')
-        ~ (' has' if others | length == 1 else ' have') ~ ' elements, but no <'
-        ~ floodmark._reader_option(settings, 'rowTag', '') ~ '>, such as ' ~ others[0]
+        ~ (' has' if others | length == 1 else ' have') ~ ' elements, but no <' ~ tag ~ '>, such as ' ~ others[0]
         ~ ': no row is loaded from there. If the records are other elements, correct rowTag in files.options, and '
         'load such files again (floodmark files <model> --forget)') if others -%}
     {%- set whole = floodmark._whole_files(files, found) -%}

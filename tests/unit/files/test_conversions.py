@@ -259,7 +259,8 @@ def test_numbers_that_no_float_holds_are_read_as_texts(known, as_texts):
     ],
 )
 def test_which_numbers_a_float_may_not_hold(number: str, is_huge: bool) -> None:
-    own, asked = load(invocation_args_dict={"project_dir": "/p"}), []
+    own = load(invocation_args_dict={"project_dir": "/p"})
+    asked: list[str] = []
     own._has_no_rows = lambda sql: asked.append(sql) or True
     settings = {"format": "json", "single_variant_column": None, "options": {}}
     settings |= {"path": "file:/in", "glob": "*", "recursive": True, "schema_hints": "x double"}

@@ -66,8 +66,8 @@ def test_what_was_there_is_skipped_once_and_included_once(
     floodmark._folder_files_sql = lambda _: "select"
     floodmark._execute = sent.extend
     listed: list[str] = []
-    floodmark._listed = lambda _, sql: listed.append(sql) or (
-        [A, last] if "union all" in sql else [A]
+    floodmark._listed = lambda _, sql: (
+        listed.append(sql) or ([A, last] if "union all" in sql else [A])
     )
     floodmark._plan_whole = lambda files, is_last: {"files": files}
     floodmark._plan_schema = lambda *_: {"record": None}
