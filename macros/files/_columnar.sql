@@ -173,8 +173,7 @@
     {%- set given, place = [], floodmark._place_of_files(files, by_name) -%}
     {%- set filter = {'pathGlobFilter': place.glob, 'recursiveFileLookup': 'true'} if place.glob else {} -%}
     {%- for name, value in dict(floodmark._merged_options(floodmark._window_options(settings), others),
-        **filter).items() if name not in ['pathGlobFilter', 'recursiveFileLookup', 'columnNameOfCorruptRecord']
-        or name in filter -%}
+        **filter).items() if name not in ['pathGlobFilter', 'recursiveFileLookup'] or name in filter -%}
         {%- do given.append(floodmark._quoted(name) ~ ' = ' ~ floodmark._string_literal(value)) -%}
     {%- endfor -%}
     {{ return('`' ~ floodmark._file_format(settings).provider ~ '`.`' ~ place.path | replace('`', '``') ~ '` with ('

@@ -97,6 +97,8 @@
     {%- for name in names -%}
         {%- if not name -%}
             {{ return('its header has a column without a name') }}
+        {%- elif '\x00' in name -%}
+            {{ return("its header has zero bytes: if it is UTF-16, set files.options={'encoding': 'UTF-16'}") }}
         {%- elif names.count(name) > 1 -%}
             {{ return("its header has the column '" ~ name ~ "' more than once") }}
         {%- endif -%}

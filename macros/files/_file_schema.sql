@@ -301,10 +301,11 @@
             ~ ", set files.options={'sep': " ~ tojson(separator) ~ '} and run once with --full-refresh') -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- for field in (floodmark._struct_fields(seen) if seen and settings.infers else []) if field.name not in kept -%}
+    {%- set are_kept = seen and (settings.infers or settings.rescued_data_column) -%}
+    {%- for field in (floodmark._struct_fields(seen) if are_kept else []) if field.name not in kept -%}
         {%- if field.name in ['_metadata', ''] -%}
             {%- do hidden.append("'" ~ field.name ~ "'") -%}
-        {%- elif not floodmark._is_nameable(run, field.name) -%}
+        {%- elif settings.infers and not floodmark._is_nameable(run, field.name) -%}
             {%- do names.append(field.name) -%}
         {%- endif -%}
     {%- endfor -%}

@@ -120,7 +120,7 @@
     {%- set settings = run.settings.files -%}
     {%- set record = floodmark._json_type(settings, floodmark._read_record(batch.record,
         floodmark._unmixed(settings, batch.files, batch.record, look.seen, of_maps=true), settings.case_sensitive,
-        none, floodmark._parsed_types(settings))) -%}
+        none, floodmark._parsed_types(settings)), is_huge=look.is_huge) -%}
     {%- set group = {'record': record, 'options': {}, 'lenient': floodmark._lenient_options_sql(settings)} -%}
     {%- if batch.get('looks_clean') and record != 'struct<>' -%}
         {{ return([dict(group, files=batch.files, options={'allowNonNumericNumbers': 'false'},
@@ -225,10 +225,11 @@
 
 
 {# The type in which values of another are read (_exact_type). Where the user's options say how decimals or moments are
-   written, Spark reads these. #}
-{% macro _json_type(settings, type, as_texts=true) %}
+   written, Spark reads these. `is_huge`: there may be numbers that no float holds. #}
+{% macro _json_type(settings, type, as_texts=true, is_huge=false) %}
     {{ return(floodmark._exact_type(type, as_texts and not floodmark._says_how_to_read(settings, 'decimal'),
-        ['timestamp', 'timestamp_ntz'] if floodmark._says_how_to_read(settings, 'timestamp') else [])) }}
+        (['timestamp', 'timestamp_ntz'] if floodmark._says_how_to_read(settings, 'timestamp') else [])
+        + ([] if is_huge else ['float', 'double']))) }}
 {% endmacro %}
 
 

@@ -1,8 +1,8 @@
 {# The look at JSON: what is counted and seen in its lines before they are read. #}
 
-{# What the files hold: {files: {path: {rows, seen, odd}}, seen}; `seen` is a struct of all fields, none where there was
-   no record, or where nobody asks for them; `odd` says how many lines Spark takes for records that are none. A lenient
-   reader sees the fields of all files in each, which are a group then. #}
+{# What the files hold: {files: {path: {rows, seen, odd}}, seen, is_huge}; `seen` is a struct of all fields, none where
+   there was no record, or where nobody asks for them; `odd` says how many lines Spark takes for records that are none.
+   A lenient reader sees the fields of all files in each, which are a group then. #}
 {% macro _look_at_json(run, files) %}
     {%- set settings = run.settings.files -%}
     {%- set is_whole = floodmark._is_whole_json(settings) -%}
@@ -35,11 +35,14 @@
         {%- for file in found.values() -%}
             {%- do file.update({'seen': inferred}) -%}
         {%- endfor -%}
-        {{ return({'files': found, 'seen': inferred, 'groups': [{'files': files}]}) }}
+        {{ return({'files': found, 'seen': inferred, 'groups': [{'files': files}],
+            'is_huge': floodmark._is_huge_json(run, files)}) }}
     {%- endif -%}
     {%- set is_vague = ns.seen and settings.infer_column_types
         and modules.re.search('decimal\\((19|[23]\\d),0\\)', ns.seen) -%}
-    {{ return({'files': found, 'seen': ns.seen, 'is_quick': is_quick and not asks,
+    {%- set is_huge = modules.re.search('double|variant', floodmark._without_names(ns.seen or '')) is not none
+        and floodmark._is_huge_json(run, files) -%}
+    {{ return({'files': found, 'seen': ns.seen, 'is_quick': is_quick and not asks, 'is_huge': is_huge,
         'kept': floodmark._settled_decimals(ns.seen, floodmark._json_inferred(settings, files)) if is_vague
         else ns.seen}) }}
 {% endmacro %}
@@ -61,6 +64,21 @@
         ~ is_odd ~ "), 'rows', count_if(value <> ''), 'seen', " ~ ('schema_of_variant_agg(record)'
         if asks and not floodmark._is_lenient(settings) else 'cast(null as string)') ~ ')) from (' ~ records
         ~ ') group by _metadata.file_path')) }}
+{% endmacro %}
+
+
+{# Whether files may have a number that no float holds, for a column of such a type. VARIANT calls such a number DOUBLE,
+   and one of few digits DECIMAL: nobody has to ask where a look saw no DOUBLE. #}
+{% macro _is_huge_json(run, files) %}
+    {%- set settings = run.settings.files -%}
+    {%- set told = (run.get('known_record') or '') ~ (settings.schema_hints or '') -%}
+    {%- if not settings.infer_column_types and settings.schema_evolution != 'widen'
+        and modules.re.search('(?i)float|double|real', told) is none -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {%- set huge = '(\\d{39}|\\d{9}\\d*(\\.\\d*)?[eE]\\+?\\d\\d|\\d[\\d.]*[eE]\\+?(\\d{3}|[3-9]\\d))' -%}
+    {{ return(not floodmark._has_no_rows('(' ~ floodmark._json_records_sql(settings, files) ~ ') where value rlike '
+        ~ floodmark._string_literal('[:,\\[]\\s*-?' ~ huge))) }}
 {% endmacro %}
 
 

@@ -9,12 +9,9 @@
             if begins and run.full_refresh and run.target.exists and not shows -%}
         {%- set includes = run.settings.files.include_existing -%}
         {%- set skips = begins and not includes and not (floodmark._ledger_has('files') and floodmark._has_begun()) -%}
-        {%- if skips and not shows -%}
-            {%- do floodmark._skip_existing(run.settings.files) -%}
-        {%- elif begins and includes and not shows -%}
-            {%- do floodmark._include_skipped() -%}
-        {%- endif -%}
-        {%- do run.update({'unseen': [] if skips and shows else floodmark._unseen_files(run, begins)}) -%}
+        {%- do floodmark._skip_existing(run.settings.files) if skips and not shows -%}
+        {%- do run.update({'unseen': [] if skips and shows
+            else floodmark._unseen_files(run, begins, begins and includes and not shows)}) -%}
     {%- endif -%}
     {%- set files = floodmark._taken_files(run.settings.files, run.unseen) -%}
     {%- set left = run.unseen[files | length:] -%}
@@ -64,11 +61,19 @@
 {% endmacro %}
 
 
-{# The new files, oldest first: a list of {path, size, modified_at}. A long list is cut. #}
-{% macro _unseen_files(run, begins) %}
+{# The new files, oldest first: a list of {path, size, modified_at}. A long list is cut. With `includes`, those that
+   were skipped before the first load are forgotten: the statement that lists the files tells of them, too. #}
+{% macro _unseen_files(run, begins, includes=false) %}
     {%- set most = [20000, run.settings.files.max_files_per_batch] | max -%}
     {%- set listed = floodmark._listed(run.settings.files.path, 'select to_json(struct(*)) from ('
-        ~ floodmark._unseen_of_run_sql(run, begins) ~ ' order by modified_at, path limit ' ~ most ~ ')') -%}
+        ~ floodmark._unseen_of_run_sql(run, begins) ~ ' order by modified_at, path limit ' ~ most ~ ')'
+        ~ (' union all ' ~ floodmark._skipped_before_sql() if includes else '')) -%}
+    {%- if includes -%}
+        {#- of a folder that is not there the statement tells nothing -#}
+        {%- do floodmark._include_skipped(listed | rejectattr('path', 'defined') | first
+            or floodmark._query_json(floodmark._skipped_before_sql())[0]) -%}
+        {%- set listed = listed | selectattr('path', 'defined') | list -%}
+    {%- endif -%}
     {%- do run.update({'unseen_is_cut': listed | length == most}) -%}
     {{ return(listed) }}
 {% endmacro %}
@@ -85,7 +90,7 @@
 {% macro _unseen_of_run_sql(run, begins) %}
     {{ return(floodmark._unseen_files_sql(run.settings.files, floodmark._model_id(),
         none if not run.state.committed or begins and not floodmark._keeps_generation(run)
-        else run.state.committed.generation)) }}
+        else run.state.committed.generation, begins and run.settings.files.include_existing)) }}
 {% endmacro %}
 
 
@@ -107,8 +112,8 @@
 
 {# Files of the folder that are new: path, size in bytes, modified_at in microseconds. With `allow_overwrites` a file is
    another one where its size or time is. What was forgotten counts as new from there on. `generation` is that of the
-   table's last batch, none where it has none. #}
-{% macro _unseen_files_sql(settings, id, generation) %}
+   table's last batch, none where it has none. `includes`: what was skipped before the first load is new, too. #}
+{% macro _unseen_files_sql(settings, id, generation, includes=false) %}
     {%- if not floodmark._ledger_has('files') -%}
         {{ return(floodmark._folder_files_sql(settings)) }}
     {%- endif -%}
@@ -120,6 +125,7 @@
             select explode(files) as file, event, batch_id, at
             from {{ floodmark._log_of(id) }} and files is not null
                 and (event in ('skipped', 'forgotten')
+                {{ 'and not (batch_id = 0 and recorded_by is null)' if includes }}
                 {{ "or event = 'committed' and generation = " ~ floodmark._string_literal(generation) if generation }})
         )
     )
@@ -223,14 +229,19 @@
 {% endmacro %}
 
 
-{# Where files were skipped before the first load, and a table begins that includes them: forget it, once. What somebody
-   skipped by hand before the first batch stays so. #}
-{% macro _include_skipped() %}
+{# What the log has of files that were skipped before the first batch: a SELECT of {event, at, by_hand} as JSON. #}
+{% macro _skipped_before_sql() %}
+    {{ return("select to_json(named_struct('event', max_by(event, at) filter (where recorded_by is null), 'at', "
+        "unix_micros(max(at) filter (where recorded_by is null)), 'by_hand', flatten(collect_list(files.path) filter "
+        "(where event = 'skipped' and recorded_by is not null)))) from " ~ floodmark._log_of()
+        ~ " and event in ('skipped', 'forgotten') and batch_id = 0") }}
+{% endmacro %}
+
+
+{# Where files were skipped before the first load, as the log has `told`, and a table begins that includes them: forget
+   it, once. What somebody skipped by hand before the first batch stays so. #}
+{% macro _include_skipped(told) %}
     {%- set id = floodmark._model_id() -%}
-    {%- set told = floodmark._query_json("select to_json(named_struct('event', max_by(event, at) filter "
-        "(where recorded_by is null), 'at', unix_micros(max(at) filter (where recorded_by is null)), 'by_hand', "
-        "flatten(collect_list(files.path) filter (where event = 'skipped' and recorded_by is not null)))) from "
-        ~ floodmark._log_of() ~ " and event in ('skipped', 'forgotten') and batch_id = 0")[0] -%}
     {%- do floodmark._execute(['insert into ' ~ floodmark.ledger_schema() ~ ".batch_log with (txnAppId = "
         ~ floodmark._string_literal('floodmark/include/' ~ id) ~ ", txnVersion = '1') "
         "(model, batch_id, event, at, kind, invocation_id, files, reason) select model, 0, 'forgotten', "

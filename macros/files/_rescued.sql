@@ -187,9 +187,10 @@
 
 
 {# A type in which Spark's reader of JSON keeps a value as it stands there. Into a decimal it takes a text without its
-   commas, and rounds; into a moment a number as seconds, and a time as one of today; into a tinyint 200 as -56. Without
-   `as_texts` decimals are numbers with as many digits behind the point as there can be; types in `kept` stay. #}
-{% macro _exact_type(type, as_texts=true, kept=[]) %}
+   commas, and rounds; into a moment a number as seconds, and a time as one of today; into a tinyint 200 as -56; into
+   a double 1e400 as infinity, but few files have such numbers. Without `as_texts` decimals are numbers with as many
+   digits behind the point as there can be; types in `kept` stay. #}
+{% macro _exact_type(type, as_texts=true, kept=['float', 'double']) %}
     {%- if type in kept -%}
         {{ return(type) }}
     {%- elif floodmark._is_read_as_text(type) -%}
@@ -213,13 +214,14 @@
 
 {# Whether a type is one in which the reader keeps the values of a known one. #}
 {% macro _is_exact(known, read) %}
-    {{ return(read in [floodmark._exact_type(known), floodmark._exact_type(known, false)]) }}
+    {{ return(read in [floodmark._exact_type(known), floodmark._exact_type(known, false),
+        floodmark._exact_type(known, kept=[])]) }}
 {% endmacro %}
 
 
 {# Whether values of a flat type may be read as texts. #}
 {% macro _is_read_as_text(type) %}
-    {{ return(type.startswith('decimal') or type in ['timestamp', 'timestamp_ntz']) }}
+    {{ return(type.startswith('decimal') or type in ['float', 'double', 'timestamp', 'timestamp_ntz']) }}
 {% endmacro %}
 
 
@@ -257,8 +259,8 @@
    value of another type is printed as it is if it is JSON, but for the word null, which was a text. #}
 {% macro _printed_sql(known, read, value, depth=0) %}
     {%- set nesting, element = floodmark._nesting(known), '_floodmark_p' ~ depth -%}
-    {%- if modules.re.search('\\b(decimal\\(|timestamp)', floodmark._without_names(known)) is none
-        or nesting is none and read != 'string' -%}
+    {%- if modules.re.search('\\b(decimal\\(|timestamp|float\\b|double\\b)', floodmark._without_names(known)) is none
+        or known == read or nesting is none and read != 'string' -%}
         {{ return(floodmark._short_decimals_sql(value, read)) }}
     {%- elif nesting is none -%}
         {{ return('if(try_parse_json(' ~ value ~ ') is null or trim(' ~ value ~ ") = 'null', "
@@ -350,11 +352,12 @@
 
 
 {# What is rescued of a struct's fields, as one JSON object; NULL if nothing is. It has the known fields that did not
-   fit, and the unknown ones. `ends` are entries behind these, if there are any; `others`, {name: JSON or none}, are
-   used instead of the fields of these names. Without a `value` the fields are columns. #}
+   fit, the unknown ones, and where a record has several spellings of a known one all but the one that is kept. `ends`
+   are entries behind these, if there are any; `others`, {name: JSON or none}, are used instead of the fields of these
+   names. Without a `value` the fields are columns. #}
 {% macro _rescued_fields_sql(known, read, value, raw, depth=0, ends=[], is_sensitive=true, finds=false, others={}) %}
     {%- set types = floodmark._types_of(known) -%}
-    {%- set entries, apart = [], others.keys() | list -%}
+    {%- set entries, apart, spelt = [], others.keys() | list, {} -%}
     {%- set apart = apart if is_sensitive else apart | map('lower') | list -%}
     {%- for name, json in others.items() if json is not none -%}
         {%- do entries.append(floodmark._string_literal(floodmark._json_name(name) ~ ':') ~ ' || ' ~ json) -%}
@@ -366,6 +369,14 @@
             else (floodmark._find_column(floodmark._struct_fields(known), field.name) or {}).type) -%}
         {%- set rescued = floodmark._rescued_sql(alike, field.type, own, floodmark._raw_field_sql(raw, field.name),
             depth, is_sensitive, field.name, finds) if alike else floodmark._unknown_sql(field, own, raw) -%}
+        {%- set before = spelt.setdefault(field.name if is_sensitive else field.name | lower, []) -%}
+        {%- if alike and before -%}
+            {%- set rescued = 'coalesce(' ~ rescued ~ ', case when coalesce(' ~ before | join(', ')
+                ~ ') is not null then ' ~ (floodmark._json_text_sql(own, field.type) if raw is none
+                else floodmark._printed_sql(alike, field.type, own, depth)) ~ ' end)' -%}
+        {%- endif -%}
+        {%- do before.append(floodmark._kept_sql_of(alike, field.type, own, depth, is_sensitive))
+            if alike and not is_sensitive -%}
         {%- do entries.append(floodmark._string_literal(floodmark._json_name(field.name) ~ ':') ~ ' || ' ~ rescued) -%}
     {%- endfor -%}
     {%- if finds -%}

@@ -180,7 +180,7 @@
             is_sensitive, deeper, parsed) if field.name in other else field.type}) -%}
     {%- endfor -%}
     {%- for field in floodmark._struct_fields(seen) if field.name not in mine
-        and field.name not in ['_metadata', ''] -%}
+        and field.name != '' and (within or field.name != '_metadata') -%}
         {%- set alike = none if is_sensitive else floodmark._find_column(floodmark._struct_fields(known),
             field.name) -%}
         {%- set unknown = {'string': 'variant', 'void': 'variant',

@@ -14,11 +14,17 @@
 {# What the files hold: {files: {path: {seen, reason}}, seen}. #}
 {% macro _look_at_xml(run, files) %}
     {%- set settings = run.settings.files -%}
-    {%- set found = {} -%}
+    {%- set found, others = {}, [] -%}
     {%- for row in floodmark._query_json(floodmark._xml_reasons_sql(settings, files)) -%}
+        {%- do others.append(row.path) if row.has_others and not row.reason -%}
         {%- do found.update({row.path: {'reason': row.reason or ('its path has a colon, by which Spark finds no XML: '
             'rename it' if floodmark._has_colon(row.path) else none)}}) -%}
     {%- endfor -%}
+    {%- set tag = floodmark._reader_option(settings, 'rowTag', '') -%}
+    {%- do floodmark._warn_once(run, floodmark._counted(others | length, 'file')
+        ~ (' has' if others | length == 1 else ' have') ~ ' elements, but no <' ~ tag ~ '>, such as ' ~ others[0]
+        ~ ': no row is loaded from there. If the records are other elements, correct rowTag in files.options, and '
+        'load such files again (floodmark files <model> --forget)') if others -%}
     {%- set whole = floodmark._whole_files(files, found) -%}
     {%- set asks = settings.infers or settings.rescued_data_column or not settings.case_sensitive -%}
     {%- if settings.schema_evolution == 'fail' -%}
@@ -53,14 +59,16 @@
 
 
 {# Why a file is corrupt: nobody knows its encoding, it has bytes that are no letters of it, it is not well formed, or a
-   record has no end, which Spark passes over. #}
+   record has no end, which Spark passes over. `has_others`: it has elements within its root, and none is a record. #}
 {% macro _xml_reasons_sql(settings, files) %}
     {%- set tag = modules.re.escape(floodmark._reader_option(settings, 'rowTag', '')) -%}
     {%- set begin = floodmark._string_literal('<' ~ tag ~ '(?=[\\s/>])') -%}
     {%- set end = floodmark._string_literal('</' ~ tag ~ '\\s*>') -%}
+    {%- set any = floodmark._string_literal('<([^\\s<>/:]+:)?' ~ tag ~ '(?=[\\s/>])') -%}
     {#- A value of an attribute may contain `>`. -#}
     {%- set closed = floodmark._string_literal('<' ~ tag ~ '(?:/|\\s(?:[^>"\']|"[^"]*"|\'[^\']*\')*+(?<=/))>') -%}
-    select to_json(named_struct('path', file, 'reason', case
+    select to_json(named_struct('path', file,
+        'has_others', not markup rlike {{ any }} and regexp_count(markup, '<[^/!?]') > 1, 'reason', case
         when not is_known then 'its encoding ' || encoding || ' is not known'
         when not is_whole then 'it has bytes that are no letters of ' || encoding
             || if(encoding = 'utf-8' and declared = '', ', and it declares no other encoding', '')
@@ -117,10 +125,10 @@
 {% endmacro %}
 
 
-{# The record that Spark infers of files, a struct. #}
+{# The record that Spark infers of files, a struct. Of one that an XSD does not let pass it would make a column. #}
 {% macro _xml_seen(settings, files) %}
     {{ return(floodmark._struct_of_columns(floodmark._columns_of_files(settings, files,
-        {'inferSchema': settings.infer_column_types | string | lower}))) }}
+        {'inferSchema': settings.infer_column_types | string | lower, 'mode': 'DROPMALFORMED'}))) }}
 {% endmacro %}
 
 

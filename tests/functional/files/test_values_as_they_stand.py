@@ -51,6 +51,12 @@ JSON_ODD = lines(
     '{"id":3,"d":"1.234,50","t":-129,"at":"08:30","n":"2024","s":{"d":1.255},"l":[],"m":{"a":"2024"}}',
     '{"id":4,"d":"null","at":"1704067200"}',
 )
+HUGE = "id int, x double, f float, l array<double>, m map<string, double>, o struct<x: double>"
+JSON_HUGE = lines(
+    '{"id":1,"x":1e400,"f":1.5,"l":[1.5,null],"m":{"a":2.50},"o":{"x":1,"_metadata":{"z":2}}}',
+    '{"id":2,"x":1e300,"f":1e39,"l":[1,-1e400],"m":{"a":1e400},"o":{"x":1e400,"y":1}}',
+    '{"id":3,"x":"Infinity"}',
+)
 CSV_ODD = (
     "id,x,f,at,n\n1,1.5,NaN,2024-01-01T08:30:00Z,2024-01-01 08:30:00\n2,12D,3f,08:30,2024-01-01T08:30:00Z\n"
     "3,1e2,-Inf,2024,2024-01-01\n4,-1e400,1e39,,\n"
@@ -60,6 +66,8 @@ CSV: dict[str, dict[str, bytes | str]] = {
     "spaces": {"a.csv": '"id" "a name" "x"\n1 "b c" 2\n'},
     "blanks": {"a.csv": 'id,name\n1,"abc" \n"2" ,b\n"3"\t,"c ""d""" \t\n4,"open\n'},
     "odd_csv": {"a.csv": CSV_ODD},
+    # Spark gives this name to the text of a corrupt record.
+    "own_bad": {"a.csv": "_corrupt_record,zip\n5,007\n"},
     "german": {"a.csv": "id;d\n1;1.234,50\n2;1,23456\n"},
     "decimals_csv": {"a.csv": f"id,v\n1,1.25\n2,1.255\n3,{LONG}\n4,x\n5,1.2500\n"},
 }
@@ -88,10 +96,12 @@ MODELS = {
         **RESCUE,
     ),
     "odd": loader("odd", format="json", schema=ODD, **RESCUE),
+    "huge": loader("huge", format="json", schema=HUGE, **RESCUE),
     "odd_csv": loader(
         "odd_csv", schema="id int, x double, f float, at timestamp, n timestamp_ntz", **RESCUE
     ),
     "odd_inferred": loader("odd_csv", infer_column_types=True),
+    "own_bad": loader("own_bad", infer_column_types=True),
     "german": loader(
         "german",
         format="csv",
@@ -135,6 +145,7 @@ def told(make_project: Callable[..., Project]) -> tuple[Project, Run]:
     land(root / "decimals_xml", {"a.xml": XML + "</r>"})
     land(root / "xml_marks", {"a.xml": XML_MARKS, "cut.xml": "<rows><row note='a>b'>"})
     land(root / "odd", {"a.json": JSON_ODD})
+    land(root / "huge", {"a.json": JSON_HUGE})
     land(root / "nested", {"a.json": JSON_NESTED})
     land(root / "hinted", {"a.json": lines({"id": 1, "m": {"k": {"a": 1}}})})
     land(root / "folders", FOLDERS)
@@ -247,6 +258,24 @@ def test_texts_and_numbers_that_are_no_values_of_their_columns(told: tuple[Proje
     }
 
 
+def test_numbers_of_json_that_no_double_holds(told: tuple[Project, Run]) -> None:
+    project, _ = told
+    found = project.sql(
+        "select id, cast(x as string), cast(f as string), to_json(l), to_json(m), to_json(o) "
+        f"from {project.schema}.huge order by id"
+    )
+    assert [tuple(row) for row in found] == [
+        (1, None, "1.5", "[1.5,null]", '{"a":2.5}', '{"x":1.0}'),
+        (2, "1.0E300", None, "[1.0,null]", None, "{}"),
+        (3, "Infinity", None, None, None, None),
+    ]
+    assert {id: row["rest"] for id, row in rows(project, "huge").items()} == {
+        "1": '{"x":1e400,"o":{"_metadata":{"z":2}}',
+        "2": '{"f":1e39,"l":[1,-1e400],"m":{"a":1e400},"o":{"x":1e400,"y":1}',
+        "3": "",
+    }
+
+
 def test_texts_of_csv_that_are_no_values_of_their_columns(told: tuple[Project, Run]) -> None:
     project, _ = told
     found = project.sql(
@@ -268,6 +297,7 @@ def test_texts_of_csv_that_are_no_values_of_their_columns(told: tuple[Project, R
     }
     types = columns(project, "odd_inferred")
     assert (types["x"], types["f"], types["at"]) == ("string", "string", "string"), types
+    assert records(project, "own_bad") == [{"_corrupt_record": 5, "zip": "007"}]
     found = project.sql(f"select id, cast(d as string) from {project.schema}.german order by id")
     assert [tuple(row) for row in found] == [(1, "1234.50"), (2, None)]
 

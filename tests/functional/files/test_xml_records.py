@@ -138,6 +138,10 @@ def project(make_project: Callable[..., Project]) -> Project:
     land(project.root / "checked", CHECKED)
     options = {"rowTag": "row", "rowValidationXSDPath": str(project.root / "row.xsd")}
     project.model("checked", loader("checked", format="xml", schema="id int", options=options))
+    # Names of elements have their case.
+    capitals = {"format": "xml", "schema": "id int", "options": {"rowTag": "Row"}}
+    project.model("capitals", loader("checked", **capitals))
+    project.model("checked_inferred", loader("checked", format="xml", options=options))
     land(project.root / "letters", LETTERS)
     project.model("letters", loader("letters", format="xml", options={"rowTag": "row"}))
     project.model(
@@ -155,6 +159,9 @@ def project(make_project: Callable[..., Project]) -> Project:
         land(project.root, {f"json/{name}.json": lines(*objects), f"xml/{name}.xml": xml(rows)})
         run = project.dbt("run")
         assert set(run.status.values()) == {"success"}, run.log[-6000:]
+        # The files are new in the first run alone.
+        assert ("2 files have elements, but no <Row>, such as " in run.log) is (name == "1")
+        assert "no <row>" not in run.log
     return project
 
 
@@ -204,10 +211,10 @@ def test_new_fields_grow_a_struct(project: Project) -> None:
 
 
 def test_names_that_differ_in_case_alone_are_one_column(project: Project) -> None:
-    # Both spellings of `id` are in the record; the first one is kept.
+    # Both spellings of `id` are in the record; the first one is kept, and the other is rescued.
     row = by_id(project, "alike_xml")[60]
     assert (row["WHO"], row["NEW"]) == ({"AGE": 8}, {"B": "c"})
-    assert rescued_of(project, "alike_xml")[60] == {"new": {"d": ["e", "f"]}}
+    assert rescued_of(project, "alike_xml")[60] == {"id": "6", "new": {"d": ["e", "f"]}}
     # Also where nothing is rescued.
     for model in ("quiet_json", "quiet_xml"):
         assert by_id(project, model)[2] == {"Id": 2, "WHO": {"AGE": 30}}
@@ -266,6 +273,9 @@ def test_a_file_that_breaks_its_xsd_is_corrupt(project: Project) -> None:
     assert quarantined(project, "checked") == [
         ("bad.xml", None, "<row><id>q</id></row>", "not valid against the XSD")
     ]
+    # What does not pass gives no column.
+    assert columns(project, "checked_inferred") == {"id": "string", "_rescued_data": "string"}
+    assert records(project, "checked_inferred") == [{"id": "1"}]
 
 
 def test_a_file_has_the_encoding_that_it_declares(project: Project) -> None:

@@ -232,6 +232,54 @@ def test_types_in_which_json_keeps_its_values(known, as_texts, wide):
 
 
 @pytest.mark.parametrize(
+    ("known", "as_texts"), [("double", "string"), ("map<string,float>", "map<string,string>")]
+)
+def test_numbers_that_no_float_holds_are_read_as_texts(known, as_texts):
+    settings = {"format": "json", "single_variant_column": None, "options": {}}
+    assert floodmark._json_type(settings, known) == known
+    assert floodmark._json_type(settings, known, is_huge=True) == as_texts
+    assert floodmark._is_exact(known, as_texts)
+    # Rescued as the number that stands in the file, without quotes.
+    assert "try_parse_json(" in floodmark._printed_sql(known, as_texts, "v")
+    assert "try_parse_json(" not in floodmark._printed_sql(known, known, "v")
+
+
+@pytest.mark.parametrize(
+    ("number", "is_huge"),
+    [
+        ("1e400", True),
+        ("-1.5E+39", True),
+        ("123456789012e30", True),
+        ("9" * 40, True),
+        ("1.5", False),
+        ("1.0E10", False),
+        ("1e-400", False),
+        ("9" * 38, False),
+        ('"a1e400"', False),
+    ],
+)
+def test_which_numbers_a_float_may_not_hold(number: str, is_huge: bool) -> None:
+    own = load(invocation_args_dict={"project_dir": "/p"})
+    asked: list[str] = []
+    own._has_no_rows = lambda sql: asked.append(sql) or True
+    settings = {"format": "json", "single_variant_column": None, "options": {}}
+    settings |= {"path": "file:/in", "glob": "*", "recursive": True, "schema_hints": "x double"}
+    settings |= {"infer_column_types": False, "schema_evolution": "add_new_columns"}
+    run = {"settings": {"files": settings}}
+    assert not own._is_huge_json(run, [{"path": "file:/in/a.json"}])
+    pattern = asked[0].rpartition("rlike '")[2].removesuffix("'").replace("\\\\", "\\")
+    for line in (f'{{"x":{number}}}', f'{{"x": [1, {number}]}}'):
+        assert bool(re.search(pattern, line)) is is_huge
+    settings["schema_hints"] = "x int"
+    assert not own._is_huge_json(run, [{"path": "file:/in/a.json"}])
+    assert len(asked) == 1
+    # An integer may become a double.
+    settings["schema_evolution"] = "widen"
+    assert not own._is_huge_json(run, [{"path": "file:/in/a.json"}])
+    assert len(asked) == 2
+
+
+@pytest.mark.parametrize(
     ("options", "read"),
     [
         ({}, "struct<d:string,at:string>"),

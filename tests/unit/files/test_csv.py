@@ -266,6 +266,11 @@ def test_a_header_whose_quote_is_not_closed_is_refused_with_what_is_behind_it():
     assert floodmark._csv_header_reason(["id", '5" pipe'], False) is None
 
 
+def test_a_header_in_utf_16_gives_no_columns():
+    names = "id,name".encode("utf-16").decode(errors="replace").split(",")
+    assert "set files.options={'encoding': 'UTF-16'}" in floodmark._csv_header_reason(names)
+
+
 def placed(record, line=None, path="/in/a.csv", **files):
     """The columns of a file without a header; without a line, those that are known."""
     settings = {"path": "/in", "schema": None, "partition_columns": None} | files

@@ -82,3 +82,35 @@ def test_a_header_in_another_spelling_is_of_a_known_column(
 ) -> None:
     settings = {"case_sensitive": is_sensitive}
     assert load()._known_types(settings, "struct<Amount:bigint>", ["AMOUNT", "x", ""]) == found
+
+
+@pytest.mark.parametrize("raw", [None, "raw"])
+def test_of_two_spellings_in_a_record_one_is_rescued(raw: str | None) -> None:
+    floodmark = load()
+    given = ("struct<id:int>", "struct<id:int,ID:int,x:int>", "", raw)
+    own = floodmark._json_text_sql("`ID`", "int")
+    found = floodmark._rescued_fields_sql(*given, is_sensitive=False)
+    assert f"case when coalesce(`id`) is not null then {own} end)" in found
+    assert "coalesce(`id`)" not in floodmark._rescued_fields_sql(*given)
+
+
+@pytest.mark.parametrize(
+    ("row", "warns"),
+    [
+        ({"has_others": True, "reason": None}, 1),
+        ({"has_others": True, "reason": "not well-formed XML"}, 0),
+        ({"has_others": False, "reason": None}, 0),
+    ],
+)
+def test_a_file_without_an_element_of_the_tag_is_warned_of(row: dict[str, Any], warns: int) -> None:
+    floodmark = load(invocation_args_dict={"project_dir": "/p"})
+    floodmark._query_json = lambda sql: [row | {"path": FILES[0]["path"]}]
+    floodmark._columns_of_files = lambda *_: []
+    said: list[str] = []
+    floodmark._warn_once = lambda run, sentence: said.append(sentence)
+    floodmark._look_at_xml(a_run(format="xml", options={"rowTag": "row"}), FILES)
+    assert len(said) == warns
+    for sentence in said:
+        assert sentence.startswith(
+            "1 file has elements, but no <row>, such as file:/in/a.json: no "
+        )

@@ -45,7 +45,7 @@ def test_only_a_run_records_what_it_skips(
         (False, False, {}, ["skipped"]),
         # It has loaded files, or skipped some: then none is skipped again.
         (False, True, {}, []),
-        (True, True, {}, []),
+        (True, True, {"by_hand": []}, []),
         (True, True, {"event": "skipped", "at": 7, "by_hand": [A["path"]]}, ["forgotten"]),
         (True, True, {"event": "forgotten", "at": 8, "by_hand": []}, []),
     ],
@@ -62,16 +62,21 @@ def test_what_was_there_is_skipped_once_and_included_once(
     )
     floodmark.ledger_schema = lambda: "ledger"
     floodmark._has_no_rows = lambda sql: asked.append(sql) or not has_begun
-    floodmark._query_json = lambda sql: [last]
     floodmark._has_files = lambda _: True
     floodmark._folder_files_sql = lambda _: "select"
     floodmark._execute = sent.extend
-    floodmark._unseen_files = lambda *_: []
+    listed: list[str] = []
+    floodmark._listed = lambda _, sql: (
+        listed.append(sql) or ([A, last] if "union all" in sql else [A])
+    )
     floodmark._plan_whole = lambda files, is_last: {"files": files}
     floodmark._plan_schema = lambda *_: {"record": None}
     files = {"include_existing": includes, "max_files_per_batch": 10, "max_bytes_per_batch": None}
     run = {"settings": {"files": files}, "full_refresh": False, "state": {"committed": None}}
-    floodmark._plan_files(run, True)
+    # What was skipped is told by the statement that lists the files, and not taken for one.
+    assert floodmark._plan_files(run, True)["files"] == [A]
+    (asked_of_folder,) = listed
+    assert ("and not (batch_id = 0 and recorded_by is null)" in asked_of_folder) is includes
     assert [
         event for event in ("skipped", "forgotten") if f", 0, '{event}'" in "".join(sent)
     ] == recorded
@@ -149,7 +154,7 @@ def test_a_table_that_its_own_batches_left_empty_keeps_its_generation(
     floodmark = load()
     floodmark._is_untouched_since = lambda *_: untouched
     floodmark._model_id = lambda: "shop.orders"
-    floodmark._unseen_files_sql = lambda settings, id, known: f"since {known}"
+    floodmark._unseen_files_sql = lambda settings, id, known, includes: f"since {known}"
     run = run_of(**target) | changes
     floodmark._keep_generation(run)
     assert run["generation"] == generation

@@ -130,3 +130,9 @@ def test_numbers_of_xml_need_a_type_each():
     assert needed == "struct<n:bigint,s:struct<n:string>,t:string,x:string>"
     assert len(asked) == 1 and "`s`" not in asked[0] and "`t`" not in asked[0]
     assert own._xml_needed(settings, files, None, seen) == seen
+
+
+def test_spark_keeps_metadata_for_itself_among_columns_alone():
+    seen = "struct<_metadata:string,`a`:struct<_metadata:bigint,``:bigint>>"
+    read = floodmark._read_record("struct<a:struct<b:int>>", seen)
+    assert read == "struct<a:struct<b:int,_metadata:string>>"

@@ -149,6 +149,19 @@ def test_columns_of_files_are_warned_of_later(column: str, said: str) -> None:
     assert said in sentence
 
 
+@pytest.mark.parametrize(("rescued", "warns"), [("rest", 1), (False, 0)])
+def test_what_spark_cannot_read_is_warned_of_where_it_would_be_rescued(
+    rescued: str | bool, warns: int
+) -> None:
+    """Beside a `schema`, whose columns leave out what they do not name."""
+    floodmark = loaded(warn_error=False)
+    floodmark._missed_separator = lambda *_: None
+    run: dict[str, Any] = {"settings": {"files": {"rescued_data_column": rescued, "infers": False}}}
+    floodmark._warn_of_names(run, "struct<id:int,`my col`:int,``:int>", "struct<id:int>")
+    assert len(run.get("warnings", [])) == warns
+    assert all("a column named ''" in sentence for sentence in run.get("warnings", []))
+
+
 @pytest.mark.parametrize("warn_error", [False, True])
 def test_a_run_without_a_batch_warns_at_its_end(warn_error: bool) -> None:
     """Its result line is there by then, and what is due of its files is done."""
