@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dbt_floodmark.streaming import checkpoint as checkpoints
 from dbt_floodmark.streaming import position
 from tests.support.harness import FULL, Project, sentence
 from tests.support.paths import FOLDER, NAMES, land
@@ -253,3 +254,24 @@ def test_a_checkpoint_that_is_damaged(project: Project) -> None:
     project.build("--select", *models)
     for name in models:
         assert ids(project, name) == [0, 1, 2]
+
+
+def test_a_compacted_log_that_is_damaged(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark compacts each tenth log. Behind its head it is looked at where Spark could not read it."""
+    land(project.root / "many", [f"f{number}" for number in range(10)])
+    project.model("compacted", files("many", ", maxFilesPerTrigger = 1"))
+    project.build("--select", "compacted")
+    file = checkpoint(project, "compacted") / "sources/0/9.compact"
+    whole = file.read_bytes()
+    land(project.root / "many", ["more"], 10)
+    (file.parent / f".{file.name}.crc").unlink(missing_ok=True)
+    monkeypatch.setattr(checkpoints, "HEAD", 100)
+    for holds, what in ((whole[:-3], CUT), (None, GONE)):
+        file.unlink()
+        if holds is not None:
+            file.write_bytes(holds)
+        said = fails(project, "compacted").replace("file:/", "/")
+        assert f"its checkpoint is damaged: the file {file} {what}. Put it back from a copy" in said
+    file.write_bytes(whole)
+    project.build("--select", "compacted")
+    assert ids(project, "compacted") == list(range(11))

@@ -126,7 +126,8 @@ class Checkpointed:
         self.files = files
 
     def read(self, child, most=None):
-        return self.files.get(child)
+        text = self.files.get(child)
+        return text and text[:most]
 
     def names(self, child=""):
         prefix = f"{child}/" if child else ""
@@ -215,22 +216,56 @@ def test_a_checkpoint_that_is_damaged(name, text, what):
     )
 
 
+def test_a_compacted_log_that_is_gone():
+    """Spark deletes the logs before it, and those are not missed."""
+    files = {"metadata": '{"id": "q"}', "commits/20": "v1\n{}"}
+    for number in (20, 21):
+        files[f"offsets/{number}"] = f'v1\n{{}}\n{{"logOffset":{number}}}'
+    files |= {f"sources/0/{number}": log(f"file:/in/{number}") for number in (20, 21)}
+    checkpoint.verify(Checkpointed(files | {"sources/0/19.compact": log("file:/in/19")}))
+    for left in ({}, {"sources/0/9.compact": log("file:/in/9")}):
+        with pytest.raises(checkpoint.DamagedError, match=r"/ck/sources/0/19\.compact is gone"):
+            checkpoint.verify(Checkpointed(files | left))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "com.fasterxml.jackson.core.io.JsonEOFException: Unexpected end-of-input",
+        "org.json4s.MappingException: No usable value for path",
+        "java.nio.charset.MalformedInputException: Input length = 1",
+        "org.apache.hadoop.fs.ChecksumException: Checksum error: file:/ck/sources/0/1.compact",
+    ],
+)
+def test_a_compacted_log_that_is_damaged_behind_its_head(said):
+    """It is read to its end only where Spark could not read one: it may hold millions of files."""
+    compacted = log(*(f"file:/in/{number}" for number in range(2000)))
+    assert len(compacted) > checkpoint.HEAD
+    text = f"[STREAM_FAILED] Query terminated with exception\nCaused by: {said}"
+    assert checkpoint.damage(Checkpointed(WHOLE | {"sources/0/1.compact": compacted}), text) is None
+    folder = Checkpointed(WHOLE | {"sources/0/1.compact": compacted[:-3]})
+    checkpoint.verify(folder)
+    assert checkpoint.damage(folder, "Caused by: java.lang.ArithmeticException: / by zero") is None
+    found = checkpoint.damage(folder, text)
+    assert found and "the file file:/ck/sources/0/1.compact is cut short, or holds" in found
+
+
 def test_what_a_query_remembers_is_damaged():
     state = {
         "state/0/0/1.delta": "LZ4Block",
         "state/0/0/2.delta": "garbage",
         "state/0/0/_metadata/schema": "x",
     }
-    said = checkpoint.damaged_state(
+    said = checkpoint.damage(
         Checkpointed(state), "[CANNOT_LOAD_STATE_STORE.UNCATEGORIZED] An error"
     )
     assert (
         said and "the file file:/ck/state/0/0/2.delta is cut short, or holds something else" in said
     )
     missing = "[CANNOT_LOAD_STATE_STORE.X] Error reading delta file file:/ck/state/0/1/4.delta of HDFS: file:/ck/state/0/1/4.delta does not exist."
-    said = checkpoint.damaged_state(Checkpointed(state), missing)
+    said = checkpoint.damage(Checkpointed(state), missing)
     assert said and "the file file:/ck/state/0/1/4.delta is gone" in said
-    assert checkpoint.damaged_state(Checkpointed(state), "[DIVIDE_BY_ZERO]") is None
+    assert checkpoint.damage(Checkpointed(state), "[DIVIDE_BY_ZERO]") is None
 
 
 def test_a_folder_that_was_changed():
