@@ -283,6 +283,31 @@ def test_a_folder_that_was_changed():
         )
 
 
+@pytest.mark.parametrize(
+    ("path", "gone"),
+    [
+        ("/in/a [old]", "/in/a [old]"),
+        ("file:///in/a [old]", "file:///in/a [old]"),
+        ("/in/a [old]/*.json", "/in/a [old]"),
+        ("/in/a [old]/b", "/in/a [old]"),
+        (r"/in/a \[old\]/b{1}", "/in/a [old]/b{1}"),
+        ("/in/a [new]", None),
+        ("s3a://bucket/in/a [old]", None),
+    ],
+)
+def test_a_folder_that_reads_like_a_pattern_is_gone(path, gone):
+    """Where it is not there its path is a pattern, which matches nothing."""
+    bucket = "s3a://bucket" if path.startswith("s3a") else "file:"
+    below = "b{1}/c.json" if "{" in path else "b/c.json" if path.endswith("/b") else "c.json"
+    folder = Checkpointed({"sources/0/0": log(f"{bucket}/in/a [old]/{below}")})
+    said = "has read files of another folder" if gone is None else f"the folder {gone}, which it"
+    # Another source may read it by a pattern.
+    for paths_read in ([path], [path, "/in/a*"] if gone else [path]):
+        with pytest.raises(position.FloodmarkError) as refused:
+            position.refuse_moved(paths_read, folder)
+        assert said in str(refused.value)
+
+
 def test_sources_that_have_another_place():
     """Spark knows a source by its number, whatever order a store lists the folders of a checkpoint in."""
     files = {f"sources/{number}/0": log(f"file:/in/{number}/a") for number in range(11)}
