@@ -28,7 +28,7 @@ from dbt_floodmark.streaming.sources import (
     Source,
     SourceGoneError,
     Stream,
-    is_direct,
+    is_passed_over,
     load,
     replace_streams,
 )
@@ -433,9 +433,8 @@ def _files_as_read(spark: Any, stream: Stream, path: str, read: set[str] | None)
         raise FloodmarkError(f"its checkpoint has read no files of {path}: run it first")
     there = {plain(file): file for file, _ in _files_there(spark, source)}
     if stream.options.get(RECURSIVE.lower(), "").lower() != "true":
-        # What lies in folders below was passed over (sources.py, _read_once), but for k=v.
-        below = {file: file.partition(path)[2].rpartition("/")[0] for file in read - there.keys()}
-        read -= {file for file in below if not is_direct(file, path) and "=" not in below[file]}
+        # What lies in folders below was passed over (sources.py, _read_once).
+        read -= {file for file in read - there.keys() if is_passed_over(file, path)}
     gone = sorted(read - there.keys())
     if gone:
         raise FloodmarkError(

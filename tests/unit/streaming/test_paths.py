@@ -104,17 +104,34 @@ def test_which_paths_are_local(path, found):
 @pytest.mark.parametrize(
     ("file", "path", "found"),
     [
-        ("file:/in/a", "/in", True),
-        ("file:/in/a", "/in/", True),
-        ("file:/in/a/b", "/in", False),
-        ("file:/in/a/b", "/in/*", True),
-        ("file:/in/a", "/in/*", True),
-        ("s3a://bucket/in/a", "s3a://bucket/in", True),
-        ("s3a://bucket/in/a/b", "s3a://bucket/in", False),
+        ("file:/in/a", "/in", False),
+        ("file:/in/a", "/in/", False),
+        ("file:/in/a/b", "/in", True),
+        ("file:/in/a/b", "/in/*", False),
+        ("file:/in/a", "/in/*", False),
+        ("file:/in/a/b", "file:///in", True),
+        ("s3a://bucket/in/a", "s3a://bucket/in", False),
+        ("s3a://bucket/in/a/b", "s3a://bucket/in", True),
+        # Folders k=v are read, however deep they lie and however the path is written.
+        ("file:/in/k=1/a", "/in", False),
+        ("file:/in/x/k=1/a", "file:///in", False),
+        ("file:/in/x/k=1/a", "/in/*", False),
+        ("file:/k=1/in/a/b", "/k=1/in", True),
+        ("file:/in/x/a=b", "/in", True),
     ],
 )
-def test_which_files_lie_in_a_folder_itself(file, path, found):
-    assert sources.is_direct(file, path) is found
+def test_which_files_a_stream_passes_over(file, path, found):
+    assert sources.is_passed_over(file, path) is found
+
+
+@pytest.mark.parametrize("path", ["/in", "file:/in", "file:///in"])
+def test_files_of_partitions_that_are_gone(path, monkeypatch):
+    """`reconcile` cannot read them again, and those in other folders below were never read."""
+    monkeypatch.setattr(position, "_files_there", lambda spark, source: [])
+    stream = sources.Stream("", source=sources.Source("v", "json", {}, path))
+    read = {"file:/in/day=2024-05-01/a", "file:/in/other/b"}
+    with pytest.raises(position.FloodmarkError, match=r"\(1, such as file:/in/day=2024-05-01/a\)"):
+        position._files_as_read(None, stream, path, read)
 
 
 class Checkpointed:
