@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 
 #: What makes a path a pattern for Hadoop; a backslash takes the meaning from the next character.
 _SPECIAL = re.compile(r"[\\*?\[\]{}]")
@@ -78,3 +79,10 @@ def path_pattern(path: str) -> str:
         end = path.rfind("/", start, end)
     end = max(end, start)
     return path[:start] + _SPECIAL.sub(r"\\\g<0>", path[start:end]) + path[end:]
+
+
+def literal_folders(pattern: str) -> Iterator[tuple[str, str]]:
+    """Yield each folder that a pattern begins with, and the pattern in which it means itself."""
+    for end in re.finditer(r"/|$", pattern):
+        folder = re.sub(r"\\(.)", r"\1", pattern[: end.start()])
+        yield folder, _SPECIAL.sub(r"\\\g<0>", folder) + pattern[end.start() :]

@@ -36,6 +36,9 @@ _LEASE = "_floodmark_lease"
 #: Bytes of a file in which its first lines stand.
 HEAD = 65_536
 
+#: The logs of which Spark makes the last a compacted one, unless it is told otherwise.
+_COMPACTS = 10
+
 
 class CheckpointInUseError(FloodmarkError):
     """Another process runs the stream of this checkpoint."""
@@ -237,8 +240,12 @@ def read_log(folder: Folder, name: str) -> list[dict[str, Any]]:
     raise DamagedError(folder, name, "\n".join(lines))
 
 
-def verify(folder: Folder) -> None:
+def verify(folder: Folder, *, to_the_end: bool = False) -> None:
     """See that the files from which a query goes on are whole: Spark's own words name few of them.
+
+    Args:
+        folder: the checkpoint.
+        to_the_end: whether compacted logs, which may hold millions of files, are read to their end.
 
     Raises:
         DamagedError: one is not, or is gone.
@@ -263,39 +270,51 @@ def verify(folder: Folder) -> None:
             raise DamagedError(folder, f"commits/{ended}", "\n".join(lines))
     for index, offset in enumerate(offsets):
         if isinstance(offset, dict) and "logOffset" in offset:
-            _verify_log(folder, f"sources/{index}", int(offset["logOffset"]))
+            _verify_log(folder, f"sources/{index}", int(offset["logOffset"]), to_the_end)
 
 
-def _verify_log(folder: Folder, place: str, last: int) -> None:
+def _verify_log(folder: Folder, place: str, last: int, to_the_end: bool) -> None:
     """See that Spark can tell which files a source has read: up to the number `last`."""
     names = folder.names(place)
     compacted = last_compacted(names)
+    numbers = range(0 if compacted is None else compacted + 1, last + 1)
+    gone = [number for number in numbers if str(number) not in names]
+    if gone:
+        # Spark deletes those before a compacted one: only the last of them must be there.
+        suffix = ".compact" if gone[-1] % _COMPACTS == _COMPACTS - 1 else ""
+        raise DamagedError(folder, f"{place}/{gone[-1]}{suffix}", None)
     if compacted is not None:
-        # It may hold millions of files.
-        text = folder.read(f"{place}/{compacted}.compact", most=HEAD) or ""
+        name = f"{place}/{compacted}.compact"
+        text = folder.read(name, most=HEAD) or ""
         if not text.startswith("v1\n{"):
-            raise DamagedError(folder, f"{place}/{compacted}.compact", text)
-    for number in range(0 if compacted is None else compacted + 1, last + 1):
+            raise DamagedError(folder, name, text)
+        if to_the_end:
+            read_log(folder, name)
+    for number in numbers:
         read_log(folder, f"{place}/{number}")
 
 
+#: What Spark says of a log that it cannot read: not which.
+_UNREADABLE = re.compile(r"\b(?:jackson|json4s|MalformedInputException|ChecksumException)\b")
 #: A file of what a query remembers, in what Spark says.
 _STATE_FILE = re.compile(r"/(state/\d+/[\w./-]*\w)(?![\w./-])")
 #: What files of state begin with, as they are compressed unless Spark is told otherwise.
 _STATE_HEAD = "LZ4Block"
 
 
-def damaged_state(folder: Folder, text: str) -> str | None:
-    """Return what is wrong where Spark cannot read what a query remembers, or None.
+def damage(folder: Folder, text: str) -> str | None:
+    """Return what is wrong where Spark cannot read a log, or what a query remembers, or None.
 
     Args:
         folder: the checkpoint.
         text: what Spark says, with its stack.
     """
-    if "CANNOT_LOAD_STATE_STORE" not in text and "CANNOT_READ_STATE" not in text:
-        return None
     named = [name for name in _STATE_FILE.findall(text) if "." in name]
     try:
+        if _UNREADABLE.search(text):
+            verify(folder, to_the_end=True)
+        if "CANNOT_LOAD_STATE_STORE" not in text and "CANNOT_READ_STATE" not in text:
+            return None
         suspect = [name for name in named if folder.read(name, most=1) is None]
         suspect = suspect or _without_head(folder) or named
         content = folder.read(suspect[0], most=HEAD) if suspect else "?"

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from dbt_floodmark.errors import FloodmarkError
-from dbt_floodmark.paths import glob_regex, is_local, path_pattern
+from dbt_floodmark.paths import glob_regex, is_local, literal_folders, path_pattern
 from dbt_floodmark.streaming.checkpoint import (
     HEAD,
     Checkpoint,
@@ -28,7 +28,7 @@ from dbt_floodmark.streaming.sources import (
     Source,
     SourceGoneError,
     Stream,
-    is_direct,
+    is_passed_over,
     load,
     replace_streams,
 )
@@ -255,6 +255,7 @@ def refuse_moved(paths: Sequence[str | None], folder: Folder) -> None:
         folder: the checkpoint.
 
     Raises:
+        SourceGoneError: a folder with *, ?, [ or { in its name is gone, so its path is a pattern.
         FloodmarkError: a source has read files of a folder that it does not read now.
     """
     numbers = sorted(int(name) for name in folder.names("sources") if name.isdigit())
@@ -262,6 +263,9 @@ def refuse_moved(paths: Sequence[str | None], folder: Folder) -> None:
         first = _first_file(folder, str(number)) if number in numbers else None
         if first is None or (path is not None and _below(path)(first)):
             continue
+        for gone, literal in literal_folders(path) if path is not None and is_local(path) else ():
+            if _below(literal)(first):
+                raise SourceGoneError(gone)
         if any(other is not None and _below(other)(first) for other in paths):
             raise FloodmarkError(
                 f"its checkpoint {folder.path} has read {first} as source {number + 1} of the "
@@ -429,9 +433,8 @@ def _files_as_read(spark: Any, stream: Stream, path: str, read: set[str] | None)
         raise FloodmarkError(f"its checkpoint has read no files of {path}: run it first")
     there = {plain(file): file for file, _ in _files_there(spark, source)}
     if stream.options.get(RECURSIVE.lower(), "").lower() != "true":
-        # What lies in folders below was passed over (sources.py, _read_once), but for k=v.
-        below = {file: file.partition(path)[2].rpartition("/")[0] for file in read - there.keys()}
-        read -= {file for file in below if not is_direct(file, path) and "=" not in below[file]}
+        # What lies in folders below was passed over (sources.py, _read_once).
+        read -= {file for file in read - there.keys() if is_passed_over(file, path)}
     gone = sorted(read - there.keys())
     if gone:
         raise FloodmarkError(

@@ -394,10 +394,14 @@ LISTING = ("pathglobfilter", RECURSIVE.lower(), "basepath")
 _PARTS = "split(regexp_replace(_metadata.file_path, '^[^:/]+:(//[^/]*)?', ''), '/')"
 
 
-def _depth(path: str) -> int:
-    """The number of slashes in a path, which is that of its parts below the root."""
+def _parts(path: str) -> list[str]:
+    """The parts of a path below the root."""
     bare = re.sub(r"^[a-zA-Z][\w+.-]*:(//[^/]*)?", "", path)
-    return len([part for part in bare.split("/") if part])
+    return [part for part in bare.split("/") if part]
+
+
+def _depth(path: str) -> int:
+    return len(_parts(path))
 
 
 def _is_direct(path: str) -> str:
@@ -425,9 +429,10 @@ def _is_read(path: str) -> str:
     )
 
 
-def is_direct(file: str, path: str) -> bool:
-    """Tell whether a file lies in a folder itself, or is one that its pattern names."""
-    return _depth(file) <= _depth(path) + 1
+def is_passed_over(file: str, path: str) -> bool:
+    """Tell whether a file lies in folders below that of a path or pattern, none of them k=v."""
+    folders = _parts(file)[_depth(path) : -1]
+    return bool(folders) and "=" not in "/".join(folders)
 
 
 def _require_kafka(spark: Any) -> None:

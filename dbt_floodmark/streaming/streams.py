@@ -22,7 +22,7 @@ from dbt_floodmark.streaming.checkpoint import (
     Lease,
     UnreachableError,
     UnwritableError,
-    damaged_state,
+    damage,
     verify,
 )
 from dbt_floodmark.streaming.progress import MicroBatch, utc
@@ -229,10 +229,10 @@ class Streams:
             raise
         except DbtRuntimeError as exc:
             # A statement of the node's failed, over a micro-batch that Spark computes within it.
-            damage = damaged_state(folder, _all_texts(exc))
-            if damage is None:
+            found = damage(folder, _all_texts(exc))
+            if found is None:
                 raise
-            raise RefusedError(f"floodmark, model '{request.model}': {damage}") from exc
+            raise RefusedError(f"floodmark, model '{request.model}': {found}") from exc
         except Exception as exc:
             raise self._error(request, exc) from exc
 
@@ -316,8 +316,8 @@ class Streams:
         advice = explain(text)
         if request.location:
             with suppress(UnreachableError):
-                damage = damaged_state(Folder(self._connection.spark, request.location), text)
-                advice = Advice(f"{damage}.", RefusedError) if damage else advice
+                found = damage(Folder(self._connection.spark, request.location), text)
+                advice = Advice(f"{found}.", RefusedError) if found else advice
         if advice is None:
             return DbtRuntimeError(said)
         return advice.error(f"floodmark, model '{request.model}': {advice.text} Spark says: {said}")

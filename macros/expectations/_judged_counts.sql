@@ -179,6 +179,7 @@
         {%- set sentence = floodmark._result_sentence(rule, result) -%}
         {%- if rule.severity == 'error' -%}
             {%- do run.update({'errors': (run.get('errors') or []) + [sentence]}) -%}
+            {%- do floodmark._say('expectation ' ~ sentence) -%}
         {%- else -%}
             {%- do floodmark._warn_once(run, 'expectation ' ~ sentence) -%}
         {%- endif -%}

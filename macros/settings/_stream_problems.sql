@@ -99,6 +99,24 @@
         {%- do problems.append({'setting': 'unique_key', 'got': config.get('unique_key'),
             'expected': "no key with output_mode 'complete'",
             'todo': 'Remove it: each batch writes the whole table'}) -%}
+    {%- elif strategy == 'append' and config.get('unique_key') -%}
+        {%- do problems.extend(floodmark._kept_key_problems()) -%}
     {%- endif -%}
     {{ return(problems) }}
+{% endmacro %}
+
+
+{# A stream with `append` and a key keeps the first row of each key, before the rules judge it: where they hold that row
+   back, a corrected one would be dropped. #}
+{% macro _kept_key_problems() %}
+    {%- set given, names = floodmark._setting('expectations'), [] -%}
+    {%- for rule in (given if given is iterable else [])
+        if rule is mapping and rule.get('on_violation') in ['drop', 'quarantine'] -%}
+        {%- do names.append(rule.get('name') | string) -%}
+    {%- endfor -%}
+    {{ return([{'setting': 'unique_key', 'got': config.get('unique_key'),
+        'expected': "no key with 'append' where rules drop or quarantine rows (" ~ names | join(', ') ~ ')',
+        'todo': 'The first row of a key counts, before the rules judge it, so a corrected row would be lost behind a '
+        "bad one. Use incremental_strategy='merge' and run a model that is loaded once with --full-refresh, or set "
+        "on_violation to 'warn' or 'fail'"}] if names else []) }}
 {% endmacro %}

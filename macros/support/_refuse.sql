@@ -86,13 +86,19 @@
 {% endmacro %}
 
 
-{# Warn, of one thing once a run. Where a warning ends the node, it waits for the run's end, or the commit of a
-   micro-batch (_tell_warnings): before that, each run would end at the same place. #}
+{# Say in dbt's output what is to end the node later: by then something else may have ended it. #}
+{% macro _say(sentence) %}
+    {% do log("floodmark, model '" ~ floodmark._model_id() ~ "': " ~ sentence, info=true) %}
+{% endmacro %}
+
+
+{# Warn, of one thing once a run. Where a warning ends the node, it is only said, and waits for the run's end, or the
+   commit of a micro-batch (_tell_warnings): before that, each run would end at the same place. #}
 {% macro _warn_once(run, sentence) %}
     {%- set warnings = run.get('warnings') or [] -%}
     {%- if sentence not in warnings -%}
         {%- do run.update({'warnings': warnings + [sentence]}) -%}
-        {%- do floodmark._warn(sentence) if not floodmark._ends_by_warnings() -%}
+        {%- do floodmark._say(sentence) if floodmark._ends_by_warnings() else floodmark._warn(sentence) -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -17,9 +17,7 @@
 {% macro _words_beside_changes(code) %}
     {%- set outside = modules.re.sub('/\\*floodmark:changes .*?/\\*floodmark:end\\*/', ' ', code,
         flags=modules.re.S) -%}
-    {%- set words = modules.re.sub(
-        '\'(?:[^\'\\\\]|\\\\.)*\'|"(?:[^"\\\\]|\\\\.)*"|--(?:\\\\\n|[^\r\n])*|/\\*.*?\\*/|\\{#.*?#\\}', ' ', outside,
-        flags=modules.re.S) | lower -%}
+    {%- set words = floodmark._without_strings(floodmark._without_jinja_comments(outside)) | lower -%}
     {{ return(modules.re.sub('\\bexcept\\s*\\((?![^)]*\\bselect\\b)[^()]*\\)', ' ', words)) }}
 {% endmacro %}
 

@@ -126,6 +126,20 @@ def test_an_error_ends_the_node_behind_its_last_batch(project: Project) -> None:
     assert project.dbt("run", "--select", "stepped").success
 
 
+def test_a_later_batch_that_is_rejected_hides_no_error(project: Project) -> None:
+    """The first batch is committed, and no later run judges its rows again."""
+    other = {"name": "other", "expect": "id <> 1", "severity": "error"}
+    small = {"name": "small", "expect": "id < 2", "on_violation": "fail"}
+    watermark = {"column": "n", "nulls": "exclude", "step": 1}
+    rules = {"expectations": [other, small]}
+    project.model("hidden", incremental(table("raw"), watermark=watermark, **rules))
+    run = project.dbt("run", "--select", "hidden")
+    assert run.status["hidden"] == "error"
+    assert "expectation other (warn): 1 of 1 row violates id <> 1, such as" in sentence(run.log)
+    assert "small is violated by 1 row" in sentence(project.ledger("hidden", "error")[-1][0])
+    assert project.ledger("hidden", "state") == [("committed",), ("failed",)]
+
+
 def test_rows_of_files_that_are_gone_stay_open(project: Project) -> None:
     files = {"format": "json", "schema": "id int, amount int"}
     for name, line in {"held": '{"id":1,"amount":-1}', "corrupt": "no JSON"}.items():

@@ -168,6 +168,21 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
             "unique_key on an append stream drops what comes again within the event-time watermark: put a watermark on the stream"
         ],
     ),
+    # Keys are used up before the rules judge: a corrected row would vanish behind a bad one.
+    "distinct_rules": (
+        stream(
+            f"select * from {SOURCE} watermark at delay of interval 1 hour",
+            unique_key="id",
+            expectations=[
+                {"name": "positive", "expect": "id > 0", "on_violation": "quarantine"},
+                {"name": "named", "expect": "k is not null"},
+            ],
+        ),
+        [
+            "unique_key: got \"id\"; expected no key with 'append' where rules drop or quarantine rows (positive). The first row",
+            "Use incremental_strategy='merge' and run a model that is loaded once with --full-refresh, or set on_violation to",
+        ],
+    ),
     "idle": (
         stream(
             f"select * from {SOURCE}", merge_exclude_columns=["at"], incremental_predicates="id > 0"

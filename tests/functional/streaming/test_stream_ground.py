@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dbt_floodmark.streaming import checkpoint as checkpoints
 from dbt_floodmark.streaming import position
 from tests.support.harness import FULL, Project, sentence
 from tests.support.paths import FOLDER, NAMES, land
@@ -110,7 +111,10 @@ def test_a_folder_that_is_gone(project: Project) -> None:
     twice = f"{listed} where id < 1 union all {listed} where id >= 1"
     project.model("pair", stream(f"with b as ({both}) select id from b"))
     project.model("twice", stream(twice, files={"path": "landing", "schema": "id bigint"}))
-    project.build("--select", "gone", "pair", "twice")
+    # A path that is a pattern once its folder is gone.
+    land(project.root / "old [1]", ["e"], 4)
+    project.model("gone_too", files("old [1]"))
+    project.build("--select", "gone", "gone_too", "pair", "twice")
     first, second = both.split(" union all ")
     project.model("pair", stream(f"{second} union all {first}"))
     run = project.dbt("run", "--select", "pair", "twice")
@@ -118,12 +122,15 @@ def test_a_folder_that_is_gone(project: Project) -> None:
     assert run.status["twice"] == "success", run.message["twice"]
     assert ids(project, "pair") == [0, 1, 3] and ids(project, "twice") == [0, 1]
     (project.root / "landing").rename(project.root / "arrivals")
-    said = fails(project, "gone")
-    assert (
-        f"the folder {project.root}/landing, which it reads, is not there: create it, or put it back if it was renamed "
-        "or moved. To read another folder, change the path and run the model once with --full-refresh: every file there "
-        "counts as new" in said
-    )
+    (project.root / "old [1]").rename(project.root / "older [1]")
+    run = project.dbt("run", "--select", "gone", "gone_too")
+    for name, folder in (("gone", "landing"), ("gone_too", "old [1]")):
+        assert run.status[name] == "error", run.log[-3000:]
+        assert (
+            f"the folder {project.root}/{folder}, which it reads, is not there: create it, or put it back if it was renamed "
+            "or moved. To read another folder, change the path and run the model once with --full-refresh: every file there "
+            "counts as new" in sentence(run.message[name])
+        )
     project.model("gone", files("arrivals"))
     said = fails(project, "gone")
     assert "its checkpoint " in said
@@ -253,3 +260,24 @@ def test_a_checkpoint_that_is_damaged(project: Project) -> None:
     project.build("--select", *models)
     for name in models:
         assert ids(project, name) == [0, 1, 2]
+
+
+def test_a_compacted_log_that_is_damaged(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark compacts each tenth log. Behind its head it is looked at where Spark could not read it."""
+    land(project.root / "many", [f"f{number}" for number in range(10)])
+    project.model("compacted", files("many", ", maxFilesPerTrigger = 1"))
+    project.build("--select", "compacted")
+    file = checkpoint(project, "compacted") / "sources/0/9.compact"
+    whole = file.read_bytes()
+    land(project.root / "many", ["more"], 10)
+    (file.parent / f".{file.name}.crc").unlink(missing_ok=True)
+    monkeypatch.setattr(checkpoints, "HEAD", 100)
+    for holds, what in ((whole[:-3], CUT), (None, GONE)):
+        file.unlink()
+        if holds is not None:
+            file.write_bytes(holds)
+        said = fails(project, "compacted").replace("file:/", "/")
+        assert f"its checkpoint is damaged: the file {file} {what}. Put it back from a copy" in said
+    file.write_bytes(whole)
+    project.build("--select", "compacted")
+    assert ids(project, "compacted") == list(range(11))

@@ -61,6 +61,26 @@ def test_a_model_whose_meta_says_nothing_of_loading_stays_dbts() -> None:
 
 
 @pytest.mark.parametrize(
+    ("config", "names"),
+    [
+        ({"expectations": [{"name": "a", "on_violation": "drop"}, {"name": "b", "on_violation": "quarantine"}]}, "a, b"),
+        ({"meta": {"floodmark": {"expectations": [{"name": "a", "on_violation": "drop"}]}}}, "a"),
+        ({"expectations": [{"name": "a"}, {"name": "b", "on_violation": "fail"}, "misspelt"]}, None),
+        ({"expectations": 7}, None),
+        ({"expectations": [{"name": "a", "on_violation": "drop"}], "incremental_strategy": "merge"}, None),
+        ({"expectations": [{"name": "a", "on_violation": "drop"}], "unique_key": None}, None),
+    ],
+)  # fmt: skip
+def test_a_key_that_is_used_up_before_the_rules_judge(
+    config: dict[str, Any], names: str | None
+) -> None:
+    """A stream with `append` keeps the first row of a key: a corrected one would vanish behind one that is held back."""
+    problems = macros(**{"unique_key": "id"} | config)._output_problems()
+    expected = f"no key with 'append' where rules drop or quarantine rows ({names})"
+    assert [problem["expected"] for problem in problems] == ([expected] if names else [])
+
+
+@pytest.mark.parametrize(
     ("name", "value"), [("change_feed", "false"), ("change_feed", 0), ("unique_key", 7)]
 )
 def test_a_setting_of_another_type_is_refused(name: str, value: Any) -> None:

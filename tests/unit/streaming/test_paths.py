@@ -104,17 +104,34 @@ def test_which_paths_are_local(path, found):
 @pytest.mark.parametrize(
     ("file", "path", "found"),
     [
-        ("file:/in/a", "/in", True),
-        ("file:/in/a", "/in/", True),
-        ("file:/in/a/b", "/in", False),
-        ("file:/in/a/b", "/in/*", True),
-        ("file:/in/a", "/in/*", True),
-        ("s3a://bucket/in/a", "s3a://bucket/in", True),
-        ("s3a://bucket/in/a/b", "s3a://bucket/in", False),
+        ("file:/in/a", "/in", False),
+        ("file:/in/a", "/in/", False),
+        ("file:/in/a/b", "/in", True),
+        ("file:/in/a/b", "/in/*", False),
+        ("file:/in/a", "/in/*", False),
+        ("file:/in/a/b", "file:///in", True),
+        ("s3a://bucket/in/a", "s3a://bucket/in", False),
+        ("s3a://bucket/in/a/b", "s3a://bucket/in", True),
+        # Folders k=v are read, however deep they lie and however the path is written.
+        ("file:/in/k=1/a", "/in", False),
+        ("file:/in/x/k=1/a", "file:///in", False),
+        ("file:/in/x/k=1/a", "/in/*", False),
+        ("file:/k=1/in/a/b", "/k=1/in", True),
+        ("file:/in/x/a=b", "/in", True),
     ],
 )
-def test_which_files_lie_in_a_folder_itself(file, path, found):
-    assert sources.is_direct(file, path) is found
+def test_which_files_a_stream_passes_over(file, path, found):
+    assert sources.is_passed_over(file, path) is found
+
+
+@pytest.mark.parametrize("path", ["/in", "file:/in", "file:///in"])
+def test_files_of_partitions_that_are_gone(path, monkeypatch):
+    """`reconcile` cannot read them again, and those in other folders below were never read."""
+    monkeypatch.setattr(position, "_files_there", lambda spark, source: [])
+    stream = sources.Stream("", source=sources.Source("v", "json", {}, path))
+    read = {"file:/in/day=2024-05-01/a", "file:/in/other/b"}
+    with pytest.raises(position.FloodmarkError, match=r"\(1, such as file:/in/day=2024-05-01/a\)"):
+        position._files_as_read(None, stream, path, read)
 
 
 class Checkpointed:
@@ -126,7 +143,8 @@ class Checkpointed:
         self.files = files
 
     def read(self, child, most=None):
-        return self.files.get(child)
+        text = self.files.get(child)
+        return text and text[:most]
 
     def names(self, child=""):
         prefix = f"{child}/" if child else ""
@@ -215,22 +233,56 @@ def test_a_checkpoint_that_is_damaged(name, text, what):
     )
 
 
+def test_a_compacted_log_that_is_gone():
+    """Spark deletes the logs before it, and those are not missed."""
+    files = {"metadata": '{"id": "q"}', "commits/20": "v1\n{}"}
+    for number in (20, 21):
+        files[f"offsets/{number}"] = f'v1\n{{}}\n{{"logOffset":{number}}}'
+    files |= {f"sources/0/{number}": log(f"file:/in/{number}") for number in (20, 21)}
+    checkpoint.verify(Checkpointed(files | {"sources/0/19.compact": log("file:/in/19")}))
+    for left in ({}, {"sources/0/9.compact": log("file:/in/9")}):
+        with pytest.raises(checkpoint.DamagedError, match=r"/ck/sources/0/19\.compact is gone"):
+            checkpoint.verify(Checkpointed(files | left))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "com.fasterxml.jackson.core.io.JsonEOFException: Unexpected end-of-input",
+        "org.json4s.MappingException: No usable value for path",
+        "java.nio.charset.MalformedInputException: Input length = 1",
+        "org.apache.hadoop.fs.ChecksumException: Checksum error: file:/ck/sources/0/1.compact",
+    ],
+)
+def test_a_compacted_log_that_is_damaged_behind_its_head(said):
+    """It is read to its end only where Spark could not read one: it may hold millions of files."""
+    compacted = log(*(f"file:/in/{number}" for number in range(2000)))
+    assert len(compacted) > checkpoint.HEAD
+    text = f"[STREAM_FAILED] Query terminated with exception\nCaused by: {said}"
+    assert checkpoint.damage(Checkpointed(WHOLE | {"sources/0/1.compact": compacted}), text) is None
+    folder = Checkpointed(WHOLE | {"sources/0/1.compact": compacted[:-3]})
+    checkpoint.verify(folder)
+    assert checkpoint.damage(folder, "Caused by: java.lang.ArithmeticException: / by zero") is None
+    found = checkpoint.damage(folder, text)
+    assert found and "the file file:/ck/sources/0/1.compact is cut short, or holds" in found
+
+
 def test_what_a_query_remembers_is_damaged():
     state = {
         "state/0/0/1.delta": "LZ4Block",
         "state/0/0/2.delta": "garbage",
         "state/0/0/_metadata/schema": "x",
     }
-    said = checkpoint.damaged_state(
+    said = checkpoint.damage(
         Checkpointed(state), "[CANNOT_LOAD_STATE_STORE.UNCATEGORIZED] An error"
     )
     assert (
         said and "the file file:/ck/state/0/0/2.delta is cut short, or holds something else" in said
     )
     missing = "[CANNOT_LOAD_STATE_STORE.X] Error reading delta file file:/ck/state/0/1/4.delta of HDFS: file:/ck/state/0/1/4.delta does not exist."
-    said = checkpoint.damaged_state(Checkpointed(state), missing)
+    said = checkpoint.damage(Checkpointed(state), missing)
     assert said and "the file file:/ck/state/0/1/4.delta is gone" in said
-    assert checkpoint.damaged_state(Checkpointed(state), "[DIVIDE_BY_ZERO]") is None
+    assert checkpoint.damage(Checkpointed(state), "[DIVIDE_BY_ZERO]") is None
 
 
 def test_a_folder_that_was_changed():
@@ -246,6 +298,31 @@ def test_a_folder_that_was_changed():
             "would be loaded as a new one: name the folder as it was before, or run the model once with --full-refresh to load "
             "everything again"
         )
+
+
+@pytest.mark.parametrize(
+    ("path", "gone"),
+    [
+        ("/in/a [old]", "/in/a [old]"),
+        ("file:///in/a [old]", "file:///in/a [old]"),
+        ("/in/a [old]/*.json", "/in/a [old]"),
+        ("/in/a [old]/b", "/in/a [old]"),
+        (r"/in/a \[old\]/b{1}", "/in/a [old]/b{1}"),
+        ("/in/a [new]", None),
+        ("s3a://bucket/in/a [old]", None),
+    ],
+)
+def test_a_folder_that_reads_like_a_pattern_is_gone(path, gone):
+    """Where it is not there its path is a pattern, which matches nothing."""
+    bucket = "s3a://bucket" if path.startswith("s3a") else "file:"
+    below = "b{1}/c.json" if "{" in path else "b/c.json" if path.endswith("/b") else "c.json"
+    folder = Checkpointed({"sources/0/0": log(f"{bucket}/in/a [old]/{below}")})
+    said = "has read files of another folder" if gone is None else f"the folder {gone}, which it"
+    # Another source may read it by a pattern.
+    for paths_read in ([path], [path, "/in/a*"] if gone else [path]):
+        with pytest.raises(position.FloodmarkError) as refused:
+            position.refuse_moved(paths_read, folder)
+        assert said in str(refused.value)
 
 
 def test_sources_that_have_another_place():

@@ -673,7 +673,7 @@ def test_damaged_state_under_a_statement_of_the_node(monkeypatch):
     monkeypatch.setattr(streams, "verify", lambda folder: None)
     monkeypatch.setattr(streams.Streams, "_frame", lambda self, request: None)
     monkeypatch.setattr(streams.position, "paths_read", lambda frame: [])
-    monkeypatch.setattr(streams, "damaged_state", lambda folder, text: "its checkpoint is damaged")
+    monkeypatch.setattr(streams, "damage", lambda folder, text: "its checkpoint is damaged")
 
     def fail(*given):
         raise DbtRuntimeError("[CANNOT_LOAD_STATE_STORE.X] An error")

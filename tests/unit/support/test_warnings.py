@@ -15,18 +15,24 @@ COMMITTED = "The batch is committed: --warn-error fails the node"
 
 
 def loaded(warn_error: bool = False) -> SimpleNamespace:
-    """The macros; `said` has what was warned of, and `done` the steps of a batch."""
+    """The macros; `said` has what was warned of, and `logged` what dbt's output had before."""
     said: list[str] = []
+    logged: list[str] = []
 
     def warn(sentence: str) -> None:
         said.append(sentence.removeprefix("floodmark, model 'shop.orders': "))
         if warn_error:
             raise Refused(sentence)
 
+    def log(sentence: str, info: bool) -> None:
+        assert info
+        logged.append(sentence.removeprefix("floodmark, model 'shop.orders': "))
+
     floodmark = load(
-        flags=SimpleNamespace(WARN_ERROR=warn_error), exceptions=SimpleNamespace(warn=warn)
+        flags=SimpleNamespace(WARN_ERROR=warn_error), exceptions=SimpleNamespace(warn=warn), log=log
     )
     floodmark.said = said
+    floodmark.logged = logged
     return floodmark
 
 
@@ -52,7 +58,7 @@ def test_warnings_that_end_nothing_are_given_at_once() -> None:
     assert load_batch(floodmark, run) == ["3 events are tied", "n has no type"]
     # Each is said once.
     floodmark._tell_warnings(run)
-    assert len(floodmark.said) == 2
+    assert len(floodmark.said) == 2 and floodmark.logged == []
 
 
 @pytest.mark.parametrize(
@@ -80,6 +86,8 @@ def test_under_warn_error_the_node_ends_behind_its_last_commit_with_all_of_them(
     for _ in range(2):
         load_batch(floodmark, run)
     assert floodmark.said == []
+    # Something else may end the node before.
+    assert floodmark.logged == ["3 events are tied", "n has no type"]
     with pytest.raises(Refused):
         floodmark._tell_violations(run)
     assert floodmark.said == [f"3 events are tied; n has no type. {COMMITTED}"]
@@ -215,6 +223,8 @@ def test_a_run_fails_behind_its_last_batch(severity: str, kind: str) -> None:
     for of in ("1", "2"):
         floodmark._note_violations(run, {"kind": kind, "judged": {"results": [1], "of": of}})
     assert floodmark.said == []
+    # A later batch may be rejected, and end the node without them.
+    assert floodmark.logged == ["expectation 1 violates", "expectation 2 violates"]
     with pytest.raises(Refused):
         floodmark._tell_violations(run)
     told = "expectation 1 violates; expectation 2 violates"

@@ -67,3 +67,19 @@ def test_a_table_that_gets_such_a_column_later_has_none_from_then_on() -> None:
         "alter table shop.t add columns (`_metadata` string)",
         "alter table shop.t add columns (`v` string)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("select id, _Change_Type from x", ""),
+        ("select id, '_change_type' as a, \"_change_type\" from x", "events"),
+        ("select * except (id, _change_type) from x", "events"),
+        ("select id -- it's _change_type\nfrom x", "events"),
+        ("select id /* one /* in another */ _change_type */ from x", "events"),
+        ("{# it's _change_type #} select id, 'it''s' from x", "events"),
+        ("select id from /*floodmark:changes s.t*/ (select _change_type) /*floodmark:end*/", "events"),
+    ],
+)  # fmt: skip
+def test_a_select_that_says_what_a_deleted_row_means(code: str, kind: str) -> None:
+    assert load()._kind_of_changes("events", code) == kind
