@@ -145,6 +145,11 @@
     {%- do floodmark._execute(['create table if not exists ' ~ quarantine ~ ' (' ~ floodmark._as_ddl(columns + own)
         ~ ') using delta' ~ (' tblproperties ' ~ floodmark._properties_sql(properties) if properties else '')]) -%}
     {%- set known = floodmark._columns_of(relation=quarantine) -%}
+    {%- if not floodmark._find_column(known, '_floodmark_id') -%}
+        {%- do floodmark._stop('it keeps rows that it does not load in ' ~ quarantine ~ ', and another table has that '
+            'name: rename the other table, or give the model an alias',
+            rejects='another table has the name of its quarantine') -%}
+    {%- endif -%}
     {%- set changes = floodmark._schema_changes(columns, known) -%}
     {%- if changes.new or changes.fields -%}
         {%- do floodmark._add_columns_beside(quarantine, changes) -%}
@@ -245,7 +250,18 @@
 
 {# Whether a model has a quarantine. #}
 {% macro _has_quarantine(quarantine) %}
-    {{ return(floodmark._is_there(quarantine)) }}
+    {{ return(floodmark._is_there(quarantine) and floodmark._is_quarantine(quarantine)) }}
+{% endmacro %}
+
+
+{# Whether a table that is called like a quarantine is one: not a node of the project, nor a table without a column
+   that every quarantine has. A table that has lost its files shows no columns; the statement that reads it fails. #}
+{% macro _is_quarantine(relation) %}
+    {%- if floodmark._relation_name(relation) | lower in floodmark._owners_of_tables() -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {%- set columns = floodmark._describe(relation).columns -%}
+    {{ return(columns == [] or floodmark._find_column(columns, '_floodmark_id') is not none) }}
 {% endmacro %}
 
 

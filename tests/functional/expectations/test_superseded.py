@@ -207,6 +207,42 @@ def test_columns_that_changed_their_type_stop_no_batch(project: Project) -> None
     assert (came["at"], came["who"]) == (7, {"last": "z", "middle": "m", "first": "y"})
 
 
+def test_a_table_of_the_user_is_no_quarantine(project: Project) -> None:
+    """Nor is a node of the project, even one that copies a quarantine."""
+    names, held = ("mine", "noded"), "select 1 as id, 'open' as _floodmark_state"
+    project.sql(f"create table {project.schema}.mine__quarantine using delta as {held}")
+    copy = f"{{{{ config(materialized='table') }}}} {held}, 'a' as _floodmark_id"
+    project.model("noded__quarantine", copy)
+    for name in names:
+        by_n = {"watermark": {"column": "n", "nulls": "exclude"}}
+        project.model(name, incremental(table("raw"), **by_n))
+    project.build("--select", "mine", "noded", "noded__quarantine")
+    project.build("--select", "mine", "noded", "--full-refresh")
+    for name in names:
+        done(project, "reset", name, "--to", "1")
+        told = done(project, "maintain", "--select", name, "--vacuum-days", "0", "--dry-run")
+        assert f"vacuum {project.schema}.`{name}`" in told and "__quarantine" not in told
+        code, output = command(project, "quarantine", "show", name)
+        assert code == 1 and "it has no quarantine" in sentence(output), output
+        states = f"select _floodmark_state from {project.schema}.{name}__quarantine"
+        assert project.sql(states) == [("open",)]
+    listed = json.loads(done(project, "quarantine", "list", "--json"))["quarantine"]
+    assert not {row["model"] for row in listed} & {f"{project.schema}.{name}" for name in names}
+
+
+def test_no_row_goes_into_a_table_of_the_user(project: Project) -> None:
+    project.sql(f"create table {project.schema}.named__quarantine using delta as select 1 as id")
+    watermark = {"column": "n", "nulls": "exclude"}
+    project.model("named", incremental(table("raw"), watermark=watermark, expectations=[RULE]))
+    run = project.dbt("run", "--select", "named")
+    (project.root / "models/named.sql").unlink()
+    said = f"in {project.schema}.named__quarantine, and another table has that name: rename the other table"
+    assert said in sentence(run.message["named"])
+    assert project.sql(f"select * from {project.schema}.named__quarantine") == [(1,)]
+    failed = ("failed", "another table has the name of its quarantine")
+    assert project.ledger("named", "state, error") == [failed]
+
+
 def test_partitions_that_are_read_again_supersede_without_rules(project: Project) -> None:
     settings = {
         "incremental_strategy": "insert_overwrite",
