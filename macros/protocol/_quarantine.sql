@@ -82,21 +82,22 @@
     {%- for column in columns -%}
         {%- set quoted = floodmark._quoted(column.name) -%}
         {%- set kept = floodmark._find_column(known, column.name) or column -%}
-        {#- JSON tells cases apart: what is looked for there later has the quarantine's spelling -#}
-        {%- do came.append(quoted ~ (' as ' ~ floodmark._quoted(kept.name) if kept.name != column.name else ''))
-            if column.name in part.names -%}
+        {%- set tried = quoted if kept.type == column.given
+            else floodmark._tried_sql(quoted, column.given, kept.ddl) -%}
+        {#- fields in another order, or fewer of them, change no value -#}
+        {%- set is_whole = floodmark._conformed_type(column.ddl, kept.ddl, true) | lower == kept.type -%}
         {%- if column.name not in part.names -%}
             {%- do values.append('cast(null as ' ~ kept.ddl ~ ') as ' ~ quoted) -%}
-        {%- elif kept.type == column.given -%}
-            {%- do values.append(quoted) -%}
         {%- else -%}
-            {%- set tried = floodmark._tried_sql(quoted, column.given, kept.ddl) -%}
-            {%- do values.append(tried ~ ' as ' ~ quoted) -%}
+            {%- do values.append(tried ~ (' as ' ~ quoted if tried != quoted else '')) -%}
+            {%- set value, name = tried if is_whole else quoted, floodmark._quoted(kept.name) -%}
+            {#- JSON tells cases apart: what is looked for there later has the quarantine's spelling -#}
+            {%- do came.append(value ~ (' as ' ~ name if value != name else '')) -%}
             {#- of a time the text tells the position, too (_held_position_sql) -#}
             {%- set is_wider = floodmark._cast_effect(kept.type, column.type) == 'keeps'
                 and 'timestamp' not in column.type -%}
             {%- do changed.append('not (cast(' ~ tried ~ ' as ' ~ column.type ~ ') <=> ' ~ quoted ~ ')' if is_wider
-                else 'true') if kept.type != column.type -%}
+                else 'true') if not is_whole -%}
         {%- endif -%}
     {%- endfor -%}
     {%- for name, type in floodmark._quarantine_columns().items() if name in ['_floodmark_rules', '_floodmark_reason',
@@ -117,14 +118,7 @@
 
 {# A value as SQL of another type, NULL where it cannot be that. Fields of structs find theirs by name. #}
 {% macro _tried_sql(value, given, wanted) %}
-    {%- set is_nested = floodmark._nesting(given) is not none or floodmark._nesting(wanted) is not none -%}
-    {%- if floodmark._cast_effect(given, wanted | lower) == 'impossible' or is_nested and 'map<' in given ~ wanted -%}
-        {{ return('cast(null as ' ~ wanted ~ ')') }}
-    {%- elif is_nested and given != 'variant' -%}
-        {{ return('from_json(' ~ floodmark._to_json_sql(value, given) ~ ', ' ~ floodmark._string_literal(wanted)
-            ~ ')') }}
-    {%- endif -%}
-    {{ return('try_cast(' ~ value ~ ' as ' ~ wanted ~ ')') }}
+    {{ return(floodmark._conformed_sql(value, given, wanted, '', is_tried=true)) }}
 {% endmacro %}
 
 
@@ -479,9 +473,8 @@
     {%- if not other or column.type == other.type -%}
         {{ return(value) }}
     {%- endif -%}
-    {%- set text = floodmark._value_of_text_sql(column.name, other.type) -%}
-    {{ return('coalesce(try_cast(' ~ value ~ ' as ' ~ other.type ~ '), ' ~ text ~ ')'
-        if floodmark._is_castable(column.type, other.type) else text) }}
+    {{ return('coalesce(' ~ floodmark._tried_sql(value, column.type, other.type) ~ ', '
+        ~ floodmark._value_of_text_sql(column.name, other.type) ~ ')') }}
 {% endmacro %}
 
 

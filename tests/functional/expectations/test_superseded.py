@@ -207,6 +207,26 @@ def test_columns_that_changed_their_type_stop_no_batch(project: Project) -> None
     assert (came["at"], came["who"]) == (7, {"last": "z", "middle": "m", "first": "y"})
 
 
+def test_fields_in_another_order_are_held_and_replayed_as_they_came(project: Project) -> None:
+    """Also what JSON cannot hold: bytes that are not UTF-8, and a map whose keys are not strings."""
+    settings = {"watermark": {"column": "n", "nulls": "exclude"}, "expectations": [RULE]}
+    text = "'text', cast(x'FF41' as string)"
+    first = f"named_struct({text}, 'kinds', map(1, named_struct('a', 1, 'b', 2))) as who"
+    second = f"named_struct('kinds', map(1, named_struct('b', 2, 'a', 1)), {text}) as who"
+    project.model("ordered", incremental(table("raw"), f"id, amount, n, {first}", **settings))
+    project.build("--select", "ordered")
+    project.model("ordered", incremental(table("raw"), f"id, amount, n, {second}", **settings))
+    project.build("--select", "ordered", "--full-refresh")
+    held = project.sql(
+        f"select hex(who.text), to_json(who.kinds), _floodmark_raw from {project.schema}.ordered__quarantine "
+        "where _floodmark_state = 'open'"
+    )
+    assert held == [("FF41", '{"1":{"a":1,"b":2}}', None)]
+    done(project, "quarantine", "replay", "ordered", "--set", "amount = 2")
+    found = f"select hex(who.text), who.kinds[1].a, who.kinds[1].b from {project.schema}.ordered"
+    assert project.sql(f"{found} where id = 2") == [("FF41", 1, 2)]
+
+
 def test_a_table_of_the_user_is_no_quarantine(project: Project) -> None:
     """Nor is a node of the project, even one that copies a quarantine."""
     names, held = ("mine", "noded"), "select 1 as id, 'open' as _floodmark_state"
