@@ -521,6 +521,34 @@ def test_a_replay_casts_no_value_whose_type_has_no_cast(
     assert ("if(_floodmark_raw is null or " in sql) == has_raw
 
 
+@pytest.mark.parametrize(
+    ("cdc", "is_asked_of_null"),
+    [
+        (None, True),
+        ({"sequence_by": "at"}, True),
+        ({"sequence_by": "at", "ignore_null_updates": ["other"]}, True),
+        ({"sequence_by": "at", "ignore_null_updates": ["AMOUNT"]}, False),
+        ({"sequence_by": "at", "ignore_null_updates": True}, False),
+    ],
+)
+def test_the_whole_table_is_asked_as_its_events_were(
+    cdc: dict[str, Any] | None, is_asked_of_null: bool
+) -> None:
+    """What no event has sent is NULL in the row that they make."""
+    floodmark = load(execute=True)
+    floodmark._managed_nodes = lambda: {}
+    node = SimpleNamespace(config={"unique_key": "id"})
+    floodmark._node_of = lambda relation, nodes: node
+    floodmark._node_setting = lambda node, name: cdc if name == "cdc" else None
+    given = {"name": "positive", "expect": "amount > 0"}
+    floodmark._row_rules_of = lambda node: floodmark._expectations([given])
+    floodmark._are_conditions = lambda clauses, rows: True
+    floodmark._columns_of = lambda query: [{"name": "id"}, {"name": "amount"}, {"name": "other"}]
+    sql = floodmark.expectations_hold("shop.orders")
+    assert "coalesce((amount > 0), false)" in sql
+    assert ("`amount` is null" not in sql) == is_asked_of_null
+
+
 def test_a_misspelt_rule_of_a_batch_is_told_the_keys_of_both_kinds() -> None:
     problems = load()._row_rule_problems("expectations.few", {"name": "few", "row": {"min": 1}})
     assert [one["setting"] for one in problems] == [
