@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 
 import click
 
 from dbt_floodmark.cli.output import Words, console, print_json, table
-from dbt_floodmark.errors import UsageError
-from dbt_floodmark.project.project import OpenProject, project_options
+from dbt_floodmark.errors import FloodmarkError, UsageError
+from dbt_floodmark.project.ledger import Row
+from dbt_floodmark.project.project import Model, OpenProject, Project, ask_apart, project_options
 from dbt_floodmark.project.runner import exit_code, json_option
 from dbt_floodmark.texts import jinja_literal
 
@@ -34,19 +36,57 @@ def quarantine() -> None:
 @project_options
 @json_option
 def list_(open_project: OpenProject, as_json: bool) -> None:
-    """List open rows by model and rule, with the oldest."""
-    project = open_project()
-    rows = project.query("{{ floodmark._quarantine_list_sql() }}")
+    """List open rows by model and rule, with the oldest.
+
+    A quarantine that cannot be read is listed with its error; the exit code is 1 then.
+    """
+    rows = _open_rows(open_project())
+    has_errors = any(row["error"] for row in rows)
     if as_json:
         print_json({"quarantine": rows})
     elif rows:
         columns = [("model", "left"), ("rule", "left"), ("rows", "right"), ("oldest", "left")]
+        columns += [("error", "left")] if has_errors else []
         shown = [
-            [row["model"], row["rule"] or "(corrupt)", row["rows"], row["oldest"]] for row in rows
+            [row["model"], row["rule"] or ("" if row["error"] else "(corrupt)")]
+            + [row[name] for name, _ in columns[2:]]
+            for row in rows
         ]
         console().print(table("", columns, shown))
     else:
         console().print("No row is open.")
+    sys.exit(1 if has_errors else 0)
+
+
+def _open_rows(project: Project) -> list[Row]:
+    """Open rows by model and rule; where a quarantine cannot be read, a row that says why.
+
+    Raises:
+        FloodmarkError: none can be read, for one reason: it is not theirs.
+    """
+
+    def ask(some: Sequence[Model]) -> dict[str, list[Row]]:
+        ids = jinja_literal([model.unique_id for model in some])
+        rows = project.query("{{ floodmark._quarantine_list_sql(" + ids + ") }}")
+        return {
+            model.unique_id: [row for row in rows if row["model"] == model.model_id]
+            for model in some
+        }
+
+    models = sorted(project.models.values(), key=lambda model: model.model_id)
+    found = ask_apart(models, ask)
+    broken = [one for one in found.values() if isinstance(one, FloodmarkError)]
+    if len(broken) == len(models) > 1 and len({str(one) for one in broken}) == 1:
+        raise broken[0]
+    listed: list[Row] = []
+    for model in models:
+        rows = found[model.unique_id]
+        if isinstance(rows, FloodmarkError):
+            nothing = dict.fromkeys(("rule", "rows", "oldest"))
+            listed.append({"model": model.model_id, **nothing, "error": str(rows)})
+        else:
+            listed += [row | {"error": None} for row in rows]
+    return listed
 
 
 @quarantine.command()

@@ -24,17 +24,22 @@
     {%- if cdc.reads_feed and floodmark._find_column(columns, '_change_type') -%}
         {%- do exempt.append("_change_type in ('delete', 'update_preimage')") -%}
     {%- endif -%}
+    {{ return(dict(floodmark._asked_of_sent(cdc, run.settings.unique_key, columns),
+        exempt='(' ~ exempt | join(' or ') ~ ')' if exempt else none,
+        commits=floodmark._event_commits(run, columns, '(' ~ cdc.sequence ~ ')', conditions[0], conditions[1]))) }}
+{% endmacro %}
+
+
+{# How rules are asked of what was sent, for _asked_terms: a row of the table, too, has NULL in what no event sent. #}
+{% macro _asked_of_sent(cdc, keys, columns) %}
     {%- set listed = none if cdc.ignore_null_updates is sameas true
         else floodmark._as_list(cdc.ignore_null_updates or none) | map('lower') | list -%}
-    {%- set names, unsent = [], [] -%}
-    {%- for column in columns if column.name | lower not in run.settings.unique_key | map('lower') | list -%}
-        {%- do names.append(column.name) -%}
-        {%- do unsent.append(column.name) if floodmark._ignores_nulls(cdc)
-            and (listed is none or column.name | lower in listed) -%}
+    {%- set names = floodmark._without_columns(columns, keys) | map(attribute='name') | list -%}
+    {%- set unsent = [] -%}
+    {%- for name in names if floodmark._ignores_nulls(cdc) and (listed is none or name | lower in listed) -%}
+        {%- do unsent.append(name) -%}
     {%- endfor -%}
-    {{ return({'exempt': '(' ~ exempt | join(' or ') ~ ')' if exempt else none, 'unsent': unsent, 'columns': names,
-        'commits': floodmark._event_commits(run, columns, '(' ~ cdc.sequence ~ ')', conditions[0],
-            conditions[1])}) }}
+    {{ return({'exempt': none, 'unsent': unsent, 'columns': names}) }}
 {% endmacro %}
 
 

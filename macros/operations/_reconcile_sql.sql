@@ -124,9 +124,8 @@
 {% macro _keys_as_held_sql(keys, columns, held_columns) %}
     {%- set values = [] -%}
     {%- for key in keys -%}
-        {%- set held = floodmark._find_column(held_columns, key) -%}
-        {%- set is_cast = floodmark._find_column(columns, key).type != held.type -%}
-        {%- set value = 'try_cast(' ~ floodmark._quoted(key) ~ ' as ' ~ held.ddl ~ ')' if is_cast
+        {%- set held, given = floodmark._find_column(held_columns, key), floodmark._find_column(columns, key).type -%}
+        {%- set value = floodmark._tried_sql(floodmark._quoted(key), given, held.ddl) if given != held.type
             else floodmark._quoted(key) -%}
         {%- do values.append((floodmark._text_of_partition_sql(value) if held.is_partition
             and floodmark._plain_type(held.type) == 'string' else value) ~ ' as ' ~ floodmark._quoted(key)) -%}

@@ -52,7 +52,7 @@
             {%- do ids.append(floodmark._node_id(node)) -%}
             {%- for part in ['__cdc_state', '__quarantine'] -%}
                 {%- set beside = adapter.get_relation(none, node.schema, relation.identifier ~ part) -%}
-                {%- if beside is not none -%}
+                {%- if beside is not none and floodmark._is_maintained(node, part, beside) -%}
                     {%- do ids.append(floodmark._relation_name(beside)) -%}
                 {%- endif -%}
             {%- endfor -%}
@@ -60,6 +60,13 @@
     {%- endfor -%}
     {%- set has_ledger = models is none and floodmark._ledger_exists() -%}
     {{ return(([floodmark.ledger_schema() ~ '.batch_log'] if has_ledger else []) + ids | sort) }}
+{% endmacro %}
+
+
+{# Whether a table beside a model's is floodmark's. One that cannot be read is told when it is maintained. #}
+{% macro _is_maintained(node, part, beside) %}
+    {{ return(node.config.get('incremental_strategy') == 'cdc' if part == '__cdc_state'
+        else floodmark._outlasted(floodmark._is_quarantine, beside).value is not sameas false) }}
 {% endmacro %}
 
 

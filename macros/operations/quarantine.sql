@@ -154,7 +154,8 @@
             {%- do known.append((schema ~ '.' ~ row['tableName']) | lower) -%}
         {%- endfor -%}
     {%- endfor -%}
-    {%- for node in nodes if (floodmark._node_id(node) ~ '__quarantine') | lower in known -%}
+    {%- for node in nodes if (floodmark._node_id(node) ~ '__quarantine') | lower in known
+        and floodmark._is_quarantine(floodmark._quarantine_of(node)) -%}
         {%- do found.append(node) -%}
     {%- endfor -%}
     {{ return(found) }}

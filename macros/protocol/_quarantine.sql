@@ -87,21 +87,22 @@
     {%- for column in columns -%}
         {%- set quoted = floodmark._quoted(column.name) -%}
         {%- set kept = floodmark._find_column(known, column.name) or column -%}
-        {#- JSON tells cases apart: what is looked for there later has the quarantine's spelling -#}
-        {%- do came.append(quoted ~ (' as ' ~ floodmark._quoted(kept.name) if kept.name != column.name else ''))
-            if column.name in part.names -%}
+        {%- set tried = quoted if kept.type == column.given
+            else floodmark._tried_sql(quoted, column.given, kept.ddl) -%}
+        {#- fields in another order, or fewer of them, change no value -#}
+        {%- set is_whole = floodmark._conformed_type(column.ddl, kept.ddl, true) | lower == kept.type -%}
         {%- if column.name not in part.names -%}
             {%- do values.append('cast(null as ' ~ kept.ddl ~ ') as ' ~ quoted) -%}
-        {%- elif kept.type == column.given -%}
-            {%- do values.append(quoted) -%}
         {%- else -%}
-            {%- set tried = floodmark._tried_sql(quoted, column.given, kept.ddl) -%}
-            {%- do values.append(tried ~ ' as ' ~ quoted) -%}
+            {%- do values.append(tried ~ (' as ' ~ quoted if tried != quoted else '')) -%}
+            {%- set value, name = tried if is_whole else quoted, floodmark._quoted(kept.name) -%}
+            {#- JSON tells cases apart: what is looked for there later has the quarantine's spelling -#}
+            {%- do came.append(value ~ (' as ' ~ name if value != name else '')) -%}
             {#- of a time the text tells the position, too (_held_position_sql) -#}
             {%- set is_wider = floodmark._cast_effect(kept.type, column.type) == 'keeps'
                 and 'timestamp' not in column.type -%}
             {%- do changed.append('not (cast(' ~ tried ~ ' as ' ~ column.type ~ ') <=> ' ~ quoted ~ ')' if is_wider
-                else 'true') if kept.type != column.type -%}
+                else 'true') if not is_whole -%}
         {%- endif -%}
     {%- endfor -%}
     {%- for name, type in floodmark._quarantine_columns().items() if name in ['_floodmark_rules', '_floodmark_reason',
@@ -122,14 +123,7 @@
 
 {# A value as SQL of another type, NULL where it cannot be that. Fields of structs find theirs by name. #}
 {% macro _tried_sql(value, given, wanted) %}
-    {%- set is_nested = floodmark._nesting(given) is not none or floodmark._nesting(wanted) is not none -%}
-    {%- if floodmark._cast_effect(given, wanted | lower) == 'impossible' or is_nested and 'map<' in given ~ wanted -%}
-        {{ return('cast(null as ' ~ wanted ~ ')') }}
-    {%- elif is_nested and given != 'variant' -%}
-        {{ return('from_json(' ~ floodmark._to_json_sql(value, given) ~ ', ' ~ floodmark._string_literal(wanted)
-            ~ ')') }}
-    {%- endif -%}
-    {{ return('try_cast(' ~ value ~ ' as ' ~ wanted ~ ')') }}
+    {{ return(floodmark._conformed_sql(value, given, wanted, '', is_tried=true)) }}
 {% endmacro %}
 
 
@@ -150,6 +144,11 @@
     {%- do floodmark._execute(['create table if not exists ' ~ quarantine ~ ' (' ~ floodmark._as_ddl(columns + own)
         ~ ') using delta' ~ (' tblproperties ' ~ floodmark._properties_sql(properties) if properties else '')]) -%}
     {%- set known = floodmark._columns_of(relation=quarantine) -%}
+    {%- if not floodmark._find_column(known, '_floodmark_id') -%}
+        {%- do floodmark._stop('it keeps rows that it does not load in ' ~ quarantine ~ ', and another table has that '
+            'name: rename the other table, or give the model an alias',
+            rejects='another table has the name of its quarantine') -%}
+    {%- endif -%}
     {%- set changes = floodmark._schema_changes(columns, known) -%}
     {%- if changes.new or changes.fields -%}
         {%- do floodmark._add_columns_beside(quarantine, changes) -%}
@@ -250,7 +249,18 @@
 
 {# Whether a model has a quarantine. #}
 {% macro _has_quarantine(quarantine) %}
-    {{ return(floodmark._is_there(quarantine)) }}
+    {{ return(floodmark._is_there(quarantine) and floodmark._is_quarantine(quarantine)) }}
+{% endmacro %}
+
+
+{# Whether a table that is called like a quarantine is one: not a node of the project, nor a table without a column
+   that every quarantine has. A table that has lost its files shows no columns; the statement that reads it fails. #}
+{% macro _is_quarantine(relation) %}
+    {%- if floodmark._relation_name(relation) | lower in floodmark._owners_of_tables() -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {%- set columns = floodmark._describe(relation).columns -%}
+    {{ return(columns == [] or floodmark._find_column(columns, '_floodmark_id') is not none) }}
 {% endmacro %}
 
 
@@ -469,9 +479,8 @@
     {%- if not other or column.type == other.type -%}
         {{ return(value) }}
     {%- endif -%}
-    {%- set text = floodmark._value_of_text_sql(column.name, other.type) -%}
-    {{ return('coalesce(try_cast(' ~ value ~ ' as ' ~ other.type ~ '), ' ~ text ~ ')'
-        if floodmark._is_castable(column.type, other.type) else text) }}
+    {{ return('coalesce(' ~ floodmark._tried_sql(value, column.type, other.type) ~ ', '
+        ~ floodmark._value_of_text_sql(column.name, other.type) ~ ')') }}
 {% endmacro %}
 
 

@@ -97,23 +97,28 @@
     {%- if config.get('incremental_strategy') == 'cdc' -%}
         {%- do suffixes.append('__cdc_state') -%}
     {%- endif -%}
-    {%- set names = [] -%}
+    {%- set owners = floodmark._owners_of_tables() if suffixes else {} -%}
     {%- for suffix in suffixes -%}
-        {%- do names.append((floodmark._model_id() ~ suffix) | lower) -%}
-    {%- endfor -%}
-    {%- if not names -%}
-        {{ return([]) }}
-    {%- endif -%}
-    {%- for id, node in graph.nodes.items() if node.resource_type in ['model', 'seed', 'snapshot']
-        and node.config.materialized != 'ephemeral' -%}
-        {%- set table = node.schema ~ '.' ~ (node.alias or node.name) -%}
-        {%- if table | lower in names -%}
+        {%- set table = floodmark._model_id() ~ suffix -%}
+        {%- for id in owners.get(table | lower, []) -%}
             {%- do problems.append({'setting': 'alias', 'got': this.identifier,
                 'expected': 'no other node with the name ' ~ table ~ ', and ' ~ id ~ ' has it',
                 'todo': 'floodmark keeps a table of that name beside this one: give the other an alias'}) -%}
-        {%- endif -%}
+        {%- endfor -%}
     {%- endfor -%}
     {{ return(problems) }}
+{% endmacro %}
+
+
+{# The nodes that have a table or a view: a list of ids for each name, in small letters. dbt tells capitals from small
+   letters in names, and Spark does not. #}
+{% macro _owners_of_tables() %}
+    {%- set owners = {} -%}
+    {%- for id, node in graph.nodes.items() if node.resource_type in ['model', 'seed', 'snapshot']
+        and node.config.materialized != 'ephemeral' -%}
+        {%- do owners.setdefault((node.schema ~ '.' ~ (node.alias or node.name)) | lower, []).append(id) -%}
+    {%- endfor -%}
+    {{ return(owners) }}
 {% endmacro %}
 
 

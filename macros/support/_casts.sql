@@ -83,6 +83,13 @@
 {% endmacro %}
 
 
+{# A flat value as SQL of another type, NULL where it cannot be that. Spark refuses some casts, whatever the value. #}
+{% macro _tried_cast_sql(value, given, wanted) %}
+    {{ return('cast(null as ' ~ wanted ~ ')' if floodmark._cast_effect(given, wanted | lower) == 'impossible'
+        else 'try_cast(' ~ value ~ ' as ' ~ wanted ~ ')') }}
+{% endmacro %}
+
+
 {# Whether a value is the same in the other type: it comes back from there, or is the text that it came as. #}
 {% macro _cast_holds_sql(value, cast, given, wanted) %}
     {%- set from, to = floodmark._type_kind(given).family, floodmark._type_kind(wanted).family -%}

@@ -181,8 +181,9 @@
 {% endmacro %}
 
 
-{# A value of one type as SQL of another that _conformed_type made of it; `name` is what a message calls it. #}
-{% macro _conformed_sql(value, given, wanted, name, depth=0) %}
+{# A value of one type as SQL of another that _conformed_type made of it; `name` is what a message calls it. With
+   `is_tried` nothing stops: what cannot be of the other type is NULL, and so is a map some of whose keys cannot. #}
+{% macro _conformed_sql(value, given, wanted, name, depth=0, is_tried=false) %}
     {%- set e, k = 'e' ~ depth, 'k' ~ depth -%}
     {%- set nesting = floodmark._nesting(wanted) -%}
     {%- if given == wanted -%}
@@ -190,17 +191,23 @@
     {%- elif given == 'void' -%}
         {{ return('cast(null as ' ~ wanted ~ ')') }}
     {%- elif nesting is none or floodmark._nesting(given) != nesting -%}
-        {{ return(floodmark._cast_sql(value, given, wanted, name)) }}
+        {{ return(floodmark._tried_cast_sql(value, given, wanted) if is_tried
+            else floodmark._cast_sql(value, given, wanted, name)) }}
     {%- elif nesting == 'array' -%}
         {{ return('transform(' ~ value ~ ', ' ~ e ~ ' -> '
-            ~ floodmark._conformed_sql(e, given[6:-1], wanted[6:-1], name ~ '.element', depth + 1) ~ ')') }}
+            ~ floodmark._conformed_sql(e, given[6:-1], wanted[6:-1], name ~ '.element', depth + 1, is_tried) ~ ')') }}
     {%- elif nesting == 'map' -%}
         {%- set from, to = floodmark._map_types(given), floodmark._map_types(wanted) -%}
+        {%- set is_same = floodmark._conformed_type(from[0], to[0], true) | lower == to[0] | lower -%}
+        {%- if is_tried and not is_same and floodmark._cast_effect(from[0], to[0] | lower) != 'keeps' -%}
+            {#- a key that is NULL, or comes twice, is an error -#}
+            {{ return('cast(null as ' ~ wanted ~ ')') }}
+        {%- endif -%}
         {%- set keyed = value if from[0] == to[0]
             else 'transform_keys(' ~ value ~ ', (' ~ k ~ ', ' ~ e ~ ') -> '
-            ~ floodmark._conformed_sql(k, from[0], to[0], name ~ '.key', depth + 1) ~ ')' -%}
+            ~ floodmark._conformed_sql(k, from[0], to[0], name ~ '.key', depth + 1, is_tried) ~ ')' -%}
         {{ return(keyed if from[1] == to[1] else 'transform_values(' ~ keyed ~ ', (' ~ k ~ ', ' ~ e ~ ') -> '
-            ~ floodmark._conformed_sql(e, from[1], to[1], name ~ '.value', depth + 1) ~ ')') }}
+            ~ floodmark._conformed_sql(e, from[1], to[1], name ~ '.value', depth + 1, is_tried) ~ ')') }}
     {%- endif -%}
     {%- set fields = floodmark._struct_fields(given) -%}
     {%- set parts = [] -%}
@@ -208,7 +215,7 @@
         {%- set own = floodmark._find_column(fields, field.name) -%}
         {%- do parts.append(floodmark._string_literal(field.name) ~ ', '
             ~ (floodmark._conformed_sql(value ~ '.' ~ floodmark._quoted(own.name), own.type, field.type,
-            name ~ '.' ~ field.name, depth) if own else 'cast(null as ' ~ field.type ~ ')')) -%}
+            name ~ '.' ~ field.name, depth, is_tried) if own else 'cast(null as ' ~ field.type ~ ')')) -%}
     {%- endfor -%}
     {{ return('if(' ~ value ~ ' is null, null, named_struct(' ~ parts | join(', ') ~ '))') }}
 {% endmacro %}

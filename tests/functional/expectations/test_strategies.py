@@ -98,6 +98,7 @@ def test_a_value_that_was_not_sent_breaks_no_rule(project: Project) -> None:
         (1, None, 2, "2024-05-01 02:00:00"),  # amount was not sent
         (2, -5, None, "2024-05-01 03:00:00"),
         (3, 5, None, "2024-05-01 04:00:00"),  # of tax and amount one was sent
+        (4, None, None, "2024-05-01 05:00:00"),  # neither was
     )
     rules = [POSITIVE, {"name": "taxed", "expect": "tax < amount", "on_violation": "quarantine"}]
     project.model(
@@ -109,12 +110,20 @@ def test_a_value_that_was_not_sent_breaks_no_rule(project: Project) -> None:
             **CDC,
             cdc={"sequence_by": "at", "ignore_null_updates": True},
         ),
+        yml="data_tests: [floodmark.expectations_hold]",
     )
     project.build("--select", "partial")
     # The second event's tax was sent and its amount was not: NULL < is no answer, and violates.
-    assert rows(project, "partial", "id, amount, tax") == [(1, 5, 1)]
+    assert rows(project, "partial", "id, amount, tax") == [(1, 5, 1), (4, None, None)]
     found = project.ledger("partial", "name, violations", "expectation_results")
     assert dict(found) == {"positive": 1, "taxed": 3}
+    # The rows that the events made are asked as they were.
+    hold = "floodmark_expectations_hold_partial_"
+    run = project.dbt("test", "--select", "partial")
+    assert run.status == {hold: "pass"}, run.log[-3000:]
+    project.sql(f"update {project.schema}.partial set amount = -1 where id = 4")
+    run = project.dbt("test", "--select", "partial")
+    assert run.message[hold].startswith("Got 2 results"), run.message
 
 
 def test_what_was_sent_is_told_with_strings_as_spark_has_them(project: Project) -> None:

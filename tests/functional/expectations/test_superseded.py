@@ -221,6 +221,62 @@ def test_columns_that_changed_their_type_stop_no_batch(project: Project) -> None
     assert (came["at"], came["who"]) == (7, {"last": "z", "middle": "m", "first": "y"})
 
 
+def test_fields_in_another_order_are_held_and_replayed_as_they_came(project: Project) -> None:
+    """Also what JSON cannot hold: bytes that are not UTF-8, and a map whose keys are not strings."""
+    settings = {"watermark": {"column": "n", "nulls": "exclude"}, "expectations": [RULE]}
+    text = "'text', cast(x'FF41' as string)"
+    first = f"named_struct({text}, 'kinds', map(1, named_struct('a', 1, 'b', 2))) as who"
+    second = f"named_struct('kinds', map(1, named_struct('b', 2, 'a', 1)), {text}) as who"
+    project.model("ordered", incremental(table("raw"), f"id, amount, n, {first}", **settings))
+    project.build("--select", "ordered")
+    project.model("ordered", incremental(table("raw"), f"id, amount, n, {second}", **settings))
+    project.build("--select", "ordered", "--full-refresh")
+    held = project.sql(
+        f"select hex(who.text), to_json(who.kinds), _floodmark_raw from {project.schema}.ordered__quarantine "
+        "where _floodmark_state = 'open'"
+    )
+    assert held == [("FF41", '{"1":{"a":1,"b":2}}', None)]
+    done(project, "quarantine", "replay", "ordered", "--set", "amount = 2")
+    found = f"select hex(who.text), who.kinds[1].a, who.kinds[1].b from {project.schema}.ordered"
+    assert project.sql(f"{found} where id = 2") == [("FF41", 1, 2)]
+
+
+def test_a_table_of_the_user_is_no_quarantine(project: Project) -> None:
+    """Nor is a node of the project, even one that copies a quarantine."""
+    names, held = ("mine", "noded"), "select 1 as id, 'open' as _floodmark_state"
+    project.sql(f"create table {project.schema}.mine__quarantine using delta as {held}")
+    copy = f"{{{{ config(materialized='table') }}}} {held}, 'a' as _floodmark_id"
+    project.model("noded__quarantine", copy)
+    for name in names:
+        by_n = {"watermark": {"column": "n", "nulls": "exclude"}}
+        project.model(name, incremental(table("raw"), **by_n))
+    project.build("--select", "mine", "noded", "noded__quarantine")
+    project.build("--select", "mine", "noded", "--full-refresh")
+    for name in names:
+        done(project, "reset", name, "--to", "1")
+        told = done(project, "maintain", "--select", name, "--vacuum-days", "0", "--dry-run")
+        assert f"vacuum {project.schema}.`{name}`" in told and "__quarantine" not in told
+        code, output = command(project, "quarantine", "show", name)
+        assert code == 1 and "it has no quarantine" in sentence(output), output
+        states = f"select _floodmark_state from {project.schema}.{name}__quarantine"
+        assert project.sql(states) == [("open",)]
+    listed = json.loads(done(project, "quarantine", "list", "--json"))["quarantine"]
+    assert not {row["model"] for row in listed} & {f"{project.schema}.{name}" for name in names}
+
+
+def test_no_row_goes_into_a_table_of_the_user(project: Project) -> None:
+    project.sql(f"create table {project.schema}.named__quarantine using delta as select 1 as id")
+    watermark = {"column": "n", "nulls": "exclude"}
+    project.model("named", incremental(table("raw"), watermark=watermark, expectations=[RULE]))
+    run = project.dbt("run", "--select", "named")
+    (project.root / "models/named.sql").unlink()
+    said = f"in {project.schema}.named__quarantine, and another table has that name: rename the other table"
+    assert said in sentence(run.message["named"])
+    assert project.sql(f"select * from {project.schema}.named__quarantine") == [(1,)]
+    failed = ("failed", "another table has the name of its quarantine")
+    assert project.ledger("named", "state, error") == [failed]
+
+
 def test_partitions_that_are_read_again_supersede_without_rules(project: Project) -> None:
     settings = {
         "incremental_strategy": "insert_overwrite",

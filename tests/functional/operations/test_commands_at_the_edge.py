@@ -89,16 +89,26 @@ def test_a_table_whose_folder_is_gone_hides_no_other(story: Story) -> None:
 
 def test_a_quarantine_whose_folder_is_gone_hides_no_other(story: Story) -> None:
     project, quarantine = story.project, f"{story.project.schema}.merged__quarantine"
-    project.sql(
-        f"create table {quarantine} using delta as select 1L as id, 'open' as _floodmark_state"
-    )
+    other = f"{project.schema}.skipped__quarantine"
+    for table_name in (quarantine, other):
+        project.sql(
+            f"create table {table_name} using delta as select 1 as id, array('r') as _floodmark_rules, "
+            "current_timestamp() as _floodmark_quarantined_at, 'open' as _floodmark_state, 'a' as _floodmark_id"
+        )
     [detail] = project.sql(f"describe detail {quarantine}")
     shutil.rmtree(unquote(urlparse(detail[4]).path))
     shown = {one["name"]: one for one in story.json("status")["models"]}
     assert {"landed", "newer", "skipped"} <= shown.keys()
     assert shown["merged"]["source_error"] and shown["merged"]["rows_open"] == 0
     assert shown["merged"]["mark"] and shown["merged"]["lag"] == 0
-    project.sql(f"drop table {quarantine}")
+    listed = {one["model"]: one for one in story.json("quarantine", "list")["quarantine"]}
+    assert listed[f"{project.schema}.merged"]["error"]
+    kept = listed[f"{project.schema}.skipped"]
+    assert (kept["rule"], int(kept["rows"]), kept["error"]) == ("r", 1, None)
+    told = story("quarantine", "list")
+    assert told.exit_code == 1 and f"{project.schema}.skipped" in told.output, told.output
+    for table_name in (quarantine, other):
+        project.sql(f"drop table {table_name}")
 
 
 @pytest.mark.parametrize(

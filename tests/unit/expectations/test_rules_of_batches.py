@@ -408,16 +408,30 @@ def test_a_relation_that_a_rule_looks_into_names_no_column() -> None:
         ("struct<a:int>", "string", "cast(null as string)"),
         ("int", "struct<a:int>", "cast(null as struct<a:int>)"),
         (
-            "struct<b:int,a:int>",
-            "struct<a:int,b:int>",
-            "from_json(to_json(c), 'struct<a:int,b:int>')",
+            "struct<b:int,a:string>",
+            "struct<A:string,b:date>",
+            "if(c is null, null, named_struct('A', c.`a`, 'b', cast(null as date)))",
         ),
         (
             "array<struct<a:int>>",
-            "array<struct<a:int,b:int>>",
-            "from_json(to_json(c), 'array<struct<a:int,b:int>>')",
+            "array<struct<a:bigint,b:int>>",
+            "transform(c, e0 -> if(e0 is null, null, "
+            "named_struct('a', try_cast(e0.`a` as bigint), 'b', cast(null as int))))",
         ),
-        ("map<string,int>", "map<string,bigint>", "cast(null as map<string,bigint>)"),
+        (
+            "map<int,int>",
+            "map<bigint,int>",
+            "transform_keys(c, (k0, e0) -> try_cast(k0 as bigint))",
+        ),
+        (
+            "map<struct<b:int,a:int>,int>",
+            "map<struct<a:int,b:int>,date>",
+            "transform_values(transform_keys(c, (k0, e0) -> if(k0 is null, null, "
+            "named_struct('a', k0.`a`, 'b', k0.`b`))), (k0, e0) -> cast(null as date))",
+        ),
+        # A key that is NULL, or comes twice, would stop the batch.
+        ("map<string,int>", "map<int,int>", "cast(null as map<int,int>)"),
+        ("map<timestamp,int>", "map<date,int>", "cast(null as map<date,int>)"),
         ("variant", "struct<a:int>", "try_cast(c as struct<a:int>)"),
     ],
 )
@@ -441,8 +455,13 @@ RAW = "to_json(struct(`c`), map('timestampFormat'"
         ("string", "date", RAW),
         ("date", "timestamp", RAW),
         ("struct<a:int>", "struct<a:bigint>", RAW),
+        ("struct<a:int>", "struct<b:int,a:int>", RAW),
+        ("map<int,int>", "map<int,string>", RAW),
+        # Fields find theirs by name, and change no value.
+        ("struct<a:int,b:int>", "struct<b:int,a:int>", "cast(null as string) as _floodmark_raw"),
+        ("map<int,struct<a:int,b:int>>", "map<int,struct<b:int>>", "cast(null as string) as _floodmark_raw"),
     ],
-)
+)  # fmt: skip
 def test_a_row_whose_type_got_wider_is_told_by_its_columns(kept: str, given: str, raw: str) -> None:
     """Else it would differ from itself, as it came before, and be open twice where it is read again."""
     column = {"name": "c", "type": given, "ddl": given, "given": given}
@@ -464,6 +483,18 @@ def test_a_row_as_it_came_has_the_names_of_the_quarantine() -> None:
     ]
     sql = load()._quarantined_sql({"sql": "rows", "names": ["Code", "n"]}, columns, known)
     assert "to_json(struct(`Code` as `code`, `n`), " in sql
+
+
+def test_a_row_as_it_came_has_its_fields_in_the_order_of_the_quarantine() -> None:
+    """A replay compares the texts of both, and reads what differs from the text."""
+    given = {"n": "bigint", "s": "struct<b:int,a:int>", "g": "struct<b:int,a:int>"}
+    held = {"n": "date", "s": "struct<a:int,b:int>", "g": "struct<a:int>"}
+    columns = [{"name": name, "type": t, "ddl": t, "given": t} for name, t in given.items()]
+    known = [{"name": name, "type": t, "ddl": t} for name, t in held.items()]
+    sql = load()._quarantined_sql({"sql": "rows", "names": list(given)}, columns, known)
+    ordered = "if(`s` is null, null, named_struct('a', `s`.`a`, 'b', `s`.`b`)) as `s`"
+    assert f"to_json(struct(`n`, {ordered}, `g`), " in sql
+    assert sql.count(ordered) == 2
 
 
 @pytest.mark.parametrize(
@@ -488,6 +519,34 @@ def test_a_replay_casts_no_value_whose_type_has_no_cast(
     nothing = f"case when `c` is null or false then cast(null as {now}) else raise_error("
     assert (nothing in sql) != is_cast
     assert ("if(_floodmark_raw is null or " in sql) == has_raw
+
+
+@pytest.mark.parametrize(
+    ("cdc", "is_asked_of_null"),
+    [
+        (None, True),
+        ({"sequence_by": "at"}, True),
+        ({"sequence_by": "at", "ignore_null_updates": ["other"]}, True),
+        ({"sequence_by": "at", "ignore_null_updates": ["AMOUNT"]}, False),
+        ({"sequence_by": "at", "ignore_null_updates": True}, False),
+    ],
+)
+def test_the_whole_table_is_asked_as_its_events_were(
+    cdc: dict[str, Any] | None, is_asked_of_null: bool
+) -> None:
+    """What no event has sent is NULL in the row that they make."""
+    floodmark = load(execute=True)
+    floodmark._managed_nodes = lambda: {}
+    node = SimpleNamespace(config={"unique_key": "id"})
+    floodmark._node_of = lambda relation, nodes: node
+    floodmark._node_setting = lambda node, name: cdc if name == "cdc" else None
+    given = {"name": "positive", "expect": "amount > 0"}
+    floodmark._row_rules_of = lambda node: floodmark._expectations([given])
+    floodmark._are_conditions = lambda clauses, rows: True
+    floodmark._columns_of = lambda query: [{"name": "id"}, {"name": "amount"}, {"name": "other"}]
+    sql = floodmark.expectations_hold("shop.orders")
+    assert "coalesce((amount > 0), false)" in sql
+    assert ("`amount` is null" not in sql) == is_asked_of_null
 
 
 def test_a_misspelt_rule_of_a_batch_is_told_the_keys_of_both_kinds() -> None:

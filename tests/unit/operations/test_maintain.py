@@ -85,6 +85,27 @@ def test_the_ledger_comes_first():
 
 
 @pytest.mark.parametrize(
+    ("part", "strategy", "is_quarantine", "is_maintained"),
+    [
+        ("__cdc_state", "cdc", False, True),
+        ("__cdc_state", "merge", True, False),
+        ("__quarantine", "merge", True, True),
+        ("__quarantine", "cdc", False, False),
+        # It cannot be read: `maintain` fails for it, and says so.
+        ("__quarantine", "merge", None, True),
+    ],
+)
+def test_a_table_of_the_user_beside_a_model_is_left(part, strategy, is_quarantine, is_maintained):
+    def answer(relation):
+        return is_quarantine if is_quarantine is not None else 1 / 0
+
+    floodmark, _, _ = maintaining()
+    floodmark._is_quarantine = answer
+    node = SimpleNamespace(config={"incremental_strategy": strategy})
+    assert floodmark._is_maintained(node, part, "beside") == is_maintained
+
+
+@pytest.mark.parametrize(
     ("files", "partitions", "statements"),
     [(30, 30, 0), (36, 30, 0), (37, 30, 1), (8, None, 1), (7, None, 0)],
 )

@@ -405,8 +405,13 @@ def test_a_corrupt_record_is_told_by_its_text_and_its_file() -> None:
         ("int", "bigint", "coalesce(try_cast(q.`id` as bigint), from_json("),
         ("bigint", "string", "coalesce(try_cast(q.`id` as string), from_json("),
         # Spark refuses such a cast, and with it the whole statement.
-        ("date", "int", "from_json("),
-        ("map<string,int>", "int", "from_json("),
+        ("date", "int", "coalesce(cast(null as int), from_json("),
+        # A cast would take its fields as they stand.
+        (
+            "struct<a:int,b:int>",
+            "struct<b:int,a:int>",
+            "coalesce(if(q.`id` is null, null, named_struct('b', q.`id`.`b`, 'a', q.`id`.`a`)), from_json(",
+        ),
     ],
 )
 def test_a_held_key_is_compared_in_the_type_that_keys_have_now(

@@ -85,11 +85,43 @@ def test_such_a_name_may_come_later(
 )
 def test_a_quarantine_is_made_with_what_its_names_need(name: str, properties: str) -> None:
     types = {"id": "int", name: "int"}
-    floodmark, sent = beside({}, types)
+    floodmark, sent = beside({}, types | {"_floodmark_id": "string"})
     floodmark._make_quarantine(BESIDE, columns_of(types))
     [made] = sent
     assert made.startswith(f"create table if not exists {BESIDE} (`id` int, `{name}` int, ")
     assert made.endswith(f"`_floodmark_id` string) using delta{properties}")
+
+
+def test_a_table_of_the_user_gets_no_columns() -> None:
+    floodmark, sent = beside({}, {"id": "int"})
+    with pytest.raises(Refused, match="another table has that name: rename the other table"):
+        floodmark._make_quarantine(BESIDE, columns_of({"amount": "int"}))
+    assert [one.partition(" (")[0] for one in sent] == [f"create table if not exists {BESIDE}"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "node", "is_ours"),
+    [
+        (["id", "_floodmark_id"], "orders", True),
+        (["id", "_floodmark_state"], "orders", False),
+        # A node may copy a quarantine; Spark sees no capitals.
+        (["id", "_floodmark_id"], "Orders__Quarantine", False),
+        # One that has lost its files.
+        ([], "orders", True),
+    ],
+)
+def test_whose_a_quarantine_is(columns: list[str], node: str, is_ours: bool) -> None:
+    config = SimpleNamespace(materialized="table")
+    known = SimpleNamespace(
+        resource_type="model", schema="shop", name=node, alias=None, config=config
+    )
+    floodmark = load(
+        graph=SimpleNamespace(nodes={f"model.shop.{node}": known}),
+        run_query=lambda sql: SimpleNamespace(rows=[["shop", "orders__quarantine", False]]),
+    )
+    floodmark._describe = lambda relation: {"columns": columns_of(dict.fromkeys(columns, "int"))}
+    beside = SimpleNamespace(schema="shop", identifier="orders__quarantine")
+    assert floodmark._has_quarantine(beside) == is_ours
 
 
 @pytest.mark.parametrize(
