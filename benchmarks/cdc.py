@@ -134,7 +134,7 @@ def run(rows: int = 10_000_000, rounds: int = 5) -> list[Result]:
         (made.root / "snapshots").mkdir()
         (made.root / "snapshots" / "snapped.sql").write_text(SNAPSHOT)
         nodes = []
-        for size, limit in ((rows // 10, 1.4), (rows, 0.8)):
+        for size, limit in ((rows // 10, 1.3), (rows, 0.8)):
             node, hand = _latest(made, size, rounds)
             nodes.append(node)
             millions = f"{size / 1_000_000:g} million rows"

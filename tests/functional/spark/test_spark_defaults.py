@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.support.faults import Faults, injected
 from tests.support.harness import SPARK_PARAMETERS, Project
 from tests.support.story_of_before import WAYS, deliver, make_tables, wrong
 
@@ -34,6 +35,18 @@ LOADED = (
     "stream_append",
     "stream_merge",
 )
+#: Way -> how many statements load a batch, and how many see that nothing is new.
+STATEMENTS = {
+    "append": (0, 0),
+    "merge": (0, 0),
+    "overwrite": (0, 0),
+    "version": (0, 0),
+    "files": (0, 0),
+    "latest": (0, 0),
+    "history": (0, 0),
+    "extracts": (0, 0),
+    "nested_1": (0, 0),
+}
 
 
 def test_every_way_of_loading(make_project: Callable[..., Project]) -> None:
@@ -54,7 +67,13 @@ def test_every_way_of_loading(make_project: Callable[..., Project]) -> None:
     project.build()
     assert dict(project.sql(f"select name, value from {project.schema}.seen")) == DEFAULTS
     deliver(project, 3)
-    project.build("--exclude", "seen")
+    with injected(Faults()) as loading:
+        project.build("--exclude", "seen")
     assert wrong(project, {way: way for way in LOADED}) == {}
-    quiet = project.build("--exclude", "seen")
+    with injected(Faults()) as idle:
+        quiet = project.build("--exclude", "seen")
     assert {way for way in LOADED if not quiet.message[way].endswith("nothing new")} == set()
+    # Both are counted without what one node asks for all.
+    assert {
+        way: (len(loading.sent[way]), len(idle.sent.get(way, []))) for way in STATEMENTS
+    } == STATEMENTS
