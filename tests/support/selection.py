@@ -58,6 +58,7 @@ SLOW = (
     "test_row_values",
     "test_snapshot_diff",
     "test_snapshot_state",
+    "test_spark_defaults",
     "test_strategies",
     "test_stream_checks",
     "test_stream_positions",
