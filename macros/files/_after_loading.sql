@@ -37,6 +37,10 @@
     {%- endfor -%}
     {%- set moved = floodmark._movable_files(id, moved) -%}
     {%- if not dry_run -%}
+        {%- if gone and settings.on_loaded == 'delete' -%}
+            {#- a dead run may have moved them there, and nothing more may be due -#}
+            {%- do floodmark._execute(['drop database if exists ' ~ floodmark._deleting_database(id) ~ ' cascade']) -%}
+        {%- endif -%}
         {%- do floodmark._record_gone(id, settings, gone, there != []) -%}
         {%- for files in floodmark._files_by_folder(moved) -%}
             {%- do floodmark._move_files(id, settings, files) -%}
@@ -238,7 +242,7 @@
 {# Delete files of one folder: a table that holds them is dropped. It lies in their own folder, so that no byte is
    copied, under a name that no reader sees. #}
 {% macro _delete_files(id, settings, files) %}
-    {%- set name = 'floodmark_deleted_' ~ local_md5(id) -%}
+    {%- set name = floodmark._deleting_database(id) -%}
     {%- set folder = floodmark._decoded_path(files[0].path).split('/')[:floodmark._fixed_depth(settings,
         files[0].path)] | join('/') -%}
     {%- do floodmark._execute(['create database if not exists ' ~ name ~ ' location '
@@ -246,6 +250,12 @@
         'create table if not exists ' ~ name ~ '.files (value string) stored as textfile']) -%}
     {%- do floodmark._load_data(files, name ~ '.files') -%}
     {%- do floodmark._execute(['drop table ' ~ name ~ '.files purge', 'drop database ' ~ name]) -%}
+{% endmacro %}
+
+
+{# The database of the table with which files of a model are deleted. #}
+{% macro _deleting_database(id) %}
+    {{ return('floodmark_deleted_' ~ local_md5(id)) }}
 {% endmacro %}
 
 

@@ -12,7 +12,8 @@ from typing import Any
 
 from tests.support.harness import FULL
 
-_NODE = re.compile(r'"node_id": "\w+\.\w+\.(\w+)"')
+#: Whose statement it is: a node's, or that of the macro which `dbt run-operation` calls.
+_NODE = re.compile(r'"(?:node_id": "\w+\.\w+\.|connection_name": "macro_)(\w+)"')
 _COMMENT = re.compile(r"^\s*/\*.*?\*/\s*", re.S)
 #: What one node looks up for all: whichever comes first sends it; and the second look at a table that a slow batch
 #: takes (macros/table/_peak.sql). A cut beside them leaves the tables as the cut before.

@@ -5,11 +5,13 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from hashlib import md5
 from pathlib import Path
 
 import pytest
 
 from tests.support.commands import command
+from tests.support.faults import Faults, injected
 from tests.support.files import land, lines, loader, records
 from tests.support.harness import Project, Run
 
@@ -306,6 +308,62 @@ def test_later_runs(story: Story) -> None:
     assert story.archived("deleted") == dict.fromkeys(["1.json", "2.json", "3.json"])
     assert run.message["deleted"].endswith("3 files deleted")
     assert sorted(int(row["id"]) for row in records(project, "deleted")) == [1, 2, 3, 4]
+
+
+#: Where a run dies that archives or deletes: files are moved and a table is left beside them, or all is done but recorded.
+DEATHS = {
+    "archived_moved": "after: load data",
+    "archived_done": "before: insert into .*batch_log.*'archived'",
+    "deleted_moved": "after: load data",
+    "deleted_dropped": "before: drop database floodmark_deleted",
+}
+
+
+@pytest.mark.edge
+@pytest.mark.lab
+def test_a_run_that_dies_while_it_tidies_is_followed_by_one_that_records_it(
+    make_project: Callable[..., Project],
+) -> None:
+    project = make_project("dies")
+    story, root = Story(project), project.root
+    deleted = [name for name in DEATHS if name.startswith("deleted")]
+    for name in DEATHS:
+        land(root / name, {f"{n}.json": lines({"id": n}) for n in (1, 2)})
+        kept = {"on_loaded": "delete", "after": "7 days"}
+        project.model(
+            name, loader(name, SELECT, **kept) if name in deleted else archives(name, name)
+        )
+    project.build("--select", *deleted)
+    log = f"{project.schema}_floodmark.batch_log"
+    project.sql(f"update {log} set at = at - interval 8 days")
+    with injected(Faults(cuts=DEATHS)):
+        run = project.dbt("run")
+    for name in DEATHS:
+        verb = name.partition("_")[0]
+        left = f"model '{project.schema}.{name}': loaded files cannot be {verb}, and stay"
+        assert left in run.log, name
+        assert not {"1.json", "2.json"} & {file.name for file in (root / name).iterdir()}, name
+        assert story.archived(name) == {}, name
+        land(root / name, {"3.json": lines({"id": 3})})
+    project.build()
+    for name in DEATHS:
+        assert [row["id"] for row in records(project, name)] == ["1", "2", "3"], name
+        files = project.ledger(name, "path, state, rows, archived_to", "files")
+        archive, is_deleted = root / "archive" / name, name in deleted
+        places = [None if is_deleted else f"{archive}/{n}.json" for n in (1, 2, 3)]
+        assert sorted((path.rpartition("/")[2], *rest) for path, *rest in files) == [
+            (f"{n}.json", "committed", 1, place) for n, place in enumerate(places, 1)
+        ], name
+        if is_deleted:
+            # Of what is deleted nothing is left, in no hidden folder either. What came last is not a week old.
+            assert sorted(story.archived(name)) == ["1.json", "2.json"]
+            assert {file.name for file in (root / name).iterdir()} == {"3.json"}, name
+            database = "floodmark_deleted_" + md5(f"{project.schema}.{name}".encode()).hexdigest()
+            assert (database,) not in project.sql("show databases")
+        else:
+            assert len(story.archived(name)) == 3
+            assert present(root / name) == set(), name
+            assert present(archive) == {"1.json", "2.json", "3.json"}, name
 
 
 @pytest.mark.edge

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from pyarrow import orc, parquet
 
 from tests.support.files import columns, land, lines, loader, quarantined, records
 from tests.support.harness import Project, Run
@@ -23,6 +28,10 @@ PARTS = {
     "day=2024-05-03/store=9/name=a%2Fb 100%25+ü/a.json": lines({"id": 4}),
 }
 MORE_PARTS = {"day=2024-05-04/store=10/kind=late/a.json": lines({"id": 5})}
+#: Endings of files that are spoilt once they are loaded.
+CLOSED = ("json", "csv", "parquet", "orc")
+#: Two files, the second one larger: Spark's own order of files is that of their sizes, the largest first.
+TIES = {"a.json": lines({"id": 1}), "b.json": lines({"id": 2, "more": "bytes"})}
 WAITING = {"inferred": loader("nowhere"), "given": loader("nowhere", **JSON)}
 MODELS = {
     "bytes": loader("in", **JSON, max_bytes_per_batch=20),
@@ -45,6 +54,8 @@ MODELS = {
     "whole": loader("parts", partition_columns=[]),
     "fixed": loader("parts", format="json", schema="id bigint"),
     "by_name": loader("named"),
+    "ties": loader("ties", **JSON, max_files_per_batch=1),
+    **{f"closed_{ending}": loader(f"closed_{ending}") for ending in CLOSED},
     **WAITING,
 }
 
@@ -54,6 +65,23 @@ def at(folder: Any, *names: str, day: int) -> None:
     for name in names:
         moment = 1714564800 + (day - 1) * 86400
         os.utime(folder / name, (moment, moment))
+
+
+def closed(ending: str, id: int) -> tuple[str, bytes]:
+    """Name and bytes of a file with one record, in a form of which a reader knows garbage; JSON and CSV are packed."""
+    if ending in ("json", "csv"):
+        text = lines({"id": id}) if ending == "json" else f"id\n{id}\n"
+        return f"{id}.{ending}.gz", gzip.compress(text.encode())
+    into = io.BytesIO()
+    (parquet if ending == "parquet" else orc).write_table(pa.table({"id": [id]}), into)
+    return f"{id}.{ending}", into.getvalue()
+
+
+def spoil(file: Path) -> None:
+    """Put garbage into a file, and leave it its size and its time."""
+    before = file.stat()
+    file.write_bytes(b"\xff" * before.st_size)
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
 @dataclass
@@ -84,8 +112,15 @@ def story(make_project: Callable[..., Project]) -> Story:
     land(root / "over", {"a.json": lines({"id": 1}, {"id": 2}), "b.json": lines({"id": 3})})
     land(root / "parts", PARTS)
     land(root / "named", {"a.jsonl": lines({"x": 1}), "b.json.gz.json": lines({"x": 2})})
+    land(root / "ties", TIES)
+    at(root / "ties", *TIES, day=1)
+    for ending in CLOSED:
+        land(root / f"closed_{ending}", dict([closed(ending, 1)]))
     story = Story(project)
     story.run(*MODELS)
+    for ending in CLOSED:
+        spoil(root / f"closed_{ending}" / closed(ending, 1)[0])
+        land(root / f"closed_{ending}", dict([closed(ending, 2)]))
     # The time goes back: a file is known by its path.
     land(root / "in", {"6.json": lines({"id": 6})})
     at(root / "in", "6.json", day=1)
@@ -117,6 +152,23 @@ def test_the_oldest_files_come_first(story: Story) -> None:
         "5.json",
         "6.json",
     ]
+
+
+def test_files_of_one_time_come_in_the_order_of_their_paths(story: Story) -> None:
+    found = story.project.ledger("ties", "path, batch_id", "files")
+    assert [(path.rpartition("/")[2], batch) for path, batch in found] == [
+        ("a.json", 1),
+        ("b.json", 2),
+    ]
+
+
+@pytest.mark.parametrize("ending", CLOSED)
+def test_only_new_files_are_opened(story: Story, ending: str) -> None:
+    """What is loaded may be garbage by now."""
+    model = f"closed_{ending}"
+    assert story.ids(model, 1) == [1, 2]
+    files = story.project.ledger(model, "batch_id, rows, rows_quarantined, state", "files")
+    assert files == [(1, 1, 0, "committed"), (2, 1, 0, "committed")]
 
 
 def test_modified_after_and_before_are_strict(story: Story) -> None:

@@ -1,13 +1,15 @@
 """The crash lab of files: a batch that adds columns, rescues and quarantines at once is cut at each of its statements.
 
-Between cut and second run another file arrives. Each record is in the table or in the quarantine once, and table,
-quarantine and schemas are those of a run that nobody disturbed.
+So is one whose file replaces what an earlier batch loaded of it. Between cut and second run another file arrives. Each
+record is in the table or in the quarantine once, and table, quarantine, schemas and the view `files` are those of a run
+that nobody disturbed. Archiving and deleting are cut in test_after_loading.py.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
@@ -18,7 +20,7 @@ from tests.support.selection import sample
 
 pytestmark = [pytest.mark.lab, pytest.mark.edge, pytest.mark.long("session")]
 
-#: What lands in each folder on three days. Six records can be read in each.
+#: What lands in each folder on three days. At the end the table has six records.
 DAYS = {
     "odd": (
         {"1.json": lines({"id": 1, "a": 5}, {"id": 2, "a": 6}, "cut off on day 1")},
@@ -41,11 +43,29 @@ DAYS = {
         {"2.json": lines({"id": 3}, {"id": 4}, '{"id": 0,, "a": 1}'), "3.json": lines({"id": 5})},
         {"4.json": lines({"id": 6}, '{"id": 00}')},
     ),
+    "overwritten": (
+        {"1.json": lines({"id": 1}, {"id": 2}, "cut off"), "2.json": lines({"id": 3})},
+        {"1.json": lines({"id": 10, "a": 1}, "not JSON"), "3.json": lines({"id": 4}, {"id": 5})},
+        {"2.json": lines({"id": 30}), "4.json": lines({"id": 6}, {"id": 7})},
+    ),
+    "overwritten_clean": (
+        {"1.json": lines({"id": 1}, {"id": 2}), "2.json": lines({"id": 3})},
+        {"1.json": lines({"id": 10}), "3.json": lines({"id": 4}, {"id": 5})},
+        {"2.json": lines({"id": 30}), "4.json": lines({"id": 6}, {"id": 7})},
+    ),
 }
-#: How many records of a folder cannot be read.
-CORRUPT = {"odd": 6, "clean": 0, "clean_at_first_sight": 2}
+#: Of each folder how many records are read, and how many cannot be.
+RECORDS = {
+    "odd": (6, 6),
+    "clean": (6, 0),
+    "clean_at_first_sight": (6, 2),
+    "overwritten": (9, 2),
+    "overwritten_clean": (9, 0),
+}
 MERGE = {"incremental_strategy": "merge", "unique_key": "id"}
 GIVEN = {"format": "json", "schema": "id bigint, a string"}
+WITH_PATH = "* except (_metadata), _metadata.file_path as source_file"
+REPLACES = {"allow_overwrites": "replace"}
 #: Models, each with its folder.
 SCENARIOS = {
     "append": ("odd", loader("odd", infer_column_types=True)),
@@ -54,15 +74,23 @@ SCENARIOS = {
     "straight": ("clean", loader("clean", **GIVEN)),
     "straight_merge": ("clean", loader("clean", config=MERGE, **GIVEN)),
     "unclean": ("clean_at_first_sight", loader("clean_at_first_sight", **GIVEN)),
+    "replaced": (
+        "overwritten",
+        loader("overwritten", WITH_PATH, infer_column_types=True, **REPLACES),
+    ),
+    "replaced_straight": (
+        "overwritten_clean",
+        loader("overwritten_clean", WITH_PATH, **GIVEN, **REPLACES),
+    ),
 }
 #: What a default run takes of them, and of the cuts of each.
-SOME, SOME_CUTS = ("append", "merge", "straight", "unclean"), 3
+SOME, SOME_CUTS = ("append", "merge", "straight", "unclean", "replaced"), 3
 
 
 def held(
     project: Project, model: str
-) -> tuple[Counter[str], Counter[tuple[str, ...]], dict[str, str]]:
-    """Rows, what is open in the quarantine, and the columns."""
+) -> tuple[Counter[str], Counter[tuple[str, ...]], dict[str, str], list[tuple[Any, ...]]]:
+    """Rows, what is in the quarantine, the columns, and what the ledger has of each file."""
     rows = Counter(
         text for (text,) in project.sql(f"select to_json(struct(*)) from {project.schema}.{model}")
     )
@@ -74,7 +102,8 @@ def held(
                 f"_floodmark_reason, _floodmark_state from {project.schema}.{model}__quarantine"
             )
         )
-    return rows, kept, dict(sorted(columns(project, model).items()))
+    files = project.ledger(model, "path, rows, rows_quarantined, state", "files")
+    return rows, kept, dict(sorted(columns(project, model).items())), sorted(files)
 
 
 @pytest.mark.parametrize("names", [[name] for name in SCENARIOS] if FULL else [SOME], ids="_".join)
@@ -113,14 +142,14 @@ def test_each_cut_ends_as_an_undisturbed_run(
     controls = [f"{name}_control" for name in scenarios]
     project.build("--select", *cuts, *controls)
     for name, (folder, _) in scenarios.items():
-        rows, kept, types = held(project, f"{name}_control")
+        control = held(project, f"{name}_control")
+        rows, kept, _, files = control
+        read, corrupt = RECORDS[folder]
         assert sum(rows.values()) == 6
-        assert sorted(kept.values()) == [1] * CORRUPT[folder]
+        assert sorted(kept.values()) == [1] * corrupt
+        assert [sum(file[number] for file in files) for number in (1, 2)] == [read, corrupt], files
         for copy in (copy for copy in cuts if copy.rpartition("_")[0] == name):
-            assert held(project, copy) == (rows, kept, types), (copy, cuts[copy])
-            files = project.ledger(copy, "rows, rows_quarantined, state", "files")
-            assert sum(row[0] for row in files) == 6, files
-            assert sum(row[1] for row in files) == CORRUPT[folder], files
+            assert held(project, copy) == control, (copy, cuts[copy])
     states = project.sql(f"select distinct state from {project.schema}_floodmark.batches")
     assert {state for (state,) in states} <= {"committed", "failed"}
     left = project.sql(f"show tables in {project.schema}_floodmark like 'stage__*'")

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.commands import command
+from tests.support.faults import Faults, injected
 from tests.support.files import columns, land, lines, loader, records
 from tests.support.harness import Project
 
@@ -57,6 +58,7 @@ def test_the_story(project: Project) -> None:
     land(project.root / "in", BENT)
     [plan] = json.loads(run(project, "plan", "--select", "bronze", "--json"))["models"]
     assert (plan["files"], plan["new_columns"]) == (1, [["ID2"], ["oops"]])
+    assert plan["bytes"] == len(BENT["bent.json"])
     assert [path.rpartition("/")[2] for path in plan["paths"]] == list(BENT)
     shown = run(project, "plan", "--select", "bronze")
     assert "ID2, oops" in shown and f"bronze: {next(iter(BENT))}" in shown
@@ -85,6 +87,41 @@ def test_the_story(project: Project) -> None:
     assert ids(project, "bronze") == [1, 1, 2, 3, 4, 666]
     listed = json.loads(run(project, "files", "bronze", "--json"))["files"]
     assert sum(one["path"].endswith("/1.json") for one in listed) == 1
+    # Who did it, of each.
+    [(user,)] = project.sql("select current_user()")
+    told = project.sql(
+        "select event, recorded_by, reason from "
+        f"{project.schema}_floodmark.batch_log where model = '{project.schema}.bronze' "
+        "and event in ('skipped', 'forgotten', 'schema') order by at"
+    )
+    assert user and told == [
+        ("skipped", user, "sent again"),
+        ("schema", user, "one bad file"),
+        ("forgotten", user, None),
+    ]
+
+
+def test_files_of_a_run_that_died_are_planned(project: Project) -> None:
+    land(project.root / "died", {"1.json": lines({"id": 1})})
+    project.model("died", loader("died"))
+    project.build("--select", "died")
+    land(project.root / "died", {"2.json": lines({"id": 2}, {"id": 3})})
+
+    def listed() -> list[tuple[str, str, int | None]]:
+        found = json.loads(run(project, "files", "died", "--json"))["files"]
+        return [(one["path"].rpartition("/")[2], one["state"], one["batch_id"]) for one in found]
+
+    with injected(Faults(cuts={"died": "after: insert into .*batch_log.*'planned'"})):
+        assert not project.dbt("run", "--select", "died").success
+    assert listed() == [("2.json", "planned", 2), ("1.json", "committed", 1)]
+    code, output = command(project, "files", "died", "--skip", "2.json")
+    assert code != 0
+    assert "batch 2 is unfinished: run the model first, which finishes it" in " ".join(
+        output.split()
+    )
+    project.build("--select", "died")
+    assert listed() == [("2.json", "committed", 2), ("1.json", "committed", 1)]
+    assert ids(project, "died") == [1, 2, 3]
 
 
 def test_schemas_of_failed_batches_and_of_tables_before_are_none_of_its_own(

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.commands import command
+from tests.support.faults import Faults, injected
 from tests.support.files import columns, land, lines, loader, records, rescued
 from tests.support.harness import Project
 from tests.support.rows import held
@@ -192,7 +193,21 @@ def test_without_a_type_it_is_that_of_the_values(project: Project) -> None:
 
 
 def test_events_beside_the_table_are_filled(project: Project) -> None:
-    """Two events made one row, and the first of them is remembered: late events make no row of it that never was."""
+    """Two events made one row, and the first of them is remembered: late events make no row of it that never was.
+
+    The command dies ahead of the first statement that fills, between the two that do, and ahead of the other.
+    """
+    table, rows = project.version("history"), project.rows("history")
+    for cut, version in (
+        (r"before: update \S+__cdc_state", table),
+        (r"after: update \S+__cdc_state", table),
+        (r"before: update \S+history`? set", table + 1),
+    ):
+        with injected(Faults(cuts={"promote_rescued": cut})):
+            code, output = command(project, "rescue", "promote", "history", "n", "--type", "int")
+        assert code == 1 and "cut before statement" in " ".join(output.split())
+        assert project.version("history") == version, cut
+        assert project.rows("history") == rows, cut
     assert "in 1 row." in promote(project, "history", "n", "--type", "int")
     remembered = project.sql(f"select n, _rescued_data from {project.schema}.history__cdc_state")
     assert remembered == [(1, None)]

@@ -137,6 +137,23 @@ def test_files_of_a_folder_that_has_none_are_not() -> None:
     )
 
 
+@pytest.mark.parametrize(("listed", "drops"), [("12", True), ("123", False)])
+def test_what_a_dead_run_was_deleting_goes_with_the_next(listed: str, drops: bool) -> None:
+    """Its files lie below a hidden folder, where no later run would look for them."""
+    sent: list[str] = []
+    floodmark = load(local_md5=str.upper)
+    floodmark._execute = sent.extend
+    floodmark._record_archived = lambda *_: sent.append("recorded")
+    due = [{"path": f"file:/in/{n}", "size": 1, "modified_at": 1, "is_taken": True} for n in "123"]
+    floodmark._due_files = lambda *_: due
+    floodmark._unread_elsewhere = lambda *_: {}
+    floodmark._present_files = lambda *_: [file for file in due if str(file["path"])[-1] in listed]
+    floodmark._move_files = lambda *_: sent.append("deleted")
+    floodmark._tidy_due_files("shop.bronze", SETTINGS | {"on_loaded": "delete"}, False)
+    dropped = ["drop database if exists floodmark_deleted_SHOP.BRONZE cascade", "recorded"]
+    assert sent == (dropped if drops else []) + ["deleted", "recorded"]
+
+
 def test_files_that_the_settings_leave_out_are_not() -> None:
     assert tidied(["1"], taken="12") == (["2 gone", "1 moved"], [])
     assert tidied([], others=1, taken="") == ([], [])

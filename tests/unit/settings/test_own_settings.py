@@ -445,3 +445,51 @@ def test_a_select_that_asks_for_a_batch_needs_the_opt_in(
         return
     with pytest.raises(Refused, match=r"floodmark refuses model 'shop.orders'.*\n.*for notes"):
         floodmark.watermark_filter()
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        (
+            {"on_loaded": "delete", "after": "167 hours"},
+            "files.after: got \"167 hours\"; expected '7 days' or more with on_loaded 'delete'. "
+            "Keep files for as long as somebody may want to load them again",
+        ),
+        ({"on_loaded": "delete", "after": "1 week"}, None),
+        ({"on_loaded": "delete"}, None),
+        (
+            {"on_loaded": "archive"},
+            "files.archive_to: got null; expected a folder with on_loaded 'archive'. Add it",
+        ),
+        (
+            {"on_loaded": "archive", "archive_to": "in/old"},
+            'files.archive_to: got "in/old"; expected a folder that is not below /shop/in, which the model reads. '
+            "Put the archive beside it",
+        ),
+        (
+            {"on_loaded": "archive", "archive_to": "file:///shop/in"},
+            'files.archive_to: got "file:///shop/in"; expected a folder that is not below /shop/in, which the model '
+            "reads. Put the archive beside it",
+        ),
+        ({"on_loaded": "archive", "archive_to": "inner", "after": "0 seconds"}, None),
+        (
+            {"on_loaded": "delete", "archive_to": "old"},
+            'files.archive_to: got "old"; expected on_loaded archive with it. Remove it: it is where these go',
+        ),
+    ],
+)
+def test_what_may_become_of_loaded_files(files: dict[str, Any], said: str | None) -> None:
+    given = {"path": "in", "format": "json"} | files
+    floodmark = load(
+        config=SimpleNamespace(get=lambda name, default=None: {"files": given}.get(name, default)),
+        invocation_args_dict=SimpleNamespace(project_dir="/shop"),
+        model={"config": {"materialized": "incremental"}},
+    )
+    problems = floodmark._files_problems()
+    if said is None:
+        assert problems == []
+        return
+    with pytest.raises(Refused) as refused:
+        floodmark._refuse(problems)
+    told = f"floodmark refuses model 'shop.orders': 1 problem\n  - {said}"
+    assert str(refused.value) == told
