@@ -562,7 +562,8 @@ def test_a_misspelt_rule_of_a_batch_is_told_the_keys_of_both_kinds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tags", "kept"), [("daily", ["daily"]), (["daily", "finance"], ["daily", "finance"]), (5, None)]
+    ("tags", "kept"),
+    [("daily", ["daily"]), (["daily", "finance"], ["daily", "finance"]), (5, None)],
 )
 def test_tags_are_kept_with_the_rule(tags: Any, kept: list[str] | None) -> None:
     rule = {"name": "a", "expect": "x > 0", "tags": tags}
