@@ -43,7 +43,9 @@ def describe(node: Any) -> None:
     """
     persisted = node.config.get("persist_docs") or {}
     rules = list(_rules(node))
-    lines = [f"- `{rule['name']}` ({_action(rule)}): {_condition(rule)}" for rule in rules]
+    lines = [
+        f"- `{rule['name']}` ({_action(rule)}): {_condition(rule)}{_tags(rule)}" for rule in rules
+    ]
     if lines and not persisted.get("relation"):
         node.description = "\n\n".join(filter(None, (node.description, "**Expectations**")))
         node.description += "\n\n" + "\n".join(lines)
@@ -77,12 +79,19 @@ def _condition(rule: Mapping[str, Any]) -> str:
         where = f" where `{_plain(rule['where'])}`" if rule.get("where") else ""
         return f"`{_plain(rule['expect'])}`{where}"
     if rule.get("unique"):
-        names = rule["unique"] if isinstance(rule["unique"], list) else [rule["unique"]]
-        return f"{', '.join(f'`{name}`' for name in names)} unique in a batch"
+        return f"{', '.join(f'`{name}`' for name in _listed(rule['unique']))} unique in a batch"
     if rule.get("fresh_within"):
         return f"`{rule.get('column')}` not older than {rule['fresh_within']}"
     limits = rule["rows"] if isinstance(rule.get("rows"), dict) else {}
     return f"rows in a batch: {', '.join(f'{name} {value}' for name, value in limits.items())}"
+
+
+def _tags(rule: Mapping[str, Any]) -> str:
+    return f" (tags: {', '.join(map(str, _listed(rule['tags'])))})" if rule.get("tags") else ""
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def _plain(condition: Any) -> str:

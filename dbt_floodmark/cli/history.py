@@ -12,6 +12,9 @@ from dbt_floodmark.project.project import OpenProject, project_options
 from dbt_floodmark.project.runner import json_option
 from dbt_floodmark.texts import jinja_literal
 
+#: The ledger lags: a run of several models records their commits together, when it ends.
+_PLANNED = "may be in the table already: the end of its run, or the next run, records it"
+
 
 @click.command()
 @project_options
@@ -58,6 +61,8 @@ def _history_table(rows: list[Row]) -> Any:
     for row in rows:
         who = f" ({row['recorded_by']})" if row["recorded_by"] else ""
         note = row["error"] or f"{row['reason'] or ''}{who}".strip() or None
+        if row["state"] == "planned":
+            note = f"{note}; {_PLANNED}" if note else _PLANNED
         finished = str(row["finished_at"] or "–").partition(".")[0]
         lines.append([*(row[name] for name in (*left, *right)), finished, note])
     return table("", columns, lines)

@@ -1,6 +1,7 @@
 {# Print a model's batches, newest first. #}
 {% macro history(model, limit=20) %}
-    {%- do run_query(floodmark._history_sql(model, limit)).print_table(max_rows=none, max_columns=none) -%}
+    {%- do run_query(floodmark._history_sql(model, limit)).print_table(max_rows=none, max_columns=none,
+        max_column_width=none) -%}
 {% endmacro %}
 
 

@@ -2,7 +2,8 @@
 
 {# Print each model that has a quarantine: its open rows, by rule, and the oldest. #}
 {% macro quarantine_list(models=none) %}
-    {%- do run_query(floodmark._quarantine_list_sql(models)).print_table(max_rows=none, max_columns=none) -%}
+    {%- do run_query(floodmark._quarantine_list_sql(models)).print_table(max_rows=none, max_columns=none,
+        max_column_width=none) -%}
 {% endmacro %}
 
 

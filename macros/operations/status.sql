@@ -1,6 +1,7 @@
 {# Print each model's mark, how far it lies behind its source, and its last batch. #}
 {% macro status(models=none) %}
-    {%- do run_query(floodmark._status_sql(models)).print_table(max_rows=none, max_columns=none) -%}
+    {%- do run_query(floodmark._status_sql(models)).print_table(max_rows=none, max_columns=none,
+        max_column_width=none) -%}
 {% endmacro %}
 
 

@@ -24,8 +24,8 @@
             'meaning': '`error` fails the node after its data is committed'},
         'message': {'type': 'text', 'without': 'the condition', 'meaning': 'a text that is shown instead of it'},
         'tags': {'type': 'names', 'without': 'none', 'expected': 'a text or a list', 'todo': 'Write them in quotes',
-            'meaning': 'words of your own: the ledger keeps them with the rules of each plan '
-            '(`batch_log.expectations`), and floodmark does not use them'},
+            'meaning': 'words of your own: `dbt docs` shows them beside the rule, and the ledger keeps them with the '
+            'rules of each plan (`batch_log.expectations`)'},
         'deletes': {'type': 'flag', 'default': false,
             'meaning': 'whether the rule is evaluated for deletes and truncates among change events, too'},
     }) }}
@@ -49,8 +49,8 @@
             'meaning': '`error` fails the node after its data is committed'},
         'message': {'type': 'text', 'without': 'what was found', 'meaning': 'a text that is shown instead of it'},
         'tags': {'type': 'names', 'without': 'none', 'expected': 'a text or a list', 'todo': 'Write them in quotes',
-            'meaning': 'words of your own: the ledger keeps them with the rules of each plan '
-            '(`batch_log.expectations`), and floodmark does not use them'},
+            'meaning': 'words of your own: `dbt docs` shows them beside the rule, and the ledger keeps them with the '
+            'rules of each plan (`batch_log.expectations`)'},
     }) }}
 {% endmacro %}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -216,3 +217,33 @@ def test_a_batch_that_is_rejected_adds_no_column(make_project: Callable[..., Pro
     assert run.status["grown"] == "error"
     assert "more" not in [row[0] for row in project.sql(f"describe {project.schema}.grown")]
     assert project.sql(f"show tables in {project.schema}_floodmark like 'stage__*'") == []
+
+
+def test_a_model_without_rules_sends_no_statement_for_them(
+    make_project: Callable[..., Project],
+) -> None:
+    """The same for none and for an empty list, and none that judges."""
+    project = make_project("judged_nothing")
+    # One model after the other: what the first one looks up is there for the second.
+    project.threads = 1
+    project.write_profile()
+    project.source("raw")
+    project.sql(f"create table {project.schema}.raw (id int, amount int, n bigint) using delta")
+    ways = {"appended": {}, "merged": {"incremental_strategy": "merge", "unique_key": "id"}}
+    sent: list[list[str]] = []
+    for number, rules in enumerate(({}, {}, {"expectations": []}), start=1):
+        for name, settings in ways.items():
+            project.model(name, incremental(table("raw"), **settings, **AT, **rules))
+        project.sql(f"insert into {project.schema}.raw values ({number}, -1, {number})")
+        with injected(Faults()) as faults:
+            project.build()
+        sent.append([sql for some in faults.sent.values() for sql in some])
+    without, empty = (Counter(" ".join(sql.split()[:2]) for sql in one) for one in sent[1:])
+    assert without == empty
+    for sql in (sql for one in sent[1:] for sql in one):
+        assert not any(word in sql for word in ("__judged", "_floodmark_broken", "__quarantine"))
+    for name in ways:
+        columns = "rows_read, rows_kept, rows_dropped, rows_quarantined"
+        assert project.ledger(name, columns) == [(1, 1, 0, 0)] * 3
+        assert project.ledger(name, "name", "expectation_results") == []
+        assert Counter(ids(project, name)) == Counter((1, 2, 3))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections import Counter
 from collections.abc import Callable
 
+import agate
 import pytest
 
 from tests.support.commands import command
@@ -88,6 +90,28 @@ def test_the_commands_list_and_show_open_rows(project: Project) -> None:
     assert shown["reason"] == "small: amount < 100" and json.loads(shown["row"])["id"] == 3
     code, output = command(project, "quarantine", "show", "merged")
     assert code == 0 and "positive: amount > 0" in output, output
+
+
+@pytest.mark.edge
+def test_the_operations_print_the_same(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    # agate prints to what was the standard output when it was imported.
+    original, out = agate.Table.print_table, io.StringIO()
+    monkeypatch.setattr(
+        agate.Table, "print_table", lambda table, **given: original(table, output=out, **given)
+    )
+    run = project.dbt("run-operation", "floodmark.quarantine_list")
+    assert run.success, run.log[-3000:]
+    lines = [
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in out.getvalue().split("\n")
+    ]
+    assert [f"{project.schema}.merged", "positive", "3"] in [line[:3] for line in lines], lines
+    assert [f"{project.schema}.merged", "small", "1"] in [line[:3] for line in lines], lines
+    run = project.dbt(
+        "run-operation", "floodmark.quarantine_show", "--args", "{model: merged, rule: small}"
+    )
+    assert run.success, run.log[-3000:]
+    shown = out.getvalue().split("reason")[1]
+    assert "small: amount < 100" in shown and '"id":3' in shown and '"id":2' not in shown
 
 
 @pytest.mark.edge
@@ -253,6 +277,17 @@ def test_rows_are_given_up(project: Project) -> None:
     )
     assert state == "discarded"
     assert reason.startswith("small: amount < 100; discarded by ") and reason.endswith(": a test")
+
+
+@pytest.mark.edge
+def test_rows_are_given_up_by_an_operation(project: Project) -> None:
+    asked = "model: historic, rule: small, reason: a test"
+    for more, state in ((", dry_run: true", "open"), ("", "discarded")):
+        run = project.dbt(
+            "run-operation", "floodmark.quarantine_discard", "--args", f"{{{asked}{more}}}"
+        )
+        assert run.success, run.log[-3000:]
+        assert states(project, "historic")[(3, 300, state)] == 1
 
 
 @pytest.mark.edge

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.faults import Faults, assert_cut, injected
+from tests.support.faults import Faults, assert_cut, injected, once
 from tests.support.files import land, lines, loader
 from tests.support.harness import Project, incremental, sentence, table, values
 
@@ -26,6 +26,8 @@ SOURCES = (
     "typed",
     "odd",
     "caught",
+    "looked",
+    "known",
 )
 CDC = {"incremental_strategy": "cdc", "unique_key": "id"}
 
@@ -64,7 +66,7 @@ def counts(project: Project, model: str) -> tuple:
     return project.ledger(model, "rows_read, rows_kept, rows_dropped, rows_quarantined")[-1]
 
 
-def test_a_delete_without_a_payload_ends_its_row(project: Project) -> None:
+def test_a_delete_or_a_truncate_without_a_payload_ends_its_rows(project: Project) -> None:
     events = source(
         project,
         "raw_deletes",
@@ -79,7 +81,20 @@ def test_a_delete_without_a_payload_ends_its_row(project: Project) -> None:
     project.model("deletes", incremental(events, expectations=[POSITIVE], **settings))
     asked = POSITIVE | {"deletes": True}
     project.model("asked_deletes", incremental(events, expectations=[asked], **settings))
-    project.build("--select", "deletes asked_deletes")
+    # The delete as a truncate: it has no key, either.
+    settings["cdc"] = {"sequence_by": "at", "apply_as_truncates": "op = 'D'"}
+    keyless = "if(op = 'D', null, id) as id, amount, op, at"
+    project.model("truncates", incremental(events, keyless, expectations=[POSITIVE], **settings))
+    project.model("asked_truncates", incremental(events, keyless, expectations=[asked], **settings))
+    project.build("--select", "deletes asked_deletes truncates asked_truncates")
+    assert rows(project, "truncates") == []
+    assert quarantined(project, "truncates") == {(3, None, "open"): 1}
+    assert counts(project, "truncates") == (4, 3, 0, 1)
+    assert rows(project, "asked_truncates") == [(1, 1), (2, 2)]
+    assert quarantined(project, "asked_truncates") == {
+        (3, None, "open"): 1,
+        (None, None, "open"): 1,
+    }
     assert rows(project, "deletes") == [(2, 2)]
     assert quarantined(project, "deletes") == {(3, None, "open"): 1}
     assert counts(project, "deletes") == (4, 3, 0, 1)
@@ -368,6 +383,33 @@ def test_an_unfinished_batch_ends_under_the_rules_of_its_plan(project: Project) 
         assert quarantined(project, name) == {(2, -2, "open"): 1}, name
         batches = project.ledger(name, "state, rows_read, rows_kept, rows_quarantined")
         assert batches[1:] == [("committed", 2, 1, 1), ("committed", 1, 1, 0)], name
+
+
+@pytest.mark.edge
+def test_another_table_is_looked_into_at_the_version_of_the_plan(project: Project) -> None:
+    source(project, "raw_looked", "id int, amount int, at timestamp", (1, 1, "2024-05-01 01:00:00"))
+    source(project, "raw_known", "id int", (1,))
+    project.model(
+        "looked",
+        "{{ config(materialized='incremental', watermark={'column': 'at'}, expectations=[{'name': 'known', "
+        "'expect': floodmark.in_relation('id', ['raw', 'raw_known']), 'on_violation': 'quarantine'}]) }} "
+        f"select * from {table('raw_looked')} where {{{{ floodmark.watermark_filter() }}}}",
+    )
+    add(project, "raw_looked", (2, 2, "2024-05-01 02:00:00"))
+
+    def change() -> None:
+        project.sql(f"update {project.schema}.raw_known set id = 2")
+
+    # The batch is planned, and its rows are about to be judged.
+    with injected(Faults({"looked": "before: __judged using"}, act=once(change))):
+        project.build("--select", "looked")
+    assert project.sql(f"select id from {project.schema}.raw_known") == [(2,)]
+    assert rows(project, "looked") == [(1, 1)]
+    assert quarantined(project, "looked") == {(2, 2, "open"): 1}
+    add(project, "raw_looked", (1, 10, "2024-05-01 03:00:00"), (2, 20, "2024-05-01 04:00:00"))
+    project.build("--select", "looked")
+    assert rows(project, "looked") == [(1, 1), (2, 20)]
+    assert quarantined(project, "looked") == {(2, 2, "open"): 1, (1, 10, "open"): 1}
 
 
 @pytest.mark.edge

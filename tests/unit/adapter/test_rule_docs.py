@@ -35,7 +35,12 @@ def in_relation(column: str, relation: list[str], its: str) -> str:
 def test_rules_stand_behind_the_description_and_at_their_columns(in_meta: bool) -> None:
     model = node(
         [
-            {"name": "positive", "expect": "amount > 0", "on_violation": "quarantine"},
+            {
+                "name": "positive",
+                "expect": "amount > 0",
+                "on_violation": "quarantine",
+                "tags": ["finance", "daily"],
+            },
             {
                 "name": "known",
                 "expect": in_relation("store_id", ["s", "stores"], "id"),
@@ -48,18 +53,18 @@ def test_rules_stand_behind_the_description_and_at_their_columns(in_meta: bool) 
                 "column": "loaded_at",
                 "on_violation": "fail",
             },
-            {"name": "some", "rows": {"min": 1, "max": 9}},
+            {"name": "some", "rows": {"min": 1, "max": 9}, "tags": "arrival"},
         ],
         in_meta,
     )
     describe(model)
     assert model.description == (
         "Invoices.\n\n**Expectations**\n\n"
-        "- `positive` (quarantine): `amount > 0`\n"
+        "- `positive` (quarantine): `amount > 0` (tags: finance, daily)\n"
         "- `known` (warn): `store_id in s.stores.id` where `Amount < 9`\n"
         "- `once` (warn): `store_id`, `amount` unique in a batch\n"
         "- `fresh` (fail): `loaded_at` not older than 1 day\n"
-        "- `some` (warn): rows in a batch: min 1, max 9"
+        "- `some` (warn): rows in a batch: min 1, max 9 (tags: arrival)"
     )
     assert model.columns["amount"].description == (
         "In rupees. Expected: `amount > 0` (quarantine); `store_id in s.stores.id` where `Amount < 9` (warn); "

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 
 import pytest
 from rich.text import Text
 
 from dbt_floodmark.cli.diff import _print as print_diff
+from dbt_floodmark.cli.history import _history_table
 from dbt_floodmark.cli.output import console, table
 from dbt_floodmark.cli.reconcile import _print as print_reconcile
 
@@ -46,3 +48,20 @@ def test_lines_of_a_pipe_stay_whole(capsys, monkeypatch, colour):
     assert f"{'m' * 300}  {error}" in capsys.readouterr().out.split("\n")
     console().print(error)
     assert capsys.readouterr().out == f"{error}\n"
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "told"),
+    [
+        ("planned", None, "may be in the table already: the end of its run, or the next run, rec"),
+        ("planned", "late", "late (ana); may be in the table already: "),
+        ("committed", None, "–"),
+        ("committed", "late", "late (ana)"),
+    ],
+)
+def test_history_says_that_a_planned_batch_may_be_loaded(capsys, state, reason, told):
+    given = {"state": state, "reason": reason, "recorded_by": reason and "ana"}
+    console().print(_history_table([defaultdict(lambda: None, given)]))
+    head, line = capsys.readouterr().out.splitlines()
+    note = line[head.index("note") :]
+    assert note.startswith(told) and ("may be" in note) == (state == "planned")

@@ -562,6 +562,21 @@ def test_a_misspelt_rule_of_a_batch_is_told_the_keys_of_both_kinds() -> None:
 
 
 @pytest.mark.parametrize(
+    ("tags", "kept"),
+    [("daily", ["daily"]), (["daily", "finance"], ["daily", "finance"]), (5, None)],
+)
+def test_tags_are_kept_with_the_rule(tags: Any, kept: list[str] | None) -> None:
+    rule = {"name": "a", "expect": "x > 0", "tags": tags}
+    told = [
+        (one["setting"], one["expected"])
+        for one in load()._row_rule_problems("expectations.a", rule)
+    ]
+    assert told == ([] if kept else [("expectations.a.tags", "a text or a list")])
+    if kept:
+        assert load()._expectations([rule])[0]["tags"] == kept
+
+
+@pytest.mark.parametrize(
     ("rows", "violations", "fraction", "is_rejected"),
     [
         (100, 29, 0.29, False),
