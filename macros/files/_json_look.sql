@@ -76,7 +76,7 @@
         and modules.re.search('(?i)float|double|real', told) is none -%}
         {{ return(false) }}
     {%- endif -%}
-    {%- set huge = '(\\d{39}|\\d{9}\\d*(\\.\\d*)?[eE]\\+?\\d\\d|\\d[\\d.]*[eE]\\+?(\\d{3}|[3-9]\\d))' -%}
+    {%- set huge = '(\\d{39}|\\d{9}\\d*(\\.\\d*)?[eE]\\+?\\d|\\d[\\d.]*[eE]\\+?(\\d{3}|[3-9]\\d))' -%}
     {{ return(not floodmark._has_no_rows('(' ~ floodmark._json_records_sql(settings, files) ~ ') where value rlike '
         ~ floodmark._string_literal('[:,\\[]\\s*-?' ~ huge))) }}
 {% endmacro %}

@@ -371,9 +371,11 @@
             depth, is_sensitive, field.name, finds) if alike else floodmark._unknown_sql(field, own, raw) -%}
         {%- set before = spelt.setdefault(field.name if is_sensitive else field.name | lower, []) -%}
         {%- if alike and before -%}
-            {%- set rescued = 'coalesce(' ~ rescued ~ ', case when coalesce(' ~ before | join(', ')
-                ~ ') is not null then ' ~ (floodmark._json_text_sql(own, field.type) if raw is none
-                else floodmark._printed_sql(alike, field.type, own, depth)) ~ ' end)' -%}
+            {%- set whole = floodmark._json_text_sql(own, field.type) if raw is none
+                else 'coalesce(' ~ floodmark._raw_text_sql(floodmark._raw_field_sql(raw, field.name), field.name)
+                ~ ', ' ~ floodmark._printed_sql(alike, field.type, own, depth) ~ ')' -%}
+            {%- set rescued = 'coalesce(case when ' ~ own ~ ' is not null and coalesce(' ~ before | join(', ')
+                ~ ') is not null then ' ~ whole ~ ' end, ' ~ rescued ~ ')' -%}
         {%- endif -%}
         {%- do before.append(floodmark._kept_sql_of(alike, field.type, own, depth, is_sensitive))
             if alike and not is_sensitive -%}

@@ -84,7 +84,7 @@
             if came and kept and came.given == kept.type and not floodmark._has_no_order(kept.type) -%}
     {%- endfor -%}
     {%- if terms | length == names | length -%}
-        {%- set older = floodmark._older_readings_sql(batch, terms, floodmark._row_contents(batch, columns, known,
+        {%- set older = floodmark._older_readings_sql(run, batch, terms, floodmark._row_contents(batch, columns, known,
             floodmark._origin_columns(run.settings)), floodmark._quarantined_sql(floodmark._held_part(batch), columns,
             known)) -%}
         {%- do floodmark._execute(['merge into ' ~ quarantine ~ ' as q using (' ~ older ~ ') as r on q._floodmark_id = '
@@ -95,14 +95,14 @@
 
 
 {# The open rows of earlier batches that are readings, by `terms`, of rows that the batch holds back with other
-   contents. #}
-{% macro _older_readings_sql(batch, terms, contents, held_sql) %}
+   contents. NULL is no key: nobody can tell which row such a one has become. #}
+{% macro _older_readings_sql(run, batch, terms, contents, held_sql) %}
     select o._floodmark_id
     from (
         select *, {{ contents.hash }} as _floodmark_hash, {{ contents.text }} as _floodmark_text
         from {{ floodmark._quarantine_relation(this) }}
         where _floodmark_state = 'open' and _floodmark_rules is not null
-            and _floodmark_batch_id < {{ batch.batch_id }}
+            and _floodmark_batch_id < {{ batch.batch_id }} and not {{ floodmark._null_key_sql(run) }}
     ) as o
     join (
         select *, {{ contents.hash }} as _floodmark_hash, {{ contents.text }} as _floodmark_text

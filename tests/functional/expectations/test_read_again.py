@@ -327,6 +327,24 @@ def test_of_the_readings_of_a_row_a_replay_loads_the_last(project: Project) -> N
     assert rows == [(0, 5), *((key, key + 200) for key in keys), *others]
 
 
+def test_rows_without_a_key_of_two_files_are_both_open(project: Project) -> None:
+    """NULL is no key: the second one is no correction of the first."""
+    folder = project.root / "keyless"
+    project.model(
+        "keyless",
+        loader(
+            str(folder),
+            schema="id int, amount int",
+            config=MERGE
+            | {"expectations": [RULE | {"name": "has_id", "expect": "id is not null"}]},
+        ),
+    )
+    for name, amount in {"a.json": 1, "b.json": 2}.items():
+        land(folder, {name: lines({"id": amount, "amount": amount}, {"amount": amount})})
+        project.build("--select", "keyless")
+    assert found(project, "keyless") == Counter({(None, 1, "open"): 1, (None, 2, "open"): 1})
+
+
 def test_a_range_whose_rows_do_not_tell_their_place(project: Project) -> None:
     """Without the watermark's column what is read again stays out; what came changed is open beside it."""
     arrive(project, "bare", (1, 1, "01 01:00"), (2, -2, "02 01:00"), (3, -3, "02 02:00"))

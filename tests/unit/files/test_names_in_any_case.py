@@ -89,9 +89,29 @@ def test_of_two_spellings_in_a_record_one_is_rescued(raw: str | None) -> None:
     floodmark = load()
     given = ("struct<id:int>", "struct<id:int,ID:int,x:int>", "", raw)
     own = floodmark._json_text_sql("`ID`", "int")
+    if raw:
+        text = floodmark._raw_text_sql(floodmark._raw_field_sql(raw, "ID"), "ID")
+        own = f"coalesce({text}, {own})"
     found = floodmark._rescued_fields_sql(*given, is_sensitive=False)
-    assert f"case when coalesce(`id`) is not null then {own} end)" in found
+    assert f"case when `ID` is not null and coalesce(`id`) is not null then {own} end, " in found
     assert "coalesce(`id`)" not in floodmark._rescued_fields_sql(*given)
+
+
+def test_a_second_spelling_that_is_a_struct_is_rescued_whole() -> None:
+    """Its unknown fields alone would leave out what the first one has, too."""
+    floodmark = load()
+    found = floodmark._rescued_fields_sql(
+        "struct<s:struct<a:int>>",
+        "struct<s:struct<a:int>,S:struct<a:int,x:int>>",
+        "",
+        None,
+        is_sensitive=False,
+    )
+    whole = floodmark._json_text_sql("`S`", "struct<a:int,x:int>")
+    assert (
+        f"coalesce(case when `S` is not null and coalesce(`s`) is not null then {whole} end, "
+        in found
+    )
 
 
 @pytest.mark.parametrize(

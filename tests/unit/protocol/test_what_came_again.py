@@ -193,14 +193,17 @@ def test_a_row_that_was_corrected_in_place_supersedes_its_earlier_reading(
     judged = {"columns": came, "path": None, "rows_quarantined": more.get("rows_quarantined", 1)}
     rules = [rule | {"message": None, "given": "amount > 0"}]
     settings = {"watermark": {"column": "AT", "kind": None}}
-    run = run_of(strategy, settings=settings)
+    run = run_of(strategy, settings=settings, partitions=[])
     batch = batch_of("incremental", judged=judged, rules=rules, settings=run["settings"])
     floodmark._supersede_readings(run, batch | {"lookback": more.get("lookback", 60)})
     assert len(sent) == is_sent
     if is_sent:
         text = " ".join(sent[0].split())
         assert "as h on o.`id` <=> h.`id` and o.`at` <=> h.`at` group by o._floodmark_id" in text
-        assert "_floodmark_rules is not null and _floodmark_batch_id < 3 ) as o" in text
+        assert (
+            "_floodmark_rules is not null and _floodmark_batch_id < 3 and not (`id` is null) ) as o"
+            in text
+        )
         assert "from judged where ((_floodmark_broken_0 & 1L) <> 0)" in text
 
 
@@ -373,7 +376,7 @@ def test_a_file_that_is_read_again_leaves_its_rows_open_once(
     strategy: str, overwrites: Any, leaves: bool
 ) -> None:
     settings = {"files": {"allow_overwrites": overwrites}, "watermark": None}
-    run = run_of(strategy, settings=settings)
+    run = run_of(strategy, settings=settings, partitions=[])
     given = {"files": [{"path": "a.json"}], "lookback": 0, "replaces_files": None}
     batch = batch_of("incremental", low_position=None, **given)
     assert bool(macros(COLUMNS)._leaves_open(run, batch, [{"name": "id"}])) == leaves
