@@ -200,11 +200,11 @@ class Project:
 
     def version(self, model: str) -> int:
         """The Delta version of a model's table."""
-        return int(self.sql(f"describe history {self.schema}.{model} limit 1")[0][0])
+        return int(self.sql(f"describe history {self.schema}.`{model}` limit 1")[0][0])
 
     def commits(self, model: str) -> int:
         """How many commits a model's table has, without those that keep a failed batch out."""
-        history = self.sql(f"describe history {self.schema}.{model}")
+        history = self.sql(f"describe history {self.schema}.`{model}`")
         return sum("/fence/" not in str(commit) for commit in history)
 
 

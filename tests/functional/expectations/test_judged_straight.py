@@ -231,19 +231,20 @@ def test_a_model_without_rules_sends_no_statement_for_them(
     project.sql(f"create table {project.schema}.raw (id int, amount int, n bigint) using delta")
     ways = {"appended": {}, "merged": {"incremental_strategy": "merge", "unique_key": "id"}}
     sent: list[list[str]] = []
-    for number, rules in enumerate(({}, {}, {"expectations": []}), start=1):
+    # The batch behind a first load looks for late rows, too.
+    for number, rules in enumerate(({}, {}, {}, {"expectations": []}), start=1):
         for name, settings in ways.items():
             project.model(name, incremental(table("raw"), **settings, **AT, **rules))
         project.sql(f"insert into {project.schema}.raw values ({number}, -1, {number})")
         with injected(Faults()) as faults:
             project.build()
         sent.append([sql for some in faults.sent.values() for sql in some])
-    without, empty = (Counter(" ".join(sql.split()[:2]) for sql in one) for one in sent[1:])
+    without, empty = (Counter(" ".join(sql.split()[:2]) for sql in one) for one in sent[2:])
     assert without == empty
-    for sql in (sql for one in sent[1:] for sql in one):
+    for sql in (sql for one in sent for sql in one):
         assert not any(word in sql for word in ("__judged", "_floodmark_broken", "__quarantine"))
     for name in ways:
         columns = "rows_read, rows_kept, rows_dropped, rows_quarantined"
-        assert project.ledger(name, columns) == [(1, 1, 0, 0)] * 3
+        assert project.ledger(name, columns) == [(1, 1, 0, 0)] * 4
         assert project.ledger(name, "name", "expectation_results") == []
-        assert Counter(ids(project, name)) == Counter((1, 2, 3))
+        assert Counter(ids(project, name)) == Counter((1, 2, 3, 4))

@@ -33,7 +33,8 @@ LOADED = (
     "stream_append",
 )
 #: Way -> how many statements load a batch (docs/benchmarks.md), and how many see that nothing is new: without those that
-#: one node sends for all (tests/support/faults.py). `append` and the feeds of cdc look for rows that came late, too.
+#: one node sends for all (tests/support/faults.py). `append` and the feeds of cdc look for late rows, as it is the batch
+#: behind a first load: later ones send three statements fewer.
 STATEMENTS = {
     "append": (12, 2),
     "merge": (11, 2),
