@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
+import time
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,10 +19,12 @@ from dbt_floodmark.spark import archive
 from dbt_floodmark.spark.archive import LATE_COMPILER, archive_path, fast_start
 from dbt_floodmark.spark.conf import CLASS_PATH, JAVA_OPTIONS, LOCAL_FOLDER, LOCAL_JAR
 from dbt_floodmark.spark.java import find_java
+from dbt_floodmark.spark.processes import is_alive
 from dbt_floodmark.versions import JARS
 
 SERIAL = "-XX:+UseSerialGC"
 CORES = archive._cores
+POPEN = subprocess.Popen
 
 
 @pytest.fixture(autouse=True)
@@ -176,12 +180,12 @@ def refuse(*args: Any, **settings: Any) -> Any:
     raise OSError(28, "No space left on device")
 
 
-@pytest.mark.parametrize("refused", ["run", "mkdir", "ZipFile"])
+@pytest.mark.parametrize("refused", ["Popen", "mkdir", "ZipFile"])
 def test_an_archive_that_cannot_be_made_is_no_reason_to_fail(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], refused: str
 ) -> None:
     """Also where the folder of the jars belongs to somebody else."""
-    owner = {"run": subprocess, "mkdir": Path, "ZipFile": zipfile}[refused]
+    owner = {"Popen": subprocess, "mkdir": Path, "ZipFile": zipfile}[refused]
     monkeypatch.setattr(owner, refused, refuse)
     with pytest.raises(ArchiveError) as told:
         archive.make_archive()
@@ -195,16 +199,67 @@ def test_an_archive_that_cannot_be_made_is_no_reason_to_fail(
     assert not list(folder.rglob("*.jsa"))
 
 
+@pytest.mark.parametrize("is_interrupted", [False, True])
+def test_a_jvm_that_does_not_end_in_time_is_ended(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_interrupted: bool
+) -> None:
+    """It would go on for minutes, with a whole core, when nobody waits for it any more."""
+    told = tmp_path / "pid"
+
+    class Slow(POPEN):  # type: ignore[type-arg, valid-type, misc]
+        def __init__(self, command: list[str], **settings: Any) -> None:
+            super().__init__(
+                ["sh", "-c", f"sleep 600 & echo $! > {told}.part; mv {told}.part {told}; wait"],
+                **settings,
+            )
+
+        def wait(self, timeout: float | None = None) -> int:
+            deadline = time.monotonic() + 20
+            while not told.exists() and time.monotonic() < deadline:
+                time.sleep(0.01)
+            if is_interrupted and timeout:
+                raise KeyboardInterrupt
+            return super().wait(timeout)
+
+    monkeypatch.setattr(subprocess, "Popen", Slow)
+    monkeypatch.setattr(archive, "MAKE_TIMEOUT", 0.01)
+    with pytest.raises(KeyboardInterrupt if is_interrupted else ArchiveError) as raised:
+        archive.make_archive()
+    if not is_interrupted:
+        assert "(it took longer than 0 seconds). Spark starts without it" in str(raised.value)
+    grandchild = int(told.read_text())
+    deadline = time.monotonic() + 20
+    while is_alive(grandchild) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not is_alive(grandchild)
+    assert [file.name for file in (folder / "archive").iterdir()] == ["archive.log"]
+
+
+def test_a_process_that_fails_makes_no_archive(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        subprocess,
+        "Popen",
+        lambda command, **settings: POPEN(
+            [sys.executable, "-c", "raise SystemExit(3)"], **settings
+        ),
+    )
+    with pytest.raises(ArchiveError, match="returned non-zero exit status 3"):
+        archive.make_archive()
+
+
 def test_a_new_archive_takes_the_place_of_the_old(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[list[str]] = []
 
-    def make(command: list[str], **settings: Any) -> None:
+    def make(command: list[str], **settings: Any) -> subprocess.Popen[bytes]:
         made.append(command)
         (Path(command[-1]) / "classes.jsa").write_bytes(b"new")
+        return POPEN([sys.executable, "-c", ""], **settings)
 
-    monkeypatch.setattr(subprocess, "run", make)
+    monkeypatch.setattr(subprocess, "Popen", make)
     old = folder / "archive" / "classes-0.jsa"
     old.parent.mkdir()
     old.write_bytes(b"old")
