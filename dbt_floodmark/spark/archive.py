@@ -34,11 +34,14 @@ LATE_COMPILER = (
     "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 "
     "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
 )
+#: The heap and the compiled code stand in pages of 2 MB where the kernel has them.
+HUGE_PAGES = "-XX:+UseTransparentHugePages"
 #: Cores up to which the collector that stops all threads is the cheapest.
 FEW_CORES = 2
 #: Seconds that making the archive may take; on two cores it takes about one minute.
 MAKE_TIMEOUT = 300.0
 
+_KERNEL_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 _COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 _ARCHIVE = re.compile(r"-Xshare|SharedArchiveFile|ArchiveClassesAtExit")
 #: Where a user may give the JVM options that are not in the settings.
@@ -79,6 +82,8 @@ def fast_start(conf: Mapping[str, str], stays: bool = False) -> dict[str, str]:
     options = [LATE_COMPILER] if cores == 1 and not stays else []
     if cores <= FEW_CORES and not _COLLECTOR.search(given):
         options.append("-XX:+UseSerialGC")
+    if _has_huge_pages():
+        options.append(HUGE_PAGES)
     archive = archive_path(conf)
     if archive.is_file() and not _ARCHIVE.search(given):
         options += [quoted(f"-XX:SharedArchiveFile={archive}"), "-Xlog:cds=off"]
@@ -102,6 +107,15 @@ def _cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def _has_huge_pages() -> bool:
+    """Tell whether the kernel gives huge pages to those that ask; else the JVM would warn."""
+    try:
+        chosen = _KERNEL_PAGES.read_text()
+    except OSError:
+        return False
+    return "[madvise]" in chosen or "[always]" in chosen
 
 
 def archive_path(conf: Mapping[str, str]) -> Path:

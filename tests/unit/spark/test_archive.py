@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -16,7 +17,7 @@ import pytest
 from dbt_floodmark.cli.setup import setup
 from dbt_floodmark.errors import ArchiveError
 from dbt_floodmark.spark import archive
-from dbt_floodmark.spark.archive import LATE_COMPILER, archive_path, fast_start
+from dbt_floodmark.spark.archive import HUGE_PAGES, LATE_COMPILER, archive_path, fast_start
 from dbt_floodmark.spark.conf import CLASS_PATH, JAVA_OPTIONS, LOCAL_FOLDER, LOCAL_JAR
 from dbt_floodmark.spark.java import find_java
 from dbt_floodmark.spark.processes import is_alive
@@ -24,6 +25,7 @@ from dbt_floodmark.versions import JARS
 
 SERIAL = "-XX:+UseSerialGC"
 CORES = archive._cores
+HUGE = archive._has_huge_pages
 POPEN = subprocess.Popen
 
 
@@ -36,6 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (jars / name).write_bytes(b"")
     monkeypatch.setenv("FLOODMARK_JARS", str(jars))
     monkeypatch.setattr(archive, "_cores", lambda: 2)
+    monkeypatch.setattr(archive, "_has_huge_pages", lambda: False)
     for name in (*archive._OPTION_VARIABLES, "SPARK_CONF_DIR"):
         monkeypatch.delenv(name, raising=False)
     return jars
@@ -84,6 +87,47 @@ def test_the_cores_of_a_process_are_those_it_is_bound_to(monkeypatch: pytest.Mon
     # Only Linux binds processes to cores.
     monkeypatch.delattr(os, "sched_getaffinity")
     assert CORES() == 8
+
+
+@pytest.mark.parametrize(
+    ("chosen", "has"),
+    [
+        ("always [madvise] never\n", True),
+        ("[always] madvise never\n", True),
+        ("always madvise [never]\n", False),
+        (None, False),
+    ],
+)
+def test_huge_pages_are_asked_where_the_kernel_gives_them(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chosen: str | None, has: bool
+) -> None:
+    kernel = tmp_path / "enabled"
+    if chosen is not None:
+        kernel.write_text(chosen)
+    monkeypatch.setattr(archive, "_has_huge_pages", HUGE)
+    monkeypatch.setattr(archive, "_KERNEL_PAGES", kernel)
+    given = fast_start(settings(folder, "-XX:-UseTransparentHugePages"))[JAVA_OPTIONS]
+    assert (HUGE_PAGES in given) == has
+    # What the user says comes later, and wins.
+    assert given.endswith(" -XX:-UseTransparentHugePages")
+
+
+def test_java_says_nothing_of_the_options_on_this_machine() -> None:
+    options = [HUGE_PAGES] if HUGE() else []
+    told = subprocess.run(
+        [
+            str(find_java().executable),
+            "-XX:+UseSerialGC",
+            *options,
+            "-XX:+PrintFlagsFinal",
+            "-version",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "warning" not in told.stdout + told.stderr.lower()
+    assert re.search(r"UseTransparentHugePages\s+= (\w+)", told.stdout)[1] == str(HUGE()).lower()  # type: ignore[index]
 
 
 def test_a_cluster_is_left_alone(folder: Path) -> None:
