@@ -142,8 +142,8 @@
 
 {# The record that Spark itself infers of files. #}
 {% macro _json_inferred(settings, files) %}
-    {{ return(floodmark._readable_record(floodmark._struct_of_columns(floodmark._columns_of_files(settings, files,
-        {'mode': 'DROPMALFORMED'})))) }}
+    {{ return(floodmark._seen_type(floodmark._readable_record(floodmark._struct_of_columns(floodmark._columns_of_files(
+        settings, files, {'mode': 'DROPMALFORMED'}))))) }}
 {% endmacro %}
 
 

@@ -387,7 +387,9 @@
     {%- if not entries -%}
         {{ return('cast(null as string)') }}
     {%- endif -%}
-    {%- set found = "nullif(concat_ws(',', " ~ entries | join(', ') ~ "), '')" -%}
+    {%- set all = "concat_ws(',', " ~ entries | join(', ') ~ ')' -%}
+    {#- nullif would stand twice in Spark's plan of each struct, and in that of the struct around it four times -#}
+    {%- set found = 'get(regexp_extract_all(' ~ all ~ ", '(?s).+', 0), 0)" if value else 'nullif(' ~ all ~ ", '')" -%}
     {{ return("'{' || " ~ ([found] + ends) | join(" || ',' || ") ~ " || '}'") }}
 {% endmacro %}
 

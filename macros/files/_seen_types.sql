@@ -14,20 +14,22 @@
 {% endmacro %}
 
 
-{# The type of any value by what schema_of_variant prints. #}
-{% macro _seen_type(text) %}
-    {%- if text.startswith('OBJECT<') -%}
+{# The type of any value by what schema_of_variant prints, or by a type that Spark inferred. What lies deeper than
+   `levels` is as mixed values are: each level takes macros that call themselves, of which Python allows few. #}
+{% macro _seen_type(text, levels=20) %}
+    {%- set is_nested = text[:7] in ['OBJECT<', 'struct<'] or text[:6] in ['ARRAY<', 'array<'] -%}
+    {%- if is_nested and not levels -%}
+        {{ return('variant') }}
+    {%- elif text[:7] in ['OBJECT<', 'struct<'] -%}
         {%- set fields = [] -%}
         {%- for part in floodmark._type_parts(text[7:-1]) -%}
             {%- set named = modules.re.fullmatch('(`(?:[^`]|``)*`|[^:`]*): ?(.*)', part | trim, flags=modules.re.S) -%}
             {%- do fields.append({'name': floodmark._unquoted(named.group(1)),
-                'type': floodmark._seen_type(named.group(2))}) -%}
+                'type': floodmark._seen_type(named.group(2), levels - 1)}) -%}
         {%- endfor -%}
         {{ return(floodmark._struct_of(fields)) }}
-    {%- elif text.startswith('ARRAY<') -%}
-        {{ return('array<' ~ floodmark._seen_type(text[6:-1]) ~ '>') }}
     {%- endif -%}
-    {{ return(text | lower) }}
+    {{ return('array<' ~ floodmark._seen_type(text[6:-1], levels - 1) ~ '>' if is_nested else text | lower) }}
 {% endmacro %}
 
 

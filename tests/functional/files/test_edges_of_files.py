@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from pyarrow import orc, parquet
 
 from tests.support.commands import command
-from tests.support.files import land, loader, records, rescued
+from tests.support.files import land, lines, loader, records, rescued
 from tests.support.harness import Project, sentence
 
 pytestmark = [pytest.mark.edge, pytest.mark.long("session")]
@@ -121,6 +122,39 @@ def test_fields_of_objects_beside_texts_are_rescued_by_a_lenient_reader(project:
     # Of an array the whole is rescued.
     assert (rest["2"]["s"], rest["2"]["l"]) == ({"c": 5}, [{"b": "y", "c": 5}])
     assert (rest["3"]["s"], rest["3"]["l"]) == ("text", "text")
+
+
+@pytest.mark.parametrize("is_lenient", [False, True])
+def test_what_lies_deep_is_a_string_of_json(project: Project, is_lenient: bool) -> None:
+    """Spark reads JSON of a thousand levels; macros call themselves once or twice a level."""
+    name = f"deep_{'lenient' if is_lenient else 'strict'}"
+    settings: dict[str, Any] = {"format": "json"}
+    if is_lenient:
+        settings["options"] = {"allowSingleQuotes": True}
+
+    def nested(levels: int, **beside: Any) -> dict[str, Any]:
+        value: dict[str, Any] = {"end": "x"}
+        for _ in range(levels):
+            value = {"a": value, **beside}
+        return value
+
+    first = {
+        "a.json": lines({"id": 1, "d": nested(60)}),
+        "b.json": lines({"id": 2, "d": nested(60, b="y")}),
+    }
+    assert load(project, name, first, **settings) == ""
+    more = lines({"id": 3, "d": nested(60) | {"c": "z"}}, {"id": 4, "d": "text"})
+    assert load(project, name, {"c.json": more}, **settings) == ""
+    one, two, three, four = records(project, name, "id")
+    for row, beside in ((one, {}), (two, {"b": "y"}), (three, {})):
+        value = row["d"]
+        for _ in range(19):
+            assert value.get("b") == beside.get("b")
+            value = value["a"]
+        assert json.loads(value) == nested(41, **beside)
+    assert rescued(one) is rescued(two) is None
+    assert rescued(three) == {"d": {"c": "z"}, "_file_path": "c.json"}
+    assert rescued(four) == {"d": "text", "_file_path": "c.json"}
 
 
 def test_a_new_column_fails_a_batch_of_a_lenient_reader(project: Project) -> None:

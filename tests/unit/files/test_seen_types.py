@@ -34,6 +34,22 @@ def test_what_spark_prints(printed, type_):
 
 
 @pytest.mark.parametrize(
+    ("opens", "is_spelt_by"),
+    [("OBJECT<a: ", "VARIANT"), ("ARRAY<", "VARIANT"), ("struct<a:", "Spark"), ("array<", "Spark")],
+)
+def test_what_lies_deep_is_as_mixed_values_are(opens, is_spelt_by):
+    """Each level takes macros that call themselves, of which Python allows few."""
+    leaf = "BIGINT" if is_spelt_by == "VARIANT" else "bigint"
+    own = opens.replace("OBJECT", "struct").replace(": ", ":").lower()
+
+    def seen(levels):
+        return floodmark._seen_type(opens * levels + leaf + ">" * levels)
+
+    assert seen(20) == own * 20 + "bigint" + ">" * 20
+    assert seen(21) == seen(1000) == own * 20 + "variant" + ">" * 20
+
+
+@pytest.mark.parametrize(
     ("one", "other", "merged"),
     [
         ("bigint", "bigint", "bigint"),
