@@ -296,7 +296,7 @@
     {%- set pattern = floodmark._pattern_of_paths(places.keys() | list) -%}
     {%- set listed = floodmark._listed(settings.archive_to, "select to_json(struct(_metadata.file_path as path, "
         '_metadata.file_size as size)) from binaryFile.`' ~ pattern | replace('`', '``') ~ '` with ('
-        ~ "recursiveFileLookup = 'true'" ~ floodmark._local_files_options(settings.archive_to) ~ ')') -%}
+        ~ "recursiveFileLookup = 'true'" ~ floodmark._reading_options_sql(settings.archive_to) ~ ')') -%}
     {%- for one in listed -%}
         {%- set file = places.get(floodmark._without_file_scheme(floodmark._decoded_path(one.path))) -%}
         {%- do found.update({file.path: one}) if file else none -%}

@@ -39,12 +39,8 @@
    found. #}
 {% macro _window_options(settings, is_plain=false) %}
     {%- set options = {} if is_plain else floodmark._format_options(settings) -%}
-    {%- do options.update({'pathGlobFilter': settings.glob, '__globPaths__': 'true', 'recursiveFileLookup': 'true',
-        'ignoreMissingFiles': 'false', 'ignoreCorruptFiles': 'false'}) -%}
-    {%- if adapter.floodmark_local_files is defined -%}
-        {%- do options.update(adapter.floodmark_local_files(settings.path | string)) -%}
-    {%- endif -%}
-    {{ return(options) }}
+    {%- do options.update({'pathGlobFilter': settings.glob, '__globPaths__': 'true', 'recursiveFileLookup': 'true'}) -%}
+    {{ return(dict(options, **floodmark._reading_options(settings.path | string))) }}
 {% endmacro %}
 
 

@@ -40,19 +40,25 @@
         {%- do options.append(', ' ~ name ~ ' = ' ~ floodmark._string_literal(value)) -%}
     {%- endfor -%}
     {{ return("with (pathGlobFilter = " ~ floodmark._string_literal(files.glob) ~ ", recursiveFileLookup = 'true'"
-        ~ floodmark._local_files_options(files.path | string) ~ options | join ~ ")") }}
+        ~ floodmark._reading_options_sql(files.path | string) ~ options | join ~ ")") }}
 {% endmacro %}
 
 
-{# Options, behind others, by which Spark reads local files of any name (dbt_floodmark/paths.py). They count for this
-   read alone. #}
-{% macro _local_files_options(path) %}
+{# Options by which Spark reads files whole, whatever the session passes over, and local ones of any name
+   (dbt_floodmark/paths.py). They count for this read alone. #}
+{% macro _reading_options(path) %}
+    {{ return(dict({'ignoreMissingFiles': 'false', 'ignoreCorruptFiles': 'false'},
+        **(adapter.floodmark_local_files(path) if adapter is defined and adapter.floodmark_local_files is defined
+        else {}))) }}
+{% endmacro %}
+
+
+{# These behind others, as SQL. #}
+{% macro _reading_options_sql(path) %}
     {%- set options = [] -%}
-    {%- if adapter is defined and adapter.floodmark_local_files is defined -%}
-        {%- for key, value in adapter.floodmark_local_files(path).items() -%}
-            {%- do options.append(", '" ~ key ~ "' = '" ~ value ~ "'") -%}
-        {%- endfor -%}
-    {%- endif -%}
+    {%- for key, value in floodmark._reading_options(path).items() -%}
+        {%- do options.append(", '" ~ key ~ "' = '" ~ value ~ "'") -%}
+    {%- endfor -%}
     {{ return(options | join) }}
 {% endmacro %}
 

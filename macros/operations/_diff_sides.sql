@@ -55,9 +55,9 @@
         {{ return('delta.`' ~ place | replace('`', '``') ~ '`') }}
     {%- endif -%}
     {%- set options = ", header = 'true', inferSchema = 'true'" if path.format == 'csv' else '' -%}
-    {%- set options = options ~ floodmark._local_files_options(place) -%}
+    {%- set options = options ~ floodmark._reading_options_sql(place) -%}
     {{ return(path.format ~ '.`' ~ floodmark._path_pattern(place) | replace('`', '``') ~ '`'
-        ~ (' with (' ~ options[2:] ~ ')' if options else '')) }}
+        ~ ' with (' ~ options[2:] ~ ')') }}
 {% endmacro %}
 
 

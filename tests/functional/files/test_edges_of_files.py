@@ -14,7 +14,7 @@ import pytest
 from pyarrow import orc, parquet
 
 from tests.support.commands import command
-from tests.support.files import land, lines, loader, records, rescued
+from tests.support.files import land, lines, loader, quarantined, records, rescued
 from tests.support.harness import Project, sentence
 
 pytestmark = [pytest.mark.edge, pytest.mark.long("session")]
@@ -177,6 +177,19 @@ def test_a_lenient_reader_widens_without_a_file_that_cannot_be_read(project: Pro
         load(project, name, {"b.json": "{'id':2,'n':null}\n", "c.json.gz": cut}, **settings) == ""
     )
     assert [row["id"] for row in records(project, name, "id")] == [1, 2]
+
+
+def test_a_file_that_is_cut_is_corrupt_whatever_the_session_passes_over(project: Project) -> None:
+    name, conf = "passed_over", "spark.sql.files.ignoreCorruptFiles"
+    hooks = {"pre_hook": f"set {conf} = true", "post_hook": f"set {conf} = false"}
+    files = {
+        "a.json": lines({"id": 1}),
+        "b.json.gz": gzip.compress(b'{"id": 2}\n' * 1000)[:-20],
+    }
+    assert load(project, name, files, config=hooks, format="json") == ""
+    assert [row["id"] for row in records(project, name)] == ["1"]
+    [(file, _, raw, _)] = quarantined(project, name)
+    assert (file, raw) == ("b.json.gz", None)
 
 
 def test_a_folder_that_comes_again_has_its_type(project: Project) -> None:

@@ -131,12 +131,16 @@ def test_a_stream_leaves_out_what_a_pattern_does_not_match():
     assert filtered.startswith("(select *, _metadata from the_stream where not coalesce(")
 
 
-def test_every_reader_looks_below_by_itself():
+def test_every_reader_looks_below_by_itself_and_passes_over_no_file():
     settings = {"path": "/in", "glob": "*", "recursive": False, "format": "text"}
     settings |= {"modified_after": None, "modified_before": None, "options": {}}
     settings |= {"single_variant_column": None}
     assert "recursiveFileLookup = 'true'" in floodmark._files_options(settings)
-    assert floodmark._window_options(settings)["recursiveFileLookup"] == "true"
+    window = floodmark._window_options(settings)
+    assert window["recursiveFileLookup"] == "true"
+    for name in ("ignoreCorruptFiles", "ignoreMissingFiles"):
+        assert f", '{name}' = 'false'" in floodmark._files_options(settings)
+        assert window[name] == "false"
     assert " rlike '^" in floodmark._folder_files_sql(settings)
     assert "rlike" not in floodmark._folder_files_sql(settings | {"recursive": True})
 

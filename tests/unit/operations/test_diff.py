@@ -13,6 +13,9 @@ from dbt_floodmark.cli import main
 from dbt_floodmark.cli.diff import _NOT_THERE, _REFUSED
 from tests.support import macros
 
+#: No file is passed over, whatever the session says.
+WHOLE = "'ignoreMissingFiles' = 'false', 'ignoreCorruptFiles' = 'false'"
+
 
 def node(
     package: str, kind: str, name: str, schema: str, alias: str, **more: Any
@@ -85,12 +88,12 @@ def floodmark() -> SimpleNamespace:
         ("/data/orders", "delta.`/data/orders`"),
         ("delta:orders", "delta.`/here/orders`"),
         ("delta.`/data/orders`@v3", "delta.`/data/orders` version as of 3"),
-        ("data/orders.parquet", "parquet.`/here/data/orders.parquet`"),
-        ("s3://bucket/orders.json.gz", "json.`s3://bucket/orders.json.gz`"),
-        ("/data/orders.NDJSON/", "json.`/data/orders.NDJSON/`"),
-        ("parquet:/data/orders", "parquet.`/data/orders`"),
-        ("/a`b.csv", "csv.`/a``b.csv` with (header = 'true', inferSchema = 'true')"),
-        ("CSV:/data/x", "csv.`/data/x` with (header = 'true', inferSchema = 'true')"),
+        ("data/orders.parquet", f"parquet.`/here/data/orders.parquet` with ({WHOLE})"),
+        ("s3://bucket/orders.json.gz", f"json.`s3://bucket/orders.json.gz` with ({WHOLE})"),
+        ("/data/orders.NDJSON/", f"json.`/data/orders.NDJSON/` with ({WHOLE})"),
+        ("parquet:/data/orders", f"parquet.`/data/orders` with ({WHOLE})"),
+        ("/a`b.csv", f"csv.`/a``b.csv` with (header = 'true', inferSchema = 'true', {WHOLE})"),
+        ("CSV:/data/x", f"csv.`/data/x` with (header = 'true', inferSchema = 'true', {WHOLE})"),
     ],
 )
 def test_what_a_side_may_be(floodmark: SimpleNamespace, given: str, sql: str) -> None:
@@ -100,7 +103,9 @@ def test_what_a_side_may_be(floodmark: SimpleNamespace, given: str, sql: str) ->
 
 
 def test_without_a_folder_a_relative_path_lies_in_the_project(floodmark: SimpleNamespace) -> None:
-    assert floodmark._diff_side("seeds/x.json", "A")["sql"] == "json.`/project/seeds/x.json`"
+    assert floodmark._diff_side("seeds/x.json", "A")["sql"] == (
+        f"json.`/project/seeds/x.json` with ({WHOLE})"
+    )
 
 
 @pytest.mark.parametrize(
