@@ -5,8 +5,6 @@
 {% macro _look_at_csv(run, files) %}
     {%- set settings = run.settings.files -%}
     {%- set dialect = floodmark._csv_dialect(settings) -%}
-    {%- set skips = " and not startswith(value, " ~ floodmark._string_literal(dialect.comment) ~ ')'
-        if dialect.comment and not dialect.is_whole else '' -%}
     {%- set value = floodmark._csv_first_sql(dialect) if dialect.is_whole
         else "ltrim('\ufeff', " ~ dialect.text ~ ')' -%}
     {%- set rows = floodmark._query_json(
@@ -15,7 +13,7 @@
         "struct(start, n) as place, " ~ value ~ " as value from (select _metadata.file_path as path, "
         "_metadata.file_block_start as start, monotonically_increasing_id() as n, value from "
         ~ floodmark._raw_files_sql(settings, files, {'wholetext': 'true'} if dialect.is_whole else {})
-        ~ ")) where trim(value) <> ''" ~ skips ~ ' group by path') -%}
+        ~ ')) where ' ~ floodmark._may_be_header_sql(dialect) ~ ' group by path') -%}
     {%- set found = {} -%}
     {%- for row in rows -%}
         {%- set names = [] if row.is_open and dialect.has_header else floodmark._csv_names(run, row, dialect) -%}
@@ -23,6 +21,29 @@
             'reason': floodmark._csv_header_reason(names, row.is_open) if dialect.has_header}}) -%}
     {%- endfor -%}
     {{ return({'files': found, 'seen': floodmark._csv_seen(run, files, found)}) }}
+{% endmacro %}
+
+
+{# Whether a line may be the header, or the first record where there is none: to Spark it is neither blank nor a
+   comment. Before a header a comment may be indented. Of a file that is read as a whole this is the first record. #}
+{% macro _may_be_header_sql(dialect) %}
+    {%- if dialect.is_whole -%}
+        {{ return("trim(value) <> ''") }}
+    {%- endif -%}
+    {%- set terms = [floodmark._has_letters_sql()] -%}
+    {%- if modules.re.fullmatch('[\\x00-\\x1f]+', dialect.sep) -%}
+        {%- do terms.append('contains(value, ' ~ floodmark._string_literal(dialect.sep) ~ ')') -%}
+    {%- endif -%}
+    {%- set comment = ('[\\x00-\\x20]*+' if dialect.has_header else '') ~ modules.re.escape(dialect.comment)
+        if dialect.comment -%}
+    {{ return('(' ~ terms | join(' or ') ~ ')' ~ (' and not value rlike ' ~ floodmark._string_literal('^' ~ comment)
+        if comment else '')) }}
+{% endmacro %}
+
+
+{# Whether a line has more than blanks and control characters. #}
+{% macro _has_letters_sql() %}
+    {{ return("value rlike '[^\\\\x00-\\\\x20]'") }}
 {% endmacro %}
 
 

@@ -88,7 +88,7 @@
     {%- elif modules.re.fullmatch('[\\x00-\\x1f]+', dialect.sep) -%}
         {%- set lines = lines ~ ' union all select value, _metadata from '
             ~ floodmark._raw_files_sql(settings, group.files)
-            ~ " and value rlike '^[\\\\x00-\\\\x20]+$' and contains(value, "
+            ~ ' and not ' ~ floodmark._has_letters_sql() ~ ' and contains(value, '
             ~ floodmark._string_literal(dialect.sep) ~ ')' -%}
     {%- endif -%}
     {{ return('select * from (' ~ lines ~ ') where not startswith(value, '

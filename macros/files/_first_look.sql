@@ -91,7 +91,7 @@
     {{ return(floodmark._query_json("select to_json(named_struct('line', min_by(ltrim('\ufeff', left(value, "
         ~ floodmark._first_line_length() ~ ")), place), 'is_utf8', min(is_valid_utf8(value)))) from (select value, "
         "struct(_metadata.file_block_start, monotonically_increasing_id()) as place, _metadata.file_path as path from "
-        ~ floodmark._raw_files_sql(settings, files) ~ ") where trim(value) <> '' group by path")) }}
+        ~ floodmark._raw_files_sql(settings, files) ~ ') where ' ~ floodmark._has_letters_sql() ~ ' group by path')) }}
 {% endmacro %}
 
 

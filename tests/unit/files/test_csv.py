@@ -123,6 +123,29 @@ def test_letters_of_several_bytes_are_read_as_a_whole(encoding, is_whole):
     assert (bool(dialect["is_whole"]), dialect["hides"]) == (is_whole, False)
 
 
+@pytest.mark.parametrize(
+    ("options", "heads", "passes"),
+    [
+        ({}, ["id", " id", "\t#id"], ["", "  ", "\t\t", "\x01 "]),
+        ({"comment": "#"}, ["id", "id #x", "\t\tid"], ["\t", "#", " #id", "\t # id"]),
+        # Where it is no header, Spark takes a comment that is indented for a record.
+        ({"comment": "#", "header": False}, ["1", " #x"], ["\t", "#1"]),
+        ({"sep": "\t"}, ["id", "\t\t", " \t"], ["", "  "]),
+    ],
+)
+def test_a_header_is_the_first_line_that_spark_takes_for_one(options, heads, passes):
+    sql = floodmark._may_be_header_sql(floodmark._csv_dialect(CSV | {"options": options}))
+    shown = re.sub(r"\\\\", r"\\", sql)
+    patterns = [text.replace("*+", "*") for text in re.findall("rlike '(.*?)'", shown)]
+    separators = re.findall("contains\\(value, '(.*?)'\\)", sql)
+
+    def is_head(line):
+        is_line = re.search(patterns[0], line) or any(one in line for one in separators)
+        return bool(is_line) and not (patterns[1:] and re.search(patterns[1], line))
+
+    assert [is_head(line) for line in heads + passes] == [True] * len(heads) + [False] * len(passes)
+
+
 def test_a_window_has_options_of_its_own():
     options = {"sep": "\x01", "nullValue": "NA", "ignoreLeadingWhiteSpace": True, "Comment": "#"}
     settings = CSV | {"options": options, "glob": "*", "path": "in"}
