@@ -139,11 +139,11 @@ def test_what_lies_deep_is_a_string_of_json(project: Project, is_lenient: bool) 
         return value
 
     first = {
-        "a.json": lines({"id": 1, "d": nested(60)}),
-        "b.json": lines({"id": 2, "d": nested(60, b="y")}),
+        "a.json": lines({"id": 1, "d": nested(50)}),
+        "b.json": lines({"id": 2, "d": nested(50, b="y")}),
     }
     assert load(project, name, first, **settings) == ""
-    more = lines({"id": 3, "d": nested(60) | {"c": "z"}}, {"id": 4, "d": "text"})
+    more = lines({"id": 3, "d": nested(50) | {"c": "z"}}, {"id": 4, "d": "text"})
     assert load(project, name, {"c.json": more}, **settings) == ""
     one, two, three, four = records(project, name, "id")
     for row, beside in ((one, {}), (two, {"b": "y"}), (three, {})):
@@ -151,7 +151,7 @@ def test_what_lies_deep_is_a_string_of_json(project: Project, is_lenient: bool) 
         for _ in range(19):
             assert value.get("b") == beside.get("b")
             value = value["a"]
-        assert json.loads(value) == nested(41, **beside)
+        assert json.loads(value) == nested(31, **beside)
     assert rescued(one) is rescued(two) is None
     assert rescued(three) == {"d": {"c": "z"}, "_file_path": "c.json"}
     assert rescued(four) == {"d": "text", "_file_path": "c.json"}

@@ -152,3 +152,11 @@ def test_spark_keeps_metadata_for_itself_among_columns_alone():
     seen = "struct<_metadata:string,`a`:struct<_metadata:bigint,``:bigint>>"
     read = floodmark._read_record("struct<a:struct<b:int>>", seen)
     assert read == "struct<a:struct<b:int,_metadata:string>>"
+
+
+def test_the_rescued_data_of_nested_structs_stands_once_in_a_plan():
+    """Within CASE Spark writes what nullif asks twice: of 20 levels that would make a million."""
+    nested = "struct<a:" * 20 + "string" + ">" * 20
+    sql = floodmark._rescued_fields_sql(nested, nested, "", "record")
+    assert sql.count("nullif(concat_ws(") == 1
+    assert sql.count("get(regexp_extract_all(concat_ws(") == 19
