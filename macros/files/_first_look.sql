@@ -20,7 +20,7 @@
         {%- set columns = floodmark._loadable_columns(run, record or 'struct<>') -%}
         {%- do found.update({'columns': floodmark._with_moments(settings, floodmark._files_to_read(listed, look),
             columns) if settings.format == 'json' else columns,
-            'partitions': floodmark._partitions(run, none, listed)}) -%}
+            'partitions': floodmark._partitions(run, none, listed, format.columns)}) -%}
         {%- do floodmark._tell_warnings(run) -%}
     {%- endif -%}
     {{ return('select ' ~ floodmark._string_literal(tojson(found)) ~ ' as look') }}

@@ -1,4 +1,4 @@
-"""The staging table of a batch's records, where Spark could not read a file. Without Spark."""
+"""The staging table of a batch's records: how it is made, and what is counted in it. Without Spark."""
 
 from __future__ import annotations
 
@@ -98,3 +98,37 @@ def test_what_a_batch_that_landed_gave_is_counted_whatever_became_of_its_files_a
     ]
     assert counts in sent[0]
     assert "1 file of the batch was left out" in run["warnings"][0]
+
+
+@pytest.mark.parametrize(
+    ("format", "record", "columns"),
+    [
+        # Files without columns have rows all the same.
+        ("parquet", "struct<>", "(`_floodmark_none` string) using parquet"),
+        ("parquet", "struct<id:int>", "(`id` int) using parquet"),
+        ("json", "struct<>", "(`_floodmark_bad` string) using json"),
+    ],
+)
+def test_no_window_is_without_columns(format: str, record: str, columns: str) -> None:
+    floodmark = load()
+    sent: list[str] = []
+    floodmark._execute = sent.extend
+    floodmark._stage_relation = lambda _: "stage"
+    files = {"format": format, "path": "/in", "glob": "*", "options": {}}
+    floodmark._make_window(
+        {"settings": {"files": files | {"single_variant_column": None}}},
+        {},
+        0,
+        {"record": record, "files": [], "options": {}},
+    )
+    assert f"create table stage__window0 {columns} options (" in sent[0]
+
+
+def test_a_format_with_columns_of_its_own_is_read_with_all_of_them() -> None:
+    """Also in a batch that earlier code planned without those that a folder gives."""
+    floodmark = load()
+    settings = {"format": "binary", "single_variant_column": None}
+    [group] = floodmark._one_group(
+        {"settings": {"files": settings}}, {"record": "struct<path:string>", "files": []}, None
+    )
+    assert group["record"] == floodmark._binary_files()["columns"]
