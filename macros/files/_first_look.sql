@@ -33,7 +33,8 @@
     {%- set columns = [] -%}
     {%- for column in floodmark._struct_fields(record) -%}
         {%- set type = floodmark._nameable(run, column.type) -%}
-        {%- do columns.append(dict(column, type=type)) if type -%}
+        {%- do columns.append(dict(column, type=type))
+            if type and not floodmark._is_own_column(run.settings.files, column.name) -%}
     {%- endfor -%}
     {{ return(columns) }}
 {% endmacro %}

@@ -432,7 +432,9 @@ def test_hints_of_folders_are_no_columns_of_records():
     ],
 )
 def test_what_a_column_may_have_within(type, kept):
-    columns = floodmark._loadable_columns({}, f"struct<`my col`:{type},b:int>")
+    run = {"settings": {"files": {"rescued_data_column": "rest"}}}
+    own = "_metadata:string,_floodmark_reason:string,Rest:string"
+    columns = floodmark._loadable_columns(run, f"struct<`my col`:{type},{own},b:int>")
     expected = [{"name": "my col", "type": kept}] if kept else []
     assert columns == [*expected, {"name": "b", "type": "int"}]
 

@@ -136,3 +136,14 @@ def test_spark_keeps_metadata_for_itself_among_columns_alone():
     seen = "struct<_metadata:string,`a`:struct<_metadata:bigint,``:bigint>>"
     read = floodmark._read_record("struct<a:struct<b:int>>", seen)
     assert read == "struct<a:struct<b:int,_metadata:string>>"
+
+
+def test_names_of_floodmarks_own_are_in_no_record_of_json():
+    """A window has columns of its own with such names."""
+    seen = "struct<_floodmark_bad:string,_Floodmark_why:string,_metadata:string,a:int,b:int>"
+    settings = {"format": "json", "options": {}, "case_sensitive": True}
+    batch = {"record": "struct<a:int>", "files": [], "looks_clean": True}
+    run = {"settings": {"files": settings | {"single_variant_column": None, "schema": None}}}
+    look = {"files": {}, "seen": seen, "is_huge": False}
+    [group] = floodmark._json_groups(run, batch, look)
+    assert group["record"] == "struct<a:int,b:string>"
