@@ -57,7 +57,7 @@
         if evolved.record else none, look) -%}
     {%- do floodmark._warn_of_names(run, look.seen, evolved.record) -%}
     {%- set schema = {'format': settings.format, 'partitions': partitions,
-        'added': floodmark._not_of_folders(evolved.added, folders),
+        'added': floodmark._added_columns(evolved.added, partitions, known, record),
         'record': floodmark._without_fields(evolved.record or 'struct<>', folders)} -%}
     {%- do floodmark._begin_columns(run, begins, schema, look) -%}
     {%- do floodmark._warn_of_hints(run, schema) -%}
@@ -115,13 +115,19 @@
 {% endmacro %}
 
 
-{# Paths of columns but those that the folders give; `folders` are names in lower case. #}
-{% macro _not_of_folders(paths, folders) %}
-    {%- set found = [] -%}
+{# Paths of the columns that a batch adds: of those that its records add but what the folders give, and of folders that
+   neither the known schema nor the known record has. #}
+{% macro _added_columns(paths, partitions, known, record) %}
+    {%- set folders = partitions | map(attribute='name') | map('lower') | list -%}
+    {%- set had = known.partitions + floodmark._struct_fields(record) if known else partitions -%}
+    {%- set added = [] -%}
     {%- for path in paths if path[0] | lower not in folders -%}
-        {%- do found.append(path) -%}
+        {%- do added.append(path) -%}
     {%- endfor -%}
-    {{ return(found) }}
+    {%- for column in floodmark._without_columns(partitions, had | map(attribute='name')) -%}
+        {%- do added.append([column.name]) -%}
+    {%- endfor -%}
+    {{ return(added) }}
 {% endmacro %}
 
 

@@ -114,6 +114,8 @@ def test_texts_keep_every_value_of_a_folder(project: Project) -> None:
     assert columns(project, "hinted_logs")["shard"] == "int"
     found = {row["value"]: (row.get("shard"), row.get("day")) for row in records(project, "logs")}
     assert found == {"a": ("1", None), "b": ("007", None), "c": ("web", "2024-05-01")}
+    # What a batch has added, for `floodmark plan` too.
+    assert project.ledger("logs", "added", "file_schemas") == [("[]",), ('[["day"]]',)]
 
 
 def test_a_folder_takes_no_column_of_the_format(project: Project) -> None:
