@@ -187,11 +187,16 @@
 {% endmacro %}
 
 
-{# A record without the fields that Spark cannot read beside those of its own. #}
+{# A record without the fields that cannot be read beside Spark's own and floodmark's. #}
 {% macro _readable_record(record) %}
     {%- set fields = [] -%}
-    {%- for field in floodmark._struct_fields(record) if field.name not in ['_metadata', ''] -%}
+    {%- for field in floodmark._struct_fields(record) if floodmark._is_readable_field(field.name) -%}
         {%- do fields.append(field) -%}
     {%- endfor -%}
     {{ return(floodmark._struct_of(fields)) }}
+{% endmacro %}
+
+
+{% macro _is_readable_field(name) %}
+    {{ return(name not in ['_metadata', ''] and not (name | lower).startswith('_floodmark_')) }}
 {% endmacro %}

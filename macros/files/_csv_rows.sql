@@ -56,16 +56,18 @@
         {%- do typed.append(dict(field, type='string' if field.type in ['variant', 'text'] else field.type)) -%}
         {%- do texts.append(dict(field, type='string')) -%}
     {%- endfor -%}
-    {%- set bad = [{'name': '_floodmark_bad', 'type': 'string'}] -%}
+    {#- a header may have this name, too -#}
+    {%- set name = '_floodmark_bad' ~ ('_' * group.header | length if '_floodmark_bad' in group.header else '') -%}
+    {%- set bad = [{'name': name, 'type': 'string'}] -%}
     select {{ columns | join(', ') }}{{ ',' if columns }}
-        if(_floodmark_is_open, value, _floodmark_line._floodmark_bad) as _floodmark_bad, _floodmark_texts, _metadata,
+        if(_floodmark_is_open, value, _floodmark_line.{{ name }}) as _floodmark_bad, _floodmark_texts, _metadata,
         {{ '_floodmark_id,' if group.texts_sql }}
-        case when _floodmark_line._floodmark_bad is null and not _floodmark_is_open then null
+        case when _floodmark_line.{{ name }} is null and not _floodmark_is_open then null
             when _floodmark_is_open then 'a quote is not closed'
-            when _floodmark_texts._floodmark_bad is not null then 'another number of fields than in the header' end
+            when _floodmark_texts.{{ name }} is not null then 'another number of fields than in the header' end
             as _floodmark_reason
     from (
-        select *, if(_floodmark_line._floodmark_bad is null, null,
+        select *, if(_floodmark_line.{{ name }} is null, null,
             {{ floodmark._from_csv_sql(settings, texts + bad) }}) as _floodmark_texts
         from (
             select *, {{ floodmark._csv_is_open_sql(dialect) }} as _floodmark_is_open,
@@ -96,7 +98,7 @@
 {% endmacro %}
 
 
-{# The fields of a line as columns; `line` is SQL of its text. #}
+{# The fields of a line as columns, of which the last is for a line that does not fit; `line` is SQL of its text. #}
 {% macro _from_csv_sql(settings, fields, line='value') %}
     {%- set options = [] -%}
     {%- set ours = ['header', 'multiline', 'encoding', 'charset', 'linesep', 'compression', 'comment'] -%}
@@ -105,7 +107,7 @@
         if name | lower not in ours -%}
         {%- do options.extend([floodmark._string_literal(name), floodmark._string_literal(value)]) -%}
     {%- endfor -%}
-    {%- do options.extend(["'mode'", "'PERMISSIVE'", "'columnNameOfCorruptRecord'", "'_floodmark_bad'"]) -%}
+    {%- do options.extend(["'mode'", "'PERMISSIVE'", "'columnNameOfCorruptRecord'", "'" ~ fields[-1].name ~ "'"]) -%}
     {{ return('from_csv(' ~ line ~ ', ' ~ floodmark._string_literal(floodmark._as_ddl(fields)) ~ ', map('
         ~ options | join(', ')
         ~ '))') }}

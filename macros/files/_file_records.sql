@@ -56,7 +56,7 @@
     {%- if not rows_kept and not batch.records_by and batch.files | selectattr('rows') | list -%}
         {%- do batch.update({'files': floodmark._files_still_there(run, batch)}) -%}
     {%- elif not batch.get('reader') and floodmark._has_records(batch) -%}
-        {%- do batch.update({'files': floodmark._counted_files(run, batch, stage)}) -%}
+        {%- do batch.update({'files': floodmark._counted_files(run, batch, stage, is_landed=true)}) -%}
         {%- do batch.update({'rows_corrupt': batch.files | sum(attribute='rows_quarantined')}) -%}
     {%- endif -%}
 {% endmacro %}
@@ -295,9 +295,14 @@
 
 {# The planned files with what each gave: rows, rows_rescued, rows_quarantined, reason. One that vanished since the plan
    is left out: should it come back, it is new. One of another size than planned stops the batch; where files are read
-   by what a look found in them, such as headers, one of another time does, too. #}
-{% macro _counted_files(run, batch, stage) %}
+   by what a look found in them, such as headers, one of another time does, too. Of a batch that landed the settings may
+   have changed since, and its files were checked before. #}
+{% macro _counted_files(run, batch, stage, is_landed=false) %}
     {%- set rescued = run.settings.files.rescued_data_column -%}
+    {%- if is_landed and rescued -%}
+        {%- set rescued = (floodmark._find_column(floodmark._described_columns(run_query('describe table '
+            ~ stage).rows), rescued) or {}).name -%}
+    {%- endif -%}
     {%- set format = floodmark._file_format(run.settings.files) -%}
     {%- set path = '_floodmark_metadata.file_path' -%}
     {%- set rows = floodmark._query_json("select to_json(named_struct('path', " ~ path ~ ", 'rows', "
@@ -310,19 +315,20 @@
     {%- for row in rows -%}
         {%- do found.update({row.path: row}) -%}
     {%- endfor -%}
+    {%- set counted, looked = [], batch.get('looked') or floodmark._versions_of(batch.files) -%}
     {%- if found | length < batch.files | length -%}
-        {%- for file in floodmark._present_files(run.settings.files, batch.files) if file.path not in found -%}
+        {%- for file in floodmark._present_files(run.settings.files, batch.files) if file.path not in found
+            and (not is_landed or looked[file.path] == [file.size, file.modified_at]) -%}
             {%- do found.update({file.path: {'rows': 0, 'rows_rescued': 0, 'rows_quarantined': 0, 'rows_raw': 0,
                 'size': file.size, 'modified_at': file.modified_at}}) -%}
         {%- endfor -%}
     {%- endif -%}
-    {%- set counted, looked = [], batch.get('looked') or floodmark._versions_of(batch.files) -%}
     {%- for file in batch.files if file.path in found -%}
         {%- set now = found[file.path] -%}
         {%- set is_read = now.rows + now.rows_quarantined > 0 -%}
         {#- what a look found decides how a file is read: it must be the file that was looked at -#}
-        {%- if now.size != file.size or format.look and is_read
-            and now.modified_at != (looked.get(file.path) or [none, none])[1] -%}
+        {%- if not is_landed and (now.size != file.size or format.look and is_read
+            and now.modified_at != (looked.get(file.path) or [none, none])[1]) -%}
             {%- do floodmark._stop('the file ' ~ file.path ~ ' has changed since the batch was planned ('
                 ~ ('{:,} bytes then, {:,} now'.format(file.size, now.size) if now.size != file.size
                 else 'its time is another') ~ '), so nothing of it was '

@@ -57,7 +57,7 @@
         if evolved.record else none, look) -%}
     {%- do floodmark._warn_of_names(run, look.seen, evolved.record) -%}
     {%- set schema = {'format': settings.format, 'partitions': partitions,
-        'added': floodmark._not_of_folders(evolved.added, folders),
+        'added': floodmark._added_columns(evolved.added, partitions, known, record),
         'record': floodmark._without_fields(evolved.record or 'struct<>', folders)} -%}
     {%- do floodmark._begin_columns(run, begins, schema, look) -%}
     {%- do floodmark._warn_of_hints(run, schema) -%}
@@ -115,13 +115,19 @@
 {% endmacro %}
 
 
-{# Paths of columns but those that the folders give; `folders` are names in lower case. #}
-{% macro _not_of_folders(paths, folders) %}
-    {%- set found = [] -%}
+{# Paths of the columns that a batch adds: of those that its records add but what the folders give, and of folders that
+   neither the known schema nor the known record has. #}
+{% macro _added_columns(paths, partitions, known, record) %}
+    {%- set folders = partitions | map(attribute='name') | map('lower') | list -%}
+    {%- set had = known.partitions + floodmark._struct_fields(record) if known else partitions -%}
+    {%- set added = [] -%}
     {%- for path in paths if path[0] | lower not in folders -%}
-        {%- do found.append(path) -%}
+        {%- do added.append(path) -%}
     {%- endfor -%}
-    {{ return(found) }}
+    {%- for column in floodmark._without_columns(partitions, had | map(attribute='name')) -%}
+        {%- do added.append([column.name]) -%}
+    {%- endfor -%}
+    {{ return(added) }}
 {% endmacro %}
 
 
@@ -246,13 +252,11 @@
         {%- set seen = floodmark._spelt_as(known or 'struct<>', seen,
             'string' if floodmark._file_format(settings).has_types else 'variant') -%}
     {%- endif -%}
-    {%- set own = [(settings.rescued_data_column or '') | lower, '_metadata'] -%}
     {%- set fields = [] -%}
     {%- for field in floodmark._struct_fields(seen) -%}
         {%- set type = field.type if floodmark._file_format(settings).has_types
             else floodmark._kept_type(field.type, settings.infer_column_types or is_exact, is_exact) -%}
-        {%- if type is not none and field.name | lower not in own
-            and not (field.name | lower).startswith('_floodmark_') -%}
+        {%- if type is not none and not floodmark._is_own_column(settings, field.name) -%}
             {%- do fields.append({'name': field.name, 'type': type}) -%}
         {%- endif -%}
     {%- endfor -%}
@@ -290,7 +294,7 @@
 {% endmacro %}
 
 
-{# Warn of columns that a table without column mapping cannot have. #}
+{# Warn of columns that cannot be read, and of those that a table without column mapping cannot have. #}
 {% macro _warn_of_names(run, seen, record) %}
     {%- set settings = run.settings.files -%}
     {%- set names, hidden, kept = [], [], floodmark._types_of(record or 'struct<>') -%}
@@ -303,16 +307,15 @@
     {%- endif -%}
     {%- set are_kept = seen and (settings.infers or settings.rescued_data_column) -%}
     {%- for field in (floodmark._struct_fields(seen) if are_kept else []) if field.name not in kept -%}
-        {%- if field.name in ['_metadata', ''] -%}
+        {%- if not floodmark._is_readable_field(field.name) -%}
             {%- do hidden.append("'" ~ field.name ~ "'") -%}
         {%- elif settings.infers and not floodmark._is_nameable(run, field.name) -%}
             {%- do names.append(field.name) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- if hidden -%}
-        {%- do floodmark._warn_once(run, 'files have a column named ' ~ hidden | join(' and one named ')
-            ~ ', which Spark cannot read: its values are not loaded, nor rescued. Give it another name where the '
-            'files are written') -%}
+        {%- do floodmark._warn_once(run, 'files have columns that cannot be read: ' ~ hidden | join(', ')
+            ~ '. Their values are neither loaded nor rescued. Give them other names where the files are written') -%}
     {%- endif -%}
     {%- if names -%}
         {%- do floodmark._warn_once(run, floodmark._names_sentence('column', names,

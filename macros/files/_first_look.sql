@@ -20,7 +20,7 @@
         {%- set columns = floodmark._loadable_columns(run, record or 'struct<>') -%}
         {%- do found.update({'columns': floodmark._with_moments(settings, floodmark._files_to_read(listed, look),
             columns) if settings.format == 'json' else columns,
-            'partitions': floodmark._partitions(run, none, listed)}) -%}
+            'partitions': floodmark._partitions(run, none, listed, format.columns)}) -%}
         {%- do floodmark._tell_warnings(run) -%}
     {%- endif -%}
     {{ return('select ' ~ floodmark._string_literal(tojson(found)) ~ ' as look') }}
@@ -33,7 +33,8 @@
     {%- set columns = [] -%}
     {%- for column in floodmark._struct_fields(record) -%}
         {%- set type = floodmark._nameable(run, column.type) -%}
-        {%- do columns.append(dict(column, type=type)) if type -%}
+        {%- do columns.append(dict(column, type=type))
+            if type and not floodmark._is_own_column(run.settings.files, column.name) -%}
     {%- endfor -%}
     {{ return(columns) }}
 {% endmacro %}

@@ -45,10 +45,9 @@
 {% endmacro %}
 
 
-{# All files of a batch in one window. #}
+{# All files of a batch in one window, with the format's own columns. #}
 {% macro _one_group(run, batch, look) %}
-    {{ return([{'record': floodmark._read_record(batch.record, look.seen, run.settings.files.case_sensitive),
-        'files': batch.files, 'options': {}}]) }}
+    {{ return([{'record': floodmark._file_format(run.settings.files).columns, 'files': batch.files, 'options': {}}]) }}
 {% endmacro %}
 
 

@@ -126,8 +126,9 @@
    several lines are made into lines. #}
 {% macro _json_groups(run, batch, look) %}
     {%- set settings = run.settings.files -%}
+    {%- set seen = floodmark._readable_record(look.seen) if look.seen else none -%}
     {%- set record = floodmark._json_type(settings, floodmark._read_record(batch.record,
-        floodmark._unmixed(settings, batch.files, batch.record, look.seen, of_maps=true), settings.case_sensitive,
+        floodmark._unmixed(settings, batch.files, batch.record, seen, of_maps=true), settings.case_sensitive,
         none, floodmark._parsed_types(settings)), is_huge=look.is_huge) -%}
     {%- set group = {'record': record, 'options': {}, 'lenient': floodmark._lenient_options_sql(settings)} -%}
     {%- if batch.get('looks_clean') and record != 'struct<>' -%}

@@ -2,8 +2,9 @@
 
 {# The partition columns of a batch: a list of {name, type}. Those that are known stay; a new level is a new column
    where levels may come, of the type that a known column of the record has by this name, or one that was there before
-   (`former`). One whose name Delta refuses is left out, unless the settings name it. `known` is none before the first
-   batch. #}
+   (`former`). One whose name Delta refuses is left out, unless the settings name it, and so is one with the name of a
+   column that the format gives, of which nothing would be loaded, or that floodmark uses. `known` is none before the
+   first batch. #}
 {% macro _partitions(run, known, files, record=none, former=none) %}
     {%- set settings = run.settings.files -%}
     {%- if settings.partition_columns is not none and not settings.partition_columns -%}
@@ -24,6 +25,8 @@
     {%- set columns = (known or []) | list -%}
     {%- set names = columns | map(attribute='name') | map('lower') | list -%}
     {%- set refused = [] -%}
+    {%- set taken = floodmark._types_of(record or 'struct<>').keys() | map('lower') | list
+        if floodmark._has_fixed_columns(settings) else [] -%}
     {%- set named = (hinted + floodmark._types_of(record or 'struct<>').keys() | list) | map('lower') | list -%}
     {%- for name in wanted if name | lower not in names -%}
         {%- do names.append(name | lower) -%}
@@ -31,7 +34,10 @@
             ~ "=' yet: the column is NULL. " ~ ('Beside single_variant_column' if settings.single_variant_column
             else "With format '" ~ settings.format ~ "'") ~ ', hints type only folders')
             if name in of_folders and name not in seen -%}
-        {%- if settings.partition_columns is none and name | lower not in named
+        {%- if name | lower in taken or floodmark._is_own_column(settings, name) -%}
+            {%- do floodmark._warn_once(run, "the folders have a level '" ~ name ~ "=', which gives no column, since "
+                'the name is taken. Rename the folder to load its value') -%}
+        {%- elif settings.partition_columns is none and name | lower not in named
             and not floodmark._is_nameable(run, name) -%}
             {%- do refused.append(name ~ '=') -%}
         {%- elif known is none or settings.adds_folders

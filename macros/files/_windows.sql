@@ -19,6 +19,9 @@
     {%- set columns = floodmark._struct_fields(group.get('lies_as') or group.record) -%}
     {%- if format.has_bad and not group.get('lies_as') -%}
         {%- do columns.append({'name': '_floodmark_bad', 'type': 'string'}) -%}
+    {%- elif not columns -%}
+        {#- Spark makes no table without columns: no file has this one -#}
+        {%- do columns.append({'name': '_floodmark_none', 'type': 'string'}) -%}
     {%- endif -%}
     {%- set given = [] -%}
     {%- set whole = {'pathGlobFilter': '*', '__globPaths__': 'false', 'multiLine': 'false'} -%}

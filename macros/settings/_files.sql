@@ -141,6 +141,7 @@
             'expected': "columns and their types, such as 'amount decimal(10, 2), address.zip string'",
             'todo': 'Correct it'}) -%}
     {%- endif -%}
+    {%- do problems.extend(floodmark._own_column_problems(files)) -%}
     {%- do problems.extend(floodmark._reader_option_problems(files)) -%}
     {%- do problems.extend(floodmark._overwrite_file_problems(files)) -%}
     {%- do problems.extend(floodmark._on_loaded_problems(files)) -%}
@@ -154,6 +155,29 @@
         {%- do problems.append({'setting': 'files', 'got': files, 'expected': 'floodmark.new_files() in the SELECT',
             'todo': 'Read "from {{ floodmark.new_files() }}"'}) -%}
     {%- endif -%}
+    {{ return(problems) }}
+{% endmacro %}
+
+
+{# Whether floodmark gives a column of this name itself, beside those of the records. #}
+{% macro _is_own_column(settings, name) %}
+    {{ return(name | lower in ['_metadata', (settings.rescued_data_column or '_metadata') | lower]
+        or (name | lower).startswith('_floodmark_')) }}
+{% endmacro %}
+
+
+{# Problems of columns that settings name, and that no record can give: a list for _refuse. #}
+{% macro _own_column_problems(files) %}
+    {%- set completed = floodmark._completed_files(floodmark._with_defaults(files, floodmark._files_schema())) -%}
+    {%- set problems = [] -%}
+    {%- for setting in ['schema', 'schema_hints'] if files.get(setting) is string -%}
+        {%- for hint in floodmark._hints(files[setting]) or [] if floodmark._is_own_column(completed, hint.path[0]) -%}
+            {%- do problems.append({'setting': 'files.' ~ setting, 'got': hint.path[0],
+                'expected': "none of floodmark's own columns", 'todo': 'Remove it, or give '
+                ~ ('rescued_data_column' if hint.path[0] | lower == completed.rescued_data_column | lower
+                else 'the column') ~ ' another name'}) -%}
+        {%- endfor -%}
+    {%- endfor -%}
     {{ return(problems) }}
 {% endmacro %}
 

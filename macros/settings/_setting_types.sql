@@ -114,11 +114,13 @@
 {% endmacro %}
 
 
-{# What is given, with the defaults of what is not: a value for each key of the schema, none where it has no default. #}
+{# What is given, with the defaults of what is not: a value for each key of the schema, none where it has no default.
+   A whole number may be written as 1e3. #}
 {% macro _with_defaults(given, schema) %}
     {%- set settings = {} -%}
     {%- for key, row in schema.items() -%}
-        {%- do settings.update({key: given[key] if given.get(key) is not none else row.get('default')}) -%}
+        {%- set value = given[key] if given.get(key) is not none else row.get('default') -%}
+        {%- do settings.update({key: value | int if value is number and row.type in ['count', 'whole'] else value}) -%}
     {%- endfor -%}
     {{ return(settings) }}
 {% endmacro %}

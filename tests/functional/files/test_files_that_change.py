@@ -93,6 +93,51 @@ def test_a_file_that_changes_is_loaded_as_a_whole_or_not(
     assert ids(project, "appeared") == [1, 2, 3]
 
 
+def test_a_batch_that_landed_is_recorded_whatever_became_of_its_file_and_settings(
+    make_project: Callable[..., Project],
+) -> None:
+    """The run dies behind the statement that loads: the next one counts what the dead one read."""
+    project = make_project("landed")
+    names = ("overwritten", "renamed")
+    for name in names:
+        land(project.root / name, {"a.json": lines({"id": 1})})
+        project.model(name, loader(name, format="json"))
+    project.build()
+    land(project.root / "overwritten", {"b.json": lines({"id": 2})})
+    # A corrupt line is read through a staging table.
+    land(project.root / "renamed", {"b.json": lines({"id": 2}) + "not json\n"})
+    overwrite = once(lambda: land(project.root / "overwritten", {"b.json": lines({"id": 9})}))
+    planned = re.compile(PLANNED.partition(": ")[2], re.I | re.S)
+
+    class Overwritten(Faults):
+        """The file has another time behind its plan, and the size that it had."""
+
+        def before(self, sql: str) -> bool:
+            is_planned = any(planned.search(sent) for sent in self.sent.get("overwritten", []))
+            if is_planned and 'model.shop.overwritten"' in sql:
+                overwrite()
+            return super().before(sql)
+
+    # The statement that reads its file itself fails; the one behind it reads the staging table.
+    loads = {name: rf"after: insert into \S+\.`?{name}`? \(.*__files" for name in names}
+    with injected(Overwritten(loads)):
+        run = project.dbt("run")
+    assert [run.status[name] for name in names] == ["error", "error"]
+    # Its SELECT has a column that the staging table of the dead run lacks.
+    project.model("renamed", loader("renamed", format="json", rescued_data_column="kept"))
+    project.build()
+    assert ids(project, "overwritten") == [1, 9]
+    assert ids(project, "renamed") == [1, 2]
+    counts = {
+        name: project.ledger(name, "batch_id, state, rows, rows_quarantined", "files")
+        for name in names
+    }
+    assert counts == {
+        "overwritten": [(1, "committed", 1, 0), (2, "committed", 1, 0)],
+        "renamed": [(1, "committed", 1, 0), (2, "committed", 1, 1)],
+    }
+
+
 #: Formats whose files are looked at before the plan: how a file of these ids is written.
 FORMATS: dict[str, Callable[[list[int]], bytes]] = {
     "csv": lambda ids: ("id\n" + "".join(f"{number}\n" for number in ids)).encode(),

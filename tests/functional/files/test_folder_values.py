@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from typing import Any
 
+import fastavro
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.support.files import columns, land, lines, loader, records, rescued
@@ -110,6 +114,48 @@ def test_texts_keep_every_value_of_a_folder(project: Project) -> None:
     assert columns(project, "hinted_logs")["shard"] == "int"
     found = {row["value"]: (row.get("shard"), row.get("day")) for row in records(project, "logs")}
     assert found == {"a": ("1", None), "b": ("007", None), "c": ("web", "2024-05-01")}
+    # What a batch has added, for `floodmark plan` too.
+    assert project.ledger("logs", "added", "file_schemas") == [("[]",), ('[["day"]]',)]
+
+
+def test_a_folder_takes_no_column_of_the_format(project: Project) -> None:
+    """The record has it: of a text nothing would be left."""
+    land(project.root / "taken", {"value=1/day=2/a.txt": "a\n", "length=5/path=6/b.txt": "b\n"})
+    project.model("taken_text", loader("taken", format="text"))
+    project.model("taken_binary", loader("taken", "length, value, day", format="binary"))
+    run = project.build("--select", "taken_text", "taken_binary")
+    for level in ("value", "length", "path"):
+        assert f"the folders have a level '{level}=', which gives no column" in run.log
+    texts = {row["value"]: row.get("length") for row in records(project, "taken_text")}
+    assert texts == {"a": None, "b": "5"}
+    assert records(project, "taken_binary", "value nulls last") == [
+        {"length": 2, "value": "1", "day": "2"},
+        {"length": 2},
+    ]
+
+
+@pytest.mark.parametrize("format", ["parquet", "avro"])
+def test_files_without_columns_stop_nothing(project: Project, format: str) -> None:
+    def write(name: str, ids: list[int] | None) -> None:
+        rows: list[dict[str, int]] = [{"id": one} for one in ids or []]
+        sink = io.BytesIO()
+        if format == "parquet":
+            pq.write_table(pa.table({"id": pa.array(ids, pa.int64())} if ids else {}), sink)
+        else:
+            fields = [{"name": "id", "type": "long"}] if ids else []
+            fastavro.writer(sink, {"type": "record", "name": "r", "fields": fields}, rows or [{}])
+        land(project.root / f"bare_{format}", {f"{name}.{format}": sink.getvalue()})
+
+    model = f"bare_{format}"
+    project.model(model, loader(model, format=format))
+    for name, ids in (("a", [1]), ("b", None), ("c", [2])):
+        write(name, ids)
+        project.build("--select", model)
+    found = records(project, model)
+    assert sorted(row["id"] for row in found if "id" in row) == [1, 2]
+    counted = project.ledger(model, "state, rows", "files")
+    assert [state for state, _ in counted] == ["committed"] * 3
+    assert sum(rows for _, rows in counted) == len(found)
 
 
 def test_columnar_files_have_the_column_inside(project: Project) -> None:

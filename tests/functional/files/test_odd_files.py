@@ -7,7 +7,9 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from tests.support.files import columns, land, lines, loader, quarantined, records, rescued
 from tests.support.harness import Project, Run
@@ -52,6 +54,7 @@ CSV: dict[str, dict[str, bytes | str]] = {
     },
     "twins": {"a.csv": "id,texts\n1,a\nq,b\n"},
     "own": {"a.csv": "id,_metadata,value,line,is_open\n1,a,b,c,d\n2,e,f,g\n"},
+    "ours_csv": {"a.csv": "id,_floodmark_reason,_floodmark_bad\n1,a,b\n2,c\n"},
     "headless": {"a.csv": "1;a\n2;b\n"},
     "tabs": {"a.csv": "id\tname\n1\ta\n"},
     "bare": {"a.csv": 'id,name\n1,"a b"\n2,"c\n'},
@@ -98,6 +101,10 @@ MODELS = {
         "twins", format="csv", schema="id int, texts string", **{"schema_evolution": "rescue"}
     ),
     "own": loader("own"),
+    "ours_csv": loader("ours_csv"),
+    "ours_variant": loader("ours_csv", format="csv", single_variant_column="v"),
+    "ours_json": loader("ours_json", format="json"),
+    "ours_parquet": loader("ours_parquet", format="parquet"),
     "headless": loader("headless", format="csv", options={"Header": False, "SEP": ";"}),
     "tabs": loader("tabs", format="csv", options={"sep": "\\t"}),
     "bare": loader("bare", format="csv", options={"escape": ""}),
@@ -156,6 +163,16 @@ def told(make_project: Callable[..., Project]) -> tuple[Project, list[Run]]:
             "two/k=v/c.json": lines({"id": 3}),
             "d.json": lines({"id": 4}),
         },
+    )
+    ours: dict[str, Any] = {"_floodmark_bad": "x", "_floodmark_why": "y"}
+    more = {"_floodmark_record": {"z": 1}}
+    land(
+        root / "ours_json",
+        {"_rescued_data=1/_metadata=2/a.json": lines({"id": 1} | ours | more, "not json")},
+    )
+    (root / "ours_parquet").mkdir()
+    parquet.write_table(
+        pa.Table.from_pylist([{"id": 1} | ours]), root / "ours_parquet" / "a.parquet"
     )
     (root / "begins").mkdir()
     land(root / "texts", {"a.txt": "a;b\nc;d", "b.txt": "  "})
@@ -317,8 +334,33 @@ def test_csv_columns_with_names_of_our_own(told: tuple[Project, list[Run]]) -> N
     ]
     assert rows(project, "own", "id", "value", "line", "is_open") == [("1", "b", "c", "d")]
     assert "_metadata" not in columns(project, "own")
-    assert "files have a column named '_metadata'" in runs[0].log
+    assert "files have columns that cannot be read: '_metadata'." in runs[0].log
     assert [row[1] for row in quarantined(project, "own")] == [3]
+
+
+def test_names_that_floodmark_uses_stop_nothing(told: tuple[Project, list[Run]]) -> None:
+    project, runs = told
+    for model in ("ours_csv", "ours_json", "ours_parquet"):
+        assert columns(project, model).keys() == {"id", "_rescued_data"}, model
+        assert rows(project, model, "id", "_rescued_data") == [
+            (1 if model == "ours_parquet" else "1", None)
+        ], model
+    assert [row["v"] for row in records(project, "ours_variant")] == [
+        {"id": "1", "_floodmark_reason": "a", "_floodmark_bad": "b"}
+    ]
+    for model in ("ours_csv", "ours_variant"):
+        assert quarantined(project, model) == [
+            ("a.csv", 3, "2,c", "another number of fields than in the header")
+        ]
+    assert quarantined(project, "ours_json") == [("a.json", 2, "not json", "not a JSON object")]
+    for level in ("_rescued_data", "_metadata"):
+        assert f"the folders have a level '{level}=', which gives no column" in runs[0].log
+    for names in (
+        "'_floodmark_reason', '_floodmark_bad'",
+        "'_floodmark_bad', '_floodmark_record', '_floodmark_why'",
+        "'_floodmark_bad', '_floodmark_why'",
+    ):
+        assert f"files have columns that cannot be read: {names}. Their values" in runs[0].log
 
 
 def test_decimals_in_maps_are_not_rounded(told: tuple[Project, list[Run]]) -> None:

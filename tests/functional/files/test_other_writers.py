@@ -449,7 +449,7 @@ def test_names_that_spark_does_not_read_are_left_out_and_said(story: Story) -> N
     [row] = records(story.project, "refused")
     assert row["_rescued_data"].startswith('{"ID":2,"_file_path":')
     assert (row["id"], row["v"], row["last"], len(row)) == (1, "good", 4, 4)
-    assert "a column named '_metadata' and one named '', which Spark cannot read" in story.run.log
+    assert "files have columns that cannot be read: '_metadata', ''. Their values" in story.run.log
 
 
 def test_pages_row_groups_and_encodings(story: Story) -> None:

@@ -385,6 +385,28 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
             "of its own",
         ],
     ),
+    "files_own_columns": (
+        over_files(
+            files=FILES
+            | {
+                "schema": "id int, _Rescued_Data string, _metadata int",
+                "schema_evolution": "rescue",
+            }
+        ),
+        [
+            'files.schema: got "_Rescued_Data"; expected none of floodmark\'s own columns. Remove it, or give '
+            "rescued_data_column another name",
+            'files.schema: got "_metadata"; expected none of floodmark\'s own columns. Remove it, or give the '
+            "column another name",
+        ],
+    ),
+    "files_own_hints": (
+        over_files(files={"path": "in", "format": "csv", "schema_hints": "_floodmark_bad int"}),
+        [
+            'files.schema_hints: got "_floodmark_bad"; expected none of floodmark\'s own columns. Remove it, or '
+            "give the column another name"
+        ],
+    ),
     "files_replaced": (
         over_files(files={"path": "in", "format": "json", "allow_overwrites": "replace"}),
         [

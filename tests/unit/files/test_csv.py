@@ -169,6 +169,19 @@ def test_a_column_with_the_name_of_sparks_own_is_in_no_record():
     assert "_floodmark_line.`texts`" in sql and " texts" not in sql
 
 
+def test_a_header_has_no_column_in_common_with_floodmark():
+    names = ["id", "_floodmark_bad", "_floodmark_bad_", "_Floodmark_Reason"]
+    look = {"files": {"a": {"header": names, "reason": None}}}
+    settings = CSV | {"options": {}, "case_sensitive": True, "single_variant_column": None}
+    batch = {"file_schema": {"record": "struct<id:int>"}, "files": [{"path": "a"}]}
+    [group] = floodmark._csv_groups({"settings": {"files": settings}}, batch, look)
+    assert group["record"] == "struct<id:int>"
+    sql = floodmark._csv_rows_sql(settings, "w", group)
+    [bad] = set(re.findall(r"'columnNameOfCorruptRecord', '(\w+)'", sql))
+    assert bad not in names
+    assert sql.count(f"`{bad}` string") == 2 and f"_floodmark_texts.{bad} is not null" in sql
+
+
 @pytest.mark.parametrize("separator", ["\t", " ", " |", "\x0b"])
 def test_blanks_that_separate_fields_end_a_quoted_one(separator):
     line = separator.join(['"id"', '"a name"', "x", '"y ""z"""'])

@@ -322,6 +322,25 @@ def test_hints_that_change_nothing_are_told():
     assert found.count(" is ") == 3
 
 
+@pytest.mark.parametrize(
+    ("path", "given", "begins", "added"),
+    [
+        ("day=1/Store=2/a.parquet", {}, False, [["x"], ["day"]]),
+        # The known record has it, or the table that is made.
+        ("ID=1/a.parquet", {}, False, [["x"]]),
+        ("day=1/a.parquet", {}, True, []),
+        # A hint of a folder that comes later is no column of records.
+        ("day=1/a.parquet", {"schema_hints": "day int"}, False, [["x"], ["day"]]),
+        ("day=1/a.parquet", {"partition_columns": []}, False, [["x"]]),
+    ],
+)
+def test_a_plan_names_the_folders_that_become_columns(path, given, begins, added):
+    store = [{"name": "store", "type": "int"}]
+    known = {"version": 1, "record": "struct<id:int>", "partitions": store, "format": "parquet"}
+    found = plan(None if begins else known, "struct<id:int,x:int>", path, begins=begins, **given)
+    assert found["added"] == added
+
+
 #: What files without a record made a table of.
 NO_RECORD = {
     "version": 1,
@@ -432,7 +451,9 @@ def test_hints_of_folders_are_no_columns_of_records():
     ],
 )
 def test_what_a_column_may_have_within(type, kept):
-    columns = floodmark._loadable_columns({}, f"struct<`my col`:{type},b:int>")
+    run = {"settings": {"files": {"rescued_data_column": "rest"}}}
+    own = "_metadata:string,_floodmark_reason:string,Rest:string"
+    columns = floodmark._loadable_columns(run, f"struct<`my col`:{type},{own},b:int>")
     expected = [{"name": "my col", "type": kept}] if kept else []
     assert columns == [*expected, {"name": "b", "type": "int"}]
 

@@ -115,6 +115,36 @@ def test_hints_beside_a_variant_are_of_folders_that_may_come_later():
     assert own._partitions(run, found[:1], files, "struct<record:variant>") == found[:1]
 
 
+@pytest.mark.parametrize(
+    ("format", "record", "given"),
+    [
+        ("text", "struct<value:string>", {}),
+        ("text", "struct<value:string>", {"partition_columns": ["value", "day"]}),
+        ("json", "struct<value:variant>", {"single_variant_column": "value"}),
+        ("json", "struct<id:int>", {"rescued_data_column": "value", "single_variant_column": None}),
+    ],
+)
+def test_a_level_with_a_name_that_is_taken_is_left_out(format, record, given):
+    own = load(invocation_args_dict=SimpleNamespace(project_dir="/work"))
+    run = a_run(format=format, **given)
+    files = [{"path": "file:/in/Value=1/day=2/a"}]
+    found = own._partitions(run, None, files, record)
+    assert found == [{"name": "day", "type": "string"}]
+    [said] = run["warnings"]
+    name = "value" if "partition_columns" in given else "Value"
+    assert said.startswith(f"the folders have a level '{name}=', which gives no column")
+
+
+@pytest.mark.parametrize("name", ["_metadata", "_Floodmark_bad"])
+def test_a_level_with_a_name_of_floodmarks_own_is_left_out(name):
+    own = load(invocation_args_dict=SimpleNamespace(project_dir="/work"))
+    run = a_run()
+    assert own._partitions(run, None, [{"path": f"file:/in/{name}=1/a"}]) == []
+    assert f"a level '{name}=', which gives no column" in run["warnings"][0]
+    known = [{"name": name, "type": "int"}]
+    assert own._partitions(run, known, [{"path": f"file:/in/{name}=1/a"}]) == known
+
+
 def test_with_column_mapping_delta_takes_nearly_every_name():
     mapped = load(
         invocation_args_dict=SimpleNamespace(project_dir="/work"),

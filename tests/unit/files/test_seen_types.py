@@ -160,3 +160,14 @@ def test_the_rescued_data_of_nested_structs_stands_once_in_a_plan():
     sql = floodmark._rescued_fields_sql(nested, nested, "", "record")
     assert sql.count("nullif(concat_ws(") == 1
     assert sql.count("get(regexp_extract_all(concat_ws(") == 19
+
+
+def test_names_of_floodmarks_own_are_in_no_record_of_json():
+    """A window has columns of its own with such names."""
+    seen = "struct<_floodmark_bad:string,_Floodmark_why:string,_metadata:string,a:int,b:int>"
+    settings = {"format": "json", "options": {}, "case_sensitive": True}
+    batch = {"record": "struct<a:int>", "files": [], "looks_clean": True}
+    run = {"settings": {"files": settings | {"single_variant_column": None, "schema": None}}}
+    look = {"files": {}, "seen": seen, "is_huge": False}
+    [group] = floodmark._json_groups(run, batch, look)
+    assert group["record"] == "struct<a:int,b:string>"

@@ -1,4 +1,4 @@
-"""The staging table of a batch's records, where Spark could not read a file. Without Spark."""
+"""The staging table of a batch's records: how it is made, and what is counted in it. Without Spark."""
 
 from __future__ import annotations
 
@@ -67,3 +67,68 @@ def test_a_batch_fails_whose_file_its_store_does_not_give(
     floodmark._masked = lambda text: text
     floodmark._check_bytes({}, {"path": "s3a://b/in/1.parquet"})
     assert told == rejects
+
+
+#: What the table of records has of a file that was overwritten since its batch was planned.
+READ = {"path": "a", "rows": 2, "rows_quarantined": 0, "size": 20, "modified_at": 2}
+
+
+@pytest.mark.parametrize(
+    ("stage", "counts"),
+    [(["id", "_Rescued_Data"], "count_if(`_Rescued_Data`"), (["id"], "bigint(0)")],
+)
+def test_what_a_batch_that_landed_gave_is_counted_whatever_became_of_its_files_and_settings(
+    stage: list[str], counts: str
+) -> None:
+    """Its rows are in the table: nothing stops the run that records it."""
+    sent: list[str] = []
+    described = SimpleNamespace(rows=[(name, "string", None) for name in stage])
+    floodmark = load(run_query=lambda _: described)
+    floodmark._query_json = lambda sql: (sent.append(sql), [READ])[1]
+    floodmark._file_format = lambda _: {"look": True}
+    planned = [{"path": path, "size": 10, "modified_at": 1} for path in ("a", "b", "c")]
+    # Neither gave a row: what lies there now of `b` was read, and of `c` it was not.
+    there = [planned[1], planned[2] | {"modified_at": 3}]
+    floodmark._present_files = lambda *_: there
+    run: dict[str, Any] = {"settings": {"files": {"rescued_data_column": "_rescued_data"}}}
+    counted = floodmark._counted_files(run, {"files": planned}, "stage", True)
+    assert [(one["path"], one["rows"], one["modified_at"]) for one in counted] == [
+        ("a", 2, 2),
+        ("b", 0, 1),
+    ]
+    assert counts in sent[0]
+    assert "1 file of the batch was left out" in run["warnings"][0]
+
+
+@pytest.mark.parametrize(
+    ("format", "record", "columns"),
+    [
+        # Files without columns have rows all the same.
+        ("parquet", "struct<>", "(`_floodmark_none` string) using parquet"),
+        ("parquet", "struct<id:int>", "(`id` int) using parquet"),
+        ("json", "struct<>", "(`_floodmark_bad` string) using json"),
+    ],
+)
+def test_no_window_is_without_columns(format: str, record: str, columns: str) -> None:
+    floodmark = load()
+    sent: list[str] = []
+    floodmark._execute = sent.extend
+    floodmark._stage_relation = lambda _: "stage"
+    files = {"format": format, "path": "/in", "glob": "*", "options": {}}
+    floodmark._make_window(
+        {"settings": {"files": files | {"single_variant_column": None}}},
+        {},
+        0,
+        {"record": record, "files": [], "options": {}},
+    )
+    assert f"create table stage__window0 {columns} options (" in sent[0]
+
+
+def test_a_format_with_columns_of_its_own_is_read_with_all_of_them() -> None:
+    """Also in a batch that earlier code planned without those that a folder gives."""
+    floodmark = load()
+    settings = {"format": "binary", "single_variant_column": None}
+    [group] = floodmark._one_group(
+        {"settings": {"files": settings}}, {"record": "struct<path:string>", "files": []}, None
+    )
+    assert group["record"] == floodmark._binary_files()["columns"]

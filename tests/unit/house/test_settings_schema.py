@@ -112,6 +112,13 @@ def test_defaults_stand_where_nothing_is_given(floodmark: SimpleNamespace) -> No
     }
 
 
+def test_a_whole_number_is_one_however_it_is_written(floodmark: SimpleNamespace) -> None:
+    """Jinja reads 1e3 as a float, and no list is cut by one."""
+    given = {"must": "a", "most": 1e3}
+    assert floodmark._schema_problems("x", given, SCHEMA) == []
+    assert repr(floodmark._with_defaults(given, SCHEMA)["most"]) == "1000"
+
+
 def test_the_schema_for_editors_is_what_the_schemas_give() -> None:
     """Where this fails: `python -m tests.support.reference` writes it."""
     assert EDITORS.read_text("utf-8") == editors_schema()
