@@ -155,7 +155,9 @@ def test_a_staging_table_that_is_gone_is_not_asked(more: dict[str, Any], has_sta
     floodmark = macros(COLUMNS, run_query=lambda sql: one, invocation_id="11111111-2222")
     floodmark._execute = sent.extend
     floodmark._stage_relation = lambda batch: "stage"
-    floodmark._is_stage_whole = lambda stage, strategy=None: has_stage or pytest.fail("it is not there")
+    floodmark._is_stage_whole = lambda stage, strategy=None: (
+        has_stage or pytest.fail("it is not there")
+    )
     batch = batch_of("incremental", family="version", rules=[]) | {"staged_by": None} | more
     floodmark._supersede_changed(run_of("merge"), batch)
     assert len(sent) == has_stage
