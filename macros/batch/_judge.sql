@@ -12,8 +12,8 @@
     {%- do floodmark._leave_unfit_judgement(run, batch, columns) -%}
     {%- if not batch.judged_by -%}
         {%- do floodmark._check_rules(run, batch, columns, select_sql) -%}
-        {%- do floodmark._execute([floodmark._create_stage_sql(floodmark._judged_relation(batch)) ~ '\n'
-            ~ floodmark._judged_sql(batch.rules, asked, select_sql)]) -%}
+        {%- do floodmark._execute([floodmark._create_stage_sql(floodmark._judged_relation(batch),
+            run.settings.strategy) ~ '\n' ~ floodmark._judged_sql(batch.rules, asked, select_sql)]) -%}
     {%- endif -%}
     {%- do floodmark._count_judged(batch, columns, floodmark._path_of_rows(run), asked, run.settings.unique_key) -%}
     {%- do floodmark._check_violations(batch) -%}
@@ -72,14 +72,15 @@
 {% endmacro %}
 
 
-{# Use the rows that another run judged, if that table is complete and has the same columns. If it does not fit and rows
-   of the batch are in the quarantine already, the batch fails, because they must not be judged twice. #}
+{# Use the rows that another run judged, if that table is complete, is of the same strategy and has the same columns. If
+   it does not fit and rows of the batch are in the quarantine already, the batch fails, because they must not be judged
+   twice. #}
 {% macro _leave_unfit_judgement(run, batch, columns) %}
     {%- if not batch.get('is_taken_over') -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set judged = floodmark._judged_relation(batch) -%}
-    {%- set is_fit = batch.judged_by and floodmark._is_stage_whole(judged) -%}
+    {%- set is_fit = batch.judged_by and floodmark._is_stage_whole(judged, run.settings.strategy) -%}
     {%- set changes = floodmark._schema_changes(columns, floodmark._judged_columns(judged)) if is_fit else {} -%}
     {%- if not is_fit or changes.new or changes.fields or changes.gone or changes.retyped -%}
         {%- do batch.update({'judged_by': none}) -%}

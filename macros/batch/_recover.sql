@@ -147,13 +147,13 @@
 {% endmacro %}
 
 
-{# A batch whose stage has lost rows, or was made by a SELECT of other columns, is staged anew: what that run could
-   not apply, no run can. Where half of it is written, the other half must read the same stage. #}
+{# A batch whose stage has lost rows, or was made for another strategy or by a SELECT of other columns, is staged anew:
+   what that run could not apply, no run can. Where half of it is written, the other half must read the same stage. #}
 {% macro _leave_unfit_stage(run, batch, select_sql) %}
     {%- if batch.get('is_taken_over') and batch.staged_by and batch.get('state_is_written') -%}
         {%- do floodmark._require_whole(batch, floodmark._stage_relation(batch)) -%}
     {%- elif batch.get('is_taken_over') and batch.staged_by
-        and not floodmark._is_stage_whole(floodmark._stage_relation(batch)) -%}
+        and not floodmark._is_stage_whole(floodmark._stage_relation(batch), run.settings.strategy) -%}
         {%- do floodmark._leave_stage(batch) -%}
     {%- elif batch.get('is_taken_over') and batch.staged_by -%}
         {%- set selected = floodmark._strategy(run.settings).selected(run, batch, select_sql) -%}

@@ -11,7 +11,8 @@
     {%- else -%}
         {%- set staged = strategy.staged(run, batch, select_sql) -%}
         {%- set columns = staged.columns -%}
-        {%- do floodmark._execute([floodmark._create_stage_sql(stage) ~ '\nselect * from (\n' ~ staged.sql ~ '\n)']) -%}
+        {%- do floodmark._execute([floodmark._create_stage_sql(stage, run.settings.strategy) ~ '\nselect * from (\n'
+            ~ staged.sql ~ '\n)']) -%}
     {%- endif -%}
     {{ return(floodmark._checked_source(run, batch, {'sql': 'select * from ' ~ stage, 'stage': stage,
         'columns': columns, 'counts': {}})) }}

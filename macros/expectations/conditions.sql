@@ -1,7 +1,7 @@
-{# Conditions that many rules need: each returns plain SQL text for `expect`. #}
+{# Conditions that many rules need: each returns plain SQL text for `expect`. A column may be in double quotes. #}
 
 {% macro not_null(column) %}
-    {{ return(column ~ ' is not null') }}
+    {{ return(floodmark._bare_expression(column) ~ ' is not null') }}
 {% endmacro %}
 
 
@@ -10,21 +10,21 @@
     {%- for value in floodmark._as_list(values) -%}
         {%- do literals.append(floodmark._rule_literal(value)) -%}
     {%- endfor -%}
-    {{ return(column ~ ' in (' ~ literals | join(', ') ~ ')') }}
+    {{ return(floodmark._bare_expression(column) ~ ' in (' ~ literals | join(', ') ~ ')') }}
 {% endmacro %}
 
 
 {% macro in_range(column, min=none, max=none) %}
     {%- set terms = [] -%}
     {%- for value, sign in [(min, '>='), (max, '<=')] if value is not none -%}
-        {%- do terms.append(column ~ ' ' ~ sign ~ ' ' ~ floodmark._rule_literal(value)) -%}
+        {%- do terms.append(floodmark._bare_expression(column) ~ ' ' ~ sign ~ ' ' ~ floodmark._rule_literal(value)) -%}
     {%- endfor -%}
     {{ return(terms | join(' and ')) }}
 {% endmacro %}
 
 
 {% macro matches(column, pattern) %}
-    {{ return(column ~ ' rlike ' ~ floodmark._string_literal(pattern)) }}
+    {{ return(floodmark._bare_expression(column) ~ ' rlike ' ~ floodmark._string_literal(pattern)) }}
 {% endmacro %}
 
 
@@ -39,8 +39,8 @@
     {%- else -%}
         {%- do ref(names[0]) -%}
     {%- endif -%}
-    {{ return("floodmark_in_relation('" ~ tojson({'column': column, 'relation': names, 'its': its or column})
-        .encode('utf-8').hex() ~ "')") }}
+    {{ return("floodmark_in_relation('" ~ tojson({'column': floodmark._bare_expression(column), 'relation': names,
+        'its': floodmark._bare_expression(its or column)}).encode('utf-8').hex() ~ "')") }}
 {% endmacro %}
 
 

@@ -56,7 +56,8 @@
 
 {# The row of an envelope. Where `before` and `after` are structs of two types, as with PostgreSQL's default replica
    identity, whose `before` holds the key alone, it is put together by name. A side that is a text is JSON: where files
-   hold snapshots alone at first, all `before` are null, and a column of nulls is a string. #}
+   hold snapshots alone at first, all `before` are null, and a column of nulls is a string. One that the feed does not
+   have is NULL. #}
 {% macro _envelope_row_sql(relation, columns) %}
     {%- set columns = floodmark._columns_named(columns, ['before', 'after']) -%}
     {%- set types = [] -%}
@@ -68,14 +69,15 @@
             ~ 'them with from_json(), or give them types in schema_hints') -%}
     {%- elif columns and types | length == 1 -%}
         {%- set sides = [] -%}
-        {%- for column in columns -%}
-            {%- do sides.append(column.name if column.ddl == types[0] else 'from_json(cast(' ~ column.name
-                ~ ' as string), ' ~ floodmark._string_literal(types[0]) ~ ')') -%}
+        {%- for side in ['before', 'after'] -%}
+            {%- set column = floodmark._find_column(columns, side) -%}
+            {%- do sides.append('null' if not column else (side if column.ddl == types[0]
+                else 'from_json(cast(' ~ side ~ ' as string), ' ~ floodmark._string_literal(types[0]) ~ ')')) -%}
         {%- endfor -%}
         {{ return("if(op = 'd', " ~ sides | join(', ') ~ ')') }}
     {%- endif -%}
     {%- if types | unique(case_sensitive=true) | list | length < 2 -%}
-        {#- of files a batch checks it, which knows their columns (_check_sides) -#}
+        {#- of files a batch checks it, which knows their columns (_with_sides) -#}
         {%- set text = relation | string | trim -%}
         {%- set marker = '/*floodmark:sides*/ ' if text.startswith('/*floodmark:files*/')
             and text.endswith('/*floodmark:end*/') else '' -%}

@@ -13,7 +13,7 @@
         {%- set ns.sql = modules.re.sub(found, rows, ns.sql, flags=modules.re.S) -%}
     {%- endfor -%}
     {%- if batch.get('reader') -%}
-        {%- do floodmark._check_sides(batch) if '/*floodmark:sides*/' in sql -%}
+        {%- set ns.sql = floodmark._with_sides(batch, ns.sql) if '/*floodmark:sides*/' in sql else ns.sql -%}
         {%- set ns.sql = modules.re.sub('/\\*floodmark:files\\*/.*?/\\*floodmark:end\\*/',
             batch.reader | replace('\\', '\\\\'), ns.sql, flags=modules.re.S) -%}
     {%- endif -%}
@@ -21,9 +21,10 @@
 {% endmacro %}
 
 
-{# Stop where debezium() reads the files of a batch, and one IF cannot give `before` and `after`: it was written before
-   anybody knew their types. Spark brings structs together whose fields have the same names in the same order. #}
-{% macro _check_sides(batch) %}
+{# The SELECT where debezium() reads the files of a batch: its IF was written before anybody knew the types of `before`
+   and `after`. A side that the files do not have is NULL. Stops where one IF cannot give both: Spark brings structs
+   together whose fields have the same names in the same order. #}
+{% macro _with_sides(batch, sql) %}
     {%- set types, fields = [], [] -%}
     {%- set columns = floodmark._struct_fields(batch.file_schema.record) -%}
     {%- for side in floodmark._columns_named(columns, ['before', 'after']) -%}
@@ -37,4 +38,8 @@
             'files.schema_hints, or load the files into a bronze model and read that',
             rejects='before and after have two types') -%}
     {%- endif -%}
+    {%- set names = columns | map(attribute='name') | map('lower') | list -%}
+    {%- set missing = ['before', 'after'] | reject('in', names) | list -%}
+    {%- set either = "/*floodmark:sides*/ if(op = 'd', before, after)" -%}
+    {{ return(sql | replace(either, either | replace(missing[0], 'null')) if missing | length == 1 else sql) }}
 {% endmacro %}

@@ -32,6 +32,13 @@
 {% endmacro %}
 
 
+{# Watermark and partition in the list of a SELECT: once, where they are one column. #}
+{% macro _pair_sql(run, watermark, partition) %}
+    {{ return(watermark if run.settings.watermark.column | lower == run.settings.partition_by[0] | lower
+        else watermark ~ ', ' ~ partition) }}
+{% endmacro %}
+
+
 {# Ways in which a partition column can follow from a time, the coarsest first: a list of {unit, way, expression}. A
    coarser unit than the true one only reads more whole partitions. A smallint holds years; a tinyint holds none of
    them. #}

@@ -48,11 +48,11 @@
     {%- set selects = [] -%}
     {#- where several ways fit, the range has the partitions of each -#}
     {%- for candidate in floodmark._partition_expressions(value, partition.type) if candidate.way in kept.ways -%}
-        {%- do selects.append('select ' ~ value ~ ' as ' ~ floodmark._quoted(watermark.name) ~ ', '
-            ~ candidate.expression ~ ' as ' ~ floodmark._quoted(partition.name) ~ ' from ' ~ run.upstream.relation
+        {%- do selects.append('select ' ~ floodmark._pair_sql(run, value ~ ' as ' ~ floodmark._quoted(watermark.name),
+            candidate.expression ~ ' as ' ~ floodmark._quoted(partition.name)) ~ ' from ' ~ run.upstream.relation
             ~ ' where ' ~ column ~ ' is not null and ' ~ floodmark._bounds_predicate(column, batch)) -%}
     {%- endfor -%}
-    {{ return(selects | join('\nunion all ') or none) }}
+    {{ return(selects | unique | join('\nunion all ') or none) }}
 {% endmacro %}
 
 
@@ -68,9 +68,9 @@
     {%- set partition = floodmark._find_column(columns, run.settings.partition_by[0]) -%}
     {%- for position, value in [(found.get('first'), found.get('least')), (found.get('last'), found.get('greatest'))]
         if found.rows and position is not none and value is not none -%}
-        {%- do selects.append('select ' ~ floodmark._position_literal(
-            floodmark._position_from_text(position, batch.family), batch.family) ~ ', '
-            ~ floodmark._range_literal(value, partition.type)) -%}
+        {%- do selects.append('select ' ~ floodmark._pair_sql(run, floodmark._position_literal(
+            floodmark._position_from_text(position, batch.family), batch.family),
+            floodmark._range_literal(value, partition.type))) -%}
     {%- endfor -%}
     {%- set near = floodmark._derivation(run, columns, batch.family, '(\n' ~ selects | join('\nunion all ') ~ '\n)') -%}
     {%- set fits = floodmark._partition_expressions('null', partition.type) | selectattr('way', 'in', kept) | list -%}
@@ -88,7 +88,8 @@
         {%- do values.append(floodmark._conformed_value_sql(floodmark._find_column(columns, name)) ~ ' as '
             ~ floodmark._quoted(name)) -%}
     {%- endfor -%}
-    {%- set given = floodmark._derivation(run, columns, batch.family, '(\nselect ' ~ values | join(', ') ~ ' from (\n'
+    {%- set given = floodmark._derivation(run, columns, batch.family, '(\nselect '
+        ~ floodmark._pair_sql(run, values[0], values[1]) ~ ' from (\n'
         ~ floodmark._rounded_select(run, batch, columns, near) ~ '\n))') -%}
     {{ return(not given.rows or given.ways | select('in', near.ways) | list != []) }}
 {% endmacro %}

@@ -98,7 +98,8 @@
     {%- endif -%}
     {%- set is_judged = batch.get('judged') and batch.judged.get('columns') -%}
     {%- set rows = floodmark._judged_relation(batch) if is_judged else floodmark._stage_relation(batch) -%}
-    {%- if not is_judged and not (floodmark._has_stage(batch) and floodmark._is_stage_whole(rows)) -%}
+    {%- if not is_judged
+        and not (floodmark._has_stage(batch) and floodmark._is_stage_whole(rows, run.settings.strategy)) -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set partition = floodmark._quoted(run.settings.partition_by[0]) -%}

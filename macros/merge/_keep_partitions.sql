@@ -128,7 +128,8 @@
     {%- set replaced = floodmark._partitions_predicate(run, source.columns, source.counts)
         if floodmark._replaces_partitions(run, batch)
         else floodmark._bounds_predicate(floodmark._quoted(run.settings.watermark.column), batch) -%}
-    {%- set pair = 'select ' ~ floodmark._quoted_csv([run.settings.watermark.column, partition.name]) ~ ' from ' -%}
+    {%- set pair = 'select ' ~ floodmark._pair_sql(run, floodmark._quoted(run.settings.watermark.column),
+        floodmark._quoted(partition.name)) ~ ' from ' -%}
     {%- set held = pair ~ this ~ ('' if of_all else ' where ' ~ replaced ~ ' or '
         ~ floodmark._last_partition_predicate(partition) ~ ' or ' ~ floodmark._quoted(partition.name) ~ ' is null') -%}
     {{ return(floodmark._derivation(run, source.columns, batch.family,

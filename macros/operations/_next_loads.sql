@@ -65,7 +65,7 @@
     {%- set is_readable = adapter.floodmark_method() == 'session' -%}
     {%- set settings = {'strategy': floodmark._stream_strategy(node.config),
         'output_mode': floodmark._output_mode(node.config),
-        'unique_key': floodmark._name_list(node.config.get('unique_key')),
+        'unique_key': floodmark._distinct_names(node.config.get('unique_key')),
         'expectations': floodmark._node_setting(node, 'expectations')} -%}
     {{ return({'id': floodmark._node_id(node), 'config': node.config, 'relation': relation, 'settings': settings,
         'is_readable': is_readable,

@@ -73,7 +73,7 @@
    it, and no more often than `due` and `may_be` give it together. #}
 {% macro _compare_keys(id, due, relation, keys, sample, once, value='cast(null as bigint)', family='sequence',
     may_be=none) %}
-    {%- set keys = floodmark._name_list(keys) -%}
+    {%- set keys = floodmark._distinct_names(keys) -%}
     {%- set columns = floodmark._columns_of(query=due) -%}
     {%- set held_columns = floodmark._columns_of(relation=relation) -%}
     {%- for key in keys if not floodmark._find_column(columns, key) or not floodmark._find_column(held_columns, key) -%}

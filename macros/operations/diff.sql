@@ -50,7 +50,7 @@
 
 {# Column names from a list, or from one text with commas. #}
 {% macro _diff_names(given) %}
-    {{ return(floodmark._name_list((given.split(',') if given is string else given or []) | map('trim') | select
+    {{ return(floodmark._distinct_names((given.split(',') if given is string else given or []) | map('trim') | select
         | list)) }}
 {% endmacro %}
 

@@ -8,7 +8,7 @@
     {%- set stage = floodmark._stage_relation(batch) -%}
     {%- set strategy = floodmark._strategy(run.settings) -%}
     {%- set staged = source.counts if source else (landed.counted or (strategy.counts(run, stage, batch)
-        if batch.staged_by and floodmark._is_stage_whole(stage) else {})) -%}
+        if batch.staged_by and floodmark._is_stage_whole(stage, run.settings.strategy) else {})) -%}
     {%- set rows_kept = staged.get('rows_read', floodmark._inserted(metrics)) -%}
     {%- if floodmark._is_judged(batch) and not batch.get('judged') -%}
         {%- do floodmark._judge_again(run, batch, landed, rows_kept) -%}

@@ -80,7 +80,7 @@
     {%- for given in (floodmark._setting('expectations') if given is none else given) or [] -%}
         {%- if floodmark._is_batch_rule(given) -%}
             {%- set rule = floodmark._with_defaults(given, floodmark._batch_rule_schema()) -%}
-            {%- do rule.update({'unique': floodmark._name_list(rule.unique), 'kind': 'batch', 'expect': none,
+            {%- do rule.update({'unique': floodmark._distinct_names(rule.unique), 'kind': 'batch', 'expect': none,
                 'where': none, 'column': floodmark._bare_name(rule.column),
                 'rows': floodmark._with_defaults(rule.rows, floodmark._rows_rule_schema()) if rule.rows else none}) -%}
         {%- else -%}

@@ -125,7 +125,7 @@
 {# insert_overwrite replaces the partitions that the bounds touch. #}
 {% macro _overwrite_problems(watermark) %}
     {%- set problems = [] -%}
-    {%- set partition_by = floodmark._name_list(config.get('partition_by')) -%}
+    {%- set partition_by = floodmark._distinct_names(config.get('partition_by')) -%}
     {%- if watermark is not mapping -%}
         {%- do problems.append({'setting': 'watermark', 'got': watermark,
             'expected': "a watermark for 'insert_overwrite'",

@@ -107,13 +107,13 @@
     {%- do floodmark._validate_settings() -%}
     {{ return({
         'strategy': config.get('incremental_strategy') or 'append',
-        'unique_key': floodmark._name_list(config.get('unique_key')),
+        'unique_key': floodmark._distinct_names(config.get('unique_key')),
         'on_schema_change': floodmark._on_schema_change(),
         'files': floodmark._files_settings(),
         'expectations': floodmark._expectations(),
         'cdc': floodmark._cdc_settings(),
         'snapshot': floodmark._snapshot_settings(),
-        'partition_by': floodmark._name_list(config.get('partition_by')),
+        'partition_by': floodmark._distinct_names(config.get('partition_by')),
         'watermark': floodmark._watermark_settings(),
     }) }}
 {% endmacro %}

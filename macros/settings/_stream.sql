@@ -11,13 +11,13 @@
         'output_mode': floodmark._output_mode(),
         'seconds': floodmark._parse_duration(trigger.processing_time) / floodmark._micros_in().second
             if trigger is mapping else none,
-        'unique_key': floodmark._name_list(config.get('unique_key')),
+        'unique_key': floodmark._distinct_names(config.get('unique_key')),
         'on_schema_change': floodmark._on_schema_change(),
         'files': floodmark._files_settings(),
         'expectations': floodmark._expectations(),
         'cdc': floodmark._cdc_settings(),
         'snapshot': none,
-        'partition_by': floodmark._name_list(config.get('partition_by')),
+        'partition_by': floodmark._distinct_names(config.get('partition_by')),
         'watermark': none,
         'event_time': none,
     }) }}

@@ -21,6 +21,16 @@
 {% endmacro %}
 
 
+{# The same of names of columns: each once, in whatever case it comes again. #}
+{% macro _distinct_names(value) %}
+    {%- set names = [] -%}
+    {%- for name in floodmark._name_list(value) -%}
+        {%- do names.append(name) if name | lower not in names | map('lower') -%}
+    {%- endfor -%}
+    {{ return(names) }}
+{% endmacro %}
+
+
 {# A name without its quotes; what is not a text, such as none, stays. #}
 {% macro _bare_name(value) %}
     {{ return(floodmark._column_name(value) if value is string else value) }}

@@ -28,7 +28,7 @@
     {%- if floodmark._setting('cdc') is not none -%}
         {%- set cdc = floodmark._cdc_settings() -%}
         {%- do properties.update({'floodmark.cdc': floodmark._to_property(floodmark._cdc_made_by(cdc,
-            floodmark._name_list(config.get('unique_key')) | sort))}) -%}
+            floodmark._distinct_names(config.get('unique_key')) | sort))}) -%}
         {%- do properties.update(floodmark._sequence_property(cdc)) -%}
     {%- endif -%}
     {%- do properties.update(config.get('tblproperties') or {}) -%}
@@ -36,7 +36,7 @@
     using delta
     {{ options_clause() }}
     tblproperties {{ floodmark._properties_sql(properties) }}
-    {{'partitioned by (' ~ floodmark._quoted_csv(floodmark._name_list(config.get('partition_by'))) ~ ')'
+    {{'partitioned by (' ~ floodmark._quoted_csv(floodmark._distinct_names(config.get('partition_by'))) ~ ')'
         if config.get('partition_by') }}
     {{ location_clause() }}
     as

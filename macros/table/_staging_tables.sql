@@ -1,23 +1,29 @@
-{# Whether a stage has all the bytes that it was made with. #}
-{% macro _is_stage_whole(stage) %}
-    {%- set bytes = floodmark._stage_bytes(stage) -%}
-    {{ return(bytes.found is not none and bytes.found == bytes.noted) }}
+{# Whether a stage has all the bytes that it was made with and, where a `strategy` is given, was made for it: each reads
+   its own rows of a batch. Earlier code did not note for which. #}
+{% macro _is_stage_whole(stage, strategy=none) %}
+    {%- set facts = floodmark._stage_facts(stage) -%}
+    {{ return(facts.found is not none and facts.found == facts.noted
+        and (strategy is none or facts.strategy in [none, strategy])) }}
 {% endmacro %}
 
 
-{# How many bytes a stage has by its making, and how many its files hold now: {noted, found}. The metastore notes the
-   size with CREATE TABLE AS; `noted` is none where it did not, `found` where the files cannot be listed. Spark itself
-   reads what is there: what has gone from a folder looks like rows that never were. #}
-{% macro _stage_bytes(stage) %}
-    {%- set ns = namespace(noted=none, location='') -%}
+{# How many bytes a stage has by its making, how many its files hold now, and for which strategy it was made: {noted,
+   found, strategy}. The metastore notes the size with CREATE TABLE AS; `noted` is none where it did not, `found` where
+   the files cannot be listed. Spark itself reads what is there: what has gone from a folder looks like rows that never
+   were. #}
+{% macro _stage_facts(stage) %}
+    {%- set ns = namespace(noted=none, location='', strategy=none) -%}
     {%- for row in run_query('describe table extended ' ~ stage).rows -%}
         {%- if row[0] == 'Statistics' -%}
             {%- set ns.noted = (modules.re.match('\\d+', row[1]) or [none])[0] -%}
         {%- elif row[0] == 'Location' -%}
             {%- set ns.location = row[1] -%}
+        {#- a column may have this name, too, but no such type -#}
+        {%- elif row[0] == 'Comment' and row[1].startswith('strategy ') -%}
+            {%- set ns.strategy = row[1].split(' ')[1] -%}
         {%- endif -%}
     {%- endfor -%}
-    {{ return({'noted': ns.noted | int if ns.noted is not none else none,
+    {{ return({'noted': ns.noted | int if ns.noted is not none else none, 'strategy': ns.strategy,
         'found': floodmark._tried(floodmark._listed_bytes, ns.location).value}) }}
 {% endmacro %}
 
@@ -31,7 +37,7 @@
 
 {# Stop where a stage that half of a batch is written from is not what it was: nothing else can give the other half. #}
 {% macro _require_whole(batch, stage) %}
-    {%- set bytes = floodmark._stage_bytes(stage) -%}
+    {%- set bytes = floodmark._stage_facts(stage) -%}
     {%- if bytes.found is none or bytes.noted is not none and bytes.found != bytes.noted -%}
         {%- do floodmark._stop('half of batch ' ~ batch.batch_id ~ ' is written, and its staging table ' ~ stage
             ~ ' has lost rows (' ~ ('its files cannot be listed' if bytes.found is none
@@ -43,11 +49,12 @@
 
 {# What a stage is made with, before its SELECT. A statement may read it more than once, and what cannot be read must
    not look like rows that are gone, whatever the session's spark.sql.files.ignoreMissingFiles and ignoreCorruptFiles
-   say. Its folder is no pattern, whatever the warehouse's path has in it: [, { and * there too. #}
-{% macro _create_stage_sql(relation) %}
+   say. Its folder is no pattern, whatever the warehouse's path has in it: [, { and * there too. With a `strategy` it is
+   for that one alone. #}
+{% macro _create_stage_sql(relation, strategy=none) %}
     {{ return('create table ' ~ relation
         ~ " using parquet options (ignoreMissingFiles = 'false', ignoreCorruptFiles = 'false', "
-        "`__globPaths__` = 'false') as") }}
+        "`__globPaths__` = 'false')" ~ (" comment 'strategy " ~ strategy ~ "'" if strategy else '') ~ ' as') }}
 {% endmacro %}
 
 

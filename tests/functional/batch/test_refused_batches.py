@@ -82,6 +82,25 @@ HALVES = (
     if FULL
     else [("one", "periods"), ("short", "latest")]
 )
+#: Merges that are cut before they are applied, and what their models become: `overwrite` reads and replaces whole days,
+#: and `append` has no lookback. The rows of the first stand in its stage, those of the second in its table of judged rows.
+RULED = {"expectations": [{"name": "counted", "expect": "id > 0"}]}
+TURNED = {
+    "turned_overwrite": (
+        incremental(
+            table("turned"),
+            incremental_strategy="merge",
+            unique_key="id",
+            partition_by="day",
+            watermark={"column": "ts"},
+        ),
+        way_model("overwrite", "turned"),
+    ),
+    "turned_append": (
+        merged("turned", **RULED),
+        incremental(table("turned"), watermark={"column": "ts"}, **RULED),
+    ),
+}
 BOMB = "cast(raise_error('went off') as int)"
 #: Three files a stage.
 SPREAD = "/*+ repartition(3, id) */ *"
@@ -100,7 +119,7 @@ class Story:
 def story(make_project: Callable[..., Project]) -> Story:
     project = make_project("story")
     s = project.schema
-    make_source(project, "constrained", "bombed", "clean", "staged", "halved")
+    make_source(project, "constrained", "bombed", "clean", "staged", "halved", "turned")
     checked = [f"checked_{way}" for way in CHECKED]
     bombs = [f"bomb_{way}" for way in BOMBS]
     firsts = [f"first_{way}" for way in FIRSTS]
@@ -117,6 +136,8 @@ def story(make_project: Callable[..., Project]) -> Story:
         project.model(f"stage_{tamper}_{way}", way_model(way, "staged", SPREAD))
     for tamper, way in HALVES:
         project.model(f"half_{tamper}_{way}", way_model(way, "halved", SPREAD))
+    for name, (before, _) in TURNED.items():
+        project.model(name, before)
     for name, (select, _, _) in KEYS.items():
         project.model(
             f"key_{name}",
@@ -150,12 +171,13 @@ def story(make_project: Callable[..., Project]) -> Story:
         f"insert into {s}.halved values {rows}, (3, -3, {late}), "
         f"(1, 7, date'2024-04-01', {AT} - interval 1 day)"
     )
+    project.sql(f"insert into {s}.turned values (3, 3, date'2024-05-01', {AT} + interval 1 hour)")
     cuts: dict[str, int | str] = {
         name: CUTS[way] for name, (_, way) in zip(stages, STAGES, strict=True)
-    } | {name: f"before: (merge|insert) into {s}\\.{name}\\b(?!__)" for name in halves}
+    } | {name: f"before: (merge|insert) into {s}\\.{name}\\b(?!__)" for name in (*halves, *TURNED)}
     with injected(Faults(cuts)):
         story.runs.append(
-            project.dbt("run", "--select", *checked, *bombs, *firsts, *stages, *halves)
+            project.dbt("run", "--select", *checked, *bombs, *firsts, *stages, *halves, *TURNED)
         )
     story.failed = {name: rows_of(project, name) for name in (*checked, *bombs)}
 
@@ -166,7 +188,9 @@ def story(make_project: Callable[..., Project]) -> Story:
     project.sql(f"update {s}.constrained set v = 4 where id = 4")
     project.sql(f"update {s}.constrained set v = 3 where id = 3")
     project.sql(f"update {s}.bombed set v = 5 where id = 5")
-    story.runs.append(project.dbt("run", "--select", *checked, *bombs, *stages, *halves))
+    for name, (_, after) in TURNED.items():
+        project.model(name, after)
+    story.runs.append(project.dbt("run", "--select", *checked, *bombs, *stages, *halves, *TURNED))
     story.runs.append(project.build("--select", *halves, "--full-refresh"))
     return story
 
@@ -240,6 +264,14 @@ def test_a_stage_that_is_not_whole_is_staged_anew(story: Story) -> None:
         assert story.project.ledger(name, "state")[-1] == ("committed",), name
 
 
+def test_a_batch_is_read_anew_by_another_strategy(story: Story) -> None:
+    """What the strategy of before has read is more or less than what today's must read: rows came twice, or went."""
+    for name in TURNED:
+        assert "cut before statement" in story.runs[1].message[name], name
+        assert sorted(row["id"] for row in rows_of(story.project, name)) == [1, 2, 3], name
+        assert story.project.ledger(name, "state") == [("committed",)] * 2, name
+
+
 def test_half_a_batch_whose_stage_is_not_whole_names_the_way_out(story: Story) -> None:
     """cdc has written what it remembers: the other half is refused, and a full refresh loads all."""
     for tamper, way in HALVES:
@@ -310,7 +342,7 @@ def test_everything_else_succeeded(story: Story) -> None:
     }
     assert failed == [
         names["key"] | names["first"] | {"uncontracted"},
-        names["checked"] | names["bomb"] | names["stage"] | names["half"],
+        names["checked"] | names["bomb"] | names["stage"] | names["half"] | {*TURNED},
         names["half"],
         set(),
     ], story.runs[0].log[-3000:]

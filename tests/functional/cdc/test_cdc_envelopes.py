@@ -90,6 +90,7 @@ MODELS = {
     "nulls": f"{config(1, ignore_null_updates=True)}select * from {events('key_only')}",
     "part": f"{config(1)}select id, name, _operation, _sequence, _changed_at from "
     "{{ floodmark.debezium(\"(select * from \" ~ source('raw', 'feed_key_only') ~ \" where true)\") }} as f",
+    "one_sided": f"{config(1)}select * from {events('one_sided')}",
     # Of a CTE of the model nobody can ask Spark.
     "of_cte": f"{config(1)}with parsed as (select * from {table('feed_same')}) "
     "select * from {{ floodmark.debezium('parsed') }}",
@@ -128,7 +129,12 @@ def project(make_project: Callable[..., Project]) -> Project:
             f"create table {project.schema}.feed_{name} using parquet as select * except ({side}), "
             f"to_json({side}) as {side} from {project.schema}.feed_{feed}"
         )
-    project.source(*(f"feed_{name}" for name in (*SIDES, *TEXTS)), "full_load", "with_changes")
+    project.sql(
+        f"create table {project.schema}.feed_one_sided using parquet as select * except (before) "
+        f"from {project.schema}.feed_same where op <> 'd'"
+    )
+    feeds = (*SIDES, *TEXTS, "one_sided")
+    project.source(*(f"feed_{name}" for name in feeds), "full_load", "with_changes")
     for name, sql in MODELS.items():
         project.model(name, sql)
     for name in ("full_load", "with_changes"):
@@ -150,6 +156,11 @@ def test_a_row_has_what_each_side_has_by_name(project: Project) -> None:
         found = held(project, f"two_{side}", "cast(id as int) as id, name, __start_at, __end_at")
         assert found == {int(key): rows for key, rows in expected.items()}, side
     project.build("--select", *(MODELS if FULL else ("one_odd_names", "part")))
+
+
+def test_a_feed_without_before(project: Project) -> None:
+    """All that came so far are snapshots and updates."""
+    assert held(project, "one_sided", "id, name") == {1: [("a",)], 2: [("c",)]}
 
 
 def test_a_full_load_without_an_operation(project: Project) -> None:

@@ -91,7 +91,8 @@ def test_rows_of_dms_in_the_files_of_a_batch(make_project: Callable[..., Project
 def test_envelopes_in_files_without_types(make_project: Callable[..., Project]) -> None:
     """Every leaf is a string: the sequence is a number all the same, over a bronze model and over the files.
 
-    Over the files nobody knows their columns, so two sides of other fields are told of what helps.
+    Over the files nobody knows their columns, so two sides of other fields are told of what helps. A side that no file has
+    is NULL.
     """
     project = make_project("text_envelopes")
 
@@ -102,11 +103,16 @@ def test_envelopes_in_files_without_types(make_project: Callable[..., Project]) 
     for folder, key in {"whole": first, "keys": {"id": 1}}.items():
         feed = [envelope("u", 9, key, first), envelope("u", 10, key, last)]
         land(project.root, {f"{folder}/1.json": lines(*feed)})
+    new = [envelope("c", 9, None, first), envelope("c", 10, None, {"id": 2, "name": "c"})]
+    for one in new:
+        del one["before"]
+    land(project.root, {"new/1.json": lines(*new)})
     project.model("bronze", loader("keys"))
     without = ["_changed_at"]
     project.model("silver", f"{config()}select * from {{{{ floodmark.debezium(ref('bronze')) }}}}")
     over_files = "select * from {{ floodmark.debezium(floodmark.new_files()) }}"
     project.model("straight", config(files={"path": "whole"}, without=without) + over_files)
+    project.model("inserted", config(files={"path": "new"}, without=without) + over_files)
     project.model("sided", config(files={"path": "keys"}, without=without) + over_files)
     run = project.dbt("run")
     assert {name for name, status in run.status.items() if status != "success"} == {"sided"}
@@ -121,5 +127,7 @@ def test_envelopes_in_files_without_types(make_project: Callable[..., Project]) 
     project.build("--select", "sided")
     for name in ("silver", "straight", "sided"):
         assert project.sql(f"select id, name from {project.schema}.{name}") == [("1", "b")], name
+    inserted = project.sql(f"select id, name from {project.schema}.inserted order by id")
+    assert inserted == [("1", "a"), ("2", "c")]
     (at,) = project.sql(f"select unix_seconds(_changed_at) from {project.schema}.silver")
     assert at == (10,)

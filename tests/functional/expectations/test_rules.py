@@ -48,12 +48,12 @@ MODELS = {
 }
 CONDITIONS = """\
 {{ config(materialized='incremental', watermark={'column': 'at'}, expectations=[
-    {'name': 'there', 'expect': floodmark.not_null('kind')},
+    {'name': 'there', 'expect': floodmark.not_null('"kind"')},
     {'name': 'listed', 'expect': floodmark.in_set('kind', ['a', "b'c"])},
     {'name': 'numbered', 'expect': floodmark.in_set('id', [1, 2, 3])},
-    {'name': 'ranged', 'expect': floodmark.in_range('amount', min=-1, max=4)},
+    {'name': 'ranged', 'expect': floodmark.in_range('"amount"', min=-1, max=4)},
     {'name': 'shaped', 'expect': floodmark.matches('kind', '^[ab]$')},
-    {'name': 'in_source', 'expect': floodmark.in_relation('kind', ['raw', 'kinds'], 'name')},
+    {'name': 'in_source', 'expect': floodmark.in_relation('"kind"', ['raw', 'kinds'], '"name"')},
     {'name': 'in_model', 'expect': floodmark.in_relation('kind', 'names', 'name') ~ " or id = 4", 'nulls': 'pass'},
 ]) }}
 select * from {{ source('raw', 't') }} where {{ floodmark.watermark_filter() }}
@@ -212,7 +212,7 @@ def test_ready_made_conditions(story: Story) -> None:
         "in_source": 3,
         "in_model": 2,
     }
-    assert "violate kind in kinds.name, such as" in sentence(story.run.log)
+    assert "violate `kind` in kinds.`name`, such as" in sentence(story.run.log)
 
 
 @pytest.mark.parametrize("name", ["shared", "in_yaml"])

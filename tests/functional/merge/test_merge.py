@@ -64,11 +64,12 @@ MODELS = {
     "in_steps": merged("orders_all", watermark={"step": "12 hours"}),
     "null_key": merged("nullable", "a, v, ts", key="a"),
     "null_keys": merged("nullable", key=["a", "b"]),
+    # Of a name that comes twice one counts.
     "empty_partition": merged(
         "orders",
         "if(region = 'eu', '', region) as part, id, v, ts",
-        key=["part", "id"],
-        partition_by=["part"],
+        key=["part", "id", "ID"],
+        partition_by=["part", "Part"],
         watermark={"lookback": "10 days"},
     ),
     "odd_keys": merged("typed", ODD_SELECT, key=ODD_KEY, tblproperties=MAPPED),

@@ -316,16 +316,20 @@ def test_a_row_that_comes_late_during_a_run_of_steps_is_counted(
 def test_partitions_of_a_select_that_filters_what_it_groups(
     make_project: Callable[..., Project],
 ) -> None:
-    """A new row lets its day pass together with older ones, or pass no more."""
+    """A new row lets its day pass together with older ones, or pass no more; also where the day is the watermark."""
     project = make_project("filtered")
     s = project.schema
     project.sql(f"create table {s}.visits (id int, ts timestamp) using delta")
-    project.source("visits")
+    project.sql(f"create table {s}.days (day date) using delta")
+    project.source("visits", "days")
     by_day = {"incremental_strategy": "insert_overwrite", "partition_by": "day", "watermark": TS}
     select = "cast(ts as date) as day, max(ts) as ts, count(*) as n"
     for name, condition in {"many": ">= 3", "few": "< 3"}.items():
         having = f" group by 1 having count(*) {condition}"
         project.model(name, incremental(table("visits"), select, where=having, **by_day))
+        itself = by_day | {"watermark": {"column": "day", "lookback": "1 day"}}
+        counted = incremental(table("days"), "day, count(*) as n", where=having, **itself)
+        project.model(f"{name}_days", counted)
 
     def loaded(model: str) -> list[tuple[str, int]]:
         return project.sql(f"select cast(day as string), n from {s}.{model} order by 1")
@@ -334,11 +338,20 @@ def test_partitions_of_a_select_that_filters_what_it_groups(
         f"insert into {s}.visits values (1, {at('01-01 08:00')}), (2, {at('01-01 09:00')}), "
         f"(3, {at('01-01 10:00')}), (4, {at('01-02 08:00')}), (5, {at('01-02 09:00')})"
     )
+    project.sql(
+        f"insert into {s}.days select date(d) from values ('2024-01-01'), ('2024-01-01'), ('2024-01-01'), "
+        "('2024-01-02'), ('2024-01-02') as t(d)"
+    )
     project.build()
-    assert (loaded("many"), loaded("few")) == ([("2024-01-01", 3)], [("2024-01-02", 2)])
+    for kind in ("", "_days"):
+        assert loaded(f"many{kind}") == [("2024-01-01", 3)]
+        assert loaded(f"few{kind}") == [("2024-01-02", 2)]
     project.sql(f"insert into {s}.visits values (6, {at('01-02 10:00')})")
+    project.sql(f"insert into {s}.days values (date'2024-01-02'), (date'2024-01-03')")
     project.build()
     assert (loaded("many"), loaded("few")) == ([("2024-01-01", 3), ("2024-01-02", 3)], [])
+    assert loaded("many_days") == [("2024-01-01", 3), ("2024-01-02", 3)]
+    assert loaded("few_days") == [("2024-01-03", 1)]
     project.sql(f"insert into {s}.visits values (7, {at('01-03 08:00')})")
     project.build()
     assert (loaded("many")[1:], loaded("few")) == ([("2024-01-02", 3)], [("2024-01-03", 1)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -409,3 +410,29 @@ def test_a_full_refresh_supersedes_what_came_again_with_the_batch_before_it(
     found = [sql.rpartition(" and ")[2] for sql in floodmark.done]
     assert found == (["true"] if supersedes else [])
     assert [event for event, _ in floodmark.recorded] == ["committed"]
+
+
+@pytest.mark.parametrize("made_by", ["merge", "append", None])
+def test_a_stage_is_for_the_strategy_that_made_it(made_by: str | None) -> None:
+    """One of code that noted none is for any; a column may be called as the note is."""
+    described = [("Comment", "string"), ("Statistics", "10 bytes"), ("Location", "file:/s")]
+    floodmark = load(
+        run_query=lambda sql: SimpleNamespace(rows=described), invocation_id="11111111-2222"
+    )
+    floodmark._stage_relation = floodmark._judged_relation = lambda batch: "stage"
+    floodmark._listed_bytes = lambda location: 10
+    floodmark._tried = lambda macro, *args: SimpleNamespace(value=macro(*args))
+    floodmark._schema_changes = lambda columns, known: dict.fromkeys(
+        ("new", "fields", "gone", "retyped")
+    )
+    floodmark._judged_columns = floodmark._columns_of = lambda relation: []
+    floodmark._select_columns = lambda run, sql: []
+    floodmark._is_quarantined = lambda batch: False
+    made = floodmark._create_stage_sql("stage", made_by)
+    described += [("Comment", note) for note in re.findall("comment '(.*?)'", made)]
+    assert len(described) == (4 if made_by else 3)
+    batch = batch_of("incremental", is_taken_over=True, staged_by="dead", judged_by="dead")
+    floodmark._leave_unfit_stage(run_of("merge"), batch, "select 1")
+    floodmark._leave_unfit_judgement(run_of("merge"), batch, [])
+    kept = None if made_by == "append" else "dead"
+    assert (batch["staged_by"], batch["judged_by"]) == (kept, kept)

@@ -201,6 +201,21 @@ def test_a_subquery_is_refused(condition: str, has_one: bool) -> None:
     assert [one["setting"] for one in told] == ["expectations.a.where"] * has_one
 
 
+@pytest.mark.parametrize(
+    ("column", "sql"),
+    [('"my c"', "`my c`"), ("`my c`", "`my c`"), ("c", "c"), ('lower("c")', 'lower("c")')],
+)
+def test_a_column_in_double_quotes_is_no_text(column: str, sql: str) -> None:
+    """A text is never NULL, and always in the same set."""
+    floodmark = load(ref=lambda *_: None, model={})
+    assert floodmark.not_null(column) == f"{sql} is not null"
+    assert floodmark.in_set(column, ["a", 1]) == f"{sql} in ('a', 1)"
+    assert floodmark.in_range(column, min=0, max="b") == f"{sql} >= 0 and {sql} <= 'b'"
+    assert floodmark.matches(column, "^a") == f"{sql} rlike '^a'"
+    for its in (None, column):
+        assert floodmark.in_relation(column, "t", its) == floodmark.in_relation(sql, "t", sql)
+
+
 @pytest.mark.parametrize("resource_type", ["model", "unit_test"])
 def test_a_unit_test_needs_no_input_that_a_rule_alone_reads(resource_type: str) -> None:
     """dbt renders the config again there, and knows the inputs of the test alone."""

@@ -41,6 +41,39 @@ def test_sides_that_differ_are_told(before: str, after: str, is_refused: bool) -
 
 
 @pytest.mark.parametrize(
+    ("record", "row"),
+    [
+        (f"after:{ROW}", "null, after"),
+        (f"BEFORE:{ROW}", "before, null"),
+        ("name:string", "before, after"),
+    ],
+)
+def test_a_side_that_the_files_do_not_have_is_null(record: str, row: str) -> None:
+    """Without both it is no envelope, as Spark will say."""
+    floodmark = load(execute=True)
+    sql = f"select * from {floodmark.debezium(FILES)}"
+    batch = {"reader": "stage", "file_schema": {"record": f"struct<op:string,{record}>"}}
+    assert f"if(op = 'd', {row}) as _row" in floodmark._select_of(batch, sql)
+
+
+@pytest.mark.parametrize(
+    ("columns", "row"),
+    [
+        ({"after": ROW}, "if(op = 'd', null, after)"),
+        ({"Before": ROW, "op": "string"}, "if(op = 'd', before, null)"),
+        (
+            {"after": ROW, "before": "void"},
+            f"if(op = 'd', from_json(cast(before as string), '{ROW}'), after)",
+        ),
+    ],
+)
+def test_a_side_that_a_relation_does_not_have_is_null(columns: dict[str, str], row: str) -> None:
+    floodmark = load(execute=True)
+    known = [{"name": name, "type": ddl, "ddl": ddl} for name, ddl in columns.items()]
+    assert floodmark._envelope_row_sql("raw.feed", known) == row
+
+
+@pytest.mark.parametrize(
     "relation", ["raw.feed", f"(select *, from_json(before, 'id int') as before from {FILES})"]
 )
 def test_what_the_files_do_not_give_alone_is_not_judged(relation: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -85,6 +86,27 @@ def test_the_upstreams_rows_count_in_each_way_that_fits(floodmark: SimpleNamespa
         for unit in ("month", "day")
     )
     assert floodmark._due_rows_sql(run_of(), batch_of(), COLUMNS) == f"{month}\nunion all {day}"
+
+
+def test_a_partition_that_is_the_watermark_stands_there_once(floodmark: SimpleNamespace) -> None:
+    """Spark does not know which of two columns of one name is meant."""
+    run = run_of("select day, count(*) from raw.up where filter group by 1 having count(*) > 2")
+    run["settings"]["watermark"] = {"column": "DAY"}
+    run["table_columns"] = COLUMNS[:1]
+    batch = batch_of(family="date", low_position=0, high_position=86_400_000_000)
+    day = {"rows": 1, "ways": ["day"], "first": "1970-01-02", "last": "1970-01-02"}
+    near = day | {"least": "1970-01-02", "greatest": "1970-01-02", "units": ["day"]}
+    floodmark._rounded_select = lambda run, batch, columns, near: "rounded"
+    floodmark.found = [near, near, day, near]
+    for found in (near, NONE):
+        assert floodmark._with_due_rows(run, batch, COLUMNS[:1], found)["is_due"]
+    source = {"columns": COLUMNS[:1], "stage": "stage", "counts": near}
+    floodmark._ways_with_held_rows(run, batch, source, COLUMNS[0], of_all=True)
+    literal, due, given, held = floodmark.asked[0].splitlines()[2], *floodmark.asked[1:]
+    assert literal == "union all select date'1970-01-02'"
+    assert re.findall(r"select (.*) from", due) == ["cast(`at` as date) as `day`"]
+    assert given == "(\nselect `day` as `DAY` from (\nrounded\n))"
+    assert held == "(select `DAY` from stage union all select `DAY` from shop.orders)"
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,9 @@ def test_a_staging_table_that_is_gone_is_not_asked(more: dict[str, Any], has_sta
     floodmark = macros(COLUMNS, run_query=lambda sql: one, invocation_id="11111111-2222")
     floodmark._execute = sent.extend
     floodmark._stage_relation = lambda batch: "stage"
-    floodmark._is_stage_whole = lambda stage: has_stage or pytest.fail("it is not there")
+    floodmark._is_stage_whole = lambda stage, strategy=None: (
+        has_stage or pytest.fail("it is not there")
+    )
     batch = batch_of("incremental", family="version", rules=[]) | {"staged_by": None} | more
     floodmark._supersede_changed(run_of("merge"), batch)
     assert len(sent) == has_stage
@@ -223,7 +225,7 @@ def test_the_new_value_of_a_group_supersedes_its_earlier_ones(
     floodmark = macros(["id"], run_query=lambda sql: SimpleNamespace(rows=[(1,)]))
     floodmark._execute = sent.extend
     floodmark._judged_relation = lambda batch: "judged"
-    floodmark._is_stage_whole = lambda stage: True
+    floodmark._is_stage_whole = lambda stage, strategy=None: True
     batch = batch_of(kind, judged={"columns": [{"name": "id"}]})
     floodmark._supersede_changed(run_of("merge", settings=settings), batch)
     assert ["q._floodmark_batch_id < 3" in one for one in sent] == [True] * supersedes
@@ -299,7 +301,7 @@ def test_a_row_without_a_version_is_older_than_a_change_of_its_key(
     floodmark = macros(held, run_query=lambda sql: SimpleNamespace(rows=[(1,)]))
     floodmark._execute = sent.extend
     floodmark._judged_relation = lambda batch: "judged"
-    floodmark._is_stage_whole = lambda stage: True
+    floodmark._is_stage_whole = lambda stage, strategy=None: True
     judged = {"columns": [{"name": name} for name in held]}
     floodmark._supersede_changed(
         run_of("merge"), batch_of("incremental", family="version", judged=judged)

@@ -45,6 +45,25 @@ def test_dbts_settings_in_meta_would_be_read_by_nobody(name: str) -> None:
     assert floodmark._is_managed()
 
 
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        (["id", "ID", '"Id"', "`day`"], ["id", "day"]),
+        ("id", ["id"]),
+        (None, []),
+        ([{}, 1], [{}, 1]),
+    ],
+)
+def test_a_column_that_is_named_twice_counts_once(given: Any, names: list[Any]) -> None:
+    """Spark takes no table and no MERGE with a column twice. What is no name is left for the check."""
+    floodmark = macros(unique_key=given, partition_by=given)
+    floodmark._validate_settings = floodmark._validate_stream_settings = lambda: None
+    for settings in (floodmark._settings(), floodmark._stream_settings()):
+        assert (settings["unique_key"], settings["partition_by"]) == (names, names)
+    (rule,) = floodmark._expectations([{"name": "once", "unique": given or "v"}])
+    assert rule["unique"] == (names or ["v"])
+
+
 @pytest.mark.parametrize("name", ["expectatons", "snapshot_dif", "Watermark", "materialized"])
 def test_a_name_in_meta_that_is_no_setting_is_refused(name: str) -> None:
     floodmark = macros(meta={"floodmark": {name: {}}})
