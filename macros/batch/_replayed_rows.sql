@@ -47,10 +47,10 @@
 
 
 {# The columns of a replay, a list of {name, kept, ddl, given}: `kept` is the type in the quarantine, none where it does
-   not have the column; `ddl` the type in the table, else in the SELECT; `given` what `set` says (_given_columns), or
-   none. They are those that the SELECT gives today: what left the model since keeps its value in the table. What has
-   come since is NULL where on_schema_change, the contract, a rule or `set` needs it. `set` also gives columns that the
-   table alone has. #}
+   not have the column; `ddl` the type in the table, with the fields that the SELECT adds to it unless on_schema_change
+   is 'fail', else that of the SELECT; `given` what `set` says (_given_columns), or none. They are those that the SELECT
+   gives today: what left the model since keeps its value in the table. What has come since is NULL where
+   on_schema_change, the contract, a rule or `set` needs it. `set` also gives columns that the table alone has. #}
 {% macro _replayed_columns(run, given, columns) %}
     {%- set held = floodmark._without_own_names(columns) -%}
     {%- set table = floodmark._table_own(run) -%}
@@ -63,8 +63,10 @@
         {%- set kept = floodmark._find_column(held, column.name) -%}
         {%- set known = floodmark._find_column(table, column.name) -%}
         {%- if kept or floodmark._find_column(needed + given + named, column.name) -%}
+            {%- set type = floodmark._typed_part(column.ddl) or (known or kept or column).ddl -%}
             {%- do found.append({'name': (kept or known or column).name, 'kept': kept.ddl if kept else none,
-                'ddl': known.ddl if known else floodmark._typed_part(column.ddl) or (kept or column).ddl}) -%}
+                'ddl': floodmark._conformed_type(type, known.ddl, run.settings.on_schema_change != 'fail', true)
+                if known else type}) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- for column in table if floodmark._find_column(given, column.name)

@@ -114,6 +114,41 @@ def test_a_column_that_has_left_the_model_keeps_its_value(project: Project) -> N
         assert rows(project, name, "id, amount, note") == [(1, 5, "a"), (2, 2, None)], name
 
 
+def test_a_field_that_only_rows_of_the_quarantine_have(project: Project) -> None:
+    """A run would add it to the table with its first row, and so does a replay."""
+    project.source("raw", "shapes")
+    shapes = f"{project.schema}.shapes"
+    project.sql(
+        f"create table {shapes} using delta as select * from values "
+        "(1, 1, 1L), (2, -2, 2L) as t(id, amount, n)"
+    )
+    replayed: dict[str, tuple[int, int]] = {"grown": (2, 3), "grown_rows": (3, 2)}
+    for struct in ("named_struct('a', id)", "named_struct('a', id, 'b', 'x' || id)"):
+        for name in replayed:
+            settings: dict[str, object] = MERGE if name == "grown_rows" else {}
+            config = {"watermark": {"column": "n"}, "expectations": [RULE]} | settings
+            project.model(
+                name,
+                incremental(
+                    table("shapes"),
+                    f"id, amount, n, {struct} as s",
+                    on_schema_change="append_new_columns",
+                    **config,
+                ),
+            )
+        project.build("--select", *replayed)
+        if "'b'" not in struct:
+            project.sql(f"insert into {shapes} values (3, -3, 3)")
+    given = {2: ("--set", "s = named_struct('b', 'y', 'a', 7)"), 3: ()}
+    for name, ids in replayed.items():
+        assert states(project, name) == {2: "open", 3: "open"}
+        for id in ids:
+            words = ("--where", f"id = {id}", "--set", "amount = abs(amount)", *given[id])
+            replay(project, name, *words)
+        found = rows(project, name, "id, amount, s.a, s.b")
+        assert found == [(1, 1, 1, None), (2, 2, 7, "y"), (3, 3, 3, "x3")], name
+
+
 def test_a_contract_that_has_changed(project: Project) -> None:
     columns = [
         {"name": "id", "data_type": "int"},

@@ -717,7 +717,21 @@ def test_a_replay_has_the_columns_that_its_rules_and_set_name() -> None:
     given[0]["name"] = "left"
     found = floodmark._replayed_columns(run, given, typed("id", "left"))
     assert [one["name"] for one in found] == ["id", "left"]
+    # A struct has the fields of the table, in its types, and those that came since.
+    shape = {"name": "s", "type": ""}
+    floodmark._table_columns = lambda run: [shape | {"ddl": "struct<a:int,b:int>"}]
+    floodmark._selected_now = lambda run: [shape | {"ddl": "struct<c:string,a:bigint,n:void>"}]
+    for mode, ddl in {
+        "append_new_columns": "struct<a:int,b:int,c:string>",
+        "sync_all_columns": "struct<a:int,b:int,c:string>",
+        "ignore": "struct<a:int,b:int,c:string>",
+        "fail": "struct<a:int,b:int>",
+    }.items():
+        run["settings"] = {"expectations": [], "on_schema_change": mode}
+        found = floodmark._replayed_columns(run, [], [shape | {"ddl": "struct<c:string,a:int>"}])
+        assert [(one["kept"], one["ddl"]) for one in found] == [("struct<c:string,a:int>", ddl)]
     # Where nobody knows what the files have.
+    floodmark._table_columns = lambda run: typed("id", "left")
     floodmark._selected_now = lambda run: []
     found = floodmark._replayed_columns(run, [], typed("id", "left"))
     assert [one["name"] for one in found] == ["id", "left"]
