@@ -50,12 +50,13 @@
    not have the column; `ddl` the type in the table, with the fields that the SELECT adds to it unless on_schema_change
    is 'fail', else that of the SELECT; `given` what `set` says (_given_columns), or none. They are those that the SELECT
    gives today: what left the model since keeps its value in the table. What has come since is NULL where
-   on_schema_change, the contract, a rule or `set` needs it. `set` also gives columns that the table alone has. #}
+   on_schema_change, the contract, a rule, `set` or the strategy needs it. `set` also gives columns that the table
+   alone has. #}
 {% macro _replayed_columns(run, given, columns) %}
     {%- set held = floodmark._without_own_names(columns) -%}
     {%- set table = floodmark._table_own(run) -%}
     {%- set selected = floodmark._selected_now(run) or held -%}
-    {%- set named = floodmark._named_by_rules(run.settings.expectations or [], selected) -%}
+    {%- set named = floodmark._named_columns(run, selected) -%}
     {%- set needed = floodmark._strategy(run.settings).own_columns(run, selected) if config.get('contract').enforced
         else (table if run.settings.on_schema_change in ['fail', 'sync_all_columns'] else []) -%}
     {%- set found = [] -%}
@@ -81,15 +82,16 @@
 {% endmacro %}
 
 
-{# Those of the columns that the conditions of rules name. #}
-{% macro _named_by_rules(rules, columns) %}
-    {%- set texts, named = [], [] -%}
-    {%- for rule in rules -%}
+{# Those of the columns that the conditions of rules, and the strategy's settings, name. #}
+{% macro _named_columns(run, columns) %}
+    {%- set strategy = floodmark._strategy(run.settings) -%}
+    {%- set texts, named = (strategy.named(run) if strategy.named else []) | list, [] -%}
+    {%- for rule in run.settings.expectations or [] -%}
         {%- for key in ['expect', 'where'] if rule.get(key) -%}
             {%- do texts.append(floodmark._without_relations(rule[key])) -%}
         {%- endfor -%}
     {%- endfor -%}
-    {%- for column in columns if floodmark._is_named(column.name, texts) -%}
+    {%- for column in columns if floodmark._is_named(column.name, texts, fields=true) -%}
         {%- do named.append(column) -%}
     {%- endfor -%}
     {{ return(named) }}

@@ -17,6 +17,8 @@
   reading         macro(run, columns): names of columns: rows that are alike in them are readings of one row, of which
                   the last counts; none where each row counts
   own_columns     macro(run, columns): those of the SELECT's columns that the table has
+  named           macro(run): SQL that names the columns which its settings need in each batch, a list; none where they
+                  need none but the key
   replaced        macro(run, batch): a condition on rows that the batch has read anew with their partitions, or none;
                   none where the strategy reads no row twice
   whole           macro(run, columns): each batch reads the whole source: the columns that differ though a row is the
@@ -80,7 +82,7 @@
         'load': none, 'conforms': true, 'contracted': floodmark._without_change_columns,
         'shape': floodmark._without_change_columns, 'reads': none,
         'replays': true, 'replayed': none, 'reading': none, 'replaced': none, 'whole': none,
-        'restated': none, 'own_columns': floodmark._target_columns, 'asked': floodmark._asked_of_all,
+        'restated': none, 'own_columns': floodmark._target_columns, 'named': none, 'asked': floodmark._asked_of_all,
         'needs_stage': true, 'staged': floodmark._staged_select,
         'check_columns': floodmark._check_own_names, 'counts': floodmark._row_counts, 'check_staged': none,
         'apply': none, 'changes': floodmark._has_changes, 'before_replace': none,

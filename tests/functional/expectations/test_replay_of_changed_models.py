@@ -116,7 +116,7 @@ def test_a_column_that_has_left_the_model_keeps_its_value(project: Project) -> N
 
 def test_a_field_that_only_rows_of_the_quarantine_have(project: Project) -> None:
     """A run would add it to the table with its first row, and so does a replay."""
-    project.source("raw", "shapes")
+    project.source("raw", "notes", "shapes")
     shapes = f"{project.schema}.shapes"
     project.sql(
         f"create table {shapes} using delta as select * from values "
@@ -219,6 +219,18 @@ def test_events_keep_the_columns_that_their_settings_name(project: Project) -> N
     replay(project, "events", "--set", "amount = abs(amount)")
     found = rows(project, "events", "id, amount, currency, __start_at, __end_at")
     assert found == [(1, 1, None, 1, None), (2, 2, None, 2, None), (3, 3, None, 3, None)]
+
+
+def test_settings_that_name_a_column_that_came_later(project: Project) -> None:
+    """As of any new column, the row has NULL there: the event is no delete."""
+    latest = {"sequence_by": "n", "stored_as_scd_type": 2}
+    before: dict[str, dict[str, object]] = {"named_events": CDC | {"cdc": latest}, "named": MERGE}
+    after = {"named_events": CDC, "named": MERGE | {"merge_exclude_columns": ["gone"]}}
+    for name, settings in after.items():
+        held(project, name, "id, amount, n", **before[name])
+        project.model(name, model_text("id, amount, n, false as gone", **settings))
+        replay(project, name, "--set", "amount = abs(amount)")
+        assert rows(project, name, "id, amount") == [(1, 1), (2, 2), (3, 3)], name
 
 
 def test_a_value_that_came_in_another_type(project: Project) -> None:

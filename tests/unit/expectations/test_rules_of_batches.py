@@ -697,7 +697,8 @@ def test_a_replay_has_the_columns_that_its_rules_and_set_name() -> None:
     floodmark._strategy = lambda settings: SimpleNamespace(own_columns=lambda run, columns: columns)
     floodmark._table_columns = lambda run: typed("id")
     floodmark._selected_now = lambda run: typed("id", "currency", "region", "note", "late")
-    rules = [{"expect": "(currency is not null)", "where": "(late > 0)"}]
+    # Of a struct a rule names a field.
+    rules = [{"expect": "(currency.code is not null)", "where": "(late > 0)"}]
     run = {"settings": {"expectations": rules, "on_schema_change": "fail"}}
     given = [{"name": "region", "expression": "'x'", "as": "a", "type": "string"}]
     found = floodmark._replayed_columns(run, given, typed("id", "left", "late"))
@@ -735,6 +736,52 @@ def test_a_replay_has_the_columns_that_its_rules_and_set_name() -> None:
     floodmark._selected_now = lambda run: []
     found = floodmark._replayed_columns(run, [], typed("id", "left"))
     assert [one["name"] for one in found] == ["id", "left"]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "settings", "config", "found"),
+    [
+        ("cdc", {"deletes": "op = 'd'"}, {}, {"op"}),
+        ("cdc", {"truncates": "s.all"}, {}, {"s"}),
+        ("cdc", {"sequence_by": ["seq", "`Row No`"]}, {}, {"row no"}),
+        ("cdc", {"except_column_list": ["OP"]}, {}, {"op"}),
+        # The events must have these, though the table has one.
+        ("cdc", {"column_list": ["id", "known", "note"]}, {}, {"known", "note"}),
+        # These may be columns of the table.
+        ("cdc", {"tracked": ["known", "note"]}, {}, {"note"}),
+        ("cdc", {"untracked": ["op"], "ignore_null_updates": ["note"]}, {}, {"op", "note"}),
+        ("cdc", {"ignore_null_updates": True}, {}, set()),
+        ("merge", {}, {"merge_exclude_columns": ["known", "note"]}, {"note"}),
+        ("merge", {}, {"merge_update_columns": "note"}, {"note"}),
+        ("append", {}, {}, set()),
+    ],
+)
+def test_a_replay_has_the_columns_that_the_settings_of_its_strategy_name(
+    strategy: str, settings: dict[str, Any], config: dict[str, Any], found: set[str]
+) -> None:
+    def typed(*names: str) -> list[dict[str, str]]:
+        return [{"name": name, "type": "string", "ddl": "string"} for name in names]
+
+    contract = {"contract": SimpleNamespace(enforced=False)}
+    floodmark = load(config=config | contract)
+    floodmark._table_own = lambda run: typed("id", "seq", "known")
+    floodmark._table_columns = floodmark._table_own
+    floodmark._selected_now = lambda run: typed("id", "seq", "known", "op", "note", "row no", "s")
+    cdc = {"sequence_by": ["seq"], "deletes": None, "truncates": None, "ignore_null_updates": False}
+    lists = ("column_list", "except_column_list", "tracked", "untracked")
+    run = {
+        "settings": {
+            "strategy": strategy,
+            "cdc": cdc | {name: [] for name in lists} | settings,
+            "expectations": [],
+            "on_schema_change": "ignore",
+        }
+    }
+    columns = floodmark._replayed_columns(run, [], typed("id", "seq"))
+    assert {one["name"]: one["kept"] for one in columns} == {
+        "id": "string",
+        "seq": "string",
+    } | dict.fromkeys(found)
 
 
 @pytest.mark.parametrize(
