@@ -136,7 +136,7 @@
 
 {% macro _check_staged_events(run, batch, source) %}
     {%- do floodmark._check_versions(run, batch, source) -%}
-    {%- do floodmark._check_events(run, source) -%}
+    {%- do floodmark._check_events(run, batch, source) -%}
     {%- if floodmark._restates_from(batch) is not none -%}
         {%- do floodmark._check_restated(run, batch, source) -%}
     {%- endif -%}

@@ -237,7 +237,9 @@ def test_settings_that_name_a_column_that_came_later(project: Project) -> None:
 def test_a_replay_into_a_table_with_a_char(project: Project) -> None:
     """Delta takes no MERGE there, with which a batch ends that has no row, or is given up."""
     chars = f"{project.schema}.chars"
-    project.sql(f"create table {chars} (id int, amount int, n bigint, left_out char(5)) using delta")
+    project.sql(
+        f"create table {chars} (id int, amount int, n bigint, left_out char(5)) using delta"
+    )
     held(project, "chars", "id, amount, n, left_out")
     assert "2 stay open" in replay(project, "chars")
     asked = json.dumps({"floodmark_replay": {"set": {"amount": "abs(amount)"}}})

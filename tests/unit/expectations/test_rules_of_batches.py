@@ -56,15 +56,48 @@ def test_the_median_is_that_of_batches_alike(kind: str, low: int | None, is_viol
             "stream",
             "The stream reads the same rows again, even if you correct them upstream: change",
         ),
+        # What is upstream does not come with it.
+        (
+            "replay",
+            "and the mark stays: leave these rows out with where, or give them other values with set",
+        ),
     ],
 )
 def test_a_batch_that_rules_reject_says_what_helps(kind: str, told: str) -> None:
     rule = {"name": "some", "kind": "batch", "on_violation": "fail", "message": None}
     result = {"name": "some", "violations": 1, "found": "0 rows, fewer than min (1)"}
     batch = {"kind": kind, "rules": [rule], "judged": {"results": [result]}}
+    batch["asked"] = {"part": "rows"}
     with pytest.raises(Refused) as refused:
         load()._check_violations(batch)
     assert told in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "part", "is_told"),
+    [("incremental", None, False), ("replay", "records", False), ("replay", "rows", True)],
+)
+def test_a_replay_that_constraints_or_keys_reject_says_what_helps(
+    kind: str, part: str | None, is_told: bool
+) -> None:
+    row = SimpleNamespace(columns=[SimpleNamespace(values=lambda: ["{}"])])
+    floodmark = load(run_query=lambda sql: row)
+    floodmark._constraint_results = lambda *_: [{"name": "positive", "violations": 1}]
+    floodmark._broken_rows = lambda *_: "positive: {}"
+    floodmark._null_key_sql = lambda run: "id is null"
+    columns = [{"name": "_floodmark_sequence", "type": "int", "ddl": "int"}]
+    source = {"counts": {"keyless": 1}, "columns": columns, "stage": "stage"}
+    cdc = {"reads_feed": False, "sequence": "n"}
+    settings = {"cdc": cdc, "unique_key": ["id"]}
+    batch = {"kind": kind, "asked": {"part": part}, "settings": settings}
+    told = "Nothing was written: leave these rows out with where, or give them other values"
+    for check in (
+        lambda: floodmark._check_constraints(batch, "stage", {"positive": "n > 0"}),
+        lambda: floodmark._check_events({"settings": settings}, batch, source),
+    ):
+        with pytest.raises(Refused) as refused:
+            check()
+        assert (told in str(refused.value)) == is_told
 
 
 FEW = ["min", "change_from_median"]

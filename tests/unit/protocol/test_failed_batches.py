@@ -193,7 +193,7 @@ def merges_refused() -> SimpleNamespace:
         except DeltaRefused as exc:
             return {"value": None, "error": str(exc), "raised": exc}
 
-    def throw(exc: Exception = DeltaRefused("no MERGE")) -> None:
+    def throw(exc: Exception) -> None:
         raise exc
 
     adapter = SimpleNamespace(floodmark_plugin=True, floodmark_try=attempt, floodmark_raise=throw)
@@ -207,7 +207,7 @@ def merges_refused() -> SimpleNamespace:
         {"name": name, "type": type} for name, type in loaded.types.items()
     ]
     loaded._set_conf = loaded._reset_conf = lambda conf: None
-    loaded._apply_once = lambda *given, **more: throw()
+    loaded._apply_once = lambda *_, **__: throw(DeltaRefused("no MERGE"))
     loaded._model_id = lambda: "shop.orders"
     return loaded
 
