@@ -47,15 +47,16 @@
 
 
 {# The columns of a replay, a list of {name, kept, ddl, given}: `kept` is the type in the quarantine, none where it does
-   not have the column; `ddl` the type in the table, else in the SELECT; `given` what `set` says (_given_columns), or
-   none. They are those that the SELECT gives today: what left the model since keeps its value in the table. What has
-   come since is NULL where on_schema_change, the contract, a rule or `set` needs it. `set` also gives columns that the
-   table alone has. #}
+   not have the column; `ddl` the type in the table, with the fields that the SELECT adds to it unless on_schema_change
+   is 'fail', else that of the SELECT; `given` what `set` says (_given_columns), or none. They are those that the SELECT
+   gives today: what left the model since keeps its value in the table. What has come since is NULL where
+   on_schema_change, the contract, a rule, `set` or the strategy needs it. `set` also gives columns that the table
+   alone has. #}
 {% macro _replayed_columns(run, given, columns) %}
     {%- set held = floodmark._without_own_names(columns) -%}
     {%- set table = floodmark._table_own(run) -%}
     {%- set selected = floodmark._selected_now(run) or held -%}
-    {%- set named = floodmark._named_by_rules(run.settings.expectations or [], selected) -%}
+    {%- set named = floodmark._named_columns(run, selected) -%}
     {%- set needed = floodmark._strategy(run.settings).own_columns(run, selected) if config.get('contract').enforced
         else (table if run.settings.on_schema_change in ['fail', 'sync_all_columns'] else []) -%}
     {%- set found = [] -%}
@@ -63,8 +64,10 @@
         {%- set kept = floodmark._find_column(held, column.name) -%}
         {%- set known = floodmark._find_column(table, column.name) -%}
         {%- if kept or floodmark._find_column(needed + given + named, column.name) -%}
+            {%- set type = floodmark._typed_part(column.ddl) or (known or kept or column).ddl -%}
             {%- do found.append({'name': (kept or known or column).name, 'kept': kept.ddl if kept else none,
-                'ddl': known.ddl if known else floodmark._typed_part(column.ddl) or (kept or column).ddl}) -%}
+                'ddl': floodmark._conformed_type(type, known.ddl, run.settings.on_schema_change != 'fail', true)
+                if known else type}) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- for column in table if floodmark._find_column(given, column.name)
@@ -79,15 +82,16 @@
 {% endmacro %}
 
 
-{# Those of the columns that the conditions of rules name. #}
-{% macro _named_by_rules(rules, columns) %}
-    {%- set texts, named = [], [] -%}
-    {%- for rule in rules -%}
+{# Those of the columns that the conditions of rules, and the strategy's settings, name. #}
+{% macro _named_columns(run, columns) %}
+    {%- set strategy = floodmark._strategy(run.settings) -%}
+    {%- set texts, named = (strategy.named(run) if strategy.named else []) | list, [] -%}
+    {%- for rule in run.settings.expectations or [] -%}
         {%- for key in ['expect', 'where'] if rule.get(key) -%}
             {%- do texts.append(floodmark._without_relations(rule[key])) -%}
         {%- endfor -%}
     {%- endfor -%}
-    {%- for column in columns if floodmark._is_named(column.name, texts) -%}
+    {%- for column in columns if floodmark._is_named(column.name, texts, fields=true) -%}
         {%- do named.append(column) -%}
     {%- endfor -%}
     {{ return(named) }}

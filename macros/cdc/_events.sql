@@ -383,7 +383,7 @@
 
 {# Events without a key or a sequence: the batch is rejected as a whole, the rows named. Ties are named in a warning
    once the batch is committed. #}
-{% macro _check_events(run, source) %}
+{% macro _check_events(run, batch, source) %}
     {%- set counts = source.counts -%}
     {%- set cdc = run.settings.cdc -%}
     {%- set found = [] -%}
@@ -402,7 +402,8 @@
             ~ ' where ' ~ floodmark._unordered_sql(source.columns) ~ ' or ' ~ floodmark._keyless_sql(run)
             ~ ' order by 1 limit 5').columns[0].values() -%}
         {%- do floodmark._stop(found | join(' and ') ~ ': ' ~ shown | join(', ')
-            ~ '. Nothing was written: leave them out in the SELECT, or give them a value',
+            ~ '. Nothing was written: ' ~ (floodmark._way_out_of_replay() if floodmark._replays_rows(batch)
+            else 'leave them out in the SELECT, or give them a value'),
             rejects=found | join(' and ')) -%}
     {%- endif -%}
     {%- if counts.rows_tied -%}

@@ -2,8 +2,8 @@
 {% macro _cdc_strategy() %}
     {{ return(dict(floodmark._strategy_defaults(), conforms=false, contracted=none,
         shape=floodmark._cdc_shape_sql, restated=floodmark._restated_open_sql, asked=floodmark._asked_of_upserts,
-        own_columns=floodmark._cdc_own_columns, staged=floodmark._cdc_staged,
-        check_columns=floodmark._check_event_columns, counts=floodmark._cdc_counts,
+        unlike=floodmark._unkept_columns, own_columns=floodmark._cdc_own_columns, named=floodmark._named_by_events,
+        staged=floodmark._cdc_staged, check_columns=floodmark._check_event_columns, counts=floodmark._cdc_counts,
         check_staged=floodmark._check_staged_events, finds_by_key=true, apply=floodmark._apply_cdc,
         reads_mark_in_stage=true, app_suffix='/cdc', writer=floodmark._writer,
         selected=floodmark._conformed_event_columns, take_over=floodmark._take_over_half,
@@ -52,6 +52,35 @@
         {%- do own.append(column) -%}
     {%- endfor -%}
     {{ return(own) }}
+{% endmacro %}
+
+
+{# What its settings name. A list of columns of the table finds them there, too. #}
+{% macro _named_by_events(run) %}
+    {%- set cdc = run.settings.cdc -%}
+    {%- set ignored = [] if cdc.ignore_null_updates is boolean else cdc.ignore_null_updates -%}
+    {{ return(floodmark._event_expressions(cdc) + [floodmark._quoted_csv(cdc.column_list + cdc.except_column_list
+        + floodmark._names_beyond_table(run, cdc.tracked + cdc.untracked + ignored))]) }}
+{% endmacro %}
+
+
+{# What orders the events, and what tells deletes and truncates. #}
+{% macro _event_expressions(cdc) %}
+    {{ return(cdc.sequence_by + [cdc.deletes or '', cdc.truncates or '']) }}
+{% endmacro %}
+
+
+{# The columns that the table does not keep: an event that differs in these alone is the same, unless they say what or
+   where it is. #}
+{% macro _unkept_columns(run, columns) %}
+    {%- set cdc, names = run.settings.cdc, [] -%}
+    {%- set texts = floodmark._event_expressions(cdc) + [(run.settings.watermark or {}).column or ''] -%}
+    {%- set kept = floodmark._own_columns(cdc, columns) | map(attribute='name') | list -%}
+    {%- for column in floodmark._without_columns(floodmark._own_columns(dict(cdc, column_list=[],
+        except_column_list=[]), columns), kept) if not floodmark._is_named(column.name, texts, fields=true) -%}
+        {%- do names.append(column.name) -%}
+    {%- endfor -%}
+    {{ return(names) }}
 {% endmacro %}
 
 
@@ -107,7 +136,7 @@
 
 {% macro _check_staged_events(run, batch, source) %}
     {%- do floodmark._check_versions(run, batch, source) -%}
-    {%- do floodmark._check_events(run, source) -%}
+    {%- do floodmark._check_events(run, batch, source) -%}
     {%- if floodmark._restates_from(batch) is not none -%}
         {%- do floodmark._check_restated(run, batch, source) -%}
     {%- endif -%}

@@ -14,7 +14,8 @@
     {%- set broken = floodmark._broken_constraints(results) -%}
     {%- if broken -%}
         {%- do floodmark._stop('the batch breaks the contract\'s constraints: ' ~ broken
-            ~ '. Nothing was written: correct the SELECT or the constraint. '
+            ~ '. Nothing was written: ' ~ (floodmark._way_out_of_replay() if floodmark._replays_rows(batch)
+            else 'correct the SELECT or the constraint') ~ '. '
             ~ floodmark._broken_rows(relation, constraints, results, batch.settings.unique_key),
             rejects='constraints broken: ' ~ broken) -%}
     {%- endif -%}

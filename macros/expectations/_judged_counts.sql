@@ -144,7 +144,8 @@
     {%- if rejects -%}
         {%- do floodmark._stop('the batch breaks its expectations:\n  - ' ~ sentences | join('\n  - ')
             ~ ('\nNothing was written. ' ~ floodmark._ways_out_of_rows('the rule') if batch.kind == 'stream'
-            else '\nNothing was written, and the mark stays: correct the rows upstream, or the rule'),
+            else '\nNothing was written, and the mark stays: ' ~ (floodmark._way_out_of_replay()
+            if floodmark._replays_rows(batch) else 'correct the rows upstream, or the rule')),
             rejects='expectations: ' ~ rejects | join('; ')) -%}
     {%- endif -%}
 {% endmacro %}

@@ -12,6 +12,17 @@
 {% endmacro %}
 
 
+{# Whether a batch replays corrupt records, or rows: these are in the quarantine as the SELECT gave them. #}
+{% macro _replays_records(batch) %}
+    {{ return(batch.kind == 'replay' and batch.asked.part == 'records') }}
+{% endmacro %}
+
+
+{% macro _replays_rows(batch) %}
+    {{ return(batch.kind == 'replay' and batch.asked.part != 'records') }}
+{% endmacro %}
+
+
 {% macro _batch_tag(batch) %}
     {{ return('floodmark/' ~ floodmark._batch_model(batch) ~ '/' ~ batch.generation ~ '/' ~ batch.batch_id) }}
 {% endmacro %}

@@ -4,8 +4,17 @@
     {{ return(dict(floodmark._strategy_defaults(), staged=floodmark._merge_staged,
         check_columns=floodmark._check_merge_columns, counts=floodmark._merge_counts,
         check_staged=floodmark._check_keys, finds_by_key=true, orders_by_mark=true, compares_all=true,
-        reading=floodmark._reading_names, replayed=floodmark._last_readings_sql, changes=floodmark._merge_changes,
-        before_replace=floodmark._note_made_peak, statement=floodmark._merge_statement)) }}
+        reading=floodmark._reading_names, named=floodmark._named_by_merge, replayed=floodmark._last_readings_sql,
+        changes=floodmark._merge_changes, before_replace=floodmark._note_made_peak,
+        statement=floodmark._merge_statement)) }}
+{% endmacro %}
+
+
+{# What its settings name and the table lacks. #}
+{% macro _named_by_merge(run) %}
+    {{ return([floodmark._quoted_csv(floodmark._names_beyond_table(run,
+        floodmark._name_list(config.get('merge_update_columns'))
+        + floodmark._name_list(config.get('merge_exclude_columns'))))]) }}
 {% endmacro %}
 
 

@@ -36,9 +36,10 @@
         {%- set by_version = batch.family == 'version' -%}
         {%- do floodmark._stop(repeated ~ ' in the batch and no '
             ~ ('_commit_version' if by_version else 'watermark column')
-            ~ ' in the SELECT says which row is the latest: ' ~ shown | join(', ') ~ '. Add '
-            ~ ('_commit_version' if by_version else 'the watermark column')
-            ~ ' to the SELECT, or make the key unique', rejects=repeated) -%}
+            ~ ' in the SELECT says which row is the latest: ' ~ shown | join(', ')
+            ~ ('. Nothing was written: ' ~ floodmark._way_out_of_replay() if floodmark._replays_rows(batch)
+            else '. Add ' ~ ('_commit_version' if by_version else 'the watermark column')
+            ~ ' to the SELECT, or make the key unique'), rejects=repeated) -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -25,3 +25,9 @@
     {{ return('The stream reads the same rows again, even if you correct them upstream: change ' ~ change ~ ', correct '
         'or leave out the rows in the SELECT, or correct them upstream and run once with --full-refresh') }}
 {% endmacro %}
+
+
+{# How a replay goes on whose rows are refused: what is wrong with them is corrected in the quarantine. #}
+{% macro _way_out_of_replay() %}
+    {{ return('leave these rows out with where, or give them other values with set when you replay') }}
+{% endmacro %}

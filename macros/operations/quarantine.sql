@@ -60,10 +60,13 @@
                 identifier=node.alias or node.name), state.planned) -%}
         {%- endif -%}
         {%- set quarantine = floodmark._quarantine_of(node) -%}
-        {%- do floodmark._execute(['update ' ~ quarantine ~ " set _floodmark_state = 'discarded', "
-            "_floodmark_reason = concat(_floodmark_reason, '; discarded by ', current_user(), ': ', "
-            ~ floodmark._string_literal(reason) ~ ') where '
-            ~ floodmark._open_predicate(asked, 'all')]) -%}
+        {#- an UPDATE takes no subquery, which a condition may have -#}
+        {%- do floodmark._execute(['merge into ' ~ quarantine ~ " as q using (select _floodmark_id, "
+            "concat(_floodmark_reason, '; discarded by ', current_user(), ': ', "
+            ~ floodmark._string_literal(reason) ~ ') as reason from '
+            ~ quarantine ~ ' where ' ~ floodmark._open_predicate(asked, 'all')
+            ~ ") as d on q._floodmark_id = d._floodmark_id and q._floodmark_state = 'open' "
+            "when matched then update set _floodmark_state = 'discarded', _floodmark_reason = d.reason"]) -%}
     {%- endif -%}
     {%- do print(('Would discard ' if dry_run else 'Discarded ') ~ floodmark._counted(open, 'row') ~ ' of '
         ~ floodmark._node_id(node) ~ '.') -%}

@@ -221,17 +221,6 @@
 {% endmacro %}
 
 
-{# Whether a batch replays corrupt records, or rows: these are in the quarantine as the SELECT gave them. #}
-{% macro _replays_records(batch) %}
-    {{ return(batch.kind == 'replay' and batch.asked.part == 'records') }}
-{% endmacro %}
-
-
-{% macro _replays_rows(batch) %}
-    {{ return(batch.kind == 'replay' and batch.asked.part != 'records') }}
-{% endmacro %}
-
-
 {# Take back what a batch that fails has in the quarantine; a run that still lives writes no more there. One commit of
    both is a fence, which tells a later run what was done: where the rows are there, Delta skips the first. #}
 {% macro _take_back_quarantined(batch, relation=none) %}

@@ -12,14 +12,14 @@
         {%- set columns = batch.judged.columns if batch.get('judged')
             else floodmark._select_columns(run, select_sql) -%}
         {%- set strategy = floodmark._strategy(run.settings) -%}
-        {%- set whole = strategy.whole -%}
-        {%- if strategy.finds_by_key or whole -%}
+        {%- if strategy.finds_by_key or strategy.whole -%}
             {%- do floodmark._check_held_keys(run, floodmark._select_columns(run, select_sql) if strategy.conforms
                 else columns) -%}
         {%- endif -%}
-        {%- set unlike = floodmark._origin_columns(run.settings) + (whole(run, columns) if whole else []) -%}
+        {%- set unlike = floodmark._origin_columns(run.settings) + (strategy.unlike(run, columns)
+            if strategy.unlike else []) -%}
         {%- do floodmark._quarantine(batch, columns, parts, floodmark._leaves_open(run, batch, columns),
-            unlike=unlike, is_whole=whole is not none, sql=floodmark._text_of_range(run)) -%}
+            unlike=unlike, is_whole=strategy.whole, sql=floodmark._text_of_range(run)) -%}
     {%- endif -%}
 {% endmacro %}
 

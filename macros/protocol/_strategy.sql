@@ -17,10 +17,13 @@
   reading         macro(run, columns): names of columns: rows that are alike in them are readings of one row, of which
                   the last counts; none where each row counts
   own_columns     macro(run, columns): those of the SELECT's columns that the table has
+  named           macro(run): SQL that names the columns which its settings need in each batch, a list; none where they
+                  need none but the key
   replaced        macro(run, batch): a condition on rows that the batch has read anew with their partitions, or none;
                   none where the strategy reads no row twice
-  whole           macro(run, columns): each batch reads the whole source: the columns that differ though a row is the
-                  same, such as the one that says which reading it is of; none where batches read parts of it
+  whole           whether each batch reads the whole source
+  unlike          macro(run, columns): names of the columns that may differ though a row is the same, such as the one
+                  that says which reading it is of; or none
   restated        macro(run, batch): a condition on open rows of the quarantine whose events a restatement has
                   loaded, or none; none where the strategy restates nothing
   asked           macro(run, columns): which rows rules are asked of, {exempt, unsent, columns} (_asked_terms), and
@@ -79,8 +82,9 @@
     {{ return({
         'load': none, 'conforms': true, 'contracted': floodmark._without_change_columns,
         'shape': floodmark._without_change_columns, 'reads': none,
-        'replays': true, 'replayed': none, 'reading': none, 'replaced': none, 'whole': none,
-        'restated': none, 'own_columns': floodmark._target_columns, 'asked': floodmark._asked_of_all,
+        'replays': true, 'replayed': none, 'reading': none, 'replaced': none, 'whole': false,
+        'unlike': none, 'restated': none, 'own_columns': floodmark._target_columns, 'named': none,
+        'asked': floodmark._asked_of_all,
         'needs_stage': true, 'staged': floodmark._staged_select,
         'check_columns': floodmark._check_own_names, 'counts': floodmark._row_counts, 'check_staged': none,
         'apply': none, 'changes': floodmark._has_changes, 'before_replace': none,

@@ -3,7 +3,8 @@
     {{ return(dict(floodmark._strategy_defaults(), load=floodmark._load_snapshot, contracted=none,
         shape=floodmark._snapshot_shape_of, counts=floodmark._difference_counts,
         mark=floodmark._version_after, reads_anew=true, replays=false, backfills=false,
-        whole=floodmark._snapshot_reading, compares_all=true, lost_mark_problem=floodmark._snapshot_lost_mark)) }}
+        whole=true, unlike=floodmark._snapshot_reading, compares_all=true,
+        lost_mark_problem=floodmark._snapshot_lost_mark)) }}
 {% endmacro %}
 
 

@@ -7,6 +7,16 @@
 {% endmacro %}
 
 
+{# Those of some names that no column of the model's table has. #}
+{% macro _names_beyond_table(run, names) %}
+    {%- set found = [] -%}
+    {%- for name in names if not floodmark._find_column(floodmark._table_columns(run), name) -%}
+        {%- do found.append(name) -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
 {# The columns by which the table is, or will be, partitioned: their names in lower case. A table that somebody else
    made need not have those of the config. #}
 {% macro _partition_names(run) %}

@@ -36,6 +36,7 @@ TABLES = (
     "recorded",
     "fed",
     "corrected",
+    "sent_again",
 )
 COMMITTED = "before: insert into .*batch_log.*'committed'"
 PLANNED = "before: insert into .*batch_log.*'planned'"
@@ -325,6 +326,33 @@ def test_of_the_readings_of_a_row_a_replay_loads_the_last(project: Project) -> N
     done(project, "quarantine", "replay", "retimed", *given)
     rows = sorted(project.sql(f"select id, amount from {project.schema}.retimed"))
     assert rows == [(0, 5), *((key, key + 200) for key in keys), *others]
+
+
+def test_an_event_that_differs_in_what_the_table_does_not_keep_is_open_once(
+    project: Project,
+) -> None:
+    lists = {
+        "left_out": {"except_column_list": ["loaded_at"]},
+        "listed": {"column_list": ["id", "amount"]},
+    }
+    select = "id, amount, n, at, current_timestamp() as loaded_at"
+    arrive(project, "sent_again", (1, 1, "01 01:00"), (2, -2, "01 02:00"))
+    for name, listed in lists.items():
+        settings = CDC | {"cdc": {"sequence_by": "n"} | listed, "expectations": [RULE]}
+        again = {"column": "at", "lookback": "1 day"}
+        project.model(name, incremental(table("sent_again"), select, watermark=again, **settings))
+        config = ", ".join(f"{key}={value!r}" for key, value in settings.items())
+        project.model(
+            f"{name}_whole",
+            f"{{{{ config(materialized='incremental', {config}) }}}}\n"
+            f"select {select} from {table('sent_again')}",
+        )
+    models = [*lists, *(f"{name}_whole" for name in lists)]
+    project.build("--select", *models)
+    arrive(project, "sent_again", (3, 3, "01 03:00"))
+    project.build("--select", *models)
+    for name in models:
+        assert is_open(project, name) == [(2, -2)], name
 
 
 def test_rows_without_a_key_of_two_files_are_both_open(project: Project) -> None:

@@ -265,7 +265,7 @@ def test_rows_are_given_up(project: Project) -> None:
         "discard",
         "appended",
         "--where",
-        "amount = 300",
+        f"amount in (select amount from {project.schema}.t where id = 3)",
         "--reason",
         "a test",
     )

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.commands import command
+from tests.support.faults import Faults, injected
 from tests.support.harness import Project, incremental, sentence, table
 
 pytestmark = [pytest.mark.edge, pytest.mark.long("session")]
@@ -114,6 +115,41 @@ def test_a_column_that_has_left_the_model_keeps_its_value(project: Project) -> N
         assert rows(project, name, "id, amount, note") == [(1, 5, "a"), (2, 2, None)], name
 
 
+def test_a_field_that_only_rows_of_the_quarantine_have(project: Project) -> None:
+    """A run would add it to the table with its first row, and so does a replay."""
+    project.source("raw", "notes", "shapes")
+    shapes = f"{project.schema}.shapes"
+    project.sql(
+        f"create table {shapes} using delta as select * from values "
+        "(1, 1, 1L), (2, -2, 2L) as t(id, amount, n)"
+    )
+    replayed: dict[str, tuple[int, int]] = {"grown": (2, 3), "grown_rows": (3, 2)}
+    for struct in ("named_struct('a', id)", "named_struct('a', id, 'b', 'x' || id)"):
+        for name in replayed:
+            settings: dict[str, object] = MERGE if name == "grown_rows" else {}
+            config = {"watermark": {"column": "n"}, "expectations": [RULE]} | settings
+            project.model(
+                name,
+                incremental(
+                    table("shapes"),
+                    f"id, amount, n, {struct} as s",
+                    on_schema_change="append_new_columns",
+                    **config,
+                ),
+            )
+        project.build("--select", *replayed)
+        if "'b'" not in struct:
+            project.sql(f"insert into {shapes} values (3, -3, 3)")
+    given = {2: ("--set", "s = named_struct('b', 'y', 'a', 7)"), 3: ()}
+    for name, ids in replayed.items():
+        assert states(project, name) == {2: "open", 3: "open"}
+        for id in ids:
+            words = ("--where", f"id = {id}", "--set", "amount = abs(amount)", *given[id])
+            replay(project, name, *words)
+        found = rows(project, name, "id, amount, s.a, s.b")
+        assert found == [(1, 1, 1, None), (2, 2, 7, "y"), (3, 3, 3, "x3")], name
+
+
 def test_a_contract_that_has_changed(project: Project) -> None:
     columns = [
         {"name": "id", "data_type": "int"},
@@ -184,6 +220,38 @@ def test_events_keep_the_columns_that_their_settings_name(project: Project) -> N
     replay(project, "events", "--set", "amount = abs(amount)")
     found = rows(project, "events", "id, amount, currency, __start_at, __end_at")
     assert found == [(1, 1, None, 1, None), (2, 2, None, 2, None), (3, 3, None, 3, None)]
+
+
+def test_settings_that_name_a_column_that_came_later(project: Project) -> None:
+    """As of any new column, the row has NULL there: the event is no delete."""
+    latest = {"sequence_by": "n", "stored_as_scd_type": 2}
+    before: dict[str, dict[str, object]] = {"named_events": CDC | {"cdc": latest}, "named": MERGE}
+    after = {"named_events": CDC, "named": MERGE | {"merge_exclude_columns": ["gone"]}}
+    for name, settings in after.items():
+        held(project, name, "id, amount, n", **before[name])
+        project.model(name, model_text("id, amount, n, false as gone", **settings))
+        replay(project, name, "--set", "amount = abs(amount)")
+        assert rows(project, name, "id, amount") == [(1, 1), (2, 2), (3, 3)], name
+
+
+def test_a_replay_into_a_table_with_a_char(project: Project) -> None:
+    """Delta takes no MERGE there, with which a batch ends that has no row, or is given up."""
+    chars = f"{project.schema}.chars"
+    project.sql(
+        f"create table {chars} (id int, amount int, n bigint, left_out char(5)) using delta"
+    )
+    held(project, "chars", "id, amount, n, left_out")
+    assert "2 stay open" in replay(project, "chars")
+    asked = json.dumps({"floodmark_replay": {"set": {"amount": "abs(amount)"}}})
+    with injected(Faults(cuts={"chars": r"before: insert into \S*\.`?chars\W"})):
+        assert not project.dbt("run", "--select", "chars", "--vars", asked).success
+    said = sentence(project.dbt("run", "--select", "chars").message["chars"])
+    helps = f"alter table {chars} alter column `left_out` type string"
+    assert f"left_out of {chars} is char(5). Make it a string: {helps}" in said, said
+    project.sql(helps)
+    project.build("--select", "chars")
+    replay(project, "chars", "--set", "amount = abs(amount)")
+    assert rows(project, "chars", "id, amount") == [(1, 1), (2, 2), (3, 3)]
 
 
 def test_a_value_that_came_in_another_type(project: Project) -> None:

@@ -128,3 +128,25 @@ def test_keys_and_names_that_cdc_cannot_take(listed: list[str]) -> None:
         f'  - cdc: got "a column __START_at in the SELECT"; {own}',
         f'  - cdc: got "a column _floodmark_v in the SELECT"; {own}',
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("cdc", "unlike"),
+    [
+        ({}, []),
+        ({"except_column_list": ["Loaded_At", "op"]}, ["op", "loaded_at"]),
+        ({"column_list": ["id", "a"]}, ["seq", "op", "at", "loaded_at"]),
+        # What says which event it is, and where it stands along the watermark.
+        ({"column_list": ["id", "a"], "sequence_by": ["seq"]}, ["op", "at", "loaded_at"]),
+        ({"except_column_list": ["op", "loaded_at"], "deletes": "op = 'd'"}, ["loaded_at"]),
+        ({"except_column_list": ["op", "loaded_at"], "truncates": "op.is_all"}, ["loaded_at"]),
+    ],
+)
+def test_the_columns_in_which_one_event_may_differ(cdc: dict[str, Any], unlike: list[str]) -> None:
+    none = {"deletes": None, "truncates": None, "sequence_by": ["n"]}
+    run = {"settings": {"cdc": CDC | none | cdc, "watermark": None}}
+    columns = columns_of("id", "a", "seq", "op", "at", "loaded_at")
+    assert load()._cdc_strategy()["unlike"](run, columns) == unlike
+    run["settings"]["watermark"] = {"column": "AT", "kind": None}
+    found = load()._unkept_columns(run, columns)
+    assert found == [name for name in unlike if name != "at"]

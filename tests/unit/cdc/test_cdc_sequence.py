@@ -214,7 +214,7 @@ def test_events_that_lost_their_versions_are_rejected_where_they_tie(
             "rows_tied": 2, "sequence_by": "_commit_version", "changes": " events"} | case  # fmt: skip
     floodmark = load()
     floodmark._model_id = lambda: "shop.orders"
-    floodmark._check_events = lambda run, source: None
+    floodmark._check_events = lambda run, batch, source: None
     run = events_by_version(case["changes"], case["sequence_by"])
     source = {"counts": {"rows_tied": case["rows_tied"]}, "columns": named("id", "seq", "_commit_version")}  # fmt: skip
     if refused:

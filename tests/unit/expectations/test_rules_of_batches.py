@@ -56,15 +56,48 @@ def test_the_median_is_that_of_batches_alike(kind: str, low: int | None, is_viol
             "stream",
             "The stream reads the same rows again, even if you correct them upstream: change",
         ),
+        # What is upstream does not come with it.
+        (
+            "replay",
+            "and the mark stays: leave these rows out with where, or give them other values with set",
+        ),
     ],
 )
 def test_a_batch_that_rules_reject_says_what_helps(kind: str, told: str) -> None:
     rule = {"name": "some", "kind": "batch", "on_violation": "fail", "message": None}
     result = {"name": "some", "violations": 1, "found": "0 rows, fewer than min (1)"}
     batch = {"kind": kind, "rules": [rule], "judged": {"results": [result]}}
+    batch["asked"] = {"part": "rows"}
     with pytest.raises(Refused) as refused:
         load()._check_violations(batch)
     assert told in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "part", "is_told"),
+    [("incremental", None, False), ("replay", "records", False), ("replay", "rows", True)],
+)
+def test_a_replay_that_constraints_or_keys_reject_says_what_helps(
+    kind: str, part: str | None, is_told: bool
+) -> None:
+    row = SimpleNamespace(columns=[SimpleNamespace(values=lambda: ["{}"])])
+    floodmark = load(run_query=lambda sql: row)
+    floodmark._constraint_results = lambda *_: [{"name": "positive", "violations": 1}]
+    floodmark._broken_rows = lambda *_: "positive: {}"
+    floodmark._null_key_sql = lambda run: "id is null"
+    columns = [{"name": "_floodmark_sequence", "type": "int", "ddl": "int"}]
+    source = {"counts": {"keyless": 1}, "columns": columns, "stage": "stage"}
+    cdc = {"reads_feed": False, "sequence": "n"}
+    settings = {"cdc": cdc, "unique_key": ["id"]}
+    batch = {"kind": kind, "asked": {"part": part}, "settings": settings}
+    told = "Nothing was written: leave these rows out with where, or give them other values"
+    for check in (
+        lambda: floodmark._check_constraints(batch, "stage", {"positive": "n > 0"}),
+        lambda: floodmark._check_events({"settings": settings}, batch, source),
+    ):
+        with pytest.raises(Refused) as refused:
+            check()
+        assert (told in str(refused.value)) == is_told
 
 
 FEW = ["min", "change_from_median"]
@@ -712,7 +745,8 @@ def test_a_replay_has_the_columns_that_its_rules_and_set_name() -> None:
     floodmark._strategy = lambda settings: SimpleNamespace(own_columns=lambda run, columns: columns)
     floodmark._table_columns = lambda run: typed("id")
     floodmark._selected_now = lambda run: typed("id", "currency", "region", "note", "late")
-    rules = [{"expect": "(currency is not null)", "where": "(late > 0)"}]
+    # Of a struct a rule names a field.
+    rules = [{"expect": "(currency.code is not null)", "where": "(late > 0)"}]
     run = {"settings": {"expectations": rules, "on_schema_change": "fail"}}
     given = [{"name": "region", "expression": "'x'", "as": "a", "type": "string"}]
     found = floodmark._replayed_columns(run, given, typed("id", "left", "late"))
@@ -732,10 +766,70 @@ def test_a_replay_has_the_columns_that_its_rules_and_set_name() -> None:
     given[0]["name"] = "left"
     found = floodmark._replayed_columns(run, given, typed("id", "left"))
     assert [one["name"] for one in found] == ["id", "left"]
+    # A struct has the fields of the table, in its types, and those that came since.
+    shape = {"name": "s", "type": ""}
+    floodmark._table_columns = lambda run: [shape | {"ddl": "struct<a:int,b:int>"}]
+    floodmark._selected_now = lambda run: [shape | {"ddl": "struct<c:string,a:bigint,n:void>"}]
+    for mode, ddl in {
+        "append_new_columns": "struct<a:int,b:int,c:string>",
+        "sync_all_columns": "struct<a:int,b:int,c:string>",
+        "ignore": "struct<a:int,b:int,c:string>",
+        "fail": "struct<a:int,b:int>",
+    }.items():
+        run["settings"] = {"expectations": [], "on_schema_change": mode}
+        found = floodmark._replayed_columns(run, [], [shape | {"ddl": "struct<c:string,a:int>"}])
+        assert [(one["kept"], one["ddl"]) for one in found] == [("struct<c:string,a:int>", ddl)]
     # Where nobody knows what the files have.
+    floodmark._table_columns = lambda run: typed("id", "left")
     floodmark._selected_now = lambda run: []
     found = floodmark._replayed_columns(run, [], typed("id", "left"))
     assert [one["name"] for one in found] == ["id", "left"]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "settings", "config", "found"),
+    [
+        ("cdc", {"deletes": "op = 'd'"}, {}, {"op"}),
+        ("cdc", {"truncates": "s.all"}, {}, {"s"}),
+        ("cdc", {"sequence_by": ["seq", "`Row No`"]}, {}, {"row no"}),
+        ("cdc", {"except_column_list": ["OP"]}, {}, {"op"}),
+        # The events must have these, though the table has one.
+        ("cdc", {"column_list": ["id", "known", "note"]}, {}, {"known", "note"}),
+        # These may be columns of the table.
+        ("cdc", {"tracked": ["known", "note"]}, {}, {"note"}),
+        ("cdc", {"untracked": ["op"], "ignore_null_updates": ["note"]}, {}, {"op", "note"}),
+        ("cdc", {"ignore_null_updates": True}, {}, set()),
+        ("merge", {}, {"merge_exclude_columns": ["known", "note"]}, {"note"}),
+        ("merge", {}, {"merge_update_columns": "note"}, {"note"}),
+        ("append", {}, {}, set()),
+    ],
+)
+def test_a_replay_has_the_columns_that_the_settings_of_its_strategy_name(
+    strategy: str, settings: dict[str, Any], config: dict[str, Any], found: set[str]
+) -> None:
+    def typed(*names: str) -> list[dict[str, str]]:
+        return [{"name": name, "type": "string", "ddl": "string"} for name in names]
+
+    contract = {"contract": SimpleNamespace(enforced=False)}
+    floodmark = load(config=config | contract)
+    floodmark._table_own = lambda run: typed("id", "seq", "known")
+    floodmark._table_columns = floodmark._table_own
+    floodmark._selected_now = lambda run: typed("id", "seq", "known", "op", "note", "row no", "s")
+    cdc = {"sequence_by": ["seq"], "deletes": None, "truncates": None, "ignore_null_updates": False}
+    lists = ("column_list", "except_column_list", "tracked", "untracked")
+    run = {
+        "settings": {
+            "strategy": strategy,
+            "cdc": cdc | {name: [] for name in lists} | settings,
+            "expectations": [],
+            "on_schema_change": "ignore",
+        }
+    }
+    columns = floodmark._replayed_columns(run, [], typed("id", "seq"))
+    assert {one["name"]: one["kept"] for one in columns} == {
+        "id": "string",
+        "seq": "string",
+    } | dict.fromkeys(found)
 
 
 @pytest.mark.parametrize(

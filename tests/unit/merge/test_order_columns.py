@@ -83,6 +83,10 @@ def test_repeated_keys_name_the_column_that_would_tell(
     said = rf"1 key comes more than once in the batch and {lacking} says which row is the latest: {{\"id\": 7}}\. {todo}, or make"
     with pytest.raises(Refused, match=said):
         floodmark._check_keys(run, {"family": family}, source)
+    # What is held has the columns that it came with.
+    replay = {"family": family, "kind": "replay", "asked": {"part": "rows"}}
+    with pytest.raises(Refused, match="leave these rows out with where, or give them other values"):
+        floodmark._check_keys(run, replay, source)
 
 
 @pytest.mark.parametrize(

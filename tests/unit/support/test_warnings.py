@@ -97,7 +97,7 @@ def test_tied_events_are_warned_of_later() -> None:
     floodmark = loaded(warn_error=True)
     run = {"settings": {"unique_key": ["k"], "cdc": {"scd_type": 1, "sequence": "seq"}}}
     counts = {"keyless": 0, "unordered": 0, "rows_tied": 2, "tied_keys": ['{"k":1}']}
-    floodmark._check_events(run, {"counts": counts})
+    floodmark._check_events(run, {"kind": "incremental"}, {"counts": counts})
     [sentence] = run["warnings"]
     assert sentence.startswith("2 events have the key and the sequence of another event but other")
 

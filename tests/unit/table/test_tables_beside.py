@@ -155,6 +155,7 @@ def test_a_key_that_is_refused_makes_no_quarantine(
     floodmark._select_columns = lambda run, sql: columns_of({"id": ddl})
     snapshot = {"version": None, "compared": [], "excepted": []}
     settings = {"strategy": strategy, "unique_key": ["ID"], "files": None, "snapshot": snapshot}
+    settings["cdc"] = {"sequence_by": ["id"], "column_list": [], "except_column_list": []}
     run = {"settings": settings, "sql": "select 1"}
     judged = {"columns": columns_of({"id": ddl}), "rows_quarantined": 1}
     batch = {"kind": "incremental", "judged": judged}
