@@ -134,8 +134,12 @@ def test_a_folder_takes_no_column_of_the_format(project: Project) -> None:
     ]
 
 
-@pytest.mark.parametrize("format", ["parquet", "avro"])
-def test_files_without_columns_stop_nothing(project: Project, format: str) -> None:
+@pytest.mark.parametrize(
+    # Spark reads no Parquet without columns, so such a file is corrupt as a whole.
+    ("format", "state"),
+    [("parquet", "quarantined"), ("avro", "committed")],
+)
+def test_files_without_columns_stop_nothing(project: Project, format: str, state: str) -> None:
     def write(name: str, ids: list[int] | None) -> None:
         rows: list[dict[str, int]] = [{"id": one} for one in ids or []]
         sink = io.BytesIO()
@@ -154,7 +158,7 @@ def test_files_without_columns_stop_nothing(project: Project, format: str) -> No
     found = records(project, model)
     assert sorted(row["id"] for row in found if "id" in row) == [1, 2]
     counted = project.ledger(model, "state, rows", "files")
-    assert [state for state, _ in counted] == ["committed"] * 3
+    assert [told for told, _ in counted] == ["committed", state, "committed"]
     assert sum(rows for _, rows in counted) == len(found)
 
 
