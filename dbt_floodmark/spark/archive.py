@@ -167,7 +167,7 @@ def make_archive() -> Path:
 
 
 def _make_in(scratch: Path, log: Path) -> None:
-    """Make the archive in a process of its own. Its JVM never outlives this call.
+    """Make the archive in a process of its own, which ends with this call, and so does its JVM.
 
     Raises:
         TimeoutError: it took longer than `MAKE_TIMEOUT`.

@@ -26,14 +26,14 @@
 {% endmacro %}
 
 
-{# SQL of why a record is corrupt; NULL if the record is valid JSON and only a value does not fit. #}
+{# SQL of why a record is corrupt, 'not UTF-8' or 'not a JSON object'; NULL if the record is valid JSON and only a value
+   does not fit. #}
 {% macro _json_reason_sql(bad, group) %}
     {%- set is_fit = floodmark._is_lenient_object_sql(bad, group) if group.lenient
         else 'false' -%}
-    {%- set is_object = floodmark._is_json_object_sql(bad) -%}
-    {{ return('case when ' ~ bad ~ ' is null then null when not is_valid_utf8(' ~ bad ~ ") then 'not UTF-8' when "
-        ~ is_object ~ ' and try_parse_json(' ~ bad ~ ') is not null or ' ~ is_fit ~ ' then null when ' ~ is_object
-        ~ " then 'too long for a VARIANT' else 'not a JSON object' end") }}
+    {{ return('case when ' ~ bad ~ ' is null then null when not is_valid_utf8(' ~ bad ~ ") then 'not UTF-8' when not ("
+        ~ floodmark._is_json_object_sql(bad) ~ ' and try_parse_json(' ~ bad ~ ') is not null or ' ~ is_fit
+        ~ ") then 'not a JSON object' end") }}
 {% endmacro %}
 
 
@@ -68,21 +68,13 @@
 {% endmacro %}
 
 
-{# Whether the text `value` is one JSON object, and a VARIANT where its fields have to be seen: that has no text of more
-   than 20,000,000 characters, which Spark's reader passes over in a field that it does not know. #}
-{% macro _is_seen_object_sql(settings) %}
-    {{ return('(' ~ floodmark._is_json_object_sql('value') ~ (' and (octet_length(value) <= 20000000 or '
-        'try_parse_json(value) is not null)' if floodmark._asks_for_fields(settings)) ~ ')') }}
-{% endmacro %}
-
-
 {# Whether a line, from its first letter on, is no JSON object. Spark's reader takes many of them for what they are not,
    and tells nobody: an array for as many records as it has elements, `null` for a record without values, an object with
    something behind it for that object, NaN for a number, UTF-16 for itself. #}
 {% macro _is_odd_line_sql(settings) %}
     {{ return("(value like '[%' or trim(' \\t\\r' from value) = 'null'"
         ~ (')' if floodmark._is_lenient(settings) else " or not is_valid_utf8(value) or contains(value, '\\u0000') or "
-        "value <> '' and not " ~ floodmark._is_seen_object_sql(settings) ~ ')')) }}
+        "value <> '' and not " ~ floodmark._is_json_object_sql('value') ~ ')')) }}
 {% endmacro %}
 
 
@@ -91,7 +83,7 @@
     {%- set lenient = floodmark._lenient_options_sql(settings) -%}
     {{ return("(value <> '' and not (is_valid_utf8(value) and "
         ~ (floodmark._is_lenient_object_sql('value', {'lenient': lenient}) if lenient
-        else floodmark._is_seen_object_sql(settings)) ~ '))') }}
+        else floodmark._is_json_object_sql('value')) ~ '))') }}
 {% endmacro %}
 
 
@@ -215,7 +207,7 @@
             ~ floodmark._quoted(field.name)) -%}
     {%- endfor -%}
     {%- set is_object = floodmark._is_lenient_object_sql('value', group) if group.lenient
-        else 'is_valid_utf8(value) and ' ~ floodmark._is_seen_object_sql(settings) -%}
+        else 'is_valid_utf8(value) and ' ~ floodmark._is_json_object_sql('value') -%}
     {%- set parsed = [floodmark._from_json_sql(settings, 'value', floodmark._struct_fields(read)
         + [{'name': '_floodmark_bad', 'type': 'string'}]) ~ ' as line'] -%}
     {%- if strings -%}

@@ -6,7 +6,9 @@
 {% macro _look_at_json(run, files) %}
     {%- set settings = run.settings.files -%}
     {%- set is_whole = floodmark._is_whole_json(settings) -%}
-    {%- set asks = floodmark._asks_for_fields(settings) -%}
+    {#- Spark's reader finds a field by its very name: those in another case have to be seen -#}
+    {%- set asks = settings.infers or settings.rescued_data_column or settings.schema_evolution == 'fail'
+        or not settings.case_sensitive -%}
     {%- if is_whole and not asks -%}
         {{ return({'files': {}, 'seen': none}) }}
     {%- endif -%}
@@ -43,13 +45,6 @@
     {{ return({'files': found, 'seen': ns.seen, 'is_quick': is_quick and not asks, 'is_huge': is_huge,
         'kept': floodmark._settled_decimals(ns.seen, floodmark._json_inferred(settings, files)) if is_vague
         else ns.seen}) }}
-{% endmacro %}
-
-
-{# Whether the fields of JSON have to be seen. Spark's reader finds one by its very name, and none in another case. #}
-{% macro _asks_for_fields(settings) %}
-    {{ return(settings.infers or settings.rescued_data_column or settings.schema_evolution == 'fail'
-        or not settings.case_sensitive) }}
 {% endmacro %}
 
 

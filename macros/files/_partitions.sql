@@ -33,10 +33,11 @@
         {%- do floodmark._warn_once(run, "files.schema_hints has '" ~ name ~ "', and no file lies in a folder '" ~ name
             ~ "=' yet: the column is NULL. " ~ ('Beside single_variant_column' if settings.single_variant_column
             else "With format '" ~ settings.format ~ "'") ~ ', hints type only folders')
-            if name in of_folders and name not in seen -%}
+            if name in of_folders and name not in seen and name | lower not in taken -%}
         {%- if name | lower in taken or floodmark._is_own_column(settings, name) -%}
             {%- do floodmark._warn_once(run, "the folders have a level '" ~ name ~ "=', which gives no column, since "
-                'the name is taken. Rename the folder to load its value') -%}
+                'the name is taken. Rename the folder to load its value')
+                if name | lower in seen.keys() | map('lower') -%}
         {%- elif settings.partition_columns is none and name | lower not in named
             and not floodmark._is_nameable(run, name) -%}
             {%- do refused.append(name ~ '=') -%}

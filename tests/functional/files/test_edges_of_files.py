@@ -179,20 +179,6 @@ def test_a_lenient_reader_widens_without_a_file_that_cannot_be_read(project: Pro
     assert [row["id"] for row in records(project, name, "id")] == [1, 2]
 
 
-def test_a_record_whose_fields_cannot_be_seen_is_corrupt(project: Project) -> None:
-    """A VARIANT has no text of more than 20,000,000 characters, which Spark's reader passes over in an unknown field."""
-    name, long = "too_long", f'{{"id": 1, "x": "{"y" * 20_000_001}"}}\n'
-    assert load(project, name, {"a.json": long + lines({"id": 2})}, format="json") == ""
-    assert records(project, name) == [{"id": "2"}]
-    held_back = project.sql(
-        "select _floodmark_file, _floodmark_reason, length(_floodmark_raw) from "
-        f"{project.schema}.{name}__quarantine"
-    )
-    assert [(file.rpartition("/")[2], *rest) for file, *rest in held_back] == [
-        ("a.json", "too long for a VARIANT", len(long) - 1)
-    ]
-
-
 def test_a_file_that_is_cut_is_corrupt_whatever_the_session_passes_over(project: Project) -> None:
     name, conf = "passed_over", "spark.sql.files.ignoreCorruptFiles"
     hooks = {"pre_hook": f"set {conf} = true", "post_hook": f"set {conf} = false"}

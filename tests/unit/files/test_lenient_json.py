@@ -102,21 +102,3 @@ def test_a_new_column_fails_the_batch_and_its_file_is_named() -> None:
     stopped.clear()
     floodmark._check_new_columns(run, "struct<id:bigint,x:bigint>", look)
     assert stopped == []
-
-
-@pytest.mark.parametrize(
-    ("given", "sees"),
-    [
-        ({}, True),
-        ({"infers": False, "rescued_data_column": None, "schema_evolution": "none"}, False),
-        ({"infers": False, "schema_evolution": "none"}, True),
-    ],
-)
-def test_a_record_is_odd_whose_fields_nobody_sees_where_they_count(
-    given: dict[str, Any], sees: bool
-) -> None:
-    """Spark's reader passes over a text that is too long for a VARIANT, where it does not know the field."""
-    floodmark = load()
-    settings = SETTINGS | {"options": {}} | given
-    for sql in (floodmark._is_odd_line_sql(settings), floodmark._is_odd_text_sql(settings)):
-        assert ("or try_parse_json(value) is not null" in sql) is sees
