@@ -10,7 +10,7 @@
     {%- endif -%}
     {%- set landed = floodmark._landed(relation, batch) if relation.is_delta else none -%}
     {%- if landed is none and relation.is_delta -%}
-        {%- do floodmark._try_fence(batch, true, relation) -%}
+        {%- do floodmark._fence(batch, relation) -%}
         {%- set landed = floodmark._landed(relation, batch) -%}
     {%- endif -%}
     {%- if landed is none -%}

@@ -34,17 +34,11 @@
 
 
 {# Fence a batch, and tell whether that went. Delta may refuse the fence as it refuses any MERGE into the table (CHAR
-   columns): where it is needed, the run stops. #}
-{% macro _try_fence(batch, is_needed, relation=none) %}
-    {%- set table = relation or this -%}
-    {%- set fenced = floodmark._tried(floodmark._fence, batch, table) -%}
+   columns): where it is needed, its error is raised. #}
+{% macro _try_fence(batch, is_needed) %}
+    {%- set fenced = floodmark._tried(floodmark._fence, batch) -%}
     {%- if fenced.error is not none -%}
         {%- do floodmark._reset_conf(floodmark._batch_conf()) -%}
-        {%- for column in (floodmark._char_columns(table) if is_needed else []) -%}
-            {%- do floodmark._stop('batch ' ~ batch.batch_id ~ ', which an earlier run left open, cannot be given up: '
-                'Delta refuses the commit for that, since ' ~ column.name ~ ' of ' ~ table ~ ' is ' ~ column.type
-                ~ '. ' ~ floodmark._without_char(table, column), batch.get('model')) -%}
-        {%- endfor -%}
         {%- do adapter.floodmark_raise(fenced.raised) if is_needed -%}
     {%- endif -%}
     {{ return(fenced.error is none) }}

@@ -21,18 +21,6 @@
 {% endmacro %}
 
 
-{# The same, but nothing where the table has CHAR columns, for which Delta refuses it. #}
-{% macro _land_if_taken(batch) %}
-    {%- set tried = floodmark._tried(floodmark._land_without_rows, batch) -%}
-    {%- if tried.error is none -%}
-        {{ return(tried.value) }}
-    {%- endif -%}
-    {%- do floodmark._reset_conf(floodmark._batch_conf()) -%}
-    {%- do adapter.floodmark_raise(tried.raised) if not floodmark._char_columns(this) -%}
-    {{ return({'version': none, 'metrics': {}}) }}
-{% endmacro %}
-
-
 {# What a batch that has nothing to write leaves in the table: no commit, but of a first load that read rows, each of
    them once: rules held them back, or they are deletes. By it later runs know that the table, which was there, is not
    new (_target_state); so it gets these columns now, as with its first rows. Delta may refuse the commit (CHAR

@@ -2,7 +2,7 @@
 {% macro _finish(run, batch, landed, source) %}
     {#- what is not in the table's history is given up (_recover), and what it settles in the quarantine would stay -#}
     {%- if landed.version is none and batch.kind in ['backfill', 'replay'] and floodmark._is_judged(batch) -%}
-        {%- set landed = floodmark._land_if_taken(batch) -%}
+        {%- set landed = floodmark._land_without_rows(batch) -%}
     {%- endif -%}
     {%- set metrics = landed.metrics -%}
     {%- set stage = floodmark._stage_relation(batch) -%}

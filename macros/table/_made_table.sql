@@ -42,40 +42,25 @@
 {% endmacro %}
 
 
-{# The CHAR columns of a table, a list of {name, type}, which Delta's MERGE cannot read
-   (DELTA_MERGE_RESOLVED_ATTRIBUTE_MISSING_FROM_INPUT). Tables that floodmark makes have none; DESCRIBE shows them as
-   string, unless Spark is told to keep their types. #}
-{% macro _char_columns(relation) %}
+{# Delta's MERGE cannot read CHAR columns (DELTA_MERGE_RESOLVED_ATTRIBUTE_MISSING_FROM_INPUT). Tables that floodmark
+   makes have none; DESCRIBE shows them as string, unless Spark is told to keep their types. #}
+{% macro _check_char_columns(run) %}
+    {%- if run.settings.strategy not in ['merge', 'cdc', 'snapshot_diff'] -%}
+        {{ return(none) }}
+    {%- endif -%}
     {%- set keeps_types = 'spark.sql.preserveCharVarcharTypeInfo' -%}
     {%- do floodmark._set_conf({keeps_types: 'true'}) -%}
-    {%- set columns = floodmark._described_columns(run_query('describe query select * from ' ~ relation).rows) -%}
+    {%- set columns = floodmark._described_columns(run_query('describe query select * from ' ~ this).rows) -%}
     {%- do floodmark._reset_conf([keeps_types]) -%}
-    {%- set found = [] -%}
-    {%- for column in columns if modules.re.search('\\bchar\\(\\d+\\)', column.type) -%}
-        {%- do found.append(column) -%}
-    {%- endfor -%}
-    {{ return(found) }}
-{% endmacro %}
-
-
-{# How a column of a table becomes one without CHAR. Delta keeps the CHAR of a field whose type is changed. #}
-{% macro _without_char(relation, column) %}
-    {{ return('Make it a string: alter table ' ~ relation ~ ' alter column ' ~ floodmark._quoted(column.name)
-        ~ ' type string' if floodmark._nesting(column.type) is none
-        else 'Make the table anew with strings within this column') }}
-{% endmacro %}
-
-
-{# Refuse such columns in the model's table, where the strategy merges. #}
-{% macro _check_char_columns(run) %}
     {%- set problems = [] -%}
-    {%- for column in (floodmark._char_columns(this) if run.settings.strategy in ['merge', 'cdc', 'snapshot_diff']
-        else []) -%}
+    {%- for column in columns if modules.re.search('\\bchar\\(\\d+\\)', column.type) -%}
+        {#- Delta keeps the CHAR of a field whose type is changed -#}
         {%- do problems.append({'setting': 'incremental_strategy',
             'got': run.settings.strategy ~ ' into column ' ~ column.name ~ ' ' ~ column.type ~ ' of ' ~ this,
             'expected': "no CHAR column, which Delta's MERGE cannot read",
-            'todo': floodmark._without_char(this, column)
-            ~ ('' if floodmark._nesting(column.type) is none else ', or run once with --full-refresh')}) -%}
+            'todo': 'Make it a string: alter table ' ~ this ~ ' alter column ' ~ floodmark._quoted(column.name)
+            ~ ' type string' if floodmark._nesting(column.type) is none
+            else 'Make the table anew with strings within this column, or run once with --full-refresh'}) -%}
     {%- endfor -%}
     {%- do floodmark._refuse(problems, rejects='the table has CHAR columns') -%}
 {% endmacro %}

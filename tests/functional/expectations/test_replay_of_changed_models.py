@@ -8,7 +8,6 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.commands import command
-from tests.support.faults import Faults, injected
 from tests.support.harness import Project, incremental, sentence, table
 
 pytestmark = [pytest.mark.edge, pytest.mark.long("session")]
@@ -235,7 +234,8 @@ def test_settings_that_name_a_column_that_came_later(project: Project) -> None:
 
 
 def test_a_replay_into_a_table_with_a_char(project: Project) -> None:
-    """Delta takes no MERGE there, with which a batch ends that has no row, or is given up."""
+    """Delta reads none in a MERGE, and takes the one that names no column: a batch ends by it that has no row, or is
+    given up."""
     chars = f"{project.schema}.chars"
     project.sql(
         f"create table {chars} (id int, amount int, n bigint, left_out char(5)) using delta"
@@ -245,10 +245,6 @@ def test_a_replay_into_a_table_with_a_char(project: Project) -> None:
     asked = json.dumps({"floodmark_replay": {"set": {"amount": "abs(amount)"}}})
     with injected(Faults(cuts={"chars": r"before: insert into \S*\.`?chars\W"})):
         assert not project.dbt("run", "--select", "chars", "--vars", asked).success
-    said = sentence(project.dbt("run", "--select", "chars").message["chars"])
-    helps = f"alter table {chars} alter column `left_out` type string"
-    assert f"left_out of {chars} is char(5). Make it a string: {helps}" in said, said
-    project.sql(helps)
     project.build("--select", "chars")
     replay(project, "chars", "--set", "amount = abs(amount)")
     assert rows(project, "chars", "id, amount") == [(1, 1), (2, 2), (3, 3)]

@@ -19,7 +19,7 @@ def floodmark() -> SimpleNamespace:
     loaded = load(invocation_id="11111111-2222")
     loaded.done = done
     loaded._is_delta_there = lambda: True
-    loaded._fence = lambda batch, table: done.append("fence")
+    loaded._fence = lambda batch: done.append("fence")
     loaded._landed = lambda table, batch: None
     loaded._take_back_quarantined = lambda batch: done.append("take back")
     loaded._record = lambda event, batch, values: done.append(event)
@@ -107,7 +107,7 @@ def test_a_batch_that_another_run_has_finished_is_not_failed(floodmark: SimpleNa
 def test_a_table_that_takes_no_fence(floodmark: SimpleNamespace) -> None:
     """The error at hand is shown; a batch that was taken over stays open."""
     refused = {"error": "CHAR", "raised": ValueError("CHAR")}
-    floodmark._tried = lambda macro, *_: SimpleNamespace(**refused)
+    floodmark._tried = lambda macro, batch: SimpleNamespace(**refused)
     floodmark._reset_conf = lambda keys: floodmark.done.append("reset")
     floodmark._fail(batch_of(), "no", True)
     assert floodmark.done == ["reset", "failed"]
@@ -116,7 +116,6 @@ def test_a_table_that_takes_no_fence(floodmark: SimpleNamespace) -> None:
         raise raised
 
     again = load(adapter=SimpleNamespace(floodmark_raise=fail))
-    again._char_columns = lambda table: []
     again._tried, again._reset_conf = floodmark._tried, floodmark._reset_conf
     with pytest.raises(ValueError, match="CHAR"):
         again._fence_failed(batch_of(is_taken_over=True))
@@ -177,59 +176,3 @@ def test_a_guarded_first_load_of_numbers_has_a_cap(guarded: bool, cap: int | Non
     plan = floodmark._plan_watermark(run, None, None, reach)
     assert (plan["cap"], plan["cap_position"]) == (None if cap is None else str(cap), cap)
     assert plan["high"] is None
-
-
-class DeltaRefused(Exception):
-    """What Delta says of a MERGE."""
-
-
-@pytest.fixture
-def merges_refused() -> SimpleNamespace:
-    """The macros over a table into which Delta takes no MERGE, whose columns have the types `types`."""
-
-    def attempt(macro: Any, *given: Any) -> dict[str, Any]:
-        try:
-            return {"value": macro(*given), "error": None, "raised": None}
-        except DeltaRefused as exc:
-            return {"value": None, "error": str(exc), "raised": exc}
-
-    def throw(exc: Exception) -> None:
-        raise exc
-
-    adapter = SimpleNamespace(floodmark_plugin=True, floodmark_try=attempt, floodmark_raise=throw)
-    loaded = load(
-        adapter=adapter,
-        run_query=lambda sql: SimpleNamespace(rows=[], asked=sql),
-        model={"schema": "shop", "alias": "orders"},
-    )
-    loaded.types = {}
-    loaded._described_columns = lambda rows: [
-        {"name": name, "type": type} for name, type in loaded.types.items()
-    ]
-    loaded._set_conf = loaded._reset_conf = lambda conf: None
-    loaded._apply_once = lambda *_, **__: throw(DeltaRefused("no MERGE"))
-    loaded._model_id = lambda: "shop.orders"
-    return loaded
-
-
-def test_a_batch_that_a_char_keeps_from_being_given_up_says_what_helps(
-    merges_refused: SimpleNamespace,
-) -> None:
-    """Else each run, a full refresh and a reset end with Delta's own words, which name no column."""
-    batch = batch_of(kind="replay", model="shop.others")
-    with pytest.raises(DeltaRefused):
-        merges_refused._try_fence(batch, True, "shop.others")
-    merges_refused.types = {"id": "int", "code": "char(5)"}
-    with pytest.raises(Refused) as refused:
-        merges_refused._try_fence(batch, True, "shop.others")
-    said = str(refused.value)
-    assert "'shop.others': batch 3, which an earlier run left open, cannot be given up" in said
-    assert "alter table shop.others alter column `code` type string" in said
-    assert not merges_refused._try_fence(batch, False)
-
-
-def test_a_replay_that_keeps_no_row_goes_on_beside_a_char(merges_refused: SimpleNamespace) -> None:
-    with pytest.raises(DeltaRefused):
-        merges_refused._land_if_taken(batch_of())
-    merges_refused.types = {"s": "struct<a:char(1)>"}
-    assert merges_refused._land_if_taken(batch_of()) == {"version": None, "metrics": {}}
