@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.commands import command
+from tests.support.faults import Faults, injected
 from tests.support.harness import Project, incremental, sentence, table
 
 pytestmark = [pytest.mark.edge, pytest.mark.long("session")]
