@@ -25,7 +25,7 @@
 
 
 {# Whether a line may be the header, or the first record where there is none: to Spark it is neither blank nor a
-   comment. Before a header a comment may be indented. Of a file that is read as a whole this is the first record. #}
+   comment. Of a file that is read as a whole this is the first record. #}
 {% macro _may_be_header_sql(dialect) %}
     {%- if dialect.is_whole -%}
         {{ return("trim(value) <> ''") }}
@@ -34,10 +34,8 @@
     {%- if modules.re.fullmatch('[\\x00-\\x1f]+', dialect.sep) -%}
         {%- do terms.append('contains(value, ' ~ floodmark._string_literal(dialect.sep) ~ ')') -%}
     {%- endif -%}
-    {%- set comment = ('[\\x00-\\x20]*+' if dialect.has_header else '') ~ modules.re.escape(dialect.comment)
-        if dialect.comment -%}
-    {{ return('(' ~ terms | join(' or ') ~ ')' ~ (' and not value rlike ' ~ floodmark._string_literal('^' ~ comment)
-        if comment else '')) }}
+    {{ return('(' ~ terms | join(' or ') ~ ')' ~ (' and not startswith(value, '
+        ~ floodmark._string_literal(dialect.comment) ~ ')' if dialect.comment else '')) }}
 {% endmacro %}
 
 

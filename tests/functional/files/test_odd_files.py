@@ -50,7 +50,7 @@ CSV: dict[str, dict[str, bytes | str]] = {
     "leading": {
         "a.csv": "\n\n# x\nid,name\n1,a\n",
         "b.csv": "id,name\n\n2,b\n#3,c\n",
-        "c.csv": "\t\t\n \t# x\nid,name\n4,d\n",
+        "c.csv": "\t\t\n# x\nid,name\n4,d\n",
     },
     "twins": {"a.csv": "id,texts\n1,a\nq,b\n"},
     "own": {"a.csv": "id,_metadata,value,line,is_open\n1,a,b,c,d\n2,e,f,g\n"},
