@@ -30,11 +30,8 @@
     {%- if dialect.is_whole -%}
         {{ return("trim(value) <> ''") }}
     {%- endif -%}
-    {%- set terms = [floodmark._has_letters_sql()] -%}
-    {%- if modules.re.fullmatch('[\\x00-\\x1f]+', dialect.sep) -%}
-        {%- do terms.append('contains(value, ' ~ floodmark._string_literal(dialect.sep) ~ ')') -%}
-    {%- endif -%}
-    {{ return('(' ~ terms | join(' or ') ~ ')' ~ (' and not startswith(value, '
+    {%- set terms = [floodmark._has_letters_sql(), floodmark._has_blank_separator_sql(dialect)] -%}
+    {{ return('(' ~ terms | select | join(' or ') ~ ')' ~ (' and not startswith(value, '
         ~ floodmark._string_literal(dialect.comment) ~ ')' if dialect.comment else '')) }}
 {% endmacro %}
 
@@ -42,6 +39,13 @@
 {# Whether a line has more than blanks and control characters. #}
 {% macro _has_letters_sql() %}
     {{ return("value rlike '[^\\\\x00-\\\\x20]'") }}
+{% endmacro %}
+
+
+{# Whether a line has a separator, where that is a control character; none where it is another. #}
+{% macro _has_blank_separator_sql(dialect) %}
+    {{ return('contains(value, ' ~ floodmark._string_literal(dialect.sep) ~ ')'
+        if modules.re.fullmatch('[\\x00-\\x1f]+', dialect.sep) else none) }}
 {% endmacro %}
 
 

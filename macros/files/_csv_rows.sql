@@ -87,11 +87,10 @@
         {%- set records = floodmark._csv_records_sql(dialect.text, dialect) -%}
         {{ return('select explode(' ~ ('slice(' ~ records ~ ', 2, greatest(size(' ~ records ~ ') - 1, 0))'
             if dialect.has_header else records) ~ ') as value, _metadata from (' ~ lines ~ ')') }}
-    {%- elif modules.re.fullmatch('[\\x00-\\x1f]+', dialect.sep) -%}
+    {%- elif floodmark._has_blank_separator_sql(dialect) -%}
         {%- set lines = lines ~ ' union all select value, _metadata from '
             ~ floodmark._raw_files_sql(settings, group.files)
-            ~ ' and not ' ~ floodmark._has_letters_sql() ~ ' and contains(value, '
-            ~ floodmark._string_literal(dialect.sep) ~ ')' -%}
+            ~ ' and not ' ~ floodmark._has_letters_sql() ~ ' and ' ~ floodmark._has_blank_separator_sql(dialect) -%}
     {%- endif -%}
     {{ return('select * from (' ~ lines ~ ') where not startswith(value, '
         ~ floodmark._string_literal(dialect.comment) ~ ')' if dialect.comment else lines) }}
