@@ -26,7 +26,7 @@ cache_parsed_templates()
 TARGETS = os.environ.get("FLOODMARK_TEST_TARGETS", "session,thrift").split(",")
 
 #: The modules of edge cases that this run left out.
-OTHER_PARTS = pytest.StashKey[set[str]]()
+OTHER_EDGES = pytest.StashKey[set[str]]()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -40,7 +40,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave out what this run does not take (tests/support/selection.py); what needs a target comes first."""
     asked = {Path(argument.partition("::")[0]).name for argument in config.args}
     reasons = left_out(items, TARGETS, is_whole=asked <= {"tests", "functional"})
-    config.stash[OTHER_PARTS] = {
+    config.stash[OTHER_EDGES] = {
         item.nodeid.partition("::")[0] for item, reason in reasons.items() if reason == "edge"
     }
     config.hook.pytest_deselected(items=list(reasons))
@@ -51,19 +51,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Let a worker of xdist tell the process that began the suite what it left out."""
     if hasattr(session.config, "workeroutput"):
-        session.config.workeroutput["edge"] = sorted(session.config.stash[OTHER_PARTS])
+        session.config.workeroutput["edge"] = sorted(session.config.stash[OTHER_EDGES])
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """Keep what a worker left out for the summary."""
-    left = node.config.stash.setdefault(OTHER_PARTS, set())
+    left = node.config.stash.setdefault(OTHER_EDGES, set())
     left.update(getattr(node, "workeroutput", {}).get("edge", ()))
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Name the modules whose edge cases this run left to other commits."""
-    modules = sorted(Path(module).stem for module in config.stash.get(OTHER_PARTS, set()))
+    modules = sorted(Path(module).stem for module in config.stash.get(OTHER_EDGES, set()))
     if modules:
         terminalreporter.write_line(
             f"Edge cases that run with other commits: {', '.join(modules)}. "

@@ -1,4 +1,4 @@
-"""Which tests a run takes: each rule on one target, and a part of the modules about edge cases.
+"""Which tests a run takes: each rule on one target, and the edge cases of one module.
 
 `FLOODMARK_LAB=full` takes all of them; a run that names rooms, files or tests takes all edge cases there (docs/testing.md).
 """
@@ -16,56 +16,6 @@ import pytest
 from tests.support.harness import FULL, REPOSITORY
 
 T = TypeVar("T")
-
-#: A run of the whole suite takes one of this many parts of the modules with tests marked `edge`.
-PARTS = 60
-#: Modules whose edge cases take minutes: no part has two of them.
-SLOW = (
-    "test_after_loading",
-    "test_cdc_altered_tables",
-    "test_cdc_changes",
-    "test_cdc_memory",
-    "test_cdc_rules",
-    "test_clock_set_back",
-    "test_clocks",
-    "test_commands",
-    "test_commands_at_the_edge",
-    "test_concurrency",
-    "test_corrupt_again",
-    "test_crash_process",
-    "test_dbt_ways",
-    "test_disagreements",
-    "test_discovery",
-    "test_expectations_crash",
-    "test_file_crash",
-    "test_file_formats",
-    "test_file_fuzz",
-    "test_first_files",
-    "test_held_changes",
-    "test_held_rows",
-    "test_judged_streams",
-    "test_lost_ledger_rows",
-    "test_more_watermarks",
-    "test_promote",
-    "test_random_rules",
-    "test_read_again",
-    "test_refusals",
-    "test_refused_batches",
-    "test_replay",
-    "test_replay_beside_runs",
-    "test_replay_of_changed_models",
-    "test_rescued",
-    "test_row_values",
-    "test_snapshot_diff",
-    "test_snapshot_state",
-    "test_spark_defaults",
-    "test_strategies",
-    "test_stream_checks",
-    "test_stream_positions",
-    "test_superseded",
-    "test_versions",
-    "test_whole_backfills",
-)
 
 
 def left_out(
@@ -86,17 +36,12 @@ def left_out(
 
 
 def other_edge_modules(items: Iterable[pytest.Item]) -> list[str]:
-    """Return the modules with tests marked `edge` that are not in this commit's part.
-
-    Those that take minutes are dealt out first. Neighbours in the alphabet, which often load in the same way, are in
-    different parts.
-    """
-    modules = sorted(
-        {_module(item) for item in items if item.get_closest_marker("edge")},
-        key=lambda module: (_stem(module) not in SLOW, module),
-    )
-    part = random.Random(commit()).randrange(PARTS)
-    return [module for index, module in enumerate(modules) if index % PARTS != part]
+    """Return the modules with tests marked `edge`, but for the one that this commit's hash picks."""
+    modules = sorted({_module(item) for item in items if item.get_closest_marker("edge")})
+    if not modules:
+        return []
+    picked = random.Random(commit()).choice(modules)
+    return [module for module in modules if module != picked]
 
 
 def sample(cases: Sequence[T], most: int) -> list[T]:
@@ -128,7 +73,3 @@ def _belongs_to_another_target(item: pytest.Item) -> bool:
 
 def _module(item: pytest.Item) -> str:
     return item.nodeid.partition("::")[0]
-
-
-def _stem(module: str) -> str:
-    return module.rpartition("/")[2].removesuffix(".py")

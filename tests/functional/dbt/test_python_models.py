@@ -11,7 +11,10 @@ import pytest
 from tests.support.harness import Project, sentence
 from tests.support.python_models import python_model
 
-pytestmark = pytest.mark.parametrize("target", ["session"], scope="module")
+pytestmark = [
+    pytest.mark.edge,
+    pytest.mark.parametrize("target", ["session"], scope="module"),
+]
 
 TABLE = """
 def model(dbt, session):

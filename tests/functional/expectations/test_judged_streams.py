@@ -231,6 +231,7 @@ def test_a_replayed_stream_is_no_batch_that_reads_all_again(project: Project) ->
     assert "was filled by a stream, which leaves no mark" in sentence(run.log)
 
 
+@pytest.mark.edge
 def test_files_that_stream_are_judged(project: Project) -> None:
     land(
         project.root / "landing", {"1.json": lines({"id": 1, "amount": 1}, {"id": 2, "amount": -2})}
@@ -247,6 +248,7 @@ def test_files_that_stream_are_judged(project: Project) -> None:
     assert held == 2 and file.endswith("/landing/1.json")
 
 
+@pytest.mark.edge
 def test_a_stream_that_gets_rules_goes_on(project: Project) -> None:
     project.model("later", stream(SELECT))
     project.build("--select", "later")

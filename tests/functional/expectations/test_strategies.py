@@ -11,7 +11,7 @@ from tests.support.faults import Faults, assert_cut, injected, once
 from tests.support.files import land, lines, loader
 from tests.support.harness import Project, incremental, sentence, table, values
 
-pytestmark = pytest.mark.long("thrift")
+pytestmark = [pytest.mark.edge, pytest.mark.long("thrift")]
 
 POSITIVE = {"name": "positive", "expect": "amount > 0", "on_violation": "quarantine"}
 SOURCES = (
@@ -163,7 +163,6 @@ def test_what_was_sent_is_told_with_strings_as_spark_has_them(project: Project) 
     assert rows(project, "sent__quarantine", columns) == [(None, "x", None, None)]
 
 
-@pytest.mark.edge
 def test_a_row_of_a_snapshot_that_is_held_back_is_not_missing(project: Project) -> None:
     extract = source(project, "raw_extract", "id int, amount int", (1, 1), (2, 2), (3, 3), (4, 4))
     project.model(
@@ -200,7 +199,6 @@ def test_a_row_of_a_snapshot_that_is_held_back_is_not_missing(project: Project) 
     )
 
 
-@pytest.mark.edge
 def test_a_bad_row_of_each_snapshot_is_held_once(project: Project) -> None:
     taken = source(
         project,
@@ -238,7 +236,6 @@ def test_a_bad_row_of_each_snapshot_is_held_once(project: Project) -> None:
         assert counts(project, model) == (2, 1, 0, 1)
 
 
-@pytest.mark.edge
 def test_an_update_that_is_held_back_leaves_the_older_row(project: Project) -> None:
     orders = source(
         project,
@@ -278,7 +275,6 @@ def test_an_update_that_is_held_back_leaves_the_older_row(project: Project) -> N
     assert rows(project, "orders") == [(1, 10), (2, 2), (3, 3), (4, 4), (5, 7)]
 
 
-@pytest.mark.edge
 def test_a_range_that_is_read_again_supersedes_its_open_rows(project: Project) -> None:
     feed = source(
         project,
@@ -327,7 +323,6 @@ def test_a_range_that_is_read_again_supersedes_its_open_rows(project: Project) -
         assert opened == {(n, -n, "open") for n in (1, 3, 4, 5)}, name
 
 
-@pytest.mark.edge
 def test_a_row_that_lies_in_no_partition_is_held_back(project: Project) -> None:
     odd = source(
         project,
@@ -358,7 +353,6 @@ def test_a_row_that_lies_in_no_partition_is_held_back(project: Project) -> None:
     assert counts(project, "odd") == (1, 0, 0, 1)
 
 
-@pytest.mark.edge
 def test_an_unfinished_batch_ends_under_the_rules_of_its_plan(project: Project) -> None:
     plain = source(
         project, "raw_plain", "id int, amount int, at timestamp", (1, 1, "2024-05-01 01:00:00")
@@ -385,7 +379,6 @@ def test_an_unfinished_batch_ends_under_the_rules_of_its_plan(project: Project) 
         assert batches[1:] == [("committed", 2, 1, 1), ("committed", 1, 1, 0)], name
 
 
-@pytest.mark.edge
 def test_another_table_is_looked_into_at_the_version_of_the_plan(project: Project) -> None:
     source(project, "raw_looked", "id int, amount int, at timestamp", (1, 1, "2024-05-01 01:00:00"))
     source(project, "raw_known", "id int", (1,))
@@ -412,7 +405,6 @@ def test_another_table_is_looked_into_at_the_version_of_the_plan(project: Projec
     assert quarantined(project, "looked") == {(2, 2, "open"): 1, (1, 10, "open"): 1}
 
 
-@pytest.mark.edge
 def test_a_step_that_a_dead_run_left_may_be_old(project: Project) -> None:
     """The last batch of a catch-up tells how fresh the table is."""
     caught = source(
@@ -435,7 +427,6 @@ def test_a_step_that_a_dead_run_left_may_be_old(project: Project) -> None:
     assert {state for (state,) in project.ledger("caught", "state")} == {"committed"}
 
 
-@pytest.mark.edge
 def test_corrupt_records_and_rules_share_a_quarantine(project: Project) -> None:
     folder = project.root / "landing"
     land(folder, {"1.json": lines({"id": 1, "amount": 1}, {"id": 2, "amount": -2}, "not JSON")})
@@ -467,7 +458,6 @@ def test_corrupt_records_and_rules_share_a_quarantine(project: Project) -> None:
     assert counts(project, "clean") == (2, 1, 0, 1)
 
 
-@pytest.mark.edge
 def test_a_type_that_changed_leaves_the_row_as_it_came(project: Project) -> None:
     typed = source(
         project,

@@ -15,7 +15,7 @@ from tests.support.faults import Faults, injected
 from tests.support.files import land, lines, loader, records
 from tests.support.harness import Project, Run
 
-pytestmark = pytest.mark.long("thrift")
+pytestmark = [pytest.mark.edge, pytest.mark.long("thrift")]
 
 ODD = ["a b.json", "c,{d}.json", "e'f.json", "g[h]*.json", "i%20j.json", "ü#k.json", "l\\m.json"]
 ALL = {f"2024/{name}" for name in ODD} | {"top.json"}
@@ -125,7 +125,6 @@ def test_a_failure_is_a_warning_and_nothing_is_recorded(story: Story) -> None:
     assert story.archived("blocked") == {}
 
 
-@pytest.mark.edge
 def test_a_folder_that_cannot_be_listed_is_a_warning(story: Story) -> None:
     """Neither an archive nor the folder of another model fails what is loaded."""
     project, root = story.project, story.project.root
@@ -160,7 +159,6 @@ def test_a_full_refresh_would_lose_what_is_archived(story: Story, still_archives
     assert len(records(story.project, "moved")) == 8
 
 
-@pytest.mark.edge
 def test_a_full_refresh_would_lose_what_another_model_archived(story: Story) -> None:
     project = story.project
     land(project.root / "both", {f"{n}.json": lines({"id": n}) for n in (1, 2)})
@@ -179,7 +177,6 @@ def test_a_full_refresh_would_lose_what_another_model_archived(story: Story) -> 
     assert sorted(int(row["id"]) for row in records(project, "beside")) == [1, 2, 3]
 
 
-@pytest.mark.edge
 def test_each_way_out_of_a_refused_full_refresh(story: Story) -> None:
     project, archive = story.project, story.project.root / "archive/outs"
     land(project.root / "outs", {f"d/{n} %.json": lines({"id": n}) for n in (1, 2)})
@@ -209,7 +206,6 @@ def test_each_way_out_of_a_refused_full_refresh(story: Story) -> None:
     assert [int(row["id"]) for row in records(project, "outs")] == [3]
 
 
-@pytest.mark.edge
 def test_a_full_refresh_would_lose_an_archived_file_that_was_forgotten(story: Story) -> None:
     project, folder = story.project, story.project.root / "forgotten"
     land(folder, {f"{n}.json": lines({"id": n}) for n in (1, 2)})
@@ -230,7 +226,6 @@ def test_a_full_refresh_would_lose_an_archived_file_that_was_forgotten(story: St
     assert sorted(int(row["id"]) for row in records(project, "forgotten")) == [1, 2]
 
 
-@pytest.mark.edge
 def test_a_full_refresh_loses_nothing_of_a_file_that_was_replaced(story: Story) -> None:
     project = story.project
     given = {"allow_overwrites": "replace", "archive_to": "archive/replaced", "after": "1 hour"}
@@ -249,7 +244,6 @@ def test_a_full_refresh_loses_nothing_of_a_file_that_was_replaced(story: Story) 
     assert [int(row["id"]) for row in records(project, "replaced")] == [11]
 
 
-@pytest.mark.edge
 def test_files_of_a_folder_that_is_away_are_archived_when_it_is_back(story: Story) -> None:
     project, folder = story.project, story.project.root / "away"
     land(folder, {f"{n}.json": lines({"id": n}) for n in (1, 2)})
@@ -273,7 +267,6 @@ def test_files_of_a_folder_that_is_away_are_archived_when_it_is_back(story: Stor
     assert present(project.root / "archive/away") == {"1.json", "2.json"}
 
 
-@pytest.mark.edge
 def test_later_runs(story: Story) -> None:
     project, root = story.project, story.project.root
     log = f"{project.schema}_floodmark.batch_log"
@@ -319,7 +312,6 @@ DEATHS = {
 }
 
 
-@pytest.mark.edge
 @pytest.mark.lab
 def test_a_run_that_dies_while_it_tidies_is_followed_by_one_that_records_it(
     make_project: Callable[..., Project],
@@ -366,7 +358,6 @@ def test_a_run_that_dies_while_it_tidies_is_followed_by_one_that_records_it(
             assert present(archive) == {"1.json", "2.json", "3.json"}, name
 
 
-@pytest.mark.edge
 def test_maintain_does_it_too(story: Story) -> None:
     project = story.project
     (project.root / "archive/blocked").unlink()

@@ -15,7 +15,7 @@ from tests.support.faults import Faults, injected, once
 from tests.support.files import land, lines, loader, quarantined, records, rescued
 from tests.support.harness import Project, Run
 
-pytestmark = pytest.mark.long("thrift")
+pytestmark = [pytest.mark.edge, pytest.mark.long("thrift")]
 
 JSON = {"format": "json", "schema": "id int, name string, price decimal(6,2)"}
 #: Models that are loaded without a staging table of their files: the rows of each file.
@@ -186,7 +186,6 @@ def test_a_file_that_changes_before_it_is_read_is_not_loaded_as_it_was(story: St
     assert rescued(rows[7]) == {"b": 2, "_file_path": "d.json"}
 
 
-@pytest.mark.edge
 def test_a_file_that_breaks_while_a_server_elsewhere_reads_it_is_corrupt(
     make_project: Callable[..., Project], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,6 +31,8 @@ from tests.support.harness import (
 from tests.support.postgres_server import Database, running_postgres
 from tests.support.streams import stream
 
+pytestmark = pytest.mark.edge
+
 SCHEMA = "shared_metastore"
 ROUNDS, ROWS = 3, 50
 COMMAND = "from dbt_floodmark.cli import main; main(prog_name='floodmark')"
@@ -174,7 +176,6 @@ def test_what_is_said_before_it_can_be_used(shared: Shared, tmp_path: Path) -> N
     (shared.project.root / "models" / "one.sql").unlink()
 
 
-@pytest.mark.edge
 def test_a_stream_beside_builds_on_session_and_thrift(shared: Shared, server: ThriftServer) -> None:
     """Rows come by builds over Thrift and on a session; a stream of another process passes them on; nothing is lost or doubled."""
     project = shared.project

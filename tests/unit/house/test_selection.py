@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from tests.support import selection
-from tests.support.harness import REPOSITORY
 
 
 class Item:
@@ -26,7 +25,7 @@ class Item:
 
 EDGE = pytest.mark.edge.mark
 ON_THRIFT = pytest.mark.long("thrift").mark
-MODULES = [f"tests/functional/test_{number:02}.py" for number in range(selection.PARTS + 3)]
+MODULES = [f"tests/functional/test_{number:02}.py" for number in range(60)]
 ITEMS: Any = [Item(f"{module}::test_edge", EDGE) for module in MODULES]
 BOTH = ("session", "thrift")
 
@@ -43,31 +42,12 @@ def taken(monkeypatch: pytest.MonkeyPatch, commit: str) -> frozenset[str]:
     return frozenset(item.nodeid for item in ITEMS if item not in left)
 
 
-def test_each_edge_case_is_in_one_part(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_module_of_edge_cases_has_its_commits(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = {taken(monkeypatch, f"commit {number}") for number in range(1000)}
-    assert len(parts) == selection.PARTS
-    assert sorted(test for part in parts for test in part) == [item.nodeid for item in ITEMS]
+    assert parts == {frozenset({item.nodeid}) for item in ITEMS}
 
 
-def test_no_part_has_two_slow_modules(monkeypatch: pytest.MonkeyPatch) -> None:
-    slow: Any = [Item(f"tests/functional/{name}.py::test_edge", EDGE) for name in selection.SLOW]
-    seen: set[Any] = set()
-    for number in range(1000):
-        monkeypatch.setattr(selection, "commit", lambda number=number: f"commit {number}")
-        left = selection.left_out([*ITEMS, *slow], BOTH, is_whole=True)
-        found = {item for item in slow if item not in left}
-        assert len(found) <= 1
-        seen |= found
-    assert seen == set(slow)
-
-
-@pytest.mark.parametrize("name", selection.SLOW)
-def test_slow_modules_are_there(name: str) -> None:
-    [found] = (REPOSITORY / "tests/functional").rglob(f"{name}.py")
-    assert "mark.edge" in found.read_text()
-
-
-def test_a_commit_has_one_part(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_commit_always_has_the_same_one(monkeypatch: pytest.MonkeyPatch) -> None:
     assert taken(monkeypatch, "5934f10") == taken(monkeypatch, "5934f10")
 
 
