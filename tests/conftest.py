@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -21,6 +22,8 @@ from tests.support.spark_host import SparkHost, attach, shared_host
 pytest.register_assert_rewrite("tests.support.cdc")
 
 cache_parsed_templates()
+# A full collection goes through the trees of a thousand macros, which never become garbage.
+gc.set_threshold(100_000, 50, 100)
 
 #: The profile targets that the tests of loading run on.
 TARGETS = os.environ.get("FLOODMARK_TEST_TARGETS", "session,thrift").split(",")

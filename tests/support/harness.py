@@ -108,7 +108,12 @@ class Project:
                     "version": "1.0.0",
                     "config-version": 2,
                     "profile": "shop",
-                    "flags": {"send_anonymous_usage_stats": False, "validate_macro_args": True},
+                    "flags": {
+                        "send_anonymous_usage_stats": False,
+                        "validate_macro_args": True,
+                        # Writing a manifest with the package's macros, twice a command, takes most of a second.
+                        "write_json": False,
+                    },
                     "dispatch": [
                         {"macro_namespace": "dbt", "search_order": ["shop", "floodmark", "dbt"]}
                     ],

@@ -68,6 +68,7 @@ def story(make_project: Callable[..., Project]) -> Iterator[Story]:
     config["dispatch"] = [
         {"macro_namespace": "dbt", "search_order": ["shop", "community", "floodmark", "dbt"]}
     ]
+    config["flags"]["write_json"] = True
     config["models"] = {"shop": {"+file_format": "delta"}}  # dbt-spark clones no other
     (project.root / "dbt_project.yml").write_text(yaml.safe_dump(config))
     project.model(

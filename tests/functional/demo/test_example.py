@@ -107,7 +107,7 @@ class Example:
 
     def dbt(self, *args: str, **variables: Any) -> Run:
         variables["landing"] = str(self.landing)
-        run = self.project.dbt(*args, "--vars", json.dumps(variables))
+        run = self.project.dbt(*args, "--no-write-json", "--vars", json.dumps(variables))
         self.runs.append(run)
         return run
 

@@ -83,7 +83,9 @@ class Story:
         return bytes(self.s3.client().get_object(Bucket=self.bucket, Key=name)["Body"].read())
 
     def run(self, *models: str) -> None:
-        self.runs.append(self.project.dbt("run", *(("--select", *models) if models else ())))
+        self.runs.append(
+            self.project.dbt("run", "--write-json", *(("--select", *models) if models else ()))
+        )
 
     def command(self, *words: str) -> str:
         code, output = command(self.project, *words)
