@@ -192,7 +192,9 @@ def test_every_cut_ends_in_the_tables_of_an_undisturbed_run(lab: Lab) -> None:
             f"select distinct state, error from {project.schema}_floodmark.batches"
         )
         died = ("failed", "the run died before the table was replaced")
-        assert set(states) == {("committed", None), died}, states
+        # a sample may hold no first load that is cut between its plan and its table
+        ends = set(states) if FULL else {*states, died}
+        assert ends == {("committed", None), died}, states
     stages = [
         row
         for row in project.sql(f"show tables in {project.schema}_floodmark")
