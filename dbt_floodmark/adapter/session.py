@@ -15,6 +15,7 @@ from dbt.adapters.spark.session import SessionConnectionWrapper
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_floodmark.adapter.row_counts import RowCounts, row_counts
+from dbt_floodmark.spark import delta_log
 from dbt_floodmark.spark.messages import CANCELLED
 
 _numbers = itertools.count(1)
@@ -81,6 +82,13 @@ class FloodmarkSession(SparkConnectionWrapper):
         if bindings is not None:
             fixed = [SessionConnectionWrapper._fix_binding(value) for value in bindings]
             text = text % tuple(fixed)
+        commits = delta_log.history(self.spark, text)
+        if commits is not None:
+            self._description = [
+                (name, kind, None, None, None, None, True) for name, kind in delta_log.COLUMNS
+            ]
+            self._rows = commits
+            return
         frame = self.spark.sql(text)
         fields = frame.schema.fields
         self._description = [

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 from dbt_floodmark.errors import FloodmarkError
 from dbt_floodmark.paths import glob_regex, is_local, literal_folders, path_pattern
+from dbt_floodmark.spark.delta_log import newest_version
 from dbt_floodmark.streaming.checkpoint import (
     HEAD,
     Checkpoint,
@@ -170,13 +171,6 @@ def count_behind(spark: Any, path: str, offset: Mapping[str, Any] | None) -> tup
 
     newest = newest_version(spark, path)
     return versions_behind(offset, newest, has_changes), newest
-
-
-def newest_version(spark: Any, path: str) -> int:
-    """Return the newest version of the Delta table in a folder."""
-    jvm = spark._jvm
-    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, path)
-    return int(log.update(False, jvm.scala.Option.empty(), jvm.scala.Option.empty()).version())
 
 
 def pending(spark: Any, sql: str, project_dir: str, folder: Folder | None) -> Pending:
