@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+_COMMENT = r"/\*(?:(?!\*/).)*\*/"
 #: The statement that is answered here: a table, and how many commits.
 _HISTORY = re.compile(
-    r"(?:\s*/\*.*?\*/)*\s*describe\s+history\s+(\S+)\s+limit\s+(\d{1,9})\s*(?:/\*.*?\*/\s*)*",
+    rf"(?:\s*{_COMMENT})*\s*describe\s+history\s+(\S+)\s+limit\s+(\d{{1,9}})\s*(?:{_COMMENT}\s*)*",
     re.IGNORECASE | re.DOTALL,
 )
 #: Commits up to which the driver reads one after the other; Spark reads more of them at once.
