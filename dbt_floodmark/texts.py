@@ -10,6 +10,10 @@ import yaml
 
 from dbt_floodmark.errors import UsageError
 
+#: A pattern of SQL's comment in brackets. It ends in one way: where a pattern repeats it, whatever
+#: may also stand in it would be tried in every way that many comments can be parted.
+BRACKETED_COMMENT = r"/\*(?:(?!\*/)[\s\S])*\*/"
+
 
 def yaml_text(values: Mapping[Any, Any]) -> str:
     """Return a mapping as text for dbt's ``--args`` and ``--vars``, which are YAML.

@@ -21,6 +21,7 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from dbt_floodmark.adapter.row_counts import RowCounts, row_counts
 from dbt_floodmark.spark.messages import CANCELLED
 from dbt_floodmark.spark.server_log import whole_error
+from dbt_floodmark.texts import BRACKETED_COMMENT
 
 logger = AdapterLogger("Floodmark")
 
@@ -32,7 +33,7 @@ _SAYS_WHY_WITHIN = 2.0
 #: Seconds that the server has to close a session.
 CLOSES_WITHIN = 10.0
 _WRITES = re.compile(
-    r"^\s*(?:/\*.*?\*/\s*|--[^\n]*\n\s*)*(merge|insert|update|delete)\b", re.I | re.S
+    rf"^\s*(?:{BRACKETED_COMMENT}\s*|--[^\n]*\n\s*)*(merge|insert|update|delete)\b", re.IGNORECASE
 )
 
 # thrift logs a refused connection with a stack trace; we say it in a sentence.

@@ -12,11 +12,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-_COMMENT = r"/\*(?:(?!\*/).)*\*/"
+from dbt_floodmark.texts import BRACKETED_COMMENT
+
 #: The statement that is answered here: a table, and how many commits.
 _HISTORY = re.compile(
-    rf"(?:\s*{_COMMENT})*\s*describe\s+history\s+(\S+)\s+limit\s+(\d{{1,9}})\s*(?:{_COMMENT}\s*)*",
-    re.IGNORECASE | re.DOTALL,
+    rf"(?:\s*{BRACKETED_COMMENT})*\s*describe\s+history\s+(\S+)\s+limit\s+(\d{{1,9}})"
+    rf"(?:\s*{BRACKETED_COMMENT})*\s*",
+    re.IGNORECASE,
 )
 #: Commits up to which the driver reads one after the other; Spark reads more of them at once.
 MOST = 20

@@ -20,14 +20,15 @@ from dbt_floodmark.paths import (
     path_pattern,
 )
 from dbt_floodmark.secrets import PLACE, has_secret, masked
+from dbt_floodmark.texts import BRACKETED_COMMENT
 
 #: What `with (...)` may hold behind a stream.
 _WITH = r"""(?:\s*\bwith\s*\((?P<{name}>(?:[^()'"]|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")*)\))?"""
 _NAME = r"(?:\w+|`(?:[^`]|``)+`)"
 _FORMATS = "(?:text|json|csv|parquet|orc|avro)"
 #: A comment ends at a line's end, also at a lone \r, but not at a \n behind a backslash.
-_COMMENT = r"--(?:\\\n|[^\r\n])*"
-_GAP = rf"(?:\s|/\*.*?\*/|{_COMMENT}[\r\n])*"
+_COMMENT = r"--(?:\\\n|\\(?!\n)|[^\r\n\\])*"
+_GAP = rf"(?:\s|{BRACKETED_COMMENT}|{_COMMENT}[\r\n])*"
 #: ``stream(json.`path`) with (option = 'value')`` (Spark itself reads the folder once here), and
 #: `stream(schema.table) with (...)`; the brackets may be left out. Literals and comments come
 #: first, so that what stands in them is left alone.

@@ -54,6 +54,24 @@ def test_a_server_that_goes_away(is_warm, said):
     assert said in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("sql", "is_read"),
+    [
+        ("/* {} */ -- x\n insert into t values (1)", True),
+        (f"{'/* a * / */ ' * 200}MERGE into t", True),
+        (f"{'/* a */' * 200}select 1", False),
+        ("/* insert into t */ select 1", False),
+    ],
+)
+def test_counts_are_read_of_statements_that_write(monkeypatch, sql, is_read):
+    cursor = SimpleNamespace(fetchall=lambda: [(1,)], description=[["num_affected_rows"]])
+    connection = _connection(cursor)
+    connection.cursor()
+    monkeypatch.setattr(connection, "_execute_with_polling", lambda sql, bindings: None)
+    connection.execute(sql)
+    assert (connection.row_counts is not None) == is_read
+
+
 def test_a_server_that_cannot_close_a_session_fails_no_node():
     closed = []
 

@@ -220,6 +220,10 @@ def test_a_micro_batch_in_a_line():
             'select * from stream(v) /*floodmark:stream {"format": "kafka", "name": "v", "options": {}, "path": null}*/',
             [None],
         ),
+        # Many comments are read in one way, not in each way that they can be parted.
+        (f"select * from stream {'/* a */' * 200}(a.b)", ["a.b"]),
+        (f"select stream {'/* a */' * 200} from t", []),
+        ("select stream " + "--a\\\n" * 200 + " from t", []),
     ],
 )
 def test_streams_of_a_select(sql, found):
