@@ -10,8 +10,8 @@ import yaml
 
 from dbt_floodmark.errors import UsageError
 
-#: A pattern of SQL's comment in brackets. It ends in one way: where a pattern repeats it, whatever
-#: may also stand in it would be tried in every way that many comments can be parted.
+#: A pattern for SQL's comment in brackets that can end in one place only. With `.*?` in it, a
+#: pattern that repeats comments tries every way to part a row of them, in exponential time.
 BRACKETED_COMMENT = r"/\*(?:(?!\*/)[\s\S])*\*/"
 
 

@@ -84,15 +84,13 @@ class FloodmarkSession(SparkConnectionWrapper):
             text = text % tuple(fixed)
         commits = delta_log.history(self.spark, text)
         if commits is not None:
-            self._description = [
-                (name, kind, None, None, None, None, True) for name, kind in delta_log.COLUMNS
-            ]
+            self._description = [_described(name, kind) for name, kind in delta_log.COLUMNS]
             self._rows = commits
             return
         frame = self.spark.sql(text)
         fields = frame.schema.fields
         self._description = [
-            (field.name, field.dataType.simpleString(), None, None, None, None, field.nullable)
+            _described(field.name, field.dataType.simpleString(), field.nullable)
             for field in fields
         ]
         rows = frame.collect()
@@ -176,6 +174,10 @@ class FloodmarkSession(SparkConnectionWrapper):
                 # Settings of the context (memory, master) were applied when it started.
                 if "CANNOT_MODIFY" not in str(exc):
                     raise
+
+
+def _described(name: str, spark_type: str, nullable: bool = True) -> ColumnDescription:
+    return (name, spark_type, None, None, None, None, nullable)
 
 
 Converter = Callable[[Any], Any]
