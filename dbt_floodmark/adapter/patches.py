@@ -8,16 +8,18 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from dbt.adapters.events.logging import AdapterLogger
-from dbt.adapters.spark import connections, session
+from dbt.adapters.spark import connections
 from dbt.adapters.spark.__version__ import version as dbt_spark_version
 from dbt.adapters.spark.connections import SparkConnectionManager, SparkConnectionMethod
 from dbt.adapters.spark.impl import SparkAdapter
+from dbt.artifacts.schemas import base as artifacts
 from dbt.task.docs.generate import GenerateTask
 from dbt.task.run import RunTask
 from dbt.task.run_operation import RunOperationTask
 from dbt_common.clients.jinja import MacroFuzzEnvironment
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt_floodmark.adapter.artifacts import write_at_once
 from dbt_floodmark.adapter.connecting import (
     answer_counts,
     cancel_others,
@@ -99,6 +101,7 @@ _PATCHES = (
     _Patch(RunTask, "after_run", ("self", "adapter", "results"), _record_what_waits),
     _Patch(RunOperationTask, "run", ("self",), run_what_follows),
     _Patch(GenerateTask, "run", ("self",), list_rules),
+    _Patch(artifacts, "write_json", ("path", "data"), write_at_once),
     _Patch(MacroFuzzEnvironment, "parse", (), parse_once),
     _Patch(MacroFuzzEnvironment, "compile", (), compile_once),
     _Patch(SparkAdapter, "python_submission_helpers", (), _python_helpers, wrap=property),
@@ -107,8 +110,7 @@ _PATCHES = (
 )
 #: What else we rely on in dbt-spark: (owner, member, parameters it must have).
 _EXPECTED: tuple[tuple[Any, str, tuple[str, ...]], ...] = (
-    (session, "SessionConnectionWrapper", ("handle",)),
-    (getattr(session, "SessionConnectionWrapper", None), "_fix_binding", ("value",)),
+    (getattr(connections, "PyhiveConnectionWrapper", None), "_fix_binding", ("value",)),
     (
         connections,
         "PyhiveConnectionWrapper",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import sys
 
@@ -9,6 +11,10 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.plugins.manager import dbtPlugin
 
 SWITCH = "FLOODMARK_PLUGIN"
+
+#: New objects, and younger collections, after which Python looks for cycles. dbt's manifest is made
+#: of objects that stay, and Python's own numbers (700, 10, 10) walk through them again and again.
+COLLECT_AFTER = (50_000, 20, 50)
 
 logger = AdapterLogger("Floodmark")
 
@@ -31,6 +37,9 @@ class FloodmarkPlugin(dbtPlugin):  # type: ignore[misc]
             logger.warning(unknown_sentence(problems))
             return
         patches.apply()
+        gc.set_threshold(*COLLECT_AFTER)
+        # As it ends, Python would look for cycles among all of them once more.
+        atexit.register(gc.freeze)
 
 
 def unknown_sentence(problems: list[str]) -> str:

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from dbt.adapters.spark.connections import SparkConnectionWrapper
-from dbt.adapters.spark.session import SessionConnectionWrapper
+from dbt.adapters.spark.connections import PyhiveConnectionWrapper, SparkConnectionWrapper
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_floodmark.adapter.row_counts import RowCounts, row_counts
@@ -80,8 +79,9 @@ class FloodmarkSession(SparkConnectionWrapper):
         text = sql.strip()
         text = text[:-1] if text.endswith(";") else sql
         if bindings is not None:
-            fixed = [SessionConnectionWrapper._fix_binding(value) for value in bindings]
-            text = text % tuple(fixed)
+            fixed = [PyhiveConnectionWrapper._fix_binding(value) for value in bindings]
+            # As dbt-spark's own session, whose module imports pyspark in commands that need none.
+            text = text % tuple(one if isinstance(one, float) else f"'{one}'" for one in fixed)
         commits = delta_log.history(self.spark, text)
         if commits is not None:
             self._description = [_described(name, kind) for name, kind in delta_log.COLUMNS]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import dbt.include.global_project
 from dbt_common.clients import jinja
 
+from dbt_floodmark.adapter.macro_file import macro_file
 from tests.support.harness import REPOSITORY
 
 FOLDERS = [
@@ -24,3 +28,15 @@ def macro_texts() -> list[str]:
             blocks = jinja.extract_toplevel_blocks(path.read_text("utf-8"), BLOCKS, False)
             texts.extend(block.full_block for block in blocks)
     return list(dict.fromkeys(texts))
+
+
+@contextlib.contextmanager
+def new_process() -> Iterator[None]:
+    """What runs within sees the file of macros as a process does that begins, and that ends."""
+    macro_file.cache_clear()
+    try:
+        yield
+        macro_file().write()
+    finally:
+        atexit.unregister(macro_file().write)
+        macro_file.cache_clear()

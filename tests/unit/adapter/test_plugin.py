@@ -67,11 +67,13 @@ def test_a_version_it_does_not_know(bare, warnings, monkeypatch):
 def test_an_inside_it_does_not_know(bare, warnings, monkeypatch):
     monkeypatch.setattr(SparkConnectionManager, "open", classmethod(lambda cls, a, b: None))
     monkeypatch.delattr(SparkConnectionManager, "get_response")
-    monkeypatch.setattr(patches, "_EXPECTED", (*patches._EXPECTED, (patches.session, "gone", ())))
+    monkeypatch.setattr(
+        patches, "_EXPECTED", (*patches._EXPECTED, (patches.connections, "gone", ()))
+    )
     FloodmarkPlugin("shop")
     assert warnings == [
         "dbt-spark 1.11.0 is not a version floodmark knows: SparkConnectionManager.open takes "
-        "other arguments; session.gone is missing. The plugin stays off: install dbt-spark 1.11, or set "
+        "other arguments; connections.gone is missing. The plugin stays off: install dbt-spark 1.11, or set "
         "FLOODMARK_PLUGIN=0 to silence this."
     ]
 
@@ -98,3 +100,14 @@ def test_no_counts_elsewhere():
     assert row_counts(["id"], [(1,)]) is None
     assert row_counts([], []) is None
     assert row_counts(["num_affected_rows"], [(None,)]) is None
+
+
+def test_python_seldom_walks_through_the_manifest(bare, warnings, monkeypatch):
+    thresholds, at_the_end = [], []
+    monkeypatch.setattr(plugin.gc, "set_threshold", lambda *given: thresholds.append(given))
+    monkeypatch.setattr(plugin.atexit, "register", at_the_end.append)
+    FloodmarkPlugin("shop")
+    assert thresholds == [plugin.COLLECT_AFTER] and at_the_end == [plugin.gc.freeze]
+    monkeypatch.setenv("FLOODMARK_PLUGIN", "0")
+    FloodmarkPlugin("shop")
+    assert len(thresholds) == len(at_the_end) == 1
