@@ -16,8 +16,7 @@ from jinja2 import Undefined, nodes
 from dbt_floodmark.adapter.macro_file import macro_file
 
 #: A text that is one macro, as dbt cuts them out of files.
-MACRO = re.compile(r"\s*\{%-?\s*(macro|materialization|test|data_test)\s")
-
+MACRO = re.compile(r"\s*\{%-?\s*(?:macro|materialization|test|data_test)\s")
 
 #: What `marshal` writes of an outline: name, arguments, and each call's names and constants.
 _Written = tuple[str, list[str], list[tuple[list[str], list[Any]]]]
