@@ -6,10 +6,13 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.harness import REPOSITORY
+import yaml
+
+from tests.support.harness import BRIEF_SPARK_PARAMETERS, REPOSITORY
 
 #: What a line with a command's exit code begins with.
 _ENDED = "floodmark-ended:"
@@ -33,6 +36,15 @@ def floodmark(*arguments: str, cwd: Path, **environment: str) -> subprocess.Comp
         timeout=400,
         check=False,
     )
+
+
+def make_spark_brief(shop: Path, parameters: Mapping[str, str] = {}) -> None:
+    """Give the Spark of a project of `floodmark init shop` the suite's settings, and ``parameters``."""
+    profiles = shop / "profiles" / "profiles.yml"
+    written = yaml.safe_load(profiles.read_text())
+    session = written["shop"]["outputs"]["session"]
+    session["server_side_parameters"] = {**BRIEF_SPARK_PARAMETERS, **parameters}
+    profiles.write_text(yaml.safe_dump(written))
 
 
 @dataclass

@@ -58,10 +58,40 @@ def new_environment() -> jinja2.Environment:
 
 
 @functools.cache
-def compiled(path: Path) -> tuple[Any, list[str]]:
-    """A file's code, and the names of its macros: compiling is what loading costs."""
-    text = plain(path.read_text())
-    return new_environment().compile(text), re.findall(r"{% macro (\w+)\(", text)
+def compiled(path: Path) -> Any:
+    """A file's code: compiling is most of what loading it costs."""
+    return new_environment().compile(plain(path.read_text("utf-8")))
+
+
+@functools.cache
+def files_of_macros() -> dict[str, Path]:
+    """The file of each macro that plain Jinja can render."""
+    return {
+        name: path
+        for path in sorted(MACROS.glob("*/*.sql"))
+        if path.parent.name not in NOT_PLAIN
+        for name in re.findall(r"{% macro (\w+)\(", plain(path.read_text("utf-8")))
+    }
+
+
+class Package(SimpleNamespace):
+    """The package's macros, each loaded with its file when it is first asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.environment = new_environment()
+
+    def __getattr__(self, name: str) -> Any:
+        path = files_of_macros().get(name)
+        if path is None:
+            raise AttributeError(name)
+        made = self.environment.make_globals(None)
+        template = jinja2.Template.from_code(self.environment, compiled(path), made)
+        space = template.new_context()
+        list(template.root_render_func(space))
+        macro = called(space.vars[name])
+        setattr(self, name, macro)
+        return macro
 
 
 def _fromjson(text: str, default: Any = None) -> Any:
@@ -72,11 +102,10 @@ def _fromjson(text: str, default: Any = None) -> Any:
         return default
 
 
-def load(**context: Any) -> SimpleNamespace:
+def load(**context: Any) -> Package:
     """The package's macros as `floodmark.<name>`, with a context as dbt's."""
-    floodmark = SimpleNamespace()
-    environment = new_environment()
-    environment.globals |= {
+    floodmark = Package()
+    floodmark.environment.globals |= {
         "floodmark": floodmark,
         "return": leave,
         "exceptions": SimpleNamespace(raise_compiler_error=refuse),
@@ -91,15 +120,6 @@ def load(**context: Any) -> SimpleNamespace:
         # Without the plugin.
         "adapter": SimpleNamespace(),
     } | context
-    for path in sorted(MACROS.glob("*/*.sql")):
-        if path.parent.name in NOT_PLAIN:
-            continue
-        code, names = compiled(path)
-        template = jinja2.Template.from_code(environment, code, environment.make_globals(None))
-        space = template.new_context()
-        list(template.root_render_func(space))
-        for name in names:
-            setattr(floodmark, name, called(space.vars[name]))
     return floodmark
 
 

@@ -11,22 +11,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 
 from dbt_floodmark.errors import ServerError
 from dbt_floodmark.spark.server import start_server
-from tests.support.console import Console, floodmark
-from tests.support.harness import BRIEF_SPARK_PARAMETERS
+from tests.support.console import Console, floodmark, make_spark_brief
 
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cli")
     assert floodmark("init", "shop", cwd=folder).returncode == 0
-    profiles = folder / "shop" / "profiles" / "profiles.yml"
-    written = yaml.safe_load(profiles.read_text())
-    written["shop"]["outputs"]["session"]["server_side_parameters"] = BRIEF_SPARK_PARAMETERS
-    profiles.write_text(yaml.safe_dump(written))
+    make_spark_brief(folder / "shop")
     return folder / "shop"
 
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 
 from dbt_floodmark.spark.jars import JARS, jar_folder
-from tests.support.console import Console, floodmark
+from tests.support.console import Console, floodmark, make_spark_brief
 from tests.support.files import lines, loader
 from tests.support.harness import BRIEF_SPARK_PARAMETERS, sentence
 from tests.support.s3_server import EVERYTHING, S3, Keys, running_s3, settings
@@ -43,15 +42,10 @@ def shop(tmp_path_factory: pytest.TempPathFactory, s3: S3) -> Path:
     folder = tmp_path_factory.mktemp("s3_process")
     assert floodmark("init", "shop", cwd=folder).returncode == 0
     shop = folder / "shop"
-    profiles = shop / "profiles" / "profiles.yml"
-    written = yaml.safe_load(profiles.read_text())
     parameters = {f"spark.hadoop.{name}": value for name, value in settings(s3).items()}
-    session = written["shop"]["outputs"]["session"]
     # With -Xshare nobody makes an archive of classes for the folders of jars that the tests make.
     options = BRIEF_SPARK_PARAMETERS["spark.driver.extraJavaOptions"] + " -Xshare:auto"
-    parameters |= BRIEF_SPARK_PARAMETERS | {"spark.driver.extraJavaOptions": options}
-    session["server_side_parameters"] = parameters
-    profiles.write_text(yaml.safe_dump(written))
+    make_spark_brief(shop, parameters | {"spark.driver.extraJavaOptions": options})
     (shop / "models" / "landed.sql").write_text(loader("s3a://landing/in", format="json"))
     return shop
 

@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 
 from dbt_floodmark.spark import warm
 from dbt_floodmark.spark.lock import is_locked, read_holder
 from dbt_floodmark.spark.processes import is_alive
 from dbt_floodmark.spark.server import ThriftServer
-from tests.support.console import floodmark
-from tests.support.harness import BRIEF_SPARK_PARAMETERS
+from tests.support.console import floodmark, make_spark_brief
 from tests.support.streams import stream
+
+pytestmark = pytest.mark.edge
 
 #: Seconds that a server may take to notice that it has to leave.
 PATIENCE = 40.0
@@ -28,21 +28,11 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("warm")
     assert floodmark("init", "shop", cwd=folder).returncode == 0
     project = folder / "shop"
-    set_parameters(project)
+    make_spark_brief(project)
     yield project
     found = warm.running(project / ".floodmark")
     if found:
         warm.stop_warm(found)
-
-
-def set_parameters(project: Path, **more: str) -> None:
-    profiles = project / "profiles" / "profiles.yml"
-    written = yaml.safe_load(profiles.read_text())
-    written["shop"]["outputs"]["session"]["server_side_parameters"] = {
-        **BRIEF_SPARK_PARAMETERS,
-        **{name.replace("_", "."): value for name, value in more.items()},
-    }
-    profiles.write_text(yaml.safe_dump(written))
 
 
 def server(project: Path) -> ThriftServer:
@@ -107,7 +97,6 @@ def test_what_it_cannot_do_is_refused(shop: Path) -> None:
     ) in said
 
 
-@pytest.mark.edge
 def test_a_keeper_that_was_killed_leaves_nothing_behind(shop: Path) -> None:
     """Nobody would end its server; the next command does."""
     keeper = read_holder(shop / ".floodmark" / "session" / "lock")
@@ -115,19 +104,22 @@ def test_a_keeper_that_was_killed_leaves_nothing_behind(shop: Path) -> None:
     orphan = server(shop).pid
     os.kill(keeper.pid, signal.SIGKILL)
     # Other settings too: the server ends after some seconds without anybody.
-    set_parameters(shop, spark_floodmark_warm="true", spark_floodmark_warm_idleMinutes="0.05")
+    make_spark_brief(
+        shop, {"spark.floodmark.warm": "true", "spark.floodmark.warm.idleMinutes": "0.05"}
+    )
     assert floodmark("run", cwd=shop).returncode == 0
     assert not is_alive(orphan)
 
 
-@pytest.mark.edge
 def test_it_ends_when_nobody_needs_it(shop: Path) -> None:
     found = warm.recorded_server(shop / ".floodmark", warm.SESSION)
     if found:
         wait_until_gone(shop, found.pid)
     assert warm.running(shop / ".floodmark") is None
     # Spark in the dbt process has the tables again, and all options of its JVM, though one is a secret.
-    set_parameters(shop, spark_driver_extraJavaOptions="-Da.storePassword=hush -Dof.test=kept")
+    make_spark_brief(
+        shop, {"spark.driver.extraJavaOptions": "-Da.storePassword=hush -Dof.test=kept"}
+    )
     asked = (
         "select count(*) as n, java_method('java.lang.System', 'getProperty', 'of.test') as said"
     )

@@ -10,6 +10,7 @@ import zipfile
 from pathlib import Path
 
 from dbt_floodmark.spark.jars import jar_folder
+from tests.support.console import make_spark_brief
 from tests.support.harness import REPOSITORY
 
 
@@ -68,7 +69,8 @@ def test_init_and_build_from_the_wheel_alone(tmp_path: Path) -> None:
     offline |= {"FLOODMARK_HOME": ""}
     _run(python, "-c", code, "init", "shop", cwd=tmp_path, **offline)
     shop = tmp_path / "shop"
-    # In one process, so that they share a JVM; its Spark has the settings that a user's has.
+    make_spark_brief(shop)
+    # In one process, so that they share a JVM.
     code = (
         "from click.testing import CliRunner; from dbt_floodmark.cli import main\n"
         "for line in ['build'], ['status', '--json']:\n"

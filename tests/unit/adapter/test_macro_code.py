@@ -44,7 +44,7 @@ def process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., li
 
 def test_every_macro_of_dbt_and_ours(process: Callable[..., list[str]]) -> None:
     texts = sorted(set(macro_texts()))
-    assert len(texts) > 500
+    assert len(texts) > 200
     assert process(*texts) == texts
     assert process(*texts) == []
 

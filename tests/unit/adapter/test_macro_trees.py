@@ -55,16 +55,16 @@ def test_dbt_finds_in_every_macro_what_it_finds_without_floodmark(
     parsed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = macro_texts()
-    assert len(texts) > 1000
+    assert len(texts) > 200
     with monkeypatch.context() as without:
         without.setattr(MacroFuzzEnvironment, "parse", plain)
         found = [read(text) for text in texts]
     assert parsed == [text for text in texts for _ in range(2)]
-    assert sum(len(calls) for *_, calls in found) > 3000
+    assert sum(len(calls) for *_, calls in found) > 2 * len(texts)
     dispatched = [
         calls for text, (*_, calls) in zip(texts, found, strict=True) if "adapter.dispatch" in text
     ]
-    assert len(dispatched) > 50 and all(dispatched)
+    assert dispatched and all(dispatched)
     assert any(languages for *_, languages, _ in found)
 
     parsed.clear()
@@ -74,7 +74,7 @@ def test_dbt_finds_in_every_macro_what_it_finds_without_floodmark(
     macro_file.cache_clear()
     parsed.clear()
     assert [read(text) for text in texts] == found
-    assert len(parsed) < 60, "the next process parses what the first one kept"
+    assert len(parsed) < len(texts) / 4, "the next process parses what the first one kept"
 
 
 @pytest.mark.parametrize(
