@@ -19,6 +19,9 @@ from dbt_floodmark.versions import EXTRAS, EXTRAS_WITHOUT, JAR_COORDINATE, JARS
 
 JARS_VARIABLE = "FLOODMARK_JARS"
 
+#: A repository may fail to answer once; what came by then stays in Ivy's cache.
+_ATTEMPTS = 2
+
 #: Groups of Delta's dependencies that pyspark already brings, or that nobody here calls.
 _EXCLUDED = (
     "org.apache.hadoop:hadoop-client-api",
@@ -192,22 +195,24 @@ def _resolve(
     ]
     environment = {**environment_elsewhere(), "SPARK_HOME": str(spark_home)}
     with open(log, "w", encoding="utf-8") as output:
-        answer = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            env=environment,
-            cwd=scratch,
-            check=False,
-        )
-    if answer.returncode != 0:
-        coordinate = coordinate.partition(",")[0]
-        raise JarsError(
-            f"The jars of {coordinate} could not be fetched, which needs the network once: "
-            f"connect and run `floodmark setup` again, or copy them into {jar_folder()} "
-            f"(Ivy's output is in {log})."
-        )
+        for _ in range(_ATTEMPTS):
+            answer = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                cwd=scratch,
+                check=False,
+            )
+            if answer.returncode == 0:
+                return
+    coordinate = coordinate.partition(",")[0]
+    raise JarsError(
+        f"The jars of {coordinate} could not be fetched, which needs the network once: "
+        f"connect and run `floodmark setup` again, or copy them into {jar_folder()} "
+        f"(Ivy's output is in {log})."
+    )
 
 
 def _jar_of_ivy(ivy: Path, name: str, log: Path) -> Path:

@@ -302,7 +302,7 @@ def refuse_latest(spark: Any, sql: str, project_dir: str, folder: Folder) -> Non
         if detail is not None and detail["id"] not in begun:
             newest = newest_version(spark, detail["location"])
             raise FloodmarkError(
-                f"it reads {table} with startingVersion = 'latest', which begins behind the newest "
+                f"it reads {table} with startingVersion = 'latest', which begins after the newest "
                 "version each time, and a run that ends with what is there never reads anything. "
                 f"Write the number of the first version to read, such as {newest}, the newest. Or "
                 "give the model a trigger with processing_time, and start it with `floodmark "

@@ -142,7 +142,7 @@
         floodmark._reach({'start': range.from}, family).start, family)) -%}
         {%- do problems.append({'setting': 'watermark.column', 'got': run.settings.watermark.column,
             'expected': 'a column of the SELECT and of ' ~ this ~ ', with a value in each row that may be of the range',
-            'todo': 'A backfill deletes and inserts by it, so rows without a value would stay beside their copies. Add '
+            'todo': 'A backfill deletes and inserts by it, so rows without a value would be there twice. Add '
             'it to the SELECT and load the table once with --full-refresh, or use merge'}) -%}
     {%- endif -%}
     {#- a value in each row, such as a number that goes on from the table's greatest, loses no row -#}

@@ -67,7 +67,7 @@
                 'todo': 'Add it: alter table ' ~ this ~ ' add columns (' ~ floodmark._quoted(column.name) ~ ' '
                     ~ column.ddl ~ "), set on_schema_change to 'append_new_columns', or run with --full-refresh"
                     if run.target.is_empty else 'Run once with --full-refresh: the rows that are there have no value '
-                    'in it, and would stay beside their copies'}) -%}
+                    'in it, so a batch would load them a second time'}) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- if problems -%}

@@ -59,7 +59,7 @@
 
 
 {# Before rows are replaced: refuse a batch whose partitions follow from the watermark in another way than the table's,
-   in which rows would be left beside their copies, or lost. A table that does not say yet how they follow, or under
+   in which rows would be there twice, or lost. A table that does not say yet how they follow, or under
    which zone, does so from now on. #}
 {% macro _keep_partitions(run, batch, source) %}
     {%- set partition = floodmark._find_column(source.columns, run.settings.partition_by[0])
@@ -109,8 +109,8 @@
         if floodmark._replays_rows(batch) and (not kept or kept.column == partition.name | lower) else {
         'setting': 'partition_by', 'got': partition.name ~ (' by ' ~ staged | last if staged else ''),
         'expected': (kept.column ~ by if kept else 'partitions') ~ ' as the rows of ' ~ this ~ ' have them',
-        'todo': 'Change partition_by and its column in the SELECT back, or run once with --full-refresh: rows would '
-        'be left beside their copies, or lost'} -%}
+        'todo': 'Change partition_by and its column in the SELECT back, or run once with --full-refresh: otherwise '
+        'rows would be there twice, or lost'} -%}
     {%- do floodmark._refuse([problem],
         rejects='the partitions do not follow from the watermark column as those of the table') -%}
 {% endmacro %}

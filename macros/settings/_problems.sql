@@ -102,8 +102,8 @@
         {%- set table = floodmark._model_id() ~ suffix -%}
         {%- for id in owners.get(table | lower, []) -%}
             {%- do problems.append({'setting': 'alias', 'got': this.identifier,
-                'expected': 'no other node with the name ' ~ table ~ ', and ' ~ id ~ ' has it',
-                'todo': 'floodmark keeps a table of that name beside this one: give the other an alias'}) -%}
+                'expected': 'that no other node is called ' ~ table ~ ', as ' ~ id ~ ' is',
+                'todo': 'floodmark keeps a table of that name for this model: give ' ~ id ~ ' another alias'}) -%}
         {%- endfor -%}
     {%- endfor -%}
     {{ return(problems) }}

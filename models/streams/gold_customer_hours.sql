@@ -1,15 +1,15 @@
-{{ config(materialized='streaming_table') }}
+{{ config(
+    materialized='streaming_table',
+    files={
+        'path': var('landing', 'data/landing') ~ '/kiosk_invoices',
+        'format': 'csv',
+        'schema': 'invoice_number string, customer_card_no string, amount decimal(12, 2), invoice_date timestamp',
+    },
+) }}
 
 -- depends_on: {{ source('pos', 'kiosk_invoices') }}
 with invoices as (
-    select *
-    from
-        stream(csv.`{{ var('landing', 'data/landing') }}/kiosk_invoices`) with (
-            header = true,
-            mode = 'FAILFAST',
-            schema = 'invoice_number string, customer_card_no string, amount decimal(12, 2), invoice_date timestamp'
-        )
-        watermark invoice_date delay of interval 1 hour
+    select * from {{ floodmark.new_files() }} watermark invoice_date delay of interval 1 hour
 ),
 
 customer_hours as (

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tests.support.error_texts import Message
+from tests.support.error_texts import Message, folded
 from tests.support.errors import messages
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "errors.md"
@@ -87,12 +87,12 @@ SECTIONS: Sequence[tuple[str, Sequence[str]]] = (
 
 def escaped(text: str) -> str:
     """A message as Markdown shows it: what stands between backticks is code."""
-    parts = re.split(r"(`[^`]+`)", " ".join(text.split()))
+    parts = re.split(r"(`[^`]+`)", folded(text))
     for at, part in enumerate(parts):
         if not part.startswith("`"):
             part = re.sub(r"([\\*_\[\]|$])", r"\\\1", part)
             parts[at] = part.replace("<", "&lt;").replace(">", "&gt;")
-    return "".join(parts)
+    return "".join(parts).replace("\n", "<br>")
 
 
 def code(text: str) -> str:

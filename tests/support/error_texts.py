@@ -70,14 +70,20 @@ def inline(text: str) -> str:
     """A text with its cases as `a / b`."""
     while _CASES.search(text):
         text = _CASES.sub(r"\1 / \2", text)
-    return " ".join(text.split())
+    return folded(text)
+
+
+def folded(text: str) -> str:
+    """A text without the spaces around and between its lines, nor those that are empty."""
+    lines = (" ".join(line.split()) for line in text.splitlines())
+    return "\n".join(line for line in lines if line)
 
 
 def texts(text: str) -> list[str]:
     """A text for each of its cases that are long, with the short ones as `a / b`."""
     found = _CASES.search(text)
     if found is None:
-        return [" ".join(text.split())]
+        return [folded(text)]
     before, after = text[: found.start()], text[found.end() :]
     if max(len(words.split()) for words in found.groups()) <= _SHORT:
         return texts(f"{before}{found[1]} / {found[2]}{after}")

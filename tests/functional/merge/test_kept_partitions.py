@@ -102,14 +102,14 @@ def test_rows_would_be_there_twice_or_lost(story: Runs, name: str) -> None:
     _, _, got, kept = CHANGED[name]
     assert (
         f'partition_by: got "{got}"; expected {kept} as the rows of {story.project.schema}.{name} have them. '
-        "Change partition_by and its column in the SELECT back, or run once with --full-refresh: rows would be left beside their copies, or lost"
+        "Change partition_by and its column in the SELECT back, or run once with --full-refresh: otherwise rows would be there twice, or lost"
     ) in story.said("changed", name)
 
 
 def test_a_partition_that_the_rows_do_not_have(story: Runs) -> None:
     assert (
         f'partition_by: got "other"; expected a column of {story.project.schema}.added. Run once with --full-refresh: '
-        "the rows that are there have no value in it, and would stay beside their copies"
+        "the rows that are there have no value in it, so a batch would load them a second time"
     ) in story.said("changed", "added")
 
 

@@ -514,7 +514,7 @@ def test_a_stream_begins_with_a_version_that_is_there(story: Story) -> None:
     select = f"select * from stream({table}) with (startingVersion = {{}})"
     project.model("begun", stream(select.format("'latest'")))
     said = fails(project, "--select", "begun")
-    assert f"it reads {table} with startingVersion = 'latest', which begins behind" in said
+    assert f"it reads {table} with startingVersion = 'latest', which begins after" in said
     assert "number of the first version to read, such as 1, the newest" in said
     project.model("begun", stream(select.format(1)))
     project.build("--select", "begun")

@@ -184,7 +184,7 @@ def test_no_node_has_the_name_of_a_table_that_is_kept_beside(
     assert len(problems) == taken
     if taken:
         assert problems[0]["expected"] == (
-            f"no other node with the name shop.{(node.alias or node.name).lower()}, and model.shop.beside has it"
+            f"that no other node is called shop.{(node.alias or node.name).lower()}, as model.shop.beside is"
         )
 
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -36,6 +37,28 @@ def test_no_network(folder, monkeypatch):
         f"(Ivy's output is in {folder.parent / 'ivy.log'})."
     )
     assert not folder.exists()
+
+
+def test_a_repository_that_fails_once_is_asked_again(folder, monkeypatch):
+    """What it said both times is in Ivy's log."""
+    answers = [1, 0]
+
+    def run(command, stdout, **settings):
+        (home,) = [part for part in command if part.startswith("spark.jars.ivy=")]
+        came = Path(home.partition("=")[2]) / "jars"
+        code = answers.pop(0)
+        stdout.write(f"ended with {code}\n")
+        if code == 0:
+            came.mkdir(parents=True)
+            for name in JARS:
+                (came / f"io.delta_{name}").write_text(name)
+        return SimpleNamespace(returncode=code)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setattr(jars, "find_java", lambda: None)
+    jars.fetch_jars()
+    assert not jars.missing_jars(folder)
+    assert (folder.parent / "ivy.log").read_text() == "ended with 1\nended with 0\n"
 
 
 def test_ivy_is_followed_by_this_python_whatever_the_environment_names(folder, monkeypatch):
