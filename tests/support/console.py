@@ -6,16 +6,16 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
 
-from tests.support.harness import BRIEF_SPARK_PARAMETERS, REPOSITORY
+from tests.support.console_process import ENDED
+from tests.support.harness import BRIEF_SPARK_PARAMETERS
 
-#: What a line with a command's exit code begins with.
-_ENDED = "floodmark-ended:"
 _ONE = "from dbt_floodmark.cli import main; main(prog_name='floodmark')"
 
 
@@ -54,11 +54,12 @@ class Console:
     process: subprocess.Popen[str]
 
     @classmethod
-    def start(cls, **environment: str) -> Console:
-        """Start the process."""
+    def start(cls, python: str | Path = sys.executable, **environment: str) -> Console:
+        """Start the process, with the floodmark of a Python."""
+        code = Path(__file__).with_name("console_process.py").read_text("utf-8")
         process = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.console"],
-            cwd=REPOSITORY,
+            [str(python), "-c", code],
+            cwd=tempfile.gettempdir(),
             env=_environment(environment),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -73,7 +74,7 @@ class Console:
         self.process.stdin.flush()
         printed = ""
         for line in self.process.stdout:
-            text, ended, code = line.partition(_ENDED)
+            text, ended, code = line.partition(ENDED)
             printed += text
             if ended:
                 return int(code), printed
@@ -84,24 +85,3 @@ class Console:
         assert self.process.stdin
         self.process.stdin.close()
         self.process.wait(timeout=60)
-
-
-def _serve() -> None:
-    from dbt_floodmark.cli import main
-
-    # Nothing that a command starts reads the requests.
-    requests = os.fdopen(os.dup(0), encoding="utf-8")
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    for line in requests:
-        folder, *arguments = json.loads(line)
-        os.chdir(folder)
-        code: object = 0
-        try:
-            main(args=arguments, prog_name="floodmark")
-        except SystemExit as ended:
-            code = ended.code or 0
-        print(f"{_ENDED}{code}", flush=True)
-
-
-if __name__ == "__main__":
-    _serve()

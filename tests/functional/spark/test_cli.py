@@ -1,36 +1,80 @@
-"""The command: a new project builds, status and doctor tell. Its server starts and stops in test_crash_process.py."""
+"""The command, installed from the wheel: a new project builds, status and doctor tell. Its server starts and stops in test_crash_process.py."""
 
 from __future__ import annotations
 
 import json
 import os
+import site
 import socket
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from dbt_floodmark.errors import ServerError
+from dbt_floodmark.spark.jars import jar_folder
 from dbt_floodmark.spark.server import start_server
 from tests.support.console import Console, floodmark, make_spark_brief
+from tests.support.harness import REPOSITORY
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of a new virtual environment with floodmark's wheel; the other packages are lent from this one."""
+    folder = tmp_path_factory.mktemp("wheel")
+    build = ["wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder)]
+    done(sys.executable, "-m", "pip", *build, str(REPOSITORY), cwd=folder)
+    (wheel,) = folder.glob("dbt_floodmark-*.whl")
+    done(sys.executable, "-m", "venv", "--without-pip", str(folder / "venv"), cwd=folder)
+    python = folder / "venv" / "bin" / "python"
+    inside = done(python, "-c", "import site; print(site.getsitepackages()[0])", cwd=folder).strip()
+    with zipfile.ZipFile(wheel) as files:
+        files.extractall(inside)
+    Path(inside, "lent.pth").write_text("\n".join(site.getsitepackages()) + "\n")
+    where = done(python, "-c", "import dbt_floodmark; print(dbt_floodmark.__file__)", cwd=folder)
+    assert where.startswith(inside)
+    return python
+
+
+def done(*command: str | Path, cwd: Path) -> str:
+    """What a command printed that ended well."""
+    run = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+    return run.stdout
+
+
+@pytest.fixture(scope="module")
+def console(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
+    """A process without network that the commands of this module run in, one after the other: it starts one JVM."""
+    nowhere = "http://127.0.0.1:9"
+    home = str(tmp_path_factory.mktemp("home"))
+    jars = str(jar_folder())
+    console = Console.start(
+        python, FLOODMARK_JARS=jars, HOME=home, http_proxy=nowhere, https_proxy=nowhere
+    )
+    yield console
+    console.stop()
+
+
+@pytest.fixture(scope="module")
+def shop(console: Console, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cli")
-    assert floodmark("init", "shop", cwd=folder).returncode == 0
+    code, said = console.run("init", "shop", cwd=folder)
+    assert code == 0, said
     make_spark_brief(folder / "shop")
     return folder / "shop"
 
 
-@pytest.fixture(scope="module")
-def console() -> Iterator[Console]:
-    """A process that the commands of this module run in, one after the other: it starts one JVM."""
-    console = Console.start()
-    yield console
-    console.stop()
+def test_the_wheel_has_what_users_need_alone(python: Path) -> None:
+    (wheel,) = python.parents[2].glob("dbt_floodmark-*.whl")
+    with zipfile.ZipFile(wheel) as files:
+        names = files.namelist()
+    assert "dbt_floodmark/package/dbt_project.yml" in names
+    assert "dbt_floodmark/package/macros/merge/_merge_sql.sql" in names
+    assert not any(name.startswith(("tests/", "models/", "benchmarks/")) for name in names)
 
 
 def test_no_ledger_yet(shop: Path, console: Console) -> None:
@@ -48,6 +92,8 @@ def test_a_new_project_loads_only_what_is_new(shop: Path, console: Console) -> N
     where = ("--project-dir", "shop", "--profiles-dir", "shop/profiles")
     code, said = console.run("build", *where, cwd=shop.parent)
     assert code == 0, said
+    code, said = console.run("status", "--json", cwd=shop)
+    assert code == 0 and '"mark": "2024-05-03 12:00:00.000000"' in said, said
     _, said = console.run("history", "events", "--json", cwd=shop)
     batches = json.loads(said)["batches"]
     assert batches[0]["high"] == "2024-05-03 12:00:00.000000"

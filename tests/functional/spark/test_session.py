@@ -217,25 +217,7 @@ def _expect_ctrl_c_to_end(process: subprocess.Popen[str]) -> None:
     assert "CANCEL query model.shop.slow" in said
 
 
-def test_ctrl_c_lock_and_what_spark_says(project):
-    """A process whose lock is left by a kill is in test_crash_process.py."""
-    process = _start(project, "slow")
-    _until(process, "START sql")
-    said, _ = _start(project, "quick").communicate(timeout=120)
-    folder = project / ".floodmark" / "session"
-    assert f"The metastore at {folder} is in use by process {process.pid} (" in said
-    assert "Derby takes one process at a time: wait until it ends, or have both commands" in said
-    _expect_ctrl_c_to_end(process)
-
-    said, _ = _start(project, "quick wrong").communicate(timeout=180)
-    assert "PASS=1" in said and "ERROR=1" in said, said
-    assert "[TABLE_OR_VIEW_NOT_FOUND] The table or view `not_there` cannot be found." in said
-    assert "SQLSTATE: 42P01 (line " in said
-    for noise in NOISE:
-        assert noise not in said, said
-
-
-def test_a_project_that_cannot_be_parsed_leaves_no_spark(project):
+def _expect_a_project_that_cannot_be_parsed_to_leave_no_spark(project: Path) -> None:
     """Spark starts while dbt parses: the end of dbt is also that of the JVM, and the next run has the metastore."""
     lost = project / "models" / "lost.sql"
     lost.write_text("select * from {{ ref('not_a_model') }}")
@@ -244,8 +226,25 @@ def test_a_project_that_cannot_be_parsed_leaves_no_spark(project):
     assert "depends on a node named 'not_a_model' which was not found" in said, said
     for noise in NOISE:
         assert noise not in said, said
-    said, _ = _start(project, "quick").communicate(timeout=180)
-    assert "PASS=1" in said, said
+
+
+def test_ctrl_c_lock_and_what_spark_says(project: Path) -> None:
+    """Runs that end in each way, and behind each the next one; test_crash_process.py kills one."""
+    process = _start(project, "slow")
+    _until(process, "START sql")
+    said, _ = _start(project, "quick").communicate(timeout=120)
+    folder = project / ".floodmark" / "session"
+    assert f"The metastore at {folder} is in use by process {process.pid} (" in said
+    assert "Derby takes one process at a time: wait until it ends, or have both commands" in said
+    _expect_ctrl_c_to_end(process)
+
+    _expect_a_project_that_cannot_be_parsed_to_leave_no_spark(project)
+    said, _ = _start(project, "quick wrong").communicate(timeout=180)
+    assert "PASS=1" in said and "ERROR=1" in said, said
+    assert "[TABLE_OR_VIEW_NOT_FOUND] The table or view `not_there` cannot be found." in said
+    assert "SQLSTATE: 42P01 (line " in said
+    for noise in NOISE:
+        assert noise not in said, said
 
 
 def test_ctrl_c_on_thrift(project, thrift_port):
